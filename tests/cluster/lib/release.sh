@@ -1,0 +1,64 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# The releases we test on: which Debian suite, which Slurm, which packages.
+
+RELEASES=(bookworm trixie sid)
+
+release_check() {
+    case ${1-} in
+    bookworm | trixie | sid) ;;
+    *) die "unknown release '${1-}'; expected ${RELEASES[*]}" ;;
+    esac
+}
+
+# Sets REPLY to the Slurm version of RELEASE, for people.
+release_slurm() {
+    case $1 in
+    bookworm) REPLY=22.05 ;;
+    trixie) REPLY=24.11 ;;
+    sid) REPLY=26.05 ;;
+    esac
+}
+
+# The packages of RELEASE's root tree, one per line.
+release_packages() {
+    local all=(
+        # what a cluster is made of
+        slurmctld slurmd slurm-client libslurm-dev munge
+        iproute2 procps util-linux strace tini uidmap python3-minimal
+        # what berth is built with
+        gcc make autoconf automake libtool pkg-config check patchelf
+        libyaml-dev libelf-dev libpmix-dev libc6-dev file
+        # what Apptainer starts
+        squashfs-tools squashfuse fuse2fs fuse3 fuse-overlayfs ca-certificates
+        libseccomp2 libsqlite3-0
+    )
+    case $1 in
+    bookworm) all+=(libpmix2) ;;
+    *) all+=(libpmix2t64 apptainer) ;;
+    esac
+    printf '%s\n' "${all[@]}"
+}
+
+# The machine's own Debian mirror, as apt knows it.
+release_mirror() {
+    # shellcheck disable=SC2016 # $(...) is apt's own notation here
+    apt-get indextargets --format '$(SUITE) $(CODENAME) $(REPO_URI)' |
+        awk '$1 !~ /security|updates|backports/ && $3 ~ /debian\/?$/ { print $3; exit }'
+}
+
+# The apt sources of RELEASE's tree.  Apptainer is packaged in sid only.
+release_sources() {
+    local release=$1 mirror=$2
+    printf 'deb %s %s main\n' "$mirror" "$release"
+    [[ $release == sid ]] || printf 'deb %s sid main\n' "$mirror"
+}
+
+# Written into the tree before packages are chosen: sid is there for Apptainer
+# and what it is shipped together with, and nothing else.
+release_preferences() {
+    [[ $1 != sid ]] || return 0
+    printf 'Package: *\nPin: release n=sid\nPin-Priority: -1\n\n'
+    printf 'Package: apptainer containernetworking-plugins\n'
+    printf 'Pin: release n=sid\nPin-Priority: 990\n'
+}

@@ -1,0 +1,83 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# slurm.conf: our defaults for fast tests, overlaid with the --conf lines.
+
+# slurmconf NODES [LINE...]: the file, on stdout.
+slurmconf() {
+    local nodes=$1 line
+    shift
+    slurmconf_base "$(slurmconf_shape "$nodes" "$@")" |
+        slurmconf_without "$@"
+    for line; do printf '%s\n' "$line"; done
+}
+
+# The lines whose key no LINE sets.
+slurmconf_without() {
+    local line key it
+    while IFS= read -r line; do
+        key=${line%%=*}
+        for it; do
+            it=${it%%=*}
+            [[ ${it,,} != "${key,,}" ]] || continue 2
+        done
+        printf '%s\n' "$line"
+    done
+}
+
+# slurmconf_shape NODES LINE...: the NodeName line.  64 CPUs a node, whatever
+# the machine has, so that tests can have many tasks; but task/affinity binds
+# to CPUs that must exist.
+slurmconf_shape() {
+    local nodes=$1 line shape='Sockets=2 CoresPerSocket=32 ThreadsPerCore=1 CPUs=64'
+    shift
+    for line; do
+        case ${line,,} in
+        taskplugin=*affinity* | taskplugin=*cgroup*) shape="CPUs=$(nproc)" ;;
+        esac
+    done
+    printf 'NodeName=n[1-%s] %s RealMemory=64000 State=UNKNOWN' "$nodes" "$shape"
+}
+
+slurmconf_base() {
+    cat <<-END
+	ClusterName=berth
+	SlurmctldHost=login
+	SlurmUser=slurm
+	AuthType=auth/munge
+	StateSaveLocation=/var/lib/slurm/slurmctld
+	SlurmdSpoolDir=/var/spool/slurmd
+	SlurmctldPidFile=/run/slurm/slurmctld.pid
+	SlurmdPidFile=/run/slurm/slurmd.pid
+	SlurmctldLogFile=/var/log/slurm/slurmctld.log
+	SlurmdLogFile=/var/log/slurm/slurmd.log
+	SlurmctldDebug=info
+	SlurmdDebug=info
+	TmpFS=/tmp
+	ProctrackType=proctrack/linuxproc
+	TaskPlugin=task/none
+	JobAcctGatherType=jobacct_gather/none
+	MpiDefault=none
+	SelectType=select/cons_tres
+	SelectTypeParameters=CR_CPU
+	SchedulerType=sched/backfill
+	SchedulerParameters=bf_interval=1,sched_interval=2,sched_min_interval=10000,batch_sched_delay=0
+	SlurmdParameters=config_overrides
+	ReturnToService=2
+	KillWait=5
+	UnkillableStepTimeout=60
+	MessageTimeout=30
+	SlurmdTimeout=300
+	InactiveLimit=0
+	PlugStackConfig=/etc/slurm/plugstack.conf
+	$1
+	PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+	END
+}
+
+# cgroup.conf: there is no systemd and no delegated cgroup tree on a host.
+cgroupconf() {
+    case $1 in
+    bookworm) ;; # 22.05 does not know the word, and loads no cgroup plugin
+    *) echo CgroupPlugin=disabled ;;
+    esac
+}

@@ -1,0 +1,156 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# Bringing a cluster up and taking it down.
+
+CLEAN_ENV=(env -i LANG=C.UTF-8
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
+
+# world_up NAME RELEASE NODES: with the arrays UP_BINDS and UP_CONF.
+world_up() {
+    local name=$1 release=$2 nodes=$3 since
+    STATE=$STATE_ROOT/$name
+    state_lock "$name"
+    if [[ -f $STATE/ready ]] && process_alive "$STATE/world"; then
+        say "$name is already up; 'down' it first to change its settings"
+        return 0
+    fi
+    world_remove
+    need_packages iproute2 util-linux
+    rootfs_ensure "$release"
+    now_ms
+    since=$REPLY
+    CLEANUP_HOOKS+=(world_abort)
+    state_write "$release" "$REPLY_TREE" "$nodes"
+    world_start
+    world_await "$nodes" || world_explain
+    touch "$STATE/ready"
+    CLEANUP_HOOKS=()
+    took "$since"
+    release_slurm_took "$name" "$release" "$nodes" "$REPLY"
+}
+
+release_slurm_took() {
+    release_slurm "$2"
+    say "$1: Slurm $REPLY is up with $3 nodes: $4"
+}
+
+# state_write RELEASE TREE NODES: everything the hosts read when they start.
+state_write() {
+    local release=$1 tree=$2 nodes=$3 user
+    mkdir -p "$STATE"/{hosts,log,home,shared} "$STATE"/etc/{slurm/plugstack.conf.d,munge} \
+        "$BERTH_CACHE/images"
+    chmod 755 "$STATE_ROOT" "$STATE"
+    ln -s "$BERTH_CACHE/images" "$STATE/images"
+    printf '%s\n' "$tree" >"$STATE/rootfs"
+    printf '%s\n' "$release" >"$STATE/release"
+    printf '%s\n' "${UP_BINDS[@]}" >"$STATE/binds"
+    for user in alice:2001 bob:2002; do
+        install -d -o "${user#*:}" -g "${user#*:}" -m 755 "$STATE/home/${user%:*}"
+        profile_write "$STATE/home/${user%:*}" "${user#*:}"
+    done
+    chmod 1777 "$STATE/shared"
+    head -c 128 /dev/urandom >"$STATE/etc/munge/munge.key"
+    hosts_write "$nodes" >"$STATE/etc/hosts"
+    slurmconf "$nodes" "${UP_CONF[@]}" >"$STATE/etc/slurm/slurm.conf"
+    cgroupconf "$release" >"$STATE/etc/slurm/cgroup.conf"
+}
+
+profile_write() {
+    # shellcheck disable=SC2016
+    printf '%s\n' '[ -z "$PS1" ] || PS1="[$BERTH_CLUSTER] \u@\h:\w\\$ "' \
+        >"$1/.bash_profile"
+    chown "$2:$2" "$1/.bash_profile"
+}
+
+# The same private addresses in every cluster: each has its own network.
+hosts_write() {
+    local i
+    printf '127.0.0.1 localhost\n10.83.0.1 login\n'
+    for ((i = 1; i <= $1; i++)); do
+        printf '10.83.%d.%d n%d\n' $((1 + i / 250)) $((i % 250 + 1)) "$i"
+    done
+}
+
+world_start() {
+    setsid "${CLEAN_ENV[@]}" unshare --mount --net --pid --ipc --uts --fork \
+        --kill-child -- "$HERE/lib/world-init" "$STATE" "$HERE" \
+        </dev/null >"$STATE/boot.log" 2>&1 {STATE_LOCK}>&- &
+    WORLD_PARENT=$!
+    disown
+}
+
+# world_await NODES: returns when sinfo shows all of them idle.
+world_await() {
+    local nodes=$1 i pid
+    for ((i = 0; i < 100; i++)); do
+        ! process_alive "$STATE/hosts/login" || break
+        sleep 0.05
+    done
+    host_argv login
+    # shellcheck disable=SC2016
+    "${CLEAN_ENV[@]}" "${HOST_ARGV[@]}" timeout 60 bash -c '
+        until (: </dev/tcp/login/6817) 2>/dev/null; do sleep 0.05; done
+        until [[ $(sinfo -h -o "%D %t" 2>/dev/null) == "$0 idle" ]]; do sleep 0.1; done
+        ' "$nodes" </dev/null &
+    pid=$!
+    wait "$pid"
+}
+
+world_explain() {
+    local host
+    tail -n 5 "$STATE/boot.log" >&2
+    for host in $(state_hosts); do
+        say "$host:"
+        tail -n 8 "$STATE/log/$host" >&2 || true
+        process_alive "$STATE/hosts/$host" || { say "$host died"; continue; }
+        tail -n 8 "/proc/$REPLY/root/var/log/slurm/"*.log 2>/dev/null >&2 || true
+    done
+    die "the nodes did not become idle"
+}
+
+# What an `up` that does not get through takes back.
+world_abort() {
+    [[ -z ${WORLD_PARENT-} ]] || kill -KILL "$WORLD_PARENT" 2>/dev/null || true
+    world_remove
+}
+
+# world_remove: no process, no file of the cluster STATE is left.  The world's
+# first process takes all others along; it is gone only when they are.
+world_remove() {
+    local pid i
+    if process_alive "$STATE/world"; then
+        pid=$REPLY
+        kill -KILL "$pid" 2>/dev/null || true
+        for ((i = 0; i < 200; i++)); do
+            process_alive "$STATE/world" || break
+            sleep 0.05
+        done
+    fi
+    rm -rf --one-file-system -- "$STATE"
+    rmdir --ignore-fail-on-non-empty "$STATE_ROOT" 2>/dev/null || true
+}
+
+# world_down NAME
+world_down() {
+    name_check "$1"
+    STATE=$STATE_ROOT/$1
+    if [[ ! -d $STATE ]]; then
+        say "$1 is not up"
+        return 0
+    fi
+    state_lock "$1"
+    world_remove
+    say "$1 is down"
+}
+
+# node_restart NODE: a new slurmd, which reads its configuration and plugins
+# anew; tasks that run go on.
+node_restart() {
+    host_argv "$1"
+    # shellcheck disable=SC2016
+    "${CLEAN_ENV[@]}" "${HOST_ARGV[@]}" bash -c '
+        pid=$(cat /run/slurm/slurmd.pid 2>/dev/null) && kill "$pid"
+        while [[ -n $pid && -d /proc/$pid ]]; do sleep 0.02; done
+        cd / && slurmd </dev/null &&
+        until (: <"/dev/tcp/$HOSTNAME/6818") 2>/dev/null; do sleep 0.02; done'
+}
