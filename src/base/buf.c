@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A growing text. */
+
+#include "base/buf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void berth_buf_add(struct berth_buf *buf, const char *bytes, size_t count)
+{
+    if (buf->failed)
+        return;
+    if (buf->used + count + 1 > buf->room) {
+        size_t room = (buf->used + count + 1) * 2;
+        char *text = realloc(buf->text, room);
+
+        if (!text) {
+            buf->failed = true;
+            return;
+        }
+        buf->text = text;
+        buf->room = room;
+    }
+    memcpy(buf->text + buf->used, bytes, count);
+    buf->used += count;
+    buf->text[buf->used] = '\0';
+}
+
+void berth_buf_puts(struct berth_buf *buf, const char *text)
+{
+    berth_buf_add(buf, text, strlen(text));
+}
+
+void berth_buf_fini(struct berth_buf *buf)
+{
+    free(buf->text);
+    *buf = (struct berth_buf){0};
+}

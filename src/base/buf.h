@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_BASE_BUF_H
+#define BERTH_BASE_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A growing text. `text` is NULL before the first byte and NUL-terminated after it; out
+ * of memory sticks in `failed`. Start with `= {0}`. */
+struct berth_buf {
+    char *text;
+    size_t used;
+    size_t room;
+    bool failed;
+};
+
+void berth_buf_add(struct berth_buf *buf, const char *bytes, size_t count);
+void berth_buf_puts(struct berth_buf *buf, const char *text);
+void berth_buf_fini(struct berth_buf *buf);
+
+#define BERTH_BUF __attribute__((cleanup(berth_buf_fini)))
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_BASE_CLEANUP_H
+#define BERTH_BASE_CLEANUP_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* What a scope gives back when it ends, and how a value leaves a scope alive. */
+
+static inline void berth_cleanup_free(void *p)
+{
+    free(*(void **)p);
+}
+
+static inline void berth_cleanup_close(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+
+static inline void berth_cleanup_fclose(FILE **file)
+{
+    if (*file)
+        fclose(*file);
+}
+
+static inline void *berth_steal_ptr(void *p)
+{
+    void *value = *(void **)p;
+
+    *(void **)p = NULL;
+    return value;
+}
+
+#define BERTH_FREE   __attribute__((cleanup(berth_cleanup_free)))
+#define BERTH_CLOSE  __attribute__((cleanup(berth_cleanup_close)))
+#define BERTH_FCLOSE __attribute__((cleanup(berth_cleanup_fclose)))
+
+/* The value of the pointer *P, which is NULL from then on: ownership moves. */
+#define berth_steal(p) ((__typeof__(*(p)))berth_steal_ptr(p))
+
+#endif

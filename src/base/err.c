@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errors as values: how a sentence is written, bounded and made safe to show. Knows
+ * nothing of who prints it. */
+
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Copy FROM to TO (SIZE bytes) with control characters as \xNN. UTF-8 passes. */
+static void copy_escaped(char *to, size_t size, const char *from)
+{
+    size_t used = 0;
+
+    for (; *from; from++) {
+        unsigned char c = (unsigned char)*from;
+        int plain = c >= 0x20 && c != 0x7f;
+
+        if (used + 8 > size) {
+            memcpy(to + used, "...", 4);
+            return;
+        }
+        if (plain)
+            to[used++] = *from;
+        else if (c == '\n')
+            used += (size_t)sprintf(to + used, "\\n");
+        else
+            used += (size_t)sprintf(to + used, "\\x%02x", c);
+    }
+    to[used] = '\0';
+}
+
+int berth_err_set(struct berth_err *err, const char *format, ...)
+{
+    char raw[BERTH_ERR_SIZE * 2];
+    va_list args;
+
+    if (!err)
+        return -1;
+    va_start(args, format);
+    vsnprintf(raw, sizeof(raw), format, args);
+    va_end(args);
+    copy_escaped(err->text, sizeof(err->text), raw);
+    return -1;
+}
+
+int berth_err_at(struct berth_err *err, const char *format, ...)
+{
+    char place[BERTH_ERR_SIZE];
+    struct berth_err inner;
+    va_list args;
+
+    if (!err)
+        return -1;
+    va_start(args, format);
+    vsnprintf(place, sizeof(place), format, args);
+    va_end(args);
+    inner = *err;
+    return berth_err_set(err, "%s: %s", place, inner.text);
+}
+
+int berth_err_oom(struct berth_err *err)
+{
+    return berth_err_set(err, "out of memory");
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_BASE_ERR_H
+#define BERTH_BASE_ERR_H
+
+/* Bytes of the longest sentence; a longer one ends in "...". */
+#define BERTH_ERR_SIZE 1024
+
+/* Why a call could not do its work: one sentence of the form
+ * `place: what is wrong; what would be right`, without a newline. Control characters
+ * are shown escaped, so that user text cannot write to a terminal. */
+struct berth_err {
+    char text[BERTH_ERR_SIZE];
+};
+
+/* Write the sentence. ERR may be NULL (nobody asks). Always returns -1, so that a
+ * caller can `return berth_err_set(err, ...)`. */
+int berth_err_set(struct berth_err *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Put `place: ` in front of the sentence that is there. Always returns -1. */
+int berth_err_at(struct berth_err *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The sentence for a failed allocation. Always returns -1. */
+int berth_err_oom(struct berth_err *err);
+
+#endif

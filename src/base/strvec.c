@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A list of owned strings. */
+
+#include "base/strvec.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Append TEXT itself, which the list owns from now on; NULL means out of memory. */
+static void take(struct berth_strvec *vec, char *text)
+{
+    if (text && vec->count + 2 > vec->room) {
+        size_t room = vec->room ? vec->room * 2 : 8;
+        char **items = realloc(vec->items, room * sizeof(*items));
+
+        if (!items) {
+            free(text);
+            text = NULL;
+        } else {
+            vec->items = items;
+            vec->room = room;
+        }
+    }
+    if (!text) {
+        vec->failed = true;
+        return;
+    }
+    vec->items[vec->count++] = text;
+    vec->items[vec->count] = NULL;
+}
+
+void berth_strvec_push(struct berth_strvec *vec, const char *text)
+{
+    take(vec, strdup(text));
+}
+
+void berth_strvec_pushf(struct berth_strvec *vec, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
+    va_end(args);
+    take(vec, text);
+}
+
+void berth_strvec_append(struct berth_strvec *vec, const struct berth_strvec *from)
+{
+    for (size_t i = 0; i < from->count; i++)
+        berth_strvec_push(vec, from->items[i]);
+}
+
+bool berth_strvec_equal(const struct berth_strvec *a, const struct berth_strvec *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->items[i], b->items[i]) != 0)
+            return false;
+    return true;
+}
+
+void berth_strvec_fini(struct berth_strvec *vec)
+{
+    for (size_t i = 0; i < vec->count; i++)
+        free(vec->items[i]);
+    free(vec->items);
+    *vec = (struct berth_strvec){0};
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_BASE_STRVEC_H
+#define BERTH_BASE_STRVEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A growing list of strings that it owns, always ended by NULL like argv (`items` is
+ * NULL only before the first push). Out of memory sticks in `failed`, so that a builder
+ * pushes freely and asks once. Start with `= {0}`. */
+struct berth_strvec {
+    char **items;
+    size_t count;
+    size_t room;
+    bool failed;
+};
+
+/* Append a copy of TEXT, or the result of FORMAT. */
+void berth_strvec_push(struct berth_strvec *vec, const char *text);
+void berth_strvec_pushf(struct berth_strvec *vec, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Append copies of all strings of FROM. */
+void berth_strvec_append(struct berth_strvec *vec, const struct berth_strvec *from);
+
+bool berth_strvec_equal(const struct berth_strvec *a, const struct berth_strvec *b);
+
+/* Free everything; the list can be used again, empty. */
+void berth_strvec_fini(struct berth_strvec *vec);
+
+#define BERTH_STRVEC __attribute__((cleanup(berth_strvec_fini)))
+
+#endif

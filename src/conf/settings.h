@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_CONF_SETTINGS_H
+#define BERTH_CONF_SETTINGS_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/* What the site says behind berth.so in plugstack.conf, as KEY=VALUE words:
+ *
+ *     option_prefix=PREFIX   every option is --PREFIX...; default none
+ *     runtime=PATH           the container runtime; default: found on the node
+ *     raw_args=allow|deny    may users give --container-args; default allow
+ */
+struct berth_settings {
+    char *option_prefix; /* "" when not said */
+    char *runtime;       /* NULL when not said */
+    bool deny_raw_args;
+};
+
+/* Read the words of plugstack.conf (spank.h: the ac and av of every callback). On
+ * success the caller owns *RET. Returns 0, or -1 with a sentence in ERR; then *RET
+ * still has every value that was right, so that option names do not change because
+ * another word is wrong.
+ */
+int berth_settings_read(int count, char *const *words, struct berth_settings *ret,
+                        struct berth_err *err);
+
+void berth_settings_fini(struct berth_settings *settings);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From srun's command line to the het group of each reading. */
+
+#include "plan/hetgroup.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+void berth_hetgroups_init(struct berth_hetgroups *state, const char *cmdline,
+                          size_t count)
+{
+    *state = (struct berth_hetgroups){0};
+    while (count > 0) {
+        size_t length = strnlen(cmdline, count);
+
+        berth_strvec_pushf(&state->words, "%.*s", (int)length, cmdline);
+        if (length == count)
+            break;
+        cmdline += length + 1;
+        count -= length + 1;
+    }
+}
+
+/* Does WORD name the option (--NAME, --NAME=..., or a long enough prefix, as
+ * getopt_long allows)? *RET_VALUE: what is behind the equals sign, or NULL. */
+static bool names(const char *word, const char *name, size_t minimum,
+                  const char **ret_value)
+{
+    size_t length;
+
+    if (strncmp(word, "--", 2) != 0)
+        return false;
+    word += 2;
+    length = strcspn(word, "=");
+    if (length < minimum || strncmp(word, name, length) != 0)
+        return false;
+    *ret_value = word[length] == '=' ? word + length + 1 : NULL;
+    return true;
+}
+
+static size_t options_end(const struct berth_hetgroups *state, int optind)
+{
+    size_t end = state->spec + (optind > 0 ? (size_t)optind : 1);
+
+    return end < state->words.count ? end : state->words.count;
+}
+
+bool berth_hetgroups_option(const struct berth_hetgroups *state, int optind,
+                            const char *name, size_t minimum, const char **ret_value)
+{
+    size_t end = options_end(state, optind);
+    const char *last = NULL;
+    bool found = false;
+
+    for (size_t i = state->spec + 1; i < end; i++) {
+        if (!names(state->words.items[i], name, minimum, &last))
+            continue;
+        found = true;
+        if (!last && i + 1 < end)
+            last = state->words.items[i + 1];
+    }
+    if (ret_value)
+        *ret_value = last;
+    return found;
+}
+
+static bool add_range(int first, int last, bool set[])
+{
+    if (first > last || last > BERTH_GROUP_MAX)
+        return false;
+    for (int group = first; group <= last; group++)
+        set[group] = true;
+    return true;
+}
+
+/* One number of at most three digits; NULL if there is none. */
+static const char *read_number(const char *text, int *ret_number)
+{
+    int number = 0;
+    int digits = 0;
+
+    for (; isdigit((unsigned char)*text) && digits < 4; text++, digits++)
+        number = number * 10 + (*text - '0');
+    *ret_number = number;
+    return digits > 0 && digits < 4 ? text : NULL;
+}
+
+/* "0", "0,2", "0-2,4" or one of them in brackets: the forms that --het-group takes. */
+static bool read_groups(const char *text, bool set[])
+{
+    bool bracket = *text == '[';
+
+    text += bracket;
+    for (;;) {
+        int first, last;
+
+        text = read_number(text, &first);
+        last = first;
+        if (text && *text == '-')
+            text = read_number(text + 1, &last);
+        if (!text || !add_range(first, last, set))
+            return false;
+        if (*text != ',')
+            break;
+        text++;
+    }
+    if (bracket)
+        return strcmp(text, "]") == 0;
+    return *text == '\0';
+}
+
+static void list_groups(struct berth_hetgroups *state, const bool set[])
+{
+    for (int group = 0; group <= BERTH_GROUP_MAX; group++)
+        if (set[group])
+            state->groups[state->group_count++] = group;
+}
+
+static void start_spec(struct berth_hetgroups *state, int optind)
+{
+    bool set[BERTH_GROUP_MAX + 1] = {false};
+    const char *value = NULL;
+    bool named;
+
+    state->spec = state->specs == 0 ? 0 : state->next_spec;
+    state->group_count = 0;
+    state->group_at = 0;
+    named = berth_hetgroups_option(state, optind, "het-group", 3, &value) ||
+            berth_hetgroups_option(state, optind, "pack-group", 4, &value);
+    if (!named && state->specs <= BERTH_GROUP_MAX)
+        set[state->specs] = true;
+    if (named && (!value || !read_groups(value, set)))
+        memset(set, 0, sizeof(set));
+    list_groups(state, set);
+    state->specs++;
+    state->next_spec = options_end(state, optind);
+    while (state->next_spec < state->words.count &&
+           strcmp(state->words.items[state->next_spec], ":") != 0)
+        state->next_spec++;
+}
+
+int berth_hetgroups_next(struct berth_hetgroups *state, int optind)
+{
+    bool ended = state->group_at >= state->group_count;
+
+    if (state->words.failed || state->words.count == 0)
+        return BERTH_GROUP_UNKNOWN;
+    if (ended && state->specs > 0 && state->next_spec >= state->words.count)
+        return BERTH_GROUP_UNKNOWN;
+    if (ended)
+        start_spec(state, optind);
+    if (state->group_count == 0)
+        return BERTH_GROUP_UNKNOWN;
+    return state->groups[state->group_at++];
+}
+
+void berth_hetgroups_fini(struct berth_hetgroups *state)
+{
+    berth_strvec_fini(&state->words);
+}

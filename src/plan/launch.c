@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a request to the words that start it. Looks at nothing and starts nothing. */
+
+#include "plan/launch.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "plan/mount.h"
+
+/* The image's runscript, where both Singularity and Apptainer keep it. */
+#define RUNSCRIPT "/.singularity.d/runscript"
+
+/* `--mount` takes a CSV record, so that a path with a colon stays one path; a quote
+ * inside a quoted field is doubled (RFC 4180). */
+static void put_quoted(struct berth_buf *buf, const char *key, const char *path)
+{
+    berth_buf_puts(buf, ",\"");
+    berth_buf_puts(buf, key);
+    for (; *path; path++) {
+        if (*path == '"')
+            berth_buf_puts(buf, "\"");
+        berth_buf_add(buf, path, 1);
+    }
+    berth_buf_puts(buf, "\"");
+}
+
+static void push_mount(const char *source, const char *destination, bool read_only,
+                       struct berth_strvec *argv)
+{
+    BERTH_BUF struct berth_buf record = {0};
+
+    berth_buf_puts(&record, "type=bind");
+    put_quoted(&record, "source=", source);
+    put_quoted(&record, "destination=", destination);
+    if (read_only)
+        berth_buf_puts(&record, ",ro");
+    berth_strvec_push(argv, "--mount");
+    berth_strvec_pushf(argv, "%s", record.failed ? "" : record.text);
+    argv->failed |= record.failed;
+}
+
+static int push_mounts(const struct berth_strvec *mounts, struct berth_strvec *argv,
+                       struct berth_err *err)
+{
+    for (size_t i = 0; i < mounts->count; i++) {
+        struct berth_mount mount;
+
+        if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
+            return -1;
+        push_mount(mount.source, mount.destination, mount.read_only, argv);
+        berth_mount_fini(&mount);
+    }
+    return 0;
+}
+
+static void push_home(const struct berth_launch *launch, struct berth_strvec *argv)
+{
+    if (launch->request->home == BERTH_NO) {
+        berth_strvec_push(argv, "--no-mount");
+        berth_strvec_push(argv, "home,cwd");
+    }
+    if (launch->request->home == BERTH_YES && launch->home)
+        push_mount(launch->home, launch->home, false, argv);
+}
+
+/* The value of NAME in the environment of the task; NULL if it is not there. */
+static const char *value_of(const struct berth_launch *launch, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (char *const *entry = launch->environment; *entry; entry++)
+        if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
+            return *entry + length + 1;
+    return NULL;
+}
+
+static void push_env(const struct berth_launch *launch, struct berth_strvec *argv)
+{
+    const struct berth_strvec *env = &launch->request->env;
+
+    for (size_t i = 0; i < env->count; i++) {
+        const char *item = env->items[i];
+        const char *value = strchr(item, '=') ? NULL : value_of(launch, item);
+
+        if (!strchr(item, '=') && !value)
+            continue;
+        berth_strvec_push(argv, "--env");
+        if (value)
+            berth_strvec_pushf(argv, "%s=%s", item, value);
+        else
+            berth_strvec_push(argv, item);
+    }
+}
+
+static void push_init(const struct berth_launch *launch, struct berth_strvec *argv)
+{
+    berth_strvec_push(argv, launch->init);
+    berth_strvec_push(argv, "--place");
+    berth_strvec_push(argv, launch->place);
+    if (launch->report >= 0) {
+        berth_strvec_push(argv, "--report");
+        berth_strvec_pushf(argv, "%d", launch->report);
+    }
+    if (launch->request->workdir) {
+        berth_strvec_push(argv, "--workdir");
+        berth_strvec_push(argv, launch->request->workdir);
+    } else if (launch->directory) {
+        berth_strvec_push(argv, "--stay");
+        berth_strvec_push(argv, launch->directory);
+    }
+    push_env(launch, argv);
+    berth_strvec_push(argv, "--");
+    if (launch->request->entrypoint)
+        berth_strvec_push(argv, RUNSCRIPT);
+}
+
+int berth_launch_argv(const struct berth_launch *launch, struct berth_strvec *argv,
+                      struct berth_err *err)
+{
+    berth_strvec_push(argv, launch->runtime);
+    berth_strvec_push(argv, "--silent");
+    berth_strvec_push(argv, "exec");
+    if (launch->request->writable)
+        berth_strvec_push(argv, "--writable-tmpfs");
+    push_home(launch, argv);
+    if (push_mounts(&launch->request->mounts, argv, err) < 0)
+        return -1;
+    berth_strvec_append(argv, &launch->request->args);
+    berth_strvec_push(argv, launch->request->image);
+    push_init(launch, argv);
+    for (char *const *word = launch->command; *word; word++)
+        berth_strvec_push(argv, *word);
+    return argv->failed ? berth_err_oom(err) : 0;
+}

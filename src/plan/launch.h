@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PLAN_LAUNCH_H
+#define BERTH_PLAN_LAUNCH_H
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "plan/request.h"
+
+/* What is known when a task starts its container. Borrows everything. */
+struct berth_launch {
+    const char *runtime;                 /* absolute path of singularity or apptainer */
+    const char *init;                    /* path of berth-init, valid in the image */
+    const char *home;                    /* $HOME of the task; NULL: not set */
+    const char *directory;               /* working directory of the task; NULL: gone */
+    const char *place;                   /* how messages name node and image */
+    int report;                          /* descriptor for berth_report(); -1: none */
+    const struct berth_request *request; /* contained */
+    char *const *environment;            /* of the task, for NAME of --container-env */
+    char *const *command;                /* the user's words, ended by NULL */
+};
+
+/* The words that start the runtime, which starts berth-init in the image, which becomes
+ * the user's command. Appends to ARGV. Returns 0, or -1 when out of memory. */
+int berth_launch_argv(const struct berth_launch *launch, struct berth_strvec *argv,
+                      struct berth_err *err);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PLAN_MULTIPROG_H
+#define BERTH_PLAN_MULTIPROG_H
+
+#include "base/err.h"
+
+/* The text of an `srun --multi-prog` configuration (srun(1), MULTIPLE PROGRAM
+ * CONFIGURATION) with PROGRAM put in front of the command on every line. Comments,
+ * blank lines and continuation lines (a backslash at the end) stay as they are. On
+ * success the caller frees *RET_TEXT. */
+int berth_multiprog_prefix(const char *text, const char *program, char **ret_text,
+                           struct berth_err *err);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options. Each of them is also in spank_berth(8), which a test compares. */
+
+#include "plan/option.h"
+
+const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
+    [BERTH_OPTION_IMAGE] =
+        {
+            "container-image",
+            "PATH|none",
+            "run every task in this Singularity/Apptainer image (SIF file or "
+            "directory); none: on the host",
+        },
+    [BERTH_OPTION_MOUNTS] =
+        {
+            "container-mounts",
+            "SRC[:DST[:ro|rw]][,...]",
+            "bind host paths into the image; repeats accumulate",
+        },
+    [BERTH_OPTION_WORKDIR] =
+        {
+            "container-workdir",
+            "DIR",
+            "working directory of the tasks, in the image",
+        },
+    [BERTH_OPTION_MOUNT_HOME] =
+        {
+            "container-mount-home",
+            NULL,
+            "mount the home directory",
+        },
+    [BERTH_OPTION_NO_MOUNT_HOME] =
+        {
+            "no-container-mount-home",
+            NULL,
+            "do not mount the home directory",
+        },
+    [BERTH_OPTION_WRITABLE] =
+        {
+            "container-writable",
+            NULL,
+            "let tasks write to the image's root; what they write is thrown away",
+        },
+    [BERTH_OPTION_ENTRYPOINT] =
+        {
+            "container-entrypoint",
+            NULL,
+            "run the command through the image's runscript",
+        },
+    [BERTH_OPTION_ENV] =
+        {
+            "container-env",
+            "NAME[=VALUE][,...]",
+            "pass or set a variable, over the image's own; repeats accumulate",
+        },
+    [BERTH_OPTION_ARGS] =
+        {
+            "container-args",
+            "FLAGS",
+            "flags for the container runtime, separated by spaces; repeats accumulate",
+        },
+};

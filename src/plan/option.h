@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PLAN_OPTION_H
+#define BERTH_PLAN_OPTION_H
+
+#include <stdbool.h>
+
+#include "plan/request.h"
+
+/* One option, declared once: Slurm's registration, the wire form, `--help`, the man
+ * page test and the messages all read this table. */
+struct berth_option {
+    const char *name;     /* without the leading -- and without the site's prefix */
+    const char *argument; /* what --help calls the value; NULL: takes none */
+    const char *help;     /* one line for `srun --help` */
+};
+
+/* Indexed by enum berth_option_id. */
+extern const struct berth_option berth_options[BERTH_OPTION_COUNT];
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PLAN_PATH_H
+#define BERTH_PLAN_PATH_H
+
+#include "base/err.h"
+
+/* TEXT as an absolute path: itself when it starts with `/`, else BASE/TEXT. Nothing is
+ * resolved: `..` and links mean on the node what they mean there. BASE may be NULL:
+ * then only absolute paths are taken. On success the caller frees *RET_PATH. Returns 0,
+ * or -1 with a sentence in ERR. */
+int berth_path_absolute(const char *text, const char *base, char **ret_path,
+                        struct berth_err *err);
+
+#endif

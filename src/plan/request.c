@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one component asks for: taking options, defaults under own values, and what
+ * cannot be asked together. Reads nothing of the world. */
+
+#include "plan/request.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "plan/mount.h"
+#include "plan/path.h"
+
+static int take_scalar(char **field, char *value, struct berth_err *err)
+{
+    if (*field && strcmp(*field, value) != 0) {
+        berth_err_set(
+            err, "given twice, '%s' and '%s'; expected one value for each component",
+            *field, value);
+        free(value);
+        return -1;
+    }
+    free(*field);
+    *field = value;
+    return 0;
+}
+
+/* "docker://x" and the like; a path cannot hold "://" before its first slash. */
+static bool is_uri(const char *value)
+{
+    const char *colon = strstr(value, "://");
+
+    return colon && colon > value && !memchr(value, '/', (size_t)(colon - value));
+}
+
+static int take_image(struct berth_request *request, const char *value,
+                      const char *base, struct berth_err *err)
+{
+    char *path = NULL;
+
+    if (is_uri(value))
+        return berth_err_set(
+            err,
+            "'%s' is a URI; expected a SIF file or a directory (pull it "
+            "first: singularity pull image.sif %s)",
+            value, value);
+    if (strcmp(value, BERTH_NO_IMAGE) != 0) {
+        if (berth_path_absolute(value, base, &path, err) < 0)
+            return -1;
+    } else if (!(path = strdup(value))) {
+        return berth_err_oom(err);
+    }
+    return take_scalar(&request->image, path, err);
+}
+
+static int take_workdir(struct berth_request *request, const char *value,
+                        struct berth_err *err)
+{
+    char *path = NULL;
+
+    if (*value != '/')
+        return berth_err_set(err,
+                             "'%s' is not absolute; expected a directory in the "
+                             "image, from /",
+                             value);
+    path = strdup(value);
+    if (!path)
+        return berth_err_oom(err);
+    return take_scalar(&request->workdir, path, err);
+}
+
+static int take_home(struct berth_request *request, enum berth_choice choice,
+                     struct berth_err *err)
+{
+    if (request->home != BERTH_UNSAID && request->home != choice)
+        return berth_err_set(err,
+                             "given together with its opposite; expected one of "
+                             "--container-mount-home and --no-container-mount-home");
+    request->home = choice;
+    return 0;
+}
+
+static bool is_name(const char *text, size_t count)
+{
+    if (count == 0 || isdigit((unsigned char)text[0]))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!isalnum((unsigned char)text[i]) && text[i] != '_')
+            return false;
+    return true;
+}
+
+static int take_variable(struct berth_request *request, const char *item,
+                         struct berth_err *err)
+{
+    if (!is_name(item, strcspn(item, "=")))
+        return berth_err_set(err,
+                             "'%s' is no variable; expected NAME or NAME=VALUE "
+                             "(write \\, for a comma in a value)",
+                             item);
+    berth_strvec_push(&request->env, item);
+    return request->env.failed ? berth_err_oom(err) : 0;
+}
+
+/* The length of the first item of a comma list in which `\,` is a comma; the item
+ * without its backslashes goes to COPY. */
+static size_t cut_item(const char *text, char *copy)
+{
+    size_t at = 0;
+
+    for (; text[at] && text[at] != ','; at++) {
+        if (text[at] == '\\' && text[at + 1] == ',')
+            at++;
+        *copy++ = text[at];
+    }
+    *copy = '\0';
+    return at;
+}
+
+static int take_env(struct berth_request *request, const char *value,
+                    struct berth_err *err)
+{
+    BERTH_FREE char *item = malloc(strlen(value) + 1);
+
+    if (!item)
+        return berth_err_oom(err);
+    for (;;) {
+        size_t length = cut_item(value, item);
+
+        if (take_variable(request, item, err) < 0)
+            return -1;
+        if (value[length] == '\0')
+            return 0;
+        value += length + 1;
+    }
+}
+
+static int take_args(struct berth_request *request, const char *value,
+                     struct berth_err *err)
+{
+    BERTH_FREE char *copy = strdup(value);
+    char *next = copy;
+    char *word;
+
+    if (!copy)
+        return berth_err_oom(err);
+    while ((word = strsep(&next, " \t\n")))
+        if (*word)
+            berth_strvec_push(&request->args, word);
+    return request->args.failed ? berth_err_oom(err) : 0;
+}
+
+int berth_request_take(struct berth_request *request, enum berth_option_id id,
+                       const char *value, const char *base, struct berth_err *err)
+{
+    bool needs_value = id == BERTH_OPTION_IMAGE || id == BERTH_OPTION_MOUNTS ||
+                       id == BERTH_OPTION_WORKDIR || id == BERTH_OPTION_ENV ||
+                       id == BERTH_OPTION_ARGS;
+
+    if (needs_value && (!value || *value == '\0'))
+        return berth_err_set(err, "the value is empty");
+    switch (id) {
+    case BERTH_OPTION_IMAGE:
+        return take_image(request, value, base, err);
+    case BERTH_OPTION_MOUNTS:
+        return berth_mount_parse_list(value, base, &request->mounts, err);
+    case BERTH_OPTION_WORKDIR:
+        return take_workdir(request, value, err);
+    case BERTH_OPTION_MOUNT_HOME:
+        return take_home(request, BERTH_YES, err);
+    case BERTH_OPTION_NO_MOUNT_HOME:
+        return take_home(request, BERTH_NO, err);
+    case BERTH_OPTION_WRITABLE:
+        request->writable = true;
+        return 0;
+    case BERTH_OPTION_ENTRYPOINT:
+        request->entrypoint = true;
+        return 0;
+    case BERTH_OPTION_ENV:
+        return take_env(request, value, err);
+    case BERTH_OPTION_ARGS:
+        return take_args(request, value, err);
+    case BERTH_OPTION_COUNT:
+        break;
+    }
+    return berth_err_set(err, "no such option");
+}
+
+bool berth_request_contained(const struct berth_request *request)
+{
+    return request->image && strcmp(request->image, BERTH_NO_IMAGE) != 0;
+}
+
+/* Was anything said besides the image? */
+static bool said_more(const struct berth_request *request)
+{
+    return request->mounts.count || request->workdir || request->home ||
+           request->writable || request->entrypoint || request->env.count ||
+           request->args.count;
+}
+
+bool berth_request_said(const struct berth_request *request)
+{
+    return request->image || said_more(request);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+bool berth_request_equal(const struct berth_request *a, const struct berth_request *b)
+{
+    return same_text(a->image, b->image) && same_text(a->workdir, b->workdir) &&
+           a->home == b->home && a->writable == b->writable &&
+           a->entrypoint == b->entrypoint &&
+           berth_strvec_equal(&a->mounts, &b->mounts) &&
+           berth_strvec_equal(&a->env, &b->env) &&
+           berth_strvec_equal(&a->args, &b->args);
+}
+
+static void merge_list(const struct berth_strvec *first,
+                       const struct berth_strvec *then, struct berth_strvec *ret)
+{
+    berth_strvec_append(ret, first);
+    berth_strvec_append(ret, then);
+}
+
+static bool merge_text(const char *defaults, const char *own, char **ret)
+{
+    const char *chosen = own ? own : defaults;
+
+    *ret = chosen ? strdup(chosen) : NULL;
+    return !chosen || *ret;
+}
+
+int berth_request_merge(const struct berth_request *defaults,
+                        const struct berth_request *own, struct berth_request *ret,
+                        struct berth_err *err)
+{
+    static const struct berth_request nothing;
+    struct berth_request merged = {0};
+
+    if (own->image && !berth_request_contained(own))
+        defaults = &nothing;
+    merged.home = own->home != BERTH_UNSAID ? own->home : defaults->home;
+    merged.writable = own->writable || defaults->writable;
+    merged.entrypoint = own->entrypoint || defaults->entrypoint;
+    merge_list(&defaults->mounts, &own->mounts, &merged.mounts);
+    merge_list(&defaults->env, &own->env, &merged.env);
+    merge_list(&defaults->args, &own->args, &merged.args);
+    if (!merge_text(defaults->image, own->image, &merged.image) ||
+        !merge_text(defaults->workdir, own->workdir, &merged.workdir) ||
+        merged.mounts.failed || merged.env.failed || merged.args.failed) {
+        berth_request_fini(&merged);
+        return berth_err_oom(err);
+    }
+    *ret = merged;
+    return 0;
+}
+
+int berth_request_check(const struct berth_request *request, struct berth_err *err)
+{
+    if (berth_request_contained(request) || !said_more(request))
+        return 0;
+    if (request->image)
+        return berth_err_set(err, "--container-image=none: other --container options "
+                                  "mean nothing on the host; leave them out");
+    return berth_err_set(err, "--container-image: not given, but other --container "
+                              "options are; name an image");
+}
+
+void berth_request_fini(struct berth_request *request)
+{
+    free(request->image);
+    free(request->workdir);
+    berth_strvec_fini(&request->mounts);
+    berth_strvec_fini(&request->env);
+    berth_strvec_fini(&request->args);
+    *request = (struct berth_request){0};
+}

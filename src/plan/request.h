@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PLAN_REQUEST_H
+#define BERTH_PLAN_REQUEST_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+
+enum berth_choice { BERTH_UNSAID, BERTH_NO, BERTH_YES };
+
+/* What one component asks for, as far as it was said. Paths are absolute. A value
+ * struct: start with `= {0}`, end with berth_request_fini(). */
+struct berth_request {
+    char *image;                /* NULL: not said; BERTH_NO_IMAGE: on the host */
+    struct berth_strvec mounts; /* each SRC:DST:ro|rw, in the order given */
+    char *workdir;              /* in the image; NULL: where the task is */
+    enum berth_choice home;     /* is $HOME mounted; not said: the runtime's default */
+    bool writable;              /* a throw-away overlay */
+    bool entrypoint;            /* through the image's runscript */
+    struct berth_strvec env;    /* each NAME (pass) or NAME=VALUE (set) */
+    struct berth_strvec args;   /* flags for the runtime, one word each */
+};
+
+/* The value of --container-image that means: no container. */
+#define BERTH_NO_IMAGE "none"
+
+/* One for each option; the rows of the table in plan/option.h. */
+enum berth_option_id {
+    BERTH_OPTION_IMAGE,
+    BERTH_OPTION_MOUNTS,
+    BERTH_OPTION_WORKDIR,
+    BERTH_OPTION_MOUNT_HOME,
+    BERTH_OPTION_NO_MOUNT_HOME,
+    BERTH_OPTION_WRITABLE,
+    BERTH_OPTION_ENTRYPOINT,
+    BERTH_OPTION_ENV,
+    BERTH_OPTION_ARGS,
+    BERTH_OPTION_COUNT
+};
+
+/* Take the option ID with VALUE as the user wrote it (NULL for an option without
+ * argument). BASE is the directory of relative paths, NULL when there is none. Lists
+ * accumulate; a scalar that is given again with another value is an error, with the
+ * same value it is not. Returns 0, or -1 with a sentence in ERR that does not name the
+ * option.
+ */
+int berth_request_take(struct berth_request *request, enum berth_option_id id,
+                       const char *value, const char *base, struct berth_err *err);
+
+/* Does the request ask for a container? */
+bool berth_request_contained(const struct berth_request *request);
+
+/* Was anything said at all? */
+bool berth_request_said(const struct berth_request *request);
+
+bool berth_request_equal(const struct berth_request *a, const struct berth_request *b);
+
+/* OWN over DEFAULTS: scalars of OWN win, lists are DEFAULTS first and then OWN. An
+ * image `none` in OWN cancels all of DEFAULTS. On success the caller owns *RET. Returns
+ * 0, or -1 when out of memory. */
+int berth_request_merge(const struct berth_request *defaults,
+                        const struct berth_request *own, struct berth_request *ret,
+                        struct berth_err *err);
+
+/* Refuse what cannot mean anything: other options without an image, or with `none`.
+ * Returns 0, or -1 with a sentence in ERR. */
+int berth_request_check(const struct berth_request *request, struct berth_err *err);
+
+void berth_request_fini(struct berth_request *request);
+
+#define BERTH_REQUEST __attribute__((cleanup(berth_request_fini)))
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests and tables as text that survives every environment. */
+
+#include "plan/wire.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "plan/option.h"
+
+#define FORM "1"
+
+/* The key of a field: "image" for --container-image, "no-mount-home" for its opposite.
+ */
+static void key_of(enum berth_option_id id, char key[32])
+{
+    const char *name = berth_options[id].name;
+    const char *middle = strstr(name, "container-");
+
+    snprintf(key, 32, "%.*s%s", (int)(middle - name), name,
+             middle + sizeof("container-") - 1);
+}
+
+static bool is_plain(unsigned char c)
+{
+    return isalnum(c) || (c != '\0' && strchr("-_.:,/", c));
+}
+
+static void put_value(struct berth_buf *buf, const char *value)
+{
+    for (; *value; value++) {
+        unsigned char c = (unsigned char)*value;
+        char hex[4];
+
+        if (is_plain(c)) {
+            berth_buf_add(buf, value, 1);
+        } else {
+            snprintf(hex, sizeof(hex), "%%%02X", c);
+            berth_buf_add(buf, hex, 3);
+        }
+    }
+}
+
+/* The fields of one request, which start at START of BUF. */
+struct fields {
+    struct berth_buf *buf;
+    size_t start;
+};
+
+static void put_field(struct fields *fields, enum berth_option_id id, const char *value)
+{
+    char key[32];
+
+    key_of(id, key);
+    if (fields->buf->used > fields->start)
+        berth_buf_puts(fields->buf, "&");
+    berth_buf_puts(fields->buf, key);
+    berth_buf_puts(fields->buf, "=");
+    put_value(fields->buf, value);
+}
+
+static void put_list(struct fields *fields, enum berth_option_id id,
+                     const struct berth_strvec *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        put_field(fields, id, list->items[i]);
+}
+
+void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *request)
+{
+    struct fields fields = {buf, buf->used};
+
+    if (request->image)
+        put_field(&fields, BERTH_OPTION_IMAGE, request->image);
+    put_list(&fields, BERTH_OPTION_MOUNTS, &request->mounts);
+    if (request->workdir)
+        put_field(&fields, BERTH_OPTION_WORKDIR, request->workdir);
+    if (request->home == BERTH_YES)
+        put_field(&fields, BERTH_OPTION_MOUNT_HOME, "");
+    if (request->home == BERTH_NO)
+        put_field(&fields, BERTH_OPTION_NO_MOUNT_HOME, "");
+    if (request->writable)
+        put_field(&fields, BERTH_OPTION_WRITABLE, "");
+    if (request->entrypoint)
+        put_field(&fields, BERTH_OPTION_ENTRYPOINT, "");
+    put_list(&fields, BERTH_OPTION_ENV, &request->env);
+    put_list(&fields, BERTH_OPTION_ARGS, &request->args);
+}
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+/* Decode VALUE in place. Returns false for a malformed or NUL escape. */
+static bool get_value(char *value)
+{
+    char *to = value;
+
+    for (; *value; value++) {
+        int high, low;
+
+        if (*value != '%') {
+            *to++ = *value;
+            continue;
+        }
+        high = hex_value(value[1]);
+        low = high < 0 ? -1 : hex_value(value[2]);
+        if (low < 0 || high * 16 + low == 0)
+            return false;
+        *to++ = (char)(high * 16 + low);
+        value += 2;
+    }
+    *to = '\0';
+    return true;
+}
+
+static enum berth_option_id option_of(const char *key)
+{
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
+        char name[32];
+
+        key_of((enum berth_option_id)id, name);
+        if (strcmp(key, name) == 0)
+            return (enum berth_option_id)id;
+    }
+    return BERTH_OPTION_COUNT;
+}
+
+/* A variable came through take_env() once, so its commas are its own. */
+static int take_decoded(struct berth_request *request, enum berth_option_id id,
+                        const char *value, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf escaped = {0};
+
+    if (id != BERTH_OPTION_ENV)
+        return berth_request_take(request, id, value, NULL, err);
+    for (; *value; value++) {
+        if (*value == ',')
+            berth_buf_puts(&escaped, "\\");
+        berth_buf_add(&escaped, value, 1);
+    }
+    if (escaped.failed)
+        return berth_err_oom(err);
+    return berth_request_take(request, id, escaped.text, NULL, err);
+}
+
+static int get_field(char *field, struct berth_request *request, struct berth_err *err)
+{
+    char *value = strchr(field, '=');
+    enum berth_option_id id;
+
+    if (!value)
+        return berth_err_set(err, "'%s' has no value", field);
+    *value++ = '\0';
+    id = option_of(field);
+    if (id == BERTH_OPTION_COUNT)
+        return berth_err_set(err, "'%s' is no option of this release", field);
+    if (!get_value(value))
+        return berth_err_set(err, "the value of '%s' is not encoded", field);
+    return take_decoded(request, id, value, err);
+}
+
+int berth_wire_get_request(const char *text, struct berth_request *ret,
+                           struct berth_err *err)
+{
+    BERTH_FREE char *copy = strdup(text);
+    BERTH_REQUEST struct berth_request request = {0};
+    char *next = copy;
+    char *field;
+
+    if (!copy)
+        return berth_err_oom(err);
+    while (*text && (field = strsep(&next, "&")))
+        if (get_field(field, &request, err) < 0)
+            return -1;
+    *ret = request;
+    request = (struct berth_request){0};
+    return 0;
+}
+
+static void put_row(struct berth_buf *buf, int group,
+                    const struct berth_request *request)
+{
+    char label[16];
+
+    if (group == BERTH_GROUP_ALL)
+        snprintf(label, sizeof(label), "*");
+    else if (group == BERTH_GROUP_UNKNOWN)
+        snprintf(label, sizeof(label), "?");
+    else
+        snprintf(label, sizeof(label), "%d", group);
+    berth_buf_puts(buf, ";");
+    berth_buf_puts(buf, label);
+    berth_buf_puts(buf, ":");
+    berth_wire_put_request(buf, request);
+}
+
+int berth_wire_put_table(const struct berth_table *table, char **ret_text,
+                         struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf buf = {0};
+
+    berth_buf_puts(&buf, FORM);
+    if (table->count && berth_table_uniform(table))
+        put_row(&buf, BERTH_GROUP_ALL, &table->rows[0].request);
+    else
+        for (size_t i = 0; i < table->count; i++)
+            put_row(&buf, table->rows[i].group, &table->rows[i].request);
+    if (buf.failed)
+        return berth_err_oom(err);
+    if (buf.used > BERTH_WIRE_MAX)
+        return berth_err_set(err,
+                             "the --container options take %zu bytes; at most %d can "
+                             "be sent to the nodes",
+                             buf.used, BERTH_WIRE_MAX);
+    *ret_text = berth_steal(&buf.text);
+    return 0;
+}
+
+static int get_group(const char *label, int *ret_group)
+{
+    char *end;
+    long number;
+
+    if (strcmp(label, "*") == 0) {
+        *ret_group = BERTH_GROUP_ALL;
+        return 0;
+    }
+    if (strcmp(label, "?") == 0) {
+        *ret_group = BERTH_GROUP_UNKNOWN;
+        return 0;
+    }
+    if (!isdigit((unsigned char)*label))
+        return -1;
+    number = strtol(label, &end, 10);
+    if (*end || number > BERTH_GROUP_MAX)
+        return -1;
+    *ret_group = (int)number;
+    return 0;
+}
+
+static int get_row(char *text, struct berth_table *table, struct berth_err *err)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    char *fields = strchr(text, ':');
+    int group;
+
+    if (!fields)
+        return berth_err_set(err, "a component has no number");
+    *fields++ = '\0';
+    if (get_group(text, &group) < 0)
+        return berth_err_set(err, "'%s' is no component", text);
+    if (berth_wire_get_request(fields, &request, err) < 0 ||
+        berth_table_add(table, group, &request, err) < 0)
+        return -1;
+    request = (struct berth_request){0};
+    return 0;
+}
+
+int berth_wire_get_table(const char *text, struct berth_table *ret,
+                         struct berth_err *err)
+{
+    BERTH_FREE char *copy = NULL;
+    BERTH_TABLE struct berth_table table = {0};
+    char *next;
+    char *row;
+
+    if (strlen(text) > BERTH_WIRE_MAX)
+        return berth_err_set(err, "longer than %d bytes", BERTH_WIRE_MAX);
+    next = copy = strdup(text);
+    if (!copy)
+        return berth_err_oom(err);
+    row = strsep(&next, ";");
+    if (strcmp(row, FORM) != 0)
+        return berth_err_set(err, "form '%s' is not this release's (" FORM ")", row);
+    while ((row = strsep(&next, ";")))
+        if (get_row(row, &table, err) < 0)
+            return -1;
+    if (table.count == 0)
+        return berth_err_set(err, "no component in it");
+    *ret = table;
+    table = (struct berth_table){0};
+    return 0;
+}

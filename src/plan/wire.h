@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PLAN_WIRE_H
+#define BERTH_PLAN_WIRE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "plan/components.h"
+#include "plan/request.h"
+
+/* How requests travel in an environment variable: from sbatch to the sruns inside, from
+ * srun to the nodes, and from the plugin to berth-task.
+ *
+ *     requests   fields               image=%2Fa.sif&mounts=%2Fd:%2Fd:rw
+ *     table      1;GROUP:fields;...   GROUP is a het group, `*` (all) or `?` (unknown)
+ *
+ * A field is an option's name without "container-" and its value; every byte that is
+ * not a letter, a digit or one of -_.:,/ is %XX. The text therefore has no spaces,
+ * quotes or newlines. Decoding trusts nothing: it checks each value like a user's. */
+
+/* Bytes of the longest text. Linux takes 128 KiB for one string (MAX_ARG_STRLEN). */
+#define BERTH_WIRE_MAX 65536
+
+/* Append the fields of REQUEST to BUF. */
+void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *request);
+
+/* Read fields. On success the caller owns *RET. */
+int berth_wire_get_request(const char *text, struct berth_request *ret,
+                           struct berth_err *err);
+
+/* Write TABLE; equal rows become one `*` row. On success the caller frees *RET_TEXT.
+ * Returns 0, or -1 with a sentence when it is longer than BERTH_WIRE_MAX. */
+int berth_wire_put_table(const struct berth_table *table, char **ret_text,
+                         struct berth_err *err);
+
+/* Read a table. On success the caller owns *RET (berth_table_fini). */
+int berth_wire_get_table(const char *text, struct berth_table *ret,
+                         struct berth_err *err);
+
+#endif

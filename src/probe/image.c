@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Is there an image? Tells a SIF file or a sandbox directory from everything else
+ * before a runtime is started on it, because the runtime says it late, once per task,
+ * and in words about itself. */
+
+#include "probe/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include "base/cleanup.h"
+
+/* The SIF global header and its descriptors, little-endian (SIF specification, "SIF
+ * file format"; offsets from the start of the file and of a descriptor). */
+enum {
+    SIF_HEADER_SIZE = 128,
+    SIF_MAGIC_AT = 32,
+    SIF_ARCH_AT = 45,
+    SIF_TOTAL_AT = 88,
+    SIF_DESCRIPTORS_AT = 96,
+    SIF_DESCRIPTOR_SIZE = 585,
+    SIF_USED_AT = 4,
+    SIF_OFFSET_AT = 17,
+    SIF_SIZE_AT = 25,
+    SIF_TYPE_PARTITION = 0x4004,
+    SIF_DESCRIPTORS_MAX = 4096
+};
+
+static const struct {
+    const char *code; /* in the SIF header */
+    const char *name; /* as uname -m says it */
+} architectures[] = {
+    {"01", "i686"},  {"02", "x86_64"},  {"03", "armv7l"}, {"04", "aarch64"},
+    {"05", "ppc64"}, {"06", "ppc64le"}, {"11", "s390x"},  {"12", "riscv64"},
+};
+
+static uint64_t read_le(const unsigned char *bytes, int count)
+{
+    uint64_t value = 0;
+
+    for (int i = count - 1; i >= 0; i--)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+static bool read_exactly(int fd, void *bytes, size_t count, off_t at)
+{
+    ssize_t got;
+
+    do
+        got = pread(fd, bytes, count, at);
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)count;
+}
+
+static int refuse_cut(const char *path, struct berth_err *err)
+{
+    return berth_err_set(
+        err,
+        "image '%s': the file ends before the image does; copy it again, "
+        "whole",
+        path);
+}
+
+static int check_architecture(const char *path, const unsigned char *header,
+                              struct berth_err *err)
+{
+    struct utsname host;
+    const char *code = (const char *)header + SIF_ARCH_AT;
+
+    if (uname(&host) < 0)
+        return 0;
+    for (size_t i = 0; i < sizeof(architectures) / sizeof(architectures[0]); i++) {
+        if (memcmp(code, architectures[i].code, 2) != 0)
+            continue;
+        if (strcmp(host.machine, architectures[i].name) == 0)
+            return 0;
+        return berth_err_set(err,
+                             "image '%s': it is for %s and this machine is %s; use an "
+                             "image for %s",
+                             path, architectures[i].name, host.machine, host.machine);
+    }
+    return 0;
+}
+
+/* Does every part of the SIF lie inside the file of SIZE bytes, and is one of them a
+ * file system? */
+static int check_parts(const char *path, int fd, const unsigned char *header,
+                       uint64_t size, struct berth_err *err)
+{
+    uint64_t total = read_le(header + SIF_TOTAL_AT, 8);
+    uint64_t start = read_le(header + SIF_DESCRIPTORS_AT, 8);
+    bool partition = false;
+
+    if (total > SIF_DESCRIPTORS_MAX || start > size)
+        return refuse_cut(path, err);
+    for (uint64_t i = 0; i < total; i++) {
+        unsigned char part[SIF_DESCRIPTOR_SIZE];
+        uint64_t at, count;
+
+        if (!read_exactly(fd, part, sizeof(part),
+                          (off_t)(start + i * SIF_DESCRIPTOR_SIZE)))
+            return refuse_cut(path, err);
+        if (!part[SIF_USED_AT])
+            continue;
+        at = read_le(part + SIF_OFFSET_AT, 8);
+        count = read_le(part + SIF_SIZE_AT, 8);
+        if (at > size || count > size - at)
+            return refuse_cut(path, err);
+        partition |= read_le(part, 4) == SIF_TYPE_PARTITION;
+    }
+    if (!partition)
+        return berth_err_set(err,
+                             "image '%s': a SIF file without a file system in it; "
+                             "build it again",
+                             path);
+    return 0;
+}
+
+static int check_file(const char *path, int fd, uint64_t size, struct berth_err *err)
+{
+    unsigned char header[SIF_HEADER_SIZE];
+
+    if (size == 0)
+        return berth_err_set(err, "image '%s': the file is empty; copy it again", path);
+    if (!read_exactly(fd, header, sizeof(header), 0) ||
+        memcmp(header + SIF_MAGIC_AT, "SIF_MAGIC", 10) != 0)
+        return berth_err_set(err,
+                             "image '%s': not an image; expected a SIF file (made by "
+                             "'singularity build' or 'singularity pull') or a sandbox "
+                             "directory",
+                             path);
+    if (check_architecture(path, header, err) < 0)
+        return -1;
+    return check_parts(path, fd, header, size, err);
+}
+
+static int check_directory(const char *path, int fd, struct berth_err *err)
+{
+    static const char *const signs[] = {".singularity.d", "bin", "usr", "etc", "lib",
+                                        "lib64"};
+
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+        if (faccessat(fd, signs[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+            return 0;
+    if (errno == EACCES)
+        return berth_err_set(err,
+                             "image '%s': you may not enter the directory; ask its "
+                             "owner for r and x permission",
+                             path);
+    return berth_err_set(
+        err,
+        "image '%s': the directory holds no root file system (no bin, "
+        "usr, etc, lib); expected a sandbox made by 'singularity build "
+        "--sandbox'",
+        path);
+}
+
+static int refuse_open(const char *path, int number, int *ret_missing,
+                       struct berth_err *err)
+{
+    if (number == ENOENT || number == ENOTDIR) {
+        if (ret_missing)
+            *ret_missing = 1;
+        return berth_err_set(err,
+                             "image '%s': not found; check the path, and that the "
+                             "nodes see this file system",
+                             path);
+    }
+    if (number == EACCES)
+        return berth_err_set(err,
+                             "image '%s': you may not read it; ask its owner for r "
+                             "permission (and x on the directories above)",
+                             path);
+    return berth_err_set(err, "image '%s': cannot be opened: %s", path,
+                         strerror(number));
+}
+
+int berth_image_probe(const char *path, enum berth_image_kind *ret_kind,
+                      int *ret_missing, struct berth_err *err)
+{
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+
+    if (ret_missing)
+        *ret_missing = 0;
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return refuse_open(path, errno, ret_missing, err);
+    if (S_ISDIR(st.st_mode)) {
+        *ret_kind = BERTH_IMAGE_SANDBOX;
+        return check_directory(path, fd, err);
+    }
+    if (!S_ISREG(st.st_mode))
+        return berth_err_set(err,
+                             "image '%s': neither a file nor a directory; expected a "
+                             "SIF file or a sandbox directory",
+                             path);
+    *ret_kind = BERTH_IMAGE_SIF;
+    return check_file(path, fd, (uint64_t)st.st_size, err);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In srun, sbatch and salloc: from options to a published table of components. Slurm
+ * calls in this order: init once, then for every component its options and
+ * init_post_opt, and after all of them, in srun, local_user_init once. */
+
+#include "spank/local.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <slurm/slurm.h>
+
+#include "base/cleanup.h"
+#include "conf/settings.h"
+#include "plan/components.h"
+#include "plan/hetgroup.h"
+#include "plan/multiprog.h"
+#include "plan/option.h"
+#include "plan/wire.h"
+#include "probe/image.h"
+#include "spank/names.h"
+#include "spank/options.h"
+
+/* Slurm has no place for state between callbacks. */
+static struct {
+    struct berth_settings settings;
+    struct berth_request own;         /* of the component being read */
+    struct berth_table table;         /* of the components read */
+    struct berth_hetgroups hetgroups; /* srun only */
+    struct berth_err settings_fault;  /* a fault in plugstack.conf; text "": none */
+    struct berth_err option_fault;    /* the first wrong option; text "": none */
+} state;
+
+/* The command ends here, with one line. Returning an error to Slurm would add a second
+ * line, and nothing at all would happen where plugstack.conf says `optional`: the job
+ * would run on the host. */
+static void refuse(const struct berth_err *err)
+{
+    slurm_error("berth: %s", err->text);
+    exit(EXIT_FAILURE);
+}
+
+/* An option was read. Faults wait for the end of the component (see refuse()). */
+static int take_option(int id, const char *value, int remote)
+{
+    struct berth_err *fault = &state.option_fault;
+    BERTH_FREE char *directory = NULL;
+
+    if (remote || *fault->text)
+        return 0;
+    directory = getcwd(NULL, 0);
+    if (berth_request_take(&state.own, (enum berth_option_id)id, value, directory,
+                           fault) < 0)
+        berth_err_at(fault, "--%s%s", state.settings.option_prefix,
+                     berth_options[id].name);
+    return 0;
+}
+
+/* Slurm would hand the options of sbatch to srun a second time, and only the last of
+ * several mounts; ours come through BERTH_JOB_VARIABLE. */
+static void forget_slurm_copies(void)
+{
+    for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
+        char name[256] = "SLURM_SPANK_";
+        size_t used = strlen(name);
+
+        berth_options_variable(state.settings.option_prefix, i, name + used,
+                               sizeof(name) - used);
+        unsetenv(name);
+    }
+}
+
+int berth_local_init(spank_t sp, int count, char **words)
+{
+    berth_settings_read(count, words, &state.settings, &state.settings_fault);
+    unsetenv(BERTH_STEP_VARIABLE);
+    if (spank_context() == S_CTX_ALLOCATOR)
+        unsetenv(BERTH_JOB_VARIABLE);
+    forget_slurm_copies();
+    return berth_options_register(sp, state.settings.option_prefix, take_option);
+}
+
+/* An image that is here and wrong is refused now. One that is not here may be on the
+ * nodes, so that is only said, and only where the answer would take a queue's time. */
+static int check_image(const struct berth_request *request, struct berth_err *err)
+{
+    enum berth_image_kind kind;
+    int missing;
+
+    if (!berth_request_contained(request) ||
+        berth_image_probe(request->image, &kind, &missing, err) == 0)
+        return 0;
+    if (!missing)
+        return -1;
+    if (!getenv("SLURM_JOB_ID"))
+        slurm_info(
+            "berth: image '%s' is not on this host; the job fails if the nodes do "
+            "not have it either",
+            request->image);
+    return 0;
+}
+
+static int check_component(const struct berth_request *request, struct berth_err *err)
+{
+    if (!berth_request_contained(request))
+        return 0;
+    if (*state.settings_fault.text) {
+        *err = state.settings_fault;
+        return -1;
+    }
+    if (request->args.count && state.settings.deny_raw_args)
+        return berth_err_set(err,
+                             "--%scontainer-args: this site does not allow it; leave "
+                             "it out",
+                             state.settings.option_prefix);
+    return check_image(request, err);
+}
+
+/* What sbatch or salloc said, for the sruns inside. */
+static int read_defaults(struct berth_request *ret, struct berth_err *err)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    const char *text = getenv(BERTH_JOB_VARIABLE);
+
+    if (!text)
+        return 0;
+    if (berth_wire_get_table(text, &table, err) < 0 || table.count != 1)
+        return berth_err_at(err, BERTH_JOB_VARIABLE);
+    *ret = table.rows[0].request;
+    table.rows[0].request = (struct berth_request){0};
+    return 0;
+}
+
+/* Set VARIABLE to the table, or take it away where no component has anything to say. */
+static int publish(const char *variable, bool needed, struct berth_err *err)
+{
+    BERTH_FREE char *text = NULL;
+
+    if (!needed) {
+        unsetenv(variable);
+        return 0;
+    }
+    if (berth_wire_put_table(&state.table, &text, err) < 0)
+        return -1;
+    return setenv(variable, text, 1) < 0 ? berth_err_oom(err) : 0;
+}
+
+/* Move REQUEST into the table. */
+static int add_row(int group, struct berth_request *request, struct berth_err *err)
+{
+    if (berth_table_add(&state.table, group, request, err) < 0)
+        return -1;
+    *request = (struct berth_request){0};
+    return 0;
+}
+
+static int end_step_component(int group, struct berth_err *err)
+{
+    BERTH_REQUEST struct berth_request defaults = {0};
+    BERTH_REQUEST struct berth_request merged = {0};
+    bool own = berth_request_said(&state.own);
+
+    if (*state.option_fault.text) {
+        *err = state.option_fault;
+        return -1;
+    }
+    if (read_defaults(&defaults, err) < 0 ||
+        berth_request_merge(&defaults, &state.own, &merged, err) < 0)
+        return -1;
+    berth_request_fini(&state.own);
+    if (own && berth_request_check(&merged, err) < 0)
+        return -1;
+    if (!berth_request_contained(&merged))
+        berth_request_fini(&merged);
+    if (check_component(&merged, err) < 0 || add_row(group, &merged, err) < 0)
+        return -1;
+    return publish(BERTH_STEP_VARIABLE, berth_table_contained(&state.table), err);
+}
+
+/* The whole of a small file of /proc. */
+static size_t read_file(const char *path, char *bytes, size_t size)
+{
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t used = 0;
+    ssize_t got;
+
+    while (fd >= 0 && used < size && (got = read(fd, bytes + used, size - used)) != 0) {
+        if (got > 0)
+            used += (size_t)got;
+        else if (errno != EINTR)
+            break;
+    }
+    return used;
+}
+
+static void read_command_line(void)
+{
+    enum {
+        LONGEST = 4 << 20
+    }; /* of an argument list: more than a quarter of the stack */
+    BERTH_FREE char *bytes = malloc(LONGEST);
+
+    if (bytes)
+        berth_hetgroups_init(&state.hetgroups, bytes,
+                             read_file("/proc/self/cmdline", bytes, LONGEST));
+}
+
+int berth_local_step(spank_t sp)
+{
+    struct berth_err err;
+
+    (void)sp;
+    if (state.table.count == 0 && !state.hetgroups.words.count)
+        read_command_line();
+    if (end_step_component(berth_hetgroups_next(&state.hetgroups, optind), &err) < 0)
+        refuse(&err);
+    return 0;
+}
+
+static int end_job_component(struct berth_err *err)
+{
+    if (*state.option_fault.text) {
+        *err = state.option_fault;
+        return -1;
+    }
+    if (check_component(&state.own, err) < 0 ||
+        (state.own.image && berth_request_check(&state.own, err) < 0) ||
+        add_row((int)state.table.count, &state.own, err) < 0)
+        return -1;
+    if (!berth_table_uniform(&state.table))
+        return berth_err_set(err,
+                             "the components of this job have different --container "
+                             "options, and a job has one default for all of its "
+                             "sruns; give them to the sruns inside instead: srun "
+                             "--container-image=A ... : --container-image=B ...");
+    return publish(BERTH_JOB_VARIABLE, berth_request_said(&state.table.rows[0].request),
+                   err);
+}
+
+/* What Slurm itself would keep of the options for the next component and the job. */
+static void forget_job_copies(spank_t sp)
+{
+    for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
+        char name[256];
+
+        berth_options_variable(state.settings.option_prefix, i, name, sizeof(name));
+        spank_job_control_unsetenv(sp, name);
+    }
+}
+
+int berth_local_job(spank_t sp)
+{
+    struct berth_err err;
+
+    forget_job_copies(sp);
+    if (end_job_component(&err) < 0)
+        refuse(&err);
+    return 0;
+}
+
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
+
+/* The nodes cannot put berth-task in front of a --multi-prog command here: a task's
+ * argv is private to slurmstepd. srun has read the configuration into argv[1] by now
+ * and sends that text, so the words go in here. Slurm never frees argv[1]. */
+static int prefix_programs(spank_t sp, struct berth_err *err)
+{
+    char *text = NULL;
+    char **argv = NULL;
+    int argc = 0;
+
+    if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 2)
+        return 0;
+    if (berth_multiprog_prefix(argv[1], BERTH_LIBEXECDIR "/berth-task", &text, err) < 0)
+        return -1;
+    argv[1] = text;
+    return 0;
+}
+
+int berth_local_launch(spank_t sp)
+{
+    struct berth_err err;
+
+    if (!berth_table_contained(&state.table) ||
+        !berth_hetgroups_option(&state.hetgroups, optind, "multi-prog", 2, NULL))
+        return 0;
+    if (prefix_programs(sp, &err) < 0)
+        refuse(&err);
+    return 0;
+}
+
+#else
+
+int berth_local_launch(spank_t sp)
+{
+    (void)sp;
+    return 0;
+}
+
+#endif

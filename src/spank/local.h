@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_SPANK_LOCAL_H
+#define BERTH_SPANK_LOCAL_H
+
+#include <slurm/spank.h>
+
+/* Our side in srun, sbatch and salloc: the user's own process, before anything runs. A
+ * fault here ends the command (exit status 1) with one line, and costs no allocation.
+ */
+
+/* In slurm_spank_init(): register the options and forget what an outer step published.
+ */
+int berth_local_init(spank_t sp, int count, char **words);
+
+/* In srun's slurm_spank_init_post_opt(), which ends each component (each het group of
+ * each spec): keep what the component asked for and publish the table so far. */
+int berth_local_step(spank_t sp);
+
+/* The same in sbatch and salloc: publish the default of the sruns inside. */
+int berth_local_job(spank_t sp);
+
+/* In slurm_spank_local_user_init(): once for each srun, with its argv known. Puts
+ * berth-task into a --multi-prog configuration on releases before 23.11. */
+int berth_local_launch(spank_t sp);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_SPANK_NAMES_H
+#define BERTH_SPANK_NAMES_H
+
+/* Variables between our two sides. Slurm carries what starts with SLURM to the nodes on
+ * every release, under --export=NONE too; a name of the form SLURM_SPANK_* it would
+ * take for its own. */
+
+#define BERTH_JOB_VARIABLE  "SLURM_BERTH_JOB"  /* sbatch, salloc -> the sruns inside */
+#define BERTH_STEP_VARIABLE "SLURM_BERTH_STEP" /* srun -> the tasks' nodes */
+
+#endif

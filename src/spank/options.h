@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_SPANK_OPTIONS_H
+#define BERTH_SPANK_OPTIONS_H
+
+#include <stddef.h>
+
+#include <slurm/spank.h>
+
+/* Register every option of plan/option.h, with PREFIX in front of its name. CALLBACK
+ * gets the enum berth_option_id as its value. spank_option_register() needs to be
+ * called in slurm_spank_init() of every context: a static spank_options[] table is not
+ * loaded by sbatch and salloc. Returns 0 or -1. */
+int berth_options_register(spank_t sp, const char *prefix, spank_opt_cb_f callback);
+
+/* The name that Slurm gives the environment variable of an option, for the plugin
+ * `berth`
+ * (_opt_env_name() in Slurm's spank.c), into NAME of SIZE bytes. */
+void berth_options_variable(const char *prefix, int option, char *name, size_t size);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What Slurm calls (slurm/spank.h, spank(8)), and in which process: nothing but that.
+ * The same file is loaded by srun, sbatch and salloc, as the user, and by slurmstepd,
+ * on the node. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <slurm/spank.h>
+
+#include "spank/local.h"
+#include "spank/remote.h"
+
+SPANK_PLUGIN(berth, 1)
+
+int slurm_spank_init(spank_t sp, int count, char **words)
+{
+    switch (spank_context()) {
+    case S_CTX_LOCAL:
+    case S_CTX_ALLOCATOR:
+        return berth_local_init(sp, count, words);
+    case S_CTX_REMOTE:
+        return berth_remote_init(sp, count, words);
+    default:
+        return 0;
+    }
+}
+
+int slurm_spank_init_post_opt(spank_t sp, int count, char **words)
+{
+    (void)count;
+    (void)words;
+    switch (spank_context()) {
+    case S_CTX_LOCAL:
+        return berth_local_step(sp);
+    case S_CTX_ALLOCATOR:
+        return berth_local_job(sp);
+    default:
+        return 0;
+    }
+}
+
+int slurm_spank_local_user_init(spank_t sp, int count, char **words)
+{
+    (void)count;
+    (void)words;
+    return berth_local_launch(sp);
+}
+
+int slurm_spank_user_init(spank_t sp, int count, char **words)
+{
+    (void)count;
+    (void)words;
+    return berth_remote_step(sp);
+}
+
+int slurm_spank_task_init(spank_t sp, int count, char **words)
+{
+    return berth_remote_task(sp, count, words);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In slurmstepd: from the published table to berth-task in front of the command.
+ * Everything happens in task_init: there the process is the user's, its standard error
+ * is the task's, its exit is the task's exit, and no fault drains the node. */
+
+#include "spank/remote.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <slurm/slurm.h>
+
+#include "base/cleanup.h"
+#include "conf/settings.h"
+#include "plan/components.h"
+#include "plan/wire.h"
+#include "spank/names.h"
+#include "spank/options.h"
+#include "spank/stepd.h"
+#include "task/names.h"
+#include "task/report.h"
+
+#define TASK_PROGRAM BERTH_LIBEXECDIR "/berth-task"
+
+/* Shared by the tasks of this step: who may report a fault. -1: none was made. */
+static int report_fd = -1;
+
+/* Options travel in the table; what Slurm sends of them says nothing per component. */
+static int ignore_option(int id, const char *value, int remote)
+{
+    (void)id;
+    (void)value;
+    (void)remote;
+    return 0;
+}
+
+int berth_remote_init(spank_t sp, int count, char **words)
+{
+    struct berth_settings settings;
+
+    berth_settings_read(count, words, &settings, NULL);
+    berth_options_register(sp, settings.option_prefix, ignore_option);
+    berth_settings_fini(&settings);
+    return 0;
+}
+
+/* The published table as text, which the caller frees; NULL: not for us. Batch, extern
+ * and interactive steps (SLURM_BATCH_SCRIPT and its like, slurm.h) are left alone. */
+static char *read_table(spank_t sp)
+{
+    BERTH_FREE char *text = NULL;
+    uint32_t step;
+
+    if (spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS || step >= 0xfffffff0)
+        return NULL;
+    text = malloc(BERTH_WIRE_MAX + 2);
+    if (!text || spank_getenv(sp, BERTH_STEP_VARIABLE, text, BERTH_WIRE_MAX + 2) !=
+                     ESPANK_SUCCESS)
+        return NULL;
+    return berth_steal(&text);
+}
+
+int berth_remote_step(spank_t sp)
+{
+    BERTH_FREE char *text = read_table(sp);
+
+    if (text)
+        report_fd = berth_report_open();
+    return 0;
+}
+
+static int set_variable(spank_t sp, const char *name, const char *value,
+                        struct berth_err *err)
+{
+    if (spank_setenv(sp, name, value, 1) != ESPANK_SUCCESS)
+        return berth_err_set(err, "cannot set %s for the task", name);
+    return 0;
+}
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+
+static int put_in_front(spank_t sp, struct berth_err *err)
+{
+    const char *argv[] = {TASK_PROGRAM};
+
+    if (spank_prepend_task_argv(sp, 1, argv) != ESPANK_SUCCESS)
+        return berth_err_set(err, "Slurm did not take " TASK_PROGRAM " as the command");
+    return 0;
+}
+
+#else
+
+/* There is no call for it here. argv[0] of the task can be replaced, because S_JOB_ARGV
+ * is the very array that execve gets; the user's own argv[0] goes by the environment.
+ * With
+ * --multi-prog it is not, and srun has written berth-task into the configuration (see
+ * spank/local.c), so that argv[0] is the configuration's name and stays. */
+static int put_in_front(spank_t sp, struct berth_err *err)
+{
+    char **argv = NULL;
+    int argc = 0;
+
+    if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 1)
+        return berth_err_set(err, "Slurm does not tell the command");
+    if (argc > 1 && strstr(argv[1], TASK_PROGRAM " "))
+        return 0;
+    if (set_variable(sp, BERTH_TASK_ARGV0, argv[0], err) < 0)
+        return -1;
+    argv[0] = strdup(TASK_PROGRAM);
+    return argv[0] ? 0 : berth_err_oom(err);
+}
+
+#endif
+
+static int hand_over(spank_t sp, const struct berth_request *request,
+                     const struct berth_settings *settings, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf fields = {0};
+    char number[16];
+
+    berth_wire_put_request(&fields, request);
+    if (fields.failed)
+        return berth_err_oom(err);
+    snprintf(number, sizeof(number), "%d", report_fd);
+    if (set_variable(sp, BERTH_TASK_REQUEST, fields.text, err) < 0 ||
+        set_variable(sp, BERTH_TASK_REPORT, number, err) < 0 ||
+        (settings->runtime &&
+         set_variable(sp, BERTH_TASK_RUNTIME, settings->runtime, err) < 0))
+        return -1;
+    return put_in_front(sp, err);
+}
+
+/* The request of the component that this node runs, out of the table in TEXT. */
+static int find_request(spank_t sp, const char *text, struct berth_table *table,
+                        const struct berth_request **ret, struct berth_err *err)
+{
+    struct berth_where where = berth_stepd_where(sp);
+    const struct berth_row *row;
+
+    if (berth_wire_get_table(text, table, err) < 0)
+        return berth_err_at(err, BERTH_STEP_VARIABLE);
+    if (berth_table_find(table, &where, &row, err) < 0)
+        return -1;
+    *ret = &row->request;
+    return 0;
+}
+
+static int prepare(spank_t sp, const char *text, int count, char **words,
+                   struct berth_err *err)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    struct berth_settings settings;
+    const struct berth_request *request;
+    int result;
+
+    if (find_request(sp, text, &table, &request, err) < 0)
+        return -1;
+    if (!berth_request_contained(request)) {
+        if (report_fd >= 0)
+            close(report_fd);
+        return 0;
+    }
+    result = berth_settings_read(count, words, &settings, err);
+    if (result == 0 && settings.deny_raw_args && request->args.count)
+        result =
+            berth_err_set(err, "--container-args: this site does not allow it; leave "
+                               "it out");
+    if (result == 0)
+        result = hand_over(sp, request, &settings, err);
+    berth_settings_fini(&settings);
+    return result;
+}
+
+int berth_remote_task(spank_t sp, int count, char **words)
+{
+    BERTH_FREE char *text = read_table(sp);
+    struct berth_err err;
+    char node[256];
+
+    if (!text)
+        return 0;
+    spank_unsetenv(sp, BERTH_STEP_VARIABLE);
+    if (prepare(sp, text, count, words, &err) == 0)
+        return 0;
+    if (spank_getenv(sp, BERTH_TASK_NODE, node, sizeof(node)) != ESPANK_SUCCESS)
+        strcpy(node, "this node");
+    berth_report(report_fd, node, &err);
+    _exit(EXIT_FAILURE);
+}

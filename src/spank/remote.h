@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_SPANK_REMOTE_H
+#define BERTH_SPANK_REMOTE_H
+
+#include <slurm/spank.h>
+
+/* Our side in slurmstepd. Only berth_remote_task() can refuse, because a fault in any
+ * callback before it drains the node or is lost (Slurm's behaviour differs by release).
+ */
+
+/* In slurm_spank_init(), as root: register the options, or slurmd logs that it does not
+ * know them. */
+int berth_remote_init(spank_t sp, int count, char **words);
+
+/* In slurm_spank_user_init(), once for each node and step: what its tasks share. */
+int berth_remote_step(spank_t sp);
+
+/* In slurm_spank_task_init(), as the user, in the process that becomes the task: find
+ * the component's row and put berth-task in front of the command. On a fault it says
+ * why and ends this process (exit status 1), also where plugstack.conf says `optional`.
+ */
+int berth_remote_task(spank_t sp, int count, char **words);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_SPANK_STEPD_H
+#define BERTH_SPANK_STEPD_H
+
+#include <stdint.h>
+
+#include <slurm/spank.h>
+
+#include "plan/components.h"
+
+/* Which component does this slurmstepd run? There is no spank_item for it.
+ *
+ * Het job: every component has its own job id, and the environment of the task lists
+ * them (SLURM_JOB_ID_HET_GROUP_k, or SLURM_JOB_ID_PACK_GROUP_k where srun made the
+ * job). Het step in one allocation: only the name of slurmstepd's own listening socket
+ * says it, SPOOLDIR/NODE_JOB.STEP.COMPONENT (_domain_socket_create() in slurmstepd's
+ * req.c). */
+struct berth_where berth_stepd_where(spank_t sp);
+
+/* The component in the name of a slurmstepd socket for JOB and STEP: its last number;
+ * -1 when it has none, or is not such a name. For tests too. */
+int berth_stepd_position(const char *path, uint32_t job, uint32_t step);
+
+#endif
