@@ -132,19 +132,20 @@ static int hand_over(spank_t sp, const struct berth_request *request,
     return put_in_front(sp, err);
 }
 
-/* The request of the component that this node runs, out of the table in TEXT. */
-static int find_request(spank_t sp, const char *text, struct berth_table *table,
-                        const struct berth_request **ret, struct berth_err *err)
+/* The request of the component that this node runs, in TABLE, which is read from TEXT;
+ * NULL with a sentence in ERR. */
+static const struct berth_request *find_request(spank_t sp, const char *text,
+                                                struct berth_table *table,
+                                                struct berth_err *err)
 {
     struct berth_where where = berth_stepd_where(sp);
-    const struct berth_row *row;
+    const struct berth_row *row = NULL;
 
-    if (berth_wire_get_table(text, table, err) < 0)
-        return berth_err_at(err, BERTH_STEP_VARIABLE);
-    if (berth_table_find(table, &where, &row, err) < 0)
-        return -1;
-    *ret = &row->request;
-    return 0;
+    if (berth_wire_get_table(text, table, err) < 0) {
+        berth_err_at(err, BERTH_STEP_VARIABLE);
+        return NULL;
+    }
+    return berth_table_find(table, &where, &row, err) < 0 ? NULL : &row->request;
 }
 
 static int prepare(spank_t sp, const char *text, int count, char **words,
@@ -155,7 +156,8 @@ static int prepare(spank_t sp, const char *text, int count, char **words,
     const struct berth_request *request;
     int result;
 
-    if (find_request(sp, text, &table, &request, err) < 0)
+    request = find_request(sp, text, &table, err);
+    if (!request)
         return -1;
     if (!berth_request_contained(request)) {
         if (report_fd >= 0)

@@ -12,7 +12,7 @@ root_stack() {
     mkdir "$base"/{upper,work,root}
     mount -t overlay overlay "$base/root" \
         -o "lowerdir=$1,upperdir=$base/upper,workdir=$base/work"
-    cd "$base/root"
+    cd "$base/root" || return
 }
 
 root_devices() {
