@@ -75,9 +75,11 @@ slurmconf_base() {
 }
 
 # cgroup.conf: there is no systemd and no delegated cgroup tree on a host.
+# 22.05 does not know the word; its v1 plugin, named, asks nothing of the host
+# (autodetect would fail).
 cgroupconf() {
     case $1 in
-    bookworm) ;; # 22.05 does not know the word, and loads no cgroup plugin
+    bookworm) echo CgroupPlugin=cgroup/v1 ;;
     *) echo CgroupPlugin=disabled ;;
     esac
 }
