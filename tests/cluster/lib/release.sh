@@ -31,7 +31,7 @@ release_packages() {
         libyaml-dev libelf-dev libpmix-dev libc6-dev file
         # what Apptainer starts
         squashfs-tools squashfuse fuse2fs fuse3 fuse-overlayfs ca-certificates
-        libseccomp2 libsqlite3-0
+        libseccomp2 libsqlite3-0 gocryptfs tzdata
     )
     case $1 in
     bookworm) all+=(libpmix2) ;;

@@ -84,5 +84,6 @@ rootfs_finish() {
         >"$root/etc/nsswitch.conf"
     rm -f "$root/etc/resolv.conf" "$root/etc/apt/sources.list.d/"*
     : >"$root/etc/resolv.conf"
+    ln -sf /usr/share/zoneinfo/Etc/UTC "$root/etc/localtime" # Apptainer wants it
     [[ $release != bookworm ]] || rootfs_apptainer_libc "$root" "$mirror"
 }

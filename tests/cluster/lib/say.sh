@@ -35,12 +35,27 @@ step() {
 }
 
 # quietly LOG COMMAND...: COMMAND's output goes to LOG, whose end is shown when
-# it fails.  COMMAND gets its own PID namespace, so that killing it kills all
+# it fails.  COMMAND gets namespaces of its own, so that killing it kills all
 # that it started, and we wait in the background, so that a trap runs at once.
-quietly() {
-    local log=$1 pid rc=0
+quietly() { quietly_in --mount-proc "$@"; }
+
+# boxed LOG TREE [SOURCE:PLACE]... -- COMMAND...: the same, in a box on TREE.
+boxed() {
+    local log=$1
     shift
-    unshare --mount --pid --fork --kill-child --mount-proc -- "$@" \
+    quietly_in --net --ipc --uts "$log" "$HERE/lib/box" "$@"
+}
+
+# quietly_in UNSHARE-OPTION... LOG COMMAND...
+quietly_in() {
+    local options=() log pid rc=0
+    while [[ $1 == --* ]]; do
+        options+=("$1")
+        shift
+    done
+    log=$1
+    shift
+    unshare --mount --pid --fork --kill-child "${options[@]}" -- "$@" \
         </dev/null >"$log" 2>&1 &
     pid=$!
     CLEANUP_PIDS+=("$pid")

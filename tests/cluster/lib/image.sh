@@ -1,0 +1,103 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# Test images, made from the recipes in images/.  They live in the cache and are
+# the same for every cluster, whatever its release: /images/NAME.sif.
+#
+# A recipe is a bash file which sets
+#   IMAGE_BASE      Debian release to start from; `none`: an empty tree
+#   IMAGE_PACKAGES  what is in the image besides the base
+#   IMAGE_TOOLS     packages that only `post` needs
+#   IMAGE_SANDBOX   yes: also make the unpacked tree /images/NAME.dir
+# and may define functions: post ROOT (run as root, in a box that has gcc),
+# environment and runscript, which print those sections.
+
+image_read() {
+    local recipe=$HERE/images/$1
+    [[ ${1-} =~ ^[a-z0-9]+$ && -f $recipe ]] || die "no image recipe '${1-}'; there are: $(image_names)"
+    IMAGE_BASE=bookworm IMAGE_PACKAGES=() IMAGE_TOOLS=() IMAGE_SANDBOX=''
+    # shellcheck source=/dev/null
+    . "$recipe"
+}
+
+image_names() {
+    (cd "$HERE/images" && printf '%s\n' * | grep -v '[.]' | paste -sd' ')
+}
+
+# image_hash IMAGE: all that decides what the image holds.
+image_hash() {
+    {
+        declare -f image_tree image_base_build image_unpack
+        cat "$HERE/images/$1" "$HERE/images/"*.{c,sh} "$HERE/lib/image-build"
+    } | sha256sum | cut -c1-16
+}
+
+# image_command NAME IMAGE
+image_command() {
+    local image=${2-} hash stamp lock
+    image_read "$image"
+    hash=$(image_hash "$image")
+    stamp=$BERTH_CACHE/image-work/$image.hash
+    if [[ ! -f $stamp || $(<"$stamp") != "$hash" ]]; then
+        need_packages mmdebstrap debian-archive-keyring
+        mkdir -p "$BERTH_CACHE"/{images,image-work}
+        exec {lock}>"$BERTH_CACHE/image-work/.lock"
+        flock "$lock"
+        if [[ ! -f $stamp || $(<"$stamp") != "$hash" ]]; then
+            step "building image $image (once)" image_build "$image"
+            printf '%s\n' "$hash" >"$stamp"
+        fi
+        exec {lock}>&-
+    fi
+    printf '/images/%s.sif\n' "$image"
+}
+
+image_build() {
+    local image=$1 images=$BERTH_CACHE/images
+    local half=$BERTH_CACHE/image-work/$image.half
+    rm -rf --one-file-system -- "$half"
+    CLEANUP_PATHS+=("$half")
+    mkdir -p "$half"
+    image_tree "$half/tree"
+    boxed "$BERTH_CACHE/image-work/$image.log" "$(<"$STATE/rootfs")" \
+        "$half:/work" "$HERE:/cluster" -- /cluster/lib/image-build "$image"
+    mv -T "$half/out.sif" "$images/$image.sif"
+    if [[ -d $half/out.dir ]]; then
+        rm -rf --one-file-system -- "$images/$image.dir"
+        mv -T "$half/out.dir" "$images/$image.dir"
+    fi
+    rm -rf --one-file-system -- "$half"
+}
+
+# image_tree DIR: the packages, unpacked.
+image_tree() {
+    local dir=$1 base include
+    mkdir -p "$dir"
+    [[ $IMAGE_BASE != none ]] || return 0
+    if ((${#IMAGE_PACKAGES[@]} == 0)); then
+        base=$BERTH_CACHE/image-work/$IMAGE_BASE
+        [[ -d $base ]] || image_base_build "$base"
+        cp -aT "$base" "$dir"
+        return
+    fi
+    include=$(printf '%s\n' "${IMAGE_PACKAGES[@]}" "${IMAGE_TOOLS[@]}" | paste -sd,)
+    image_unpack "$dir" --variant=apt --include="$include"
+}
+
+image_base_build() {
+    rm -rf --one-file-system -- "$1.half"
+    CLEANUP_PATHS+=("$1.half")
+    image_unpack "$1.half" --variant=essential
+    mv -T "$1.half" "$1"
+}
+
+image_unpack() {
+    local dir=$1
+    shift
+    quietly "$BERTH_CACHE/image-work/unpack.log" mmdebstrap \
+        --aptopt='APT::Install-Recommends "false"' \
+        --dpkgopt='path-exclude=/usr/share/man/*' \
+        --dpkgopt='path-exclude=/usr/share/doc/*' \
+        --dpkgopt='path-exclude=/usr/share/locale/*' \
+        --dpkgopt='path-exclude=/usr/share/zoneinfo/*' \
+        "$@" "$IMAGE_BASE" "$dir" "$(release_mirror)"
+}
