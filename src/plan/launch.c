@@ -93,15 +93,21 @@ static void push_env(const struct berth_launch *launch, struct berth_strvec *arg
     }
 }
 
+static void push_descriptor(const char *option, int fd, struct berth_strvec *argv)
+{
+    if (fd < 0)
+        return;
+    berth_strvec_push(argv, option);
+    berth_strvec_pushf(argv, "%d", fd);
+}
+
 static void push_init(const struct berth_launch *launch, struct berth_strvec *argv)
 {
     berth_strvec_push(argv, launch->init);
     berth_strvec_push(argv, "--place");
     berth_strvec_push(argv, launch->place);
-    if (launch->report >= 0) {
-        berth_strvec_push(argv, "--report");
-        berth_strvec_pushf(argv, "%d", launch->report);
-    }
+    push_descriptor("--report", launch->report, argv);
+    push_descriptor("--guard", launch->guard, argv);
     if (launch->request->workdir) {
         berth_strvec_push(argv, "--workdir");
         berth_strvec_push(argv, launch->request->workdir);

@@ -14,6 +14,7 @@ struct berth_launch {
     const char *directory;               /* working directory of the task; NULL: gone */
     const char *place;                   /* how messages name node and image */
     int report;                          /* descriptor for berth_report(); -1: none */
+    int guard;                           /* descriptor of task/guard.h; -1: none */
     const struct berth_request *request; /* contained */
     char *const *environment;            /* of the task, for NAME of --container-env */
     char *const *command;                /* the user's words, ended by NULL */

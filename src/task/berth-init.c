@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "task/guard.h"
 #include "task/report.h"
 
 /* As a shell says it: not there, and there but not to be executed. */
@@ -23,6 +24,7 @@ struct init {
     const char *workdir; /* asked for: it must be there */
     const char *stay;    /* where the task was on the host */
     int report;
+    int guard;
     char **command;
 };
 
@@ -33,6 +35,7 @@ static int read_words(int argc, char **argv, struct init *init)
         {"report", required_argument, NULL, 'r'},
         {"workdir", required_argument, NULL, 'w'},
         {"stay", required_argument, NULL, 's'},
+        {"guard", required_argument, NULL, 'g'},
         {"env", required_argument, NULL, 'e'},
         {NULL, 0, NULL, 0},
     };
@@ -47,6 +50,8 @@ static int read_words(int argc, char **argv, struct init *init)
             init->workdir = optarg;
         else if (c == 's')
             init->stay = optarg;
+        else if (c == 'g')
+            init->guard = atoi(optarg);
         else if (c != 'e' || putenv(optarg) != 0)
             return -1;
     }
@@ -113,7 +118,7 @@ static int explain(const struct init *init, int number, struct berth_err *err)
 
 int main(int argc, char **argv)
 {
-    struct init init = {.place = "berth-init", .report = -1};
+    struct init init = {.place = "berth-init", .report = -1, .guard = -1};
     struct berth_err err;
     int status = REFUSED;
 
@@ -121,6 +126,8 @@ int main(int argc, char **argv)
         berth_err_set(&err, "started with wrong words; it is for berth-task only");
     else if (enter(&init, &err) == 0) {
         close_ours(&init, argv[0]);
+        if (init.guard >= 0)
+            berth_guard_wait(init.guard);
         execvp(init.command[0], init.command);
         status = explain(&init, errno, &err);
     }

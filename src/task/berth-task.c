@@ -17,6 +17,7 @@
 #include "plan/wire.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
+#include "task/guard.h"
 #include "task/names.h"
 #include "task/report.h"
 
@@ -135,6 +136,9 @@ static int become_runtime(const struct task *task, char **command,
     launch.request = &task->request;
     launch.environment = environ;
     launch.command = command;
+    launch.guard = berth_guard_start(err);
+    if (launch.guard < 0)
+        return -1;
     if (berth_launch_argv(&launch, &argv, err) < 0)
         return -1;
     execv(runtime, argv.items);

@@ -6,9 +6,10 @@
  * what to do. berth-task takes them out before the application starts. */
 
 #define BERTH_TASK_REQUEST "BERTH_TASK_REQUEST" /* the component's row, plan/wire.h */
-#define BERTH_TASK_RUNTIME "BERTH_TASK_RUNTIME" /* the site's runtime; may be absent   \
-                                                 */
-#define BERTH_TASK_REPORT "BERTH_TASK_REPORT"   /* descriptor of task/report.h */
+#define BERTH_TASK_RUNTIME                                                             \
+    "BERTH_TASK_RUNTIME"                      /* the site's runtime; may be absent     \
+                                               */
+#define BERTH_TASK_REPORT "BERTH_TASK_REPORT" /* descriptor of task/report.h */
 #define BERTH_TASK_ARGV0                                                               \
     "BERTH_TASK_ARGV0" /* the user's argv[0], where berth-task                         \
                           stands in its place (Slurm < 23.11) */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TASK_GUARD_H
+#define BERTH_TASK_GUARD_H
+
+#include "base/err.h"
+
+/* Slurm sends a signal to every process of a step, so the program that serves the image
+ * (squashfuse, fuse-overlayfs) gets the application's SIGUSR1 and SIGTERM too and ends,
+ * and the application loses its file system just when it writes a checkpoint. The
+ * runtime starts that program with a clear mask and a clean environment, so it cannot
+ * be made deaf from outside; but it can be traced (ptrace(2)), by anybody who may start
+ * it. The guard is a small process that does only this: it lets the signals of the
+ * kernel and of the runtime through and drops all others. It is not a child of the
+ * task, holds none of its descriptors, and ends when the programs that it guards end.
+ *
+ * The two sides: berth-task starts it, berth-init in the image waits for it. */
+
+/* Start a guard for the runtime that the calling process will become. Returns the
+ * descriptor by which berth_guard_wait() reaches it, which stays open through exec; -1
+ * with a sentence in ERR. */
+int berth_guard_start(struct berth_err *err);
+
+/* In the image: return when the guard is on duty, or will never be. Closes FD. */
+void berth_guard_wait(int fd);
+
+#endif
