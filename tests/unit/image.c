@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which files and directories are images. SIF files are made here, byte by byte, as the
+ * SIF specification lays them out. */
+
+#include "probe/image.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+enum {
+    HEADER = 128,
+    DESCRIPTOR = 585,
+    PARTITION = 0x4004,
+    LABELS = 0x4002,
+    DATA = 4096,
+    BODY = 512,
+    WHOLE = DATA + BODY
+};
+
+struct sif {
+    unsigned char bytes[WHOLE];
+};
+
+static char *directory;
+static bool privileged;
+
+static void setup(void)
+{
+    directory = unit_directory();
+    privileged = getuid() == 0;
+}
+
+static void teardown(void)
+{
+    unit_remove(directory);
+    free(directory);
+}
+
+static void put(unsigned char *at, uint64_t value, int count)
+{
+    for (int i = 0; i < count; i++)
+        at[i] = (unsigned char)(value >> (8 * i));
+}
+
+/* The code of this machine in a SIF header; "00" (unknown) where it has none. */
+static const char *own_architecture(void)
+{
+    static const char *const codes[][2] = {
+        {"i686", "01"},  {"x86_64", "02"},  {"armv7l", "03"}, {"aarch64", "04"},
+        {"ppc64", "05"}, {"ppc64le", "06"}, {"s390x", "11"},  {"riscv64", "12"},
+    };
+    struct utsname host;
+
+    ck_assert_int_eq(uname(&host), 0);
+    for (int i = 0; i < COUNT(codes); i++)
+        if (strcmp(codes[i][0], host.machine) == 0)
+            return codes[i][1];
+    return "00";
+}
+
+/* The descriptor N: a part of TYPE at OFFSET of SIZE bytes. */
+static void put_part(struct sif *sif, int n, uint32_t type, uint64_t offset,
+                     uint64_t size)
+{
+    unsigned char *at = sif->bytes + HEADER + n * DESCRIPTOR;
+
+    put(at, type, 4);
+    at[4] = 1;
+    put(at + 5, (uint64_t)n + 1, 4);
+    put(at + 17, offset, 8);
+    put(at + 25, size, 8);
+}
+
+/* A good SIF: two used descriptors of four, labels and a root file system. */
+static void make_sif(struct sif *sif)
+{
+    memset(sif, 0, sizeof(*sif));
+    memcpy(sif->bytes, "#!/usr/bin/env run-singularity\n", 31);
+    memcpy(sif->bytes + 32, "SIF_MAGIC", 10);
+    memcpy(sif->bytes + 42, "01", 3);
+    memcpy(sif->bytes + 45, own_architecture(), 3);
+    put(sif->bytes + 80, 2, 8);
+    put(sif->bytes + 88, 4, 8);
+    put(sif->bytes + 96, HEADER, 8);
+    put(sif->bytes + 104, 4 * DESCRIPTOR, 8);
+    put(sif->bytes + 112, DATA, 8);
+    put(sif->bytes + 120, BODY, 8);
+    put_part(sif, 0, LABELS, DATA, 100);
+    put_part(sif, 1, PARTITION, DATA + 100, BODY - 100);
+}
+
+static char *in_directory(const char *name)
+{
+    char *path = NULL;
+
+    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, name), 0);
+    return path;
+}
+
+/* Probe PATH and expect the sentence `image 'PATH': ERROR`. */
+static void assert_refused(const char *path, int missing, const char *error)
+{
+    BERTH_FREE char *expected = NULL;
+    enum berth_image_kind kind;
+    struct berth_err err;
+    int ret_missing = -1;
+
+    ck_assert_int_eq(berth_image_probe(path, &kind, &ret_missing, &err), -1);
+    ck_assert_int_gt(asprintf(&expected, "image '%s': %s", path, error), 0);
+    ck_assert_str_eq(err.text, expected);
+    ck_assert_int_eq(ret_missing, missing);
+    ck_assert_int_eq(berth_image_probe(path, &kind, NULL, &err), -1);
+}
+
+static void assert_image(const char *path, enum berth_image_kind expected)
+{
+    enum berth_image_kind kind;
+    struct berth_err err = {""};
+    int missing = -1;
+
+    ck_assert_msg(berth_image_probe(path, &kind, &missing, &err) == 0, "%s", err.text);
+    ck_assert_int_eq(kind, expected);
+    ck_assert_int_eq(missing, 0);
+}
+
+#define CUT "the file ends before the image does; copy it again, whole"
+#define NOT_SIF                                                                        \
+    "not an image; expected a SIF file (made by 'singularity build' or 'singularity "  \
+    "pull') or a sandbox directory"
+#define NO_PARTITION "a SIF file without a file system in it; build it again"
+
+START_TEST(a_good_sif_is_an_image)
+{
+    BERTH_FREE char *path = in_directory("a.sif");
+    struct sif sif;
+
+    make_sif(&sif);
+    unit_write(path, &sif, sizeof(sif));
+    assert_image(path, BERTH_IMAGE_SIF);
+}
+END_TEST
+
+START_TEST(an_unknown_architecture_is_left_to_the_runtime)
+{
+    BERTH_FREE char *path = in_directory("a.sif");
+    struct sif sif;
+
+    make_sif(&sif);
+    memcpy(sif.bytes + 45, "99", 2);
+    unit_write(path, &sif, sizeof(sif));
+    assert_image(path, BERTH_IMAGE_SIF);
+}
+END_TEST
+
+static const struct {
+    size_t length;
+    const char *error;
+} cuts[] = {
+    {0, "the file is empty; copy it again"},
+    {1, NOT_SIF},
+    {31, NOT_SIF},
+    {42, NOT_SIF},
+    {HEADER - 1, NOT_SIF},
+    {HEADER, CUT},
+    {HEADER + 1, CUT},
+    {HEADER + DESCRIPTOR, CUT},
+    {HEADER + 2 * DESCRIPTOR - 1, CUT},
+    {HEADER + 4 * DESCRIPTOR, CUT},
+    {DATA, CUT},
+    {DATA + 99, CUT},
+    {DATA + 100, CUT},
+    {WHOLE - 1, CUT},
+};
+
+START_TEST(a_cut_sif_is_refused)
+{
+    BERTH_FREE char *path = in_directory("cut.sif");
+    struct sif sif;
+
+    make_sif(&sif);
+    unit_write(path, &sif, cuts[_i].length);
+    assert_refused(path, 0, cuts[_i].error);
+}
+END_TEST
+
+START_TEST(no_cut_passes)
+{
+    BERTH_FREE char *path = in_directory("cut.sif");
+    enum berth_image_kind kind;
+    struct sif sif;
+
+    make_sif(&sif);
+    unit_write(path, &sif, sizeof(sif));
+    for (off_t length = WHOLE - 1; length >= 0; length -= 7) {
+        ck_assert_int_eq(truncate(path, length), 0);
+        ck_assert_int_eq(berth_image_probe(path, &kind, NULL, NULL), -1);
+    }
+}
+END_TEST
+
+START_TEST(an_image_for_another_machine_is_refused)
+{
+    BERTH_FREE char *path = in_directory("other.sif");
+    BERTH_FREE char *error = NULL;
+    const char *code = strcmp(own_architecture(), "11") == 0 ? "02" : "11";
+    const char *name = strcmp(code, "11") == 0 ? "s390x" : "x86_64";
+    struct utsname host;
+    struct sif sif;
+
+    if (strcmp(own_architecture(), "00") == 0)
+        return;
+    make_sif(&sif);
+    memcpy(sif.bytes + 45, code, 2);
+    unit_write(path, &sif, sizeof(sif));
+    ck_assert_int_eq(uname(&host), 0);
+    ck_assert_int_gt(
+        asprintf(&error, "it is for %s and this machine is %s; use an image for %s",
+                 name, host.machine, host.machine),
+        0);
+    assert_refused(path, 0, error);
+}
+END_TEST
+
+/* One number of a good SIF, overwritten. */
+static const struct {
+    const char *name;
+    int at;
+    int count;
+    uint64_t value;
+    const char *error;
+} faults[] = {
+    {"magic", 32, 1, 'X', NOT_SIF},
+    {"magic's end", 41, 1, 'X', NOT_SIF},
+    {"no descriptors", 88, 8, 0, NO_PARTITION},
+    {"one descriptor too few", 88, 8, 1, NO_PARTITION},
+    {"more descriptors than fit", 88, 8, 4096, CUT},
+    {"4097 descriptors", 88, 8, 4097, CUT},
+    {"2^63 descriptors", 88, 8, UINT64_C(1) << 63, CUT},
+    {"2^64-1 descriptors", 88, 8, UINT64_MAX, CUT},
+    {"descriptors behind the end", 96, 8, WHOLE + 1, CUT},
+    {"descriptors at the end", 96, 8, WHOLE, CUT},
+    {"descriptors at 2^64-1", 96, 8, UINT64_MAX, CUT},
+    {"part behind the end", HEADER + DESCRIPTOR + 17, 8, WHOLE + 1, CUT},
+    {"part at 2^64-1", HEADER + DESCRIPTOR + 17, 8, UINT64_MAX, CUT},
+    {"part one too long", HEADER + DESCRIPTOR + 25, 8, BODY - 99, CUT},
+    {"part of 2^64-1", HEADER + DESCRIPTOR + 25, 8, UINT64_MAX, CUT},
+    {"another type", HEADER + DESCRIPTOR, 4, 0x4003, NO_PARTITION},
+    {"partition unused", HEADER + DESCRIPTOR + 4, 1, 0, NO_PARTITION},
+};
+
+START_TEST(a_false_number_is_refused)
+{
+    BERTH_FREE char *path = in_directory("false.sif");
+    struct sif sif;
+
+    make_sif(&sif);
+    put(sif.bytes + faults[_i].at, faults[_i].value, faults[_i].count);
+    unit_write(path, &sif, sizeof(sif));
+    assert_refused(path, 0, faults[_i].error);
+}
+END_TEST
+
+static const struct {
+    const char *bytes;
+    size_t count;
+} others[] = {
+    {"not an image\n", 13},
+    {"\177ELF\002\001\001", 7},
+    {"#!/bin/sh\necho hello\n", 21},
+    {"hsqs", 4},
+};
+
+START_TEST(another_file_is_no_image)
+{
+    BERTH_FREE char *path = in_directory("other");
+    char bytes[1024] = {0};
+
+    memcpy(bytes, others[_i].bytes, others[_i].count);
+    unit_write(path, bytes, sizeof(bytes));
+    assert_refused(path, 0, NOT_SIF);
+    unit_write(path, bytes, others[_i].count);
+    assert_refused(path, 0, NOT_SIF);
+}
+END_TEST
+
+static const char *const signs[] = {".singularity.d", "bin", "usr", "etc", "lib",
+                                    "lib64"};
+
+START_TEST(a_directory_with_a_root_is_a_sandbox)
+{
+    BERTH_FREE char *path = in_directory(signs[_i]);
+
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+    assert_image(directory, BERTH_IMAGE_SANDBOX);
+}
+END_TEST
+
+START_TEST(links_of_a_sandbox_are_not_followed)
+{
+    BERTH_FREE char *path = in_directory("bin");
+
+    ck_assert_int_eq(symlink("usr/bin", path), 0);
+    assert_image(directory, BERTH_IMAGE_SANDBOX);
+}
+END_TEST
+
+START_TEST(a_directory_without_a_root_is_none)
+{
+    BERTH_FREE char *path = in_directory("home");
+
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+    assert_refused(directory, 0,
+                   "the directory holds no root file system (no bin, usr, etc, lib); "
+                   "expected a sandbox made by 'singularity build --sandbox'");
+}
+END_TEST
+
+START_TEST(a_missing_image_is_said_to_be_missing)
+{
+    BERTH_FREE char *path = in_directory("nothing.sif");
+    BERTH_FREE char *below = in_directory("file/below.sif");
+    BERTH_FREE char *file = in_directory("file");
+    static const char error[] =
+        "not found; check the path, and that the nodes see this file system";
+
+    unit_write(file, "x", 1);
+    assert_refused(path, 1, error);
+    assert_refused(below, 1, error);
+}
+END_TEST
+
+START_TEST(a_device_or_pipe_is_no_image)
+{
+    BERTH_FREE char *path = in_directory("pipe");
+    static const char error[] = "neither a file nor a directory; expected a SIF file "
+                                "or a sandbox directory";
+
+    assert_refused("/dev/null", 0, error);
+    ck_assert_int_eq(mkfifo(path, 0644), 0);
+    assert_refused(path, 0, error);
+}
+END_TEST
+
+START_TEST(what_cannot_be_opened_says_why)
+{
+    BERTH_FREE char *path = in_directory("loop");
+
+    ck_assert_int_eq(symlink("loop", path), 0);
+    assert_refused(path, 0, "cannot be opened: Too many levels of symbolic links");
+}
+END_TEST
+
+/* Root may read everything, so it looks as somebody else. */
+static void become(uid_t user)
+{
+    if (privileged)
+        ck_assert_int_eq(setresuid(user, user, 0), 0);
+}
+
+START_TEST(an_unreadable_image_is_said_to_be_so)
+{
+    BERTH_FREE char *path = in_directory("secret.sif");
+    BERTH_FREE char *sandbox = in_directory("secret");
+    BERTH_FREE char *closed = in_directory("closed");
+    static const char error[] = "you may not read it; ask its owner for r permission "
+                                "(and x on the directories above)";
+
+    unit_write(path, "x", 1);
+    ck_assert_int_eq(chmod(path, 0), 0);
+    ck_assert_int_eq(mkdir(sandbox, 0), 0);
+    ck_assert_int_eq(mkdir(closed, 0444), 0);
+    ck_assert_int_eq(chmod(directory, 0755), 0);
+    become(65534);
+    assert_refused(path, 0, error);
+    assert_refused(sandbox, 0, error);
+    assert_refused(closed, 0,
+                   "you may not enter the directory; ask its owner for r and x "
+                   "permission");
+    become(0);
+    ck_assert_int_eq(chmod(sandbox, 0700), 0);
+    ck_assert_int_eq(chmod(closed, 0700), 0);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("image");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, a_good_sif_is_an_image);
+    tcase_add_test(tests, an_unknown_architecture_is_left_to_the_runtime);
+    tcase_add_loop_test(tests, a_cut_sif_is_refused, 0, COUNT(cuts));
+    tcase_add_test(tests, no_cut_passes);
+    tcase_add_test(tests, an_image_for_another_machine_is_refused);
+    tcase_add_loop_test(tests, a_false_number_is_refused, 0, COUNT(faults));
+    tcase_add_loop_test(tests, another_file_is_no_image, 0, COUNT(others));
+    tcase_add_loop_test(tests, a_directory_with_a_root_is_a_sandbox, 0, COUNT(signs));
+    tcase_add_test(tests, links_of_a_sandbox_are_not_followed);
+    tcase_add_test(tests, a_directory_without_a_root_is_none);
+    tcase_add_test(tests, a_missing_image_is_said_to_be_missing);
+    tcase_add_test(tests, a_device_or_pipe_is_no_image);
+    tcase_add_test(tests, what_cannot_be_opened_says_why);
+    tcase_add_test(tests, an_unreadable_image_is_said_to_be_so);
+    return unit_run("image", tests);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words that start the runtime, compared with tests/golden: one argument a line. */
+
+#include "plan/launch.h"
+
+#include "base/cleanup.h"
+#include "plan/wire.h"
+#include "unit.h"
+
+static const char *const environment[] = {"PATH=/usr/bin", "HOMELY=no", "LANG=C.UTF-8",
+                                          "EMPTY=", NULL};
+static const char *const command[] = {"./app", "-n", "a b", "", "--", NULL};
+
+/* A launch with everything said that does not come from the request. */
+static struct berth_launch usual(const struct berth_request *request)
+{
+    return (struct berth_launch){
+        .runtime = "/usr/bin/apptainer",
+        .init = "/proc/self/fd/5",
+        .home = "/home/u",
+        .directory = "/scratch/run 1",
+        .place = "n1: image '/a.sif'",
+        .report = 3,
+        .guard = 4,
+        .request = request,
+        .environment = (char *const *)environment,
+        .command = (char *const *)command,
+    };
+}
+
+static const struct {
+    const char *golden;
+    const char *request;
+} launches[] = {
+    {"launch-plain.txt", "image=/a.sif"},
+    {"launch-mounts.txt", "image=/a.sif&mounts=/d:/d:rw&mounts=/x%20%22y%22:/z:ro"},
+    {"launch-workdir.txt", "image=/a.sif&workdir=/in%20side"},
+    {"launch-home.txt", "image=/a.sif&mount-home="},
+    {"launch-no-home.txt", "image=/a.sif&no-mount-home="},
+    {"launch-writable.txt", "image=/a.sif&writable="},
+    {"launch-entrypoint.txt", "image=/a.sif&entrypoint="},
+    {"launch-env.txt",
+     "image=/a.sif&env=LANG&env=MISSING&env=EMPTY&env=HOME&env=SET%3Da,b%0Ac"},
+    {"launch-args.txt", "image=/a.sif&args=--nv&args=--bind&args=/q"},
+    {"launch-all.txt",
+     "image=/sand%20box&mounts=/d:/d:rw&workdir=/w&no-mount-home=&writable=&"
+     "entrypoint=&env=A%3D1&args=--nv"},
+};
+
+static void assert_golden(const struct berth_launch *launch, const char *name)
+{
+    BERTH_STRVEC struct berth_strvec argv = {0};
+    BERTH_FREE char *golden = unit_golden(name);
+    BERTH_FREE char *lines = NULL;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_launch_argv(launch, &argv, &err), 0);
+    lines = unit_lines(&argv);
+    ck_assert_msg(strcmp(lines, golden) == 0, "%s: expected\n%s---- and got\n%s", name,
+                  golden, lines);
+}
+
+START_TEST(a_request_becomes_the_golden_words)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_launch launch = usual(&request);
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_wire_get_request(launches[_i].request, &request, &err), 0);
+    assert_golden(&launch, launches[_i].golden);
+}
+END_TEST
+
+START_TEST(what_is_not_known_is_left_out)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_launch launch = usual(&request);
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_wire_get_request("image=/a.sif&mount-home=", &request, &err),
+                     0);
+    launch.home = NULL;
+    launch.directory = NULL;
+    launch.report = -1;
+    launch.guard = -1;
+    assert_golden(&launch, "launch-unknown.txt");
+}
+END_TEST
+
+START_TEST(words_go_behind_those_that_are_there)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    BERTH_STRVEC struct berth_strvec argv = {0};
+    struct berth_launch launch = usual(&request);
+    struct berth_err err;
+
+    request.image = strdup("/a.sif");
+    berth_strvec_push(&argv, "first");
+    ck_assert_int_eq(berth_launch_argv(&launch, &argv, &err), 0);
+    ck_assert_str_eq(argv.items[0], "first");
+    ck_assert_str_eq(argv.items[1], "/usr/bin/apptainer");
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("launch");
+
+    tcase_add_loop_test(tests, a_request_becomes_the_golden_words, 0, COUNT(launches));
+    tcase_add_test(tests, what_is_not_known_is_left_out);
+    tcase_add_test(tests, words_go_behind_those_that_are_there);
+    return unit_run("launch", tests);
+}

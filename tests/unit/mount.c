@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What --container-mounts takes and what it refuses. */
+
+#include "plan/mount.h"
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+#define EXPECTED " is no mount; expected SRC[:DST[:ro|rw]][,...]"
+
+static const struct {
+    const char *text;
+    const char *base;
+    const char *source;
+    const char *destination;
+    bool read_only;
+} good[] = {
+    {"/a", NULL, "/a", "/a", false},
+    {"/a:/b", NULL, "/a", "/b", false},
+    {"/a:/b:rw", NULL, "/a", "/b", false},
+    {"/a:/b:ro", NULL, "/a", "/b", true},
+    {"a", "/home", "/home/a", "/home/a", false},
+    {"./a:/b:ro", "/home", "/home/a", "/b", true},
+    {"..:/b", "/home", "/home/..", "/b", false},
+    {"/a b:/c \"d\"", NULL, "/a b", "/c \"d\"", false},
+};
+
+START_TEST(all_forms_are_read)
+{
+    struct berth_mount mount = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_mount_parse(good[_i].text, good[_i].base, &mount, &err), 0);
+    ck_assert_str_eq(mount.source, good[_i].source);
+    ck_assert_str_eq(mount.destination, good[_i].destination);
+    ck_assert_int_eq(mount.read_only, good[_i].read_only);
+    berth_mount_fini(&mount);
+    ck_assert_ptr_null(mount.source);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *base;
+    const char *error;
+} bad[] = {
+    {"", NULL, "''" EXPECTED},
+    {":", NULL, "':'" EXPECTED},
+    {":/b", NULL, "':/b'" EXPECTED},
+    {"/a:", NULL, "'/a:'" EXPECTED},
+    {"/a::ro", NULL, "'/a::ro'" EXPECTED},
+    {"/a:/b:ro:rw", NULL, "'/a:/b:ro:rw'" EXPECTED},
+    {"/a:/b:/c:/d:/e", NULL, "'/a:/b:/c:/d:/e'" EXPECTED},
+    {"/a:/b:", NULL, "'/a:/b:': '' is no mount mode; expected ro or rw"},
+    {"/a:/b:RO", NULL, "'/a:/b:RO': 'RO' is no mount mode; expected ro or rw"},
+    {"/a:/b:rox", NULL, "'/a:/b:rox': 'rox' is no mount mode; expected ro or rw"},
+    {"a:/b", NULL, "'a:/b': 'a' is not absolute; expected a path from /"},
+    {"/a:b", "/home",
+     "'/a:b': 'b' is no place in the image; a destination starts with /"},
+    {"/a:ro", NULL,
+     "'/a:ro': 'ro' is no place in the image; a destination starts with /"},
+};
+
+START_TEST(a_wrong_mount_is_named)
+{
+    struct berth_mount mount = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_mount_parse(bad[_i].text, bad[_i].base, &mount, &err), -1);
+    ck_assert_str_eq(err.text, bad[_i].error);
+    ck_assert_ptr_null(mount.source);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *lines; /* NULL: refused */
+} lists[] = {
+    {"/a", "/a:/a:rw\n"},
+    {"/a,b:/c:ro", "/a:/a:rw\n/base/b:/c:ro\n"},
+    {"/a,/a", "/a:/a:rw\n/a:/a:rw\n"},
+    {"/a,", NULL},
+    {",/a", NULL},
+    {"/a,,/b", NULL},
+    {"", NULL},
+};
+
+START_TEST(a_list_is_read_in_full_form)
+{
+    BERTH_STRVEC struct berth_strvec mounts = {0};
+    BERTH_FREE char *lines = NULL;
+    struct berth_err err;
+    int result = berth_mount_parse_list(lists[_i].text, "/base", &mounts, &err);
+
+    if (!lists[_i].lines) {
+        ck_assert_int_eq(result, -1);
+        ck_assert_str_eq(err.text, "''" EXPECTED);
+        return;
+    }
+    ck_assert_int_eq(result, 0);
+    lines = unit_lines(&mounts);
+    ck_assert_str_eq(lines, lists[_i].lines);
+}
+END_TEST
+
+START_TEST(lists_accumulate)
+{
+    BERTH_STRVEC struct berth_strvec mounts = {0};
+    BERTH_FREE char *lines = NULL;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_mount_parse_list("/a", NULL, &mounts, &err), 0);
+    ck_assert_int_eq(berth_mount_parse_list("/b,/c", NULL, &mounts, &err), 0);
+    lines = unit_lines(&mounts);
+    ck_assert_str_eq(lines, "/a:/a:rw\n/b:/b:rw\n/c:/c:rw\n");
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("mount");
+
+    tcase_add_loop_test(tests, all_forms_are_read, 0, COUNT(good));
+    tcase_add_loop_test(tests, a_wrong_mount_is_named, 0, COUNT(bad));
+    tcase_add_loop_test(tests, a_list_is_read_in_full_form, 0, COUNT(lists));
+    tcase_add_test(tests, lists_accumulate);
+    return unit_run("mount", tests);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The option table itself. */
+
+#include "plan/option.h"
+
+#include <ctype.h>
+
+#include "unit.h"
+
+START_TEST(every_option_is_complete)
+{
+    const struct berth_option *option = &berth_options[_i];
+
+    ck_assert_ptr_nonnull(option->name);
+    ck_assert_ptr_nonnull(strstr(option->name, "container-"));
+    for (const char *c = option->name; *c; c++)
+        ck_assert(islower((unsigned char)*c) || *c == '-');
+    ck_assert_ptr_nonnull(option->help);
+    ck_assert_int_ne(option->help[strlen(option->help) - 1], '.');
+    ck_assert(!option->argument || *option->argument);
+}
+END_TEST
+
+START_TEST(names_are_unique)
+{
+    for (int other = 0; other < BERTH_OPTION_COUNT; other++)
+        ck_assert(other == _i ||
+                  strcmp(berth_options[_i].name, berth_options[other].name) != 0);
+}
+END_TEST
+
+/* A row whose option takes a value must refuse to go without, and the other way round.
+ */
+START_TEST(the_table_and_the_request_agree_on_values)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_err err = {""};
+    int result =
+        berth_request_take(&request, (enum berth_option_id)_i, NULL, NULL, &err);
+
+    ck_assert_int_eq(result, berth_options[_i].argument ? -1 : 0);
+    if (berth_options[_i].argument)
+        ck_assert_str_eq(err.text, "the value is empty");
+    else
+        ck_assert(berth_request_said(&request));
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("option");
+
+    tcase_add_loop_test(tests, every_option_is_complete, 0, BERTH_OPTION_COUNT);
+    tcase_add_loop_test(tests, names_are_unique, 0, BERTH_OPTION_COUNT);
+    tcase_add_loop_test(tests, the_table_and_the_request_agree_on_values, 0,
+                        BERTH_OPTION_COUNT);
+    return unit_run("option", tests);
+}

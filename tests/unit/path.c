@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Relative paths as text. */
+
+#include "plan/path.h"
+
+#include "unit.h"
+
+static const struct {
+    const char *text;
+    const char *base;
+    const char *path;
+} good[] = {
+    {"/a.sif", NULL, "/a.sif"},
+    {"/a.sif", "/home/u", "/a.sif"},
+    {"a.sif", "/home/u", "/home/u/a.sif"},
+    {"./a.sif", "/home/u", "/home/u/a.sif"},
+    {".//./a.sif", "/home/u", "/home/u/a.sif"},
+    {"../a.sif", "/home/u", "/home/u/../a.sif"},
+    {".hidden", "/home/u", "/home/u/.hidden"},
+    {"a.sif", "/", "/a.sif"},
+    {"a b\n", "/x y", "/x y/a b\n"},
+    {"/", "/x", "/"},
+};
+
+START_TEST(a_path_becomes_absolute)
+{
+    struct berth_err err;
+    char *path = NULL;
+
+    ck_assert_int_eq(berth_path_absolute(good[_i].text, good[_i].base, &path, &err), 0);
+    ck_assert_str_eq(path, good[_i].path);
+    free(path);
+}
+END_TEST
+
+START_TEST(without_a_base_a_relative_path_is_refused)
+{
+    struct berth_err err;
+    char *path = NULL;
+
+    ck_assert_int_eq(berth_path_absolute("a.sif", NULL, &path, &err), -1);
+    ck_assert_str_eq(err.text, "'a.sif' is not absolute; expected a path from /");
+    ck_assert_ptr_null(path);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("path");
+
+    tcase_add_loop_test(tests, a_path_becomes_absolute, 0, COUNT(good));
+    tcase_add_test(tests, without_a_base_a_relative_path_is_refused);
+    return unit_run("path", tests);
+}

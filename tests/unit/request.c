@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one component asks for. A request is written here as the options that make it
+ * and compared as its wire form, which shows all of it. */
+
+#include "plan/request.h"
+
+#include "base/cleanup.h"
+#include "plan/wire.h"
+#include "unit.h"
+
+#define IMAGE      BERTH_OPTION_IMAGE
+#define MOUNTS     BERTH_OPTION_MOUNTS
+#define WORKDIR    BERTH_OPTION_WORKDIR
+#define HOME       BERTH_OPTION_MOUNT_HOME
+#define NO_HOME    BERTH_OPTION_NO_MOUNT_HOME
+#define WRITABLE   BERTH_OPTION_WRITABLE
+#define ENTRYPOINT BERTH_OPTION_ENTRYPOINT
+#define ENV        BERTH_OPTION_ENV
+#define ARGS       BERTH_OPTION_ARGS
+#define END        BERTH_OPTION_COUNT
+
+#define BASE "/base"
+
+struct given {
+    enum berth_option_id id;
+    const char *value;
+};
+
+static int take_all(const struct given *given, struct berth_request *request,
+                    struct berth_err *err)
+{
+    for (; given->id != END; given++)
+        if (berth_request_take(request, given->id, given->value, BASE, err) < 0)
+            return -1;
+    return 0;
+}
+
+static void assert_fields(const struct berth_request *request, const char *fields)
+{
+    BERTH_BUF struct berth_buf buf = {0};
+
+    berth_buf_puts(&buf, "");
+    berth_wire_put_request(&buf, request);
+    ck_assert_str_eq(buf.text, fields);
+}
+
+static const struct {
+    struct given given[6];
+    const char *fields;
+} taken[] = {
+    {{{END, NULL}}, ""},
+    {{{IMAGE, "/a.sif"}, {END, NULL}}, "image=/a.sif"},
+    {{{IMAGE, "a.sif"}, {END, NULL}}, "image=/base/a.sif"},
+    {{{IMAGE, "./x/a.sif"}, {END, NULL}}, "image=/base/x/a.sif"},
+    {{{IMAGE, "none"}, {END, NULL}}, "image=none"},
+    {{{IMAGE, "./none"}, {END, NULL}}, "image=/base/none"},
+    {{{IMAGE, "dir/a://b"}, {END, NULL}}, "image=/base/dir/a://b"},
+    {{{IMAGE, "/a"}, {IMAGE, "/a"}, {END, NULL}}, "image=/a"},
+    {{{IMAGE, "a"}, {IMAGE, "/base/a"}, {END, NULL}}, "image=/base/a"},
+    {{{IMAGE, "none"}, {IMAGE, "none"}, {END, NULL}}, "image=none"},
+    {{{MOUNTS, "/a,b:/c:ro"}, {MOUNTS, "/a"}, {END, NULL}},
+     "mounts=/a:/a:rw&mounts=/base/b:/c:ro&mounts=/a:/a:rw"},
+    {{{WORKDIR, "/w"}, {WORKDIR, "/w"}, {END, NULL}}, "workdir=/w"},
+    {{{HOME, NULL}, {HOME, NULL}, {END, NULL}}, "mount-home="},
+    {{{HOME, "(null)"}, {END, NULL}}, "mount-home="},
+    {{{NO_HOME, NULL}, {NO_HOME, ""}, {END, NULL}}, "no-mount-home="},
+    {{{WRITABLE, NULL}, {ENTRYPOINT, NULL}, {END, NULL}}, "writable=&entrypoint="},
+    {{{ENV, "A"}, {END, NULL}}, "env=A"},
+    {{{ENV, "A=1,B,_c9="}, {END, NULL}}, "env=A%3D1&env=B&env=_c9%3D"},
+    {{{ENV, "A=1\\,2,B=\\"}, {END, NULL}}, "env=A%3D1,2&env=B%3D%5C"},
+    {{{ENV, "A=x\\y"}, {END, NULL}}, "env=A%3Dx%5Cy"},
+    {{{ENV, "A=x\\\\,B=y"}, {END, NULL}}, "env=A%3Dx%5C,B%3Dy"},
+    {{{ENV, "A=b=c"}, {ENV, "A=d"}, {END, NULL}}, "env=A%3Db%3Dc&env=A%3Dd"},
+    {{{ENV, "A=two\nlines"}, {END, NULL}}, "env=A%3Dtwo%0Alines"},
+    {{{ARGS, "--nv"}, {END, NULL}}, "args=--nv"},
+    {{{ARGS, "  --nv \t--bind\n/a  "}, {ARGS, "-c"}, {END, NULL}},
+     "args=--nv&args=--bind&args=/a&args=-c"},
+    {{{ARGS, "   "}, {END, NULL}}, ""},
+};
+
+START_TEST(options_are_taken)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(take_all(taken[_i].given, &request, &err), 0);
+    assert_fields(&request, taken[_i].fields);
+}
+END_TEST
+
+#define URI(text)                                                                      \
+    "'" text "' is a URI; expected a SIF file or a directory (pull it first: "         \
+    "singularity pull image.sif " text ")"
+#define TWICE(a, b)                                                                    \
+    "given twice, '" a "' and '" b "'; expected one value for each component"
+#define OPPOSITE                                                                       \
+    "given together with its opposite; expected one of --container-mount-home and "    \
+    "--no-container-mount-home"
+#define NO_VARIABLE(text)                                                              \
+    "'" text "' is no variable; expected NAME or NAME=VALUE (write \\, for a comma "   \
+    "in a value)"
+
+static const struct {
+    struct given given[3];
+    const char *error;
+} refused[] = {
+    {{{IMAGE, ""}, {END, NULL}}, "the value is empty"},
+    {{{MOUNTS, ""}, {END, NULL}}, "the value is empty"},
+    {{{WORKDIR, ""}, {END, NULL}}, "the value is empty"},
+    {{{ENV, ""}, {END, NULL}}, "the value is empty"},
+    {{{ARGS, ""}, {END, NULL}}, "the value is empty"},
+    {{{IMAGE, "docker://alpine"}, {END, NULL}}, URI("docker://alpine")},
+    {{{IMAGE, "oras://r/x:1"}, {END, NULL}}, URI("oras://r/x:1")},
+    {{{IMAGE, "a://"}, {END, NULL}}, URI("a://")},
+    {{{IMAGE, "/a"}, {IMAGE, "/b"}, {END, NULL}}, TWICE("/a", "/b")},
+    {{{IMAGE, "/a"}, {IMAGE, "none"}, {END, NULL}}, TWICE("/a", "none")},
+    {{{IMAGE, "none"}, {IMAGE, "a"}, {END, NULL}}, TWICE("none", "/base/a")},
+    {{{WORKDIR, "/a"}, {WORKDIR, "/b"}, {END, NULL}}, TWICE("/a", "/b")},
+    {{{WORKDIR, "w"}, {END, NULL}},
+     "'w' is not absolute; expected a directory in the image, from /"},
+    {{{MOUNTS, "/a:b"}, {END, NULL}},
+     "'/a:b': 'b' is no place in the image; a destination starts with /"},
+    {{{HOME, NULL}, {NO_HOME, NULL}, {END, NULL}}, OPPOSITE},
+    {{{NO_HOME, NULL}, {HOME, NULL}, {END, NULL}}, OPPOSITE},
+    {{{ENV, "1A=x"}, {END, NULL}}, NO_VARIABLE("1A=x")},
+    {{{ENV, "=x"}, {END, NULL}}, NO_VARIABLE("=x")},
+    {{{ENV, "A-B"}, {END, NULL}}, NO_VARIABLE("A-B")},
+    {{{ENV, "A B=1"}, {END, NULL}}, NO_VARIABLE("A B=1")},
+    {{{ENV, "A,"}, {END, NULL}}, NO_VARIABLE("")},
+    {{{ENV, ",A"}, {END, NULL}}, NO_VARIABLE("")},
+    {{{ENV, "A=1,2"}, {END, NULL}}, NO_VARIABLE("2")},
+    {{{ENV, "\303\204=1"}, {END, NULL}}, NO_VARIABLE("\303\204=1")},
+};
+
+START_TEST(a_wrong_option_has_a_sentence)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(take_all(refused[_i].given, &request, &err), -1);
+    ck_assert_str_eq(err.text, refused[_i].error);
+}
+END_TEST
+
+START_TEST(an_option_out_of_the_table_is_refused)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_request_take(&request, END, "x", NULL, &err), -1);
+    ck_assert_str_eq(err.text, "no such option");
+}
+END_TEST
+
+START_TEST(without_a_base_paths_are_absolute)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_request_take(&request, IMAGE, "a", NULL, &err), -1);
+    ck_assert_str_eq(err.text, "'a' is not absolute; expected a path from /");
+    ck_assert_int_eq(berth_request_take(&request, MOUNTS, "a", NULL, &err), -1);
+    ck_assert_str_eq(err.text, "'a': 'a' is not absolute; expected a path from /");
+}
+END_TEST
+
+static const struct {
+    struct given defaults[8];
+    struct given own[4];
+    const char *fields;
+} merges[] = {
+    {{{END, NULL}}, {{END, NULL}}, ""},
+    {{{IMAGE, "/a"}, {END, NULL}}, {{END, NULL}}, "image=/a"},
+    {{{END, NULL}}, {{IMAGE, "/a"}, {END, NULL}}, "image=/a"},
+    {{{IMAGE, "/a"}, {END, NULL}}, {{IMAGE, "/b"}, {END, NULL}}, "image=/b"},
+    {{{IMAGE, "/a"}, {MOUNTS, "/m"}, {END, NULL}},
+     {{IMAGE, "/b"}, {MOUNTS, "/n"}, {END, NULL}},
+     "image=/b&mounts=/m:/m:rw&mounts=/n:/n:rw"},
+    {{{IMAGE, "/a"}, {WORKDIR, "/w"}, {ENV, "A"}, {ARGS, "-x"}, {END, NULL}},
+     {{WORKDIR, "/v"}, {ENV, "A=1"}, {ARGS, "-y"}, {END, NULL}},
+     "image=/a&workdir=/v&env=A&env=A%3D1&args=-x&args=-y"},
+    {{{IMAGE, "/a"}, {HOME, NULL}, {END, NULL}},
+     {{NO_HOME, NULL}, {END, NULL}},
+     "image=/a&no-mount-home="},
+    {{{IMAGE, "/a"}, {NO_HOME, NULL}, {WRITABLE, NULL}, {END, NULL}},
+     {{ENTRYPOINT, NULL}, {END, NULL}},
+     "image=/a&no-mount-home=&writable=&entrypoint="},
+    {{{IMAGE, "/a"},
+      {MOUNTS, "/m"},
+      {WORKDIR, "/w"},
+      {HOME, NULL},
+      {WRITABLE, NULL},
+      {ENTRYPOINT, NULL},
+      {ENV, "A"},
+      {END, NULL}},
+     {{IMAGE, "none"}, {END, NULL}},
+     "image=none"},
+    {{{IMAGE, "none"}, {END, NULL}}, {{IMAGE, "/b"}, {END, NULL}}, "image=/b"},
+    {{{IMAGE, "none"}, {END, NULL}}, {{END, NULL}}, "image=none"},
+};
+
+START_TEST(own_values_go_over_defaults)
+{
+    BERTH_REQUEST struct berth_request defaults = {0};
+    BERTH_REQUEST struct berth_request own = {0};
+    BERTH_REQUEST struct berth_request merged = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(take_all(merges[_i].defaults, &defaults, &err), 0);
+    ck_assert_int_eq(take_all(merges[_i].own, &own, &err), 0);
+    ck_assert_int_eq(berth_request_merge(&defaults, &own, &merged, &err), 0);
+    assert_fields(&merged, merges[_i].fields);
+}
+END_TEST
+
+#define ON_HOST                                                                        \
+    "--container-image=none: other --container options mean nothing on the host; "     \
+    "leave them out"
+#define NO_IMAGE                                                                       \
+    "--container-image: not given, but other --container options are; name an image"
+
+static const struct {
+    struct given given[3];
+    const char *error; /* NULL: fine */
+} checks[] = {
+    {{{END, NULL}}, NULL},
+    {{{IMAGE, "/a"}, {END, NULL}}, NULL},
+    {{{IMAGE, "none"}, {END, NULL}}, NULL},
+    {{{IMAGE, "/a"}, {MOUNTS, "/m"}, {END, NULL}}, NULL},
+    {{{IMAGE, "none"}, {MOUNTS, "/m"}, {END, NULL}}, ON_HOST},
+    {{{IMAGE, "none"}, {NO_HOME, NULL}, {END, NULL}}, ON_HOST},
+    {{{MOUNTS, "/m"}, {END, NULL}}, NO_IMAGE},
+    {{{WORKDIR, "/w"}, {END, NULL}}, NO_IMAGE},
+    {{{HOME, NULL}, {END, NULL}}, NO_IMAGE},
+    {{{NO_HOME, NULL}, {END, NULL}}, NO_IMAGE},
+    {{{WRITABLE, NULL}, {END, NULL}}, NO_IMAGE},
+    {{{ENTRYPOINT, NULL}, {END, NULL}}, NO_IMAGE},
+    {{{ENV, "A"}, {END, NULL}}, NO_IMAGE},
+    {{{ARGS, "-x"}, {END, NULL}}, NO_IMAGE},
+};
+
+START_TEST(what_means_nothing_is_refused)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(take_all(checks[_i].given, &request, &err), 0);
+    ck_assert_int_eq(berth_request_said(&request), checks[_i].given[0].id != END);
+    ck_assert_int_eq(berth_request_check(&request, &err), checks[_i].error ? -1 : 0);
+    if (checks[_i].error)
+        ck_assert_str_eq(err.text, checks[_i].error);
+}
+END_TEST
+
+/* One option each, so that no two rows are equal. */
+static const struct given singles[] = {
+    {END, NULL},      {IMAGE, "/a"},   {IMAGE, "/b"},     {IMAGE, "none"},
+    {MOUNTS, "/m"},   {MOUNTS, "/n"},  {MOUNTS, "/m:/n"}, {MOUNTS, "/m:/m:ro"},
+    {WORKDIR, "/w"},  {WORKDIR, "/v"}, {HOME, NULL},      {NO_HOME, NULL},
+    {WRITABLE, NULL}, {ENV, "A"},      {ENV, "A="},       {ENTRYPOINT, NULL},
+    {ARGS, "-x"},     {ARGS, "-x -y"},
+};
+
+START_TEST(requests_are_equal_only_to_their_like)
+{
+    BERTH_REQUEST struct berth_request a = {0};
+    struct berth_err err;
+
+    if (singles[_i].id != END)
+        berth_request_take(&a, singles[_i].id, singles[_i].value, BASE, &err);
+    for (int j = 0; j < COUNT(singles); j++) {
+        BERTH_REQUEST struct berth_request b = {0};
+
+        if (singles[j].id != END)
+            berth_request_take(&b, singles[j].id, singles[j].value, BASE, &err);
+        ck_assert_int_eq(berth_request_equal(&a, &b), j == _i);
+    }
+    ck_assert_int_eq(berth_request_contained(&a), _i == 1 || _i == 2);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("request");
+
+    tcase_add_loop_test(tests, options_are_taken, 0, COUNT(taken));
+    tcase_add_loop_test(tests, a_wrong_option_has_a_sentence, 0, COUNT(refused));
+    tcase_add_test(tests, an_option_out_of_the_table_is_refused);
+    tcase_add_test(tests, without_a_base_paths_are_absolute);
+    tcase_add_loop_test(tests, own_values_go_over_defaults, 0, COUNT(merges));
+    tcase_add_loop_test(tests, what_means_nothing_is_refused, 0, COUNT(checks));
+    tcase_add_loop_test(tests, requests_are_equal_only_to_their_like, 0,
+                        COUNT(singles));
+    return unit_run("request", tests);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words behind the plugin in plugstack.conf. */
+
+#include "conf/settings.h"
+
+#include "unit.h"
+
+static const struct {
+    const char *words[4];
+    const char *prefix;
+    const char *runtime; /* NULL: not said */
+    bool deny;
+} good[] = {
+    {{NULL}, "", NULL, false},
+    {{"option_prefix=berth-"}, "berth-", NULL, false},
+    {{"option_prefix="}, "", NULL, false},
+    {{"option_prefix=a1-"}, "a1-", NULL, false},
+    {{"runtime=/opt/a b/apptainer"}, "", "/opt/a b/apptainer", false},
+    {{"raw_args=allow"}, "", NULL, false},
+    {{"raw_args=deny"}, "", NULL, true},
+    {{"raw_args=deny", "raw_args=allow"}, "", NULL, false},
+    {{"runtime=/a", "runtime=/b"}, "", "/b", false},
+    {{"option_prefix=x", "raw_args=deny", "runtime=/a=b"}, "x", "/a=b", true},
+};
+
+static int count_words(const char *const *words)
+{
+    int count = 0;
+
+    while (count < 4 && words[count])
+        count++;
+    return count;
+}
+
+static int read_words(const char *const words[4], struct berth_settings *settings,
+                      struct berth_err *err)
+{
+    return berth_settings_read(count_words(words), (char *const *)words, settings, err);
+}
+
+START_TEST(words_become_settings)
+{
+    struct berth_settings settings;
+    struct berth_err err;
+
+    ck_assert_int_eq(read_words(good[_i].words, &settings, &err), 0);
+    ck_assert_str_eq(settings.option_prefix, good[_i].prefix);
+    ck_assert_pstr_eq(settings.runtime, good[_i].runtime);
+    ck_assert_int_eq(settings.deny_raw_args, good[_i].deny);
+    berth_settings_fini(&settings);
+}
+END_TEST
+
+#define SETTINGS                                                                       \
+    " is no setting of berth; expected option_prefix=, runtime= or raw_args="
+
+static const struct {
+    const char *word;
+    const char *error; /* behind "plugstack.conf: " */
+} bad[] = {
+    {"option_prefix=A", "option_prefix: expected small letters, digits and -, got 'A'"},
+    {"option_prefix=a b",
+     "option_prefix: expected small letters, digits and -, got 'a b'"},
+    {"option_prefix=a_b",
+     "option_prefix: expected small letters, digits and -, got 'a_b'"},
+    {"option_prefix=\303\274",
+     "option_prefix: expected small letters, digits and -, got '\303\274'"},
+    {"runtime=apptainer", "runtime: expected an absolute path, got 'apptainer'"},
+    {"runtime=", "runtime: expected an absolute path, got ''"},
+    {"raw_args=yes", "raw_args: expected allow or deny, got 'yes'"},
+    {"raw_args=", "raw_args: expected allow or deny, got ''"},
+    {"raw_args=Deny", "raw_args: expected allow or deny, got 'Deny'"},
+    {"raw_args", "raw_args: expected raw_args=VALUE"},
+    {"runtime", "runtime: expected runtime=VALUE"},
+    {"option_prefix", "option_prefix: expected option_prefix=VALUE"},
+    {"colour=red", "'colour=red'" SETTINGS},
+    {"", "''" SETTINGS},
+    {"=", "'='" SETTINGS},
+    {"raw_arg=deny", "'raw_arg=deny'" SETTINGS},
+    {"raw_argss=deny", "'raw_argss=deny'" SETTINGS},
+    {"a\nb", "'a\\nb'" SETTINGS},
+};
+
+START_TEST(a_wrong_word_is_named)
+{
+    const char *const words[4] = {bad[_i].word};
+    struct berth_settings settings;
+    struct berth_err err;
+
+    ck_assert_int_eq(read_words(words, &settings, &err), -1);
+    ck_assert_int_eq(strncmp(err.text, "plugstack.conf: ", 16), 0);
+    ck_assert_str_eq(err.text + 16, bad[_i].error);
+    berth_settings_fini(&settings);
+}
+END_TEST
+
+START_TEST(a_wrong_word_spoils_no_other)
+{
+    const char *const words[4] = {"colour=red", "option_prefix=x-", "raw_args=no",
+                                  "runtime=/r"};
+    struct berth_settings settings;
+    struct berth_err err;
+
+    ck_assert_int_eq(read_words(words, &settings, &err), -1);
+    ck_assert_str_eq(err.text, "plugstack.conf: 'colour=red'" SETTINGS);
+    ck_assert_str_eq(settings.option_prefix, "x-");
+    ck_assert_str_eq(settings.runtime, "/r");
+    berth_settings_fini(&settings);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("settings");
+
+    tcase_add_loop_test(tests, words_become_settings, 0, COUNT(good));
+    tcase_add_loop_test(tests, a_wrong_word_is_named, 0, COUNT(bad));
+    tcase_add_test(tests, a_wrong_word_spoils_no_other);
+    return unit_run("settings", tests);
+}

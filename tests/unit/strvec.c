@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A list of owned strings. */
+
+#include "base/strvec.h"
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+START_TEST(a_list_ends_in_null_like_argv)
+{
+    BERTH_STRVEC struct berth_strvec vec = {0};
+
+    ck_assert_ptr_null(vec.items);
+    for (size_t i = 0; i < 100; i++) {
+        berth_strvec_pushf(&vec, "%zu-%s", i, "x");
+        ck_assert_uint_eq(vec.count, i + 1);
+        ck_assert_ptr_null(vec.items[i + 1]);
+    }
+    ck_assert_str_eq(vec.items[0], "0-x");
+    ck_assert_str_eq(vec.items[99], "99-x");
+    ck_assert(!vec.failed);
+}
+END_TEST
+
+START_TEST(strings_are_copies)
+{
+    BERTH_STRVEC struct berth_strvec vec = {0};
+    char text[] = "mine";
+
+    berth_strvec_push(&vec, text);
+    text[0] = 'x';
+    ck_assert_str_eq(vec.items[0], "mine");
+}
+END_TEST
+
+START_TEST(a_list_is_appended_whole)
+{
+    BERTH_STRVEC struct berth_strvec a = {0};
+    BERTH_STRVEC struct berth_strvec b = {0};
+    BERTH_FREE char *lines = NULL;
+
+    berth_strvec_append(&a, &b);
+    ck_assert_uint_eq(a.count, 0);
+    berth_strvec_push(&a, "1");
+    berth_strvec_push(&b, "2");
+    berth_strvec_push(&b, "");
+    berth_strvec_append(&a, &b);
+    lines = unit_lines(&a);
+    ck_assert_str_eq(lines, "1\n2\n\n");
+}
+END_TEST
+
+static const struct {
+    const char *a[4];
+    const char *b[4];
+    bool equal;
+} pairs[] = {
+    {{NULL}, {NULL}, true},
+    {{"x", NULL}, {"x", NULL}, true},
+    {{"x", "y", NULL}, {"x", "y", NULL}, true},
+    {{"x", NULL}, {NULL}, false},
+    {{"x", NULL}, {"y", NULL}, false},
+    {{"x", "y", NULL}, {"y", "x", NULL}, false},
+    {{"x", NULL}, {"x", "", NULL}, false},
+};
+
+static void fill(struct berth_strvec *vec, const char *const *items)
+{
+    while (*items)
+        berth_strvec_push(vec, *items++);
+}
+
+START_TEST(lists_are_equal_by_value_and_order)
+{
+    BERTH_STRVEC struct berth_strvec a = {0};
+    BERTH_STRVEC struct berth_strvec b = {0};
+
+    fill(&a, pairs[_i].a);
+    fill(&b, pairs[_i].b);
+    ck_assert_int_eq(berth_strvec_equal(&a, &b), pairs[_i].equal);
+    ck_assert_int_eq(berth_strvec_equal(&b, &a), pairs[_i].equal);
+}
+END_TEST
+
+START_TEST(an_ended_list_is_empty_and_of_use)
+{
+    BERTH_STRVEC struct berth_strvec vec = {0};
+
+    berth_strvec_push(&vec, "old");
+    berth_strvec_fini(&vec);
+    ck_assert_uint_eq(vec.count, 0);
+    ck_assert_ptr_null(vec.items);
+    berth_strvec_push(&vec, "new");
+    ck_assert_str_eq(vec.items[0], "new");
+}
+END_TEST
+
+START_TEST(a_stolen_pointer_leaves_null)
+{
+    char *value = strdup("treasure");
+    char *taken = berth_steal(&value);
+
+    ck_assert_ptr_null(value);
+    ck_assert_str_eq(taken, "treasure");
+    free(taken);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("strvec");
+
+    tcase_add_test(tests, a_list_ends_in_null_like_argv);
+    tcase_add_test(tests, strings_are_copies);
+    tcase_add_test(tests, a_list_is_appended_whole);
+    tcase_add_loop_test(tests, lists_are_equal_by_value_and_order, 0, COUNT(pairs));
+    tcase_add_test(tests, an_ended_list_is_empty_and_of_use);
+    tcase_add_test(tests, a_stolen_pointer_leaves_null);
+    return unit_run("strvec", tests);
+}

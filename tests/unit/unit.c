@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the unit test programs share. */
+
+#include "unit.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+int unit_run(const char *name, TCase *tests)
+{
+    Suite *suite = suite_create(name);
+    SRunner *runner;
+    int failed;
+
+    suite_add_tcase(suite, tests);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+char *unit_lines(const struct berth_strvec *vec)
+{
+    struct berth_buf buf = {0};
+
+    berth_buf_puts(&buf, "");
+    for (size_t i = 0; i < vec->count; i++) {
+        berth_buf_puts(&buf, vec->items[i]);
+        berth_buf_puts(&buf, "\n");
+    }
+    ck_assert(!buf.failed);
+    return buf.text;
+}
+
+char *unit_golden(const char *name)
+{
+    const char *source = getenv("srcdir");
+    struct berth_buf buf = {0};
+    char path[512];
+    char line[4096];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/tests/golden/%s", source ? source : ".", name);
+    file = fopen(path, "r");
+    ck_assert_msg(file != NULL, "%s cannot be read", path);
+    berth_buf_puts(&buf, "");
+    while (fgets(line, sizeof(line), file))
+        if (*line != '#')
+            berth_buf_puts(&buf, line);
+    fclose(file);
+    return buf.text;
+}
+
+char *unit_directory(void)
+{
+    const char *parent = getenv("TMPDIR");
+    char path[512];
+
+    snprintf(path, sizeof(path), "%s/berth-unit-XXXXXX", parent ? parent : "/tmp");
+    ck_assert_msg(mkdtemp(path) != NULL, "%s cannot be made", path);
+    return strdup(path);
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
+{
+    (void)st;
+    (void)flag;
+    (void)at;
+    return remove(path);
+}
+
+void unit_remove(const char *path)
+{
+    ck_assert_int_eq(nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+void unit_write(const char *path, const void *bytes, size_t count)
+{
+    FILE *file = fopen(path, "w");
+
+    ck_assert_msg(file != NULL, "%s cannot be made", path);
+    ck_assert(count == 0 || fwrite(bytes, count, 1, file) == 1);
+    ck_assert_int_eq(fclose(file), 0);
+}

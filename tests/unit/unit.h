@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TESTS_UNIT_H
+#define BERTH_TESTS_UNIT_H
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+
+/* What every unit test program needs: a main() of one line, and ways to compare. */
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+/* Run TESTS as the suite NAME and return what main() returns. Speaks as CK_VERBOSITY
+ * and CK_TAP_LOG_FILE_NAME say. */
+int unit_run(const char *name, TCase *tests);
+
+/* The strings of VEC, each followed by a newline. The caller frees the text. */
+char *unit_lines(const struct berth_strvec *vec);
+
+/* The text of tests/golden/NAME, without comment lines (#). The caller frees it. */
+char *unit_golden(const char *name);
+
+/* A new directory, which unit_remove() takes away with all that is in it. */
+char *unit_directory(void);
+void unit_remove(const char *path);
+
+/* Make a file PATH with the COUNT bytes. */
+void unit_write(const char *path, const void *bytes, size_t count);
+
+#endif

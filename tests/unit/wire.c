@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests and tables as text: there and back byte for byte, and nothing malformed gets
+ * in. */
+
+#include "plan/wire.h"
+
+#include <ctype.h>
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+static void assert_round_trip(const struct berth_request *request)
+{
+    BERTH_REQUEST struct berth_request again = {0};
+    BERTH_BUF struct berth_buf first = {0};
+    BERTH_BUF struct berth_buf second = {0};
+    struct berth_err err = {""};
+
+    berth_buf_puts(&first, "");
+    berth_buf_puts(&second, "");
+    berth_wire_put_request(&first, request);
+    for (const char *c = first.text; *c; c++)
+        ck_assert_msg(isgraph((unsigned char)*c) && !strchr("'\"\\$`;", *c),
+                      "byte %d is on the wire", *c);
+    ck_assert_msg(berth_wire_get_request(first.text, &again, &err) == 0, "%s: %s",
+                  first.text, err.text);
+    ck_assert(berth_request_equal(request, &again));
+    berth_wire_put_request(&second, &again);
+    ck_assert_str_eq(first.text, second.text);
+}
+
+static const char *const values[] = {
+    "x",
+    "two\nlines\n",
+    "a=b;c&d%e",
+    "%",
+    "%41",
+    "1;0:image=/x",
+    "gr\303\274\303\237e \342\202\254 \360\237\232\242",
+    "not \377\376 UTF-8",
+    " ",
+    "\\",
+    "\\\\",
+    "a\\b\\",
+    "'\"`$(x)${y}*?[]{}~!#<>|",
+    "\t\r\v\f\033\177",
+};
+
+START_TEST(a_value_survives_in_every_field)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    BERTH_FREE char *image = NULL;
+    char text[256];
+
+    snprintf(text, sizeof(text), "/%s", values[_i]);
+    image = strdup(text);
+    request.image = berth_steal(&image);
+    request.workdir = strdup(text);
+    snprintf(text, sizeof(text), "NAME=%s", values[_i]);
+    berth_strvec_push(&request.env, text);
+    berth_strvec_push(&request.env, "NAME");
+    request.home = BERTH_NO;
+    request.writable = true;
+    request.entrypoint = true;
+    assert_round_trip(&request);
+}
+END_TEST
+
+START_TEST(every_byte_survives)
+{
+    for (int c = 1; c < 256; c++) {
+        BERTH_REQUEST struct berth_request request = {0};
+        struct berth_err err;
+        char image[] = {'/', (char)c, 'x', '\0'};
+        char variable[] = {'A', '=', 'x', (char)c, 'y', '\0'};
+        char mount[] = {'/', (char)c, ':', '/', '\0'};
+
+        request.image = strdup(image);
+        berth_strvec_push(&request.env, variable);
+        if (c != ':' && c != ',')
+            ck_assert_int_eq(
+                berth_request_take(&request, BERTH_OPTION_MOUNTS, mount, NULL, &err),
+                0);
+        if (c != ' ' && c != '\t' && c != '\n')
+            berth_strvec_push(&request.args, variable);
+        assert_round_trip(&request);
+    }
+}
+END_TEST
+
+START_TEST(every_comma_and_backslash_of_a_variable_survives)
+{
+    static const char letters[] = "\\,a";
+    char variable[] = "A=....";
+
+    for (int n = 0; n < 81; n++) {
+        BERTH_REQUEST struct berth_request request = {0};
+
+        for (int i = 0, rest = n; i < 4; i++, rest /= 3)
+            variable[2 + i] = letters[rest % 3];
+        berth_strvec_push(&request.env, variable);
+        assert_round_trip(&request);
+    }
+}
+END_TEST
+
+START_TEST(nothing_asked_is_the_empty_text)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_wire_get_request("", &request, &err), 0);
+    ck_assert(!berth_request_said(&request));
+    assert_round_trip(&request);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *error;
+} malformed[] = {
+    {"image", "'image' has no value"},
+    {"image=/a&", "'' has no value"},
+    {"&image=/a", "'' has no value"},
+    {"image=/a&&writable=", "'' has no value"},
+    {"image=/a&mou", "'mou' has no value"},
+    {"=x", "'' is no option of this release"},
+    {"colour=red", "'colour' is no option of this release"},
+    {"Image=/a", "'Image' is no option of this release"},
+    {"container-image=/a", "'container-image' is no option of this release"},
+    {"a\nb=", "'a\\nb' is no option of this release"},
+    {"image=/%", "the value of 'image' is not encoded"},
+    {"image=/%4", "the value of 'image' is not encoded"},
+    {"image=/%0", "the value of 'image' is not encoded"},
+    {"image=/%00", "the value of 'image' is not encoded"},
+    {"image=/%zz", "the value of 'image' is not encoded"},
+    {"image=/%4g", "the value of 'image' is not encoded"},
+    {"image=/%3a", "the value of 'image' is not encoded"},
+    {"image=/%%", "the value of 'image' is not encoded"},
+    {"image=", "the value is empty"},
+    {"image=a.sif", "'a.sif' is not absolute; expected a path from /"},
+    {"image=/a&image=/b",
+     "given twice, '/a' and '/b'; expected one value for each component"},
+    {"mounts=/a:b:rw",
+     "'/a:b:rw': 'b' is no place in the image; a destination starts with /"},
+    {"mounts=a:/b:rw", "'a:/b:rw': 'a' is not absolute; expected a path from /"},
+    {"workdir=w", "'w' is not absolute; expected a directory in the image, from /"},
+    {"env=1", "'1' is no variable; expected NAME or NAME=VALUE (write \\, for a comma "
+              "in a value)"},
+    {"mount-home=&no-mount-home=",
+     "given together with its opposite; expected one of --container-mount-home and "
+     "--no-container-mount-home"},
+};
+
+START_TEST(a_malformed_request_is_refused)
+{
+    struct berth_request request = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_wire_get_request(malformed[_i].text, &request, &err), -1);
+    ck_assert_str_eq(err.text, malformed[_i].error);
+    ck_assert(!berth_request_said(&request));
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *again; /* written out; NULL: the same */
+} tables[] = {
+    {"1;*:image=/a", NULL},
+    {"1;0:image=/a;1:image=/b", NULL},
+    {"1;0:image=/a;1:;2:image=/b", NULL},
+    {"1;2:image=/a;0:image=/b", NULL},
+    {"1;?:image=/a;?:image=/b", NULL},
+    {"1;0:image=/a;127:image=/b", NULL},
+    {"1;0:image=/a;1:image=/a", "1;*:image=/a"},
+    {"1;0:image=/a", "1;*:image=/a"},
+    {"1;0:;1:", "1;*:"},
+    {"1;*:", NULL},
+    {"1;000:image=/a;01:image=/b", "1;0:image=/a;1:image=/b"},
+    {"1;*:mounts=/a:/b&mounts=%2Fc", "1;*:mounts=/a:/b:rw&mounts=/c:/c:rw"},
+    {"1;*:env=A%3D1%3B%26%25%0A", NULL},
+};
+
+START_TEST(a_table_is_read_and_written)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    BERTH_FREE char *text = NULL;
+    struct berth_err err = {""};
+
+    ck_assert_msg(berth_wire_get_table(tables[_i].text, &table, &err) == 0, "%s",
+                  err.text);
+    ck_assert_int_eq(berth_wire_put_table(&table, &text, &err), 0);
+    ck_assert_str_eq(text, tables[_i].again ? tables[_i].again : tables[_i].text);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *error;
+} bad_tables[] = {
+    {"", "form '' is not this release's (1)"},
+    {";", "form '' is not this release's (1)"},
+    {"2;*:image=/a", "form '2' is not this release's (1)"},
+    {"11;*:image=/a", "form '11' is not this release's (1)"},
+    {" 1;*:image=/a", "form ' 1' is not this release's (1)"},
+    {"*:image=/a", "form '*:image=/a' is not this release's (1)"},
+    {"\177ELF\001\002", "form '\\x7fELF\\x01\\x02' is not this release's (1)"},
+    {"1", "no component in it"},
+    {"1;", "a component has no number"},
+    {"1;image=/a", "a component has no number"},
+    {"1;0:image=/a;", "a component has no number"},
+    {"1;:image=/a", "'' is no component"},
+    {"1;128:image=/a", "'128' is no component"},
+    {"1;-1:image=/a", "'-1' is no component"},
+    {"1;+1:image=/a", "'+1' is no component"},
+    {"1; 1:image=/a", "' 1' is no component"},
+    {"1;1x:image=/a", "'1x' is no component"},
+    {"1;**:image=/a", "'**' is no component"},
+    {"1;99999999999999999999:image=/a", "'99999999999999999999' is no component"},
+    {"1;0:image=/%", "the value of 'image' is not encoded"},
+    {"1;0:image=/a;1:ima", "'ima' has no value"},
+};
+
+START_TEST(a_malformed_table_is_refused)
+{
+    struct berth_table table = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_wire_get_table(bad_tables[_i].text, &table, &err), -1);
+    ck_assert_str_eq(err.text, bad_tables[_i].error);
+    ck_assert_uint_eq(table.count, 0);
+}
+END_TEST
+
+START_TEST(no_cut_of_a_table_crashes)
+{
+    static const char whole[] =
+        "1;0:image=/a%20b&mounts=/a:/b:ro&env=A%3D%0A;12:workdir=/w;?:args=-x";
+
+    for (size_t length = 0; length < sizeof(whole) - 1; length++) {
+        BERTH_FREE char *cut = strndup(whole, length);
+        BERTH_TABLE struct berth_table table = {0};
+        struct berth_err err = {""};
+
+        if (berth_wire_get_table(cut, &table, &err) < 0)
+            ck_assert_str_ne(err.text, "");
+        else
+            ck_assert_uint_gt(table.count, 0);
+    }
+}
+END_TEST
+
+START_TEST(noise_is_refused_or_read_but_never_crashes)
+{
+    static const char alphabet[] = "1;:*?0&=%A/imagenvoutsw-,";
+    unsigned int seed = 1;
+
+    for (int round = 0; round < 20000; round++) {
+        BERTH_TABLE struct berth_table table = {0};
+        struct berth_err err;
+        char text[40] = "1;0:";
+        size_t length = 4 + (size_t)rand_r(&seed) % (sizeof(text) - 5);
+
+        for (size_t i = round % 2 ? 4 : 0; i < length; i++)
+            text[i] = round % 3 ? alphabet[(size_t)rand_r(&seed) % strlen(alphabet)]
+                                : (char)(1 + rand_r(&seed) % 255);
+        berth_wire_get_table(text, &table, &err);
+    }
+}
+END_TEST
+
+static const size_t lengths[] = {BERTH_WIRE_MAX + 1, BERTH_WIRE_MAX * 2, 10 << 20};
+
+START_TEST(a_text_over_the_limit_is_refused)
+{
+    BERTH_FREE char *text = malloc(lengths[_i] + 1);
+    struct berth_table table = {0};
+    struct berth_err err;
+
+    memset(text, 'a', lengths[_i]);
+    memcpy(text, "1;*:image=/", 11);
+    text[lengths[_i]] = '\0';
+    ck_assert_int_eq(berth_wire_get_table(text, &table, &err), -1);
+    ck_assert_str_eq(err.text, "longer than 65536 bytes");
+}
+END_TEST
+
+/* A table whose text is "1;*:image=/aaa...", of LENGTH bytes. */
+static int put_of_length(size_t length, char **ret_text, struct berth_err *err)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    struct berth_request request = {0};
+    size_t count = length - strlen("1;*:image=");
+
+    request.image = malloc(count + 1);
+    memset(request.image, 'a', count);
+    request.image[0] = '/';
+    request.image[count] = '\0';
+    ck_assert_int_eq(berth_table_add(&table, 0, &request, err), 0);
+    return berth_wire_put_table(&table, ret_text, err);
+}
+
+START_TEST(the_longest_table_goes_there_and_back)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    BERTH_FREE char *text = NULL;
+    struct berth_err err;
+
+    ck_assert_int_eq(put_of_length(BERTH_WIRE_MAX, &text, &err), 0);
+    ck_assert_uint_eq(strlen(text), BERTH_WIRE_MAX);
+    ck_assert_int_eq(berth_wire_get_table(text, &table, &err), 0);
+}
+END_TEST
+
+START_TEST(a_longer_table_is_not_written)
+{
+    BERTH_FREE char *text = NULL;
+    struct berth_err err;
+
+    ck_assert_int_eq(put_of_length(BERTH_WIRE_MAX + 1, &text, &err), -1);
+    ck_assert_str_eq(err.text, "the --container options take 65537 bytes; at most "
+                               "65536 can be sent to the nodes");
+    ck_assert_ptr_null(text);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("wire");
+
+    tcase_add_loop_test(tests, a_value_survives_in_every_field, 0, COUNT(values));
+    tcase_add_test(tests, every_byte_survives);
+    tcase_add_test(tests, every_comma_and_backslash_of_a_variable_survives);
+    tcase_add_test(tests, nothing_asked_is_the_empty_text);
+    tcase_add_loop_test(tests, a_malformed_request_is_refused, 0, COUNT(malformed));
+    tcase_add_loop_test(tests, a_table_is_read_and_written, 0, COUNT(tables));
+    tcase_add_loop_test(tests, a_malformed_table_is_refused, 0, COUNT(bad_tables));
+    tcase_add_test(tests, no_cut_of_a_table_crashes);
+    tcase_add_test(tests, noise_is_refused_or_read_but_never_crashes);
+    tcase_add_loop_test(tests, a_text_over_the_limit_is_refused, 0, COUNT(lengths));
+    tcase_add_test(tests, the_longest_table_goes_there_and_back);
+    tcase_add_test(tests, a_longer_table_is_not_written);
+    return unit_run("wire", tests);
+}
