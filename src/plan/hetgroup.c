@@ -127,7 +127,7 @@ static void start_spec(struct berth_hetgroups *state, int optind)
     state->group_count = 0;
     state->group_at = 0;
     named = berth_hetgroups_option(state, optind, "het-group", 3, &value) ||
-            berth_hetgroups_option(state, optind, "pack-group", 4, &value);
+            berth_hetgroups_option(state, optind, "pack-group", 3, &value);
     if (!named && state->specs <= BERTH_GROUP_MAX)
         set[state->specs] = true;
     if (named && (!value || !read_groups(value, set)))
