@@ -1,0 +1,100 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# For the tests on a real cluster: sourced by each of tests/cluster/t/*.t, which are run as
+# `NAME.t CLUSTER` with berth installed there. Every case prints a TAP line; the script
+# ends with `finish`.
+
+set -uo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+tool=$here/../cluster
+name=${1:?usage: ${0##*/} CLUSTER}
+cases=0
+failed=0
+# A row for each case, `NAME<tab>ok|FAIL|skip`, for the tables of tests/all.
+results=${BERTH_RESULTS:-}
+
+# on HOST USER COMMAND...: run it there.
+on() {
+    local host=$1 user=$2
+    shift 2
+    "$tool" run "$name" -n "$host" -u "$user" -- "$@"
+}
+
+# alice COMMAND...: as an ordinary user on the login node. A command that hangs fails.
+alice() {
+    on login alice timeout -k 5 "${LIMIT:-60}" "$@"
+}
+
+# script NAME: standard input becomes an executable file in alice's home.
+script() {
+    on login alice bash -c "cat >'$1' && chmod +x '$1'"
+}
+
+# need_images NAME...: build them if they are not there.
+need_images() {
+    local image
+    for image in "$@"; do
+        "$tool" image "$name" "$image" >/dev/null || exit 1
+    done
+}
+
+# node_file NODE PATH: put standard input there, as root.
+node_file() {
+    on "$1" root bash -c "cat >'$2'"
+}
+
+result() {
+    local verdict=$1 title=$2 detail=${3:-}
+    cases=$((cases + 1))
+    [[ -z $results ]] || printf '%s\t%s\n' "$title" "$verdict" >>"$results"
+    case $verdict in
+    ok) echo "ok $cases - $title" ;;
+    skip) echo "ok $cases - $title # SKIP $detail" ;;
+    *)
+        failed=$((failed + 1))
+        echo "not ok $cases - $title"
+        sed 's/^/#   /' <<<"$detail"
+        ;;
+    esac
+}
+
+# equal TITLE EXPECTED SEEN
+equal() {
+    if [[ $2 == "$3" ]]; then
+        result ok "$1"
+    else
+        result FAIL "$1" "expected: ${2@Q}"$'\n'"seen:     ${3@Q}"
+    fi
+}
+
+# matches TITLE PATTERN SEEN: an extended regular expression somewhere in SEEN.
+matches() {
+    if [[ $3 =~ $2 ]]; then
+        result ok "$1"
+    else
+        result FAIL "$1" "expected: ${2@Q}"$'\n'"seen:     ${3@Q}"
+    fi
+}
+
+# No test may cost the site a node.
+no_node_drained() {
+    equal "no node is drained" "" "$(on login root sinfo -h -R)"
+}
+
+# What is left on the nodes when all jobs are over: nothing of the users.
+nothing_left() {
+    local host left=''
+    sleep 1
+    for host in n1 n2 n3 n4; do
+        left+=$(on "$host" root bash -c 'pgrep -u alice,bob -a; awk "\$3 ~ /^fuse/ || \$2 ~ /apptainer|singularity/" /proc/mounts' | sed "s/^/$host: /")
+    done
+    equal "no process and no mount is left on the nodes" "" "$left"
+}
+
+finish() {
+    no_node_drained
+    nothing_left
+    echo "1..$cases"
+    ((failed == 0))
+}
