@@ -13,6 +13,7 @@ rootfs_apptainer_libc() {
     for deb in "$work"/apptainer_*.deb "$work"/containernetworking-plugins_*.deb; do
         dpkg-deb -x "$deb" "$root"
     done
+    ln -sf apptainer "$root/usr/bin/singularity" # else the package's postinst
     mkdir "$work/libc"
     dpkg-deb -x "$work"/libc6_*.deb "$work/libc"
     cp -a "$work"/libc/usr/lib/x86_64-linux-gnu/*.so* "$lib/"

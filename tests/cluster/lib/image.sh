@@ -14,6 +14,7 @@
 image_read() {
     local recipe=$HERE/images/$1
     [[ ${1-} =~ ^[a-z0-9]+$ && -f $recipe ]] || die "no image recipe '${1-}'; there are: $(image_names)"
+    # shellcheck disable=SC2034 # image-build reads the rest
     IMAGE_BASE=bookworm IMAGE_PACKAGES=() IMAGE_TOOLS=() IMAGE_SANDBOX=''
     # shellcheck source=/dev/null
     . "$recipe"

@@ -35,6 +35,7 @@ rootfs_ensure() {
         fi
         exec {lock}>&-
     fi
+    # shellcheck disable=SC2034
     REPLY_TREE=$tree
 }
 
@@ -46,7 +47,7 @@ rootfs_retire() {
     for used in "$STATE_ROOT"/*/rootfs; do
         [[ -f $used && $(<"$used") == "$old" ]] && return 0
     done
-    rm -rf --one-file-system -- "$old"
+    rm -rf --one-file-system -- "$old" "$old.log"
 }
 
 # The tree appears under its own name only when it is complete.

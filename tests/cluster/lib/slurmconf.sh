@@ -1,6 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # slurm.conf: our defaults for fast tests, overlaid with the --conf lines.
+#
+# proctrack/cgroup and task/cgroup are not on offer: a host has no cgroup tree
+# of its own, and where the machine's controllers belong to version 1 there is
+# none to delegate.  --conf TaskPlugin=task/affinity works.
 
 # slurmconf NODES [LINE...]: the file, on stdout.
 slurmconf() {

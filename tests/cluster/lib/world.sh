@@ -93,7 +93,19 @@ world_await() {
         until [[ $(sinfo -h -o "%D %t" 2>/dev/null) == "$0 idle" ]]; do sleep 0.1; done
         ' "$nodes" </dev/null &
     pid=$!
+    while kill -0 "$pid" 2>/dev/null; do
+        world_whole || { kill "$pid" 2>/dev/null; disown; return 1; }
+        sleep 0.05
+    done
     wait "$pid"
+}
+
+# world_whole: no host that has started has ended.
+world_whole() {
+    local it
+    for it in "$STATE"/hosts/*; do
+        [[ ! -s $it ]] || process_alive "$it" || return 1
+    done
 }
 
 world_explain() {
@@ -152,5 +164,5 @@ node_restart() {
         pid=$(cat /run/slurm/slurmd.pid 2>/dev/null) && kill "$pid"
         while [[ -n $pid && -d /proc/$pid ]]; do sleep 0.02; done
         cd / && slurmd </dev/null &&
-        until (: <"/dev/tcp/$HOSTNAME/6818") 2>/dev/null; do sleep 0.02; done'
+        until (: <"/dev/tcp/$HOSTNAME/6818") 2>/dev/null; do sleep 0.02; done' {STATE_LOCK}>&-
 }
