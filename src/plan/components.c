@@ -80,6 +80,11 @@ int berth_table_find(const struct berth_table *table, const struct berth_where *
         return berth_err_set(err, "cannot tell which component this is, and the "
                                   "components differ; give them all the same "
                                   "--container options, or one srun each");
+    if (where->position < 0 && where->group < 0)
+        return berth_err_set(err,
+                             "Slurm does not tell which component this is, and the "
+                             "components differ; give them all the same --container "
+                             "options, or one srun each");
     if (where->position >= 0)
         row = row_at_position(table, where->position);
     else if (where->group >= 0)

@@ -155,6 +155,20 @@ int berth_hetgroups_next(struct berth_hetgroups *state, int optind)
     return state->groups[state->group_at++];
 }
 
+bool berth_hetgroups_ended(const struct berth_hetgroups *state)
+{
+    return state->specs > 0 && state->group_at >= state->group_count &&
+           state->next_spec >= state->words.count;
+}
+
+bool berth_hetgroups_word(const struct berth_hetgroups *state, const char *start)
+{
+    for (size_t i = 1; i < state->words.count; i++)
+        if (strncmp(state->words.items[i], start, strlen(start)) == 0)
+            return true;
+    return false;
+}
+
 void berth_hetgroups_fini(struct berth_hetgroups *state)
 {
     berth_strvec_fini(&state->words);

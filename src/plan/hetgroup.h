@@ -40,6 +40,14 @@ int berth_hetgroups_next(struct berth_hetgroups *state, int optind);
 bool berth_hetgroups_option(const struct berth_hetgroups *state, int optind,
                             const char *name, size_t minimum, const char **ret_value);
 
+/* Has srun read its last group? */
+bool berth_hetgroups_ended(const struct berth_hetgroups *state);
+
+/* Does the command line have a word that starts with START, before or behind the
+ * options?
+ * (`:` alone: several components.) */
+bool berth_hetgroups_word(const struct berth_hetgroups *state, const char *start);
+
 void berth_hetgroups_fini(struct berth_hetgroups *state);
 
 #endif

@@ -106,6 +106,10 @@ static void push_init(const struct berth_launch *launch, struct berth_strvec *ar
     berth_strvec_push(argv, launch->init);
     berth_strvec_push(argv, "--place");
     berth_strvec_push(argv, launch->place);
+    if (*launch->prefix) {
+        berth_strvec_push(argv, "--prefix");
+        berth_strvec_push(argv, launch->prefix);
+    }
     push_descriptor("--report", launch->report, argv);
     push_descriptor("--guard", launch->guard, argv);
     if (launch->request->workdir) {

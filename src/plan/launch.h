@@ -13,6 +13,7 @@ struct berth_launch {
     const char *home;                    /* $HOME of the task; NULL: not set */
     const char *directory;               /* working directory of the task; NULL: gone */
     const char *place;                   /* how messages name node and image */
+    const char *prefix;                  /* the site's option_prefix, for messages */
     int report;                          /* descriptor for berth_report(); -1: none */
     int guard;                           /* descriptor of task/guard.h; -1: none */
     const struct berth_request *request; /* contained */

@@ -3,6 +3,10 @@
 
 #include "plan/option.h"
 
+#include <string.h>
+
+#include "base/buf.h"
+
 const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
     [BERTH_OPTION_IMAGE] =
         {
@@ -60,3 +64,27 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
             "flags for the container runtime, separated by spaces; repeats accumulate",
         },
 };
+
+static bool starts_option(const char *text)
+{
+    return strncmp(text, "--container-", strlen("--container-")) == 0 ||
+           strncmp(text, "--no-container-", strlen("--no-container-")) == 0;
+}
+
+void berth_option_spell(const char *prefix, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    if (*prefix == '\0')
+        return;
+    for (const char *c = err->text; *c; c++) {
+        if (starts_option(c)) {
+            berth_buf_puts(&text, "--");
+            berth_buf_puts(&text, prefix);
+            c += strlen("--");
+        }
+        berth_buf_add(&text, c, 1);
+    }
+    if (!text.failed && text.used)
+        berth_err_set(err, "%s", text.text);
+}

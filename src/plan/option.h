@@ -17,4 +17,11 @@ struct berth_option {
 /* Indexed by enum berth_option_id. */
 extern const struct berth_option berth_options[BERTH_OPTION_COUNT];
 
+/* What both sides say where the site has raw_args=deny. */
+#define BERTH_OPTION_ARGS_DENIED                                                       \
+    "--container-args: this site does not allow it; leave it out"
+
+/* Write the options that the sentence names as the site calls them: with PREFIX. */
+void berth_option_spell(const char *prefix, struct berth_err *err);
+
 #endif

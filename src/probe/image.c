@@ -67,25 +67,30 @@ static int refuse_cut(const char *path, struct berth_err *err)
         path);
 }
 
-static int check_architecture(const char *path, const unsigned char *header,
+/* The machine that a SIF header names; NULL for one that is not in the list. */
+static const char *machine_of(const unsigned char *header)
+{
+    const char *code = (const char *)header + SIF_ARCH_AT;
+
+    for (size_t i = 0; i < sizeof(architectures) / sizeof(architectures[0]); i++)
+        if (memcmp(code, architectures[i].code, 2) == 0)
+            return architectures[i].name;
+    return NULL;
+}
+
+int berth_image_check_machine(const char *path, const struct berth_image *image,
                               struct berth_err *err)
 {
     struct utsname host;
-    const char *code = (const char *)header + SIF_ARCH_AT;
 
-    if (uname(&host) < 0)
+    if (!image->machine || uname(&host) < 0 ||
+        strcmp(host.machine, image->machine) == 0)
         return 0;
-    for (size_t i = 0; i < sizeof(architectures) / sizeof(architectures[0]); i++) {
-        if (memcmp(code, architectures[i].code, 2) != 0)
-            continue;
-        if (strcmp(host.machine, architectures[i].name) == 0)
-            return 0;
-        return berth_err_set(err,
-                             "image '%s': it is for %s and this machine is %s; use an "
-                             "image for %s",
-                             path, architectures[i].name, host.machine, host.machine);
-    }
-    return 0;
+    return berth_err_set(
+        err,
+        "image '%s': it is for %s and this machine is %s; use an image "
+        "for %s",
+        path, image->machine, host.machine, host.machine);
 }
 
 /* Does every part of the SIF lie inside the file of SIZE bytes, and is one of them a
@@ -122,7 +127,8 @@ static int check_parts(const char *path, int fd, const unsigned char *header,
     return 0;
 }
 
-static int check_file(const char *path, int fd, uint64_t size, struct berth_err *err)
+static int check_file(const char *path, int fd, uint64_t size,
+                      struct berth_image *ret_image, struct berth_err *err)
 {
     unsigned char header[SIF_HEADER_SIZE];
 
@@ -135,8 +141,7 @@ static int check_file(const char *path, int fd, uint64_t size, struct berth_err 
                              "'singularity build' or 'singularity pull') or a sandbox "
                              "directory",
                              path);
-    if (check_architecture(path, header, err) < 0)
-        return -1;
+    ret_image->machine = machine_of(header);
     return check_parts(path, fd, header, size, err);
 }
 
@@ -181,18 +186,19 @@ static int refuse_open(const char *path, int number, int *ret_missing,
                          strerror(number));
 }
 
-int berth_image_probe(const char *path, enum berth_image_kind *ret_kind,
-                      int *ret_missing, struct berth_err *err)
+int berth_image_probe(const char *path, struct berth_image *ret_image, int *ret_missing,
+                      struct berth_err *err)
 {
     BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
 
+    *ret_image = (struct berth_image){0};
     if (ret_missing)
         *ret_missing = 0;
     if (fd < 0 || fstat(fd, &st) < 0)
         return refuse_open(path, errno, ret_missing, err);
     if (S_ISDIR(st.st_mode)) {
-        *ret_kind = BERTH_IMAGE_SANDBOX;
+        ret_image->kind = BERTH_IMAGE_SANDBOX;
         return check_directory(path, fd, err);
     }
     if (!S_ISREG(st.st_mode))
@@ -200,6 +206,6 @@ int berth_image_probe(const char *path, enum berth_image_kind *ret_kind,
                              "image '%s': neither a file nor a directory; expected a "
                              "SIF file or a sandbox directory",
                              path);
-    *ret_kind = BERTH_IMAGE_SIF;
-    return check_file(path, fd, (uint64_t)st.st_size, err);
+    ret_image->kind = BERTH_IMAGE_SIF;
+    return check_file(path, fd, (uint64_t)st.st_size, ret_image, err);
 }

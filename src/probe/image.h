@@ -9,12 +9,22 @@ enum berth_image_kind {
     BERTH_IMAGE_SANDBOX, /* a directory that holds a root file system */
 };
 
+/* What is known of an image. */
+struct berth_image {
+    enum berth_image_kind kind;
+    const char *machine; /* as uname -m says it; NULL: not told */
+};
+
 /* What is found at PATH, as the calling user. Reads a SIF file's header and the list of
  * its parts, no more. Returns 0; -1 with a sentence `image 'PATH': what is wrong; what
- * would be right` for what is missing, unreadable, cut short, made for another machine,
- * or no image. *RET_MISSING (may be NULL) says whether it failed because there is
- * nothing at PATH. */
-int berth_image_probe(const char *path, enum berth_image_kind *ret_kind,
-                      int *ret_missing, struct berth_err *err);
+ * would be right` for what is missing, unreadable, cut short, or no image. *RET_MISSING
+ * (may be NULL) says whether it failed because there is nothing at PATH. */
+int berth_image_probe(const char *path, struct berth_image *ret_image, int *ret_missing,
+                      struct berth_err *err);
+
+/* Can the machine that this runs on (not a login node of another kind) run the image?
+ * Returns 0, or -1 with a sentence in ERR. */
+int berth_image_check_machine(const char *path, const struct berth_image *image,
+                              struct berth_err *err);
 
 #endif

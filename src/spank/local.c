@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,9 @@
 #include "spank/names.h"
 #include "spank/options.h"
 
+/* srun's variable for --kill-on-bad-exit. */
+#define KILL_ON_BAD_EXIT "SLURM_KILL_BAD_EXIT"
+
 /* Slurm has no place for state between callbacks. */
 static struct {
     struct berth_settings settings;
@@ -33,14 +37,16 @@ static struct {
     struct berth_hetgroups hetgroups; /* srun only */
     struct berth_err settings_fault;  /* a fault in plugstack.conf; text "": none */
     struct berth_err option_fault;    /* the first wrong option; text "": none */
+    bool kill_is_ours;                /* KILL_ON_BAD_EXIT was set here */
 } state;
 
-/* The command ends here, with one line. Returning an error to Slurm would add a second
- * line, and nothing at all would happen where plugstack.conf says `optional`: the job
- * would run on the host. */
-static void refuse(const struct berth_err *err)
+/* The command ends here, with one line, also under --quiet. Returning an error to Slurm
+ * would add a second line, and nothing at all would happen where plugstack.conf says
+ * `optional`: the job would run on the host. */
+static void refuse(struct berth_err *err)
 {
-    slurm_error("berth: %s", err->text);
+    berth_option_spell(state.settings.option_prefix, err);
+    fprintf(stderr, "%s: error: berth: %s\n", program_invocation_short_name, err->text);
     exit(EXIT_FAILURE);
 }
 
@@ -55,8 +61,7 @@ static int take_option(int id, const char *value, int remote)
     directory = getcwd(NULL, 0);
     if (berth_request_take(&state.own, (enum berth_option_id)id, value, directory,
                            fault) < 0)
-        berth_err_at(fault, "--%s%s", state.settings.option_prefix,
-                     berth_options[id].name);
+        berth_err_at(fault, "--%s", berth_options[id].name);
     return 0;
 }
 
@@ -74,12 +79,66 @@ static void forget_slurm_copies(void)
     }
 }
 
+/* The whole of a small file of /proc. */
+static size_t read_file(const char *path, char *bytes, size_t size)
+{
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t used = 0;
+    ssize_t got;
+
+    while (fd >= 0 && used < size && (got = read(fd, bytes + used, size - used)) != 0) {
+        if (got > 0)
+            used += (size_t)got;
+        else if (errno != EINTR)
+            break;
+    }
+    return used;
+}
+
+static void read_command_line(void)
+{
+    enum {
+        LONGEST = 4 << 20
+    }; /* of an argument list: more than a quarter of the stack */
+    BERTH_FREE char *bytes = malloc(LONGEST);
+
+    if (bytes)
+        berth_hetgroups_init(&state.hetgroups, bytes,
+                             read_file("/proc/self/cmdline", bytes, LONGEST));
+}
+
+/* Coupled components cannot go on without each other: when one of them cannot start,
+ * the other one would wait for it in MPI_Init. srun reads this variable as the default
+ * of
+ * --kill-on-bad-exit while it reads options; the tasks do not get it. */
+static void set_kill_on_bad_exit(void)
+{
+    char option[160];
+
+    snprintf(option, sizeof(option), "--%scontainer-i", state.settings.option_prefix);
+    if (getenv(KILL_ON_BAD_EXIT) || !berth_hetgroups_word(&state.hetgroups, ":") ||
+        !(getenv(BERTH_JOB_VARIABLE) || berth_hetgroups_word(&state.hetgroups, option)))
+        return;
+    state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
+}
+
+static void forget_kill_on_bad_exit(void)
+{
+    if (state.kill_is_ours)
+        unsetenv(KILL_ON_BAD_EXIT);
+}
+
 int berth_local_init(spank_t sp, int count, char **words)
 {
     berth_settings_read(count, words, &state.settings, &state.settings_fault);
     unsetenv(BERTH_STEP_VARIABLE);
-    if (spank_context() == S_CTX_ALLOCATOR)
+    unsetenv(BERTH_MULTIPROG_VARIABLE);
+    if (spank_context() == S_CTX_ALLOCATOR) {
         unsetenv(BERTH_JOB_VARIABLE);
+    } else {
+        read_command_line();
+        set_kill_on_bad_exit();
+    }
     forget_slurm_copies();
     return berth_options_register(sp, state.settings.option_prefix, take_option);
 }
@@ -88,11 +147,11 @@ int berth_local_init(spank_t sp, int count, char **words)
  * nodes, so that is only said, and only where the answer would take a queue's time. */
 static int check_image(const struct berth_request *request, struct berth_err *err)
 {
-    enum berth_image_kind kind;
+    struct berth_image image;
     int missing;
 
     if (!berth_request_contained(request) ||
-        berth_image_probe(request->image, &kind, &missing, err) == 0)
+        berth_image_probe(request->image, &image, &missing, err) == 0)
         return 0;
     if (!missing)
         return -1;
@@ -178,46 +237,76 @@ static int end_step_component(int group, struct berth_err *err)
         berth_request_fini(&merged);
     if (check_component(&merged, err) < 0 || add_row(group, &merged, err) < 0)
         return -1;
+    if (group < 0 && !berth_table_uniform(&state.table))
+        return berth_err_set(err,
+                             "the components differ, and the value of --het-group "
+                             "does not tell which one is whose; write it as numbers: "
+                             "--het-group=0,2-3");
     return publish(BERTH_STEP_VARIABLE, berth_table_contained(&state.table), err);
 }
 
-/* The whole of a small file of /proc. */
-static size_t read_file(const char *path, char *bytes, size_t size)
-{
-    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    size_t used = 0;
-    ssize_t got;
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
 
-    while (fd >= 0 && used < size && (got = read(fd, bytes + used, size - used)) != 0) {
-        if (got > 0)
-            used += (size_t)got;
-        else if (errno != EINTR)
-            break;
-    }
-    return used;
+/* Before 23.11 the nodes cannot put berth-task in front of a --multi-prog command: a
+ * task's argv is private to slurmstepd. srun has read the configuration into argv[1] by
+ * now and sends that text, so the words go in here. Slurm never frees argv[1]. */
+static int prefix_programs(spank_t sp, struct berth_err *err)
+{
+    char *text = NULL;
+    char **argv = NULL;
+    int argc = 0;
+
+    if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 2)
+        return berth_err_set(err, "srun does not tell the --multi-prog configuration");
+    if (berth_multiprog_prefix(argv[1], BERTH_LIBEXECDIR "/berth-task", &text, err) < 0)
+        return -1;
+    argv[1] = text;
+    return 0;
 }
 
-static void read_command_line(void)
+int berth_local_launch(spank_t sp)
 {
-    enum {
-        LONGEST = 4 << 20
-    }; /* of an argument list: more than a quarter of the stack */
-    BERTH_FREE char *bytes = malloc(LONGEST);
+    struct berth_err err;
 
-    if (bytes)
-        berth_hetgroups_init(&state.hetgroups, bytes,
-                             read_file("/proc/self/cmdline", bytes, LONGEST));
+    if (getenv(BERTH_MULTIPROG_VARIABLE) && prefix_programs(sp, &err) < 0)
+        refuse(&err);
+    return 0;
 }
+
+static int publish_multiprog(struct berth_err *err)
+{
+    if (!berth_table_contained(&state.table) ||
+        !berth_hetgroups_option(&state.hetgroups, optind, "multi-prog", 2, NULL))
+        return 0;
+    return setenv(BERTH_MULTIPROG_VARIABLE, "1", 1) < 0 ? berth_err_oom(err) : 0;
+}
+
+#else
+
+int berth_local_launch(spank_t sp)
+{
+    (void)sp;
+    return 0;
+}
+
+static int publish_multiprog(struct berth_err *err)
+{
+    (void)err;
+    return 0;
+}
+
+#endif
 
 int berth_local_step(spank_t sp)
 {
     struct berth_err err;
 
     (void)sp;
-    if (state.table.count == 0 && !state.hetgroups.words.count)
-        read_command_line();
-    if (end_step_component(berth_hetgroups_next(&state.hetgroups, optind), &err) < 0)
+    if (end_step_component(berth_hetgroups_next(&state.hetgroups, optind), &err) < 0 ||
+        publish_multiprog(&err) < 0)
         refuse(&err);
+    if (berth_hetgroups_ended(&state.hetgroups))
+        forget_kill_on_bad_exit();
     return 0;
 }
 
@@ -261,44 +350,3 @@ int berth_local_job(spank_t sp)
         refuse(&err);
     return 0;
 }
-
-#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
-
-/* The nodes cannot put berth-task in front of a --multi-prog command here: a task's
- * argv is private to slurmstepd. srun has read the configuration into argv[1] by now
- * and sends that text, so the words go in here. Slurm never frees argv[1]. */
-static int prefix_programs(spank_t sp, struct berth_err *err)
-{
-    char *text = NULL;
-    char **argv = NULL;
-    int argc = 0;
-
-    if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 2)
-        return 0;
-    if (berth_multiprog_prefix(argv[1], BERTH_LIBEXECDIR "/berth-task", &text, err) < 0)
-        return -1;
-    argv[1] = text;
-    return 0;
-}
-
-int berth_local_launch(spank_t sp)
-{
-    struct berth_err err;
-
-    if (!berth_table_contained(&state.table) ||
-        !berth_hetgroups_option(&state.hetgroups, optind, "multi-prog", 2, NULL))
-        return 0;
-    if (prefix_programs(sp, &err) < 0)
-        refuse(&err);
-    return 0;
-}
-
-#else
-
-int berth_local_launch(spank_t sp)
-{
-    (void)sp;
-    return 0;
-}
-
-#endif

@@ -9,4 +9,8 @@
 #define BERTH_JOB_VARIABLE  "SLURM_BERTH_JOB"  /* sbatch, salloc -> the sruns inside */
 #define BERTH_STEP_VARIABLE "SLURM_BERTH_STEP" /* srun -> the tasks' nodes */
 
+/* srun -> the nodes, before 23.11: the step is --multi-prog, and berth-task stands in
+ * its configuration already. */
+#define BERTH_MULTIPROG_VARIABLE "SLURM_BERTH_MULTIPROG"
+
 #endif

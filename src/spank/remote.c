@@ -5,6 +5,7 @@
 
 #include "spank/remote.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "base/cleanup.h"
 #include "conf/settings.h"
 #include "plan/components.h"
+#include "plan/option.h"
 #include "plan/wire.h"
 #include "spank/names.h"
 #include "spank/options.h"
@@ -46,27 +48,23 @@ int berth_remote_init(spank_t sp, int count, char **words)
     return 0;
 }
 
-/* The published table as text, which the caller frees; NULL: not for us. Batch, extern
- * and interactive steps (SLURM_BATCH_SCRIPT and its like, slurm.h) are left alone. */
-static char *read_table(spank_t sp)
+/* Batch, extern and interactive steps (SLURM_BATCH_SCRIPT and its like, slurm.h) are
+ * left alone. */
+static bool is_ours(spank_t sp)
 {
-    BERTH_FREE char *text = NULL;
+    char start[2];
     uint32_t step;
+    spank_err_t answer;
 
     if (spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS || step >= 0xfffffff0)
-        return NULL;
-    text = malloc(BERTH_WIRE_MAX + 2);
-    if (!text || spank_getenv(sp, BERTH_STEP_VARIABLE, text, BERTH_WIRE_MAX + 2) !=
-                     ESPANK_SUCCESS)
-        return NULL;
-    return berth_steal(&text);
+        return false;
+    answer = spank_getenv(sp, BERTH_STEP_VARIABLE, start, sizeof(start));
+    return answer == ESPANK_SUCCESS || answer == ESPANK_NOSPACE;
 }
 
 int berth_remote_step(spank_t sp)
 {
-    BERTH_FREE char *text = read_table(sp);
-
-    if (text)
+    if (is_ours(sp))
         report_fd = berth_report_open();
     return 0;
 }
@@ -99,13 +97,17 @@ static int put_in_front(spank_t sp, struct berth_err *err)
  * spank/local.c), so that argv[0] is the configuration's name and stays. */
 static int put_in_front(spank_t sp, struct berth_err *err)
 {
+    char multiprog[8];
     char **argv = NULL;
     int argc = 0;
 
     if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 1)
         return berth_err_set(err, "Slurm does not tell the command");
-    if (argc > 1 && strstr(argv[1], TASK_PROGRAM " "))
+    if (spank_getenv(sp, BERTH_MULTIPROG_VARIABLE, multiprog, sizeof(multiprog)) ==
+        ESPANK_SUCCESS) {
+        spank_unsetenv(sp, BERTH_MULTIPROG_VARIABLE);
         return 0;
+    }
     if (set_variable(sp, BERTH_TASK_ARGV0, argv[0], err) < 0)
         return -1;
     argv[0] = strdup(TASK_PROGRAM);
@@ -114,80 +116,86 @@ static int put_in_front(spank_t sp, struct berth_err *err)
 
 #endif
 
+/* Tell berth-task what to do, and put it in front. */
 static int hand_over(spank_t sp, const struct berth_request *request,
                      const struct berth_settings *settings, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf fields = {0};
     char number[16];
 
+    if (settings->deny_raw_args && request->args.count)
+        return berth_err_set(err, BERTH_OPTION_ARGS_DENIED);
     berth_wire_put_request(&fields, request);
     if (fields.failed)
         return berth_err_oom(err);
     snprintf(number, sizeof(number), "%d", report_fd);
     if (set_variable(sp, BERTH_TASK_REQUEST, fields.text, err) < 0 ||
         set_variable(sp, BERTH_TASK_REPORT, number, err) < 0 ||
+        set_variable(sp, BERTH_TASK_PREFIX, settings->option_prefix, err) < 0 ||
         (settings->runtime &&
          set_variable(sp, BERTH_TASK_RUNTIME, settings->runtime, err) < 0))
         return -1;
     return put_in_front(sp, err);
 }
 
-/* The request of the component that this node runs, in TABLE, which is read from TEXT;
- * NULL with a sentence in ERR. */
-static const struct berth_request *find_request(spank_t sp, const char *text,
-                                                struct berth_table *table,
-                                                struct berth_err *err)
+/* What srun published, and out of the environment it goes. */
+static int read_table(spank_t sp, struct berth_table *ret, struct berth_err *err)
 {
+    BERTH_FREE char *text = malloc(BERTH_WIRE_MAX + 2);
+    spank_err_t answer;
+
+    if (!text)
+        return berth_err_oom(err);
+    answer = spank_getenv(sp, BERTH_STEP_VARIABLE, text, BERTH_WIRE_MAX + 2);
+    spank_unsetenv(sp, BERTH_STEP_VARIABLE);
+    if (answer != ESPANK_SUCCESS)
+        return berth_err_set(err,
+                             BERTH_STEP_VARIABLE ": longer than %d bytes; do not "
+                                                 "set it by hand",
+                             BERTH_WIRE_MAX);
+    if (berth_wire_get_table(text, ret, err) < 0)
+        return berth_err_at(err, BERTH_STEP_VARIABLE);
+    return 0;
+}
+
+static int prepare(spank_t sp, const struct berth_settings *settings,
+                   const struct berth_err *settings_fault, struct berth_err *err)
+{
+    BERTH_TABLE struct berth_table table = {0};
     struct berth_where where = berth_stepd_where(sp);
     const struct berth_row *row = NULL;
 
-    if (berth_wire_get_table(text, table, err) < 0) {
-        berth_err_at(err, BERTH_STEP_VARIABLE);
-        return NULL;
-    }
-    return berth_table_find(table, &where, &row, err) < 0 ? NULL : &row->request;
-}
-
-static int prepare(spank_t sp, const char *text, int count, char **words,
-                   struct berth_err *err)
-{
-    BERTH_TABLE struct berth_table table = {0};
-    struct berth_settings settings;
-    const struct berth_request *request;
-    int result;
-
-    request = find_request(sp, text, &table, err);
-    if (!request)
+    if (read_table(sp, &table, err) < 0 ||
+        berth_table_find(&table, &where, &row, err) < 0)
         return -1;
-    if (!berth_request_contained(request)) {
-        if (report_fd >= 0)
-            close(report_fd);
-        return 0;
+    if (berth_request_contained(&row->request) && settings_fault) {
+        *err = *settings_fault;
+        return -1;
     }
-    result = berth_settings_read(count, words, &settings, err);
-    if (result == 0 && settings.deny_raw_args && request->args.count)
-        result =
-            berth_err_set(err, "--container-args: this site does not allow it; leave "
-                               "it out");
-    if (result == 0)
-        result = hand_over(sp, request, &settings, err);
-    berth_settings_fini(&settings);
-    return result;
+    if (berth_request_contained(&row->request))
+        return hand_over(sp, &row->request, settings, err);
+    if (report_fd >= 0)
+        close(report_fd);
+    return 0;
 }
 
 int berth_remote_task(spank_t sp, int count, char **words)
 {
-    BERTH_FREE char *text = read_table(sp);
-    struct berth_err err;
+    struct berth_settings settings;
+    struct berth_err settings_fault, err;
     char node[256];
+    bool wrong;
 
-    if (!text)
+    if (!is_ours(sp))
         return 0;
-    spank_unsetenv(sp, BERTH_STEP_VARIABLE);
-    if (prepare(sp, text, count, words, &err) == 0)
+    wrong = berth_settings_read(count, words, &settings, &settings_fault) < 0;
+    if (prepare(sp, &settings, wrong ? &settings_fault : NULL, &err) == 0) {
+        berth_settings_fini(&settings);
         return 0;
+    }
     if (spank_getenv(sp, BERTH_TASK_NODE, node, sizeof(node)) != ESPANK_SUCCESS)
         strcpy(node, "this node");
+    berth_option_spell(settings.option_prefix, &err);
     berth_report(report_fd, node, &err);
     _exit(EXIT_FAILURE);
 }

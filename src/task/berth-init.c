@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "plan/option.h"
 #include "task/guard.h"
 #include "task/report.h"
 
@@ -21,6 +22,7 @@ enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126, REFUSED = 1 };
 
 struct init {
     const char *place;
+    const char *prefix;  /* of options, in messages */
     const char *workdir; /* asked for: it must be there */
     const char *stay;    /* where the task was on the host */
     int report;
@@ -33,6 +35,7 @@ static int read_words(int argc, char **argv, struct init *init)
     static const struct option options[] = {
         {"place", required_argument, NULL, 'p'},
         {"report", required_argument, NULL, 'r'},
+        {"prefix", required_argument, NULL, 'o'},
         {"workdir", required_argument, NULL, 'w'},
         {"stay", required_argument, NULL, 's'},
         {"guard", required_argument, NULL, 'g'},
@@ -46,6 +49,8 @@ static int read_words(int argc, char **argv, struct init *init)
             init->place = optarg;
         else if (c == 'r')
             init->report = atoi(optarg);
+        else if (c == 'o')
+            init->prefix = optarg;
         else if (c == 'w')
             init->workdir = optarg;
         else if (c == 's')
@@ -118,7 +123,7 @@ static int explain(const struct init *init, int number, struct berth_err *err)
 
 int main(int argc, char **argv)
 {
-    struct init init = {.place = "berth-init", .report = -1, .guard = -1};
+    struct init init = {.place = "berth-init", .prefix = "", .report = -1, .guard = -1};
     struct berth_err err;
     int status = REFUSED;
 
@@ -131,6 +136,7 @@ int main(int argc, char **argv)
         execvp(init.command[0], init.command);
         status = explain(&init, errno, &err);
     }
+    berth_option_spell(init.prefix, &err);
     berth_report(init.report, init.place, &err);
     return status;
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "base/cleanup.h"
 #include "plan/launch.h"
 #include "plan/mount.h"
+#include "plan/option.h"
 #include "plan/wire.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
@@ -30,6 +32,7 @@ enum { REFUSED = 1 };
 struct task {
     struct berth_request request;
     char *node;
+    char *prefix;  /* of options, in messages */
     char *runtime; /* the site's; NULL: find one */
     char *argv0;   /* NULL: the command is behind our own argv[0] */
     int report;
@@ -62,6 +65,7 @@ static int read_task(struct task *task, struct berth_err *err)
     BERTH_FREE char *report = take_variable(BERTH_TASK_REPORT);
 
     task->report = report ? atoi(report) : -1;
+    task->prefix = take_variable(BERTH_TASK_PREFIX);
     task->runtime = take_variable(BERTH_TASK_RUNTIME);
     task->argv0 = take_variable(BERTH_TASK_ARGV0);
     task->node = node_name();
@@ -108,6 +112,16 @@ static int open_init(struct berth_err *err)
     return fd;
 }
 
+/* $HOME, or what the user database says where Slurm dropped it (--export=NONE); NULL
+ * when neither knows. */
+static const char *home_directory(void)
+{
+    const char *home = getenv("HOME");
+    const struct passwd *user = home ? NULL : getpwuid(getuid());
+
+    return user ? user->pw_dir : home;
+}
+
 static int become_runtime(const struct task *task, char **command,
                           struct berth_err *err)
 {
@@ -129,9 +143,10 @@ static int become_runtime(const struct task *task, char **command,
         return berth_err_oom(err);
     launch.runtime = runtime;
     launch.init = init;
-    launch.home = getenv("HOME");
+    launch.home = home_directory();
     launch.directory = directory;
     launch.place = place;
+    launch.prefix = task->prefix ? task->prefix : "";
     launch.report = task->report;
     launch.request = &task->request;
     launch.environment = environ;
@@ -147,7 +162,7 @@ static int become_runtime(const struct task *task, char **command,
 
 static int run(struct task *task, char **argv, struct berth_err *err)
 {
-    enum berth_image_kind kind;
+    struct berth_image image;
     char **command = argv + 1;
 
     if (read_task(task, err) < 0)
@@ -158,7 +173,8 @@ static int run(struct task *task, char **argv, struct berth_err *err)
     }
     if (!*command)
         return berth_err_set(err, "no command given");
-    if (berth_image_probe(task->request.image, &kind, NULL, err) < 0 ||
+    if (berth_image_probe(task->request.image, &image, NULL, err) < 0 ||
+        berth_image_check_machine(task->request.image, &image, err) < 0 ||
         check_mounts(&task->request.mounts, err) < 0)
         return -1;
     return become_runtime(task, command, err);
@@ -171,6 +187,7 @@ int main(int argc, char **argv)
 
     (void)argc;
     run(&task, argv, &err);
+    berth_option_spell(task.prefix ? task.prefix : "", &err);
     berth_report(task.report, task.node ? task.node : "berth-task", &err);
     return REFUSED;
 }

@@ -32,7 +32,7 @@ static bool is_server(const char *name)
  * ppid`. */
 static bool read_stat(const char *pid, pid_t *ret_parent, char name[32])
 {
-    char path[64];
+    char path[300];
     char line[256];
     char *open, *close;
     size_t count;

@@ -9,6 +9,7 @@
 #define BERTH_TASK_RUNTIME                                                             \
     "BERTH_TASK_RUNTIME"                      /* the site's runtime; may be absent     \
                                                */
+#define BERTH_TASK_PREFIX "BERTH_TASK_PREFIX" /* the site's option_prefix */
 #define BERTH_TASK_REPORT "BERTH_TASK_REPORT" /* descriptor of task/report.h */
 #define BERTH_TASK_ARGV0                                                               \
     "BERTH_TASK_ARGV0" /* the user's argv[0], where berth-task                         \

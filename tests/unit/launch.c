@@ -20,6 +20,7 @@ static struct berth_launch usual(const struct berth_request *request)
         .home = "/home/u",
         .directory = "/scratch/run 1",
         .place = "n1: image '/a.sif'",
+        .prefix = "",
         .report = 3,
         .guard = 4,
         .request = request,
