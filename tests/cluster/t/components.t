@@ -17,6 +17,7 @@ read -r image 2>/dev/null </etc/berth-image || image=host
 read -r mount 2>/dev/null </mnt/marker && mount=,$mount || mount=
 echo "$1=$image$dir$mount"
 EOF
+# shellcheck disable=SC2016
 on login alice bash -c 'for m in ma mb; do mkdir -p $m; echo $m >$m/marker; done'
 
 A=--container-image=/images/a.sif

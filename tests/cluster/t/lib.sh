@@ -54,7 +54,7 @@ result() {
     *)
         failed=$((failed + 1))
         echo "not ok $cases - $title"
-        sed 's/^/#   /' <<<"$detail"
+        printf '#   %s\n' "${detail//$'\n'/$'\n#   '}"
         ;;
     esac
 }
@@ -87,6 +87,7 @@ nothing_left() {
     local host left=''
     sleep 1
     for host in n1 n2 n3 n4; do
+        # shellcheck disable=SC2016
         left+=$(on "$host" root bash -c 'pgrep -u alice,bob -a; awk "\$3 ~ /^fuse/ || \$2 ~ /apptainer|singularity/" /proc/mounts' | sed "s/^/$host: /")
     done
     equal "no process and no mount is left on the nodes" "" "$left"
