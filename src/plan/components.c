@@ -59,7 +59,7 @@ static const struct berth_row *row_at_position(const struct berth_table *table,
     return NULL;
 }
 
-static bool groups_known(const struct berth_table *table)
+bool berth_table_known(const struct berth_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
         if (table->rows[i].group < 0)
@@ -76,7 +76,7 @@ int berth_table_find(const struct berth_table *table, const struct berth_where *
         *ret_row = &table->rows[0];
         return 0;
     }
-    if (!groups_known(table))
+    if (!berth_table_known(table))
         return berth_err_set(err, "cannot tell which component this is, and the "
                                   "components differ; give them all the same "
                                   "--container options, or one srun each");

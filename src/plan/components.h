@@ -42,6 +42,9 @@ int berth_table_add(struct berth_table *table, int group,
 /* Are all rows the same, so that nobody needs to know which one is whose? */
 bool berth_table_uniform(const struct berth_table *table);
 
+/* Has every row the group of its component? */
+bool berth_table_known(const struct berth_table *table);
+
 /* Does any component run in a container? */
 bool berth_table_contained(const struct berth_table *table);
 

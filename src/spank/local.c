@@ -187,8 +187,13 @@ static int read_defaults(struct berth_request *ret, struct berth_err *err)
 
     if (!text)
         return 0;
-    if (berth_wire_get_table(text, &table, err) < 0 || table.count != 1)
+    if (berth_wire_get_table(text, &table, err) < 0)
         return berth_err_at(err, BERTH_JOB_VARIABLE);
+    if (table.count != 1)
+        return berth_err_set(err,
+                             BERTH_JOB_VARIABLE ": it holds %zu components; expected "
+                                                "one",
+                             table.count);
     *ret = table.rows[0].request;
     table.rows[0].request = (struct berth_request){0};
     return 0;
@@ -237,7 +242,7 @@ static int end_step_component(int group, struct berth_err *err)
         berth_request_fini(&merged);
     if (check_component(&merged, err) < 0 || add_row(group, &merged, err) < 0)
         return -1;
-    if (group < 0 && !berth_table_uniform(&state.table))
+    if (!berth_table_known(&state.table) && !berth_table_uniform(&state.table))
         return berth_err_set(err,
                              "the components differ, and the value of --het-group "
                              "does not tell which one is whose; write it as numbers: "
