@@ -67,7 +67,7 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
 
 static bool starts_option(const char *text)
 {
-    return strncmp(text, "--container-", strlen("--container-")) == 0 ||
+    return strncmp(text, "--container", strlen("--container")) == 0 ||
            strncmp(text, "--no-container-", strlen("--no-container-")) == 0;
 }
 
