@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the plugin imports from Slurm: as much of it as the plugin may see. */
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake.h"
+
+extern char **environ;
+
+/* What sbatch keeps for the job's prolog and the sruns inside; NAME=VALUE each. */
+static struct {
+    char *items[FAKE_OPTIONS];
+    int count;
+} job_environment;
+
+spank_context_t spank_context(void)
+{
+    return fake.context;
+}
+
+static void say(const char *middle, const char *format, va_list args)
+{
+    char text[4096];
+
+    vsnprintf(text, sizeof(text), format, args);
+    fflush(stdout);
+    fprintf(stderr, "%s: %s%s\n", fake.program, middle, text);
+}
+
+void slurm_error(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say("error: ", format, args);
+    va_end(args);
+}
+
+void slurm_info(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    if (fake.context != S_CTX_REMOTE)
+        say("", format, args);
+    va_end(args);
+}
+
+void slurm_spank_log(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+spank_err_t spank_option_register(spank_t spank, struct spank_option *option)
+{
+    struct fake_option *new = &fake.options[fake.option_count];
+
+    (void)spank;
+    if (!option->name || strlen(option->name) > FAKE_NAME_MAX || !option->usage)
+        return ESPANK_BAD_ARG;
+    if (fake.option_count == FAKE_OPTIONS)
+        fake_fault("too many options");
+    for (int i = 0; i < fake.option_count; i++)
+        if (strcmp(fake.options[i].name, option->name) == 0)
+            return ESPANK_BAD_ARG;
+    *new = (struct fake_option){
+        .name = strdup(option->name),
+        .has_arg = option->has_arg,
+        .val = option->val,
+        .callback = option->cb,
+    };
+    fake.option_count++;
+    return ESPANK_SUCCESS;
+}
+
+static bool remote(void)
+{
+    return fake.context == S_CTX_REMOTE;
+}
+
+spank_err_t spank_getenv(spank_t spank, const char *name, char *buf, int size)
+{
+    const char *value = getenv(name);
+
+    (void)spank;
+    if (!remote())
+        return ESPANK_NOT_REMOTE;
+    if (size < 0)
+        return ESPANK_BAD_ARG;
+    if (!value)
+        return ESPANK_ENV_NOEXIST;
+    return snprintf(buf, (size_t)size, "%s", value) >= size ? ESPANK_NOSPACE
+                                                            : ESPANK_SUCCESS;
+}
+
+spank_err_t spank_setenv(spank_t spank, const char *name, const char *value,
+                         int overwrite)
+{
+    (void)spank;
+    if (!remote())
+        return ESPANK_NOT_REMOTE;
+    if (!name || !value)
+        return ESPANK_BAD_ARG;
+    if (getenv(name) && !overwrite)
+        return ESPANK_ENV_EXISTS;
+    return setenv(name, value, 1) < 0 ? ESPANK_ERROR : ESPANK_SUCCESS;
+}
+
+spank_err_t spank_unsetenv(spank_t spank, const char *name)
+{
+    (void)spank;
+    if (!remote())
+        return ESPANK_NOT_REMOTE;
+    if (!name)
+        return ESPANK_BAD_ARG;
+    return unsetenv(name) < 0 ? ESPANK_ERROR : ESPANK_SUCCESS;
+}
+
+static int count_words(char **words)
+{
+    int count = 0;
+
+    while (words && words[count])
+        count++;
+    return count;
+}
+
+spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
+{
+    spank_err_t result = ESPANK_SUCCESS;
+    va_list args;
+
+    (void)spank;
+    va_start(args, item);
+    if (item == S_JOB_ID) {
+        *va_arg(args, uint32_t *) = fake.job;
+    } else if (item == S_JOB_STEPID) {
+        *va_arg(args, uint32_t *) = fake.step;
+    } else if (item == S_TASK_ID) {
+        *va_arg(args, int *) = fake.task;
+        result = fake.task < 0 ? ESPANK_NOT_TASK : ESPANK_SUCCESS;
+    } else if (item == S_JOB_ARGV) {
+        *va_arg(args, int *) = count_words(fake.argv);
+        *va_arg(args, char ***) = fake.argv;
+    } else {
+        fake_fault("the plugin asks for item %d, which is not played here", (int)item);
+    }
+    va_end(args);
+    return result;
+}
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+
+spank_err_t spank_prepend_task_argv(spank_t spank, int argc, const char *argv[])
+{
+    int count = count_words(fake.task_argv);
+    char **words = calloc((size_t)(argc + count) + 1, sizeof(*words));
+
+    (void)spank;
+    if (!fake.in_task_init)
+        return ESPANK_NOT_TASK;
+    for (int i = 0; i < argc; i++)
+        words[i] = strdup(argv[i]);
+    for (int i = 0; i < count; i++)
+        words[argc + i] = fake.task_argv[i];
+    fake.task_argv = words;
+    return ESPANK_SUCCESS;
+}
+
+#endif
+
+static int find_job_variable(const char *name)
+{
+    size_t length = strlen(name);
+
+    for (int i = 0; i < job_environment.count; i++)
+        if (strncmp(job_environment.items[i], name, length) == 0 &&
+            job_environment.items[i][length] == '=')
+            return i;
+    return -1;
+}
+
+spank_err_t spank_job_control_unsetenv(spank_t spank, const char *name)
+{
+    int at = find_job_variable(name);
+
+    (void)spank;
+    if (remote())
+        return ESPANK_NOT_LOCAL;
+    if (at >= 0) {
+        free(job_environment.items[at]);
+        job_environment.items[at] = job_environment.items[--job_environment.count];
+    }
+    return ESPANK_SUCCESS;
+}
+
+const char *fake_variable(const struct fake_option *option)
+{
+    static char name[256];
+    size_t start;
+
+    snprintf(name, sizeof(name), "_SLURM_SPANK_OPTION_berth_");
+    start = strlen(name);
+    snprintf(name + start, sizeof(name) - start, "%s", option->name);
+    for (char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c))
+            *c = '_';
+    return name;
+}
+
+int fake_take(struct fake_option *option, const char *value, int is_remote)
+{
+    int result = option->callback(option->val, value, is_remote);
+
+    if (result != 0)
+        return result;
+    if (option->has_arg) {
+        free(option->value);
+        option->value = value ? strdup(value) : NULL;
+    }
+    option->found = true;
+    return 0;
+}
+
+void fake_publish_options(void)
+{
+    for (int i = 0; i < fake.option_count; i++) {
+        struct fake_option *option = &fake.options[i];
+        const char *name = fake_variable(option);
+        int at = find_job_variable(name);
+
+        if (!option->found)
+            continue;
+        setenv(name, option->value ? option->value : "", 1);
+        if (at < 0)
+            at = job_environment.count++;
+        else
+            free(job_environment.items[at]);
+        /* Slurm prints a NULL here, and its C library makes "(null)" of it. */
+        if (asprintf(&job_environment.items[at], "%s=%s", name,
+                     option->value ? option->value : "(null)") < 0)
+            fake_fault("out of memory");
+    }
+}
+
+void fake_pass_on_job_environment(void)
+{
+    for (int i = 0; i < job_environment.count; i++) {
+        char *name = NULL;
+        char *equals;
+
+        if (asprintf(&name, "SLURM_SPANK_%s", job_environment.items[i]) < 0)
+            fake_fault("out of memory");
+        equals = strchr(name, '=');
+        *equals = '\0';
+        setenv(name, equals + 1, 1);
+        free(name);
+    }
+}
+
+bool fake_own(const char *name)
+{
+    return strncmp(name, "FAKE_", 5) == 0 || strncmp(name, "PATH=", 5) == 0 ||
+           strncmp(name, "ASAN_", 5) == 0 || strncmp(name, "UBSAN_", 6) == 0 ||
+           strncmp(name, "LSAN_", 5) == 0;
+}
+
+static bool survives_none(const char *entry)
+{
+    if (fake_own(entry) || strncmp(entry, "SLURM", 5) == 0)
+        return true;
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+    return strncmp(entry, "_SLURM_SPANK_OPTION_", 20) == 0;
+#else
+    return false;
+#endif
+}
+
+void fake_export_none(void)
+{
+    char **to = environ;
+
+    for (char **from = environ; *from; from++)
+        if (survives_none(*from))
+            *to++ = *from;
+    *to = NULL;
+}

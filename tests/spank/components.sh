@@ -1,0 +1,213 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Each component gets what it asked for, and nothing of another one's.
+# shellcheck source=tests/spank/lib.sh
+. "${srcdir:-.}/tests/spank/lib.sh"
+
+A=image=T/a
+B=image=T/b
+C=image=T/c
+
+# One component.
+expect 'a step gets its image' 0 \
+    "0 $A: ./x 1 -n" \
+    srun --container-image=a -n2 ./x 1 -n
+expect 'no option, no container, nothing published' 0 \
+    'published nothing
+0 host: ./x' \
+    FAKE_SHOW=1 srun -n2 ./x
+expect 'none is no container, and nothing is published' 0 \
+    'published nothing
+0 host: ./x' \
+    FAKE_SHOW=1 srun --container-image=none ./x
+expect 'one component is announced for all' 0 \
+    "published 1;*:$A
+0 $A: ./x" \
+    FAKE_SHOW=1 srun --container-image=a ./x
+expect 'every option arrives' 0 \
+    "0 $A&mounts=/d:/d:rw&mounts=T/e:/f:ro&workdir=/w&no-mount-home=&writable=&entrypoint=&env=X%3D1&env=Y&args=--nv: ./x" \
+    srun --container-image=a --container-mounts=/d,e:/f:ro --container-workdir=/w \
+    --no-container-mount-home --container-writable --container-entrypoint \
+    --container-env=X=1,Y --container-args=--nv ./x
+expect 'repeated lists accumulate' 0 \
+    "0 $A&mounts=/d:/d:rw&mounts=/e:/e:rw&mounts=/f:/f:rw&env=X&env=Y&args=-a&args=-b: ./x" \
+    srun --container-mounts=/d --container-image=a --container-mounts=/e,/f \
+    --container-env=X --container-args=-a --container-env=Y --container-args=-b ./x
+expect 'the same value twice is no error' 0 \
+    "0 $A: ./x" \
+    srun --container-image=a --container-image="$T/a" ./x
+expect 'a word of the command is not an option of ours' 0 \
+    '0 host: ./x --container-image=a' \
+    srun ./x --container-image=a
+expect 'getopt knows our options by a beginning of their names' 0 \
+    "0 $A&mounts=/d:/d:rw: ./x" \
+    srun --container-im a --container-mounts /d ./x
+expect 'a value may hold everything' 0 \
+    "0 $A&env=X%3Da%20b%3B%26%3D%25,%22%27: ./x" \
+    srun --container-image=a "--container-env=X=a b;&=%\\,\"'" ./x
+
+# A het job from the command line: every component has a job.
+expect 'two components have an image each' 0 \
+    "published 1;0:$A;1:$B, kill on bad exit
+0 $A: ./x 1
+1 $B: ./y 2" \
+    FAKE_SHOW=1 srun --container-image=a ./x 1 : --container-image=b ./y 2
+expect 'equal components are announced as one' 0 \
+    "published 1;*:$A, kill on bad exit
+0 $A: ./x
+1 $A: ./y" \
+    FAKE_SHOW=1 srun --container-image=a ./x : --container-image=a ./y
+expect 'an option of the first component stays there' 0 \
+    "0 $A: ./x
+1 host: ./y
+2 host: ./z" \
+    srun --container-image=a ./x : ./y : -n2 ./z
+expect 'an option of the second component stays there' 0 \
+    "0 host: ./x
+1 $B: ./y
+2 host: ./z" \
+    srun ./x : --container-image=b ./y : ./z
+expect 'an option of the third component stays there' 0 \
+    "0 host: ./x
+1 host: ./y
+2 $C: ./z" \
+    srun ./x : ./y : --container-image=c ./z
+expect 'three components have an image each' 0 \
+    "0 $A&mounts=/d:/d:rw: ./x
+1 $B&writable=: ./y
+2 $C&workdir=/w: ./z" \
+    srun --container-image=a --container-mounts=/d ./x : \
+    --container-image=b --container-writable ./y : \
+    --container-workdir=/w --container-image=c ./z
+expect 'none in one component of three' 0 \
+    "0 $A: ./x
+1 host: ./y
+2 $C: ./z" \
+    srun --container-image=a ./x : --container-image=none ./y : --container-image=c ./z
+expect 'lists accumulate in their own component only' 0 \
+    "0 $A&mounts=/d:/d:rw&mounts=/e:/e:rw: ./x
+1 $B&mounts=/f:/f:rw: ./y" \
+    srun --container-image=a --container-mounts=/d --container-mounts=/e ./x : \
+    --container-image=b --container-mounts=/f ./y
+expect 'a flag of one component is not one of the other' 0 \
+    "0 $A&mount-home=&writable=: ./x
+1 $A&no-mount-home=&entrypoint=: ./y" \
+    srun --container-image=a --container-mount-home --container-writable ./x : \
+    --container-image=a --no-container-mount-home --container-entrypoint ./y
+expect 'a component without a command takes the next one and keeps its options' 0 \
+    "0 $A: ./y
+1 $B: ./y" \
+    srun --container-image=a : --container-image=b ./y
+expect 'every task of a component gets the same' 0 \
+    "0 $A: ./x
+0 $A: ./x
+1 $B: ./y
+1 $B: ./y" \
+    FAKE_TASKS=2 srun --container-image=a ./x : --container-image=b ./y
+expect 'a het job under --export=NONE' 0 \
+    "0 $A: ./x
+1 $B: ./y" \
+    srun --export=NONE --container-image=a ./x : --export=NONE --container-image=b ./y
+
+# When one component cannot start, the others must not wait for it.
+expect 'two components on the host are not killed on a bad exit' 0 \
+    'published nothing
+0 host: ./x
+1 host: ./y' \
+    FAKE_SHOW=1 srun ./x : ./y
+expect 'one component is not killed on a bad exit' 0 \
+    "published 1;*:$A
+0 $A: ./x" \
+    FAKE_SHOW=1 srun --container-image=a ./x
+expect 'the user decides on a bad exit' 0 \
+    "published 1;0:$A;1:
+0 $A: ./x
+1 host: ./y" \
+    SLURM_KILL_BAD_EXIT=0 FAKE_SHOW=1 srun --container-image=a ./x : ./y
+
+# Het groups of a het job.
+het_job='SLURM_HET_SIZE=3 SLURM_JOB_ID=100 SLURM_JOB_ID_HET_GROUP_0=100
+    SLURM_JOB_ID_HET_GROUP_1=101 SLURM_JOB_ID_HET_GROUP_2=102'
+# shellcheck disable=SC2086 # a list
+{
+expect 'groups out of order' 0 \
+    "0 $B: ./y
+1 $A: ./x" \
+    $het_job srun --het-group=1 --container-image=a ./x : \
+    --het-group=0 --container-image=b ./y
+expect 'groups with a gap' 0 \
+    "0 $A: ./x
+2 $B: ./y" \
+    $het_job srun --het-group=0 --container-image=a ./x : \
+    --het-group=2 --container-image=b ./y
+expect 'one spec for two groups' 0 \
+    "published 1;*:$A
+0 $A: ./x
+1 $A: ./x" \
+    FAKE_SHOW=1 $het_job srun --het-group=0,1 --container-image=a ./x
+expect 'one spec for two groups, and one for the third' 0 \
+    "published 1;0:$A&mounts=/d:/d:rw;2:$A&mounts=/d:/d:rw;1:$B, kill on bad exit
+0 $A&mounts=/d:/d:rw: ./x
+1 $B: ./y
+2 $A&mounts=/d:/d:rw: ./x" \
+    FAKE_SHOW=1 $het_job srun --het-group=0,2 --container-image=a \
+    --container-mounts=/d ./x : --het-group=1 --container-image=b ./y
+expect 'a range of groups' 0 \
+    "0 $B: ./y
+1 $A: ./x
+2 $A: ./x" \
+    $het_job srun --het-group=1-2 --container-image=a ./x : \
+    --het-group=0 --container-image=b ./y
+expect 'groups in brackets' 0 \
+    "0 $A: ./x
+1 $B: ./y
+2 $A: ./x" \
+    $het_job srun --het-group '[0,2]' --container-image=a ./x : \
+    --het-group=[1] --container-image=b ./y
+expect 'a beginning of --het-group' 0 \
+    "0 $B: ./y
+1 $A: ./x" \
+    $het_job srun --het=1 --container-image=a ./x : --het 0 --container-image=b ./y
+expect 'the old name of --het-group' 0 \
+    "0 $B: ./y
+1 $A: ./x" \
+    $het_job srun --pack-group=1 --container-image=a ./x : \
+    --pac=0 --container-image=b ./y
+expect 'the command may have a --het-group of its own' 0 \
+    "0 $A: ./x --het-group=1
+1 $B: ./y --het-group 0" \
+    $het_job srun --container-image=a ./x --het-group=1 : \
+    --container-image=b ./y --het-group 0
+expect 'a third group alone' 0 \
+    "2 $A: ./x" \
+    $het_job srun --het-group=2 --container-image=a ./x
+}
+
+# Het steps in one allocation: only the socket's name tells them apart.
+expect 'het steps have an image each' 0 \
+    "0 $A: ./x
+1 $B: ./y
+2 host: ./z" \
+    SLURM_JOB_ID=100 srun --container-image=a ./x : --container-image=b ./y : ./z
+expect 'het steps out of order' 0 \
+    "0 $B: ./y
+1 $A: ./x" \
+    SLURM_JOB_ID=100 srun --het-group=1 --container-image=a ./x : \
+    --het-group=0 --container-image=b ./y
+expect 'het steps with a gap count without it' 0 \
+    "1 $A: ./x
+4 $B: ./y
+5 host: ./z" \
+    SLURM_JOB_ID=100 srun --het-group=1 --container-image=a ./x : \
+    --het-group=5 ./z : --het-group=4 --container-image=b ./y
+expect 'het steps with another step number' 0 \
+    "0 $A: ./x
+1 $B: ./y" \
+    FAKE_STEP=12 SLURM_JOB_ID=100 srun --container-image=a ./x : --container-image=b ./y
+expect 'het steps under SLURM_EXPORT_ENV=NONE' 0 \
+    "0 $A: ./x
+1 $B: ./y" \
+    SLURM_EXPORT_ENV=NONE SLURM_JOB_ID=100 srun --container-image=a ./x : \
+    --container-image=b ./y
+
+finish

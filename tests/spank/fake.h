@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TESTS_FAKE_H
+#define BERTH_TESTS_FAKE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <slurm/slurm.h>
+#include <slurm/spank.h>
+
+/* A Slurm of one host and no daemons. It loads the real plugin and calls it in Slurm's
+ * own order, in processes that are named like Slurm's, because the plugin reads its own
+ * command line:
+ *
+ *     fake-spank srun|sbatch|salloc WORDS...   becomes a process of that name
+ *
+ * srun starts a slurmstepd for each component, and that one a process for each task,
+ * which prints what it would execute, in one line:
+ *
+ *     GROUP REQUEST: COMMAND       berth-task is in front of the command
+ *     GROUP host: COMMAND          nothing is
+ *
+ * Known to it by environment (taken away before the plugin is asked):
+ *
+ *     FAKE_PLUGIN    the plugin's file
+ *     FAKE_WORDS     its words in plugstack.conf, separated by spaces
+ *     FAKE_OPTIONAL  if set: `optional` in plugstack.conf, else `required`
+ *     FAKE_HEADER    sbatch: the options of the #SBATCH lines, `:` between components
+ *     FAKE_SCRIPT    sbatch: the batch script, for sh -c
+ *     FAKE_TABLE     slurmstepd: the value of SLURM_BERTH_STEP, instead of srun's
+ *     FAKE_STEP      srun: the step's number; default 0
+ *     FAKE_TASKS     srun: tasks of each component; default 1
+ *     FAKE_RAW       if set: also print argv and the changes of the environment
+ *     FAKE_SHOW      if set: srun prints the table that it published
+ */
+
+enum { FAKE_JOB = 100, FAKE_OPTIONS = 64, FAKE_GROUPS = 128 };
+
+/* SPANK_OPTION_MAXLEN in Slurm. */
+enum { FAKE_NAME_MAX = 75 };
+
+struct fake_option {
+    char *name;
+    int has_arg;
+    int val; /* the plugin's */
+    spank_opt_cb_f callback;
+    char *value; /* the last one, of whatever component: as in Slurm */
+    bool found;
+};
+
+/* What the plugin can ask about, and has told. */
+extern struct fake {
+    const char *program; /* srun, sbatch, salloc, slurmstepd */
+    spank_context_t context;
+    struct fake_option options[FAKE_OPTIONS];
+    int option_count;
+    uint32_t job;
+    uint32_t step;
+    int task;         /* -1: not in a task */
+    char **argv;      /* of the step */
+    char **task_argv; /* of the task: with --multi-prog, another */
+    bool in_task_init;
+} fake;
+
+/* Load the plugin and read its words. Ends the process if it cannot. */
+void fake_load(const char *program, spank_context_t context);
+
+/* Call NAME in the plugin as Slurm does; returns its result, or 0 for an optional one.
+ */
+int fake_call(const char *name);
+
+/* A value of an option arrived. Returns the callback's result. */
+int fake_take(struct fake_option *option, const char *value, int remote);
+
+/* The name of the variable that Slurm makes of an option, in a static buffer. */
+const char *fake_variable(const struct fake_option *option);
+
+/* Put what was found into the environment and the job's control environment. */
+void fake_publish_options(void);
+
+/* In sbatch and salloc: the job's control environment for the sruns inside. */
+void fake_pass_on_job_environment(void);
+
+/* Is NAME (of LENGTH bytes) the harness's own? */
+bool fake_own(const char *name);
+
+/* Take away what --export=NONE drops. */
+void fake_export_none(void);
+
+/* argv[0] is srun; argv[0] is sbatch or salloc; argv[0] is slurmstepd. */
+int fake_srun(int argc, char **argv);
+int fake_allocate(int argc, char **argv);
+int fake_stepd(int argc, char **argv);
+
+/* Say why the test cannot go on, and end. */
+_Noreturn void fake_fault(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+/* Options of srun, sbatch and salloc themselves, as far as they matter here, with the
+ * plugin's behind them. The value of a plugin's option is FAKE_FIRST + its index. */
+enum {
+    FAKE_HET_GROUP = 1000,
+    FAKE_MULTI_PROG,
+    FAKE_EXPORT,
+    FAKE_OTHER,
+    FAKE_FIRST = 2000
+};
+
+struct option;
+struct option *fake_option_table(void);
+extern const char fake_short_options[];
+
+#endif

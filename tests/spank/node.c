@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slurmstepd and the tasks of one component on one node. */
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fake.h"
+
+#define TASK_PROGRAM BERTH_LIBEXECDIR "/berth-task"
+
+extern char **environ;
+
+/* The words that srun starts a slurmstepd with. */
+struct place {
+    const char *group;
+    int position;
+    bool multi_prog;
+};
+
+static char spool[64];
+
+/* _domain_socket_create(): a name that the plugin reads. */
+static void listen_for_slurm(const struct place *place)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    int length;
+
+    snprintf(spool, sizeof(spool), "/tmp/fake-spank-XXXXXX");
+    if (!mkdtemp(spool))
+        fake_fault("no directory for a socket");
+    length = snprintf(address.sun_path, sizeof(address.sun_path), "%s/n1_%u.%u", spool,
+                      fake.job, fake.step);
+    if (place->position >= 0)
+        snprintf(address.sun_path + length, sizeof(address.sun_path) - (size_t)length,
+                 ".%d", place->position);
+    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, 1) < 0)
+        fake_fault("no socket at %s", address.sun_path);
+    unlink(address.sun_path);
+    rmdir(spool);
+}
+
+/* Options as they come: with the launch message, and on old releases a second time from
+ * the environment, from which they are then cleared. */
+static char **receive_options(char **words)
+{
+    for (; *words && strcmp(*words, "--") != 0; words += 2)
+        for (int i = 0; i < fake.option_count; i++)
+            if (strcmp(fake.options[i].name, words[0]) == 0 &&
+                fake_take(&fake.options[i], words[1], 1) != 0)
+                slurm_error("spank: failed to process option %s", words[0]);
+    for (int i = 0; i < fake.option_count; i++) {
+        const char *name = fake_variable(&fake.options[i]);
+        const char *value = getenv(name);
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
+        bool again = !fake.options[i].found;
+#else
+        bool again = true;
+#endif
+
+        if (value && again && fake_take(&fake.options[i], value, 1) != 0)
+            slurm_error("spank: failed to process option %s", name);
+        unsetenv(name);
+    }
+    return words + 1;
+}
+
+/* The words of the first line of a --multi-prog configuration. */
+static char **first_program(const char *text)
+{
+    char **words = calloc(64, sizeof(*words));
+    char *copy = strdup(text);
+    char *save = NULL;
+    char *line = strtok_r(copy, "\n", &save);
+    int count = 0;
+
+    while (line && *line == '#')
+        line = strtok_r(NULL, "\n", &save);
+    if (!line)
+        fake_fault("no program in the configuration");
+    strtok_r(line, " ", &save);
+    while (count < 63 && (words[count] = strtok_r(NULL, " ", &save)))
+        count++;
+    return words;
+}
+
+/* The environment that a task starts with, to compare. */
+static char **copy_environment(void)
+{
+    size_t count = 0;
+    char **copy;
+
+    while (environ[count])
+        count++;
+    copy = calloc(count + 1, sizeof(*copy));
+    for (size_t i = 0; i < count; i++)
+        copy[i] = strdup(environ[i]);
+    return copy;
+}
+
+static bool contains(char **entries, const char *entry)
+{
+    for (; *entries; entries++)
+        if (strcmp(*entries, entry) == 0)
+            return true;
+    return false;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* A path of the installation has its own name in the expectations. */
+static void print_word(const char *word)
+{
+    size_t length = strlen(BERTH_LIBEXECDIR);
+
+    if (strncmp(word, BERTH_LIBEXECDIR, length) == 0)
+        printf("LIBEXEC%s", word + length);
+    else if (strncmp(word, "BERTH_TASK_REPORT=", 18) == 0)
+        printf("BERTH_TASK_REPORT=N");
+    else
+        printf("%s", word);
+}
+
+static void print_raw(char **before)
+{
+    char **after = copy_environment();
+    size_t count = 0;
+
+    printf("argv:");
+    for (char **word = fake.task_argv; *word; word++) {
+        printf(" ");
+        print_word(*word);
+    }
+    printf("\n");
+    while (after[count])
+        count++;
+    qsort(after, count, sizeof(*after), compare);
+    for (char **entry = before; *entry; entry++)
+        if (!contains(after, *entry))
+            printf("- %s\n", *entry);
+    for (char **entry = after; *entry; entry++)
+        if (!contains(before, *entry)) {
+            printf("+ ");
+            print_word(*entry);
+            printf("\n");
+        }
+}
+
+/* What must be so in every task, wrapped or not. */
+static void check_task(bool wrapped)
+{
+    const char *report = getenv("BERTH_TASK_REPORT");
+
+    if (getenv("SLURM_BERTH_STEP") && fake.step < 0xfffffff0)
+        printf("FAULT: SLURM_BERTH_STEP reaches the application\n");
+    if (getenv("SLURM_BERTH_MULTIPROG"))
+        printf("FAULT: SLURM_BERTH_MULTIPROG reaches the application\n");
+    if (getenv("SLURM_KILL_BAD_EXIT") && !getenv("FAKE_KILL"))
+        printf("FAULT: SLURM_KILL_BAD_EXIT reaches the application\n");
+    if (wrapped != (getenv("BERTH_TASK_REQUEST") != NULL))
+        printf("FAULT: berth-task and its request do not come together\n");
+    if (wrapped != (report != NULL))
+        printf("FAULT: berth-task and its report do not come together\n");
+    if (report && fcntl(atoi(report), F_GETFD) != 0)
+        printf("FAULT: the report descriptor is not open, or not inherited\n");
+    if (!wrapped && getenv("BERTH_TASK_ARGV0"))
+        printf("FAULT: an argv[0] for nobody\n");
+}
+
+static void print_task(const struct place *place)
+{
+    char **command = fake.task_argv;
+    bool wrapped = strcmp(*command, TASK_PROGRAM) == 0;
+    const char *argv0 = getenv("BERTH_TASK_ARGV0");
+
+    check_task(wrapped);
+    printf("%s %s:", place->group, wrapped ? getenv("BERTH_TASK_REQUEST") : "host");
+    if (wrapped && argv0)
+        printf(" %s", argv0);
+    for (command += wrapped; *command; command++)
+        printf(" %s", *command);
+    printf("\n");
+}
+
+static int run_task(const struct place *place, int task)
+{
+    char **before;
+
+    fake.task = task;
+    fake.task_argv = place->multi_prog ? first_program(fake.argv[1]) : fake.argv;
+    before = copy_environment();
+    fake.in_task_init = true;
+    if (fake_call("slurm_spank_task_init") < 0) {
+        slurm_error("Failed to invoke spank plugin stack");
+        return 1;
+    }
+    fake.in_task_init = false;
+    if (getenv("FAKE_SCRIPT") && fake.step == 0xfffffffb) {
+        unsetenv("FAKE_SCRIPT");
+        unsetenv("FAKE_STEP");
+        unsetenv("FAKE_HEADER");
+        execvp(*fake.task_argv, fake.task_argv);
+        fake_fault("%s cannot be executed", *fake.task_argv);
+    }
+    print_task(place);
+    if (getenv("FAKE_RAW"))
+        print_raw(before);
+    return 0;
+}
+
+static int run_tasks(const struct place *place)
+{
+    const char *number = getenv("FAKE_TASKS");
+    int count = number && fake.step < 0xfffffff0 ? atoi(number) : 1;
+    int worst = 0;
+
+    for (int task = 0; task < count; task++) {
+        int status = 0;
+        pid_t child;
+
+        fflush(stdout);
+        child = fork();
+        if (child == 0)
+            exit(run_task(place, task));
+        if (waitpid(child, &status, 0) < 0 || !WIFEXITED(status))
+            fake_fault("task %d died", task);
+        worst = WEXITSTATUS(status) > worst ? WEXITSTATUS(status) : worst;
+    }
+    return worst;
+}
+
+int fake_stepd(int argc, char **argv)
+{
+    const char *table = getenv("FAKE_TABLE");
+    struct place place;
+
+    if (argc < 7)
+        fake_fault("slurmstepd without words");
+    place.group = argv[1];
+    fake.job = (uint32_t)strtoul(argv[2], NULL, 10);
+    fake.step = (uint32_t)strtoul(argv[3], NULL, 10);
+    place.position = atoi(argv[4]);
+    place.multi_prog = strcmp(argv[5], "multi-prog") == 0;
+    if (table)
+        setenv("SLURM_BERTH_STEP", table, 1);
+    fake_load("slurmstepd", S_CTX_REMOTE);
+    listen_for_slurm(&place);
+    if (fake_call("slurm_spank_init") < 0)
+        fake_fault("init failed on the node, which drains it");
+    fake.argv = receive_options(argv + 6);
+    if (fake_call("slurm_spank_init_post_opt") < 0)
+        fake_fault("init_post_opt failed on the node, which drains it");
+    if (fake_call("slurm_spank_user_init") < 0)
+        fake_fault("user_init failed on the node, which drains it");
+    return run_tasks(&place);
+}

@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The side in slurmstepd: what becomes of a task, and what it refuses.
+# shellcheck source=tests/spank/lib.sh
+. "${srcdir:-.}/tests/spank/lib.sh"
+
+A=image=T/a
+table="1;0:image=$T/a;1:image=$T/b"
+
+# Exactly what changes for a task.
+if since 23.11; then
+    expect 'berth-task is put in front' 0 \
+        "0 $A: ./x 1
+argv: LIBEXEC/berth-task ./x 1
+- SLURM_BERTH_STEP=1;*:$A
++ BERTH_TASK_PREFIX=
++ BERTH_TASK_REPORT=N
++ BERTH_TASK_REQUEST=$A" \
+        FAKE_RAW=1 srun --container-image=a ./x 1
+else
+    expect 'berth-task stands in the place of argv[0]' 0 \
+        "0 $A: ./x 1
+argv: LIBEXEC/berth-task 1
+- SLURM_BERTH_STEP=1;*:$A
++ BERTH_TASK_ARGV0=./x
++ BERTH_TASK_PREFIX=
++ BERTH_TASK_REPORT=N
++ BERTH_TASK_REQUEST=$A" \
+        FAKE_RAW=1 srun --container-image=a ./x 1
+fi
+expect 'a task without options is as if berth were not there' 0 \
+    '0 host: ./x 1
+argv: ./x 1' \
+    FAKE_RAW=1 srun ./x 1
+expect 'a component on the host loses only the table' 0 \
+    "0 $A: ./x
+1 host: ./y 1" \
+    srun --container-image=a ./x : ./y 1
+# --multi-prog
+printf '# programs\n0 ./x 1\n1-3 ./y\n' >conf
+expect '--multi-prog: every program gets berth-task' 0 \
+    "0 $A: ./x 1" \
+    srun --container-image=a --multi-prog conf
+expect '--multi-prog by a beginning of its name' 0 \
+    "0 $A: ./x 1" \
+    srun --container-image=a --multi conf
+expect '--multi-prog without an image' 0 \
+    '0 host: ./x 1' \
+    srun --multi-prog conf
+expect 'a word of the command that looks like --multi-prog' 0 \
+    "0 $A: ./x --multi-prog conf" \
+    srun --container-image=a ./x --multi-prog conf
+
+# Steps that are not srun's.
+for step in 4294967291 4294967292 4294967290 4294967295; do
+    expect "step $step is left alone" 0 \
+        '0 host: ./x' \
+        FAKE_STEP=$step srun --container-image=a ./x
+    expect "step $step is left alone, whatever the table" 0 \
+        '0 host: ./x' \
+        FAKE_STEP=$step FAKE_TABLE=broken srun ./x
+done
+
+# A table that srun did not write.
+malformed()
+{
+    malformed_sentence=$1
+    shift
+    expect "malformed: $malformed_sentence" 1 \
+        "berth: n1: SLURM_BERTH_STEP: $malformed_sentence" \
+        "FAKE_TABLE=$1" srun ./x
+}
+malformed "form 'x' is not this release's (1)" x
+malformed "form '2' is not this release's (1)" '2;*:image=/a'
+malformed 'no component in it' 1
+malformed "form '' is not this release's (1)" ''
+malformed 'a component has no number' '1;image=/a'
+malformed "'128' is no component" '1;128:image=/a'
+malformed "'colour' is no option of this release" '1;*:colour=red'
+malformed "the value of 'image' is not encoded" '1;*:image=/%00'
+malformed "'a' is not absolute; expected a path from /" '1;*:image=a'
+malformed 'longer than 65536 bytes; do not set it by hand' \
+    "1;*:image=/$(printf '%070000d' 0)"
+expect 'of many tasks one speaks' 1 \
+    "berth: n1: SLURM_BERTH_STEP: form 'x' is not this release's (1)" \
+    FAKE_TASKS=5 FAKE_TABLE=x srun ./x
+expect 'also where the plugin is optional' 1 \
+    "berth: n1: SLURM_BERTH_STEP: form 'x' is not this release's (1)" \
+    FAKE_OPTIONAL=1 FAKE_TABLE=x srun ./x
+
+# Components that nobody announced.
+expect 'a component that srun did not announce' 1 \
+    'berth: n1: this is component 2, which srun did not announce (it announced 2); use the plugin of one berth release on every host' \
+    "FAKE_TABLE=$table" SLURM_HET_SIZE=3 SLURM_JOB_ID=100 \
+    SLURM_JOB_ID_HET_GROUP_0=100 SLURM_JOB_ID_HET_GROUP_1=101 \
+    SLURM_JOB_ID_HET_GROUP_2=102 srun --het-group=2 ./z
+expect 'a component that does not know its number' 1 \
+    'berth: n1: Slurm does not tell which component this is, and the components differ; give them all the same --container options, or one srun each' \
+    "FAKE_TABLE=$table" srun ./z
+expect 'components whose groups are not known' 1 \
+    'berth: n1: cannot tell which component this is, and the components differ; give them all the same --container options, or one srun each' \
+    "FAKE_TABLE=1;?:image=/a;?:image=/b" srun ./z
+expect 'one component fails, the other runs' 1 \
+    "0 $A: ./x
+berth: n1: this is component 1, which srun did not announce (it announced 2); use the plugin of one berth release on every host" \
+    "FAKE_TABLE=1;0:image=$T/a;2:image=$T/b" srun ./x : ./y
+
+finish

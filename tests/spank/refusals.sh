@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What is wrong is said in one line where it costs no allocation, with exit status 1,
+# whether plugstack.conf says required or optional.
+# shellcheck source=tests/spank/lib.sh
+. "${srcdir:-.}/tests/spank/lib.sh"
+
+# refuse NAME TEXT WORD...: by srun and sbatch, required and optional.
+refuse()
+{
+    refused=$1
+    sentence=$2
+    shift 2
+    expect "$refused" 1 "srun: error: berth: $sentence" \
+        SLURM_JOB_ID=100 srun "$@" ./x
+    expect "$refused, when optional" 1 "srun: error: berth: $sentence" \
+        FAKE_OPTIONAL=1 SLURM_JOB_ID=100 srun "$@" ./x
+    expect "$refused, in the second component" 1 "srun: error: berth: $sentence" \
+        SLURM_JOB_ID=100 srun --container-image=a ./x : "$@" ./y
+    expect "$refused, by sbatch" 1 "sbatch: error: berth: $sentence" \
+        FAKE_OPTIONAL=1 sbatch "$@" job.sh
+}
+
+refuse 'another image in the same component' \
+    "--container-image: given twice, 'T/a' and 'T/b'; expected one value for each component" \
+    --container-image=a --container-image=b
+refuse 'an image and none in the same component' \
+    "--container-image: given twice, 'T/a' and 'none'; expected one value for each component" \
+    --container-image=a --container-image=none
+refuse 'another working directory' \
+    "--container-workdir: given twice, '/a' and '/b'; expected one value for each component" \
+    --container-image=a --container-workdir=/a --container-workdir=/b
+refuse 'an empty image' \
+    '--container-image: the value is empty' --container-image=
+refuse 'a URI' \
+    "--container-image: 'docker://alpine' is a URI; expected a SIF file or a directory (pull it first: singularity pull image.sif docker://alpine)" \
+    --container-image=docker://alpine
+refuse 'a mount with too many colons' \
+    "--container-mounts: '/a:/b:ro:x' is no mount; expected SRC[:DST[:ro|rw]][,...]" \
+    --container-image=a --container-mounts=/a:/b:ro:x
+refuse 'a mount mode' \
+    "--container-mounts: '/a:/b:r': 'r' is no mount mode; expected ro or rw" \
+    --container-image=a --container-mounts=/a:/b:r
+refuse 'a relative destination' \
+    "--container-mounts: '/a:b': 'b' is no place in the image; a destination starts with /" \
+    --container-image=a --container-mounts=/a:b
+refuse 'a relative working directory' \
+    "--container-workdir: 'w' is not absolute; expected a directory in the image, from /" \
+    --container-image=a --container-workdir=w
+refuse 'home and no home' \
+    '--no-container-mount-home: given together with its opposite; expected one of --container-mount-home and --no-container-mount-home' \
+    --container-image=a --container-mount-home --no-container-mount-home
+refuse 'a variable without a name' \
+    "--container-env: '=x' is no variable; expected NAME or NAME=VALUE (write \\, for a comma in a value)" \
+    --container-image=a --container-env==x
+refuse 'the first of two faults' \
+    "--container-workdir: 'v' is not absolute; expected a directory in the image, from /" \
+    --container-image=a --container-workdir=v --container-mounts=/a:b
+refuse 'other options with none' \
+    '--container-image=none: other --container options mean nothing on the host; leave them out' \
+    --container-image=none --container-writable
+refuse 'what is not an image' \
+    "image 'T/bad.sif': not an image; expected a SIF file (made by 'singularity build' or 'singularity pull') or a sandbox directory" \
+    --container-image=bad.sif
+refuse 'a control character in a value' \
+    "--container-workdir: '\\x1b[2Jw\\nx' is not absolute; expected a directory in the image, from /" \
+    --container-image=a --container-workdir="$(printf '\033[2Jw\nx')"
+
+expect 'options without an image' 1 \
+    'srun: error: berth: --container-image: not given, but other --container options are; name an image' \
+    srun --container-mounts=/d ./x
+expect 'options without an image in the second component' 1 \
+    'srun: error: berth: --container-image: not given, but other --container options are; name an image' \
+    srun --container-image=a ./x : --container-mounts=/d ./y
+
+# A missing image may be on the nodes.
+expect 'a missing image is only noted' 0 \
+    "srun: berth: image 'T/gone.sif' is not on this host; the job fails if the nodes do not have it either
+0 image=T/gone.sif: ./x" \
+    srun --container-image=gone.sif ./x
+expect 'a missing image is noted by sbatch' 0 \
+    "sbatch: berth: image 'T/gone.sif' is not on this host; the job fails if the nodes do not have it either
+0 host: job.sh" \
+    sbatch --container-image=gone.sif job.sh
+expect 'inside a job a missing image is left to the nodes' 0 \
+    '0 image=T/gone.sif: ./x' \
+    SLURM_JOB_ID=100 srun --container-image=gone.sif ./x
+
+# Components that cannot be told apart.
+expect 'a het group that cannot be read, where components differ' 1 \
+    "srun: error: berth: the components differ, and the value of --het-group does not tell which one is whose; write it as numbers: --het-group=0,2-3" \
+    SLURM_JOB_ID=100 SLURM_HET_SIZE=2 SLURM_JOB_ID_HET_GROUP_0=100 \
+    SLURM_JOB_ID_HET_GROUP_1=101 \
+    srun --container-image=a --het-group=00000 ./x : --het-group=1 --container-image=b ./y
+
+# What is too long for an environment variable.
+long=$(printf '%040000d' 0)
+expect 'options longer than what can be sent' 1 \
+    'srun: error: berth: the --container options take 80029 bytes; at most 65536 can be sent to the nodes' \
+    SLURM_JOB_ID=100 srun --container-image=/ "--container-env=A=$long" \
+    "--container-env=A=$long" ./x
+
+finish

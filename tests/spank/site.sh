@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What the site says in plugstack.conf, on both sides.
+# shellcheck source=tests/spank/lib.sh
+. "${srcdir:-.}/tests/spank/lib.sh"
+
+A=image=T/a
+B=image=T/b
+
+# option_prefix
+expect 'options have the prefix' 0 \
+    "0 $A&no-mount-home=: ./x
+1 $B: ./y" \
+    FAKE_WORDS=option_prefix=berth- srun --berth-container-image=a \
+    --berth-no-container-mount-home ./x : --berth-container-image=b ./y
+expect 'without the prefix there is no such option' 1 \
+    "srun: unrecognized option '--container-image=a'" \
+    FAKE_WORDS=option_prefix=berth- srun --container-image=a ./x
+expect 'errors name the option as the site does' 1 \
+    "srun: error: berth: --berth-container-workdir: 'w' is not absolute; expected a directory in the image, from /" \
+    FAKE_WORDS=option_prefix=berth- srun --berth-container-image=a \
+    --berth-container-workdir=w ./x
+expect 'advice names the option as the site does' 1 \
+    'srun: error: berth: --berth-container-image=none: other --berth-container options mean nothing on the host; leave them out' \
+    FAKE_WORDS=option_prefix=berth- srun --berth-container-image=none \
+    --berth-container-writable ./x
+expect 'a default with the prefix' 0 \
+    "0 $A&mounts=/d:/d:rw&mounts=/e:/e:rw: ./x
+1 $B&mounts=/d:/d:rw&mounts=/e:/e:rw: ./y" \
+    FAKE_WORDS=option_prefix=berth- \
+    FAKE_SCRIPT="'$fake' srun ./x : --berth-container-image=b ./y" \
+    sbatch --berth-container-image=a --berth-container-mounts=/d \
+    --berth-container-mounts=/e job.sh
+
+# runtime and option_prefix go to berth-task
+raw="argv: LIBEXEC/berth-task 1
+- SLURM_BERTH_STEP=1;*:$A
++ BERTH_TASK_ARGV0=./x"
+if since 23.11; then
+    raw="argv: LIBEXEC/berth-task ./x 1
+- SLURM_BERTH_STEP=1;*:$A"
+fi
+expect 'berth-task knows the runtime and the prefix' 0 \
+    "0 $A: ./x 1
+$raw
++ BERTH_TASK_PREFIX=x-
++ BERTH_TASK_REPORT=N
++ BERTH_TASK_REQUEST=$A
++ BERTH_TASK_RUNTIME=/opt/r" \
+    FAKE_RAW=1 FAKE_WORDS='runtime=/opt/r option_prefix=x-' \
+    srun --x-container-image=a ./x 1
+
+# raw_args
+DENIED='--container-args: this site does not allow it; leave it out'
+expect 'raw_args=deny: srun refuses' 1 \
+    "srun: error: berth: $DENIED" \
+    FAKE_WORDS=raw_args=deny SLURM_JOB_ID=100 srun --container-image=a \
+    --container-args=--nv ./x
+expect 'raw_args=deny: sbatch refuses' 1 \
+    "sbatch: error: berth: $DENIED" \
+    FAKE_WORDS=raw_args=deny sbatch --container-image=a --container-args=--nv job.sh
+expect 'raw_args=deny: the node refuses what srun let through' 1 \
+    "berth: n1: $DENIED" \
+    FAKE_WORDS=raw_args=deny "FAKE_TABLE=1;*:image=/a&args=--nv" srun ./x
+expect 'raw_args=deny: with a prefix' 1 \
+    'srun: error: berth: --x-container-args: this site does not allow it; leave it out' \
+    FAKE_WORDS='raw_args=deny option_prefix=x-' srun --x-container-image=a \
+    --x-container-args=--nv ./x
+expect 'raw_args=deny: the node, with a prefix' 1 \
+    'berth: n1: --x-container-args: this site does not allow it; leave it out' \
+    FAKE_WORDS='raw_args=deny option_prefix=x-' "FAKE_TABLE=1;*:image=/a&args=--nv" srun ./x
+expect 'raw_args=deny: other options are fine' 0 \
+    "0 $A&mounts=/d:/d:rw: ./x" \
+    FAKE_WORDS=raw_args=deny srun --container-image=a --container-mounts=/d ./x
+expect 'raw_args=allow' 0 \
+    "0 $A&args=--nv: ./x" \
+    FAKE_WORDS=raw_args=allow srun --container-image=a --container-args=--nv ./x
+
+# A word that berth does not know.
+UNKNOWN="plugstack.conf: 'colour=red' is no setting of berth; expected option_prefix=, runtime= or raw_args="
+expect 'an unknown word: container steps fail' 1 \
+    "srun: error: berth: $UNKNOWN" \
+    FAKE_WORDS=colour=red srun --container-image=a ./x
+expect 'an unknown word: other steps run' 0 \
+    '0 host: ./x' \
+    FAKE_WORDS=colour=red srun ./x
+expect 'an unknown word: jobs run' 0 \
+    '0 host: job.sh' \
+    FAKE_WORDS=colour=red sbatch job.sh
+expect 'an unknown word: container jobs fail' 1 \
+    "sbatch: error: berth: $UNKNOWN" \
+    FAKE_WORDS=colour=red sbatch --container-image=a job.sh
+expect 'an unknown word: the prefix still holds' 1 \
+    "srun: error: berth: $UNKNOWN" \
+    FAKE_WORDS='colour=red option_prefix=x-' srun --x-container-image=a ./x
+expect 'an unknown word on the node: the container step fails there' 1 \
+    "berth: n1: $UNKNOWN" \
+    FAKE_WORDS=colour=red "FAKE_TABLE=1;*:image=/a" srun ./x
+expect 'an unknown word on the node: a component on the host runs' 0 \
+    '0 host: ./x' \
+    FAKE_WORDS=colour=red "FAKE_TABLE=1;*:" srun ./x
+
+finish
