@@ -24,9 +24,9 @@ static void copy_escaped(char *to, size_t size, const char *from)
         if (plain)
             to[used++] = *from;
         else if (c == '\n')
-            used += (size_t)sprintf(to + used, "\\n");
+            used += (size_t)snprintf(to + used, size - used, "\\n");
         else
-            used += (size_t)sprintf(to + used, "\\x%02x", c);
+            used += (size_t)snprintf(to + used, size - used, "\\x%02x", c);
     }
     to[used] = '\0';
 }
