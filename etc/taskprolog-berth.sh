@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
 # For the site's TaskProlog (a shell script): refuse a task whose image nobody has taken
 # care of, instead of running it on the host. Where the plugin is on the node it has taken
