@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Includes point one way, Slurm is known in one place, and plans touch nothing.
+# shellcheck source=tests/lint/lib.sh
+. "${srcdir:-.}/tests/lint/lib.sh"
+
+# FILE:LINE: AREA HEADER, for each include of ours.
+includes()
+{
+    product | xargs grep -nE '^# *include' |
+        sed -nE 's|^(src/([a-z]+)/[^:]*:[0-9]+:)# *include +(["<])([^">]*)[">].*|\1 \2 \3\4|p'
+}
+
+# What an area may include besides itself.
+includes | awk '
+    BEGIN {
+        may["base"] = ""
+        may["elf"] = "base"
+        may["mpi"] = "base elf"
+        may["conf"] = "base"
+        may["plan"] = "base elf mpi conf"
+        may["probe"] = may["plan"] " plan"
+        may["task"] = may["probe"] " probe"
+        may["spank"] = may["probe"] " probe task/names.h task/report.h"
+        may["cli"] = may["probe"] " probe"
+    }
+    substr($3, 1, 1) == "<" {
+        next
+    }
+    {
+        header = substr($3, 2)
+        area = header
+        sub("/.*", "", area)
+        allowed = " " may[$2] " " $2 " "
+        if (!($2 in may))
+            print $1, "the area", $2, "has no place in the layering"
+        else if (header !~ "^[a-z]+/[a-z-]+[.]h$")
+            print $1, "write " $2 "/" header ": includes start at src"
+        else if (!index(allowed, " " area " ") && !index(allowed, " " header " "))
+            print $1, $2, "may not include", header
+    }' | rule 'includes point one way'
+
+includes | awk '$3 ~ "^<slurm/" && $2 != "spank" {
+    print $1, "only src/spank knows Slurm"
+}' | rule 'only src/spank includes Slurm headers'
+
+includes | awk '
+    BEGIN {
+        split("unistd fcntl dirent ftw glob pwd grp netdb sched spawn poll " \
+            "sys/stat sys/mount sys/wait sys/socket sys/un sys/mman sys/ioctl " \
+            "sys/prctl sys/syscall sys/utsname sys/vfs sys/statvfs", names, " ")
+        for (i in names)
+            world["<" names[i] ".h"] = 1
+    }
+    ($2 == "plan" || $2 == "mpi" || $2 == "conf") && ($3 in world) {
+        print $1, $2, "touches the world with", substr($3, 2)
+    }' | rule 'plans do not touch the world'
+
+# A guard is named by the path, so that no two are the same.
+for file in $(find src -name '*.h' | sort); do
+    guard=BERTH_$(echo "${file#src/}" | tr 'a-z/.-' 'A-Z___')
+    grep -q "^#ifndef $guard\$" "$file" && grep -q "^#define $guard\$" "$file" ||
+        echo "$file:1: the include guard is not $guard"
+done | rule 'include guards are named by the path'
+
+finish

@@ -1,0 +1,87 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: Apache-2.0
+# For the scripts beside it: each checks rules of the house and speaks TAP. A rule reads
+# the faults that were found, one `FILE:LINE: TEXT` a line. Works on a checkout and on an
+# unpacked tarball, so it asks find and not git.
+
+cd "${srcdir:-.}" || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+# Rules end pipes, so what they say is counted in a file.
+: >"$work/results"
+
+# say ok|'not ok' NAME
+say()
+{
+    echo "$1" >>"$work/results"
+    echo "$1 $(wc -l <"$work/results") - $2"
+}
+
+# rule NAME <FAULTS
+rule()
+{
+    faults=$(cat)
+    if [ -z "$faults" ]; then
+        say ok "$1"
+    else
+        say 'not ok' "$1"
+        printf '%s\n' "$faults" | sed 's/^/# /'
+    fi
+}
+
+# without PROGRAM NAME: is PROGRAM missing, so that the rule is skipped?
+without()
+{
+    command -v "$1" >/dev/null 2>&1 && return 1
+    say ok "$2 # SKIP no $1 here"
+}
+
+# The last line of every script.
+finish()
+{
+    echo "1..$(wc -l <"$work/results")"
+    ! grep -q not "$work/results"
+}
+
+# C of the product; of the tests too.
+product()
+{
+    find src -name '*.[ch]' | sort
+}
+
+c_files()
+{
+    find src tests -name '*.[ch]' | sort
+}
+
+# Everything that is written by hand.
+written()
+{
+    find src tests man etc m4 doc packaging .github -type f \
+        ! -name '*.o' ! -name '*.lo' ! -name '*.la' ! -name '*.a' ! -name '*.so' \
+        ! -name '*.log' ! -name '*.trs' ! -name '*.Po' ! -name '*.Plo' \
+        ! -name libtool.m4 ! -name 'lt*.m4' ! -name .dirstamp \
+        ! -path '*/.libs/*' 2>/dev/null | while read -r file; do
+        # Programs that a build inside the tree has left.
+        [ "$(head -c 4 "$file" | tr -d '\0')" = "$(printf '\177ELF')" ] || echo "$file"
+    done
+    for file in Makefile.am configure.ac autogen.sh .clang-format *.md NEWS; do
+        [ ! -f "$file" ] || echo "$file"
+    done
+}
+
+# Scripts of a shell, whatever their names.
+shell_files()
+{
+    written | while read -r file; do
+        case $file in
+            *.sh)
+                echo "$file"
+                ;;
+            *)
+                head -n 1 "$file" | grep -qE '^#!.*[/ ](ba|da)?sh( |$)' && echo "$file"
+                ;;
+        esac
+    done
+}

@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Manual pages are well formed and say all that there is.
+# shellcheck source=tests/lint/lib.sh
+. "${srcdir:-.}/tests/lint/lib.sh"
+
+name='mandoc finds nothing'
+without mandoc "$name" || for page in man/*.in; do
+    sed 's/@[A-Za-z_]*@/1/g' "$page" | mandoc -T lint -W warning |
+        sed "s|^mandoc: <stdin>|$page|"
+done | rule "$name"
+
+page=man/spank_berth.8.in
+
+# The options of the table, and those that the page writes; one a line.
+in_table()
+{
+    sed -nE 's/^ *"((no-)?container-[a-z-]+)",$/\1/p' src/plan/option.c | sort -u
+}
+
+in_page()
+{
+    sed 's/\\-/-/g; s/\\f[A-Z]//g' "$page" | grep -oE -- '--(no-)?container-[a-z-]+' |
+        sed 's/^--//' | sort -u
+}
+
+in_table >"$work/table"
+in_page >"$work/page"
+comm -23 "$work/table" "$work/page" | sed "s|.*|$page:1: does not tell --&|" |
+    rule 'every option is in the manual page'
+comm -13 "$work/table" "$work/page" | sed "s|.*|$page:1: there is no --&|" |
+    rule 'the manual page has no other options'
+[ -s "$work/table" ] || echo 'src/plan/option.c:1: no option was found' |
+    rule 'the option table is read'
+
+# The words of plugstack.conf.
+sed -nE 's/^ *\{"([a-z_]+)", take_.*/\1/p' src/conf/settings.c | while read -r key; do
+    sed 's/\\f[A-Z]//g' "$page" | grep -q "$key=" || echo "$page:1: does not tell $key="
+done | rule 'every setting is in the manual page'
+
+finish
