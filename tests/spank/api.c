@@ -22,6 +22,14 @@ spank_context_t spank_context(void)
     return fake.context;
 }
 
+/* Is CALL to fail here? */
+static bool fails(const char *call)
+{
+    const char *name = getenv("FAKE_FAIL");
+
+    return name && strcmp(name, call) == 0;
+}
+
 static void say(const char *middle, const char *format, va_list args)
 {
     char text[4096];
@@ -108,7 +116,7 @@ spank_err_t spank_setenv(spank_t spank, const char *name, const char *value,
     (void)spank;
     if (!remote())
         return ESPANK_NOT_REMOTE;
-    if (!name || !value)
+    if (!name || !value || fails("spank_setenv"))
         return ESPANK_BAD_ARG;
     if (getenv(name) && !overwrite)
         return ESPANK_ENV_EXISTS;
@@ -151,6 +159,7 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
     } else if (item == S_JOB_ARGV) {
         *va_arg(args, int *) = count_words(fake.argv);
         *va_arg(args, char ***) = fake.argv;
+        result = fails("S_JOB_ARGV") ? ESPANK_ERROR : ESPANK_SUCCESS;
     } else {
         fake_fault("the plugin asks for item %d, which is not played here", (int)item);
     }
@@ -166,7 +175,7 @@ spank_err_t spank_prepend_task_argv(spank_t spank, int argc, const char *argv[])
     char **words = calloc((size_t)(argc + count) + 1, sizeof(*words));
 
     (void)spank;
-    if (!fake.in_task_init)
+    if (!fake.in_task_init || fails("spank_prepend_task_argv"))
         return ESPANK_NOT_TASK;
     for (int i = 0; i < argc; i++)
         words[i] = strdup(argv[i]);

@@ -28,6 +28,7 @@
  *     FAKE_HEADER    sbatch: the options of the #SBATCH lines, `:` between components
  *     FAKE_SCRIPT    sbatch: the batch script, for sh -c
  *     FAKE_TABLE     slurmstepd: the value of SLURM_BERTH_STEP, instead of srun's
+ *     FAKE_FAIL      the call of the plugin that fails, or the item that is not told
  *     FAKE_STEP      srun: the step's number; default 0
  *     FAKE_TASKS     srun: tasks of each component; default 1
  *     FAKE_RAW       if set: also print argv and the changes of the environment

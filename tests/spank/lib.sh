@@ -15,6 +15,7 @@ for name in $(env | sed -n 's/^\(SLURM[A-Z0-9_]*\)=.*/\1/p'); do
     unset "$name"
 done
 release=$("$fake" --release)
+libexec=$("$fake" --libexec)
 
 T=$(mktemp -d "${TMPDIR:-/tmp}/berth-spank-XXXXXX") || exit 1
 trap 'rm -rf "$T"' EXIT
@@ -34,7 +35,7 @@ since()
 # Paths of this run have the same name in every run.
 neutral()
 {
-    sed "s|$T|T|g; s|%2F|/|g"
+    sed "s|$T|T|g; s|$libexec|LIBEXEC|g"
 }
 
 # report ok|'not ok' NAME

@@ -105,6 +105,10 @@ int main(int argc, char **argv)
                SLURM_VERSION_NUMBER >> 8 & 255);
         return 0;
     }
+    if (strcmp(argv[1], "--libexec") == 0) {
+        printf("%s\n", BERTH_LIBEXECDIR);
+        return 0;
+    }
     execv("/proc/self/exe", argv + 1);
     fake_fault("exec failed");
 }

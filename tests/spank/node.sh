@@ -88,6 +88,23 @@ expect 'also where the plugin is optional' 1 \
     "berth: n1: SLURM_BERTH_STEP: form 'x' is not this release's (1)" \
     FAKE_OPTIONAL=1 FAKE_TABLE=x srun ./x
 
+# A Slurm that does not do its part.
+expect 'no variable can be set' 1 \
+    'berth: n1: cannot set BERTH_TASK_REQUEST for the task' \
+    FAKE_FAIL=spank_setenv srun --container-image=a ./x
+if since 23.11; then
+    expect 'berth-task cannot be put in front' 1 \
+        'berth: n1: Slurm did not take LIBEXEC/berth-task as the command' \
+        FAKE_FAIL=spank_prepend_task_argv srun --container-image=a ./x
+else
+    expect 'the command is not told' 1 \
+        'berth: n1: Slurm does not tell the command' \
+        FAKE_FAIL=S_JOB_ARGV srun --container-image=a ./x
+    expect 'the --multi-prog configuration is not told' 1 \
+        'srun: error: berth: srun does not tell the --multi-prog configuration' \
+        FAKE_FAIL=S_JOB_ARGV srun --container-image=a --multi-prog conf
+fi
+
 # Components that nobody announced.
 expect 'a component that srun did not announce' 1 \
     'berth: n1: this is component 2, which srun did not announce (it announced 2); use the plugin of one berth release on every host' \

@@ -1,0 +1,173 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# berth-task and berth-init themselves, with a runtime that starts berth-init where it is
+# instead of in an image. Speaks TAP.
+
+task=$PWD/tests/unit/berth-task
+init=$PWD/berth-init
+built=$PWD/berth-task
+T=$(mktemp -d "${TMPDIR:-/tmp}/berth-task-XXXXXX") || exit 1
+trap 'rm -rf "$T"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$T" || exit 1
+mkdir -p a/bin 'work dir'
+echo 'not an image' >bad.sif
+: >empty.sif
+printf '#!/nowhere/sh\n' >lost-interpreter
+printf '#!/bin/sh\necho "runs: $*"\n' >app
+chmod +x app lost-interpreter
+echo '#!/bin/sh' >no-program
+cat >runtime <<'END'
+#!/bin/sh
+# The words of exec up to the image are the runtime's; berth-init is behind it.
+[ -z "$SHOW" ] || printf '%s\n' "$@"
+while [ "${1#/proc/self/fd/}" = "$1" ]; do
+    shift
+done
+exec "$@"
+END
+chmod +x runtime
+SLURMD_NODENAME=n1
+BERTH_TASK_RUNTIME=$T/runtime
+export SLURMD_NODENAME BERTH_TASK_RUNTIME
+unset SHOW
+count=0
+failures=0
+
+# report ok|'not ok' NAME
+report()
+{
+    count=$((count + 1))
+    echo "$1 $count - $2"
+    [ "$1" = ok ] || failures=$((failures + 1))
+}
+
+# expect NAME STATUS TEXT COMMAND...
+expect()
+{
+    name=$1
+    status=$2
+    text=$3
+    shift 3
+    got=$("$@" 2>&1)
+    got_status=$?
+    got=$(printf '%s\n' "$got" | sed "s|$T|T|g")
+    if [ "$got" = "$text" ] && [ "$got_status" = "$status" ]; then
+        report ok "$name"
+        return
+    fi
+    report 'not ok' "$name"
+    {
+        echo "expected, with status $status:"
+        printf '%s\n' "$text" | sed 's/^/    /'
+        echo "got, with status $got_status:"
+        printf '%s\n' "$got" | sed 's/^/    /'
+    } | sed 's/^/# /'
+}
+
+# with REQUEST WORD...: berth-task as the plugin puts it in front of WORDs.
+with()
+{
+    request=$1
+    shift
+    BERTH_TASK_REQUEST=$request "$task" "$@"
+}
+
+# What berth-task refuses, before any container.
+expect 'started by hand' 1 \
+    'berth: n1: berth-task is started by Slurm through the berth plugin, not by hand; see spank_berth(8)' \
+    "$task" ./app
+expect 'no command' 1 \
+    'berth: n1: no command given' \
+    with "image=$T/a"
+expect 'a request that is none' 1 \
+    "berth: n1: BERTH_TASK_REQUEST: 'colour' is no option of this release" \
+    with colour=red ./app
+expect 'an image that is not there' 1 \
+    "berth: n1: image 'T/gone.sif': not found; check the path, and that the nodes see this file system" \
+    with "image=$T/gone.sif" ./app
+expect 'what is not an image' 1 \
+    "berth: n1: image 'T/bad.sif': not an image; expected a SIF file (made by 'singularity build' or 'singularity pull') or a sandbox directory" \
+    with "image=$T/bad.sif" ./app
+expect 'a mount that is not there' 1 \
+    "berth: n1: --container-mounts: 'T/gone': No such file or directory; expected a file or directory that exists on every node" \
+    with "image=$T/a&mounts=$T/gone:/x:rw" ./app
+expect 'a runtime that is not there' 1 \
+    "berth: n1: container runtime '/gone': No such file or directory; ask the administrators to install it or to correct runtime= in plugstack.conf" \
+    env BERTH_TASK_RUNTIME=/gone BERTH_TASK_REQUEST="image=$T/a" "$task" ./app
+expect 'options are named as the site does' 1 \
+    "berth: n1: --x-container-mounts: 'T/gone': No such file or directory; expected a file or directory that exists on every node" \
+    env BERTH_TASK_PREFIX=x- BERTH_TASK_REQUEST="image=$T/a&mounts=$T/gone:/x:rw" \
+    "$task" ./app
+
+expect 'no descriptor is left' 1 \
+    'berth: n1: cannot make a socket: Too many open files' \
+    env BERTH_TASK_REQUEST="image=$T/a" sh -c \
+    'exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n 4; exec "$0" ./app' "$task"
+
+# The program as it is built looks for berth-init where it will be installed.
+name='berth-init is not there'
+said=$(BERTH_TASK_REQUEST=image=$T/a "$built" ./app 2>&1)
+case $said in
+    "berth: n1: '/"*"/berth-init': No such file or directory; install berth again on this host")
+        report ok "$name"
+        ;;
+    *)
+        report ok "$name # SKIP it is installed: $said"
+        ;;
+esac
+
+# All the way to the application.
+expect 'the command runs' 0 \
+    'runs: 1 a b' \
+    with "image=$T/a" ./app 1 'a b'
+expect 'a command of the PATH runs' 0 \
+    'yes' \
+    with "image=$T/a" echo yes
+expect 'the exit status is the command'\''s' 7 \
+    '' \
+    with "image=$T/a" sh -c 'exit 7'
+# shellcheck disable=SC2016 # for the shell that runs there
+expect 'a variable wins' 0 \
+    'C=a,b P=here' \
+    env P=here BERTH_TASK_REQUEST="image=$T/a&env=C%3Da,b&env=P" \
+    "$task" sh -c 'echo "C=$C P=$P"'
+expect 'the working directory stays' 0 \
+    'T/work dir' \
+    sh -c 'cd "work dir" && BERTH_TASK_REQUEST=$0 "$1" pwd' "image=$T/a" "$task"
+expect 'the working directory is set' 0 \
+    'T/work dir' \
+    with "image=$T/a&workdir=$T/work%20dir" pwd
+expect 'nothing of ours is in the environment' 0 \
+    '' \
+    with "image=$T/a" sh -c 'env | grep ^BERTH_ || :'
+
+# What berth-init refuses, in the image.
+place="berth: n1: image 'T/a':"
+expect 'a working directory that the image does not have' 1 \
+    "$place --container-workdir: 'T/gone': No such file or directory; expected a directory of the image or of a mount" \
+    with "image=$T/a&workdir=$T/gone" ./app
+expect 'a command that is not on the PATH' 127 \
+    "$place command 'gone' is not on the image's PATH (/bin:/usr/bin); check the name, or give its path" \
+    env PATH=/bin:/usr/bin BERTH_TASK_REQUEST="image=$T/a" "$task" gone
+expect 'a command that is not there' 127 \
+    "$place command './gone' is not in the image; check the path, or mount it (--container-mounts)" \
+    with "image=$T/a" ./gone
+expect 'a command without its interpreter' 127 \
+    "$place command './lost-interpreter' is there, but not the interpreter that it names (#! line, or the loader of another C library); mount or install it" \
+    with "image=$T/a" ./lost-interpreter
+expect 'a command that is no program' 126 \
+    "$place command './no-program' cannot be executed: Permission denied" \
+    with "image=$T/a" ./no-program
+expect 'a working directory that is not in the image' 1 \
+    "berth: n1: the working directory '/gone' is not in the image: No such file or directory; mount it (--container-mounts=/gone) or name another (--container-workdir=DIR)" \
+    "$init" --place n1 --stay /gone -- ./app
+expect 'berth-init by hand' 1 \
+    'berth: berth-init: started with wrong words; it is for berth-task only' \
+    "$init"
+expect 'berth-init with an unknown word' 1 \
+    'started with wrong words; it is for berth-task only' \
+    sh -c '"$0" --colour red -- ./app 2>&1 | grep -o "started with.*"; exit 1' "$init"
+
+echo "1..$count"
+[ "$failures" = 0 ]
