@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # berth-task and berth-init themselves, with a runtime that starts berth-init where it is
 # instead of in an image. Speaks TAP.
+# shellcheck disable=SC2016 # words for other shells
 
 task=$PWD/tests/unit/berth-task
 init=$PWD/berth-init
@@ -127,7 +128,6 @@ expect 'a command of the PATH runs' 0 \
 expect 'the exit status is the command'\''s' 7 \
     '' \
     with "image=$T/a" sh -c 'exit 7'
-# shellcheck disable=SC2016 # for the shell that runs there
 expect 'a variable wins' 0 \
     'C=a,b P=here' \
     env P=here BERTH_TASK_REQUEST="image=$T/a&env=C%3Da,b&env=P" \
