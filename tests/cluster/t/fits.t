@@ -1,0 +1,427 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A step in an image behaves as the same step outside: each script runs twice, with $C
+# empty and with $C the image, and must print the same.
+
+# The scripts are single-quoted on purpose: they are for the login node.
+# shellcheck disable=SC2016
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/same.sh"
+
+need_images a b
+on login alice rm -rf t w
+
+# Which image is this?
+tool image <<'END_OF_TOOL'
+#!/bin/sh
+cat /etc/berth-image 2>/dev/null || echo host
+END_OF_TOOL
+
+# sig FILE SIGNAL...: the step's id to FILE; at SIGQUIT, how often each signal came.
+tool sig <<'END_OF_TOOL'
+#!/usr/bin/perl
+use Time::HiRes qw(sleep time);
+my ($file, @names) = @ARGV;
+my %seen;
+my $over = 0;
+$SIG{$_} = sub { $seen{$_[0]}++ } for @names;
+$SIG{QUIT} = sub { $over++ };
+open my $out, ">", "$file.new" or die;
+print $out "$ENV{SLURM_JOB_ID}.$ENV{SLURM_STEP_ID}\n";
+close $out;
+rename "$file.new", $file;
+my $end = time + 30;
+sleep 0.1 until $over || time > $end;
+sleep 0.5;
+print "$_=", $seen{$_} // 0, "\n" for @names;
+print "over=$over\n";
+exit 0;
+END_OF_TOOL
+
+# within SECONDS COMMAND...: until COMMAND succeeds.
+tool within <<'END_OF_TOOL'
+#!/bin/bash
+end=$((SECONDS + $1))
+shift
+until "$@"; do
+    ((SECONDS < end)) || exit 1
+    sleep 0.05
+done
+END_OF_TOOL
+
+# trapped FILE: take SIGUSR1 and SIGTERM, and read files of the root for some seconds,
+# each through a program that is started for it.
+tool trapped <<'END_OF_TOOL'
+#!/bin/bash
+trap 'usr1=seen' USR1
+trap 'term=seen' TERM
+echo "$SLURM_JOB_ID.$SLURM_STEP_ID" >"$1.new"
+mv "$1.new" "$1"
+end=$((SECONDS + 15))
+until [[ -n $usr1 && -n $term ]] || ((SECONDS > end)); do sleep 0.1; done
+echo "usr1 ${usr1:-not seen}, term ${term:-not seen}"
+end=$((SECONDS + 3)) rounds=0 faults=0
+while ((SECONDS < end)); do
+    for file in /usr/bin/perl* /usr/bin/m* /usr/share/perl5/*.pm; do
+        [[ -f $file ]] || continue
+        md5sum "$file" >/dev/null || faults=$((faults + 1))
+    done
+    rounds=$((rounds + 1))
+done
+((rounds > 0)) && echo "read, $faults faults"
+END_OF_TOOL
+
+# The open descriptors of the program itself.
+tool fds <<'END_OF_TOOL'
+#!/usr/bin/perl
+opendir my $dir, "/proc/self/fd" or die;
+my $own = fileno $dir;
+my ($script) = grep { (readlink("/proc/self/fd/$_") // "") =~ m{/t/fds$} } 0 .. 30;
+for (sort { $a <=> $b } grep { /^\d/ } readdir $dir) {
+    my $to = readlink "/proc/self/fd/$_";
+    next if !defined $to || $to =~ m{/t/fds$|^/proc/};
+    print "$_ $to\n";
+}
+END_OF_TOOL
+
+# The environment, one variable in a line; the arguments say which.
+tool variables <<'END_OF_TOOL'
+#!/usr/bin/perl
+my $want = qr/$ARGV[0]/;
+my $not = defined $ARGV[1] ? qr/$ARGV[1]/ : qr/^(?!)/;
+for (sort keys %ENV) {
+    next if !/$want/ || /$not/;
+    (my $value = $ENV{$_}) =~ s/([^ -~])/sprintf "<%02x>", ord $1/ge;
+    print "$_=$value\n";
+}
+END_OF_TOOL
+
+# Speak PMI-2's first words over the descriptor that Slurm left open.
+tool pmi <<'END_OF_TOOL'
+#!/usr/bin/perl
+open my $pmi, "+<&=", $ENV{PMI_FD} or die "PMI_FD=$ENV{PMI_FD}: $!\n";
+syswrite $pmi, "cmd=init pmi_version=2 pmi_subversion=0\n";
+sysread $pmi, my $answer, 200;
+print $answer;
+END_OF_TOOL
+
+# ---- jobs: what a default reaches, and what stays on the host
+
+# batch_same TITLE HEADER SCRIPT [OUTPUT]: HEADER and SCRIPT as a batch script, outside
+# without, inside with the image as the default of the job.
+batch_of() {
+    printf 'cat >job.sh <<"END"\n#!/bin/bash\n%s\nt=$HOME/t\n%s\nEND\n' "$1" "$2"
+    printf 'sbatch -W -o job.out $C job.sh | sed "s/[0-9]*$//"; echo "sbatch $?"; cat job.out\n'
+}
+
+as_default() {
+    run_script inside "$A" "$2"
+    sed '/^--- standard error$/,$d' "$scratch/inside" >"$scratch/seen"
+    equal "$1" "$3" "$(paste -sd' ' "$scratch/seen")"
+}
+
+as_default "sbatch: the script is on the host, the steps in the image" \
+    "$(batch_of "" '$t/image; srun $t/image; srun --container-image=none $t/image;
+        srun --container-image=/images/b.sif $t/image; cat /proc/self/cmdline | tr -d "\0"')" \
+    "Submitted batch job  sbatch 0 host a host b cat/proc/self/cmdline"
+as_default "#SBATCH: the same" \
+    "C=; $(batch_of "#SBATCH $A" '$t/image; srun -n2 $t/image; srun --container-image=none $t/image')" \
+    "Submitted batch job  sbatch 0 host a a host"
+as_default "salloc COMMAND is on the host, its steps in the image" \
+    'salloc -Q $C bash -c "$t/image; srun $t/image; srun --container-image=none $t/image"' \
+    "host a host"
+as_default "a job submitted inside a job does not inherit its image" \
+    "$(batch_of "" 'cd $HOME/w; sbatch -W -o two.out --wrap "srun $t/image" >/dev/null; cat two.out;
+        salloc -Q srun $t/image; srun $t/image')" \
+    "Submitted batch job  sbatch 0 host host a"
+as_default "a job submitted inside a job takes its own image" \
+    "$(batch_of "" 'cd $HOME/w; sbatch -W -o two.out --container-image=/images/b.sif --wrap "srun $t/image" >/dev/null
+        cat two.out; srun $t/image')" \
+    "Submitted batch job  sbatch 0 b a"
+as_default "a step inside a step on the host has the job's default, not the step's" \
+    'salloc -Q $C srun --overlap --container-image=none bash -c "$t/image; srun --overlap $t/image"' \
+    "host a"
+enclosed='--container-mounts=/usr:/usr,/etc/slurm:/etc/slurm,/run/munge:/run/munge'
+as_default "a step inside a step in another image has the job's default" \
+    "salloc -Q \$C srun --overlap --container-image=/images/b.sif $enclosed bash -c '\$HOME/t/image; srun --overlap \$HOME/t/image'" \
+    "b a"
+as_default "a step inside a step in an image, without a default of the job" \
+    "salloc -Q srun --overlap --container-image=/images/b.sif $enclosed bash -c '\$HOME/t/image; srun --overlap \$HOME/t/image'" \
+    "b host"
+as_default "--export=NONE: the default reaches the steps" \
+    'C="$C --export=NONE"; '"$(batch_of "" '$t/image; srun $t/image')" \
+    "Submitted batch job  sbatch 0 host a"
+as_default "an array: each element has its number and the image" \
+    'sbatch -W --array=1-4 -o a.%a $C --wrap "srun sh -c \"echo \\\$SLURM_ARRAY_TASK_ID \\\$(\$HOME/t/image)\"" >/dev/null; cat a.*' \
+    "1 a 2 a 3 a 4 a"
+as_default "an array: an image for each element" \
+    'for i in a b; do echo $i; done >list; sbatch -W --array=1-2 -o a.%a --wrap \
+        "srun --container-image=/images/\$(sed -n \${SLURM_ARRAY_TASK_ID}p list).sif \$HOME/t/image" >/dev/null; cat a.*' \
+    "a b"
+as_default "--overlap: two steps at one time in two images" \
+    'salloc -Q -n1 bash -c "srun --overlap \$C $t/within 20 test -e two >/dev/null && $t/image &
+        srun --overlap --container-image=/images/b.sif sh -c \"\$HOME/t/image; sleep 0.5; touch two\"; wait; srun $t/image"' \
+    "b host a"
+as_default "srun --jobid from another shell takes its own image" \
+    'job=$(salloc --no-shell -n1 2>&1 | sed -n "s/.*Granted job allocation //p")
+     srun --jobid=$job $C $t/image; srun --jobid=$job $t/image; scancel $job' \
+    "a host"
+
+# An interactive step is the shell of salloc, moved to the first node.
+as_default "salloc: the interactive step is on the host, its steps in the image" \
+    'sed "\$aLaunchParameters=use_interactive_step" /etc/slurm/slurm.conf >slurm.conf
+     cp /etc/slurm/cgroup.conf . 2>/dev/null
+     { sleep 0.7; echo "echo in:\$(hostname):\$(\$HOME/t/image):\$(srun \$HOME/t/image):"; sleep 1.5; echo exit; sleep 0.3; } |
+     SLURM_CONF=$PWD/slurm.conf SHELL=/bin/sh script -qec "salloc -Q $C" /dev/null | tr -d "\r" | grep -o "in:n[0-9]:.*:"' \
+    "in:n1:host:a:"
+same "the environment of the batch script" \
+    "$(batch_of "" '$t/variables "^SLURM|^BERTH" "SLURM_BERTH_JOB"')" 'SLURM_JOB_ID=X'
+
+# ---- input and output
+
+same "stdin: 1 MB, byte for byte" \
+    'perl -e "srand 1; print pack q(C*), map { int rand 256 } 1..1048576" >blob; srun $C md5sum <blob; md5sum <blob' \
+    '([0-9a-f]{32})  -\n\1'
+same "stdout: 1 MB, byte for byte" \
+    'perl -e "srand 2; print pack q(C*), map { int rand 256 } 1..1048576" >blob; srun $C cat blob | md5sum; md5sum <blob' \
+    '([0-9a-f]{32})  -\n\1'
+same "stdin: the end of file arrives" 'echo -n abc | srun $C cat; srun $C cat </dev/null; echo; echo over' 'abc'
+same "stdin to all tasks" 'echo one | srun -n3 $C cat' 'one\none\none'
+same "stdin to one task" \
+    'echo one | srun -n3 --input=1 $C sh -c "echo \$SLURM_PROCID:\$(cat)" | sort' '1:one'
+same "stdin is not read by who does not want it" 'seq 100000 | srun $C true; echo $?' '^0'
+same "stdout closed early" 'srun $C seq 1000000 2>/dev/null | head -n 2' '^1\n2\n'
+same "--output, --error and --input with patterns" \
+    'for i in 0 1; do echo in$i >in.$i; done
+     srun -N2 -w n1,n2 -n2 --input=in.%t --output=o.%t.%N.%j --error=e.%n.%s $C sh -c "cat; echo err >&2"
+     for f in o.* e.*; do echo "$f: $(cat $f)" | sed -E "s/(o.*)\.[0-9]+:/\1.J:/"; done' \
+    'o\.0\.n1\.J: in0\no\.1\.n2\.J: in1\ne\.0\.0: err'
+same "--output=none" 'srun --output=none $C sh -c "echo no; echo yes >&2"; srun -o none -e none $C sh -c "echo no >&2"' 'yes'
+same "--output to the task that is named" 'srun -n3 --output=2 $C sh -c "echo \$SLURM_PROCID"' '^2'
+same "--label" 'srun -N2 -n4 -w n1,n2 --label $C sh -c "echo to \$SLURM_PROCID; echo e >&2" 2>&1 | sort' '3: to 3'
+same "--unbuffered" 'srun -u $C sh -c "printf a; sleep 0.2; printf b"' 'ab'
+same "standard output and standard error stay apart" 'srun $C sh -c "echo o; echo e >&2"' 'o\n--- standard error\ne'
+same "what the task has open" 'srun $C $t/fds; srun $C $t/fds <job.none; srun -n2 -l $C $t/fds | sort' '0 pipe'
+same "what the task has open, with files" 'srun --input=/etc/hostname --output=fds.%t $C $t/fds; sed s,$PWD,W, fds.0' '1 '
+same "what a second step has open" 'salloc -Q -n2 bash -c "srun $C true; srun $C $t/fds"' '0 pipe'
+
+pty() {
+    printf '{ sleep 1.5; } | script -qec "stty rows 33 cols 77; srun %s" /dev/null | tr -d "\\r" | grep -v "error: n"; echo "${PIPESTATUS[@]}"' "$1"
+}
+same "--pty: a terminal of the right size, and the exit code" \
+    "$(pty '--pty $C sh -c \"tty; stty size; exit 3\"')" '/dev/pts/N\n33 77'
+same "--pty: descriptors" "$(pty '--pty $C $t/fds')" '0 /dev/pts/N\n1 /dev/pts/N'
+same "--pty: it is the controlling terminal" "$(pty '--pty $C sh -c \"echo to the terminal >/dev/tty\"')" 'to the terminal'
+same "--pty: a shell reads what is typed" \
+    '{ sleep 0.7; echo "echo 4\$((2))"; sleep 0.3; echo "exit 5"; sleep 0.5; } |
+     script -qec "srun --pty $C sh" /dev/null | tr -d "\r" | grep -x "42"; echo "${PIPESTATUS[1]}"' '42\n5'
+same "--pty: Ctrl-C reaches the program, once" \
+    '{ sleep 1; printf "\003"; sleep 1.5; } | script -qec "srun --pty $C bash -c '"'"'trap \"n=\\\$((n+1))\" INT; sleep 1; sleep 1; echo int=\$n=; exit 6'"'"'" /dev/null |
+     tr -d "\r" | grep -o "int=.*="; echo "${PIPESTATUS[1]}"' 'int=1=\n6'
+same "--pty: job control" \
+    "$(pty '--pty $C bash -ic \"sleep 0.3 & jobs; wait; echo done\"')" 'done'
+
+# ---- --multi-prog
+
+on login alice bash -c 'cat >t/multi.conf' <<'END_OF_TOOL'
+# a comment
+0      sh -c 'echo task %t offset %o of all'
+
+1-2    echo range %t:%o
+3,5    perl t/words 'a  b' e\ f "g
+  # another, with 4 echo wrong
+4      perl t/words 'a "b" c' %% \\ $HOME '' it\'s *
+6      perl t/words \
+           on the next line
+*      echo rest %t
+END_OF_TOOL
+tool words <<'END_OF_TOOL'
+#!/usr/bin/perl
+print "$ENV{SLURM_PROCID} ", join("|", @ARGV), "\n";
+END_OF_TOOL
+same "--multi-prog: ranges, comments, quotes, %t and %o" \
+    'cd; srun -n9 $C --multi-prog t/multi.conf | sort' '4 a "b" c\|'
+same "--multi-prog on several nodes" 'cd; srun -N3 -n9 -l $C --multi-prog t/multi.conf | sort -n' 'range 2:1'
+same "--multi-prog: the host's program is not taken for ours" \
+    'printf "%s\n" "0 echo /usr/libexec/berth/berth-task x" "1 echo %t" >m.conf; srun -n2 $C --multi-prog m.conf | sort' \
+    '/usr/libexec/berth/berth-task x'
+same "an argument that names our program" \
+    'srun $C echo "/usr/libexec/berth/berth-task x"; srun $C echo "0 /usr/libexec/berth/berth-task true" a;
+     srun $C printf "%s\n" "#!/bin/sh
+0 /usr/libexec/berth/berth-task x
+" b' \
+    '^/usr/libexec/berth/berth-task x'
+same "an argument of the program is not our --multi-prog" \
+    'srun -n2 $C echo --multi-prog "0 a"; srun -n2 $C -- echo --multi-prog' '--multi-prog 0 a'
+same "--multi-prog: exit codes" \
+    'printf "%s\n" "0 sh -c \"exit 3\"" "1 sh -c exit\ 4" "2 true" >m.conf; srun -n3 $C --multi-prog m.conf 2>/dev/null; echo $?'
+as_default "--multi-prog in a job that has an image" \
+    'echo "* $HOME/t/image" >m.conf; salloc -Q -n2 $C srun --multi-prog m.conf' 'a a'
+
+# ---- what a process has
+
+same "uid, gid, umask" 'umask 027; srun $C sh -c "id -u; id -g; umask; touch f"; stat -c "%a %U %G" f' '0027\n640 alice alice'
+same_runtime "groups are what the runtime makes of them" 'id' 'uid=2001'
+same "the working directory" \
+    'srun $C pwd; mkdir d; srun --chdir=d $C pwd; srun -D /tmp $C pwd; cd d; srun $C sh -c "pwd; /bin/pwd; touch here"; ls' 'here'
+same "the working directory is a link" 'mkdir d; ln -s d l; cd l; srun $C sh -c "pwd; /bin/pwd"; srun --chdir=$PWD $C /bin/pwd' '/w/'
+same "limits" 'srun $C bash -c "ulimit -Sa; ulimit -Ha"' 'stack size'
+limits='ulimit -S -n 512; ulimit -S -s 4096; ulimit -S -c 0; ulimit -H -u 9000; ulimit -S -t 1000;'
+for propagate in ALL NONE NOFILE STACK,CORE,NPROC CPU; do
+    same "limits, --propagate=$propagate" \
+        "$limits srun --propagate=$propagate \$C bash -c 'ulimit -Sa; ulimit -Ha'" 'stack size'
+done
+same "signals that are blocked, ignored and caught" \
+    'srun $C grep -E "^Sig(Blk|Ign|Cgt)|^Umask|^Cpus_allowed|^Mems_allowed|^Seccomp:|^TracerPid" /proc/self/status' 'SigIgn'
+same "an ignored signal stays ignored" \
+    '(trap "" USR2 PIPE; srun $C grep -E "^SigIgn" /proc/self/status)' 'SigIgn'
+same "niceness and out-of-memory score" \
+    'srun $C sh -c "nice; cat /proc/self/oom_score_adj"; srun --nice=5 $C nice' '0'
+same "PATH's program and its name" 'srun $C cat /proc/self/cmdline | tr "\0" " "; srun $C /bin/cat /proc/self/cmdline | tr "\0" " "' 'cat'
+same "--bcast" 'cp /bin/echo ./say; srun -N2 --bcast=/tmp/say.$USER $C ./say hello; srun -N2 rm -f /tmp/say.$USER' 'hello\nhello'
+
+# ---- the environment
+
+same "SLURM_*: 1 task" 'srun -w n1 $C $t/variables "^SLURM"' 'SLURM_NTASKS=1'
+same "SLURM_*: 4 tasks on 2 nodes" \
+    'for i in 0 1 2 3; do srun -w n1,n2 -N2 -n4 -c2 -J name --comment=c $C sh -c "[ \$SLURM_PROCID != $i ] || $t/variables ^SLURM"; done' \
+    'SLURM_NTASKS=4'
+same "SLURM_*: a step in an allocation" \
+    'salloc -Q -w n1,n2 -N2 -n6 bash -c "srun -n3 -l $C $t/variables ^SLURM \"^SLURM_JOB_(ID|START)\" | sed -E \"s/((ID|PORT|TIME|LUID)=).*/\1X/\" | sort"' \
+    'SLURM_NTASKS=3'
+same "SLURM_*: --export=NONE" 'srun -w n1 --export=NONE $C /usr/bin/perl $t/variables "^SLURM"' 'SLURM_NTASKS=1'
+same "nothing of berth is in the environment" \
+    'srun $C $t/variables BERTH "^BERTH_TEST_IMAGE"; srun --export=NONE $C /usr/bin/perl $t/variables BERTH "^BERTH_TEST_IMAGE"
+     srun -n2 --multi-prog $C <(echo "* $t/variables BERTH ^BERTH_TEST_IMAGE"); echo over' '^over'
+# What the runtime and the image set: see spank_berth(8).
+runtimes='^(SLURM|APPTAINER|SINGULARITY|PS1|PROMPT_COMMAND|USER_PATH|PATH|LD_LIBRARY_PATH|BERTH_TEST_IMAGE)'
+same "every other variable" \
+    "export ONE=1 'TWO=a b' THREE=\$'c\\nd' FOUR='\"q\" \\\\ \$(x) \`y\`' FIVE= SIX=déjà SEVEN==x=; f() { :; }; export -f f;
+     srun \$C \$t/variables . '$runtimes'" 'THREE=c<0a>d'
+same "a variable that is not UTF-8" \
+    "export BYTES=\$'\\xff\\xe9\\x80'; srun \$C \$t/variables ^BYTES" 'BYTES=<ff><e9><80>'
+same "--export=A,B=c" \
+    "export ONE=1 TWO=2; srun --export=ONE,NEW=x \$C /usr/bin/perl \$t/variables . '$runtimes'" 'NEW=x'
+same "--mpi=pmi2: PMI_FD is open and answers" \
+    'srun -n2 --mpi=pmi2 $C $t/pmi; srun --mpi=pmi2 $C $t/fds' 'response-to-init.*rc=0|cmd=response.*rc=0'
+
+# ---- prologs
+
+tool prolog <<'END_OF_TOOL'
+#!/bin/sh
+echo export FROM_PROLOG=yes $SLURM_PROCID
+echo export LATE_PATH=/opt/x:/y
+echo unset GONE
+echo print prolog says hello
+END_OF_TOOL
+tool epilog <<'END_OF_TOOL'
+#!/bin/sh
+echo "epilog $SLURM_PROCID $(cat /etc/berth-image 2>/dev/null || echo host)" >epilog.out
+END_OF_TOOL
+same "--task-prolog and --task-epilog" \
+    'export GONE=1 STAY=2; srun --task-prolog=$t/prolog --task-epilog=$t/epilog $C $t/variables "GONE|STAY|FROM|LATE"
+     $t/within 5 test -s epilog.out; cat epilog.out' 'FROM_PROLOG=yes'
+same "a task prolog sees what a task sees" \
+    'printf "#!/bin/sh\n/home/alice/t/variables BERTH\n/home/alice/t/variables ^SLURM >prolog.out" >p; chmod +x p
+     srun -w n1 --task-prolog=$PWD/p $C true; cat prolog.out' 'SLURM_PROCID=0'
+site_prolog=/etc/slurm/site-prolog
+for host in n1; do
+    on "$host" root bash -c "cp /etc/slurm/slurm.conf /etc/slurm/slurm.conf.saved
+        printf '#!/bin/sh\necho export SITE=yes\necho unset GONE\necho print site prolog\n' >$site_prolog; chmod +x $site_prolog
+        echo TaskProlog=$site_prolog >>/etc/slurm/slurm.conf"
+    "$tool" restart "$name" "$host" >/dev/null 2>&1
+done
+same "the site's TaskProlog" \
+    'export GONE=1 STAY=2; srun -w n1 $C $t/variables "GONE|STAY|SITE"; srun -w n1 -n3 --task-prolog=$t/prolog $C $t/variables "GONE|SITE|FROM" | sort' \
+    'SITE=yes'
+on n1 root mv /etc/slurm/slurm.conf.saved /etc/slurm/slurm.conf
+on n1 root rm -f "$site_prolog"
+"$tool" restart "$name" n1 >/dev/null 2>&1
+
+# ---- how a task ends
+
+for code in 0 1 2 7 126 127 128 130 255; do
+    same "exit code $code" "srun \$C sh -c 'exit $code'"
+done
+same "exit codes of several tasks" 'srun -n4 $C sh -c "exit \$SLURM_PROCID"' 'exit status 3'
+for signal in SEGV ABRT KILL TERM FPE HUP INT PIPE; do
+    same "death by SIG$signal" "srun \$C sh -c 'kill -$signal \$\$; sleep 5'"
+    same "death by SIG$signal, of two tasks on two nodes" \
+        "srun -w n1,n2 -N2 -n2 \$C sh -c 'kill -$signal \$\$; sleep 5' 2>&1 | sort; echo \${PIPESTATUS[0]}"
+done
+same "death by a fault, with a core file" \
+    'ulimit -S -c unlimited 2>/dev/null; srun --propagate=CORE $C sh -c "kill -SEGV \$\$; sleep 5"'
+same "--kill-on-bad-exit" \
+    'SECONDS=0; srun -w n1,n2 -N2 -n2 -K $C sh -c "[ \$SLURM_PROCID = 1 ] && exit 3; exec sleep 30" 2>&1 | sort; echo ${PIPESTATUS[0]}; ((SECONDS < 15)) && echo soon' \
+    'soon'
+same "--kill-on-bad-exit=0" 'srun -n2 -K0 $C sh -c "[ \$SLURM_PROCID = 1 ] && exit 3; sleep 0.5; echo still here"' 'still here'
+same "--wait" 'SECONDS=0; srun -n2 --wait=1 $C sh -c "[ \$SLURM_PROCID = 1 ] || exec sleep 30" 2>&1 | sort; echo ${PIPESTATUS[0]}; ((SECONDS < 15)) && echo soon' 'soon'
+same "what a task leaves running ends with the step" \
+    'srun $C sh -c "sleep 100 & echo started"; $t/within 10 sh -c "! srun -w n1 pgrep -u alice -x sleep >left"; cat left' 'started'
+same "--time: the limit of a job inside a batch script" \
+    "$(batch_of "" 'srun $C sh -c "exit 9"; echo $?; exit 4')" 'sbatch 0\nsrun: error: .*\n9|9'
+
+# ---- signals
+
+# signalled COUNT SIGNAL...: each signal COUNT times to a step that counts them.
+signalled() {
+    printf 'srun $C $t/sig ready %s & $t/within 10 test -e ready; sleep 0.2;
+        for s in %s; do for i in 1 2 3; do scancel -s $s $(cat ready); sleep 0.25; done; done
+        scancel -s QUIT $(cat ready); wait $!; echo $?' "$1" "$1"
+}
+same "scancel -s USR1, USR2 arrive as often as outside" "$(signalled "USR1 USR2")" 'USR1=3'
+same "scancel -s HUP, INT arrive as often as outside" "$(signalled "HUP INT")" 'INT=3'
+same "scancel -s TERM arrives as often as outside" "$(signalled TERM)" 'TERM=3'
+same "scancel -s CONT, ALRM arrive as often as outside" "$(signalled "CONT ALRM")" 'ALRM=3'
+same "a signal to the task's own process" \
+    'srun -w n1 $C sh -c "n=0; trap n=\\\$((n+1)) USR1; kill -USR1 \$\$; sleep 0.3; echo own \$n"' 'own 1'
+same "a signal to the task's process group" \
+    'srun -w n1 $C bash -c "n=0; trap \"n=\\\$((n+1))\" USR1; kill -USR1 0; sleep 0.3; sleep 0.3; echo group \$n"' 'group 1'
+same "a signal to SLURM_TASK_PID" \
+    'srun -w n1 $C bash -c "n=0; trap \"n=\\\$((n+1))\" USR1; kill -USR1 \$SLURM_TASK_PID; sleep 0.3; sleep 0.3; echo task \$n"' 'task 1'
+same "SIGUSR1 and SIGTERM trapped, then files of the root are read" \
+    'srun -w n1 $C $t/trapped ready & $t/within 10 test -e ready; sleep 0.2
+     scancel -s USR1 $(cat ready); sleep 0.3; scancel -s TERM $(cat ready); wait $!; echo $?' \
+    'usr1 seen, term seen\nread, 0 faults'
+same "the same with four tasks on two nodes" \
+    'srun -w n1,n2 -N2 -n4 $C sh -c "exec $t/trapped ready.\$SLURM_PROCID" & for i in 0 1 2 3; do $t/within 10 test -e ready.$i; done; sleep 0.2
+     scancel -s USR1 $(cat ready.0); sleep 0.3; scancel -s TERM $(cat ready.0); wait $!; echo $?' \
+    '(usr1 seen, term seen\n|read, 0 faults\n){8}'
+same "SIGSTOP and SIGCONT" \
+    'srun -w n1 $C bash -c "echo \$SLURM_JOB_ID.\$SLURM_STEP_ID >ready; for i in {1..40}; do echo . >>ticks; sleep 0.1; done; echo over" &
+     $t/within 10 test -s ticks; step=$(cat ready); scancel -s STOP $step; sleep 0.5; a=$(wc -l <ticks); sleep 0.7; b=$(wc -l <ticks)
+     echo $((b - a)); scancel -s CONT $step; sleep 0.7; c=$(wc -l <ticks); ((c > b)) && echo goes on; wait' '^0\ngoes on'
+for signal in USR1 TERM INT KILL; do
+    same "scancel -s $signal ends a step" \
+        "srun -w n1 \$C sh -c 'echo \$SLURM_JOB_ID.\$SLURM_STEP_ID >ready; exec sleep 30' & \$t/within 10 test -s ready; sleep 0.3
+         scancel -s $signal \$(cat ready); wait \$!; echo \$?"
+done
+same "scancel ends a job" \
+    'srun -w n1 -n2 $C sh -c "echo \$SLURM_JOB_ID >ready; exec sleep 30" & $t/within 10 test -s ready; sleep 0.3
+     scancel $(cat ready); wait $!; echo $?; $t/within 10 sh -c "! srun -w n1 pgrep -u alice sleep >left"; cat left'
+same "scancel: a program that traps SIGTERM can tidy up" \
+    'srun -w n1 $C bash -c "trap \"sleep 1; cat /etc/os-release >/dev/null && echo tidy >tidied; exit 0\" TERM; echo \$SLURM_JOB_ID >ready; while :; do sleep 0.1; done" 2>/dev/null &
+     $t/within 10 test -s ready; sleep 0.3; scancel $(cat ready); wait $!; $t/within 10 test -s tidied; cat tidied' '^tidy'
+same "--quit-on-interrupt" \
+    'set -m; srun -w n1 --quit-on-interrupt $C bash -c "trap \"echo int; exit 5\" INT; touch ready; while :; do sleep 0.1; done" 2>/dev/null & $t/within 10 test -e ready; sleep 0.2; kill -INT $!; wait $!; echo $?'
+same "SIGUSR1 to srun is handed on" \
+    'srun -w n1 $C $t/sig ready USR1 & $t/within 10 test -e ready; sleep 0.2; kill -USR1 $!; sleep 0.3; scancel -s QUIT $(cat ready); wait $!; echo $?' 'USR1='
+same "SIGTERM to srun ends the step" \
+    'srun -w n1 $C sh -c "touch ready; exec sleep 30" 2>/dev/null & $t/within 10 test -e ready; sleep 0.3; kill -TERM $!; wait $!; echo $?'
+
+# ---- no option of ours: as without the plugin
+
+plain='srun -w n1 $t/variables .; srun -w n1 -n2 -l $t/fds | sort; srun -w n1 sh -c "$t/fds; ulimit -a; id; pwd; exit 3"
+    srun -w n1 grep -E "^(Umask|State|Groups|Uid|Gid|Seccomp|NoNewPrivs|Sig|Cap|Cpus|Mems|Threads|TracerPid)" /proc/self/status
+    srun -w n1 --mpi=pmi2 $t/fds; sbatch -W -w n1 -o job.out --wrap "$t/variables .; $t/fds; srun $t/variables ." >/dev/null; cat job.out
+    srun -w n1 --export=NONE /usr/bin/perl $t/variables .; srun -w n1 cat /proc/self/cmdline | tr "\0" " "'
+run_script inside "" "$plain"
+set_plugin "login n1" off
+run_script outside "" "$plain"
+set_plugin "login n1" on
+judge_same "a step without our options is the same with and without the plugin" 'SLURM_NTASKS=1'
+equal "the plugin is back" a "$(alice srun -w n1 "$A" t/image)"
+
+finish
