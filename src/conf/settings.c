@@ -9,6 +9,9 @@
 
 #define PLACE "plugstack.conf"
 
+/* Seconds; a SIF on a busy parallel file system is slow, a hung one is for ever. */
+enum { START_TIMEOUT = 60 };
+
 static int take_prefix(struct berth_settings *settings, const char *value,
                        struct berth_err *err)
 {
@@ -44,13 +47,38 @@ static int take_raw_args(struct berth_settings *settings, const char *value,
     return 0;
 }
 
+static int take_share(struct berth_settings *settings, const char *value,
+                      struct berth_err *err)
+{
+    if (strcmp(value, "auto") != 0 && strcmp(value, "never") != 0)
+        return berth_err_set(err, PLACE ": share: expected auto or never, got '%s'",
+                             value);
+    settings->never_share = strcmp(value, "never") == 0;
+    return 0;
+}
+
+static int take_start_timeout(struct berth_settings *settings, const char *value,
+                              struct berth_err *err)
+{
+    char *end;
+    long seconds = strtol(value, &end, 10);
+
+    if (!isdigit((unsigned char)*value) || *end || seconds < 1 || seconds > 86400)
+        return berth_err_set(err,
+                             PLACE ": start_timeout: expected 1 to 86400 seconds, got "
+                                   "'%s'",
+                             value);
+    settings->start_timeout = (unsigned int)seconds;
+    return 0;
+}
+
 static const struct {
     const char *key;
     int (*take)(struct berth_settings *, const char *, struct berth_err *);
 } keys[] = {
-    {"option_prefix", take_prefix},
-    {"runtime", take_runtime},
-    {"raw_args", take_raw_args},
+    {"option_prefix", take_prefix},        {"runtime", take_runtime},
+    {"raw_args", take_raw_args},           {"share", take_share},
+    {"start_timeout", take_start_timeout},
 };
 
 static int take_word(struct berth_settings *settings, const char *word,
@@ -69,7 +97,7 @@ static int take_word(struct berth_settings *settings, const char *word,
     return berth_err_set(err,
                          PLACE
                          ": '%s' is no setting of berth; expected option_prefix=, "
-                         "runtime= or raw_args=",
+                         "runtime=, raw_args=, share= or start_timeout=",
                          word);
 }
 
@@ -78,7 +106,10 @@ int berth_settings_read(int count, char *const *words, struct berth_settings *re
 {
     int result = 0;
 
-    *ret = (struct berth_settings){.option_prefix = strdup("")};
+    *ret = (struct berth_settings){
+        .option_prefix = strdup(""),
+        .start_timeout = START_TIMEOUT,
+    };
     if (!ret->option_prefix)
         return berth_err_oom(err);
     for (int i = 0; i < count; i++)

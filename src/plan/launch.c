@@ -75,22 +75,39 @@ static const char *value_of(const struct berth_launch *launch, const char *name)
     return NULL;
 }
 
-static void push_env(const struct berth_launch *launch, struct berth_strvec *argv)
+void berth_launch_env(const struct berth_launch *launch, struct berth_strvec *env)
 {
-    const struct berth_strvec *env = &launch->request->env;
+    const struct berth_strvec *asked = &launch->request->env;
 
-    for (size_t i = 0; i < env->count; i++) {
-        const char *item = env->items[i];
+    for (size_t i = 0; i < asked->count; i++) {
+        const char *item = asked->items[i];
         const char *value = strchr(item, '=') ? NULL : value_of(launch, item);
 
-        if (!strchr(item, '=') && !value)
-            continue;
-        berth_strvec_push(argv, "--env");
         if (value)
-            berth_strvec_pushf(argv, "%s=%s", item, value);
-        else
-            berth_strvec_push(argv, item);
+            berth_strvec_pushf(env, "%s=%s", item, value);
+        else if (strchr(item, '='))
+            berth_strvec_push(env, item);
     }
+}
+
+static void push_env(const struct berth_launch *launch, struct berth_strvec *argv)
+{
+    BERTH_STRVEC struct berth_strvec env = {0};
+
+    berth_launch_env(launch, &env);
+    for (size_t i = 0; i < env.count; i++) {
+        berth_strvec_push(argv, "--env");
+        berth_strvec_push(argv, env.items[i]);
+    }
+    argv->failed |= env.failed;
+}
+
+void berth_launch_command(const struct berth_launch *launch, struct berth_strvec *argv)
+{
+    if (launch->request->entrypoint)
+        berth_strvec_push(argv, RUNSCRIPT);
+    for (char *const *word = launch->command; *word; word++)
+        berth_strvec_push(argv, *word);
 }
 
 static void push_descriptor(const char *option, int fd, struct berth_strvec *argv)
@@ -121,12 +138,11 @@ static void push_init(const struct berth_launch *launch, struct berth_strvec *ar
     }
     push_env(launch, argv);
     berth_strvec_push(argv, "--");
-    if (launch->request->entrypoint)
-        berth_strvec_push(argv, RUNSCRIPT);
+    berth_launch_command(launch, argv);
 }
 
-int berth_launch_argv(const struct berth_launch *launch, struct berth_strvec *argv,
-                      struct berth_err *err)
+static int push_runtime(const struct berth_launch *launch, struct berth_strvec *argv,
+                        struct berth_err *err)
 {
     berth_strvec_push(argv, launch->runtime);
     berth_strvec_push(argv, "--silent");
@@ -138,8 +154,26 @@ int berth_launch_argv(const struct berth_launch *launch, struct berth_strvec *ar
         return -1;
     berth_strvec_append(argv, &launch->request->args);
     berth_strvec_push(argv, launch->request->image);
+    return 0;
+}
+
+int berth_launch_argv(const struct berth_launch *launch, struct berth_strvec *argv,
+                      struct berth_err *err)
+{
+    if (push_runtime(launch, argv, err) < 0)
+        return -1;
     push_init(launch, argv);
-    for (char *const *word = launch->command; *word; word++)
-        berth_strvec_push(argv, *word);
+    return argv->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_launch_holder_argv(const struct berth_launch *launch, int tasks, int ready,
+                             struct berth_strvec *argv, struct berth_err *err)
+{
+    if (push_runtime(launch, argv, err) < 0)
+        return -1;
+    berth_strvec_push(argv, launch->init);
+    berth_strvec_push(argv, "--hold");
+    push_descriptor("--tasks", tasks, argv);
+    push_descriptor("--ready", ready, argv);
     return argv->failed ? berth_err_oom(err) : 0;
 }

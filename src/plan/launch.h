@@ -26,4 +26,15 @@ struct berth_launch {
 int berth_launch_argv(const struct berth_launch *launch, struct berth_strvec *argv,
                       struct berth_err *err);
 
+/* The words that start the runtime with berth-init as the holder of a container that
+ * tasks join: it ends at end of file on descriptor TASKS, and tells its environment on
+ * READY. */
+int berth_launch_holder_argv(const struct berth_launch *launch, int tasks, int ready,
+                             struct berth_strvec *argv, struct berth_err *err);
+
+/* The user's command as the image runs it (with its runscript in front if that is asked
+ * for), and the variables of --container-env, each NAME=VALUE. */
+void berth_launch_command(const struct berth_launch *launch, struct berth_strvec *argv);
+void berth_launch_env(const struct berth_launch *launch, struct berth_strvec *env);
+
 #endif

@@ -49,9 +49,14 @@ int slurm_spank_local_user_init(spank_t sp, int count, char **words)
 
 int slurm_spank_user_init(spank_t sp, int count, char **words)
 {
+    return berth_remote_step(sp, count, words);
+}
+
+int slurm_spank_task_exit(spank_t sp, int count, char **words)
+{
     (void)count;
     (void)words;
-    return berth_remote_step(sp);
+    return berth_remote_task_exit(sp);
 }
 
 int slurm_spank_task_init(spank_t sp, int count, char **words)

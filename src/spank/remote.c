@@ -23,11 +23,17 @@
 #include "spank/stepd.h"
 #include "task/names.h"
 #include "task/report.h"
+#include "task/room.h"
 
 #define TASK_PROGRAM BERTH_LIBEXECDIR "/berth-task"
 
-/* Shared by the tasks of this step: who may report a fault. -1: none was made. */
-static int report_fd = -1;
+/* What the tasks of this step share; Slurm has no place for it. */
+static struct {
+    int report;             /* who may report a fault; -1: none was made */
+    struct berth_room room; /* where they meet; page NULL: nowhere */
+    uint32_t ended;         /* tasks that have */
+    bool told;              /* that the container was lost */
+} shared = {.report = -1};
 
 /* Options travel in the table; what Slurm sends of them says nothing per component. */
 static int ignore_option(int id, const char *value, int remote)
@@ -62,10 +68,44 @@ static bool is_ours(spank_t sp)
     return answer == ESPANK_SUCCESS || answer == ESPANK_NOSPACE;
 }
 
-int berth_remote_step(spank_t sp)
+int berth_remote_step(spank_t sp, int count, char **words)
 {
-    if (is_ours(sp))
-        report_fd = berth_report_open();
+    struct berth_settings settings;
+
+    if (!is_ours(sp))
+        return 0;
+    shared.report = berth_report_open();
+    if (berth_settings_read(count, words, &settings, NULL) == 0 &&
+        !settings.never_share)
+        berth_room_make(&shared.room, settings.start_timeout, NULL);
+    berth_settings_fini(&settings);
+    return 0;
+}
+
+/* The container went away under its tasks: whatever they said of it, this is why. */
+static void tell_loss(void)
+{
+    char node[256] = "this node";
+
+    shared.told = true;
+    gethostname(node, sizeof(node) - 1);
+    slurm_spank_log(
+        "berth: %s: the container ended before its tasks; it was killed, or "
+        "ran out of memory",
+        node);
+}
+
+int berth_remote_task_exit(spank_t sp)
+{
+    uint32_t count = 0;
+
+    if (!shared.room.page)
+        return 0;
+    if (!shared.told && berth_room_state(&shared.room) == BERTH_ROOM_LOST)
+        tell_loss();
+    spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &count);
+    if (++shared.ended >= count)
+        berth_room_close(&shared.room);
     return 0;
 }
 
@@ -122,18 +162,22 @@ static int hand_over(spank_t sp, const struct berth_request *request,
 {
     BERTH_BUF struct berth_buf fields = {0};
     char number[16];
+    char room[32] = "";
 
     if (settings->deny_raw_args && request->args.count)
         return berth_err_set(err, BERTH_OPTION_ARGS_DENIED);
     berth_wire_put_request(&fields, request);
     if (fields.failed)
         return berth_err_oom(err);
-    snprintf(number, sizeof(number), "%d", report_fd);
+    snprintf(number, sizeof(number), "%d", shared.report);
+    if (shared.room.page)
+        berth_room_name(&shared.room, room, sizeof(room));
     if (set_variable(sp, BERTH_TASK_REQUEST, fields.text, err) < 0 ||
         set_variable(sp, BERTH_TASK_REPORT, number, err) < 0 ||
         set_variable(sp, BERTH_TASK_PREFIX, settings->option_prefix, err) < 0 ||
         (settings->runtime &&
-         set_variable(sp, BERTH_TASK_RUNTIME, settings->runtime, err) < 0))
+         set_variable(sp, BERTH_TASK_RUNTIME, settings->runtime, err) < 0) ||
+        (*room && set_variable(sp, BERTH_TASK_ROOM, room, err) < 0))
         return -1;
     return put_in_front(sp, err);
 }
@@ -158,6 +202,17 @@ static int read_table(spank_t sp, struct berth_table *ret, struct berth_err *err
     return 0;
 }
 
+/* In a task without an image: it gets none of our descriptors. */
+static void close_shared(void)
+{
+    if (shared.report >= 0)
+        close(shared.report);
+    if (!shared.room.page)
+        return;
+    close(shared.room.memory);
+    close(shared.room.tasks);
+}
+
 static int prepare(spank_t sp, const struct berth_settings *settings,
                    const struct berth_err *settings_fault, struct berth_err *err)
 {
@@ -174,8 +229,7 @@ static int prepare(spank_t sp, const struct berth_settings *settings,
     }
     if (berth_request_contained(&row->request))
         return hand_over(sp, &row->request, settings, err);
-    if (report_fd >= 0)
-        close(report_fd);
+    close_shared();
     return 0;
 }
 
@@ -196,6 +250,6 @@ int berth_remote_task(spank_t sp, int count, char **words)
     if (spank_getenv(sp, BERTH_TASK_NODE, node, sizeof(node)) != ESPANK_SUCCESS)
         strcpy(node, "this node");
     berth_option_spell(settings.option_prefix, &err);
-    berth_report(report_fd, node, &err);
+    berth_report(shared.report, node, &err);
     _exit(EXIT_FAILURE);
 }

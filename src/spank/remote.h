@@ -13,7 +13,11 @@
 int berth_remote_init(spank_t sp, int count, char **words);
 
 /* In slurm_spank_user_init(), once for each node and step: what its tasks share. */
-int berth_remote_step(spank_t sp);
+int berth_remote_step(spank_t sp, int count, char **words);
+
+/* In slurm_spank_task_exit(), in slurmstepd, once for each task: the container ends
+ * with the last one. */
+int berth_remote_task_exit(spank_t sp);
 
 /* In slurm_spank_task_init(), as the user, in the process that becomes the task: find
  * the component's row and put berth-task in front of the command. On a fault it says

@@ -1,33 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth-init: the first program of ours in the image. Linked statically, because the
- * image may hold no libc and no shell. It goes to the working directory, sets the
- * variables that win over the image's, and becomes the user's command; if it cannot, it
- * says so in one line of ours instead of one for each task of somebody else's. */
+/* berth-init: the only program of ours in the image. Linked statically, because the
+ * image may hold no libc and no shell. With --hold it keeps a container alive for the
+ * tasks that join it; else it becomes the user's command in a container of its own. */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <stdio.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "plan/option.h"
+#include "task/become.h"
 #include "task/guard.h"
 #include "task/report.h"
 
-/* As a shell says it: not there, and there but not to be executed. */
-enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126, REFUSED = 1 };
+extern char **environ;
 
 struct init {
+    struct berth_become become;
     const char *place;
-    const char *prefix;  /* of options, in messages */
-    const char *workdir; /* asked for: it must be there */
-    const char *stay;    /* where the task was on the host */
+    const char *prefix; /* of options, in messages */
     int report;
     int guard;
-    char **command;
+    bool hold;
+    int tasks;
+    int ready;
 };
 
 static int read_words(int argc, char **argv, struct init *init)
@@ -40,102 +43,138 @@ static int read_words(int argc, char **argv, struct init *init)
         {"stay", required_argument, NULL, 's'},
         {"guard", required_argument, NULL, 'g'},
         {"env", required_argument, NULL, 'e'},
+        {"hold", no_argument, NULL, 'h'},
+        {"tasks", required_argument, NULL, 't'},
+        {"ready", required_argument, NULL, 'y'},
         {NULL, 0, NULL, 0},
     };
     int c;
 
     while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1) {
-        if (c == 'p')
+        switch (c) {
+        case 'p':
             init->place = optarg;
-        else if (c == 'r')
+            break;
+        case 'r':
             init->report = atoi(optarg);
-        else if (c == 'o')
+            break;
+        case 'o':
             init->prefix = optarg;
-        else if (c == 'w')
-            init->workdir = optarg;
-        else if (c == 's')
-            init->stay = optarg;
-        else if (c == 'g')
+            break;
+        case 'w':
+            init->become.workdir = optarg;
+            break;
+        case 's':
+            init->become.stay = optarg;
+            break;
+        case 'g':
             init->guard = atoi(optarg);
-        else if (c != 'e' || putenv(optarg) != 0)
+            break;
+        case 'e':
+            putenv(optarg);
+            break;
+        case 'h':
+            init->hold = true;
+            break;
+        case 't':
+            init->tasks = atoi(optarg);
+            break;
+        case 'y':
+            init->ready = atoi(optarg);
+            break;
+        default:
             return -1;
+        }
     }
-    init->command = argv + optind;
-    return *init->command ? 0 : -1;
+    init->become.command = argv + optind;
+    return *init->become.command || init->hold ? 0 : -1;
 }
 
-static int enter(const struct init *init, struct berth_err *err)
+/* The descriptor through which this program was started, see task/keeper.c. */
+static int own_descriptor(const char *self)
 {
-    if (init->workdir && chdir(init->workdir) < 0)
-        return berth_err_set(
-            err,
-            "--container-workdir: '%s': %s; expected a directory of the "
-            "image or of a mount",
-            init->workdir, strerror(errno));
-    if (!init->workdir && init->stay && chdir(init->stay) < 0)
-        return berth_err_set(
-            err,
-            "the working directory '%s' is not in the image: %s; mount "
-            "it (--container-mounts=%s) or name another "
-            "(--container-workdir=DIR)",
-            init->stay, strerror(errno), init->stay);
-    return 0;
+    return strncmp(self, "/proc/self/fd/", 14) == 0 ? atoi(self + 14) : -1;
+}
+
+static bool send_all(int fd, const void *bytes, size_t count)
+{
+    while (count > 0) {
+        ssize_t sent = write(fd, bytes, count);
+
+        if (sent < 0 && errno != EINTR)
+            return false;
+        bytes = (const char *)bytes + (sent > 0 ? sent : 0);
+        count -= sent > 0 ? (size_t)sent : 0;
+    }
+    return true;
+}
+
+/* One byte, by which the keeper learns who we are; then how long the environment is,
+ * and the environment. */
+static bool tell_environment(int fd)
+{
+    uint32_t count = 0;
+
+    for (char **variable = environ; *variable; variable++)
+        count += (uint32_t)strlen(*variable) + 1;
+    if (!send_all(fd, "!", 1) || !send_all(fd, &count, sizeof(count)))
+        return false;
+    for (char **variable = environ; *variable; variable++)
+        if (!send_all(fd, *variable, strlen(*variable) + 1))
+            return false;
+    return true;
+}
+
+/* Keep the container until the last task has ended. Signals are the application's; when
+ * the runtime is killed, so are we. */
+static int hold(const struct init *init, const char *self)
+{
+    sigset_t all;
+    char byte;
+
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setsid();
+    if (!tell_environment(init->ready))
+        return EXIT_FAILURE;
+    close(init->ready);
+    close(own_descriptor(self));
+    while (read(init->tasks, &byte, 1) < 0 && errno == EINTR)
+        ;
+    return EXIT_SUCCESS;
 }
 
 /* Our own descriptors end where the application begins. */
 static void close_ours(const struct init *init, const char *self)
 {
-    int fd = strncmp(self, "/proc/self/fd/", 14) == 0 ? atoi(self + 14) : -1;
-
-    if (fd >= 0)
-        fcntl(fd, F_SETFD, FD_CLOEXEC);
+    fcntl(own_descriptor(self), F_SETFD, FD_CLOEXEC);
     if (init->report >= 0)
         fcntl(init->report, F_SETFD, FD_CLOEXEC);
 }
 
-static int explain(const struct init *init, int number, struct berth_err *err)
+static int run(const struct init *init, const char *self, struct berth_err *err)
 {
-    const char *name = init->command[0];
-    const char *path = getenv("PATH");
-
-    if (number == ENOENT && strchr(name, '/') && access(name, F_OK) == 0)
-        berth_err_set(
-            err,
-            "command '%s' is there, but not the interpreter that it names (#! "
-            "line, or the loader of another C library); mount or install it",
-            name);
-    else if (number == ENOENT && strchr(name, '/'))
-        berth_err_set(err,
-                      "command '%s' is not in the image; check the path, or mount it "
-                      "(--container-mounts)",
-                      name);
-    else if (number == ENOENT)
-        berth_err_set(
-            err,
-            "command '%s' is not on the image's PATH (%s); check the name, or "
-            "give its path",
-            name, path ? path : "not set");
-    else
-        berth_err_set(err, "command '%s' cannot be executed: %s", name,
-                      strerror(number));
-    return number == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+    if (berth_become_enter(&init->become, err) < 0)
+        return BERTH_REFUSED;
+    close_ours(init, self);
+    if (init->guard >= 0)
+        berth_guard_wait(init->guard);
+    return berth_become_command(&init->become, err);
 }
 
 int main(int argc, char **argv)
 {
     struct init init = {.place = "berth-init", .prefix = "", .report = -1, .guard = -1};
     struct berth_err err;
-    int status = REFUSED;
+    int status = BERTH_REFUSED;
 
     if (read_words(argc, argv, &init) < 0)
         berth_err_set(&err, "started with wrong words; it is for berth-task only");
-    else if (enter(&init, &err) == 0) {
-        close_ours(&init, argv[0]);
-        if (init.guard >= 0)
-            berth_guard_wait(init.guard);
-        execvp(init.command[0], init.command);
-        status = explain(&init, errno, &err);
-    }
+    else if (init.hold)
+        return hold(&init, argv[0]);
+    else
+        status = run(&init, argv[0], &err);
     berth_option_spell(init.prefix, &err);
     berth_report(init.report, init.place, &err);
     return status;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* berth-task: stands in front of the user's command in every task that has an image, as
- * the user and with no privilege. It looks whether everything is there, then becomes
- * the container runtime, which starts berth-init in the image, which becomes the
+ * the user and with no privilege. The first task of a step on a node starts the
+ * container; all of them join it and become the command. Where a container cannot be
+ * joined, each becomes a runtime of its own, which starts berth-init, which becomes the
  * command. */
 
 #include <errno.h>
@@ -13,29 +14,35 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "plan/envdiff.h"
 #include "plan/launch.h"
 #include "plan/mount.h"
 #include "plan/option.h"
 #include "plan/wire.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
+#include "task/become.h"
 #include "task/guard.h"
+#include "task/join.h"
+#include "task/keeper.h"
 #include "task/names.h"
 #include "task/report.h"
+#include "task/room.h"
 
 extern char **environ;
 
-/* Exit status when no application was started. */
-enum { REFUSED = 1 };
-
-/* What the plugin said, out of the environment. */
+/* What the plugin said, out of the environment, and what is known of this task. */
 struct task {
     struct berth_request request;
     char *node;
     char *prefix;  /* of options, in messages */
     char *runtime; /* the site's; NULL: find one */
+    char *room;    /* NULL: nothing is shared */
     char *argv0;   /* NULL: the command is behind our own argv[0] */
+    char *directory;
+    char *place; /* node and image, in messages */
     int report;
+    char **command;
 };
 
 /* A variable that is ours: its value, and it is gone. The caller frees it. */
@@ -59,24 +66,41 @@ static char *node_name(void)
     return strdup(host);
 }
 
-static int read_task(struct task *task, struct berth_err *err)
+static int read_request(struct task *task, struct berth_err *err)
 {
     BERTH_FREE char *request = take_variable(BERTH_TASK_REQUEST);
-    BERTH_FREE char *report = take_variable(BERTH_TASK_REPORT);
 
-    task->report = report ? atoi(report) : -1;
-    task->prefix = take_variable(BERTH_TASK_PREFIX);
-    task->runtime = take_variable(BERTH_TASK_RUNTIME);
-    task->argv0 = take_variable(BERTH_TASK_ARGV0);
-    task->node = node_name();
-    if (!task->node)
-        return berth_err_oom(err);
     if (!request)
         return berth_err_set(err, "berth-task is started by Slurm through the berth "
                                   "plugin, not by hand; see spank_berth(8)");
     if (berth_wire_get_request(request, &task->request, err) < 0)
         return berth_err_at(err, BERTH_TASK_REQUEST);
+    if (asprintf(&task->place, "%s: image '%s'", task->node, task->request.image) < 0)
+        return berth_err_oom(err);
     return 0;
+}
+
+static int read_task(struct task *task, char **argv, struct berth_err *err)
+{
+    BERTH_FREE char *report = take_variable(BERTH_TASK_REPORT);
+
+    task->report = report ? atoi(report) : -1;
+    task->prefix = take_variable(BERTH_TASK_PREFIX);
+    task->runtime = take_variable(BERTH_TASK_RUNTIME);
+    task->room = take_variable(BERTH_TASK_ROOM);
+    task->argv0 = take_variable(BERTH_TASK_ARGV0);
+    task->directory = getcwd(NULL, 0);
+    task->node = node_name();
+    task->command = argv + 1;
+    if (task->argv0) {
+        argv[0] = task->argv0;
+        task->command = argv;
+    }
+    if (!task->node)
+        return berth_err_oom(err);
+    if (!*task->command)
+        return berth_err_set(err, "no command given");
+    return read_request(task, err);
 }
 
 static int check_mounts(const struct berth_strvec *mounts, struct berth_err *err)
@@ -100,18 +124,6 @@ static int check_mounts(const struct berth_strvec *mounts, struct berth_err *err
     return 0;
 }
 
-/* berth-init, open, so that it can be started in an image in which it is not: through
- * /proc/self/fd, which needs no bind mount. */
-static int open_init(struct berth_err *err)
-{
-    int fd = open(BERTH_LIBEXECDIR "/berth-init", O_RDONLY);
-
-    if (fd < 0)
-        return berth_err_set(err, "'%s': %s; install berth again on this host",
-                             BERTH_LIBEXECDIR "/berth-init", strerror(errno));
-    return fd;
-}
-
 /* $HOME, or what the user database says where Slurm dropped it (--export=NONE); NULL
  * when neither knows. */
 static const char *home_directory(void)
@@ -122,72 +134,165 @@ static const char *home_directory(void)
     return user ? user->pw_dir : home;
 }
 
-static int become_runtime(const struct task *task, char **command,
-                          struct berth_err *err)
+/* Look whether everything is there, and say how it is started. What RET points to is
+ * the task's, and lives as long. */
+static int prepare(struct task *task, struct berth_launch *ret, struct berth_err *err)
 {
-    BERTH_FREE char *runtime = NULL;
-    BERTH_FREE char *directory = getcwd(NULL, 0);
-    BERTH_FREE char *place = NULL;
+    struct berth_image image;
+    char *runtime;
+
+    if (berth_image_probe(task->request.image, &image, NULL, err) < 0 ||
+        berth_image_check_machine(task->request.image, &image, err) < 0 ||
+        check_mounts(&task->request.mounts, err) < 0 ||
+        berth_runtime_find(task->runtime, getenv("PATH"), &runtime, err) < 0)
+        return -1;
+    free(task->runtime);
+    task->runtime = runtime;
+    *ret = (struct berth_launch){
+        .runtime = runtime,
+        .home = home_directory(),
+        .directory = task->directory,
+        .place = task->place,
+        .prefix = task->prefix ? task->prefix : "",
+        .report = task->report,
+        .guard = -1,
+        .request = &task->request,
+        .environment = environ,
+        .command = task->command,
+    };
+    return 0;
+}
+
+/* A container of this task alone. Returns only when that fails. */
+static void become_runtime(struct task *task, struct berth_err *err)
+{
     BERTH_STRVEC struct berth_strvec argv = {0};
-    struct berth_launch launch = {0};
+    struct berth_launch launch;
     char init[32];
     int fd;
 
-    if (berth_runtime_find(task->runtime, getenv("PATH"), &runtime, err) < 0)
-        return -1;
-    fd = open_init(err);
-    if (fd < 0)
-        return -1;
+    if (prepare(task, &launch, err) < 0)
+        return;
+    fd = open(BERTH_LIBEXECDIR "/berth-init", O_RDONLY);
+    if (fd < 0) {
+        berth_err_set(err, "'%s': %s; install berth again on this host",
+                      BERTH_LIBEXECDIR "/berth-init", strerror(errno));
+        return;
+    }
     snprintf(init, sizeof(init), "/proc/self/fd/%d", fd);
-    if (asprintf(&place, "%s: image '%s'", task->node, task->request.image) < 0)
-        return berth_err_oom(err);
-    launch.runtime = runtime;
     launch.init = init;
-    launch.home = home_directory();
-    launch.directory = directory;
-    launch.place = place;
-    launch.prefix = task->prefix ? task->prefix : "";
-    launch.report = task->report;
-    launch.request = &task->request;
-    launch.environment = environ;
-    launch.command = command;
     launch.guard = berth_guard_start(err);
-    if (launch.guard < 0)
-        return -1;
-    if (berth_launch_argv(&launch, &argv, err) < 0)
-        return -1;
-    execv(runtime, argv.items);
-    return berth_err_set(err, "container runtime '%s': %s", runtime, strerror(errno));
+    if (launch.guard < 0 || berth_launch_argv(&launch, &argv, err) < 0)
+        return;
+    execv(launch.runtime, argv.items);
+    berth_err_set(err, "container runtime '%s': %s", launch.runtime, strerror(errno));
+}
+
+/* Start the container of the room. What goes wrong is said in the room, for all. */
+static void start_container(struct task *task, struct berth_room *room)
+{
+    struct berth_launch launch;
+    struct berth_err err;
+
+    if (prepare(task, &launch, &err) < 0 ||
+        berth_keeper_start(&launch, task->directory, room, &err) < 0)
+        berth_room_fail(room, &err);
+}
+
+/* The environment in the container: what the runtime made of it, and --container-env.
+ */
+static int take_environment(const struct task *task, const struct berth_room *room,
+                            struct berth_err *err)
+{
+    static struct berth_strvec variables; /* the process's environment from now on */
+    BERTH_STRVEC struct berth_strvec asked = {0};
+    struct berth_launch launch = {.request = &task->request, .environment = environ};
+    size_t before_count, after_count;
+    const char *before = berth_room_before(room, &before_count);
+    const char *after = berth_room_after(room, &after_count);
+
+    berth_launch_env(&launch, &asked);
+    if (asked.failed || berth_envdiff_apply(before, before_count, after, after_count,
+                                            environ, &variables, err) < 0)
+        return berth_err_oom(err);
+    environ = variables.items;
+    for (size_t i = 0; i < asked.count; i++) {
+        char *value = strchr(asked.items[i], '=');
+
+        *value++ = '\0';
+        if (setenv(asked.items[i], value, 1) < 0)
+            return berth_err_oom(err);
+    }
+    return 0;
+}
+
+/* Join the container of the room and become the command. Returns only when that fails:
+ * the exit status. */
+static int join(struct task *task, struct berth_room *room, struct berth_err *err)
+{
+    struct berth_strvec command = {0};
+    struct berth_launch launch = {.request = &task->request, .command = task->command};
+    struct berth_become become = {.workdir = task->request.workdir,
+                                  .stay = task->directory};
+
+    berth_launch_command(&launch, &command);
+    become.command = command.items;
+    if (command.failed)
+        return berth_err_oom(err), BERTH_REFUSED;
+    if (berth_join(berth_room_holder(room), err) < 0 ||
+        take_environment(task, room, err) < 0 || berth_become_enter(&become, err) < 0)
+        return BERTH_REFUSED;
+    if (task->report >= 0)
+        fcntl(task->report, F_SETFD, FD_CLOEXEC);
+    return berth_become_command(&become, err);
+}
+
+/* With the other tasks of the step on this node. */
+static int run_shared(struct task *task, struct berth_err *err)
+{
+    struct berth_room room;
+    int status;
+
+    if (berth_room_enter(&room, task->room, err) < 0)
+        return BERTH_REFUSED;
+    if (berth_room_claim(&room))
+        start_container(task, &room);
+    switch (berth_room_wait(&room, err)) {
+    case BERTH_ROOM_READY:
+        status = join(task, &room, err);
+        berth_err_at(err, "image '%s'", task->request.image);
+        return status;
+    case BERTH_ROOM_SEPARATE:
+        become_runtime(task, err);
+        return BERTH_REFUSED;
+    case BERTH_ROOM_LOST:
+        berth_err_set(err, "the container ended before this task could join it; it was "
+                           "killed, or ran out of memory");
+        return BERTH_REFUSED;
+    default:
+        return BERTH_REFUSED;
+    }
 }
 
 static int run(struct task *task, char **argv, struct berth_err *err)
 {
-    struct berth_image image;
-    char **command = argv + 1;
-
-    if (read_task(task, err) < 0)
-        return -1;
-    if (task->argv0) {
-        argv[0] = task->argv0;
-        command = argv;
-    }
-    if (!*command)
-        return berth_err_set(err, "no command given");
-    if (berth_image_probe(task->request.image, &image, NULL, err) < 0 ||
-        berth_image_check_machine(task->request.image, &image, err) < 0 ||
-        check_mounts(&task->request.mounts, err) < 0)
-        return -1;
-    return become_runtime(task, command, err);
+    if (read_task(task, argv, err) < 0)
+        return BERTH_REFUSED;
+    if (task->room)
+        return run_shared(task, err);
+    become_runtime(task, err);
+    return BERTH_REFUSED;
 }
 
 int main(int argc, char **argv)
 {
     struct task task = {.report = -1};
     struct berth_err err;
+    int status;
 
     (void)argc;
-    run(&task, argv, &err);
+    status = run(&task, argv, &err);
     berth_option_spell(task.prefix ? task.prefix : "", &err);
     berth_report(task.report, task.node ? task.node : "berth-task", &err);
-    return REFUSED;
+    return status;
 }

@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +14,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "task/detach.h"
 
 /* The programs that serve images, by the start of their names (comm). */
 static const char *const servers[] = {"squashfuse", "fuse-overlayfs", "fuse2fs",
@@ -63,8 +64,7 @@ static bool seize_if_server(const char *pid, pid_t runtime)
            ptrace(PTRACE_SEIZE, (pid_t)atoi(pid), 0, PTRACE_O_TRACECLONE) == 0;
 }
 
-/* Returns how many programs are guarded. */
-static int seize_servers(pid_t runtime)
+int berth_guard_seize(pid_t runtime)
 {
     DIR *directory = opendir("/proc");
     struct dirent *entry;
@@ -89,8 +89,7 @@ static bool is_allowed(pid_t pid, pid_t runtime)
     return info.si_code > 0 || info.si_pid == runtime;
 }
 
-/* Let PID go on from the stop that STATUS tells. */
-static void go_on(pid_t pid, int status, pid_t runtime)
+void berth_guard_go_on(pid_t pid, int status, pid_t runtime)
 {
     int number = WSTOPSIG(status);
     int event = status >> 16;
@@ -112,51 +111,18 @@ static void stand_guard(pid_t runtime)
         if (pid < 0 && errno != EINTR)
             return;
         if (pid > 0 && WIFSTOPPED(status))
-            go_on(pid, status, runtime);
+            berth_guard_go_on(pid, status, runtime);
     }
-}
-
-/* Close every descriptor from FIRST on. */
-static void close_from(int first)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    struct dirent *entry;
-
-    while (directory && (entry = readdir(directory))) {
-        int fd = atoi(entry->d_name);
-
-        if (fd >= first && fd != dirfd(directory))
-            close(fd);
-    }
-    if (directory)
-        closedir(directory);
-}
-
-/* Nothing of the task stays open here but FD, which becomes descriptor 3. */
-static void let_go_of_the_task(int fd)
-{
-    int null = open("/dev/null", O_RDWR);
-    sigset_t all;
-
-    for (int i = 0; i < 3; i++)
-        dup2(null, i);
-    dup2(fd, 3);
-    close_from(4);
-    setsid();
-    sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, NULL);
-    if (chdir("/") < 0)
-        return; /* it only keeps a directory busy */
 }
 
 static void guard(int fd, pid_t runtime)
 {
     char byte;
 
-    let_go_of_the_task(fd);
+    berth_detach(&fd, 1, NULL);
     if (read(3, &byte, 1) != 1)
         return;
-    seize_servers(runtime);
+    berth_guard_seize(runtime);
     if (write(3, "", 1) < 0)
         return;
     close(3);

@@ -2,6 +2,8 @@
 #ifndef BERTH_TASK_GUARD_H
 #define BERTH_TASK_GUARD_H
 
+#include <sys/types.h>
+
 #include "base/err.h"
 
 /* Slurm sends a signal to every process of a step, so the program that serves the image
@@ -19,6 +21,12 @@
  * descriptor by which berth_guard_wait() reaches it, which stays open through exec; -1
  * with a sentence in ERR. */
 int berth_guard_start(struct berth_err *err);
+
+/* For a process that does other work besides: trace the servers of images that RUNTIME
+ * has started by now (returns how many), and let PID go on from the stop that waitpid()
+ * told in STATUS. */
+int berth_guard_seize(pid_t runtime);
+void berth_guard_go_on(pid_t pid, int status, pid_t runtime);
 
 /* In the image: return when the guard is on duty, or will never be. Closes FD. */
 void berth_guard_wait(int fd);

@@ -11,6 +11,9 @@
                                                */
 #define BERTH_TASK_PREFIX "BERTH_TASK_PREFIX" /* the site's option_prefix */
 #define BERTH_TASK_REPORT "BERTH_TASK_REPORT" /* descriptor of task/report.h */
+#define BERTH_TASK_ROOM                                                                \
+    "BERTH_TASK_ROOM" /* descriptors of task/room.h; absent:                           \
+                         nothing is shared */
 #define BERTH_TASK_ARGV0                                                               \
     "BERTH_TASK_ARGV0" /* the user's argv[0], where berth-task                         \
                           stands in its place (Slurm < 23.11) */

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One task's environment in the image, from another's. */
+
+#include "plan/envdiff.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Variables sorted by name; borrows the strings. */
+struct table {
+    const char **items;
+    size_t count;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const char *x = *(const char *const *)a;
+    const char *y = *(const char *const *)b;
+    size_t x_length = strcspn(x, "=");
+    size_t y_length = strcspn(y, "=");
+    int order = memcmp(x, y, x_length < y_length ? x_length : y_length);
+
+    return order ? order : (x_length > y_length) - (x_length < y_length);
+}
+
+static bool make_table(const char *text, size_t count, struct table *ret)
+{
+    size_t room = 1;
+
+    for (size_t i = 0; i < count; i++)
+        room += text[i] == '\0';
+    *ret = (struct table){.items = calloc(room, sizeof(*ret->items))};
+    if (!ret->items)
+        return false;
+    for (size_t at = 0; at < count; at += strnlen(text + at, count - at) + 1)
+        if (memchr(text + at, '\0', count - at))
+            ret->items[ret->count++] = text + at;
+    qsort(ret->items, ret->count, sizeof(*ret->items), by_name);
+    return true;
+}
+
+static const char *find(const struct table *table, const char *variable)
+{
+    const char **item =
+        bsearch(&variable, table->items, table->count, sizeof(*table->items), by_name);
+
+    return item ? *item : NULL;
+}
+
+/* Does the runtime leave VARIABLE, which the task has, as it is? */
+static bool stays(const struct table *before, const struct table *after,
+                  const char *variable)
+{
+    const char *was = find(before, variable);
+    const char *is = find(after, variable);
+
+    if (!is)
+        return !was;
+    return was && strcmp(was, is) == 0;
+}
+
+int berth_envdiff_apply(const char *before, size_t before_count, const char *after,
+                        size_t after_count, char *const *own, struct berth_strvec *ret,
+                        struct berth_err *err)
+{
+    struct table was = {0};
+    struct table is = {0};
+
+    if (!make_table(before, before_count, &was) ||
+        !make_table(after, after_count, &is)) {
+        free(was.items);
+        free(is.items);
+        return berth_err_oom(err);
+    }
+    for (; *own; own++)
+        if (stays(&was, &is, *own))
+            berth_strvec_push(ret, *own);
+    for (size_t i = 0; i < is.count; i++) {
+        const char *old = find(&was, is.items[i]);
+
+        if (!old || strcmp(old, is.items[i]) != 0)
+            berth_strvec_push(ret, is.items[i]);
+    }
+    free(was.items);
+    free(is.items);
+    return ret->failed ? berth_err_oom(err) : 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TASK_BECOME_H
+#define BERTH_TASK_BECOME_H
+
+#include "base/err.h"
+
+/* The last step of a task, in the image, by whichever way it came there. Borrows
+ * everything. */
+struct berth_become {
+    const char *workdir; /* asked for; NULL: not */
+    const char *stay;    /* where the task was on the host; NULL: nowhere */
+    char **command;      /* ended by NULL */
+};
+
+/* Exit status of a task whose application was not started: as a shell says it. */
+enum { BERTH_REFUSED = 1, BERTH_NOT_EXECUTABLE = 126, BERTH_NOT_FOUND = 127 };
+
+/* Go to the working directory. Returns 0, or -1 with a sentence in ERR. */
+int berth_become_enter(const struct berth_become *become, struct berth_err *err);
+
+/* Become the command, found on the PATH of the environment as it is. Returns only if
+ * that cannot be: the exit status, and a sentence in ERR. */
+int berth_become_command(const struct berth_become *become, struct berth_err *err);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TASK_DETACH_H
+#define BERTH_TASK_DETACH_H
+
+#include <signal.h>
+#include <stddef.h>
+
+/* Make the calling process nobody's: a session of its own, standard input and outputs
+ * from and to nothing, / as its directory, all signals blocked (the mask as it was goes
+ * to *RET_MASK, which may be NULL), and no descriptor but the COUNT (at most 8) in
+ * KEEP, which become 3, 4, ... in that order. */
+void berth_detach(const int keep[], size_t count, sigset_t *ret_mask);
+
+#endif

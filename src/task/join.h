@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TASK_JOIN_H
+#define BERTH_TASK_JOIN_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Put the calling process (one thread, no privilege) into the container of process
+ * HOLDER: its namespaces, its root, its capability bound and its no_new_privs. The
+ * working directory is then the container's /. On failure the process may be half
+ * inside and must end. Returns 0, or -1 with a sentence in ERR. */
+int berth_join(pid_t holder, struct berth_err *err);
+
+#endif

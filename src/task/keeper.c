@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starts one container for the tasks of a step on a node, and stays with it. */
+
+#include "task/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "task/guard.h"
+
+#include "task/detach.h"
+
+extern char **environ;
+
+/* The descriptors of the keeper, and of the runtime and berth-init up to READY. */
+enum { INIT = 3, TASKS, READY, ANSWER, LOG, MEMORY, DESCRIPTORS = MEMORY - INIT + 1 };
+
+/* An environment larger than this is not one. */
+enum { ENVIRON_MAX = 16 << 20 };
+
+struct keeper {
+    struct berth_room *room;
+    const struct berth_launch *launch;
+    const char *directory;
+    struct berth_strvec argv;
+    sigset_t mask; /* of the task */
+    pid_t runtime;
+};
+
+/* In the process that becomes the runtime. */
+static void become_runtime(const struct keeper *keeper)
+{
+    dup2(LOG, STDOUT_FILENO);
+    dup2(LOG, STDERR_FILENO);
+    for (int fd = ANSWER; fd <= MEMORY; fd++)
+        close(fd);
+    if (keeper->directory && chdir(keeper->directory) < 0)
+        dprintf(STDERR_FILENO, "%s: %s\n", keeper->directory, strerror(errno));
+    sigprocmask(SIG_SETMASK, &keeper->mask, NULL);
+    execv(keeper->launch->runtime, keeper->argv.items);
+    dprintf(STDERR_FILENO, "%s: %s\n", keeper->launch->runtime, strerror(errno));
+    _exit(EXIT_FAILURE);
+}
+
+/* The last line that the runtime wrote which says something, into LINE. */
+static void last_words(char *line, size_t size)
+{
+    static char log[65536];
+    struct stat st = {0};
+    char *text, *end;
+    ssize_t count;
+    off_t at;
+
+    fstat(LOG, &st);
+    at = st.st_size >= (off_t)sizeof(log) ? st.st_size - (off_t)sizeof(log) + 1 : 0;
+    count = pread(LOG, log, sizeof(log) - 1, at);
+    log[count > 0 ? count : 0] = '\0';
+    text = strstr(log, "FATAL");
+    if (!text)
+        text = strstr(log, "Error");
+    if (!text) {
+        end = log + strlen(log);
+        while (end > log && (end[-1] == '\n' || end[-1] == ' '))
+            *--end = '\0';
+        text = strrchr(log, '\n');
+        text = text ? text + 1 : log;
+    }
+    text[strcspn(text, "\n")] = '\0';
+    snprintf(line, size, "%s", *text ? text : "it said nothing");
+}
+
+static int explain_end(const struct keeper *keeper, struct berth_err *err)
+{
+    char words[512];
+
+    last_words(words, sizeof(words));
+    return berth_err_set(err, "image '%s': %s did not start it: %s",
+                         keeper->launch->request->image, keeper->launch->runtime,
+                         words);
+}
+
+/* Read COUNT bytes from ANSWER before the limit. The runtime's end closes the other
+ * side. */
+static int receive(const struct keeper *keeper, void *bytes, size_t count,
+                   struct berth_err *err)
+{
+    struct pollfd ready = {.fd = ANSWER, .events = POLLIN};
+    int limit = (int)berth_room_limit(keeper->room) * 1000;
+    size_t used = 0;
+
+    while (used < count) {
+        ssize_t got;
+
+        if (poll(&ready, 1, limit) == 0)
+            return berth_err_set(
+                err,
+                "image '%s': %s did not start it within %u seconds; ask "
+                "the administrators (start_timeout= in plugstack.conf)",
+                keeper->launch->request->image, keeper->launch->runtime,
+                berth_room_limit(keeper->room));
+        got = read(ANSWER, (char *)bytes + used, count - used);
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return explain_end(keeper, err);
+        used += got > 0 ? (size_t)got : 0;
+    }
+    return 0;
+}
+
+/* The process at the other side, in our numbers, also if it has its own. */
+static int receive_holder(const struct keeper *keeper, pid_t *ret_pid,
+                          struct berth_err *err)
+{
+    struct pollfd ready = {.fd = ANSWER, .events = POLLIN};
+    char control[CMSG_SPACE(sizeof(struct ucred))];
+    char byte;
+    struct iovec data = {&byte, 1};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof(control)};
+    struct cmsghdr *part;
+    struct ucred sender;
+    char nothing;
+
+    if (poll(&ready, 1, (int)berth_room_limit(keeper->room) * 1000) == 0)
+        return receive(keeper, &nothing, 1, err);
+    if (recvmsg(ANSWER, &message, 0) != 1)
+        return explain_end(keeper, err);
+    part = CMSG_FIRSTHDR(&message);
+    if (!part || part->cmsg_type != SCM_CREDENTIALS)
+        return berth_err_set(err, "the container does not say who it is");
+    memcpy(&sender, CMSG_DATA(part), sizeof(sender));
+    *ret_pid = sender.pid;
+    return 0;
+}
+
+/* Is NAME (user, pid) another namespace for process PID than for us? */
+static int differs(pid_t pid, const char *name)
+{
+    char path[64];
+    struct stat ours, theirs;
+
+    snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
+    if (stat(path, &ours) < 0)
+        return 0;
+    snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
+    return stat(path, &theirs) == 0 && ours.st_ino != theirs.st_ino;
+}
+
+/* A task may enter namespaces only through a user namespace that its user has made (so
+ * not those of a setuid runtime), and cannot change its own process namespace. */
+static int is_joinable(pid_t holder)
+{
+    return differs(holder, "user") && !differs(holder, "pid");
+}
+
+static void put_environ(struct berth_buf *buf)
+{
+    for (char **variable = environ; *variable; variable++)
+        berth_buf_add(buf, *variable, strlen(*variable) + 1);
+}
+
+/* Wait for berth-init in the container and let the tasks in. */
+static int open_room(struct keeper *keeper, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf before = {0};
+    BERTH_FREE char *after = NULL;
+    uint32_t count;
+    pid_t holder = 0;
+
+    if (receive_holder(keeper, &holder, err) < 0 ||
+        receive(keeper, &count, sizeof(count), err) < 0)
+        return -1;
+    after = count <= ENVIRON_MAX ? malloc(count + 1) : NULL;
+    put_environ(&before);
+    if (!after || before.failed)
+        return berth_err_oom(err);
+    if (receive(keeper, after, count, err) < 0)
+        return -1;
+    if (!is_joinable(holder)) {
+        kill(holder, SIGKILL);
+        berth_room_set(keeper->room, BERTH_ROOM_SEPARATE);
+        return 0;
+    }
+    berth_guard_seize(keeper->runtime);
+    return berth_room_ready(keeper->room, holder, before.text, before.used, after,
+                            count, err);
+}
+
+/* Do the tasks still run? */
+static int has_tasks(void)
+{
+    struct pollfd tasks = {.fd = TASKS};
+
+    return poll(&tasks, 1, 0) == 0;
+}
+
+/* Until the runtime and all that is traced have ended. */
+static void stay(struct keeper *keeper)
+{
+    for (;;) {
+        int status;
+        pid_t pid = waitpid(-1, &status, __WALL);
+
+        if (pid < 0 && errno != EINTR)
+            return;
+        if (pid > 0 && WIFSTOPPED(status))
+            berth_guard_go_on(pid, status, keeper->runtime);
+        else if (pid == keeper->runtime && has_tasks() &&
+                 berth_room_state(keeper->room) == BERTH_ROOM_READY)
+            berth_room_set(keeper->room, BERTH_ROOM_LOST);
+    }
+}
+
+static void keep(struct keeper *keeper, const int descriptors[])
+{
+    struct berth_err err;
+
+    berth_detach(descriptors, DESCRIPTORS, &keeper->mask);
+    sched_setaffinity(0, sizeof(cpu_set_t), berth_room_cpus(keeper->room));
+    keeper->room->memory = MEMORY;
+    keeper->runtime = fork();
+    if (keeper->runtime == 0)
+        become_runtime(keeper);
+    close(INIT);
+    close(READY);
+    if (keeper->runtime < 0)
+        berth_err_set(&err, "cannot start a process: %s", strerror(errno));
+    if (keeper->runtime < 0 || open_room(keeper, &err) < 0) {
+        berth_room_fail(keeper->room, &err);
+        if (keeper->runtime > 0)
+            kill(keeper->runtime, SIGKILL);
+    }
+    stay(keeper);
+}
+
+/* All that the keeper needs, open. Returns 0, or -1 with a sentence in ERR. */
+static int open_all(const struct berth_room *room, int fds[DESCRIPTORS],
+                    struct berth_err *err)
+{
+    int on = 1;
+    int ends[2];
+
+    fds[INIT - INIT] = open(BERTH_LIBEXECDIR "/berth-init", O_RDONLY);
+    if (fds[INIT - INIT] < 0)
+        return berth_err_set(err, "'%s': %s; install berth again on this host",
+                             BERTH_LIBEXECDIR "/berth-init", strerror(errno));
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0 ||
+        setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
+        return berth_err_set(err, "cannot make a socket: %s", strerror(errno));
+    fds[TASKS - INIT] = room->tasks;
+    fds[READY - INIT] = ends[1];
+    fds[ANSWER - INIT] = ends[0];
+    fds[LOG - INIT] = memfd_create("berth-log", MFD_CLOEXEC);
+    fds[MEMORY - INIT] = room->memory;
+    if (fds[LOG - INIT] < 0)
+        return berth_err_set(err, "cannot make a log: %s", strerror(errno));
+    return 0;
+}
+
+static void close_all(const int fds[DESCRIPTORS])
+{
+    close(fds[INIT - INIT]);
+    close(fds[READY - INIT]);
+    close(fds[ANSWER - INIT]);
+    close(fds[LOG - INIT]);
+}
+
+int berth_keeper_start(struct berth_launch *launch, const char *directory,
+                       struct berth_room *room, struct berth_err *err)
+{
+    struct keeper keeper = {.room = room, .launch = launch, .directory = directory};
+    int fds[DESCRIPTORS];
+    char init[32];
+    pid_t child;
+
+    snprintf(init, sizeof(init), "/proc/self/fd/%d", INIT);
+    launch->init = init;
+    if (berth_launch_holder_argv(launch, TASKS, READY, &keeper.argv, err) < 0 ||
+        open_all(room, fds, err) < 0)
+        return -1;
+    child = fork();
+    if (child == 0) {
+        pid_t grandchild = fork();
+
+        if (grandchild == 0)
+            keep(&keeper, fds);
+        else if (grandchild > 0)
+            berth_room_hand_on(room, grandchild);
+        _exit(grandchild < 0);
+    }
+    close_all(fds);
+    berth_strvec_fini(&keeper.argv);
+    if (child < 0)
+        return berth_err_set(err, "cannot start a process: %s", strerror(errno));
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return 0;
+}

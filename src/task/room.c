@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rendezvous of a step's tasks on a node, in memory that they share. */
+
+#include "task/room.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What a waiter looks for anew: often enough to notice a killed starter. */
+enum { LOOK_AGAIN_MS = 100 };
+
+struct berth_room_page {
+    _Atomic uint32_t state; /* a futex */
+    _Atomic pid_t starter;  /* who starts it now; 0: nobody yet */
+    pid_t holder;
+    unsigned int limit;
+    cpu_set_t cpus;
+    struct berth_err why;
+    size_t before; /* bytes of text[] */
+    size_t after;  /* bytes behind them */
+    char text[];
+};
+
+static int map(struct berth_room *room, size_t size, struct berth_err *err)
+{
+    void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, room->memory, 0);
+
+    if (page == MAP_FAILED)
+        return berth_err_set(err, "cannot share memory: %s", strerror(errno));
+    room->page = page;
+    return 0;
+}
+
+int berth_room_make(struct berth_room *room, unsigned int limit, struct berth_err *err)
+{
+    int ends[2];
+
+    room->memory = memfd_create("berth", 0);
+    if (room->memory < 0 ||
+        ftruncate(room->memory, sizeof(struct berth_room_page)) < 0 || pipe(ends) < 0)
+        return berth_err_set(err, "cannot share memory: %s", strerror(errno));
+    room->tasks = ends[0];
+    room->alive = ends[1];
+    fcntl(room->alive, F_SETFD, FD_CLOEXEC);
+    if (map(room, sizeof(struct berth_room_page), err) < 0)
+        return -1;
+    room->page->limit = limit;
+    sched_getaffinity(0, sizeof(room->page->cpus), &room->page->cpus);
+    return 0;
+}
+
+void berth_room_name(const struct berth_room *room, char *text, size_t size)
+{
+    snprintf(text, size, "%d,%d", room->memory, room->tasks);
+}
+
+int berth_room_enter(struct berth_room *room, const char *text, struct berth_err *err)
+{
+    *room = (struct berth_room){.alive = -1};
+    if (sscanf(text, "%d,%d", &room->memory, &room->tasks) != 2)
+        return berth_err_set(err, "'%s' names no room", text);
+    fcntl(room->memory, F_SETFD, FD_CLOEXEC);
+    fcntl(room->tasks, F_SETFD, FD_CLOEXEC);
+    return map(room, sizeof(struct berth_room_page), err);
+}
+
+void berth_room_close(struct berth_room *room)
+{
+    if (room->alive >= 0)
+        close(room->alive);
+    room->alive = -1;
+}
+
+bool berth_room_claim(struct berth_room *room)
+{
+    pid_t nobody = 0;
+
+    if (!atomic_compare_exchange_strong(&room->page->starter, &nobody, getpid()))
+        return false;
+    atomic_store(&room->page->state, BERTH_ROOM_STARTING);
+    return true;
+}
+
+void berth_room_hand_on(struct berth_room *room, pid_t pid)
+{
+    atomic_store(&room->page->starter, pid);
+}
+
+void berth_room_set(struct berth_room *room, enum berth_room_state state)
+{
+    atomic_store(&room->page->state, state);
+    syscall(SYS_futex, &room->page->state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+enum berth_room_state berth_room_state(const struct berth_room *room)
+{
+    return (enum berth_room_state)atomic_load(&room->page->state);
+}
+
+void berth_room_fail(struct berth_room *room, const struct berth_err *why)
+{
+    room->page->why = *why;
+    berth_room_set(room, BERTH_ROOM_FAILED);
+}
+
+int berth_room_ready(struct berth_room *room, pid_t holder, const char *environ_before,
+                     size_t before, const char *environ_after, size_t after,
+                     struct berth_err *err)
+{
+    off_t at = sizeof(struct berth_room_page);
+
+    if (pwrite(room->memory, environ_before, before, at) != (ssize_t)before ||
+        pwrite(room->memory, environ_after, after, at + (off_t)before) !=
+            (ssize_t)after)
+        return berth_err_set(err, "cannot share the environment: %s", strerror(errno));
+    room->page->before = before;
+    room->page->after = after;
+    room->page->holder = holder;
+    berth_room_set(room, BERTH_ROOM_READY);
+    return 0;
+}
+
+static bool is_waiting(enum berth_room_state state)
+{
+    return state == BERTH_ROOM_NEW || state == BERTH_ROOM_STARTING;
+}
+
+static bool is_gone(pid_t pid)
+{
+    return pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
+}
+
+static time_t seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+/* All that READY told is in the memory: see it. */
+static enum berth_room_state see(struct berth_room *room, struct berth_err *err)
+{
+    size_t size = sizeof(*room->page) + room->page->before + room->page->after;
+
+    munmap(room->page, sizeof(*room->page));
+    return map(room, size, err) < 0 ? BERTH_ROOM_FAILED : BERTH_ROOM_READY;
+}
+
+enum berth_room_state berth_room_wait(struct berth_room *room, struct berth_err *err)
+{
+    const struct timespec pause = {.tv_nsec = LOOK_AGAIN_MS * 1000000L};
+    time_t end = seconds() + room->page->limit;
+    enum berth_room_state state;
+
+    while (is_waiting(state = berth_room_state(room))) {
+        bool gone = is_gone(atomic_load(&room->page->starter));
+
+        if (gone && is_waiting(berth_room_state(room))) {
+            berth_err_set(err, "the process that started the container was killed; "
+                               "submit the step again");
+            return BERTH_ROOM_FAILED;
+        }
+        if (seconds() > end) {
+            berth_err_set(err,
+                          "the container did not start within %u seconds; ask the "
+                          "administrators (start_timeout= in plugstack.conf)",
+                          room->page->limit);
+            return BERTH_ROOM_FAILED;
+        }
+        syscall(SYS_futex, &room->page->state, FUTEX_WAIT, state, &pause, NULL, 0);
+    }
+    if (state == BERTH_ROOM_FAILED)
+        *err = room->page->why;
+    return state == BERTH_ROOM_READY ? see(room, err) : state;
+}
+
+pid_t berth_room_holder(const struct berth_room *room)
+{
+    return room->page->holder;
+}
+
+const char *berth_room_before(const struct berth_room *room, size_t *ret_count)
+{
+    *ret_count = room->page->before;
+    return room->page->text;
+}
+
+const char *berth_room_after(const struct berth_room *room, size_t *ret_count)
+{
+    *ret_count = room->page->after;
+    return room->page->text + room->page->before;
+}
+
+const cpu_set_t *berth_room_cpus(const struct berth_room *room)
+{
+    return &room->page->cpus;
+}
+
+unsigned int berth_room_limit(const struct berth_room *room)
+{
+    return room->page->limit;
+}

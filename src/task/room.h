@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TASK_ROOM_H
+#define BERTH_TASK_ROOM_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Where the tasks of a step on a node meet: memory and a pipe that slurmstepd makes
+ * before it forks them, and that they inherit. There is no file, directory or lock that
+ * could be left behind or belong to somebody else, and no two steps can meet by
+ * mistake.
+ *
+ * The pipe tells the container when to end: slurmstepd has its only writing end and
+ * closes it after the last task, or dies. */
+
+enum berth_room_state {
+    BERTH_ROOM_NEW,      /* nobody has started the container */
+    BERTH_ROOM_STARTING, /* somebody does */
+    BERTH_ROOM_READY,    /* tasks can join it */
+    BERTH_ROOM_SEPARATE, /* it cannot be joined: each task starts its own */
+    BERTH_ROOM_FAILED,   /* it did not start; the sentence says why */
+    BERTH_ROOM_LOST      /* it ended before its tasks */
+};
+
+struct berth_room_page; /* the shared memory */
+
+struct berth_room {
+    struct berth_room_page *page;
+    int memory; /* descriptor of the shared memory */
+    int tasks;  /* reading end: end of file when the last task has ended */
+    int alive;  /* writing end; slurmstepd's; -1 elsewhere */
+};
+
+/* In slurmstepd: make a room. LIMIT: seconds that a start may take. Returns 0, or -1
+ * with a sentence in ERR. */
+int berth_room_make(struct berth_room *room, unsigned int limit, struct berth_err *err);
+
+/* Its descriptors as text, for berth_room_enter() in another program. */
+void berth_room_name(const struct berth_room *room, char *text, size_t size);
+
+/* In a task: use the room that TEXT names. Its descriptors close on exec from now on.
+ */
+int berth_room_enter(struct berth_room *room, const char *text, struct berth_err *err);
+
+/* In slurmstepd: the last task has ended. */
+void berth_room_close(struct berth_room *room);
+
+/* Is the caller the one that starts the container? True for one caller of a room. */
+bool berth_room_claim(struct berth_room *room);
+
+/* The caller leaves the starting to process PID: waiters give up when it is gone. */
+void berth_room_hand_on(struct berth_room *room, pid_t pid);
+
+/* Set the state and wake all waiters. */
+void berth_room_fail(struct berth_room *room, const struct berth_err *why);
+void berth_room_set(struct berth_room *room, enum berth_room_state state);
+enum berth_room_state berth_room_state(const struct berth_room *room);
+
+/* Set the state to READY: tasks join process HOLDER, whose environment is the COUNT
+ * bytes at ENVIRON_AFTER, made from those at ENVIRON_BEFORE (both like
+ * /proc/PID/environ). */
+int berth_room_ready(struct berth_room *room, pid_t holder, const char *environ_before,
+                     size_t before, const char *environ_after, size_t after,
+                     struct berth_err *err);
+
+/* Wait until the state is neither NEW nor STARTING. Returns it; FAILED, with a sentence
+ * in ERR, also when the limit is over or who started it is gone. */
+enum berth_room_state berth_room_wait(struct berth_room *room, struct berth_err *err);
+
+/* What berth_room_ready() was told; valid while the room is. */
+pid_t berth_room_holder(const struct berth_room *room);
+const char *berth_room_before(const struct berth_room *room, size_t *ret_count);
+const char *berth_room_after(const struct berth_room *room, size_t *ret_count);
+
+/* The CPUs of the step on this node: those of slurmstepd. */
+const cpu_set_t *berth_room_cpus(const struct berth_room *room);
+
+/* Seconds that a start may take. */
+unsigned int berth_room_limit(const struct berth_room *room);
+
+#endif
