@@ -13,7 +13,7 @@ AC_DEFUN([X_AC_SLURM], [
   SLURM_CPPFLAGS=
   AS_IF([test "x$with_slurm" != xno], [
     AS_IF([test "x$with_slurm" != xyes],
-      [SLURM_CPPFLAGS="-I$with_slurm/include"])
+      [SLURM_CPPFLAGS="-isystem $with_slurm/include"])
     x_ac_save_CPPFLAGS=$CPPFLAGS
     CPPFLAGS="$CPPFLAGS $SLURM_CPPFLAGS"
     AC_CHECK_HEADER([slurm/spank.h], [have_slurm=yes],
@@ -25,7 +25,7 @@ AC_DEFUN([X_AC_SLURM], [
 #include <slurm/slurm_version.h>
 berth_major SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER)
 SLURM_VERSION_NUMBER]])])
-      x_cv_slurm_version=$($CPP $CPPFLAGS conftest.$ac_ext 2>/dev/null | $SED -n 's/^\(0x@<:@0-9a-f@:>@*\)$/\1/p')
+      x_cv_slurm_version=$($CC -E $CPPFLAGS conftest.$ac_ext 2>/dev/null | $SED -n 's/^\(0x@<:@0-9a-f@:>@*\)$/\1/p')
       x_cv_slurm_version=$(printf '%d.%02d' $(( (x_cv_slurm_version >> 16) & 255 )) $(( (x_cv_slurm_version >> 8) & 255 )))
       rm -f conftest.$ac_ext])
     slurm_version=$x_cv_slurm_version
