@@ -17,6 +17,10 @@ done
 release=$("$fake" --release)
 libexec=$("$fake" --libexec)
 
+# Suppressed leaks need not be listed.
+LSAN_OPTIONS=print_suppressions=0
+export LSAN_OPTIONS
+
 T=$(mktemp -d "${TMPDIR:-/tmp}/berth-spank-XXXXXX") || exit 1
 trap 'rm -rf "$T"' EXIT
 trap 'exit 1' HUP INT TERM

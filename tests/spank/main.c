@@ -18,6 +18,19 @@ static struct {
     int count;
 } plugin;
 
+/* For a build with LeakSanitizer: what these make lives as long as the process. The
+ * plugin has no such excuse. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:copy_environment\n"
+           "leak:copy_command\n"
+           "leak:first_program\n"
+           "leak:load_multi_prog\n"
+           "leak:read_whole\n"
+           "leak:spank_prepend_task_argv\n";
+}
+
 void fake_fault(const char *format, ...)
 {
     va_list args;

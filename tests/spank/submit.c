@@ -221,10 +221,11 @@ static char *read_whole(const char *path)
 /* _load_multi(): argv[1] is the configuration's text from here on. */
 static void load_multi_prog(struct component *component)
 {
-    char **words = calloc(3, sizeof(*words));
+    char **words;
 
     if (!component->multi_prog)
         return;
+    words = calloc(3, sizeof(*words));
     words[0] = component->argv[0];
     words[1] = read_whole(words[0]);
     component->argv = words;

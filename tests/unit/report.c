@@ -95,10 +95,14 @@ END_TEST
 
 START_TEST(where_no_pipe_can_be_made_there_is_none)
 {
-    struct rlimit none = {3, 3};
+    struct rlimit usual, none;
 
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    none = usual;
+    none.rlim_cur = 3;
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
     ck_assert_int_eq(berth_report_open(), -1);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
 }
 END_TEST
 
