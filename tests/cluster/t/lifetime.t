@@ -1,0 +1,287 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# However a step ends, srun ends too, with a status that tells, and nothing is left on the
+# nodes three seconds later: no process, no mount, no file, no descriptor of slurmd.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images a b
+
+IMAGE=--container-image=/images/a.sif
+two="-w n1,n2 -N2 --ntasks-per-node=4 --overcommit"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+declare -A pid
+
+# What lies in the places where something could be left, and what slurmd holds open.
+script leftovers <<'SCRIPT'
+#!/bin/bash
+find /tmp /run /dev/shm /var/tmp /var/spool/slurmd -mindepth 1 ! -name '*.pid' ! -name 'cred_state*' \
+    ! -name '*.sock*' ! -name conf-cache 2>/dev/null | sort
+ps -eo user=,pid=,comm=,args= | grep -E '^(alice|bob) '
+awk '$3 ~ /fuse/ || $2 ~ /apptainer|singularity/' /proc/mounts
+echo "descriptors of slurmd: $(ls "/proc/$(cat /run/slurm/slurmd.pid)/fd" | wc -l)"
+SCRIPT
+leftovers() { on "$1" root /home/alice/leftovers; }
+
+# Slurm's own first job may open what stays open (log, plugins).
+alice srun -N4 true >"$work/first" 2>&1 || cat "$work/first"
+sleep 1
+for node in n1 n2 n3 n4; do
+    leftovers "$node" >"$work/before.$node"
+done
+
+# left NODE...: what is there and was not before; given three seconds to go.
+left() {
+    local node i more
+    for ((i = 0; i < 15; i++)); do
+        ((i == 0)) || sleep 0.2
+        more=''
+        for node; do
+            more+=$(leftovers "$node" | diff "$work/before.$node" - | sed -n "s/^>/$node:/p")
+        done
+        [[ -n $more ]] || return 0
+    done
+    echo "$more"
+}
+
+# start KEY USER COMMAND...: in the background.
+start() {
+    local key=$1 user=$2
+    shift 2
+    on login "$user" timeout -k 5 "${LIMIT:-60}" "$@" >"$work/$key" 2>&1 </dev/null &
+    pid[$key]=$!
+}
+
+# said KEY COUNT WORD: wait until COUNT lines are WORD.
+said() {
+    local i
+    for ((i = 0; i < 200; i++)); do
+        (($(grep -c "^$3\$" "$work/$1") < $2)) || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+# over TITLE KEY STATUS [NODE...]: it ends with a status that matches, and leaves nothing.
+over() {
+    local title=$1 key=$2 bad='' status=0 it
+    wait "${pid[$key]}" || status=$?
+    [[ $status =~ ^($3)$ ]] || bad+="status $status, expected $3"$'\n'
+    ((status != 124)) || bad+=$'it hangs\n'
+    shift 3
+    (($#)) || set -- n1 n2 n3
+    it=$(left "$@")
+    [[ -z $it ]] || bad+="left:"$'\n'"$it"$'\n'
+    if [[ -z $bad ]]; then
+        result ok "$title"
+    else
+        result FAIL "$title" "$bad$(tail -n 20 "$work/$key")"
+    fi
+    # What one case leaves is not the next one's fault.
+    [[ -z $it ]] || for it; do
+        on "$it" root pkill -KILL -u alice,bob
+        sleep 0.5
+        leftovers "$it" >"$work/before.$it"
+    done
+}
+
+# says TITLE KEY COUNT WORD
+says() { equal "$1" "$3" "$(grep -c "^$4\$" "$work/$2")"; }
+
+# step TITLE STATUS ARGS...: a step that ends by itself.
+step() {
+    # shellcheck disable=SC2086
+    start step alice srun $two "$IMAGE" "${@:3}"
+    over "$1" step "$2"
+}
+
+# live ARGS...: a step that waits, ready when this returns.
+live() {
+    # shellcheck disable=SC2086
+    start live alice srun $two "$IMAGE" "$@"
+    said live 8 ready || result FAIL "the step starts" "$(cat "$work/live")"
+}
+
+# victims KIND: processes on n1.
+# shellcheck disable=SC2016
+victims() {
+    local test
+    case $1 in
+    program) test='$3 == "sleep"' ;;
+    runtime) test='$3 ~ /^(starter|apptainer|singularity)/ || $4 ~ /^(Apptainer|Singularity)/' ;;
+    server) test='$3 ~ /^squashfuse/' ;;
+    ours) test='$3 ~ /^berth-/' ;;
+    esac
+    on n1 root ps -eo pid=,user=,comm=,args= | awk "\$2 == \"alice\" && ($test) { print \$1 }"
+}
+
+# The time limit takes more than a minute: on a node of its own, looked at in the end.
+LIMIT=180 start limit bob srun -w n4 -N1 -n2 -t 1 "$IMAGE" sleep 170
+
+echo "# steps that end by themselves"
+step "normal end" 0 true
+step "the application fails" 7 sh -c 'exit 7'
+step "one task of eight fails" 9 sh -c '[ $SLURM_PROCID != 5 ] || exit 9'
+step "one task ends itself with SIGSEGV" 139 sh -c '[ $SLURM_PROCID != 5 ] || kill -SEGV $$'
+step "all tasks end themselves with SIGKILL" 137 sh -c 'kill -KILL $$'
+step "one fails, with -K" '[1-9].*' -K sh -c '[ $SLURM_PROCID != 5 ] || exit 9; sleep 20'
+step "refused on the nodes" 1 --container-workdir=/no/dir true
+step "command not found" 127 no-such-command
+step "a child closes everything and lives on for a second" 0 sh -c 'sleep 1 >&- 2>&- <&- & exit 0'
+start many alice srun -w n1 -N1 -n64 "$IMAGE" sh -c 'echo ran'
+over "64 tasks on one node" many 0
+says "... and all of them ran" many 64 ran
+start many alice srun -w n1 -N1 -n64 "$IMAGE" sh -c 'echo ready; sleep 60'
+said many 64 ready || result FAIL "64 tasks start" "$(tail -n 5 "$work/many")"
+on login alice scancel -u alice
+over "64 tasks on one node, scancel" many '[1-9].*'
+
+echo "# signals from Slurm"
+live sh -c 'echo ready; exec sleep 60'
+on login alice scancel -u alice
+over "scancel" live '[1-9].*'
+live sh -c 'trap "" TERM; echo ready; while :; do sleep 1; done'
+on login alice scancel -u alice
+over "scancel, and the application does not care for SIGTERM" live '[1-9].*'
+live sh -c 'trap "read -r x </etc/berth-image; echo saved \$x; exit 3" TERM; echo ready
+    while :; do sleep 0.1; done'
+on login alice scancel -u alice
+over "scancel, and the application saves its work" live '[1-9].*'
+says "... with the files of the image" live 8 "saved a"
+live sh -c 'trap "exit 4" USR1; echo ready; while :; do sleep 0.1; done'
+on login alice scancel -s USR1 -u alice
+over "SIGUSR1 to the step" live 4
+live sh -c 'trap "echo usr1" USR1; echo ready; sleep 1; sleep 1; cat /etc/berth-image'
+on login alice scancel -s STOP -u alice
+sleep 0.5
+on login alice scancel -s CONT -u alice
+over "SIGSTOP and SIGCONT to the step" live 0
+says "... and it went on in its image" live 8 a
+live sh -c 'echo ready; exec sleep 60'
+on login alice pkill -TERM -u alice -x srun
+over "SIGTERM to srun" live '[1-9].*'
+live sh -c 'echo ready; exec sleep 60'
+on login alice pkill -INT -u alice -x srun
+sleep 0.2
+on login alice pkill -INT -u alice -x srun
+over "Ctrl-C twice" live '[1-9].*'
+on login alice sbatch -Q -o batch.out $two --wrap "srun $IMAGE sh -c 'echo ready; exec sleep 60'" \
+    >/dev/null
+start batch alice bash -c 'until [ "$(grep -c ready batch.out)" = 8 ]; do sleep 0.1; done
+    scancel -u alice; while [ -n "$(squeue -h -u alice)" ]; do sleep 0.1; done'
+over "scancel of a batch job" batch 0
+
+echo "# scancel while it starts"
+script early <<'SCRIPT'
+#!/bin/bash
+# Steps that are cancelled after 0 to 300 ms, and their job with them.
+for ((i = 0; i < 20; i++)); do
+    srun -w n1,n2 -N2 --ntasks-per-node=4 --container-image=/images/a.sif sleep 20 >/dev/null 2>&1 &
+    sleep "0.$(printf %03d $((RANDOM % 300)))"
+    for ((j = 0; j < 100; j++)); do
+        scancel -u alice
+        kill -0 $! 2>/dev/null || break
+        sleep 0.1
+    done
+    wait $! && exit 9
+done
+exit 0
+SCRIPT
+start early alice ./early
+over "scancel after 0 to 300 ms, twenty times" early 0
+script earlystep <<'SCRIPT'
+#!/bin/bash
+# The same for steps inside a job that goes on.
+for ((i = 0; i < 15; i++)); do
+    srun --overlap -N2 --ntasks-per-node=4 --container-image=/images/a.sif sleep 20 >/dev/null 2>&1 &
+    sleep "0.$(printf %03d $((RANDOM % 300)))"
+    for ((j = 0; j < 100; j++)); do
+        scancel "$SLURM_JOB_ID.$i" 2>/dev/null
+        kill -0 $! 2>/dev/null || break
+        sleep 0.1
+    done
+    wait $! && exit 9
+done
+exit 0
+SCRIPT
+start early alice salloc -Q -w n1,n2 -N2 --ntasks-per-node=4 ./earlystep
+over "scancel of steps after 0 to 300 ms, fifteen times" early 0
+
+echo "# SIGKILL of one process on n1"
+# Rows: kind | status | what it is.
+for row in "program|137|a program" "runtime|137|the runtime" "server|[0-9]+|the image's server" \
+    "ours|[0-9]+|a process of berth"; do
+    IFS='|' read -r kind status what <<<"$row"
+    live sh -c 'echo ready; sleep 3'
+    mapfile -t list < <(victims "$kind")
+    if ((${#list[@]})); then
+        on n1 root kill -KILL "${list[0]}"
+        over "SIGKILL of $what" live "$status"
+    else
+        over "SIGKILL of $what" live 0
+        result skip "SIGKILL of $what" "there is none"
+        continue
+    fi
+    live sh -c 'echo ready; sleep 3'
+    mapfile -t list < <(victims "$kind")
+    on n1 root kill -KILL "${list[@]}"
+    over "SIGKILL of $what, of all tasks" live "$status"
+done
+live sh -c 'echo ready; sleep 2; cat /etc/berth-image'
+mapfile -t list < <(victims server)
+if ((${#list[@]})); then
+    on n1 root kill -KILL "${list[@]}"
+    over "without the image's server the application fails, and says so" live '[1-9].*'
+else
+    over "without the image's server" live 0
+fi
+live sh -c 'echo ready; exec sleep 60'
+on n1 root pkill -KILL -u alice
+on login alice scancel -s KILL -u alice
+over "SIGKILL of all processes of the user on n1, as when memory is short" live '137|143'
+live sh -c 'echo ready; exec sleep 5'
+on n1 root pkill -KILL -u alice
+over "... and the tasks on n2 end by themselves" live 137
+
+echo "# side by side"
+script overlap <<'SCRIPT'
+#!/bin/bash
+# Four steps in two images at once, one of which is cancelled.
+for i in 0 1 2 3; do
+    [ $((i % 2)) = 0 ] && image=a || image=b
+    srun --overlap -N2 -n8 --container-image=/images/$image.sif \
+        sh -c "echo ready; sleep 1.5; [ $i = 3 ] && sleep 30; cat /etc/berth-image; exit $i" >overlap.$i 2>&1 &
+    pids[i]=$!
+    until [ -n "$(squeue -h -s -j "$SLURM_JOB_ID" -o %i | grep "\.$i\$")" ]; do sleep 0.05; done
+done
+until [ "$(cat overlap.? | grep -c ready)" = 32 ]; do sleep 0.1; done
+scancel "$SLURM_JOB_ID.3"
+for i in 0 1 2 3; do
+    wait "${pids[i]}"
+    echo "step $i: $? $(grep -c '^a$' overlap.$i) $(grep -c '^b$' overlap.$i)"
+done
+SCRIPT
+start overlap alice salloc -Q -w n1,n2 -N2 --ntasks-per-node=4 ./overlap
+over "steps side by side in one job, one cancelled" overlap 0
+equal "... and each ends as it should" \
+    "step 0: 0 8 0,step 1: 1 0 8,step 2: 2 8 0,step 3: X 0 0" \
+    "$(grep '^step' "$work/overlap" | sed -E 's/^(step 3: )[1-9][0-9]*/\1X/' | paste -sd,)"
+start one alice srun -w n1 -N1 -n8 "$IMAGE" sh -c 'echo ready; sleep 60'
+start other bob srun -w n1 -N1 -n8 --container-image=/images/a.sif \
+    sh -c 'echo ready; sleep 2; id -un; cat /etc/berth-image'
+said one 8 ready && said other 8 ready
+on login alice scancel -u alice
+wait "${pid[one]}"
+equal "two users on one node: the one that is cancelled does not end with 0" yes \
+    "$( (($?)) && echo yes)"
+over "two users on one node: the other ends as usual" other 0
+equal "... as itself, in its image" "8 8" \
+    "$(grep -c '^bob$' "$work/other") $(grep -c '^a$' "$work/other")"
+
+echo "# the time limit"
+over "a job comes to its time limit" limit '[1-9].*' n4
+over_all=$(left n1 n2 n3 n4)
+equal "nothing at all is left" "" "$over_all"
+finish
