@@ -45,9 +45,11 @@ int berth_room_make(struct berth_room *room, unsigned int limit, struct berth_er
 {
     int ends[2];
 
-    room->memory = memfd_create("berth", 0);
+    room->memory = memfd_create("berth", MFD_ALLOW_SEALING);
     if (room->memory < 0 ||
-        ftruncate(room->memory, sizeof(struct berth_room_page)) < 0 || pipe(ends) < 0)
+        ftruncate(room->memory, sizeof(struct berth_room_page)) < 0 ||
+        fcntl(room->memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) < 0 ||
+        pipe(ends) < 0)
         return berth_err_set(err, "cannot share memory: %s", strerror(errno));
     room->tasks = ends[0];
     room->alive = ends[1];
