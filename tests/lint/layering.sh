@@ -21,7 +21,7 @@ includes | awk '
         may["plan"] = "base elf mpi conf"
         may["probe"] = may["plan"] " plan"
         may["task"] = may["probe"] " probe"
-        may["spank"] = may["probe"] " probe task/names.h task/report.h"
+        may["spank"] = may["probe"] " probe task/names.h task/report.h task/room.h"
         may["cli"] = may["probe"] " probe"
     }
     substr($3, 1, 1) == "<" {

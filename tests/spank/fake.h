@@ -57,9 +57,10 @@ extern struct fake {
     int option_count;
     uint32_t job;
     uint32_t step;
-    int task;         /* -1: not in a task */
-    char **argv;      /* of the step */
-    char **task_argv; /* of the task: with --multi-prog, another */
+    int task;            /* -1: not in a task */
+    uint32_t task_count; /* on this node */
+    char **argv;         /* of the step */
+    char **task_argv;    /* of the task: with --multi-prog, another */
     bool in_task_init;
 } fake;
 

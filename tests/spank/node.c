@@ -120,9 +120,11 @@ static int compare(const void *a, const void *b)
 /* The number of a descriptor is another one in every run. */
 static void print_word(const char *word)
 {
-    bool report = strncmp(word, "BERTH_TASK_REPORT=", 18) == 0;
-
-    printf("%s", report ? "BERTH_TASK_REPORT=N" : word);
+    if (strncmp(word, "BERTH_TASK_REPORT=", 18) == 0)
+        word = "BERTH_TASK_REPORT=N";
+    if (strncmp(word, "BERTH_TASK_ROOM=", 16) == 0)
+        word = "BERTH_TASK_ROOM=N";
+    printf("%s", word);
 }
 
 static void print_raw(char **before)
@@ -218,6 +220,7 @@ static int run_tasks(const struct place *place)
     int count = number && fake.step < 0xfffffff0 ? atoi(number) : 1;
     int worst = 0;
 
+    fake.task_count = (uint32_t)count;
     for (int task = 0; task < count; task++) {
         int status = 0;
         pid_t child;
@@ -228,6 +231,9 @@ static int run_tasks(const struct place *place)
             exit(run_task(place, task));
         if (waitpid(child, &status, 0) < 0 || !WIFEXITED(status))
             fake_fault("task %d died", task);
+        fake.task = task;
+        fake_call("slurm_spank_task_exit");
+        fake.task = -1;
         worst = WEXITSTATUS(status) > worst ? WEXITSTATUS(status) : worst;
     }
     return worst;
@@ -237,6 +243,7 @@ int fake_stepd(int argc, char **argv)
 {
     const char *table = getenv("FAKE_TABLE");
     struct place place;
+    int status;
 
     if (argc < 7)
         fake_fault("slurmstepd without words");
@@ -256,5 +263,7 @@ int fake_stepd(int argc, char **argv)
         fake_fault("init_post_opt failed on the node, which drains it");
     if (fake_call("slurm_spank_user_init") < 0)
         fake_fault("user_init failed on the node, which drains it");
-    return run_tasks(&place);
+    status = run_tasks(&place);
+    fake_call("slurm_spank_exit");
+    return status;
 }

@@ -15,7 +15,8 @@ argv: LIBEXEC/berth-task ./x 1
 - SLURM_BERTH_STEP=1;*:$A
 + BERTH_TASK_PREFIX=
 + BERTH_TASK_REPORT=N
-+ BERTH_TASK_REQUEST=$A" \
++ BERTH_TASK_REQUEST=$A
++ BERTH_TASK_ROOM=N" \
         FAKE_RAW=1 srun --container-image=a ./x 1
 else
     expect 'berth-task stands in the place of argv[0]' 0 \
@@ -25,7 +26,8 @@ argv: LIBEXEC/berth-task 1
 + BERTH_TASK_ARGV0=./x
 + BERTH_TASK_PREFIX=
 + BERTH_TASK_REPORT=N
-+ BERTH_TASK_REQUEST=$A" \
++ BERTH_TASK_REQUEST=$A
++ BERTH_TASK_ROOM=N" \
         FAKE_RAW=1 srun --container-image=a ./x 1
 fi
 expect 'a task without options is as if berth were not there' 0 \

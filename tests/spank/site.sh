@@ -46,9 +46,19 @@ $raw
 + BERTH_TASK_PREFIX=x-
 + BERTH_TASK_REPORT=N
 + BERTH_TASK_REQUEST=$A
++ BERTH_TASK_ROOM=N
 + BERTH_TASK_RUNTIME=/opt/r" \
     FAKE_RAW=1 FAKE_WORDS='runtime=/opt/r option_prefix=x-' \
     srun --x-container-image=a ./x 1
+
+# share
+expect 'share=never: the tasks have no room' 0 \
+    "0 $A: ./x 1
+$raw
++ BERTH_TASK_PREFIX=
++ BERTH_TASK_REPORT=N
++ BERTH_TASK_REQUEST=$A" \
+    FAKE_RAW=1 FAKE_WORDS=share=never srun --container-image=a ./x 1
 
 # raw_args
 DENIED='--container-args: this site does not allow it; leave it out'
@@ -77,7 +87,7 @@ expect 'raw_args=allow' 0 \
     FAKE_WORDS=raw_args=allow srun --container-image=a --container-args=--nv ./x
 
 # A word that berth does not know.
-UNKNOWN="plugstack.conf: 'colour=red' is no setting of berth; expected option_prefix=, runtime= or raw_args="
+UNKNOWN="plugstack.conf: 'colour=red' is no setting of berth; expected option_prefix=, runtime=, raw_args=, share= or start_timeout="
 expect 'an unknown word: container steps fail' 1 \
     "srun: error: berth: $UNKNOWN" \
     FAKE_WORDS=colour=red srun --container-image=a ./x

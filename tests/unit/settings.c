@@ -10,17 +10,29 @@ static const struct {
     const char *prefix;
     const char *runtime; /* NULL: not said */
     bool deny;
+    bool never_share;
+    unsigned int start_timeout; /* 0: the default */
 } good[] = {
-    {{NULL}, "", NULL, false},
-    {{"option_prefix=berth-"}, "berth-", NULL, false},
-    {{"option_prefix="}, "", NULL, false},
-    {{"option_prefix=a1-"}, "a1-", NULL, false},
-    {{"runtime=/opt/a b/apptainer"}, "", "/opt/a b/apptainer", false},
-    {{"raw_args=allow"}, "", NULL, false},
-    {{"raw_args=deny"}, "", NULL, true},
-    {{"raw_args=deny", "raw_args=allow"}, "", NULL, false},
-    {{"runtime=/a", "runtime=/b"}, "", "/b", false},
-    {{"option_prefix=x", "raw_args=deny", "runtime=/a=b"}, "x", "/a=b", true},
+    {.words = {NULL}, .prefix = ""},
+    {.words = {"option_prefix=berth-"}, .prefix = "berth-"},
+    {.words = {"option_prefix="}, .prefix = ""},
+    {.words = {"option_prefix=a1-"}, .prefix = "a1-"},
+    {.words = {"runtime=/opt/a b/apptainer"},
+     .prefix = "",
+     .runtime = "/opt/a b/apptainer"},
+    {.words = {"raw_args=allow"}, .prefix = ""},
+    {.words = {"raw_args=deny"}, .prefix = "", .deny = true},
+    {.words = {"raw_args=deny", "raw_args=allow"}, .prefix = ""},
+    {.words = {"runtime=/a", "runtime=/b"}, .prefix = "", .runtime = "/b"},
+    {.words = {"option_prefix=x", "raw_args=deny", "runtime=/a=b"},
+     .prefix = "x",
+     .runtime = "/a=b",
+     .deny = true},
+    {.words = {"share=auto"}, .prefix = ""},
+    {.words = {"share=never"}, .prefix = "", .never_share = true},
+    {.words = {"share=never", "share=auto"}, .prefix = ""},
+    {.words = {"start_timeout=1"}, .prefix = "", .start_timeout = 1},
+    {.words = {"start_timeout=86400"}, .prefix = "", .start_timeout = 86400},
 };
 
 static int count_words(const char *const *words)
@@ -47,12 +59,16 @@ START_TEST(words_become_settings)
     ck_assert_str_eq(settings.option_prefix, good[_i].prefix);
     ck_assert_pstr_eq(settings.runtime, good[_i].runtime);
     ck_assert_int_eq(settings.deny_raw_args, good[_i].deny);
+    ck_assert_int_eq(settings.never_share, good[_i].never_share);
+    ck_assert_uint_eq(settings.start_timeout,
+                      good[_i].start_timeout ? good[_i].start_timeout : 60);
     berth_settings_fini(&settings);
 }
 END_TEST
 
 #define SETTINGS                                                                       \
-    " is no setting of berth; expected option_prefix=, runtime= or raw_args="
+    " is no setting of berth; expected option_prefix=, runtime=, raw_args=, share= "   \
+    "or start_timeout="
 
 static const struct {
     const char *word;
@@ -70,6 +86,16 @@ static const struct {
     {"raw_args=yes", "raw_args: expected allow or deny, got 'yes'"},
     {"raw_args=", "raw_args: expected allow or deny, got ''"},
     {"raw_args=Deny", "raw_args: expected allow or deny, got 'Deny'"},
+    {"share=yes", "share: expected auto or never, got 'yes'"},
+    {"share=", "share: expected auto or never, got ''"},
+    {"start_timeout=", "start_timeout: expected 1 to 86400 seconds, got ''"},
+    {"start_timeout=0", "start_timeout: expected 1 to 86400 seconds, got '0'"},
+    {"start_timeout=86401", "start_timeout: expected 1 to 86400 seconds, got '86401'"},
+    {"start_timeout=-1", "start_timeout: expected 1 to 86400 seconds, got '-1'"},
+    {"start_timeout= 1", "start_timeout: expected 1 to 86400 seconds, got ' 1'"},
+    {"start_timeout=1s", "start_timeout: expected 1 to 86400 seconds, got '1s'"},
+    {"start_timeout=99999999999999999999",
+     "start_timeout: expected 1 to 86400 seconds, got '99999999999999999999'"},
     {"raw_args", "raw_args: expected raw_args=VALUE"},
     {"runtime", "runtime: expected runtime=VALUE"},
     {"option_prefix", "option_prefix: expected option_prefix=VALUE"},

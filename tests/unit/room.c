@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the tasks of a step on a node meet. A process of each test is slurmstepd, its
+ * children are the tasks. */
+
+#include "task/room.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+static struct berth_room room;
+static char name[32];
+
+static void setup(void)
+{
+    struct berth_err err = {""};
+
+    ck_assert_msg(berth_room_make(&room, 30, &err) == 0, "%s", err.text);
+    berth_room_name(&room, name, sizeof(name));
+}
+
+static void teardown(void)
+{
+    berth_room_close(&room);
+}
+
+/* Run TASK in a child, in the room. Returns its exit status; the child must not use
+ * the library of the tests. */
+static int in_task(int (*task)(struct berth_room *))
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        struct berth_room entered;
+
+        _exit(berth_room_enter(&entered, name, NULL) < 0 ? 99 : task(&entered));
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static int claim(struct berth_room *entered)
+{
+    return berth_room_claim(entered);
+}
+
+START_TEST(one_task_starts_the_container)
+{
+    ck_assert_int_eq(berth_room_state(&room), BERTH_ROOM_NEW);
+    ck_assert_int_eq(in_task(claim), 1);
+    ck_assert_int_eq(in_task(claim), 0);
+    ck_assert_int_eq(berth_room_state(&room), BERTH_ROOM_STARTING);
+}
+END_TEST
+
+static const enum berth_room_state states[] = {BERTH_ROOM_SEPARATE, BERTH_ROOM_LOST};
+
+static int wait_for_it(struct berth_room *entered)
+{
+    struct berth_err err;
+
+    return (int)berth_room_wait(entered, &err);
+}
+
+START_TEST(a_waiter_learns_the_state)
+{
+    berth_room_set(&room, states[_i]);
+    ck_assert_int_eq(in_task(wait_for_it), (int)states[_i]);
+}
+END_TEST
+
+static int wait_and_compare(struct berth_room *entered)
+{
+    struct berth_err err;
+
+    if (berth_room_wait(entered, &err) != BERTH_ROOM_FAILED)
+        return 1;
+    return strcmp(err.text, "image '/a': it is broken; mend it") != 0;
+}
+
+START_TEST(a_failure_is_told_to_all)
+{
+    struct berth_err why;
+
+    berth_err_set(&why, "image '/a': it is broken; mend it");
+    berth_room_fail(&room, &why);
+    ck_assert_int_eq(in_task(wait_and_compare), 0);
+    ck_assert_int_eq(in_task(wait_and_compare), 0);
+}
+END_TEST
+
+static const char before[] = "A=1\0B=2";
+static const char after[] = "A=1\0PATH=/bin\0C=";
+
+static int read_what_is_ready(struct berth_room *entered)
+{
+    struct berth_err err;
+    const char *text;
+    size_t count;
+
+    if (berth_room_wait(entered, &err) != BERTH_ROOM_READY ||
+        berth_room_holder(entered) != 4711 || berth_room_limit(entered) != 30)
+        return 1;
+    text = berth_room_before(entered, &count);
+    if (count != sizeof(before) || memcmp(text, before, count) != 0)
+        return 2;
+    text = berth_room_after(entered, &count);
+    return count != sizeof(after) || memcmp(text, after, count) != 0 ? 3 : 0;
+}
+
+START_TEST(what_is_ready_is_seen_by_all)
+{
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_room_ready(&room, 4711, before, sizeof(before), after,
+                                      sizeof(after), &err),
+                     0);
+    ck_assert_int_eq(in_task(read_what_is_ready), 0);
+    ck_assert_int_eq(in_task(read_what_is_ready), 0);
+}
+END_TEST
+
+START_TEST(an_environment_may_be_large)
+{
+    static char large[4 << 20];
+    struct berth_err err;
+    size_t count;
+
+    memset(large, 'x', sizeof(large));
+    ck_assert_int_eq(
+        berth_room_ready(&room, 1, large, sizeof(large), large, sizeof(large), &err),
+        0);
+    ck_assert_int_eq(berth_room_wait(&room, &err), BERTH_ROOM_READY);
+    ck_assert_int_eq(berth_room_after(&room, &count)[sizeof(large) - 1], 'x');
+    ck_assert_uint_eq(count, sizeof(large));
+}
+END_TEST
+
+START_TEST(a_waiter_is_woken)
+{
+    struct berth_err err;
+    pid_t child = fork();
+
+    if (child == 0) {
+        usleep(20000);
+        berth_room_set(&room, BERTH_ROOM_SEPARATE);
+        _exit(0);
+    }
+    berth_room_hand_on(&room, getpid());
+    ck_assert_int_eq(berth_room_wait(&room, &err), BERTH_ROOM_SEPARATE);
+    waitpid(child, NULL, 0);
+}
+END_TEST
+
+START_TEST(a_killed_starter_is_noticed)
+{
+    struct berth_err err;
+
+    ck_assert_int_eq(in_task(claim), 1);
+    ck_assert_int_eq(berth_room_wait(&room, &err), BERTH_ROOM_FAILED);
+    ck_assert_str_eq(err.text, "the process that started the container was killed; "
+                               "submit the step again");
+}
+END_TEST
+
+START_TEST(a_start_may_take_its_time_and_no_more)
+{
+    struct berth_room hasty;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_room_make(&hasty, 0, &err), 0);
+    ck_assert(berth_room_claim(&hasty));
+    ck_assert_int_eq(berth_room_wait(&hasty, &err), BERTH_ROOM_FAILED);
+    ck_assert_str_eq(err.text, "the container did not start within 0 seconds; ask the "
+                               "administrators (start_timeout= in plugstack.conf)");
+    berth_room_close(&hasty);
+}
+END_TEST
+
+static const char *const bad_names[] = {"", "x", "3", "3,", ",3"};
+
+START_TEST(a_name_that_is_none_is_refused)
+{
+    struct berth_room entered;
+    struct berth_err err;
+    char expected[64];
+
+    snprintf(expected, sizeof(expected), "'%s' names no room", bad_names[_i]);
+    ck_assert_int_eq(berth_room_enter(&entered, bad_names[_i], &err), -1);
+    ck_assert_str_eq(err.text, expected);
+}
+END_TEST
+
+START_TEST(closed_descriptors_are_no_room)
+{
+    struct berth_room entered;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_room_enter(&entered, "998,999", &err), -1);
+    ck_assert_str_eq(err.text, "cannot share memory: Bad file descriptor");
+}
+END_TEST
+
+static int wait_for_the_end(struct berth_room *entered)
+{
+    char byte;
+
+    return (int)read(entered->tasks, &byte, 1);
+}
+
+START_TEST(the_pipe_ends_with_slurmstepd)
+{
+    berth_room_close(&room);
+    ck_assert_int_eq(in_task(wait_for_the_end), 0);
+}
+END_TEST
+
+/* The memory is the user's, slurmstepd is root and looks at it: nobody may take it away
+ * under it. */
+START_TEST(a_task_cannot_shrink_the_memory)
+{
+    ck_assert_int_eq(ftruncate(room.memory, 0), -1);
+    ck_assert_int_eq(berth_room_state(&room), BERTH_ROOM_NEW);
+}
+END_TEST
+
+START_TEST(descriptors_close_when_the_application_starts)
+{
+    struct berth_room entered;
+
+    ck_assert_int_eq(fcntl(room.memory, F_GETFD), 0);
+    ck_assert_int_eq(fcntl(room.tasks, F_GETFD), 0);
+    ck_assert_int_eq(fcntl(room.alive, F_GETFD), FD_CLOEXEC);
+    ck_assert_int_eq(berth_room_enter(&entered, name, NULL), 0);
+    ck_assert_int_eq(fcntl(room.memory, F_GETFD), FD_CLOEXEC);
+    ck_assert_int_eq(fcntl(room.tasks, F_GETFD), FD_CLOEXEC);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("room");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, one_task_starts_the_container);
+    tcase_add_loop_test(tests, a_waiter_learns_the_state, 0, COUNT(states));
+    tcase_add_test(tests, a_failure_is_told_to_all);
+    tcase_add_test(tests, what_is_ready_is_seen_by_all);
+    tcase_add_test(tests, an_environment_may_be_large);
+    tcase_add_test(tests, a_waiter_is_woken);
+    tcase_add_test(tests, a_killed_starter_is_noticed);
+    tcase_add_test(tests, a_start_may_take_its_time_and_no_more);
+    tcase_add_loop_test(tests, a_name_that_is_none_is_refused, 0, COUNT(bad_names));
+    tcase_add_test(tests, closed_descriptors_are_no_room);
+    tcase_add_test(tests, the_pipe_ends_with_slurmstepd);
+    tcase_add_test(tests, a_task_cannot_shrink_the_memory);
+    tcase_add_test(tests, descriptors_close_when_the_application_starts);
+    return unit_run("room", tests);
+}
