@@ -34,8 +34,10 @@ comm -13 "$work/table" "$work/page" | sed "s|.*|$page:1: there is no --&|" |
     rule 'the option table is read'
 
 # The words of plugstack.conf.
-sed -nE 's/^ *\{"([a-z_]+)", take_.*/\1/p' src/conf/settings.c | while read -r key; do
-    sed 's/\\f[A-Z]//g' "$page" | grep -q "$key=" || echo "$page:1: does not tell $key="
-done | rule 'every setting is in the manual page'
+grep -oE '\{"[a-z_]+", take_' src/conf/settings.c | grep -oE '[a-z_]+"' | tr -d '"' |
+    while read -r key; do
+        sed 's/\\f[A-Z]//g' "$page" | grep -q "$key=" ||
+            echo "$page:1: does not tell $key="
+    done | rule 'every setting is in the manual page'
 
 finish
