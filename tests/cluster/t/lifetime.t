@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016 # what stands in single quotes is for another shell
 # However a step ends, srun ends too, with a status that tells, and nothing is left on the
 # nodes three seconds later: no process, no mount, no file, no descriptor of slurmd.
 
@@ -105,7 +106,6 @@ live() {
 }
 
 # victims KIND: processes on n1.
-# shellcheck disable=SC2016
 victims() {
     local test
     case $1 in
@@ -167,6 +167,7 @@ on login alice pkill -INT -u alice -x srun
 sleep 0.2
 on login alice pkill -INT -u alice -x srun
 over "Ctrl-C twice" live '[1-9].*'
+# shellcheck disable=SC2086
 on login alice sbatch -Q -o batch.out $two --wrap "srun $IMAGE sh -c 'echo ready; exec sleep 60'" \
     >/dev/null
 start batch alice bash -c 'until [ "$(grep -c ready batch.out)" = 8 ]; do sleep 0.1; done
@@ -211,9 +212,9 @@ over "scancel of steps after 0 to 300 ms, fifteen times" early 0
 
 echo "# SIGKILL of one process on n1"
 # Rows: kind | status | what it is.
-for row in "program|137|a program" "runtime|137|the runtime" "server|[0-9]+|the image's server" \
-    "ours|[0-9]+|a process of berth"; do
-    IFS='|' read -r kind status what <<<"$row"
+for row in "program;137;a program" "runtime;0|137;the runtime" "server;[0-9]+;the image's server" \
+    "ours;[0-9]+;a process of berth"; do
+    IFS=';' read -r kind status what <<<"$row"
     live sh -c 'echo ready; sleep 3'
     mapfile -t list < <(victims "$kind")
     if ((${#list[@]})); then
@@ -252,7 +253,7 @@ script overlap <<'SCRIPT'
 for i in 0 1 2 3; do
     [ $((i % 2)) = 0 ] && image=a || image=b
     srun --overlap -N2 -n8 --container-image=/images/$image.sif \
-        sh -c "echo ready; sleep 1.5; [ $i = 3 ] && sleep 30; cat /etc/berth-image; exit $i" >overlap.$i 2>&1 &
+        sh -c "echo ready; [ $i = 3 ] && exec sleep 30; sleep 1.5; cat /etc/berth-image; exit $i" >overlap.$i 2>&1 &
     pids[i]=$!
     until [ -n "$(squeue -h -s -j "$SLURM_JOB_ID" -o %i | grep "\.$i\$")" ]; do sleep 0.05; done
 done
@@ -273,9 +274,10 @@ start other bob srun -w n1 -N1 -n8 --container-image=/images/a.sif \
     sh -c 'echo ready; sleep 2; id -un; cat /etc/berth-image'
 said one 8 ready && said other 8 ready
 on login alice scancel -u alice
-wait "${pid[one]}"
+status=0
+wait "${pid[one]}" || status=$?
 equal "two users on one node: the one that is cancelled does not end with 0" yes \
-    "$( (($?)) && echo yes)"
+    "$( ((status)) && echo yes)"
 over "two users on one node: the other ends as usual" other 0
 equal "... as itself, in its image" "8 8" \
     "$(grep -c '^bob$' "$work/other") $(grep -c '^a$' "$work/other")"
