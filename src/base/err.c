@@ -8,14 +8,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Copy FROM to TO (SIZE bytes) with control characters as \xNN. UTF-8 passes. */
+/* Copy FROM to TO (SIZE bytes) with control characters as \xNN. UTF-8 passes,
+ * but for its own control characters (U+0080 to U+009F). */
 static void copy_escaped(char *to, size_t size, const char *from)
 {
     size_t used = 0;
 
     for (; *from; from++) {
         unsigned char c = (unsigned char)*from;
-        int plain = c >= 0x20 && c != 0x7f;
+        int is_c1 = c == 0xc2 && (unsigned char)from[1] >= 0x80 &&
+                    (unsigned char)from[1] < 0xa0;
+        int plain = c >= 0x20 && c != 0x7f && !is_c1;
 
         if (used + 8 > size) {
             memcpy(to + used, "...", 4);
@@ -23,6 +26,9 @@ static void copy_escaped(char *to, size_t size, const char *from)
         }
         if (plain)
             to[used++] = *from;
+        else if (is_c1)
+            used += (size_t)snprintf(to + used, size - used, "\\x%02x",
+                                     (unsigned char)*++from);
         else if (c == '\n')
             used += (size_t)snprintf(to + used, size - used, "\\n");
         else

@@ -12,9 +12,18 @@
 /* Seconds; a SIF on a busy parallel file system is slow, a hung one is for ever. */
 enum { START_TIMEOUT = 60 };
 
+/* Slurm refuses an option whose name is longer than 75 letters, and srun with it. */
+enum { LONGEST_PREFIX = 32 };
+
 static int take_prefix(struct berth_settings *settings, const char *value,
                        struct berth_err *err)
 {
+    if (strlen(value) > LONGEST_PREFIX)
+        return berth_err_set(err,
+                             PLACE
+                             ": option_prefix: expected at most %d characters, got "
+                             "'%s'",
+                             LONGEST_PREFIX, value);
     for (const char *c = value; *c; c++)
         if (!islower((unsigned char)*c) && !isdigit((unsigned char)*c) && *c != '-')
             return berth_err_set(err,

@@ -247,6 +247,14 @@ static int get_group(const char *label, int *ret_group)
     return 0;
 }
 
+static bool has_group(const struct berth_table *table, int group)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (table->rows[i].group == group)
+            return true;
+    return false;
+}
+
 static int get_row(char *text, struct berth_table *table, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request request = {0};
@@ -258,6 +266,8 @@ static int get_row(char *text, struct berth_table *table, struct berth_err *err)
     *fields++ = '\0';
     if (get_group(text, &group) < 0)
         return berth_err_set(err, "'%s' is no component", text);
+    if (group >= 0 && has_group(table, group))
+        return berth_err_set(err, "component %d is there twice", group);
     if (berth_wire_get_request(fields, &request, err) < 0 ||
         berth_table_add(table, group, &request, err) < 0)
         return -1;

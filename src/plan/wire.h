@@ -10,7 +10,7 @@
 /* How requests travel in an environment variable: from sbatch to the sruns inside, from
  * srun to the nodes, and from the plugin to berth-task.
  *
- *     requests   fields               image=%2Fa.sif&mounts=%2Fd:%2Fd:rw
+ *     requests   fields               image=/a.sif&env=A%3D1
  *     table      1;GROUP:fields;...   GROUP is a het group, `*` (all) or `?` (unknown)
  *
  * A field is an option's name without "container-" and its value; every byte that is

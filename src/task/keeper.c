@@ -285,6 +285,7 @@ int berth_keeper_start(struct berth_launch *launch, const char *directory,
     struct keeper keeper = {.room = room, .launch = launch, .directory = directory};
     int fds[DESCRIPTORS];
     char init[32];
+    int status = 0;
     pid_t child;
 
     snprintf(init, sizeof(init), "/proc/self/fd/%d", INIT);
@@ -306,7 +307,9 @@ int berth_keeper_start(struct berth_launch *launch, const char *directory,
     berth_strvec_fini(&keeper.argv);
     if (child < 0)
         return berth_err_set(err, "cannot start a process: %s", strerror(errno));
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return berth_err_set(err, "cannot start a process: %s", strerror(EAGAIN));
     return 0;
 }

@@ -36,8 +36,10 @@ void berth_report(int fd, const char *place, const struct berth_err *err)
     if (!berth_report_claim(fd))
         return;
     length = snprintf(line, sizeof(line), "berth: %s: %s\n", place, err->text);
-    if (length >= (int)sizeof(line))
+    if (length >= (int)sizeof(line)) {
         length = (int)sizeof(line) - 1;
+        line[length - 1] = '\n';
+    }
     if (write(STDERR_FILENO, line, (size_t)length) < 0)
         return; /* nowhere left to say it */
 }

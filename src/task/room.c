@@ -41,21 +41,33 @@ static int map(struct berth_room *room, size_t size, struct berth_err *err)
     return 0;
 }
 
+/* The memory may grow, for what READY tells, and not shrink: slurmstepd reads it too.
+ */
+static int make_memory(void)
+{
+    int fd = memfd_create("berth", MFD_ALLOW_SEALING);
+
+    if (fd < 0 || (ftruncate(fd, sizeof(struct berth_room_page)) == 0 &&
+                   fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) == 0))
+        return fd;
+    close(fd);
+    return -1;
+}
+
 int berth_room_make(struct berth_room *room, unsigned int limit, struct berth_err *err)
 {
     int ends[2];
 
-    room->memory = memfd_create("berth", MFD_ALLOW_SEALING);
-    if (room->memory < 0 ||
-        ftruncate(room->memory, sizeof(struct berth_room_page)) < 0 ||
-        fcntl(room->memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) < 0 ||
-        pipe(ends) < 0)
+    *room = (struct berth_room){.memory = make_memory(), .tasks = -1, .alive = -1};
+    if (room->memory < 0)
         return berth_err_set(err, "cannot share memory: %s", strerror(errno));
+    if (pipe(ends) < 0 || map(room, sizeof(struct berth_room_page), err) < 0) {
+        close(room->memory);
+        return berth_err_set(err, "cannot share memory: %s", strerror(errno));
+    }
     room->tasks = ends[0];
     room->alive = ends[1];
     fcntl(room->alive, F_SETFD, FD_CLOEXEC);
-    if (map(room, sizeof(struct berth_room_page), err) < 0)
-        return -1;
     room->page->limit = limit;
     sched_getaffinity(0, sizeof(room->page->cpus), &room->page->cpus);
     return 0;

@@ -88,6 +88,9 @@ static const struct {
     {"raw_args=Deny", "raw_args: expected allow or deny, got 'Deny'"},
     {"share=yes", "share: expected auto or never, got 'yes'"},
     {"share=", "share: expected auto or never, got ''"},
+    {"option_prefix=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+     "option_prefix: expected at most 32 characters, got "
+     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'"},
     {"start_timeout=", "start_timeout: expected 1 to 86400 seconds, got ''"},
     {"start_timeout=0", "start_timeout: expected 1 to 86400 seconds, got '0'"},
     {"start_timeout=86401", "start_timeout: expected 1 to 86400 seconds, got '86401'"},

@@ -218,6 +218,7 @@ static const struct {
     {"1;1x:image=/a", "'1x' is no component"},
     {"1;**:image=/a", "'**' is no component"},
     {"1;99999999999999999999:image=/a", "'99999999999999999999' is no component"},
+    {"1;0:image=/a;0:image=/b", "component 0 is there twice"},
     {"1;0:image=/%", "the value of 'image' is not encoded"},
     {"1;0:image=/a;1:ima", "'ima' has no value"},
 };

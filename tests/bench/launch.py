@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table and the plot of tests/bench/launch: reads lines of
+`SYSTEM SHAPE WALL_US CPU_MS STATUS`."""
+
+import collections
+import statistics
+import sys
+
+SYSTEMS = ["bare", "berth", "exec", "sharens"]
+TITLES = {"bare": "srun", "berth": "berth", "exec": "apptainer exec per task",
+          "sharens": "apptainer exec --sharens"}
+COLOURS = {"bare": "#777777", "berth": "#0a7d4f", "exec": "#c0392b",
+           "sharens": "#b9770e"}
+
+
+def read(path):
+    runs = collections.defaultdict(list)
+    for line in open(path, encoding="ascii"):
+        system, shape, wall, cpu, status = line.split()
+        runs[system, shape].append((int(wall) / 1000, int(cpu), int(status)))
+    return runs
+
+
+def tasks_of(shape):
+    nodes, tasks = shape.split("x")
+    return int(nodes) * int(tasks)
+
+
+def summary(runs):
+    """Medians of the runs that succeeded; how many failed."""
+    good = [run for run in runs if run[2] == 0]
+    if not good:
+        return None, None, len(runs)
+    return (statistics.median(run[0] for run in good),
+            statistics.median(run[1] for run in good), len(runs) - len(good))
+
+
+def table(runs, shapes):
+    print(f"{'shape':<6} {'system':<26} {'wall ms':>8} {'ratio':>6} {'ms/task':>8} "
+          f"{'CPU ms':>8} {'CPU ms/task over bare':>22} {'failed':>8}")
+    for shape in shapes:
+        bare_wall, bare_cpu, _ = summary(runs["bare", shape])
+        for system in SYSTEMS:
+            wall, cpu, failed = summary(runs[system, shape])
+            count = f"{failed} of {len(runs[system, shape])}" if failed else ""
+            if wall is None:
+                print(f"{shape:<6} {TITLES[system]:<26} {'-':>8} {'-':>6} {'-':>8} "
+                      f"{'-':>8} {'-':>22} {count:>8}")
+                continue
+            tasks = tasks_of(shape)
+            print(f"{shape:<6} {TITLES[system]:<26} {wall:8.0f} {wall / bare_wall:6.2f} "
+                  f"{wall / tasks:8.1f} {cpu:8.0f} {(cpu - bare_cpu) / tasks:22.1f} "
+                  f"{count:>8}")
+
+
+def svg(runs, shapes, path):
+    """Wall time over tasks on one node, a line for each system."""
+    width, height, left, low = 640, 400, 60, 50
+    shapes = [shape for shape in shapes if shape.startswith("1x")]
+    points = {system: [(tasks_of(shape), summary(runs[system, shape])[0])
+                       for shape in shapes] for system in SYSTEMS}
+    top = max(wall for line in points.values() for _, wall in line if wall)
+    widest = max(tasks_of(shape) for shape in shapes)
+
+    def x(tasks):
+        return left + (width - left - 20) * tasks / widest
+
+    def y(wall):
+        return height - low - (height - low - 30) * wall / top
+
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+           'font-family="sans-serif" font-size="12">',
+           f'<rect width="{width}" height="{height}" fill="white"/>',
+           f'<text x="{left}" y="18">wall time of a step of `true` on one node, '
+           'milliseconds over tasks (medians)</text>',
+           f'<path d="M{left} 30V{height - low}H{width - 20}" fill="none" '
+           'stroke="black"/>']
+    for tasks in (tasks_of(shape) for shape in shapes):
+        out.append(f'<text x="{x(tasks)}" y="{height - low + 16}" '
+                   f'text-anchor="middle">{tasks}</text>')
+    for part in range(5):
+        wall = top * part / 4
+        out.append(f'<text x="{left - 6}" y="{y(wall) + 4}" '
+                   f'text-anchor="end">{wall:.0f}</text>')
+    for row, system in enumerate(SYSTEMS):
+        line = [(x(t), y(w)) for t, w in points[system] if w]
+        path_text = " ".join(f"{a:.1f},{b:.1f}" for a, b in line)
+        out.append(f'<polyline points="{path_text}" fill="none" '
+                   f'stroke="{COLOURS[system]}" stroke-width="2"/>')
+        out.extend(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" '
+                   f'fill="{COLOURS[system]}"/>' for a, b in line)
+        out.append(f'<text x="{left + 20}" y="{50 + 16 * row}" '
+                   f'fill="{COLOURS[system]}">{TITLES[system]}</text>')
+    out.append("</svg>")
+    with open(path, "w", encoding="ascii") as file:
+        file.write("\n".join(out) + "\n")
+
+
+def main():
+    runs = read(sys.argv[1])
+    shapes = sorted({shape for _, shape in runs},
+                    key=lambda shape: (shape[0], tasks_of(shape)))
+    table(runs, shapes)
+    svg(runs, shapes, sys.argv[2])
+    print(f"plot: {sys.argv[2]}")
+
+
+main()
