@@ -159,7 +159,8 @@ int berth_request_take(struct berth_request *request, enum berth_option_id id,
                        id == BERTH_OPTION_ARGS;
 
     if (needs_value && (!value || *value == '\0'))
-        return berth_err_set(err, "the value is empty");
+        return berth_err_set(err, "the value is empty; give one, or leave the option "
+                                  "out");
     switch (id) {
     case BERTH_OPTION_IMAGE:
         return take_image(request, value, base, err);

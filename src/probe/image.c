@@ -182,7 +182,7 @@ static int refuse_open(const char *path, int number, int *ret_missing,
                              "image '%s': you may not read it; ask its owner for r "
                              "permission (and x on the directories above)",
                              path);
-    return berth_err_set(err, "image '%s': cannot be opened: %s", path,
+    return berth_err_set(err, "image '%s': cannot be opened: %s; check the path", path,
                          strerror(number));
 }
 

@@ -184,11 +184,13 @@ static int read_defaults(struct berth_request *ret, struct berth_err *err)
 {
     BERTH_TABLE struct berth_table table = {0};
     const char *text = getenv(BERTH_JOB_VARIABLE);
+    struct berth_err why;
 
     if (!text)
         return 0;
-    if (berth_wire_get_table(text, &table, err) < 0)
-        return berth_err_at(err, BERTH_JOB_VARIABLE);
+    if (berth_wire_get_table(text, &table, &why) < 0)
+        return berth_err_set(err, BERTH_JOB_VARIABLE ": %s" BERTH_VARIABLE_ADVICE,
+                             why.text);
     if (table.count != 1)
         return berth_err_set(err,
                              BERTH_JOB_VARIABLE ": it holds %zu components; expected "

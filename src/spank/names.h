@@ -9,6 +9,10 @@
 #define BERTH_JOB_VARIABLE  "SLURM_BERTH_JOB"  /* sbatch, salloc -> the sruns inside */
 #define BERTH_STEP_VARIABLE "SLURM_BERTH_STEP" /* srun -> the tasks' nodes */
 
+/* For who finds another text in one of them. */
+#define BERTH_VARIABLE_ADVICE                                                          \
+    "; do not set it by hand, and have one release of berth on all hosts"
+
 /* srun -> the nodes, before 23.11: the step is --multi-prog, and berth-task stands in
  * its configuration already. */
 #define BERTH_MULTIPROG_VARIABLE "SLURM_BERTH_MULTIPROG"

@@ -186,6 +186,7 @@ static int hand_over(spank_t sp, const struct berth_request *request,
 static int read_table(spank_t sp, struct berth_table *ret, struct berth_err *err)
 {
     BERTH_FREE char *text = malloc(BERTH_WIRE_MAX + 2);
+    struct berth_err why;
     spank_err_t answer;
 
     if (!text)
@@ -197,8 +198,9 @@ static int read_table(spank_t sp, struct berth_table *ret, struct berth_err *err
                              BERTH_STEP_VARIABLE ": longer than %d bytes; do not "
                                                  "set it by hand",
                              BERTH_WIRE_MAX);
-    if (berth_wire_get_table(text, ret, err) < 0)
-        return berth_err_at(err, BERTH_STEP_VARIABLE);
+    if (berth_wire_get_table(text, ret, &why) < 0)
+        return berth_err_set(err, BERTH_STEP_VARIABLE ": %s" BERTH_VARIABLE_ADVICE,
+                             why.text);
     return 0;
 }
 

@@ -48,8 +48,10 @@ static void explain(const char *name, int number, struct berth_err *err)
             "give its path",
             name, path ? path : "not set");
     else
-        berth_err_set(err, "command '%s' cannot be executed: %s", name,
-                      strerror(number));
+        berth_err_set(err,
+                      "command '%s' cannot be executed: %s; name a program, or make "
+                      "this one executable (chmod +x)",
+                      name, strerror(number));
 }
 
 int berth_become_command(const struct berth_become *become, struct berth_err *err)

@@ -185,7 +185,9 @@ static void become_runtime(struct task *task, struct berth_err *err)
     if (launch.guard < 0 || berth_launch_argv(&launch, &argv, err) < 0)
         return;
     execv(launch.runtime, argv.items);
-    berth_err_set(err, "container runtime '%s': %s", launch.runtime, strerror(errno));
+    berth_err_set(err,
+                  "container runtime '%s': %s; ask the administrators to repair it",
+                  launch.runtime, strerror(errno));
 }
 
 /* Start the container of the room. What goes wrong is said in the room, for all. */

@@ -51,7 +51,8 @@ static void become_runtime(const struct keeper *keeper)
         dprintf(STDERR_FILENO, "%s: %s\n", keeper->directory, strerror(errno));
     sigprocmask(SIG_SETMASK, &keeper->mask, NULL);
     execv(keeper->launch->runtime, keeper->argv.items);
-    dprintf(STDERR_FILENO, "%s: %s\n", keeper->launch->runtime, strerror(errno));
+    dprintf(STDERR_FILENO, "%s; ask the administrators to repair it\n",
+            strerror(errno));
     _exit(EXIT_FAILURE);
 }
 

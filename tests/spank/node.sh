@@ -64,12 +64,13 @@ for step in 4294967291 4294967292 4294967290 4294967295; do
 done
 
 # A table that srun did not write.
+advice='; do not set it by hand, and have one release of berth on all hosts'
 malformed()
 {
     malformed_sentence=$1
     shift
     expect "malformed: $malformed_sentence" 1 \
-        "berth: n1: SLURM_BERTH_STEP: $malformed_sentence" \
+        "berth: n1: SLURM_BERTH_STEP: $malformed_sentence$advice" \
         "FAKE_TABLE=$1" srun ./x
 }
 malformed "form 'x' is not this release's (1)" x
@@ -81,13 +82,14 @@ malformed "'128' is no component" '1;128:image=/a'
 malformed "'colour' is no option of this release" '1;*:colour=red'
 malformed "the value of 'image' is not encoded" '1;*:image=/%00'
 malformed "'a' is not absolute; expected a path from /" '1;*:image=a'
-malformed 'longer than 65536 bytes; do not set it by hand' \
-    "1;*:image=/$(printf '%070000d' 0)"
+expect 'malformed: longer than 65536 bytes' 1 \
+    'berth: n1: SLURM_BERTH_STEP: longer than 65536 bytes; do not set it by hand' \
+    "FAKE_TABLE=1;*:image=/$(printf '%070000d' 0)" srun ./x
 expect 'of many tasks one speaks' 1 \
-    "berth: n1: SLURM_BERTH_STEP: form 'x' is not this release's (1)" \
+    "berth: n1: SLURM_BERTH_STEP: form 'x' is not this release's (1)$advice" \
     FAKE_TASKS=5 FAKE_TABLE=x srun ./x
 expect 'also where the plugin is optional' 1 \
-    "berth: n1: SLURM_BERTH_STEP: form 'x' is not this release's (1)" \
+    "berth: n1: SLURM_BERTH_STEP: form 'x' is not this release's (1)$advice" \
     FAKE_OPTIONAL=1 FAKE_TABLE=x srun ./x
 
 # A Slurm that does not do its part.

@@ -31,7 +31,7 @@ refuse 'another working directory' \
     "--container-workdir: given twice, '/a' and '/b'; expected one value for each component" \
     --container-image=a --container-workdir=/a --container-workdir=/b
 refuse 'an empty image' \
-    '--container-image: the value is empty' --container-image=
+    '--container-image: the value is empty; give one, or leave the option out' --container-image=
 refuse 'a URI' \
     "--container-image: 'docker://alpine' is a URI; expected a SIF file or a directory (pull it first: singularity pull image.sif docker://alpine)" \
     --container-image=docker://alpine

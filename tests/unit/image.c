@@ -360,7 +360,9 @@ START_TEST(what_cannot_be_opened_says_why)
     BERTH_FREE char *path = in_directory("loop");
 
     ck_assert_int_eq(symlink("loop", path), 0);
-    assert_refused(path, 0, "cannot be opened: Too many levels of symbolic links");
+    assert_refused(path, 0,
+                   "cannot be opened: Too many levels of symbolic links; "
+                   "check the path");
 }
 END_TEST
 

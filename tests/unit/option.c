@@ -40,7 +40,8 @@ START_TEST(the_table_and_the_request_agree_on_values)
 
     ck_assert_int_eq(result, berth_options[_i].argument ? -1 : 0);
     if (berth_options[_i].argument)
-        ck_assert_str_eq(err.text, "the value is empty");
+        ck_assert_str_eq(err.text,
+                         "the value is empty; give one, or leave the option out");
     else
         ck_assert(berth_request_said(&request));
 }

@@ -104,11 +104,15 @@ static const struct {
     struct given given[3];
     const char *error;
 } refused[] = {
-    {{{IMAGE, ""}, {END, NULL}}, "the value is empty"},
-    {{{MOUNTS, ""}, {END, NULL}}, "the value is empty"},
-    {{{WORKDIR, ""}, {END, NULL}}, "the value is empty"},
-    {{{ENV, ""}, {END, NULL}}, "the value is empty"},
-    {{{ARGS, ""}, {END, NULL}}, "the value is empty"},
+    {{{IMAGE, ""}, {END, NULL}},
+     "the value is empty; give one, or leave the option out"},
+    {{{MOUNTS, ""}, {END, NULL}},
+     "the value is empty; give one, or leave the option out"},
+    {{{WORKDIR, ""}, {END, NULL}},
+     "the value is empty; give one, or leave the option out"},
+    {{{ENV, ""}, {END, NULL}}, "the value is empty; give one, or leave the option out"},
+    {{{ARGS, ""}, {END, NULL}},
+     "the value is empty; give one, or leave the option out"},
     {{{IMAGE, "docker://alpine"}, {END, NULL}}, URI("docker://alpine")},
     {{{IMAGE, "oras://r/x:1"}, {END, NULL}}, URI("oras://r/x:1")},
     {{{IMAGE, "a://"}, {END, NULL}}, URI("a://")},

@@ -121,6 +121,13 @@ case $said in
         ;;
 esac
 
+# A runtime that is there but cannot be executed.
+printf '#!/no/such/interpreter\n' >"$T/broken-runtime"
+chmod +x "$T/broken-runtime"
+expect 'a runtime without its interpreter' 1 \
+    "berth: n1: container runtime 'T/broken-runtime': No such file or directory; ask the administrators to repair it" \
+    env "BERTH_TASK_RUNTIME=$T/broken-runtime" "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app
+
 # All the way to the application.
 expect 'the command runs' 0 \
     'runs: 1 a b' \
@@ -160,7 +167,7 @@ expect 'a command without its interpreter' 127 \
     "$place command './lost-interpreter' is there, but not the interpreter that it names (#! line, or the loader of another C library); mount or install it" \
     with "image=$T/a" ./lost-interpreter
 expect 'a command that is no program' 126 \
-    "$place command './no-program' cannot be executed: Permission denied" \
+    "$place command './no-program' cannot be executed: Permission denied; name a program, or make this one executable (chmod +x)" \
     with "image=$T/a" ./no-program
 expect 'a working directory that is not in the image' 1 \
     "berth: n1: the working directory '/gone' is not in the image: No such file or directory; mount it (--container-mounts=/gone) or name another (--container-workdir=DIR)" \

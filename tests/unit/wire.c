@@ -137,7 +137,7 @@ static const struct {
     {"image=/%4g", "the value of 'image' is not encoded"},
     {"image=/%3a", "the value of 'image' is not encoded"},
     {"image=/%%", "the value of 'image' is not encoded"},
-    {"image=", "the value is empty"},
+    {"image=", "the value is empty; give one, or leave the option out"},
     {"image=a.sif", "'a.sif' is not absolute; expected a path from /"},
     {"image=/a&image=/b",
      "given twice, '/a' and '/b'; expected one value for each component"},
