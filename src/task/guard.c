@@ -102,6 +102,21 @@ void berth_guard_go_on(pid_t pid, int status, pid_t runtime)
         ptrace(PTRACE_CONT, pid, 0, is_allowed(pid, runtime) ? number : 0);
 }
 
+void berth_guard_end_children(void)
+{
+    DIR *directory = opendir("/proc");
+    struct dirent *entry;
+    pid_t parent;
+    char name[32];
+
+    while (directory && (entry = readdir(directory)))
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+            read_stat(entry->d_name, &parent, name) && parent == getpid())
+            kill((pid_t)atoi(entry->d_name), SIGKILL);
+    if (directory)
+        closedir(directory);
+}
+
 static void stand_guard(pid_t runtime)
 {
     for (;;) {

@@ -28,6 +28,9 @@ int berth_guard_start(struct berth_err *err);
 int berth_guard_seize(pid_t runtime);
 void berth_guard_go_on(pid_t pid, int status, pid_t runtime);
 
+/* Kill every child of the calling process. */
+void berth_guard_end_children(void);
+
 /* In the image: return when the guard is on duty, or will never be. Closes FD. */
 void berth_guard_wait(int fd);
 

@@ -7,11 +7,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -209,15 +211,33 @@ static int has_tasks(void)
     return poll(&tasks, 1, 0) == 0;
 }
 
+/* The runtime has ended, and the programs that serve its image have not. It ends them
+ * before itself, so it was killed; they serve the tasks that run, and then nobody.
+ * ROUNDS is how often this was called without tasks. */
+static void end_servers(int *rounds)
+{
+    enum { PAUSE = 50, PATIENCE = 10 };
+
+    if (!has_tasks() && ++*rounds > PATIENCE)
+        berth_guard_end_children();
+    poll(NULL, 0, PAUSE);
+}
+
 /* Until the runtime and all that is traced have ended. */
 static void stay(struct keeper *keeper)
 {
+    bool ended = false;
+    int rounds = 0;
+
     for (;;) {
         int status;
-        pid_t pid = waitpid(-1, &status, __WALL);
+        pid_t pid = waitpid(-1, &status, __WALL | (ended ? WNOHANG : 0));
 
         if (pid < 0 && errno != EINTR)
             return;
+        if (pid == 0)
+            end_servers(&rounds);
+        ended |= pid == keeper->runtime && !WIFSTOPPED(status);
         if (pid > 0 && WIFSTOPPED(status))
             berth_guard_go_on(pid, status, keeper->runtime);
         else if (pid == keeper->runtime && has_tasks() &&
@@ -233,6 +253,7 @@ static void keep(struct keeper *keeper, const int descriptors[])
     berth_detach(descriptors, DESCRIPTORS, &keeper->mask);
     sched_setaffinity(0, sizeof(cpu_set_t), berth_room_cpus(keeper->room));
     keeper->room->memory = MEMORY;
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* what the runtime leaves comes to us */
     keeper->runtime = fork();
     if (keeper->runtime == 0)
         become_runtime(keeper);
