@@ -107,13 +107,19 @@ sysread $pmi, my $answer, 200;
 print $answer;
 END_OF_TOOL
 
+# over JOB: wait until it is; sbatch --wait asks every two seconds at best.
+tool over <<'END_OF_TOOL'
+#!/bin/bash
+while [[ -n $(squeue -h -j "$1" -o %T 2>/dev/null) ]]; do sleep 0.05; done
+END_OF_TOOL
+
 # ---- jobs: what a default reaches, and what stays on the host
 
 # batch_same TITLE HEADER SCRIPT [OUTPUT]: HEADER and SCRIPT as a batch script, outside
 # without, inside with the image as the default of the job.
 batch_of() {
     printf 'cat >job.sh <<"END"\n#!/bin/bash\n%s\nt=$HOME/t\n%s\nEND\n' "$1" "$2"
-    printf 'sbatch -W -o job.out $C job.sh | sed "s/[0-9]*$//"; echo "sbatch $?"; cat job.out\n'
+    printf 'job=$(sbatch --parsable -o job.out $C job.sh) && $t/over $job && cat job.out\n'
 }
 
 as_default() {
@@ -124,26 +130,26 @@ as_default() {
 
 as_default "sbatch: the script is on the host, the steps in the image" \
     "$(batch_of "" '$t/image; srun $t/image; srun --container-image=none $t/image;
-        srun --container-image=/images/b.sif $t/image; cat /proc/self/cmdline | tr -d "\0"')" \
-    "Submitted batch job  sbatch 0 host a host b cat/proc/self/cmdline"
+        srun --container-image=/images/b.sif $t/image')" \
+    "host a host b"
 as_default "#SBATCH: the same" \
-    "C=; $(batch_of "#SBATCH $A" '$t/image; srun -n2 $t/image; srun --container-image=none $t/image')" \
-    "Submitted batch job  sbatch 0 host a a host"
+    "C=; $(batch_of "#SBATCH -n2 $A" '$t/image; srun -n2 $t/image; srun -n1 --container-image=none $t/image')" \
+    "host a a host"
 as_default "salloc COMMAND is on the host, its steps in the image" \
     'salloc -Q $C bash -c "$t/image; srun $t/image; srun --container-image=none $t/image"' \
     "host a host"
 as_default "a job submitted inside a job does not inherit its image" \
-    "$(batch_of "" 'cd $HOME/w; sbatch -W -o two.out --wrap "srun $t/image" >/dev/null; cat two.out;
+    "$(batch_of "" 'cd $HOME/w; $t/over $(sbatch --parsable -o two.out --wrap "srun $t/image"); cat two.out;
         salloc -Q srun $t/image; srun $t/image')" \
-    "Submitted batch job  sbatch 0 host host a"
+    "host host a"
 as_default "a job submitted inside a job takes its own image" \
-    "$(batch_of "" 'cd $HOME/w; sbatch -W -o two.out --container-image=/images/b.sif --wrap "srun $t/image" >/dev/null
+    "$(batch_of "" 'cd $HOME/w; $t/over $(sbatch --parsable -o two.out --container-image=/images/b.sif --wrap "srun $t/image")
         cat two.out; srun $t/image')" \
-    "Submitted batch job  sbatch 0 b a"
+    "b a"
 as_default "a step inside a step on the host has the job's default, not the step's" \
     'salloc -Q $C srun --overlap --container-image=none bash -c "$t/image; srun --overlap $t/image"' \
     "host a"
-enclosed='--container-mounts=/usr:/usr,/etc/slurm:/etc/slurm,/run/munge:/run/munge'
+enclosed='--container-mounts=/usr:/usr,/etc/slurm:/etc/slurm,/run/munge:/run/munge,/etc/passwd:/etc/passwd'
 as_default "a step inside a step in another image has the job's default" \
     "salloc -Q \$C srun --overlap --container-image=/images/b.sif $enclosed bash -c '\$HOME/t/image; srun --overlap \$HOME/t/image'" \
     "b a"
@@ -152,18 +158,18 @@ as_default "a step inside a step in an image, without a default of the job" \
     "b host"
 as_default "--export=NONE: the default reaches the steps" \
     'C="$C --export=NONE"; '"$(batch_of "" '$t/image; srun $t/image')" \
-    "Submitted batch job  sbatch 0 host a"
+    "host a"
 as_default "an array: each element has its number and the image" \
-    'sbatch -W --array=1-4 -o a.%a $C --wrap "srun sh -c \"echo \\\$SLURM_ARRAY_TASK_ID \\\$(\$HOME/t/image)\"" >/dev/null; cat a.*' \
+    '$t/over $(sbatch --parsable --array=1-4 -o a.%a $C --wrap "srun sh -c \"echo \\\$SLURM_ARRAY_TASK_ID \\\$(\$HOME/t/image)\""); cat a.*' \
     "1 a 2 a 3 a 4 a"
 as_default "an array: an image for each element" \
-    'for i in a b; do echo $i; done >list; sbatch -W --array=1-2 -o a.%a --wrap \
-        "srun --container-image=/images/\$(sed -n \${SLURM_ARRAY_TASK_ID}p list).sif \$HOME/t/image" >/dev/null; cat a.*' \
+    'for i in a b; do echo $i; done >list; $t/over $(sbatch --parsable --array=1-2 -o a.%a --wrap \
+        "srun --container-image=/images/\$(sed -n \${SLURM_ARRAY_TASK_ID}p list).sif \$HOME/t/image"); cat a.*' \
     "a b"
 as_default "--overlap: two steps at one time in two images" \
-    'salloc -Q -n1 bash -c "srun --overlap \$C $t/within 20 test -e two >/dev/null && $t/image &
-        srun --overlap --container-image=/images/b.sif sh -c \"\$HOME/t/image; sleep 0.5; touch two\"; wait; srun $t/image"' \
-    "b host a"
+    'salloc -Q -n1 bash -c "srun --overlap $C sh -c \"\$HOME/t/within 20 test -e two; \$HOME/t/image\" &
+        srun --overlap --container-image=/images/b.sif sh -c \"\$HOME/t/image; sleep 0.3; touch two\"; wait; srun $t/image"' \
+    "b a host"
 as_default "srun --jobid from another shell takes its own image" \
     'job=$(salloc --no-shell -n1 2>&1 | sed -n "s/.*Granted job allocation //p")
      srun --jobid=$job $C $t/image; srun --jobid=$job $t/image; scancel $job' \
@@ -194,11 +200,16 @@ same "stdin to one task" \
 same "stdin is not read by who does not want it" 'seq 100000 | srun $C true; echo $?' '^0'
 same "stdout closed early" 'srun $C seq 1000000 2>/dev/null | head -n 2' '^1\n2\n'
 same "--output, --error and --input with patterns" \
-    'for i in 0 1; do echo in$i >in.$i; done
-     srun -N2 -w n1,n2 -n2 --input=in.%t --output=o.%t.%N.%j --error=e.%n.%s $C sh -c "cat; echo err >&2"
+    'echo in >in; srun -N2 -w n1,n2 -n2 --input=in --output=o.%t.%N.%j --error=e.%n.%s $C sh -c "cat; echo err >&2"
      for f in o.* e.*; do echo "$f: $(cat $f)" | sed -E "s/(o.*)\.[0-9]+:/\1.J:/"; done' \
-    'o\.0\.n1\.J: in0\no\.1\.n2\.J: in1\ne\.0\.0: err'
-same "--output=none" 'srun --output=none $C sh -c "echo no; echo yes >&2"; srun -o none -e none $C sh -c "echo no >&2"' 'yes'
+    'o\.0\.n1\.J: in\no\.1\.n2\.J: in\ne\.0\.0: err'
+# Slurm 24.11 loses every step with such an input that takes longer than a moment, also on
+# the host and without our plugin.
+if [[ $(on login alice srun --version) != *" 24.11."* ]]; then
+    same "--input with a pattern" \
+        'for i in 0 1; do echo in$i >in.$i; done; srun -n2 --input=in.%t $C sh -c "echo \$SLURM_PROCID:\$(cat)" | sort' '0:in0\n1:in1'
+fi
+same "--output=none" 'srun --output=none $C sh -c "echo no; touch yes"; srun -o none -e err $C sh -c "echo err >&2"; cat err; ls' 'err\nerr\nyes'
 same "--output to the task that is named" 'srun -n3 --output=2 $C sh -c "echo \$SLURM_PROCID"' '^2'
 same "--label" 'srun -N2 -n4 -w n1,n2 --label $C sh -c "echo to \$SLURM_PROCID; echo e >&2" 2>&1 | sort' '3: to 3'
 same "--unbuffered" 'srun -u $C sh -c "printf a; sleep 0.2; printf b"' 'ab'
@@ -221,7 +232,7 @@ same "--pty: Ctrl-C reaches the program, once" \
     '{ sleep 1; printf "\003"; sleep 1.5; } | script -qec "srun --pty $C bash -c '"'"'trap \"n=\\\$((n+1))\" INT; sleep 1; sleep 1; echo int=\$n=; exit 6'"'"'" /dev/null |
      tr -d "\r" | grep -o "int=.*="; echo "${PIPESTATUS[1]}"' 'int=1=\n6'
 same "--pty: job control" \
-    "$(pty '--pty $C bash -ic \"sleep 0.3 & jobs; wait; echo done\"')" 'done'
+    "$(pty '--pty $C bash -ic \"sleep 0.2 & fg; set -o | grep monitor\"' | sed 's/; echo/ | sed \"s,^.1. .*,[1],\"; echo/')" 'monitor *.on'
 
 # ---- --multi-prog
 
@@ -279,7 +290,7 @@ same "an ignored signal stays ignored" \
     '(trap "" USR2 PIPE; srun $C grep -E "^SigIgn" /proc/self/status)' 'SigIgn'
 same "niceness and out-of-memory score" \
     'srun $C sh -c "nice; cat /proc/self/oom_score_adj"; srun --nice=5 $C nice' '0'
-same "PATH's program and its name" 'srun $C cat /proc/self/cmdline | tr "\0" " "; srun $C /bin/cat /proc/self/cmdline | tr "\0" " "' 'cat'
+same "PATH's program and its name" 'srun $C cat /proc/self/cmdline | tr "\0" " "; echo; srun $C /bin/cat /proc/self/cmdline | tr "\0" " "; echo' 'cat'
 same "--bcast" 'cp /bin/echo ./say; srun -N2 --bcast=/tmp/say.$USER $C ./say hello; srun -N2 rm -f /tmp/say.$USER' 'hello\nhello'
 
 # ---- the environment
@@ -294,16 +305,17 @@ same "SLURM_*: a step in an allocation" \
 same "SLURM_*: --export=NONE" 'srun -w n1 --export=NONE $C /usr/bin/perl $t/variables "^SLURM"' 'SLURM_NTASKS=1'
 same "nothing of berth is in the environment" \
     'srun $C $t/variables BERTH "^BERTH_TEST_IMAGE"; srun --export=NONE $C /usr/bin/perl $t/variables BERTH "^BERTH_TEST_IMAGE"
-     srun -n2 --multi-prog $C <(echo "* $t/variables BERTH ^BERTH_TEST_IMAGE"); echo over' '^over'
+     echo "* $t/variables BERTH ^BERTH_TEST_IMAGE" >m.conf; srun -n2 $C --multi-prog m.conf; echo over' '^over'
 # What the runtime and the image set: see spank_berth(8).
-runtimes='^(SLURM|APPTAINER|SINGULARITY|PS1|PROMPT_COMMAND|USER_PATH|PATH|LD_LIBRARY_PATH|BERTH_TEST_IMAGE)'
+runtimes='^(C$|SLURM|APPTAINER|SINGULARITY|PS1|PROMPT_COMMAND|USER_PATH|PATH|LD_LIBRARY_PATH|BERTH_TEST_IMAGE)'
 same "every other variable" \
     "export ONE=1 'TWO=a b' THREE=\$'c\\nd' FOUR='\"q\" \\\\ \$(x) \`y\`' FIVE= SIX=déjà SEVEN==x=; f() { :; }; export -f f;
      srun \$C \$t/variables . '$runtimes'" 'THREE=c<0a>d'
 same "a variable that is not UTF-8" \
     "export BYTES=\$'\\xff\\xe9\\x80'; srun \$C \$t/variables ^BYTES" 'BYTES=<ff><e9><80>'
+# Apptainer adds HOME and PWD where they are not.
 same "--export=A,B=c" \
-    "export ONE=1 TWO=2; srun --export=ONE,NEW=x \$C /usr/bin/perl \$t/variables . '$runtimes'" 'NEW=x'
+    "export ONE=1 TWO=2; srun --export=ONE,NEW=x \$C /usr/bin/perl \$t/variables . '${runtimes/PS1/HOME|PWD|PS1}'" 'NEW=x'
 same "--mpi=pmi2: PMI_FD is open and answers" \
     'srun -n2 --mpi=pmi2 $C $t/pmi; srun --mpi=pmi2 $C $t/fds' 'response-to-init.*rc=0|cmd=response.*rc=0'
 
@@ -327,12 +339,10 @@ same "a task prolog sees what a task sees" \
     'printf "#!/bin/sh\n/home/alice/t/variables BERTH\n/home/alice/t/variables ^SLURM >prolog.out" >p; chmod +x p
      srun -w n1 --task-prolog=$PWD/p $C true; cat prolog.out' 'SLURM_PROCID=0'
 site_prolog=/etc/slurm/site-prolog
-for host in n1; do
-    on "$host" root bash -c "cp /etc/slurm/slurm.conf /etc/slurm/slurm.conf.saved
+on n1 root bash -c "cp /etc/slurm/slurm.conf /etc/slurm/slurm.conf.saved
         printf '#!/bin/sh\necho export SITE=yes\necho unset GONE\necho print site prolog\n' >$site_prolog; chmod +x $site_prolog
         echo TaskProlog=$site_prolog >>/etc/slurm/slurm.conf"
-    "$tool" restart "$name" "$host" >/dev/null 2>&1
-done
+"$tool" restart "$name" n1 >/dev/null 2>&1
 same "the site's TaskProlog" \
     'export GONE=1 STAY=2; srun -w n1 $C $t/variables "GONE|STAY|SITE"; srun -w n1 -n3 --task-prolog=$t/prolog $C $t/variables "GONE|SITE|FROM" | sort' \
     'SITE=yes'
@@ -354,14 +364,12 @@ done
 same "death by a fault, with a core file" \
     'ulimit -S -c unlimited 2>/dev/null; srun --propagate=CORE $C sh -c "kill -SEGV \$\$; sleep 5"'
 same "--kill-on-bad-exit" \
-    'SECONDS=0; srun -w n1,n2 -N2 -n2 -K $C sh -c "[ \$SLURM_PROCID = 1 ] && exit 3; exec sleep 30" 2>&1 | sort; echo ${PIPESTATUS[0]}; ((SECONDS < 15)) && echo soon' \
+    'SECONDS=0; srun -w n1,n2 -N2 -n2 -K $C sh -c "[ \$SLURM_PROCID = 1 ] && exit 3; exec sleep 30" 2>&1 | grep -v CANCELLED | sort -u; echo ${PIPESTATUS[0]}; ((SECONDS < 15)) && echo soon' \
     'soon'
 same "--kill-on-bad-exit=0" 'srun -n2 -K0 $C sh -c "[ \$SLURM_PROCID = 1 ] && exit 3; sleep 0.5; echo still here"' 'still here'
-same "--wait" 'SECONDS=0; srun -n2 --wait=1 $C sh -c "[ \$SLURM_PROCID = 1 ] || exec sleep 30" 2>&1 | sort; echo ${PIPESTATUS[0]}; ((SECONDS < 15)) && echo soon' 'soon'
-same "what a task leaves running ends with the step" \
-    'srun $C sh -c "sleep 100 & echo started"; $t/within 10 sh -c "! srun -w n1 pgrep -u alice -x sleep >left"; cat left' 'started'
-same "--time: the limit of a job inside a batch script" \
-    "$(batch_of "" 'srun $C sh -c "exit 9"; echo $?; exit 4')" 'sbatch 0\nsrun: error: .*\n9|9'
+same "--wait" 'SECONDS=0; srun -n2 --wait=1 $C sh -c "[ \$SLURM_PROCID = 1 ] || exec sleep 30" 2>&1 | sort -u; echo ${PIPESTATUS[0]}; ((SECONDS < 15)) && echo soon' 'soon'
+same "sbatch --wait has the exit code of the script" \
+    'sbatch -W -o job.out $C --wrap "srun sh -c \"exit 9\"" >/dev/null; echo $?; cat job.out' '^9\nsrun: error'
 
 # ---- signals
 
@@ -371,12 +379,10 @@ signalled() {
         for s in %s; do for i in 1 2 3; do scancel -s $s $(cat ready); sleep 0.25; done; done
         scancel -s QUIT $(cat ready); wait $!; echo $?' "$1" "$1"
 }
-same "scancel -s USR1, USR2 arrive as often as outside" "$(signalled "USR1 USR2")" 'USR1=3'
-same "scancel -s HUP, INT arrive as often as outside" "$(signalled "HUP INT")" 'INT=3'
-same "scancel -s TERM arrives as often as outside" "$(signalled TERM)" 'TERM=3'
-same "scancel -s CONT, ALRM arrive as often as outside" "$(signalled "CONT ALRM")" 'ALRM=3'
+same "scancel -s: every signal arrives as often as outside" \
+    "$(signalled "USR1 USR2 HUP INT ALRM CONT TERM")" 'USR1=3\n(.*=3\n)*over=1'
 same "a signal to the task's own process" \
-    'srun -w n1 $C sh -c "n=0; trap n=\\\$((n+1)) USR1; kill -USR1 \$\$; sleep 0.3; echo own \$n"' 'own 1'
+    'srun -w n1 $C bash -c "n=0; trap \"n=\\\$((n+1))\" USR1; kill -USR1 \$\$; sleep 0.3; echo own \$n"' 'own 1'
 same "a signal to the task's process group" \
     'srun -w n1 $C bash -c "n=0; trap \"n=\\\$((n+1))\" USR1; kill -USR1 0; sleep 0.3; sleep 0.3; echo group \$n"' 'group 1'
 same "a signal to SLURM_TASK_PID" \
@@ -390,7 +396,7 @@ same "the same with four tasks on two nodes" \
      scancel -s USR1 $(cat ready.0); sleep 0.3; scancel -s TERM $(cat ready.0); wait $!; echo $?' \
     '(usr1 seen, term seen\n|read, 0 faults\n){8}'
 same "SIGSTOP and SIGCONT" \
-    'srun -w n1 $C bash -c "echo \$SLURM_JOB_ID.\$SLURM_STEP_ID >ready; for i in {1..40}; do echo . >>ticks; sleep 0.1; done; echo over" &
+    'srun -w n1 $C bash -c "echo \$SLURM_JOB_ID.\$SLURM_STEP_ID >ready; for i in {1..24}; do echo . >>ticks; sleep 0.1; done; echo over" &
      $t/within 10 test -s ticks; step=$(cat ready); scancel -s STOP $step; sleep 0.5; a=$(wc -l <ticks); sleep 0.7; b=$(wc -l <ticks)
      echo $((b - a)); scancel -s CONT $step; sleep 0.7; c=$(wc -l <ticks); ((c > b)) && echo goes on; wait' '^0\ngoes on'
 for signal in USR1 TERM INT KILL; do
@@ -415,7 +421,7 @@ same "SIGTERM to srun ends the step" \
 
 plain='srun -w n1 $t/variables .; srun -w n1 -n2 -l $t/fds | sort; srun -w n1 sh -c "$t/fds; ulimit -a; id; pwd; exit 3"
     srun -w n1 grep -E "^(Umask|State|Groups|Uid|Gid|Seccomp|NoNewPrivs|Sig|Cap|Cpus|Mems|Threads|TracerPid)" /proc/self/status
-    srun -w n1 --mpi=pmi2 $t/fds; sbatch -W -w n1 -o job.out --wrap "$t/variables .; $t/fds; srun $t/variables ." >/dev/null; cat job.out
+    srun -w n1 --mpi=pmi2 $t/fds; $t/over $(sbatch --parsable -w n1 -o job.out --wrap "$t/variables .; $t/fds; srun $t/variables ."); cat job.out
     srun -w n1 --export=NONE /usr/bin/perl $t/variables .; srun -w n1 cat /proc/self/cmdline | tr "\0" " "'
 run_script inside "" "$plain"
 set_plugin "login n1" off

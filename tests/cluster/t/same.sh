@@ -28,9 +28,9 @@ run_script() {
     alice env C="$2" bash -c 'rm -rf ~/w && mkdir ~/w && cd ~/w && t=$HOME/t && eval "$1"' \
         script "$3" </dev/null >"$scratch/out" 2>"$scratch/err" || status=$?
     {
-        cat "$scratch/out"
+        tr -d '\0' <"$scratch/out"
         echo "--- standard error"
-        cat "$scratch/err"
+        grep -avE '^srun: job [0-9]+ (queued and waiting for|has been allocated) resources$' "$scratch/err" | sort
         echo "--- exit status $status"
     } | normalise >"$scratch/$1"
 }
@@ -78,6 +78,7 @@ set_plugin() {
         else
             on "$host" root bash -c "[ ! -e $file.off ] || mv $file.off $file"
         fi
+        # shellcheck disable=SC2154 # both are of lib.sh
         [[ $host == login ]] || "$tool" restart "$name" "$host" >/dev/null 2>&1
     done
 }
