@@ -11,11 +11,11 @@
 /* Which het group srun is at, each time that it has read the options of a component.
  *
  * srun reads each spec of `srun SPEC : SPEC` once for every het group that the spec
- * names
- * (`--het-group=0,2`; one if it names none) and calls the plugins after each reading,
- * in the order of the command line and not of the groups (initialize_and_process_args()
- * in srun's opt.c). SPANK does not say which one it is, so it is read from the same
- * command line: getopt's `optind` tells where the options of the spec end. */
+ * names (`--het-group=0,2`; one if it names none) and calls the plugins after each
+ * reading, in the order of the command line and not of the groups
+ * (initialize_and_process_args() in srun's opt.c). SPANK does not say which one it is,
+ * so it is read from the same command line: getopt's `optind` tells where the options
+ * of the spec end. */
 struct berth_hetgroups {
     struct berth_strvec words; /* srun's argv */
     size_t spec;               /* index of the current spec's word 0: "srun" or ":" */
@@ -44,8 +44,7 @@ bool berth_hetgroups_option(const struct berth_hetgroups *state, int optind,
 bool berth_hetgroups_ended(const struct berth_hetgroups *state);
 
 /* Does the command line have a word that starts with START, before or behind the
- * options?
- * (`:` alone: several components.) */
+ * options? (`:` alone: several components.) */
 bool berth_hetgroups_word(const struct berth_hetgroups *state, const char *start);
 
 void berth_hetgroups_fini(struct berth_hetgroups *state);

@@ -109,8 +109,7 @@ static void read_command_line(void)
 
 /* Coupled components cannot go on without each other: when one of them cannot start,
  * the other one would wait for it in MPI_Init. srun reads this variable as the default
- * of
- * --kill-on-bad-exit while it reads options; the tasks do not get it. */
+ * of --kill-on-bad-exit while it reads options; the tasks do not get it. */
 static void set_kill_on_bad_exit(void)
 {
     char option[160];

@@ -13,8 +13,7 @@
 int berth_options_register(spank_t sp, const char *prefix, spank_opt_cb_f callback);
 
 /* The name that Slurm gives the environment variable of an option, for the plugin
- * `berth`
- * (_opt_env_name() in Slurm's spank.c), into NAME of SIZE bytes. */
+ * `berth` (_opt_env_name() in Slurm's spank.c), into NAME of SIZE bytes. */
 void berth_options_variable(const char *prefix, int option, char *name, size_t size);
 
 #endif

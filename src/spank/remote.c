@@ -132,9 +132,8 @@ static int put_in_front(spank_t sp, struct berth_err *err)
 
 /* There is no call for it here. argv[0] of the task can be replaced, because S_JOB_ARGV
  * is the very array that execve gets; the user's own argv[0] goes by the environment.
- * With
- * --multi-prog it is not, and srun has written berth-task into the configuration (see
- * spank/local.c), so that argv[0] is the configuration's name and stays. */
+ * With --multi-prog it is not, and srun has written berth-task into the configuration
+ * (see spank/local.c), so that argv[0] is the configuration's name and stays. */
 static int put_in_front(spank_t sp, struct berth_err *err)
 {
     char multiprog[8];
