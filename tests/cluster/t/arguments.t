@@ -1,0 +1,245 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Arguments, and the values of our options, reach the program byte for byte.
+
+# The scripts are single-quoted on purpose: they are for the login node.
+# shellcheck disable=SC2016
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/same.sh"
+
+need_images a b
+on login alice rm -rf t w 'with space' "it's"
+
+# Each argument as numbers; its length and a sum where it is long.
+tool words <<'END_OF_TOOL'
+#!/usr/bin/perl
+print scalar(@ARGV), " words\n";
+for (@ARGV) {
+    last if $shown++ > 20;
+    print length > 600 ? length() . " bytes, sum " . unpack("%32C*", $_) : unpack("H*", $_), "\n";
+}
+END_OF_TOOL
+
+tool within <<'END_OF_TOOL'
+#!/bin/bash
+end=$((SECONDS + $1))
+shift
+until "$@"; do
+    ((SECONDS < end)) || exit 1
+    sleep 0.05
+done
+END_OF_TOOL
+
+# The bytes of variables.
+tool variables <<'END_OF_TOOL'
+#!/usr/bin/perl
+print "$_=", defined $ENV{$_} ? unpack("H*", $ENV{$_}) : "not set", "\n" for @ARGV;
+END_OF_TOOL
+
+# As the program itself sees its words: argv tells argv[0], and rest does not. Static: the
+# image need not have our libc.
+alice bash -c 'cat >t/argv.c && cc -static -o t/argv t/argv.c && cc -static -DREST -o t/rest t/argv.c' <<'END_OF_TOOL'
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+#ifdef REST
+    argv[0] = "rest";
+#endif
+    for (int i = 0; i < argc; i++)
+        printf("%s%s", i ? " " : "", argv[i]);
+    printf("\n");
+    return 0;
+}
+END_OF_TOOL
+
+# ---- arguments
+
+# words TITLE WORDS [PATTERN]: WORDS in the shell's own quoting.
+words() {
+    same "argv: $1" "srun \$C \$t/words $2" "${3:-words}"
+}
+words "none" "" "^0 words"
+words "spaces" "'a b' ' ' '  c  ' ' d'" "^4 words\n612062\n20\n"
+words "an empty word" "'' a '' ''" "^4 words\n\n61\n\n\n"
+words "single quotes" "\"'\" \"it's\" \"''\" \"'a b'\"" "^4 words\n27\n"
+words "double quotes" "'\"' 'say \"x y\"' '\"\"' 'a\"b'" "^4 words\n22\n"
+words "dollars and backquotes" "'\$(x)' '\$HOME' '\${HOME}' '\`id\`' '\$\$' '\$'" "^6 words\n24287829\n"
+words "backslashes" "'\\' '\\\\' 'a\\nb' '\\\"' \"\\\\'\" 'end\\'" "^6 words\n5c\n5c5c\n"
+words "what a shell would expand" "'*' '?' '[a-z]' '~' '~alice' '{a,b}' '!' '#' ';' '&' '|' '<' '>' '(' ')'" "^15 words\n2a\n"
+words "newlines and tabs" "\$'a\\nb' \$'\\n' \$'\\t' \$'\\r\\n' \$'a\\n\\nb\\n'" "^5 words\n610a62\n0a\n09\n0d0a\n"
+words "UTF-8" "'é' '日本語' '🌍' 'e\$(printf \"\\\\314\\\\201\")'" "^4 words\nc3a9\n"
+words "bytes 1 to 127" "\"\$(perl -e 'print pack q(C*), 1..127')\"" "0102030405060708090a.*7f"
+words "every byte, 1 to 255" "\"\$(perl -e 'print pack q(C*), 1..255')\"" "0102030405060708090a.*feff"
+words "bytes that are not UTF-8" "\$'\\xff' \$'caf\\xe9' \$'\\xc3' \$'\\xed\\xa0\\x80' \$'\\xc0\\x80'" "^5 words\nff\n636166e9\n"
+words "JSON, XML, URL" "'{\"a\": [1, \"\\u00e9\\\\\"]}' '<a b=\"c\">&amp;</a>' 'http://h/%20?a=b&c=d' '%s%n%%'" "^4 words"
+words "what looks like our options" "-- --report 3 --place x --workdir /x --env A=b --guard 9 --stay /" "^13 words\n2d2d\n"
+words "-- in the middle" "a -- b -- --" "^5 words"
+words "what looks like options of srun" "-n 4 --container-image=none --het-group=1 --multi-prog -h --help" "^7 words"
+words "what looks like options of the runtime" "--bind /x:/y -B --writable --pwd / --env X=y exec run shell" "^11 words"
+words "a variable's form" "A=b PATH=/x =x = =" "^5 words"
+words "100 KB in one word" "\"\$(printf '%0100000d' 7)\"" "^1 words\n100000 bytes"
+words "100 KB of quotes" "\"\$(perl -e 'print q(\"\\\\) x 50000')\"" "^1 words\n100000 bytes"
+words "1,000 words" "\$(seq 1000)" "^1000 words"
+words "10,000 words" "\$(seq 10000)" "^10000 words"
+words "no word is lost at the end" "a b ''" "^3 words"
+same "argv: -- before the program" 'srun $C -- $t/words -- a' '^2 words'
+same "argv: in a batch script with a default" \
+    'printf "%s\n" "#!/bin/bash" "srun \$HOME/t/words \"a b\" \"\" \"it'"'"'s\" \$'"'"'n\\nl'"'"'" >job.sh; sbatch -W -o out $C job.sh >/dev/null; cat out' \
+    '^4 words\n612062\n\n69742773\n6e0a6c'
+same "argv: each component has its own" \
+    'srun -n1 $C $t/words "a b" : -n1 $C $t/words : -n1 $C $t/words "" c | sort' '0 words\n1 words\n2 words\n612062'
+same "sh -c with its own quoting" \
+    'srun $C sh -c "printf \"<%s>\" \"\$@\"; echo; x=\"a  b\"; echo \"\$x\" '"'"'\$x'"'"'" name "p q" "" "*"' '<p q><><\*>'
+
+# ---- the program's name
+
+same "argv[0]: an absolute path" 'srun $C $t/argv a; srun $C //home/alice/t/../t/argv b' '^/home/alice/t/argv a'
+same "argv[0]: a relative path with ./" 'cp $t/argv .; srun $C ./argv a; srun $C ../w/argv b; srun --chdir=/home $C alice/w/argv c' 'argv a'
+same "argv[0]: a relative path without ./" 'mkdir d; cp $t/argv d; srun $C d/argv a' 'd/argv a'
+same "argv[0]: a program on the PATH" 'srun $C --export=ALL,PATH=$t:$PATH cat /proc/self/cmdline | tr "\0" " "; echo' 'cat'
+same "a program in the home directory" 'cp $t/rest ~/prog.here; cd; srun $C ./prog.here a; srun $C ~/prog.here b; rm prog.here' 'rest a'
+same "a relative path with --chdir" 'mkdir d; cp $t/rest d/prog; srun --chdir=d $C ./prog a; srun -D $PWD/d $C ./prog b' 'rest a'
+same "a program whose name has spaces and quotes" \
+    'cp $t/rest "a b"; cp $t/rest "it'"'"'s"; cp $t/rest "say \"x\""; srun $C "./a b" 1; srun $C "./it'"'"'s" 2; srun $C "./say \"x\"" 3; srun $C "$PWD/a b" 4' 'rest 1'
+same "a program whose name starts with a dash" 'cp $t/rest ./-n; srun $C -- ./-n 1; srun $C -- $PWD/-n 2' 'rest 1'
+same "a script with an interpreter" 'printf "#!/bin/sh -e\necho \"\$0\" \"\$@\"\n" >"my script"; chmod +x "my script"; srun $C "$PWD/my script" "a b"' 'my script a b'
+same "a script without an interpreter" 'echo "echo ran" >plain; chmod +x plain; srun $C ./plain; echo $?' 'Exec format error'
+same "a directory with spaces and quotes" \
+    'd="a  b '"'"' \" \$x"; mkdir "$d"; cd "$d"; srun $C pwd; srun $C ls -a; cp $t/rest .; srun $C ./rest a' 'a  b'
+same "--chdir with spaces" 'mkdir "c d"; srun --chdir="$PWD/c d" $C pwd' 'c d'
+
+# ---- --container-env
+
+# inside TITLE EXPECTED SCRIPT: a script that has no outside.
+inside() {
+    run_script inside "$A" "$3"
+    sed '/^--- standard error$/,$d' "$scratch/inside" >"$scratch/seen"
+    equal "$1" "$2" "$(paste -sd' ' "$scratch/seen")$([[ -s $scratch/seen ]] || tail -n 5 "$scratch/inside")"
+}
+
+# env_is TITLE VALUE [TEXT]: what TEXT (usually VALUE) gives.
+env_is() {
+    local hex
+    hex=$(printf %s "$2" | od -An -tx1 -v | tr -d ' \n')
+    inside "--container-env: $1" "V=$hex" "srun \$C --container-env=V=${3:-${2@Q}} \$t/variables V"
+}
+env_is "a word" word
+env_is "nothing" ""
+env_is "equal signs" "=a=b="
+env_is "commas" "a,b,,c" "'a\\,b\\,\\,c'"
+env_is "spaces" " a  b "
+env_is "quotes" "it's \"x\""
+env_is "dollars" '$(x) $HOME `id` ${A}'
+# shellcheck disable=SC1003 # a backslash at the end
+env_is "backslashes" 'a\\b\n\\'
+env_is "a newline" $'a\nb\n\nc'
+env_is "UTF-8" 'déjà 日本 🌍'
+env_is "bytes that are not UTF-8" $'caf\xe9 \xff'
+env_is "a colon" "/a:/b"
+env_is "a long value" "$(printf '%020000d' 7)"
+inside "--container-env: NAME passes the value of the task" "V=622c6320220a64 W=not set" \
+    'V="b,c \"
+d" srun $C --container-env=V,W $t/variables V W'
+inside "--container-env: the last of several wins, in one option and over several" "A=34 B=32" \
+    'srun $C --container-env=A=1,B=2,A=3 --container-env=A=4 $t/variables A B'
+inside "--container-env: over the image's own variables" "BERTH_TEST_IMAGE=78 PATH=2f78" \
+    'srun $C --container-env=BERTH_TEST_IMAGE=x --container-env=PATH=/x /usr/bin/perl $t/variables BERTH_TEST_IMAGE PATH'
+inside "--container-env: over the task's own variables, and what the prolog sets" "ONE=696e TWO=696e" \
+    'printf "#!/bin/sh\necho export TWO=prolog\n" >p; chmod +x p
+     ONE=host srun --task-prolog=$PWD/p $C --container-env=ONE=in,TWO=in $t/variables ONE TWO'
+inside "--container-env: the job's come first, the step's win" "A=31 B=34" \
+    'salloc -Q $C --container-env=A=1,B=2 srun --container-env=B=4 $t/variables A B'
+inside "--container-env: PATH finds the program" "found" \
+    'mkdir bin; printf "#!/bin/sh\necho found\n" >bin/findme; chmod +x bin/findme; srun $C --container-env=PATH=$PWD/bin:/usr/bin:/bin findme'
+
+# ---- --container-args, --container-entrypoint, --container-writable
+
+inside "--container-args: several flags, and repeats" "V=76 W=77 HOST=6e6f" \
+    'srun $C --container-args="--env V=v  --env  W=w" --container-args="--env HOST=no" $t/variables V W HOST'
+inside "--container-args: --cleanenv" "MINE=not set" 'MINE=x srun $C --container-args=--cleanenv $t/variables MINE'
+inside "--container-args: the job's and the step's" "V=76 W=77" \
+    'salloc -Q $C --container-args="--env V=v" srun --container-args="--env W=w" $t/variables V W'
+inside "--container-entrypoint: the runscript gets the words" "runscript echo a  b  it's *" \
+    'srun $C --container-entrypoint echo "a  b" "" "it'"'"'s" "*"'
+inside "--container-entrypoint: given to the job" "runscript x y" \
+    'salloc -Q $C --container-entrypoint srun x y'
+same "without --container-entrypoint the command alone runs" 'srun $C echo a b' '^a b'
+inside "the root of the image is read-only" "1" 'srun $C sh -c "touch /opt/x 2>/dev/null || echo 1"'
+writable() {
+    printf '%s' 'srun $C --container-writable '"$1"
+}
+inside "--container-writable: a task writes to the root, and reads it again" "wrote" \
+    "$(writable 'sh -c "echo wrote >/var/berth && cat /var/berth"')"
+inside "--container-writable: the next step does not see it" "wrote gone" \
+    "$(writable 'sh -c "echo wrote >/var/berth && cat /var/berth"'); $(writable 'sh -c "cat /var/berth 2>/dev/null || echo gone"')"
+inside "--container-writable: two steps at one time do not see it" "1 2" \
+    "salloc -Q -n2 bash -c '$(writable '-n1 --overlap sh -c "echo 1 >/var/berth; touch one; \$HOME/t/within 10 test -e two; cat /var/berth"') & $(writable '-n1 --overlap sh -c "echo 2 >/var/berth; touch two; \$HOME/t/within 10 test -e one; cat /var/berth"'); wait' | sort"
+inside "--container-writable: the image stays as it is" "gone" \
+    "$(writable 'touch /var/berth'); srun \$C sh -c 'ls /var/berth 2>/dev/null || echo gone'"
+
+# ---- mounts
+
+inside "--container-mount-home" "here" 'touch here; srun $C --container-mount-home ls'
+inside "--no-container-mount-home: the home directory is not there" "gone" \
+    'srun $C --no-container-mount-home --container-workdir=/ sh -c "ls /home/alice/t 2>/dev/null || echo gone"'
+inside "--no-container-mount-home: a mount in it is" "a b" \
+    'mkdir m; touch m/a m/b; srun $C --no-container-mount-home --container-workdir=/ --container-mounts=$PWD/m:/mnt ls /mnt'
+inside "--no-container-mount-home of the job, --container-mount-home of the step" "here" \
+    'touch here; salloc -Q $C --no-container-mount-home srun --container-mount-home ls /home/alice/w'
+inside "--container-mounts: repeats and lists accumulate" "1 2 3" \
+    'for i in 1 2 3; do mkdir m$i; echo $i >m$i/f; done
+     srun $C --container-mounts=$PWD/m1:/m1,m2:/m2 --container-mounts=m3:/m3:rw cat /m1/f /m2/f /m3/f'
+inside "--container-mounts: the job's and the step's" "1 2" \
+    'for i in 1 2; do mkdir m$i; echo $i >m$i/f; done
+     salloc -Q $C --container-mounts=m1:/m1 srun --container-mounts=m2:/m2 cat /m1/f /m2/f'
+inside "--container-mounts: a file" "text" 'echo text >f; srun $C --container-mounts=f:/etc/f.conf cat /etc/f.conf'
+inside "--container-mounts: rw, and by default" "new newer" \
+    'mkdir m; srun $C --container-mounts=m:/m:rw sh -c "echo new >/m/f"; cat m/f; srun $C --container-mounts=m:/m sh -c "echo newer >/m/f"; cat m/f'
+inside "--container-mounts: ro is read-only" "Read-only file system old" \
+    'mkdir m; echo old >m/f; srun $C --container-mounts=m:/m:ro perl -e '"'"'open F, ">", "/m/f" or print "$!\n"; unlink "/m/f"'"'"'; cat m/f'
+inside "--container-mounts: ro holds for a task of another component's rw" "ro rw" \
+    'mkdir m; srun -N1 -n1 $C --container-mounts=m:/m:ro sh -c "touch /m/a 2>/dev/null || echo ro" : -N1 -n1 $C --container-mounts=m:/m:rw sh -c "touch /m/b && echo rw" | sort'
+inside "--container-mounts: spaces" "text" 'mkdir "a  b"; echo text >"a  b/f"; srun $C --container-mounts="a  b:/m n" cat "/m n/f"'
+inside "--container-mounts: single and double quotes" "text" \
+    'mkdir "it'"'"'s \"x\""; echo text >"it'"'"'s \"x\"/f"; srun $C --container-mounts="it'"'"'s \"x\":/m'"'"'s \"y\"" cat "/m'"'"'s \"y\"/f"'
+inside "--container-mounts: backslash and dollar" "text" \
+    'd="a\\b\$c"; mkdir "$d"; echo text >"$d/f"; srun $C --container-mounts="$d:/mnt" cat /mnt/f'
+inside "--container-mounts: UTF-8" "text" 'mkdir é; echo text >é/f; srun $C --container-mounts=é:/日 cat /日/f'
+run_script inside "$A" 'd=$(printf "caf\351"); mkdir "$d"; echo text >"$d/f"; srun $C --container-mounts="$d:/mnt" cat /mnt/f'
+matches "--container-mounts: bytes that are not UTF-8, which the runtime cannot mount, are refused" \
+    "berth: n[1-4]: .*exit status 1" "$(tr -d '\200-\377' <"$scratch/inside" | paste -sd' ')"
+inside "--container-workdir with spaces and quotes" "/m's \"x\" y" \
+    'mkdir m; srun $C --container-mounts="m:/m'"'"'s \"x\" y" --container-workdir="/m'"'"'s \"x\" y" pwd'
+inside "--container-image: a path with spaces and quotes" "a a" \
+    'd="i  m '"'"' \"g\""; mkdir "$d"; cp /images/a.sif "$d/my image.sif"; srun --container-image="$d/my image.sif" cat /etc/berth-image; cd "$d"; srun --container-image="my image.sif" cat /etc/berth-image'
+inside "--container-image: a link, and a directory" "a a" \
+    'ln -s /images/a.sif link; srun --container-image=link cat /etc/berth-image; srun --container-image=/images/a.dir cat /etc/berth-image'
+inside "--container-image: a file that is called none" "a" \
+    'cp /images/a.sif none; srun --container-image=./none cat /etc/berth-image'
+
+# ---- option_prefix=
+
+conf=/etc/slurm/plugstack.conf.d/berth.conf
+each_host() {
+    local host
+    for host in login n1; do
+        on "$host" root bash -c "$1"
+    done
+    "$tool" restart "$name" n1 >/dev/null 2>&1
+}
+each_host "cp $conf /root/berth.conf.saved; sed -i 's/\$/ option_prefix=b-/' $conf"
+inside "option_prefix=: the options have the prefix" "a x /tmp" \
+    'srun -w n1 --b-container-image=/images/a.sif --b-container-env=V=x --b-container-workdir=/tmp sh -c "cat /etc/berth-image; echo \$V; pwd"'
+inside "option_prefix=: the job's default" "a host b" \
+    'salloc -Q -w n1 --b-container-image=/images/a.sif bash -c "srun cat /etc/berth-image; srun --b-container-image=none sh -c \"cat /etc/berth-image 2>/dev/null || echo host\"
+        srun --b-container-image=/images/b.sif cat /etc/berth-image"'
+run_script inside "$A" 'srun -w n1 $C true'
+matches "option_prefix=: the option without prefix is not known" "unrecognized option '--container-image" "$(cat "$scratch/inside")"
+run_script inside "$A" 'srun -w n1 --b-container-image=docker://x true'
+matches "option_prefix=: messages have the prefix" "berth: --b-container-image: 'docker://x' is a URI" "$(cat "$scratch/inside")"
+each_host "mv /root/berth.conf.saved $conf"
+equal "option_prefix=: it is taken back" a "$(alice srun -w n1 "$A" cat /etc/berth-image)"
+
+finish
