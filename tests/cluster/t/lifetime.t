@@ -211,25 +211,28 @@ start early alice salloc -Q -w n1,n2 -N2 --ntasks-per-node=4 ./earlystep
 over "scancel of steps after 0 to 300 ms, fifteen times" early 0
 
 echo "# SIGKILL of one process on n1"
-# Rows: kind | status | what it is.
-for row in "program;137;a program" "runtime;0|137;the runtime" "server;[0-9]+;the image's server" \
-    "ours;[0-9]+;a process of berth"; do
-    IFS=';' read -r kind status what <<<"$row"
-    live sh -c 'echo ready; sleep 3'
-    mapfile -t list < <(victims "$kind")
-    if ((${#list[@]})); then
+# kill_each HOW: each kind of process, one of it and all of it.
+kill_each() {
+    local row kind status what list
+    # Rows: kind; status; what it is.
+    for row in "program;137;a program" "runtime;0|137;the runtime" \
+        "server;[0-9]+;the image's server" "ours;[0-9]+;a process of berth"; do
+        IFS=';' read -r kind status what <<<"$row"
+        live sh -c 'echo ready; sleep 3'
+        mapfile -t list < <(victims "$kind")
+        if ((${#list[@]} == 0)); then
+            over "$1: no process is $what" live 0
+            continue
+        fi
         on n1 root kill -KILL "${list[0]}"
-        over "SIGKILL of $what" live "$status"
-    else
-        over "SIGKILL of $what" live 0
-        result skip "SIGKILL of $what" "there is none"
-        continue
-    fi
-    live sh -c 'echo ready; sleep 3'
-    mapfile -t list < <(victims "$kind")
-    on n1 root kill -KILL "${list[@]}"
-    over "SIGKILL of $what, of all tasks" live "$status"
-done
+        over "$1: SIGKILL of $what" live "$status"
+        live sh -c 'echo ready; sleep 3'
+        mapfile -t list < <(victims "$kind")
+        on n1 root kill -KILL "${list[@]}"
+        over "$1: SIGKILL of $what, of all tasks" live "$status"
+    done
+}
+kill_each "one container"
 live sh -c 'echo ready; sleep 2; cat /etc/berth-image'
 mapfile -t list < <(victims server)
 if ((${#list[@]})); then
@@ -281,6 +284,27 @@ equal "two users on one node: the one that is cancelled does not end with 0" yes
 over "two users on one node: the other ends as usual" other 0
 equal "... as itself, in its image" "8 8" \
     "$(grep -c '^bob$' "$work/other") $(grep -c '^a$' "$work/other")"
+
+echo "# a container for each task"
+conf=/etc/slurm/plugstack.conf.d/berth.conf
+put_back() {
+    for node in n1 n2; do
+        on "$node" root bash -c "[ ! -e $conf.was ] || mv -f $conf.was $conf"
+    done
+}
+trap 'put_back; rm -rf "$work"' EXIT
+for node in n1 n2; do
+    on "$node" root bash -c "cp $conf $conf.was && sed -i '/berth.so/s/\$/ share=never/' $conf"
+done
+step "share=never: normal end" 0 true
+step "share=never: the application fails" 7 sh -c 'exit 7'
+kill_each "share=never"
+live sh -c 'echo ready; exec sleep 60'
+on login alice scancel -u alice
+over "share=never: scancel" live '[1-9].*'
+start early alice ./early
+over "share=never: scancel after 0 to 300 ms, twenty times" early 0
+put_back
 
 echo "# the time limit"
 over "a job comes to its time limit" limit '[1-9].*' n4
