@@ -7,8 +7,7 @@ A=--container-image=/images/a.sif
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# What differs between any two runs: ids, times, ports, process numbers, terminals, and
-# the node that Slurm picked.
+# What differs between any two runs: ids, times, ports, process numbers and terminals.
 normalise() {
     sed -E \
         -e 's/(StepId=|STEP |JOB |JobId=|[Jj]ob )[0-9]+(\.[0-9]+)?/\1J/g' \
@@ -19,6 +18,9 @@ normalise() {
         -e 's/^(SLURM_(TASK_PID|JOB_?ID|STEP_?ID|STEP_LAUNCHER_PORT|SRUN_COMM_PORT|JOB_(START|END)_TIME|STEP_SLUID|JOB_SLUID|SLUID|PMI2_SRUN_PORT|STEPMGR))=.*/\1=X/'
 }
 
+# What srun says now and then, of its own.
+chance='^srun: job [0-9]+ (queued and waiting for|has been allocated) resources$|Timed out waiting for job step to complete|^srun: (Job step creation temporarily disabled|Step created for)'
+
 # run_script WHERE OPTION SCRIPT: alice runs SCRIPT with $C set to OPTION in an empty
 # directory that has the same name each time; $HOME/t holds the tools. What it prints,
 # on both outputs, and its exit status go to $scratch/WHERE.
@@ -28,11 +30,11 @@ run_script() {
     alice env C="$2" bash -c 'rm -rf ~/w && mkdir ~/w && cd ~/w && t=$HOME/t && eval "$1"' \
         script "$3" </dev/null >"$scratch/out" 2>"$scratch/err" || status=$?
     {
-        tr -d '\0' <"$scratch/out"
+        cat "$scratch/out"
         echo "--- standard error"
-        grep -avE '^srun: job [0-9]+ (queued and waiting for|has been allocated) resources$' "$scratch/err" | sort
+        grep -avE "$chance" "$scratch/err" | sort
         echo "--- exit status $status"
-    } | normalise >"$scratch/$1"
+    } | tr -d '\0' | normalise >"$scratch/$1"
 }
 
 # judge_same TITLE [PATTERN]: PATTERN must be in what was printed (so that a test in which
