@@ -48,6 +48,24 @@ static const char *find(const struct table *table, const char *variable)
     return item ? *item : NULL;
 }
 
+/* Is IS what the runtime makes of WAS without a wish to change it? Apptainer passes the
+ * environment on as JSON, where each byte that is not UTF-8 becomes U+FFFD. */
+static bool unchanged(const char *was, const char *is)
+{
+    static const char replacement[] = "\xef\xbf\xbd";
+
+    while (*was && *is) {
+        if ((unsigned char)*was >= 0x80 && strncmp(is, replacement, 3) == 0 &&
+            strncmp(was, replacement, 3) != 0) {
+            was += 1;
+            is += 3;
+        } else if (*was++ != *is++) {
+            return false;
+        }
+    }
+    return *was == *is;
+}
+
 /* Does the runtime leave VARIABLE, which the task has, as it is? */
 static bool stays(const struct table *before, const struct table *after,
                   const char *variable)
@@ -57,7 +75,7 @@ static bool stays(const struct table *before, const struct table *after,
 
     if (!is)
         return !was;
-    return was && strcmp(was, is) == 0;
+    return was && unchanged(was, is);
 }
 
 int berth_envdiff_apply(const char *before, size_t before_count, const char *after,
@@ -79,7 +97,7 @@ int berth_envdiff_apply(const char *before, size_t before_count, const char *aft
     for (size_t i = 0; i < is.count; i++) {
         const char *old = find(&was, is.items[i]);
 
-        if (!old || strcmp(old, is.items[i]) != 0)
+        if (!old || !unchanged(old, is.items[i]))
             berth_strvec_push(ret, is.items[i]);
     }
     free(was.items);

@@ -4,9 +4,29 @@
 #include "task/become.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+
+static bool is_here(const char *path)
+{
+    struct stat there, here;
+
+    return stat(path, &there) == 0 && stat(".", &here) == 0 &&
+           there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+}
+
+/* The runtime's PWD is where it was itself, without the symbolic links of the task's.
+ */
+static int set_pwd(const char *path)
+{
+    return path && *path == '/' && is_here(path) ? setenv("PWD", path, 1) : 0;
+}
 
 int berth_become_enter(const struct berth_become *become, struct berth_err *err)
 {
@@ -23,6 +43,8 @@ int berth_become_enter(const struct berth_become *become, struct berth_err *err)
             "it (--container-mounts=%s) or name another "
             "(--container-workdir=DIR)",
             become->stay, strerror(errno), become->stay);
+    if (set_pwd(become->workdir ? become->workdir : become->pwd) < 0)
+        return berth_err_oom(err);
     return 0;
 }
 
@@ -54,12 +76,62 @@ static void explain(const char *name, int number, struct berth_err *err)
                       name, strerror(number));
 }
 
+static bool is_file(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* NAME on the PATH; NULL, with the reason in errno, if it is not there. */
+static char *find_on_path(const char *name)
+{
+    const char *path = getenv("PATH");
+    int number = ENOENT;
+
+    for (path = path ? path : "/bin:/usr/bin"; path;) {
+        BERTH_FREE char *found = NULL;
+        size_t length = strcspn(path, ":");
+
+        if (asprintf(&found, "%.*s/%s", length ? (int)length : 1, length ? path : ".",
+                     name) < 0)
+            return NULL;
+        if (is_file(found) && access(found, X_OK) == 0)
+            return berth_steal(&found);
+        if (is_file(found))
+            number = EACCES;
+        path = path[length] ? path + length + 1 : NULL;
+    }
+    errno = number;
+    return NULL;
+}
+
+/* Which file NAME is. Slurm makes this path the command's argv[0], and so do we: a
+ * program may look for its own files beside it. */
+static char *find(const char *name)
+{
+    BERTH_FREE char *directory = NULL;
+    char *found;
+
+    if (!strchr(name, '/'))
+        return find_on_path(name);
+    if (*name != '.' || !(directory = getcwd(NULL, 0)))
+        return strdup(name);
+    return asprintf(&found, "%s/%s", directory, name) < 0 ? NULL : found;
+}
+
 int berth_become_command(const struct berth_become *become, struct berth_err *err)
 {
-    int number;
+    char *name = become->command[0];
+    BERTH_FREE char *program = find(name);
+    int number = errno;
 
-    execvp(become->command[0], become->command);
-    number = errno;
-    explain(become->command[0], number, err);
+    if (program) {
+        become->command[0] = program;
+        execv(program, become->command);
+        number = errno;
+        become->command[0] = name;
+    }
+    explain(name, number, err);
     return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
 }

@@ -9,13 +9,15 @@
 struct berth_become {
     const char *workdir; /* asked for; NULL: not */
     const char *stay;    /* where the task was on the host; NULL: nowhere */
+    const char *pwd;     /* PWD on the host; NULL: not set, or not known */
     char **command;      /* ended by NULL */
 };
 
 /* Exit status of a task whose application was not started: as a shell says it. */
 enum { BERTH_REFUSED = 1, BERTH_NOT_EXECUTABLE = 126, BERTH_NOT_FOUND = 127 };
 
-/* Go to the working directory. Returns 0, or -1 with a sentence in ERR. */
+/* Go to the working directory, and make PWD name it as the host does. Returns 0, or -1
+ * with a sentence in ERR. */
 int berth_become_enter(const struct berth_become *become, struct berth_err *err);
 
 /* Become the command, found on the PATH of the environment as it is. Returns only if

@@ -234,8 +234,9 @@ static int join(struct task *task, struct berth_room *room, struct berth_err *er
 {
     struct berth_strvec command = {0};
     struct berth_launch launch = {.request = &task->request, .command = task->command};
-    struct berth_become become = {.workdir = task->request.workdir,
-                                  .stay = task->directory};
+    char *pwd = getenv("PWD"); /* outlives the change of the environment */
+    struct berth_become become = {
+        .workdir = task->request.workdir, .stay = task->directory, .pwd = pwd};
 
     berth_launch_command(&launch, &command);
     become.command = command.items;
