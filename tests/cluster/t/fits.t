@@ -52,35 +52,43 @@ done
 END_OF_TOOL
 
 # terminal COMMAND...: in a terminal of its own; standard input is what is typed.
-tool terminal <<'END_OF_TOOL'
-#!/usr/bin/python3
-import os, pty, select, sys
-pid, terminal = pty.fork()
-if pid == 0:
-    os.execvp(sys.argv[1], sys.argv[1:])
-sources = [0, terminal]
-while True:
-    ready = select.select(sources, [], [])[0]
-    if 0 in ready:
-        typed = os.read(0, 4096)
-        os.write(terminal, typed)
-        if not typed:
-            sources.remove(0)
-    if terminal in ready:
-        try:
-            shown = os.read(terminal, 4096)
-        except OSError:
-            break
-        if not shown:
-            break
-        os.write(1, shown)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+alice bash -c 'cat >t/terminal.c && cc -o t/terminal t/terminal.c -lutil' <<'END_OF_TOOL' || exit 1
+#include <poll.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int copy(int from, int to)
+{
+    char bytes[4096];
+    ssize_t count = read(from, bytes, sizeof(bytes));
+    return count > 0 && write(to, bytes, count) == count;
+}
+int main(int argc, char **argv)
+{
+    int terminal, status;
+    pid_t pid = forkpty(&terminal, 0, 0, 0);
+    if (pid == 0) {
+        execvp(argv[1], argv + 1);
+        _exit(127);
+    }
+    struct pollfd fds[2] = {{terminal, POLLIN, 0}, {0, POLLIN, 0}};
+    for (;;) {
+        poll(fds, 2, -1);
+        if (fds[1].revents && !copy(0, terminal))
+            fds[1].fd = -1;
+        if (fds[0].revents && !copy(terminal, 1))
+            break;
+    }
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
 END_OF_TOOL
 
 # trapped FILE: take SIGUSR1 and SIGTERM, and read files of the root for some seconds,
 # each through a program that is started for it.
 tool trapped <<'END_OF_TOOL'
 #!/bin/bash
+exec 2>/dev/null # the shell's own words about a killed sleep
 trap 'usr1=seen' USR1
 trap 'term=seen' TERM
 echo "$SLURM_JOB_ID.$SLURM_STEP_ID" >"$1.new"
@@ -251,7 +259,7 @@ same "--pty: a shell reads what is typed" \
     '{ sleep 0.7; echo "echo 4\$((2))"; sleep 0.3; echo "exit 5"; sleep 0.5; } |
      $t/terminal srun --pty $C sh | tr -d "\r" | grep -x "42"; echo "${PIPESTATUS[1]}"' '42\n5'
 same "--pty: Ctrl-C reaches the program, once" \
-    '{ sleep 1; printf "\003"; sleep 1.5; } | $t/terminal srun --pty $C bash -c "trap \"n=\\\$((n+1))\" INT; sleep 1; sleep 1; echo int=\\\$n=; exit 6" |
+    '{ sleep 1; printf "\003"; sleep 1.5; } | $t/terminal srun --pty $C bash -c "trap \"n=\\\$((n+1))\" INT; sleep 1; sleep 1; echo int=\$n=; exit 6" |
      tr -d "\r" | grep -o "int=.*="; echo "${PIPESTATUS[1]}"' 'int=1=\n6'
 same "--pty: job control" \
     "$(pty '--pty $C bash -ic \"sleep 0.2 & fg; set -o | grep monitor\"' | sed 's/; echo/ | sed \"s,^.1. .*,[1],\"; echo/')" 'monitor *.on'
@@ -442,7 +450,7 @@ same "SIGTERM to srun ends the step" \
 # ---- no option of ours: as without the plugin
 
 plain='srun -w n1 $t/variables .; srun -w n1 -n2 -l $t/fds | sort; srun -w n1 sh -c "$t/fds; ulimit -a; id; pwd; exit 3"
-    srun -w n1 grep -E "^(Umask|State|Groups|Uid|Gid|Seccomp|NoNewPrivs|Sig|Cap|Cpus|Mems|Threads|TracerPid)" /proc/self/status
+    srun -w n1 grep -E "^(Umask|State|Groups|Uid|Gid|Seccomp|NoNewPrivs|Sig[A-P]|Cap|Cpus|Mems|Threads|TracerPid)" /proc/self/status
     srun -w n1 --mpi=pmi2 $t/fds; $t/over $(sbatch --parsable -w n1 -o job.out --wrap "$t/variables .; $t/fds; srun $t/variables ."); cat job.out
     srun -w n1 --export=NONE /usr/bin/perl $t/variables .; srun -w n1 cat /proc/self/cmdline | tr "\0" " "'
 run_script inside "" "$plain"
