@@ -105,7 +105,10 @@ same "a program whose name has spaces and quotes" \
     'cp $t/rest "a b"; cp $t/rest "it'"'"'s"; cp $t/rest "say \"x\""; srun $C "./a b" 1; srun $C "./it'"'"'s" 2; srun $C "./say \"x\"" 3; srun $C "$PWD/a b" 4' 'rest 1'
 same "a program whose name starts with a dash" 'cp $t/rest ./-n; srun $C -- ./-n 1; srun $C -- $PWD/-n 2' 'rest 1'
 same "a script with an interpreter" 'printf "#!/bin/sh -e\necho \"\$0\" \"\$@\"\n" >"my script"; chmod +x "my script"; srun $C "$PWD/my script" "a b"' 'my script a b'
-same "a script without an interpreter" 'echo "echo ran" >plain; chmod +x plain; srun $C ./plain; echo $?' 'Exec format error'
+# Slurm ends with 8 here, and we with 126, as spank_berth(8) says.
+run_script inside "$A" 'echo "echo ran" >plain; chmod +x plain; srun $C ./plain'
+matches "a script without an interpreter is not run" \
+    "command './plain' cannot be executed: Exec format error.*exit status 126" "$(paste -sd' ' "$scratch/inside")"
 same "a directory with spaces and quotes" \
     'd="a  b '"'"' \" \$x"; mkdir "$d"; cd "$d"; srun $C pwd; srun $C ls -a; cp $t/rest .; srun $C ./rest a' 'a  b'
 same "--chdir with spaces" 'mkdir "c d"; srun --chdir="$PWD/c d" $C pwd' 'c d'

@@ -347,7 +347,7 @@ same "a variable that is not UTF-8" \
 same "--export=A,B=c" \
     "export ONE=1 TWO=2; srun --export=ONE,NEW=x \$C /usr/bin/perl \$t/variables . '${runtimes/PS1/HOME|PWD|PS1}'" 'NEW=x'
 same "--mpi=pmi2: PMI_FD is open and answers" \
-    'srun -n2 --mpi=pmi2 $C $t/pmi; srun --mpi=pmi2 $C $t/fds' 'response-to-init.*rc=0|cmd=response.*rc=0'
+    'srun -n2 --mpi=pmi2 $C $t/pmi; srun --mpi=pmi2 $C $t/fds | sed "s/^[0-9][0-9] /NN /"' 'response-to-init.*rc=0|cmd=response.*rc=0'
 
 # ---- prologs
 
@@ -451,7 +451,7 @@ same "SIGTERM to srun ends the step" \
 
 plain='srun -w n1 $t/variables .; srun -w n1 -n2 -l $t/fds | sort; srun -w n1 sh -c "$t/fds; ulimit -a; id; pwd; exit 3"
     srun -w n1 grep -E "^(Umask|State|Groups|Uid|Gid|Seccomp|NoNewPrivs|Sig[A-P]|Cap|Cpus|Mems|Threads|TracerPid)" /proc/self/status
-    srun -w n1 --mpi=pmi2 $t/fds; $t/over $(sbatch --parsable -w n1 -o job.out --wrap "$t/variables .; $t/fds; srun $t/variables ."); cat job.out
+    srun -w n1 --mpi=pmi2 $t/fds | sed "s/^[0-9][0-9] /NN /"; $t/over $(sbatch --parsable -w n1 -o job.out --wrap "$t/variables .; $t/fds; srun $t/variables ."); cat job.out
     srun -w n1 --export=NONE /usr/bin/perl $t/variables .; srun -w n1 cat /proc/self/cmdline | tr "\0" " "'
 run_script inside "" "$plain"
 set_plugin "login n1" off
