@@ -11,9 +11,9 @@
  *     option_prefix=PREFIX   every option is --PREFIX...; default none
  *     runtime=PATH           the container runtime; default: found on the node
  *     raw_args=allow|deny    may users give --container-args; default allow
- *     share=auto|never       do the tasks of a step on a node share one container,
- * where that can be; default auto start_timeout=SECONDS  how long a container may take
- * to start; default 60
+ *     share=auto|never       do the tasks of a node share one container; default auto:
+ *                            where that can be
+ *     start_timeout=SECONDS  how long a container may take to start; default 60
  */
 struct berth_settings {
     char *option_prefix; /* "" when not said */

@@ -161,6 +161,14 @@ bool berth_hetgroups_ended(const struct berth_hetgroups *state)
            state->next_spec >= state->words.count;
 }
 
+bool berth_hetgroups_several(const struct berth_hetgroups *state)
+{
+    for (size_t i = 1; i < state->words.count; i++)
+        if (strcmp(state->words.items[i], ":") == 0)
+            return true;
+    return false;
+}
+
 bool berth_hetgroups_word(const struct berth_hetgroups *state, const char *start)
 {
     for (size_t i = 1; i < state->words.count; i++)

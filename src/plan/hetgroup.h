@@ -43,8 +43,11 @@ bool berth_hetgroups_option(const struct berth_hetgroups *state, int optind,
 /* Has srun read its last group? */
 bool berth_hetgroups_ended(const struct berth_hetgroups *state);
 
+/* Does the command line have several specs? */
+bool berth_hetgroups_several(const struct berth_hetgroups *state);
+
 /* Does the command line have a word that starts with START, before or behind the
- * options? (`:` alone: several components.) */
+ * options? */
 bool berth_hetgroups_word(const struct berth_hetgroups *state, const char *start);
 
 void berth_hetgroups_fini(struct berth_hetgroups *state);

@@ -115,7 +115,7 @@ static void set_kill_on_bad_exit(void)
     char option[160];
 
     snprintf(option, sizeof(option), "--%scontainer-i", state.settings.option_prefix);
-    if (getenv(KILL_ON_BAD_EXIT) || !berth_hetgroups_word(&state.hetgroups, ":") ||
+    if (getenv(KILL_ON_BAD_EXIT) || !berth_hetgroups_several(&state.hetgroups) ||
         !(getenv(BERTH_JOB_VARIABLE) || berth_hetgroups_word(&state.hetgroups, option)))
         return;
     state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;

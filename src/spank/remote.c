@@ -98,10 +98,12 @@ static void tell_loss(void)
 int berth_remote_task_exit(spank_t sp)
 {
     uint32_t count = 0;
+    int status = 0;
 
     if (!shared.room.page)
         return 0;
-    if (!shared.told && berth_room_state(&shared.room) == BERTH_ROOM_LOST)
+    spank_get_item(sp, S_TASK_EXIT_STATUS, &status);
+    if (status && !shared.told && berth_room_state(&shared.room) == BERTH_ROOM_LOST)
         tell_loss();
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &count);
     if (++shared.ended >= count)

@@ -134,6 +134,7 @@ static int hold(const struct init *init, const char *self)
 
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, NULL);
+    prctl(PR_SET_NAME, "berth-init");
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setsid();
     if (!tell_environment(init->ready))

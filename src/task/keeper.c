@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -40,6 +41,7 @@ struct keeper {
     struct berth_strvec argv;
     sigset_t mask; /* of the task */
     pid_t runtime;
+    time_t end; /* of the time that a start may take */
 };
 
 /* In the process that becomes the runtime. */
@@ -95,25 +97,48 @@ static int explain_end(const struct keeper *keeper, struct berth_err *err)
                          words);
 }
 
-/* Read COUNT bytes from ANSWER before the limit. The runtime's end closes the other
- * side. */
+static bool has_ended(pid_t child)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+           info.si_pid == child;
+}
+
+/* Wait until there is something to read in ANSWER. The runtime's end is looked for too:
+ * a program that it has left behind may keep the other side open. */
+static int await_answer(const struct keeper *keeper, struct berth_err *err)
+{
+    enum { LOOK_AGAIN_MS = 200 };
+    struct pollfd fds[] = {{.fd = ANSWER, .events = POLLIN}, {.fd = TASKS}};
+
+    while (poll(fds, 2, LOOK_AGAIN_MS) < 0 || !fds[0].revents) {
+        if (fds[1].revents)
+            return berth_err_set(err,
+                                 "the step ended before its container had started");
+        if (has_ended(keeper->runtime))
+            return explain_end(keeper, err);
+        if (time(NULL) > keeper->end)
+            return berth_err_set(
+                err,
+                "image '%s': %s did not start it within %u seconds; ask the "
+                "administrators (start_timeout= in plugstack.conf)",
+                keeper->launch->request->image, keeper->launch->runtime,
+                berth_room_limit(keeper->room));
+    }
+    return 0;
+}
+
 static int receive(const struct keeper *keeper, void *bytes, size_t count,
                    struct berth_err *err)
 {
-    struct pollfd ready = {.fd = ANSWER, .events = POLLIN};
-    int limit = (int)berth_room_limit(keeper->room) * 1000;
     size_t used = 0;
 
     while (used < count) {
         ssize_t got;
 
-        if (poll(&ready, 1, limit) == 0)
-            return berth_err_set(
-                err,
-                "image '%s': %s did not start it within %u seconds; ask "
-                "the administrators (start_timeout= in plugstack.conf)",
-                keeper->launch->request->image, keeper->launch->runtime,
-                berth_room_limit(keeper->room));
+        if (await_answer(keeper, err) < 0)
+            return -1;
         got = read(ANSWER, (char *)bytes + used, count - used);
         if (got == 0 || (got < 0 && errno != EINTR))
             return explain_end(keeper, err);
@@ -126,7 +151,6 @@ static int receive(const struct keeper *keeper, void *bytes, size_t count,
 static int receive_holder(const struct keeper *keeper, pid_t *ret_pid,
                           struct berth_err *err)
 {
-    struct pollfd ready = {.fd = ANSWER, .events = POLLIN};
     char control[CMSG_SPACE(sizeof(struct ucred))];
     char byte;
     struct iovec data = {&byte, 1};
@@ -136,10 +160,9 @@ static int receive_holder(const struct keeper *keeper, pid_t *ret_pid,
                              .msg_controllen = sizeof(control)};
     struct cmsghdr *part;
     struct ucred sender;
-    char nothing;
 
-    if (poll(&ready, 1, (int)berth_room_limit(keeper->room) * 1000) == 0)
-        return receive(keeper, &nothing, 1, err);
+    if (await_answer(keeper, err) < 0)
+        return -1;
     if (recvmsg(ANSWER, &message, 0) != 1)
         return explain_end(keeper, err);
     part = CMSG_FIRSTHDR(&message);
@@ -240,8 +263,8 @@ static void stay(struct keeper *keeper)
         ended |= pid == keeper->runtime && !WIFSTOPPED(status);
         if (pid > 0 && WIFSTOPPED(status))
             berth_guard_go_on(pid, status, keeper->runtime);
-        else if (pid == keeper->runtime && has_tasks() &&
-                 berth_room_state(keeper->room) == BERTH_ROOM_READY)
+        else if ((pid == keeper->runtime || (pid > 0 && WIFSIGNALED(status))) &&
+                 has_tasks() && berth_room_state(keeper->room) == BERTH_ROOM_READY)
             berth_room_set(keeper->room, BERTH_ROOM_LOST);
     }
 }
@@ -253,6 +276,7 @@ static void keep(struct keeper *keeper, const int descriptors[])
     berth_detach(descriptors, DESCRIPTORS, &keeper->mask);
     sched_setaffinity(0, sizeof(cpu_set_t), berth_room_cpus(keeper->room));
     keeper->room->memory = MEMORY;
+    keeper->end = time(NULL) + berth_room_limit(keeper->room);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* what the runtime leaves comes to us */
     keeper->runtime = fork();
     if (keeper->runtime == 0)

@@ -19,6 +19,9 @@
 /* What a waiter looks for anew: often enough to notice a killed starter. */
 enum { LOOK_AGAIN_MS = 100 };
 
+/* Seconds beyond the limit: the starter keeps the limit too, and can say more. */
+enum { GRACE = 2 };
+
 struct berth_room_page {
     _Atomic uint32_t state; /* a futex */
     _Atomic pid_t starter;  /* who starts it now; 0: nobody yet */
@@ -174,7 +177,7 @@ static enum berth_room_state see(struct berth_room *room, struct berth_err *err)
 enum berth_room_state berth_room_wait(struct berth_room *room, struct berth_err *err)
 {
     const struct timespec pause = {.tv_nsec = LOOK_AGAIN_MS * 1000000L};
-    time_t end = seconds() + room->page->limit;
+    time_t end = seconds() + room->page->limit + GRACE;
     enum berth_room_state state;
 
     while (is_waiting(state = berth_room_state(room))) {

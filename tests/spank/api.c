@@ -155,6 +155,8 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
         *va_arg(args, uint32_t *) = fake.step;
     } else if (item == S_JOB_LOCAL_TASK_COUNT) {
         *va_arg(args, uint32_t *) = fake.task_count;
+    } else if (item == S_TASK_EXIT_STATUS) {
+        *va_arg(args, int *) = 0;
     } else if (item == S_TASK_ID) {
         *va_arg(args, int *) = fake.task;
         result = fake.task < 0 ? ESPANK_NOT_TASK : ESPANK_SUCCESS;
