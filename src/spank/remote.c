@@ -5,6 +5,7 @@
 
 #include "spank/remote.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,6 +168,9 @@ static int hand_over(spank_t sp, const struct berth_request *request,
 
     if (settings->deny_raw_args && request->args.count)
         return berth_err_set(err, BERTH_OPTION_ARGS_DENIED);
+    if (access(TASK_PROGRAM, X_OK) < 0)
+        return berth_err_set(err, "'%s': %s; install berth again on this host",
+                             TASK_PROGRAM, strerror(errno));
     berth_wire_put_request(&fields, request);
     if (fields.failed)
         return berth_err_oom(err);

@@ -5,17 +5,25 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "task/detach.h"
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434 /* Linux 5.3, the same number everywhere */
+#endif
 
 /* The programs that serve images, by the start of their names (comm). */
 static const char *const servers[] = {"squashfuse", "fuse-overlayfs", "fuse2fs",
@@ -29,9 +37,14 @@ static bool is_server(const char *name)
     return false;
 }
 
-/* Parent and name of process PID, from its stat file (proc(5)): `pid (name) state
- * ppid`. */
-static bool read_stat(const char *pid, pid_t *ret_parent, char name[32])
+/* What proc(5) tells of a process in its stat file: `pid (name) state ppid`. */
+struct process {
+    pid_t pid;
+    pid_t parent;
+    char name[32];
+};
+
+static bool read_stat(const char *pid, struct process *ret)
 {
     char path[300];
     char line[256];
@@ -48,34 +61,61 @@ static bool read_stat(const char *pid, pid_t *ret_parent, char name[32])
     line[count] = '\0';
     open = strchr(line, '(');
     close = strrchr(line, ')');
-    if (!open || !close || sscanf(close + 1, " %*c %d", ret_parent) != 1)
+    if (!open || !close || sscanf(close + 1, " %*c %d", &ret->parent) != 1)
         return false;
     *close = '\0';
-    snprintf(name, 32, "%s", open + 1);
+    ret->pid = (pid_t)atoi(pid);
+    snprintf(ret->name, sizeof(ret->name), "%s", open + 1);
     return true;
 }
 
-static bool seize_if_server(const char *pid, pid_t runtime)
-{
+/* What a process is looked at for: its parent, or an open socket. */
+struct wanted {
     pid_t parent;
-    char name[32];
+    ino_t socket;
+};
 
-    return read_stat(pid, &parent, name) && parent == runtime && is_server(name) &&
-           ptrace(PTRACE_SEIZE, (pid_t)atoi(pid), 0, PTRACE_O_TRACECLONE) == 0;
+/* Call VISIT with every process and WANTED; returns how often it said true. */
+static int count_processes(bool (*visit)(const struct process *, const struct wanted *),
+                           const struct wanted *wanted)
+{
+    DIR *directory = opendir("/proc");
+    struct dirent *entry;
+    struct process process;
+    int count = 0;
+
+    while (directory && (entry = readdir(directory)))
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+            read_stat(entry->d_name, &process))
+            count += visit(&process, wanted);
+    if (directory)
+        closedir(directory);
+    return count;
+}
+
+static bool seize_server(const struct process *process, const struct wanted *wanted)
+{
+    return process->parent == wanted->parent && is_server(process->name) &&
+           ptrace(PTRACE_SEIZE, process->pid, 0, PTRACE_O_TRACECLONE) == 0;
 }
 
 int berth_guard_seize(pid_t runtime)
 {
-    DIR *directory = opendir("/proc");
-    struct dirent *entry;
-    int count = 0;
+    const struct wanted wanted = {.parent = runtime};
 
-    while (directory && (entry = readdir(directory)))
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-            count += seize_if_server(entry->d_name, runtime);
-    if (directory)
-        closedir(directory);
-    return count;
+    return count_processes(seize_server, &wanted);
+}
+
+static bool kill_child(const struct process *process, const struct wanted *wanted)
+{
+    return process->parent == wanted->parent && kill(process->pid, SIGKILL) == 0;
+}
+
+void berth_guard_end_children(void)
+{
+    const struct wanted wanted = {.parent = getpid()};
+
+    count_processes(kill_child, &wanted);
 }
 
 /* May the signal that stopped PID reach it: from the kernel (a fault, a broken pipe) or
@@ -102,56 +142,112 @@ void berth_guard_go_on(pid_t pid, int status, pid_t runtime)
         ptrace(PTRACE_CONT, pid, 0, is_allowed(pid, runtime) ? number : 0);
 }
 
-void berth_guard_end_children(void)
+static bool has_socket(pid_t pid, ino_t socket)
 {
-    DIR *directory = opendir("/proc");
+    char path[300];
     struct dirent *entry;
-    pid_t parent;
-    char name[32];
+    struct stat status;
+    bool found = false;
+    DIR *directory;
 
-    while (directory && (entry = readdir(directory)))
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-            read_stat(entry->d_name, &parent, name) && parent == getpid())
-            kill((pid_t)atoi(entry->d_name), SIGKILL);
+    snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+    directory = opendir(path);
+    while (directory && !found && (entry = readdir(directory)))
+        found = fstatat(dirfd(directory), entry->d_name, &status, 0) == 0 &&
+                S_ISSOCK(status.st_mode) && status.st_ino == socket;
     if (directory)
         closedir(directory);
+    return found;
 }
 
-static void stand_guard(pid_t runtime)
+/* The servers that a killed runtime leaves have another parent by now, but still the
+ * descriptor that they inherited: berth-init's side of our socket. */
+static bool is_left(const struct process *process, const struct wanted *wanted)
 {
-    for (;;) {
-        int status;
-        pid_t pid = waitpid(-1, &status, __WALL);
+    return is_server(process->name) && has_socket(process->pid, wanted->socket);
+}
 
-        if (pid < 0 && errno != EINTR)
-            return;
-        if (pid > 0 && WIFSTOPPED(status))
+static bool kill_left(const struct process *process, const struct wanted *wanted)
+{
+    return is_left(process, wanted) && kill(process->pid, SIGKILL) == 0;
+}
+
+/* Let go on what has stopped, and forget what has ended. */
+static void attend(pid_t runtime)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
+        if (WIFSTOPPED(status))
             berth_guard_go_on(pid, status, runtime);
+}
+
+/* The runtime has ended. It ends its servers first, unless it was killed. */
+static void end_servers(pid_t runtime, const struct wanted *wanted)
+{
+    enum { PAUSE_MS = 50, PATIENCE = 10 };
+
+    for (int i = 0; count_processes(is_left, wanted) > 0; i++) {
+        if (i >= PATIENCE)
+            count_processes(kill_left, wanted);
+        if (i >= 2 * PATIENCE)
+            return;
+        poll(NULL, 0, PAUSE_MS);
+        attend(runtime);
     }
 }
 
-static void guard(int fd, pid_t runtime)
+/* berth-init asks whether we are on duty. */
+static void answer(int fd, pid_t runtime)
 {
     char byte;
 
+    if (read(fd, &byte, 1) == 1) {
+        berth_guard_seize(runtime);
+        send(fd, "", 1, MSG_NOSIGNAL);
+    }
+    close(fd);
+}
+
+static void guard(int fd, pid_t runtime, const struct wanted *servers_left)
+{
+    enum { LOOK_AGAIN_MS = 1000 }; /* where the kernel has no pidfd */
+    struct pollfd fds[3] = {{.events = POLLIN}, {.events = POLLIN}, {.events = POLLIN}};
+    struct signalfd_siginfo child;
+    sigset_t signals;
+
     berth_detach(&fd, 1, NULL);
-    if (read(3, &byte, 1) != 1)
-        return;
-    berth_guard_seize(runtime);
-    if (write(3, "", 1) < 0)
-        return;
-    close(3);
-    stand_guard(runtime);
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    fds[0].fd = 3;
+    fds[1].fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    fds[2].fd = (int)syscall(SYS_pidfd_open, runtime, 0);
+    while (!fds[2].revents && kill(runtime, 0) == 0) {
+        poll(fds, 3, LOOK_AGAIN_MS);
+        if (fds[0].revents) {
+            answer(fds[0].fd, runtime);
+            fds[0].fd = -1;
+            fds[0].revents = 0;
+        }
+        while (read(fds[1].fd, &child, sizeof(child)) > 0)
+            ;
+        attend(runtime);
+    }
+    end_servers(runtime, servers_left);
 }
 
 int berth_guard_start(struct berth_err *err)
 {
     pid_t runtime = getpid();
+    struct wanted left = {0};
+    struct stat status;
     pid_t child;
     int ends[2];
 
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0 || fstat(ends[1], &status) < 0)
         return berth_err_set(err, "cannot make a socket: %s", strerror(errno));
+    left.socket = status.st_ino;
     child = fork();
     if (child < 0) {
         close(ends[0]);
@@ -161,7 +257,7 @@ int berth_guard_start(struct berth_err *err)
     if (child == 0) {
         close(ends[1]);
         if (fork() == 0)
-            guard(ends[0], runtime);
+            guard(ends[0], runtime, &left);
         _exit(0);
     }
     close(ends[0]);

@@ -92,6 +92,11 @@ expect 'also where the plugin is optional' 1 \
     "berth: n1: SLURM_BERTH_STEP: form 'x' is not this release's (1)$advice" \
     FAKE_OPTIONAL=1 FAKE_TABLE=x srun ./x
 
+# A node where half of berth is installed.
+expect 'berth-task is missing on the node' 1 \
+    "berth: n1: 'LIBEXEC/berth-task': No such file or directory; install berth again on this host" \
+    FAKE_FAIL=access srun --container-image=a ./x
+
 # A Slurm that does not do its part.
 expect 'no variable can be set' 1 \
     'berth: n1: cannot set BERTH_TASK_REQUEST for the task' \
