@@ -30,7 +30,7 @@ run_script() {
     alice env C="$2" bash -c 'rm -rf ~/w && mkdir ~/w && cd ~/w && t=$HOME/t && eval "$1"' \
         script "$3" </dev/null >"$scratch/out" 2>"$scratch/err" || status=$?
     {
-        cat "$scratch/out"
+        grep -avE "$chance" "$scratch/out"
         echo "--- standard error"
         grep -avE "$chance" "$scratch/err" | sort
         echo "--- exit status $status"
