@@ -1,0 +1,235 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016 # what stands in single quotes is for another shell
+# A task sees in its image exactly what it would see under `srun ... apptainer exec`: the
+# same environment, byte by byte, and the same identity, limits, mounts, descriptors,
+# namespaces and CPUs; for many images, flags of the runtime and environments, with one
+# container for all tasks and with one for each. And the container belongs to no task.
+#
+# Not compared, because berth differs on purpose:
+# - variables that are not UTF-8: apptainer replaces each such byte (arguments.t has them);
+# - the working directory, where the image does not have it or --contain covers it: the
+#   runtime goes to another one and says nothing, berth stays there or refuses. So the
+#   tasks are in the home directory, where the runtime would go;
+# - APPTAINER_COMMAND with --container-entrypoint: `exec`, not `run`;
+# - the parent of the application: the runtime, which is to die with it, or slurmstepd.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images a env entry noshell rank
+
+work=$(mktemp -d)
+conf=/etc/slurm/plugstack.conf.d/berth.conf
+put_back() { on n1 root bash -c "[ ! -e $conf.conformance ] || mv -f $conf.conformance $conf"; }
+trap 'put_back; rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+
+# What differs between any two steps, in the environment. Nothing else may.
+normalise_environment() {
+    sed -E -e 's/^(SLURM_(STEP_?ID|STEP_LAUNCHER_PORT|SRUN_COMM_PORT|TASK_PID|JOB_NAME|STEP_SLUID|PMI2_SRUN_PORT)|PMI_JOBID|_)=.*/\1=.../' \
+        -e 's/^PMI_FD=[0-9]+$/PMI_FD=.../' \
+        -e 's/^(SLURM_(JOB_?ID|JOB_START_TIME|JOB_END_TIME|JOB_SLUID|SLUID))=.*/\1=.../'
+}
+
+# The same for the rest: numbers of pipes, mounts, devices, peer groups, steps. Which number
+# PMI's descriptor has is slurmstepd's affair; that PMI_FD names it is told by the probe.
+normalise_state() {
+    sed -E -e 's/(pipe|socket):\[[0-9]+\]/\1/' \
+        -e 's/^descriptor [0-9]+ (.* socket)$/descriptor N \1/' \
+        -e 's/^[0-9]+ [0-9]+ [0-9]+:[0-9]+ (.*) master:[0-9]+/M M D \1 master:N/' \
+        -e 's/^[0-9]+ [0-9]+ [0-9]+:[0-9]+ /M M D /' \
+        -e 's,(job|step)_[0-9]+,\1_N,g'
+}
+
+# Rows: image; flags of the runtime; environment; exec, or run for the entry point.
+rows=()
+for image in a.sif a.dir env.sif entry.sif noshell.sif; do
+    rows+=("$image;;usual;exec")
+    for flags in "" --cleanenv --no-home --contain; do
+        rows+=("$image;$flags;rich;exec")
+    done
+done
+rows+=("rank.sif;;usual;exec" "entry.sif;;rich;run")
+
+on login alice bash -c 'mkdir -p conf && cat >conf/probe.c && cd conf &&
+    gcc -O1 -D_GNU_SOURCE -static -o probe probe.c' <"$here/probe.c" || exit 1
+
+# corpus MODE ROW...: each row in a step of three tasks, several at once. What the probes
+# write goes to ~/conf/MODE/NUMBER.RANK.*
+script conf/corpus <<'SCRIPT'
+#!/bin/bash
+mode=$1
+shift
+rm -rf ~/conf/"$mode"
+mkdir ~/conf/"$mode"
+
+rich() {
+    export APPTAINERENV_FOO="apptainer's foo" SINGULARITYENV_BAR='singularity  bar = "b"'
+    export SINGULARITYENV_EMPTY='' APPTAINERENV_LINES_OF=$'one\ntwo' APPTAINERENV_DOLLAR='$HOME'
+    export APPTAINERENV_TASK='task $SLURM_PROCID in $PWD'
+    export APPTAINERENV_PREPEND_PATH=/in/front:/of/it SINGULARITYENV_APPEND_PATH='/behind it'
+    export NEWLINES=$'one\n\ntwo\n' UTF8='grüße ☃ 𝄞' NOTHING='' EQUALS='=a=b='
+    export QUOTES='it'"'"'s "$HOME" `x` \n' TABS=$'\ta\t\x01' OUTSIDE='from outside' REMOVED='yes'
+    export DOCKER_PLAIN='from outside' DOCKER_EMPTY='from outside' OVERRIDE='from outside'
+    export LD_LIBRARY_PATH=/opt/host/lib:/usr/local/lib PS1='\u \$ ' TMPDIR=/var/tmp LONG
+    LONG=$(printf '%05000d' 7)
+    export PATH="$PATH::relative/bin:/usr/bin:/with a blank"
+    export APPTAINER_BIND=/opt:/bound CDPATH=/usr PROMPT_COMMAND=true PYTHONPATH=/host/python
+    greet() { echo "hello $1"; }
+    export -f greet
+}
+
+one() {
+    local image flags environment how words out
+    IFS=';' read -r image flags environment how <<<"$2"
+    image=/images/$image
+    out=/probe/$mode/$1
+    flags+=" --bind /home/alice/conf:/probe"
+    words=(srun -Q --overlap -n3 --mpi=pmi2)
+    [[ $flags != *--no-home* ]] || cd /tmp || exit
+    [[ $environment != rich ]] || rich
+    [[ $environment != rich ]] || words=(env DOTTED.NAME-1=yes "${words[@]}")
+    # Where nothing of the environment is left, only a --multi-prog file tells a task its rank.
+    [[ $flags != *--cleanenv* ]] || how=multi
+    case $mode,$how in
+    plain,multi) echo "0-2 /usr/bin/apptainer --silent exec $flags $image /probe/probe $out %t" ;;
+    *) echo "0-2 /probe/probe $out %t" ;;
+    esac >~/conf/"$mode/$1.multi"
+    case $mode,$how in
+    plain,multi) "${words[@]}" --multi-prog ~/conf/"$mode/$1.multi" ;;
+    *,multi) "${words[@]}" --container-image="$image" --container-args="$flags" --multi-prog ~/conf/"$mode/$1.multi" ;;
+    bare,*) "${words[@]}" ~/conf/probe ~/conf/"$mode/$1" ;;
+    # shellcheck disable=SC2086
+    plain,*) "${words[@]}" /usr/bin/apptainer --silent "$how" $flags "$image" /probe/probe "$out" ;;
+    *)
+        [[ $how != run ]] || words+=(--container-entrypoint)
+        "${words[@]}" --container-image="$image" --container-args="$flags" /probe/probe "$out"
+        ;;
+    esac >~/conf/"$mode/$1.said" 2>&1 </dev/null
+}
+
+number=0
+for row; do
+    one "$number" "$row" &
+    number=$((number + 1))
+    ((number % 3)) || wait
+done
+wait
+SCRIPT
+
+# collect MODE...: run the corpus, bring what was written to $work.
+collect() {
+    local mode words=()
+    for mode; do
+        words+=("./conf/corpus $mode $([[ $mode == bare ]] && echo "x" || printf '%q ' "${rows[@]}");")
+    done
+    # Not the last command, which bash would replace itself by: SHLVL tells.
+    LIMIT=100 alice salloc -Q -w n1 -N1 -n3 bash -c "${words[*]} true"
+    on login alice tar -C conf -cf - "$@" | tar -C "$work" -xf -
+}
+
+# What an entry point does is `exec` for the runtime that berth starts.
+normalise_run() { normalise_environment | sed 's/^APPTAINER_COMMAND=run$/APPTAINER_COMMAND=exec/'; }
+
+# same MODE FILE NORMALISE NUMBER: what differs from plain, of all three tasks.
+same() {
+    local rank one=$work/plain/$4 other=$work/$1/$4
+    for rank in 0 1 2; do
+        if [[ ! -s $one.$rank.$2 || ! -s $other.$rank.$2 ]]; then
+            echo "task $rank has not run: $(tail -n 3 "$one.said" "$other.said")"
+            return
+        fi
+        diff -U0 <($3 <"$one.$rank.$2") <($3 <"$other.$rank.$2") | tail -n +3 |
+            grep -v '^@@' | cut -c1-300 | sed "s/^/task $rank: /"
+    done
+}
+
+compare() {
+    local mode=$1 title=$2 number=0 row image flags environment how name normalise
+    for row in "${rows[@]}"; do
+        IFS=';' read -r image flags environment how <<<"$row"
+        name="$title: $how $image${flags:+ $flags}, $environment environment"
+        normalise=normalise_environment
+        [[ $how != run ]] || normalise=normalise_run
+        equal "$name: its variables" "" "$(same "$mode" env "$normalise" "$number")"
+        equal "$name: all else" "" "$(same "$mode" state normalise_state "$number")"
+        number=$((number + 1))
+    done
+}
+
+# kin MODE: how a task stands to other processes, over all rows whose tasks know.
+kin() { grep -hv '^--$' "$work/$1"/*.kin | grep -v 'started: unknown' | sort -u; }
+
+# What runs on the node besides the tasks, `sleep 9.9`: `PROGRAM: FAULT` for each fault.
+script conf/others <<'SCRIPT'
+#!/bin/bash
+ours=${1:-.}
+ends() { for fd in /proc/"$1"/fd/*; do readlink "$fd"; done | grep -E '^(pipe|socket):' | sort -u; }
+session() { awk '{ print $6 }' /proc/"$1"/stat; }
+spaces() { for pid in "${tasks[@]}"; do readlink "/proc/$pid/ns/$1"; done | sort -u | wc -l; }
+mapfile -t tasks < <(pgrep -u alice -x sleep)
+echo "${#tasks[@]} tasks, $(spaces user) user and $(spaces mnt) mount namespaces"
+((${#tasks[@]})) || exit
+step=$(ps -o ppid= -p "$(pgrep -u alice -o .)")
+for pid in "${tasks[@]}"; do
+    ends "$pid"
+done | sort -u >/tmp/conformance.ends
+for pid in $(pgrep -u alice .); do
+    [[ " ${tasks[*]} " != *" $pid "* ]] || continue
+    name=$(<"/proc/$pid/comm")
+    [[ $name =~ $ours ]] || continue
+    others=$((others + 1))
+    ends "$pid" | comm -12 - /tmp/conformance.ends | sed "s/^/$name: holds a task's /"
+    for task in "${tasks[@]}"; do
+        [[ $(session "$pid") != "$(session "$task")" ]] || echo "$name: is in a task's session"
+        [[ $(ps -o ppid= -p "$pid" | tr -d ' ') != "$task" ]] || echo "$name: is a task's child"
+    done | sort -u
+    cmp -s <(grep Cpus_allowed: "/proc/$pid/status") <(grep Cpus_allowed: "/proc/${step// /}/status") ||
+        echo "$name: has other CPUs than the step: $(grep Cpus_allowed: "/proc/$pid/status")"
+done
+((others)) && echo "others"
+rm /tmp/conformance.ends
+SCRIPT
+
+# bystanders TITLE PATTERN SPACES: of all processes that match, none belongs to a task; the
+# tasks have so many namespaces.
+bystanders() {
+    local title=$1 pattern=$2 i job
+    on login alice srun -w n1 -N1 -n3 --container-image=/images/a.sif sleep 9.9 >"$work/live" 2>&1 </dev/null &
+    job=$!
+    for ((i = 0; i < 100; i++)); do
+        [[ $(on n1 root pgrep -u alice -cx sleep) != 3 ]] || break
+        sleep 0.1
+    done
+    equal "$title" "3 tasks, $3 user and $3 mount namespaces"$'\nothers' "$(on n1 root /home/alice/conf/others "$pattern")"
+    on n1 root pkill -u alice -x sleep
+    wait "$job"
+}
+
+# A pipe behind srun ends with the tasks.
+pipe_ends() {
+    local since=$SECONDS
+    equal "$1: the reader behind srun sees the end" "3 lines" \
+        "$(LIMIT=20 alice bash -c 'srun -w n1 -N1 -n3 --container-image=/images/a.sif echo x | wc -l') lines"
+    ((SECONDS - since < 10)) || result FAIL "$1: ... soon" "after $((SECONDS - since)) s"
+}
+
+collect bare plain shared
+compare shared "one container"
+equal "one container: the application is the process that Slurm started, without children" \
+    "$(kin bare)" "$(kin shared)"
+matches "... its parent is slurmstepd" "parent: slurmstepd" "$(kin shared)"
+matches "... it has no child that it does not know" "waitpid: No child processes" "$(kin shared)"
+bystanders "one container: all tasks share its namespaces, and it belongs to no task" . 1
+pipe_ends "one container"
+
+on n1 root bash -c "cp $conf $conf.conformance && sed -i '/berth.so/s/\$/ share=never/' $conf"
+collect never
+compare never "share=never"
+equal "share=never: the application stands as under the runtime" "$(kin plain)" "$(kin never)"
+bystanders "share=never: each task has namespaces of its own, and what is ours belongs to no task" '^berth-' 3
+pipe_ends "share=never"
+put_back
+
+finish
