@@ -209,6 +209,18 @@ static int read_table(spank_t sp, struct berth_table *ret, struct berth_err *err
     return 0;
 }
 
+/* Slurm takes its own copies of the options out of the environment, but goes over the
+ * one behind each; what is left would be in the application's. */
+static void forget_slurm_copies(spank_t sp, const char *prefix)
+{
+    for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
+        char name[256];
+
+        berth_options_variable(prefix, i, name, sizeof(name));
+        spank_unsetenv(sp, name);
+    }
+}
+
 /* In a task without an image: it gets none of our descriptors. */
 static void close_shared(void)
 {
@@ -250,6 +262,7 @@ int berth_remote_task(spank_t sp, int count, char **words)
     if (!is_ours(sp))
         return 0;
     wrong = berth_settings_read(count, words, &settings, &settings_fault) < 0;
+    forget_slurm_copies(sp, settings.option_prefix);
     if (prepare(sp, &settings, wrong ? &settings_fault : NULL, &err) == 0) {
         berth_settings_fini(&settings);
         return 0;
