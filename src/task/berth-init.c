@@ -18,6 +18,7 @@
 #include "plan/option.h"
 #include "task/become.h"
 #include "task/guard.h"
+#include "task/program.h"
 #include "task/report.h"
 
 extern char **environ;
@@ -90,12 +91,6 @@ static int read_words(int argc, char **argv, struct init *init)
     return *init->become.command || init->hold ? 0 : -1;
 }
 
-/* The descriptor through which this program was started, see task/keeper.c. */
-static int own_descriptor(const char *self)
-{
-    return strncmp(self, "/proc/self/fd/", 14) == 0 ? atoi(self + 14) : -1;
-}
-
 static bool send_all(int fd, const void *bytes, size_t count)
 {
     while (count > 0) {
@@ -140,7 +135,7 @@ static int hold(const struct init *init, const char *self)
     if (!tell_environment(init->ready))
         return EXIT_FAILURE;
     close(init->ready);
-    close(own_descriptor(self));
+    close(berth_program_descriptor(self));
     while (read(init->tasks, &byte, 1) < 0 && errno == EINTR)
         ;
     return EXIT_SUCCESS;
@@ -149,7 +144,7 @@ static int hold(const struct init *init, const char *self)
 /* Our own descriptors end where the application begins. */
 static void close_ours(const struct init *init, const char *self)
 {
-    fcntl(own_descriptor(self), F_SETFD, FD_CLOEXEC);
+    fcntl(berth_program_descriptor(self), F_SETFD, FD_CLOEXEC);
     if (init->report >= 0)
         fcntl(init->report, F_SETFD, FD_CLOEXEC);
 }

@@ -26,6 +26,7 @@
 #include "task/join.h"
 #include "task/keeper.h"
 #include "task/names.h"
+#include "task/program.h"
 #include "task/report.h"
 #include "task/room.h"
 
@@ -168,18 +169,12 @@ static void become_runtime(struct task *task, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec argv = {0};
     struct berth_launch launch;
-    char init[32];
+    char init[BERTH_PROGRAM_NAME];
     int fd;
 
-    if (prepare(task, &launch, err) < 0)
+    if (prepare(task, &launch, err) < 0 || (fd = berth_program_open(err)) < 0)
         return;
-    fd = open(BERTH_LIBEXECDIR "/berth-init", O_RDONLY);
-    if (fd < 0) {
-        berth_err_set(err, "'%s': %s; install berth again on this host",
-                      BERTH_LIBEXECDIR "/berth-init", strerror(errno));
-        return;
-    }
-    snprintf(init, sizeof(init), "/proc/self/fd/%d", fd);
+    berth_program_name(fd, init);
     launch.init = init;
     launch.guard = berth_guard_start(err);
     if (launch.guard < 0 || berth_launch_argv(&launch, &argv, err) < 0)

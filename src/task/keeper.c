@@ -22,9 +22,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "task/guard.h"
-
 #include "task/detach.h"
+#include "task/guard.h"
+#include "task/program.h"
 
 extern char **environ;
 
@@ -300,10 +300,9 @@ static int open_all(const struct berth_room *room, int fds[DESCRIPTORS],
     int on = 1;
     int ends[2];
 
-    fds[INIT - INIT] = open(BERTH_LIBEXECDIR "/berth-init", O_RDONLY);
+    fds[INIT - INIT] = berth_program_open(err);
     if (fds[INIT - INIT] < 0)
-        return berth_err_set(err, "'%s': %s; install berth again on this host",
-                             BERTH_LIBEXECDIR "/berth-init", strerror(errno));
+        return -1;
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0 ||
         setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
         return berth_err_set(err, "cannot make a socket: %s", strerror(errno));
@@ -330,11 +329,11 @@ int berth_keeper_start(struct berth_launch *launch, const char *directory,
 {
     struct keeper keeper = {.room = room, .launch = launch, .directory = directory};
     int fds[DESCRIPTORS];
-    char init[32];
+    char init[BERTH_PROGRAM_NAME];
     int status = 0;
     pid_t child;
 
-    snprintf(init, sizeof(init), "/proc/self/fd/%d", INIT);
+    berth_program_name(INIT, init);
     launch->init = init;
     if (berth_launch_holder_argv(launch, TASKS, READY, &keeper.argv, err) < 0 ||
         open_all(room, fds, err) < 0)

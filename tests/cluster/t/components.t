@@ -10,7 +10,7 @@ need_images a b c
 
 # What a task tells: LABEL=IMAGE,DIRECTORY,MOUNT, where the label is its component's own
 # argument. The directory is left out where it is the usual one.
-script w <<'EOF'
+script tell <<'EOF'
 #!/bin/sh
 read -r image 2>/dev/null </etc/berth-image || image=host
 [ "$PWD" = /home/alice ] && dir= || dir=,$PWD
@@ -26,7 +26,7 @@ C=--container-image=/images/c.sif
 N=--container-image=none
 MA="--container-mounts=/home/alice/ma:/mnt --container-workdir=/mnt"
 MB="--container-mounts=/home/alice/mb:/mnt --container-workdir=/tmp"
-W="/bin/sh /home/alice/w"
+W="/bin/sh /home/alice/tell"
 
 # Rows: title | arguments of srun | what is seen, sorted. @ stands for what gives each
 # component two tasks where srun makes the allocation itself.

@@ -28,7 +28,7 @@ alice() {
 
 # script NAME: standard input becomes an executable file in alice's home.
 script() {
-    on login alice bash -c "cat >'$1' && chmod +x '$1'"
+    on login alice bash -c "cat >'$1' && chmod +x '$1'" || exit 1
 }
 
 # need_images NAME...: build them if they are not there.
