@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The image's own MPI over Slurm's process manager: MPICH with pmi2, Open MPI with pmix.
+# Every rank knows its place, a token goes round, and ranks of one node talk through
+# memory, which they cannot when each has a user namespace of its own.
+#
+# Debian 12's MPICH 4.0.2 hangs in MPI_Finalize in about half of all runs over more than
+# one node: a rank that already waits for the others at the process manager answers no
+# more over UCX, and one that still closes a connection spins. It does so without any
+# container (its files unpacked on the nodes) and under `apptainer exec --sharens`; neither
+# UCX_TLS, UCX_NET_DEVICES, UCX_TCP_PUT_ENABLE nor a barrier before it helps always. So
+# over several nodes the ring decides, and a job that hangs after that is cancelled.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images mpich openmpi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+if alice srun --mpi=list 2>&1 | grep -q pmix; then has_pmix=yes; else has_pmix=; fi
+
+# want SIZE IMAGE SPREAD: what must be printed, where SPREAD is the node of each rank.
+want() {
+    local size=$1 image=$2 rank=0 node
+    for node in $3; do
+        echo "rank $rank of $size on $node in $image"
+        rank=$((rank + 1))
+    done
+    echo "ring of $size passed"
+}
+
+# ranks FILE: what was printed, without the library's version.
+ranks() { grep -E '^(rank|ring) ' "$1" | sed 's/: .*//' | sort; }
+
+# ring TITLE WANTED MAY-HANG ARGUMENTS...
+ring() {
+    local title=$1 wanted=$2 may_hang=$3 job i status=0
+    shift 3
+    LIMIT=25 alice srun "$@" >"$work/out" 2>&1 </dev/null &
+    job=$!
+    for ((i = 0; i < 120 && may_hang; i++)); do
+        [[ $(ranks "$work/out") != "$(sort <<<"$wanted")" ]] || break
+        kill -0 "$job" 2>/dev/null || break
+        sleep 0.1
+    done
+    for ((i = 0; i < 20 && may_hang; i++)); do
+        kill -0 "$job" 2>/dev/null || break
+        sleep 0.1
+    done
+    if ((may_hang)) && kill -0 "$job" 2>/dev/null; then
+        echo "# hangs in MPI_Finalize, as known: $title"
+        on login alice scancel -s KILL -u alice
+        wait "$job"
+    else
+        wait "$job" || status=$?
+    fi
+    if [[ $status == 0 && $(ranks "$work/out") == "$(sort <<<"$wanted")" ]]; then
+        result ok "$title"
+    else
+        result FAIL "$title" "status $status"$'\n'"expected: $wanted"$'\n'"$(tail -n 20 "$work/out")"
+    fi
+}
+
+# says TITLE YES-PATTERN [NO-PATTERN]: about the last output.
+says() {
+    if grep -qE -- "$2" "$work/out" && ! { [[ ${3:-} ]] && grep -qE -- "$3" "$work/out"; }; then
+        result ok "$1"
+    else
+        result FAIL "$1" "expected: $2${3:+, and not: $3}"$'\n'"$(tail -n 30 "$work/out" | cut -c1-300)"
+    fi
+}
+
+one="n1 n1 n1 n1"
+two="n1 n1 n1 n1 n2 n2 n2 n2"
+
+mpich="--mpi=pmi2 --container-image=/images/mpich.sif"
+# shellcheck disable=SC2086
+{
+    ring "MPICH: 4 ranks on one node" "$(want 4 mpich "$one")" 0 -w n1 -N1 -n4 $mpich mpiring
+    ring "MPICH: 2 x 4 ranks" "$(want 8 mpich "$two")" 1 -w n1,n2 -N2 -n8 --ntasks-per-node=4 $mpich mpiring
+    ring "MPICH: two components are one MPI_COMM_WORLD" "$(want 4 mpich "n1 n1 n2 n2")" 1 \
+        -w n1 -N1 -n2 $mpich mpiring : -w n2 -N1 -n2 $mpich mpiring
+    UCX=--export=ALL,UCX_LOG_LEVEL=info
+    ring "MPICH: it tells its transports" "$(want 4 mpich "$one")" 0 -w n1 -N1 -n4 $UCX $mpich mpiring
+}
+says "MPICH: ... memory between the ranks of a node, and no TCP" \
+    'ep_cfg\[[0-9]+\]: tag\((sysv|posix|cma)/memory' 'ep_cfg\[[0-9]+\].*tcp/'
+says "MPICH: ... and one rank may read the other's (CMA)" 'ep_cfg.*cma/memory'
+LIMIT=20 alice srun -w n1 -N1 -n2 --mpi=pmi2 apptainer exec /images/mpich.sif mpiring >"$work/out" 2>&1 </dev/null
+status=$?
+says "a contrast: with one \`apptainer exec\` for each rank MPICH dies in MPI_Init" \
+    'Fatal error in .*Init|Shared memory error' '^ring of'
+equal "... and srun with it" yes "$( ((status)) && echo yes)"
+
+openmpi="--mpi=pmix --container-image=/images/openmpi.sif"
+talk=--export=ALL,OMPI_MCA_btl_base_verbose=100,OMPI_MCA_pml=ob1
+if [[ $has_pmix ]]; then
+    # shellcheck disable=SC2086
+    {
+        ring "Open MPI: 2 x 4 ranks" "$(want 8 openmpi "$two")" 0 -w n1,n2 -N2 -n8 --ntasks-per-node=4 $openmpi mpiring
+        ring "Open MPI: two components are one MPI_COMM_WORLD" "$(want 4 openmpi "n1 n1 n2 n2")" 0 \
+            -w n1 -N1 -n2 $openmpi mpiring : -w n2 -N1 -n2 $openmpi mpiring
+        ring "Open MPI: 4 ranks on one node" "$(want 4 openmpi "$one")" 0 -w n1 -N1 -n4 $openmpi mpiring
+    }
+    says "Open MPI: ... which read each other's memory (CMA) without a complaint" '^ring of' \
+        'different user namespaces|WARNING'
+    # shellcheck disable=SC2086
+    ring "Open MPI: it tells its transports" "$(want 4 openmpi "$one")" 0 -w n1 -N1 -n4 $talk $openmpi mpiring
+    says "Open MPI: ... memory between the ranks of a node, and no TCP" \
+        'Using vader btl for send' 'Using tcp btl for send'
+    LIMIT=20 alice srun -w n1 -N1 -n2 --mpi=pmix apptainer exec /images/openmpi.sif mpiring \
+        >"$work/out" 2>&1 </dev/null
+    says "a contrast: with one \`apptainer exec\` for each rank Open MPI does without CMA" \
+        'not available due to different user namespaces'
+else
+    result skip "Open MPI over PMIx" "this Slurm has no PMIx"
+fi
+
+finish
