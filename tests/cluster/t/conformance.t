@@ -22,7 +22,8 @@ need_images a env entry noshell rank
 work=$(mktemp -d)
 conf=/etc/slurm/plugstack.conf.d/berth.conf
 put_back() { on n1 root bash -c "[ ! -e $conf.conformance ] || mv -f $conf.conformance $conf"; }
-trap 'put_back; rm -rf "$work"' EXIT
+pinned=${name}pin
+trap 'put_back; "$tool" down "$pinned" >/dev/null 2>&1; rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
 # What differs between any two steps, in the environment. Nothing else may.
@@ -125,7 +126,7 @@ collect() {
         words+=("./conf/corpus $mode $([[ $mode == bare ]] && echo "x" || printf '%q ' "${rows[@]}");")
     done
     # Not the last command, which bash would replace itself by: SHLVL tells.
-    LIMIT=100 alice salloc -Q -w n1 -N1 -n3 bash -c "${words[*]} true"
+    LIMIT=240 alice salloc -Q -w n1 -N1 -n3 bash -c "${words[*]} true"
     on login alice tar -C conf -cf - "$@" | tar -C "$work" -xf -
 }
 
@@ -162,7 +163,7 @@ compare() {
 kin() { grep -hv '^--$' "$work/$1"/*.kin | grep -v 'started: unknown' | sort -u; }
 
 # What runs on the node besides the tasks, `sleep 9.9`: `PROGRAM: FAULT` for each fault.
-script conf/others <<'SCRIPT'
+cat >"$work/others" <<'SCRIPT'
 #!/bin/bash
 ours=${1:-.}
 ends() { for fd in /proc/"$1"/fd/*; do readlink "$fd"; done | grep -E '^(pipe|socket):' | sort -u; }
@@ -191,6 +192,7 @@ done
 ((others)) && echo "others"
 rm /tmp/conformance.ends
 SCRIPT
+script conf/others <"$work/others"
 
 # bystanders TITLE PATTERN SPACES: of all processes that match, none belongs to a task; the
 # tasks have so many namespaces.
@@ -215,6 +217,37 @@ pipe_ends() {
     ((SECONDS - since < 10)) || result FAIL "$1: ... soon" "after $((SECONDS - since)) s"
 }
 
+# Where Slurm binds a task to a core, the container is not bound to that of any: in a cluster
+# of its own, because that is a setting of slurmd.
+cores() {
+    local release name=$pinned i job
+    case $("$tool" status "$1") in
+    *"Slurm 22.05"*) release=bookworm ;;
+    *"Slurm 24.11"*) release=trixie ;;
+    *) release=sid ;;
+    esac
+    if ! { "$tool" up "$release" --name "$name" --nodes 1 --conf TaskPlugin=task/affinity &&
+        "$tool" install "$name"; } >"$work/pinned" 2>&1; then
+        result FAIL "a cluster with task/affinity comes up" "$(tail -n 5 "$work/pinned")"
+        return
+    fi
+    on login alice srun -n2 --cpu-bind=cores --container-image=/images/a.sif sleep 9.9 \
+        >"$work/live" 2>&1 </dev/null &
+    job=$!
+    for ((i = 0; i < 100; i++)); do
+        [[ $(on n1 root pgrep -u alice -cx sleep) != 2 ]] || break
+        sleep 0.1
+    done
+    equal "one container: the tasks are bound to a core each, and it has the CPUs of the step" \
+        $'2\n2 tasks, 1 user and 1 mount namespaces\nothers' "$(on n1 root bash -c '
+            for pid in $(pgrep -u alice -x sleep); do
+                grep Cpus_allowed: /proc/$pid/status
+            done | sort -u | wc -l
+            bash -s .' <"$work/others")"
+    on n1 root pkill -u alice -x sleep
+    wait "$job"
+}
+
 collect bare plain shared
 compare shared "one container"
 equal "one container: the application is the process that Slurm started, without children" \
@@ -223,6 +256,7 @@ matches "... its parent is slurmstepd" "parent: slurmstepd" "$(kin shared)"
 matches "... it has no child that it does not know" "waitpid: No child processes" "$(kin shared)"
 bystanders "one container: all tasks share its namespaces, and it belongs to no task" . 1
 pipe_ends "one container"
+cores "$name"
 
 on n1 root bash -c "cp $conf $conf.conformance && sed -i '/berth.so/s/\$/ share=never/' $conf"
 collect never
