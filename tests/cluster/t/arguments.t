@@ -22,15 +22,7 @@ for (@ARGV) {
 }
 END_OF_TOOL
 
-tool within <<'END_OF_TOOL'
-#!/bin/bash
-end=$((SECONDS + $1))
-shift
-until "$@"; do
-    ((SECONDS < end)) || exit 1
-    sleep 0.05
-done
-END_OF_TOOL
+tool_within
 
 # The bytes of variables.
 tool variables <<'END_OF_TOOL'

@@ -40,16 +40,7 @@ print "over=$over\n";
 exit 0;
 END_OF_TOOL
 
-# within SECONDS COMMAND...: until COMMAND succeeds.
-tool within <<'END_OF_TOOL'
-#!/bin/bash
-end=$((SECONDS + $1))
-shift
-until "$@"; do
-    ((SECONDS < end)) || exit 1
-    sleep 0.05
-done
-END_OF_TOOL
+tool_within
 
 # terminal COMMAND...: in a terminal of its own; standard input is what is typed.
 alice bash -c 'cat >t/terminal.c && cc -o t/terminal t/terminal.c -lutil' <<'END_OF_TOOL' || exit 1

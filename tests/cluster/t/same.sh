@@ -84,3 +84,16 @@ set_plugin() {
         [[ $host == login ]] || "$tool" restart "$name" "$host" >/dev/null 2>&1
     done
 }
+
+# The tool `within SECONDS COMMAND...`: until COMMAND succeeds.
+tool_within() {
+    tool within <<'END_OF_TOOL'
+#!/bin/bash
+end=$((SECONDS + $1))
+shift
+until "$@"; do
+    ((SECONDS < end)) || exit 1
+    sleep 0.05
+done
+END_OF_TOOL
+}
