@@ -60,7 +60,7 @@ image_build() {
     mkdir -p "$half"
     image_tree "$half/tree"
     boxed "$BERTH_CACHE/image-work/$image.log" "$(<"$STATE/rootfs")" \
-        "$half:/work" "$HERE:/cluster" -- /cluster/lib/image-build "$image"
+        "$half:/box" "$HERE:/cluster" -- /cluster/lib/image-build "$image"
     mv -T "$half/out.sif" "$images/$image.sif"
     if [[ -d $half/out.dir ]]; then
         rm -rf --one-file-system -- "$images/$image.dir"
