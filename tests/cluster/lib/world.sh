@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bringing a cluster up and taking it down.
 
-CLEAN_ENV=(env --default-signal=INT,QUIT -i LANG=C.UTF-8
+CLEAN_ENV=(env '--default-signal=INT,QUIT' -i LANG=C.UTF-8
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
 
 # world_up NAME RELEASE NODES: with the arrays UP_BINDS and UP_CONF.
