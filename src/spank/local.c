@@ -50,6 +50,15 @@ static void refuse(struct berth_err *err)
     exit(EXIT_FAILURE);
 }
 
+/* A fault that was kept for later; text "": there was none. */
+static int raise_fault(const struct berth_err *fault, struct berth_err *err)
+{
+    if (!*fault->text)
+        return 0;
+    *err = *fault;
+    return -1;
+}
+
 /* An option was read. Faults wait for the end of the component (see refuse()). */
 static int take_option(int id, const char *value, int remote)
 {
@@ -149,8 +158,7 @@ static int check_image(const struct berth_request *request, struct berth_err *er
     struct berth_image image;
     int missing;
 
-    if (!berth_request_contained(request) ||
-        berth_image_probe(request->image, &image, &missing, err) == 0)
+    if (berth_image_probe(request->image, &image, &missing, err) == 0)
         return 0;
     if (!missing)
         return -1;
@@ -166,15 +174,10 @@ static int check_component(const struct berth_request *request, struct berth_err
 {
     if (!berth_request_contained(request))
         return 0;
-    if (*state.settings_fault.text) {
-        *err = state.settings_fault;
+    if (raise_fault(&state.settings_fault, err) < 0)
         return -1;
-    }
     if (request->args.count && state.settings.deny_raw_args)
-        return berth_err_set(err,
-                             "--%scontainer-args: this site does not allow it; leave "
-                             "it out",
-                             state.settings.option_prefix);
+        return berth_err_set(err, BERTH_OPTION_ARGS_DENIED);
     return check_image(request, err);
 }
 
@@ -229,11 +232,8 @@ static int end_step_component(int group, struct berth_err *err)
     BERTH_REQUEST struct berth_request merged = {0};
     bool own = berth_request_said(&state.own);
 
-    if (*state.option_fault.text) {
-        *err = state.option_fault;
-        return -1;
-    }
-    if (read_defaults(&defaults, err) < 0 ||
+    if (raise_fault(&state.option_fault, err) < 0 ||
+        read_defaults(&defaults, err) < 0 ||
         berth_request_merge(&defaults, &state.own, &merged, err) < 0)
         return -1;
     berth_request_fini(&state.own);
@@ -318,11 +318,8 @@ int berth_local_step(spank_t sp)
 
 static int end_job_component(struct berth_err *err)
 {
-    if (*state.option_fault.text) {
-        *err = state.option_fault;
-        return -1;
-    }
-    if (check_component(&state.own, err) < 0 ||
+    if (raise_fault(&state.option_fault, err) < 0 ||
+        check_component(&state.own, err) < 0 ||
         (state.own.image && berth_request_check(&state.own, err) < 0) ||
         add_row((int)state.table.count, &state.own, err) < 0)
         return -1;

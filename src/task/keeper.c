@@ -60,7 +60,8 @@ static void become_runtime(const struct keeper *keeper)
     _exit(EXIT_FAILURE);
 }
 
-/* The last line that the runtime wrote which says something, into LINE. */
+/* What the runtime said of its end, into LINE: its line that names a fault, else its
+ * last. */
 static void last_words(char *line, size_t size)
 {
     static char log[65536];
