@@ -75,6 +75,24 @@ static const char *value_of(const struct berth_launch *launch, const char *name)
     return NULL;
 }
 
+/* What the process manager of Slurm and a library in the image share besides the
+ * environment: directories that slurmstepd has made for this step (mpi/pmix and
+ * mpi/cray_shasta of Slurm). */
+static void push_pmi_mounts(const struct berth_launch *launch,
+                            struct berth_strvec *argv)
+{
+    static const char *const names[] = {"PMIX_SERVER_TMPDIR", "PALS_SPOOL_DIR"};
+
+    if (berth_request_mpi_is(launch->request, BERTH_MPI_OFF))
+        return;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *directory = value_of(launch, names[i]);
+
+        if (directory && *directory == '/')
+            push_mount(directory, directory, false, argv);
+    }
+}
+
 void berth_launch_env(const struct berth_launch *launch, struct berth_strvec *env)
 {
     const struct berth_strvec *asked = &launch->request->env;
@@ -152,6 +170,7 @@ static int push_runtime(const struct berth_launch *launch, struct berth_strvec *
     push_home(launch, argv);
     if (push_mounts(&launch->request->mounts, argv, err) < 0)
         return -1;
+    push_pmi_mounts(launch, argv);
     berth_strvec_append(argv, &launch->request->args);
     berth_strvec_push(argv, launch->request->image);
     return 0;

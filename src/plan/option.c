@@ -63,12 +63,24 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
             "FLAGS",
             "flags for the container runtime, separated by spaces; repeats accumulate",
         },
+    [BERTH_OPTION_MPI] =
+        {
+            "mpi-bind",
+            "[auto|host|NAME|hybrid|local|local-each|off]",
+            "whose MPI the tasks use: the host's, or the image's (hybrid, local)",
+        },
 };
 
 static bool starts_option(const char *text)
 {
     return strncmp(text, "--container", strlen("--container")) == 0 ||
-           strncmp(text, "--no-container-", strlen("--no-container-")) == 0;
+           strncmp(text, "--no-container-", strlen("--no-container-")) == 0 ||
+           strncmp(text, "--mpi-bind", strlen("--mpi-bind")) == 0;
+}
+
+bool berth_option_is_optional(const struct berth_option *option)
+{
+    return option->argument && option->argument[0] == '[';
 }
 
 void berth_option_spell(const char *prefix, struct berth_err *err)

@@ -151,6 +151,32 @@ static int take_args(struct berth_request *request, const char *value,
     return request->args.failed ? berth_err_oom(err) : 0;
 }
 
+/* The name of a profile is that of a file, and a word in messages. */
+static bool is_mode(const char *value)
+{
+    size_t length = strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789._-");
+
+    return value[length] == '\0' && length < 64 && isalnum((unsigned char)*value);
+}
+
+/* Slurm writes an optional argument that is not there as "(null)" where it forwards it.
+ */
+static int take_mpi(struct berth_request *request, const char *value,
+                    struct berth_err *err)
+{
+    char *mode;
+
+    if (!value || *value == '\0' || strcmp(value, "(null)") == 0)
+        value = BERTH_MPI_AUTO;
+    if (!is_mode(value))
+        return berth_err_set(err,
+                             "'%s' is no mode; expected auto, host, hybrid, local, "
+                             "local-each, off, or the name of a profile",
+                             value);
+    mode = strdup(value);
+    return mode ? take_scalar(&request->mpi, mode, err) : berth_err_oom(err);
+}
+
 int berth_request_take(struct berth_request *request, enum berth_option_id id,
                        const char *value, const char *base, struct berth_err *err)
 {
@@ -182,6 +208,8 @@ int berth_request_take(struct berth_request *request, enum berth_option_id id,
         return take_env(request, value, err);
     case BERTH_OPTION_ARGS:
         return take_args(request, value, err);
+    case BERTH_OPTION_MPI:
+        return take_mpi(request, value, err);
     case BERTH_OPTION_COUNT:
         break;
     }
@@ -198,7 +226,12 @@ static bool said_more(const struct berth_request *request)
 {
     return request->mounts.count || request->workdir || request->home ||
            request->writable || request->entrypoint || request->env.count ||
-           request->args.count;
+           request->args.count || request->mpi;
+}
+
+bool berth_request_mpi_is(const struct berth_request *request, const char *mode)
+{
+    return strcmp(request->mpi ? request->mpi : BERTH_MPI_OFF, mode) == 0;
 }
 
 bool berth_request_said(const struct berth_request *request)
@@ -214,8 +247,8 @@ static bool same_text(const char *a, const char *b)
 bool berth_request_equal(const struct berth_request *a, const struct berth_request *b)
 {
     return same_text(a->image, b->image) && same_text(a->workdir, b->workdir) &&
-           a->home == b->home && a->writable == b->writable &&
-           a->entrypoint == b->entrypoint &&
+           same_text(a->mpi, b->mpi) && a->home == b->home &&
+           a->writable == b->writable && a->entrypoint == b->entrypoint &&
            berth_strvec_equal(&a->mounts, &b->mounts) &&
            berth_strvec_equal(&a->env, &b->env) &&
            berth_strvec_equal(&a->args, &b->args);
@@ -253,7 +286,8 @@ int berth_request_merge(const struct berth_request *defaults,
     merge_list(&defaults->args, &own->args, &merged.args);
     if (!merge_text(defaults->image, own->image, &merged.image) ||
         !merge_text(defaults->workdir, own->workdir, &merged.workdir) ||
-        merged.mounts.failed || merged.env.failed || merged.args.failed) {
+        !merge_text(defaults->mpi, own->mpi, &merged.mpi) || merged.mounts.failed ||
+        merged.env.failed || merged.args.failed) {
         berth_request_fini(&merged);
         return berth_err_oom(err);
     }
@@ -266,16 +300,17 @@ int berth_request_check(const struct berth_request *request, struct berth_err *e
     if (berth_request_contained(request) || !said_more(request))
         return 0;
     if (request->image)
-        return berth_err_set(err, "--container-image=none: other --container options "
-                                  "mean nothing on the host; leave them out");
-    return berth_err_set(err, "--container-image: not given, but other --container "
-                              "options are; name an image");
+        return berth_err_set(err, "--container-image=none: the other options of a "
+                                  "container mean nothing on the host; leave them out");
+    return berth_err_set(err, "--container-image: not given, but other options of a "
+                              "container are; name an image");
 }
 
 void berth_request_fini(struct berth_request *request)
 {
     free(request->image);
     free(request->workdir);
+    free(request->mpi);
     berth_strvec_fini(&request->mounts);
     berth_strvec_fini(&request->env);
     berth_strvec_fini(&request->args);

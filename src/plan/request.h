@@ -20,7 +20,16 @@ struct berth_request {
     bool entrypoint;            /* through the image's runscript */
     struct berth_strvec env;    /* each NAME (pass) or NAME=VALUE (set) */
     struct berth_strvec args;   /* flags for the runtime, one word each */
+    char *mpi; /* whose MPI: BERTH_MPI_... or a profile; NULL: unsaid */
 };
+
+/* The values of --mpi-bind; any other is the name of a profile of the host's MPI. */
+#define BERTH_MPI_AUTO       "auto"       /* host where that can be, else hybrid */
+#define BERTH_MPI_HOST       "host"       /* the host's library in the image */
+#define BERTH_MPI_HYBRID     "hybrid"     /* the image's library, Slurm's PMI */
+#define BERTH_MPI_LOCAL      "local"      /* the image's own mpirun, one task */
+#define BERTH_MPI_LOCAL_EACH "local-each" /* the same, in every task */
+#define BERTH_MPI_OFF        "off"        /* as if not asked */
 
 /* The value of --container-image that means: no container. */
 #define BERTH_NO_IMAGE "none"
@@ -36,20 +45,24 @@ enum berth_option_id {
     BERTH_OPTION_ENTRYPOINT,
     BERTH_OPTION_ENV,
     BERTH_OPTION_ARGS,
+    BERTH_OPTION_MPI,
     BERTH_OPTION_COUNT
 };
 
 /* Take the option ID with VALUE as the user wrote it (NULL for an option without
- * argument). BASE is the directory of relative paths, NULL when there is none. Lists
- * accumulate; a scalar that is given again with another value is an error, with the
- * same value it is not. Returns 0, or -1 with a sentence in ERR that does not name the
- * option.
+ * argument; where the argument is optional, also "" and Slurm's "(null)"). BASE is the
+ * directory of relative paths, NULL when there is none. Lists accumulate; a scalar that
+ * is given again with another value is an error, with the same value it is not. Returns
+ * 0, or -1 with a sentence in ERR that does not name the option.
  */
 int berth_request_take(struct berth_request *request, enum berth_option_id id,
                        const char *value, const char *base, struct berth_err *err);
 
 /* Does the request ask for a container? */
 bool berth_request_contained(const struct berth_request *request);
+
+/* Is the value of --mpi-bind one of these? Not said is BERTH_MPI_OFF. */
+bool berth_request_mpi_is(const struct berth_request *request, const char *mode);
 
 /* Was anything said at all? */
 bool berth_request_said(const struct berth_request *request);

@@ -13,13 +13,17 @@
 
 #define FORM "1"
 
-/* The key of a field: "image" for --container-image, "no-mount-home" for its opposite.
- */
+/* The key of a field: "image" for --container-image, "no-mount-home" for its opposite;
+ * an option of another name is its own key. */
 static void key_of(enum berth_option_id id, char key[32])
 {
     const char *name = berth_options[id].name;
     const char *middle = strstr(name, "container-");
 
+    if (!middle) {
+        snprintf(key, 32, "%s", name);
+        return;
+    }
     snprintf(key, 32, "%.*s%s", (int)(middle - name), name,
              middle + sizeof("container-") - 1);
 }
@@ -88,6 +92,8 @@ void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *r
         put_field(&fields, BERTH_OPTION_ENTRYPOINT, "");
     put_list(&fields, BERTH_OPTION_ENV, &request->env);
     put_list(&fields, BERTH_OPTION_ARGS, &request->args);
+    if (request->mpi)
+        put_field(&fields, BERTH_OPTION_MPI, request->mpi);
 }
 
 static int hex_value(char c)
@@ -217,10 +223,11 @@ int berth_wire_put_table(const struct berth_table *table, char **ret_text,
     if (buf.failed)
         return berth_err_oom(err);
     if (buf.used > BERTH_WIRE_MAX)
-        return berth_err_set(err,
-                             "the --container options take %zu bytes; at most %d can "
-                             "be sent to the nodes",
-                             buf.used, BERTH_WIRE_MAX);
+        return berth_err_set(
+            err,
+            "the options of the containers take %zu bytes; at most %d can "
+            "be sent to the nodes",
+            buf.used, BERTH_WIRE_MAX);
     *ret_text = berth_steal(&buf.text);
     return 0;
 }

@@ -178,6 +178,10 @@ static int check_component(const struct berth_request *request, struct berth_err
         return -1;
     if (request->args.count && state.settings.deny_raw_args)
         return berth_err_set(err, BERTH_OPTION_ARGS_DENIED);
+    if (!berth_request_mpi_is(request, BERTH_MPI_OFF) &&
+        !berth_request_mpi_is(request, BERTH_MPI_HYBRID))
+        return berth_err_set(err, "--mpi-bind=%s: not in this release; choose hybrid",
+                             request->mpi);
     return check_image(request, err);
 }
 
@@ -325,8 +329,8 @@ static int end_job_component(struct berth_err *err)
         return -1;
     if (!berth_table_uniform(&state.table))
         return berth_err_set(err,
-                             "the components of this job have different --container "
-                             "options, and a job has one default for all of its "
+                             "the components of this job have different options "
+                             "of a container, and a job has one default for all of its "
                              "sruns; give them to the sruns inside instead: srun "
                              "--container-image=A ... : --container-image=B ...");
     return publish(BERTH_JOB_VARIABLE, berth_request_said(&state.table.rows[0].request),

@@ -9,6 +9,14 @@
 
 #include "plan/option.h"
 
+/* Slurm's words for an option's value (has_arg of spank.h). */
+static int has_argument(const struct berth_option *option)
+{
+    if (berth_option_is_optional(option))
+        return 2;
+    return option->argument ? 1 : 0;
+}
+
 /* The longest option name with its prefix; a longer one is cut by Slurm's --help
  * anyway. */
 enum { NAME_SIZE = 128 };
@@ -29,7 +37,7 @@ int berth_options_register(spank_t sp, const char *prefix, spank_opt_cb_f callba
             .name = names[i],
             .arginfo = (char *)berth_options[i].argument,
             .usage = (char *)berth_options[i].help,
-            .has_arg = berth_options[i].argument ? 1 : 0,
+            .has_arg = has_argument(&berth_options[i]),
             .val = i,
             .cb = callback,
         };

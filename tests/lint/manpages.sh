@@ -15,12 +15,12 @@ page=man/spank_berth.8.in
 # The options of the table, and those that the page writes; one a line.
 in_table()
 {
-    sed -nE 's/^ *"((no-)?container-[a-z-]+)",$/\1/p' src/plan/option.c | sort -u
+    sed -nE 's/^ *"((no-)?container-[a-z-]+|mpi-bind)",$/\1/p' src/plan/option.c | sort -u
 }
 
 in_page()
 {
-    sed 's/\\-/-/g; s/\\f[A-Z]//g' "$page" | grep -oE -- '--(no-)?container-[a-z-]+' |
+    sed 's/\\-/-/g; s/\\f[A-Z]//g' "$page" | grep -oE -- '--((no-)?container-[a-z-]+|mpi-bind)' |
         sed 's/^--//' | sort -u
 }
 

@@ -15,10 +15,10 @@ expect 'the steps inside get the default' 0 \
     "0 $A: ./x" \
     FAKE_SCRIPT="$srun ./x" sbatch --container-image=a job.sh
 expect 'every option is a default' 0 \
-    "0 $A&mounts=/d:/d:rw&mounts=/e:/e:rw&workdir=/w&no-mount-home=&writable=&entrypoint=&env=X&args=-a: ./x" \
+    "0 $A&mounts=/d:/d:rw&mounts=/e:/e:rw&workdir=/w&no-mount-home=&writable=&entrypoint=&env=X&args=-a&mpi-bind=hybrid: ./x" \
     FAKE_SCRIPT="$srun ./x" sbatch --container-image=a --container-mounts=/d \
     --container-mounts=/e --container-workdir=/w --no-container-mount-home \
-    --container-writable --container-entrypoint --container-env=X --container-args=-a job.sh
+    --container-writable --container-entrypoint --container-env=X --container-args=-a --mpi-bind=hybrid job.sh
 expect 'without a default there is none' 0 \
     '0 host: ./x' \
     FAKE_SCRIPT="$srun ./x" sbatch job.sh
@@ -71,7 +71,7 @@ expect 'salloc is like sbatch' 0 \
 1 $B: ./y" \
     salloc --container-image=a "$fake" srun ./x : --container-image=b ./y
 
-ADVICE='sbatch: error: berth: the components of this job have different --container options, and a job has one default for all of its sruns; give them to the sruns inside instead: srun --container-image=A ... : --container-image=B ...'
+ADVICE='sbatch: error: berth: the components of this job have different options of a container, and a job has one default for all of its sruns; give them to the sruns inside instead: srun --container-image=A ... : --container-image=B ...'
 expect 'components of a batch job that differ are refused' 1 \
     "$ADVICE" \
     sbatch --container-image=a : --container-image=b job.sh

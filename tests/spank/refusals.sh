@@ -53,11 +53,17 @@ refuse 'home and no home' \
 refuse 'a variable without a name' \
     "--container-env: '=x' is no variable; expected NAME or NAME=VALUE (write \\, for a comma in a value)" \
     --container-image=a --container-env==x
+refuse 'a mode of --mpi-bind' \
+    "--mpi-bind: 'Host' is no mode; expected auto, host, hybrid, local, local-each, off, or the name of a profile" \
+    --container-image=a --mpi-bind=Host
+refuse 'a mode of --mpi-bind that does not exist yet' \
+    '--mpi-bind=auto: not in this release; choose hybrid' \
+    --container-image=a --mpi-bind
 refuse 'the first of two faults' \
     "--container-workdir: 'v' is not absolute; expected a directory in the image, from /" \
     --container-image=a --container-workdir=v --container-mounts=/a:b
 refuse 'other options with none' \
-    '--container-image=none: other --container options mean nothing on the host; leave them out' \
+    '--container-image=none: the other options of a container mean nothing on the host; leave them out' \
     --container-image=none --container-writable
 refuse 'what is not an image' \
     "image 'T/bad.sif': not an image; expected a SIF file (made by 'singularity build' or 'singularity pull') or a sandbox directory" \
@@ -67,10 +73,10 @@ refuse 'a control character in a value' \
     --container-image=a --container-workdir="$(printf '\033[2Jw\nx')"
 
 expect 'options without an image' 1 \
-    'srun: error: berth: --container-image: not given, but other --container options are; name an image' \
+    'srun: error: berth: --container-image: not given, but other options of a container are; name an image' \
     srun --container-mounts=/d ./x
 expect 'options without an image in the second component' 1 \
-    'srun: error: berth: --container-image: not given, but other --container options are; name an image' \
+    'srun: error: berth: --container-image: not given, but other options of a container are; name an image' \
     srun --container-image=a ./x : --container-mounts=/d ./y
 
 # A missing image may be on the nodes.
@@ -96,7 +102,7 @@ expect 'a het group that cannot be read, where components differ' 1 \
 # What is too long for an environment variable.
 long=$(printf '%040000d' 0)
 expect 'options longer than what can be sent' 1 \
-    'srun: error: berth: the --container options take 80029 bytes; at most 65536 can be sent to the nodes' \
+    'srun: error: berth: the options of the containers take 80029 bytes; at most 65536 can be sent to the nodes' \
     SLURM_JOB_ID=100 srun --container-image=/ "--container-env=A=$long" \
     "--container-env=A=$long" ./x
 

@@ -21,7 +21,7 @@ expect 'errors name the option as the site does' 1 \
     FAKE_WORDS=option_prefix=berth- srun --berth-container-image=a \
     --berth-container-workdir=w ./x
 expect 'advice names the option as the site does' 1 \
-    'srun: error: berth: --berth-container-image=none: other --berth-container options mean nothing on the host; leave them out' \
+    'srun: error: berth: --berth-container-image=none: the other options of a container mean nothing on the host; leave them out' \
     FAKE_WORDS=option_prefix=berth- srun --berth-container-image=none \
     --berth-container-writable ./x
 expect 'a default with the prefix' 0 \

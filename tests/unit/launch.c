@@ -7,8 +7,13 @@
 #include "plan/wire.h"
 #include "unit.h"
 
-static const char *const environment[] = {"PATH=/usr/bin", "HOMELY=no", "LANG=C.UTF-8",
-                                          "EMPTY=", NULL};
+static const char *const environment[] = {"PATH=/usr/bin",
+                                          "HOMELY=no",
+                                          "LANG=C.UTF-8",
+                                          "EMPTY=",
+                                          "PMIX_SERVER_TMPDIR=/spool/pmix.1.0",
+                                          "PALS_SPOOL_DIR=",
+                                          NULL};
 static const char *const command[] = {"./app", "-n", "a b", "", "--", NULL};
 
 /* A launch with everything said that does not come from the request. */
@@ -43,6 +48,8 @@ static const struct {
     {"launch-env.txt",
      "image=/a.sif&env=LANG&env=MISSING&env=EMPTY&env=HOME&env=SET%3Da,b%0Ac"},
     {"launch-args.txt", "image=/a.sif&args=--nv&args=--bind&args=/q"},
+    {"launch-mpi.txt", "image=/a.sif&mpi-bind=hybrid"},
+    {"launch-plain.txt", "image=/a.sif&mpi-bind=off"},
     {"launch-all.txt",
      "image=/sand%20box&mounts=/d:/d:rw&workdir=/w&no-mount-home=&writable=&"
      "entrypoint=&env=A%3D1&args=--nv"},

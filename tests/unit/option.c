@@ -12,7 +12,6 @@ START_TEST(every_option_is_complete)
     const struct berth_option *option = &berth_options[_i];
 
     ck_assert_ptr_nonnull(option->name);
-    ck_assert_ptr_nonnull(strstr(option->name, "container-"));
     for (const char *c = option->name; *c; c++)
         ck_assert(islower((unsigned char)*c) || *c == '-');
     ck_assert_ptr_nonnull(option->help);
@@ -38,8 +37,11 @@ START_TEST(the_table_and_the_request_agree_on_values)
     int result =
         berth_request_take(&request, (enum berth_option_id)_i, NULL, NULL, &err);
 
-    ck_assert_int_eq(result, berth_options[_i].argument ? -1 : 0);
-    if (berth_options[_i].argument)
+    bool needs =
+        berth_options[_i].argument && !berth_option_is_optional(&berth_options[_i]);
+
+    ck_assert_int_eq(result, needs ? -1 : 0);
+    if (needs)
         ck_assert_str_eq(err.text,
                          "the value is empty; give one, or leave the option out");
     else

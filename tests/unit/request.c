@@ -17,6 +17,7 @@
 #define ENTRYPOINT BERTH_OPTION_ENTRYPOINT
 #define ENV        BERTH_OPTION_ENV
 #define ARGS       BERTH_OPTION_ARGS
+#define MPI        BERTH_OPTION_MPI
 #define END        BERTH_OPTION_COUNT
 
 #define BASE "/base"
@@ -76,6 +77,10 @@ static const struct {
     {{{ARGS, "  --nv \t--bind\n/a  "}, {ARGS, "-c"}, {END, NULL}},
      "args=--nv&args=--bind&args=/a&args=-c"},
     {{{ARGS, "   "}, {END, NULL}}, ""},
+    {{{MPI, NULL}, {END, NULL}}, "mpi-bind=auto"},
+    {{{MPI, ""}, {MPI, "(null)"}, {MPI, "auto"}, {END, NULL}}, "mpi-bind=auto"},
+    {{{MPI, "local-each"}, {END, NULL}}, "mpi-bind=local-each"},
+    {{{MPI, "cray-mpich_8.1"}, {END, NULL}}, "mpi-bind=cray-mpich_8.1"},
 };
 
 START_TEST(options_are_taken)
@@ -99,6 +104,10 @@ END_TEST
 #define NO_VARIABLE(text)                                                              \
     "'" text "' is no variable; expected NAME or NAME=VALUE (write \\, for a comma "   \
     "in a value)"
+
+#define NO_MODE(text)                                                                  \
+    "'" text "' is no mode; expected auto, host, hybrid, local, local-each, off, or "  \
+    "the name of a profile"
 
 static const struct {
     struct given given[3];
@@ -134,6 +143,10 @@ static const struct {
     {{{ENV, ",A"}, {END, NULL}}, NO_VARIABLE("")},
     {{{ENV, "A=1,2"}, {END, NULL}}, NO_VARIABLE("2")},
     {{{ENV, "\303\204=1"}, {END, NULL}}, NO_VARIABLE("\303\204=1")},
+    {{{MPI, "Host"}, {END, NULL}}, NO_MODE("Host")},
+    {{{MPI, "-x"}, {END, NULL}}, NO_MODE("-x")},
+    {{{MPI, "a/b"}, {END, NULL}}, NO_MODE("a/b")},
+    {{{MPI, "host"}, {MPI, "off"}, {END, NULL}}, TWICE("host", "off")},
 };
 
 START_TEST(a_wrong_option_has_a_sentence)
@@ -200,6 +213,12 @@ static const struct {
      {{IMAGE, "none"}, {END, NULL}},
      "image=none"},
     {{{IMAGE, "none"}, {END, NULL}}, {{IMAGE, "/b"}, {END, NULL}}, "image=/b"},
+    {{{IMAGE, "/a"}, {MPI, NULL}, {END, NULL}},
+     {{END, NULL}},
+     "image=/a&mpi-bind=auto"},
+    {{{IMAGE, "/a"}, {MPI, "host"}, {END, NULL}},
+     {{MPI, "off"}, {END, NULL}},
+     "image=/a&mpi-bind=off"},
     {{{IMAGE, "none"}, {END, NULL}}, {{END, NULL}}, "image=none"},
 };
 
@@ -218,10 +237,12 @@ START_TEST(own_values_go_over_defaults)
 END_TEST
 
 #define ON_HOST                                                                        \
-    "--container-image=none: other --container options mean nothing on the host; "     \
+    "--container-image=none: the other options of a container mean nothing on the "    \
+    "host; "                                                                           \
     "leave them out"
 #define NO_IMAGE                                                                       \
-    "--container-image: not given, but other --container options are; name an image"
+    "--container-image: not given, but other options of a container are; name an "     \
+    "image"
 
 static const struct {
     struct given given[3];
@@ -241,7 +262,21 @@ static const struct {
     {{{ENTRYPOINT, NULL}, {END, NULL}}, NO_IMAGE},
     {{{ENV, "A"}, {END, NULL}}, NO_IMAGE},
     {{{ARGS, "-x"}, {END, NULL}}, NO_IMAGE},
+    {{{MPI, NULL}, {END, NULL}}, NO_IMAGE},
+    {{{IMAGE, "none"}, {MPI, "off"}, {END, NULL}}, ON_HOST},
 };
+
+START_TEST(a_mode_not_said_is_off)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_err err;
+
+    ck_assert(berth_request_mpi_is(&request, BERTH_MPI_OFF));
+    ck_assert_int_eq(berth_request_take(&request, MPI, "host", NULL, &err), 0);
+    ck_assert(berth_request_mpi_is(&request, BERTH_MPI_HOST));
+    ck_assert(!berth_request_mpi_is(&request, BERTH_MPI_OFF));
+}
+END_TEST
 
 START_TEST(what_means_nothing_is_refused)
 {
@@ -292,6 +327,7 @@ int main(void)
     tcase_add_test(tests, an_option_out_of_the_table_is_refused);
     tcase_add_test(tests, without_a_base_paths_are_absolute);
     tcase_add_loop_test(tests, own_values_go_over_defaults, 0, COUNT(merges));
+    tcase_add_test(tests, a_mode_not_said_is_off);
     tcase_add_loop_test(tests, what_means_nothing_is_refused, 0, COUNT(checks));
     tcase_add_loop_test(tests, requests_are_equal_only_to_their_like, 0,
                         COUNT(singles));

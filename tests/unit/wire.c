@@ -320,8 +320,9 @@ START_TEST(a_longer_table_is_not_written)
     struct berth_err err;
 
     ck_assert_int_eq(put_of_length(BERTH_WIRE_MAX + 1, &text, &err), -1);
-    ck_assert_str_eq(err.text, "the --container options take 65537 bytes; at most "
-                               "65536 can be sent to the nodes");
+    ck_assert_str_eq(err.text,
+                     "the options of the containers take 65537 bytes; at most "
+                     "65536 can be sent to the nodes");
     ck_assert_ptr_null(text);
 }
 END_TEST
