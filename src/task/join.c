@@ -109,7 +109,7 @@ static void drop_capabilities(const struct container *container)
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-int berth_join(pid_t holder, struct berth_err *err)
+int berth_join(pid_t holder, enum berth_join_role role, struct berth_err *err)
 {
     struct container container = {0};
 
@@ -123,7 +123,8 @@ int berth_join(pid_t holder, struct berth_err *err)
                              "cannot join the container: %s; share=never in "
                              "plugstack.conf does without",
                              strerror(errno));
-    drop_capabilities(&container);
+    if (role == BERTH_JOIN_TASK)
+        drop_capabilities(&container);
     for (int i = 0; i < COUNT; i++)
         if (container.space[i] >= 0)
             close(container.space[i]);
