@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include <ftw.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -85,4 +86,21 @@ void unit_write(const char *path, const void *bytes, size_t count)
     ck_assert_msg(file != NULL, "%s cannot be made", path);
     ck_assert(count == 0 || fwrite(bytes, count, 1, file) == 1);
     ck_assert_int_eq(fclose(file), 0);
+}
+
+void unit_compile(const char *directory, const char *source, const char *format, ...)
+{
+    const char *compiler = getenv("CC");
+    char words[1024], command[4096], path[512];
+    va_list args;
+
+    snprintf(path, sizeof(path), "%s/source.c", directory);
+    unit_write(path, source, strlen(source));
+    va_start(args, format);
+    vsnprintf(words, sizeof(words), format, args);
+    va_end(args);
+    snprintf(command, sizeof(command),
+             "cd '%s' && %s -nostdlib -fno-builtin -w source.c %s", directory,
+             compiler ? compiler : "cc", words);
+    ck_assert_msg(system(command) == 0, "failed: %s", command);
 }

@@ -30,4 +30,9 @@ void unit_remove(const char *path);
 /* Make a file PATH with the COUNT bytes. */
 void unit_write(const char *path, const void *bytes, size_t count);
 
+/* Compile SOURCE (C) in DIRECTORY with $CC and the words of FORMAT, which end in
+ * `-o NAME`. Without a C library, so that it is quick and the result is all ours. */
+void unit_compile(const char *directory, const char *source, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 #endif

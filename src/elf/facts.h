@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_ELF_FACTS_H
+#define BERTH_ELF_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+
+enum berth_elf_kind {
+    BERTH_ELF_NONE,    /* neither ELF nor a script; also what is no regular file */
+    BERTH_ELF_SCRIPT,  /* starts with #! */
+    BERTH_ELF_STATIC,  /* a program that no loader starts (PIE or not) */
+    BERTH_ELF_PROGRAM, /* a program that names its loader (PT_INTERP) */
+    BERTH_ELF_LIBRARY, /* a shared object; the loader itself too */
+    BERTH_ELF_OTHER,   /* an object file, a core */
+};
+
+struct berth_elf_symbol {
+    char *name;
+    uint64_t size; /* bytes; 0 for most undefined symbols */
+    bool data;     /* an object and no function, as far as the file says */
+    bool weak;     /* undefined and weak: it may stay missing */
+};
+
+struct berth_elf_symbols {
+    struct berth_elf_symbol *items;
+    size_t count;
+    size_t room;
+};
+
+/* A version that a library must define, e.g. GLIBC_2.34 of libc.so.6. */
+struct berth_elf_need {
+    char *library;
+    char *version;
+};
+
+struct berth_elf_needs {
+    struct berth_elf_need *items;
+    size_t count;
+    size_t room;
+};
+
+/* What one file says of itself. What a file does not have is NULL or empty. */
+struct berth_elf {
+    enum berth_elf_kind kind;
+    const char *machine; /* as uname -m says it; NULL: one that we do not know */
+    int bits;            /* 32 or 64 */
+    char *interpreter;   /* the loader, or what stands behind #! */
+    char *argument;      /* the rest of the #! line */
+    char *soname;
+    struct berth_strvec needed;
+    char *rpath;
+    char *runpath;
+    struct berth_elf_needs version_needs; /* without those marked weak */
+    struct berth_strvec version_defs;     /* without the name of the file itself */
+    struct berth_elf_symbols undefined;
+    struct berth_elf_symbols defined; /* copied ones too */
+    struct berth_elf_symbols copied;  /* R_*_COPY: data that moves into the program */
+    struct berth_strvec texts;        /* of a library's constants */
+};
+
+/* What to keep of the long lists. The functions are given a NUL-terminated text. */
+struct berth_elf_question {
+    bool (*symbol)(const char *name); /* NULL: every symbol */
+    bool (*text)(const char *text); /* NULL: none. Texts of 4 to 255 bytes (longer ones
+                                       are cut), looked at only in a library that
+                                       defines a symbol that was asked for */
+};
+
+/* Read the file open at FD, which may be anybody's and is not trusted. Works by the
+ * program headers, so that files without section headers say as much (gABI chapter 5).
+ * A file that is no ELF is an answer (kind), not an error. Returns 0 with *RET_ELF,
+ * which the caller owns (berth_elf_fini); -1 with a sentence in ERR when FD cannot be
+ * read or the ELF file is damaged. */
+int berth_elf_read(int fd, const struct berth_elf_question *question,
+                   struct berth_elf *ret_elf, struct berth_err *err);
+
+void berth_elf_fini(struct berth_elf *elf);
+
+/* Does the list have NAME? NULL when not. */
+const struct berth_elf_symbol *berth_elf_find(const struct berth_elf_symbols *symbols,
+                                              const char *name);
+
+#endif

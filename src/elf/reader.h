@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_ELF_READER_H
+#define BERTH_ELF_READER_H
+
+#include <gelf.h>
+
+#include "elf/facts.h"
+
+/* Private to src/elf: an ELF file that is being read, by the addresses that its dynamic
+ * section gives. An address of 0 is a table that is not there. */
+struct berth_elf_reader {
+    Elf *elf;
+    int fd;
+    uint64_t size; /* of the file */
+    GElf_Ehdr header;
+    size_t segments;
+    uint64_t strings, strings_size;
+    uint64_t symbols;
+    uint64_t hash, gnu_hash;
+    uint64_t rela, rela_size, rela_relative;
+    uint64_t rel, rel_size, rel_relative;
+    uint64_t plt, plt_size, plt_type;
+    uint64_t version_needs, version_need_count;
+    uint64_t version_defs, version_def_count;
+    const Elf_Data *text; /* the strings themselves */
+};
+
+/* Bytes of the largest table that is read; a larger one is a damaged file. */
+#define BERTH_ELF_TABLE_MAX ((uint64_t)256 << 20)
+
+/* The sentence for a file whose WHAT is not as the gABI wants it. Returns -1. */
+int berth_elf_damaged(struct berth_err *err, const char *what);
+
+/* COUNT bytes at ADDRESS in memory, as TYPE; libelf owns them. NULL when they are not
+ * in the file. */
+const Elf_Data *berth_elf_table(struct berth_elf_reader *reader, uint64_t address,
+                                uint64_t count, Elf_Type type);
+
+/* The same, up to COUNT bytes: as many as the file has. */
+const Elf_Data *berth_elf_table_upto(struct berth_elf_reader *reader, uint64_t address,
+                                     uint64_t count, Elf_Type type);
+
+/* The string at OFFSET of the dynamic strings; NULL when there is none. */
+const char *berth_elf_string(const struct berth_elf_reader *reader, uint64_t offset);
+
+/* Make room for one more item of SIZE bytes in the list. Returns -1 when there is none.
+ */
+int berth_elf_grow(void *items, size_t count, size_t *room, size_t size);
+
+/* Parts of berth_elf_read(). */
+int berth_elf_read_symbols(struct berth_elf_reader *reader,
+                           const struct berth_elf_question *question,
+                           struct berth_elf *elf, struct berth_err *err);
+int berth_elf_read_versions(struct berth_elf_reader *reader, struct berth_elf *elf,
+                            struct berth_err *err);
+int berth_elf_read_texts(struct berth_elf_reader *reader,
+                         const struct berth_elf_question *question,
+                         struct berth_elf *elf, struct berth_err *err);
+
+#endif

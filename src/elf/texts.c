@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Constant texts of a library: what names a vendor or a protocol stands nowhere else.
+ */
+
+#include <string.h>
+#include <unistd.h>
+
+#include "elf/reader.h"
+
+enum { TEXT_MIN = 4, TEXT_SIZE = 256, BLOCK = 65536, TEXTS_MAX = 1024 };
+#define SCAN_MAX ((uint64_t)512 << 20)
+
+/* A text that is being put together, which may reach over blocks. */
+struct run {
+    char text[TEXT_SIZE];
+    size_t length;
+    uint64_t budget; /* bytes that may still be looked at */
+    bool (*wanted)(const char *text);
+    struct berth_strvec *texts;
+};
+
+static void end_text(struct run *run)
+{
+    run->text[run->length] = '\0';
+    if (run->length >= TEXT_MIN && run->texts->count < TEXTS_MAX &&
+        run->wanted(run->text))
+        berth_strvec_push(run->texts, run->text);
+    run->length = 0;
+}
+
+static void scan(struct run *run, const unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        unsigned char c = bytes[i];
+
+        if ((c >= 0x20 && c < 0x7f) || c == '\n' || c == '\t') {
+            if (run->length < TEXT_SIZE - 1)
+                run->text[run->length++] = (char)c;
+        } else if (c == '\0') {
+            end_text(run);
+        } else {
+            run->length = 0;
+        }
+    }
+}
+
+static void scan_range(const struct berth_elf_reader *reader, uint64_t offset,
+                       uint64_t count, struct run *run)
+{
+    unsigned char block[BLOCK];
+
+    if (offset >= reader->size)
+        return;
+    if (count > reader->size - offset)
+        count = reader->size - offset;
+    if (count > run->budget)
+        count = run->budget;
+    run->budget -= count;
+    run->length = 0;
+    while (count > 0) {
+        ssize_t got =
+            pread(reader->fd, block, count < BLOCK ? count : BLOCK, (off_t)offset);
+
+        if (got <= 0)
+            return;
+        scan(run, block, (size_t)got);
+        offset += (uint64_t)got;
+        count -= (uint64_t)got;
+    }
+}
+
+/* The sections that hold constants; false where there are no section headers. */
+static bool scan_sections(const struct berth_elf_reader *reader, struct run *run)
+{
+    Elf_Scn *section = NULL;
+    bool found = false;
+    size_t names;
+
+    if (elf_getshdrstrndx(reader->elf, &names) < 0)
+        return false;
+    while ((section = elf_nextscn(reader->elf, section))) {
+        GElf_Shdr header;
+        const char *name;
+
+        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS)
+            continue;
+        name = elf_strptr(reader->elf, names, header.sh_name);
+        if (!name || strncmp(name, ".rodata", 7) != 0)
+            continue;
+        scan_range(reader, header.sh_offset, header.sh_size, run);
+        found = true;
+    }
+    return found;
+}
+
+static void scan_segments(const struct berth_elf_reader *reader, struct run *run)
+{
+    GElf_Phdr segment;
+
+    for (size_t i = 0; i < reader->segments; i++)
+        if (gelf_getphdr(reader->elf, (int)i, &segment) && segment.p_type == PT_LOAD &&
+            !(segment.p_flags & PF_W))
+            scan_range(reader, segment.p_offset, segment.p_filesz, run);
+}
+
+int berth_elf_read_texts(struct berth_elf_reader *reader,
+                         const struct berth_elf_question *question,
+                         struct berth_elf *elf, struct berth_err *err)
+{
+    struct run run = {.texts = &elf->texts, .budget = SCAN_MAX};
+
+    if (!question || !question->text || elf->kind != BERTH_ELF_LIBRARY ||
+        elf->defined.count == 0)
+        return 0;
+    run.wanted = question->text;
+    if (!scan_sections(reader, &run))
+        scan_segments(reader, &run);
+    return elf->texts.failed ? berth_err_oom(err) : 0;
+}

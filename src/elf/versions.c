@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Symbol versions: which a file wants of which library, and which it offers. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf/reader.h"
+
+enum { VERSIONS_MAX = 65536, VERSIONS_SIZE = 1 << 17 };
+
+static int add_need(struct berth_elf_needs *needs, const char *library,
+                    const char *version, struct berth_err *err)
+{
+    struct berth_elf_need *need;
+
+    if (berth_elf_grow(&needs->items, needs->count, &needs->room, sizeof(*need)) < 0)
+        return berth_err_oom(err);
+    need = &needs->items[needs->count++];
+    need->library = strdup(library);
+    need->version = strdup(version);
+    return need->library && need->version ? 0 : berth_err_oom(err);
+}
+
+/* The versions that are wanted of one library; AT is where its list starts. */
+static int read_library(const struct berth_elf_reader *reader, Elf_Data *data,
+                        const GElf_Verneed *library, uint64_t at, struct berth_elf *elf,
+                        struct berth_err *err)
+{
+    const char *name = berth_elf_string(reader, library->vn_file);
+    GElf_Vernaux aux;
+
+    for (int i = 0; i < library->vn_cnt; i++) {
+        const char *version;
+
+        if (at > VERSIONS_SIZE || !gelf_getvernaux(data, (int)at, &aux))
+            return berth_elf_damaged(err, "table of versions");
+        version = berth_elf_string(reader, aux.vna_name);
+        if (!name || !version || elf->version_needs.count == VERSIONS_MAX)
+            return berth_elf_damaged(err, "table of versions");
+        if (!(aux.vna_flags & VER_FLG_WEAK) &&
+            add_need(&elf->version_needs, name, version, err) < 0)
+            return -1;
+        if (aux.vna_next == 0)
+            break;
+        at += aux.vna_next;
+    }
+    return 0;
+}
+
+static int read_needs(struct berth_elf_reader *reader, struct berth_elf *elf,
+                      struct berth_err *err)
+{
+    const Elf_Data *found =
+        berth_elf_table_upto(reader, reader->version_needs, VERSIONS_SIZE, ELF_T_VNEED);
+    Elf_Data *data = (Elf_Data *)found;
+    GElf_Verneed library;
+    uint64_t at = 0;
+
+    for (uint64_t i = 0; i < reader->version_need_count; i++) {
+        if (!data || at > VERSIONS_SIZE || !gelf_getverneed(data, (int)at, &library))
+            return berth_elf_damaged(err, "table of versions");
+        if (read_library(reader, data, &library, at + library.vn_aux, elf, err) < 0)
+            return -1;
+        if (library.vn_next == 0)
+            break;
+        at += library.vn_next;
+    }
+    return 0;
+}
+
+static int read_defs(struct berth_elf_reader *reader, struct berth_elf *elf,
+                     struct berth_err *err)
+{
+    const Elf_Data *found =
+        berth_elf_table_upto(reader, reader->version_defs, VERSIONS_SIZE, ELF_T_VDEF);
+    Elf_Data *data = (Elf_Data *)found;
+    GElf_Verdef def;
+    GElf_Verdaux aux;
+    uint64_t at = 0;
+
+    for (uint64_t i = 0; i < reader->version_def_count; i++) {
+        const char *name;
+
+        if (!data || at > VERSIONS_SIZE || !gelf_getverdef(data, (int)at, &def) ||
+            def.vd_aux > VERSIONS_SIZE ||
+            !gelf_getverdaux(data, (int)(at + def.vd_aux), &aux))
+            return berth_elf_damaged(err, "table of versions");
+        name = berth_elf_string(reader, aux.vda_name);
+        if (!name || elf->version_defs.count == VERSIONS_MAX)
+            return berth_elf_damaged(err, "table of versions");
+        if (!(def.vd_flags & VER_FLG_BASE))
+            berth_strvec_push(&elf->version_defs, name);
+        if (def.vd_next == 0)
+            break;
+        at += def.vd_next;
+    }
+    return elf->version_defs.failed ? berth_err_oom(err) : 0;
+}
+
+int berth_elf_read_versions(struct berth_elf_reader *reader, struct berth_elf *elf,
+                            struct berth_err *err)
+{
+    if (read_needs(reader, elf, err) < 0)
+        return -1;
+    return read_defs(reader, elf, err);
+}

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What files say of themselves. Libraries and programs are compiled here, and damaged
+ * here. */
+
+#include "elf/facts.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "unit.h"
+
+/* Programs are linked with it, so that they say the same on every machine. */
+#define LOADER "/lib/loader.so"
+#define LOADED "-Wl,--dynamic-linker=" LOADER ",--allow-shlib-undefined "
+
+static char *directory;
+
+static const char library[] =
+    "int my_data[10];\n"
+    "long my_other = 7;\n"
+    "extern int foreign_data;\n"
+    "extern void maybe(void) __attribute__((weak));\n"
+    "void foreign(void);\n"
+    "const char *my_text(void) { return \"vendor one 1.2\"; }\n"
+    "int my_function(void) { foreign(); if (maybe) maybe(); return foreign_data; }\n";
+
+static const char program[] = "extern int my_data[10]; extern long my_other;\n"
+                              "int my_function(void);\n"
+                              "void _start(void)\n"
+                              "{ my_data[0] = my_function() + (int)my_other; }\n";
+
+static const char caller[] =
+    "int my_function(void); void _start(void) { my_function(); }\n";
+
+static const char versions[] = "ONE_1 { global: my_data; my_text; };\n"
+                               "ONE_2 { global: my_function; my_other; } ONE_1;\n";
+
+static char *in_directory(const char *name)
+{
+    char *path = NULL;
+
+    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, name), 0);
+    return path;
+}
+
+static void setup(void)
+{
+    BERTH_FREE char *map = NULL;
+
+    directory = unit_directory();
+    map = in_directory("map");
+    unit_write(map, versions, strlen(versions));
+    unit_compile(directory, library,
+                 "-shared -fPIC -Wl,-soname,libone.so.3 -o libone.so");
+    unit_compile(directory, library,
+                 "-shared -fPIC -Wl,-soname,libver.so.1 -Wl,--version-script=map "
+                 "-o libver.so");
+    unit_compile(directory, program,
+                 LOADED "-fno-pie -no-pie -L. -l:libver.so -o user");
+}
+
+static void teardown(void)
+{
+    unit_remove(directory);
+    free(directory);
+}
+
+/* A copy of NAME, to be damaged. */
+static char *copy_of(const char *name)
+{
+    BERTH_FREE char *from = in_directory(name);
+    BERTH_FCLOSE FILE *file = fopen(from, "r");
+    struct berth_buf buf = {0};
+    char *path = in_directory("copy");
+    char block[4096];
+    size_t got;
+
+    while ((got = fread(block, 1, sizeof(block), file)) > 0)
+        berth_buf_add(&buf, block, got);
+    unit_write(path, buf.text, buf.used);
+    berth_buf_fini(&buf);
+    return path;
+}
+
+static bool starts_with_my(const char *name)
+{
+    return strncmp(name, "my_", 3) == 0;
+}
+
+static bool tells_vendor(const char *text)
+{
+    return strstr(text, "vendor") != NULL;
+}
+
+static const struct berth_elf_question ours = {starts_with_my, tells_vendor};
+
+static int read_path(const char *path, const struct berth_elf_question *question,
+                     struct berth_elf *ret_elf, struct berth_err *err)
+{
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    ck_assert_int_ge(fd, 0);
+    return berth_elf_read(fd, question, ret_elf, err);
+}
+
+static void add_symbols(struct berth_strvec *lines, const char *title,
+                        const struct berth_elf_symbols *symbols)
+{
+    for (size_t i = 0; i < symbols->count; i++)
+        berth_strvec_pushf(lines, "%s %s%s%s", title, symbols->items[i].name,
+                           symbols->items[i].data ? " data" : "",
+                           symbols->items[i].weak ? " weak" : "");
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Everything but addresses, in an order of its own. */
+static char *tell(const struct berth_elf *elf)
+{
+    BERTH_STRVEC struct berth_strvec lines = {0};
+
+    berth_strvec_pushf(&lines, "kind %d", elf->kind);
+    berth_strvec_pushf(&lines, "soname %s", elf->soname ? elf->soname : "-");
+    berth_strvec_pushf(&lines, "loader %s", elf->interpreter ? elf->interpreter : "-");
+    berth_strvec_pushf(&lines, "rpath %s", elf->rpath ? elf->rpath : "-");
+    berth_strvec_pushf(&lines, "runpath %s", elf->runpath ? elf->runpath : "-");
+    for (size_t i = 0; i < elf->needed.count; i++)
+        berth_strvec_pushf(&lines, "needed %s", elf->needed.items[i]);
+    for (size_t i = 0; i < elf->version_defs.count; i++)
+        berth_strvec_pushf(&lines, "defines %s", elf->version_defs.items[i]);
+    for (size_t i = 0; i < elf->version_needs.count; i++)
+        berth_strvec_pushf(&lines, "wants %s of %s",
+                           elf->version_needs.items[i].version,
+                           elf->version_needs.items[i].library);
+    for (size_t i = 0; i < elf->texts.count; i++)
+        berth_strvec_pushf(&lines, "text %s", elf->texts.items[i]);
+    add_symbols(&lines, "undefined", &elf->undefined);
+    add_symbols(&lines, "defined", &elf->defined);
+    add_symbols(&lines, "copied", &elf->copied);
+    qsort(lines.items, lines.count, sizeof(*lines.items), compare);
+    return unit_lines(&lines);
+}
+
+static void assert_tells(const char *name, const struct berth_elf_question *question,
+                         const char *expected)
+{
+    BERTH_FREE char *path = in_directory(name);
+    BERTH_FREE char *lines = NULL;
+    struct berth_err err = {""};
+    struct berth_elf elf;
+
+    ck_assert_msg(read_path(path, question, &elf, &err) == 0, "%s: %s", name, err.text);
+    lines = tell(&elf);
+    ck_assert_str_eq(lines, expected);
+    berth_elf_fini(&elf);
+}
+
+#define LIBRARY_LINES                                                                  \
+    "defined my_data data\n"                                                           \
+    "defined my_function\n"                                                            \
+    "defined my_other data\n"                                                          \
+    "defined my_text\n"                                                                \
+    "kind 4\n"                                                                         \
+    "loader -\n"                                                                       \
+    "rpath -\n"                                                                        \
+    "runpath -\n"                                                                      \
+    "soname libone.so.3\n"
+
+START_TEST(a_library_tells_its_names_and_symbols)
+{
+    assert_tells("libone.so", &ours, LIBRARY_LINES "text vendor one 1.2\n");
+    assert_tells("libone.so", NULL,
+                 LIBRARY_LINES "undefined foreign\n"
+                               "undefined foreign_data\n"
+                               "undefined maybe weak\n");
+}
+END_TEST
+
+START_TEST(versions_are_told)
+{
+    assert_tells("libver.so", &ours,
+                 "defined my_data data\n"
+                 "defined my_function\n"
+                 "defined my_other data\n"
+                 "defined my_text\n"
+                 "defines ONE_1\n"
+                 "defines ONE_2\n"
+                 "kind 4\n"
+                 "loader -\n"
+                 "rpath -\n"
+                 "runpath -\n"
+                 "soname libver.so.1\n"
+                 "text vendor one 1.2\n");
+    assert_tells("user", &ours,
+                 "copied my_data data\n"
+                 "copied my_other data\n"
+                 "defined my_data data\n"
+                 "defined my_other data\n"
+                 "kind 3\n"
+                 "loader " LOADER "\n"
+                 "needed libver.so.1\n"
+                 "rpath -\n"
+                 "runpath -\n"
+                 "soname -\n"
+                 "undefined my_function\n"
+                 "wants ONE_1 of libver.so.1\n"
+                 "wants ONE_2 of libver.so.1\n");
+}
+END_TEST
+
+START_TEST(copied_data_has_its_size)
+{
+    BERTH_FREE char *path = in_directory("user");
+    const struct berth_elf_symbol *symbol;
+    struct berth_err err = {""};
+    struct berth_elf elf;
+
+    ck_assert_int_eq(read_path(path, &ours, &elf, &err), 0);
+    symbol = berth_elf_find(&elf.copied, "my_data");
+    ck_assert_ptr_nonnull(symbol);
+    ck_assert_uint_eq(symbol->size, 10 * sizeof(int));
+    ck_assert_ptr_null(berth_elf_find(&elf.copied, "my_function"));
+    berth_elf_fini(&elf);
+}
+END_TEST
+
+/* The linkers leave the number of symbols in different places. */
+static const struct {
+    const char *flags;
+    const char *lines;
+} programs[] = {
+    {"-fno-pie -no-pie -Wl,--hash-style=gnu", "rpath -\nrunpath -\n"},
+    {"-fno-pie -no-pie -Wl,--hash-style=sysv", "rpath -\nrunpath -\n"},
+    {"-fno-pie -no-pie -Wl,--hash-style=both", "rpath -\nrunpath -\n"},
+    {"-fpie -pie -Wl,--hash-style=gnu", "rpath -\nrunpath -\n"},
+    {"-fpie -pie -fno-plt -Wl,-z,now", "rpath -\nrunpath -\n"},
+    {"-fpie -pie -Wl,--disable-new-dtags,-rpath,/opt/a:/opt/b",
+     "rpath /opt/a:/opt/b\nrunpath -\n"},
+    {"-fpie -pie -Wl,--enable-new-dtags,-rpath,'$ORIGIN/x'",
+     "rpath -\nrunpath $ORIGIN/x\n"},
+};
+
+START_TEST(a_program_tells_what_it_misses)
+{
+    BERTH_FREE char *expected = NULL;
+
+    unit_compile(directory, caller, LOADED "%s -L. -l:libone.so -o caller",
+                 programs[_i].flags);
+    ck_assert_int_gt(asprintf(&expected,
+                              "kind 3\nloader " LOADER "\nneeded libone.so.3\n%ssoname "
+                              "-\nundefined my_function\n",
+                              programs[_i].lines),
+                     0);
+    assert_tells("caller", &ours, expected);
+}
+END_TEST
+
+static const struct {
+    const char *flags;
+    enum berth_elf_kind kind;
+} kinds[] = {
+    {"-static -fno-pie -no-pie", BERTH_ELF_STATIC},
+    {"-static-pie -fpie", BERTH_ELF_STATIC},
+    {"-pie -fpie", BERTH_ELF_PROGRAM},
+    {LOADED "-fno-pie -no-pie -Wl,--no-as-needed -L. -l:libone.so", BERTH_ELF_PROGRAM},
+    {"-shared -fPIC", BERTH_ELF_LIBRARY},
+    {"-c", BERTH_ELF_OTHER},
+};
+
+START_TEST(kinds_are_told_apart)
+{
+    BERTH_FREE char *path = in_directory("thing");
+    struct berth_err err = {""};
+    struct berth_elf elf;
+
+    unit_compile(directory, "void _start(void) { }\n", "%s -o thing", kinds[_i].flags);
+    ck_assert_int_eq(read_path(path, NULL, &elf, &err), 0);
+    ck_assert_int_eq(elf.kind, kinds[_i].kind);
+    ck_assert_int_eq(elf.bits, sizeof(void *) * 8);
+    berth_elf_fini(&elf);
+}
+END_TEST
+
+/* The C library can be started, and is a library. */
+START_TEST(a_library_that_can_be_started_is_a_library)
+{
+    unit_compile(
+        directory,
+        "const char loader[] __attribute__((section(\".interp\"))) = \"/ld\";\n"
+        "void _start(void) { }\n",
+        "-shared -fPIC -Wl,-soname,libc.so.6,-e,_start -o libc.so");
+    assert_tells("libc.so", &ours,
+                 "kind 4\nloader /ld\nrpath -\nrunpath -\nsoname libc.so.6\n");
+}
+END_TEST
+
+/* gABI: the loader needs no section headers, and `strip` may take them away. */
+START_TEST(section_headers_are_not_needed)
+{
+    BERTH_FREE char *path = copy_of("libone.so");
+    BERTH_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
+    ElfW(Ehdr) header;
+
+    ck_assert_int_eq(pread(fd, &header, sizeof(header), 0), sizeof(header));
+    header.e_shoff = 0;
+    header.e_shnum = 0;
+    header.e_shstrndx = SHN_UNDEF;
+    ck_assert_int_eq(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+    assert_tells("copy", &ours, LIBRARY_LINES "text vendor one 1.2\n");
+}
+END_TEST
+
+static const struct {
+    const char *bytes;
+    enum berth_elf_kind kind;
+    const char *interpreter;
+    const char *argument;
+} scripts[] = {
+    {"#!/bin/sh\necho\n", BERTH_ELF_SCRIPT, "/bin/sh", NULL},
+    {"#! /usr/bin/env python3 -u\n", BERTH_ELF_SCRIPT, "/usr/bin/env", "python3 -u"},
+    {"#!/bin/sh", BERTH_ELF_SCRIPT, "/bin/sh", NULL},
+    {"#!\t/bin/sh \r\n", BERTH_ELF_SCRIPT, "/bin/sh", NULL},
+    {"#!\n", BERTH_ELF_SCRIPT, NULL, NULL},
+    {"#", BERTH_ELF_NONE, NULL, NULL},
+    {"", BERTH_ELF_NONE, NULL, NULL},
+    {"\177EL", BERTH_ELF_NONE, NULL, NULL},
+    {"echo hello\n", BERTH_ELF_NONE, NULL, NULL},
+};
+
+static void assert_text(const char *found, const char *expected)
+{
+    ck_assert_str_eq(found ? found : "nothing", expected ? expected : "nothing");
+}
+
+START_TEST(what_is_no_elf_is_an_answer)
+{
+    BERTH_FREE char *path = in_directory("script");
+    struct berth_err err = {""};
+    struct berth_elf elf;
+
+    unit_write(path, scripts[_i].bytes, strlen(scripts[_i].bytes));
+    ck_assert_int_eq(read_path(path, &ours, &elf, &err), 0);
+    ck_assert_int_eq(elf.kind, scripts[_i].kind);
+    assert_text(elf.interpreter, scripts[_i].interpreter);
+    assert_text(elf.argument, scripts[_i].argument);
+    berth_elf_fini(&elf);
+}
+END_TEST
+
+START_TEST(what_is_no_file_is_an_answer)
+{
+    struct berth_err err = {""};
+    struct berth_elf elf;
+
+    ck_assert_int_eq(read_path("/dev/null", &ours, &elf, &err), 0);
+    ck_assert_int_eq(elf.kind, BERTH_ELF_NONE);
+    ck_assert_int_eq(read_path(directory, &ours, &elf, &err), 0);
+    ck_assert_int_eq(elf.kind, BERTH_ELF_NONE);
+}
+END_TEST
+
+START_TEST(what_cannot_be_read_is_said)
+{
+    BERTH_FREE char *path = in_directory("closed");
+    BERTH_CLOSE int fd = -1;
+    struct berth_err err = {""};
+    struct berth_elf elf;
+
+    unit_write(path, "x", 1);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    ck_assert_int_eq(berth_elf_read(fd, &ours, &elf, &err), -1);
+    ck_assert_str_eq(err.text, "cannot be read: Bad file descriptor");
+    ck_assert_int_eq(berth_elf_read(-1, &ours, &elf, &err), -1);
+    ck_assert_str_eq(err.text, "cannot be read: Bad file descriptor");
+}
+END_TEST
+
+static const struct {
+    int code;
+    const char *name;
+} machines[] = {
+    {EM_386, "i686"},      {EM_X86_64, "x86_64"}, {EM_AARCH64, "aarch64"},
+    {EM_PPC64, "ppc64le"}, {EM_RISCV, "riscv64"}, {EM_S390, "s390x"},
+    {EM_ARM, "armv7l"},    {EM_68K, "not told"},
+};
+
+START_TEST(machines_have_the_names_of_uname)
+{
+    BERTH_FREE char *path = copy_of("libone.so");
+    BERTH_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
+    struct berth_err err = {""};
+    struct berth_elf elf;
+    ElfW(Ehdr) header;
+
+    ck_assert_int_eq(pread(fd, &header, sizeof(header), 0), sizeof(header));
+    header.e_machine = (uint16_t)machines[_i].code;
+    ck_assert_int_eq(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+    ck_assert_int_eq(berth_elf_read(fd, &ours, &elf, &err), 0);
+    ck_assert_str_eq(elf.machine ? elf.machine : "not told", machines[_i].name);
+    berth_elf_fini(&elf);
+}
+END_TEST
+
+/* Segments and tables that lie outside the file. */
+static const struct {
+    off_t at; /* in the ELF header, or in the program header of the dynamic section */
+    bool in_dynamic;
+    const char *what;
+} damages[] = {
+    {EI_CLASS, false, "header"},
+    {offsetof(ElfW(Ehdr), e_phoff), false, "list of segments"},
+    {offsetof(ElfW(Phdr), p_offset), true, "dynamic section"},
+};
+
+/* The offset in the file FD of the program header of its dynamic section. */
+static off_t dynamic_header(int fd)
+{
+    ElfW(Ehdr) header;
+    ElfW(Phdr) segment;
+    off_t at;
+
+    ck_assert_int_eq(pread(fd, &header, sizeof(header), 0), sizeof(header));
+    for (at = (off_t)header.e_phoff;; at += (off_t)sizeof(segment)) {
+        ck_assert_int_eq(pread(fd, &segment, sizeof(segment), at), sizeof(segment));
+        if (segment.p_type == PT_DYNAMIC)
+            return at;
+    }
+}
+
+START_TEST(a_damage_is_named)
+{
+    BERTH_FREE char *path = copy_of("user");
+    BERTH_FREE char *expected = NULL;
+    BERTH_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
+    off_t at = damages[_i].at + (damages[_i].in_dynamic ? dynamic_header(fd) : 0);
+    struct berth_err err = {""};
+    struct berth_elf elf;
+
+    ck_assert_int_eq(pwrite(fd, "\377\377\377\177", 4, at), 4);
+    ck_assert_int_eq(berth_elf_read(fd, &ours, &elf, &err), -1);
+    ck_assert_int_gt(asprintf(&expected,
+                              "a damaged ELF file (its %s); install or build it again",
+                              damages[_i].what),
+                     0);
+    ck_assert_str_eq(err.text, expected);
+    ck_assert_int_eq(elf.kind, BERTH_ELF_NONE);
+}
+END_TEST
+
+/* Everything that a file can be cut or changed to has an answer or a sentence. */
+static void assert_survives(int fd)
+{
+    struct berth_err err = {""};
+    struct berth_elf elf;
+
+    if (berth_elf_read(fd, &ours, &elf, &err) < 0)
+        ck_assert_msg(strncmp(err.text, "a damaged ELF file (its ", 24) == 0, "%s",
+                      err.text);
+    berth_elf_fini(&elf);
+}
+
+START_TEST(a_cut_file_is_survived)
+{
+    BERTH_FREE char *path = copy_of(_i ? "libver.so" : "user");
+    struct stat st;
+
+    ck_assert_int_eq(stat(path, &st), 0);
+    for (off_t size = st.st_size & ~15; size >= 0; size -= 16) {
+        BERTH_CLOSE int fd = -1;
+
+        ck_assert_int_eq(truncate(path, size), 0);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        assert_survives(fd);
+    }
+}
+END_TEST
+
+enum { FLIPS = 3000 };
+
+START_TEST(a_changed_file_is_survived)
+{
+    BERTH_FREE char *path = copy_of(_i ? "libver.so" : "user");
+    BERTH_CLOSE int fd = -1;
+    unsigned int state = 12345 + (unsigned int)_i;
+    struct stat st;
+
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    ck_assert_int_eq(fstat(fd, &st), 0);
+    for (int i = 0; i < FLIPS; i++) {
+        off_t at = rand_r(&state) % (i % 2 ? st.st_size : 2048);
+        unsigned char was, now = (unsigned char)rand_r(&state);
+
+        ck_assert_int_eq(pread(fd, &was, 1, at), 1);
+        ck_assert_int_eq(pwrite(fd, &now, 1, at), 1);
+        assert_survives(fd);
+        /* Some stay, so that faults add up. */
+        if (i % 16)
+            ck_assert_int_eq(pwrite(fd, &was, 1, at), 1);
+        else if (i % 256 == 0)
+            ck_assert_int_eq(pwrite(fd, ELFMAG, SELFMAG, 0), SELFMAG);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("elf");
+
+    tcase_add_unchecked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, a_library_tells_its_names_and_symbols);
+    tcase_add_test(tests, versions_are_told);
+    tcase_add_test(tests, copied_data_has_its_size);
+    tcase_add_loop_test(tests, a_program_tells_what_it_misses, 0, COUNT(programs));
+    tcase_add_loop_test(tests, kinds_are_told_apart, 0, COUNT(kinds));
+    tcase_add_test(tests, a_library_that_can_be_started_is_a_library);
+    tcase_add_test(tests, section_headers_are_not_needed);
+    tcase_add_loop_test(tests, what_is_no_elf_is_an_answer, 0, COUNT(scripts));
+    tcase_add_test(tests, what_is_no_file_is_an_answer);
+    tcase_add_test(tests, what_cannot_be_read_is_said);
+    tcase_add_loop_test(tests, machines_have_the_names_of_uname, 0, COUNT(machines));
+    tcase_add_loop_test(tests, a_damage_is_named, 0, COUNT(damages));
+    tcase_add_loop_test(tests, a_cut_file_is_survived, 0, 2);
+    tcase_add_loop_test(tests, a_changed_file_is_survived, 0, 2);
+    return unit_run("elf", tests);
+}
