@@ -7,7 +7,10 @@
 #   IMAGE_BASE      Debian release to start from; `none`: an empty tree
 #   IMAGE_PACKAGES  what is in the image besides the base
 #   IMAGE_TOOLS     packages that only `post` needs
+#   IMAGE_WHEELS    Python wheels (see wheel.sh), each in /opt/NAME-VERSION
+#   IMAGE_SOURCES   directories beside images/ that `post` reads
 #   IMAGE_SANDBOX   yes: also make the unpacked tree /images/NAME.dir
+#   IMAGE_SHARE     a directory of the image that is also /images/NAME.share
 # and may define functions: post ROOT (run as root, in a box that has gcc),
 # environment and runscript, which print those sections.
 
@@ -16,6 +19,7 @@ image_read() {
     [[ ${1-} =~ ^[a-z0-9]+$ && -f $recipe ]] || die "no image recipe '${1-}'; there are: $(image_names)"
     # shellcheck disable=SC2034 # image-build reads the rest
     IMAGE_BASE=bookworm IMAGE_PACKAGES=() IMAGE_TOOLS=() IMAGE_SANDBOX=''
+    IMAGE_WHEELS=() IMAGE_SOURCES=() IMAGE_SHARE=''
     # shellcheck source=/dev/null
     . "$recipe"
 }
@@ -24,11 +28,22 @@ image_names() {
     (cd "$HERE/images" && printf '%s\n' * | grep -v '[.]' | paste -sd' ')
 }
 
-# image_hash IMAGE: all that decides what the image holds.
+# image_inputs IMAGE: the files that decide what the image holds, one a line: its
+# recipe, what that names of images/, and all of the directories it asks for.
+image_inputs() {
+    local it
+    printf '%s\n' "images/$1" lib/image-build
+    for it in images/*.{c,sh}; do
+        ! grep -qwF -- "${it##*/}" "images/$1" || printf '%s\n' "$it"
+    done
+    ((${#IMAGE_SOURCES[@]} == 0)) || find "${IMAGE_SOURCES[@]}" -type f | LC_ALL=C sort
+}
+
+# image_hash IMAGE: what image_read has read, and all else that decides about it.
 image_hash() {
     {
-        declare -f image_tree image_base_build image_unpack
-        cat "$HERE/images/$1" "$HERE/images/"*.{c,sh} "$HERE/lib/image-build"
+        declare -f image_tree image_packages image_base_build image_unpack
+        (cd "$HERE" && image_inputs "$1" | xargs cat)
     } | sha256sum | cut -c1-16
 }
 
@@ -66,13 +81,27 @@ image_build() {
         rm -rf --one-file-system -- "$images/$image.dir"
         mv -T "$half/out.dir" "$images/$image.dir"
     fi
+    if [[ $IMAGE_SHARE ]]; then
+        rm -rf --one-file-system -- "$images/$image.share"
+        mv -T "$half/tree$IMAGE_SHARE" "$images/$image.share"
+    fi
     rm -rf --one-file-system -- "$half"
 }
 
-# image_tree DIR: the packages, unpacked.
+# image_tree DIR: the packages and wheels, unpacked.
 image_tree() {
+    local wheel
+    mkdir -p "$1"
+    image_packages "$1"
+    for wheel in "${IMAGE_WHEELS[@]}"; do
+        wheel_ensure "$wheel"
+        mkdir -p "$1/opt"
+        cp -a "$REPLY" "$1/opt/"
+    done
+}
+
+image_packages() {
     local dir=$1 base include
-    mkdir -p "$dir"
     [[ $IMAGE_BASE != none ]] || return 0
     if ((${#IMAGE_PACKAGES[@]} == 0)); then
         base=$BERTH_CACHE/image-work/$IMAGE_BASE
@@ -95,6 +124,7 @@ image_unpack() {
     local dir=$1
     shift
     quietly "$BERTH_CACHE/image-work/unpack.log" mmdebstrap \
+        --aptopt='Acquire::Check-Valid-Until "false"' \
         --aptopt='APT::Install-Recommends "false"' \
         --dpkgopt='path-exclude=/usr/share/man/*' \
         --dpkgopt='path-exclude=/usr/share/doc/*' \

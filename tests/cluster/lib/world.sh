@@ -38,9 +38,10 @@ release_slurm_took() {
 state_write() {
     local release=$1 tree=$2 nodes=$3 user
     mkdir -p "$STATE"/{hosts,log,home,shared} "$STATE"/etc/{slurm/plugstack.conf.d,munge} \
-        "$BERTH_CACHE/images"
+        "$BERTH_CACHE"/{images,wheels}
     chmod 755 "$STATE_ROOT" "$STATE"
     ln -s "$BERTH_CACHE/images" "$STATE/images"
+    ln -s "$BERTH_CACHE/wheels" "$STATE/wheels"
     printf '%s\n' "$tree" >"$STATE/rootfs"
     printf '%s\n' "$release" >"$STATE/release"
     printf '%s\n' "${UP_BINDS[@]}" >"$STATE/binds"
