@@ -32,10 +32,12 @@ release_packages() {
         # what Apptainer starts
         squashfs-tools squashfuse fuse2fs fuse3 fuse-overlayfs ca-certificates
         libseccomp2 libsqlite3-0 gocryptfs tzdata
+        # the site's own MPI, with Fortran
+        libmpich12
     )
     case $1 in
-    bookworm) all+=(libpmix2) ;;
-    *) all+=(libpmix2t64 apptainer) ;;
+    bookworm) all+=(libpmix2 libopenmpi3) ;;
+    *) all+=(libpmix2t64 apptainer libopenmpi40) ;;
     esac
     printf '%s\n' "${all[@]}"
 }
