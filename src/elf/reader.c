@@ -4,7 +4,6 @@
 
 #include "elf/reader.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 int berth_elf_damaged(struct berth_err *err, const char *what)
@@ -66,19 +65,4 @@ const char *berth_elf_string(const struct berth_elf_reader *reader, uint64_t off
         !memchr(text + offset, '\0', reader->text->d_size - offset))
         return NULL;
     return text + offset;
-}
-
-int berth_elf_grow(void *items, size_t count, size_t *room, size_t size)
-{
-    void **place = items;
-    void *grown;
-
-    if (count < *room)
-        return 0;
-    grown = reallocarray(*place, *room ? *room * 2 : 16, size);
-    if (!grown)
-        return -1;
-    *place = grown;
-    *room = *room ? *room * 2 : 16;
-    return 0;
 }

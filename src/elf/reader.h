@@ -43,10 +43,6 @@ const Elf_Data *berth_elf_table_upto(struct berth_elf_reader *reader, uint64_t a
 /* The string at OFFSET of the dynamic strings; NULL when there is none. */
 const char *berth_elf_string(const struct berth_elf_reader *reader, uint64_t offset);
 
-/* Make room for one more item of SIZE bytes in the list. Returns -1 when there is none.
- */
-int berth_elf_grow(void *items, size_t count, size_t *room, size_t size);
-
 /* Parts of berth_elf_read(). */
 int berth_elf_read_symbols(struct berth_elf_reader *reader,
                            const struct berth_elf_question *question,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "elf/reader.h"
 
 /* Bytes of one chain of a hash table; the last is short in every real file. */
@@ -134,7 +135,7 @@ static int walk(struct berth_elf_reader *reader, struct relocations table,
             uses->highest = symbol;
         if (GELF_R_TYPE(info) != copy)
             continue;
-        if (berth_elf_grow(&uses->copied, uses->count, &uses->room, sizeof(symbol)) < 0)
+        if (berth_grow(&uses->copied, uses->count, &uses->room, sizeof(symbol)) < 0)
             return berth_err_oom(err);
         uses->copied[uses->count++] = symbol;
     }
@@ -163,8 +164,7 @@ static int add(struct berth_elf_symbols *symbols, const char *name,
     int type = GELF_ST_TYPE(symbol->st_info);
     struct berth_elf_symbol *item;
 
-    if (berth_elf_grow(&symbols->items, symbols->count, &symbols->room, sizeof(*item)) <
-        0)
+    if (berth_grow(&symbols->items, symbols->count, &symbols->room, sizeof(*item)) < 0)
         return berth_err_oom(err);
     item = &symbols->items[symbols->count];
     *item = (struct berth_elf_symbol){

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "elf/reader.h"
 
 enum { VERSIONS_MAX = 65536, VERSIONS_SIZE = 1 << 17 };
@@ -13,7 +14,7 @@ static int add_need(struct berth_elf_needs *needs, const char *library,
 {
     struct berth_elf_need *need;
 
-    if (berth_elf_grow(&needs->items, needs->count, &needs->room, sizeof(*need)) < 0)
+    if (berth_grow(&needs->items, needs->count, &needs->room, sizeof(*need)) < 0)
         return berth_err_oom(err);
     need = &needs->items[needs->count++];
     need->library = strdup(library);

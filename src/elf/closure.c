@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the words of a loader to a list of libraries. Starts no loader, and does not
+ * look whether the paths exist. */
+
+#include "elf/closure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/grow.h"
+
+enum { TEXT_MAX = 4 << 20, ITEMS_MAX = 4096, SAID_MAX = 32 };
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static int add_item(struct berth_closure *closure, const char *name, const char *path,
+                    struct berth_err *err)
+{
+    struct berth_closure_item *item;
+
+    if (closure->count == ITEMS_MAX)
+        return berth_err_set(err, "the loader tells of more than %d libraries",
+                             ITEMS_MAX);
+    if (berth_grow(&closure->items, closure->count, &closure->room, sizeof(*item)) < 0)
+        return berth_err_oom(err);
+    item = &closure->items[closure->count++];
+    item->soname = strdup(base_name(name));
+    item->path = path ? strdup(path) : NULL;
+    return !item->soname || (path && !item->path) ? berth_err_oom(err) : 0;
+}
+
+static int add_missing(struct berth_closure *closure, const char *name,
+                       struct berth_err *err)
+{
+    if (berth_closure_find(closure, base_name(name)))
+        return 0;
+    return add_item(closure, name, NULL, err);
+}
+
+/* A line with a tab: `NAME => PATH (0xADDRESS)`, `NAME => not found`, `PATH
+ * (0xADDRESS)`. */
+static int read_library(struct berth_closure *closure, char *line,
+                        struct berth_err *err)
+{
+    char *arrow = strstr(line, " => ");
+    char *path = arrow ? arrow + 4 : line;
+    char *address = strstr(path, " (0x");
+
+    if (strcmp(line, "statically linked") == 0) {
+        closure->is_static = true;
+        return 0;
+    }
+    if (arrow)
+        *arrow = '\0';
+    if (arrow && strcmp(path, "not found") == 0)
+        return add_missing(closure, line, err);
+    /* The last one: a directory may be called so. */
+    while (address && strstr(address + 1, " (0x"))
+        address = strstr(address + 1, " (0x");
+    if (!address)
+        return berth_err_set(err, "'%s' is no line of a loader", line);
+    *address = '\0';
+    /* linux-vdso.so.1, linux-gate.so.1: from the kernel. */
+    if (!strchr(path, '/'))
+        return 0;
+    return add_item(closure, line, path, err);
+}
+
+/* `USER: FILE: version `V' not found (required by WHO)` */
+static int read_version(struct berth_closure *closure, char *line, char *at,
+                        struct berth_err *err)
+{
+    struct berth_closure_version *version;
+    char *name = strchr(at, '`') + 1;
+    char *end = strstr(name, "' not found (required by ");
+    char *user = end + strlen("' not found (required by ");
+    char *file = strstr(line, ": ");
+
+    *end = '\0';
+    *at = '\0';
+    user[strcspn(user, ")")] = '\0';
+    file = file ? file + 2 : line;
+    if (closure->version_count == ITEMS_MAX)
+        return 0;
+    if (berth_grow(&closure->versions, closure->version_count, &closure->version_room,
+                   sizeof(*version)) < 0)
+        return berth_err_oom(err);
+    version = &closure->versions[closure->version_count++];
+    version->file = strdup(file);
+    version->version = strdup(name);
+    version->user = strdup(user);
+    return version->file && version->version && version->user ? 0 : berth_err_oom(err);
+}
+
+/* What stands in LINE between START and END; NULL when it has not both. */
+static char *between(char *line, const char *start, const char *end)
+{
+    char *from = strstr(line, start);
+    char *to;
+
+    if (!from)
+        return NULL;
+    from += strlen(start);
+    to = strstr(from, end);
+    if (!to)
+        return NULL;
+    *to = '\0';
+    return from;
+}
+
+static int read_sentence(struct berth_closure *closure, char *line,
+                         struct berth_err *err)
+{
+    char *at = strstr(line, ": version `");
+    char *name;
+
+    if (at && strstr(at, "' not found (required by "))
+        return read_version(closure, line, at, err);
+    /* The library has no versions at all; the loader goes on. */
+    if (strstr(line, ": no version information available"))
+        return 0;
+    name = between(line, "error while loading shared libraries: ",
+                   ": cannot open shared object file");
+    if (!name)
+        name = between(line, "Error loading shared library ", ": No such file");
+    if (name)
+        return add_missing(closure, name, err);
+    if (closure->said.count < SAID_MAX)
+        berth_strvec_push(&closure->said, line);
+    return closure->said.failed ? berth_err_oom(err) : 0;
+}
+
+static int read_lines(struct berth_closure *closure, char *text, struct berth_err *err)
+{
+    char *line;
+
+    while ((line = strsep(&text, "\n"))) {
+        line[strcspn(line, "\r")] = '\0';
+        if (*line == '\0')
+            continue;
+        if (*line == '\t' ? read_library(closure, line + 1, err) < 0
+                          : read_sentence(closure, line, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int berth_closure_parse(const char *text, size_t count,
+                        struct berth_closure *ret_closure, struct berth_err *err)
+{
+    struct berth_closure closure = {0};
+    BERTH_FREE char *copy = NULL;
+
+    *ret_closure = closure;
+    if (count > TEXT_MAX || memchr(text, '\0', count))
+        return berth_err_set(err, "what the loader says is no list of libraries");
+    copy = strndup(text, count);
+    if (!copy)
+        return berth_err_oom(err);
+    if (read_lines(&closure, copy, err) < 0) {
+        berth_closure_fini(&closure);
+        return -1;
+    }
+    *ret_closure = closure;
+    return 0;
+}
+
+const struct berth_closure_item *berth_closure_find(const struct berth_closure *closure,
+                                                    const char *soname)
+{
+    for (size_t i = 0; i < closure->count; i++)
+        if (strcmp(closure->items[i].soname, soname) == 0)
+            return &closure->items[i];
+    return NULL;
+}
+
+void berth_closure_fini(struct berth_closure *closure)
+{
+    for (size_t i = 0; i < closure->count; i++) {
+        free(closure->items[i].soname);
+        free(closure->items[i].path);
+    }
+    free(closure->items);
+    for (size_t i = 0; i < closure->version_count; i++) {
+        free(closure->versions[i].file);
+        free(closure->versions[i].version);
+        free(closure->versions[i].user);
+    }
+    free(closure->versions);
+    berth_strvec_fini(&closure->said);
+    *closure = (struct berth_closure){0};
+}

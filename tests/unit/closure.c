@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What loaders say, read. The texts are those of glibc 2.27 to 2.43 and musl 1.2, but
+ * for the addresses. */
+
+#include "elf/closure.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+static char *tell(const struct berth_closure *closure)
+{
+    BERTH_STRVEC struct berth_strvec lines = {0};
+
+    for (size_t i = 0; i < closure->count; i++)
+        berth_strvec_pushf(&lines, "%s: %s", closure->items[i].soname,
+                           closure->items[i].path ? closure->items[i].path : "-");
+    for (size_t i = 0; i < closure->version_count; i++)
+        berth_strvec_pushf(&lines, "%s lacks %s for %s", closure->versions[i].file,
+                           closure->versions[i].version, closure->versions[i].user);
+    if (closure->is_static)
+        berth_strvec_push(&lines, "static");
+    for (size_t i = 0; i < closure->said.count; i++)
+        berth_strvec_pushf(&lines, "said: %s", closure->said.items[i]);
+    return unit_lines(&lines);
+}
+
+static const struct {
+    const char *text;
+    const char *lines;
+} good[] = {
+    {"", ""},
+    {"\tlinux-vdso.so.1 (0x00007fe687cdd000)\n"
+     "\tlibb.so.1 => ./libb.so.1 (0x00007fe687ccb000)\n"
+     "\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007fe687ae0000)\n"
+     "\t/lib64/ld-linux-x86-64.so.2 (0x00007fe687cdf000)\n",
+     "libb.so.1: ./libb.so.1\n"
+     "libc.so.6: /lib/x86_64-linux-gnu/libc.so.6\n"
+     "ld-linux-x86-64.so.2: /lib64/ld-linux-x86-64.so.2\n"},
+    {"\tlinux-gate.so.1 (0xf7f0d000)\n\tlibc.so.6 => /lib/libc.so.6 (0xf7c00000)\n",
+     "libc.so.6: /lib/libc.so.6\n"},
+    {"\tlibmpi.so.12 => not found\n\tlibmpi.so.12 => not found\n", "libmpi.so.12: -\n"},
+    {"\t/opt/app/libx.so (0x00007f)\n", "libx.so: /opt/app/libx.so\n"},
+    {"\t/lib64/ld-linux-x86-64.so.2 => /tmp/ld.so (0x00007f)\n",
+     "ld-linux-x86-64.so.2: /tmp/ld.so\n"},
+    {"\tlibb.so.1 => d =>/libb.so.1 (0x00007f)\n", "libb.so.1: d =>/libb.so.1\n"},
+    {"\tlibb.so.1 => /a (0x1)/libb.so.1 (0x00007f)\n",
+     "libb.so.1: /a (0x1)/libb.so.1\n"},
+    {"\tstatically linked\n", "static\n"},
+    {"./a: ./libb.so.1: version `V_2' not found (required by ./a)\n",
+     "./libb.so.1 lacks V_2 for ./a\n"},
+    {"./a: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required "
+     "by "
+     "/.berth/mpi/libhwloc.so.15)\r\n",
+     "/lib/x86_64-linux-gnu/libc.so.6 lacks GLIBC_2.38 for "
+     "/.berth/mpi/libhwloc.so.15\n"},
+    {"./a: ./libb.so.1: no version information available (required by ./a)\n", ""},
+    {"./a: error while loading shared libraries: libb.so.1: cannot open shared object "
+     "file: No such file or directory\n",
+     "libb.so.1: -\n"},
+    {"./a: error while loading shared libraries: ./a: invalid ELF header\n",
+     "said: ./a: error while loading shared libraries: ./a: invalid ELF header\n"},
+    {"symbol lookup error: ./a: undefined symbol: f (fatal)\n",
+     "said: symbol lookup error: ./a: undefined symbol: f (fatal)\n"},
+    {"\t/lib/ld-musl-x86_64.so.1 (0x7f0b4c0d5000)\n"
+     "\tlibmpi.so.12 => /usr/lib/libmpi.so.12 (0x7f0b4b000000)\n"
+     "\tlibc.musl-x86_64.so.1 => /lib/ld-musl-x86_64.so.1 (0x7f0b4c0d5000)\n"
+     "Error loading shared library libx.so.1: No such file or directory (needed by "
+     "./a)\n"
+     "Error relocating ./a: f: symbol not found\n",
+     "ld-musl-x86_64.so.1: /lib/ld-musl-x86_64.so.1\n"
+     "libmpi.so.12: /usr/lib/libmpi.so.12\n"
+     "libc.musl-x86_64.so.1: /lib/ld-musl-x86_64.so.1\n"
+     "libx.so.1: -\n"
+     "said: Error relocating ./a: f: symbol not found\n"},
+};
+
+START_TEST(loaders_are_understood)
+{
+    BERTH_FREE char *lines = NULL;
+    struct berth_closure closure;
+    struct berth_err err = {""};
+
+    ck_assert_msg(
+        berth_closure_parse(good[_i].text, strlen(good[_i].text), &closure, &err) == 0,
+        "%s", err.text);
+    lines = tell(&closure);
+    ck_assert_str_eq(lines, good[_i].lines);
+    berth_closure_fini(&closure);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    size_t count;
+    const char *error;
+} bad[] = {
+    {"\0x", 2, "what the loader says is no list of libraries"},
+    {"\thello\n", 7, "'hello' is no line of a loader"},
+    {"\tlibx => /x\n", 12, "'libx' is no line of a loader"},
+};
+
+START_TEST(what_is_no_loader_s_is_refused)
+{
+    struct berth_closure closure;
+    struct berth_err err = {""};
+
+    ck_assert_int_eq(berth_closure_parse(bad[_i].text, bad[_i].count, &closure, &err),
+                     -1);
+    ck_assert_str_eq(err.text, bad[_i].error);
+    ck_assert_uint_eq(closure.count, 0);
+}
+END_TEST
+
+START_TEST(a_list_has_an_end)
+{
+    BERTH_STRVEC struct berth_strvec lines = {0};
+    BERTH_FREE char *text = NULL;
+    struct berth_closure closure;
+    struct berth_err err = {""};
+
+    for (int i = 0; i < 4097; i++)
+        berth_strvec_pushf(&lines, "\tlib%d.so => /lib%d.so (0x1)", i, i);
+    text = unit_lines(&lines);
+    ck_assert_int_eq(berth_closure_parse(text, strlen(text), &closure, &err), -1);
+    ck_assert_str_eq(err.text, "the loader tells of more than 4096 libraries");
+}
+END_TEST
+
+START_TEST(a_library_is_found_by_its_name)
+{
+    const char *text = "\tliba.so => /a/liba.so (0x1)\n\tlibb.so => not found\n";
+    struct berth_closure closure;
+
+    ck_assert_int_eq(berth_closure_parse(text, strlen(text), &closure, NULL), 0);
+    ck_assert_str_eq(berth_closure_find(&closure, "liba.so")->path, "/a/liba.so");
+    ck_assert_ptr_null(berth_closure_find(&closure, "libb.so")->path);
+    ck_assert_ptr_null(berth_closure_find(&closure, "libc.so"));
+    berth_closure_fini(&closure);
+}
+END_TEST
+
+/* The loader of this machine, as it is now. */
+START_TEST(this_machine_s_loader_is_understood)
+{
+    BERTH_FREE char *text = calloc(1, 65536);
+    FILE *pipe = popen("LD_TRACE_LOADED_OBJECTS=1 \"$(command -v ls)\" 2>&1", "r");
+    struct berth_closure closure;
+    struct berth_err err = {""};
+    size_t count = fread(text, 1, 65535, pipe);
+
+    pclose(pipe);
+    ck_assert_msg(berth_closure_parse(text, count, &closure, &err) == 0, "%s",
+                  err.text);
+    ck_assert_uint_gt(closure.count, 0);
+    ck_assert_uint_eq(closure.said.count, 0);
+    for (size_t i = 0; i < closure.count; i++)
+        ck_assert_msg(closure.items[i].path[0] == '/', "%s", text);
+    berth_closure_fini(&closure);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("closure");
+
+    tcase_add_loop_test(tests, loaders_are_understood, 0, COUNT(good));
+    tcase_add_loop_test(tests, what_is_no_loader_s_is_refused, 0, COUNT(bad));
+    tcase_add_test(tests, a_list_has_an_end);
+    tcase_add_test(tests, a_library_is_found_by_its_name);
+    tcase_add_test(tests, this_machine_s_loader_is_understood);
+    return unit_run("closure", tests);
+}
