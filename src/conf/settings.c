@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 #define PLACE "plugstack.conf"
 
 /* Seconds; a SIF on a busy parallel file system is slow, a hung one is for ever. */
@@ -81,13 +83,52 @@ static int take_start_timeout(struct berth_settings *settings, const char *value
     return 0;
 }
 
+static bool is_pattern(const char *text)
+{
+    for (const char *c = text; *c; c++)
+        if (!isalnum((unsigned char)*c) && *c != '_' && *c != '*')
+            return false;
+    return *text && !isdigit((unsigned char)*text);
+}
+
+static int take_patterns(const char *key, const char *value, struct berth_strvec *list,
+                         struct berth_err *err)
+{
+    BERTH_FREE char *copy = strdup(value);
+    char *next = copy;
+    char *pattern;
+
+    while (copy && (pattern = strsep(&next, ","))) {
+        if (!is_pattern(pattern))
+            return berth_err_set(err,
+                                 PLACE ": %s: '%s' is no variable; expected names "
+                                       "separated by commas, with * for any text",
+                                 key, pattern);
+        berth_strvec_push(list, pattern);
+    }
+    return copy && !list->failed ? 0 : berth_err_oom(err);
+}
+
+static int take_env_capture(struct berth_settings *settings, const char *value,
+                            struct berth_err *err)
+{
+    return take_patterns("env_capture", value, &settings->env_capture, err);
+}
+
+static int take_env_deny(struct berth_settings *settings, const char *value,
+                         struct berth_err *err)
+{
+    return take_patterns("env_deny", value, &settings->env_deny, err);
+}
+
 static const struct {
     const char *key;
     int (*take)(struct berth_settings *, const char *, struct berth_err *);
 } keys[] = {
     {"option_prefix", take_prefix},        {"runtime", take_runtime},
     {"raw_args", take_raw_args},           {"share", take_share},
-    {"start_timeout", take_start_timeout},
+    {"start_timeout", take_start_timeout}, {"env_capture", take_env_capture},
+    {"env_deny", take_env_deny},
 };
 
 static int take_word(struct berth_settings *settings, const char *word,
@@ -106,7 +147,8 @@ static int take_word(struct berth_settings *settings, const char *word,
     return berth_err_set(err,
                          PLACE
                          ": '%s' is no setting of berth; expected option_prefix=, "
-                         "runtime=, raw_args=, share= or start_timeout=",
+                         "runtime=, raw_args=, share=, start_timeout=, env_capture= or "
+                         "env_deny=",
                          word);
 }
 
@@ -131,5 +173,7 @@ void berth_settings_fini(struct berth_settings *settings)
 {
     free(settings->option_prefix);
     free(settings->runtime);
+    berth_strvec_fini(&settings->env_capture);
+    berth_strvec_fini(&settings->env_deny);
     *settings = (struct berth_settings){0};
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/strvec.h"
 
 /* What the site says behind berth.so in plugstack.conf, as KEY=VALUE words:
  *
@@ -14,6 +15,11 @@
  *     share=auto|never       do the tasks of a node share one container; default auto:
  *                            where that can be
  *     start_timeout=SECONDS  how long a container may take to start; default 60
+ *     env_capture=PATTERN[,PATTERN]...  variables that reach the tasks under
+ *                            --export=NONE besides the built-in ones; repeats add
+ *     env_deny=PATTERN[,PATTERN]...  variables that do not; repeats add
+ *
+ * A PATTERN is the name of a variable, in which `*` stands for any text.
  */
 struct berth_settings {
     char *option_prefix; /* "" when not said */
@@ -21,6 +27,8 @@ struct berth_settings {
     bool deny_raw_args;
     bool never_share;
     unsigned int start_timeout;
+    struct berth_strvec env_capture; /* patterns */
+    struct berth_strvec env_deny;    /* patterns */
 };
 
 /* Read the words of plugstack.conf (spank.h: the ac and av of every callback). On

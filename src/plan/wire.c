@@ -12,6 +12,7 @@
 #include "plan/option.h"
 
 #define FORM "1"
+#define END  ";."
 
 /* The key of a field: "image" for --container-image, "no-mount-home" for its opposite;
  * an option of another name is its own key. */
@@ -209,17 +210,22 @@ static void put_row(struct berth_buf *buf, int group,
     berth_wire_put_request(buf, request);
 }
 
+static void put_rows(struct berth_buf *buf, const struct berth_table *table)
+{
+    berth_buf_puts(buf, FORM);
+    if (table->count && berth_table_uniform(table))
+        put_row(buf, BERTH_GROUP_ALL, &table->rows[0].request);
+    else
+        for (size_t i = 0; i < table->count; i++)
+            put_row(buf, table->rows[i].group, &table->rows[i].request);
+}
+
 int berth_wire_put_table(const struct berth_table *table, char **ret_text,
                          struct berth_err *err)
 {
     BERTH_BUF struct berth_buf buf = {0};
 
-    berth_buf_puts(&buf, FORM);
-    if (table->count && berth_table_uniform(table))
-        put_row(&buf, BERTH_GROUP_ALL, &table->rows[0].request);
-    else
-        for (size_t i = 0; i < table->count; i++)
-            put_row(&buf, table->rows[i].group, &table->rows[i].request);
+    put_rows(&buf, table);
     if (buf.failed)
         return berth_err_oom(err);
     if (buf.used > BERTH_WIRE_MAX)
@@ -303,6 +309,77 @@ int berth_wire_get_table(const char *text, struct berth_table *ret,
             return -1;
     if (table.count == 0)
         return berth_err_set(err, "no component in it");
+    *ret = table;
+    table = (struct berth_table){0};
+    return 0;
+}
+
+static const char *longest_variable(const struct berth_table *table)
+{
+    const char *longest = "";
+
+    for (size_t i = 0; i < table->count; i++)
+        for (size_t k = 0; k < table->rows[i].request.env.count; k++)
+            if (strlen(table->rows[i].request.env.items[k]) > strlen(longest))
+                longest = table->rows[i].request.env.items[k];
+    return longest;
+}
+
+int berth_wire_put_environment(const struct berth_table *table, char **ret_text,
+                               struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf buf = {0};
+
+    put_rows(&buf, table);
+    berth_buf_puts(&buf, END);
+    if (buf.failed)
+        return berth_err_oom(err);
+    if (buf.used > BERTH_WIRE_MAX) {
+        const char *longest = longest_variable(table);
+
+        return berth_err_set(err,
+                             "the environment that --export drops and MPI needs takes "
+                             "%zu bytes; at most %d can be sent to the nodes: unset "
+                             "%.*s, the longest, or give srun --export=ALL",
+                             buf.used, BERTH_WIRE_MAX, (int)strcspn(longest, "="),
+                             longest);
+    }
+    *ret_text = berth_steal(&buf.text);
+    return 0;
+}
+
+/* Does the row say anything but variables with values? */
+static bool has_only_variables(struct berth_request *request)
+{
+    struct berth_request rest = *request;
+
+    for (size_t i = 0; i < request->env.count; i++)
+        if (!strchr(request->env.items[i], '='))
+            return false;
+    rest.env = (struct berth_strvec){0};
+    return !berth_request_said(&rest);
+}
+
+int berth_wire_get_environment(const char *text, struct berth_table *ret,
+                               struct berth_err *err)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    BERTH_FREE char *copy = NULL;
+    size_t length = strlen(text);
+    size_t rest = length - strlen(END);
+
+    if (length > BERTH_WIRE_MAX)
+        return berth_err_set(err, "longer than %d bytes", BERTH_WIRE_MAX);
+    if (length < strlen(END) || strcmp(text + rest, END) != 0)
+        return berth_err_set(err, "the end is missing");
+    copy = strndup(text, rest);
+    if (!copy)
+        return berth_err_oom(err);
+    if (berth_wire_get_table(copy, &table, err) < 0)
+        return -1;
+    for (size_t i = 0; i < table.count; i++)
+        if (!has_only_variables(&table.rows[i].request))
+            return berth_err_set(err, "it holds more than variables");
     *ret = table;
     table = (struct berth_table){0};
     return 0;

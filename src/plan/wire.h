@@ -13,6 +13,9 @@
  *     requests   fields               image=/a.sif&env=A%3D1
  *     table      1;GROUP:fields;...   GROUP is a het group, `*` (all) or `?` (unknown)
  *
+ *     environment  1;GROUP:env=A%3D1&env=B%3D2;...;.   a table of variables to restore;
+ *                the point says that nothing was cut off
+ *
  * A field is an option's name without "container-" and its value; every byte that is
  * not a letter, a digit or one of -_.:,/ is %XX. The text therefore has no spaces,
  * quotes or newlines. Decoding trusts nothing: it checks each value like a user's. */
@@ -35,5 +38,11 @@ int berth_wire_put_table(const struct berth_table *table, char **ret_text,
 /* Read a table. On success the caller owns *RET (berth_table_fini). */
 int berth_wire_get_table(const char *text, struct berth_table *ret,
                          struct berth_err *err);
+
+/* The same for a table whose requests hold nothing but `env`, each NAME=VALUE. */
+int berth_wire_put_environment(const struct berth_table *table, char **ret_text,
+                               struct berth_err *err);
+int berth_wire_get_environment(const char *text, struct berth_table *ret,
+                               struct berth_err *err);
 
 #endif

@@ -23,6 +23,7 @@
 #include "plan/option.h"
 #include "plan/wire.h"
 #include "probe/image.h"
+#include "spank/gather.h"
 #include "spank/names.h"
 #include "spank/options.h"
 
@@ -34,6 +35,7 @@ static struct {
     struct berth_settings settings;
     struct berth_request own;         /* of the component being read */
     struct berth_table table;         /* of the components read */
+    struct berth_table environment;   /* and what to restore in each of them */
     struct berth_hetgroups hetgroups; /* srun only */
     struct berth_err settings_fault;  /* a fault in plugstack.conf; text "": none */
     struct berth_err option_fault;    /* the first wrong option; text "": none */
@@ -140,6 +142,7 @@ int berth_local_init(spank_t sp, int count, char **words)
 {
     berth_settings_read(count, words, &state.settings, &state.settings_fault);
     unsetenv(BERTH_STEP_VARIABLE);
+    unsetenv(BERTH_ENV_VARIABLE);
     unsetenv(BERTH_MULTIPROG_VARIABLE);
     if (spank_context() == S_CTX_ALLOCATOR) {
         unsetenv(BERTH_JOB_VARIABLE);
@@ -230,6 +233,20 @@ static int add_row(int group, struct berth_request *request, struct berth_err *e
     return 0;
 }
 
+/* The value of --export for the component that has been read, in srun's own order of
+ * precedence; NULL: nothing was said. What cannot be read may drop anything. */
+static const char *export_value(void)
+{
+    const char *value = NULL;
+
+    if (state.hetgroups.words.count == 0)
+        return "";
+    if (berth_hetgroups_option(&state.hetgroups, optind, "export", 3, &value))
+        return value;
+    value = getenv("SRUN_EXPORT_ENV");
+    return value ? value : getenv("SLURM_EXPORT_ENV");
+}
+
 static int end_step_component(int group, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request defaults = {0};
@@ -245,13 +262,19 @@ static int end_step_component(int group, struct berth_err *err)
         return -1;
     if (!berth_request_contained(&merged))
         berth_request_fini(&merged);
-    if (check_component(&merged, err) < 0 || add_row(group, &merged, err) < 0)
+    if (check_component(&merged, err) < 0 || add_row(group, &merged, err) < 0 ||
+        berth_gather_component(&state.settings,
+                               &state.table.rows[state.table.count - 1], export_value(),
+                               &state.environment, err) < 0)
         return -1;
-    if (!berth_table_known(&state.table) && !berth_table_uniform(&state.table))
+    if (!berth_table_known(&state.table) && (!berth_table_uniform(&state.table) ||
+                                             !berth_table_uniform(&state.environment)))
         return berth_err_set(err,
                              "the components differ, and the value of --het-group "
                              "does not tell which one is whose; write it as numbers: "
                              "--het-group=0,2-3");
+    if (berth_gather_publish(&state.environment, err) < 0)
+        return -1;
     return publish(BERTH_STEP_VARIABLE, berth_table_contained(&state.table), err);
 }
 
@@ -278,6 +301,7 @@ int berth_local_launch(spank_t sp)
 {
     struct berth_err err;
 
+    berth_gather_tell(&state.settings, &state.environment);
     if (getenv(BERTH_MULTIPROG_VARIABLE) && prefix_programs(sp, &err) < 0)
         refuse(&err);
     return 0;
@@ -296,6 +320,7 @@ static int publish_multiprog(struct berth_err *err)
 int berth_local_launch(spank_t sp)
 {
     (void)sp;
+    berth_gather_tell(&state.settings, &state.environment);
     return 0;
 }
 

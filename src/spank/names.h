@@ -8,6 +8,7 @@
 
 #define BERTH_JOB_VARIABLE  "SLURM_BERTH_JOB"  /* sbatch, salloc -> the sruns inside */
 #define BERTH_STEP_VARIABLE "SLURM_BERTH_STEP" /* srun -> the tasks' nodes */
+#define BERTH_ENV_VARIABLE  "SLURM_BERTH_ENV"  /* the same: what --export drops */
 
 /* For who finds another text in one of them. */
 #define BERTH_VARIABLE_ADVICE                                                          \

@@ -21,6 +21,7 @@
 #include "plan/wire.h"
 #include "spank/names.h"
 #include "spank/options.h"
+#include "spank/restore.h"
 #include "spank/stepd.h"
 #include "task/names.h"
 #include "task/report.h"
@@ -246,8 +247,12 @@ static int prepare(spank_t sp, const struct berth_settings *settings,
         *err = *settings_fault;
         return -1;
     }
-    if (berth_request_contained(&row->request))
+    if (berth_request_contained(&row->request)) {
+        if (berth_restore(sp, settings, &table, &where, err) < 0)
+            return -1;
         return hand_over(sp, &row->request, settings, err);
+    }
+    berth_restore_nothing(sp);
     close_shared();
     return 0;
 }

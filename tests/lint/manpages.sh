@@ -40,4 +40,15 @@ grep -oE '\{"[a-z_]+", take_' src/conf/settings.c | grep -oE '[a-z_]+"' | tr -d 
             echo "$page:1: does not tell $key="
     done | rule 'every setting is in the manual page'
 
+# The names of variables that --export drops and that come back, and those that never do.
+tr '\n' ' ' <src/plan/capture.c |
+    grep -oE 'PATTERNS\(("[^"]*",? *)+\)|berth_capture_denied\[\] = \{[^}]*\}' |
+    grep -oE '"[^"]+"' | tr -d '"' >"$work/patterns"
+sed 's/\\-/-/g' "$page" >"$work/plain"
+while read -r pattern; do
+    grep -qF -- "$pattern" "$work/plain" || echo "$page:1: does not tell $pattern"
+done <"$work/patterns" | rule 'every variable that is restored is in the manual page'
+[ "$(wc -l <"$work/patterns")" -gt 40 ] || echo 'src/plan/capture.c:1: few patterns found' |
+    rule 'the patterns are read'
+
 finish

@@ -72,6 +72,16 @@ void slurm_info(const char *format, ...)
     va_end(args);
 }
 
+void slurm_verbose(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    if (getenv("FAKE_VERBOSE"))
+        say("", format, args);
+    va_end(args);
+}
+
 void slurm_spank_log(const char *format, ...)
 {
     va_list args;
@@ -312,7 +322,7 @@ static bool survives_none(const char *entry)
 #endif
 }
 
-void fake_export_none(void)
+static void drop_environment(void)
 {
     char **to = environ;
 
@@ -320,4 +330,30 @@ void fake_export_none(void)
         if (survives_none(*from))
             *to++ = *from;
     *to = NULL;
+}
+
+void fake_export(const char *value)
+{
+    char *copy = strdup(value);
+    char *named[FAKE_OPTIONS];
+    bool all = false;
+    int count = 0;
+    char *save = NULL;
+
+    for (char *word = strtok_r(copy, ",", &save); word && strcmp(word, "NONE") != 0;
+         word = strtok_r(NULL, ",", &save)) {
+        const char *own = strchr(word, '=') ? NULL : getenv(word);
+
+        all |= strcmp(word, "ALL") == 0;
+        if (own && asprintf(&named[count++], "%s=%s", word, own) < 0)
+            fake_fault("out of memory");
+        if (strchr(word, '='))
+            named[count++] = word;
+    }
+    if (!all)
+        drop_environment();
+    for (int i = 0; i < count; i++) {
+        *strchr(named[i], '=') = '\0';
+        setenv(named[i], named[i] + strlen(named[i]) + 1, !all);
+    }
 }

@@ -28,6 +28,8 @@
  *     FAKE_HEADER    sbatch: the options of the #SBATCH lines, `:` between components
  *     FAKE_SCRIPT    sbatch: the batch script, for sh -c
  *     FAKE_TABLE     slurmstepd: the value of SLURM_BERTH_STEP, instead of srun's
+ *     FAKE_CARRIED   slurmstepd: the value of SLURM_BERTH_ENV, instead of srun's
+ *     FAKE_VERBOSE   if set: srun -v
  *     FAKE_FAIL      the call of the plugin that fails, or the item that is not told
  *     FAKE_STEP      srun: the step's number; default 0
  *     FAKE_TASKS     srun: tasks of each component; default 1
@@ -86,8 +88,8 @@ void fake_pass_on_job_environment(void);
 /* Is NAME (of LENGTH bytes) the harness's own? */
 bool fake_own(const char *name);
 
-/* Take away what --export=NONE drops. */
-void fake_export_none(void);
+/* Do to the environment what --export=VALUE does. */
+void fake_export(const char *value);
 
 /* argv[0] is srun; argv[0] is sbatch or salloc; argv[0] is slurmstepd. */
 int fake_srun(int argc, char **argv);

@@ -87,7 +87,7 @@ expect 'raw_args=allow' 0 \
     FAKE_WORDS=raw_args=allow srun --container-image=a --container-args=--nv ./x
 
 # A word that berth does not know.
-UNKNOWN="plugstack.conf: 'colour=red' is no setting of berth; expected option_prefix=, runtime=, raw_args=, share= or start_timeout="
+UNKNOWN="plugstack.conf: 'colour=red' is no setting of berth; expected option_prefix=, runtime=, raw_args=, share=, start_timeout=, env_capture= or env_deny="
 expect 'an unknown word: container steps fail' 1 \
     "srun: error: berth: $UNKNOWN" \
     FAKE_WORDS=colour=red srun --container-image=a ./x

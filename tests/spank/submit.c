@@ -39,7 +39,7 @@ struct component {
     int group;
     bool set;
     bool multi_prog;
-    bool export_none;
+    const char *export; /* the value of --export; NULL: not given */
     bool kill_on_bad_exit;
     char **argv; /* ended by NULL */
 };
@@ -130,7 +130,7 @@ static void read_options(int argc, char **argv, struct component *component)
         if (component && c == FAKE_MULTI_PROG)
             component->multi_prog = true;
         if (component && c == FAKE_EXPORT)
-            component->export_none = strcmp(optarg, "NONE") == 0;
+            component->export = optarg;
         if (c < FAKE_FIRST)
             continue;
         if (fake_take(&fake.options[c - FAKE_FIRST], optarg, 0) != 0) {
@@ -166,7 +166,7 @@ static char **copy_command(int argc, char **argv)
  * offset of the next spec; 0: this was the last one. */
 static int read_spec(int argc, char **argv, int number)
 {
-    const char *export = getenv("SLURM_EXPORT_ENV");
+    const char *export = getenv("SRUN_EXPORT_ENV");
     const char *kill = getenv("SLURM_KILL_BAD_EXIT");
     bool set[FAKE_GROUPS] = {false};
     int next;
@@ -180,7 +180,7 @@ static int read_spec(int argc, char **argv, int number)
         component->group = group;
         component->set = true;
         component->kill_on_bad_exit = kill && strcmp(kill, "1") == 0;
-        component->export_none = export && strcmp(export, "NONE") == 0;
+        component->export = export ? export : getenv("SLURM_EXPORT_ENV");
         read_environment();
         read_options(argc, argv, component);
         component->argv = copy_command(argc, argv);
@@ -306,8 +306,8 @@ static void become_stepd(const struct component *component, bool het_job, int po
     for (char **word = component->argv; *word && count < 255; word++)
         words[count++] = *word;
     words[count] = NULL;
-    if (component->export_none)
-        fake_export_none();
+    if (component->export)
+        fake_export(component->export);
     execv("/proc/self/exe", (char *const *)words);
     fake_fault("exec failed");
 }
@@ -416,8 +416,8 @@ static int run_job(char **argv, struct component *batch)
     batch->argv = shell[2] ? shell : argv;
     setenv("FAKE_STEP", "4294967291", 1);
     setenv("SLURMD_NODENAME", "n1", 1);
-    if (batch->export_none)
-        setenv("SLURM_EXPORT_ENV", "NONE", 1);
+    if (batch->export && strcmp(batch->export, "ALL") != 0)
+        setenv("SLURM_EXPORT_ENV", batch->export, 1);
     return launch(batch, false, -1);
 }
 

@@ -67,8 +67,11 @@ START_TEST(words_become_settings)
 END_TEST
 
 #define SETTINGS                                                                       \
-    " is no setting of berth; expected option_prefix=, runtime=, raw_args=, share= "   \
-    "or start_timeout="
+    " is no setting of berth; expected option_prefix=, runtime=, raw_args=, share=, "  \
+    "start_timeout=, env_capture= or env_deny="
+
+#define PATTERNS                                                                       \
+    " is no variable; expected names separated by commas, with * for any text"
 
 static const struct {
     const char *word;
@@ -99,6 +102,12 @@ static const struct {
     {"start_timeout=1s", "start_timeout: expected 1 to 86400 seconds, got '1s'"},
     {"start_timeout=99999999999999999999",
      "start_timeout: expected 1 to 86400 seconds, got '99999999999999999999'"},
+    {"env_capture=", "env_capture: ''" PATTERNS},
+    {"env_capture=A,", "env_capture: ''" PATTERNS},
+    {"env_capture=A B", "env_capture: 'A B'" PATTERNS},
+    {"env_capture=A,B=1", "env_capture: 'B=1'" PATTERNS},
+    {"env_deny=1A", "env_deny: '1A'" PATTERNS},
+    {"env_deny=A?", "env_deny: 'A?'" PATTERNS},
     {"raw_args", "raw_args: expected raw_args=VALUE"},
     {"runtime", "runtime: expected runtime=VALUE"},
     {"option_prefix", "option_prefix: expected option_prefix=VALUE"},
@@ -138,6 +147,24 @@ START_TEST(a_wrong_word_spoils_no_other)
 }
 END_TEST
 
+START_TEST(patterns_of_variables_add_up)
+{
+    const char *const words[4] = {"env_capture=A_*,B", "env_deny=*_KEY",
+                                  "env_capture=*"};
+    struct berth_settings settings;
+    struct berth_err err;
+
+    ck_assert_int_eq(read_words(words, &settings, &err), 0);
+    ck_assert_uint_eq(settings.env_capture.count, 3);
+    ck_assert_str_eq(settings.env_capture.items[0], "A_*");
+    ck_assert_str_eq(settings.env_capture.items[1], "B");
+    ck_assert_str_eq(settings.env_capture.items[2], "*");
+    ck_assert_uint_eq(settings.env_deny.count, 1);
+    ck_assert_str_eq(settings.env_deny.items[0], "*_KEY");
+    berth_settings_fini(&settings);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("settings");
@@ -145,5 +172,6 @@ int main(void)
     tcase_add_loop_test(tests, words_become_settings, 0, COUNT(good));
     tcase_add_loop_test(tests, a_wrong_word_is_named, 0, COUNT(bad));
     tcase_add_test(tests, a_wrong_word_spoils_no_other);
+    tcase_add_test(tests, patterns_of_variables_add_up);
     return unit_run("settings", tests);
 }

@@ -327,9 +327,144 @@ START_TEST(a_longer_table_is_not_written)
 }
 END_TEST
 
+static const char *const environments[] = {
+    "1;*:env=A%3D1;.",
+    "1;0:env=A%3D1&env=B%3D%0A%3B.%2C%5C;1:;.",
+    "1;0:;1:env=UCX_TLS%3D;.",
+};
+
+START_TEST(an_environment_is_read_and_written)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    BERTH_FREE char *text = NULL;
+    struct berth_err err = {""};
+
+    ck_assert_msg(berth_wire_get_environment(environments[_i], &table, &err) == 0, "%s",
+                  err.text);
+    ck_assert_int_eq(berth_wire_put_environment(&table, &text, &err), 0);
+    ck_assert_str_ne(text, "");
+    BERTH_TABLE struct berth_table again = {0};
+    ck_assert_int_eq(berth_wire_get_environment(text, &again, &err), 0);
+    ck_assert_uint_eq(again.count, table.count);
+    for (size_t i = 0; i < table.count; i++)
+        ck_assert(berth_request_equal(&table.rows[i].request, &again.rows[i].request));
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *error;
+} bad_environments[] = {
+    {"", "the end is missing"},
+    {".", "the end is missing"},
+    {";.", "form '' is not this release's (1)"},
+    {"2;*:env=A%3D1;.", "form '2' is not this release's (1)"},
+    {"1;*:env=A%3D1", "the end is missing"},
+    {"1;*:env=A%3D1;", "the end is missing"},
+    {"1;*:env=A%3D1;. ", "the end is missing"},
+    {"1;.", "no component in it"},
+    {"1;*:env=A%3D1;.;.", "a component has no number"},
+    {"1;*:env=A;.", "it holds more than variables"},
+    {"1;*:image=/a;.", "it holds more than variables"},
+    {"1;0:env=A%3D1;1:args=-x;.", "it holds more than variables"},
+    {"1;*:env=A%00;.", "the value of 'env' is not encoded"},
+    {"1;*:env=%FF%3D1;.", "'\xff=1' is no variable; expected NAME or NAME=VALUE (write "
+                          "\\, for a comma in a value)"},
+};
+
+START_TEST(a_malformed_environment_is_refused)
+{
+    struct berth_table table = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(
+        berth_wire_get_environment(bad_environments[_i].text, &table, &err), -1);
+    ck_assert_str_eq(err.text, bad_environments[_i].error);
+    ck_assert_uint_eq(table.count, 0);
+}
+END_TEST
+
+START_TEST(an_environment_that_is_cut_short_is_refused)
+{
+    for (size_t length = 0; length < strlen(environments[1]); length++) {
+        BERTH_FREE char *cut = strndup(environments[1], length);
+        struct berth_table table = {0};
+        struct berth_err err;
+
+        ck_assert_int_eq(berth_wire_get_environment(cut, &table, &err), -1);
+        ck_assert_str_eq(err.text, "the end is missing");
+    }
+}
+END_TEST
+
+/* An environment with a variable whose value has COUNT bytes, and a small one. */
+static int put_environment_of(size_t count, char **ret_text, struct berth_err *err)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    struct berth_request request = {0};
+    BERTH_FREE char *value = calloc(1, count + 1);
+
+    memset(value, 'a', count);
+    berth_strvec_push(&request.env, "FI_A=1");
+    berth_strvec_pushf(&request.env, "UCX_BIG=%s", value);
+    ck_assert_int_eq(berth_table_add(&table, 0, &request, err), 0);
+    return berth_wire_put_environment(&table, ret_text, err);
+}
+
+START_TEST(the_longest_environment_goes_there_and_back)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    BERTH_FREE char *text = NULL;
+    struct berth_err err;
+    size_t frame = strlen("1;*:env=FI_A%3D1&env=UCX_BIG%3D;.");
+
+    ck_assert_int_eq(put_environment_of(BERTH_WIRE_MAX - frame, &text, &err), 0);
+    ck_assert_uint_eq(strlen(text), BERTH_WIRE_MAX);
+    ck_assert_int_eq(berth_wire_get_environment(text, &table, &err), 0);
+    ck_assert_uint_eq(table.rows[0].request.env.count, 2);
+}
+END_TEST
+
+START_TEST(a_longer_environment_names_its_largest_variable)
+{
+    BERTH_FREE char *text = NULL;
+    struct berth_err err;
+    size_t frame = strlen("1;*:env=FI_A%3D1&env=UCX_BIG%3D;.");
+
+    ck_assert_int_eq(put_environment_of(BERTH_WIRE_MAX - frame + 1, &text, &err), -1);
+    ck_assert_str_eq(
+        err.text,
+        "the environment that --export drops and MPI needs takes 65537 bytes; at most "
+        "65536 can be sent to the nodes: unset UCX_BIG, the longest, or give srun "
+        "--export=ALL");
+    ck_assert_ptr_null(text);
+}
+END_TEST
+
+START_TEST(a_huge_environment_is_refused)
+{
+    BERTH_FREE char *text = calloc(1, (10 << 20) + 1);
+    struct berth_table table = {0};
+    struct berth_err err;
+
+    memset(text, 'a', 10 << 20);
+    ck_assert_int_eq(berth_wire_get_environment(text, &table, &err), -1);
+    ck_assert_str_eq(err.text, "longer than 65536 bytes");
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("wire");
+
+    tcase_add_loop_test(tests, an_environment_is_read_and_written, 0,
+                        COUNT(environments));
+    tcase_add_loop_test(tests, a_malformed_environment_is_refused, 0,
+                        COUNT(bad_environments));
+    tcase_add_test(tests, an_environment_that_is_cut_short_is_refused);
+    tcase_add_test(tests, the_longest_environment_goes_there_and_back);
+    tcase_add_test(tests, a_longer_environment_names_its_largest_variable);
+    tcase_add_test(tests, a_huge_environment_is_refused);
 
     tcase_add_loop_test(tests, a_value_survives_in_every_field, 0, COUNT(values));
     tcase_add_test(tests, every_byte_survives);

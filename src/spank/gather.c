@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From srun's environment to what the nodes restore of it. */
+
+#include "spank/gather.h"
+
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <slurm/spank.h>
+
+#include "base/cleanup.h"
+#include "plan/capture.h"
+#include "plan/export.h"
+#include "plan/wire.h"
+#include "spank/names.h"
+
+extern char **environ;
+
+static struct berth_capture_rules rules_of(const struct berth_settings *settings)
+{
+    return (struct berth_capture_rules){
+        .capture = &settings->env_capture,
+        .deny = &settings->env_deny,
+    };
+}
+
+/* Who the user is, where the environment does not say it: a script under
+ * --export=NIL. */
+static void add_identity(struct berth_strvec *list)
+{
+    const struct passwd *user;
+
+    if (getenv("HOME") && getenv("USER") && getenv("LOGNAME") && getenv("SHELL"))
+        return;
+    user = getpwuid(getuid());
+    if (!user)
+        return;
+    berth_strvec_pushf(list, "HOME=%s", user->pw_dir);
+    berth_strvec_pushf(list, "USER=%s", user->pw_name);
+    berth_strvec_pushf(list, "LOGNAME=%s", user->pw_name);
+    berth_strvec_pushf(list, "SHELL=%s", user->pw_shell);
+}
+
+static int gather(const struct berth_settings *settings,
+                  const struct berth_strvec *assigned, struct berth_strvec *ret,
+                  struct berth_err *err)
+{
+    struct berth_capture_rules rules = rules_of(settings);
+    BERTH_STRVEC struct berth_strvec identity = {0};
+    struct berth_strvec nothing = {0};
+
+    add_identity(&identity);
+    if (identity.failed)
+        return berth_err_oom(err);
+    if (identity.count &&
+        berth_capture_choose(&rules, identity.items, &nothing, ret, err) < 0)
+        return -1;
+    return berth_capture_choose(&rules, environ, assigned, ret, err);
+}
+
+int berth_gather_component(const struct berth_settings *settings,
+                           const struct berth_row *component, const char *value,
+                           struct berth_table *table, struct berth_err *err)
+{
+    BERTH_REQUEST struct berth_request row = {0};
+
+    if (berth_request_contained(&component->request)) {
+        BERTH_EXPORT struct berth_export export = {0};
+
+        if (berth_export_read(value, &export, err) < 0 ||
+            (!export.all && gather(settings, &export.assigned, &row.env, err) < 0))
+            return -1;
+    }
+    if (berth_table_add(table, component->group, &row, err) < 0)
+        return -1;
+    row = (struct berth_request){0};
+    return 0;
+}
+
+static bool is_empty(const struct berth_table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (table->rows[i].request.env.count)
+            return false;
+    return true;
+}
+
+int berth_gather_publish(const struct berth_table *table, struct berth_err *err)
+{
+    BERTH_FREE char *text = NULL;
+
+    if (is_empty(table)) {
+        unsetenv(BERTH_ENV_VARIABLE);
+        return 0;
+    }
+    if (berth_wire_put_environment(table, &text, err) < 0)
+        return -1;
+    return setenv(BERTH_ENV_VARIABLE, text, 1) < 0 ? berth_err_oom(err) : 0;
+}
+
+static void tell(const struct berth_capture_rules *rules, int group, const char *item)
+{
+    BERTH_FREE char *name = strndup(item, strcspn(item, "="));
+    const struct berth_capture_list *list;
+
+    list = name ? berth_capture_find(rules, name) : NULL;
+    if (list)
+        slurm_verbose("berth: component %d: %s is restored (%s; %s)", group, name,
+                      list->title, list->source);
+}
+
+void berth_gather_tell(const struct berth_settings *settings,
+                       const struct berth_table *table)
+{
+    struct berth_capture_rules rules = rules_of(settings);
+
+    for (size_t i = 0; i < table->count; i++)
+        for (size_t k = 0; k < table->rows[i].request.env.count; k++)
+            tell(&rules, table->rows[i].group, table->rows[i].request.env.items[k]);
+}

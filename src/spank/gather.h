@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_SPANK_GATHER_H
+#define BERTH_SPANK_GATHER_H
+
+#include "base/err.h"
+#include "conf/settings.h"
+#include "plan/components.h"
+
+/* In srun: the variables that the tasks of a component need and Slurm is about to drop
+ * (plan/capture.h), and how they are sent to the nodes. */
+
+/* Append the row of a component to TABLE: its `env` is what to restore. VALUE is that
+ * of --export for it; NULL: not said. A component on the host, and one that gets all of
+ * the environment, has an empty row. Returns 0, or -1 with a sentence in ERR. */
+int berth_gather_component(const struct berth_settings *settings,
+                           const struct berth_row *component, const char *value,
+                           struct berth_table *table, struct berth_err *err);
+
+/* Set BERTH_ENV_VARIABLE to TABLE, or take it away where there is nothing in it. */
+int berth_gather_publish(const struct berth_table *table, struct berth_err *err);
+
+/* Say with `srun -v` what is sent, and why. */
+void berth_gather_tell(const struct berth_settings *settings,
+                       const struct berth_table *table);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What --export has dropped and a task in an image needs, back into its environment,
+ * before the TaskProlog sees it. */
+
+#include "spank/restore.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "plan/capture.h"
+#include "plan/wire.h"
+#include "spank/names.h"
+
+/* Slurm sets it in steps with --pty. */
+#define PTY_VARIABLE "SLURM_PTY_PORT"
+
+static bool is_set(spank_t sp, const char *name)
+{
+    char start[2];
+    spank_err_t answer = spank_getenv(sp, name, start, sizeof(start));
+
+    return answer == ESPANK_SUCCESS || answer == ESPANK_NOSPACE;
+}
+
+static int set_missing(spank_t sp, const char *name, const char *value,
+                       struct berth_err *err)
+{
+    spank_err_t answer = spank_setenv(sp, name, value, 0);
+
+    if (answer != ESPANK_SUCCESS && answer != ESPANK_ENV_EXISTS)
+        return berth_err_set(err, "cannot set %s for the task", name);
+    return 0;
+}
+
+/* ITEM is NAME=VALUE. */
+static int restore_one(spank_t sp, const struct berth_capture_rules *rules,
+                       const char *item, struct berth_err *err)
+{
+    const char *equals = strchr(item, '=');
+    BERTH_FREE char *name = strndup(item, (size_t)(equals - item));
+
+    if (!name)
+        return berth_err_oom(err);
+    if (!berth_capture_find(rules, name))
+        return berth_err_set(err,
+                             BERTH_ENV_VARIABLE
+                             ": '%s' is no variable that this node restores; have the "
+                             "same env_capture= and env_deny= on all hosts",
+                             name);
+    if (strcmp(name, "TERM") == 0 && !is_set(sp, PTY_VARIABLE))
+        return 0;
+    return set_missing(sp, name, equals + 1, err);
+}
+
+/* Slurm sets TMPDIR for one task of a node, and it is this. */
+static int restore_row(spank_t sp, const struct berth_settings *settings,
+                       const struct berth_strvec *env, struct berth_err *err)
+{
+    struct berth_capture_rules rules = {
+        .capture = &settings->env_capture,
+        .deny = &settings->env_deny,
+    };
+
+    if (env->count == 0)
+        return 0;
+    for (size_t i = 0; i < env->count; i++)
+        if (restore_one(sp, &rules, env->items[i], err) < 0)
+            return -1;
+    return set_missing(sp, "TMPDIR", "/tmp", err);
+}
+
+/* What srun sent; *RET stays empty if it sent nothing. */
+static int read_environment(spank_t sp, struct berth_table *ret, struct berth_err *err)
+{
+    BERTH_FREE char *text = malloc(BERTH_WIRE_MAX + 2);
+    struct berth_err why;
+    spank_err_t answer;
+
+    if (!text)
+        return berth_err_oom(err);
+    answer = spank_getenv(sp, BERTH_ENV_VARIABLE, text, BERTH_WIRE_MAX + 2);
+    spank_unsetenv(sp, BERTH_ENV_VARIABLE);
+    if (answer == ESPANK_ENV_NOEXIST)
+        return 0;
+    if (answer != ESPANK_SUCCESS)
+        return berth_err_set(err,
+                             BERTH_ENV_VARIABLE ": longer than %d bytes; do not set "
+                                                "it by hand",
+                             BERTH_WIRE_MAX);
+    if (berth_wire_get_environment(text, ret, &why) < 0)
+        return berth_err_set(err, BERTH_ENV_VARIABLE ": %s" BERTH_VARIABLE_ADVICE,
+                             why.text);
+    return 0;
+}
+
+/* Is the table for each component? One that is for all goes with any step. */
+static bool is_split(const struct berth_table *table)
+{
+    return table->count != 1 || table->rows[0].group != BERTH_GROUP_ALL;
+}
+
+int berth_restore(spank_t sp, const struct berth_settings *settings,
+                  const struct berth_table *step, const struct berth_where *where,
+                  struct berth_err *err)
+{
+    BERTH_TABLE struct berth_table sent = {0};
+    const struct berth_row *row = NULL;
+
+    if (read_environment(sp, &sent, err) < 0)
+        return -1;
+    if (sent.count == 0)
+        return 0;
+    if (is_split(&sent) && is_split(step) && sent.count != step->count)
+        return berth_err_set(err,
+                             BERTH_ENV_VARIABLE
+                             ": it is for %zu components, and the step has "
+                             "%zu" BERTH_VARIABLE_ADVICE,
+                             sent.count, step->count);
+    if (berth_table_find(&sent, where, &row, err) < 0)
+        return berth_err_at(err, BERTH_ENV_VARIABLE);
+    return restore_row(sp, settings, &row->request.env, err);
+}
+
+void berth_restore_nothing(spank_t sp)
+{
+    spank_unsetenv(sp, BERTH_ENV_VARIABLE);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_SPANK_RESTORE_H
+#define BERTH_SPANK_RESTORE_H
+
+#include <slurm/spank.h>
+
+#include "base/err.h"
+#include "conf/settings.h"
+#include "plan/components.h"
+
+/* In the process that becomes a task: take srun's BERTH_ENV_VARIABLE out of the task's
+ * environment and, for the component at WHERE of STEP, set what it holds and the task
+ * does not have (so that what --export names, and what Slurm sets, wins). Only what
+ * this node's settings capture too is set. Returns 0, or -1 with a sentence in ERR. */
+int berth_restore(spank_t sp, const struct berth_settings *settings,
+                  const struct berth_table *step, const struct berth_where *where,
+                  struct berth_err *err);
+
+/* For a task on the host: only take the variable out. */
+void berth_restore_nothing(spank_t sp);
+
+#endif

@@ -1,0 +1,217 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What --export drops and a task in an image needs comes back, in the component that it
+# belongs to, and nothing else.
+# shellcheck source=tests/spank/lib.sh
+. "${srcdir:-.}/tests/spank/lib.sh"
+
+for name in $(env | sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p'); do
+    case $name in
+        PATH | FAKE_* | ASAN_* | LSAN_* | UBSAN_* | srcdir | TMPDIR) ;;
+        *) unset "$name" ;;
+    esac
+done
+unset TMPDIR
+HOME=/h USER=u LOGNAME=u SHELL=/s
+export HOME USER LOGNAME SHELL
+
+A=image=T/a
+identity='+ HOME=/h
++ LOGNAME=u
++ SHELL=/s
++ TMPDIR=/tmp'
+
+# What a task in image a sees: lines of CHANGES between our own words.
+sees()
+{
+    if since 23.11; then
+        printf '%s\n' "0 $A: ./x 1
+argv: LIBEXEC/berth-task ./x 1"
+    else
+        printf '%s\n' "0 $A: ./x 1
+argv: LIBEXEC/berth-task 1"
+    fi
+    [ -z "$1" ] || echo "- SLURM_BERTH_ENV=$1"
+    printf '%s\n' "- SLURM_BERTH_STEP=1;*:$A"
+    since 23.11 || printf '%s\n' '+ BERTH_TASK_ARGV0=./x'
+    printf '%s\n' '+ BERTH_TASK_PREFIX=
++ BERTH_TASK_REPORT=N' "+ BERTH_TASK_REQUEST=$A" '+ BERTH_TASK_ROOM=N'
+    [ -z "$2" ] || printf '%s\n' "$2"
+}
+
+sent='1;*:env=HOME%3D/h&env=LOGNAME%3Du&env=SHELL%3D/s'
+for export in NONE NIL none UCX; do
+    expect "--export=$export: what MPI needs is there, what it does not is not" 0 \
+        "$(sees "$sent&env=UCX_TLS%3Dtcp&env=USER%3Du;." "$identity
++ UCX_TLS=tcp
++ USER=u")" \
+        FAKE_RAW=1 UCX_TLS=tcp EDITOR=vi UCX_TOKEN=x srun "--export=$export" \
+        --container-image=a ./x 1
+done
+for export in ALL EDITOR=vi,ALL; do
+    expect "--export=$export: nothing is sent" 0 "$(sees '' '')" \
+        FAKE_RAW=1 UCX_TLS=tcp EDITOR=vi srun "--export=$export" --container-image=a ./x 1
+done
+expect 'without --export nothing is sent' 0 "$(sees '' '')" \
+    FAKE_RAW=1 UCX_TLS=tcp srun --container-image=a ./x 1
+expect 'without an image nothing is sent' 0 '0 host: ./x 1
+argv: ./x 1' \
+    FAKE_RAW=1 UCX_TLS=tcp srun --export=NONE ./x 1
+
+# short EXPORT...: the variables of the test as a task sees them.
+short()
+{
+    name=$1
+    seen=$2
+    shift 2
+    got=$(FAKE_RAW=1 env "$@" 2>&1 |
+        grep -E '^(\+ (A_B|B|UCX_A|LANG|TERM|USER|TMPDIR|LD_PRELOAD)=|berth|srun)|FAULT' |
+        sed 's/^+ //' | paste -sd' ' -)
+    if [ "$got" = "$seen" ]; then
+        report ok "$name"
+    else
+        report 'not ok' "$name"
+        printf '# expected: %s\n# got:      %s\n' "$seen" "$got"
+    fi
+}
+I='TMPDIR=/tmp'
+short 'SRUN_EXPORT_ENV=NONE is like the option' "$I UCX_A=1 USER=u" \
+    UCX_A=1 SRUN_EXPORT_ENV=NONE "$fake" srun --container-image=a ./x
+short 'SLURM_EXPORT_ENV=NONE too' "$I UCX_A=1 USER=u" \
+    UCX_A=1 SLURM_EXPORT_ENV=NONE "$fake" srun --container-image=a ./x
+short 'SRUN_EXPORT_ENV goes over SLURM_EXPORT_ENV' '' \
+    UCX_A=1 SRUN_EXPORT_ENV=ALL SLURM_EXPORT_ENV=NONE "$fake" srun --container-image=a ./x
+short 'the option goes over both' "$I UCX_A=1 USER=u" \
+    UCX_A=1 SRUN_EXPORT_ENV=ALL SLURM_EXPORT_ENV=ALL "$fake" srun --exp NONE \
+    --container-image=a ./x
+short 'the last of several options counts' '' \
+    UCX_A=1 "$fake" srun --export=NONE --export ALL --container-image=a ./x
+short 'an --export of the program is its own' '' \
+    UCX_A=1 "$fake" srun --container-image=a ./x --export=NONE
+short 'a value behind NONE wins' "$I UCX_A=2 USER=u" \
+    UCX_A=1 "$fake" srun --export=NONE,UCX_A=2 --container-image=a ./x
+short 'a value that Slurm passes wins' "$I USER=u" \
+    UCX_A=1 "$fake" srun --export=UCX_A=2 --container-image=a ./x
+short 'a name alone' "$I UCX_A=1 USER=u" \
+    UCX_A=1 "$fake" srun --export=NONE,UCX_A --container-image=a ./x
+short 'a value behind NONE that is on no list stays dropped' "$I USER=u" \
+    "$fake" srun --export=NONE,B=2,LD_PRELOAD=/x --container-image=a ./x
+short 'a script under --export=NONE' "$I UCX_A=2 USER=u" \
+    "FAKE_SCRIPT=USER=u UCX_A=2 '$fake' srun --container-image=a ./x" UCX_A=1 \
+    "$fake" sbatch --export=NONE job.sh
+short 'TERM goes with --pty' "LANG=C TERM=xterm $I USER=u" \
+    LANG=C TERM=xterm SLURM_PTY_PORT=1 "$fake" srun --export=NONE --container-image=a ./x
+short 'TERM stays without --pty' "LANG=C $I USER=u" \
+    LANG=C TERM=xterm "$fake" srun --export=NONE --container-image=a ./x
+short 'who the user is comes from the system if need be' "$I USER=$(id -un)" \
+    -u HOME -u USER "$fake" srun --export=NONE --container-image=a ./x
+
+# Components
+two()
+{
+    env "$@" 2>&1 | grep -E '^([0-9] |\+ (UCX|USER))|FAULT' | paste -sd' ' - | neutral
+}
+check_two()
+{
+    name=$1
+    seen=$2
+    shift 2
+    got=$(two "$@")
+    if [ "$got" = "$seen" ]; then
+        report ok "$name"
+    else
+        report 'not ok' "$name"
+        printf '# expected: %s\n# got:      %s\n' "$seen" "$got"
+    fi
+}
+check_two 'each component has its own values' \
+    "0 image=T/a: ./x + UCX_A=2 + USER=u 1 image=T/b: ./y + UCX_A=3 + USER=u" \
+    FAKE_RAW=1 UCX_A=1 "$fake" srun --export=NONE,UCX_A=2 --container-image=a ./x : \
+    --export=NONE,UCX_A=3 --container-image=b ./y
+check_two 'the same image, other values' \
+    "0 image=T/a: ./x + UCX_A=2 + USER=u 1 image=T/a: ./y + UCX_A=1 + USER=u" \
+    FAKE_RAW=1 UCX_A=1 "$fake" srun --export=NONE,UCX_A=2 --container-image=a ./x : \
+    --export=NONE --container-image=a ./y
+check_two 'one component drops, the other does not' \
+    "0 image=T/a: ./x + UCX_A=1 + USER=u 1 image=T/b: ./y" \
+    FAKE_RAW=1 UCX_A=1 "$fake" srun --export=NONE --container-image=a ./x : \
+    --export=ALL --container-image=b ./y
+check_two 'the component on the host gets nothing' \
+    "0 image=T/a: ./x + UCX_A=1 + USER=u 1 host: ./y" \
+    FAKE_RAW=1 UCX_A=1 "$fake" srun --export=NONE --container-image=a ./x : \
+    --export=NONE ./y
+check_two 'in a het job, out of order' \
+    "0 image=T/b: ./y + UCX_A=3 + USER=u 1 image=T/a: ./x + UCX_A=2 + USER=u" \
+    FAKE_RAW=1 UCX_A=1 SLURM_HET_SIZE=2 SLURM_JOB_ID=100 SLURM_JOB_ID_HET_GROUP_0=100 \
+    SLURM_JOB_ID_HET_GROUP_1=101 "$fake" srun --het-group=1 --export=NONE,UCX_A=2 \
+    --container-image=a ./x : --het-group=0 --export=NONE,UCX_A=3 --container-image=b ./y
+
+# The site
+short 'env_capture= adds' "A_B=1 $I UCX_A=1 USER=u" \
+    FAKE_WORDS=env_capture=A_* A_B=1 UCX_A=1 "$fake" srun --export=NONE \
+    --container-image=a ./x
+short 'env_deny= takes away' "$I USER=u" \
+    FAKE_WORDS=env_deny=UCX_* UCX_A=1 "$fake" srun --export=NONE --container-image=a ./x
+short 'env_deny=* takes all away' '' \
+    FAKE_WORDS='env_deny=*' UCX_A=1 "$fake" srun --export=NONE --container-image=a ./x
+short 'env_capture=LD_PRELOAD goes over the built-in denial' "LD_PRELOAD= $I USER=u" \
+    FAKE_WORDS=env_capture=LD_PRELOAD LD_PRELOAD= "$fake" srun --export=NONE \
+    --container-image=a ./x
+
+# Limits
+expect 'an environment over the limit' 1 \
+    'srun: error: berth: the environment that --export drops and MPI needs takes 70078 bytes; at most 65536 can be sent to the nodes: unset UCX_BIG, the longest, or give srun --export=ALL' \
+    "UCX_BIG=$(printf '%070000d' 0)" srun --export=NONE --container-image=a ./x
+expect 'the same without an image, or with all of it' 0 '0 host: ./x
+0 image=T/a: ./y' \
+    "UCX_BIG=$(printf '%070000d' 0)" FAKE_SCRIPT="'$fake' srun --export=NONE ./x
+'$fake' srun --export=ALL --container-image=a ./y" sbatch job.sh
+
+# What srun did not write
+advice='; do not set it by hand, and have one release of berth on all hosts'
+forged()
+{
+    expect "forged: $1" 1 "berth: n1: SLURM_BERTH_ENV: $1" \
+        "FAKE_CARRIED=$2" srun --container-image=a ./x
+}
+forged "the end is missing$advice" ''
+forged "the end is missing$advice" '1;*:env=UCX_A%3D1'
+forged "form '2' is not this release's (1)$advice" '2;*:env=UCX_A%3D1;.'
+forged "no component in it$advice" '1;.'
+forged "it holds more than variables$advice" '1;*:image=/x;.'
+forged "the value of 'env' is not encoded$advice" '1;*:env=UCX_A%3D%0;.'
+forged "the end is missing$advice" "$(printf '\177ELF\001\377')"
+forged "longer than 65536 bytes; do not set it by hand" "1;*:env=UCX_A%3D$(printf '%070000d' 0);."
+forged "'LD_PRELOAD' is no variable that this node restores; have the same env_capture= and env_deny= on all hosts" \
+    '1;*:env=LD_PRELOAD%3D/x;.'
+forged "'PATH' is no variable that this node restores; have the same env_capture= and env_deny= on all hosts" \
+    '1;*:env=UCX_A%3D1&env=PATH%3D/x;.'
+expect 'forged: for another number of components' 1 \
+    "berth: n1: SLURM_BERTH_ENV: it is for 3 components, and the step has 2$advice
+berth: n1: SLURM_BERTH_ENV: it is for 3 components, and the step has 2$advice" \
+    'FAKE_CARRIED=1;0:;1:;2:;.' srun --container-image=a ./x : --container-image=b ./y
+expect 'forged: not for this component' 1 \
+    "0 $A: ./x
+berth: n1: SLURM_BERTH_ENV: this is component 1, which srun did not announce (it announced 2); use the plugin of one berth release on every host" \
+    'FAKE_CARRIED=1;0:;2:;.' srun --container-image=a ./x : --container-image=b ./y
+expect 'forged: a component on the host does not care' 0 '0 host: ./x' \
+    'FAKE_TABLE=1;*:' FAKE_CARRIED=x srun ./x
+expect 'what an outer step has left is forgotten' 0 "0 $A: ./x" \
+    'SLURM_BERTH_ENV=x' srun --container-image=a ./x
+expect 'a task that takes no variable' 1 \
+    'berth: n1: cannot set UCX_A for the task' \
+    FAKE_FAIL=spank_setenv 'FAKE_CARRIED=1;*:env=UCX_A%3D1;.' srun --container-image=a ./x
+
+# srun -v
+expect 'srun -v tells what is restored, and by whose list' 0 \
+    "srun: berth: component 0: HOME is restored (identity; POSIX, environ(7))
+srun: berth: component 0: LOGNAME is restored (identity; POSIX, environ(7))
+srun: berth: component 0: MODEL_A is restored (env_capture=; plugstack.conf)
+srun: berth: component 0: SHELL is restored (identity; POSIX, environ(7))
+srun: berth: component 0: UCX_A is restored (UCX; ucx_info -f)
+srun: berth: component 0: USER is restored (identity; POSIX, environ(7))
+0 $A: ./x" \
+    FAKE_VERBOSE=1 FAKE_WORDS=env_capture=MODEL_A MODEL_A=1 UCX_A=1 srun --export=NONE \
+    --container-image=a ./x
+
+finish

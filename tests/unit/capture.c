@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which variables go along, by whose list, and which never do. */
+
+#include "plan/capture.h"
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+static void add(struct berth_strvec *list, const char *words)
+{
+    BERTH_FREE char *copy = strdup(words);
+    char *next = copy;
+    char *word;
+
+    while ((word = strsep(&next, " ")))
+        if (*word)
+            berth_strvec_push(list, word);
+}
+
+static const struct {
+    const char *name;
+    const char *title;   /* of the list; NULL: not captured */
+    const char *capture; /* of the site */
+    const char *deny;
+} names[] = {
+    {"HOME", "identity", "", ""},
+    {"LANG", "identity", "", ""},
+    {"LC_ALL", NULL, "", ""},
+    {"MPICH_OFI_NIC_POLICY", "MPICH", "", ""},
+    {"MPIR_CVAR_CH4_NETMOD", "MPICH", "", ""},
+    {"ROMIO_HINTS", "MPICH", "", ""},
+    {"MPICH", NULL, "", ""},
+    {"XMPICH_A", NULL, "", ""},
+    {"mpich_a", NULL, "", ""},
+    {"CRAY_MPICH_DIR", "Cray MPICH", "", ""},
+    {"CRAY_OMP_CHECK_AFFINITY", "Cray MPICH", "", ""},
+    {"PMI_MMAP_SYNC_WAIT_TIME", "Cray MPICH", "", ""},
+    {"PMI_FD", NULL, "", ""},
+    {"PMI_RANK", NULL, "", ""},
+    {"PMI_SHARED_SECRET", NULL, "", ""},
+    {"PALS_RANKID", NULL, "", ""},
+    {"I_MPI_FABRICS", "Intel MPI", "", ""},
+    {"I_MPI_PMI_LIBRARY", "Intel MPI", "", ""},
+    {"I_MPI_HYDRA_BOOTSTRAP", NULL, "", ""},
+    {"MV2_ENABLE_AFFINITY", "MVAPICH", "", ""},
+    {"MV2_COMM_WORLD_RANK", NULL, "", ""},
+    {"MVP_USE_CUDA", "MVAPICH", "", ""},
+    {"OMPI_MCA_btl", "Open MPI", "", ""},
+    {"OMPI_MCA_ess_base_jobid", NULL, "", ""},
+    {"OMPI_MCA_orte_hnp_uri", NULL, "", ""},
+    {"OMPI_MCA_plm_slurm_args", NULL, "", ""},
+    {"OMPI_COMM_WORLD_RANK", NULL, "", ""},
+    {"OPAL_PREFIX", NULL, "", ""},
+    {"UCX_TLS", "UCX", "", ""},
+    {"UCX_", "UCX", "", ""},
+    {"FI_PROVIDER", "libfabric", "", ""},
+    {"FI_CXI_RX_MATCH_MODE", "libfabric", "", ""},
+    {"PSM2_CUDA", "libfabric", "", ""},
+    {"PMIX_MCA_gds", "PMIx", "", ""},
+    {"PMIX_RANK", NULL, "", ""},
+    {"PMIX_NAMESPACE", NULL, "", ""},
+    {"CXI_FORK_SAFE", "Slingshot", "", ""},
+    {"SLINGSHOT_VNIS", NULL, "", ""},
+    {"OMP_NUM_THREADS", "OpenMP", "", ""},
+    {"KMP_AFFINITY", "OpenMP", "", ""},
+    {"GOMP_CPU_AFFINITY", "OpenMP", "", ""},
+    /* The image's own, and secrets. */
+    {"PATH", NULL, "", ""},
+    {"LD_LIBRARY_PATH", NULL, "", ""},
+    {"LD_PRELOAD", NULL, "", ""},
+    {"UCX_TOKEN", NULL, "", ""},
+    {"FI_CLIENT_SECRET", NULL, "", ""},
+    {"CRAY_PASSWORD_FILE", NULL, "", ""},
+    {"CRAY_API_KEY", NULL, "", ""},
+    {"OMP_AUTH", NULL, "", ""},
+    {"AWS_SECRET_ACCESS_KEY", NULL, "", ""},
+    /* The site. */
+    {"MODEL_RUN", NULL, "", ""},
+    {"MODEL_RUN", "env_capture=", "MODEL_*", ""},
+    {"MODEL_RUN", "env_capture=", "A_* *_RUN", ""},
+    {"MODEL_RUN", "env_capture=", "M*L_*U*", ""},
+    {"MODEL_RUN", NULL, "M*L_*UX*", ""},
+    {"MODEL_RUN", "env_capture=", "*", ""},
+    {"MODEL_RUN", NULL, "*", "MODEL_RUN"},
+    {"MODEL_RUN", NULL, "MODEL_RUN", "MODEL_*"},
+    {"UCX_TLS", "UCX", "*", ""},
+    {"UCX_TLS", NULL, "", "UCX_*"},
+    {"UCX_TLS", NULL, "", "*"},
+    {"LD_PRELOAD", NULL, "*", ""},
+    {"LD_PRELOAD", NULL, "LD_*", ""},
+    {"LD_PRELOAD", "env_capture=", "LD_PRELOAD", ""},
+    {"LD_PRELOAD", NULL, "LD_PRELOAD", "LD_PRELOAD"},
+    {"MODEL_TOKEN", NULL, "MODEL_*", ""},
+    {"MODEL_TOKEN", "env_capture=", "MODEL_* MODEL_TOKEN", ""},
+    /* No names of variables. */
+    {"", NULL, "*", ""},
+    {"BASH_FUNC_f%%", NULL, "*", ""},
+    {"1A", NULL, "*", ""},
+    {"A.B", NULL, "*", ""},
+    {"\303\274", NULL, "*", ""},
+};
+
+START_TEST(a_name_is_on_a_list_or_not)
+{
+    BERTH_STRVEC struct berth_strvec capture = {0};
+    BERTH_STRVEC struct berth_strvec deny = {0};
+    struct berth_capture_rules rules = {&capture, &deny};
+    const struct berth_capture_list *list;
+
+    add(&capture, names[_i].capture);
+    add(&deny, names[_i].deny);
+    list = berth_capture_find(&rules, names[_i].name);
+    ck_assert_msg(!list == !names[_i].title, "%s", names[_i].name);
+    ck_assert_pstr_eq(list ? list->title : NULL, names[_i].title);
+}
+END_TEST
+
+START_TEST(a_site_need_not_say_anything)
+{
+    struct berth_capture_rules rules = {0};
+
+    ck_assert_str_eq(berth_capture_find(&rules, "UCX_TLS")->title, "UCX");
+    ck_assert_ptr_null(berth_capture_find(&rules, "EDITOR"));
+}
+END_TEST
+
+START_TEST(every_list_says_whose_word_it_is)
+{
+    for (const struct berth_capture_list *list = berth_capture_lists; list->title;
+         list++) {
+        ck_assert_str_ne(list->source, "");
+        ck_assert_ptr_nonnull(list->patterns[0]);
+    }
+}
+END_TEST
+
+START_TEST(a_pattern_of_many_stars_takes_no_time)
+{
+    BERTH_STRVEC struct berth_strvec capture = {0};
+    struct berth_capture_rules rules = {&capture, NULL};
+    char name[20001];
+
+    memset(name, 'A', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    add(&capture, "*A*A*A*A*A*A*A*A*A*A*A*A*B");
+    ck_assert_ptr_null(berth_capture_find(&rules, name));
+}
+END_TEST
+
+START_TEST(variables_are_chosen_byte_by_byte)
+{
+    char *environment[] = {(char *)"EDITOR=vi",
+                           (char *)"UCX_TLS=rc,sm",
+                           (char *)"HOME=/home/a",
+                           (char *)"UCX_TOKEN=x",
+                           (char *)"FI_LINES=one\n\ntwo=2\n",
+                           (char *)"FI_BYTES=\001\377\303\274",
+                           (char *)"OMP_EMPTY=",
+                           (char *)"UCX_NO_VALUE",
+                           (char *)"=UCX_A",
+                           NULL};
+    struct berth_capture_rules rules = {0};
+    BERTH_STRVEC struct berth_strvec assigned = {0};
+    BERTH_STRVEC struct berth_strvec chosen = {0};
+    static const char *const expected[] = {"FI_BYTES=\001\377\303\274",
+                                           "FI_LINES=one\n\ntwo=2\n",
+                                           "HOME=/home/a",
+                                           "OMP_EMPTY=",
+                                           "OMP_NEW=1",
+                                           "UCX_TLS=tcp"};
+    struct berth_err err;
+
+    add(&assigned, "UCX_TLS=self EDITOR=ed OMP_NEW=1 LD_PRELOAD=/x UCX_TLS=tcp");
+    ck_assert_int_eq(
+        berth_capture_choose(&rules, environment, &assigned, &chosen, &err), 0);
+    ck_assert_uint_eq(chosen.count, COUNT(expected));
+    for (size_t i = 0; i < chosen.count; i++)
+        ck_assert_str_eq(chosen.items[i], expected[i]);
+}
+END_TEST
+
+START_TEST(nothing_is_chosen_from_nothing)
+{
+    char *environment[] = {NULL};
+    struct berth_capture_rules rules = {0};
+    struct berth_strvec assigned = {0};
+    struct berth_strvec chosen = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(
+        berth_capture_choose(&rules, environment, &assigned, &chosen, &err), 0);
+    ck_assert_uint_eq(chosen.count, 0);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("capture");
+
+    tcase_add_loop_test(tests, a_name_is_on_a_list_or_not, 0, COUNT(names));
+    tcase_add_test(tests, a_site_need_not_say_anything);
+    tcase_add_test(tests, every_list_says_whose_word_it_is);
+    tcase_add_test(tests, a_pattern_of_many_stars_takes_no_time);
+    tcase_add_test(tests, variables_are_chosen_byte_by_byte);
+    tcase_add_test(tests, nothing_is_chosen_from_nothing);
+    return unit_run("capture", tests);
+}
