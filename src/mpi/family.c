@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which MPI a library is. The fingerprints were taken from the libraries of MPICH 3.2
+ * to 5.0, Intel MPI 2021, and Open MPI 1.10 to 6.0. */
+
+#include "mpi/family.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/names.h"
+
+static bool starts(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+static bool defines(const struct berth_elf *elf, const char *name)
+{
+    return berth_elf_find(&elf->defined, name) != NULL;
+}
+
+static bool defines_any(const struct berth_elf *elf, const char *const *names)
+{
+    for (; *names; names++)
+        if (defines(elf, *names))
+            return true;
+    return false;
+}
+
+static bool any_is(const struct berth_elf_symbols *symbols,
+                   bool (*is)(const char *name))
+{
+    for (size_t i = 0; i < symbols->count; i++)
+        if (is(symbols->items[i].name))
+            return true;
+    return false;
+}
+
+static bool any_starts(const struct berth_elf_symbols *symbols, const char *start)
+{
+    for (size_t i = 0; i < symbols->count; i++)
+        if (starts(symbols->items[i].name, start))
+            return true;
+    return false;
+}
+
+/* A profiler defines MPI_Init and wants PMPI_Init; MPI defines both. */
+static unsigned int parts_of(const struct berth_elf *elf)
+{
+    static const char *const fortran[] = {"pmpi_init", "pmpi_init_", "pmpi_init__",
+                                          "PMPI_INIT", NULL};
+    static const char *const f08[] = {"mpi_init_f08_", "pmpi_init_f08_", "mpi_init_f08",
+                                      NULL};
+    unsigned int parts = 0;
+
+    if (defines(elf, "PMPI_Init"))
+        parts |= BERTH_MPI_C;
+    if (defines_any(elf, fortran))
+        parts |= BERTH_MPI_FORTRAN;
+    if (defines_any(elf, f08) && !berth_elf_find(&elf->undefined, "pmpi_init_f08_"))
+        parts |= BERTH_MPI_F08;
+    if (any_starts(&elf->defined, "_ZN3MPI"))
+        parts |= BERTH_MPI_CXX;
+    /* Debian has empty ones beside them, libmpi_usempi...-gfortran.so. */
+    if (elf->soname && starts(elf->soname, "libmpi_usempi") &&
+        any_is(&elf->defined, berth_mpi_is_symbol) &&
+        !(parts & (BERTH_MPI_F08 | BERTH_MPI_FORTRAN)))
+        parts |= BERTH_MPI_USEMPI;
+    return parts;
+}
+
+/* The number behind libmpi_abi.so or libmpifort_abi.so; -1: another name. */
+static int abi_number(const char *soname)
+{
+    static const char *const stems[] = {"libmpi_abi.so.", "libmpifort_abi.so."};
+
+    for (size_t i = 0; i < sizeof(stems) / sizeof(stems[0]); i++)
+        if (starts(soname, stems[i]) &&
+            isdigit((unsigned char)soname[strlen(stems[i])]))
+            return atoi(soname + strlen(stems[i]));
+    return -1;
+}
+
+enum berth_mpi_family berth_mpi_family_of_soname(const char *soname)
+{
+    const char *number = strstr(soname, ".so.");
+
+    if (!starts(soname, "libmpi") || !number)
+        return BERTH_MPI_NONE;
+    if (abi_number(soname) >= 0)
+        return BERTH_MPI_ABI;
+    if (starts(soname, "libmpich"))
+        return BERTH_MPI_MPICH;
+    if (starts(soname, "libmpi_mpifh") || starts(soname, "libmpi_usempi") ||
+        starts(soname, "libmpi_cxx") || strcmp(number, ".so.40") == 0 ||
+        strcmp(number, ".so.20") == 0)
+        return BERTH_MPI_OPENMPI;
+    return strcmp(number, ".so.12") == 0 ? BERTH_MPI_MPICH : BERTH_MPI_UNKNOWN;
+}
+
+/* The family by what the library needs, where its symbols do not tell: the C++ library
+ * of MPICH knows MPI by the standard's names only. */
+static enum berth_mpi_family family_by_needed(const struct berth_elf *elf)
+{
+    enum berth_mpi_family family = BERTH_MPI_UNKNOWN;
+
+    for (size_t i = 0; i < elf->needed.count; i++) {
+        enum berth_mpi_family one;
+
+        if (starts(elf->needed.items[i], "libopen-pal") ||
+            starts(elf->needed.items[i], "libopen-rte"))
+            return BERTH_MPI_OPENMPI;
+        one = berth_mpi_family_of_soname(elf->needed.items[i]);
+        if (one != BERTH_MPI_NONE && family == BERTH_MPI_UNKNOWN)
+            family = one;
+    }
+    return family;
+}
+
+static enum berth_mpi_family family_of(const struct berth_elf *elf)
+{
+    /* Before the symbols: the standard's libraries have the private names too. */
+    if (elf->soname && abi_number(elf->soname) >= 0)
+        return BERTH_MPI_ABI;
+    if (any_is(&elf->defined, berth_mpi_is_openmpi) ||
+        any_is(&elf->undefined, berth_mpi_is_openmpi))
+        return BERTH_MPI_OPENMPI;
+    if (any_is(&elf->defined, berth_mpi_is_mpich) ||
+        any_is(&elf->undefined, berth_mpi_is_mpich))
+        return BERTH_MPI_MPICH;
+    return family_by_needed(elf);
+}
+
+static bool has_text(const struct berth_elf *elf, const char *start)
+{
+    for (size_t i = 0; i < elf->texts.count; i++)
+        if (starts(elf->texts.items[i], start))
+            return true;
+    return false;
+}
+
+static const char *vendor_of(const struct berth_elf *elf)
+{
+    if (any_is(&elf->defined, berth_mpi_is_openmpi))
+        return "Open MPI";
+    if (defines(elf, "I_MPI_Check_image_status") ||
+        has_text(elf, "Intel(R) MPI Library"))
+        return "Intel MPI";
+    if (has_text(elf, "CRAY MPICH"))
+        return "Cray MPICH";
+    if (has_text(elf, "MVAPICH"))
+        return "MVAPICH";
+    if (has_text(elf, "ParaStation"))
+        return "ParaStation MPI";
+    if (any_is(&elf->defined, berth_mpi_is_mpich))
+        return "MPICH";
+    return NULL;
+}
+
+/* How many numbers with points between TEXT starts with. */
+static int numbers_of(const char *text)
+{
+    int count = 0;
+
+    while (isdigit((unsigned char)*text)) {
+        count++;
+        text += strspn(text, "0123456789");
+        if (*text == '.')
+            text++;
+    }
+    return count;
+}
+
+/* A text that is the version of the library: MPICH has it behind its c:r:a, Intel a
+ * year, Open MPI three numbers. */
+static const char *version_text(const struct berth_elf *elf, const char *vendor)
+{
+    for (size_t i = 0; i < elf->texts.count; i++) {
+        const char *text = elf->texts.items[i];
+
+        if (!isdigit((unsigned char)*text))
+            continue;
+        if (strcmp(vendor, "Intel MPI") == 0) {
+            if (starts(text, "20") && numbers_of(text) >= 2 && text[4] == '.')
+                return text;
+        } else if (strcmp(vendor, "Open MPI") == 0) {
+            if (numbers_of(text) == 3)
+                return text;
+        } else if (strchr(text, ':') && i + 1 < elf->texts.count &&
+                   numbers_of(elf->texts.items[i + 1]) >= 2)
+            return elf->texts.items[i + 1];
+    }
+    return NULL;
+}
+
+/* What the numbers behind .so. in the file's name say: those of libtool, which each
+ * release raised. */
+static const struct {
+    enum berth_mpi_family family;
+    int major, minor;
+    const char *version;
+} files[] = {
+    {BERTH_MPI_OPENMPI, 12, 0, "1.10"}, {BERTH_MPI_OPENMPI, 20, 10, "2"},
+    {BERTH_MPI_OPENMPI, 40, 0, "3.0"},  {BERTH_MPI_OPENMPI, 40, 10, "3.1"},
+    {BERTH_MPI_OPENMPI, 40, 20, "4.0"}, {BERTH_MPI_OPENMPI, 40, 30, "4.1"},
+    {BERTH_MPI_OPENMPI, 40, 40, "5.0"}, {BERTH_MPI_OPENMPI, 40, 50, "6.0"},
+    {BERTH_MPI_MPICH, 12, 2, "4.0"},    {BERTH_MPI_MPICH, 12, 3, "4.1"},
+    {BERTH_MPI_MPICH, 12, 4, "4.2"},    {BERTH_MPI_MPICH, 12, 5, "4.3"},
+    {BERTH_MPI_MPICH, 12, 6, "5.0"},
+};
+
+static const char *version_of_file(enum berth_mpi_family family, const char *file)
+{
+    const char *number = file ? strstr(file, ".so.") : NULL;
+    int major, minor, patch;
+
+    if (!number || sscanf(number, ".so.%d.%d.%d", &major, &minor, &patch) != 3)
+        return NULL;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        if (files[i].family == family && files[i].major == major &&
+            files[i].minor == minor)
+            return files[i].version;
+    return NULL;
+}
+
+/* Only the C library knows who made it. */
+static void tell_release(const struct berth_elf *elf, const char *file,
+                         struct berth_mpi_library *library)
+{
+    const char *version = NULL;
+
+    library->vendor = vendor_of(elf);
+    if (library->vendor)
+        version = version_text(elf, library->vendor);
+    if (!version)
+        version = version_of_file(library->family, file);
+    snprintf(library->version, sizeof(library->version), "%s", version ? version : "");
+}
+
+void berth_mpi_classify(const struct berth_elf *elf, const char *file,
+                        struct berth_mpi_library *ret_library)
+{
+    struct berth_mpi_library library = {.parts = 0};
+
+    if (elf->kind == BERTH_ELF_LIBRARY)
+        library.parts = parts_of(elf);
+    /* It has no SONAME; it wants the Fortran library's profiling names. */
+    if (!library.parts && elf->kind == BERTH_ELF_LIBRARY && file &&
+        starts(file, "libmpi_ilp64.so") && defines(elf, "mpi_init_"))
+        library.parts = BERTH_MPI_ILP64;
+    if (library.parts) {
+        library.family = family_of(elf);
+        if (library.family == BERTH_MPI_ABI)
+            library.abi_number = (unsigned int)abi_number(elf->soname);
+    }
+    if (library.parts & BERTH_MPI_C)
+        tell_release(elf, file, &library);
+    *ret_library = library;
+}
+
+const char *berth_mpi_family_name(enum berth_mpi_family family)
+{
+    switch (family) {
+    case BERTH_MPI_MPICH:
+        return "MPICH";
+    case BERTH_MPI_OPENMPI:
+        return "Open MPI";
+    case BERTH_MPI_ABI:
+        return "the MPI standard ABI";
+    case BERTH_MPI_NONE:
+        return "no MPI";
+    case BERTH_MPI_UNKNOWN:
+        break;
+    }
+    return "an unknown MPI";
+}
+
+const char *berth_mpi_part_name(enum berth_mpi_part part)
+{
+    switch (part) {
+    case BERTH_MPI_C:
+        return "C";
+    case BERTH_MPI_FORTRAN:
+        return "Fortran (mpif.h, use mpi)";
+    case BERTH_MPI_USEMPI:
+        return "Fortran (use mpi)";
+    case BERTH_MPI_F08:
+        return "Fortran 2008 (use mpi_f08)";
+    case BERTH_MPI_CXX:
+        return "C++";
+    case BERTH_MPI_ILP64:
+        break;
+    }
+    return "Fortran with 8-byte INTEGER (ILP64)";
+}

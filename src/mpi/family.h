@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_MPI_FAMILY_H
+#define BERTH_MPI_FAMILY_H
+
+#include "elf/facts.h"
+
+/* Libraries of one family can stand for each other at load time; those of two never. */
+enum berth_mpi_family {
+    BERTH_MPI_NONE,    /* no MPI library */
+    BERTH_MPI_MPICH,   /* MPICH and what keeps its ABI: Intel, Cray, MVAPICH, ... */
+    BERTH_MPI_OPENMPI, /* Open MPI */
+    BERTH_MPI_ABI,     /* the ABI of the MPI 5 standard: libmpi_abi */
+    BERTH_MPI_UNKNOWN, /* an MPI library of a family that we do not know */
+};
+
+/* What a library gives to programs; a file may give several. A file of the host can
+ * stand for one of the image when it gives all that the other does. */
+enum berth_mpi_part {
+    BERTH_MPI_C = 1,
+    BERTH_MPI_FORTRAN = 2, /* mpif.h and the procedures of `use mpi` */
+    BERTH_MPI_USEMPI = 4,  /* the part of `use mpi` that Open MPI has in its own file */
+    BERTH_MPI_F08 = 8,     /* `use mpi_f08` */
+    BERTH_MPI_CXX = 16,    /* the C++ bindings, gone since MPI 3.0 */
+    BERTH_MPI_ILP64 = 32,  /* Intel's Fortran interface with INTEGER of 8 bytes */
+};
+#define BERTH_MPI_PARTS 6
+
+struct berth_mpi_library {
+    enum berth_mpi_family family;
+    unsigned int parts;      /* of enum berth_mpi_part */
+    const char *vendor;      /* for people, e.g. "Intel MPI"; NULL when not told */
+    char version[24];        /* for people, e.g. "4.2.1"; "" when not told */
+    unsigned int abi_number; /* BERTH_MPI_ABI: the number behind libmpi_abi.so; 1 is the
+                                standard's, 0 was its name in MPICH 5.0.0 and 5.0.1, and
+                                12 that of a forerunner with other values */
+};
+
+/* What the library with the facts ELF (read with berth_mpi_question) is. By what it
+ * defines and needs, never by its SONAME alone: libmpi.so.12 is MPICH, and Open
+ * MPI 1.10 too. FILE is the name of the file without links (libmpi.so.40.30.4), which
+ * tells the release when nothing else does; NULL when not known.
+ *
+ * Tools that stand between a program and MPI (profilers), MPI's Java libraries, and
+ * Open MPI's own lower layers are BERTH_MPI_NONE: no program is linked with them in
+ * place of MPI. */
+void berth_mpi_classify(const struct berth_elf *elf, const char *file,
+                        struct berth_mpi_library *ret_library);
+
+/* "Open MPI", "MPICH", "the MPI standard ABI", "an unknown MPI" */
+const char *berth_mpi_family_name(enum berth_mpi_family family);
+
+/* The part for people, e.g. "Fortran (mpif.h, use mpi)". PART is one bit. */
+const char *berth_mpi_part_name(enum berth_mpi_part part);
+
+/* The family that a program without other marks wants when it needs SONAME: MPICH for
+ * libmpi.so.12, Open MPI for libmpi.so.40, ... BERTH_MPI_NONE when that is no name of
+ * an MPI library, BERTH_MPI_UNKNOWN when the name says no family (libmpi.so.0). */
+enum berth_mpi_family berth_mpi_family_of_soname(const char *soname);
+
+#endif

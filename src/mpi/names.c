@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which names mean MPI. */
+
+#include "mpi/names.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool starts(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* Does TEXT start with one of the NAMES (ended by NULL)? */
+static bool starts_any(const char *text, const char *const *names)
+{
+    for (; *names; names++)
+        if (starts(text, *names))
+            return true;
+    return false;
+}
+
+static bool is_any(const char *text, const char *const *names)
+{
+    for (; *names; names++)
+        if (strcmp(text, *names) == 0)
+            return true;
+    return false;
+}
+
+/* mpi_send_, pmpi_send__: procedures of Fortran, and the common blocks of Open MPI. */
+static bool is_fortran(const char *name)
+{
+    if (*name == 'p')
+        name++;
+    return starts(name, "mpi_") && name[strlen(name) - 1] == '_';
+}
+
+bool berth_mpi_is_openmpi(const char *name)
+{
+    static const char *const names[] = {"ompi_", "OMPI_", "mpi_fortran_", NULL};
+
+    return starts_any(name, names);
+}
+
+bool berth_mpi_is_mpich(const char *name)
+{
+    static const char *const names[] = {"MPIR_", "MPII_", "mpifcmb", "mpipriv", NULL};
+
+    return starts_any(name, names);
+}
+
+bool berth_mpi_is_symbol(const char *name)
+{
+    /* Then C; modules of gfortran; C++, whose names start with the namespace. */
+    static const char *const names[] = {
+        "MPI_",    "PMPI_",    "MPIX_",     "PMPIX_",    "__mpi_",    "__pmpi_",
+        "_ZN3MPI", "_ZNK3MPI", "_ZTVN3MPI", "_ZTIN3MPI", "_ZTSN3MPI", NULL};
+
+    return berth_mpi_is_openmpi(name) || berth_mpi_is_mpich(name) ||
+           starts_any(name, names) || is_fortran(name);
+}
+
+static bool wanted_symbol(const char *name)
+{
+    static const char *const names[] = {"I_MPI_Check_image_status", "PMI_Init",
+                                        "PMI2_Init", "PMIx_Init", NULL};
+
+    return berth_mpi_is_symbol(name) || is_any(name, names);
+}
+
+/* 4.2.1, 2021.19.0, 6.0.0rc2, 18:2:6 */
+static bool is_version(const char *text)
+{
+    size_t length = strlen(text);
+
+    return length < 20 && isdigit((unsigned char)*text) &&
+           strspn(text, "0123456789.:abrc") == length &&
+           (strchr(text, '.') || strchr(text, ':'));
+}
+
+static bool wanted_text(const char *text)
+{
+    static const char *const names[] = {
+        "MPICH Version:", "MPICH ABI:", "CRAY MPICH", "MVAPICH",
+        "ParaStation",    "PMI_FD",     NULL};
+    static const char *const whole[] = {"fullinit", "cmd=fullinit", NULL};
+
+    return starts_any(text, names) || is_any(text, whole) || is_version(text) ||
+           strstr(text, "cmd=fullinit ") ||
+           starts(text, "Intel(R) MPI Library, Version");
+}
+
+const struct berth_elf_question berth_mpi_question = {wanted_symbol, wanted_text};

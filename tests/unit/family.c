@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which MPI a library is. The libraries are compiled here, with the names that real
+ * ones define and want; what no C compiler makes is told as facts. */
+
+#include "mpi/family.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "facts.h"
+#include "mpi/names.h"
+#include "unit.h"
+
+static char *directory;
+
+static void setup(void)
+{
+    directory = unit_directory();
+}
+
+static void teardown(void)
+{
+    unit_remove(directory);
+    free(directory);
+}
+
+#define FUNCTION(name) "void " name "(void) { }\n"
+#define C_LIBRARY      FUNCTION("MPI_Init") FUNCTION("PMPI_Init")
+#define DUP_FN         FUNCTION("MPIR_Dup_fn")
+#define MPICH          C_LIBRARY FUNCTION("MPIR_Err_return_comm") DUP_FN
+#define WORLD          "long ompi_mpi_comm_world[64];\n"
+#define OPENMPI        C_LIBRARY FUNCTION("ompi_mpi_init") WORLD
+#define TEXTS(texts)   "const char *const texts[] = {" texts "};\n"
+
+/* What is compiled under the name SONAME, as what it is known. */
+static const struct {
+    const char *soname;
+    const char *source;
+    struct berth_mpi_library is;
+} compiled[] = {
+    {"libmpi.so.12",
+     MPICH TEXTS("\"MPICH Version:      %s\\n\", \"PMI_FD\", \"16:1:4\", \"4.2.3\""),
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "4.2.3", 0}},
+    {"libmpich.so.12", MPICH, {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "", 0}},
+    {"libmpich.so.0", MPICH, {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "", 0}},
+    {"libmpi.so.12",
+     MPICH FUNCTION("I_MPI_Check_image_status")
+         TEXTS("\"12:0:0\", \"0.16\", \"2021.19.0\""),
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "Intel MPI", "2021.19.0", 0}},
+    {"libmpi_gnu_123.so.12",
+     MPICH TEXTS("\"CRAY MPICH version 8.1.29.12 (ANL base 3.4a2)\\n\""),
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "Cray MPICH", "", 0}},
+    {"libmpi.so.12",
+     MPICH TEXTS("\"MVAPICH2 Version      :\\t%s\\n\""),
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "MVAPICH", "", 0}},
+    {"libmpi.so.12",
+     MPICH TEXTS("\"ParaStation MPI Version:      %s\\n\""),
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "ParaStation MPI", "", 0}},
+    /* Open MPI 1.10 has the name of MPICH's. */
+    {"libmpi.so.12", OPENMPI, {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "", 0}},
+    {"libmpi.so.40",
+     OPENMPI TEXTS("\"4.1\", \"4.1.4\""),
+     {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "4.1.4", 0}},
+    /* The standard's library has the names of who made it. */
+    {"libmpi_abi.so.1", MPICH, {BERTH_MPI_ABI, BERTH_MPI_C, "MPICH", "", 1}},
+    {"libmpi_abi.so.1", OPENMPI, {BERTH_MPI_ABI, BERTH_MPI_C, "Open MPI", "", 1}},
+    {"libmpi_abi.so.0", MPICH, {BERTH_MPI_ABI, BERTH_MPI_C, "MPICH", "", 0}},
+    {"libmpi_abi.so.12", MPICH, {BERTH_MPI_ABI, BERTH_MPI_C, "MPICH", "", 12}},
+    {"libmpi.so.12", C_LIBRARY, {BERTH_MPI_UNKNOWN, BERTH_MPI_C, NULL, "", 0}},
+    {"libmpifort.so.12",
+     FUNCTION("mpi_init_") FUNCTION("pmpi_init_")
+         FUNCTION("mpi_init_f08_") "int mpipriv1_[10];\n",
+     {BERTH_MPI_MPICH, BERTH_MPI_FORTRAN | BERTH_MPI_F08, NULL, "", 0}},
+    {"libmpifort_abi.so.1",
+     FUNCTION("mpi_init_") FUNCTION("pmpi_init_") "int mpipriv1_[10];\n",
+     {BERTH_MPI_ABI, BERTH_MPI_FORTRAN, NULL, "", 1}},
+    {"libmpi_mpifh.so.40",
+     FUNCTION("mpi_init_") FUNCTION("pmpi_init_") "int mpi_fortran_bottom_;\n",
+     {BERTH_MPI_OPENMPI, BERTH_MPI_FORTRAN, NULL, "", 0}},
+    {"libmpi_usempif08.so.40",
+     FUNCTION("mpi_init_f08_") FUNCTION("pmpi_init_f08_") "int mpi_fortran_bottom_;\n",
+     {BERTH_MPI_OPENMPI, BERTH_MPI_F08, NULL, "", 0}},
+    {"libmpi_usempi_ignore_tkr.so.40",
+     FUNCTION("mpi_sizeof_integer_") "int mpi_fortran_bottom_;\n",
+     {BERTH_MPI_OPENMPI, BERTH_MPI_USEMPI, NULL, "", 0}},
+    {"libmpi_usempif08-gfortran.so.40", "int nothing;\n", {.family = BERTH_MPI_NONE}},
+    {"libdarshan.so",
+     FUNCTION("MPI_Init") "void PMPI_Init(void);\nvoid f(void) { PMPI_Init(); }\n",
+     {.family = BERTH_MPI_NONE}},
+    {"libopen-pal.so.80", FUNCTION("opal_init"), {.family = BERTH_MPI_NONE}},
+};
+
+static void assert_is(const struct berth_elf *elf, const char *file,
+                      const struct berth_mpi_library *expected)
+{
+    struct berth_mpi_library library;
+
+    berth_mpi_classify(elf, file, &library);
+    ck_assert_str_eq(berth_mpi_family_name(library.family),
+                     berth_mpi_family_name(expected->family));
+    ck_assert_uint_eq(library.parts, expected->parts);
+    ck_assert_str_eq(library.vendor ? library.vendor : "not told",
+                     expected->vendor ? expected->vendor : "not told");
+    ck_assert_str_eq(library.version, expected->version);
+    ck_assert_uint_eq(library.abi_number, expected->abi_number);
+}
+
+START_TEST(compiled_libraries_are_known)
+{
+    BERTH_FREE char *path = NULL;
+    BERTH_CLOSE int fd = -1;
+    struct berth_err err = {""};
+    struct berth_elf elf;
+
+    unit_compile(directory, compiled[_i].source, "-shared -fPIC -Wl,-soname,%s -o lib",
+                 compiled[_i].soname);
+    ck_assert_int_gt(asprintf(&path, "%s/lib", directory), 0);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    ck_assert_msg(berth_elf_read(fd, &berth_mpi_question, &elf, &err) == 0, "%s",
+                  err.text);
+    assert_is(&elf, NULL, &compiled[_i].is);
+    berth_elf_fini(&elf);
+}
+END_TEST
+
+static const struct {
+    const char *facts;
+    const char *file;
+    struct berth_mpi_library is;
+} told[] = {
+    /* Open MPI 6: the world's communicator is in libopen_mpi. */
+    {"library so=libmpi.so.40 need=libopen_mpi.so.40 def=MPI_Init def=PMPI_Init "
+     "def=ompi_mpi_f_init und=ompi_mpi_comm_world und=ompi_mpi_init text=6.0.0rc2",
+     "libmpi.so.40.50.0",
+     {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "6.0.0rc2", 0}},
+    {"library so=libmpi.so.40 def=PMPI_Init def=ompi_mpi_init",
+     "libmpi.so.40.30.4",
+     {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "4.1", 0}},
+    {"library so=libmpi.so.12 def=PMPI_Init def=ompi_mpi_init",
+     "libmpi.so.12.0.2",
+     {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "1.10", 0}},
+    {"library so=libmpich.so.12 def=PMPI_Init def=MPIR_Dup_fn",
+     "libmpich.so.12.2.2",
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "4.0", 0}},
+    {"library so=libmpich.so.12 def=PMPI_Init def=MPIR_Dup_fn",
+     "libmpich.so.12",
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "", 0}},
+    /* C++: by its neighbours. */
+    {"library so=libmpicxx.so.12 need=libmpi.so.12 def=_ZN3MPI4InitEv und=MPI_Init",
+     "libmpicxx.so.12",
+     {BERTH_MPI_MPICH, BERTH_MPI_CXX, NULL, "", 0}},
+    {"library so=libmpi_cxx.so.1 need=libmpi.so.12 need=libopen-pal.so.13 "
+     "def=_ZN3MPI4InitEv",
+     NULL,
+     {BERTH_MPI_OPENMPI, BERTH_MPI_CXX, NULL, "", 0}},
+    {"library so=libfoo.so.1 need=libc.so.6 def=_ZN3MPI4InitEv",
+     NULL,
+     {BERTH_MPI_UNKNOWN, BERTH_MPI_CXX, NULL, "", 0}},
+    {"library need=libmpi.so.12 need=libmpifort.so.12 def=mpi_init_ data=mpipriv1_:40 "
+     "und=pmpi_init_",
+     "libmpi_ilp64.so.4.1",
+     {BERTH_MPI_MPICH, BERTH_MPI_ILP64, NULL, "", 0}},
+    {"program def=MPI_Init def=PMPI_Init", NULL, {.family = BERTH_MPI_NONE}},
+    {"none", NULL, {.family = BERTH_MPI_NONE}},
+};
+
+START_TEST(facts_are_enough)
+{
+    struct berth_elf elf = unit_facts(told[_i].facts);
+
+    assert_is(&elf, told[_i].file, &told[_i].is);
+    berth_elf_fini(&elf);
+}
+END_TEST
+
+static const struct {
+    const char *soname;
+    enum berth_mpi_family family;
+} sonames[] = {
+    {"libmpi.so.12", BERTH_MPI_MPICH},
+    {"libmpi_cray.so.12", BERTH_MPI_MPICH},
+    {"libmpi_gnu_123.so.12", BERTH_MPI_MPICH},
+    {"libmpich.so.12", BERTH_MPI_MPICH},
+    {"libmpich.so.0", BERTH_MPI_MPICH},
+    {"libmpichfort.so.12", BERTH_MPI_MPICH},
+    {"libmpifort.so.12", BERTH_MPI_MPICH},
+    {"libmpi.so.40", BERTH_MPI_OPENMPI},
+    {"libmpi.so.20", BERTH_MPI_OPENMPI},
+    {"libmpi_mpifh.so.12", BERTH_MPI_OPENMPI},
+    {"libmpi_usempif08.so.11", BERTH_MPI_OPENMPI},
+    {"libmpi_cxx.so.1", BERTH_MPI_OPENMPI},
+    {"libmpi_abi.so.1", BERTH_MPI_ABI},
+    {"libmpi_abi.so.0", BERTH_MPI_ABI},
+    {"libmpifort_abi.so.1", BERTH_MPI_ABI},
+    {"libmpi.so.0", BERTH_MPI_UNKNOWN},
+    {"libmpi.so", BERTH_MPI_NONE},
+    {"libc.so.6", BERTH_MPI_NONE},
+    {"libmpc.so.3", BERTH_MPI_NONE},
+};
+
+START_TEST(a_name_says_a_family)
+{
+    ck_assert_str_eq(
+        berth_mpi_family_name(berth_mpi_family_of_soname(sonames[_i].soname)),
+        berth_mpi_family_name(sonames[_i].family));
+}
+END_TEST
+
+static const struct {
+    const char *name;
+    bool is;
+} symbols[] = {
+    {"MPI_Init", true},
+    {"PMPI_Init", true},
+    {"MPIX_Query_cuda_support", true},
+    {"PMPIX_Grequest_start", true},
+    {"mpi_init_", true},
+    {"pmpi_init__", true},
+    {"mpi_allreduce_f08ts_", true},
+    {"MPIR_F08_MPI_STATUS_IGNORE_OBJ", true},
+    {"MPII_Version_string", true},
+    {"ompi_mpi_comm_world", true},
+    {"OMPI_C_MPI_NULL_COPY_FN", true},
+    {"mpi_fortran_bottom_", true},
+    {"mpipriv1_", true},
+    {"mpifcmb5_", true},
+    {"_ZN3MPI4InitEv", true},
+    {"_ZTVN3MPI4CommE", true},
+    {"__mpi_f08_types_MOD_ompi_comm_op_eq", true},
+    {"mpi_wrapper", false},
+    {"main", false},
+    {"PMI_Init", false},
+    {"I_MPI_Check_image_status", false},
+    {"simple_mpi_", false},
+};
+
+START_TEST(symbols_of_mpi_are_known)
+{
+    ck_assert_int_eq(berth_mpi_is_symbol(symbols[_i].name), symbols[_i].is);
+}
+END_TEST
+
+START_TEST(parts_have_names)
+{
+    static const char *const names[BERTH_MPI_PARTS] = {
+        "C",
+        "Fortran (mpif.h, use mpi)",
+        "Fortran (use mpi)",
+        "Fortran 2008 (use mpi_f08)",
+        "C++",
+        "Fortran with 8-byte INTEGER (ILP64)",
+    };
+
+    for (int i = 0; i < BERTH_MPI_PARTS; i++)
+        ck_assert_str_eq(berth_mpi_part_name(1U << i), names[i]);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("family");
+
+    tcase_add_unchecked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, compiled_libraries_are_known, 0, COUNT(compiled));
+    tcase_add_loop_test(tests, facts_are_enough, 0, COUNT(told));
+    tcase_add_loop_test(tests, a_name_says_a_family, 0, COUNT(sonames));
+    tcase_add_loop_test(tests, symbols_of_mpi_are_known, 0, COUNT(symbols));
+    tcase_add_test(tests, parts_have_names);
+    return unit_run("family", tests);
+}
