@@ -104,3 +104,9 @@ int berth_envdiff_apply(const char *before, size_t before_count, const char *aft
     free(is.items);
     return ret->failed ? berth_err_oom(err) : 0;
 }
+
+void berth_envdiff_flatten(char *const *list, struct berth_buf *ret)
+{
+    for (; list && *list; list++)
+        berth_buf_add(ret, *list, strlen(*list) + 1);
+}

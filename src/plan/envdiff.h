@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/strvec.h"
 
@@ -16,5 +17,8 @@
 int berth_envdiff_apply(const char *before, size_t before_count, const char *after,
                         size_t after_count, char *const *own, struct berth_strvec *ret,
                         struct berth_err *err);
+
+/* Append the strings of LIST (ended by NULL; may be NULL) to RET in that form. */
+void berth_envdiff_flatten(char *const *list, struct berth_buf *ret);
 
 #endif

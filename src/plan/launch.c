@@ -128,6 +128,15 @@ void berth_launch_command(const struct berth_launch *launch, struct berth_strvec
         berth_strvec_push(argv, *word);
 }
 
+static void push_option(const char *option, const char *value,
+                        struct berth_strvec *argv)
+{
+    if (!value)
+        return;
+    berth_strvec_push(argv, option);
+    berth_strvec_push(argv, value);
+}
+
 static void push_descriptor(const char *option, int fd, struct berth_strvec *argv)
 {
     if (fd < 0)
@@ -136,27 +145,23 @@ static void push_descriptor(const char *option, int fd, struct berth_strvec *arg
     berth_strvec_pushf(argv, "%d", fd);
 }
 
-static void push_init(const struct berth_launch *launch, struct berth_strvec *argv)
+int berth_launch_init_argv(const struct berth_launch *launch, struct berth_strvec *argv,
+                           struct berth_err *err)
 {
-    berth_strvec_push(argv, launch->init);
-    berth_strvec_push(argv, "--place");
-    berth_strvec_push(argv, launch->place);
-    if (*launch->prefix) {
-        berth_strvec_push(argv, "--prefix");
-        berth_strvec_push(argv, launch->prefix);
-    }
+    berth_strvec_push(argv, "berth-init");
+    push_option("--place", launch->place, argv);
+    push_option("--prefix", *launch->prefix ? launch->prefix : NULL, argv);
     push_descriptor("--report", launch->report, argv);
     push_descriptor("--guard", launch->guard, argv);
-    if (launch->request->workdir) {
-        berth_strvec_push(argv, "--workdir");
-        berth_strvec_push(argv, launch->request->workdir);
-    } else if (launch->directory) {
-        berth_strvec_push(argv, "--stay");
-        berth_strvec_push(argv, launch->directory);
-    }
+    if (launch->request->workdir)
+        push_option("--workdir", launch->request->workdir, argv);
+    else
+        push_option("--stay", launch->directory, argv);
+    push_option("--pwd", value_of(launch, "PWD"), argv);
     push_env(launch, argv);
     berth_strvec_push(argv, "--");
     berth_launch_command(launch, argv);
+    return argv->failed ? berth_err_oom(err) : 0;
 }
 
 static int push_runtime(const struct berth_launch *launch, struct berth_strvec *argv,
@@ -176,12 +181,13 @@ static int push_runtime(const struct berth_launch *launch, struct berth_strvec *
     return 0;
 }
 
-int berth_launch_argv(const struct berth_launch *launch, struct berth_strvec *argv,
-                      struct berth_err *err)
+int berth_launch_argv(const struct berth_launch *launch, int letter,
+                      struct berth_strvec *argv, struct berth_err *err)
 {
     if (push_runtime(launch, argv, err) < 0)
         return -1;
-    push_init(launch, argv);
+    berth_strvec_push(argv, launch->init);
+    push_descriptor("--letter", letter, argv);
     return argv->failed ? berth_err_oom(err) : 0;
 }
 

@@ -21,10 +21,15 @@ struct berth_launch {
     char *const *command;                /* the user's words, ended by NULL */
 };
 
-/* The words that start the runtime, which starts berth-init in the image, which becomes
- * the user's command. Appends to ARGV. Returns 0, or -1 when out of memory. */
-int berth_launch_argv(const struct berth_launch *launch, struct berth_strvec *argv,
-                      struct berth_err *err);
+/* The words that start the runtime, which starts berth-init in the image, which reads
+ * its own words in descriptor LETTER (task/letter.h). Appends to ARGV. Returns 0, or -1
+ * when out of memory. */
+int berth_launch_argv(const struct berth_launch *launch, int letter,
+                      struct berth_strvec *argv, struct berth_err *err);
+
+/* These words of berth-init, which becomes the user's command. */
+int berth_launch_init_argv(const struct berth_launch *launch, struct berth_strvec *argv,
+                           struct berth_err *err);
 
 /* The words that start the runtime with berth-init as the holder of a container that
  * tasks join: it ends at end of file on descriptor TASKS, and tells its environment on

@@ -2,6 +2,8 @@
 #ifndef BERTH_PLAN_PATH_H
 #define BERTH_PLAN_PATH_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 /* TEXT as an absolute path: itself when it starts with `/`, else BASE/TEXT. Nothing is
@@ -10,5 +12,8 @@
  * or -1 with a sentence in ERR. */
 int berth_path_absolute(const char *text, const char *base, char **ret_path,
                         struct berth_err *err);
+
+/* Is TEXT UTF-8 (RFC 3629)? */
+bool berth_path_is_utf8(const char *text);
 
 #endif

@@ -14,11 +14,15 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "plan/envdiff.h"
 #include "plan/option.h"
 #include "task/become.h"
 #include "task/guard.h"
+#include "task/letter.h"
 #include "task/program.h"
+#include "task/relay.h"
 #include "task/report.h"
 
 extern char **environ;
@@ -29,6 +33,7 @@ struct init {
     const char *prefix; /* of options, in messages */
     int report;
     int guard;
+    int letter;
     bool hold;
     int tasks;
     int ready;
@@ -42,8 +47,10 @@ static int read_words(int argc, char **argv, struct init *init)
         {"prefix", required_argument, NULL, 'o'},
         {"workdir", required_argument, NULL, 'w'},
         {"stay", required_argument, NULL, 's'},
+        {"pwd", required_argument, NULL, 'd'},
         {"guard", required_argument, NULL, 'g'},
         {"env", required_argument, NULL, 'e'},
+        {"letter", required_argument, NULL, 'l'},
         {"hold", no_argument, NULL, 'h'},
         {"tasks", required_argument, NULL, 't'},
         {"ready", required_argument, NULL, 'y'},
@@ -51,6 +58,7 @@ static int read_words(int argc, char **argv, struct init *init)
     };
     int c;
 
+    optind = 0; /* from the start: the words of the letter come second */
     while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1) {
         switch (c) {
         case 'p':
@@ -68,11 +76,17 @@ static int read_words(int argc, char **argv, struct init *init)
         case 's':
             init->become.stay = optarg;
             break;
+        case 'd':
+            init->become.pwd = optarg;
+            break;
         case 'g':
             init->guard = atoi(optarg);
             break;
         case 'e':
             putenv(optarg);
+            break;
+        case 'l':
+            init->letter = atoi(optarg);
             break;
         case 'h':
             init->hold = true;
@@ -88,7 +102,35 @@ static int read_words(int argc, char **argv, struct init *init)
         }
     }
     init->become.command = argv + optind;
-    return *init->become.command || init->hold ? 0 : -1;
+    return *init->become.command || init->hold || init->letter >= 0 ? 0 : -1;
+}
+
+/* The environment of the task, with what the runtime made of it. */
+static int take_environment(const struct berth_letter *letter)
+{
+    static struct berth_strvec variables; /* the process's environment from now on */
+    BERTH_BUF struct berth_buf ours = {0};
+    struct berth_err err;
+
+    berth_envdiff_flatten(environ, &ours);
+    if (ours.failed ||
+        berth_envdiff_apply(letter->bytes, letter->count, ours.text, ours.used,
+                            letter->environment.items, &variables, &err) < 0)
+        return -1;
+    environ = variables.items;
+    return 0;
+}
+
+/* The words of our command line say where the others are. */
+static int read_letter(struct init *init)
+{
+    struct berth_letter letter;
+
+    if (berth_letter_read(init->letter, &letter) < 0 || !letter.words.count ||
+        take_environment(&letter) < 0)
+        return -1;
+    init->letter = -1;
+    return read_words((int)letter.words.count, letter.words.items, init);
 }
 
 static bool send_all(int fd, const void *bytes, size_t count)
@@ -108,16 +150,13 @@ static bool send_all(int fd, const void *bytes, size_t count)
  * and the environment. */
 static bool tell_environment(int fd)
 {
-    uint32_t count = 0;
+    BERTH_BUF struct berth_buf text = {0};
+    uint32_t count;
 
-    for (char **variable = environ; *variable; variable++)
-        count += (uint32_t)strlen(*variable) + 1;
-    if (!send_all(fd, "!", 1) || !send_all(fd, &count, sizeof(count)))
-        return false;
-    for (char **variable = environ; *variable; variable++)
-        if (!send_all(fd, *variable, strlen(*variable) + 1))
-            return false;
-    return true;
+    berth_envdiff_flatten(environ, &text);
+    count = (uint32_t)text.used;
+    return !text.failed && send_all(fd, "!", 1) &&
+           send_all(fd, &count, sizeof(count)) && send_all(fd, text.text, text.used);
 }
 
 /* Keep the container until the last task has ended. Signals are the application's; when
@@ -151,21 +190,23 @@ static void close_ours(const struct init *init, const char *self)
 
 static int run(const struct init *init, const char *self, struct berth_err *err)
 {
-    if (berth_become_enter(&init->become, err) < 0)
-        return BERTH_REFUSED;
-    close_ours(init, self);
     if (init->guard >= 0)
         berth_guard_wait(init->guard);
+    if (berth_relay(err) < 0 || berth_become_enter(&init->become, err) < 0)
+        return BERTH_REFUSED;
+    close_ours(init, self);
     return berth_become_command(&init->become, err);
 }
 
 int main(int argc, char **argv)
 {
-    struct init init = {.place = "berth-init", .prefix = "", .report = -1, .guard = -1};
+    struct init init = {
+        .place = "berth-init", .prefix = "", .report = -1, .guard = -1, .letter = -1};
     struct berth_err err;
     int status = BERTH_REFUSED;
 
-    if (read_words(argc, argv, &init) < 0)
+    if (read_words(argc, argv, &init) < 0 ||
+        (init.letter >= 0 && read_letter(&init) < 0))
         berth_err_set(&err, "started with wrong words; it is for berth-task only");
     else if (init.hold)
         return hold(&init, argv[0]);

@@ -18,6 +18,7 @@
 #include "plan/launch.h"
 #include "plan/mount.h"
 #include "plan/option.h"
+#include "plan/path.h"
 #include "plan/wire.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
@@ -25,6 +26,7 @@
 #include "task/guard.h"
 #include "task/join.h"
 #include "task/keeper.h"
+#include "task/letter.h"
 #include "task/names.h"
 #include "task/program.h"
 #include "task/report.h"
@@ -104,6 +106,32 @@ static int read_task(struct task *task, char **argv, struct berth_err *err)
     return read_request(task, err);
 }
 
+/* The runtime would look for another name, and say so in its own words. */
+static int check_name(const char *option, const char *path, struct berth_err *err)
+{
+    if (berth_path_is_utf8(path))
+        return 0;
+    return berth_err_set(err,
+                         "%s: '%s': the name is not UTF-8, and the container runtime "
+                         "takes no other; rename it",
+                         option, path);
+}
+
+static int check_mount(const struct berth_mount *mount, struct berth_err *err)
+{
+    static const char option[] = "--container-mounts";
+
+    if (check_name(option, mount->source, err) < 0 ||
+        check_name(option, mount->destination, err) < 0)
+        return -1;
+    if (access(mount->source, F_OK) < 0)
+        return berth_err_set(err,
+                             "%s: '%s': %s; expected a file or directory that exists "
+                             "on every node",
+                             option, mount->source, strerror(errno));
+    return 0;
+}
+
 static int check_mounts(const struct berth_strvec *mounts, struct berth_err *err)
 {
     for (size_t i = 0; i < mounts->count; i++) {
@@ -112,12 +140,7 @@ static int check_mounts(const struct berth_strvec *mounts, struct berth_err *err
 
         if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
             return -1;
-        failed = access(mount.source, F_OK);
-        if (failed)
-            berth_err_set(err,
-                          "--container-mounts: '%s': %s; expected a file or directory "
-                          "that exists on every node",
-                          mount.source, strerror(errno));
+        failed = check_mount(&mount, err);
         berth_mount_fini(&mount);
         if (failed)
             return -1;
@@ -144,6 +167,7 @@ static int prepare(struct task *task, struct berth_launch *ret, struct berth_err
 
     if (berth_image_probe(task->request.image, &image, NULL, err) < 0 ||
         berth_image_check_machine(task->request.image, &image, err) < 0 ||
+        check_name("--container-image", task->request.image, err) < 0 ||
         check_mounts(&task->request.mounts, err) < 0 ||
         berth_runtime_find(task->runtime, getenv("PATH"), &runtime, err) < 0)
         return -1;
@@ -164,20 +188,31 @@ static int prepare(struct task *task, struct berth_launch *ret, struct berth_err
     return 0;
 }
 
+/* What berth-init is to know. */
+static int write_letter(const struct berth_launch *launch, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+
+    if (berth_launch_init_argv(launch, &words, err) < 0)
+        return -1;
+    return berth_letter_write(&words, environ, err);
+}
+
 /* A container of this task alone. Returns only when that fails. */
 static void become_runtime(struct task *task, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec argv = {0};
     struct berth_launch launch;
     char init[BERTH_PROGRAM_NAME];
-    int fd;
+    int fd, letter;
 
     if (prepare(task, &launch, err) < 0 || (fd = berth_program_open(err)) < 0)
         return;
     berth_program_name(fd, init);
     launch.init = init;
     launch.guard = berth_guard_start(err);
-    if (launch.guard < 0 || berth_launch_argv(&launch, &argv, err) < 0)
+    if (launch.guard < 0 || (letter = write_letter(&launch, err)) < 0 ||
+        berth_launch_argv(&launch, letter, &argv, err) < 0)
         return;
     execv(launch.runtime, argv.items);
     berth_err_set(err,

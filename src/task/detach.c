@@ -10,7 +10,7 @@
 
 enum { FIRST = 3, MOST = 8 };
 
-static void close_from(int first)
+void berth_close_from(int first)
 {
     DIR *directory = opendir("/proc/self/fd");
     struct dirent *entry;
@@ -44,7 +44,7 @@ void berth_detach(const int keep[], size_t count, sigset_t *ret_mask)
     for (int i = 0; i < FIRST; i++)
         dup2(null, i);
     renumber(keep, count);
-    close_from(FIRST + (int)count);
+    berth_close_from(FIRST + (int)count);
     setsid();
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, ret_mask);

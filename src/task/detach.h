@@ -11,4 +11,7 @@
  * KEEP, which become 3, 4, ... in that order. */
 void berth_detach(const int keep[], size_t count, sigset_t *ret_mask);
 
+/* Close every descriptor from FIRST on. */
+void berth_close_from(int first);
+
 #endif

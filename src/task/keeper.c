@@ -22,6 +22,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "plan/envdiff.h"
 #include "task/detach.h"
 #include "task/guard.h"
 #include "task/program.h"
@@ -194,12 +195,6 @@ static int is_joinable(pid_t holder)
     return differs(holder, "user") && !differs(holder, "pid");
 }
 
-static void put_environ(struct berth_buf *buf)
-{
-    for (char **variable = environ; *variable; variable++)
-        berth_buf_add(buf, *variable, strlen(*variable) + 1);
-}
-
 /* Wait for berth-init in the container and let the tasks in. */
 static int open_room(struct keeper *keeper, struct berth_err *err)
 {
@@ -212,7 +207,7 @@ static int open_room(struct keeper *keeper, struct berth_err *err)
         receive(keeper, &count, sizeof(count), err) < 0)
         return -1;
     after = count <= ENVIRON_MAX ? malloc(count + 1) : NULL;
-    put_environ(&before);
+    berth_envdiff_flatten(environ, &before);
     if (!after || before.failed)
         return berth_err_oom(err);
     if (receive(keeper, after, count, err) < 0)

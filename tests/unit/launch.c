@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words that start the runtime, compared with tests/golden: one argument a line. */
+/* The words that start the runtime, and behind them those of berth-init, compared with
+ * tests/golden: one argument a line. */
 
 #include "plan/launch.h"
 
@@ -7,13 +8,10 @@
 #include "plan/wire.h"
 #include "unit.h"
 
-static const char *const environment[] = {"PATH=/usr/bin",
-                                          "HOMELY=no",
-                                          "LANG=C.UTF-8",
-                                          "EMPTY=",
-                                          "PMIX_SERVER_TMPDIR=/spool/pmix.1.0",
-                                          "PALS_SPOOL_DIR=",
-                                          NULL};
+static const char *const environment[] = {
+    "PATH=/usr/bin",   "HOMELY=no",  "LANG=C.UTF-8",
+    "EMPTY=",          "PWD=/run 1", "PMIX_SERVER_TMPDIR=/spool/pmix.1.0",
+    "PALS_SPOOL_DIR=", NULL};
 static const char *const command[] = {"./app", "-n", "a b", "", "--", NULL};
 
 /* A launch with everything said that does not come from the request. */
@@ -62,7 +60,8 @@ static void assert_golden(const struct berth_launch *launch, const char *name)
     BERTH_FREE char *lines = NULL;
     struct berth_err err;
 
-    ck_assert_int_eq(berth_launch_argv(launch, &argv, &err), 0);
+    ck_assert_int_eq(berth_launch_argv(launch, 6, &argv, &err), 0);
+    ck_assert_int_eq(berth_launch_init_argv(launch, &argv, &err), 0);
     lines = unit_lines(&argv);
     ck_assert_msg(strcmp(lines, golden) == 0, "%s: expected\n%s---- and got\n%s", name,
                   golden, lines);
@@ -104,7 +103,7 @@ START_TEST(words_go_behind_those_that_are_there)
 
     request.image = strdup("/a.sif");
     berth_strvec_push(&argv, "first");
-    ck_assert_int_eq(berth_launch_argv(&launch, &argv, &err), 0);
+    ck_assert_int_eq(berth_launch_argv(&launch, 6, &argv, &err), 0);
     ck_assert_str_eq(argv.items[0], "first");
     ck_assert_str_eq(argv.items[1], "/usr/bin/apptainer");
 }

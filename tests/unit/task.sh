@@ -96,6 +96,10 @@ expect 'what is not an image' 1 \
 expect 'a mount that is not there' 1 \
     "berth: n1: --container-mounts: 'T/gone': No such file or directory; expected a file or directory that exists on every node" \
     with "image=$T/a&mounts=$T/gone:/x:rw" ./app
+mkdir "$(printf 'caf\351')"
+expect 'a name that the runtime cannot carry' 1 \
+    "$(printf "berth: n1: --container-mounts: 'T/caf\351': the name is not UTF-8, and the container runtime takes no other; rename it")" \
+    with "image=$T/a&mounts=$T/caf%E9:/x:rw" ./app
 expect 'a runtime that is not there' 1 \
     "berth: n1: container runtime '/gone': No such file or directory; ask the administrators to install it or to correct runtime= in plugstack.conf" \
     env BERTH_TASK_RUNTIME=/gone BERTH_TASK_REQUEST="image=$T/a" "$task" ./app
@@ -148,9 +152,62 @@ expect 'the working directory stays' 0 \
 expect 'the working directory is set' 0 \
     'T/work dir' \
     with "image=$T/a&workdir=$T/work%20dir" pwd
+expect 'the working directory keeps its name' 0 \
+    'T/link' \
+    sh -c 'ln -s "work dir" link && cd link && BERTH_TASK_REQUEST=$0 PWD=$PWD "$1" sh -c "echo \$PWD"' \
+    "image=$T/a" "$task"
 expect 'nothing of ours is in the environment' 0 \
     '' \
     with "image=$T/a" sh -c 'env | grep ^BERTH_ || :'
+
+# A runtime that stays in front of its application, hands signals on to it, and spoils what
+# is not UTF-8, as the real ones do.
+cat >front <<'END'
+#!/bin/sh
+while [ "${1#/proc/self/fd/}" = "$1" ]; do
+    shift
+done
+unset GONE
+V=$(printf '\357\277\275') SET=yes "$@" &
+trap 'kill -USR1 $!' USR1
+[ -z "$SEND" ] || {
+    until [ -e ready ]; do :; done
+    kill -USR1 $!
+}
+while :; do
+    wait $!
+    status=$?
+    kill -0 $! 2>/dev/null || exit $status
+done
+END
+chmod +x front
+export BERTH_TASK_RUNTIME="$T/front"
+expect 'what is not UTF-8 stays as it is, and what the runtime changes is changed' 0 \
+    'caf\351 \377 yes gone' \
+    env V="$(printf '\377')" GONE=no BERTH_TASK_REQUEST="image=$T/a&env=W%3Dcaf%E9" "$task" \
+    perl -e 'printf "%s %s %s %s\n", (map { s/([^ -~])/sprintf q(\%o), ord $1/ger } @ENV{qw(W V SET)}), $ENV{GONE} // "gone"'
+expect 'an argument that is not UTF-8 stays as it is' 0 \
+    '\351' \
+    with "image=$T/a" perl -e 'printf "\\%o\n", ord $ARGV[0]' "$(printf '\351')"
+expect 'the exit status comes through a runtime' 7 \
+    '' \
+    with "image=$T/a" sh -c 'exit 7'
+expect 'a death by a signal comes through a runtime' 143 \
+    '' \
+    sh -c 'BERTH_TASK_REQUEST=$0 "$@" 2>/dev/null' "image=$T/a" "$task" sh -c 'kill -TERM $$; sleep 5'
+expect 'the end of the relay is the end of the application' 137 \
+    '' \
+    sh -c 'BERTH_TASK_REQUEST=$0 "$@" 2>/dev/null' "image=$T/a" "$task" \
+    sh -c 'kill -KILL $PPID; sleep 5; echo still here'
+counts='$SIG{USR1} = sub { $n++ }; open F, ">", "ready"; close F; kill @ARGV if @ARGV;
+    for (1..5) { select undef, undef, undef, 0.1 } print "$n\n"'
+expect 'a signal that the runtime alone gets reaches the application' 0 \
+    '1' \
+    env SEND=yes BERTH_TASK_REQUEST="image=$T/a" "$task" perl -e "$counts"
+expect 'a signal that everybody gets reaches the application once' 0 \
+    '1' \
+    setsid -w env BERTH_TASK_REQUEST="image=$T/a" "$task" perl -e "$counts" USR1 0
+export BERTH_TASK_RUNTIME="$T/runtime"
 
 # What berth-init refuses, in the image.
 place="berth: n1: image 'T/a':"

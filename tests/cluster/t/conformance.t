@@ -12,7 +12,8 @@
 #   runtime goes to another one and says nothing, berth stays there or refuses. So the
 #   tasks are in the home directory, where the runtime would go;
 # - APPTAINER_COMMAND with --container-entrypoint: `exec`, not `run`;
-# - the parent of the application: the runtime, which is to die with it, or slurmstepd.
+# - the parent of the application: the runtime, which is to die with it; slurmstepd; or
+#   berth-init, in a container of its own.
 
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
@@ -20,10 +21,8 @@
 need_images a env entry noshell rank
 
 work=$(mktemp -d)
-conf=/etc/slurm/plugstack.conf.d/berth.conf
-put_back() { on n1 root bash -c "[ ! -e $conf.conformance ] || mv -f $conf.conformance $conf"; }
 pinned=${name}pin
-trap 'put_back; "$tool" down "$pinned" >/dev/null 2>&1; rm -rf "$work"' EXIT
+trap 'share auto; "$tool" down "$pinned" >/dev/null 2>&1; rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
 # What differs between any two steps, in the environment. Nothing else may.
@@ -162,7 +161,8 @@ compare() {
 # kin MODE: how a task stands to other processes, over all rows whose tasks know.
 kin() { grep -hv '^--$' "$work/$1"/*.kin | grep -v 'started: unknown' | sort -u; }
 
-# What runs on the node besides the tasks, `sleep 9.9`: `PROGRAM: FAULT` for each fault.
+# What runs on the node besides the tasks, `sleep 9.9`: `PROGRAM: FAULT` for each fault. A
+# task's own parent gets the signals that it gets, so it is in its session.
 cat >"$work/others" <<'SCRIPT'
 #!/bin/bash
 ours=${1:-.}
@@ -172,6 +172,7 @@ spaces() { for pid in "${tasks[@]}"; do readlink "/proc/$pid/ns/$1"; done | sort
 mapfile -t tasks < <(pgrep -u alice -x sleep)
 echo "${#tasks[@]} tasks, $(spaces user) user and $(spaces mnt) mount namespaces"
 ((${#tasks[@]})) || exit
+parents=" $(for pid in "${tasks[@]}"; do ps -o ppid= -p "$pid"; done | tr -s '\n ' ' ')"
 step=$(ps -o ppid= -p "$(pgrep -u alice -o .)")
 for pid in "${tasks[@]}"; do
     ends "$pid"
@@ -183,6 +184,7 @@ for pid in $(pgrep -u alice .); do
     others=$((others + 1))
     ends "$pid" | comm -12 - /tmp/conformance.ends | sed "s/^/$name: holds a task's /"
     for task in "${tasks[@]}"; do
+        [[ $parents != *" $pid "* ]] || break
         [[ $(session "$pid") != "$(session "$task")" ]] || echo "$name: is in a task's session"
         [[ $(ps -o ppid= -p "$pid" | tr -d ' ') != "$task" ]] || echo "$name: is a task's child"
     done | sort -u
@@ -258,12 +260,14 @@ bystanders "one container: all tasks share its namespaces, and it belongs to no 
 pipe_ends "one container"
 cores "$name"
 
-on n1 root bash -c "cp $conf $conf.conformance && sed -i '/berth.so/s/\$/ share=never/' $conf"
+share never
 collect never
 compare never "share=never"
-equal "share=never: the application stands as under the runtime" "$(kin plain)" "$(kin never)"
+equal "share=never: the application stands as under the runtime, but for its parent" \
+    "$(kin plain | sed 's/^parent: .*/parent: berth-init/; s/group of its parent/group of another/' | sort -u)" \
+    "$(kin never)"
 bystanders "share=never: each task has namespaces of its own, and what is ours belongs to no task" '^berth-' 3
 pipe_ends "share=never"
-put_back
+share auto
 
 finish

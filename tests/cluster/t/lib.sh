@@ -1,14 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # For the tests on a real cluster: sourced by each of tests/cluster/t/*.t, which are run as
-# `NAME.t CLUSTER` with berth installed there. Every case prints a TAP line; the script
-# ends with `finish`.
+# `NAME.t CLUSTER [never]` with berth installed there; `never`: with share=never on all
+# nodes. Every case prints a TAP line; the script ends with `finish`.
 
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tool=$here/../cluster
-name=${1:?usage: ${0##*/} CLUSTER}
+name=${1:?usage: ${0##*/} CLUSTER [never]}
+share=${2:-auto}
 cases=0
 failed=0
 # A row for each case, `NAME<tab>ok|FAIL|skip`, for the tables of tests/all.
@@ -77,6 +78,14 @@ matches() {
     fi
 }
 
+# share auto|never: a container for the tasks of a node, or for each task.
+share() {
+    local host
+    for host in n1 n2 n3 n4; do
+        on "$host" root sed -Ei "/berth.so/{s/ share=[a-z]+//; s/\$/ share=$1/}" /etc/slurm/plugstack.conf.d/berth.conf
+    done
+}
+
 # No test may cost the site a node.
 no_node_drained() {
     equal "no node is drained" "" "$(on login root sinfo -h -R)"
@@ -94,8 +103,11 @@ nothing_left() {
 }
 
 finish() {
+    [[ $share == auto ]] || share auto
     no_node_drained
     nothing_left
     echo "1..$cases"
     ((failed == 0))
 }
+
+[[ $share == auto ]] || share "$share"

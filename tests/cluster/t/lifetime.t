@@ -288,27 +288,6 @@ over "two users on one node: the other ends as usual" other 0
 equal "... as itself, in its image" "8 8" \
     "$(grep -c '^bob$' "$work/other") $(grep -c '^a$' "$work/other")"
 
-echo "# a container for each task"
-conf=/etc/slurm/plugstack.conf.d/berth.conf
-put_back() {
-    for node in n1 n2; do
-        on "$node" root bash -c "[ ! -e $conf.was ] || mv -f $conf.was $conf"
-    done
-}
-trap 'put_back; rm -rf "$work"' EXIT
-for node in n1 n2; do
-    on "$node" root bash -c "cp $conf $conf.was && sed -i '/berth.so/s/\$/ share=never/' $conf"
-done
-step "share=never: normal end" 0 true
-step "share=never: the application fails" 7 sh -c 'exit 7'
-kill_each "share=never"
-live sh -c 'echo ready; exec sleep 60'
-on login alice scancel -u alice
-over "share=never: scancel" live '[1-9].*'
-start early alice ./early
-over "share=never: scancel after 0 to 300 ms, twenty times" early 0
-put_back
-
 echo "# the time limit"
 over "a job comes to its time limit" limit '[1-9].*' n4
 over_all=$(left n1 n2 n3 n4)

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words and an environment, byte for byte, from one program to the next but one. */
+
+#include "task/letter.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "plan/envdiff.h"
+
+/* In front of the words and, behind them, the environment. */
+struct head {
+    uint32_t words; /* bytes */
+    uint32_t environment;
+};
+
+static int write_all(int fd, const void *bytes, size_t count)
+{
+    while (count > 0) {
+        ssize_t written = write(fd, bytes, count);
+
+        if (written < 0 && errno != EINTR)
+            return -1;
+        bytes = (const char *)bytes + (written > 0 ? written : 0);
+        count -= written > 0 ? (size_t)written : 0;
+    }
+    return 0;
+}
+
+int berth_letter_write(const struct berth_strvec *words, char *const *environment,
+                       struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    struct head head = {0};
+    int fd;
+
+    berth_envdiff_flatten(words->items, &text);
+    head.words = (uint32_t)text.used;
+    berth_envdiff_flatten(environment, &text);
+    head.environment = (uint32_t)text.used - head.words;
+    if (text.failed)
+        return berth_err_oom(err);
+    fd = memfd_create("berth-letter", 0);
+    if (fd >= 0 && write_all(fd, &head, sizeof(head)) == 0 &&
+        write_all(fd, text.text, text.used) == 0)
+        return fd;
+    berth_err_set(err, "cannot share memory: %s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static void split(const char *bytes, size_t count, struct berth_strvec *ret)
+{
+    for (size_t at = 0; at < count; at += strlen(bytes + at) + 1)
+        berth_strvec_push(ret, bytes + at);
+}
+
+int berth_letter_read(int fd, struct berth_letter *ret)
+{
+    struct stat status = {0};
+    struct head head;
+    char *text;
+    size_t size;
+
+    if (fstat(fd, &status) < 0 || status.st_size < (off_t)sizeof(head) ||
+        pread(fd, &head, sizeof(head), 0) != sizeof(head))
+        return -1;
+    size = (size_t)status.st_size - sizeof(head);
+    text = malloc(size + 1);
+    if (!text || size != (size_t)head.words + head.environment ||
+        pread(fd, text, size, sizeof(head)) != (ssize_t)size) {
+        free(text);
+        return -1;
+    }
+    close(fd);
+    text[size] = '\0';
+    *ret = (struct berth_letter){.bytes = text + head.words, .count = head.environment};
+    split(text, head.words, &ret->words);
+    split(ret->bytes, ret->count, &ret->environment);
+    return ret->words.failed || ret->environment.failed ? -1 : 0;
+}
