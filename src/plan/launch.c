@@ -170,6 +170,8 @@ static int push_runtime(const struct berth_launch *launch, struct berth_strvec *
     berth_strvec_push(argv, launch->runtime);
     berth_strvec_push(argv, "--silent");
     berth_strvec_push(argv, "exec");
+    if (launch->unknown_user) /* task/identity.h: there a setuid program has no power */
+        berth_strvec_push(argv, "--userns");
     if (launch->request->writable)
         berth_strvec_push(argv, "--writable-tmpfs");
     push_home(launch, argv);

@@ -2,6 +2,8 @@
 #ifndef BERTH_PLAN_LAUNCH_H
 #define BERTH_PLAN_LAUNCH_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/strvec.h"
 #include "plan/request.h"
@@ -19,6 +21,7 @@ struct berth_launch {
     const struct berth_request *request; /* contained */
     char *const *environment;            /* of the task, for NAME of --container-env */
     char *const *command;                /* the user's words, ended by NULL */
+    bool unknown_user;                   /* the node does not know who the user is */
 };
 
 /* The words that start the runtime, which starts berth-init in the image, which reads

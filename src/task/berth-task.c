@@ -24,6 +24,7 @@
 #include "probe/runtime.h"
 #include "task/become.h"
 #include "task/guard.h"
+#include "task/identity.h"
 #include "task/join.h"
 #include "task/keeper.h"
 #include "task/letter.h"
@@ -184,6 +185,7 @@ static int prepare(struct task *task, struct berth_launch *ret, struct berth_err
         .request = &task->request,
         .environment = environ,
         .command = task->command,
+        .unknown_user = !berth_identity_is_known(),
     };
     return 0;
 }
@@ -212,7 +214,8 @@ static void become_runtime(struct task *task, struct berth_err *err)
     launch.init = init;
     launch.guard = berth_guard_start(err);
     if (launch.guard < 0 || (letter = write_letter(&launch, err)) < 0 ||
-        berth_launch_argv(&launch, letter, &argv, err) < 0)
+        berth_launch_argv(&launch, letter, &argv, err) < 0 ||
+        (launch.unknown_user && berth_identity_provide(err) < 0))
         return;
     execv(launch.runtime, argv.items);
     berth_err_set(err,

@@ -25,6 +25,7 @@
 #include "plan/envdiff.h"
 #include "task/detach.h"
 #include "task/guard.h"
+#include "task/identity.h"
 #include "task/program.h"
 
 extern char **environ;
@@ -48,6 +49,8 @@ struct keeper {
 /* In the process that becomes the runtime. */
 static void become_runtime(const struct keeper *keeper)
 {
+    struct berth_err err;
+
     dup2(LOG, STDOUT_FILENO);
     dup2(LOG, STDERR_FILENO);
     for (int fd = ANSWER; fd <= MEMORY; fd++)
@@ -55,6 +58,10 @@ static void become_runtime(const struct keeper *keeper)
     if (keeper->directory && chdir(keeper->directory) < 0)
         dprintf(STDERR_FILENO, "%s: %s\n", keeper->directory, strerror(errno));
     sigprocmask(SIG_SETMASK, &keeper->mask, NULL);
+    if (keeper->launch->unknown_user && berth_identity_provide(&err) < 0) {
+        dprintf(STDERR_FILENO, "%s\n", err.text);
+        _exit(EXIT_FAILURE);
+    }
     execv(keeper->launch->runtime, keeper->argv.items);
     dprintf(STDERR_FILENO, "%s; ask the administrators to repair it\n",
             strerror(errno));

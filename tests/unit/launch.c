@@ -94,6 +94,17 @@ START_TEST(what_is_not_known_is_left_out)
 }
 END_TEST
 
+START_TEST(a_user_whom_the_node_does_not_know)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_launch launch = usual(&request);
+
+    request.image = strdup("/a.sif");
+    launch.unknown_user = true;
+    assert_golden(&launch, "launch-stranger.txt");
+}
+END_TEST
+
 START_TEST(words_go_behind_those_that_are_there)
 {
     BERTH_REQUEST struct berth_request request = {0};
@@ -115,6 +126,7 @@ int main(void)
 
     tcase_add_loop_test(tests, a_request_becomes_the_golden_words, 0, COUNT(launches));
     tcase_add_test(tests, what_is_not_known_is_left_out);
+    tcase_add_test(tests, a_user_whom_the_node_does_not_know);
     tcase_add_test(tests, words_go_behind_those_that_are_there);
     return unit_run("launch", tests);
 }
