@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PROBE_LOADER_H
+#define BERTH_PROBE_LOADER_H
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "elf/closure.h"
+
+/* The dynamic linker is asked what it would do; its search is not ours to repeat. */
+
+/* Ask LOADER what it would map for FILE, a program or a library (both are paths of the
+ * root that the process has), in the environment ENV (ends in NULL). Nothing of FILE
+ * runs. Returns 0 with *RET_CLOSURE, which the caller owns (berth_closure_fini); what
+ * is not found is an answer in it. Returns -1 with a sentence in ERR when the loader
+ * cannot be started or does not end within 20 seconds, or FILE is nothing that it can
+ * load. */
+int berth_loader_list(const char *loader, const char *file, char *const *env,
+                      struct berth_closure *ret_closure, struct berth_err *err);
+
+/* Ask where LOADER finds libraries of the SONAMEs NAMES (ends in NULL) for PROGRAM,
+ * which has no search path of its own: LD_LIBRARY_PATH of ENV, the cache, the usual
+ * directories. Appends the paths of those that are there to RET. Returns 0, or -1 with
+ * a sentence in ERR. */
+int berth_loader_find(const char *loader, const char *program, const char *const *names,
+                      char *const *env, struct berth_strvec *ret,
+                      struct berth_err *err);
+
+/* The loader and the path of the program that asks: our own. On success the caller
+ * frees both. Returns 0, or -1 with a sentence in ERR. */
+int berth_loader_self(char **ret_loader, char **ret_program, struct berth_err *err);
+
+#endif

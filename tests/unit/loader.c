@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loader of this host is asked about libraries that are compiled here. */
+
+#include "probe/loader.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+static char *directory;
+static char *loader, *program;
+
+static char *in_directory(const char *name)
+{
+    char *path = NULL;
+
+    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, name), 0);
+    return path;
+}
+
+/* libtop.so.1 needs libbase.so.1, which a RUNPATH finds; libalone.so.1 needs one that
+ * is nowhere. */
+static void setup(void)
+{
+    struct berth_err err;
+    BERTH_FREE char *gone = NULL;
+
+    directory = unit_directory();
+    gone = in_directory("libgone.so");
+    ck_assert_int_eq(berth_loader_self(&loader, &program, &err), 0);
+    unit_compile(directory, "int base(void) { return 1; }",
+                 "-shared -fPIC -Wl,-soname,libbase.so.1 -o libbase.so.1");
+    unit_compile(directory, "int base(void); int top(void) { return base(); }",
+                 "-shared -fPIC -Wl,-soname,libtop.so.1 -Wl,--enable-new-dtags "
+                 "-Wl,-rpath,'%s' -L. -l:libbase.so.1 -o libtop.so.1",
+                 directory);
+    unit_compile(directory, "int gone(void) { return 1; }",
+                 "-shared -fPIC -Wl,-soname,libgone.so.1 -o libgone.so");
+    unit_compile(directory, "int gone(void); int alone(void) { return gone(); }",
+                 "-shared -fPIC -Wl,-soname,libalone.so.1 -L. -l:libgone.so "
+                 "-o libalone.so.1");
+    ck_assert_int_eq(unlink(gone), 0);
+}
+
+static void teardown(void)
+{
+    unit_remove(directory);
+    free(directory);
+    free(loader);
+    free(program);
+}
+
+static char *const bare[] = {(char *)"PATH=/usr/bin:/bin", NULL};
+
+START_TEST(what_a_library_needs_is_listed)
+{
+    BERTH_FREE char *top = in_directory("libtop.so.1");
+    BERTH_FREE char *base = in_directory("libbase.so.1");
+    struct berth_closure closure;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_loader_list(loader, top, bare, &closure, &err), 0);
+    ck_assert_ptr_nonnull(berth_closure_find(&closure, "libbase.so.1"));
+    ck_assert_str_eq(berth_closure_find(&closure, "libbase.so.1")->path, base);
+    berth_closure_fini(&closure);
+}
+END_TEST
+
+START_TEST(what_is_missing_is_an_answer)
+{
+    BERTH_FREE char *alone = in_directory("libalone.so.1");
+    struct berth_closure closure;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_loader_list(loader, alone, bare, &closure, &err), 0);
+    ck_assert_ptr_nonnull(berth_closure_find(&closure, "libgone.so.1"));
+    ck_assert_ptr_null(berth_closure_find(&closure, "libgone.so.1")->path);
+    berth_closure_fini(&closure);
+}
+END_TEST
+
+/* A program that would do something, under variables that would have it run. */
+START_TEST(nothing_runs)
+{
+    BERTH_FREE char *mark = in_directory("mark");
+    char source[300];
+    BERTH_FREE char *path = in_directory("program");
+    char *const env[] = {
+        (char *)"LD_TRACE_LOADED_OBJECTS=", (char *)"LD_PRELOAD=libno.so", NULL};
+    struct berth_closure closure;
+    struct berth_err err;
+
+    snprintf(source, sizeof(source),
+             "int creat(const char *, int); void _start(void) { creat(\"%s\", 0600); }",
+             mark);
+    unit_compile(directory, source, "-lc -o program");
+    ck_assert_int_eq(berth_loader_list(loader, path, env, &closure, &err), 0);
+    ck_assert_ptr_nonnull(berth_closure_find(&closure, "libc.so.6"));
+    ck_assert_int_eq(closure.said.count, 0);
+    ck_assert_int_eq(access(mark, F_OK), -1);
+    berth_closure_fini(&closure);
+}
+END_TEST
+
+START_TEST(what_cannot_be_loaded_is_an_error)
+{
+    BERTH_FREE char *text = in_directory("text");
+    BERTH_FREE char *expected = NULL;
+    struct berth_closure closure;
+    struct berth_err err;
+
+    unit_write(text,
+               "this is no library, but long enough to be looked at by a loader\n", 64);
+    ck_assert_int_eq(berth_loader_list(loader, text, bare, &closure, &err), -1);
+    ck_assert_int_gt(asprintf(&expected,
+                              "'%s': %s cannot load it: %s: error while loading shared "
+                              "libraries: %s: invalid ELF header; is it built for this "
+                              "machine?",
+                              text, loader, text, text),
+                     0);
+    ck_assert_str_eq(err.text, expected);
+}
+END_TEST
+
+START_TEST(a_loader_that_is_not_there_is_named)
+{
+    struct berth_closure closure;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_loader_list("/nowhere/ld.so", program, bare, &closure, &err),
+                     -1);
+    ck_assert_str_eq(err.text,
+                     "'/nowhere/ld.so': cannot be started: No such file or directory");
+}
+END_TEST
+
+/* musl tells only when it is asked in its own way. */
+START_TEST(musl_is_asked_otherwise)
+{
+    static const char script[] =
+        "#!/bin/sh\n[ \"$1\" = --list ] && printf '\\tlibc.so => /lib/m (0x1)\\n'\n";
+    BERTH_FREE char *musl = in_directory("ld-musl-x86_64.so.1");
+    struct berth_closure closure;
+    struct berth_err err;
+
+    unit_write(musl, script, strlen(script));
+    ck_assert_int_eq(chmod(musl, 0755), 0);
+    ck_assert_int_eq(berth_loader_list(musl, program, bare, &closure, &err), 0);
+    ck_assert_int_eq(closure.count, 1);
+    berth_closure_fini(&closure);
+}
+END_TEST
+
+START_TEST(babble_is_no_list)
+{
+    static const char script[] = "#!/bin/sh\nprintf '\\tbabble\\n'\n";
+    BERTH_FREE char *babbler = in_directory("ld-musl-babbler");
+    BERTH_FREE char *expected = NULL;
+    struct berth_closure closure;
+    struct berth_err err;
+
+    unit_write(babbler, script, strlen(script));
+    ck_assert_int_eq(chmod(babbler, 0755), 0);
+    ck_assert_int_eq(berth_loader_list(babbler, program, bare, &closure, &err), -1);
+    ck_assert_int_gt(
+        asprintf(&expected, "'%s': 'babble' is no line of a loader", program), 0);
+    ck_assert_str_eq(err.text, expected);
+}
+END_TEST
+
+START_TEST(names_are_found_where_the_loader_looks)
+{
+    static const char *const names[] = {"libnot-there.so.1", "libtop.so.1", "libc.so.6",
+                                        NULL};
+    BERTH_STRVEC struct berth_strvec found = {0};
+    BERTH_FREE char *search = NULL;
+    BERTH_FREE char *top = in_directory("libtop.so.1");
+    struct berth_err err;
+
+    ck_assert_int_gt(asprintf(&search, "LD_LIBRARY_PATH=%s", directory), 0);
+    ck_assert_int_eq(berth_loader_find(loader, program, names,
+                                       (char *const[]){search, NULL}, &found, &err),
+                     0);
+    ck_assert_int_eq(found.count, 2);
+    ck_assert_str_eq(found.items[0], top);
+    ck_assert_ptr_nonnull(strstr(found.items[1], "/libc.so.6"));
+    berth_strvec_fini(&found);
+    ck_assert_int_eq(berth_loader_find(loader, program, names, bare, &found, &err), 0);
+    ck_assert_int_eq(found.count, 1);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("loader");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, what_a_library_needs_is_listed);
+    tcase_add_test(tests, what_is_missing_is_an_answer);
+    tcase_add_test(tests, nothing_runs);
+    tcase_add_test(tests, what_cannot_be_loaded_is_an_error);
+    tcase_add_test(tests, a_loader_that_is_not_there_is_named);
+    tcase_add_test(tests, musl_is_asked_otherwise);
+    tcase_add_test(tests, babble_is_no_list);
+    tcase_add_test(tests, names_are_found_where_the_loader_looks);
+    return unit_run("loader", tests);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Helper programs end, one way or another, and leave nothing. */
+
+#include "probe/run.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+static const char *const env[] = {"PATH=/usr/bin:/bin", "TEA=green", NULL};
+
+/* What `sh -c SCRIPT` does within the bounds. */
+static int run_script(const char *script, int seconds, size_t most,
+                      struct berth_ran *ret_ran, struct berth_err *err)
+{
+    const char *const argv[] = {"/bin/sh", "-c", script, NULL};
+    const struct berth_run run = {argv, env, seconds, most};
+
+    return berth_run(&run, ret_ran, err);
+}
+
+static const struct {
+    const char *script;
+    const char *out;
+    const char *err;
+    int status; /* of exit; a signal is negative */
+    const char *last;
+} scripts[] = {
+    {"echo one; echo two >&2", "one\n", "two\n", 0, "two"},
+    {"echo one; echo two; exit 3", "one\ntwo\n", "", 3, "two"},
+    {"exit 0", "", "", 0, ""},
+    {"echo \"$TEA\"; cat", "green\n", "", 0, "green"},
+    {"kill -9 $$", "", "", -SIGKILL, ""},
+    {"printf 'no end'; printf 'of a line \n\n' >&2", "no end", "of a line \n\n", 0,
+     "of a line"},
+    {"exec >&- 2>&-; sleep 0.1; exit 4", "", "", 4, ""},
+};
+
+START_TEST(what_it_said_and_how_it_ended)
+{
+    struct berth_ran ran;
+    struct berth_err err;
+    int status;
+
+    ck_assert_int_eq(run_script(scripts[_i].script, 10, 1000, &ran, &err), 0);
+    ck_assert_str_eq(ran.out.text ? ran.out.text : "", scripts[_i].out);
+    ck_assert_str_eq(ran.err.text ? ran.err.text : "", scripts[_i].err);
+    status = WIFSIGNALED(ran.status) ? -WTERMSIG(ran.status) : WEXITSTATUS(ran.status);
+    ck_assert_int_eq(status, scripts[_i].status);
+    ck_assert_str_eq(berth_ran_last_line(&ran), scripts[_i].last);
+    berth_ran_fini(&ran);
+}
+END_TEST
+
+static const struct {
+    const char *script;
+    const char *why;
+} bad[] = {
+    {"sleep 60", "'/bin/sh': not done after 1 seconds; look whether this node is "
+                 "overloaded or a file system hangs"},
+    {"exec >&- 2>&-; sleep 60",
+     "'/bin/sh': not done after 1 seconds; look whether this "
+     "node is overloaded or a file system hangs"},
+    {"yes", "'/bin/sh': says more than 1000 bytes; is it the program of that name?"},
+};
+
+/* Its children are ended too: one of them holds the pipe that tells when all have. */
+START_TEST(what_does_not_end_is_ended)
+{
+    struct berth_ran ran;
+    struct berth_err err;
+    char script[200], byte;
+    int ends[2];
+
+    ck_assert_int_eq(pipe(ends), 0);
+    snprintf(script, sizeof(script), "sleep 50 & %s", bad[_i].script);
+    ck_assert_int_eq(run_script(script, 1, 1000, &ran, &err), -1);
+    ck_assert_str_eq(err.text, bad[_i].why);
+    close(ends[1]);
+    ck_assert_int_eq(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
+}
+END_TEST
+
+START_TEST(what_is_not_there_is_named)
+{
+    const char *const argv[] = {"/nowhere/patchelf", NULL};
+    const struct berth_run run = {argv, env, 1, 10};
+    struct berth_ran ran;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_run(&run, &ran, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "'/nowhere/patchelf': cannot be started: No such file or "
+                     "directory");
+}
+END_TEST
+
+/* As a task has them: blocked and ignored. */
+START_TEST(it_gets_the_signals_of_a_fresh_process)
+{
+    struct berth_ran ran;
+    struct berth_err err;
+    sigset_t all, before;
+
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    signal(SIGTERM, SIG_IGN);
+    ck_assert_int_eq(run_script("kill -TERM $$; exit 1", 5, 100, &ran, &err), 0);
+    signal(SIGTERM, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    ck_assert(WIFSIGNALED(ran.status) && WTERMSIG(ran.status) == SIGTERM);
+    berth_ran_fini(&ran);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("run");
+
+    tcase_add_loop_test(tests, what_it_said_and_how_it_ended, 0, COUNT(scripts));
+    tcase_add_loop_test(tests, what_does_not_end_is_ended, 0, COUNT(bad));
+    tcase_add_test(tests, what_is_not_there_is_named);
+    tcase_add_test(tests, it_gets_the_signals_of_a_fresh_process);
+    return unit_run("run", tests);
+}
