@@ -177,6 +177,14 @@ bool berth_hetgroups_word(const struct berth_hetgroups *state, const char *start
     return false;
 }
 
+bool berth_hetgroups_mention(const struct berth_hetgroups *state, const char *text)
+{
+    for (size_t i = 1; i < state->words.count; i++)
+        if (strstr(state->words.items[i], text))
+            return true;
+    return false;
+}
+
 void berth_hetgroups_fini(struct berth_hetgroups *state)
 {
     berth_strvec_fini(&state->words);

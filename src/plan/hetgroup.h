@@ -50,6 +50,9 @@ bool berth_hetgroups_several(const struct berth_hetgroups *state);
  * options? */
 bool berth_hetgroups_word(const struct berth_hetgroups *state, const char *start);
 
+/* Does a word of the command line hold TEXT? */
+bool berth_hetgroups_mention(const struct berth_hetgroups *state, const char *text);
+
 void berth_hetgroups_fini(struct berth_hetgroups *state);
 
 #endif

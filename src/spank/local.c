@@ -18,6 +18,8 @@
 #include "base/cleanup.h"
 #include "conf/settings.h"
 #include "plan/components.h"
+#include "plan/defaults.h"
+#include "plan/export.h"
 #include "plan/hetgroup.h"
 #include "plan/multiprog.h"
 #include "plan/option.h"
@@ -27,6 +29,8 @@
 #include "spank/names.h"
 #include "spank/options.h"
 
+extern char **environ;
+
 /* srun's variable for --kill-on-bad-exit. */
 #define KILL_ON_BAD_EXIT "SLURM_KILL_BAD_EXIT"
 
@@ -34,6 +38,7 @@
 static struct {
     struct berth_settings settings;
     struct berth_request own;         /* of the component being read */
+    struct berth_request job;         /* what the environment asks of sbatch, salloc */
     struct berth_table table;         /* of the components read */
     struct berth_table environment;   /* and what to restore in each of them */
     struct berth_hetgroups hetgroups; /* srun only */
@@ -124,10 +129,14 @@ static void read_command_line(void)
 static void set_kill_on_bad_exit(void)
 {
     char option[160];
+    char image[BERTH_DEFAULTS_NAME];
 
     snprintf(option, sizeof(option), "--%scontainer-i", state.settings.option_prefix);
+    berth_defaults_name(BERTH_OPTION_IMAGE, image);
     if (getenv(KILL_ON_BAD_EXIT) || !berth_hetgroups_several(&state.hetgroups) ||
-        !(getenv(BERTH_JOB_VARIABLE) || berth_hetgroups_word(&state.hetgroups, option)))
+        !(getenv(BERTH_JOB_VARIABLE) || getenv(image) ||
+          berth_hetgroups_word(&state.hetgroups, option) ||
+          berth_hetgroups_mention(&state.hetgroups, image)))
         return;
     state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
 }
@@ -138,6 +147,23 @@ static void forget_kill_on_bad_exit(void)
         unsetenv(KILL_ON_BAD_EXIT);
 }
 
+/* sbatch and salloc make the default of the job of what the environment asks for, and
+ * it leaves the environment: there it would go over their own options. */
+static void read_job_environment(void)
+{
+    struct berth_strvec nothing = {0};
+    BERTH_FREE char *directory = getcwd(NULL, 0);
+
+    unsetenv(BERTH_JOB_VARIABLE);
+    berth_defaults_take(environ, &nothing, directory, &state.job, &state.option_fault);
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
+        char name[BERTH_DEFAULTS_NAME];
+
+        berth_defaults_name((enum berth_option_id)id, name);
+        unsetenv(name);
+    }
+}
+
 int berth_local_init(spank_t sp, int count, char **words)
 {
     berth_settings_read(count, words, &state.settings, &state.settings_fault);
@@ -145,7 +171,7 @@ int berth_local_init(spank_t sp, int count, char **words)
     unsetenv(BERTH_ENV_VARIABLE);
     unsetenv(BERTH_MULTIPROG_VARIABLE);
     if (spank_context() == S_CTX_ALLOCATOR) {
-        unsetenv(BERTH_JOB_VARIABLE);
+        read_job_environment();
     } else {
         read_command_line();
         set_kill_on_bad_exit();
@@ -247,15 +273,38 @@ static const char *export_value(void)
     return value ? value : getenv("SLURM_EXPORT_ENV");
 }
 
+/* What the environment of the component asks for: srun's own, and what --export gives
+ * the component besides. */
+static int read_environment(struct berth_request *ret, struct berth_err *err)
+{
+    BERTH_EXPORT struct berth_export export = {0};
+    BERTH_FREE char *directory = getcwd(NULL, 0);
+
+    if (berth_export_read(export_value(), &export, err) < 0)
+        return -1;
+    return berth_defaults_take(environ, &export.assigned, directory, ret, err);
+}
+
+/* The component's own options over its environment over the default of the job. */
+static int merge_step(struct berth_request *ret, struct berth_err *err)
+{
+    BERTH_REQUEST struct berth_request job = {0};
+    BERTH_REQUEST struct berth_request asked = {0};
+    BERTH_REQUEST struct berth_request defaults = {0};
+
+    if (raise_fault(&state.option_fault, err) < 0 || read_defaults(&job, err) < 0 ||
+        read_environment(&asked, err) < 0 ||
+        berth_request_merge(&job, &asked, &defaults, err) < 0)
+        return -1;
+    return berth_request_merge(&defaults, &state.own, ret, err);
+}
+
 static int end_step_component(int group, struct berth_err *err)
 {
-    BERTH_REQUEST struct berth_request defaults = {0};
     BERTH_REQUEST struct berth_request merged = {0};
     bool own = berth_request_said(&state.own);
 
-    if (raise_fault(&state.option_fault, err) < 0 ||
-        read_defaults(&defaults, err) < 0 ||
-        berth_request_merge(&defaults, &state.own, &merged, err) < 0)
+    if (merge_step(&merged, err) < 0)
         return -1;
     berth_request_fini(&state.own);
     if (own && berth_request_check(&merged, err) < 0)
@@ -347,10 +396,16 @@ int berth_local_step(spank_t sp)
 
 static int end_job_component(struct berth_err *err)
 {
+    BERTH_REQUEST struct berth_request merged = {0};
+    bool image = state.own.image;
+
     if (raise_fault(&state.option_fault, err) < 0 ||
-        check_component(&state.own, err) < 0 ||
-        (state.own.image && berth_request_check(&state.own, err) < 0) ||
-        add_row((int)state.table.count, &state.own, err) < 0)
+        berth_request_merge(&state.job, &state.own, &merged, err) < 0)
+        return -1;
+    berth_request_fini(&state.own);
+    if (check_component(&merged, err) < 0 ||
+        (image && berth_request_check(&merged, err) < 0) ||
+        add_row((int)state.table.count, &merged, err) < 0)
         return -1;
     if (!berth_table_uniform(&state.table))
         return berth_err_set(err,

@@ -30,6 +30,10 @@ comm -23 "$work/table" "$work/page" | sed "s|.*|$page:1: does not tell --&|" |
     rule 'every option is in the manual page'
 comm -13 "$work/table" "$work/page" | sed "s|.*|$page:1: there is no --&|" |
     rule 'the manual page has no other options'
+while read -r option; do
+    variable=BERTH_$(echo "$option" | tr 'a-z-' 'A-Z_')
+    grep -q "$variable" "$page" || echo "$page:1: does not tell $variable"
+done <"$work/table" | rule 'the variable of every option is in the manual page'
 [ -s "$work/table" ] || echo 'src/plan/option.c:1: no option was found' |
     rule 'the option table is read'
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From variables to options. Reads no environment itself. */
+
+#include "plan/defaults.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/option.h"
+
+void berth_defaults_name(enum berth_option_id id, char name[BERTH_DEFAULTS_NAME])
+{
+    snprintf(name, BERTH_DEFAULTS_NAME, "BERTH_%s", berth_options[id].name);
+    for (char *c = name; *c; c++)
+        *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+}
+
+/* The value in ITEM if it is NAME=VALUE, else OTHERWISE. */
+static const char *value_in(const char *item, const char *name, const char *otherwise)
+{
+    size_t length = strlen(name);
+
+    if (strncmp(item, name, length) != 0 || item[length] != '=')
+        return otherwise;
+    return item + length + 1;
+}
+
+static const char *find(char *const *environ, const struct berth_strvec *assigned,
+                        const char *name)
+{
+    const char *value = NULL;
+
+    for (; *environ && !value; environ++)
+        value = value_in(*environ, name, NULL);
+    for (size_t i = 0; i < assigned->count; i++)
+        value = value_in(assigned->items[i], name, value);
+    return value;
+}
+
+static bool is_one_of(const char *text, const char *const *words)
+{
+    for (; *words; words++)
+        if (strcmp(text, *words) == 0)
+            return true;
+    return false;
+}
+
+static int take(enum berth_option_id id, const char *value, const char *base,
+                struct berth_request *ret, struct berth_err *err)
+{
+    static const char *const yes[] = {"yes", "1", "true", NULL};
+    static const char *const no[] = {"no", "0", "false", NULL};
+
+    if (berth_options[id].argument)
+        return berth_request_take(ret, id, value, base, err);
+    if (is_one_of(value, no))
+        return 0;
+    if (!is_one_of(value, yes))
+        return berth_err_set(err, "expected yes or no, got '%s'", value);
+    return berth_request_take(ret, id, NULL, base, err);
+}
+
+int berth_defaults_take(char *const *environ, const struct berth_strvec *assigned,
+                        const char *base, struct berth_request *ret,
+                        struct berth_err *err)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
+        char name[BERTH_DEFAULTS_NAME];
+        const char *value;
+
+        berth_defaults_name((enum berth_option_id)id, name);
+        value = find(environ, assigned, name);
+        if (value && *value &&
+            take((enum berth_option_id)id, value, base, &request, err) < 0)
+            return berth_err_at(err, "%s", name);
+    }
+    *ret = request;
+    request = (struct berth_request){0};
+    return 0;
+}

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Options by environment, and what goes over what.
+# shellcheck source=tests/spank/lib.sh
+. "${srcdir:-.}/tests/spank/lib.sh"
+
+A=image=T/a
+B=image=T/b
+I=BERTH_CONTAINER_IMAGE
+srun="'$fake' srun"
+
+expect 'a variable is an option' 0 "0 $A: ./x" $I=a srun ./x
+expect 'every option has one' 0 \
+    "0 $A&mounts=/d:/d:rw&workdir=/w&no-mount-home=&writable=&entrypoint=&env=X&args=-a&mpi-bind=hybrid: ./x" \
+    $I=a BERTH_CONTAINER_MOUNTS=/d BERTH_CONTAINER_WORKDIR=/w \
+    BERTH_NO_CONTAINER_MOUNT_HOME=yes BERTH_CONTAINER_WRITABLE=yes \
+    BERTH_CONTAINER_ENTRYPOINT=yes BERTH_CONTAINER_ENV=X BERTH_CONTAINER_ARGS=-a \
+    BERTH_MPI_BIND=hybrid srun ./x
+expect 'other variables without an image are for nobody' 0 '0 host: ./x' \
+    BERTH_CONTAINER_MOUNTS=/d srun ./x
+expect 'and wait for one' 0 "0 $A&mounts=/d:/d:rw: ./x" \
+    BERTH_CONTAINER_MOUNTS=/d srun --container-image=a ./x
+expect 'an empty one is none' 0 '0 host: ./x' $I= srun ./x
+expect 'the command line goes over it' 0 "0 $B: ./x" $I=a srun --container-image=b ./x
+expect 'none on the command line cancels it' 0 '0 host: ./x' \
+    $I=a BERTH_CONTAINER_MOUNTS=/d srun --container-image=none ./x
+expect 'lists add up, the command line last' 0 \
+    "0 $A&mounts=/d:/d:rw&mounts=/e:/e:rw: ./x" \
+    $I=a BERTH_CONTAINER_MOUNTS=/d srun --container-mounts=/e ./x
+expect 'under --export=NONE' 0 "0 $A: ./x" $I=a srun --export=NONE ./x
+expect 'a component can have its own' 0 "0 $A: ./x
+1 $B: ./y
+2 host: ./z" \
+    srun --export=ALL,$I=a ./x : --export=NONE,$I=b ./y : ./z
+expect 'its own goes over the common one' 0 "0 $A: ./x
+1 $B: ./y
+2 host: ./z" \
+    $I=a srun ./x : --export=$I=b ./y : --export=$I=none ./z
+expect 'components: one that fails ends the others' 0 \
+    "published 1;0:$A;1:, kill on bad exit
+0 $A: ./x
+1 host: ./y" \
+    FAKE_SHOW=1 srun --export=ALL,$I=a ./x : ./y
+expect 'the same for a common one' 0 \
+    "published 1;*:$A, kill on bad exit
+0 $A: ./x
+1 $A: ./y" \
+    FAKE_SHOW=1 $I=a srun ./x : ./y
+
+# Jobs
+expect 'sbatch makes it the default of the job' 0 "0 $A: ./x" \
+    $I=a FAKE_SCRIPT="$srun ./x" sbatch job.sh
+expect 'also under --export=NONE' 0 "0 $A: ./x" \
+    $I=a FAKE_SCRIPT="$srun ./x" sbatch --export=NONE job.sh
+expect 'and takes it away, so that its own option goes over it' 0 "0 $B: ./x" \
+    $I=a FAKE_SCRIPT="$srun ./x" sbatch --container-image=b job.sh
+expect 'lists are not added twice' 0 "0 $A&mounts=/d:/d:rw&mounts=/e:/e:rw: ./x" \
+    $I=a BERTH_CONTAINER_MOUNTS=/d FAKE_SCRIPT="$srun ./x" \
+    sbatch --container-mounts=/e job.sh
+expect 'salloc is like sbatch' 0 "0 $A: ./x" $I=a salloc "$fake" srun ./x
+expect 'in the job a variable goes over the default of the job' 0 "0 $B: ./x
+0 $A: ./y" \
+    FAKE_SCRIPT="$I=b $srun ./x && $srun ./y" sbatch --container-image=a job.sh
+expect 'none in a variable cancels the default of the job' 0 '0 host: ./x' \
+    FAKE_SCRIPT="$I=none $srun ./x" sbatch --container-image=a job.sh
+expect 'other options of sbatch with an image by environment' 0 \
+    "0 $A&workdir=/w: ./x" \
+    $I=a FAKE_SCRIPT="$srun ./x" sbatch --container-workdir=/w job.sh
+
+# Mistakes
+expect 'a wrong value names the variable' 1 \
+    "srun: error: berth: BERTH_CONTAINER_WORKDIR: 'w' is not absolute; expected a directory in the image, from /" \
+    BERTH_CONTAINER_WORKDIR=w srun --container-image=a ./x
+expect 'a wrong flag' 1 \
+    "sbatch: error: berth: BERTH_CONTAINER_WRITABLE: expected yes or no, got '2'" \
+    BERTH_CONTAINER_WRITABLE=2 sbatch --container-image=a job.sh
+expect 'an image that is none' 1 \
+    "srun: error: berth: image 'T/bad.sif': not an image; expected a SIF file (made by 'singularity build' or 'singularity pull') or a sandbox directory" \
+    SLURM_JOB_ID=1 $I=bad.sif srun ./x
+
+finish

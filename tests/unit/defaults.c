@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options that variables ask for. */
+
+#include "plan/defaults.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "plan/wire.h"
+#include "unit.h"
+
+static const struct {
+    enum berth_option_id id;
+    const char *name;
+} names[] = {
+    {BERTH_OPTION_IMAGE, "BERTH_CONTAINER_IMAGE"},
+    {BERTH_OPTION_NO_MOUNT_HOME, "BERTH_NO_CONTAINER_MOUNT_HOME"},
+    {BERTH_OPTION_MPI, "BERTH_MPI_BIND"},
+};
+
+START_TEST(a_variable_is_called_like_its_option)
+{
+    char name[BERTH_DEFAULTS_NAME];
+
+    berth_defaults_name(names[_i].id, name);
+    ck_assert_str_eq(name, names[_i].name);
+}
+END_TEST
+
+static const struct {
+    const char *environ[6];
+    const char *assigned;
+    const char *request; /* as on the wire; NULL: refused */
+    const char *error;
+} cases[] = {
+    {.environ = {NULL}, .request = ""},
+    {.environ = {"BERTH_CONTAINER_IMAGE=/a.sif"}, .request = "image=/a.sif"},
+    {.environ = {"BERTH_CONTAINER_IMAGE=a.sif"}, .request = "image=/base/a.sif"},
+    {.environ = {"BERTH_CONTAINER_IMAGE=none"}, .request = "image=none"},
+    {.environ = {"BERTH_CONTAINER_IMAGE="}, .request = ""},
+    {.environ = {"XBERTH_CONTAINER_IMAGE=/a", "BERTH_CONTAINER_IMAGES=/a",
+                 "BERTH_CONTAINER_IMAGE"},
+     .request = ""},
+    {.environ = {"BERTH_CONTAINER_MOUNTS=/a:/b:ro,c", "BERTH_CONTAINER_ENV=A=1,B"},
+     .request = "mounts=/a:/b:ro&mounts=/base/c:/base/c:rw&env=A%3D1&env=B"},
+    {.environ = {"BERTH_CONTAINER_ARGS=--nv --x", "BERTH_CONTAINER_WORKDIR=/w"},
+     .request = "workdir=/w&args=--nv&args=--x"},
+    {.environ = {"BERTH_CONTAINER_WRITABLE=yes", "BERTH_CONTAINER_ENTRYPOINT=1",
+                 "BERTH_CONTAINER_MOUNT_HOME=true"},
+     .request = "mount-home=&writable=&entrypoint="},
+    {.environ = {"BERTH_CONTAINER_WRITABLE=no", "BERTH_CONTAINER_ENTRYPOINT=0",
+                 "BERTH_CONTAINER_MOUNT_HOME=false"},
+     .request = ""},
+    {.environ = {"BERTH_NO_CONTAINER_MOUNT_HOME=yes"}, .request = "no-mount-home="},
+    {.environ = {"BERTH_MPI_BIND=hybrid"}, .request = "mpi-bind=hybrid"},
+    {.environ = {"BERTH_CONTAINER_IMAGE=/a"},
+     .assigned = "BERTH_CONTAINER_IMAGE=/b",
+     .request = "image=/b"},
+    {.environ = {NULL}, .assigned = "BERTH_CONTAINER_IMAGE=/b", .request = "image=/b"},
+    {.environ = {"BERTH_CONTAINER_IMAGE=/a"},
+     .assigned = "BERTH_CONTAINER_IMAGE=",
+     .request = ""},
+    {.environ = {"BERTH_CONTAINER_IMAGE=docker://x"},
+     .error = "BERTH_CONTAINER_IMAGE: 'docker://x' is a URI; expected a SIF file or a "
+              "directory (pull it first: singularity pull image.sif docker://x)"},
+    {.environ = {"BERTH_CONTAINER_WRITABLE=maybe"},
+     .error = "BERTH_CONTAINER_WRITABLE: expected yes or no, got 'maybe'"},
+    {.environ = {"BERTH_CONTAINER_WORKDIR=w"},
+     .error = "BERTH_CONTAINER_WORKDIR: 'w' is not absolute; expected a directory in "
+              "the image, from /"},
+    {.environ = {"BERTH_CONTAINER_MOUNT_HOME=1", "BERTH_NO_CONTAINER_MOUNT_HOME=1"},
+     .error = "BERTH_NO_CONTAINER_MOUNT_HOME: given together with its opposite; "
+              "expected one of --container-mount-home and --no-container-mount-home"},
+};
+
+START_TEST(variables_become_options)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    BERTH_STRVEC struct berth_strvec assigned = {0};
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_err err = {""};
+    int result;
+
+    if (cases[_i].assigned)
+        berth_strvec_push(&assigned, cases[_i].assigned);
+    result = berth_defaults_take((char *const *)cases[_i].environ, &assigned, "/base",
+                                 &request, &err);
+    ck_assert_str_eq(err.text, cases[_i].error ? cases[_i].error : "");
+    ck_assert_int_eq(result, cases[_i].error ? -1 : 0);
+    berth_buf_puts(&text, "");
+    berth_wire_put_request(&text, &request);
+    ck_assert_str_eq(text.text, cases[_i].request ? cases[_i].request : "");
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("defaults");
+
+    tcase_add_loop_test(tests, a_variable_is_called_like_its_option, 0, COUNT(names));
+    tcase_add_loop_test(tests, variables_become_options, 0, COUNT(cases));
+    return unit_run("defaults", tests);
+}
