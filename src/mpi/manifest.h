@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_MPI_MANIFEST_H
+#define BERTH_MPI_MANIFEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strvec.h"
+#include "mpi/family.h"
+
+/* What a stage holds (task/stage.h), as the file `manifest` in it tells it: one record
+ * a line, a word and its fields, with a tab between.
+ *
+ *     berth-stage 1                        the first line: the format
+ *     stack STACK PROFILE VERSION          mpi/profile.h; VERSION for people
+ *     from PATH                            the C library on the host
+ *     mounted PATH                         where the stage is in the container
+ *     file FILE SONAME SIZE FAMILY PARTS   FILE from the top of the stage, bytes;
+ * SONAME is - where there is none; FAMILY and PARTS are the numbers of mpi/family.h, 0
+ * for what is no library of MPI link FILE TARGET                     a symbolic link
+ *     need FILE LIBRARY VERSION            FILE needs e.g. GLIBC_2.34 of libc.so.6
+ *     set NAME VALUE                       a variable, once the stage was verified
+ *     source PATH DEVICE INODE SIZE TIME   what was copied, or a directory that was
+ *                                          listed; TIME in nanoseconds
+ *     end                                  the last line
+ *
+ * A file under glibc/ is one of the host's glibc, unchanged; lib/ has libraries under
+ * the names by which they are needed; mpi/ has links to those of MPI, under all names
+ * that programs use. */
+struct berth_staged_file {
+    char *file;
+    uint64_t size;
+    char *soname; /* "-": none */
+    enum berth_mpi_family family;
+    unsigned int parts; /* of enum berth_mpi_part */
+};
+
+struct berth_staged_need {
+    char *file;
+    char *library;
+    char *version;
+};
+
+struct berth_staged_source {
+    char *path;
+    uint64_t device;
+    uint64_t inode;
+    uint64_t size;
+    uint64_t time;
+};
+
+struct berth_manifest {
+    char *stack;
+    char *profile;
+    char *version;
+    char *from;
+    char *mounted;
+    struct berth_staged_file *files;
+    size_t file_count, file_room;
+    struct berth_strvec links; /* FILE, TARGET, FILE, TARGET, ... */
+    struct berth_staged_need *needs;
+    size_t need_count, need_room;
+    struct berth_strvec set; /* NAME=VALUE */
+    struct berth_staged_source *sources;
+    size_t source_count, source_room;
+};
+
+/* Add a record, of copies. Returns 0, or -1 with a sentence in ERR (memory; or a text
+ * that a record cannot hold). */
+int berth_manifest_add_file(struct berth_manifest *manifest,
+                            const struct berth_staged_file *file,
+                            struct berth_err *err);
+int berth_manifest_add_need(struct berth_manifest *manifest, const char *file,
+                            const char *library, const char *version,
+                            struct berth_err *err);
+int berth_manifest_add_source(struct berth_manifest *manifest,
+                              const struct berth_staged_source *source,
+                              struct berth_err *err);
+
+/* Append the text of the file to BUF. Returns 0, or -1 with a sentence in ERR. */
+int berth_manifest_write(const struct berth_manifest *manifest, struct berth_buf *buf,
+                         struct berth_err *err);
+
+/* Read what TEXT says, which is changed. Returns 0 with *RET_MANIFEST, which the caller
+ * owns (berth_manifest_fini); -1 with a sentence in ERR, which has the line's number.
+ */
+int berth_manifest_read(char *text, struct berth_manifest *ret_manifest,
+                        struct berth_err *err);
+
+void berth_manifest_fini(struct berth_manifest *manifest);
+
+#endif

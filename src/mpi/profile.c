@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of MPI stacks: what they open while they run, where they look for it, and
+ * what else they need. Every row says where it is known from: "seen" was run. */
+
+#include "mpi/profile.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const struct berth_opener openers[] = {
+    /* The modules beside the libucs that is loaded, under the suffix of its own file
+     * name (openucx src/ucs/sys/module.c); seen: without them a newer libuct loads the
+     * image's. Those of ucx_perftest pull in compilers. */
+    {.library = "libucs.so",
+     .places = LIST("ucx"),
+     .pattern = "libuc*_*.so*",
+     .skip = LIST("libucx_perftest_*"),
+     .into = "lib/ucx"},
+    /* Its own directory under libdir, or FI_PROVIDER_PATH (libfabric Makefile.am,
+     * PROVDLDIR; fi_provider(7)); prov beside it in Intel's copy. */
+    {.library = "libfabric.so",
+     .places = LIST("libfabric", "prov"),
+     .pattern = "*-fi.so",
+     .into = "lib/libfabric"},
+    /* rdma-core libibverbs/dynamic_driver.c: the drivers of RDMAV_DRIVERS first, then
+     * those of /etc/libibverbs.d. Their suffix names a private ABI. */
+    {.library = "libibverbs.so",
+     .places = LIST("libibverbs"),
+     .pattern = "lib*-rdmav*.so",
+     .into = "lib/libibverbs"},
+    /* Seen: the host's libhwloc loads the image's plugins, and through them X11. Only
+     * PCI matters for MPI. */
+    {.library = "libhwloc.so",
+     .places = LIST("hwloc"),
+     .pattern = "hwloc_pci.so",
+     .into = "lib/hwloc"},
+    /* openpmix src/mca/pinstalldirs; seen: the host's libpmix loads the image's. */
+    {.library = "libpmix.so",
+     .places = LIST("pmix"),
+     .pattern = "*mca_*.so",
+     .into = "lib/pmix"},
+    /* ompi opal/mca/installdirs: pkglibdir, which distributions move (openmpi3 and
+     * openmpi/lib/openmpi3 are Debian's). */
+    {.library = "libopen-pal.so",
+     .places =
+         LIST("openmpi", "openmpi3", "openmpi/lib/openmpi", "openmpi/lib/openmpi3"),
+     .pattern = "mca_*.so",
+     .into = "lib/openmpi"},
+    /* ucc src/core/ucc_constructor.c: ucc beside the library. */
+    {.library = "libucc.so",
+     .places = LIST("ucc"),
+     .pattern = "libucc_*.so",
+     .into = "lib/ucc"},
+    /* Cray's GPU transport, which a program links or preloads (CSCS's
+     * page on Cray MPICH, podman-hpc's cuda-mpich). Not seen. */
+    {.library = "libmpi.so",
+     .places = LIST("../../../../gtl/lib"),
+     .pattern = "libmpi_gtl_*.so",
+     .into = "lib/gtl"},
+    {0},
+};
+
+/* Directories that are set although they may be empty: the library would look where the
+ * host keeps its plugins, and find the image's. Seen for HWLOC_PLUGINS_PATH and PMIX_*;
+ * the others by the sources named above, where UCX_MODULE_DIR is the second place to
+ * look in. */
+static const struct berth_setting settings[] = {
+    {"libucs.so", "UCX_MODULE_DIR", "lib/ucx", NULL},
+    {"libfabric.so", "FI_PROVIDER_PATH", "lib/libfabric", NULL},
+    {"libibverbs.so", "RDMAV_DRIVERS", "lib/libibverbs", "-rdmav"},
+    {"libhwloc.so", "HWLOC_PLUGINS_PATH", "lib/hwloc", NULL},
+    {"libpmix.so", "PMIX_PREFIX", "", NULL},
+    {"libpmix.so", "PMIX_INSTALL_PREFIX", "", NULL}, /* before PMIx 5 */
+    {"libpmix.so", "PMIX_LIBDIR", "lib", NULL},
+    {"libpmix.so", "PMIX_PKGLIBDIR", "lib/pmix", NULL},
+    {"libopen-pal.so", "OPAL_PREFIX", "", NULL},
+    {"libopen-pal.so", "OPAL_LIBDIR", "lib", NULL},
+    {"libopen-pal.so", "OPAL_PKGLIBDIR", "lib/openmpi", NULL},
+    {"libopen-pal.so", "OPAL_PKGDATADIR", "share/openmpi", NULL},
+    {"libopen-pal.so", "OPAL_SYSCONFDIR", "etc/openmpi", NULL},
+    {0},
+};
+
+/* Help texts and the site's parameters (ompi opal/util/show_help.c,
+ * opal/mca/base/mca_base_var.c). */
+static const struct berth_data openmpi_data[] = {
+    {LIST("../share/openmpi", "/usr/share/openmpi"), "share/openmpi"},
+    {LIST("../etc/openmpi-mca-params.conf", "/etc/openmpi/openmpi-mca-params.conf",
+          "/etc/openmpi-x86_64/openmpi-mca-params.conf"),
+     "etc/openmpi/openmpi-mca-params.conf"},
+    {0},
+};
+
+/* Seen with 2021.19: the tuning files are looked for in I_MPI_ROOT, then in
+ * I_MPI_ROOT/opt/mpi/etc; in the working directory where I_MPI_ROOT is not set. */
+static const struct berth_data intel_data[] = {
+    {LIST("../etc", "../../etc"), "etc"},
+    {LIST("../opt/mpi/etc", "../../opt/mpi/etc"), "opt/mpi/etc"},
+    {0},
+};
+
+#define ANY_FABRIC                                                                     \
+    "/dev/infiniband", "/dev/xpmem", "/dev/knem", "/dev/hfi1_*", "/dev/hugepages"
+
+/* PMI and Slurm's own client ask munge. */
+static const char *const plain_binds[] = {"/run/munge", "/etc/hosts", NULL};
+static const char *const plain_devices[] = {ANY_FABRIC, NULL};
+
+/* More than one row may fit; the first counts. */
+static const struct berth_profile profiles[] = {
+    /* Slingshot: LUMI's singularity-bindings, podman-hpc's mpich module, Slurm's
+     * switch/hpe_slingshot and mpi/cray_shasta. Not seen: no such host. */
+    {.name = "cray-mpich-slingshot",
+     .stack = "cray-mpich",
+     .family = BERTH_MPI_MPICH,
+     .vendor = "Cray MPICH",
+     .needs = LIST("libpals.so.*", "libcxi.so.*", "libfabric.so.*"),
+     .names = LIST("libcxi.so.1", "libxpmem.so.0", "libpals.so.0"),
+     .nearby = LIST("../../../../../../../pals/default/lib"),
+     .binds = LIST("/var/spool/slurmd", "/run/cxi", "/etc/hosts", "/run/munge"),
+     .devices = LIST("/dev/cxi*", "/dev/ss0", ANY_FABRIC)},
+    /* Aries: what shifter's prep_cray_mpi_libs.py adds by hand, charliecloud's
+     * ch-fromhost makes and Sarus mounts. Not seen: no such host. */
+    {.name = "cray-mpich-aries",
+     .stack = "cray-mpich",
+     .family = BERTH_MPI_MPICH,
+     .vendor = "Cray MPICH",
+     .needs = LIST("libugni.so.*", "libudreg.so.*", "libalps*.so.*"),
+     .names = LIST("libwlm_detect.so.0", "libalpslli.so.0", "libalpsutil.so.0",
+                   "librca.so.0", "libxpmem.so.0"),
+     .nearby =
+         LIST("/opt/cray/wlm_detect/default/lib64", "/opt/cray/alps/default/lib64",
+              "/opt/cray/rca/default/lib64", "/opt/cray/xpmem/default/lib64"),
+     .binds = LIST("/var/opt/cray/alps", "/etc/opt/cray/wlm_detect",
+                   "/var/lib/hugetlbfs", "/var/spool/slurmd", "/etc/hosts"),
+     .devices = LIST("/dev/kgni0", "/dev/kdreg", ANY_FABRIC)},
+    /* libmpi opens libfabric by name (its texts): seen. oneAPI keeps its own in
+     * opt/mpi/libfabric, older ones in libfabric. */
+    {.name = "intel",
+     .stack = "intel",
+     .family = BERTH_MPI_MPICH,
+     .vendor = "Intel MPI",
+     .names = LIST("libfabric.so.1", "libnuma.so.1", "libxpmem.so.0"),
+     .nearby = LIST("../opt/mpi/libfabric/lib", "../../opt/mpi/libfabric/lib",
+                    "../libfabric/lib", "../../libfabric/lib"),
+     .data = intel_data,
+     .root = "I_MPI_ROOT",
+     .binds = plain_binds,
+     .devices = plain_devices},
+    {.name = "mvapich",
+     .stack = "mvapich",
+     .family = BERTH_MPI_MPICH,
+     .vendor = "MVAPICH",
+     .binds = plain_binds,
+     .devices = plain_devices},
+    {.name = "mpich",
+     .stack = "mpich",
+     .family = BERTH_MPI_MPICH,
+     .binds = plain_binds,
+     .devices = plain_devices},
+    /* 4, 5 and 6 alike: what differs between them (libopen-rte, an own or a foreign
+     * PMIx, components in files or not) follows from the libraries that are there.
+     * Seen: 5.0.7 under programs of 4.1.4. */
+    {.name = "openmpi",
+     .stack = "openmpi",
+     .family = BERTH_MPI_OPENMPI,
+     .data = openmpi_data,
+     .binds = plain_binds,
+     .devices = plain_devices},
+    {0},
+};
+
+static const char *const glibc[] = {
+    "ld-linux-x86-64.so.2",
+    "ld-linux-aarch64.so.1",
+    "ld64.so.2",
+    "libc.so.6",
+    "libm.so.6",
+    "libmvec.so.1",
+    "libpthread.so.0",
+    "libdl.so.2",
+    "librt.so.1",
+    "libutil.so.1",
+    "libresolv.so.2",
+    "libnsl.so.1",
+    "libanl.so.1",
+    "libBrokenLocale.so.1",
+    "libthread_db.so.1",
+    "libnss_files.so.2",
+    "libnss_dns.so.2",
+    "libnss_compat.so.2",
+    "libnss_hesiod.so.2",
+    "libnss_db.so.2",
+    "libc_malloc_debug.so.0",
+    "libSegFault.so",
+    "libmemusage.so",
+    "libpcprofile.so",
+    NULL,
+};
+
+/* Brought by --nv together with all that they open themselves. */
+static const char *const drivers[] = {"libcuda.so*", "libnvidia-*.so*",
+                                      "libnvcuvid.so*", "libcudadebugger.so*", NULL};
+
+static bool is_one_of(const char *const *patterns, const char *text)
+{
+    for (; *patterns; patterns++)
+        if (fnmatch(*patterns, text, 0) == 0)
+            return true;
+    return false;
+}
+
+/* Does NEEDS, if there is one, stand in the closure? */
+static bool has_needed(const struct berth_profile *profile,
+                       const struct berth_closure *closure)
+{
+    for (size_t i = 0; profile->needs && i < closure->count; i++)
+        if (is_one_of(profile->needs, closure->items[i].soname))
+            return true;
+    return !profile->needs;
+}
+
+static bool is_vendor(const struct berth_profile *profile, const char *vendor)
+{
+    return !profile->vendor || (vendor && strcmp(profile->vendor, vendor) == 0);
+}
+
+const struct berth_profile *berth_profile_match(const struct berth_mpi_library *library,
+                                                const struct berth_closure *closure)
+{
+    for (const struct berth_profile *it = profiles; it->name; it++)
+        if (it->family == library->family && is_vendor(it, library->vendor) &&
+            has_needed(it, closure))
+            return it;
+    return NULL;
+}
+
+const struct berth_profile *berth_profile_find(const char *name)
+{
+    for (const struct berth_profile *it = profiles; it->name; it++)
+        if (strcmp(it->name, name) == 0)
+            return it;
+    return NULL;
+}
+
+const struct berth_profile *berth_profiles(void)
+{
+    return profiles;
+}
+
+const struct berth_opener *berth_openers(void)
+{
+    return openers;
+}
+
+const struct berth_setting *berth_settings(void)
+{
+    return settings;
+}
+
+bool berth_profile_is(const char *soname, const char *library)
+{
+    size_t length = strlen(library);
+
+    return strncmp(soname, library, length) == 0 &&
+           (soname[length] == '\0' || soname[length] == '.');
+}
+
+bool berth_profile_is_glibc(const char *soname)
+{
+    return is_one_of(glibc, soname);
+}
+
+const char *const *berth_profile_glibc(void)
+{
+    return glibc;
+}
+
+bool berth_profile_is_driver(const char *soname)
+{
+    return is_one_of(drivers, soname);
+}
+
+/* How MPICH's libraries are called by MPICH, by Debian and in old links; the first two
+ * of a row are the same library (facts of their packages). */
+static const char *const twins[][2] = {
+    {"libmpi.so", "libmpich.so"},
+    {"libmpifort.so", "libmpichfort.so"},
+    {"libmpifort.so", "libmpichf90.so"},
+    {"libmpicxx.so", "libmpichcxx.so"},
+};
+
+void berth_profile_aliases(const char *soname, struct berth_strvec *names)
+{
+    const char *version = strstr(soname, ".so");
+    bool is_mpich = version && strncmp(version, ".so.12", 6) == 0;
+    BERTH_STRVEC struct berth_strvec bases = {0};
+
+    if (!version)
+        return;
+    version += 3;
+    berth_strvec_pushf(&bases, "%.*s", (int)(version - soname), soname);
+    for (size_t i = 0; is_mpich && i < sizeof(twins) / sizeof(twins[0]); i++)
+        for (int j = 0; j < 2; j++)
+            if (berth_profile_is(soname, twins[i][j]))
+                berth_strvec_push(&bases, twins[i][!j]);
+    names->failed |= bases.failed;
+    for (size_t i = 0; i < bases.count; i++) {
+        berth_strvec_push(names, bases.items[i]);
+        if (*version)
+            berth_strvec_pushf(names, "%s%s", bases.items[i], version);
+    }
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_MPI_PROFILE_H
+#define BERTH_MPI_PROFILE_H
+
+#include <stdbool.h>
+
+#include "base/strvec.h"
+#include "elf/closure.h"
+#include "mpi/family.h"
+
+/* What is known of the MPI stacks of the field, as tables. A stack is the MPI libraries
+ * of one install with all that they need or open. Lists of texts end in NULL. */
+
+/* What a library opens by itself while it runs, so that no loader lists it. */
+struct berth_opener {
+    const char *library;       /* its SONAME without version: libucs.so */
+    const char *const *places; /* directories, from that of the library; the first that
+                                  has a match counts */
+    const char *pattern;       /* of the files in there (fnmatch(3)) */
+    const char *const *skip;   /* of them, not these (fnmatch(3)); NULL: none */
+    const char *into;          /* the directory in the stage */
+};
+
+/* A variable that must be set for the staged library and no other, so only after it
+ * was verified that this is what runs. */
+struct berth_setting {
+    const char *library;  /* when the stage has it: SONAME without version */
+    const char *variable; /* NAME */
+    const char *path;     /* its value, from the top of the stage; "" is the top */
+    const char *each;     /* not NULL: the files of PATH that end so, without that end,
+                             joined by colons */
+};
+
+/* Files that are read and not linked: copied as they are. */
+struct berth_data {
+    const char *const *places; /* from the directory of the C library, or absolute;
+                                  absolute ones count for a library under /usr */
+    const char *into;          /* a directory or file in the stage */
+};
+
+struct berth_profile {
+    const char *name;  /* of the table: cray-mpich-slingshot */
+    const char *stack; /* as users say it: cray-mpich */
+    enum berth_mpi_family family;
+    const char *vendor;        /* as mpi/family.h says it; NULL: any */
+    const char *const *needs;  /* one of these SONAMEs (fnmatch(3)) is in the closure;
+                                  NULL: whatever is */
+    const char *const *names;  /* opened by SONAME, by whichever library */
+    const char *const *nearby; /* where to look for them, from the C library */
+    const struct berth_data *data; /* ends in {0} */
+    const char *root;              /* the variable that names the top of the install */
+    const char *const *binds;      /* host paths to mount, where they exist */
+    const char *const *devices;    /* of /dev (glob(7)), where /dev is not the host's */
+};
+
+/* The first profile that fits the C library LIBRARY, whose closure is CLOSURE; NULL:
+ * none. */
+const struct berth_profile *berth_profile_match(const struct berth_mpi_library *library,
+                                                const struct berth_closure *closure);
+
+/* The profile of that name; NULL: none. */
+const struct berth_profile *berth_profile_find(const char *name);
+
+/* All profiles, all openers and all settings; each ends in one whose first member is
+ * NULL. */
+const struct berth_profile *berth_profiles(void);
+const struct berth_opener *berth_openers(void);
+const struct berth_setting *berth_settings(void);
+
+/* Is SONAME that of LIBRARY (libucs.so.0 of libucs.so)? */
+bool berth_profile_is(const char *soname, const char *library);
+
+/* Append the names under which programs may want the library of MPI SONAME: itself, the
+ * same without version, and what distributions call it. */
+void berth_profile_aliases(const char *soname, struct berth_strvec *names);
+
+/* Does SONAME belong to glibc, all of which comes from one build, or none? The loader
+ * too. */
+bool berth_profile_is_glibc(const char *soname);
+
+/* The SONAMEs of glibc, ended by NULL; not all exist everywhere. */
+const char *const *berth_profile_glibc(void);
+
+/* Does SONAME belong to a driver of the kernel, which the container runtime brings
+ * (--nv)? */
+bool berth_profile_is_driver(const char *soname);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a stage's manifest says, written and read. */
+
+#include "mpi/manifest.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+#define HEAD "berth-stage\t1\nstack\tmpich\tmpich\tMPICH 4.2.1\n"
+#define FROM "from\t/usr/lib/libmpich.so.12\n"
+#define AT   "mounted\t/.berth/user/mpich-1\n"
+
+static const char whole[] = HEAD FROM AT
+    "file\tlib/libmpich.so.12\tlibmpich.so.12\t52734312\t1\t1\n"
+    "file\tetc/tuning.dat\t-\t0\t0\t0\n"
+    "link\tmpi/libmpi.so.12\t../lib/libmpich.so.12\n"
+    "need\tlib/libmpich.so.12\tlibc.so.6\tGLIBC_2.38\n"
+    "set\tUCX_MODULE_DIR\t/.berth/user/mpich-1/lib/ucx\n"
+    "set\tEMPTY\t\n"
+    "set\tEQUAL\ta=b\n"
+    "source\t/usr/lib/libmpich.so.12\t2049\t18446744073709551615\t52734312\t"
+    "1745848800000000001\n"
+    "end\n";
+
+START_TEST(what_is_read_is_what_was_written)
+{
+    struct berth_manifest manifest;
+    BERTH_BUF struct berth_buf again = {0};
+    BERTH_FREE char *text = strdup(whole);
+    struct berth_err err;
+
+    ck_assert_msg(berth_manifest_read(text, &manifest, &err) == 0, "%s", err.text);
+    ck_assert_str_eq(manifest.version, "MPICH 4.2.1");
+    ck_assert_int_eq(manifest.file_count, 2);
+    ck_assert_uint_eq(manifest.files[0].size, 52734312);
+    ck_assert_int_eq(manifest.files[0].family, BERTH_MPI_MPICH);
+    ck_assert_int_eq(manifest.files[0].parts, BERTH_MPI_C);
+    ck_assert_str_eq(manifest.files[1].soname, "-");
+    ck_assert_str_eq(manifest.links.items[1], "../lib/libmpich.so.12");
+    ck_assert_str_eq(manifest.needs[0].version, "GLIBC_2.38");
+    ck_assert_str_eq(manifest.set.items[1], "EMPTY=");
+    ck_assert_str_eq(manifest.set.items[2], "EQUAL=a=b");
+    ck_assert_uint_eq(manifest.sources[0].inode, UINT64_MAX);
+    ck_assert_uint_eq(manifest.sources[0].time, 1745848800000000001U);
+    ck_assert_int_eq(berth_manifest_write(&manifest, &again, &err), 0);
+    ck_assert_str_eq(again.text, whole);
+    berth_manifest_fini(&manifest);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *why;
+} bad[] = {
+    {"", "line 1: expected 'berth-stage 1'"},
+    {"berth-stage\t2\nend\n", "line 1: expected 'berth-stage 1'"},
+    {HEAD FROM AT, "line 4: the end is missing"},
+    {HEAD FROM AT "file\tlib/li", "line 5: expected 5 fields after 'file', got 1"},
+    {HEAD FROM "end\n", "there is no 'mounted'"},
+    {HEAD HEAD FROM AT "end\n", "line 3: there is no record 'berth-stage'"},
+    {HEAD FROM FROM AT "end\n", "line 4: a second 'from'"},
+    {HEAD FROM AT "need\ta\tb\tc\td\te\tf\tg\nend\n",
+     "line 5: expected 3 fields after 'need', got 6"},
+    {HEAD FROM AT "file\ta\t-\t1x\t0\t0\nend\n", "line 5: expected a number, got '1x'"},
+    {HEAD FROM AT "file\ta\t-\t-1\t0\t0\nend\n", "line 5: expected a number, got '-1'"},
+    {HEAD FROM AT "file\ta\t-\t99999999999999999999\t0\t0\nend\n",
+     "line 5: expected a number, got '99999999999999999999'"},
+    {HEAD FROM AT "file\ta\t-\t1\t9\t0\nend\n", "line 5: 'a': there is no such MPI"},
+    {HEAD FROM AT "file\ta\t-\t1\t1\t64\nend\n", "line 5: 'a': there is no such MPI"},
+    {HEAD FROM AT "file\t/etc/passwd\t-\t1\t0\t0\nend\n",
+     "line 5: '/etc/passwd' is not in the stage"},
+    {HEAD FROM AT "link\tlib/../../x\ty\nend\n",
+     "line 5: 'lib/../../x' is not in the stage"},
+    {HEAD FROM AT "source\t/x\t1\t2\t3\tfour\nend\n",
+     "line 5: expected a number, got 'four'"},
+};
+
+START_TEST(another_text_is_refused)
+{
+    struct berth_manifest manifest;
+    BERTH_FREE char *text = strdup(bad[_i].text);
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_manifest_read(text, &manifest, &err), -1);
+    ck_assert_str_eq(err.text, bad[_i].why);
+}
+END_TEST
+
+START_TEST(a_name_with_a_tab_is_refused)
+{
+    struct berth_manifest manifest = {0};
+    const struct berth_staged_source source = {.path = (char *)"/a\tb"};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_manifest_add_source(&manifest, &source, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "'/a\\x09b': has a tab or a newline in its name; rename it");
+    berth_manifest_fini(&manifest);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("manifest");
+
+    tcase_add_test(tests, what_is_read_is_what_was_written);
+    tcase_add_loop_test(tests, another_text_is_refused, 0, COUNT(bad));
+    tcase_add_test(tests, a_name_with_a_tab_is_refused);
+    return unit_run("manifest", tests);
+}
