@@ -327,6 +327,20 @@ static int end_step_component(int group, struct berth_err *err)
     return publish(BERTH_STEP_VARIABLE, berth_table_contained(&state.table), err);
 }
 
+/* What the user may not expect, and what `srun -v` shows. */
+static void tell(void)
+{
+    const char *outer = getenv(BERTH_OUTER_APPTAINER);
+
+    outer = outer ? outer : getenv(BERTH_OUTER_SINGULARITY);
+    if (outer && berth_table_contained(&state.table))
+        slurm_info(
+            "berth: this srun runs in '%s'; its tasks get their own image, and no "
+            "mount of that one",
+            outer);
+    berth_gather_tell(&state.settings, &state.environment);
+}
+
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
 
 /* Before 23.11 the nodes cannot put berth-task in front of a --multi-prog command: a
@@ -350,7 +364,7 @@ int berth_local_launch(spank_t sp)
 {
     struct berth_err err;
 
-    berth_gather_tell(&state.settings, &state.environment);
+    tell();
     if (getenv(BERTH_MULTIPROG_VARIABLE) && prefix_programs(sp, &err) < 0)
         refuse(&err);
     return 0;
@@ -369,7 +383,7 @@ static int publish_multiprog(struct berth_err *err)
 int berth_local_launch(spank_t sp)
 {
     (void)sp;
-    berth_gather_tell(&state.settings, &state.environment);
+    tell();
     return 0;
 }
 

@@ -18,4 +18,8 @@
  * its configuration already. */
 #define BERTH_MULTIPROG_VARIABLE "SLURM_BERTH_MULTIPROG"
 
+/* Who finds one of these runs in a container: the runtime sets them there. */
+#define BERTH_OUTER_APPTAINER   "APPTAINER_CONTAINER"
+#define BERTH_OUTER_SINGULARITY "SINGULARITY_CONTAINER"
+
 #endif

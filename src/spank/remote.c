@@ -248,6 +248,7 @@ static int prepare(spank_t sp, const struct berth_settings *settings,
         return -1;
     }
     if (berth_request_contained(&row->request)) {
+        berth_restore_forget_outer(sp);
         if (berth_restore(sp, settings, &table, &where, err) < 0)
             return -1;
         return hand_over(sp, &row->request, settings, err);

@@ -122,6 +122,21 @@ int berth_restore(spank_t sp, const struct berth_settings *settings,
     return restore_row(sp, settings, &row->request.env, err);
 }
 
+void berth_restore_forget_outer(spank_t sp)
+{
+    static const char *const names[] = {
+        "APPTAINER_BIND",      "SINGULARITY_BIND",      "APPTAINER_NAME",
+        "SINGULARITY_NAME",    "APPTAINER_ENVIRONMENT", "SINGULARITY_ENVIRONMENT",
+        "APPTAINER_APPNAME",   "SINGULARITY_APPNAME",   "APPTAINER_COMMAND",
+        "SINGULARITY_COMMAND", BERTH_OUTER_APPTAINER,   BERTH_OUTER_SINGULARITY,
+    };
+
+    if (!is_set(sp, BERTH_OUTER_APPTAINER) && !is_set(sp, BERTH_OUTER_SINGULARITY))
+        return;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        spank_unsetenv(sp, names[i]);
+}
+
 void berth_restore_nothing(spank_t sp)
 {
     spank_unsetenv(sp, BERTH_ENV_VARIABLE);

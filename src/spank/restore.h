@@ -16,6 +16,12 @@ int berth_restore(spank_t sp, const struct berth_settings *settings,
                   const struct berth_table *step, const struct berth_where *where,
                   struct berth_err *err);
 
+/* For a task in an image, of an srun that runs in a container itself: take out what the
+ * runtime of that one has set, which this one would take for wishes (mounts, above
+ * all).
+ */
+void berth_restore_forget_outer(spank_t sp);
+
 /* For a task on the host: only take the variable out. */
 void berth_restore_nothing(spank_t sp);
 

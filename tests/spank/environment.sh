@@ -202,6 +202,26 @@ expect 'a task that takes no variable' 1 \
     'berth: n1: cannot set UCX_A for the task' \
     FAKE_FAIL=spank_setenv 'FAKE_CARRIED=1;*:env=UCX_A%3D1;.' srun --container-image=a ./x
 
+# srun in a container
+expect 'srun in a container says so, and hands on nothing of the runtime' 0 \
+    "srun: berth: this srun runs in '/outer.sif'; its tasks get their own image, and no mount of that one
+$(sees '' '' | sed '/^- SLURM/i\
+- APPTAINER_CONTAINER=/outer.sif\
+- APPTAINER_BIND=/opt\
+- APPTAINER_NAME=outer.sif\
+- SINGULARITY_BIND=/opt')" \
+    FAKE_RAW=1 APPTAINER_CONTAINER=/outer.sif APPTAINER_BIND=/opt APPTAINER_NAME=outer.sif \
+    SINGULARITY_BIND=/opt APPTAINER_NOHTTPS=1 srun --container-image=a ./x 1
+expect 'the same with singularity' 0 \
+    "srun: berth: this srun runs in '/outer.sif'; its tasks get their own image, and no mount of that one
+0 $A: ./x" \
+    SINGULARITY_CONTAINER=/outer.sif srun --container-image=a ./x
+expect 'a step on the host is left alone there' 0 '0 host: ./x 1
+argv: ./x 1' \
+    FAKE_RAW=1 APPTAINER_CONTAINER=/outer.sif APPTAINER_BIND=/opt srun ./x 1
+expect 'outside of a container APPTAINER_BIND is the wish of the user' 0 "$(sees '' '')" \
+    FAKE_RAW=1 APPTAINER_BIND=/opt srun --container-image=a ./x 1
+
 # srun -v
 expect 'srun -v tells what is restored, and by whose list' 0 \
     "srun: berth: component 0: HOME is restored (identity; POSIX, environ(7))
