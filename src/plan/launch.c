@@ -153,6 +153,7 @@ int berth_launch_init_argv(const struct berth_launch *launch, struct berth_strve
     push_option("--prefix", *launch->prefix ? launch->prefix : NULL, argv);
     push_descriptor("--report", launch->report, argv);
     push_descriptor("--guard", launch->guard, argv);
+    push_descriptor("--stderr", launch->said, argv);
     if (launch->request->workdir)
         push_option("--workdir", launch->request->workdir, argv);
     else

@@ -14,10 +14,12 @@ struct berth_launch {
     const char *init;                    /* path of berth-init, valid in the image */
     const char *home;                    /* $HOME of the task; NULL: not set */
     const char *directory;               /* working directory of the task; NULL: gone */
+    const char *node;                    /* how messages name the node */
     const char *place;                   /* how messages name node and image */
     const char *prefix;                  /* the site's option_prefix, for messages */
     int report;                          /* descriptor for berth_report(); -1: none */
     int guard;                           /* descriptor of task/guard.h; -1: none */
+    int said;                            /* standard error of the task; -1: as it is */
     const struct berth_request *request; /* contained */
     char *const *environment;            /* of the task, for NAME of --container-env */
     char *const *command;                /* the user's words, ended by NULL */

@@ -73,13 +73,16 @@ static bool is_ours(spank_t sp)
 int berth_remote_step(spank_t sp, int count, char **words)
 {
     struct berth_settings settings;
+    uint32_t tasks = 0;
 
     if (!is_ours(sp))
         return 0;
     shared.report = berth_report_open();
+    spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
     if (berth_settings_read(count, words, &settings, NULL) == 0 &&
-        !settings.never_share)
-        berth_room_make(&shared.room, settings.start_timeout, NULL);
+        berth_room_make(&shared.room, tasks, settings.start_timeout, NULL) == 0 &&
+        settings.never_share)
+        berth_room_separate(&shared.room, "the site has share=never");
     berth_settings_fini(&settings);
     return 0;
 }

@@ -49,6 +49,7 @@ static int read_words(int argc, char **argv, struct init *init)
         {"stay", required_argument, NULL, 's'},
         {"pwd", required_argument, NULL, 'd'},
         {"guard", required_argument, NULL, 'g'},
+        {"stderr", required_argument, NULL, 'E'},
         {"env", required_argument, NULL, 'e'},
         {"letter", required_argument, NULL, 'l'},
         {"hold", no_argument, NULL, 'h'},
@@ -75,6 +76,10 @@ static int read_words(int argc, char **argv, struct init *init)
             break;
         case 's':
             init->become.stay = optarg;
+            break;
+        case 'E':
+            dup2(atoi(optarg), STDERR_FILENO);
+            close(atoi(optarg));
             break;
         case 'd':
             init->become.pwd = optarg;

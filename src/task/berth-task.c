@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@
 #include "task/join.h"
 #include "task/keeper.h"
 #include "task/letter.h"
+#include "task/log.h"
 #include "task/names.h"
 #include "task/program.h"
 #include "task/report.h"
@@ -178,10 +180,12 @@ static int prepare(struct task *task, struct berth_launch *ret, struct berth_err
         .runtime = runtime,
         .home = home_directory(),
         .directory = task->directory,
+        .node = task->node,
         .place = task->place,
         .prefix = task->prefix ? task->prefix : "",
         .report = task->report,
         .guard = -1,
+        .said = -1,
         .request = &task->request,
         .environment = environ,
         .command = task->command,
@@ -200,27 +204,43 @@ static int write_letter(const struct berth_launch *launch, struct berth_err *err
     return berth_letter_write(&words, environ, err);
 }
 
-/* A container of this task alone. Returns only when that fails. */
-static void become_runtime(struct task *task, struct berth_err *err)
+/* From here on what standard error is said goes to LOG, and berth-init takes it back.
+ */
+static int divert(int log, struct berth_err *err)
+{
+    int said = dup(STDERR_FILENO);
+
+    if (said < 0 || dup2(log, STDERR_FILENO) < 0)
+        return berth_err_set(err, "cannot make a log: %s", strerror(errno));
+    return said;
+}
+
+/* A container of this task alone, started within LIMIT seconds. Returns only when that
+ * fails. */
+static void become_runtime(struct task *task, unsigned int limit, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec argv = {0};
     struct berth_launch launch;
     char init[BERTH_PROGRAM_NAME];
-    int fd, letter;
+    int fd, letter, log;
 
-    if (prepare(task, &launch, err) < 0 || (fd = berth_program_open(err)) < 0)
+    if (prepare(task, &launch, err) < 0 || (fd = berth_program_open(err)) < 0 ||
+        (log = berth_log_open(err)) < 0)
         return;
     berth_program_name(fd, init);
     launch.init = init;
-    launch.guard = berth_guard_start(err);
-    if (launch.guard < 0 || (letter = write_letter(&launch, err)) < 0 ||
-        berth_launch_argv(&launch, letter, &argv, err) < 0 ||
-        (launch.unknown_user && berth_identity_provide(err) < 0))
+    launch.guard = berth_guard_start(&launch, log, limit, err);
+    if (launch.guard < 0 || (launch.said = divert(log, err)) < 0)
         return;
-    execv(launch.runtime, argv.items);
-    berth_err_set(err,
-                  "container runtime '%s': %s; ask the administrators to repair it",
-                  launch.runtime, strerror(errno));
+    letter = write_letter(&launch, err);
+    if (letter >= 0 && berth_launch_argv(&launch, letter, &argv, err) == 0 &&
+        (!launch.unknown_user || berth_identity_provide(err) == 0)) {
+        execv(launch.runtime, argv.items);
+        berth_err_set(err,
+                      "container runtime '%s': %s; ask the administrators to repair it",
+                      launch.runtime, strerror(errno));
+    }
+    dup2(launch.said, STDERR_FILENO);
 }
 
 /* Start the container of the room. What goes wrong is said in the room, for all. */
@@ -283,23 +303,44 @@ static int join(struct task *task, struct berth_room *room, struct berth_err *er
     return berth_become_command(&become, err);
 }
 
+/* With srun -v: how many containers there are on this node; WHY not one. */
+static void tell(const struct task *task, const struct berth_room *room,
+                 const char *why)
+{
+    enum { USUAL = 3 }; /* without -v (LOG_LEVEL_INFO of Slurm's log.h) */
+    const char *level = getenv("SRUN_DEBUG");
+    unsigned int tasks = berth_room_tasks(room);
+
+    if (!level || atoi(level) <= USUAL)
+        return;
+    fprintf(stderr, "berth: %s: image '%s': %s %u task%s%s%s\n", task->node,
+            task->request.image, why ? "a container for each of" : "one container for",
+            tasks, tasks == 1 ? "" : "s", why ? ": " : "", why ? why : "");
+}
+
 /* With the other tasks of the step on this node. */
 static int run_shared(struct task *task, struct berth_err *err)
 {
     struct berth_room room;
+    bool first;
     int status;
 
     if (berth_room_enter(&room, task->room, err) < 0)
         return BERTH_REFUSED;
-    if (berth_room_claim(&room))
+    first = berth_room_claim(&room);
+    if (first && berth_room_state(&room) == BERTH_ROOM_STARTING)
         start_container(task, &room);
     switch (berth_room_wait(&room, err)) {
     case BERTH_ROOM_READY:
+        if (first)
+            tell(task, &room, NULL);
         status = join(task, &room, err);
         berth_err_at(err, "image '%s'", task->request.image);
         return status;
     case BERTH_ROOM_SEPARATE:
-        become_runtime(task, err);
+        if (first)
+            tell(task, &room, err->text);
+        become_runtime(task, berth_room_limit(&room), err);
         return BERTH_REFUSED;
     case BERTH_ROOM_LOST:
         berth_err_set(err, "the container ended before this task could join it; it was "
@@ -316,7 +357,7 @@ static int run(struct task *task, char **argv, struct berth_err *err)
         return BERTH_REFUSED;
     if (task->room)
         return run_shared(task, err);
-    become_runtime(task, err);
+    become_runtime(task, 0, err);
     return BERTH_REFUSED;
 }
 

@@ -17,9 +17,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "task/detach.h"
+#include "task/log.h"
+#include "task/report.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434 /* Linux 5.3, the same number everywhere */
@@ -118,6 +121,29 @@ void berth_guard_end_children(void)
     count_processes(kill_child, &wanted);
 }
 
+/* A child, a child's child, ... */
+static bool kill_descendant(const struct process *process, const struct wanted *wanted)
+{
+    struct process above = *process;
+    char parent[16];
+
+    while (above.parent > 1 && above.parent != wanted->parent) {
+        snprintf(parent, sizeof(parent), "%d", above.parent);
+        if (!read_stat(parent, &above))
+            return false;
+    }
+    return above.parent == wanted->parent && kill(process->pid, SIGKILL) == 0;
+}
+
+static bool kill_tree(pid_t pid)
+{
+    const struct wanted wanted = {.parent = pid};
+
+    kill(pid, SIGSTOP);
+    count_processes(kill_descendant, &wanted);
+    return kill(pid, SIGKILL) == 0;
+}
+
 /* May the signal that stopped PID reach it: from the kernel (a fault, a broken pipe) or
  * from the runtime, which ends it? */
 static bool is_allowed(pid_t pid, pid_t runtime)
@@ -198,56 +224,100 @@ static void end_servers(pid_t runtime, const struct wanted *wanted)
     }
 }
 
+/* The descriptors of a guard: berth-init's question, the standard error of the task,
+ * what the runtime says, and who may report. */
+enum { ASK = 3, SAY, LOG, REPORT, DESCRIPTORS = REPORT - ASK + 1 };
+
+struct watch {
+    const struct berth_launch *launch;
+    pid_t runtime;
+    struct wanted servers_left;
+    unsigned int limit; /* seconds that a start may take */
+    time_t end;         /* of these */
+    bool started;       /* the container has */
+    bool late;
+};
+
 /* berth-init asks whether we are on duty. */
-static void answer(int fd, pid_t runtime)
+static void answer(struct watch *watch)
 {
     char byte;
 
-    if (read(fd, &byte, 1) == 1) {
-        berth_guard_seize(runtime);
-        send(fd, "", 1, MSG_NOSIGNAL);
+    if (read(ASK, &byte, 1) == 1) {
+        watch->started = true;
+        berth_guard_seize(watch->runtime);
+        send(ASK, "", 1, MSG_NOSIGNAL);
+        close(SAY); /* it is the application's from now on */
     }
-    close(fd);
+    close(ASK);
 }
 
-static void guard(int fd, pid_t runtime, const struct wanted *servers_left)
+/* The runtime has ended, and the container had not started. One that was killed, with
+ * its step, says nothing. */
+static void report_end(const struct watch *watch)
+{
+    struct berth_err err;
+    struct stat log = {0};
+
+    fstat(LOG, &log);
+    if (watch->late)
+        berth_log_too_late(watch->launch, watch->limit, &err);
+    else
+        berth_log_explain(LOG, watch->launch, &err);
+    dup2(SAY, STDERR_FILENO);
+    if (watch->late || log.st_size > 0)
+        berth_report(watch->launch->report < 0 ? -1 : REPORT, watch->launch->node,
+                     &err);
+}
+
+static void await_end(struct watch *watch)
 {
     enum { LOOK_AGAIN_MS = 1000 }; /* where the kernel has no pidfd */
     struct pollfd fds[3] = {{.events = POLLIN}, {.events = POLLIN}, {.events = POLLIN}};
     struct signalfd_siginfo child;
     sigset_t signals;
 
-    berth_detach(&fd, 1, NULL);
     sigemptyset(&signals);
     sigaddset(&signals, SIGCHLD);
-    fds[0].fd = 3;
+    fds[0].fd = ASK;
     fds[1].fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    fds[2].fd = (int)syscall(SYS_pidfd_open, runtime, 0);
-    while (!fds[2].revents && kill(runtime, 0) == 0) {
+    fds[2].fd = (int)syscall(SYS_pidfd_open, watch->runtime, 0);
+    while (!fds[2].revents && kill(watch->runtime, 0) == 0) {
         poll(fds, 3, LOOK_AGAIN_MS);
         if (fds[0].revents) {
-            answer(fds[0].fd, runtime);
+            answer(watch);
             fds[0].fd = -1;
             fds[0].revents = 0;
         }
+        if (watch->limit && !watch->started && !watch->late && time(NULL) > watch->end)
+            watch->late = kill_tree(watch->runtime);
         while (read(fds[1].fd, &child, sizeof(child)) > 0)
             ;
-        attend(runtime);
+        attend(watch->runtime);
     }
-    end_servers(runtime, servers_left);
 }
 
-int berth_guard_start(struct berth_err *err)
+static void guard(struct watch *watch, const int descriptors[])
 {
-    pid_t runtime = getpid();
-    struct wanted left = {0};
+    berth_detach(descriptors, DESCRIPTORS, NULL);
+    watch->end = time(NULL) + watch->limit;
+    await_end(watch);
+    if (!watch->started)
+        report_end(watch);
+    end_servers(watch->runtime, &watch->servers_left);
+}
+
+int berth_guard_start(const struct berth_launch *launch, int log, unsigned int limit,
+                      struct berth_err *err)
+{
+    struct watch watch = {.launch = launch, .runtime = getpid(), .limit = limit};
     struct stat status;
     pid_t child;
     int ends[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0 || fstat(ends[1], &status) < 0)
         return berth_err_set(err, "cannot make a socket: %s", strerror(errno));
-    left.socket = status.st_ino;
+    watch.servers_left.socket = status.st_ino;
     child = fork();
     if (child < 0) {
         close(ends[0]);
@@ -255,9 +325,11 @@ int berth_guard_start(struct berth_err *err)
         return berth_err_set(err, "cannot start a process: %s", strerror(errno));
     }
     if (child == 0) {
+        const int descriptors[] = {ends[0], dup(STDERR_FILENO), log, launch->report};
+
         close(ends[1]);
         if (fork() == 0)
-            guard(ends[0], runtime, &left);
+            guard(&watch, descriptors);
         _exit(0);
     }
     close(ends[0]);

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "plan/launch.h"
 
 /* Slurm sends a signal to every process of a step, so the program that serves the image
  * (squashfuse, fuse-overlayfs) gets the application's SIGUSR1 and SIGTERM too and ends,
@@ -17,10 +18,13 @@
  *
  * The two sides: berth-task starts it, berth-init in the image waits for it. */
 
-/* Start a guard for the runtime that the calling process will become. Returns the
- * descriptor by which berth_guard_wait() reaches it, which stays open through exec; -1
- * with a sentence in ERR. */
-int berth_guard_start(struct berth_err *err);
+/* Start a guard for the runtime of LAUNCH that the calling process will become. If that
+ * ends before berth-init has started, or takes longer than LIMIT seconds (0: any time),
+ * it also says so, with the runtime's words in LOG. Returns the descriptor by which
+ * berth_guard_wait() reaches it, which stays open through exec; -1 with a sentence in
+ * ERR. */
+int berth_guard_start(const struct berth_launch *launch, int log, unsigned int limit,
+                      struct berth_err *err);
 
 /* For a process that does other work besides: trace the servers of images that RUNTIME
  * has started by now (returns how many), and let PID go on from the stop that waitpid()

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -26,6 +25,7 @@
 #include "task/detach.h"
 #include "task/guard.h"
 #include "task/identity.h"
+#include "task/log.h"
 #include "task/program.h"
 
 extern char **environ;
@@ -68,44 +68,6 @@ static void become_runtime(const struct keeper *keeper)
     _exit(EXIT_FAILURE);
 }
 
-/* What the runtime said of its end, into LINE: its line that names a fault, else its
- * last. */
-static void last_words(char *line, size_t size)
-{
-    static char log[65536];
-    struct stat st = {0};
-    char *text, *end;
-    ssize_t count;
-    off_t at;
-
-    fstat(LOG, &st);
-    at = st.st_size >= (off_t)sizeof(log) ? st.st_size - (off_t)sizeof(log) + 1 : 0;
-    count = pread(LOG, log, sizeof(log) - 1, at);
-    log[count > 0 ? count : 0] = '\0';
-    text = strstr(log, "FATAL");
-    if (!text)
-        text = strstr(log, "Error");
-    if (!text) {
-        end = log + strlen(log);
-        while (end > log && (end[-1] == '\n' || end[-1] == ' '))
-            *--end = '\0';
-        text = strrchr(log, '\n');
-        text = text ? text + 1 : log;
-    }
-    text[strcspn(text, "\n")] = '\0';
-    snprintf(line, size, "%s", *text ? text : "it said nothing");
-}
-
-static int explain_end(const struct keeper *keeper, struct berth_err *err)
-{
-    char words[512];
-
-    last_words(words, sizeof(words));
-    return berth_err_set(err, "image '%s': %s did not start it: %s",
-                         keeper->launch->request->image, keeper->launch->runtime,
-                         words);
-}
-
 static bool has_ended(pid_t child)
 {
     siginfo_t info = {0};
@@ -126,14 +88,10 @@ static int await_answer(const struct keeper *keeper, struct berth_err *err)
             return berth_err_set(err,
                                  "the step ended before its container had started");
         if (has_ended(keeper->runtime))
-            return explain_end(keeper, err);
+            return berth_log_explain(LOG, keeper->launch, err);
         if (time(NULL) > keeper->end)
-            return berth_err_set(
-                err,
-                "image '%s': %s did not start it within %u seconds; ask the "
-                "administrators (start_timeout= in plugstack.conf)",
-                keeper->launch->request->image, keeper->launch->runtime,
-                berth_room_limit(keeper->room));
+            return berth_log_too_late(keeper->launch, berth_room_limit(keeper->room),
+                                      err);
     }
     return 0;
 }
@@ -150,7 +108,7 @@ static int receive(const struct keeper *keeper, void *bytes, size_t count,
             return -1;
         got = read(ANSWER, (char *)bytes + used, count - used);
         if (got == 0 || (got < 0 && errno != EINTR))
-            return explain_end(keeper, err);
+            return berth_log_explain(LOG, keeper->launch, err);
         used += got > 0 ? (size_t)got : 0;
     }
     return 0;
@@ -173,7 +131,7 @@ static int receive_holder(const struct keeper *keeper, pid_t *ret_pid,
     if (await_answer(keeper, err) < 0)
         return -1;
     if (recvmsg(ANSWER, &message, 0) != 1)
-        return explain_end(keeper, err);
+        return berth_log_explain(LOG, keeper->launch, err);
     part = CMSG_FIRSTHDR(&message);
     if (!part || part->cmsg_type != SCM_CREDENTIALS)
         return berth_err_set(err, "the container does not say who it is");
@@ -197,9 +155,11 @@ static int differs(pid_t pid, const char *name)
 
 /* A task may enter namespaces only through a user namespace that its user has made (so
  * not those of a setuid runtime), and cannot change its own process namespace. */
-static int is_joinable(pid_t holder)
+static const char *why_separate(pid_t holder)
 {
-    return differs(holder, "user") && !differs(holder, "pid");
+    if (!differs(holder, "user"))
+        return "the runtime is installed setuid and uses no user namespace";
+    return differs(holder, "pid") ? "the container has a process namespace" : NULL;
 }
 
 /* Wait for berth-init in the container and let the tasks in. */
@@ -207,6 +167,7 @@ static int open_room(struct keeper *keeper, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf before = {0};
     BERTH_FREE char *after = NULL;
+    const char *why;
     uint32_t count;
     pid_t holder = 0;
 
@@ -219,9 +180,10 @@ static int open_room(struct keeper *keeper, struct berth_err *err)
         return berth_err_oom(err);
     if (receive(keeper, after, count, err) < 0)
         return -1;
-    if (!is_joinable(holder)) {
+    why = why_separate(holder);
+    if (why) {
         kill(holder, SIGKILL);
-        berth_room_set(keeper->room, BERTH_ROOM_SEPARATE);
+        berth_room_separate(keeper->room, why);
         return 0;
     }
     berth_guard_seize(keeper->runtime);
@@ -312,11 +274,9 @@ static int open_all(const struct berth_room *room, int fds[DESCRIPTORS],
     fds[TASKS - INIT] = room->tasks;
     fds[READY - INIT] = ends[1];
     fds[ANSWER - INIT] = ends[0];
-    fds[LOG - INIT] = memfd_create("berth-log", MFD_CLOEXEC);
+    fds[LOG - INIT] = berth_log_open(err);
     fds[MEMORY - INIT] = room->memory;
-    if (fds[LOG - INIT] < 0)
-        return berth_err_set(err, "cannot make a log: %s", strerror(errno));
-    return 0;
+    return fds[LOG - INIT] < 0 ? -1 : 0;
 }
 
 static void close_all(const int fds[DESCRIPTORS])

@@ -26,6 +26,7 @@ struct berth_room_page {
     _Atomic uint32_t state; /* a futex */
     _Atomic pid_t starter;  /* who starts it now; 0: nobody yet */
     pid_t holder;
+    unsigned int tasks;
     unsigned int limit;
     cpu_set_t cpus;
     struct berth_err why;
@@ -57,7 +58,8 @@ static int make_memory(void)
     return -1;
 }
 
-int berth_room_make(struct berth_room *room, unsigned int limit, struct berth_err *err)
+int berth_room_make(struct berth_room *room, unsigned int tasks, unsigned int limit,
+                    struct berth_err *err)
 {
     int ends[2];
 
@@ -71,6 +73,7 @@ int berth_room_make(struct berth_room *room, unsigned int limit, struct berth_er
     room->tasks = ends[0];
     room->alive = ends[1];
     fcntl(room->alive, F_SETFD, FD_CLOEXEC);
+    room->page->tasks = tasks;
     room->page->limit = limit;
     sched_getaffinity(0, sizeof(room->page->cpus), &room->page->cpus);
     return 0;
@@ -101,10 +104,11 @@ void berth_room_close(struct berth_room *room)
 bool berth_room_claim(struct berth_room *room)
 {
     pid_t nobody = 0;
+    uint32_t new = BERTH_ROOM_NEW;
 
     if (!atomic_compare_exchange_strong(&room->page->starter, &nobody, getpid()))
         return false;
-    atomic_store(&room->page->state, BERTH_ROOM_STARTING);
+    atomic_compare_exchange_strong(&room->page->state, &new, BERTH_ROOM_STARTING);
     return true;
 }
 
@@ -128,6 +132,12 @@ void berth_room_fail(struct berth_room *room, const struct berth_err *why)
 {
     room->page->why = *why;
     berth_room_set(room, BERTH_ROOM_FAILED);
+}
+
+void berth_room_separate(struct berth_room *room, const char *why)
+{
+    berth_err_set(&room->page->why, "%s", why);
+    berth_room_set(room, BERTH_ROOM_SEPARATE);
 }
 
 int berth_room_ready(struct berth_room *room, pid_t holder, const char *environ_before,
@@ -197,7 +207,7 @@ enum berth_room_state berth_room_wait(struct berth_room *room, struct berth_err 
         }
         syscall(SYS_futex, &room->page->state, FUTEX_WAIT, state, &pause, NULL, 0);
     }
-    if (state == BERTH_ROOM_FAILED)
+    if (state == BERTH_ROOM_FAILED || state == BERTH_ROOM_SEPARATE)
         *err = room->page->why;
     return state == BERTH_ROOM_READY ? see(room, err) : state;
 }
@@ -227,4 +237,9 @@ const cpu_set_t *berth_room_cpus(const struct berth_room *room)
 unsigned int berth_room_limit(const struct berth_room *room)
 {
     return room->page->limit;
+}
+
+unsigned int berth_room_tasks(const struct berth_room *room)
+{
+    return room->page->tasks;
 }

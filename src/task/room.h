@@ -35,9 +35,10 @@ struct berth_room {
     int alive;  /* writing end; slurmstepd's; -1 elsewhere */
 };
 
-/* In slurmstepd: make a room. LIMIT: seconds that a start may take. Returns 0, or -1
- * with a sentence in ERR. */
-int berth_room_make(struct berth_room *room, unsigned int limit, struct berth_err *err);
+/* In slurmstepd: make a room for TASKS tasks. LIMIT: seconds that a start may take.
+ * Returns 0, or -1 with a sentence in ERR. */
+int berth_room_make(struct berth_room *room, unsigned int tasks, unsigned int limit,
+                    struct berth_err *err);
 
 /* Its descriptors as text, for berth_room_enter() in another program. */
 void berth_room_name(const struct berth_room *room, char *text, size_t size);
@@ -49,7 +50,8 @@ int berth_room_enter(struct berth_room *room, const char *text, struct berth_err
 /* In slurmstepd: the last task has ended. */
 void berth_room_close(struct berth_room *room);
 
-/* Is the caller the one that starts the container? True for one caller of a room. */
+/* Is the caller the one that starts the container, if the room is NEW, and that speaks
+ * for all? True for one caller of a room. */
 bool berth_room_claim(struct berth_room *room);
 
 /* The caller leaves the starting to process PID: waiters give up when it is gone. */
@@ -58,6 +60,7 @@ void berth_room_hand_on(struct berth_room *room, pid_t pid);
 /* Set the state and wake all waiters. */
 void berth_room_fail(struct berth_room *room, const struct berth_err *why);
 void berth_room_set(struct berth_room *room, enum berth_room_state state);
+void berth_room_separate(struct berth_room *room, const char *why);
 enum berth_room_state berth_room_state(const struct berth_room *room);
 
 /* Set the state to READY: tasks join process HOLDER, whose environment is the COUNT
@@ -68,7 +71,8 @@ int berth_room_ready(struct berth_room *room, pid_t holder, const char *environ_
                      struct berth_err *err);
 
 /* Wait until the state is neither NEW nor STARTING. Returns it; FAILED, with a sentence
- * in ERR, also when the limit is over or who started it is gone. */
+ * in ERR, also when the limit is over or who started it is gone. In SEPARATE, ERR says
+ * why. */
 enum berth_room_state berth_room_wait(struct berth_room *room, struct berth_err *err);
 
 /* What berth_room_ready() was told; valid while the room is. */
@@ -81,5 +85,8 @@ const cpu_set_t *berth_room_cpus(const struct berth_room *room);
 
 /* Seconds that a start may take. */
 unsigned int berth_room_limit(const struct berth_room *room);
+
+/* Tasks of the step on this node. */
+unsigned int berth_room_tasks(const struct berth_room *room);
 
 #endif

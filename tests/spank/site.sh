@@ -52,12 +52,13 @@ $raw
     srun --x-container-image=a ./x 1
 
 # share
-expect 'share=never: the tasks have no room' 0 \
+expect 'share=never: the tasks are told in the room' 0 \
     "0 $A: ./x 1
 $raw
 + BERTH_TASK_PREFIX=
 + BERTH_TASK_REPORT=N
-+ BERTH_TASK_REQUEST=$A" \
++ BERTH_TASK_REQUEST=$A
++ BERTH_TASK_ROOM=N" \
     FAKE_RAW=1 FAKE_WORDS=share=never srun --container-image=a ./x 1
 
 # raw_args

@@ -26,6 +26,7 @@ static struct berth_launch usual(const struct berth_request *request)
         .prefix = "",
         .report = 3,
         .guard = 4,
+        .said = 7,
         .request = request,
         .environment = (char *const *)environment,
         .command = (char *const *)command,
@@ -90,6 +91,7 @@ START_TEST(what_is_not_known_is_left_out)
     launch.directory = NULL;
     launch.report = -1;
     launch.guard = -1;
+    launch.said = -1;
     assert_golden(&launch, "launch-unknown.txt");
 }
 END_TEST

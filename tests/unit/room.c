@@ -20,7 +20,7 @@ static void setup(void)
 {
     struct berth_err err = {""};
 
-    ck_assert_msg(berth_room_make(&room, 30, &err) == 0, "%s", err.text);
+    ck_assert_msg(berth_room_make(&room, 4, 30, &err) == 0, "%s", err.text);
     berth_room_name(&room, name, sizeof(name));
 }
 
@@ -93,6 +93,24 @@ START_TEST(a_failure_is_told_to_all)
     berth_room_fail(&room, &why);
     ck_assert_int_eq(in_task(wait_and_compare), 0);
     ck_assert_int_eq(in_task(wait_and_compare), 0);
+}
+END_TEST
+
+static int claim_and_wait(struct berth_room *entered)
+{
+    struct berth_err err;
+
+    return !berth_room_claim(entered) ||
+           berth_room_state(entered) != BERTH_ROOM_SEPARATE ||
+           berth_room_wait(entered, &err) != BERTH_ROOM_SEPARATE ||
+           berth_room_tasks(entered) != 4 || strcmp(err.text, "the site says so") != 0;
+}
+
+START_TEST(a_room_can_be_separate_from_the_start)
+{
+    berth_room_separate(&room, "the site says so");
+    ck_assert_int_eq(in_task(claim_and_wait), 0);
+    ck_assert_int_eq(in_task(claim), 0);
 }
 END_TEST
 
@@ -175,7 +193,7 @@ START_TEST(a_start_may_take_its_time_and_no_more)
     struct berth_room hasty;
     struct berth_err err;
 
-    ck_assert_int_eq(berth_room_make(&hasty, 0, &err), 0);
+    ck_assert_int_eq(berth_room_make(&hasty, 1, 0, &err), 0);
     ck_assert(berth_room_claim(&hasty));
     ck_assert_int_eq(berth_room_wait(&hasty, &err), BERTH_ROOM_FAILED);
     ck_assert_str_eq(err.text, "the container did not start within 0 seconds; ask the "
@@ -252,6 +270,7 @@ int main(void)
     tcase_add_test(tests, one_task_starts_the_container);
     tcase_add_loop_test(tests, a_waiter_learns_the_state, 0, COUNT(states));
     tcase_add_test(tests, a_failure_is_told_to_all);
+    tcase_add_test(tests, a_room_can_be_separate_from_the_start);
     tcase_add_test(tests, what_is_ready_is_seen_by_all);
     tcase_add_test(tests, an_environment_may_be_large);
     tcase_add_test(tests, a_waiter_is_woken);

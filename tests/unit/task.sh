@@ -108,10 +108,13 @@ expect 'options are named as the site does' 1 \
     env BERTH_TASK_PREFIX=x- BERTH_TASK_REQUEST="image=$T/a&mounts=$T/gone:/x:rw" \
     "$task" ./app
 
+few='exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n $1; exec "$0" ./app'
 expect 'no descriptor is left' 1 \
+    'berth: n1: cannot make a log: Too many open files' \
+    env BERTH_TASK_REQUEST="image=$T/a" sh -c "$few" "$task" 4
+expect 'no descriptors are left' 1 \
     'berth: n1: cannot make a socket: Too many open files' \
-    env BERTH_TASK_REQUEST="image=$T/a" sh -c \
-    'exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n 4; exec "$0" ./app' "$task"
+    env BERTH_TASK_REQUEST="image=$T/a" sh -c "$few" "$task" 5
 
 # The program as it is built looks for berth-init where it will be installed.
 name='berth-init is not there'
@@ -131,6 +134,13 @@ chmod +x "$T/broken-runtime"
 expect 'a runtime without its interpreter' 1 \
     "berth: n1: container runtime 'T/broken-runtime': No such file or directory; ask the administrators to repair it" \
     env "BERTH_TASK_RUNTIME=$T/broken-runtime" "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app
+
+# A runtime that ends before it has started the container.
+printf '#!/bin/sh\necho working >&2\necho "FATAL:   no luck" >&2\necho over >&2\nexit 255\n' >failing
+chmod +x failing
+expect 'a runtime that fails' 255 \
+    "berth: n1: image 'T/a': T/failing did not start it: FATAL:   no luck" \
+    env "BERTH_TASK_RUNTIME=$T/failing" "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app
 
 # All the way to the application.
 expect 'the command runs' 0 \

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a runtime said, as one sentence. */
+
+#include "task/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int berth_log_open(struct berth_err *err)
+{
+    int fd = memfd_create("berth-log", MFD_CLOEXEC);
+
+    return fd < 0 ? berth_err_set(err, "cannot make a log: %s", strerror(errno)) : fd;
+}
+
+/* What the runtime said of its end, into LINE: its line that names a fault, else its
+ * last. */
+static void last_words(int fd, char *line, size_t size)
+{
+    static char log[65536];
+    struct stat st = {0};
+    char *text, *end;
+    ssize_t count;
+    off_t at;
+
+    fstat(fd, &st);
+    at = st.st_size >= (off_t)sizeof(log) ? st.st_size - (off_t)sizeof(log) + 1 : 0;
+    count = pread(fd, log, sizeof(log) - 1, at);
+    log[count > 0 ? count : 0] = '\0';
+    text = strstr(log, "FATAL");
+    if (!text)
+        text = strstr(log, "Error");
+    if (!text) {
+        end = log + strlen(log);
+        while (end > log && (end[-1] == '\n' || end[-1] == ' '))
+            *--end = '\0';
+        text = strrchr(log, '\n');
+        text = text ? text + 1 : log;
+    }
+    text[strcspn(text, "\n")] = '\0';
+    snprintf(line, size, "%s", *text ? text : "it said nothing");
+}
+
+int berth_log_explain(int fd, const struct berth_launch *launch, struct berth_err *err)
+{
+    char words[512];
+
+    last_words(fd, words, sizeof(words));
+    return berth_err_set(err, "image '%s': %s did not start it: %s",
+                         launch->request->image, launch->runtime, words);
+}
+
+int berth_log_too_late(const struct berth_launch *launch, unsigned int seconds,
+                       struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "image '%s': %s did not start it within %u seconds; ask the "
+                         "administrators (start_timeout= in plugstack.conf)",
+                         launch->request->image, launch->runtime, seconds);
+}
