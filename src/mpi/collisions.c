@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Libraries that both sides bring: whose copy a process gets. Decided by the versions
+ * that they define, before anything starts, since the loader's own complaint comes late
+ * and names neither side. */
+
+#include "mpi/collisions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+static bool starts_any(const char *text, const char *const *names)
+{
+    for (; *names; names++)
+        if (strncmp(text, *names, strlen(*names)) == 0)
+            return true;
+    return false;
+}
+
+bool berth_mpi_is_glibc(const char *soname)
+{
+    static const char *const names[] = {"ld-linux",
+                                        "ld64.so.",
+                                        "ld.so.1",
+                                        "libc.so.6",
+                                        "libm.so.6",
+                                        "libmvec.so.",
+                                        "libpthread.so.0",
+                                        "libdl.so.2",
+                                        "librt.so.1",
+                                        "libutil.so.1",
+                                        "libresolv.so.2",
+                                        "libnsl.so.1",
+                                        "libanl.so.1",
+                                        "libthread_db.",
+                                        "libBrokenLocale",
+                                        "libc_malloc_debug",
+                                        "libnss_files.",
+                                        "libnss_dns.",
+                                        "libnss_compat.",
+                                        "libnss_hesiod.",
+                                        "libnss_db.",
+                                        "libSegFault.",
+                                        "libmemusage.",
+                                        "libpcprofile.",
+                                        NULL};
+
+    return starts_any(soname, names);
+}
+
+/* They find plugins of their own build, and kernel drivers. */
+static bool is_communication(const char *soname)
+{
+    static const char *const names[] = {
+        "libfabric.so.", "libucp.so.",     "libucs.so.",  "libuct.so.",
+        "libucm.so.",    "libucs_signal",  "libucc.so.",  "libibverbs.",
+        "librdmacm.so.", "libpmix.so.",    "libpals.so.", "libpmi.so.",
+        "libpmi2.so.",   "libcxi.so.",     "libpsm2.so.", "libopen-",
+        "libopen_mpi.",  "libmca_common_", NULL};
+
+    return starts_any(soname, names);
+}
+
+static bool defines(const struct berth_elf *elf, const char *version)
+{
+    for (size_t i = 0; i < elf->version_defs.count; i++)
+        if (strcmp(elf->version_defs.items[i], version) == 0)
+            return true;
+    return false;
+}
+
+static bool defines_all(const struct berth_elf *elf, const struct berth_elf *of)
+{
+    for (size_t i = 0; i < of->version_defs.count; i++)
+        if (!defines(elf, of->version_defs.items[i]))
+            return false;
+    return true;
+}
+
+/* Does LIBRARY, known as SONAME, define all versions that the files of OBJECTS want of
+ * it? *RET_VERSION, *RET_USER: the first that is missing, and who wants it. */
+static bool serves(const struct berth_elf *library, const char *soname,
+                   const struct berth_mpi_objects *objects, const char **ret_version,
+                   const char **ret_user)
+{
+    for (size_t i = 0; i < objects->count; i++) {
+        const struct berth_elf_needs *needs = &objects->items[i].elf.version_needs;
+
+        for (size_t j = 0; j < needs->count; j++) {
+            if (strcmp(needs->items[j].library, soname) != 0 ||
+                defines(library, needs->items[j].version))
+                continue;
+            *ret_version = needs->items[j].version;
+            *ret_user = objects->items[i].path;
+            return false;
+        }
+    }
+    return true;
+}
+
+static void choose(const struct berth_mpi_objects *host,
+                   struct berth_mpi_choice *choice, struct berth_err *ret_refused)
+{
+    const char *soname = choice->host->soname;
+    const struct berth_elf *ours = &choice->host->elf;
+    const struct berth_elf *theirs = &choice->image->elf;
+    const char *version, *user;
+
+    choice->from_host = true;
+    if (is_communication(soname))
+        choice->because = "it carries the messages, and belongs to the host's drivers";
+    else if (ours->version_defs.count == 0 && theirs->version_defs.count == 0)
+        choice->because = "it has no versions";
+    else if (defines_all(ours, theirs))
+        choice->because = "it has every version of the image's";
+    else if (serves(theirs, soname, host, &version, &user)) {
+        choice->from_host = false;
+        choice->because = "the image's is newer, and has what the host's MPI needs";
+    } else if (!*ret_refused->text)
+        berth_err_set(ret_refused,
+                      "'%s' of the host lacks versions that '%s' of the image has, and "
+                      "the image's lacks %s, which the host's '%s' needs; choose "
+                      "--mpi-bind=hybrid",
+                      choice->host->path, choice->image->path, version, user);
+}
+
+static bool collides(const struct berth_mpi_object *object)
+{
+    return object->elf.kind == BERTH_ELF_LIBRARY && object->soname &&
+           object->library.family == BERTH_MPI_NONE &&
+           !berth_mpi_is_glibc(object->soname);
+}
+
+int berth_mpi_choose(const struct berth_mpi_objects *image,
+                     const struct berth_mpi_objects *host,
+                     struct berth_mpi_choices *ret_choices,
+                     struct berth_err *ret_refused, struct berth_err *err)
+{
+    struct berth_mpi_choices choices = {0};
+
+    *ret_choices = choices;
+    ret_refused->text[0] = '\0';
+    for (size_t i = 0; i < host->count; i++) {
+        struct berth_mpi_choice choice = {.host = &host->items[i]};
+
+        if (!collides(choice.host))
+            continue;
+        choice.image = berth_mpi_objects_find(image, choice.host->soname);
+        if (!choice.image || !collides(choice.image))
+            continue;
+        choose(host, &choice, ret_refused);
+        if (berth_grow(&choices.items, choices.count, &choices.room, sizeof(choice)) <
+            0) {
+            berth_mpi_choices_fini(&choices);
+            return berth_err_oom(err);
+        }
+        choices.items[choices.count++] = choice;
+    }
+    *ret_choices = choices;
+    return 0;
+}
+
+bool berth_mpi_left_out(const struct berth_mpi_choices *choices,
+                        const struct berth_mpi_object *object)
+{
+    for (size_t i = 0; i < choices->count; i++)
+        if (choices->items[i].host == object)
+            return !choices->items[i].from_host;
+    return false;
+}
+
+void berth_mpi_choices_fini(struct berth_mpi_choices *choices)
+{
+    free(choices->items);
+    *choices = (struct berth_mpi_choices){0};
+}

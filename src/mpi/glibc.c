@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Can the host's MPI live on the image's glibc, and the image's files on the host's? */
+
+#include "mpi/glibc.h"
+
+#include <string.h>
+
+/* For people: the higher of two names is the one with more digits behind the dot, or
+ * the higher ones; both are GLIBC_2.N nearly always. */
+static const char *higher(const char *a, const char *b)
+{
+    size_t length_a, length_b;
+
+    if (!a || !b)
+        return a ? a : b;
+    /* GLIBC_ABI_DT_RELR says less to people. */
+    if (strncmp(a, "GLIBC_2.", 8) != 0 || strncmp(b, "GLIBC_2.", 8) != 0)
+        return strncmp(b, "GLIBC_2.", 8) == 0 ? b : a;
+    length_a = strcspn(a + 8, ".");
+    length_b = strcspn(b + 8, ".");
+    if (length_a != length_b)
+        return length_a > length_b ? a : b;
+    return strcmp(a, b) >= 0 ? a : b;
+}
+
+static bool defines(const struct berth_mpi_objects *objects, const char *soname,
+                    const char *version)
+{
+    const struct berth_mpi_object *object = berth_mpi_objects_find(objects, soname);
+
+    for (size_t i = 0; object && i < object->elf.version_defs.count; i++)
+        if (strcmp(object->elf.version_defs.items[i], version) == 0)
+            return true;
+    return false;
+}
+
+static const char *newest(const struct berth_mpi_objects *objects)
+{
+    const struct berth_mpi_object *libc = berth_mpi_objects_find(objects, "libc.so.6");
+    const char *found = NULL;
+
+    for (size_t i = 0; libc && i < libc->elf.version_defs.count; i++)
+        if (strncmp(libc->elf.version_defs.items[i], "GLIBC_2.", 8) == 0)
+            found = higher(found, libc->elf.version_defs.items[i]);
+    return found;
+}
+
+/* The highest version that USERS want of glibc and OF does not define; NULL: none. */
+static const char *find_lack(const struct berth_mpi_objects *users,
+                             const struct berth_mpi_choices *choices,
+                             const struct berth_mpi_objects *of, const char **ret_user)
+{
+    const char *found = NULL;
+
+    for (size_t i = 0; i < users->count; i++) {
+        const struct berth_mpi_object *object = &users->items[i];
+        const struct berth_elf_needs *needs = &object->elf.version_needs;
+
+        if ((object->soname && berth_mpi_is_glibc(object->soname)) ||
+            (choices && berth_mpi_left_out(choices, object)))
+            continue;
+        for (size_t j = 0; j < needs->count; j++) {
+            const char *version = needs->items[j].version;
+
+            if (!berth_mpi_is_glibc(needs->items[j].library) ||
+                defines(of, needs->items[j].library, version) ||
+                (found && higher(found, version) == found))
+                continue;
+            found = version;
+            *ret_user = object->path;
+        }
+    }
+    return found;
+}
+
+void berth_mpi_compare_glibc(const struct berth_mpi_objects *image,
+                             const struct berth_mpi_objects *host,
+                             const struct berth_mpi_choices *choices,
+                             struct berth_mpi_glibc *ret_glibc)
+{
+    struct berth_mpi_glibc glibc = {.user = NULL};
+    const char *user = NULL;
+
+    glibc.version = find_lack(host, choices, image, &glibc.user);
+    glibc.host_lacks = find_lack(image, NULL, host, &user);
+    glibc.image_serves = !glibc.version;
+    glibc.host_serves = !glibc.host_lacks;
+    glibc.image_newest = newest(image);
+    glibc.host_newest = newest(host);
+    *ret_glibc = glibc;
+}

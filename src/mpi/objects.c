@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of an image or of a host's MPI, with what each of them says. */
+
+#include "mpi/objects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static struct berth_mpi_object *find_path(struct berth_mpi_objects *objects,
+                                          const char *path)
+{
+    for (size_t i = 0; i < objects->count; i++)
+        if (strcmp(objects->items[i].path, path) == 0)
+            return &objects->items[i];
+    return NULL;
+}
+
+static void fini(struct berth_mpi_object *object)
+{
+    free(object->soname);
+    free(object->path);
+    berth_elf_fini(&object->elf);
+}
+
+int berth_mpi_objects_add(struct berth_mpi_objects *objects, enum berth_mpi_role role,
+                          const char *soname, const char *path, struct berth_elf *elf,
+                          struct berth_err *err)
+{
+    struct berth_mpi_object *same = find_path(objects, path);
+    struct berth_mpi_object object = {.role = role, .elf = *elf};
+
+    *elf = (struct berth_elf){0};
+    if (same) {
+        if (role < same->role)
+            same->role = role;
+        fini(&object);
+        return 0;
+    }
+    if (!soname)
+        soname = object.elf.soname ? object.elf.soname : base_name(path);
+    object.path = strdup(path);
+    if (role != BERTH_MPI_PROGRAM)
+        object.soname = strdup(soname);
+    if (!object.path || (role != BERTH_MPI_PROGRAM && !object.soname) ||
+        berth_grow(&objects->items, objects->count, &objects->room, sizeof(object)) <
+            0) {
+        fini(&object);
+        return berth_err_oom(err);
+    }
+    berth_mpi_classify(&object.elf, base_name(path), &object.library);
+    objects->items[objects->count++] = object;
+    return 0;
+}
+
+static bool is_called(const struct berth_mpi_object *object, const char *soname)
+{
+    return (object->soname && strcmp(object->soname, soname) == 0) ||
+           (object->elf.soname && strcmp(object->elf.soname, soname) == 0);
+}
+
+const struct berth_mpi_object *
+berth_mpi_objects_find(const struct berth_mpi_objects *objects, const char *soname)
+{
+    const struct berth_mpi_object *found = NULL;
+
+    for (size_t i = 0; i < objects->count; i++)
+        if (is_called(&objects->items[i], soname) &&
+            (!found || objects->items[i].role < found->role))
+            found = &objects->items[i];
+    return found;
+}
+
+const struct berth_mpi_object *
+berth_mpi_objects_mpi(const struct berth_mpi_objects *objects,
+                      enum berth_mpi_family family)
+{
+    for (size_t i = 0; i < objects->count; i++)
+        if (objects->items[i].library.family == family &&
+            (objects->items[i].library.parts & BERTH_MPI_C))
+            return &objects->items[i];
+    return NULL;
+}
+
+const struct berth_elf_symbol *
+berth_mpi_objects_symbol(const struct berth_mpi_objects *objects, const char *name)
+{
+    const struct berth_elf_symbol *found = NULL;
+
+    for (size_t i = 0; i < objects->count && !found; i++)
+        found = berth_elf_find(&objects->items[i].elf.defined, name);
+    return found;
+}
+
+unsigned int berth_mpi_objects_parts(const struct berth_mpi_objects *objects,
+                                     enum berth_mpi_family family)
+{
+    unsigned int parts = 0;
+
+    for (size_t i = 0; i < objects->count; i++)
+        if (objects->items[i].library.family == family)
+            parts |= objects->items[i].library.parts;
+    return parts;
+}
+
+void berth_mpi_objects_fini(struct berth_mpi_objects *objects)
+{
+    for (size_t i = 0; i < objects->count; i++)
+        fini(&objects->items[i]);
+    free(objects->items);
+    *objects = (struct berth_mpi_objects){0};
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_MPI_OBJECTS_H
+#define BERTH_MPI_OBJECTS_H
+
+#include "mpi/family.h"
+
+/* How a file takes part. */
+enum berth_mpi_role {
+    BERTH_MPI_PROGRAM, /* the command itself, at most one; of an image only */
+    BERTH_MPI_LOADED,  /* the loader loads it when the program starts */
+    BERTH_MPI_PRESENT, /* it is there, and may be loaded later */
+};
+
+struct berth_mpi_object {
+    enum berth_mpi_role role;
+    char *soname; /* the name that it is needed by; NULL for a program */
+    char *path;
+    struct berth_elf elf;
+    struct berth_mpi_library library; /* what it is of an MPI */
+};
+
+/* The files of one side, an image or a host. Start with `= {0}`. */
+struct berth_mpi_objects {
+    struct berth_mpi_object *items;
+    size_t count;
+    size_t room;
+};
+
+/* Append a file with the facts *ELF (of berth_mpi_question), which the list owns from
+ * now on, also when it fails; *ELF is empty then. PATH is without links, if possible,
+ * since the name of the file tells releases. SONAME may be NULL: then it is the file's
+ * own, or else the end of PATH. A file that is there twice by path is kept once, with
+ * the stronger role. Returns 0, or -1 out of memory. */
+int berth_mpi_objects_add(struct berth_mpi_objects *objects, enum berth_mpi_role role,
+                          const char *soname, const char *path, struct berth_elf *elf,
+                          struct berth_err *err);
+
+/* The file that is needed by, or calls itself, SONAME; NULL when there is none. A
+ * loaded one goes before one that is only there. */
+const struct berth_mpi_object *
+berth_mpi_objects_find(const struct berth_mpi_objects *objects, const char *soname);
+
+/* The C library of FAMILY; NULL when there is none. */
+const struct berth_mpi_object *
+berth_mpi_objects_mpi(const struct berth_mpi_objects *objects,
+                      enum berth_mpi_family family);
+
+/* The symbol NAME that some file defines, the first; NULL when none does. */
+const struct berth_elf_symbol *
+berth_mpi_objects_symbol(const struct berth_mpi_objects *objects, const char *name);
+
+/* All parts of FAMILY that the files give. */
+unsigned int berth_mpi_objects_parts(const struct berth_mpi_objects *objects,
+                                     enum berth_mpi_family family);
+
+void berth_mpi_objects_fini(struct berth_mpi_objects *objects);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Does the MPI that will run speak to the process manager that srun starts? A mismatch
+ * is mostly silent: every task is rank 0 of 1, and the exit status is 0. */
+
+#include "mpi/pmi.h"
+
+#include <string.h>
+
+static bool starts(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+static bool needs(const struct berth_elf *elf, const char *start)
+{
+    for (size_t i = 0; i < elf->needed.count; i++)
+        if (starts(elf->needed.items[i], start))
+            return true;
+    return false;
+}
+
+static bool says(const struct berth_elf *elf, const char *start)
+{
+    for (size_t i = 0; i < elf->texts.count; i++)
+        if (starts(elf->texts.items[i], start))
+            return true;
+    return false;
+}
+
+/* MPICH and its kin have one library for all. */
+static unsigned int managers_of_mpich(const struct berth_mpi_object *mpi)
+{
+    const struct berth_elf *elf = &mpi->elf;
+    unsigned int managers = 0;
+
+    if (needs(elf, "libpmix.so.") || berth_elf_find(&elf->undefined, "PMIx_Init"))
+        managers |= BERTH_MPI_PMIX;
+    if (says(elf, "PMI_FD"))
+        managers |= BERTH_MPI_PMI;
+    if (needs(elf, "libpmi.so.") || needs(elf, "libpmi2.so."))
+        managers |= needs(elf, "libpals.so.") ||
+                            (mpi->library.vendor &&
+                             strcmp(mpi->library.vendor, "Cray MPICH") == 0)
+                        ? BERTH_MPI_CRAY
+                        : BERTH_MPI_SLURM;
+    return managers;
+}
+
+/* What a component of Open MPI up to 4 speaks. */
+static unsigned int manager_of_component(const char *name)
+{
+    if (starts(name, "mca_pmix_ext") || starts(name, "mca_pmix_pmix"))
+        return BERTH_MPI_PMIX;
+    if (starts(name, "mca_pmix_s1.") || starts(name, "mca_pmix_s2."))
+        return BERTH_MPI_SLURM;
+    return starts(name, "mca_pmix_cray") ? BERTH_MPI_CRAY : 0;
+}
+
+/* Open MPI speaks PMIx, by its own copy where it has no library, unless its components
+ * say that it was built otherwise. That it names PMI_FD means nothing: it only looks
+ * who has started it. */
+static unsigned int managers_of_openmpi(const struct berth_mpi_objects *objects)
+{
+    unsigned int managers = 0;
+    bool components = false;
+
+    for (size_t i = 0; i < objects->count; i++) {
+        const char *slash = strrchr(objects->items[i].path, '/');
+        const char *name = slash ? slash + 1 : objects->items[i].path;
+
+        components |= starts(name, "mca_pmix_");
+        managers |= manager_of_component(name);
+    }
+    return components ? managers : BERTH_MPI_PMIX;
+}
+
+unsigned int berth_mpi_managers(const struct berth_mpi_objects *objects,
+                                enum berth_mpi_family family)
+{
+    const struct berth_mpi_object *mpi = berth_mpi_objects_mpi(objects, family);
+
+    if (!mpi)
+        return 0;
+    if (mpi->library.vendor && strcmp(mpi->library.vendor, "Open MPI") == 0)
+        return managers_of_openmpi(objects);
+    return managers_of_mpich(mpi);
+}
+
+/* What --mpi=TYPE serves; ~0 for a type that we do not know. */
+static unsigned int served_by(const char *type)
+{
+    if (strcmp(type, "none") == 0 || strcmp(type, "openmpi") == 0)
+        return 0;
+    if (strcmp(type, "pmi2") == 0)
+        return BERTH_MPI_PMI | BERTH_MPI_SLURM;
+    if (strcmp(type, "pmix") == 0 || starts(type, "pmix_"))
+        return BERTH_MPI_PMIX;
+    return strcmp(type, "cray_shasta") == 0 ? BERTH_MPI_CRAY : ~0U;
+}
+
+static const struct {
+    unsigned int manager;
+    const char *name;
+    const char *type;
+} managers_known[] = {
+    {BERTH_MPI_CRAY, "Cray's PMI", "cray_shasta"},
+    {BERTH_MPI_PMIX, "PMIx", "pmix"},
+    {BERTH_MPI_PMI, "PMI", "pmi2"},
+    {BERTH_MPI_SLURM, "Slurm's PMI", "pmi2"},
+};
+
+int berth_mpi_check_manager(unsigned int managers, const char *type, unsigned int tasks,
+                            const char *whose, struct berth_err *err)
+{
+    size_t count = sizeof(managers_known) / sizeof(managers_known[0]);
+
+    if (!type)
+        type = "none";
+    if (tasks <= 1 || managers == 0 || (managers & served_by(type)))
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        if (managers & managers_known[i].manager)
+            return berth_err_set(err,
+                                 "%s speaks %s and the step has --mpi=%s, so that each "
+                                 "of the %u tasks would be rank 0 of 1; use srun "
+                                 "--mpi=%s",
+                                 whose, managers_known[i].name, type, tasks,
+                                 managers_known[i].type);
+    return 0;
+}

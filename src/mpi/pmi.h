@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_MPI_PMI_H
+#define BERTH_MPI_PMI_H
+
+#include "mpi/objects.h"
+
+/* How an MPI library learns who its peers are. */
+enum berth_mpi_manager {
+    BERTH_MPI_PMI = 1,   /* PMI 1 or 2, over the descriptor PMI_FD: srun --mpi=pmi2 */
+    BERTH_MPI_PMIX = 2,  /* PMIx: srun --mpi=pmix */
+    BERTH_MPI_SLURM = 4, /* libpmi or libpmi2 of Slurm, which reach --mpi=pmi2 */
+    BERTH_MPI_CRAY = 8,  /* Cray's libpmi and PALS: srun --mpi=cray_shasta */
+};
+
+/* Which of them the MPI of FAMILY among OBJECTS speaks, as bits; 0: none is known. The
+ * components mca_pmix_*.so of Open MPI up to 4 count when they are among OBJECTS. */
+unsigned int berth_mpi_managers(const struct berth_mpi_objects *objects,
+                                enum berth_mpi_family family);
+
+/* Can TASKS tasks find each other when srun runs them with --mpi=TYPE (SLURM_MPI_TYPE;
+ * NULL: not set) on an MPI that speaks MANAGERS? One task finds itself always, and what
+ * is not known (no managers, a type of the site's own) passes. WHOSE is for people:
+ * "the host's MPICH 4.2.3". Returns 0, or -1 with a sentence in ERR that names the type
+ * to use. */
+int berth_mpi_check_manager(unsigned int managers, const char *type, unsigned int tasks,
+                            const char *whose, struct berth_err *err);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a program wants of MPI: by the files that its loader loads, leaving out what is
+ * there for MPI's own sake. */
+
+#include "mpi/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/grow.h"
+#include "mpi/names.h"
+
+static bool is_mpi(const struct berth_mpi_object *object)
+{
+    return object->library.family != BERTH_MPI_NONE;
+}
+
+static bool is_needed(const struct berth_mpi_objects *objects,
+                      const struct berth_mpi_object *object)
+{
+    for (size_t i = 0; i < objects->count; i++) {
+        const struct berth_strvec *needed = &objects->items[i].elf.needed;
+
+        for (size_t j = 0; j < needed->count; j++)
+            if (strcmp(needed->items[j], object->soname) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Mark OBJECT and all that it needs, but for MPI libraries. */
+static void reach(const struct berth_mpi_objects *objects,
+                  const struct berth_mpi_object *object, bool *own)
+{
+    if (own[object - objects->items] || is_mpi(object))
+        return;
+    own[object - objects->items] = true;
+    for (size_t i = 0; i < object->elf.needed.count; i++) {
+        const struct berth_mpi_object *needed =
+            berth_mpi_objects_find(objects, object->elf.needed.items[i]);
+
+        if (needed && needed->role != BERTH_MPI_PRESENT)
+            reach(objects, needed, own);
+    }
+}
+
+/* Which files are the program's own: it, what it needs, and what is preloaded. The
+ * caller frees the list. */
+static bool *find_own(const struct berth_mpi_objects *objects)
+{
+    bool *own = calloc(objects->count + 1, sizeof(*own));
+
+    for (size_t i = 0; own && i < objects->count; i++) {
+        const struct berth_mpi_object *object = &objects->items[i];
+
+        if (object->role == BERTH_MPI_PROGRAM ||
+            (object->role == BERTH_MPI_LOADED && !is_needed(objects, object)))
+            reach(objects, object, own);
+    }
+    return own;
+}
+
+static bool defined_by_own(const struct berth_mpi_objects *objects, const bool *own,
+                           const char *name)
+{
+    for (size_t i = 0; i < objects->count; i++)
+        if (own[i] && berth_elf_find(&objects->items[i].elf.defined, name))
+            return true;
+    return false;
+}
+
+static bool defined_by_mpi(const struct berth_mpi_objects *objects, const bool *own,
+                           const char *name)
+{
+    for (size_t i = 0; i < objects->count; i++)
+        if (!own[i] && objects->items[i].role == BERTH_MPI_LOADED &&
+            berth_elf_find(&objects->items[i].elf.defined, name))
+            return true;
+    return false;
+}
+
+static bool loads_mpi(const struct berth_mpi_objects *objects)
+{
+    for (size_t i = 0; i < objects->count; i++)
+        if (objects->items[i].role == BERTH_MPI_LOADED &&
+            (objects->items[i].library.parts & BERTH_MPI_C))
+            return true;
+    return false;
+}
+
+static unsigned int part_of(const char *name)
+{
+    if (strncmp(name, "_Z", 2) == 0)
+        return BERTH_MPI_CXX;
+    if (strstr(name, "_f08") || strncmp(name, "MPIR_F08", 8) == 0)
+        return BERTH_MPI_F08;
+    if (strncmp(name, "__", 2) == 0 || name[strlen(name) - 1] == '_')
+        return BERTH_MPI_FORTRAN;
+    return BERTH_MPI_C;
+}
+
+/* SIZE: of what was copied into the program, or 0. */
+static int add_need(struct berth_mpi_program *program,
+                    const struct berth_elf_symbol *symbol, uint64_t size,
+                    struct berth_err *err)
+{
+    struct berth_elf_symbols *needs = &program->needs;
+    struct berth_elf_symbol *item;
+
+    if (berth_elf_find(needs, symbol->name))
+        return 0;
+    if (berth_grow(&needs->items, needs->count, &needs->room, sizeof(*item)) < 0)
+        return berth_err_oom(err);
+    item = &needs->items[needs->count];
+    *item = (struct berth_elf_symbol){
+        .name = strdup(symbol->name), .size = size, .data = symbol->data};
+    if (!item->name)
+        return berth_err_oom(err);
+    needs->count++;
+    program->parts |= part_of(symbol->name);
+    return 0;
+}
+
+static int add_needs(const struct berth_mpi_objects *objects, const bool *own,
+                     const struct berth_mpi_object *object,
+                     struct berth_mpi_program *program, struct berth_err *err)
+{
+    const struct berth_elf *elf = &object->elf;
+    bool known = loads_mpi(objects);
+
+    for (size_t i = 0; i < elf->copied.count; i++)
+        if (berth_mpi_is_symbol(elf->copied.items[i].name) &&
+            add_need(program, &elf->copied.items[i], elf->copied.items[i].size, err) <
+                0)
+            return -1;
+    for (size_t i = 0; i < elf->undefined.count; i++) {
+        const struct berth_elf_symbol *symbol = &elf->undefined.items[i];
+
+        if (symbol->weak || !berth_mpi_is_symbol(symbol->name) ||
+            defined_by_own(objects, own, symbol->name) ||
+            (known && !defined_by_mpi(objects, own, symbol->name)))
+            continue;
+        if (add_need(program, symbol, 0, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The families that were seen, as bits. */
+static unsigned int marks_of(const struct berth_elf_symbols *symbols)
+{
+    unsigned int seen = 0;
+
+    for (size_t i = 0; i < symbols->count; i++) {
+        if (berth_mpi_is_openmpi(symbols->items[i].name))
+            seen |= 1U << BERTH_MPI_OPENMPI;
+        else if (berth_mpi_is_mpich(symbols->items[i].name))
+            seen |= 1U << BERTH_MPI_MPICH;
+    }
+    return seen;
+}
+
+/* Families by symbols, by the MPI libraries that are loaded, and by names of those that
+ * are not found, which only say something when nothing else does. */
+struct seen {
+    unsigned int marks, libraries, names;
+    unsigned int abi_number;
+    unsigned int parts; /* of files that no symbol tells of */
+};
+
+static void see_needed(const struct berth_mpi_objects *objects, const char *soname,
+                       struct seen *seen)
+{
+    const struct berth_mpi_object *needed = berth_mpi_objects_find(objects, soname);
+
+    if (needed && needed->role == BERTH_MPI_LOADED) {
+        if (!is_mpi(needed))
+            return;
+        seen->libraries |= 1U << needed->library.family;
+        seen->abi_number = needed->library.abi_number;
+        seen->parts |= needed->library.parts & (BERTH_MPI_USEMPI | BERTH_MPI_ILP64);
+    } else if (berth_mpi_family_of_soname(soname) == BERTH_MPI_ABI) {
+        seen->libraries |= 1U << BERTH_MPI_ABI;
+        seen->abi_number = (unsigned int)atoi(strstr(soname, ".so.") + 4);
+    } else
+        seen->names |= 1U << berth_mpi_family_of_soname(soname);
+}
+
+static int tell_family(const struct seen *seen, struct berth_mpi_program *program,
+                       struct berth_err *err)
+{
+    unsigned int families = seen->marks | seen->libraries;
+
+    if (!families)
+        families = seen->names & ~(1U << BERTH_MPI_NONE);
+    program->family = BERTH_MPI_NONE;
+    program->abi_number = seen->abi_number;
+    program->parts |= seen->parts;
+    for (unsigned int family = BERTH_MPI_MPICH; family <= BERTH_MPI_UNKNOWN; family++) {
+        if (!(families & 1U << family))
+            continue;
+        program->family = families == 1U << family ? (enum berth_mpi_family)family
+                                                   : BERTH_MPI_UNKNOWN;
+        berth_strvec_push(&program->families, berth_mpi_family_name(family));
+    }
+    return program->families.failed ? berth_err_oom(err) : 0;
+}
+
+static void tell_itself(const struct berth_mpi_objects *objects,
+                        struct berth_mpi_program *program)
+{
+    for (size_t i = 0; i < objects->count; i++) {
+        const struct berth_mpi_object *object = &objects->items[i];
+
+        if (object->role != BERTH_MPI_PROGRAM) {
+            if (object->soname && strncmp(object->soname, "libc.musl-", 10) == 0)
+                program->musl = true;
+            continue;
+        }
+        program->path = object->path;
+        program->kind = object->elf.kind;
+        program->machine = object->elf.machine;
+        program->bits = object->elf.bits;
+        if (object->elf.kind == BERTH_ELF_PROGRAM && object->elf.interpreter &&
+            strstr(object->elf.interpreter, "ld-musl"))
+            program->musl = true;
+    }
+}
+
+static int read_own(const struct berth_mpi_objects *objects, const bool *own,
+                    struct berth_mpi_program *program, struct berth_err *err)
+{
+    struct seen seen = {0};
+
+    for (size_t i = 0; i < objects->count; i++) {
+        const struct berth_elf *elf = &objects->items[i].elf;
+
+        if (!own[i])
+            continue;
+        if (add_needs(objects, own, &objects->items[i], program, err) < 0)
+            return -1;
+        seen.marks |= marks_of(&elf->undefined) | marks_of(&elf->defined);
+        for (size_t j = 0; j < elf->needed.count; j++)
+            see_needed(objects, elf->needed.items[j], &seen);
+    }
+    return tell_family(&seen, program, err);
+}
+
+int berth_mpi_program_read(const struct berth_mpi_objects *objects,
+                           struct berth_mpi_program *ret_program, struct berth_err *err)
+{
+    struct berth_mpi_program program = {.family = BERTH_MPI_NONE};
+    BERTH_FREE bool *own = find_own(objects);
+
+    *ret_program = program;
+    if (!own)
+        return berth_err_oom(err);
+    tell_itself(objects, &program);
+    if (read_own(objects, own, &program, err) < 0) {
+        berth_mpi_program_fini(&program);
+        return -1;
+    }
+    *ret_program = program;
+    return 0;
+}
+
+void berth_mpi_program_fini(struct berth_mpi_program *program)
+{
+    for (size_t i = 0; i < program->needs.count; i++)
+        free(program->needs.items[i].name);
+    free(program->needs.items);
+    berth_strvec_fini(&program->families);
+    *program = (struct berth_mpi_program){0};
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_MPI_VERDICT_H
+#define BERTH_MPI_VERDICT_H
+
+#include "mpi/collisions.h"
+#include "mpi/program.h"
+
+enum berth_mpi_answer {
+    BERTH_MPI_YES,
+    BERTH_MPI_YES_WITH_HOST_GLIBC, /* only with the host's glibc, all of it */
+    BERTH_MPI_NO,
+    BERTH_MPI_CANNOT_TELL,
+};
+
+/* Can the program run on the host's MPI? */
+struct berth_mpi_verdict {
+    enum berth_mpi_answer answer;
+    struct berth_err
+        because;           /* a sentence, with what would be right in it unless YES */
+    unsigned int families; /* YES: whose files of the image are exchanged, as bits
+                              1 << enum berth_mpi_family */
+    struct berth_mpi_choices choices; /* YES: what else both sides bring */
+};
+
+/* Judge, from facts alone. IMAGE has the program, what its loader loads (LOADED) and,
+ * as PRESENT, the image's MPI libraries and its libraries with the names of the host's;
+ * in any role its files of glibc. HOST has the MPI libraries of one installation and
+ * all that they load or may load, the host's glibc too. PROGRAM was read from IMAGE.
+ *
+ * A script, or a program that loads no MPI at its start (an interpreter), is judged by
+ * the MPI libraries that the image has: YES then means that those of the host's family
+ * can be exchanged, and that those of another stay.
+ *
+ * The caller owns *RET_VERDICT (berth_mpi_verdict_fini), which points into IMAGE and
+ * HOST. Returns 0, or -1 out of memory. */
+int berth_mpi_judge(const struct berth_mpi_program *program,
+                    const struct berth_mpi_objects *image,
+                    const struct berth_mpi_objects *host,
+                    struct berth_mpi_verdict *ret_verdict, struct berth_err *err);
+
+/* Who made the MPI of FAMILY among OBJECTS, for people: "MPICH 4.2.3", "Intel MPI". The
+ * text is written to NAME (SIZE bytes), which is returned. */
+const char *berth_mpi_describe(const struct berth_mpi_objects *objects,
+                               enum berth_mpi_family family, char *name, size_t size);
+
+void berth_mpi_verdict_fini(struct berth_mpi_verdict *verdict);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which process managers an MPI speaks to, and which srun offers. */
+
+#include "mpi/pmi.h"
+
+#include <stdio.h>
+
+#include "objects.h"
+#include "unit.h"
+
+#define MPICH_LIB                                                                      \
+    "loaded /l/libmpi.so.12 library so=libmpi.so.12 def=PMPI_Init def=MPIR_Dup_fn "
+#define OPENMPI_LIB                                                                    \
+    "loaded /l/libmpi.so.40 library so=libmpi.so.40 def=PMPI_Init def=ompi_mpi_init "
+
+static const struct {
+    const char *objects[4];
+    enum berth_mpi_family family;
+    unsigned int managers;
+} cases[] = {
+    {{MPICH_LIB "text=PMI_FD", NULL}, BERTH_MPI_MPICH, BERTH_MPI_PMI},
+    {{MPICH_LIB "text=PMI_FD text=fullinit", NULL}, BERTH_MPI_MPICH, BERTH_MPI_PMI},
+    /* Ubuntu 24.04 */
+    {{MPICH_LIB "need=libpmix.so.2", NULL}, BERTH_MPI_MPICH, BERTH_MPI_PMIX},
+    {{MPICH_LIB "und=PMIx_Init text=PMI_FD", NULL},
+     BERTH_MPI_MPICH,
+     BERTH_MPI_PMIX | BERTH_MPI_PMI},
+    {{MPICH_LIB "need=libpmi2.so.0", NULL}, BERTH_MPI_MPICH, BERTH_MPI_SLURM},
+    {{MPICH_LIB "need=libpmi.so.0 text=CRAY~MPICH~version~8.1", NULL},
+     BERTH_MPI_MPICH,
+     BERTH_MPI_CRAY},
+    {{MPICH_LIB "need=libpmi2.so.0 need=libpals.so.0", NULL},
+     BERTH_MPI_MPICH,
+     BERTH_MPI_CRAY},
+    {{MPICH_LIB, NULL}, BERTH_MPI_MPICH, 0},
+    {{MPICH_LIB "text=PMI_FD", NULL}, BERTH_MPI_OPENMPI, 0},
+    {{"loaded /l/libmpi_abi.so.1 library so=libmpi_abi.so.1 def=PMPI_Init "
+      "def=MPIR_Dup_fn text=PMI_FD",
+      NULL},
+     BERTH_MPI_ABI,
+     BERTH_MPI_PMI},
+    {{"loaded /l/libmpi_abi.so.1 library so=libmpi_abi.so.1 def=PMPI_Init "
+      "def=ompi_mpi_init text=PMI_FD",
+      NULL},
+     BERTH_MPI_ABI,
+     BERTH_MPI_PMIX},
+    /* It looks for PMI_FD only to see that nobody has started it. */
+    {{OPENMPI_LIB "need=libpmix.so.2 text=PMI_FD", NULL},
+     BERTH_MPI_OPENMPI,
+     BERTH_MPI_PMIX},
+    {{OPENMPI_LIB, NULL}, BERTH_MPI_OPENMPI, BERTH_MPI_PMIX},
+    {{OPENMPI_LIB, "present /l/openmpi/mca_pmix_ext3x.so library",
+      "present /l/openmpi/mca_pmix_flux.so library", NULL},
+     BERTH_MPI_OPENMPI,
+     BERTH_MPI_PMIX},
+    {{OPENMPI_LIB, "present /l/openmpi/mca_pmix_s1.so library",
+      "present /l/openmpi/mca_pmix_s2.so library", NULL},
+     BERTH_MPI_OPENMPI,
+     BERTH_MPI_SLURM},
+    {{OPENMPI_LIB, "present /l/openmpi/mca_pmix_cray.so library",
+      "present /l/openmpi/mca_pmix_pmix3x.so library", NULL},
+     BERTH_MPI_OPENMPI,
+     BERTH_MPI_CRAY | BERTH_MPI_PMIX},
+};
+
+START_TEST(libraries_say_whom_they_speak_to)
+{
+    struct berth_mpi_objects objects = {0};
+
+    unit_objects(&objects, cases[_i].objects);
+    ck_assert_uint_eq(berth_mpi_managers(&objects, cases[_i].family),
+                      cases[_i].managers);
+    berth_mpi_objects_fini(&objects);
+}
+END_TEST
+
+/* What was measured with MPICH 3.4 to 5.0, Intel MPI and Open MPI 4.1 and 5.0: those
+ * that pass found each other. */
+static const struct {
+    unsigned int managers;
+    const char *type;
+    const char *speaks; /* NULL: they find each other */
+    const char *use;
+} table[] = {
+    {BERTH_MPI_PMI, "pmi2", NULL, NULL},
+    {BERTH_MPI_PMI, "pmix", "PMI", "pmi2"},
+    {BERTH_MPI_PMI, "pmix_v4", "PMI", "pmi2"},
+    {BERTH_MPI_PMI, "none", "PMI", "pmi2"},
+    {BERTH_MPI_PMI, "openmpi", "PMI", "pmi2"},
+    {BERTH_MPI_PMI, NULL, "PMI", "pmi2"},
+    {BERTH_MPI_PMI, "cray_shasta", "PMI", "pmi2"},
+    {BERTH_MPI_PMIX, "pmi2", "PMIx", "pmix"},
+    {BERTH_MPI_PMIX, "pmix", NULL, NULL},
+    {BERTH_MPI_PMIX, "pmix_v3", NULL, NULL},
+    {BERTH_MPI_PMIX, "pmix_v5", NULL, NULL},
+    {BERTH_MPI_PMIX, "none", "PMIx", "pmix"},
+    {BERTH_MPI_SLURM, "pmi2", NULL, NULL},
+    {BERTH_MPI_SLURM, "pmix", "Slurm's PMI", "pmi2"},
+    {BERTH_MPI_CRAY, "cray_shasta", NULL, NULL},
+    {BERTH_MPI_CRAY, "pmi2", "Cray's PMI", "cray_shasta"},
+    {BERTH_MPI_PMI | BERTH_MPI_PMIX, "pmi2", NULL, NULL},
+    {BERTH_MPI_PMI | BERTH_MPI_PMIX, "pmix", NULL, NULL},
+    {BERTH_MPI_PMI | BERTH_MPI_PMIX, "none", "PMIx", "pmix"},
+    {0, "pmix", NULL, NULL},
+    {BERTH_MPI_PMI, "ours", NULL, NULL},
+};
+
+START_TEST(a_mismatch_names_the_right_type)
+{
+    struct berth_err err = {""};
+    char expected[256] = "";
+    const char *type = table[_i].type;
+    int result =
+        berth_mpi_check_manager(table[_i].managers, type, 4, "the host's MPI", &err);
+
+    if (table[_i].speaks)
+        snprintf(expected, sizeof(expected),
+                 "the host's MPI speaks %s and the step has --mpi=%s, so that each of "
+                 "the 4 tasks would be rank 0 of 1; use srun --mpi=%s",
+                 table[_i].speaks, type ? type : "none", table[_i].use);
+    ck_assert_str_eq(err.text, expected);
+    ck_assert_int_eq(result, table[_i].speaks ? -1 : 0);
+}
+END_TEST
+
+START_TEST(one_task_finds_itself)
+{
+    ck_assert_int_eq(
+        berth_mpi_check_manager(table[_i].managers, table[_i].type, 1, "it", NULL), 0);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("pmi");
+
+    tcase_add_loop_test(tests, libraries_say_whom_they_speak_to, 0, COUNT(cases));
+    tcase_add_loop_test(tests, a_mismatch_names_the_right_type, 0, COUNT(table));
+    tcase_add_loop_test(tests, one_task_finds_itself, 0, COUNT(table));
+    return unit_run("pmi", tests);
+}
