@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A coupled model: two images, one component each, and one MPI_COMM_WORLD, which is split
+# into a communicator for each model and an inter-communicator between them. A hundred
+# exchanges later every rank has checked its data. Under #SBATCH --export=NONE, as such
+# jobs are run: as a het job and as het steps in one allocation.
+#
+# The two images are of different releases of Debian. They have one MPI library in common,
+# since hybrid mode has nothing to make two libraries understand each other; it is one that
+# Debian does not package, since Debian 12's MPICH hangs between nodes (see mpi.t). Open MPI
+# is 4.1.8, since 5.0.11 now and then dies in MPI_Init when one component starts later than
+# the other, also without a container ("mca_pml_ob1_recv_frag_callback_match").
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images mpipypi mpitrixie
+
+if alice srun --mpi=list 2>&1 | grep -q pmix; then has_pmix=yes; else has_pmix=; fi
+
+# models MODE LIBRARY MPI: the two components of an srun, without what makes room for them.
+models() {
+    # More ranks than cores, and Open MPI's wait by asking without end.
+    local common="--mpi-bind=$1 --container-env=OMPI_MCA_mpi_yield_when_idle=1"
+    local program=/opt/t/$2/couple
+    echo "--mpi=$3 $common --container-image=/images/mpipypi.sif $program atm" \
+        ": @ $common --container-image=/images/mpitrixie.sif $program ocn"
+}
+
+# What the leaders say, where VERSION is the library's.
+said() {
+    echo "atm: 2 of 4 ranks, 100 exchanges with ocn, on n1 in mpipypi: $1"
+    echo "ocn: 2 of 4 ranks, 100 exchanges with atm, on n3 in mpitrixie: $1"
+}
+
+# submit NAME HEADER COMMAND: a batch job, and its output when it has ended.
+submit() {
+    printf '#!/bin/bash\n#SBATCH --export=NONE -o %s.out\n%s\n%s\necho "status $?"\n' \
+        "$1" "$2" "$3" | script "$1.sh"
+    local job
+    job=$(on login alice sbatch --parsable "$1.sh") || return 1
+    for _ in $(seq 800); do
+        [[ -z $(on login alice squeue -h -j "$job" -o %T 2>/dev/null) ]] && break
+        sleep 0.1
+    done
+    on login alice scancel -Q "${job%%;*}"
+    on login alice cat "$1.out"
+}
+
+plain='#SBATCH -N3 --ntasks-per-node=2 -w n1,n2,n3'
+het='#SBATCH -N2 -n2 --ntasks-per-node=1 -w n1,n2
+#SBATCH hetjob
+#SBATCH -N1 -n2 -w n3'
+
+# couple TITLE HEADER MODELS FIRST SECOND VERSION: FIRST and SECOND make room for the models.
+couple() {
+    local title=$1 header=$2 models=$3 first=$4 second=$5 version=$6 seen
+    seen=$(submit coupled "$header" "timeout -k 2 60 srun $first ${models/@/$second}" 2>&1)
+    if [[ $(grep -E '^(atm|ocn|status)\b' <<<"$seen" | tr -s ' \t' ' ' | cut -d, -f1-3 | sort) == \
+        $(said "$version"; echo "status 0") ]]; then
+        result ok "$title"
+    else
+        result FAIL "$title" "expected: $(said "$version")"$'\n'"seen: $(grep -v help <<<"$seen" | tail -n 30)"
+    fi
+}
+
+# both MODE LIBRARY MPI VERSION
+both() {
+    local it
+    it=$(models "$1" "$2" "$3")
+    couple "$1, $3: a het job" "$het" "$it" "-n2" "-n2" "$4"
+    if [[ $3 == pmix ]]; then
+        couple "$1, $3: het steps" "$plain" "$it" "-N2 -n2" "-N1 -n2" "$4"
+    fi
+}
+
+both hybrid mpich-4.2.3 pmi2 "MPICH Version: 4.2.3"
+if [[ $has_pmix ]]; then
+    both hybrid openmpi-4.1.8 pmix "Open MPI v4.1.8"
+else
+    result skip "hybrid, pmix" "this Slurm has no PMIx"
+fi
+
+finish
