@@ -118,7 +118,7 @@ static const struct berth_profile profiles[] = {
      .vendor = "Cray MPICH",
      .needs = LIST("libpals.so.*", "libcxi.so.*", "libfabric.so.*"),
      .names = LIST("libcxi.so.1", "libxpmem.so.0", "libpals.so.0"),
-     .nearby = LIST("../../../../../../../pals/default/lib"),
+     .nearby = LIST("../../../../../../pals/default/lib"),
      .binds = LIST("/var/spool/slurmd", "/run/cxi", "/etc/hosts", "/run/munge"),
      .devices = LIST("/dev/cxi*", "/dev/ss0", ANY_FABRIC)},
     /* Aries: what shifter's prep_cray_mpi_libs.py adds by hand, charliecloud's

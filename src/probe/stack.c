@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which MPI stacks this host has. Looks where the environment points and where the
+ * loader looks; what a library is, it reads in the library. */
+
+#include "probe/stack.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "mpi/family.h"
+#include "mpi/names.h"
+#include "probe/inventory.h"
+#include "probe/loader.h"
+
+enum { STACKS_MAX = 64, LIBRARIES_MAX = 64 };
+
+struct search {
+    char *const *env;
+    struct berth_strvec loader_env;
+    char *loader;
+    char *program;
+    struct berth_stacks *to;
+    struct berth_err *err;
+};
+
+/* A library of MPI in a directory. */
+struct found {
+    struct berth_stack_library library;
+    struct berth_mpi_library what;
+};
+
+struct directory {
+    struct found items[LIBRARIES_MAX];
+    size_t count;
+};
+
+static const char *value_of(char *const *env, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (; *env; env++)
+        if (strncmp(*env, name, length) == 0 && (*env)[length] == '=')
+            return *env + length + 1;
+    return NULL;
+}
+
+/* What PATH is, if it is a library of MPI under its own SONAME. Returns 1 when it is.
+ */
+static int classify(const char *path, const char *name, struct found *ret_found)
+{
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    BERTH_FREE char *real = realpath(path, NULL);
+    struct found found = {0};
+    struct berth_elf elf;
+
+    if (fd < 0 || !real || berth_elf_read(fd, &berth_mpi_question, &elf, NULL) < 0)
+        return 0;
+    berth_mpi_classify(&elf, strrchr(real, '/') + 1, &found.what);
+    if (elf.soname && strcmp(elf.soname, name) == 0 && found.what.parts) {
+        found.library = (struct berth_stack_library){.family = found.what.family,
+                                                     .parts = found.what.parts,
+                                                     .soname = strdup(name),
+                                                     .path = strdup(path)};
+        *ret_found = found;
+    }
+    berth_elf_fini(&elf);
+    return found.library.soname && found.library.path;
+}
+
+static void close_directory(struct directory *directory)
+{
+    for (size_t i = 0; i < directory->count; i++) {
+        free(directory->items[i].library.soname);
+        free(directory->items[i].library.path);
+    }
+}
+
+static int is_named(const struct dirent *entry)
+{
+    return berth_inventory_is_named(entry->d_name);
+}
+
+/* The libraries of MPI in the directory PATH; none where there is no directory. */
+static void read_directory(const char *path, struct directory *ret)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(path, &entries, is_named, alphasort);
+
+    ret->count = 0;
+    for (int i = 0; i < count; i++) {
+        BERTH_FREE char *file = NULL;
+
+        if (ret->count < LIBRARIES_MAX &&
+            asprintf(&file, "%s/%s", path, entries[i]->d_name) > 0 &&
+            classify(file, entries[i]->d_name, &ret->items[ret->count]))
+            ret->count++;
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+static bool is_c_library(const struct found *it)
+{
+    return (it->what.parts & BERTH_MPI_C) &&
+           (it->what.family == BERTH_MPI_MPICH || it->what.family == BERTH_MPI_OPENMPI);
+}
+
+/* Do IT and the C library C come from one install? They are in one directory. The
+ * standard's libraries may be anybody's (alternatives). */
+static bool goes_with(const struct found *it, const struct found *c)
+{
+    if (it == c || is_c_library(it))
+        return false;
+    if (it->what.family != BERTH_MPI_ABI)
+        return it->what.family == c->what.family;
+    return it->what.vendor
+               ? c->what.vendor && strcmp(it->what.vendor, c->what.vendor) == 0
+               : true;
+}
+
+static bool is_known(const struct berth_stacks *stacks, const char *path)
+{
+    BERTH_FREE char *real = realpath(path, NULL);
+
+    for (size_t i = 0; real && i < stacks->count; i++) {
+        BERTH_FREE char *other = realpath(stacks->items[i].libraries[0].path, NULL);
+
+        if (other && strcmp(other, real) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool push(struct berth_stack *stack, const struct berth_stack_library *library)
+{
+    struct berth_stack_library *more =
+        realloc(stack->libraries, (stack->count + 1) * sizeof(*more));
+
+    if (!more)
+        return false;
+    stack->libraries = more;
+    more += stack->count++;
+    *more = *library;
+    more->soname = strdup(library->soname);
+    more->path = strdup(library->path);
+    return more->soname && more->path;
+}
+
+static void free_stack(struct berth_stack *stack)
+{
+    free(stack->version);
+    free(stack->origin);
+    free(stack->search);
+    for (size_t i = 0; i < stack->count; i++) {
+        free(stack->libraries[i].soname);
+        free(stack->libraries[i].path);
+    }
+    free(stack->libraries);
+}
+
+/* The stack of the C library C of DIRECTORY. */
+static int fill(const struct search *s, const char *origin,
+                const struct directory *directory, const struct found *c,
+                struct berth_stack *ret)
+{
+    const char *path = value_of(s->env, "LD_LIBRARY_PATH");
+    bool ok = push(ret, &c->library);
+
+    for (size_t i = 0; ok && i < directory->count; i++)
+        if (goes_with(&directory->items[i], c))
+            ok = push(ret, &directory->items[i].library);
+    ret->origin = strdup(origin);
+    ret->search = path ? strdup(path) : NULL;
+    if (asprintf(&ret->version, "%s%s%s",
+                 c->what.vendor ? c->what.vendor
+                                : berth_mpi_family_name(c->what.family),
+                 *c->what.version ? " " : "", c->what.version) < 0)
+        ret->version = NULL;
+    return ok && ret->origin && ret->version && (!path || ret->search)
+               ? 0
+               : berth_err_oom(s->err);
+}
+
+static int add_stack(const struct search *s, const char *origin,
+                     const struct directory *directory, const struct found *c)
+{
+    struct berth_stack stack = {0};
+    struct berth_closure closure;
+    struct berth_stack *more;
+
+    if (s->to->count == STACKS_MAX || is_known(s->to, c->library.path))
+        return 0;
+    if (berth_loader_list(s->loader, c->library.path, s->loader_env.items, &closure,
+                          NULL) < 0)
+        return 0;
+    stack.profile = berth_profile_match(&c->what, &closure);
+    berth_closure_fini(&closure);
+    if (!stack.profile)
+        return 0;
+    more = realloc(s->to->items, (s->to->count + 1) * sizeof(*more));
+    if (more)
+        s->to->items = more;
+    if (!more || fill(s, origin, directory, c, &stack) < 0) {
+        free_stack(&stack);
+        return berth_err_oom(s->err);
+    }
+    s->to->items[s->to->count++] = stack;
+    return 0;
+}
+
+static int look_in(const struct search *s, const char *origin, const char *path)
+{
+    struct directory directory;
+    int result = 0;
+
+    read_directory(path, &directory);
+    for (size_t i = 0; result == 0 && i < directory.count; i++)
+        if (is_c_library(&directory.items[i]))
+            result = add_stack(s, origin, &directory, &directory.items[i]);
+    close_directory(&directory);
+    return result;
+}
+
+/* Where the libraries are below what a variable names. */
+static const struct {
+    const char *variable;
+    const char *places[8];
+} roots[] = {
+    /* The ABI of MPICH is in a directory of its own (HPE, intro_mpi(3), module
+     * cray-mpich-abi); a native one is no more than that of Cray's compilers. */
+    {"CRAY_MPICH_DIR", {"lib-abi-mpich", "lib"}},
+    /* I_MPI_LIBRARY_KIND has its own directory in older releases. */
+    {"I_MPI_ROOT",
+     {"lib", "lib/release", "lib/release_mt", "intel64/lib", "intel64/lib/release"}},
+    {"MPICH_DIR", {"lib", "lib64"}},
+    {"MPI_HOME", {"lib", "lib64"}},
+    {"OPAL_PREFIX", {"lib", "lib64"}},
+};
+
+static int look_in_roots(const struct search *s)
+{
+    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
+        const char *root = value_of(s->env, roots[i].variable);
+        size_t before = s->to->count;
+
+        if (!root || *root != '/')
+            continue;
+        for (size_t j = 0; roots[i].places[j] && s->to->count == before; j++) {
+            BERTH_FREE char *path = NULL;
+
+            if (asprintf(&path, "%s/%s", root, roots[i].places[j]) < 0)
+                return berth_err_oom(s->err);
+            if (look_in(s, roots[i].variable, path) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* LD_LIBRARY_PATH and the cache. */
+static int look_by_loader(const struct search *s)
+{
+    static const char *const names[] = {"libmpi.so.12", "libmpich.so.12",
+                                        "libmpi.so.40", NULL};
+    BERTH_STRVEC struct berth_strvec paths = {0};
+
+    if (berth_loader_find(s->loader, s->program, names, s->loader_env.items, &paths,
+                          s->err) < 0)
+        return -1;
+    for (size_t i = 0; i < paths.count; i++) {
+        *strrchr(paths.items[i], '/') = '\0';
+        if (look_in(s, "the loader", paths.items[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int berth_stacks_find(char *const *env, struct berth_stacks *ret_stacks,
+                      struct berth_err *err)
+{
+    struct berth_stacks stacks = {0};
+    struct search s = {.env = env, .to = &stacks, .err = err};
+    const char *path = value_of(env, "LD_LIBRARY_PATH");
+    int result;
+
+    berth_strvec_pushf(&s.loader_env, "LD_LIBRARY_PATH=%s", path ? path : "");
+    result = s.loader_env.failed ? berth_err_oom(err)
+                                 : berth_loader_self(&s.loader, &s.program, err);
+    if (result == 0)
+        result = look_in_roots(&s);
+    if (result == 0)
+        result = look_by_loader(&s);
+    if (result == 0)
+        *ret_stacks = stacks;
+    else
+        berth_stacks_fini(&stacks);
+    free(s.loader);
+    free(s.program);
+    berth_strvec_fini(&s.loader_env);
+    return result;
+}
+
+const struct berth_stack *berth_stacks_named(const struct berth_stacks *stacks,
+                                             const char *name)
+{
+    for (size_t i = 0; i < stacks->count; i++)
+        if (strcmp(stacks->items[i].profile->stack, name) == 0 ||
+            strcmp(stacks->items[i].profile->name, name) == 0)
+            return &stacks->items[i];
+    return NULL;
+}
+
+void berth_stacks_fini(struct berth_stacks *stacks)
+{
+    for (size_t i = 0; i < stacks->count; i++)
+        free_stack(&stacks->items[i]);
+    free(stacks->items);
+    *stacks = (struct berth_stacks){0};
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TASK_GATHER_H
+#define BERTH_TASK_GATHER_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "probe/stack.h"
+
+/* A file of the host that a stage has a copy of. */
+struct berth_gathered_file {
+    char *source;
+    struct stat st;
+    char *file;                            /* from the top of the stage */
+    bool patched;                          /* it gets the search path of the stage */
+    const struct berth_stack_library *mpi; /* which it is; NULL: none */
+};
+
+/* All that a stack needs: what it is linked with, and what it will open. */
+struct berth_gathered {
+    struct berth_gathered_file *files;
+    size_t count;
+    struct berth_strvec links;       /* FILE, TARGET, FILE, TARGET, ... */
+    struct berth_strvec directories; /* of the host, that were listed */
+};
+
+/* Gather the files of STACK for a stage: the libraries of MPI, those that they need,
+ * the plugins that any of these opens (mpi/profile.h) with what those need, glibc's
+ * whole family apart under glibc/, and the stack's data. A plugin that lacks a library
+ * on this host is left out, as it cannot be loaded here. Returns 0 with *RET_GATHERED,
+ * which the caller owns (berth_gathered_fini); -1 with a sentence in ERR. */
+int berth_gather(const struct berth_stack *stack, struct berth_gathered *ret_gathered,
+                 struct berth_err *err);
+
+/* Append NAME=VALUE for each variable of what was gathered, for a stage that is at
+ * MOUNTED in the container. Returns 0, or -1 with a sentence in ERR. */
+int berth_gather_settings(const struct berth_gathered *gathered,
+                          const struct berth_stack *stack, const char *mounted,
+                          struct berth_strvec *ret, struct berth_err *err);
+
+void berth_gathered_fini(struct berth_gathered *gathered);
+
+#endif

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds and makes stages. Which files belong to one is decided in task/gather.c. */
+
+#include "task/stage.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "task/build.h"
+#include "task/gather.h"
+#include "task/tree.h"
+
+#define MANIFEST "manifest"
+/* Of a stage that is being made; its maker holds a lock on it. */
+#define UNFINISHED ".new-"
+
+enum { MANIFEST_MAX = 16 << 20 };
+
+struct berth_stage_root berth_stage_site(void)
+{
+    return (struct berth_stage_root){.path = BERTH_STAGE_SITE,
+                                     .mounted = BERTH_STAGE_SITE_MOUNTED,
+                                     .owner = 0,
+                                     .forbidden = 0022,
+                                     .mode = 0755};
+}
+
+struct berth_stage_root berth_stage_user(char path[BERTH_STAGE_USER_SIZE])
+{
+    snprintf(path, BERTH_STAGE_USER_SIZE, "/tmp/berth-%u", geteuid());
+    return (struct berth_stage_root){.path = path,
+                                     .mounted = BERTH_STAGE_USER_MOUNTED,
+                                     .owner = geteuid(),
+                                     .forbidden = 0077,
+                                     .mode = 0700};
+}
+
+/* The whole file open at FD; NULL: too large, or it cannot be read. */
+static char *read_text(int fd)
+{
+    BERTH_FREE char *text = NULL;
+    struct stat st;
+    off_t used = 0;
+
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > MANIFEST_MAX)
+        return NULL;
+    text = malloc((size_t)st.st_size + 1);
+    while (text && used < st.st_size) {
+        ssize_t got = read(fd, text + used, (size_t)(st.st_size - used));
+
+        if (got <= 0)
+            return NULL;
+        used += got;
+    }
+    if (text)
+        text[used] = '\0';
+    return berth_steal(&text);
+}
+
+static uint64_t nanoseconds(const struct stat *st)
+{
+    return (uint64_t)st->st_mtim.tv_sec * 1000000000U + (uint64_t)st->st_mtim.tv_nsec;
+}
+
+static bool is_current(const struct berth_manifest *manifest)
+{
+    for (size_t i = 0; i < manifest->source_count; i++) {
+        const struct berth_staged_source *it = &manifest->sources[i];
+        struct stat st;
+
+        if (stat(it->path, &st) < 0 || st.st_ino != it->inode ||
+            st.st_dev != it->device || (uint64_t)st.st_size != it->size ||
+            nanoseconds(&st) != it->time)
+            return false;
+    }
+    return manifest->source_count > 0;
+}
+
+/* A cleaner of /tmp may have been here. */
+static bool is_whole(int dir, const struct berth_manifest *manifest)
+{
+    struct stat st;
+
+    for (size_t i = 0; i < manifest->file_count; i++)
+        if (fstatat(dir, manifest->files[i].file, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISREG(st.st_mode) || (uint64_t)st.st_size != manifest->files[i].size)
+            return false;
+    for (size_t i = 0; i < manifest->links.count; i += 2)
+        if (fstatat(dir, manifest->links.items[i], &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISLNK(st.st_mode))
+            return false;
+    return true;
+}
+
+static bool is_of(const struct berth_manifest *manifest,
+                  const struct berth_stack *stack, const char *mounted)
+{
+    return strcmp(manifest->from, stack->libraries[0].path) == 0 &&
+           strcmp(manifest->profile, stack->profile->name) == 0 &&
+           strcmp(manifest->mounted, mounted) == 0;
+}
+
+/* Read the stage NAME of the root open at ROOT_FD. Returns whether it is one for STACK,
+ * valid now. */
+static bool look_at(int root_fd, const struct berth_stage_root *root, const char *name,
+                    const struct berth_stack *stack, struct berth_staged *ret_staged)
+{
+    struct berth_staged staged = {.is_site = root->owner == 0 &&
+                                             strcmp(root->path, BERTH_STAGE_SITE) == 0};
+    BERTH_CLOSE int dir =
+        openat(root_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    BERTH_CLOSE int fd =
+        dir < 0 ? -1 : openat(dir, MANIFEST, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    BERTH_FREE char *text = fd < 0 ? NULL : read_text(fd);
+
+    if (!text || berth_manifest_read(text, &staged.manifest, NULL) < 0)
+        return false;
+    if (asprintf(&staged.path, "%s/%s", root->path, name) < 0)
+        staged.path = NULL;
+    if (asprintf(&staged.mounted, "%s/%s", root->mounted, name) < 0)
+        staged.mounted = NULL;
+    if (staged.path && staged.mounted &&
+        is_of(&staged.manifest, stack, staged.mounted) &&
+        is_current(&staged.manifest) && is_whole(dir, &staged.manifest)) {
+        *ret_staged = staged;
+        return true;
+    }
+    berth_staged_fini(&staged);
+    return false;
+}
+
+/* Is NAME a stage of STACK by its name, STACK-HASH? */
+static bool is_named(const char *name, const struct berth_stack *stack)
+{
+    size_t length = strlen(stack->profile->stack);
+
+    return strncmp(name, stack->profile->stack, length) == 0 && name[length] == '-';
+}
+
+int berth_stage_find(const struct berth_stack *stack,
+                     const struct berth_stage_root *root,
+                     struct berth_staged *ret_staged, struct berth_err *err)
+{
+    int missing = 0;
+    int fd = berth_tree_open(root->path, root->owner, root->forbidden, &missing, err);
+    DIR *list = fd < 0 ? NULL : fdopendir(fd);
+    int result = 0;
+
+    if (fd < 0)
+        return missing ? 0 : -1;
+    if (!list) {
+        close(fd);
+        return berth_err_oom(err);
+    }
+    for (struct dirent *entry; result == 0 && (entry = readdir(list));)
+        if (is_named(entry->d_name, stack) &&
+            look_at(dirfd(list), root, entry->d_name, stack, ret_staged))
+            result = 1;
+    closedir(list);
+    return result;
+}
+
+/* FNV-1a, 64 bits: a name, not a seal. */
+static void mix(uint64_t *hash, const void *bytes, size_t count)
+{
+    const unsigned char *at = bytes;
+
+    while (count--)
+        *hash = (*hash ^ *at++) * 1099511628211U;
+}
+
+static void mix_source(uint64_t *hash, const char *path, const struct stat *st)
+{
+    const uint64_t numbers[] = {st->st_dev, st->st_ino, (uint64_t)st->st_size,
+                                nanoseconds(st)};
+
+    mix(hash, path, strlen(path) + 1);
+    mix(hash, numbers, sizeof(numbers));
+}
+
+/* The stage's name, of all that it is made of. */
+static int name_stage(const struct berth_stack *stack,
+                      const struct berth_stage_root *root,
+                      const struct berth_gathered *gathered, char **ret_name,
+                      struct berth_err *err)
+{
+    uint64_t hash = 14695981039346656037U;
+
+    mix(&hash, root->mounted, strlen(root->mounted) + 1);
+    mix(&hash, stack->profile->name, strlen(stack->profile->name) + 1);
+    for (size_t i = 0; i < gathered->count; i++) {
+        const struct berth_gathered_file *it = &gathered->files[i];
+
+        mix(&hash, it->file, strlen(it->file) + 1);
+        mix_source(&hash, it->source, &it->st);
+    }
+    for (size_t i = 0; i < gathered->links.count; i++)
+        mix(&hash, gathered->links.items[i], strlen(gathered->links.items[i]) + 1);
+    if (asprintf(ret_name, "%s-%016llx", stack->profile->stack,
+                 (unsigned long long)hash) < 0)
+        return berth_err_oom(err);
+    return 0;
+}
+
+/* Remove what makers that were killed have left: nobody holds a lock on it. */
+static void clean_up(int root_fd)
+{
+    int again = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = again < 0 ? NULL : fdopendir(again);
+
+    if (!list)
+        return;
+    for (struct dirent *entry; (entry = readdir(list));) {
+        BERTH_CLOSE int fd = -1;
+
+        if (strncmp(entry->d_name, UNFINISHED, strlen(UNFINISHED)) != 0)
+            continue;
+        fd = openat(root_fd, entry->d_name,
+                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+            berth_tree_remove(root_fd, entry->d_name);
+    }
+    closedir(list);
+}
+
+/* The directory of ROOT, made if it is not there. */
+static int open_root(const struct berth_stage_root *root, struct berth_err *err)
+{
+    for (const char *at = strchr(root->path + 1, '/'); at; at = strchr(at + 1, '/')) {
+        BERTH_FREE char *parent = strndup(root->path, (size_t)(at - root->path));
+
+        if (parent)
+            mkdir(parent, 0755);
+    }
+    if (mkdir(root->path, root->mode) < 0 && errno != EEXIST)
+        return berth_err_set(err,
+                             "'%s': cannot be made: %s; the host's MPI is copied "
+                             "there",
+                             root->path, strerror(errno));
+    return berth_tree_open(root->path, root->owner, root->forbidden, NULL, err);
+}
+
+/* Is the directory open at FD the one that NAME below ROOT_FD is? */
+static bool is_at(int root_fd, const char *name, int fd)
+{
+    struct stat a, b;
+
+    return fstat(fd, &a) == 0 && fstatat(root_fd, name, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
+           a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+/* A new directory below ROOT_FD that is locked, so that nobody takes it for a dead
+ * maker's. Returns a descriptor. */
+static int make_unfinished(int root_fd, const struct berth_stage_root *root,
+                           char name[32], struct berth_err *err)
+{
+    for (int i = 0; i < 1000; i++) {
+        int fd;
+
+        snprintf(name, 32, UNFINISHED "%d-%d", getpid(), i);
+        if (mkdirat(root_fd, name, 0755) < 0) {
+            if (errno == EEXIST)
+                continue;
+            break;
+        }
+        fd = openat(root_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && is_at(root_fd, name, fd))
+            return fd;
+        /* Another has just removed it, before it was locked. */
+        if (fd >= 0)
+            close(fd);
+    }
+    return berth_err_set(err, "'%s': cannot be written to: %s", root->path,
+                         strerror(errno));
+}
+
+/* Give the finished directory FROM its NAME. Where another was faster, that one is
+ * taken if it is valid, and replaced if it is not. */
+static int publish(int root_fd, const struct berth_stage_root *root, const char *from,
+                   const char *name, const struct berth_stack *stack,
+                   struct berth_staged *ret_staged, struct berth_err *err)
+{
+    bool renamed = false;
+
+    for (int i = 0; !renamed && i < 3; i++) {
+        renamed = renameat(root_fd, from, root_fd, name) == 0;
+        if (look_at(root_fd, root, name, stack, ret_staged))
+            return 0;
+        berth_tree_remove(root_fd, name);
+    }
+    return berth_err_set(err,
+                         "'%s': the host's MPI changed while it was copied; submit the "
+                         "step again when it is installed",
+                         stack->libraries[0].path);
+}
+
+/* Build NAME under another name, and publish it. */
+static int build(int root_fd, const struct berth_stage_root *root, const char *name,
+                 const struct berth_stack *stack, const struct berth_gathered *gathered,
+                 struct berth_staged *ret_staged, struct berth_err *err)
+{
+    BERTH_FREE char *mounted = NULL;
+    BERTH_FREE char *path = NULL;
+    char unfinished[32];
+    BERTH_CLOSE int dir = make_unfinished(root_fd, root, unfinished, err);
+    int result;
+
+    if (dir < 0)
+        return -1;
+    if (asprintf(&mounted, "%s/%s", root->mounted, name) < 0 ||
+        asprintf(&path, "%s/%s", root->path, unfinished) < 0)
+        result = berth_err_oom(err);
+    else
+        result = berth_build(dir, path, stack, gathered, mounted, err);
+    if (result == 0)
+        result = publish(root_fd, root, unfinished, name, stack, ret_staged, err);
+    if (is_at(root_fd, unfinished, dir))
+        berth_tree_remove(root_fd, unfinished);
+    return result;
+}
+
+int berth_stage_make(const struct berth_stack *stack,
+                     const struct berth_stage_root *root,
+                     struct berth_staged *ret_staged, struct berth_err *err)
+{
+    struct berth_gathered gathered = {0};
+    BERTH_FREE char *name = NULL;
+    BERTH_CLOSE int fd = open_root(root, err);
+    int result;
+
+    if (fd < 0)
+        return -1;
+    clean_up(fd);
+    if (berth_gather(stack, &gathered, err) < 0)
+        return -1;
+    result = name_stage(stack, root, &gathered, &name, err);
+    if (result == 0 && !look_at(fd, root, name, stack, ret_staged))
+        result = build(fd, root, name, stack, &gathered, ret_staged, err);
+    berth_gathered_fini(&gathered);
+    return result;
+}
+
+int berth_stage_get(const struct berth_stack *stack, struct berth_staged *ret_staged,
+                    struct berth_err *err)
+{
+    char path[BERTH_STAGE_USER_SIZE];
+    const struct berth_stage_root site = berth_stage_site();
+    const struct berth_stage_root user = berth_stage_user(path);
+    int found = berth_stage_find(stack, &site, ret_staged, NULL);
+
+    if (found <= 0)
+        found = berth_stage_find(stack, &user, ret_staged, err);
+    if (found < 0)
+        return -1;
+    return found ? 0 : berth_stage_make(stack, &user, ret_staged, err);
+}
+
+void berth_staged_fini(struct berth_staged *staged)
+{
+    free(staged->path);
+    free(staged->mounted);
+    berth_manifest_fini(&staged->manifest);
+    *staged = (struct berth_staged){0};
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TASK_STAGE_H
+#define BERTH_TASK_STAGE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "mpi/manifest.h"
+#include "probe/stack.h"
+
+/* A stage is a host stack in the form in which it can run inside any image: copies of
+ * its libraries, and of all that they open, that look for each other by an absolute
+ * DT_RPATH where the stage is mounted, so that no variable and no path of the image
+ * comes between. What is in it, its manifest tells (mpi/manifest.h).
+ *
+ * Stages are directories STACK-HASH under a root, made under another name and renamed
+ * when they are whole; a host MPI that changes gets a new one. */
+
+/* A directory of stages. */
+struct berth_stage_root {
+    const char *path;    /* on the host */
+    const char *mounted; /* in the container */
+    uid_t owner;         /* who alone may make it what it is */
+    mode_t forbidden;    /* permissions that it must not give */
+    mode_t mode;         /* with which it is made */
+};
+
+/* Where `berth profiles --prepare` puts the stages for all users, as root. */
+#define BERTH_STAGE_SITE         "/var/lib/berth/stage"
+#define BERTH_STAGE_SITE_MOUNTED "/.berth/site"
+#define BERTH_STAGE_USER_MOUNTED "/.berth/user"
+
+/* Bytes of the path of a user's root. */
+enum { BERTH_STAGE_USER_SIZE = 32 };
+
+/* The root for all users; and that of the process's user, /tmp/berth-UID, whose name is
+ * written to PATH and lives as long as that. */
+struct berth_stage_root berth_stage_site(void);
+struct berth_stage_root berth_stage_user(char path[BERTH_STAGE_USER_SIZE]);
+
+/* A stage that is there. */
+struct berth_staged {
+    char *path;    /* on the host */
+    char *mounted; /* in the container, when the root is at its place there */
+    bool is_site;  /* of the site's root */
+    struct berth_manifest manifest;
+};
+
+/* Find a valid stage of STACK in ROOT: whole, and made of what the host has now; takes
+ * a few hundred calls of stat(2). Returns 1 with *RET_STAGED, which the caller owns
+ * (berth_staged_fini); 0 when there is none; -1 with a sentence in ERR when ROOT is
+ * there and not to be trusted. */
+int berth_stage_find(const struct berth_stack *stack,
+                     const struct berth_stage_root *root,
+                     struct berth_staged *ret_staged, struct berth_err *err);
+
+/* Make a stage of STACK in ROOT, which is made if need be. Of several that make the
+ * same at once one wins, and all get that one. Takes about a second, needs `patchelf`
+ * and up to some hundred megabytes. Returns 0 with *RET_STAGED; -1 with a sentence in
+ * ERR, and nothing is left behind. What a killed maker left, the next one removes. */
+int berth_stage_make(const struct berth_stack *stack,
+                     const struct berth_stage_root *root,
+                     struct berth_staged *ret_staged, struct berth_err *err);
+
+/* Find one in the site's root, else in the user's, else make one there. Returns 0 with
+ * *RET_STAGED, or -1 with a sentence in ERR. */
+int berth_stage_get(const struct berth_stack *stack, struct berth_staged *ret_staged,
+                    struct berth_err *err);
+
+void berth_staged_fini(struct berth_staged *staged);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What belongs to a stage: stacks in the layouts that distributions and vendors
+ * document.
+ */
+
+#include "task/gather.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "install.h"
+#include "probe/loader.h"
+#include "staging.h"
+#include "unit.h"
+
+START_TEST(a_stage_has_all_that_is_linked_and_opened)
+{
+    BERTH_FREE char *told = NULL;
+    struct berth_staged staged;
+
+    staging_install();
+    staged = staging_make();
+    told = staging_tell(&staged);
+    ck_assert_str_eq(told, "lib/libmpi.so.12 (C)\n"
+                           "lib/libucs.so.0\n"
+                           "lib/libmpifort.so.12 (F)\n"
+                           "lib/ucx/libuct_one.so\n"
+                           "lib/libdep.so.1\n"
+                           "lib/ucx/libuct_two.so.0\n"
+                           "lib/ucx/libuct_one.so.0 -> libuct_one.so\n"
+                           "lib/libuct_one.so.0 -> ucx/libuct_one.so\n"
+                           "mpi/libmpi.so -> ../lib/libmpi.so.12\n"
+                           "mpi/libmpi.so.12 -> ../lib/libmpi.so.12\n"
+                           "mpi/libmpich.so -> ../lib/libmpi.so.12\n"
+                           "mpi/libmpich.so.12 -> ../lib/libmpi.so.12\n"
+                           "mpi/libmpifort.so -> ../lib/libmpifort.so.12\n"
+                           "mpi/libmpifort.so.12 -> ../lib/libmpifort.so.12\n"
+                           "mpi/libmpichfort.so -> ../lib/libmpifort.so.12\n"
+                           "mpi/libmpichfort.so.12 -> ../lib/libmpifort.so.12\n"
+                           "mpi/libmpichf90.so -> ../lib/libmpifort.so.12\n"
+                           "mpi/libmpichf90.so.12 -> ../lib/libmpifort.so.12\n"
+                           "UCX_MODULE_DIR=@/lib/ucx\n");
+    ck_assert_str_eq(staged.manifest.version, "MPICH 4.2.1");
+    ck_assert_int_eq(staging_entries("mpich-"), 1);
+    ck_assert_int_eq(staging_entries(""), 1);
+    berth_staged_fini(&staged);
+}
+END_TEST
+
+/* The loader, without any variable, on each file of the stage. */
+START_TEST(all_that_is_in_a_stage_finds_what_is_there)
+{
+    static char *const bare[] = {NULL};
+    BERTH_FREE char *loader = NULL;
+    BERTH_FREE char *program = NULL;
+    struct berth_staged staged;
+    struct berth_err err;
+    int found = 0;
+
+    staging_install();
+    staged = staging_make();
+    unit_remove(host);
+    ck_assert_int_eq(berth_loader_self(&loader, &program, &err), 0);
+    for (size_t i = 0; i < staged.manifest.file_count; i++) {
+        BERTH_FREE char *file =
+            staging_path(staged.path, staged.manifest.files[i].file);
+        struct berth_closure closure;
+
+        if (strncmp(staged.manifest.files[i].file, "lib/", 4) != 0)
+            continue;
+        ck_assert_int_eq(berth_loader_list(loader, file, bare, &closure, &err), 0);
+        for (size_t j = 0; j < closure.count; j++) {
+            if (berth_profile_is_glibc(closure.items[j].soname))
+                continue;
+            ck_assert_msg(closure.items[j].path != NULL, "%s: %s", file,
+                          closure.items[j].soname);
+            ck_assert_int_eq(
+                strncmp(closure.items[j].path, staged.path, strlen(staged.path)), 0);
+            found++;
+        }
+        berth_closure_fini(&closure);
+    }
+    ck_assert_int_ge(found, 5);
+    berth_staged_fini(&staged);
+}
+END_TEST
+
+/* All of glibc, or the image's would be mixed with it. */
+START_TEST(glibc_is_staged_apart_and_unchanged)
+{
+    static const char *const names[] = {"libc.so.6", "libm.so.6", "libnss_dns.so.2",
+                                        "libpthread.so.0"};
+    BERTH_FREE char *loader = NULL;
+    BERTH_FREE char *program = NULL;
+    struct berth_staged staged;
+    struct berth_err err;
+    struct stat st, original;
+    size_t needs = 0;
+
+    staging_install();
+    staged = staging_make();
+    for (int i = 0; i < COUNT(names); i++) {
+        BERTH_FREE char *in = staging_path(staged.path, "glibc");
+        BERTH_FREE char *path = staging_path(in, names[i]);
+
+        ck_assert_msg(stat(path, &st) == 0, "%s is not there", path);
+    }
+    ck_assert_int_eq(berth_loader_self(&loader, &program, &err), 0);
+    ck_assert_int_eq(stat(loader, &original), 0);
+    for (size_t i = 0; i < staged.manifest.file_count; i++)
+        if (strncmp(staged.manifest.files[i].file, "glibc/ld-", 9) == 0)
+            ck_assert_uint_eq(staged.manifest.files[i].size,
+                              (uint64_t)original.st_size);
+    for (size_t i = 0; i < staged.manifest.need_count; i++)
+        needs += strcmp(staged.manifest.needs[i].library, "libc.so.6") == 0;
+    ck_assert_int_eq(staging_entries("mpich-"), 1);
+    ck_assert_int_eq(needs, 0); /* they use nothing of it */
+    berth_staged_fini(&staged);
+}
+END_TEST
+
+START_TEST(mpi_that_lacks_a_library_is_refused)
+{
+    BERTH_FREE char *library = staging_path(host, "libucs.so.0");
+    BERTH_FREE char *why = NULL;
+
+    staging_install();
+    ck_assert_int_eq(unlink(library), 0);
+    why = staging_refusal();
+    ck_assert_str_eq(why,
+                     "'@/host/lib/libmpi.so.12': needs 'libucs.so.0', which this host "
+                     "does not find; load its module, or set LD_LIBRARY_PATH");
+}
+END_TEST
+
+START_TEST(mpi_without_glibc_is_refused)
+{
+    BERTH_FREE char *prefix = staging_path(directory, "host");
+    BERTH_FREE char *why = NULL;
+
+    install_library(host, "mpich", "libmpi.so.12", "");
+    staging_find_stack("MPI_HOME", prefix, host);
+    why = staging_refusal();
+    ck_assert_str_eq(why, "'@/host/lib/libmpi.so.12': does not need libc.so.6; is this "
+                          "host's C library glibc?");
+}
+END_TEST
+
+/* The documented layout of HPE: the MPI with MPICH's ABI, PALS and libfabric beside it,
+ * the GPU transport above it. */
+START_TEST(a_cray_stack_is_whole)
+{
+    BERTH_FREE char *top = staging_path(directory, "opt/cray/pe/mpich/8.1.29");
+    BERTH_FREE char *mpi = staging_path(top, "ofi/gnu/12.3");
+    BERTH_FREE char *lib = staging_path(mpi, "lib-abi-mpich");
+    BERTH_FREE char *gtl = staging_path(top, "gtl/lib");
+    BERTH_FREE char *fabric = staging_path(directory, "opt/cray/libfabric/1.15/lib64");
+    BERTH_FREE char *providers = staging_path(fabric, "libfabric");
+    BERTH_FREE char *words = NULL;
+    BERTH_FREE char *told = NULL;
+    struct berth_staged staged;
+
+    install_directory(gtl);
+    install_directory(providers);
+    unit_compile(fabric, "int nothing;",
+                 "-shared -fPIC -Wl,-soname,libcxi.so.1" LIBC " -o libcxi.so.1");
+    unit_compile(fabric, "int nothing;",
+                 "-shared -fPIC -Wl,-soname,libpals.so.0" LIBC " -o libpals.so.0");
+    unit_compile(fabric, "int nothing;",
+                 "-shared -fPIC -Wl,-soname,libfabric.so.1" LIBC " -o libfabric.so.1");
+    unit_compile(providers, "int nothing;", "-shared -fPIC" LIBC " -o libcxi-fi.so");
+    unit_compile(gtl, "int nothing;",
+                 "-shared -fPIC -Wl,-soname,libmpi_gtl_hsa.so" LIBC
+                 " -o libmpi_gtl_hsa.so");
+    ck_assert_int_gt(asprintf(&words,
+                              "-Wl,--no-as-needed -L%s -l:libfabric.so.1 "
+                              "-l:libpals.so.0 -lc",
+                              fabric),
+                     0);
+    install_library(lib, "cray", "libmpi.so.12", words);
+    staging_find_stack("CRAY_MPICH_DIR", mpi, fabric);
+    ck_assert_str_eq(stack->profile->name, "cray-mpich-slingshot");
+    staged = staging_make();
+    told = staging_tell(&staged);
+    ck_assert_str_eq(told, "lib/libmpi.so.12 (C)\n"
+                           "lib/libfabric.so.1\n"
+                           "lib/libpals.so.0\n"
+                           "lib/libcxi.so.1\n"
+                           "lib/gtl/libmpi_gtl_hsa.so\n"
+                           "lib/libfabric/libcxi-fi.so\n"
+                           "mpi/libmpi.so -> ../lib/libmpi.so.12\n"
+                           "mpi/libmpi.so.12 -> ../lib/libmpi.so.12\n"
+                           "mpi/libmpich.so -> ../lib/libmpi.so.12\n"
+                           "mpi/libmpich.so.12 -> ../lib/libmpi.so.12\n"
+                           "FI_PROVIDER_PATH=@/lib/libfabric\n");
+    berth_staged_fini(&staged);
+}
+END_TEST
+
+/* oneAPI's: libfabric is opened by name, tuning files are read. */
+START_TEST(an_intel_stack_brings_its_files)
+{
+    BERTH_FREE char *prefix = staging_path(directory, "host");
+    BERTH_FREE char *fabric = staging_path(prefix, "opt/mpi/libfabric/lib");
+    BERTH_FREE char *providers = staging_path(fabric, "prov");
+    BERTH_FREE char *etc = staging_path(prefix, "opt/mpi/etc");
+    BERTH_FREE char *tuning = staging_path(etc, "tuning_skx_shm.dat");
+    BERTH_FREE char *told = NULL;
+    struct berth_staged staged;
+
+    install_directory(etc);
+    install_directory(providers);
+    unit_write(tuning, "tuned\n", 6);
+    unit_compile(fabric, "int nothing;",
+                 "-shared -fPIC -Wl,-soname,libfabric.so.1" LIBC " -o libfabric.so.1");
+    unit_compile(providers, "int nothing;", "-shared -fPIC" LIBC " -o libtcp-fi.so");
+    install_library(host, "intel", "libmpi.so.12", "-Wl,--no-as-needed -lc");
+    staging_find_stack("I_MPI_ROOT", prefix, host);
+    staged = staging_make();
+    told = staging_tell(&staged);
+    ck_assert_ptr_nonnull(strstr(told, "lib/libmpi.so.12 (C)\nlib/libfabric.so.1\n"));
+    ck_assert_ptr_nonnull(strstr(told, "\nlib/libfabric/libtcp-fi.so\n"));
+    ck_assert_ptr_nonnull(strstr(told, "\nopt/mpi/etc/tuning_skx_shm.dat\n"));
+    ck_assert_ptr_nonnull(
+        strstr(told, "\nI_MPI_ROOT=@\nFI_PROVIDER_PATH=@/lib/libfabric\n"));
+    berth_staged_fini(&staged);
+}
+END_TEST
+
+START_TEST(a_stack_of_too_many_files_is_none)
+{
+    BERTH_FREE char *prefix = staging_path(directory, "host");
+    BERTH_FREE char *etc = staging_path(prefix, "etc");
+    BERTH_FREE char *why = NULL;
+
+    install_library(host, "intel", "libmpi.so.12", "-Wl,--no-as-needed -lc");
+    install_directory(etc);
+    for (int i = 0; i < 4100; i++) {
+        char file[600];
+
+        snprintf(file, sizeof(file), "%s/%d", etc, i);
+        unit_write(file, "", 0);
+    }
+    staging_find_stack("I_MPI_ROOT", prefix, host);
+    why = staging_refusal();
+    ck_assert_str_eq(why,
+                     "'@/host/lib/libmpi.so.12': it consists of more than 4096 files");
+}
+END_TEST
+
+/* A driver that is a link to a library counts too: mlx5 of rdma-core is one. */
+START_TEST(verbs_drivers_are_named)
+{
+    BERTH_FREE char *prefix = staging_path(directory, "host");
+    BERTH_FREE char *drivers = staging_path(host, "libibverbs");
+    BERTH_FREE char *link = staging_path(drivers, "libmlx5-rdmav34.so");
+    BERTH_FREE char *told = NULL;
+    struct berth_staged staged;
+
+    install_directory(drivers);
+    unit_compile(host, "int nothing;",
+                 "-shared -fPIC -Wl,-soname,libibverbs.so.1" LIBC
+                 " -o libibverbs.so.1");
+    unit_compile(host, "int nothing;",
+                 "-shared -fPIC -Wl,-soname,libmlx5.so.1" LIBC " -o libmlx5.so.1");
+    unit_compile(drivers, "int nothing;", "-shared -fPIC" LIBC " -o librxe-rdmav34.so");
+    ck_assert_int_eq(symlink("../libmlx5.so.1", link), 0);
+    install_library(host, "mpich", "libmpi.so.12",
+                    "-Wl,--no-as-needed -L. -l:libibverbs.so.1 -l:libmlx5.so.1 -lc");
+    staging_find_stack("MPI_HOME", prefix, host);
+    staged = staging_make();
+    told = staging_tell(&staged);
+    ck_assert_ptr_nonnull(
+        strstr(told, "lib/libibverbs/libmlx5-rdmav34.so -> ../libmlx5.so.1\n"));
+    ck_assert_ptr_nonnull(strstr(told, "\nRDMAV_DRIVERS=@/lib/libibverbs/librxe:"));
+    ck_assert_ptr_nonnull(strstr(told, "/lib/libibverbs/libmlx5\n"));
+    berth_staged_fini(&staged);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("gather");
+
+    tcase_set_timeout(tests, 60);
+    tcase_add_unchecked_fixture(tests, staging_compile, staging_remove);
+    tcase_add_checked_fixture(tests, staging_setup, staging_teardown);
+    tcase_add_test(tests, a_stage_has_all_that_is_linked_and_opened);
+    tcase_add_test(tests, all_that_is_in_a_stage_finds_what_is_there);
+    tcase_add_test(tests, glibc_is_staged_apart_and_unchanged);
+    tcase_add_test(tests, mpi_that_lacks_a_library_is_refused);
+    tcase_add_test(tests, mpi_without_glibc_is_refused);
+    tcase_add_test(tests, a_cray_stack_is_whole);
+    tcase_add_test(tests, an_intel_stack_brings_its_files);
+    tcase_add_test(tests, a_stack_of_too_many_files_is_none);
+    tcase_add_test(tests, verbs_drivers_are_named);
+    return unit_run("gather", tests);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TESTS_INSTALL_H
+#define BERTH_TESTS_INSTALL_H
+
+/* Libraries that look like those of MPI installs, compiled when they are needed. */
+
+/* Compile the library FILE of the install KIND in DIRECTORY, which is made: mpich,
+ * openmpi, intel, cray or mvapich. Which of the install's libraries it is says its name
+ * (libmpi..., libmpifort..., libmpicxx..., libmpi_mpifh..., libmpi_usempif08...), which
+ * is its SONAME too. WORDS are more words for the compiler ("": none). */
+void install_library(const char *directory, const char *kind, const char *file,
+                     const char *words);
+
+/* mkdir -p. */
+void install_directory(const char *path);
+
+#endif

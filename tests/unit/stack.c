@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which MPI stacks a host has. The hosts are trees of libraries that are compiled here,
+ * in the layouts that vendors document. */
+
+#include "probe/stack.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "install.h"
+#include "unit.h"
+
+static char *directory;
+
+static void setup(void)
+{
+    directory = unit_directory();
+}
+
+static void teardown(void)
+{
+    unit_remove(directory);
+    free(directory);
+}
+
+/* TEXT with the directory for each @. */
+static char *in_directory(const char *text)
+{
+    struct berth_buf buf = {0};
+
+    for (; *text; text++)
+        if (*text == '@')
+            berth_buf_puts(&buf, directory);
+        else
+            berth_buf_add(&buf, text, 1);
+    return buf.text;
+}
+
+/* The stacks below the directory, one a line: this host may have more. */
+static char *tell(const struct berth_stacks *stacks)
+{
+    struct berth_buf buf = {0};
+    size_t length = strlen(directory);
+
+    berth_buf_puts(&buf, "");
+    for (size_t i = 0; i < stacks->count; i++) {
+        const struct berth_stack *it = &stacks->items[i];
+
+        if (strncmp(it->libraries[0].path, directory, length) != 0)
+            continue;
+        berth_buf_puts(&buf, it->profile->name);
+        berth_buf_puts(&buf, ", ");
+        berth_buf_puts(&buf, it->version);
+        berth_buf_puts(&buf, ", by ");
+        berth_buf_puts(&buf, it->origin);
+        for (size_t j = 0; j < it->count; j++) {
+            char parts[16];
+
+            snprintf(parts, sizeof(parts), "=%u", it->libraries[j].parts);
+            berth_buf_puts(&buf, j ? " " : ": ");
+            berth_buf_puts(&buf, it->libraries[j].path + length);
+            berth_buf_puts(&buf, parts);
+        }
+        berth_buf_puts(&buf, "\n");
+    }
+    return buf.text ? buf.text : strdup("");
+}
+
+/* KIND:DIRECTORY/FILE[+WORD...], with blanks between. */
+static void install(const char *files)
+{
+    BERTH_FREE char *copy = strdup(files);
+    char *rest = copy;
+
+    for (char *word; (word = strsep(&rest, " "));) {
+        char *path = strchr(word, ':');
+        char *words = strchr(word, '+');
+        char *slash;
+        BERTH_FREE char *where = NULL;
+
+        if (words)
+            *words++ = '\0';
+        for (char *at = words; at && (at = strchr(at, '+'));)
+            *at = ' ';
+        slash = strrchr(word, '/');
+        *path++ = '\0';
+        *slash++ = '\0';
+        ck_assert_int_gt(asprintf(&where, "%s/%s", directory, path), 0);
+        install_library(where, word, slash, words ? words : "");
+    }
+}
+
+/* It is linked with FILE in DIRECTORY, though it uses nothing of it. */
+#define NEEDS(directory, file) "+-Wl,--no-as-needed+-L" directory "+-l:" file
+
+static const struct {
+    const char *files;
+    const char *env[4];
+    const char *found;
+} hosts[] = {
+    /* As MPICH and Spack install. */
+    {"mpich:a/lib/libmpi.so.12 mpich:a/lib/libmpicxx.so.12 "
+     "mpich:a/lib/libmpifort.so.12",
+     {"MPI_HOME=@/a"},
+     "mpich, MPICH 4.2.1, by MPI_HOME: /a/lib/libmpi.so.12=1 /a/lib/libmpicxx.so.12=16 "
+     "/a/lib/libmpifort.so.12=2\n"},
+    {"mpich:a/lib64/libmpi.so.12",
+     {"MPICH_DIR=@/a"},
+     "mpich, MPICH 4.2.1, by MPICH_DIR: /a/lib64/libmpi.so.12=1\n"},
+    /* A module that sets only this; and one that sets both. */
+    {"openmpi:o/libmpi.so.40 openmpi:o/libmpi_mpifh.so.40 "
+     "openmpi:o/libmpi_usempif08.so.40",
+     {"LD_LIBRARY_PATH=/nowhere:@/o"},
+     "openmpi, Open MPI 5.0.7, by the loader: /o/libmpi.so.40=1 "
+     "/o/libmpi_mpifh.so.40=2 /o/libmpi_usempif08.so.40=8\n"},
+    {"openmpi:o/lib/libmpi.so.40",
+     {"OPAL_PREFIX=@/o", "LD_LIBRARY_PATH=@/o/lib", "MPI_HOME=@/o"},
+     "openmpi, Open MPI 5.0.7, by MPI_HOME: /o/lib/libmpi.so.40=1\n"},
+    /* Debian: both in one directory. */
+    {"mpich:d/libmpich.so.12 mpich:d/libmpichfort.so.12 openmpi:d/libmpi.so.40 "
+     "openmpi:d/libmpi_mpifh.so.40",
+     {"LD_LIBRARY_PATH=@/d"},
+     "openmpi, Open MPI 5.0.7, by the loader: /d/libmpi.so.40=1 "
+     "/d/libmpi_mpifh.so.40=2\n"
+     "mpich, MPICH 4.2.1, by the loader: /d/libmpich.so.12=1 "
+     "/d/libmpichfort.so.12=2\n"},
+    /* oneAPI, and before 2021.10. */
+    {"intel:i/lib/libmpi.so.12 intel:i/lib/libmpifort.so.12" NEEDS(".", "libmpi.so.12"),
+     {"I_MPI_ROOT=@/i"},
+     "intel, Intel MPI 2021.19.0, by I_MPI_ROOT: /i/lib/libmpi.so.12=1 "
+     "/i/lib/libmpifort.so.12=2\n"},
+    {"intel:i/lib/release/libmpi.so.12",
+     {"I_MPI_ROOT=@/i"},
+     "intel, Intel MPI 2021.19.0, by I_MPI_ROOT: /i/lib/release/libmpi.so.12=1\n"},
+    /* Cray: the one with MPICH's ABI, not that of a compiler. */
+    {"cray:c/lib/libmpi_gnu_123.so.12" NEEDS(
+         "../pals", "libpals.so.0") " "
+                                    "cray:c/lib-abi-mpich/libmpi.so.12" NEEDS(
+                                        "../pals", "libpals.so.0"),
+     {"CRAY_MPICH_DIR=@/c"},
+     "cray-mpich-slingshot, Cray MPICH, by CRAY_MPICH_DIR: "
+     "/c/lib-abi-mpich/libmpi.so.12=1\n"},
+    {"cray:c/lib/libmpi.so.12" NEEDS("../ugni", "libugni.so.0"),
+     {"CRAY_MPICH_DIR=@/c"},
+     "cray-mpich-aries, Cray MPICH, by CRAY_MPICH_DIR: /c/lib/libmpi.so.12=1\n"},
+    /* Cray's without a network that we know is an MPICH. */
+    {"cray:c/lib/libmpi.so.12",
+     {"CRAY_MPICH_DIR=@/c"},
+     "mpich, Cray MPICH, by CRAY_MPICH_DIR: /c/lib/libmpi.so.12=1\n"},
+    {"mvapich:v/lib/libmpi.so.12",
+     {"MPI_HOME=@/v"},
+     "mvapich, MVAPICH, by MPI_HOME: /v/lib/libmpi.so.12=1\n"},
+    /* Nothing there, or no directory to be in. */
+    {"mpich:a/lib/libmpi.so.12", {"MPI_HOME=@/b"}, ""},
+    {"mpich:a/lib/libmpi.so.12", {"MPI_HOME=a"}, ""},
+    {"mpich:a/lib/libmpi.so.12", {"MPI_HOME="}, ""},
+    /* Fortran alone is no MPI. */
+    {"mpich:a/lib/libmpifort.so.12", {"MPI_HOME=@/a"}, ""},
+};
+
+/* What stands in the way of compiling the Cray libraries: what they need. */
+static void install_networks(void)
+{
+    install("cray:c/pals/libpals.so.0 cray:c/ugni/libugni.so.0");
+}
+
+START_TEST(a_host_has_its_stacks)
+{
+    BERTH_STRVEC struct berth_strvec env = {0};
+    BERTH_FREE char *told = NULL;
+    struct berth_stacks stacks;
+    struct berth_err err;
+
+    if (strstr(hosts[_i].files, "cray:"))
+        install_networks();
+    install(hosts[_i].files);
+    berth_strvec_push(&env, "PATH=/usr/bin:/bin");
+    for (int i = 0; hosts[_i].env[i]; i++) {
+        BERTH_FREE char *variable = in_directory(hosts[_i].env[i]);
+
+        berth_strvec_push(&env, variable);
+    }
+    ck_assert_msg(berth_stacks_find(env.items, &stacks, &err) == 0, "%s", err.text);
+    told = tell(&stacks);
+    ck_assert_str_eq(told, hosts[_i].found);
+    berth_stacks_fini(&stacks);
+}
+END_TEST
+
+/* Links, copies under other names, and what is no library. */
+START_TEST(a_library_counts_once_and_by_its_soname)
+{
+    BERTH_FREE char *lib = in_directory("@/a/lib");
+    BERTH_FREE char *home = in_directory("MPI_HOME=@/a");
+    BERTH_FREE char *told = NULL;
+    char *const env[] = {home, NULL};
+    struct berth_stacks stacks;
+    struct berth_err err;
+
+    install("mpich:a/lib/libmpich.so.12");
+    ck_assert_int_eq(chdir(lib), 0);
+    ck_assert_int_eq(symlink("libmpich.so.12", "libmpi.so.12"), 0);
+    ck_assert_int_eq(symlink("nowhere", "libmpi.so.40"), 0);
+    ck_assert_int_eq(link("libmpich.so.12", "libmpich.so.12.4.1"), 0);
+    unit_write("libmpifort.so.12", "no ELF\n", 7);
+    unit_write("libmpi.so", "INPUT(libmpi.so.12)\n", 20);
+    ck_assert_int_eq(chdir("/"), 0);
+    ck_assert_int_eq(berth_stacks_find(env, &stacks, &err), 0);
+    told = tell(&stacks);
+    ck_assert_str_eq(told,
+                     "mpich, MPICH 4.2.1, by MPI_HOME: /a/lib/libmpich.so.12=1\n");
+    berth_stacks_fini(&stacks);
+}
+END_TEST
+
+START_TEST(a_stack_is_found_by_name)
+{
+    BERTH_FREE char *path = in_directory("LD_LIBRARY_PATH=@/d");
+    char *const env[] = {path, NULL};
+    struct berth_stacks stacks;
+    struct berth_err err;
+
+    install("mpich:d/libmpi.so.12 openmpi:d/libmpi.so.40");
+    ck_assert_int_eq(berth_stacks_find(env, &stacks, &err), 0);
+    ck_assert_str_eq(berth_stacks_named(&stacks, "mpich")->profile->stack, "mpich");
+    ck_assert_str_eq(berth_stacks_named(&stacks, "openmpi")->profile->stack, "openmpi");
+    ck_assert_str_eq(berth_stacks_named(&stacks, "mpich")->search, path + 16);
+    ck_assert_ptr_null(berth_stacks_named(&stacks, "lam"));
+    berth_stacks_fini(&stacks);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("stack");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_loop_test(tests, a_host_has_its_stacks, 0, COUNT(hosts));
+    tcase_add_test(tests, a_library_counts_once_and_by_its_soname);
+    tcase_add_test(tests, a_stack_is_found_by_name);
+    return unit_run("stack", tests);
+}

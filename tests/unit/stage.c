@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How stages are made, found, and not made. */
+
+#include "task/stage.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "install.h"
+#include "staging.h"
+#include "task/build.h"
+#include "unit.h"
+
+START_TEST(a_stage_is_found_until_the_host_changes)
+{
+    BERTH_FREE char *library = staging_path(host, "libmpi.so.12");
+    BERTH_FREE char *first = NULL;
+    BERTH_FREE char *copy = NULL;
+    struct berth_staged staged;
+
+    staging_install();
+    ck_assert_int_eq(staging_find(&staged), 0);
+    staged = staging_make();
+    first = strdup(staged.path);
+    berth_staged_fini(&staged);
+    ck_assert_int_eq(staging_find(&staged), 1);
+    ck_assert_str_eq(staged.path, first);
+    berth_staged_fini(&staged);
+    staged = staging_make();
+    ck_assert_str_eq(staged.path, first);
+    berth_staged_fini(&staged);
+    ck_assert_int_eq(staging_entries(""), 1);
+
+    ck_assert_int_gt(asprintf(&copy, "cp %s %s.new && mv %s.new %s", library, library,
+                              library, library),
+                     0);
+    ck_assert_int_eq(system(copy), 0);
+    ck_assert_int_eq(staging_find(&staged), 0);
+    staged = staging_make();
+    ck_assert_str_ne(staged.path, first);
+    berth_staged_fini(&staged);
+    ck_assert_int_eq(staging_find(&staged), 1);
+    ck_assert_str_ne(staged.path, first);
+    berth_staged_fini(&staged);
+}
+END_TEST
+
+START_TEST(a_new_plugin_is_a_change)
+{
+    BERTH_FREE char *ucx = staging_path(host, "ucx");
+    struct berth_staged staged;
+    size_t before;
+
+    staging_install();
+    staged = staging_make();
+    before = staged.manifest.file_count;
+    berth_staged_fini(&staged);
+    unit_compile(ucx, "int nothing;",
+                 "-shared -fPIC -Wl,-soname,libuct_new.so.0" LIBC
+                 " -o libuct_new.so.0");
+    ck_assert_int_eq(staging_find(&staged), 0);
+    staged = staging_make();
+    ck_assert_uint_eq(staged.manifest.file_count, before + 1);
+    berth_staged_fini(&staged);
+}
+END_TEST
+
+/* What a cleaner of /tmp does, and what a full disk did to others. */
+static const char *const damages[] = {
+    "rm %s/lib/libucs.so.0",
+    "rm %s/mpi/libmpi.so",
+    ": >%s/lib/ucx/libuct_one.so",
+    "rm %s/manifest",
+    "sed -i '$d' %s/manifest",
+    "sed -i 's/^mounted.*/mounted\t\\/elsewhere/' %s/manifest",
+};
+
+START_TEST(a_damaged_stage_is_made_anew)
+{
+    BERTH_FREE char *command = NULL;
+    BERTH_FREE char *first = NULL;
+    struct berth_staged staged;
+
+    staging_install();
+    staged = staging_make();
+    first = strdup(staged.path);
+    berth_staged_fini(&staged);
+    ck_assert_int_gt(asprintf(&command, damages[_i], first), 0);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(staging_find(&staged), 0);
+    staged = staging_make();
+    ck_assert_str_eq(staged.path, first);
+    berth_staged_fini(&staged);
+    ck_assert_int_eq(staging_find(&staged), 1);
+    berth_staged_fini(&staged);
+    ck_assert_int_eq(staging_entries(""), 1);
+}
+END_TEST
+
+START_TEST(a_full_disk_leaves_nothing)
+{
+    const struct rlimit limit = {.rlim_cur = 4096, .rlim_max = RLIM_INFINITY};
+    const struct rlimit none = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    BERTH_FREE char *why = NULL;
+
+    staging_install();
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    why = staging_refusal();
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+    ck_assert_ptr_nonnull(strstr(why,
+                                 ": no room for a copy of the host's MPI (File too "
+                                 "large); make "));
+    ck_assert_ptr_nonnull(strstr(why, " MB free, or have the administrators run 'berth "
+                                      "profiles --prepare' on this node"));
+    ck_assert_int_eq(staging_entries(""), 0);
+}
+END_TEST
+
+START_TEST(several_makers_make_one)
+{
+    enum { MAKERS = 4 };
+    struct berth_staged staged;
+
+    staging_install();
+    for (int i = 0; i < MAKERS; i++)
+        if (fork() == 0) {
+            struct berth_err err;
+
+            if (berth_stage_make(stack, &root, &staged, &err) == 0)
+                _exit(0);
+            fprintf(stderr, "%s\n", err.text);
+            _exit(1);
+        }
+    for (int i = 0; i < MAKERS; i++) {
+        int status;
+
+        ck_assert_int_gt(wait(&status), 0);
+        ck_assert_int_eq(status, 0);
+    }
+    ck_assert_int_eq(staging_entries(""), 1);
+    ck_assert_int_eq(staging_find(&staged), 1);
+    berth_staged_fini(&staged);
+}
+END_TEST
+
+/* A patchelf that does what SCRIPT says; first in PATH from now on. */
+static void fake_patchelf(const char *script)
+{
+    BERTH_FREE char *bin = staging_path(directory, "bin");
+    BERTH_FREE char *file = staging_path(bin, "patchelf");
+    BERTH_FREE char *text = NULL;
+    BERTH_FREE char *search = NULL;
+
+    install_directory(bin);
+    ck_assert_int_gt(asprintf(&text, "#!/bin/sh\n%s\n", script), 0);
+    unit_write(file, text, strlen(text));
+    ck_assert_int_eq(chmod(file, 0755), 0);
+    ck_assert_int_gt(asprintf(&search, "%s:/usr/bin:/bin", bin), 0);
+    ck_assert_int_eq(setenv("PATH", search, 1), 0);
+}
+
+static const struct {
+    const char *script;
+    const char *start;
+    const char *end;
+} broken[] = {
+    {"echo cannot write >&2; exit 1",
+     "'@/bin/patchelf': could not change the copies in "
+     "'",
+     "': cannot write"},
+    {"kill -9 $$",
+     "'@/bin/patchelf': ended by signal 9 while it changed the copies in '",
+     "'; is there room for files?"},
+    {"exit 0", "'@/root/.new-",
+     "/lib/libmpi.so.12': patchelf has not changed its search path; is it older than "
+     "0.9?"},
+};
+
+START_TEST(a_patchelf_that_fails_is_quoted)
+{
+    BERTH_FREE char *why = NULL;
+    size_t length = strlen(broken[_i].end);
+
+    staging_install();
+    fake_patchelf(broken[_i].script);
+    why = staging_refusal();
+    ck_assert_int_eq(strncmp(why, broken[_i].start, strlen(broken[_i].start)), 0);
+    ck_assert_str_eq(why + strlen(why) - length, broken[_i].end);
+    ck_assert_int_eq(staging_entries(""), 0);
+}
+END_TEST
+
+static void await_file(const char *path)
+{
+    const struct timespec pause = {.tv_nsec = 10000000};
+
+    for (int i = 0; i < 1000 && access(path, F_OK) < 0; i++)
+        nanosleep(&pause, NULL);
+    ck_assert_int_eq(access(path, F_OK), 0);
+}
+
+/* One is stopped in its middle. As long as it lives nobody touches its work; when it
+ * was killed the next one takes its work away. */
+START_TEST(what_a_killed_maker_left_is_removed)
+{
+    BERTH_FREE char *mark = staging_path(directory, "mark");
+    BERTH_FREE char *script = NULL;
+    BERTH_FREE char *path = strdup(getenv("PATH"));
+    struct berth_staged staged;
+    int status, sleeper = 0;
+    pid_t maker;
+    FILE *file;
+
+    staging_install();
+    ck_assert_int_gt(asprintf(&script, "echo $$ >%s.new; mv %s.new %s; exec sleep 60",
+                              mark, mark, mark),
+                     0);
+    fake_patchelf(script);
+    maker = fork();
+    if (maker == 0)
+        _exit(berth_stage_make(stack, &root, &staged, NULL) < 0);
+    await_file(mark);
+    ck_assert_int_eq(setenv("PATH", path, 1), 0);
+
+    staged = staging_make();
+    berth_staged_fini(&staged);
+    ck_assert_int_eq(staging_entries(".new-"), 1);
+    ck_assert_int_eq(staging_entries("mpich-"), 1);
+
+    ck_assert_int_eq(kill(maker, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(maker, &status, 0), maker);
+    file = fopen(mark, "r");
+    ck_assert_int_eq(fscanf(file, "%d", &sleeper), 1);
+    fclose(file);
+    ck_assert_int_eq(kill(sleeper, SIGKILL), 0);
+    ck_assert_int_eq(staging_entries(".new-"), 1);
+    staged = staging_make();
+    berth_staged_fini(&staged);
+    ck_assert_int_eq(staging_entries(""), 1);
+}
+END_TEST
+
+/* An upgrade while the copies are patched. */
+START_TEST(a_host_that_changes_meanwhile_is_refused)
+{
+    BERTH_FREE char *script = NULL;
+    BERTH_FREE char *why = NULL;
+
+    staging_install();
+    ck_assert_int_gt(
+        asprintf(&script, "echo >>%s/libucs.so.0; exec /usr/bin/patchelf \"$@\"", host),
+        0);
+    fake_patchelf(script);
+    why = staging_refusal();
+    ck_assert_str_eq(why,
+                     "'@/host/lib/libmpi.so.12': the host's MPI changed while it was "
+                     "copied; submit the step again when it is installed");
+    ck_assert_int_eq(staging_entries(""), 0);
+}
+END_TEST
+
+/* Build what was gathered in the root itself, which fails. The caller frees why. */
+static char *build_refusal(const struct berth_gathered *gathered)
+{
+    struct berth_err err;
+    int dir = open(root.path, O_RDONLY | O_DIRECTORY);
+
+    ck_assert_int_eq(berth_build(dir, root.path, stack, gathered, "/m", &err), -1);
+    close(dir);
+    return strdup(err.text);
+}
+
+START_TEST(a_file_that_changes_meanwhile_is_refused)
+{
+    BERTH_FREE char *why = NULL;
+    BERTH_FREE char *expected = NULL;
+    struct berth_gathered gathered;
+    struct berth_err err;
+
+    staging_install();
+    install_directory(root.path);
+    ck_assert_int_eq(berth_gather(stack, &gathered, &err), 0);
+    gathered.files[1].st.st_mtim.tv_nsec ^= 1;
+    why = build_refusal(&gathered);
+    ck_assert_int_gt(
+        asprintf(&expected,
+                 "'%s/libucs.so.0': changed while it was copied; submit the "
+                 "step again when the host's MPI is installed",
+                 host),
+        0);
+    ck_assert_str_eq(why, expected);
+    berth_gathered_fini(&gathered);
+}
+END_TEST
+
+START_TEST(what_stands_in_the_way_is_told)
+{
+    BERTH_FREE char *in_the_way = staging_path(root.path, "lib/libmpi.so.12");
+    BERTH_FREE char *why = NULL;
+    BERTH_FREE char *expected = NULL;
+    struct berth_gathered gathered;
+    struct berth_err err;
+
+    staging_install();
+    install_directory(in_the_way);
+    ck_assert_int_eq(berth_gather(stack, &gathered, &err), 0);
+    why = build_refusal(&gathered);
+    ck_assert_int_gt(
+        asprintf(&expected, "'%s': cannot be written: File exists", root.path), 0);
+    ck_assert_str_eq(why, expected);
+    berth_gathered_fini(&gathered);
+}
+END_TEST
+
+START_TEST(a_root_that_takes_nothing_is_told)
+{
+    BERTH_FREE char *why = NULL;
+
+    staging_install();
+    free((char *)root.path);
+    root.path = strdup("/proc/self/fdinfo");
+    root.forbidden = 0222;
+    why = staging_refusal();
+    ck_assert_str_eq(
+        why, "'/proc/self/fdinfo': cannot be written to: No such file or directory");
+}
+END_TEST
+
+static const struct {
+    const char *command;
+    uid_t other;
+    const char *why;
+} roots[] = {
+    {"mkdir -m 0755 %s", 0,
+     "'@/root': others may use it (mode 0755); allow no more than "
+     "mode 0700"},
+    {"ln -s /tmp %s", 0, "'@/root': is no directory; remove it"},
+    {": >%s", 0, "'@/root': is no directory; remove it"},
+    {"mkdir -m 0700 %s", 1, "'@/root': belongs to user "},
+};
+
+START_TEST(a_root_that_is_not_ours_is_refused)
+{
+    BERTH_FREE char *command = NULL;
+    BERTH_FREE char *why = NULL;
+    struct berth_staged staged;
+    struct berth_err err;
+
+    staging_install();
+    ck_assert_int_gt(asprintf(&command, roots[_i].command, root.path), 0);
+    ck_assert_int_eq(system(command), 0);
+    root.owner += roots[_i].other;
+    why = staging_refusal();
+    ck_assert_int_eq(strncmp(why, roots[_i].why, strlen(roots[_i].why)), 0);
+    if (roots[_i].other)
+        ck_assert_ptr_nonnull(strstr(why, "; ask the administrators to remove it"));
+    ck_assert_int_eq(berth_stage_find(stack, &root, &staged, &err), -1);
+    root.owner -= roots[_i].other;
+}
+END_TEST
+
+START_TEST(a_root_that_cannot_be_is_named)
+{
+    BERTH_FREE char *why = NULL;
+
+    staging_install();
+    free((char *)root.path);
+    root.path = staging_path("/proc", "berth-stage");
+    why = staging_refusal();
+    ck_assert_str_eq(why,
+                     "'/proc/berth-stage': cannot be made: No such file or directory; "
+                     "the host's MPI is copied there");
+}
+END_TEST
+
+START_TEST(the_roots_are_where_they_are_documented)
+{
+    char path[BERTH_STAGE_USER_SIZE], expected[BERTH_STAGE_USER_SIZE];
+    const struct berth_stage_root site = berth_stage_site();
+    const struct berth_stage_root user = berth_stage_user(path);
+
+    snprintf(expected, sizeof(expected), "/tmp/berth-%u", geteuid());
+    ck_assert_str_eq(user.path, expected);
+    ck_assert_str_eq(user.mounted, "/.berth/user");
+    ck_assert_uint_eq(user.owner, geteuid());
+    ck_assert_uint_eq(user.forbidden, 0077);
+    ck_assert_str_eq(site.path, "/var/lib/berth/stage");
+    ck_assert_str_eq(site.mounted, "/.berth/site");
+    ck_assert_uint_eq(site.owner, 0);
+    ck_assert_uint_eq(site.forbidden, 0022);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("stage");
+
+    tcase_set_timeout(tests, 60);
+    tcase_add_unchecked_fixture(tests, staging_compile, staging_remove);
+    tcase_add_checked_fixture(tests, staging_setup, staging_teardown);
+    tcase_add_test(tests, a_stage_is_found_until_the_host_changes);
+    tcase_add_test(tests, a_new_plugin_is_a_change);
+    tcase_add_loop_test(tests, a_damaged_stage_is_made_anew, 0, COUNT(damages));
+    tcase_add_test(tests, a_full_disk_leaves_nothing);
+    tcase_add_test(tests, several_makers_make_one);
+    tcase_add_loop_test(tests, a_patchelf_that_fails_is_quoted, 0, COUNT(broken));
+    tcase_add_test(tests, what_a_killed_maker_left_is_removed);
+    tcase_add_test(tests, a_host_that_changes_meanwhile_is_refused);
+    tcase_add_test(tests, a_file_that_changes_meanwhile_is_refused);
+    tcase_add_test(tests, what_stands_in_the_way_is_told);
+    tcase_add_test(tests, a_root_that_takes_nothing_is_told);
+    tcase_add_loop_test(tests, a_root_that_is_not_ours_is_refused, 0, COUNT(roots));
+    tcase_add_test(tests, a_root_that_cannot_be_is_named);
+    tcase_add_test(tests, the_roots_are_where_they_are_documented);
+    return unit_run("stage", tests);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of stages have in common: libraries, a root, and what is in a stage.
+ */
+
+#include "staging.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "install.h"
+#include "unit.h"
+
+char *directory;
+char *host;
+struct berth_stage_root root;
+const struct berth_stack *stack;
+static struct berth_stacks stacks;
+
+char *staging_path(const char *parent, const char *name)
+{
+    char *path = NULL;
+
+    ck_assert_int_gt(asprintf(&path, "%s/%s", parent, name), 0);
+    return path;
+}
+
+/* Where VARIABLE=VALUE leads, of which the tests take the first. */
+void staging_find_stack(const char *variable, const char *value,
+                        const char *library_path)
+{
+    BERTH_STRVEC struct berth_strvec env = {0};
+    struct berth_err err;
+
+    berth_strvec_pushf(&env, "%s=%s", variable, value);
+    berth_strvec_pushf(&env, "LD_LIBRARY_PATH=%s", library_path);
+    ck_assert_msg(berth_stacks_find(env.items, &stacks, &err) == 0, "%s", err.text);
+    ck_assert_int_gt(stacks.count, 0);
+    stack = &stacks.items[0];
+}
+
+void staging_setup(void)
+{
+    BERTH_FREE char *real = NULL;
+
+    directory = unit_directory();
+    real = realpath(directory, NULL);
+    free(directory);
+    directory = berth_steal(&real);
+    host = staging_path(directory, "host/lib");
+    root = (struct berth_stage_root){.path = staging_path(directory, "root"),
+                                     .owner = geteuid(),
+                                     .forbidden = 0077,
+                                     .mode = 0700};
+    root.mounted = root.path;
+}
+
+void staging_teardown(void)
+{
+    berth_stacks_fini(&stacks);
+    unit_remove(directory);
+    free(directory);
+    free(host);
+    free((char *)root.path);
+}
+
+/* An MPICH with UCX: libmpi.so.12 needs libucs.so.0, which opens ucx/. One module needs
+ * a library that only LD_LIBRARY_PATH finds, one needs another module, one a library
+ * that is nowhere. Compiled once, in TEMPLATE/lib. */
+static char *template;
+
+void staging_compile(void)
+{
+    BERTH_FREE char *lib = NULL;
+    BERTH_FREE char *ucx = NULL;
+    BERTH_FREE char *lost = NULL;
+    BERTH_FREE char *link = NULL;
+    const char *const text = "int nothing;";
+
+    template = unit_directory();
+    lib = staging_path(template, "lib");
+    ucx = staging_path(lib, "ucx");
+    lost = staging_path(ucx, "liblost.so.1");
+    link = staging_path(ucx, "libuct_one.so");
+    install_directory(ucx);
+    unit_compile(lib, text,
+                 "-shared -fPIC -Wl,-soname,libucs.so.0" LIBC " -o libucs.so.0");
+    unit_compile(lib, text,
+                 "-shared -fPIC -Wl,-soname,libdep.so.1" LIBC " -o libdep.so.1");
+    unit_compile(ucx, text,
+                 "-shared -fPIC -Wl,-soname,liblost.so.1" LIBC " -o liblost.so.1");
+    unit_compile(ucx, text,
+                 "-shared -fPIC -Wl,-soname,libuct_one.so.0" LIBC
+                 " -L.. -l:libdep.so.1 -o libuct_one.so.0");
+    unit_compile(ucx, text,
+                 "-shared -fPIC -Wl,-soname,libuct_two.so.0 -Wl,--enable-new-dtags "
+                 "-Wl,-rpath,'$ORIGIN'" LIBC
+                 " -L. -l:libuct_one.so.0 -o libuct_two.so.0");
+    unit_compile(ucx, text,
+                 "-shared -fPIC -Wl,-soname,libuct_bad.so.0" LIBC
+                 " -L. -l:liblost.so.1 -o libuct_bad.so.0");
+    unit_compile(ucx, text,
+                 "-shared -fPIC -Wl,-soname,libucx_perftest_x.so.0" LIBC
+                 " -o libucx_perftest_x.so.0");
+    ck_assert_int_eq(unlink(lost), 0);
+    ck_assert_int_eq(symlink("libuct_one.so.0", link), 0);
+    install_library(lib, "mpich", "libmpi.so.12",
+                    "-Wl,--no-as-needed -L. -l:libucs.so.0 -lc");
+    install_library(lib, "mpich", "libmpifort.so.12",
+                    "-Wl,--no-as-needed -L. -l:libmpi.so.12 -lc");
+}
+
+void staging_remove(void)
+{
+    unit_remove(template);
+    free(template);
+}
+
+void staging_install(void)
+{
+    BERTH_FREE char *prefix = staging_path(directory, "host");
+    BERTH_FREE char *command = NULL;
+
+    ck_assert_int_gt(asprintf(&command, "cp -a '%s' '%s'", template, prefix), 0);
+    ck_assert_int_eq(system(command), 0);
+    staging_find_stack("MPI_HOME", prefix, host);
+}
+
+/* TEXT with @ for what it has of FROM. */
+static void put(struct berth_buf *buf, const char *text, const char *from)
+{
+    const char *at = strstr(text, from);
+
+    if (at)
+        berth_buf_add(buf, text, (size_t)(at - text));
+    berth_buf_puts(buf, at ? "@" : text);
+    if (at)
+        berth_buf_puts(buf, at + strlen(from));
+}
+
+/* What the manifest tells, but for glibc and sizes. */
+char *staging_tell(const struct berth_staged *staged)
+{
+    const struct berth_manifest *manifest = &staged->manifest;
+    struct berth_buf buf = {0};
+
+    for (size_t i = 0; i < manifest->file_count; i++) {
+        const struct berth_staged_file *it = &manifest->files[i];
+
+        if (strncmp(it->file, "glibc/", 6) == 0 ||
+            strncmp(it->soname, "libgcc_s", 8) == 0)
+            continue;
+        berth_buf_puts(&buf, it->file);
+        berth_buf_puts(&buf, it->parts & BERTH_MPI_C ? " (C)"
+                             : it->parts             ? " (F)"
+                                                     : "");
+        berth_buf_puts(&buf, "\n");
+    }
+    for (size_t i = 0; i < manifest->links.count; i += 2) {
+        berth_buf_puts(&buf, manifest->links.items[i]);
+        berth_buf_puts(&buf, " -> ");
+        berth_buf_puts(&buf, manifest->links.items[i + 1]);
+        berth_buf_puts(&buf, "\n");
+    }
+    for (size_t i = 0; i < manifest->set.count; i++) {
+        put(&buf, manifest->set.items[i], staged->mounted);
+        berth_buf_puts(&buf, "\n");
+    }
+    return buf.text;
+}
+
+/* The entries of the root. */
+int staging_entries(const char *start)
+{
+    DIR *list = opendir(root.path);
+    int count = 0;
+
+    for (struct dirent *entry; list && (entry = readdir(list));)
+        count += strncmp(entry->d_name, start, strlen(start)) == 0 &&
+                 strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    if (list)
+        closedir(list);
+    return count;
+}
+
+struct berth_staged staging_make(void)
+{
+    struct berth_staged staged;
+    struct berth_err err;
+
+    ck_assert_msg(berth_stage_make(stack, &root, &staged, &err) == 0, "%s", err.text);
+    return staged;
+}
+
+/* What staging_make() refuses, with the directory as @. */
+char *staging_refusal(void)
+{
+    struct berth_buf buf = {0};
+    struct berth_staged staged;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_stage_make(stack, &root, &staged, &err), -1);
+    put(&buf, err.text, directory);
+    return buf.text;
+}
+
+int staging_find(struct berth_staged *ret_staged)
+{
+    struct berth_err err;
+    int found = berth_stage_find(stack, &root, ret_staged, &err);
+
+    ck_assert_msg(found >= 0, "%s", err.text);
+    return found;
+}
