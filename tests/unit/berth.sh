@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The berth command, with an MPI that is compiled here. Speaks TAP.
+
+berth=$PWD/berth
+T=$(mktemp -d "${TMPDIR:-/tmp}/berth-cli-XXXXXX") || exit 1
+trap 'rm -rf "$T"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$T" || exit 1
+chmod 755 .
+T=$(pwd -P)
+unset CRAY_MPICH_DIR I_MPI_ROOT MPICH_DIR MPI_HOME OPAL_PREFIX LD_LIBRARY_PATH
+count=0
+failures=0
+
+# result OK NAME DETAIL
+result()
+{
+    count=$((count + 1))
+    if [ "$1" = yes ]; then
+        echo "ok $count - $2"
+    else
+        failures=$((failures + 1))
+        echo "not ok $count - $2"
+        printf '%s\n' "$3" | sed 's/^/# /'
+    fi
+}
+
+# says NAME STATUS TEXT COMMAND...: it ends with STATUS and says TEXT somewhere.
+says()
+{
+    name=$1
+    want=$2
+    text=$3
+    shift 3
+    seen=$("$@" 2>&1)
+    status=$?
+    case $seen in
+        *"$text"*)
+            [ "$status" = "$want" ] && ok=yes || ok=no
+            ;;
+        *)
+            ok=no
+            ;;
+    esac
+    result "$ok" "$name" "status $status: $seen"
+}
+
+says 'it tells its version' 0 'berth 0.' "$berth" --version
+says 'it tells how it is used' 0 'usage: berth profiles' "$berth" --help
+says 'nothing to do is a wrong use' 2 'usage: berth profiles' "$berth"
+says 'a verb that is not there is a wrong use' 2 'usage:' "$berth" explain
+says 'an option that is not there is a wrong use' 2 'usage:' "$berth" profiles --all
+says 'a second word behind --prepare is a wrong use' 2 'usage:' \
+    "$berth" profiles --prepare --all
+says 'output that nobody takes is a failure' 1 'berth: standard output: ' \
+    sh -c "exec '$berth' --help >/dev/full"
+
+mkdir -p mpi/lib
+cat >mpi.c <<'END'
+int MPIR_Err_return_comm;
+const char abi[] = "16:1:4", number[] = "4.2.1";
+int PMPI_Init(void) { return 0; }
+END
+${CC:-cc} -shared -fPIC -nostdlib -Wl,-soname,libmpi.so.12 -o mpi/lib/libmpi.so.12 mpi.c ||
+    exit 1
+says 'a stack is listed' 0 "mpich: MPICH 4.2.1, of the family MPICH, found by MPI_HOME
+  $T/mpi/lib/libmpi.so.12: C
+  stage: none yet" env "MPI_HOME=$T/mpi" "$berth" profiles
+
+# As an ordinary user, whoever runs this.
+ordinary=
+[ "$(id -u)" != 0 ] || ordinary='setpriv --reuid=65534 --regid=65534 --clear-groups'
+# shellcheck disable=SC2086
+says 'only root prepares' 1 \
+    'berth: profiles --prepare: writes for all users; run it as root' \
+    $ordinary "$berth" profiles --prepare
+
+echo "1..$count"
+[ "$failures" = 0 ]
