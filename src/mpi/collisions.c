@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "mpi/profile.h"
 
 static bool starts_any(const char *text, const char *const *names)
 {
@@ -16,37 +17,6 @@ static bool starts_any(const char *text, const char *const *names)
         if (strncmp(text, *names, strlen(*names)) == 0)
             return true;
     return false;
-}
-
-bool berth_mpi_is_glibc(const char *soname)
-{
-    static const char *const names[] = {"ld-linux",
-                                        "ld64.so.",
-                                        "ld.so.1",
-                                        "libc.so.6",
-                                        "libm.so.6",
-                                        "libmvec.so.",
-                                        "libpthread.so.0",
-                                        "libdl.so.2",
-                                        "librt.so.1",
-                                        "libutil.so.1",
-                                        "libresolv.so.2",
-                                        "libnsl.so.1",
-                                        "libanl.so.1",
-                                        "libthread_db.",
-                                        "libBrokenLocale",
-                                        "libc_malloc_debug",
-                                        "libnss_files.",
-                                        "libnss_dns.",
-                                        "libnss_compat.",
-                                        "libnss_hesiod.",
-                                        "libnss_db.",
-                                        "libSegFault.",
-                                        "libmemusage.",
-                                        "libpcprofile.",
-                                        NULL};
-
-    return starts_any(soname, names);
 }
 
 /* They find plugins of their own build, and kernel drivers. */
@@ -129,7 +99,7 @@ static bool collides(const struct berth_mpi_object *object)
 {
     return object->elf.kind == BERTH_ELF_LIBRARY && object->soname &&
            object->library.family == BERTH_MPI_NONE &&
-           !berth_mpi_is_glibc(object->soname);
+           !berth_profile_is_glibc(object->soname);
 }
 
 int berth_mpi_choose(const struct berth_mpi_objects *image,

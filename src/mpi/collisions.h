@@ -33,7 +33,4 @@ bool berth_mpi_left_out(const struct berth_mpi_choices *choices,
 
 void berth_mpi_choices_fini(struct berth_mpi_choices *choices);
 
-/* Is SONAME of glibc, whose files only work together and with their own loader? */
-bool berth_mpi_is_glibc(const char *soname);
-
 #endif

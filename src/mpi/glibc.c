@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "mpi/profile.h"
+
 /* For people: the higher of two names is the one with more digits behind the dot, or
  * the higher ones; both are GLIBC_2.N nearly always. */
 static const char *higher(const char *a, const char *b)
@@ -56,13 +58,13 @@ static const char *find_lack(const struct berth_mpi_objects *users,
         const struct berth_mpi_object *object = &users->items[i];
         const struct berth_elf_needs *needs = &object->elf.version_needs;
 
-        if ((object->soname && berth_mpi_is_glibc(object->soname)) ||
+        if ((object->soname && berth_profile_is_glibc(object->soname)) ||
             (choices && berth_mpi_left_out(choices, object)))
             continue;
         for (size_t j = 0; j < needs->count; j++) {
             const char *version = needs->items[j].version;
 
-            if (!berth_mpi_is_glibc(needs->items[j].library) ||
+            if (!berth_profile_is_glibc(needs->items[j].library) ||
                 defines(of, needs->items[j].library, version) ||
                 (found && higher(found, version) == found))
                 continue;

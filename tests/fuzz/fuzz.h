@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TESTS_FUZZ_H
+#define BERTH_TESTS_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What libFuzzer calls, and replay.c. Returns 0; a fault is a crash. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#endif
