@@ -53,6 +53,18 @@ static int restore_one(spank_t sp, const struct berth_capture_rules *rules,
     return set_missing(sp, name, equals + 1, err);
 }
 
+/* Who the user is as Slurm knows it, where srun ran on a host that does not. */
+static int restore_name(spank_t sp, const struct berth_capture_rules *rules,
+                        const char *name, struct berth_err *err)
+{
+    char user[256];
+
+    if (!berth_capture_find(rules, name) ||
+        spank_getenv(sp, "SLURM_JOB_USER", user, sizeof(user)) != ESPANK_SUCCESS)
+        return 0;
+    return set_missing(sp, name, user, err);
+}
+
 /* Slurm sets TMPDIR for one task of a node, and it is this. */
 static int restore_row(spank_t sp, const struct berth_settings *settings,
                        const struct berth_strvec *env, struct berth_err *err)
@@ -67,6 +79,9 @@ static int restore_row(spank_t sp, const struct berth_settings *settings,
     for (size_t i = 0; i < env->count; i++)
         if (restore_one(sp, &rules, env->items[i], err) < 0)
             return -1;
+    if (restore_name(sp, &rules, "USER", err) < 0 ||
+        restore_name(sp, &rules, "LOGNAME", err) < 0)
+        return -1;
     return set_missing(sp, "TMPDIR", "/tmp", err);
 }
 

@@ -106,6 +106,10 @@ short 'TERM stays without --pty' "LANG=C $I USER=u" \
 short 'who the user is comes from the system if need be' "$I USER=$(id -un)" \
     -u HOME -u USER "$fake" srun --export=NONE --container-image=a ./x
 
+short 'else from Slurm' "$I UCX_A=1 USER=slurms" \
+    SLURM_JOB_USER=slurms 'FAKE_CARRIED=1;*:env=UCX_A%3D1;.' "$fake" srun --export=NONE \
+    --container-image=a ./x
+
 # Components
 two()
 {

@@ -1,0 +1,296 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016 # what stands in single quotes is for another shell
+# Which variables an application sees, for every way to tell Slurm what to export, in every
+# kind of step; who the user is where the node does not know; and what becomes of forged
+# variables.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/same.sh"
+
+need_images a b
+B=--container-image=/images/b.sif
+
+restore_host() {
+    on n1 root bash -c '[ ! -e /root/passwd.saved ] || mv /root/passwd.saved /etc/passwd'
+    set_plugin login on
+}
+trap 'restore_host; rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
+
+# What a task tells: LABEL:LETTERS, a letter for each variable with the right value, and the
+# name and the value of what it should not have. LABEL is the component's own argument, and
+# its small letter is the value of its own variables.
+script see <<'PROBE'
+#!/bin/sh
+IFS=
+out= own=$(/usr/bin/printf %s "$1" | /usr/bin/tr ABC abc)
+see() {
+    eval "v=\${$1-not set}"
+    case $v in
+    "not set") ;;
+    "$2") out=$out$3 ;;
+    *) out="$out $1=$v " ;;
+    esac
+}
+see HOME /home/alice H
+see USER alice U
+see LOGNAME alice L
+see SHELL /bin/bash S
+see LANG C.UTF-8 G
+[ "$1" = C ] || see TMPDIR /tmp T
+see UCX_ENV e E
+see FI_LINES "a
+b=c;&%, \\,ü" N
+see UCX_SUBMIT s s
+see OTHER o O
+see UCX_TOKEN t K
+see UCX_VAR "$own" X
+see VAR "$own" V
+see LD_PRELOAD "" P
+/usr/bin/env | /usr/bin/grep -q '^SLURM_BERTH_\(STEP\|ENV\)\|^BERTH_TASK' && out="$out LEAK"
+echo "$1:$out"
+PROBE
+
+# Rows: title | variables for srun | its options; @ is the value of a component's own
+# variables | what a task in an image sees | what one on the host sees. `s`, the variable of
+# the shell that has submitted, is added where sbatch hands it on.
+all=HULSGTENOK
+none=HULSGTEN
+host=HULSGENOK
+rows=(
+    "--export=ALL||--export=ALL|$all|$host"
+    "--export=NONE||--export=NONE|$none|"
+    "--export=NIL||--export=NIL|$none|"
+    "--export=NONE,VAR=x||--export=NONE,UCX_VAR=@,VAR=@|${none}X|"
+    "--export=VAR=x||--export=UCX_VAR=@,VAR=@|${none}XV|XV"
+    "--export=ALL,VAR=x||--export=ALL,UCX_VAR=@,VAR=@|${all}XV|${host}XV"
+    "SRUN_EXPORT_ENV=NONE|SRUN_EXPORT_ENV=NONE||$none|"
+    "SRUN_EXPORT_ENV=ALL|SRUN_EXPORT_ENV=ALL||$all|$host"
+    "SLURM_EXPORT_ENV=NONE|SLURM_EXPORT_ENV=NONE||$none|"
+    "SLURM_EXPORT_ENV=ALL|SLURM_EXPORT_ENV=ALL||$all|$host"
+    "SRUN_EXPORT_ENV=NONE --export=ALL|SRUN_EXPORT_ENV=NONE|--export=ALL|$all|$host"
+)
+# What `srun` alone does follows sbatch.
+alone=("nothing said|||$all|$host" "nothing said|||$none|")
+# Components that say different things: options of A, and of B; what A sees, what B sees.
+mixed=(
+    "ALL : NONE|--export=ALL|--export=NONE|$all|$none"
+    "NONE : ALL|--export=NONE|--export=ALL|$none|$all"
+    "NONE,VAR=x : NONE|--export=NONE,UCX_VAR=a|--export=NONE|${none}X|$none"
+    "VAR=x : ALL|--export=UCX_VAR=a,VAR=a|--export=ALL|${none}XV|$all"
+)
+
+tell=(/bin/sh /home/alice/see)
+
+# component LABEL OPTIONS IMAGE: the words of one component.
+component() { echo "$spread ${2//@/${1,,}} $3 ${tell[*]} $1"; }
+
+# script_of SHAPE TASKS ROW...: one srun line for each row, its output in a file of its own.
+script_of() {
+    local shape=$1 tasks=$2 prefix=$3 row title variables options line i=0
+    shift 3
+    spread="-n$tasks"
+    [[ $shape != step ]] || spread="-N1 -n$tasks"
+    cat <<'HEAD'
+export UCX_ENV=e OTHER=o UCX_TOKEN=t LANG=C.UTF-8 FI_LINES='a
+b=c;&%, \,ü'
+HEAD
+    for row in "$@"; do
+        IFS='|' read -r title variables options _ <<<"$row"
+        line=$(component A "$options" "$A")
+        [[ $shape == single ]] ||
+            line+=" : $(component B "$options" "$B") : $(component C "$options" "")"
+        echo "env $variables timeout -k 2 40 srun -Q --mpi=none $line >$prefix.$i 2>&1"
+        i=$((i + 1))
+    done
+    [[ $shape != single ]] || return 0
+    for row in "${mixed[@]}"; do
+        local b
+        IFS='|' read -r title options b _ <<<"$row"
+        echo "timeout -k 2 40 srun -Q --mpi=none $(component A "$options" "$A") :" \
+            "$(component B "$b" "$B") >$prefix.$i 2>&1"
+        i=$((i + 1))
+    done
+}
+
+# lines FILE: what its tasks told, each once, with how many told it.
+lines() { on login alice cat "$1" | sort | uniq -c | awk '{ n = $1; sub(/^ *[0-9]+ /, ""); print n "*" $0 }' | paste -sd' '; }
+
+# judge TITLE PREFIX SHAPE TASKS SUBMITTED ROW...
+judge() {
+    local title=$1 prefix=$2 shape=$3 tasks=$4 s=$5 row i=0 said image bare expected
+    shift 5
+    for row in "$@"; do
+        IFS='|' read -r said _ _ image bare <<<"$row"
+        image=${image/TEN/TEN$s} bare=${bare/EN/EN$s}
+        expected="$tasks*A:$image"
+        [[ $shape == single ]] || expected+=" $tasks*B:$image $tasks*C:$bare"
+        equal "$title: $said" "$expected" "$(lines "$prefix.$i")"
+        i=$((i + 1))
+    done
+    [[ $shape != single ]] || return 0
+    for row in "${mixed[@]}"; do
+        IFS='|' read -r said _ _ image bare <<<"$row"
+        equal "$title: $said" "$tasks*A:${image/TEN/TEN$s} $tasks*B:${bare/TEN/TEN$s}" \
+            "$(lines "$prefix.$i")"
+        i=$((i + 1))
+    done
+}
+
+# submit FILE OPTION...: run it with sbatch and wait until it has ended.
+submit() {
+    on login alice env UCX_SUBMIT=s timeout 300 sbatch -Q --wait -o batch.log "$@"
+}
+
+in_batch() {
+    local export=$1 shape=$2 tasks=$3 header=$4 prefix=e.$1.$2.$3 s="" these=("${rows[@]}")
+    if [[ $export == ALL ]]; then
+        s=s these+=("${alone[0]}")
+    else
+        these+=("${alone[1]}")
+    fi
+    {
+        echo '#!/bin/bash'
+        echo "$header"
+        script_of "$shape" "$tasks" "$prefix" "${these[@]}"
+    } | script "$prefix.sh"
+    submit "--export=$export" "./$prefix.sh"
+    judge "sbatch $export, $shape, $tasks on a node" "$prefix" "$shape" "$tasks" "$s" "${these[@]}"
+}
+
+het='#SBATCH -N1 -n2
+#SBATCH hetjob
+#SBATCH -N1 -n2
+#SBATCH hetjob
+#SBATCH -N1 -n2'
+for export in ALL NONE; do
+    for tasks in 1 2; do
+        in_batch "$export" single "$tasks" '#SBATCH -N1 -n2'
+        in_batch "$export" step "$tasks" '#SBATCH -N3 --ntasks-per-node=2'
+        in_batch "$export" job "$tasks" "$het"
+    done
+done
+results=
+
+# Every byte that a variable can have, and a long one.
+tool bytes <<'PERL'
+#!/usr/bin/perl
+print unpack("H*", $ENV{UCX_BYTES}), " ", length $ENV{FI_LONG}, "\n";
+PERL
+seen=$(alice bash -c 'export UCX_BYTES=$(printf "$(printf "\\\\x%x" $(seq 1 9) $(seq 11 255))x\ny")
+    export FI_LONG=$(printf "%030000d" 7)
+    t/bytes; srun -n2 --export=NONE $1 /usr/bin/perl t/bytes' bytes "$A" | sort | uniq -c | awk '{ print $1, length($2), $3 }')
+equal "every byte of a value arrives, and a long value" "3 514 30000" "$seen"
+
+# The same with a container for each task.
+seen=$(alice env UCX_ENV=e srun -n2 --export=NONE "$A" --container-args=--pid "${tell[@]}" A | sort | uniq -c | awk '{ print $1 $2 }')
+equal "a container for each task" "2A:HULSGTE" "$seen"
+seen=$(alice env UCX_ENV=e srun --export=NONE "$A" --container-args=--cleanenv /bin/bash -c 'echo ${UCX_ENV-gone}')
+equal "--cleanenv takes it away again" gone "$seen"
+seen=$(alice env UCX_ENV=e UCX_TLS=x srun --export=NONE "$A" --container-env=UCX_ENV=i,UCX_TLS bash -c 'echo $UCX_ENV $UCX_TLS')
+equal "--container-env goes over what is restored, and passes it" "i x" "$seen"
+printf '#!/bin/sh\necho "export UCX_ENV=prolog$UCX_ENV"\necho "unset FI_LINES"\n' | script prolog
+seen=$(alice env UCX_ENV=e FI_LINES=x srun --export=NONE --task-prolog=/home/alice/prolog "$A" \
+    bash -c 'echo $UCX_ENV ${FI_LINES-gone}')
+equal "a TaskProlog sees it, and can change it" "prologe gone" "$seen"
+seen=$(alice script -qec "srun -Q --pty --export=NONE $A bash -c 'echo term=\$TERM'" /dev/null </dev/null | tr -d '\r')
+matches "TERM with --pty" "term=xterm" "$seen"
+seen=$(alice env UCX_ENV=e LIBPATH=1 srun -v --export=NONE "$A" true 2>&1 | grep -o 'UCX_ENV is restored.*')
+equal "srun -v names the list of a variable" "UCX_ENV is restored (UCX; ucx_info -f)" "$seen"
+seen=$(alice bash -c 'UCX_BIG=$(printf "%070000d" 0) srun --export=NONE '"$A"' true 2>&1; echo $?')
+matches "more than can be sent is refused, naming the largest" \
+    "^srun: error: berth: the environment .* takes 70[0-9]+ bytes; at most 65536 .*unset UCX_BIG.*1$" "${seen//$'\n'/ }"
+
+# ---- options by environment
+
+seen=$(alice env BERTH_CONTAINER_IMAGE=/images/a.sif srun cat /etc/berth-image)
+equal "BERTH_CONTAINER_IMAGE" a "$seen"
+seen=$(alice env BERTH_CONTAINER_IMAGE=/images/a.sif srun -N1 -n1 cat /etc/berth-image : \
+    -N1 -n1 --export=NONE,BERTH_CONTAINER_IMAGE=/images/b.sif cat /etc/berth-image | sort | paste -sd' ')
+equal "BERTH_CONTAINER_IMAGE of a component" "a b" "$seen"
+seen=$(alice bash -c 'export BERTH_CONTAINER_IMAGE=/images/a.sif BERTH_CONTAINER_WORKDIR=/tmp
+    sbatch -Q --wait --export=NONE -o v.log --wrap "srun sh -c \"cat /etc/berth-image; pwd\"; env | grep -c ^BERTH_"; cat v.log')
+equal "sbatch --export=NONE makes it the default of the job" "a /tmp 0" "$(paste -sd' ' <<<"$seen")"
+seen=$(alice bash -c 'export BERTH_CONTAINER_IMAGE=/images/a.sif
+    salloc -Q bash -c "srun cat /etc/berth-image; BERTH_CONTAINER_IMAGE=/images/b.sif srun cat /etc/berth-image; env | grep -c ^BERTH_"')
+equal "salloc too; one of the script goes over it" "a b 0" "$(paste -sd' ' <<<"$seen")"
+seen=$(alice bash -c 'export BERTH_CONTAINER_IMAGE=/images/a.sif
+    sbatch -Q --wait -o v.log --container-image=/images/b.sif --wrap "srun cat /etc/berth-image"; cat v.log')
+equal "the option of sbatch goes over it" b "$seen"
+
+# ---- srun in a container
+
+script nested <<'NESTED'
+#!/bin/bash
+mkdir -p inner ~/hostroot/{usr,etc,proc,sys,dev,tmp,home,run,var,images,opt,mnt}
+for d in bin sbin lib lib64; do ln -sfn usr/$d ~/hostroot/$d; done
+echo outer >inner/marker
+srun -Q --overlap --container-image="$HOME/hostroot" --container-env=UCX_A=1,EDITOR=e \
+    --container-mounts=/usr,/etc,/run,/images,/opt,"$PWD/inner":/mnt bash -c '
+    cat /mnt/marker
+    srun --overlap --container-image=/images/a.sif bash -c "cat /etc/berth-image; ls /mnt; echo \$UCX_A \$EDITOR \$APPTAINER_BIND \$APPTAINER_NAME"
+    srun -Q --overlap --export=NONE --container-image=/images/a.sif bash -c "echo \$UCX_A \${EDITOR-none}"
+    srun -Q --overlap bash -c "echo host \$APPTAINER_NAME"'
+NESTED
+need_shared=$(alice salloc -Q -N1 ./nested 2>&1 </dev/null | paste -sd' ')
+equal "srun in a container: its own image, no mount of the outer one, and it says so" \
+    "outer srun: berth: this srun runs in '/home/alice/hostroot'; its tasks get their own image, and no mount of that one a 1 e a.sif 1 none host hostroot" \
+    "$need_shared"
+
+# ---- a node that does not know the user
+
+on n1 root bash -c 'cp -a /etc/passwd /root/passwd.saved && sed -i /^alice:/d /etc/passwd'
+equal "n1 does not know alice" "" "$(on n1 root getent passwd alice)"
+seen=$(alice srun -w n1 apptainer exec /images/a.sif true 2>&1)
+matches "the runtime alone does not start there" "unknown userid 2001" "$seen"
+who='id -u; id -un; id -g; id -gn; echo ~; echo $HOME $USER; touch $HOME/mine && stat -c %u:%g $HOME/mine; [ -r climate ] && cat climate'
+on login root bash -c 'echo readable >/home/alice/climate; chown root:climate /home/alice/climate; chmod 640 /home/alice/climate'
+mine="2001 alice 2001 alice /home/alice /home/alice alice 2001:2001 readable"
+equal "what a node that knows alice gives" "$mine" \
+    "$(alice srun -w n2 "$A" bash -c "$who" 2>&1 | paste -sd' ')"
+for export in ALL NONE; do
+    equal "an unknown uid, --export=$export" "$mine" \
+        "$(alice srun -w n1 --export=$export "$A" bash -c "$who" 2>&1 | paste -sd' ')"
+done
+equal "an unknown uid, a container for each task" "$mine" \
+    "$(alice srun -w n1 --export=NONE "$A" --container-args=--pid bash -c "$who" 2>&1 | paste -sd' ')"
+equal "an unknown uid, a directory, --container-writable" "$mine" \
+    "$(alice srun -w n1 --container-image=/images/a.dir --container-writable bash -c "$who" 2>&1 | paste -sd' ')"
+equal "an unknown uid, many tasks" "8 alice" \
+    "$(alice srun -w n1 -n8 --export=NONE "$A" whoami 2>&1 | sort | uniq -c | awk '{ print $1, $2 }')"
+equal "an unknown uid, from a batch script" "alice" \
+    "$(alice bash -c "sbatch -Q --wait -w n1 --export=NONE -o u.log --wrap '/usr/bin/srun $A whoami'; cat u.log")"
+on n1 root mv /root/passwd.saved /etc/passwd
+on login root rm /home/alice/climate
+equal "the node's own user database is as it was" "" "$(on n1 root bash -c 'getent passwd alice >/dev/null || echo gone; grep /etc/passwd /proc/mounts; ls /tmp/passwd 2>/dev/null')"
+
+# ---- forged variables: an srun without the plugin sends what it finds
+
+set_plugin login off
+step="SLURM_BERTH_STEP=1;*:image=/images/a.sif"
+# forged TITLE PATTERN VARIABLE=VALUE...
+forged() {
+    local title=$1 pattern=$2
+    shift 2
+    seen=$(alice env "$@" srun -Q -N2 -n4 --ntasks-per-node=2 cat /etc/berth-image 2>&1)
+    equal "forged, $title: one line for each node" 2 "$(grep -ac "berth: n[1-4]: .*$pattern" <<<"$seen")"
+    equal "forged, $title: nothing runs" "" "$(grep -av 'berth: \|^srun: ' <<<"$seen")"
+}
+seen=$(alice env "$step" 'SLURM_BERTH_ENV=1;*:env=UCX_A%3D1;.' srun -Q --export=NONE /bin/sh -c 'cat /etc/berth-image; echo $UCX_A' | paste -sd' ')
+equal "a well formed one is honoured" "a 1" "$seen"
+forged "cut short" "SLURM_BERTH_ENV: the end is missing" "$step" 'SLURM_BERTH_ENV=1;*:env=UCX_A%3D1'
+forged "another form" "SLURM_BERTH_ENV: form '9'" "$step" 'SLURM_BERTH_ENV=9;*:env=UCX_A%3D1;.'
+forged "another number of components" "SLURM_BERTH_ENV: " "$step" 'SLURM_BERTH_ENV=1;0:;1:env=UCX_A%3D1;.'
+forged "binary" "SLURM_BERTH_ENV: the end is missing" "$step" $'SLURM_BERTH_ENV=\x7fELF\x01\xff\xfe;'
+forged "a variable that is not restored" "'LD_PRELOAD' is no variable that this node restores" "$step" 'SLURM_BERTH_ENV=1;*:env=LD_PRELOAD%3D/x;.'
+forged "100 KB" "SLURM_BERTH_ENV: longer than 65536" "$step" "SLURM_BERTH_ENV=1;*:env=UCX_A%3D$(printf '%0100000d' 0);."
+forged "the options, cut short" "SLURM_BERTH_STEP: " "SLURM_BERTH_STEP=1;*:ima"
+forged "the options, of another form" "SLURM_BERTH_STEP: form '9'" "SLURM_BERTH_STEP=9;*:image=/images/a.sif"
+forged "the options, 100 KB" "SLURM_BERTH_STEP: longer than 65536" "SLURM_BERTH_STEP=1;*:image=/$(printf '%0100000d' 0)"
+set_plugin login on
+equal "the plugin is back" a "$(alice srun "$A" cat /etc/berth-image)"
+
+finish
