@@ -158,7 +158,8 @@ static int differs(pid_t pid, const char *name)
 static const char *why_separate(pid_t holder)
 {
     if (!differs(holder, "user"))
-        return "the runtime is installed setuid and uses no user namespace";
+        return "the runtime is installed setuid and uses no user namespace "
+               "(--container-args=--userns)";
     return differs(holder, "pid") ? "the container has a process namespace" : NULL;
 }
 

@@ -1,14 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # For the tests on a real cluster: sourced by each of tests/cluster/t/*.t, which are run as
-# `NAME.t CLUSTER [never]` with berth installed there; `never`: with share=never on all
-# nodes. Every case prints a TAP line; the script ends with `finish`.
+# `NAME.t CLUSTER [never|setuid]` with berth installed there; `never`: with share=never on
+# all nodes; `setuid`: with a setuid runtime there. Every case prints a TAP line; the
+# script ends with `finish`.
 
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tool=$here/../cluster
-name=${1:?usage: ${0##*/} CLUSTER [never]}
+name=${1:?usage: ${0##*/} CLUSTER [never|setuid]}
 share=${2:-auto}
 cases=0
 failed=0
@@ -78,11 +79,15 @@ matches() {
     fi
 }
 
-# share auto|never: a container for the tasks of a node, or for each task.
+# share auto|never|setuid: a container for the tasks of a node; for each task, because the
+# site says so, or because the runtime is setuid. Apptainer uses the starter with that name
+# if it is there; Debian's package leaves it out, but it is the same program.
 share() {
-    local host
+    local host starter=/usr/lib/x86_64-linux-gnu/apptainer/bin/starter
     for host in n1 n2 n3 n4; do
-        on "$host" root sed -Ei "/berth.so/{s/ share=[a-z]+//; s/\$/ share=$1/}" /etc/slurm/plugstack.conf.d/berth.conf
+        on "$host" root bash -c "sed -Ei '/berth.so/{s/ share=[a-z]+//; s/\$/ share=${1/setuid/auto}/}' \
+            /etc/slurm/plugstack.conf.d/berth.conf
+            if [ $1 = setuid ]; then install -m 4755 $starter $starter-suid; else rm -f $starter-suid; fi"
     done
 }
 

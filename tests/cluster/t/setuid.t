@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# With a setuid runtime there is no user namespace through which a task could join, so each
+# has a container of its own, and all else is as ever.
+
+# The scripts are single-quoted on purpose: they are for the login node.
+# shellcheck disable=SC2016
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/same.sh"
+
+need_images a
+on login alice rm -rf t w
+tool_within
+tool words <<'END_OF_TOOL'
+#!/usr/bin/perl
+print "$_\n" for map { unpack "H*", $_ } @ARGV, $ENV{BYTES};
+END_OF_TOOL
+trap 'share auto; rm -rf "$scratch"' EXIT
+share setuid
+
+# inside TITLE EXPECTED ARGS...: what n1 prints.
+inside() { equal "$1" "$2" "$(alice srun -w n1 "${@:3}" 2>&1 | grep -v '^srun: ')"; }
+
+host=$(on n1 alice readlink /proc/self/ns/user)
+inside "the runtime has no user namespace" "$host" \
+    apptainer --silent exec /images/a.sif readlink /proc/self/ns/user
+inside "a step runs in its image, without user namespace" "a"$'\n'"$host" \
+    "$A" sh -c 'cat /etc/berth-image; readlink /proc/self/ns/user'
+inside "-v says why each task has a container of its own" \
+    "berth: n1: image '/images/a.sif': a container for each of 3 tasks: the runtime is installed setuid and uses no user namespace (--container-args=--userns)" \
+    -v -n3 "$A" true
+inside "-v: --container-args=--userns shares one" "berth: n1: image '/images/a.sif': one container for 3 tasks" \
+    -v -n3 "$A" --container-args=--userns true
+inside "--container-writable is each task's own" $'own\nown' \
+    -n2 "$A" --container-writable sh -c 'echo $SLURM_PROCID >/berth; sleep 0.3; [ $(cat /berth) = $SLURM_PROCID ] && echo own'
+same "words and variables reach the program byte for byte" \
+    "export BYTES=\$'\\xff'; srun \$C perl \$t/words \$'caf\\xe9' 'a b' ''" '^636166e9\n612062\n\nff'
+same "PWD, directory and descriptors" 'mkdir d; ln -s d l; cd l; srun $C sh -c "pwd; /bin/pwd; id -u; ls /proc/self/fd | wc -l"' '/w/l'
+same "exit codes" 'srun -n3 $C sh -c "exit \$SLURM_PROCID"' 'exit status 2'
+same "death by a signal" "srun \$C sh -c 'kill -SEGV \$\$; sleep 5'" 'Segmentation fault'
+same "a signal to the step arrives once, and the files of the image stay" \
+    'srun -w n1 -n2 $C bash -c "n=0; trap \"n=\\\$((n+1))\" USR1; touch ready.\$SLURM_PROCID
+        for i in {1..15}; do sleep 0.1; done; cat /etc/os-release >/dev/null && echo got \$n" 2>/dev/null &
+     for i in 0 1; do $t/within 10 test -e ready.$i; done; sleep 0.2; scancel -s USR1 -u alice; wait' \
+    'got 1\ngot 1'
+same "a signal to SLURM_TASK_PID" \
+    'srun -w n1 $C bash -c "n=0; trap \"n=\\\$((n+1))\" USR1; kill -USR1 \$SLURM_TASK_PID; sleep 0.3; sleep 0.3; echo task \$n"' 'task 1'
+same "scancel" \
+    'srun -w n1 -n2 $C sh -c "touch ready; exec sleep 30" 2>/dev/null & $t/within 10 test -e ready; sleep 0.3; scancel -u alice; wait $!; echo $?'
+
+finish
