@@ -27,7 +27,10 @@ rootfs_apptainer_libc() {
         "$root/usr/lib/x86_64-linux-gnu/apptainer" -type f -perm /111 2>/dev/null)
 }
 
-# Only programs which the tree's own libc cannot start.
+# Only programs which the tree's own libc cannot start. (ldd in a pipe to grep -q may die
+# of the pipe, and pipefail then says no.)
 apptainer_needs_libc() {
-    chroot "$1" ldd "$2" 2>&1 | grep -q 'version .GLIBC_.* not found'
+    local libraries
+    libraries=$(chroot "$1" ldd "$2" 2>&1) || :
+    [[ $libraries == *"version \`GLIBC_"*"' not found"* ]]
 }
