@@ -65,6 +65,24 @@ bool berth_hetgroups_option(const struct berth_hetgroups *state, int optind,
     return found;
 }
 
+unsigned long berth_hetgroups_tasks(const struct berth_hetgroups *state, int optind)
+{
+    size_t end = options_end(state, optind);
+    const char *last = NULL;
+
+    for (size_t i = state->spec + 1; i < end; i++) {
+        const char *word = state->words.items[i];
+        const char *next = i + 1 < end ? state->words.items[i + 1] : NULL;
+        const char *value = NULL;
+
+        if (strncmp(word, "-n", 2) == 0)
+            last = word[2] ? word + 2 : next;
+        else if (names(word, "ntasks", strlen("ntasks"), &value))
+            last = value ? value : next;
+    }
+    return last && isdigit((unsigned char)*last) ? strtoul(last, NULL, 10) : 0;
+}
+
 static bool add_range(int first, int last, bool set[])
 {
     if (first > last || last > BERTH_GROUP_MAX)

@@ -40,6 +40,10 @@ int berth_hetgroups_next(struct berth_hetgroups *state, int optind);
 bool berth_hetgroups_option(const struct berth_hetgroups *state, int optind,
                             const char *name, size_t minimum, const char **ret_value);
 
+/* The number of tasks in the options of the current spec (-n, --ntasks); 0: not there,
+ * or not in a form that is understood here. */
+unsigned long berth_hetgroups_tasks(const struct berth_hetgroups *state, int optind);
+
 /* Has srun read its last group? */
 bool berth_hetgroups_ended(const struct berth_hetgroups *state);
 

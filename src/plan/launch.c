@@ -83,7 +83,8 @@ static void push_pmi_mounts(const struct berth_launch *launch,
 {
     static const char *const names[] = {"PMIX_SERVER_TMPDIR", "PALS_SPOOL_DIR"};
 
-    if (berth_request_mpi_is(launch->request, BERTH_MPI_OFF))
+    if (berth_request_mpi_is(launch->request, BERTH_MPI_OFF) ||
+        berth_request_mpi_local(launch->request))
         return;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *directory = value_of(launch, names[i]);

@@ -234,6 +234,12 @@ bool berth_request_mpi_is(const struct berth_request *request, const char *mode)
     return strcmp(request->mpi ? request->mpi : BERTH_MPI_OFF, mode) == 0;
 }
 
+bool berth_request_mpi_local(const struct berth_request *request)
+{
+    return berth_request_mpi_is(request, BERTH_MPI_LOCAL) ||
+           berth_request_mpi_is(request, BERTH_MPI_LOCAL_EACH);
+}
+
 bool berth_request_said(const struct berth_request *request)
 {
     return request->image || said_more(request);

@@ -64,6 +64,10 @@ bool berth_request_contained(const struct berth_request *request);
 /* Is the value of --mpi-bind one of these? Not said is BERTH_MPI_OFF. */
 bool berth_request_mpi_is(const struct berth_request *request, const char *mode);
 
+/* Does every task start an mpirun of its own (BERTH_MPI_LOCAL or BERTH_MPI_LOCAL_EACH)?
+ */
+bool berth_request_mpi_local(const struct berth_request *request);
+
 /* Was anything said at all? */
 bool berth_request_said(const struct berth_request *request);
 

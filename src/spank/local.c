@@ -21,6 +21,7 @@
 #include "plan/defaults.h"
 #include "plan/export.h"
 #include "plan/hetgroup.h"
+#include "plan/launcher.h"
 #include "plan/multiprog.h"
 #include "plan/option.h"
 #include "plan/wire.h"
@@ -208,8 +209,11 @@ static int check_component(const struct berth_request *request, struct berth_err
     if (request->args.count && state.settings.deny_raw_args)
         return berth_err_set(err, BERTH_OPTION_ARGS_DENIED);
     if (!berth_request_mpi_is(request, BERTH_MPI_OFF) &&
-        !berth_request_mpi_is(request, BERTH_MPI_HYBRID))
-        return berth_err_set(err, "--mpi-bind=%s: not in this release; choose hybrid",
+        !berth_request_mpi_is(request, BERTH_MPI_HYBRID) &&
+        !berth_request_mpi_local(request))
+        return berth_err_set(err,
+                             "--mpi-bind=%s: not in this release; choose hybrid, "
+                             "local or local-each",
                              request->mpi);
     return check_image(request, err);
 }
@@ -299,6 +303,14 @@ static int merge_step(struct berth_request *ret, struct berth_err *err)
     return berth_request_merge(&defaults, &state.own, ret, err);
 }
 
+/* The tasks of the component whose options srun has just read, as far as these tell. */
+static int check_launcher(const struct berth_request *request, struct berth_err *err)
+{
+    unsigned long tasks = berth_hetgroups_tasks(&state.hetgroups, optind);
+
+    return berth_launcher_check_tasks(request, tasks, err);
+}
+
 static int end_step_component(int group, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request merged = {0};
@@ -311,7 +323,9 @@ static int end_step_component(int group, struct berth_err *err)
         return -1;
     if (!berth_request_contained(&merged))
         berth_request_fini(&merged);
-    if (check_component(&merged, err) < 0 || add_row(group, &merged, err) < 0 ||
+    if (check_component(&merged, err) < 0 || check_launcher(&merged, err) < 0 ||
+        add_row(group, &merged, err) < 0 ||
+        berth_launcher_check_table(&state.table, err) < 0 ||
         berth_gather_component(&state.settings,
                                &state.table.rows[state.table.count - 1], export_value(),
                                &state.environment, err) < 0)

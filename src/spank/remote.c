@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "conf/settings.h"
 #include "plan/components.h"
+#include "plan/launcher.h"
 #include "plan/option.h"
 #include "plan/wire.h"
 #include "spank/names.h"
@@ -236,6 +237,16 @@ static void close_shared(void)
     close(shared.room.tasks);
 }
 
+/* Of this component; 0: not told. */
+static uint32_t count_tasks(spank_t sp)
+{
+    uint32_t count = 0;
+
+    if (spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &count) != ESPANK_SUCCESS)
+        return 0;
+    return count;
+}
+
 static int prepare(spank_t sp, const struct berth_settings *settings,
                    const struct berth_err *settings_fault, struct berth_err *err)
 {
@@ -252,7 +263,8 @@ static int prepare(spank_t sp, const struct berth_settings *settings,
     }
     if (berth_request_contained(&row->request)) {
         berth_restore_forget_outer(sp);
-        if (berth_restore(sp, settings, &table, &where, err) < 0)
+        if (berth_launcher_check_tasks(&row->request, count_tasks(sp), err) < 0 ||
+            berth_restore(sp, settings, &table, &where, err) < 0)
             return -1;
         return hand_over(sp, &row->request, settings, err);
     }

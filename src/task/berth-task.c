@@ -12,11 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "plan/envdiff.h"
 #include "plan/launch.h"
+#include "plan/launcher.h"
 #include "plan/mount.h"
 #include "plan/option.h"
 #include "plan/path.h"
@@ -49,6 +51,7 @@ struct task {
     char *place; /* node and image, in messages */
     int report;
     char **command;
+    char **environment; /* as Slurm has made it */
 };
 
 /* A variable that is ours: its value, and it is gone. The caller frees it. */
@@ -98,6 +101,7 @@ static int read_task(struct task *task, char **argv, struct berth_err *err)
     task->directory = getcwd(NULL, 0);
     task->node = node_name();
     task->command = argv + 1;
+    task->environment = environ;
     if (task->argv0) {
         argv[0] = task->argv0;
         task->command = argv;
@@ -107,6 +111,23 @@ static int read_task(struct task *task, char **argv, struct berth_err *err)
     if (!*task->command)
         return berth_err_set(err, "no command given");
     return read_request(task, err);
+}
+
+/* An mpirun in this task is to know nothing of Slurm, nor of its process manager. */
+static int hide_launcher(const struct task *task, struct berth_err *err)
+{
+    static struct berth_strvec shown; /* the process's environment from now on */
+    int fd = berth_launcher_descriptor(environ);
+    struct stat status;
+
+    if (!berth_request_mpi_local(&task->request))
+        return 0;
+    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode))
+        close(fd);
+    if (berth_launcher_environment(&task->request, environ, &shown, err) < 0)
+        return -1;
+    environ = shown.items;
+    return 0;
 }
 
 /* The runtime would look for another name, and say so in its own words. */
@@ -187,7 +208,7 @@ static int prepare(struct task *task, struct berth_launch *ret, struct berth_err
         .guard = -1,
         .said = -1,
         .request = &task->request,
-        .environment = environ,
+        .environment = task->environment,
         .command = task->command,
         .unknown_user = !berth_identity_is_known(),
     };
@@ -261,7 +282,8 @@ static int take_environment(const struct task *task, const struct berth_room *ro
 {
     static struct berth_strvec variables; /* the process's environment from now on */
     BERTH_STRVEC struct berth_strvec asked = {0};
-    struct berth_launch launch = {.request = &task->request, .environment = environ};
+    struct berth_launch launch = {.request = &task->request,
+                                  .environment = task->environment};
     size_t before_count, after_count;
     const char *before = berth_room_before(room, &before_count);
     const char *after = berth_room_after(room, &after_count);
@@ -353,7 +375,7 @@ static int run_shared(struct task *task, struct berth_err *err)
 
 static int run(struct task *task, char **argv, struct berth_err *err)
 {
-    if (read_task(task, argv, err) < 0)
+    if (read_task(task, argv, err) < 0 || hide_launcher(task, err) < 0)
         return BERTH_REFUSED;
     if (task->room)
         return run_shared(task, err);

@@ -179,6 +179,9 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
         *va_arg(args, uint32_t *) = fake.step;
     } else if (item == S_JOB_LOCAL_TASK_COUNT) {
         *va_arg(args, uint32_t *) = fake.task_count;
+    } else if (item == S_JOB_TOTAL_TASK_COUNT) {
+        *va_arg(args, uint32_t *) = fake.task_count;
+        result = fails("S_JOB_TOTAL_TASK_COUNT") ? ESPANK_ERROR : ESPANK_SUCCESS;
     } else if (item == S_TASK_EXIT_STATUS) {
         *va_arg(args, int *) = 0;
     } else if (item == S_TASK_ID) {

@@ -57,7 +57,7 @@ refuse 'a mode of --mpi-bind' \
     "--mpi-bind: 'Host' is no mode; expected auto, host, hybrid, local, local-each, off, or the name of a profile" \
     --container-image=a --mpi-bind=Host
 refuse 'a mode of --mpi-bind that does not exist yet' \
-    '--mpi-bind=auto: not in this release; choose hybrid' \
+    '--mpi-bind=auto: not in this release; choose hybrid, local or local-each' \
     --container-image=a --mpi-bind
 refuse 'the first of two faults' \
     "--container-workdir: 'v' is not absolute; expected a directory in the image, from /" \
@@ -98,6 +98,48 @@ expect 'a het group that cannot be read, where components differ' 1 \
     SLURM_JOB_ID=100 SLURM_HET_SIZE=2 SLURM_JOB_ID_HET_GROUP_0=100 \
     SLURM_JOB_ID_HET_GROUP_1=101 \
     srun --container-image=a --het-group=00000 ./x : --het-group=1 --container-image=b ./y
+
+# An mpirun of its own in one task.
+several='--mpi-bind=local: it is for one task, which starts an mpirun, and this component has'
+for words in -n4 '-n 4' --ntasks=4 '--ntasks 4' '-n1 -n4'; do
+    # shellcheck disable=SC2086 # words of a command line
+    expect "--mpi-bind=local with $words" 1 \
+        "srun: error: berth: $several 4; use -n1 -c4, or --mpi-bind=local-each for an mpirun in every task" \
+        srun --container-image=a --mpi-bind=local $words ./x
+done
+expect '--mpi-bind=local with one task' 0 \
+    '0 image=T/a&mpi-bind=local: ./x -n4' \
+    srun --container-image=a --mpi-bind=local -n4 -n1 ./x -n4
+expect '--mpi-bind=local-each with several' 0 \
+    '0 image=T/a&mpi-bind=local-each: ./x
+0 image=T/a&mpi-bind=local-each: ./x' \
+    FAKE_TASKS=2 srun --container-image=a --mpi-bind=local-each -n2 ./x
+expect '--mpi-bind=local, and another component has several' 0 \
+    '0 image=T/a: ./x
+1 image=T/a&mpi-bind=local: ./y' \
+    srun --container-image=a -n4 ./x : --container-image=a --mpi-bind=local -n1 ./y
+expect '--mpi-bind=local, and the node knows of several' 1 \
+    "berth: n1: $several 3; use -n1 -c3, or --mpi-bind=local-each for an mpirun in every task" \
+    FAKE_TASKS=3 srun --container-image=a --mpi-bind=local ./x
+expect '--mpi-bind=local, and the node does not know' 0 \
+    '0 image=T/a&mpi-bind=local: ./x
+0 image=T/a&mpi-bind=local: ./x' \
+    FAKE_TASKS=2 FAKE_FAIL=S_JOB_TOTAL_TASK_COUNT srun --container-image=a --mpi-bind=local ./x
+for mode in local local-each; do
+    expect "--mpi-bind=$mode beside another component's hybrid" 1 \
+        "srun: error: berth: --mpi-bind=$mode: the ranks of a component with --mpi-bind=hybrid would wait in MPI_Init for tasks that have an mpirun of their own; give each of the two an srun of its own" \
+        srun --container-image=a --mpi-bind=hybrid ./x : --container-image=a --mpi-bind=$mode ./y
+    expect "--mpi-bind=$mode before another component's hybrid" 1 \
+        "srun: error: berth: --mpi-bind=$mode: the ranks of a component with --mpi-bind=hybrid would wait in MPI_Init for tasks that have an mpirun of their own; give each of the two an srun of its own" \
+        srun --container-image=a --mpi-bind=$mode ./x : --container-image=a --mpi-bind=hybrid ./y
+done
+expect '--mpi-bind=local beside its like, and beside what is not MPI' 0 \
+    '0 image=T/a&mpi-bind=local: ./x
+1 image=T/b&mpi-bind=local-each: ./y
+2 image=T/c&mpi-bind=off: ./z
+3 host: ./w' \
+    srun --container-image=a --mpi-bind=local ./x : --container-image=b --mpi-bind=local-each ./y : \
+    --container-image=c --mpi-bind=off ./z : ./w
 
 # What is too long for an environment variable.
 long=$(printf '%040000d' 0)

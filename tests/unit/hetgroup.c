@@ -250,6 +250,43 @@ START_TEST(an_option_of_the_spec_is_found)
 }
 END_TEST
 
+static const struct {
+    const char *words[MOST];
+    unsigned long tasks;
+} counted[] = {
+    {{"srun", "a"}, 0},
+    {{"srun", "-n2", "a"}, 2},
+    {{"srun", "-n", "3", "a"}, 3},
+    {{"srun", "--ntasks=4", "a"}, 4},
+    {{"srun", "--ntasks", "5", "a"}, 5},
+    {{"srun", "-n2", "--ntasks=1", "a"}, 1},
+    {{"srun", "--ntasks-per-node=4", "a"}, 0},
+    {{"srun", "-N4", "--nice", "a"}, 0},
+    {{"srun", "-nx", "a"}, 0},
+    {{"srun", "-n"}, 0},
+    {{"srun", "a", "-n6"}, 0},
+};
+
+START_TEST(the_tasks_of_the_spec_are_counted)
+{
+    struct berth_hetgroups state;
+    const char *const *words = counted[_i].words;
+    int count = count_of(words);
+    size_t length;
+    char *bytes = join(words, count, &length);
+    int end = count;
+
+    for (int i = 0; i < count; i++)
+        if (strcmp(words[i], "a") == 0)
+            end = i;
+    berth_hetgroups_init(&state, bytes, length);
+    berth_hetgroups_next(&state, end);
+    ck_assert_uint_eq(berth_hetgroups_tasks(&state, end), counted[_i].tasks);
+    berth_hetgroups_fini(&state);
+    free(bytes);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("hetgroup");
@@ -261,5 +298,6 @@ int main(void)
     tcase_add_test(tests, a_cut_command_line_is_read_to_its_end);
     tcase_add_test(tests, empty_words_count);
     tcase_add_loop_test(tests, an_option_of_the_spec_is_found, 0, COUNT(asked));
+    tcase_add_loop_test(tests, the_tasks_of_the_spec_are_counted, 0, COUNT(counted));
     return unit_run("hetgroup", tests);
 }

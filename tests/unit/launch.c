@@ -49,6 +49,8 @@ static const struct {
     {"launch-args.txt", "image=/a.sif&args=--nv&args=--bind&args=/q"},
     {"launch-mpi.txt", "image=/a.sif&mpi-bind=hybrid"},
     {"launch-plain.txt", "image=/a.sif&mpi-bind=off"},
+    {"launch-plain.txt", "image=/a.sif&mpi-bind=local"},
+    {"launch-plain.txt", "image=/a.sif&mpi-bind=local-each"},
     {"launch-all.txt",
      "image=/sand%20box&mounts=/d:/d:rw&workdir=/w&no-mount-home=&writable=&"
      "entrypoint=&env=A%3D1&args=--nv"},

@@ -219,6 +219,24 @@ expect 'a signal that everybody gets reaches the application once' 0 \
     setsid -w env BERTH_TASK_REQUEST="image=$T/a" "$task" perl -e "$counts" USR1 0
 export BERTH_TASK_RUNTIME="$T/runtime"
 
+# An mpirun of its own sees nothing of Slurm, and what is not its socket is not closed.
+seen='env | grep -E "^(SLURM|PMI_|HYDRA)" | sort | tr "\n" " "; echo 9 is open >&9'
+slurm='SLURM_JOB_ID=7 SLURM_ARRAY_TASK_ID=3 SLURM_PROCID=5 PMI_FD=9 HYDRA_BOOTSTRAP=slurm'
+for mode in local local-each; do
+    each=
+    [ "$mode" = local ] || each=' SLURM_PROCID=5'
+    # shellcheck disable=SC2086 # words
+    expect "--mpi-bind=$mode: what an mpirun sees" 0 \
+        "SLURM_ARRAY_TASK_ID=3$each 9 is open" \
+        env $slurm BERTH_TASK_REQUEST="image=$T/a&mpi-bind=$mode" \
+        sh -c '"$0" sh -c "$1" 9>&1' "$task" "$seen"
+done
+# shellcheck disable=SC2086
+expect '--mpi-bind=local: what is asked for is passed' 0 \
+    'SLURM_ARRAY_TASK_ID=3 SLURM_JOB_ID=7 9 is open' \
+    env $slurm BERTH_TASK_REQUEST="image=$T/a&mpi-bind=local&env=SLURM_JOB_ID" \
+    sh -c '"$0" sh -c "$1" 9>&1' "$task" "$seen"
+
 # What berth-init refuses, in the image.
 place="berth: n1: image 'T/a':"
 expect 'a working directory that the image does not have' 1 \

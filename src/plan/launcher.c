@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an mpirun inside a task may see of Slurm. Looks at nothing and changes nothing.
+ */
+
+#include "plan/launcher.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum sight {
+    HIDDEN,
+    SHOWN,
+    SHOWN_EACH, /* with local-each, where tasks are told apart by it */
+};
+
+/* The first that matches decides; what none matches is shown. A star at the end stands
+ * for anything. */
+static const struct {
+    const char *name;
+    enum sight sight;
+} rules[] = {
+    /* Of Slurm, what no launcher and no MPI library reads, and scripts do. */
+    {"SLURM_ARRAY_*", SHOWN},
+    {"SLURM_CPUS_ON_NODE", SHOWN},
+    {"SLURM_JOB_END_TIME", SHOWN},
+    {"SLURM_JOB_NAME", SHOWN},
+    {"SLURM_RESTART_COUNT", SHOWN},
+    {"SLURM_SUBMIT_DIR", SHOWN},
+    {"SLURM_TMPDIR", SHOWN},
+    {"SLURM_PROCID", SHOWN_EACH},
+    /* Hydra: nodes and tasks per node (bootstrap/external/slurm_query_*.c). Open MPI 4:
+     * JOBID, NODELIST, STEP_ID, ... (orte/mca/{ess,plm,ras,schizo}/slurm). PRRTE of
+     * Open MPI 5 and 6: JOB_ID, JOBID, ... (src/mca/{common,ess,plm,ras}/slurm). Intel
+     * MPI: JOBID, NODELIST, TASKS_PER_NODE, MPI_TYPE, ... (mpirun, mpiexec, libmpi). */
+    {"SLURM_*", HIDDEN},
+    {"SLURMD_*", HIDDEN},
+    /* The process managers of Slurm: mpi/pmi2, mpi/pmix, mpi/cray_shasta. */
+    {"PMI_*", HIDDEN},
+    {"PMI2_*", HIDDEN},
+    {"PMIX_MCA_*", SHOWN},
+    {"PMIX_*", HIDDEN},
+    {"PALS_*", HIDDEN},
+    /* An mpirun that started srun; what Slurm sets for an mpirun (env.c, mpi/pmix);
+     * components that a site chooses for its own mpirun. */
+    {"OMPI_MCA_ess", HIDDEN},
+    {"OMPI_MCA_orte_precondition_transports", HIDDEN},
+    {"OMPI_MCA_plm", HIDDEN},
+    {"OMPI_MCA_plm_rsh_agent", HIDDEN},
+    {"OMPI_MCA_plm_slurm_args", HIDDEN},
+    {"OMPI_MCA_pmix", HIDDEN},
+    {"OMPI_MCA_ras", HIDDEN},
+    {"OMPI_MCA_*", SHOWN},
+    {"OMPI_*", HIDDEN},
+    {"PRTE_MCA_ess", HIDDEN},
+    {"PRTE_MCA_plm", HIDDEN},
+    {"PRTE_MCA_plm_slurm_args", HIDDEN},
+    {"PRTE_MCA_ras", HIDDEN},
+    {"PRTE_LAUNCHED", HIDDEN},
+    {"HYDRA_BOOTSTRAP*", HIDDEN},
+    {"HYDRA_LAUNCHER*", HIDDEN},
+    {"HYDRA_RMK", HIDDEN},
+    {"I_MPI_HYDRA_BOOTSTRAP*", HIDDEN},
+    {"I_MPI_HYDRA_RMK", HIDDEN},
+    {"I_MPI_PMI*", HIDDEN},
+};
+
+static bool matches(const char *pattern, const char *variable)
+{
+    size_t length = strcspn(variable, "=");
+    size_t fixed = strcspn(pattern, "*");
+
+    return length >= fixed && strncmp(pattern, variable, fixed) == 0 &&
+           (pattern[fixed] == '*' || length == fixed);
+}
+
+static bool is_shown(const struct berth_request *request, const char *variable)
+{
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+        if (matches(rules[i].name, variable))
+            return rules[i].sight == SHOWN ||
+                   (rules[i].sight == SHOWN_EACH &&
+                    berth_request_mpi_is(request, BERTH_MPI_LOCAL_EACH));
+    return true;
+}
+
+static const char *value_of(char *const *own, const char *name)
+{
+    for (; *own; own++)
+        if (matches(name, *own))
+            return *own + strlen(name) + 1;
+    return NULL;
+}
+
+/* Open MPI's mpirun counts the cores of the node, refuses more ranks than these, and
+ * binds each rank to a core from the first one on, whatever CPUs it has been bound to
+ * itself: all mpiruns of a node would meet on its first cores. So it is told how many
+ * CPUs are its own, to bind nothing, and to put more ranks on them if that is asked
+ * (it then lets ranks sleep while they wait). Where ssh is missing Open MPI 4 may
+ * refuse to start, though it has no use for it; any program will do. Open MPI 6 has
+ * other names and says so at length. OMPI: Open MPI 4; PRTE: 5 and 6. */
+static const char *const defaults[] = {
+    "OMPI_MCA_rmaps_base_oversubscribe=1",
+    "OMPI_MCA_hwloc_base_binding_policy=none",
+    "OMPI_MCA_plm_rsh_agent=false",
+    "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe",
+    "PRTE_MCA_hwloc_default_binding_policy=none",
+    "PMIX_MCA_mca_base_suppress_deprecated_warning=1",
+};
+
+/* How many CPUs the task has; NULL: Slurm does not tell. */
+static const char *count_cpus(const struct berth_request *request, char *const *own)
+{
+    const char *cpus = value_of(own, "SLURM_CPUS_PER_TASK");
+
+    if (cpus)
+        return cpus;
+    if (berth_request_mpi_is(request, BERTH_MPI_LOCAL_EACH))
+        return "1";
+    return value_of(own, "SLURM_CPUS_ON_NODE");
+}
+
+static bool has(const struct berth_strvec *variables, const char *variable)
+{
+    size_t length = strcspn(variable, "=") + 1;
+
+    for (size_t i = 0; i < variables->count; i++)
+        if (strncmp(variables->items[i], variable, length) == 0)
+            return true;
+    return false;
+}
+
+static void push_slots(const char *name, const char *cpus, struct berth_strvec *ret)
+{
+    if (!has(ret, name))
+        berth_strvec_pushf(ret, "%s%s", name, cpus);
+}
+
+static void push_defaults(const char *cpus, struct berth_strvec *ret)
+{
+    if (cpus) {
+        push_slots("OMPI_MCA_orte_set_default_slots=", cpus, ret);
+        push_slots("PRTE_MCA_prte_set_default_slots=", cpus, ret);
+    }
+    for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
+        if (!has(ret, defaults[i]))
+            berth_strvec_push(ret, defaults[i]);
+}
+
+int berth_launcher_environment(const struct berth_request *request, char *const *own,
+                               struct berth_strvec *ret, struct berth_err *err)
+{
+    for (char *const *variable = own; *variable; variable++)
+        if (is_shown(request, *variable))
+            berth_strvec_push(ret, *variable);
+    push_defaults(count_cpus(request, own), ret);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_launcher_descriptor(char *const *own)
+{
+    const char *text = value_of(own, "PMI_FD");
+    char *end;
+    long fd;
+
+    if (!text)
+        return -1;
+    fd = strtol(text, &end, 10);
+    return end > text && *end == '\0' && fd > 2 && fd < 1 << 20 ? (int)fd : -1;
+}
+
+int berth_launcher_check_tasks(const struct berth_request *request, unsigned long tasks,
+                               struct berth_err *err)
+{
+    if (!berth_request_mpi_is(request, BERTH_MPI_LOCAL) || tasks < 2)
+        return 0;
+    return berth_err_set(
+        err,
+        "--mpi-bind=local: it is for one task, which starts an mpirun, "
+        "and this component has %lu; use -n1 -c%lu, or "
+        "--mpi-bind=local-each for an mpirun in every task",
+        tasks, tasks);
+}
+
+int berth_launcher_check_table(const struct berth_table *table, struct berth_err *err)
+{
+    const char *local = NULL;
+    const char *shared = NULL;
+
+    for (size_t i = 0; i < table->count; i++) {
+        const struct berth_request *request = &table->rows[i].request;
+
+        if (berth_request_mpi_local(request))
+            local = request->mpi;
+        else if (!berth_request_mpi_is(request, BERTH_MPI_OFF))
+            shared = request->mpi;
+    }
+    if (!local || !shared)
+        return 0;
+    return berth_err_set(
+        err,
+        "--mpi-bind=%s: the ranks of a component with --mpi-bind=%s "
+        "would wait in MPI_Init for tasks that have an mpirun of their "
+        "own; give each of the two an srun of its own",
+        local, shared);
+}

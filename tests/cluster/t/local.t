@@ -1,0 +1,152 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The image's own mpirun in a task (--mpi-bind=local, local-each): all of its ranks are on
+# this node and on the task's CPUs, with the mpirun of MPICH 4.0, 4.2 and 5.0, of Open MPI
+# 4.1, 5.0 and 6.0, and of Intel MPI 2021.19; many at once.
+#
+#     local.t CLUSTER [MANY]     MANY: how many at once; 200 on Slurm 24.11, else 20
+
+# shellcheck disable=SC2016 # words for other shells
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images mpich openmpi runtrixie runsid runintel
+release=$(alice srun --version)
+many=${2:-$([[ $release == *" 24.11"* ]] && echo 200 || echo 20)}
+if alice srun --mpi=list 2>&1 | grep -q pmix; then types="none pmi2 pmix"; else types="none pmi2"; fi
+
+# The image, and the words of its mpirun and of a program for it.
+worlds=(
+    "mpich mpirun mpiring MPICH.*4[.]0"
+    "openmpi mpirun mpiring Open.MPI.v4[.]1"
+    "runtrixie mpirun.mpich mpiring.mpich MPICH.*4[.]2"
+    "runtrixie mpirun.openmpi mpiring.openmpi Open.MPI.v5[.]0"
+    "runsid mpirun.mpich mpiring.mpich MPICH.*5[.]0"
+    "runsid mpirun.openmpi mpiring.openmpi Open.MPI.v6[.]0"
+)
+
+# local_run IMAGE COMMAND...: both outputs, in one task that has 16 CPUs.
+local_run() {
+    local image=$1
+    shift
+    alice srun -N1 -n1 -c16 --mpi-bind=local --container-image="/images/$image.sif" "$@" 2>&1 </dev/null
+}
+
+# ring TITLE SIZE LIBRARY OUTPUT: SIZE ranks of one world passed the token, nobody else.
+ring() {
+    local title=$1 size=$2 library=$3 out=$4 ranks
+    ranks=$(grep -E "^rank [0-9]+ of $size on n[1-4] in [a-z]+: $library" <<<"$out" | awk '{ print $2 }' | sort -n | paste -sd' ')
+    equal "$title" "$(seq 0 $((size - 1)) | paste -sd' '), ring of $size passed, 0" \
+        "$ranks, $(grep '^ring' <<<"$out"), $(grep -cvE '^(rank|ring) ' <<<"$out")"
+}
+
+for world in "${worlds[@]}"; do
+    read -r image mpirun program library <<<"$world"
+    for type in $types; do
+        ring "$image, $mpirun, --mpi=$type: 16 ranks" 16 "$library" \
+            "$(SLURM_MPI_TYPE=$type local_run "$image" "$mpirun" -n 16 "$program")"
+    done
+done
+barrier() { local_run runintel mpirun -n 4 IMB-MPI1 -npmin 4 Barrier; }
+matches "Intel MPI: 4 ranks" '#processes = 4 .*All processes entering MPI_Finalize' "$(barrier)"
+
+# In a batch job Slurm names itself as the way to start anything (HYDRA_BOOTSTRAP=slurm).
+script batch <<'END'
+#!/bin/bash
+#SBATCH -N1 -n16 -o batch.out
+for image in mpich openmpi; do
+    srun -Q -n1 -c16 --mpi-bind=local --container-image=/images/$image.sif mpirun -n 16 mpiring
+done 2>&1 | grep -v '^rank'
+srun -Q -n1 -c16 --mpi-bind=local --container-image=/images/runintel.sif \
+    mpirun -n 2 IMB-MPI1 -npmin 2 Barrier 2>&1 | grep '^# All'
+srun -Q --mpi-bind=local --container-image=/images/mpich.sif mpirun -n 16 mpiring 2>&1 | grep berth
+END
+both="ring of 16 passed
+ring of 16 passed
+# All processes entering MPI_Finalize"
+tasks="berth: n[1-4]: --mpi-bind=local: it is for one task, which starts an mpirun, and this component has 16; use -n1 -c16, or --mpi-bind=local-each for an mpirun in every task"
+matches "in a batch job, and the tasks of the job are not the step's" "^$both
+$tasks\$" "$(alice bash -c 'sbatch -Q -W batch; cat batch.out')"
+matches "in a batch job with --export=NONE" "^$both
+$tasks\$" "$(alice bash -c 'sbatch -Q -W --export=NONE batch; cat batch.out')"
+
+# What is in the task. Slurm leaves a socket of its own open in those of --mpi=pmix.
+script seen <<'END'
+#!/bin/sh
+env | grep -E '^(SLURM|PMI|PALS|HYDRA|I_MPI_HYDRA)' | sed 's/=.*//' | sort |
+    grep -vx -e SLURM_JOB_END_TIME -e 'PMIX_MCA.*' | tr '\n' ' '
+find /proc/self/fd -lname 'socket:*' | wc -l
+END
+for type in $types; do
+    equal "--mpi=$type: variables and sockets of Slurm" \
+        "SLURM_CPUS_ON_NODE SLURM_JOB_NAME SLURM_SUBMIT_DIR $([[ $type == pmix ]]; echo $((1 - $?)))" \
+        "$(alice env HYDRA_BOOTSTRAP=slurm srun --mpi="$type" -n1 -c2 --mpi-bind=local \
+            --container-image=/images/mpich.sif ./seen 2>&1)"
+done
+matches "a contrast: --mpi-bind=off leaves them" 'PMI_FD.*SLURM_JOB_ID.* 1$' \
+    "$(alice srun --mpi=pmi2 -n1 --container-image=/images/mpich.sif ./seen 2>&1)"
+equal "what the user asks for is passed" "$(alice srun -n1 id -un) 1" \
+    "$(local_run mpich --container-env=SLURM_JOB_USER,SLURM_NTASKS sh -c 'echo $SLURM_JOB_USER $SLURM_NTASKS')"
+equal "tasks of local-each know which they are" "0 1 2" \
+    "$(alice srun -N1 -n3 --mpi-bind=local-each --container-image=/images/mpich.sif sh -c 'echo $SLURM_PROCID' | sort | paste -sd' ')"
+
+# Ranks stay on the CPUs of the task. Nodes of the test have two, and Slurm binds to none.
+for world in "${worlds[@]}"; do
+    read -r image mpirun program library <<<"$world"
+    equal "$image, $mpirun: ranks stay where the task is bound" "1 1" \
+        "$(local_run "$image" taskset -c 1 "$mpirun" -n 2 awk '/Cpus_allowed_list/ { print $2 }' /proc/self/status | paste -sd' ')"
+done
+matches "Intel MPI: ranks stay where the task is bound" '\{1\}.*\{1\}' \
+    "$(local_run runintel env I_MPI_DEBUG=4 taskset -c 1 mpirun -n 2 IMB-MPI1 -npmin 2 Barrier)"
+equal "Open MPI: more ranks than CPUs" 4 \
+    "$(alice srun -n1 --mpi-bind=local --container-image=/images/openmpi.sif mpirun -n 4 true && echo 4)"
+
+# A node name that does not resolve, and no ssh.
+script empty </dev/null
+alice chmod -x empty
+none=/home/alice/empty
+for world in "${worlds[@]}"; do
+    read -r image mpirun program library <<<"$world"
+    mounts=$none:/etc/hosts,$none:/etc/resolv.conf
+    [[ $image == mpich ]] || mounts+=,$none:/usr/bin/ssh
+    out=$(local_run "$image" --container-mounts=$mounts \
+        sh -c "command -v ssh rsh; getent hosts \$(hostname); exec $mpirun -n 2 $program")
+    ring "$image, $mpirun: no ssh, and the node's name is not known" 2 "$library" "$out"
+done
+
+# How it ends.
+for world in "${worlds[@]}"; do
+    read -r image mpirun program library <<<"$world"
+    local_run "$image" "$mpirun" -n 2 sh -c 'exit 3' >/dev/null
+    equal "$image, $mpirun: the exit status is mpirun's" 3 $?
+done
+script cancelled <<'END'
+#!/bin/bash
+for it in mpich openmpi; do
+    srun -n1 -c2 --mpi-bind=local --container-image=/images/$it.sif mpirun -n 2 sleep 300 &
+done
+while (($(squeue -h -s -u "$USER" | grep -c mpirun) < 2)); do sleep 0.1; done
+sleep 2
+END
+alice salloc -Q -N1 -n4 ./cancelled >/dev/null 2>&1
+
+# Many at once.
+passed() { grep -c '^ring of 2 passed$'; }
+for image in mpich openmpi; do
+    equal "$image: $many tasks of one step, each with an mpirun" "$many" \
+        "$(LIMIT=200 alice srun -N4 -n"$many" --mpi-bind=local-each \
+            --container-image=/images/$image.sif mpirun -n 2 mpiring 2>&1 | passed)"
+done
+script steps <<'END'
+#!/bin/bash
+for ((i = 0; i < $2; i++)); do
+    srun -Q -N1 -n1 --exact --mpi-bind=local --container-image="/images/$1.sif" mpirun -n 2 mpiring &
+done
+wait
+END
+for image in mpich openmpi; do
+    equal "$image: $many steps of one task, each with an mpirun" "$many" \
+        "$(LIMIT=300 alice salloc -Q -N4 -n"$many" ./steps "$image" "$many" 2>&1 | passed)"
+done
+
+finish

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an mpirun inside a task gets to see. */
+
+#include "plan/launcher.h"
+
+#include "base/cleanup.h"
+#include "plan/wire.h"
+#include "unit.h"
+
+enum { MOST = 20 };
+
+#define FOR_OPEN_MPI                                                                   \
+    "OMPI_MCA_rmaps_base_oversubscribe=1\n"                                            \
+    "OMPI_MCA_hwloc_base_binding_policy=none\n"                                        \
+    "OMPI_MCA_plm_rsh_agent=false\n"                                                   \
+    "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe\n"                           \
+    "PRTE_MCA_hwloc_default_binding_policy=none\n"                                     \
+    "PMIX_MCA_mca_base_suppress_deprecated_warning=1\n"
+#define SLOTS(n)                                                                       \
+    "OMPI_MCA_orte_set_default_slots=" n "\nPRTE_MCA_prte_set_default_slots=" n "\n"
+
+static const struct {
+    const char *name;
+    const char *mode;
+    const char *own[MOST];
+    const char *seen;
+} cases[] = {
+    {"what is not Slurm's stays",
+     "local",
+     {"PATH=/bin", "HOME=/h", "SLURMX=1", "NOT_SLURM_JOB_ID=1", "PMIX=1", "EMPTY="},
+     "PATH=/bin\nHOME=/h\nSLURMX=1\nNOT_SLURM_JOB_ID=1\nPMIX=1\nEMPTY=\n" FOR_OPEN_MPI},
+    {"an allocation is hidden",
+     "local",
+     {"SLURM_JOB_ID=1", "SLURM_JOBID=1", "SLURM_JOB_NODELIST=n1", "SLURM_NODELIST=n1",
+      "SLURM_TASKS_PER_NODE=1", "SLURM_NNODES=1", "SLURM_NODEID=0", "SLURM_STEP_ID=0",
+      "SLURM_MPI_TYPE=pmix", "SLURM_PROCID=0", "SLURMD_NODENAME=n1"},
+     FOR_OPEN_MPI},
+    {"a process manager is hidden",
+     "local",
+     {"PMI_FD=17", "PMI_RANK=0", "PMI2_DEBUG=1", "PMIX_RANK=0", "PMIX_SERVER_TMPDIR=/t",
+      "PALS_APID=1"},
+     FOR_OPEN_MPI},
+    {"what Slurm sets for an mpirun on its nodes is hidden",
+     "local",
+     {"HYDRA_BOOTSTRAP=slurm", "HYDRA_LAUNCHER_EXTRA_ARGS=--external-launcher",
+      "I_MPI_HYDRA_BOOTSTRAP=slurm", "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS=--e",
+      "OMPI_MCA_plm_slurm_args=--external-launcher",
+      "PRTE_MCA_plm_slurm_args=--external-launcher",
+      "OMPI_MCA_orte_precondition_transports=1-2"},
+     FOR_OPEN_MPI},
+    {"what a site sets for its own mpirun is hidden",
+     "local",
+     {"OMPI_MCA_plm=slurm", "OMPI_MCA_ras=slurm", "OMPI_MCA_ess=pmi",
+      "OMPI_MCA_pmix=s1", "OMPI_MCA_plm_rsh_agent=/site/ssh", "PRTE_MCA_plm=slurm",
+      "PRTE_MCA_ras=slurm", "PRTE_MCA_ess=slurm", "HYDRA_RMK=slurm",
+      "I_MPI_HYDRA_RMK=slurm", "I_MPI_PMI_LIBRARY=/lib/libpmi2.so"},
+     FOR_OPEN_MPI},
+    {"an mpirun around srun is hidden",
+     "local",
+     {"OMPI_COMM_WORLD_RANK=0", "OMPI_UNIVERSE_SIZE=2", "PRTE_LAUNCHED=1"},
+     FOR_OPEN_MPI},
+    {"tuning stays",
+     "local",
+     {"OMPI_MCA_btl=self,vader", "OMPI_MCA_plm_base_verbose=5", "PMIX_MCA_gds=hash",
+      "PRTE_MCA_prte_tmpdir_base=/t", "I_MPI_FABRICS=shm", "FI_PROVIDER=tcp",
+      "UCX_TLS=sm", "MPIR_CVAR_X=1", "HYDRA_IFACE=lo"},
+     "OMPI_MCA_btl=self,vader\nOMPI_MCA_plm_base_verbose=5\nPMIX_MCA_gds=hash\n"
+     "PRTE_MCA_prte_tmpdir_base=/t\nI_MPI_FABRICS=shm\nFI_PROVIDER=tcp\nUCX_TLS=sm\n"
+     "MPIR_CVAR_X=1\nHYDRA_IFACE=lo\n" FOR_OPEN_MPI},
+    {"what scripts need stays",
+     "local",
+     {"SLURM_ARRAY_TASK_ID=7", "SLURM_ARRAY_JOB_ID=9", "SLURM_SUBMIT_DIR=/s",
+      "SLURM_JOB_NAME=j", "SLURM_JOB_END_TIME=3", "SLURM_RESTART_COUNT=1",
+      "SLURM_TMPDIR=/t"},
+     "SLURM_ARRAY_TASK_ID=7\nSLURM_ARRAY_JOB_ID=9\nSLURM_SUBMIT_DIR=/s\n"
+     "SLURM_JOB_NAME=j\nSLURM_JOB_END_TIME=3\nSLURM_RESTART_COUNT=1\nSLURM_TMPDIR=/"
+     "t\n" FOR_OPEN_MPI},
+    {"one task has the CPUs of its step",
+     "local",
+     {"SLURM_CPUS_ON_NODE=16"},
+     "SLURM_CPUS_ON_NODE=16\n" SLOTS("16") FOR_OPEN_MPI},
+    {"one task has the CPUs that it asked for",
+     "local",
+     {"SLURM_CPUS_ON_NODE=16", "SLURM_CPUS_PER_TASK=8"},
+     "SLURM_CPUS_ON_NODE=16\n" SLOTS("8") FOR_OPEN_MPI},
+    {"of several, each can be told, and has one CPU",
+     "local-each",
+     {"SLURM_CPUS_ON_NODE=16", "SLURM_PROCID=3", "SLURM_LOCALID=1", "PMI_RANK=3"},
+     "SLURM_CPUS_ON_NODE=16\nSLURM_PROCID=3\n" SLOTS("1") FOR_OPEN_MPI},
+    {"of several, each has the CPUs that it asked for",
+     "local-each",
+     {"SLURM_CPUS_PER_TASK=2", "SLURM_NTASKS=200"},
+     SLOTS("2") FOR_OPEN_MPI},
+    {"what is set stays",
+     "local",
+     {"SLURM_CPUS_ON_NODE=4", "OMPI_MCA_orte_set_default_slots=2",
+      "PRTE_MCA_prte_set_default_slots=3", "OMPI_MCA_rmaps_base_oversubscribe=0",
+      "PRTE_MCA_rmaps_default_mapping_policy=core",
+      "OMPI_MCA_hwloc_base_binding_policy=core",
+      "PRTE_MCA_hwloc_default_binding_policy=",
+      "PMIX_MCA_mca_base_suppress_deprecated_warning=0"},
+     "SLURM_CPUS_ON_NODE=4\nOMPI_MCA_orte_set_default_slots=2\n"
+     "PRTE_MCA_prte_set_default_slots=3\nOMPI_MCA_rmaps_base_oversubscribe=0\n"
+     "PRTE_MCA_rmaps_default_mapping_policy=core\n"
+     "OMPI_MCA_hwloc_base_binding_policy=core\n"
+     "PRTE_MCA_hwloc_default_binding_policy=\n"
+     "PMIX_MCA_mca_base_suppress_deprecated_warning=0\nOMPI_MCA_plm_rsh_agent=false\n"},
+};
+
+START_TEST(an_mpirun_sees_its_task)
+{
+    struct berth_request request = {.mpi = (char *)cases[_i].mode};
+    BERTH_STRVEC struct berth_strvec seen = {0};
+    BERTH_FREE char *lines = NULL;
+    struct berth_err err;
+
+    ck_assert_int_eq(
+        berth_launcher_environment(&request, (char *const *)cases[_i].own, &seen, &err),
+        0);
+    lines = unit_lines(&seen);
+    ck_assert_msg(strcmp(lines, cases[_i].seen) == 0, "%s: got\n%s", cases[_i].name,
+                  lines);
+}
+END_TEST
+
+static const struct {
+    const char *own[MOST];
+    int fd;
+} descriptors[] = {
+    {{"PMI_FD=17"}, 17}, {{"A=1", "PMI_FD=3"}, 3}, {{"A=1"}, -1},
+    {{"PMI_FD="}, -1},   {{"PMI_FD=x"}, -1},       {{"PMI_FD=5x"}, -1},
+    {{"PMI_FD=2"}, -1},  {{"PMI_FD=-7"}, -1},      {{"PMI_FD=9999999999"}, -1},
+    {{"PMI_FDS=7"}, -1},
+};
+
+START_TEST(the_process_manager_has_a_descriptor)
+{
+    ck_assert_int_eq(berth_launcher_descriptor((char *const *)descriptors[_i].own),
+                     descriptors[_i].fd);
+}
+END_TEST
+
+START_TEST(more_than_one_task_is_refused)
+{
+    struct berth_request local = {.mpi = (char *)"local"};
+    struct berth_request each = {.mpi = (char *)"local-each"};
+    struct berth_request unsaid = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_launcher_check_tasks(&local, 0, &err), 0);
+    ck_assert_int_eq(berth_launcher_check_tasks(&local, 1, &err), 0);
+    ck_assert_int_eq(berth_launcher_check_tasks(&each, 2, &err), 0);
+    ck_assert_int_eq(berth_launcher_check_tasks(&unsaid, 2, &err), 0);
+    ck_assert_int_eq(berth_launcher_check_tasks(&local, 4, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "--mpi-bind=local: it is for one task, which starts an mpirun, "
+                     "and this component has 4; use -n1 -c4, or --mpi-bind=local-each "
+                     "for an mpirun in every task");
+}
+END_TEST
+
+#define WOULD_WAIT(local, shared)                                                      \
+    "--mpi-bind=" local ": the ranks of a component with --mpi-bind=" shared           \
+    " would wait in MPI_Init for tasks that have an mpirun of their own; give each "   \
+    "of the two an srun of its own"
+
+static const struct {
+    const char *table;
+    const char *refused; /* NULL: it is not */
+} tables[] = {
+    {"1;*:image=/a&mpi-bind=local", NULL},
+    {"1;0:image=/a&mpi-bind=local;1:image=/a&mpi-bind=local-each", NULL},
+    {"1;0:image=/a&mpi-bind=local;1:image=/a&mpi-bind=off;2:image=/b;3:", NULL},
+    {"1;0:image=/a&mpi-bind=hybrid;1:image=/a&mpi-bind=auto", NULL},
+    {"1;0:image=/a&mpi-bind=hybrid;1:image=/a&mpi-bind=local",
+     WOULD_WAIT("local", "hybrid")},
+    {"1;0:image=/a&mpi-bind=local-each;1:;2:image=/a&mpi-bind=cray",
+     WOULD_WAIT("local-each", "cray")},
+};
+
+START_TEST(nobody_waits_for_an_mpirun)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    struct berth_err err = {""};
+    int refused;
+
+    ck_assert_int_eq(berth_wire_get_table(tables[_i].table, &table, &err), 0);
+    refused = berth_launcher_check_table(&table, &err);
+    ck_assert_int_eq(refused, tables[_i].refused ? -1 : 0);
+    if (tables[_i].refused)
+        ck_assert_str_eq(err.text, tables[_i].refused);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("launcher");
+
+    tcase_add_loop_test(tests, an_mpirun_sees_its_task, 0, COUNT(cases));
+    tcase_add_loop_test(tests, the_process_manager_has_a_descriptor, 0,
+                        COUNT(descriptors));
+    tcase_add_test(tests, more_than_one_task_is_refused);
+    tcase_add_loop_test(tests, nobody_waits_for_an_mpirun, 0, COUNT(tables));
+    return unit_run("launcher", tests);
+}
