@@ -5,7 +5,7 @@
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
-echo 1..2
+echo 1..3
 status=0
 
 # replay NUMBER NAME
@@ -24,4 +24,5 @@ replay()
 sh "${srcdir:-.}/tests/fuzz/corpus.sh" "$work" || echo '# no corpus'
 replay 1 elf
 replay 2 closure
+replay 3 wire
 exit $status
