@@ -325,7 +325,7 @@ START_TEST(a_root_that_takes_nothing_is_told)
 
     staging_install();
     free((char *)root.path);
-    root.path = strdup("/proc/self/fdinfo");
+    root.path = root.mounted = strdup("/proc/self/fdinfo");
     root.forbidden = 0222;
     why = staging_refusal();
     ck_assert_str_eq(
@@ -372,7 +372,7 @@ START_TEST(a_root_that_cannot_be_is_named)
 
     staging_install();
     free((char *)root.path);
-    root.path = staging_path("/proc", "berth-stage");
+    root.path = root.mounted = staging_path("/proc", "berth-stage");
     why = staging_refusal();
     ck_assert_str_eq(why,
                      "'/proc/berth-stage': cannot be made: No such file or directory; "
