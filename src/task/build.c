@@ -19,6 +19,7 @@
 #include "mpi/manifest.h"
 #include "probe/run.h"
 #include "task/tree.h"
+#include "task/variables.h"
 
 /* Of one patchelf: files that it gets at once, seconds that it may take. */
 enum { BATCH = 128, PATCH_SECONDS = 120, PATCH_SAYS = 1 << 20 };
@@ -34,21 +35,23 @@ struct building {
     struct berth_err *err;
 };
 
+/* The place is the root: what is in it has a name that soon goes. */
 static int refuse_room(const struct building *b, int number)
 {
+    int length = (int)(strrchr(b->path, '/') - b->path);
     uint64_t need = 0;
 
     for (size_t i = 0; i < b->gathered->count; i++)
         need += (uint64_t)b->gathered->files[i].st.st_size;
     if (number != ENOSPC && number != EDQUOT && number != EFBIG)
-        return berth_err_set(b->err, "'%s': cannot be written: %s", b->path,
+        return berth_err_set(b->err, "'%.*s': cannot be written: %s", length, b->path,
                              strerror(number));
     return berth_err_set(
         b->err,
-        "'%s': no room for a copy of the host's MPI (%s); make %llu MB "
+        "'%.*s': no room for a copy of the host's MPI (%s); make %llu MB "
         "free, or have the administrators run 'berth profiles "
         "--prepare' on this node",
-        b->path, strerror(number), (unsigned long long)(need >> 20) + 1);
+        length, b->path, strerror(number), (unsigned long long)(need >> 20) + 1);
 }
 
 static int refuse_change(const struct building *b, const char *source)
@@ -257,8 +260,8 @@ static int tell_all(const struct building *b, struct berth_manifest *manifest)
     berth_strvec_append(&manifest->links, &b->gathered->links);
     if (manifest->links.failed)
         return berth_err_oom(b->err);
-    if (berth_gather_settings(b->gathered, b->stack, b->mounted, &manifest->set,
-                              b->err) < 0)
+    if (berth_variables_list(b->gathered, b->stack, b->mounted, &manifest->set,
+                             b->err) < 0)
         return -1;
     return tell_sources(b, manifest);
 }

@@ -449,64 +449,6 @@ int berth_gather(const struct berth_stack *stack, struct berth_gathered *ret_gat
     return result;
 }
 
-/* FILE without its end, behind what RET has, if it is in the directory of SETTING. */
-static void join(const struct berth_setting *setting, const char *mounted,
-                 const char *file, struct berth_buf *ret)
-{
-    size_t length = strlen(setting->path);
-    const char *end = strstr(file, setting->each);
-
-    if (!end || strncmp(file, setting->path, length) != 0 || file[length] != '/')
-        return;
-    berth_buf_puts(ret, ret->used ? ":" : "");
-    berth_buf_puts(ret, mounted);
-    berth_buf_puts(ret, "/");
-    berth_buf_add(ret, file, (size_t)(end - file));
-}
-
-/* The files and links of the directory of SETTING, joined. */
-static int join_each(const struct berth_gathered *gathered,
-                     const struct berth_setting *setting, const char *mounted,
-                     struct berth_buf *ret)
-{
-    for (size_t i = 0; i < gathered->count; i++)
-        join(setting, mounted, gathered->files[i].file, ret);
-    for (size_t i = 0; i < gathered->links.count; i += 2)
-        join(setting, mounted, gathered->links.items[i], ret);
-    return ret->failed ? -1 : 0;
-}
-
-static bool has_library(const struct berth_gathered *gathered, const char *library_name)
-{
-    for (size_t i = 0; i < gathered->count; i++)
-        if (gathered->files[i].patched &&
-            berth_profile_is(base_name(gathered->files[i].file), library_name))
-            return true;
-    return false;
-}
-
-int berth_gather_settings(const struct berth_gathered *gathered,
-                          const struct berth_stack *stack, const char *mounted,
-                          struct berth_strvec *ret, struct berth_err *err)
-{
-    if (stack->profile->root)
-        berth_strvec_pushf(ret, "%s=%s", stack->profile->root, mounted);
-    for (const struct berth_setting *it = berth_settings(); it->library; it++) {
-        BERTH_BUF struct berth_buf value = {0};
-
-        if (!has_library(gathered, it->library))
-            continue;
-        if (it->each && join_each(gathered, it, mounted, &value) < 0)
-            return berth_err_oom(err);
-        if (!it->each)
-            berth_strvec_pushf(ret, "%s=%s%s%s", it->variable, mounted,
-                               *it->path ? "/" : "", it->path);
-        else if (value.text)
-            berth_strvec_pushf(ret, "%s=%s", it->variable, value.text);
-    }
-    return ret->failed ? berth_err_oom(err) : 0;
-}
-
 void berth_gathered_fini(struct berth_gathered *gathered)
 {
     for (size_t i = 0; i < gathered->count; i++) {

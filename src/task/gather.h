@@ -34,12 +34,6 @@ struct berth_gathered {
 int berth_gather(const struct berth_stack *stack, struct berth_gathered *ret_gathered,
                  struct berth_err *err);
 
-/* Append NAME=VALUE for each variable of what was gathered, for a stage that is at
- * MOUNTED in the container. Returns 0, or -1 with a sentence in ERR. */
-int berth_gather_settings(const struct berth_gathered *gathered,
-                          const struct berth_stack *stack, const char *mounted,
-                          struct berth_strvec *ret, struct berth_err *err);
-
 void berth_gathered_fini(struct berth_gathered *gathered);
 
 #endif

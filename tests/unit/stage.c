@@ -114,9 +114,9 @@ START_TEST(a_full_disk_leaves_nothing)
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     why = staging_refusal();
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
-    ck_assert_ptr_nonnull(strstr(why,
-                                 ": no room for a copy of the host's MPI (File too "
-                                 "large); make "));
+    ck_assert_ptr_nonnull(
+        strstr(why, "'@/root': no room for a copy of the host's MPI (File too "
+                    "large); make "));
     ck_assert_ptr_nonnull(strstr(why, " MB free, or have the administrators run 'berth "
                                       "profiles --prepare' on this node"));
     ck_assert_int_eq(staging_entries(""), 0);
@@ -313,7 +313,7 @@ START_TEST(what_stands_in_the_way_is_told)
     ck_assert_int_eq(berth_gather(stack, &gathered, &err), 0);
     why = build_refusal(&gathered);
     ck_assert_int_gt(
-        asprintf(&expected, "'%s': cannot be written: File exists", root.path), 0);
+        asprintf(&expected, "'%s': cannot be written: File exists", directory), 0);
     ck_assert_str_eq(why, expected);
     berth_gathered_fini(&gathered);
 }

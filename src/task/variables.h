@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TASK_VARIABLES_H
+#define BERTH_TASK_VARIABLES_H
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "task/gather.h"
+
+/* Append NAME=VALUE for each variable that what was GATHERED of STACK wants, in a stage
+ * that is MOUNTED there in the container. Returns 0, or -1 with a sentence in ERR. */
+int berth_variables_list(const struct berth_gathered *gathered,
+                         const struct berth_stack *stack, const char *mounted,
+                         struct berth_strvec *ret, struct berth_err *err);
+
+#endif
