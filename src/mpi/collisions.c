@@ -51,13 +51,13 @@ static bool defines_all(const struct berth_elf *elf, const struct berth_elf *of)
 /* Does LIBRARY, known as SONAME, define all versions that the files of OBJECTS want of
  * it? *RET_VERSION, *RET_USER: the first that is missing, and who wants it. */
 static bool serves(const struct berth_elf *library, const char *soname,
-                   const struct berth_mpi_objects *objects, const char **ret_version,
-                   const char **ret_user)
+                   const struct berth_mpi_objects *objects, const bool *idle,
+                   const char **ret_version, const char **ret_user)
 {
     for (size_t i = 0; i < objects->count; i++) {
         const struct berth_elf_needs *needs = &objects->items[i].elf.version_needs;
 
-        for (size_t j = 0; j < needs->count; j++) {
+        for (size_t j = 0; j < needs->count && !idle[i]; j++) {
             if (strcmp(needs->items[j].library, soname) != 0 ||
                 defines(library, needs->items[j].version))
                 continue;
@@ -69,7 +69,7 @@ static bool serves(const struct berth_elf *library, const char *soname,
     return true;
 }
 
-static void choose(const struct berth_mpi_objects *host,
+static void choose(const struct berth_mpi_objects *host, const bool *idle,
                    struct berth_mpi_choice *choice, struct berth_err *ret_refused)
 {
     const char *soname = choice->host->soname;
@@ -84,7 +84,7 @@ static void choose(const struct berth_mpi_objects *host,
         choice->because = "it has no versions";
     else if (defines_all(ours, theirs))
         choice->because = "it has every version of the image's";
-    else if (serves(theirs, soname, host, &version, &user)) {
+    else if (serves(theirs, soname, host, idle, &version, &user)) {
         choice->from_host = false;
         choice->because = "the image's is newer, and has what the host's MPI needs";
     } else if (!*ret_refused->text)
@@ -103,7 +103,7 @@ static bool collides(const struct berth_mpi_object *object)
 }
 
 int berth_mpi_choose(const struct berth_mpi_objects *image,
-                     const struct berth_mpi_objects *host,
+                     const struct berth_mpi_objects *host, const bool *idle,
                      struct berth_mpi_choices *ret_choices,
                      struct berth_err *ret_refused, struct berth_err *err)
 {
@@ -114,12 +114,12 @@ int berth_mpi_choose(const struct berth_mpi_objects *image,
     for (size_t i = 0; i < host->count; i++) {
         struct berth_mpi_choice choice = {.host = &host->items[i]};
 
-        if (!collides(choice.host))
+        if (idle[i] || !collides(choice.host))
             continue;
         choice.image = berth_mpi_objects_find(image, choice.host->soname);
         if (!choice.image || !collides(choice.image))
             continue;
-        choose(host, &choice, ret_refused);
+        choose(host, idle, &choice, ret_refused);
         if (berth_grow(&choices.items, choices.count, &choices.room, sizeof(choice)) <
             0) {
             berth_mpi_choices_fini(&choices);

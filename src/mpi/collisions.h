@@ -19,11 +19,12 @@ struct berth_mpi_choices {
     size_t room;
 };
 
-/* Choose for every library of HOST that IMAGE has too, MPI and the C library apart. The
+/* Choose for every library of HOST that IMAGE has too, MPI and the C library apart.
+ * IDLE has a flag for each of HOST: it is not loaded this time, and not looked at. The
  * choices point into HOST and IMAGE. *RET_REFUSED is a sentence when neither copy
  * serves both sides, or empty. Returns 0, or -1 out of memory. */
 int berth_mpi_choose(const struct berth_mpi_objects *image,
-                     const struct berth_mpi_objects *host,
+                     const struct berth_mpi_objects *host, const bool *idle,
                      struct berth_mpi_choices *ret_choices,
                      struct berth_err *ret_refused, struct berth_err *err);
 

@@ -25,17 +25,6 @@ static const char *higher(const char *a, const char *b)
     return strcmp(a, b) >= 0 ? a : b;
 }
 
-static bool defines(const struct berth_mpi_objects *objects, const char *soname,
-                    const char *version)
-{
-    const struct berth_mpi_object *object = berth_mpi_objects_find(objects, soname);
-
-    for (size_t i = 0; object && i < object->elf.version_defs.count; i++)
-        if (strcmp(object->elf.version_defs.items[i], version) == 0)
-            return true;
-    return false;
-}
-
 static const char *newest(const struct berth_mpi_objects *objects)
 {
     const struct berth_mpi_object *libc = berth_mpi_objects_find(objects, "libc.so.6");
@@ -47,8 +36,27 @@ static const char *newest(const struct berth_mpi_objects *objects)
     return found;
 }
 
+/* Does the glibc of OBJECTS have VERSION in its file SONAME? Of a file that is not told
+ * it is enough to know libc.so.6: they are of one build, and glibc takes no version
+ * away. */
+static bool defines(const struct berth_mpi_objects *objects, const char *soname,
+                    const char *version)
+{
+    const struct berth_mpi_object *object = berth_mpi_objects_find(objects, soname);
+    const char *last = newest(objects);
+    bool told = object != NULL;
+
+    if (!told)
+        object = berth_mpi_objects_find(objects, "libc.so.6");
+    for (size_t i = 0; object && i < object->elf.version_defs.count; i++)
+        if (strcmp(object->elf.version_defs.items[i], version) == 0)
+            return true;
+    return !told && last && strncmp(version, "GLIBC_2.", 8) == 0 &&
+           higher(last, version) == last;
+}
+
 /* The highest version that USERS want of glibc and OF does not define; NULL: none. */
-static const char *find_lack(const struct berth_mpi_objects *users,
+static const char *find_lack(const struct berth_mpi_objects *users, const bool *idle,
                              const struct berth_mpi_choices *choices,
                              const struct berth_mpi_objects *of, const char **ret_user)
 {
@@ -58,7 +66,8 @@ static const char *find_lack(const struct berth_mpi_objects *users,
         const struct berth_mpi_object *object = &users->items[i];
         const struct berth_elf_needs *needs = &object->elf.version_needs;
 
-        if ((object->soname && berth_profile_is_glibc(object->soname)) ||
+        if ((idle && idle[i]) ||
+            (object->soname && berth_profile_is_glibc(object->soname)) ||
             (choices && berth_mpi_left_out(choices, object)))
             continue;
         for (size_t j = 0; j < needs->count; j++) {
@@ -76,15 +85,15 @@ static const char *find_lack(const struct berth_mpi_objects *users,
 }
 
 void berth_mpi_compare_glibc(const struct berth_mpi_objects *image,
-                             const struct berth_mpi_objects *host,
+                             const struct berth_mpi_objects *host, const bool *idle,
                              const struct berth_mpi_choices *choices,
                              struct berth_mpi_glibc *ret_glibc)
 {
     struct berth_mpi_glibc glibc = {.user = NULL};
     const char *user = NULL;
 
-    glibc.version = find_lack(host, choices, image, &glibc.user);
-    glibc.host_lacks = find_lack(image, NULL, host, &user);
+    glibc.version = find_lack(host, idle, choices, image, &glibc.user);
+    glibc.host_lacks = find_lack(image, NULL, NULL, host, &user);
     glibc.image_serves = !glibc.version;
     glibc.host_serves = !glibc.host_lacks;
     glibc.image_newest = newest(image);

@@ -16,13 +16,14 @@ struct berth_mpi_glibc {
     const char *host_lacks; /* the highest that the host's lacks; NULL: none */
 };
 
-/* Compare what the files of HOST, without those that CHOICES leave out, want of the
+/* Compare what the files of HOST, without those that CHOICES leave out or that are IDLE
+ * (collisions.h), want of the
  * files of glibc with what the image's files of the same names define, and the other
  * way round. Versions are names, compared one by one and never by number: some have
  * none (GLIBC_ABI_DT_RELR). A file that is not among the objects defines nothing. The
  * texts belong to the objects. */
 void berth_mpi_compare_glibc(const struct berth_mpi_objects *image,
-                             const struct berth_mpi_objects *host,
+                             const struct berth_mpi_objects *host, const bool *idle,
                              const struct berth_mpi_choices *choices,
                              struct berth_mpi_glibc *ret_glibc);
 

@@ -111,6 +111,23 @@ unsigned int berth_mpi_objects_parts(const struct berth_mpi_objects *objects,
     return parts;
 }
 
+void berth_mpi_objects_reach(const struct berth_mpi_objects *objects,
+                             const struct berth_mpi_object *object,
+                             bool (*through)(const struct berth_mpi_object *object),
+                             bool *seen)
+{
+    if (seen[object - objects->items] || (through && !through(object)))
+        return;
+    seen[object - objects->items] = true;
+    for (size_t i = 0; i < object->elf.needed.count; i++) {
+        const struct berth_mpi_object *needed =
+            berth_mpi_objects_find(objects, object->elf.needed.items[i]);
+
+        if (needed)
+            berth_mpi_objects_reach(objects, needed, through, seen);
+    }
+}
+
 void berth_mpi_objects_fini(struct berth_mpi_objects *objects)
 {
     for (size_t i = 0; i < objects->count; i++)

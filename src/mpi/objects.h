@@ -53,6 +53,13 @@ berth_mpi_objects_symbol(const struct berth_mpi_objects *objects, const char *na
 unsigned int berth_mpi_objects_parts(const struct berth_mpi_objects *objects,
                                      enum berth_mpi_family family);
 
+/* Mark in SEEN, which has a flag for each of OBJECTS, OBJECT and all that it needs, for
+ * which THROUGH holds (NULL: always); nothing is reached through another. */
+void berth_mpi_objects_reach(const struct berth_mpi_objects *objects,
+                             const struct berth_mpi_object *object,
+                             bool (*through)(const struct berth_mpi_object *object),
+                             bool *seen);
+
 void berth_mpi_objects_fini(struct berth_mpi_objects *objects);
 
 #endif

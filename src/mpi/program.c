@@ -29,20 +29,9 @@ static bool is_needed(const struct berth_mpi_objects *objects,
     return false;
 }
 
-/* Mark OBJECT and all that it needs, but for MPI libraries. */
-static void reach(const struct berth_mpi_objects *objects,
-                  const struct berth_mpi_object *object, bool *own)
+static bool may_be_own(const struct berth_mpi_object *object)
 {
-    if (own[object - objects->items] || is_mpi(object))
-        return;
-    own[object - objects->items] = true;
-    for (size_t i = 0; i < object->elf.needed.count; i++) {
-        const struct berth_mpi_object *needed =
-            berth_mpi_objects_find(objects, object->elf.needed.items[i]);
-
-        if (needed && needed->role != BERTH_MPI_PRESENT)
-            reach(objects, needed, own);
-    }
+    return !is_mpi(object) && object->role != BERTH_MPI_PRESENT;
 }
 
 /* Which files are the program's own: it, what it needs, and what is preloaded. The
@@ -56,7 +45,7 @@ static bool *find_own(const struct berth_mpi_objects *objects)
 
         if (object->role == BERTH_MPI_PROGRAM ||
             (object->role == BERTH_MPI_LOADED && !is_needed(objects, object)))
-            reach(objects, object, own);
+            berth_mpi_objects_reach(objects, object, may_be_own, own);
     }
     return own;
 }

@@ -259,6 +259,26 @@ static const struct {
      "the host's MPICH 5.0.2 needs GLIBC_ABI_DT_RELR and the image's glibc has "
      "GLIBC_2.36, so the host's glibc goes with it; where the site forbids that, build "
      "the image on a newer distribution, or " HYBRID},
+    /* A file that was not looked at has what its libc.so.6 lets expect. */
+    {{C_MPICH, IN_MPICH, GLIBC_36},
+     {MPICH("5.0.2") " ver=libpthread.so.0:GLIBC_2.12 ver=libm.so.6:GLIBC_2.29",
+      GLIBC_41},
+     BERTH_MPI_YES,
+     "the program wants MPICH, and the host's MPICH 5.0.2 has all MPI symbols that it "
+     "needs (2)"},
+    {{C_MPICH, IN_MPICH, GLIBC_36},
+     {MPICH("5.0.2") " ver=libm.so.6:GLIBC_2.38 ver=libm.so.6:GLIBC_2.4", GLIBC_41},
+     BERTH_MPI_YES_WITH_HOST_GLIBC,
+     "the host's MPICH 5.0.2 needs GLIBC_2.38 and the image's glibc has GLIBC_2.36, so "
+     "the host's glibc goes with it; where the site forbids that, build the image on a "
+     "newer distribution, or " HYBRID},
+    {{C_MPICH, IN_MPICH, GLIBC_36,
+      "loaded /lib/libm.so.6 library so=libm.so.6 vdef=GLIBC_2.2.5"},
+     {MPICH("5.0.2") " ver=libm.so.6:GLIBC_2.29", GLIBC_41},
+     BERTH_MPI_YES_WITH_HOST_GLIBC,
+     "the host's MPICH 5.0.2 needs GLIBC_2.29 and the image's glibc has GLIBC_2.36, so "
+     "the host's glibc goes with it; where the site forbids that, build the image on a "
+     "newer distribution, or " HYBRID},
     /* Two digits are more than one, and a library that MPI loads later counts. */
     {{C_MPICH, IN_MPICH,
       "loaded /lib/libc.so.6 library so=libc.so.6 vdef=GLIBC_2.4 vdef=GLIBC_2.17"},
@@ -269,7 +289,8 @@ static const struct {
      "the host's glibc goes with it; where the site forbids that, build the image on a "
      "newer distribution, or " HYBRID},
     {{C_MPICH " ver=libc.so.6:GLIBC_2.40", IN_MPICH,
-      GLIBC_36 " vdef=GLIBC_2.39 vdef=GLIBC_2.40"},
+      GLIBC_36 " vdef=GLIBC_2.39 vdef=GLIBC_2.40",
+      "loaded /lib/libm.so.6 library so=libm.so.6 vdef=GLIBC_2.2.5"},
      {MPICH("5.0.2") " ver=libm.so.6:GLIBC_2.35", GLIBC_36,
       "loaded /lib/libm.so.6 library so=libm.so.6 vdef=GLIBC_2.35"},
      BERTH_MPI_NO,
@@ -480,6 +501,38 @@ START_TEST(a_copy_that_is_left_out_needs_no_glibc)
 }
 END_TEST
 
+/* libgfortran is only loaded with Fortran's library; a plugin always is. */
+static const struct {
+    const char *program;
+    const char *host;
+    enum berth_mpi_answer answer;
+} users[] = {
+    {C_MPICH, "loaded /h/libgfortran.so.5 library ver=libc.so.6:GLIBC_2.38",
+     BERTH_MPI_YES},
+    {F_MPICH, "loaded /h/libgfortran.so.5 library ver=libc.so.6:GLIBC_2.38",
+     BERTH_MPI_YES_WITH_HOST_GLIBC},
+    {SCRIPT, "loaded /h/libgfortran.so.5 library ver=libc.so.6:GLIBC_2.38",
+     BERTH_MPI_YES_WITH_HOST_GLIBC},
+    {C_MPICH, "loaded /h/ucx/libuct_ib.so.0 library ver=libc.so.6:GLIBC_2.38",
+     BERTH_MPI_YES_WITH_HOST_GLIBC},
+    {C_MPICH,
+     "loaded /h/libucs.so.0 library need=libgfortran.so.5 ver=libc.so.6:GLIBC_2.38",
+     BERTH_MPI_YES_WITH_HOST_GLIBC},
+};
+
+START_TEST(what_the_program_does_not_load_needs_no_glibc)
+{
+    const char *const images[] = {users[_i].program, IN_MPICH, IN_MPICHFORT, GLIBC_36,
+                                  NULL};
+    const char *const hosts[] = {MPICH("5.0.2"), MPICH_FORT " need=libgfortran.so.5",
+                                 users[_i].host, GLIBC_41, NULL};
+
+    judge(images, hosts);
+    ck_assert_int_eq(verdict.answer, users[_i].answer);
+    forget();
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("verdict");
@@ -490,5 +543,7 @@ int main(void)
     tcase_add_test(tests, a_setuid_program_cannot_be_asked);
     tcase_add_loop_test(tests, one_copy_of_a_library_is_chosen, 0, COUNT(collisions));
     tcase_add_test(tests, a_copy_that_is_left_out_needs_no_glibc);
+    tcase_add_loop_test(tests, what_the_program_does_not_load_needs_no_glibc, 0,
+                        COUNT(users));
     return unit_run("verdict", tests);
 }

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules by which a program and a host's MPI fit. Each either passes or ends the
+ * judgement with a sentence. */
+
+#include "mpi/rules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "mpi/names.h"
+
+enum { NAMED_MAX = 3 };
+
+enum berth_mpi_outcome berth_mpi_end(struct berth_mpi_cause *cause,
+                                     enum berth_mpi_answer answer)
+{
+    cause->verdict->answer = answer;
+    return BERTH_MPI_END;
+}
+
+/* The program itself: can anything of the host be put under it? */
+static enum berth_mpi_outcome judge_kind(struct berth_mpi_cause *cause)
+{
+    const struct berth_mpi_program *program = cause->program;
+
+    if (program->kind == BERTH_ELF_STATIC) {
+        berth_err_set(
+            cause->because,
+            "'%s' is linked statically, so its MPI is inside it and cannot "
+            "be exchanged; link it with shared libraries, or " BERTH_MPI_HYBRID,
+            program->path);
+        return berth_mpi_end(cause, BERTH_MPI_NO);
+    }
+    if (program->kind != BERTH_ELF_PROGRAM && program->kind != BERTH_ELF_SCRIPT) {
+        berth_err_set(
+            cause->because,
+            "'%s' is neither a program nor a script; name one, or " BERTH_MPI_HYBRID,
+            program->path ? program->path : "");
+        return berth_mpi_end(cause, BERTH_MPI_CANNOT_TELL);
+    }
+    if (program->privileged) {
+        berth_err_set(cause->because,
+                      "'%s' is setuid, so its loader does not say which MPI it would "
+                      "load; take the bit away, or " BERTH_MPI_HYBRID,
+                      program->path);
+        return berth_mpi_end(cause, BERTH_MPI_CANNOT_TELL);
+    }
+    return BERTH_MPI_PASS;
+}
+
+static enum berth_mpi_outcome judge_machine(struct berth_mpi_cause *cause)
+{
+    const struct berth_mpi_program *program = cause->program;
+    const struct berth_mpi_object *host =
+        berth_mpi_objects_mpi(cause->host, cause->family);
+
+    if (program->musl) {
+        berth_err_set(
+            cause->because,
+            "the image has musl as its C library, and the host's %s needs "
+            "glibc; build the image on a distribution with glibc, or " BERTH_MPI_HYBRID,
+            cause->host_name);
+        return berth_mpi_end(cause, BERTH_MPI_NO);
+    }
+    if (program->kind != BERTH_ELF_PROGRAM || !program->machine || !host ||
+        !host->elf.machine ||
+        (strcmp(program->machine, host->elf.machine) == 0 &&
+         program->bits == host->elf.bits))
+        return BERTH_MPI_PASS;
+    berth_err_set(cause->because,
+                  "'%s' is for %s (%d bits) and the host's %s for %s (%d bits); use "
+                  "an image for the host's machine",
+                  program->path, program->machine, program->bits, cause->host_name,
+                  host->elf.machine, host->elf.bits);
+    return berth_mpi_end(cause, BERTH_MPI_NO);
+}
+
+static bool abi_fits(unsigned int program, unsigned int host)
+{
+    /* 0 was the standard's too, under a wrong name; 12 was not. */
+    return program == host || (program <= 1 && host <= 1);
+}
+
+/* The family of the host when it has one C library or several of one family. */
+static enum berth_mpi_family only_family(const struct berth_mpi_objects *host)
+{
+    enum berth_mpi_family found = BERTH_MPI_NONE;
+
+    for (size_t i = 0; i < host->count; i++) {
+        const struct berth_mpi_library *library = &host->items[i].library;
+
+        if (!(library->parts & BERTH_MPI_C))
+            continue;
+        /* An installation's native library speaks for it. */
+        if (found == BERTH_MPI_NONE || found == BERTH_MPI_ABI)
+            found = library->family;
+    }
+    return found;
+}
+
+static enum berth_mpi_outcome refuse_family(struct berth_mpi_cause *cause)
+{
+    enum berth_mpi_family family = cause->program->family;
+
+    berth_mpi_describe(cause->host, only_family(cause->host), cause->host_name,
+                       sizeof(cause->host_name));
+    if (family == BERTH_MPI_ABI) {
+        berth_err_set(cause->because,
+                      "the program wants the MPI standard ABI (libmpi_abi.so.1), and "
+                      "the host's %s "
+                      "has no such library; " BERTH_MPI_HYBRID
+                      ", or a profile whose MPI has it (--mpi-bind=NAME)",
+                      cause->host_name);
+        return berth_mpi_end(cause, BERTH_MPI_NO);
+    }
+    berth_err_set(cause->because,
+                  "the program wants %s, and the host's MPI is %s; " BERTH_MPI_HYBRID
+                  ", or a profile with %s (--mpi-bind=NAME)",
+                  berth_mpi_family_name(family), cause->host_name,
+                  berth_mpi_family_name(family));
+    return berth_mpi_end(cause, BERTH_MPI_NO);
+}
+
+static enum berth_mpi_outcome judge_host(struct berth_mpi_cause *cause)
+{
+    enum berth_mpi_family family = only_family(cause->host);
+
+    if (family == BERTH_MPI_NONE) {
+        berth_err_set(cause->because,
+                      "no MPI library was found on the host; load its module before "
+                      "srun, name a profile (--mpi-bind=NAME), or " BERTH_MPI_HYBRID);
+        return berth_mpi_end(cause, BERTH_MPI_NO);
+    }
+    if (family == BERTH_MPI_UNKNOWN) {
+        berth_err_set(cause->because,
+                      "'%s' of the host is neither MPICH nor Open MPI; name a profile "
+                      "(--mpi-bind=NAME), or " BERTH_MPI_HYBRID,
+                      berth_mpi_objects_mpi(cause->host, family)->path);
+        return berth_mpi_end(cause, BERTH_MPI_CANNOT_TELL);
+    }
+    cause->family = family;
+    berth_mpi_describe(cause->host, family, cause->host_name, sizeof(cause->host_name));
+    return BERTH_MPI_PASS;
+}
+
+static enum berth_mpi_outcome judge_family(struct berth_mpi_cause *cause)
+{
+    const struct berth_mpi_program *program = cause->program;
+    const struct berth_mpi_object *host =
+        berth_mpi_objects_mpi(cause->host, program->family);
+
+    if (program->family == BERTH_MPI_UNKNOWN) {
+        berth_err_set(cause->because,
+                      "'%s' has marks of %s%s%s, so it cannot be told which MPI it "
+                      "wants; " BERTH_MPI_HYBRID,
+                      program->path, program->families.items[0],
+                      program->families.count > 1 ? " and of " : "",
+                      program->families.count > 1 ? program->families.items[1] : "");
+        return berth_mpi_end(cause, BERTH_MPI_CANNOT_TELL);
+    }
+    if (!host)
+        return refuse_family(cause);
+    if (program->family == BERTH_MPI_ABI &&
+        !abi_fits(program->abi_number, host->library.abi_number)) {
+        berth_err_set(cause->because,
+                      "the program wants libmpi_abi.so.%u and the host's %s has "
+                      "libmpi_abi.so.%u, which is another ABI; build it again, "
+                      "or " BERTH_MPI_HYBRID,
+                      program->abi_number, cause->host_name, host->library.abi_number);
+        return berth_mpi_end(cause, BERTH_MPI_NO);
+    }
+    cause->family = program->family;
+    berth_mpi_describe(cause->host, program->family, cause->host_name,
+                       sizeof(cause->host_name));
+    return BERTH_MPI_PASS;
+}
+
+static enum berth_mpi_outcome judge_parts(struct berth_mpi_cause *cause)
+{
+    unsigned int missing =
+        cause->program->parts & ~berth_mpi_objects_parts(cause->host, cause->family);
+
+    for (int i = 0; i < BERTH_MPI_PARTS; i++)
+        if (missing & 1U << i) {
+            berth_err_set(cause->because,
+                          "the program uses MPI from %s, and the host's %s has no "
+                          "library for that; " BERTH_MPI_HYBRID
+                          ", or a profile whose MPI has it (--mpi-bind=NAME)",
+                          berth_mpi_part_name(1U << i), cause->host_name);
+            return berth_mpi_end(cause, BERTH_MPI_NO);
+        }
+    return BERTH_MPI_PASS;
+}
+
+/* Parts of two installations do not fit each other, even of one family. */
+static enum berth_mpi_outcome judge_install(struct berth_mpi_cause *cause)
+{
+    for (size_t i = 0; i < cause->host->count; i++) {
+        const struct berth_mpi_object *object = &cause->host->items[i];
+
+        if (object->library.family != cause->family)
+            continue;
+        for (size_t j = 0; j < object->elf.undefined.count; j++) {
+            const struct berth_elf_symbol *symbol = &object->elf.undefined.items[j];
+
+            if (symbol->weak || !berth_mpi_is_symbol(symbol->name) ||
+                berth_mpi_objects_symbol(cause->host, symbol->name))
+                continue;
+            berth_err_set(cause->because,
+                          "'%s' of the host needs %s, which the host's %s lacks, so "
+                          "they are of two installations; name a profile of one "
+                          "(--mpi-bind=NAME), or " BERTH_MPI_HYBRID,
+                          object->path, symbol->name, cause->host_name);
+            return berth_mpi_end(cause, BERTH_MPI_NO);
+        }
+    }
+    return BERTH_MPI_PASS;
+}
+
+/* The symbol that the files of the program's family define, not those of another family
+ * that the host has too. */
+static const struct berth_elf_symbol *host_symbol(const struct berth_mpi_cause *cause,
+                                                  const char *name)
+{
+    const struct berth_elf_symbol *found = NULL;
+
+    for (size_t i = 0; i < cause->host->count && !found; i++) {
+        const struct berth_mpi_object *object = &cause->host->items[i];
+
+        if (object->library.family == cause->family ||
+            object->library.family == BERTH_MPI_NONE)
+            found = berth_elf_find(&object->elf.defined, name);
+    }
+    return found;
+}
+
+static enum berth_mpi_outcome judge_symbols(struct berth_mpi_cause *cause)
+{
+    const struct berth_elf_symbols *needs = &cause->program->needs;
+    char names[256] = "";
+    size_t missing = 0, used = 0;
+
+    for (size_t i = 0; i < needs->count; i++) {
+        if (host_symbol(cause, needs->items[i].name))
+            continue;
+        if (missing++ < NAMED_MAX && used < sizeof(names))
+            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+                                     missing > 1 ? ", " : "", needs->items[i].name);
+    }
+    if (!missing)
+        return BERTH_MPI_PASS;
+    berth_err_set(cause->because,
+                  "the host's %s lacks %zu of the %zu MPI symbols that the program "
+                  "needs (%s%s); " BERTH_MPI_HYBRID
+                  ", or a profile with another release (--mpi-bind=NAME)",
+                  cause->host_name, missing, needs->count, names,
+                  missing > NAMED_MAX ? ", ..." : "");
+    return berth_mpi_end(cause, BERTH_MPI_NO);
+}
+
+static enum berth_mpi_outcome judge_sizes(struct berth_mpi_cause *cause)
+{
+    const struct berth_elf_symbols *needs = &cause->program->needs;
+
+    for (size_t i = 0; i < needs->count; i++) {
+        const struct berth_elf_symbol *need = &needs->items[i];
+        const struct berth_elf_symbol *symbol = host_symbol(cause, need->name);
+
+        /* Only what was copied into the program has a size there. */
+        if (need->size == 0 || symbol->size == need->size)
+            continue;
+        berth_err_set(
+            cause->because,
+            "the program was built where %s has %llu bytes, and in the "
+            "host's %s it has %llu; build it with that release, or " BERTH_MPI_HYBRID,
+            need->name, (unsigned long long)need->size, cause->host_name,
+            (unsigned long long)symbol->size);
+        return berth_mpi_end(cause, BERTH_MPI_NO);
+    }
+    return BERTH_MPI_PASS;
+}
+
+/* What an image has, when what will run in it cannot be known. */
+static enum berth_mpi_outcome judge_inventory(struct berth_mpi_cause *cause)
+{
+    const char *path = cause->program->path;
+    unsigned int here = berth_mpi_objects_parts(cause->image, cause->family);
+    unsigned int host = berth_mpi_objects_parts(cause->host, cause->family);
+    unsigned int missing = here & ~host & (BERTH_MPI_FORTRAN | BERTH_MPI_F08);
+    char theirs[BERTH_MPI_NAME_SIZE];
+
+    for (int family = BERTH_MPI_MPICH; !here && family <= BERTH_MPI_UNKNOWN; family++) {
+        enum berth_mpi_family other = (enum berth_mpi_family)family;
+
+        if (!berth_mpi_objects_parts(cause->image, other))
+            continue;
+        berth_err_set(cause->because,
+                      "the image's MPI is %s, and the host's is %s; " BERTH_MPI_HYBRID
+                      ", or a profile with %s (--mpi-bind=NAME)",
+                      berth_mpi_describe(cause->image, other, theirs, sizeof(theirs)),
+                      cause->host_name, berth_mpi_family_name(other));
+        return berth_mpi_end(cause, BERTH_MPI_NO);
+    }
+    if (!here) {
+        berth_err_set(cause->because,
+                      "'%s' loads no MPI library, and none was found in the image; if "
+                      "it uses MPI, name the program itself, or " BERTH_MPI_HYBRID,
+                      path);
+        return berth_mpi_end(cause, BERTH_MPI_CANNOT_TELL);
+    }
+    if (missing) {
+        berth_err_set(cause->because,
+                      "'%s' may start programs in Fortran, for which the host's %s "
+                      "has no library; name the program itself, or " BERTH_MPI_HYBRID,
+                      path, cause->host_name);
+        return berth_mpi_end(cause, BERTH_MPI_CANNOT_TELL);
+    }
+    return BERTH_MPI_PASS;
+}
+
+enum berth_mpi_outcome berth_mpi_apply_rules(struct berth_mpi_cause *cause)
+{
+    enum berth_mpi_outcome (*const of_program[])(struct berth_mpi_cause *) = {
+        judge_kind,  judge_host,    judge_family,  judge_machine,
+        judge_parts, judge_install, judge_symbols, judge_sizes};
+    enum berth_mpi_outcome (*const of_inventory[])(struct berth_mpi_cause *) = {
+        judge_kind, judge_host, judge_machine, judge_inventory, judge_install};
+    size_t count = sizeof(of_program) / sizeof(of_program[0]);
+
+    if (cause->program->family != BERTH_MPI_NONE) {
+        for (size_t i = 0; i < count; i++)
+            if (of_program[i](cause) == BERTH_MPI_END)
+                return BERTH_MPI_END;
+        return BERTH_MPI_PASS;
+    }
+    count = sizeof(of_inventory) / sizeof(of_inventory[0]);
+    for (size_t i = 0; i < count; i++)
+        if (of_inventory[i](cause) == BERTH_MPI_END)
+            return BERTH_MPI_END;
+    return BERTH_MPI_PASS;
+}

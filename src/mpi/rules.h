@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_MPI_RULES_H
+#define BERTH_MPI_RULES_H
+
+#include "mpi/verdict.h"
+
+/* Private to verdict.c: what a judgement is made of. */
+
+#define BERTH_MPI_HYBRID "choose --mpi-bind=hybrid"
+
+enum { BERTH_MPI_NAME_SIZE = 64 };
+
+/* The two sides, and what is known of them by now. */
+struct berth_mpi_cause {
+    const struct berth_mpi_program *program;
+    const struct berth_mpi_objects *image;
+    const struct berth_mpi_objects *host;
+    enum berth_mpi_family family;        /* of the host's that is to be used */
+    char host_name[BERTH_MPI_NAME_SIZE]; /* "MPICH 4.2.3" */
+    struct berth_mpi_verdict *verdict;
+    struct berth_err *because; /* the verdict's */
+    const bool *idle;          /* of the host's files, see collisions.h */
+};
+
+enum berth_mpi_outcome {
+    BERTH_MPI_PASS,
+    BERTH_MPI_END, /* the answer is there, and its sentence */
+};
+
+/* Give the answer, after the sentence. Returns BERTH_MPI_END. */
+enum berth_mpi_outcome berth_mpi_end(struct berth_mpi_cause *cause,
+                                     enum berth_mpi_answer answer);
+
+/* All rules about the program and MPI itself, in the order in which a user would want
+ * to hear of them. Those that pass tell the family and the name of the host's MPI. */
+enum berth_mpi_outcome berth_mpi_apply_rules(struct berth_mpi_cause *cause);
+
+#endif
