@@ -236,22 +236,24 @@ static int divert(int log, struct berth_err *err)
     return said;
 }
 
-/* A container of this task alone, started within LIMIT seconds. Returns only when that
- * fails. */
-static void become_runtime(struct task *task, unsigned int limit, struct berth_err *err)
+/* A container of this task alone. ROOM may be NULL. Returns only when that fails. */
+static void become_runtime(struct task *task, const struct berth_room *room,
+                           struct berth_err *err)
 {
+    struct berth_guard guard = {.tasks = room ? room->tasks : -1,
+                                .limit = room ? berth_room_limit(room) : 0};
     BERTH_STRVEC struct berth_strvec argv = {0};
     struct berth_launch launch;
     char init[BERTH_PROGRAM_NAME];
-    int fd, letter, log;
+    int fd, letter;
 
     if (prepare(task, &launch, err) < 0 || (fd = berth_program_open(err)) < 0 ||
-        (log = berth_log_open(err)) < 0)
+        (guard.log = berth_log_open(err)) < 0)
         return;
     berth_program_name(fd, init);
     launch.init = init;
-    launch.guard = berth_guard_start(&launch, log, limit, err);
-    if (launch.guard < 0 || (launch.said = divert(log, err)) < 0)
+    launch.guard = berth_guard_start(&launch, &guard, err);
+    if (launch.guard < 0 || (launch.said = divert(guard.log, err)) < 0)
         return;
     letter = write_letter(&launch, err);
     if (letter >= 0 && berth_launch_argv(&launch, letter, &argv, err) == 0 &&
@@ -362,7 +364,7 @@ static int run_shared(struct task *task, struct berth_err *err)
     case BERTH_ROOM_SEPARATE:
         if (first)
             tell(task, &room, err->text);
-        become_runtime(task, berth_room_limit(&room), err);
+        become_runtime(task, &room, err);
         return BERTH_REFUSED;
     case BERTH_ROOM_LOST:
         berth_err_set(err, "the container ended before this task could join it; it was "
@@ -379,7 +381,7 @@ static int run(struct task *task, char **argv, struct berth_err *err)
         return BERTH_REFUSED;
     if (task->room)
         return run_shared(task, err);
-    become_runtime(task, 0, err);
+    become_runtime(task, NULL, err);
     return BERTH_REFUSED;
 }
 

@@ -72,10 +72,11 @@ static bool read_stat(const char *pid, struct process *ret)
     return true;
 }
 
-/* What a process is looked at for: its parent, or an open socket. */
+/* What a process is looked at for: its parent, an open socket, its mount namespace. */
 struct wanted {
     pid_t parent;
     ino_t socket;
+    ino_t space;
 };
 
 /* Call VISIT with every process and WANTED; returns how often it said true. */
@@ -119,6 +120,27 @@ void berth_guard_end_children(void)
     const struct wanted wanted = {.parent = getpid()};
 
     count_processes(kill_child, &wanted);
+}
+
+static bool kill_in_space(const struct process *process, const struct wanted *wanted)
+{
+    char path[64];
+    struct stat space;
+
+    snprintf(path, sizeof(path), "/proc/%d/ns/mnt", process->pid);
+    return stat(path, &space) == 0 && space.st_ino == wanted->space &&
+           kill(process->pid, SIGKILL) == 0;
+}
+
+void berth_guard_end_space(int space)
+{
+    struct stat status;
+    struct wanted wanted = {0};
+
+    if (fstat(space, &status) < 0)
+        return;
+    wanted.space = status.st_ino;
+    count_processes(kill_in_space, &wanted);
 }
 
 /* A child, a child's child, ... */
@@ -225,16 +247,16 @@ static void end_servers(pid_t runtime, const struct wanted *wanted)
 }
 
 /* The descriptors of a guard: berth-init's question, the standard error of the task,
- * what the runtime says, and who may report. */
-enum { ASK = 3, SAY, LOG, REPORT, DESCRIPTORS = REPORT - ASK + 1 };
+ * what the runtime says, who may report, and whether slurmstepd is there. */
+enum { ASK = 3, SAY, LOG, REPORT, TASKS, DESCRIPTORS = TASKS - ASK + 1 };
 
 struct watch {
     const struct berth_launch *launch;
     pid_t runtime;
     struct wanted servers_left;
-    unsigned int limit; /* seconds that a start may take */
-    time_t end;         /* of these */
-    bool started;       /* the container has */
+    struct berth_guard guard;
+    time_t end;   /* of the time that a start may take */
+    bool started; /* the container has */
     bool late;
 };
 
@@ -261,7 +283,7 @@ static void report_end(const struct watch *watch)
 
     fstat(LOG, &log);
     if (watch->late)
-        berth_log_too_late(watch->launch, watch->limit, &err);
+        berth_log_too_late(watch->launch, watch->guard.limit, &err);
     else
         berth_log_explain(LOG, watch->launch, &err);
     dup2(SAY, STDERR_FILENO);
@@ -270,10 +292,16 @@ static void report_end(const struct watch *watch)
                      &err);
 }
 
+static bool is_late(const struct watch *watch)
+{
+    return watch->guard.limit && !watch->started && !watch->late &&
+           time(NULL) > watch->end;
+}
+
 static void await_end(struct watch *watch)
 {
     enum { LOOK_AGAIN_MS = 1000 }; /* where the kernel has no pidfd */
-    struct pollfd fds[3] = {{.events = POLLIN}, {.events = POLLIN}, {.events = POLLIN}};
+    struct pollfd fds[4] = {{.events = POLLIN}, {.events = POLLIN}, {.events = POLLIN}};
     struct signalfd_siginfo child;
     sigset_t signals;
 
@@ -282,15 +310,21 @@ static void await_end(struct watch *watch)
     fds[0].fd = ASK;
     fds[1].fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     fds[2].fd = (int)syscall(SYS_pidfd_open, watch->runtime, 0);
+    fds[3].fd = watch->guard.tasks < 0 ? -1 : TASKS;
     while (!fds[2].revents && kill(watch->runtime, 0) == 0) {
-        poll(fds, 3, LOOK_AGAIN_MS);
+        poll(fds, 4, LOOK_AGAIN_MS);
         if (fds[0].revents) {
             answer(watch);
             fds[0].fd = -1;
             fds[0].revents = 0;
         }
-        if (watch->limit && !watch->started && !watch->late && time(NULL) > watch->end)
+        if (is_late(watch))
             watch->late = kill_tree(watch->runtime);
+        if (fds[3].revents) { /* slurmstepd was killed */
+            kill_tree(watch->runtime);
+            fds[3].fd = -1;
+            fds[3].revents = 0;
+        }
         while (read(fds[1].fd, &child, sizeof(child)) > 0)
             ;
         attend(watch->runtime);
@@ -300,17 +334,17 @@ static void await_end(struct watch *watch)
 static void guard(struct watch *watch, const int descriptors[])
 {
     berth_detach(descriptors, DESCRIPTORS, NULL);
-    watch->end = time(NULL) + watch->limit;
+    watch->end = time(NULL) + watch->guard.limit;
     await_end(watch);
     if (!watch->started)
         report_end(watch);
     end_servers(watch->runtime, &watch->servers_left);
 }
 
-int berth_guard_start(const struct berth_launch *launch, int log, unsigned int limit,
+int berth_guard_start(const struct berth_launch *launch, const struct berth_guard *what,
                       struct berth_err *err)
 {
-    struct watch watch = {.launch = launch, .runtime = getpid(), .limit = limit};
+    struct watch watch = {.launch = launch, .runtime = getpid(), .guard = *what};
     struct stat status;
     pid_t child;
     int ends[2];
@@ -325,7 +359,8 @@ int berth_guard_start(const struct berth_launch *launch, int log, unsigned int l
         return berth_err_set(err, "cannot start a process: %s", strerror(errno));
     }
     if (child == 0) {
-        const int descriptors[] = {ends[0], dup(STDERR_FILENO), log, launch->report};
+        const int descriptors[] = {ends[0], dup(STDERR_FILENO), what->log,
+                                   launch->report, what->tasks};
 
         close(ends[1]);
         if (fork() == 0)

@@ -18,12 +18,18 @@
  *
  * The two sides: berth-task starts it, berth-init in the image waits for it. */
 
+/* What else a guard looks at. */
+struct berth_guard {
+    int log;            /* what the runtime says until berth-init has started */
+    int tasks;          /* of task/room.h: end of file ends the runtime; -1: none */
+    unsigned int limit; /* seconds that a start may take; 0: any time */
+};
+
 /* Start a guard for the runtime of LAUNCH that the calling process will become. If that
- * ends before berth-init has started, or takes longer than LIMIT seconds (0: any time),
- * it also says so, with the runtime's words in LOG. Returns the descriptor by which
- * berth_guard_wait() reaches it, which stays open through exec; -1 with a sentence in
- * ERR. */
-int berth_guard_start(const struct berth_launch *launch, int log, unsigned int limit,
+ * ends before berth-init has started, or takes too long, it also says so. Returns the
+ * descriptor by which berth_guard_wait() reaches it, which stays open through exec; -1
+ * with a sentence in ERR. */
+int berth_guard_start(const struct berth_launch *launch, const struct berth_guard *what,
                       struct berth_err *err);
 
 /* For a process that does other work besides: trace the servers of images that RUNTIME
@@ -32,8 +38,10 @@ int berth_guard_start(const struct berth_launch *launch, int log, unsigned int l
 int berth_guard_seize(pid_t runtime);
 void berth_guard_go_on(pid_t pid, int status, pid_t runtime);
 
-/* Kill every child of the calling process. */
+/* Kill every child of the calling process; every process in mount namespace SPACE,
+ * which is its inode. */
 void berth_guard_end_children(void);
+void berth_guard_end_space(int space);
 
 /* In the image: return when the guard is on duty, or will never be. Closes FD. */
 void berth_guard_wait(int fd);

@@ -44,6 +44,7 @@ struct keeper {
     sigset_t mask; /* of the task */
     pid_t runtime;
     time_t end; /* of the time that a start may take */
+    int space;  /* the mount namespace of the container that tasks join; -1: none */
 };
 
 /* In the process that becomes the runtime. */
@@ -163,6 +164,15 @@ static const char *why_separate(pid_t holder)
     return differs(holder, "pid") ? "the container has a process namespace" : NULL;
 }
 
+/* Open, so that no other container gets its number. */
+static int open_space(pid_t pid)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 /* Wait for berth-init in the container and let the tasks in. */
 static int open_room(struct keeper *keeper, struct berth_err *err)
 {
@@ -187,6 +197,7 @@ static int open_room(struct keeper *keeper, struct berth_err *err)
         berth_room_separate(keeper->room, why);
         return 0;
     }
+    keeper->space = open_space(holder);
     berth_guard_seize(keeper->runtime);
     return berth_room_ready(keeper->room, holder, before.text, before.used, after,
                             count, err);
@@ -235,6 +246,17 @@ static void stay(struct keeper *keeper)
     }
 }
 
+/* The container has gone, and soon the last task. What is left in it then has lost its
+ * files and nobody who waits for it: a task whose slurmstepd was killed. */
+static void end_container(const struct keeper *keeper)
+{
+    struct pollfd tasks = {.fd = TASKS};
+
+    while (poll(&tasks, 1, -1) < 0 && errno == EINTR)
+        ;
+    berth_guard_end_space(keeper->space);
+}
+
 static void keep(struct keeper *keeper, const int descriptors[])
 {
     struct berth_err err;
@@ -257,6 +279,7 @@ static void keep(struct keeper *keeper, const int descriptors[])
             kill(keeper->runtime, SIGKILL);
     }
     stay(keeper);
+    end_container(keeper);
 }
 
 /* All that the keeper needs, open. Returns 0, or -1 with a sentence in ERR. */
@@ -291,7 +314,8 @@ static void close_all(const int fds[DESCRIPTORS])
 int berth_keeper_start(struct berth_launch *launch, const char *directory,
                        struct berth_room *room, struct berth_err *err)
 {
-    struct keeper keeper = {.room = room, .launch = launch, .directory = directory};
+    struct keeper keeper = {
+        .room = room, .launch = launch, .directory = directory, .space = -1};
     int fds[DESCRIPTORS];
     char init[BERTH_PROGRAM_NAME];
     int status = 0;

@@ -334,9 +334,9 @@ same "every other variable" \
      srun \$C \$t/variables . '$runtimes'" 'THREE=c<0a>d'
 same "a variable that is not UTF-8" \
     "export BYTES=\$'\\xff\\xe9\\x80'; srun \$C \$t/variables ^BYTES" 'BYTES=<ff><e9><80>'
-# Apptainer adds HOME and PWD where they are not.
+# Apptainer adds HOME and PWD where they are not, and we what says who the user is.
 same "--export=A,B=c" \
-    "export ONE=1 TWO=2; srun --export=ONE,NEW=x \$C /usr/bin/perl \$t/variables . '${runtimes/PS1/HOME|PWD|PS1}'" 'NEW=x'
+    "export ONE=1 TWO=2; srun --export=ONE,NEW=x \$C /usr/bin/perl \$t/variables . '${runtimes/PS1/HOME|LANG|LOGNAME|PWD|SHELL|USER|PS1}'" 'NEW=x'
 same "--mpi=pmi2: PMI_FD is open and answers" \
     'srun -n2 --mpi=pmi2 $C $t/pmi; srun --mpi=pmi2 $C $t/fds | sed "s/^[0-9][0-9] /NN /"' 'response-to-init.*rc=0|cmd=response.*rc=0'
 

@@ -119,7 +119,12 @@ victims() {
 }
 
 # The time limit takes more than a minute: on a node of its own, looked at in the end.
-LIMIT=180 start limit bob srun -w n4 -N1 -n2 -t 1 "$IMAGE" sleep 170
+LIMIT=180 start limit bob srun -w n4 -N1 -n2 -t 1 --signal=USR1@30 "$IMAGE" bash -c '
+    trap usr1=seen USR1
+    until [ "$usr1" ]; do sleep 0.2; done
+    for i in 1 2 3 4 5 6 7 8; do sleep 0.2; cat /etc/berth-image >/dev/null || exit 1; done
+    echo saved
+    exec sleep 170'
 
 echo "# steps that end by themselves"
 step "normal end" 0 true
@@ -252,6 +257,25 @@ live sh -c 'echo ready; exec sleep 5'
 on n1 root pkill -KILL -u alice
 over "... and the tasks on n2 end by themselves" live 137
 
+live sh -c 'echo ready; while :; do sleep 1; done'
+on n1 root pkill -KILL -f '^slurmstepd: '
+sleep 1
+on n1 root bash -c 'rm -f /var/spool/slurmd/{n1_,hwloc_topo_}*' # Slurm's own
+equal "SIGKILL of slurmstepd: nothing is left of its tasks" "" "$(left n1)"
+on login alice scancel -u alice
+over "... and the step ends" live '[0-9]+'
+
+echo "# a job that waits"
+live sh -c 'echo ready; i=0; while [ $((i += 1)) -le 10 ]; do sleep 0.2; done; cat /etc/berth-image'
+job=$(on login alice squeue -h -o %i)
+on login root scontrol suspend "$job"
+sleep 2.5
+equal "scontrol suspend: the tasks stop" "T" \
+    "$(on n1 root bash -c 'ps -o stat= -p $(pgrep -u alice -x sh | paste -sd,)' | cut -c1 | sort -u)"
+on login root scontrol resume "$job"
+over "scontrol resume: they go on" live 0
+says "... in their image" live 8 a
+
 echo "# side by side"
 script overlap <<'SCRIPT'
 #!/bin/bash
@@ -290,6 +314,7 @@ equal "... as itself, in its image" "8 8" \
 
 echo "# the time limit"
 over "a job comes to its time limit" limit '[1-9].*' n4
+says "... and was warned before (--signal), with the files of the image" limit 2 saved
 over_all=$(left n1 n2 n3 n4)
 equal "nothing at all is left" "" "$over_all"
 finish
