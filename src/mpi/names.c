@@ -28,12 +28,11 @@ static bool is_any(const char *text, const char *const *names)
     return false;
 }
 
-/* mpi_send_, pmpi_send__: procedures of Fortran, and the common blocks of Open MPI. */
+/* mpi_send_, pmpi_send__, mpi_send: procedures of Fortran, as compilers spell them, and
+ * the common blocks of Open MPI. */
 static bool is_fortran(const char *name)
 {
-    if (*name == 'p')
-        name++;
-    return starts(name, "mpi_") && name[strlen(name) - 1] == '_';
+    return starts(*name == 'p' ? name + 1 : name, "mpi_");
 }
 
 bool berth_mpi_is_openmpi(const char *name)

@@ -84,7 +84,9 @@ static unsigned int part_of(const char *name)
         return BERTH_MPI_CXX;
     if (strstr(name, "_f08") || strncmp(name, "MPIR_F08", 8) == 0)
         return BERTH_MPI_F08;
-    if (strncmp(name, "__", 2) == 0 || name[strlen(name) - 1] == '_')
+    /* Modules, procedures, and common blocks (mpipriv1_). */
+    if (strncmp(name, "__", 2) == 0 || strncmp(name, "mpi", 3) == 0 ||
+        strncmp(name, "pmpi", 4) == 0)
         return BERTH_MPI_FORTRAN;
     return BERTH_MPI_C;
 }

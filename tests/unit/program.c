@@ -55,6 +55,13 @@ static const struct {
       "def=mpi_init_ def=pmpi_init_ und=MPI_Init data=mpipriv1_:40",
       MPICH_LIB, NULL},
      "MPICH\nFortran (mpif.h, use mpi)\nmpi_init_\n"},
+    /* Without an underscore, as some compilers write it; and a name of the program. */
+    {{"program /bin/a program need=libmpifort.so.12 und=mpi_init und=mpi_helper",
+      "loaded /usr/lib/libhelper.so library so=libhelper.so def=mpi_helper",
+      "loaded /usr/lib/libmpifort.so.12 library so=libmpifort.so.12 need=libmpi.so.12 "
+      "def=mpi_init def=pmpi_init und=MPI_Init data=mpipriv1_:40",
+      MPICH_LIB, NULL},
+     "MPICH\nFortran (mpif.h, use mpi)\nmpi_init\n"},
     {{"program /bin/a program need=libmpi_usempif08.so.40 und=mpi_init_f08_ "
       "und=mpi_allreduce_f08_",
       NULL},
