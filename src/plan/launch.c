@@ -109,10 +109,32 @@ void berth_launch_env(const struct berth_launch *launch, struct berth_strvec *en
     }
 }
 
+void berth_launch_apart(const struct berth_launch *launch, struct berth_strvec *set)
+{
+    static const struct {
+        const char *name;
+        const char *value;
+    } settings[] = {
+        {"UCX_POSIX_USE_PROC_LINK", "n"},
+        {"UCX_TLS", "^cma"},
+        {"MPIR_CVAR_CH4_CMA_ENABLE", "0"},
+        {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"},
+        {"OMPI_MCA_smsc", "^cma"},
+    };
+
+    if (berth_request_mpi_is(launch->request, BERTH_MPI_OFF))
+        return;
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+        if (!value_of(launch, settings[i].name))
+            berth_strvec_pushf(set, "%s=%s", settings[i].name, settings[i].value);
+}
+
 static void push_env(const struct berth_launch *launch, struct berth_strvec *argv)
 {
     BERTH_STRVEC struct berth_strvec env = {0};
 
+    if (launch->set)
+        berth_strvec_append(&env, launch->set);
     berth_launch_env(launch, &env);
     for (size_t i = 0; i < env.count; i++) {
         berth_strvec_push(argv, "--env");
@@ -179,6 +201,10 @@ static int push_runtime(const struct berth_launch *launch, struct berth_strvec *
     push_home(launch, argv);
     if (push_mounts(&launch->request->mounts, argv, err) < 0)
         return -1;
+    if (launch->mounts && push_mounts(launch->mounts, argv, err) < 0)
+        return -1;
+    for (size_t i = 0; launch->binds && i + 1 < launch->binds->count; i += 2)
+        push_mount(launch->binds->items[i], launch->binds->items[i + 1], true, argv);
     push_pmi_mounts(launch, argv);
     berth_strvec_append(argv, &launch->request->args);
     berth_strvec_push(argv, launch->request->image);

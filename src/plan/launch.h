@@ -21,6 +21,10 @@ struct berth_launch {
     int guard;                           /* descriptor of task/guard.h; -1: none */
     int said;                            /* standard error of the task; -1: as it is */
     const struct berth_request *request; /* contained */
+    const struct berth_strvec *mounts;   /* ours: each SRC:DST:ro|rw; NULL: none */
+    const struct berth_strvec *binds;    /* the host's MPI over files of the image: host
+                                            path, path in the image, ...; NULL: none */
+    const struct berth_strvec *set;      /* NAME=VALUE, over the image's; NULL: none */
     char *const *environment;            /* of the task, for NAME of --container-env */
     char *const *command;                /* the user's words, ended by NULL */
     bool unknown_user;                   /* the node does not know who the user is */
@@ -41,6 +45,12 @@ int berth_launch_init_argv(const struct berth_launch *launch, struct berth_strve
  * READY. */
 int berth_launch_holder_argv(const struct berth_launch *launch, int tasks, int ready,
                              struct berth_strvec *argv, struct berth_err *err);
+
+/* What MPI libraries are to be told where every task has a user namespace of its own,
+ * in which no other task's memory can be read: appends NAME=VALUE to SET for what the
+ * task does not set itself. Nothing under --mpi-bind=off. (openucx issues 4224 and
+ * 8958, pull request 9213; Open MPI issue 4948, pull requests 6997 and 6998.) */
+void berth_launch_apart(const struct berth_launch *launch, struct berth_strvec *set);
 
 /* The user's command as the image runs it (with its runscript in front if that is asked
  * for), and the variables of --container-env, each NAME=VALUE. */

@@ -23,7 +23,7 @@ struct walk {
 bool berth_inventory_is_named(const char *name)
 {
     static const char *const starts[] = {"libmpi", "libmpich", "libopen_mpi",
-                                         "libfmpich"};
+                                         "libfmpich", "mca_pmix_"};
     const char *so = strstr(name, ".so");
 
     if (!so || so[strspn(so, ".so0123456789")] != '\0')

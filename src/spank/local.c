@@ -208,13 +208,6 @@ static int check_component(const struct berth_request *request, struct berth_err
         return -1;
     if (request->args.count && state.settings.deny_raw_args)
         return berth_err_set(err, BERTH_OPTION_ARGS_DENIED);
-    if (!berth_request_mpi_is(request, BERTH_MPI_OFF) &&
-        !berth_request_mpi_is(request, BERTH_MPI_HYBRID) &&
-        !berth_request_mpi_local(request))
-        return berth_err_set(err,
-                             "--mpi-bind=%s: not in this release; choose hybrid, "
-                             "local or local-each",
-                             request->mpi);
     return check_image(request, err);
 }
 

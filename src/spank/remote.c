@@ -83,7 +83,7 @@ int berth_remote_step(spank_t sp, int count, char **words)
     if (berth_settings_read(count, words, &settings, NULL) == 0 &&
         berth_room_make(&shared.room, tasks, settings.start_timeout, NULL) == 0 &&
         settings.never_share)
-        berth_room_separate(&shared.room, "the site has share=never");
+        berth_room_forbid(&shared.room, "the site has share=never");
     berth_settings_fini(&settings);
     return 0;
 }
@@ -163,6 +163,15 @@ static int put_in_front(spank_t sp, struct berth_err *err)
 
 #endif
 
+/* Is this the node that says what berth has chosen for the component? */
+static bool leads(spank_t sp, const struct berth_request *request)
+{
+    uint32_t node = 0;
+
+    return berth_request_mpi_is(request, BERTH_MPI_AUTO) &&
+           spank_get_item(sp, S_JOB_NODEID, &node) == ESPANK_SUCCESS && node == 0;
+}
+
 /* Tell berth-task what to do, and put it in front. */
 static int hand_over(spank_t sp, const struct berth_request *request,
                      const struct berth_settings *settings, struct berth_err *err)
@@ -187,7 +196,8 @@ static int hand_over(spank_t sp, const struct berth_request *request,
         set_variable(sp, BERTH_TASK_PREFIX, settings->option_prefix, err) < 0 ||
         (settings->runtime &&
          set_variable(sp, BERTH_TASK_RUNTIME, settings->runtime, err) < 0) ||
-        (*room && set_variable(sp, BERTH_TASK_ROOM, room, err) < 0))
+        (*room && set_variable(sp, BERTH_TASK_ROOM, room, err) < 0) ||
+        (leads(sp, request) && set_variable(sp, BERTH_TASK_LEADS, "1", err) < 0))
         return -1;
     return put_in_front(sp, err);
 }

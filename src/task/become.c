@@ -106,9 +106,7 @@ static char *find_on_path(const char *name)
     return NULL;
 }
 
-/* Which file NAME is. Slurm makes this path the command's argv[0], and so do we: a
- * program may look for its own files beside it. */
-static char *find(const char *name)
+char *berth_become_find(const char *name)
 {
     BERTH_FREE char *directory = NULL;
     char *found;
@@ -123,7 +121,7 @@ static char *find(const char *name)
 int berth_become_command(const struct berth_become *become, struct berth_err *err)
 {
     char *name = become->command[0];
-    BERTH_FREE char *program = find(name);
+    BERTH_FREE char *program = berth_become_find(name);
     int number = errno;
 
     if (program) {

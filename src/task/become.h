@@ -20,6 +20,12 @@ enum { BERTH_REFUSED = 1, BERTH_NOT_EXECUTABLE = 126, BERTH_NOT_FOUND = 127 };
  * with a sentence in ERR. */
 int berth_become_enter(const struct berth_become *become, struct berth_err *err);
 
+/* Which file the command NAME is, on the PATH of the environment as it is. Slurm makes
+ * this path the command's argv[0], and so do we: a program may look for its own files
+ * beside it. The caller frees it; NULL, with the reason in errno, when there is none.
+ */
+char *berth_become_find(const char *name);
+
 /* Become the command, found on the PATH of the environment as it is. Returns only if
  * that cannot be: the exit status, and a sentence in ERR. */
 int berth_become_command(const struct berth_become *become, struct berth_err *err);

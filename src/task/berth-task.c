@@ -28,6 +28,7 @@
 #include "task/become.h"
 #include "task/guard.h"
 #include "task/identity.h"
+#include "task/inject.h"
 #include "task/join.h"
 #include "task/keeper.h"
 #include "task/letter.h"
@@ -49,9 +50,13 @@ struct task {
     char *argv0;   /* NULL: the command is behind our own argv[0] */
     char *directory;
     char *place; /* node and image, in messages */
+    bool leads;  /* on the first node of the component */
     int report;
     char **command;
-    char **environment; /* as Slurm has made it */
+    char **environment;         /* as Slurm has made it */
+    struct berth_strvec mounts; /* ours */
+    struct berth_strvec set;    /* for the host's MPI, in a container of our own */
+    struct berth_strvec binds;
 };
 
 /* A variable that is ours: its value, and it is gone. The caller frees it. */
@@ -92,9 +97,11 @@ static int read_request(struct task *task, struct berth_err *err)
 static int read_task(struct task *task, char **argv, struct berth_err *err)
 {
     BERTH_FREE char *report = take_variable(BERTH_TASK_REPORT);
+    BERTH_FREE char *leads = take_variable(BERTH_TASK_LEADS);
 
     task->report = report ? atoi(report) : -1;
     task->prefix = take_variable(BERTH_TASK_PREFIX);
+    task->leads = leads != NULL;
     task->runtime = take_variable(BERTH_TASK_RUNTIME);
     task->room = take_variable(BERTH_TASK_ROOM);
     task->argv0 = take_variable(BERTH_TASK_ARGV0);
@@ -193,6 +200,7 @@ static int prepare(struct task *task, struct berth_launch *ret, struct berth_err
         berth_image_check_machine(task->request.image, &image, err) < 0 ||
         check_name("--container-image", task->request.image, err) < 0 ||
         check_mounts(&task->request.mounts, err) < 0 ||
+        berth_inject_mounts(&task->request, &task->mounts, err) < 0 ||
         berth_runtime_find(task->runtime, getenv("PATH"), &runtime, err) < 0)
         return -1;
     free(task->runtime);
@@ -209,6 +217,9 @@ static int prepare(struct task *task, struct berth_launch *ret, struct berth_err
         .said = -1,
         .request = &task->request,
         .environment = task->environment,
+        .mounts = &task->mounts,
+        .binds = &task->binds,
+        .set = &task->set,
         .command = task->command,
         .unknown_user = !berth_identity_is_known(),
     };
@@ -250,6 +261,7 @@ static void become_runtime(struct task *task, const struct berth_room *room,
     if (prepare(task, &launch, err) < 0 || (fd = berth_program_open(err)) < 0 ||
         (guard.log = berth_log_open(err)) < 0)
         return;
+    berth_launch_apart(&launch, &task->set);
     berth_program_name(fd, init);
     launch.init = init;
     launch.guard = berth_guard_start(&launch, &guard, err);
@@ -327,19 +339,67 @@ static int join(struct task *task, struct berth_room *room, struct berth_err *er
     return berth_become_command(&become, err);
 }
 
+/* Was srun started with -v? */
+static bool is_verbose(void)
+{
+    enum { USUAL = 3 }; /* without -v (LOG_LEVEL_INFO of Slurm's log.h) */
+    const char *level = getenv("SRUN_DEBUG");
+
+    return level && atoi(level) > USUAL;
+}
+
+/* Whose MPI runs, once for a component where berth has chosen. */
+static void tell_choice(const struct task *task, const struct berth_room *room)
+{
+    const char *note = berth_room_noted(room);
+
+    if (note && (is_verbose() ||
+                 (task->leads && berth_request_mpi_is(&task->request, BERTH_MPI_AUTO))))
+        fprintf(stderr, "berth: %s: image '%s': --mpi-bind=%s: %s\n", task->node,
+                task->request.image, task->request.mpi, note);
+}
+
 /* With srun -v: how many containers there are on this node; WHY not one. */
 static void tell(const struct task *task, const struct berth_room *room,
                  const char *why)
 {
-    enum { USUAL = 3 }; /* without -v (LOG_LEVEL_INFO of Slurm's log.h) */
-    const char *level = getenv("SRUN_DEBUG");
     unsigned int tasks = berth_room_tasks(room);
 
-    if (!level || atoi(level) <= USUAL)
-        return;
-    fprintf(stderr, "berth: %s: image '%s': %s %u task%s%s%s\n", task->node,
-            task->request.image, why ? "a container for each of" : "one container for",
-            tasks, tasks == 1 ? "" : "s", why ? ": " : "", why ? why : "");
+    tell_choice(task, room);
+    if (is_verbose())
+        fprintf(stderr, "berth: %s: image '%s': %s %u task%s%s%s\n", task->node,
+                task->request.image,
+                why ? "a container for each of" : "one container for", tasks,
+                tasks == 1 ? "" : "s", why ? ": " : "", why ? why : "");
+}
+
+/* The strings in COUNT bytes of TEXT, each ended by NUL. */
+static void split(const char *text, size_t count, struct berth_strvec *ret)
+{
+    for (size_t at = 0; at < count; at += strlen(text + at) + 1)
+        berth_strvec_push(ret, text + at);
+}
+
+/* What was found out for the containers of all tasks. */
+static void take_plan(struct task *task, const struct berth_room *room)
+{
+    size_t count;
+    const char *text = berth_room_before(room, &count);
+
+    split(text, count, &task->set);
+    text = berth_room_after(room, &count);
+    split(text, count, &task->binds);
+}
+
+/* The first task sees to it that there is something to join, or to know. */
+static void start(struct task *task, struct berth_room *room)
+{
+    const char *why = berth_room_forbidden(room);
+
+    if (why && !berth_inject_is_asked(&task->request))
+        berth_room_separate(room, why);
+    else
+        start_container(task, room);
 }
 
 /* With the other tasks of the step on this node. */
@@ -353,7 +413,7 @@ static int run_shared(struct task *task, struct berth_err *err)
         return BERTH_REFUSED;
     first = berth_room_claim(&room);
     if (first && berth_room_state(&room) == BERTH_ROOM_STARTING)
-        start_container(task, &room);
+        start(task, &room);
     switch (berth_room_wait(&room, err)) {
     case BERTH_ROOM_READY:
         if (first)
@@ -364,6 +424,7 @@ static int run_shared(struct task *task, struct berth_err *err)
     case BERTH_ROOM_SEPARATE:
         if (first)
             tell(task, &room, err->text);
+        take_plan(task, &room);
         become_runtime(task, &room, err);
         return BERTH_REFUSED;
     case BERTH_ROOM_LOST:

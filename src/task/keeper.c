@@ -24,6 +24,7 @@
 #include "plan/envdiff.h"
 #include "task/detach.h"
 #include "task/guard.h"
+#include "task/inject.h"
 #include "task/identity.h"
 #include "task/log.h"
 #include "task/program.h"
@@ -173,34 +174,98 @@ static int open_space(pid_t pid)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Wait for berth-init in the container and let the tasks in. */
-static int open_room(struct keeper *keeper, struct berth_err *err)
+static int inject(struct keeper *keeper, pid_t holder, const struct berth_buf *after,
+                  struct berth_injected *injected, struct berth_err *err)
+{
+    struct berth_inject inject = {.holder = holder,
+                                  .launch = keeper->launch,
+                                  .environment = after->text,
+                                  .count = after->used,
+                                  .end = keeper->end};
+
+    if (berth_inject(&inject, injected, err) < 0)
+        return berth_err_at(err, "image '%s': --mpi-bind=%s",
+                            keeper->launch->request->image,
+                            keeper->launch->request->mpi);
+    if (injected->note)
+        berth_room_note(keeper->room, injected->note);
+    return 0;
+}
+
+/* Let the tasks in. AFTER is the environment of the container. */
+static int admit(struct keeper *keeper, pid_t holder, const struct berth_buf *after,
+                 struct berth_err *err)
 {
     BERTH_BUF struct berth_buf before = {0};
-    BERTH_FREE char *after = NULL;
-    const char *why;
+    struct berth_injected injected;
+    int result;
+
+    berth_envdiff_flatten(environ, &before);
+    if (before.failed)
+        return berth_err_oom(err);
+    if (inject(keeper, holder, after, &injected, err) < 0)
+        return -1;
+    keeper->space = open_space(holder);
+    berth_guard_seize(keeper->runtime);
+    result =
+        berth_room_ready(keeper->room, holder, &before, &injected.environment, err);
+    berth_injected_fini(&injected);
+    return result;
+}
+
+/* Each task starts a container of its own, WHY; this one was only to look into. */
+static int send_away(struct keeper *keeper, pid_t holder, const struct berth_buf *after,
+                     const char *why, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf set = {0};
+    BERTH_BUF struct berth_buf binds = {0};
+    struct berth_injected injected = {0};
+    int result = 0;
+
+    if (differs(holder, "user"))
+        result = inject(keeper, holder, after, &injected, err);
+    else if (berth_inject_is_needed(keeper->launch->request))
+        result = berth_err_set(err,
+                               "image '%s': --mpi-bind=%s: %s, so that nothing can be "
+                               "put into its containers; choose --mpi-bind=hybrid",
+                               keeper->launch->request->image,
+                               keeper->launch->request->mpi, why);
+    kill(holder, SIGKILL);
+    if (result < 0)
+        return -1;
+    berth_envdiff_flatten(injected.set.items, &set);
+    berth_envdiff_flatten(injected.binds.items, &binds);
+    berth_injected_fini(&injected);
+    if (set.failed || binds.failed)
+        return berth_err_oom(err);
+    if (berth_room_put(keeper->room, &set, &binds, err) < 0)
+        return -1;
+    berth_room_separate(keeper->room, why);
+    return 0;
+}
+
+/* Wait for berth-init in the container, and go on with the tasks. */
+static int open_room(struct keeper *keeper, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf after = {0};
+    const char *why = berth_room_forbidden(keeper->room);
     uint32_t count;
     pid_t holder = 0;
 
     if (receive_holder(keeper, &holder, err) < 0 ||
         receive(keeper, &count, sizeof(count), err) < 0)
         return -1;
-    after = count <= ENVIRON_MAX ? malloc(count + 1) : NULL;
-    berth_envdiff_flatten(environ, &before);
-    if (!after || before.failed)
+    after.text = count <= ENVIRON_MAX ? malloc(count + 1) : NULL;
+    if (!after.text)
         return berth_err_oom(err);
-    if (receive(keeper, after, count, err) < 0)
+    if (receive(keeper, after.text, count, err) < 0)
         return -1;
-    why = why_separate(holder);
-    if (why) {
-        kill(holder, SIGKILL);
-        berth_room_separate(keeper->room, why);
-        return 0;
-    }
-    keeper->space = open_space(holder);
-    berth_guard_seize(keeper->runtime);
-    return berth_room_ready(keeper->room, holder, before.text, before.used, after,
-                            count, err);
+    after.text[count] = '\0';
+    after.used = count;
+    if (!why)
+        why = why_separate(holder);
+    return why ? send_away(keeper, holder, &after, why, err)
+               : admit(keeper, holder, &after, err);
 }
 
 /* Do the tasks still run? */

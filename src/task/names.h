@@ -8,6 +8,9 @@
 /* The component's row (plan/wire.h). */
 #define BERTH_TASK_REQUEST "BERTH_TASK_REQUEST"
 
+/* Set on the first node of a component, which speaks for it. */
+#define BERTH_TASK_LEADS "BERTH_TASK_LEADS"
+
 /* The site's runtime; absent: find one. */
 #define BERTH_TASK_RUNTIME "BERTH_TASK_RUNTIME"
 

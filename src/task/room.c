@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,9 +30,11 @@ struct berth_room_page {
     unsigned int tasks;
     unsigned int limit;
     cpu_set_t cpus;
+    bool forbidden; /* to join; why: because */
     struct berth_err why;
-    size_t before; /* bytes of text[] */
-    size_t after;  /* bytes behind them */
+    struct berth_err note; /* text "": none */
+    size_t before;         /* bytes of text[] */
+    size_t after;          /* bytes behind them */
     char text[];
 };
 
@@ -140,18 +143,47 @@ void berth_room_separate(struct berth_room *room, const char *why)
     berth_room_set(room, BERTH_ROOM_SEPARATE);
 }
 
-int berth_room_ready(struct berth_room *room, pid_t holder, const char *environ_before,
-                     size_t before, const char *environ_after, size_t after,
-                     struct berth_err *err)
+void berth_room_forbid(struct berth_room *room, const char *why)
+{
+    berth_err_set(&room->page->why, "%s", why);
+    room->page->forbidden = true;
+}
+
+const char *berth_room_forbidden(const struct berth_room *room)
+{
+    return room->page->forbidden ? room->page->why.text : NULL;
+}
+
+void berth_room_note(struct berth_room *room, const char *note)
+{
+    berth_err_set(&room->page->note, "%s", note);
+}
+
+const char *berth_room_noted(const struct berth_room *room)
+{
+    return *room->page->note.text ? room->page->note.text : NULL;
+}
+
+int berth_room_put(struct berth_room *room, const struct berth_buf *before,
+                   const struct berth_buf *after, struct berth_err *err)
 {
     off_t at = sizeof(struct berth_room_page);
 
-    if (pwrite(room->memory, environ_before, before, at) != (ssize_t)before ||
-        pwrite(room->memory, environ_after, after, at + (off_t)before) !=
-            (ssize_t)after)
+    if (pwrite(room->memory, before->text, before->used, at) != (ssize_t)before->used ||
+        pwrite(room->memory, after->text, after->used, at + (off_t)before->used) !=
+            (ssize_t)after->used)
         return berth_err_set(err, "cannot share the environment: %s", strerror(errno));
-    room->page->before = before;
-    room->page->after = after;
+    room->page->before = before->used;
+    room->page->after = after->used;
+    return 0;
+}
+
+int berth_room_ready(struct berth_room *room, pid_t holder,
+                     const struct berth_buf *before, const struct berth_buf *after,
+                     struct berth_err *err)
+{
+    if (berth_room_put(room, before, after, err) < 0)
+        return -1;
     room->page->holder = holder;
     berth_room_set(room, BERTH_ROOM_READY);
     return 0;
@@ -175,13 +207,14 @@ static time_t seconds(void)
     return now.tv_sec;
 }
 
-/* All that READY told is in the memory: see it. */
-static enum berth_room_state see(struct berth_room *room, struct berth_err *err)
+/* All that berth_room_put() was told is in the memory: see it. */
+static enum berth_room_state see(struct berth_room *room, enum berth_room_state state,
+                                 struct berth_err *err)
 {
     size_t size = sizeof(*room->page) + room->page->before + room->page->after;
 
     munmap(room->page, sizeof(*room->page));
-    return map(room, size, err) < 0 ? BERTH_ROOM_FAILED : BERTH_ROOM_READY;
+    return map(room, size, err) < 0 ? BERTH_ROOM_FAILED : state;
 }
 
 enum berth_room_state berth_room_wait(struct berth_room *room, struct berth_err *err)
@@ -209,7 +242,9 @@ enum berth_room_state berth_room_wait(struct berth_room *room, struct berth_err 
     }
     if (state == BERTH_ROOM_FAILED || state == BERTH_ROOM_SEPARATE)
         *err = room->page->why;
-    return state == BERTH_ROOM_READY ? see(room, err) : state;
+    if (state == BERTH_ROOM_READY || state == BERTH_ROOM_SEPARATE)
+        return see(room, state, err);
+    return state;
 }
 
 pid_t berth_room_holder(const struct berth_room *room)

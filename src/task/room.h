@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 /* Where the tasks of a step on a node meet: memory and a pipe that slurmstepd makes
@@ -63,11 +64,23 @@ void berth_room_set(struct berth_room *room, enum berth_room_state state);
 void berth_room_separate(struct berth_room *room, const char *why);
 enum berth_room_state berth_room_state(const struct berth_room *room);
 
-/* Set the state to READY: tasks join process HOLDER, whose environment is the COUNT
- * bytes at ENVIRON_AFTER, made from those at ENVIRON_BEFORE (both like
- * /proc/PID/environ). */
-int berth_room_ready(struct berth_room *room, pid_t holder, const char *environ_before,
-                     size_t before, const char *environ_after, size_t after,
+/* Tasks of this room may not join a container, and WHY. The state stays: somebody may
+ * have to look into one. */
+void berth_room_forbid(struct berth_room *room, const char *why);
+const char *berth_room_forbidden(const struct berth_room *room); /* NULL: they may */
+
+/* A sentence about the container for people; NULL: none. */
+void berth_room_note(struct berth_room *room, const char *note);
+const char *berth_room_noted(const struct berth_room *room);
+
+/* What the tasks get when they have waited: two lists of strings, each ended by NUL. */
+int berth_room_put(struct berth_room *room, const struct berth_buf *before,
+                   const struct berth_buf *after, struct berth_err *err);
+
+/* Set the state to READY: tasks join process HOLDER, whose environment is AFTER, made
+ * from BEFORE (both like /proc/PID/environ). */
+int berth_room_ready(struct berth_room *room, pid_t holder,
+                     const struct berth_buf *before, const struct berth_buf *after,
                      struct berth_err *err);
 
 /* Wait until the state is neither NEW nor STARTING. Returns it; FAILED, with a sentence
@@ -75,7 +88,7 @@ int berth_room_ready(struct berth_room *room, pid_t holder, const char *environ_
  * why. */
 enum berth_room_state berth_room_wait(struct berth_room *room, struct berth_err *err);
 
-/* What berth_room_ready() was told; valid while the room is. */
+/* What berth_room_ready() or berth_room_put() was told; valid while the room is. */
 pid_t berth_room_holder(const struct berth_room *room);
 const char *berth_room_before(const struct berth_room *room, size_t *ret_count);
 const char *berth_room_after(const struct berth_room *room, size_t *ret_count);

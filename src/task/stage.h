@@ -3,11 +3,11 @@
 #define BERTH_TASK_STAGE_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "base/err.h"
 #include "mpi/manifest.h"
 #include "probe/stack.h"
+#include "task/stageroot.h"
 
 /* A stage is a host stack in the form in which it can run inside any image: copies of
  * its libraries, and of all that they open, that look for each other by an absolute
@@ -16,28 +16,6 @@
  *
  * Stages are directories STACK-HASH under a root, made under another name and renamed
  * when they are whole; a host MPI that changes gets a new one. */
-
-/* A directory of stages. */
-struct berth_stage_root {
-    const char *path;    /* on the host */
-    const char *mounted; /* in the container */
-    uid_t owner;         /* who alone may make it what it is */
-    mode_t forbidden;    /* permissions that it must not give */
-    mode_t mode;         /* with which it is made */
-};
-
-/* Where `berth profiles --prepare` puts the stages for all users, as root. */
-#define BERTH_STAGE_SITE         "/var/lib/berth/stage"
-#define BERTH_STAGE_SITE_MOUNTED "/.berth/site"
-#define BERTH_STAGE_USER_MOUNTED "/.berth/user"
-
-/* Bytes of the path of a user's root. */
-enum { BERTH_STAGE_USER_SIZE = 32 };
-
-/* The root for all users; and that of the process's user, /tmp/berth-UID, whose name is
- * written to PATH and lives as long as that. */
-struct berth_stage_root berth_stage_site(void);
-struct berth_stage_root berth_stage_user(char path[BERTH_STAGE_USER_SIZE]);
 
 /* A stage that is there. */
 struct berth_staged {

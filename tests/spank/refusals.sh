@@ -56,9 +56,6 @@ refuse 'a variable without a name' \
 refuse 'a mode of --mpi-bind' \
     "--mpi-bind: 'Host' is no mode; expected auto, host, hybrid, local, local-each, off, or the name of a profile" \
     --container-image=a --mpi-bind=Host
-refuse 'a mode of --mpi-bind that does not exist yet' \
-    '--mpi-bind=auto: not in this release; choose hybrid, local or local-each' \
-    --container-image=a --mpi-bind
 refuse 'the first of two faults' \
     "--container-workdir: 'v' is not absolute; expected a directory in the image, from /" \
     --container-image=a --container-workdir=v --container-mounts=/a:b

@@ -23,6 +23,7 @@ static const struct {
     {"libmpi_abi.so.1", true},
     {"libopen_mpi.so.40", true},
     {"libfmpich.so", true},
+    {"mca_pmix_ext3x.so", true},
     {"libmpi.a", false},
     {"libmpi.so.12.txt", false},
     {"libmpi", false},

@@ -116,45 +116,75 @@ END_TEST
 
 static const char before[] = "A=1\0B=2";
 static const char after[] = "A=1\0PATH=/bin\0C=";
+static const struct berth_buf before_buf = {(char *)before, sizeof(before), 0, false};
+static const struct berth_buf after_buf = {(char *)after, sizeof(after), 0, false};
 
-static int read_what_is_ready(struct berth_room *entered)
+static int read_texts(struct berth_room *entered)
 {
-    struct berth_err err;
-    const char *text;
     size_t count;
+    const char *text = berth_room_before(entered, &count);
 
-    if (berth_room_wait(entered, &err) != BERTH_ROOM_READY ||
-        berth_room_holder(entered) != 4711 || berth_room_limit(entered) != 30)
-        return 1;
-    text = berth_room_before(entered, &count);
     if (count != sizeof(before) || memcmp(text, before, count) != 0)
         return 2;
     text = berth_room_after(entered, &count);
     return count != sizeof(after) || memcmp(text, after, count) != 0 ? 3 : 0;
 }
 
+static int read_what_is_ready(struct berth_room *entered)
+{
+    struct berth_err err;
+
+    if (berth_room_wait(entered, &err) != BERTH_ROOM_READY ||
+        berth_room_holder(entered) != 4711 || berth_room_limit(entered) != 30)
+        return 1;
+    return read_texts(entered);
+}
+
+static int read_what_is_separate(struct berth_room *entered)
+{
+    struct berth_err err;
+
+    if (berth_room_wait(entered, &err) != BERTH_ROOM_SEPARATE ||
+        strcmp(berth_room_noted(entered), "the image's own MPI runs") != 0)
+        return 1;
+    return read_texts(entered);
+}
+
 START_TEST(what_is_ready_is_seen_by_all)
 {
     struct berth_err err;
 
-    ck_assert_int_eq(berth_room_ready(&room, 4711, before, sizeof(before), after,
-                                      sizeof(after), &err),
-                     0);
+    ck_assert_int_eq(berth_room_ready(&room, 4711, &before_buf, &after_buf, &err), 0);
     ck_assert_int_eq(in_task(read_what_is_ready), 0);
     ck_assert_int_eq(in_task(read_what_is_ready), 0);
+}
+END_TEST
+
+START_TEST(who_starts_a_container_of_its_own_learns_what_was_found)
+{
+    struct berth_err err;
+
+    ck_assert_ptr_null(berth_room_forbidden(&room));
+    ck_assert_ptr_null(berth_room_noted(&room));
+    berth_room_forbid(&room, "the site says so");
+    ck_assert_str_eq(berth_room_forbidden(&room), "the site says so");
+    ck_assert_int_eq(berth_room_state(&room), BERTH_ROOM_NEW);
+    berth_room_note(&room, "the image's own MPI runs");
+    ck_assert_int_eq(berth_room_put(&room, &before_buf, &after_buf, &err), 0);
+    berth_room_separate(&room, "the site says so");
+    ck_assert_int_eq(in_task(read_what_is_separate), 0);
 }
 END_TEST
 
 START_TEST(an_environment_may_be_large)
 {
     static char large[4 << 20];
+    const struct berth_buf buf = {large, sizeof(large), 0, false};
     struct berth_err err;
     size_t count;
 
     memset(large, 'x', sizeof(large));
-    ck_assert_int_eq(
-        berth_room_ready(&room, 1, large, sizeof(large), large, sizeof(large), &err),
-        0);
+    ck_assert_int_eq(berth_room_ready(&room, 1, &buf, &buf, &err), 0);
     ck_assert_int_eq(berth_room_wait(&room, &err), BERTH_ROOM_READY);
     ck_assert_int_eq(berth_room_after(&room, &count)[sizeof(large) - 1], 'x');
     ck_assert_uint_eq(count, sizeof(large));
@@ -272,6 +302,7 @@ int main(void)
     tcase_add_test(tests, a_failure_is_told_to_all);
     tcase_add_test(tests, a_room_can_be_separate_from_the_start);
     tcase_add_test(tests, what_is_ready_is_seen_by_all);
+    tcase_add_test(tests, who_starts_a_container_of_its_own_learns_what_was_found);
     tcase_add_test(tests, an_environment_may_be_large);
     tcase_add_test(tests, a_waiter_is_woken);
     tcase_add_test(tests, a_killed_starter_is_noticed);

@@ -7,6 +7,7 @@
 task=$PWD/tests/unit/berth-task
 init=$PWD/berth-init
 built=$PWD/berth-task
+mpi=$PWD/berth-mpi
 T=$(mktemp -d "${TMPDIR:-/tmp}/berth-task-XXXXXX") || exit 1
 trap 'rm -rf "$T"' EXIT
 trap 'exit 1' HUP INT TERM
@@ -257,6 +258,9 @@ expect 'a command that is no program' 126 \
 expect 'a working directory that is not in the image' 1 \
     "berth: n1: the working directory '/gone' is not in the image: No such file or directory; mount it (--container-mounts=/gone) or name another (--container-workdir=DIR)" \
     "$init" --place n1 --stay /gone -- ./app
+expect 'berth-mpi by hand' 1 \
+    'berth-mpi: started by hand; it is for berth-task only' \
+    "$mpi"
 expect 'berth-init by hand' 1 \
     'berth: berth-init: started with wrong words; it is for berth-task only' \
     "$init"

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PLAN_MATCH_H
+#define BERTH_PLAN_MATCH_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "mpi/objects.h"
+#include "mpi/program.h"
+#include "plan/request.h"
+
+/* An MPI stack that the host offers. */
+struct berth_offer {
+    const char *name;      /* as users say it: mpich */
+    const char *profile;   /* its profile, which may be said too */
+    const char *version;   /* for people: "MPICH 4.2.1" */
+    unsigned int families; /* a bit 1 << enum berth_mpi_family for each that it has */
+};
+
+/* Whose library stands for those of one family. */
+struct berth_match {
+    enum berth_mpi_family family;
+    size_t offer;
+};
+
+/* There are that many families at most. */
+enum { BERTH_MATCHES_MAX = 4 };
+
+/* Which of the COUNT OFFERS stand for which family under the MODE of the request (auto
+ * is as host). A program that is linked with MPI gets one for its family. For any other
+ * (a script, a Python, a launcher) each family of which the image has libraries gets
+ * one, as far as the host offers it. Returns how many matches are in RET_MATCHES; 0
+ * when nothing there has to do with MPI; -1 with a sentence in ERR when nothing can be
+ * offered. */
+int berth_match_find(const char *mode, const struct berth_mpi_program *program,
+                     const struct berth_mpi_objects *image,
+                     const struct berth_offer *offers, size_t count,
+                     struct berth_match ret_matches[BERTH_MATCHES_MAX],
+                     struct berth_err *err);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading what a program in an image would load, and which MPI libraries are there.
+ * Judges nothing. */
+
+#include "probe/look.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "mpi/names.h"
+#include "probe/inventory.h"
+#include "probe/loader.h"
+
+/* Interpreters of interpreters: Linux follows five (fs/exec.c). */
+enum { SCRIPTS_MAX = 5 };
+
+static int read_elf(const char *path, struct berth_elf *ret_elf, struct berth_err *err)
+{
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return berth_err_set(err, "'%s': %s", path, strerror(errno));
+    if (berth_elf_read(fd, &berth_mpi_question, ret_elf, err) < 0)
+        return berth_err_at(err, "'%s'", path);
+    return 0;
+}
+
+int berth_look_add(struct berth_mpi_objects *objects, enum berth_mpi_role role,
+                   const char *soname, const char *path, struct berth_err *err)
+{
+    BERTH_FREE char *real = realpath(path, NULL);
+    struct berth_elf elf;
+
+    if (!real)
+        return berth_err_set(err, "'%s': %s", path, strerror(errno));
+    if (read_elf(real, &elf, err) < 0)
+        return -1;
+    return berth_mpi_objects_add(objects, role, soname, real, &elf, err);
+}
+
+/* The loader of the program, or of the interpreter that runs it in the end. */
+static int read_runner(const char *program, struct berth_look *look,
+                       struct berth_err *err)
+{
+    BERTH_FREE char *path = strdup(program);
+
+    if (!path)
+        return berth_err_oom(err);
+    for (int i = 0; i < SCRIPTS_MAX; i++) {
+        struct berth_elf elf;
+        char *interpreter;
+
+        if (read_elf(path, &elf, err) < 0)
+            return -1;
+        interpreter = berth_steal(&elf.interpreter);
+        look->is_script = elf.kind == BERTH_ELF_SCRIPT;
+        berth_elf_fini(&elf);
+        if (!look->is_script || !interpreter) {
+            look->loader = interpreter;
+            look->runner = berth_steal(&path);
+            look->is_script = i > 0;
+            return 0;
+        }
+        free(path);
+        path = interpreter;
+    }
+    return berth_err_set(err, "'%s': too many interpreters of interpreters", program);
+}
+
+static int read_closure(struct berth_look *look, char *const *env,
+                        struct berth_err *err)
+{
+    if (!look->loader)
+        return 0;
+    if (berth_loader_list(look->loader, look->runner, env, &look->closure, err) < 0)
+        return -1;
+    for (size_t i = 0; i < look->closure.count; i++) {
+        const struct berth_closure_item *item = &look->closure.items[i];
+
+        if (item->path && berth_look_add(&look->objects, BERTH_MPI_LOADED, item->soname,
+                                         item->path, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static const char *value_of(char *const *env, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (; *env; env++)
+        if (strncmp(*env, name, length) == 0 && (*env)[length] == '=')
+            return *env + length + 1;
+    return NULL;
+}
+
+/* What is called like an MPI library and is damaged harms nobody who does not use it.
+ */
+static int read_image(struct berth_look *look, char *const *env, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec directories = {0};
+    BERTH_STRVEC struct berth_strvec found = {0};
+
+    berth_inventory_usual(value_of(env, "LD_LIBRARY_PATH"), &directories);
+    if (directories.failed)
+        return berth_err_oom(err);
+    if (berth_inventory_read(&directories, &found, err) < 0)
+        return -1;
+    for (size_t i = 0; i < found.count; i++)
+        berth_look_add(&look->objects, BERTH_MPI_PRESENT, NULL, found.items[i], NULL);
+    return 0;
+}
+
+int berth_look_at(const char *program, char *const *env, struct berth_look *ret_look,
+                  struct berth_err *err)
+{
+    struct berth_look look = {0};
+
+    if (read_runner(program, &look, err) < 0 ||
+        berth_look_add(&look.objects, BERTH_MPI_PROGRAM, NULL, program, err) < 0 ||
+        read_closure(&look, env, err) < 0 || read_image(&look, env, err) < 0) {
+        berth_look_fini(&look);
+        return -1;
+    }
+    *ret_look = look;
+    return 0;
+}
+
+void berth_look_fini(struct berth_look *look)
+{
+    free(look->runner);
+    free(look->loader);
+    berth_closure_fini(&look->closure);
+    berth_mpi_objects_fini(&look->objects);
+    *look = (struct berth_look){0};
+}

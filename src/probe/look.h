@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PROBE_LOOK_H
+#define BERTH_PROBE_LOOK_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "elf/closure.h"
+#include "mpi/objects.h"
+
+/* What a program and the image around it say of MPI. */
+struct berth_look {
+    char *runner;   /* what the kernel executes for the program: itself, or the
+                       interpreter of a script */
+    char *loader;   /* of the runner; NULL: it has none */
+    bool is_script; /* the runner is an interpreter */
+    struct berth_closure closure;     /* of the runner; empty without a loader */
+    struct berth_mpi_objects objects; /* the program, what the loader loads for the
+                                         runner, and every MPI library of the image */
+};
+
+/* Look at PROGRAM (a path) in the root that the process has; its libraries are searched
+ * in the environment ENV (ends in NULL). Nothing of it runs. What is missing is an
+ * answer, not an error. Returns 0 with *RET_LOOK, which the caller owns
+ * (berth_look_fini); -1 with a sentence in ERR when a file is damaged or cannot be
+ * read.
+ */
+int berth_look_at(const char *program, char *const *env, struct berth_look *ret_look,
+                  struct berth_err *err);
+
+/* Add the library at PATH to OBJECTS. Returns 0, or -1 with a sentence in ERR. */
+int berth_look_add(struct berth_mpi_objects *objects, enum berth_mpi_role role,
+                   const char *soname, const char *path, struct berth_err *err);
+
+void berth_look_fini(struct berth_look *look);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One stage of the host's MPI over one family of an image: judged, mounted, verified.
+ */
+
+#include "task/graft.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "plan/bindover.h"
+#include "probe/loader.h"
+
+/* A manifest larger than this is none. */
+enum { MANIFEST_MAX = 4 << 20 };
+
+static int read_manifest(struct berth_graft *graft, struct berth_err *err)
+{
+    BERTH_FREE char *path = NULL;
+    BERTH_FREE char *text = malloc(MANIFEST_MAX + 1);
+    BERTH_CLOSE int fd = -1;
+    ssize_t used;
+
+    if (!text || asprintf(&path, "%s/manifest", graft->mounted) < 0)
+        return berth_err_oom(err);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    used = fd < 0 ? -1 : read(fd, text, MANIFEST_MAX);
+    if (used < 0)
+        return berth_err_set(err, "'%s': %s", path, strerror(errno));
+    text[used] = '\0';
+    if (berth_manifest_read(text, &graft->manifest, err) < 0)
+        return berth_err_at(err, "'%s'", path);
+    return 0;
+}
+
+static bool is_library(const struct berth_staged_file *file)
+{
+    return strcmp(file->soname, "-") != 0;
+}
+
+static int read_staged(struct berth_graft *graft, struct berth_err *err)
+{
+    const struct berth_manifest *manifest = &graft->manifest;
+
+    for (size_t i = 0; i < manifest->file_count; i++) {
+        const struct berth_staged_file *file = &manifest->files[i];
+        BERTH_FREE char *path = NULL;
+
+        if (!is_library(file))
+            continue;
+        if (asprintf(&path, "%s/%s", graft->mounted, file->file) < 0)
+            return berth_err_oom(err);
+        if (berth_look_add(&graft->staged, BERTH_MPI_LOADED, file->soname, path, err) <
+            0)
+            return -1;
+    }
+    graft->files = calloc(graft->staged.count + 1, sizeof(*graft->files));
+    if (!graft->files)
+        return berth_err_oom(err);
+    for (size_t i = 0; i < graft->staged.count; i++) {
+        struct stat st;
+
+        if (stat(graft->staged.items[i].path, &st) < 0)
+            return berth_err_set(err, "'%s': %s", graft->staged.items[i].path,
+                                 strerror(errno));
+        graft->files[i] = (struct berth_graft_file){st.st_dev, st.st_ino};
+    }
+    return 0;
+}
+
+int berth_graft_open(const char *mounted, const char *host, struct berth_graft *graft,
+                     struct berth_err *err)
+{
+    graft->mounted = strdup(mounted);
+    graft->host = strdup(host);
+    if (!graft->mounted || !graft->host)
+        return berth_err_oom(err);
+    if (read_manifest(graft, err) < 0)
+        return -1;
+    berth_strvec_append(&graft->set, &graft->manifest.set);
+    if (graft->set.failed)
+        return berth_err_oom(err);
+    return read_staged(graft, err);
+}
+
+static void add_bind(struct berth_graft *graft, const char *staged, const char *image)
+{
+    berth_strvec_push(&graft->binds, staged);
+    berth_strvec_push(&graft->binds, image);
+}
+
+/* The directory of PATH, with its slash. */
+static int directory_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? (int)(slash - path) + 1 : 0;
+}
+
+/* All files of the host's glibc over those of the image: they work only together. The
+ * loader goes over the image's, by the name that the program has for it. */
+static int plan_glibc(struct berth_graft *graft, const struct berth_look *look,
+                      struct berth_err *err)
+{
+    const struct berth_mpi_object *libc =
+        berth_mpi_objects_find(&look->objects, "libc.so.6");
+    BERTH_FREE char *loader = look->loader ? realpath(look->loader, NULL) : NULL;
+
+    if (!libc || !loader)
+        return berth_err_set(err, "the image has no glibc that the host's could "
+                                  "replace; choose --mpi-bind=hybrid");
+    for (size_t i = 0; i < graft->manifest.file_count; i++) {
+        const char *file = graft->manifest.files[i].file;
+        BERTH_FREE char *staged = NULL;
+        BERTH_FREE char *image = NULL;
+        BERTH_FREE char *real = NULL;
+
+        if (strncmp(file, "glibc/", 6) != 0)
+            continue;
+        if (asprintf(&staged, "%s/%s", graft->mounted, file) < 0 ||
+            asprintf(&image, "%.*s%s", directory_length(libc->path), libc->path,
+                     file + 6) < 0)
+            return berth_err_oom(err);
+        real = strncmp(file + 6, "ld-linux", 8) == 0 ? berth_steal(&loader)
+                                                     : realpath(image, NULL);
+        if (real)
+            add_bind(graft, staged, real);
+    }
+    return 0;
+}
+
+/* A program in a mount, or one whose library the image does not have, has no file to go
+ * over: it finds the staged library by LD_LIBRARY_PATH. */
+static void plan_path(struct berth_graft *graft, char *const *env)
+{
+    static const char name[] = "LD_LIBRARY_PATH=";
+    const char *own = "";
+
+    for (; *env; env++)
+        if (strncmp(*env, name, sizeof(name) - 1) == 0)
+            own = *env + sizeof(name) - 1;
+    berth_strvec_pushf(&graft->set, "%s%s/mpi%s%s", name, graft->mounted,
+                       *own ? ":" : "", own);
+}
+
+int berth_graft_plan(struct berth_graft *graft, const struct berth_mpi_program *program,
+                     const struct berth_look *look, char *const *env,
+                     struct berth_err *err)
+{
+    struct berth_mpi_verdict *verdict = &graft->verdict;
+
+    graft->is_linked = program->family == graft->family;
+    if (berth_mpi_judge(program, &look->objects, &graft->staged, verdict, err) < 0)
+        return -1;
+    if (verdict->answer == BERTH_MPI_NO || verdict->answer == BERTH_MPI_CANNOT_TELL) {
+        *err = verdict->because;
+        return -1;
+    }
+    if (berth_bindover_plan(&look->objects, &graft->staged, graft->family,
+                            &graft->binds, err) < 0)
+        return -1;
+    if (graft->binds.count == 0)
+        plan_path(graft, env);
+    if (verdict->answer == BERTH_MPI_YES_WITH_HOST_GLIBC &&
+        plan_glibc(graft, look, err) < 0)
+        return -1;
+    return graft->binds.failed || graft->set.failed ? berth_err_oom(err) : 0;
+}
+
+int berth_graft_mount(struct berth_graft *graft, struct berth_err *err)
+{
+    for (; graft->done < graft->binds.count; graft->done += 2) {
+        const char *staged = graft->binds.items[graft->done];
+        const char *image = graft->binds.items[graft->done + 1];
+
+        if (mount(staged, image, NULL, MS_BIND, NULL) < 0)
+            return berth_err_set(err, "cannot mount '%s' over '%s': %s", staged, image,
+                                 strerror(errno));
+    }
+    return 0;
+}
+
+void berth_graft_undo(struct berth_graft *graft)
+{
+    for (; graft->done > 0; graft->done -= 2)
+        umount2(graft->binds.items[graft->done - 1], MNT_DETACH);
+}
+
+/* Is PATH one of the stage's files? */
+static bool is_staged(const struct berth_graft *graft, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0)
+        return false;
+    for (size_t i = 0; i < graft->staged.count; i++)
+        if (graft->files[i].device == st.st_dev && graft->files[i].inode == st.st_ino)
+            return true;
+    return false;
+}
+
+/* The image has one library that the host's MPI brings too, the process can have one
+ * copy, and it is to be the host's. */
+static const struct berth_mpi_choice *
+find_collision(const struct berth_graft *graft, const struct berth_closure_item *item)
+{
+    for (size_t i = 0; i < graft->verdict.choices.count; i++) {
+        const struct berth_mpi_choice *choice = &graft->verdict.choices.items[i];
+
+        if (choice->from_host && strcmp(choice->host->soname, item->soname) == 0)
+            return choice;
+    }
+    return NULL;
+}
+
+static int list(const struct berth_graft *graft, const struct berth_look *look,
+                char *const *env, struct berth_closure *ret, struct berth_err *err)
+{
+    const struct berth_mpi_object *library =
+        berth_mpi_objects_mpi(&graft->staged, graft->family);
+
+    if (!look->loader)
+        return berth_err_set(err, "the program has no loader");
+    return berth_loader_list(
+        look->loader, graft->is_linked || !library ? look->runner : library->path, env,
+        ret, err);
+}
+
+/* Put the host's copy over the image's where both are needed. */
+static int settle(struct berth_graft *graft, const struct berth_closure *closure,
+                  struct berth_err *err)
+{
+    for (size_t i = 0; i < closure->count; i++) {
+        const struct berth_closure_item *item = &closure->items[i];
+        const struct berth_mpi_choice *choice = find_collision(graft, item);
+        BERTH_FREE char *real = item->path ? realpath(item->path, NULL) : NULL;
+
+        if (choice && real && !is_staged(graft, real))
+            add_bind(graft, choice->host->path, real);
+    }
+    return graft->binds.failed ? berth_err_oom(err) : berth_graft_mount(graft, err);
+}
+
+/* Nothing that the program needs is missing. */
+static int check_complete(const struct berth_closure *closure, struct berth_err *err)
+{
+    for (size_t i = 0; i < closure->count; i++)
+        if (!closure->items[i].path)
+            return berth_err_set(
+                err,
+                "with the host's MPI, '%s' is not found; install it in "
+                "the image, or choose --mpi-bind=hybrid",
+                closure->items[i].soname);
+    if (closure->version_count)
+        return berth_err_set(err,
+                             "'%s' wants %s of '%s', which is older; choose "
+                             "--mpi-bind=hybrid, or a newer image",
+                             closure->versions[0].user, closure->versions[0].version,
+                             closure->versions[0].file);
+    return 0;
+}
+
+/* Is ITEM a library of the family in the image, by what it was before the mounts? */
+static bool is_of_family(const struct berth_graft *graft, const struct berth_look *look,
+                         const char *path)
+{
+    for (size_t i = 0; i < look->objects.count; i++)
+        if (look->objects.items[i].library.family == graft->family &&
+            strcmp(look->objects.items[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* Every library of the family is a staged one, and there is one. */
+static int check_family(const struct berth_graft *graft, const struct berth_look *look,
+                        const struct berth_closure *closure, struct berth_err *err)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < closure->count; i++) {
+        BERTH_FREE char *real = realpath(closure->items[i].path, NULL);
+        const struct berth_mpi_object *staged =
+            berth_mpi_objects_find(&graft->staged, closure->items[i].soname);
+
+        if (real && is_staged(graft, real))
+            found |= staged && staged->library.family == graft->family;
+        else if (real && is_of_family(graft, look, real))
+            return berth_err_set(err,
+                                 "'%s' would run with the image's '%s' and not with "
+                                 "the host's MPI; choose --mpi-bind=hybrid",
+                                 look->runner, real);
+    }
+    if (!found && graft->is_linked)
+        return berth_err_set(err,
+                             "'%s' would run without the host's MPI; choose "
+                             "--mpi-bind=hybrid",
+                             look->runner);
+    return 0;
+}
+
+int berth_graft_verify(struct berth_graft *graft, const struct berth_look *look,
+                       char *const *env, struct berth_err *err)
+{
+    struct berth_closure closure;
+    int result;
+
+    if (list(graft, look, env, &closure, err) < 0)
+        return -1;
+    result = settle(graft, &closure, err);
+    if (result == 0)
+        result = check_complete(&closure, err);
+    if (result == 0)
+        result = check_family(graft, look, &closure, err);
+    berth_closure_fini(&closure);
+    return result;
+}
+
+void berth_graft_fini(struct berth_graft *graft)
+{
+    berth_mpi_verdict_fini(&graft->verdict);
+    berth_mpi_objects_fini(&graft->staged);
+    berth_manifest_fini(&graft->manifest);
+    berth_strvec_fini(&graft->binds);
+    berth_strvec_fini(&graft->set);
+    free(graft->files);
+    free(graft->mounted);
+    free(graft->host);
+    *graft = (struct berth_graft){0};
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TASK_GRAFT_H
+#define BERTH_TASK_GRAFT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "mpi/manifest.h"
+#include "mpi/objects.h"
+#include "mpi/program.h"
+#include "mpi/verdict.h"
+#include "probe/look.h"
+
+struct berth_graft_file {
+    dev_t device;
+    ino_t inode;
+};
+
+/* One stage of the host's MPI, put over one family of an image. */
+struct berth_graft {
+    enum berth_mpi_family family; /* set by the caller */
+    char *mounted;                /* where the stage is in the container */
+    char *host;                   /* where it is on the host */
+    struct berth_manifest manifest;
+    struct berth_mpi_objects staged; /* its libraries */
+    struct berth_graft_file *files;  /* the same ones, as the kernel knows them */
+    struct berth_mpi_verdict verdict;
+    bool is_linked;            /* the program is linked with this family */
+    struct berth_strvec binds; /* staged file, file of the image, staged file, ... */
+    size_t done;               /* of BINDS, mounted */
+    struct berth_strvec set;   /* NAME=VALUE */
+};
+
+/* Read the stage at MOUNTED, which is HOST outside. Returns 0, or -1 with a sentence in
+ * ERR. */
+int berth_graft_open(const char *mounted, const char *host, struct berth_graft *graft,
+                     struct berth_err *err);
+
+/* May the staged libraries stand for those that PROGRAM, in the image of LOOK, wants in
+ * the environment ENV; and what goes over what? Returns 0; -1 with a sentence in ERR
+ * when they may not. */
+int berth_graft_plan(struct berth_graft *graft, const struct berth_mpi_program *program,
+                     const struct berth_look *look, char *const *env,
+                     struct berth_err *err);
+
+/* Mount what was planned. The caller owns the mount namespace. */
+int berth_graft_mount(struct berth_graft *graft, struct berth_err *err);
+
+/* Ask the loader of LOOK again, in the environment ENV, which has SET in it: is each
+ * library of the family the staged one, and is nothing missing? Where the image and the
+ * stage both bring a library and the process is to have the staged one, that is mounted
+ * too. Returns 0, or -1 with a sentence in ERR that names the file. */
+int berth_graft_verify(struct berth_graft *graft, const struct berth_look *look,
+                       char *const *env, struct berth_err *err);
+
+/* Take the mounts away. */
+void berth_graft_undo(struct berth_graft *graft);
+
+void berth_graft_fini(struct berth_graft *graft);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keeper's side of putting the host's MPI into a container: starts berth-mpi, and
+ * takes down what that has done. */
+
+#include "task/inject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "plan/envdiff.h"
+#include "plan/wire.h"
+#include "task/letter.h"
+#include "task/stageroot.h"
+#include "task/talk.h"
+
+#define PROGRAM BERTH_LIBEXECDIR "/berth-mpi"
+
+/* The three descriptors of berth-mpi. */
+struct berth_letters {
+    int task;      /* what to do, and the environment of the task on the host */
+    int container; /* the command, and the environment in the container */
+    int talk;      /* task/talk.h */
+};
+
+static int write_letters(const struct berth_inject *inject,
+                         const struct berth_strvec *environment,
+                         struct berth_letters *letters, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec command = {0};
+    BERTH_BUF struct berth_buf request = {0};
+    const struct berth_launch *launch = inject->launch;
+
+    berth_wire_put_request(&request, launch->request);
+    berth_strvec_pushf(&words, "%d", inject->holder);
+    berth_strvec_push(&words, request.failed ? "" : request.text);
+    berth_strvec_push(&words, launch->directory ? launch->directory : "");
+    berth_launch_command(launch, &command);
+    if (words.failed || command.failed || request.failed)
+        return berth_err_oom(err);
+    letters->task = berth_letter_write(&words, launch->environment, err);
+    letters->container =
+        letters->task < 0 ? -1 : berth_letter_write(&command, environment->items, err);
+    return letters->container < 0 ? -1 : 0;
+}
+
+/* Variables of the user are for the application; they could lead the loader astray. */
+static void become_program(const struct berth_letters *letters)
+{
+    static char *const environment[] = {(char *)"PATH=/usr/bin:/bin:/usr/sbin:/sbin",
+                                        NULL};
+    char numbers[3][16];
+    char *argv[] = {(char *)"berth-mpi", numbers[0], numbers[1], numbers[2], NULL};
+    struct berth_err err;
+
+    snprintf(numbers[0], sizeof(numbers[0]), "%d", letters->task);
+    snprintf(numbers[1], sizeof(numbers[1]), "%d", letters->container);
+    snprintf(numbers[2], sizeof(numbers[2]), "%d", letters->talk);
+    fcntl(letters->talk, F_SETFD, 0);
+    execve(PROGRAM, argv, environment);
+    berth_err_set(&err, "'%s': %s; install berth again on this host", PROGRAM,
+                  strerror(errno));
+    berth_talk_send(letters->talk, BERTH_TALK_REFUSED, err.text, NULL);
+}
+
+/* Set VARIABLE (NAME=VALUE) in LIST. */
+static void set_variable(struct berth_strvec *list, const char *variable)
+{
+    size_t length = strcspn(variable, "=") + 1;
+
+    for (size_t i = 0; i < list->count; i++)
+        if (strncmp(list->items[i], variable, length) == 0) {
+            free(list->items[i]);
+            list->items[i] = strdup(variable);
+            list->failed |= !list->items[i];
+            return;
+        }
+    berth_strvec_push(list, variable);
+}
+
+/* FIRST\nSECOND, two strings more in the list. */
+static void push_pair(struct berth_strvec *list, const char *text)
+{
+    const char *newline = strchr(text, '\n');
+
+    if (!newline)
+        return;
+    berth_strvec_pushf(list, "%.*s", (int)(newline - text), text);
+    berth_strvec_push(list, newline + 1);
+}
+
+static int take_down(const struct berth_inject *inject, int talk,
+                     struct berth_strvec *environment, struct berth_injected *injected,
+                     struct berth_err *err)
+{
+    char text[BERTH_TALK_SIZE];
+    enum berth_talk_kind kind;
+
+    for (;;) {
+        if (berth_talk_receive(talk, inject->end, &kind, text, err) < 0)
+            return berth_err_at(err, "berth-mpi");
+        switch (kind) {
+        case BERTH_TALK_SET:
+            set_variable(environment, text);
+            set_variable(&injected->set, text);
+            break;
+        case BERTH_TALK_BIND:
+            push_pair(&injected->binds, text);
+            break;
+        case BERTH_TALK_NOTE:
+            free(injected->note);
+            injected->note = strdup(text);
+            break;
+        case BERTH_TALK_DONE:
+            return environment->failed || injected->set.failed || injected->binds.failed
+                       ? berth_err_oom(err)
+                       : 0;
+        default:
+            return berth_err_set(err, "%s", text);
+        }
+    }
+}
+
+static int run_program(const struct berth_inject *inject, struct berth_letters *letters,
+                       struct berth_strvec *environment,
+                       struct berth_injected *injected, struct berth_err *err)
+{
+    int ends[2];
+    int result;
+    pid_t child;
+
+    if (berth_talk_open(ends, err) < 0)
+        return -1;
+    letters->talk = ends[1];
+    child = fork();
+    if (child == 0) {
+        become_program(letters);
+        _exit(EXIT_FAILURE);
+    }
+    close(ends[1]);
+    if (child < 0)
+        result = berth_err_set(err, "cannot start a process: %s", strerror(errno));
+    else
+        result = take_down(inject, ends[0], environment, injected, err);
+    close(ends[0]);
+    if (child > 0 && result < 0)
+        kill(child, SIGKILL);
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return result;
+}
+
+static int use_program(const struct berth_inject *inject,
+                       struct berth_strvec *environment,
+                       struct berth_injected *injected, struct berth_err *err)
+{
+    struct berth_letters letters = {-1, -1, -1};
+    int result = write_letters(inject, environment, &letters, err);
+
+    if (result == 0)
+        result = run_program(inject, &letters, environment, injected, err);
+    if (letters.task >= 0)
+        close(letters.task);
+    if (letters.container >= 0)
+        close(letters.container);
+    return result;
+}
+
+bool berth_inject_is_asked(const struct berth_request *request)
+{
+    return !berth_request_mpi_is(request, BERTH_MPI_OFF) &&
+           !berth_request_mpi_local(request);
+}
+
+static bool wants_host(const struct berth_request *request)
+{
+    return berth_inject_is_asked(request) &&
+           !berth_request_mpi_is(request, BERTH_MPI_HYBRID);
+}
+
+bool berth_inject_is_needed(const struct berth_request *request)
+{
+    return wants_host(request) && !berth_request_mpi_is(request, BERTH_MPI_AUTO);
+}
+
+int berth_inject_mounts(const struct berth_request *request,
+                        struct berth_strvec *mounts, struct berth_err *err)
+{
+    char path[BERTH_STAGE_USER_SIZE];
+    struct berth_stage_root user = berth_stage_user(path);
+    struct berth_stage_root site = berth_stage_site();
+
+    if (!wants_host(request))
+        return 0;
+    if (mkdir(user.path, user.mode) < 0 && errno != EEXIST)
+        return berth_err_set(err, "'%s': %s; --mpi-bind keeps the host's MPI there",
+                             user.path, strerror(errno));
+    berth_strvec_pushf(mounts, "%s:%s:ro", user.path, user.mounted);
+    if (access(site.path, X_OK) == 0)
+        berth_strvec_pushf(mounts, "%s:%s:ro", site.path, site.mounted);
+    return mounts->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_injected,
+                 struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec environment = {0};
+    struct berth_injected injected = {0};
+    int result = 0;
+
+    for (size_t at = 0; at < inject->count; at += strlen(inject->environment + at) + 1)
+        berth_strvec_push(&environment, inject->environment + at);
+    if (environment.failed)
+        return berth_err_oom(err);
+    if (berth_inject_is_asked(inject->launch->request))
+        result = use_program(inject, &environment, &injected, err);
+    berth_envdiff_flatten(environment.items, &injected.environment);
+    if (result == 0 && injected.environment.failed)
+        result = berth_err_oom(err);
+    if (result == 0)
+        *ret_injected = injected;
+    else
+        berth_injected_fini(&injected);
+    return result;
+}
+
+void berth_injected_fini(struct berth_injected *injected)
+{
+    berth_buf_fini(&injected->environment);
+    berth_strvec_fini(&injected->set);
+    berth_strvec_fini(&injected->binds);
+    free(injected->note);
+    *injected = (struct berth_injected){0};
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TASK_INJECT_H
+#define BERTH_TASK_INJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strvec.h"
+#include "plan/launch.h"
+
+/* Putting the host's MPI into a container that runs (--mpi-bind). The program berth-mpi
+ * does it, so that a step without the option pays for none of it. */
+
+/* Whose container it is, and what will run in it. Borrows everything. */
+struct berth_inject {
+    pid_t holder; /* of the namespaces */
+    const struct berth_launch
+        *launch;             /* the request, the command and the environment */
+    const char *environment; /* of the holder, in the form of /proc/PID/environ */
+    size_t count;            /* bytes of it */
+    time_t end;              /* time(2): not after */
+};
+
+/* What came of it. */
+struct berth_injected {
+    struct berth_buf environment; /* with what the host's MPI wants; the same form */
+    struct berth_strvec set;      /* that alone: NAME=VALUE */
+    struct berth_strvec binds; /* what is mounted over what, for containers of tasks of
+                                  their own: host path, path in the image, ... */
+    char *note;                /* whose MPI runs and why, one sentence; NULL: nothing to
+                                  say */
+};
+
+/* Does the request's mode ask for anything to be done or checked here? */
+bool berth_inject_is_asked(const struct berth_request *request);
+
+/* Must it be the host's MPI? */
+bool berth_inject_is_needed(const struct berth_request *request);
+
+/* What the runtime is to mount so that the host's MPI can be seen in the container;
+ * appends SRC:DST:ro. The user's directory is made if need be. Returns 0, or -1 with a
+ * sentence in ERR. */
+int berth_inject_mounts(const struct berth_request *request,
+                        struct berth_strvec *mounts, struct berth_err *err);
+
+/* Do what the request's mode says; off: only the environment is copied. Returns 0 with
+ * *RET_INJECTED, which the caller owns (berth_injected_fini); -1 with a sentence in ERR
+ * when the step must not run. */
+int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_injected,
+                 struct berth_err *err);
+
+void berth_injected_fini(struct berth_injected *injected);
+
+#endif

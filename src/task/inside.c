@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In the container: which MPI the program wants, whether the host's may stand for it,
+ * and whether it then does. Mounts, and asks the image's loader again. Nothing else of
+ * the image runs. */
+
+#include "task/inside.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "mpi/pmi.h"
+#include "mpi/program.h"
+#include "mpi/verdict.h"
+#include "plan/launch.h"
+#include "plan/match.h"
+#include "probe/loader.h"
+#include "probe/look.h"
+#include "task/become.h"
+#include "task/graft.h"
+#include "task/join.h"
+#include "task/talk.h"
+
+extern char **environ;
+
+/* What is known so far. */
+struct inside {
+    const struct berth_inside *told;
+    const char *mode;
+    char *program; /* the command's file */
+    struct berth_look look;
+    struct berth_mpi_program wants;
+    struct berth_graft grafts[BERTH_MATCHES_MAX];
+    int count;
+};
+
+/* Be where the application will be, with its environment. */
+static int enter(struct inside *inside, struct berth_err *err)
+{
+    const struct berth_inside *told = inside->told;
+    BERTH_STRVEC struct berth_strvec asked = {0};
+    struct berth_launch launch = {.request = told->request, .environment = told->task};
+    struct berth_become become = {.workdir = told->request->workdir,
+                                  .stay = told->directory};
+
+    if (berth_join(told->holder, BERTH_JOIN_OWNER, err) < 0)
+        return -1;
+    berth_launch_env(&launch, &asked);
+    for (size_t i = 0; i < asked.count; i++)
+        putenv(berth_steal(&asked.items[i]));
+    if (asked.failed)
+        return berth_err_oom(err);
+    berth_become_enter(&become, NULL); /* the task says what is wrong with it */
+    return 0;
+}
+
+static int look(struct inside *inside, struct berth_err *err)
+{
+    inside->program = berth_become_find(inside->told->command[0]);
+    if (!inside->program)
+        return 0; /* the task says so */
+    if (berth_look_at(inside->program, environ, &inside->look, err) < 0 ||
+        berth_mpi_program_read(&inside->look.objects, &inside->wants, err) < 0)
+        return -1;
+    return 0;
+}
+
+/* Ask the host for the stage of a stack. */
+static int get_stage(struct inside *inside, size_t stack, struct berth_graft *graft,
+                     struct berth_err *err)
+{
+    char number[24];
+    char text[BERTH_TALK_SIZE];
+    enum berth_talk_kind kind;
+    char *newline;
+
+    snprintf(number, sizeof(number), "%zu", stack);
+    if (berth_talk_send(inside->told->talk, BERTH_TALK_STAGE, number, err) < 0 ||
+        berth_talk_receive(inside->told->talk, 0, &kind, text, err) < 0)
+        return -1;
+    newline = strchr(text, '\n');
+    if (kind != BERTH_TALK_STAGED || !newline)
+        return berth_err_set(err, "%s", text);
+    *newline = '\0';
+    return berth_graft_open(newline + 1, text, graft, err);
+}
+
+static unsigned int families_of(const struct berth_stack *stack)
+{
+    unsigned int families = 1u << stack->profile->family;
+
+    for (size_t i = 0; i < stack->count; i++)
+        families |= 1u << stack->libraries[i].family;
+    return families;
+}
+
+static int match(struct inside *inside, struct berth_match matches[BERTH_MATCHES_MAX],
+                 struct berth_err *err)
+{
+    const struct berth_stacks *stacks = inside->told->stacks;
+    BERTH_FREE struct berth_offer *offers = calloc(stacks->count + 1, sizeof(*offers));
+
+    if (!offers)
+        return berth_err_oom(err);
+    for (size_t i = 0; i < stacks->count; i++)
+        offers[i] = (struct berth_offer){
+            .name = stacks->items[i].profile->stack,
+            .profile = stacks->items[i].profile->name,
+            .version = stacks->items[i].version,
+            .families = families_of(&stacks->items[i]),
+        };
+    return berth_match_find(inside->mode, &inside->wants, &inside->look.objects, offers,
+                            stacks->count, matches, err);
+}
+
+/* A variable of the task on the host; the runtime may hide it from the container. */
+static const char *task_variable(const struct inside *inside, const char *name)
+{
+    char *const *entry = inside->told->task;
+    size_t length = strlen(name);
+
+    for (; *entry; entry++)
+        if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
+            return *entry + length + 1;
+    return NULL;
+}
+
+/* Can the tasks find each other with the library of FAMILY among OBJECTS? */
+static int check_manager(const struct inside *inside,
+                         const struct berth_mpi_objects *objects,
+                         enum berth_mpi_family family, const char *owner,
+                         struct berth_err *err)
+{
+    const char *tasks = task_variable(inside, "SLURM_NTASKS");
+    char name[64];
+    char whose[96];
+
+    snprintf(whose, sizeof(whose), "%s %s", owner,
+             berth_mpi_describe(objects, family, name, sizeof(name)));
+    return berth_mpi_check_manager(
+        berth_mpi_managers(objects, family), task_variable(inside, "SLURM_MPI_TYPE"),
+        tasks ? (unsigned int)strtoul(tasks, NULL, 10) : 1, whose, err);
+}
+
+/* Several families: it is not known which one will run, and one that fits is enough. */
+static int check_grafts(struct inside *inside, struct berth_err *err)
+{
+    int refused = 0;
+
+    for (int i = 0; i < inside->count; i++)
+        refused += check_manager(inside, &inside->grafts[i].staged,
+                                 inside->grafts[i].family, "the host's", err) < 0;
+    return refused && refused == inside->count ? -1 : 0;
+}
+
+static int check_own(struct inside *inside, struct berth_err *err)
+{
+    static const enum berth_mpi_family families[] = {BERTH_MPI_MPICH, BERTH_MPI_OPENMPI,
+                                                     BERTH_MPI_ABI};
+    int asked = 0;
+    int refused = 0;
+
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        enum berth_mpi_family family = families[i];
+
+        if (!berth_mpi_objects_mpi(&inside->look.objects, family) ||
+            (inside->wants.family != BERTH_MPI_NONE && inside->wants.family != family))
+            continue;
+        asked++;
+        refused += check_manager(inside, &inside->look.objects, family, "the image's",
+                                 err) < 0;
+    }
+    return refused && refused == asked ? -1 : 0;
+}
+
+/* Everything is judged before anything is mounted. */
+static int plan(struct inside *inside, struct berth_err *err)
+{
+    struct berth_match matches[BERTH_MATCHES_MAX];
+    int count = match(inside, matches, err);
+
+    if (count < 0)
+        return -1;
+    for (int i = 0; i < count; i++) {
+        struct berth_graft *graft = &inside->grafts[i];
+
+        graft->family = matches[i].family;
+        if (get_stage(inside, matches[i].offer, graft, err) < 0)
+            return -1;
+        inside->count++;
+        if (berth_graft_plan(graft, &inside->wants, &inside->look, environ, err) < 0)
+            return -1;
+    }
+    return check_grafts(inside, err);
+}
+
+static int set_variables(const struct berth_graft *graft, struct berth_err *err)
+{
+    for (size_t i = 0; i < graft->set.count; i++) {
+        char *copy = strdup(graft->set.items[i]);
+
+        if (!copy || putenv(copy) != 0)
+            return berth_err_oom(err);
+    }
+    return 0;
+}
+
+/* Mount, and let the image's loader say what runs now. */
+static int graft(struct inside *inside, struct berth_err *err)
+{
+    for (int i = 0; i < inside->count; i++)
+        if (berth_graft_mount(&inside->grafts[i], err) < 0 ||
+            set_variables(&inside->grafts[i], err) < 0)
+            return -1;
+    for (int i = 0; i < inside->count; i++)
+        if (berth_graft_verify(&inside->grafts[i], &inside->look, environ, err) < 0)
+            return -1;
+    return 0;
+}
+
+static void undo(struct inside *inside)
+{
+    for (int i = inside->count - 1; i >= 0; i--)
+        berth_graft_undo(&inside->grafts[i]);
+    inside->count = 0;
+}
+
+/* The path on the host of what is staged at PATH in the container. */
+static int tell_bind(struct inside *inside, const struct berth_graft *graft,
+                     const char *staged, const char *image, struct berth_err *err)
+{
+    BERTH_FREE char *text = NULL;
+
+    if (asprintf(&text, "%s%s\n%s", graft->host, staged + strlen(graft->mounted),
+                 image) < 0)
+        return berth_err_oom(err);
+    return berth_talk_send(inside->told->talk, BERTH_TALK_BIND, text, err);
+}
+
+static int tell_graft(struct inside *inside, const struct berth_graft *graft,
+                      struct berth_err *err)
+{
+    for (size_t i = 0; i < graft->set.count; i++)
+        if (berth_talk_send(inside->told->talk, BERTH_TALK_SET, graft->set.items[i],
+                            err) < 0)
+            return -1;
+    for (size_t i = 0; i < graft->binds.count; i += 2)
+        if (tell_bind(inside, graft, graft->binds.items[i], graft->binds.items[i + 1],
+                      err) < 0)
+            return -1;
+    return berth_talk_send(inside->told->talk, BERTH_TALK_NOTE,
+                           graft->verdict.because.text, err);
+}
+
+static int tell(struct inside *inside, struct berth_err *err)
+{
+    for (int i = 0; i < inside->count; i++)
+        if (tell_graft(inside, &inside->grafts[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* The image's own library stays. */
+static int keep_own(struct inside *inside, const struct berth_err *why,
+                    struct berth_err *err)
+{
+    struct berth_err note;
+
+    if (check_own(inside, err) < 0)
+        return -1;
+    if (!why)
+        return 0;
+    berth_err_set(&note, "the image's own MPI runs (hybrid): %s", why->text);
+    return berth_talk_send(inside->told->talk, BERTH_TALK_NOTE, note.text, err);
+}
+
+static bool is_auto(const struct inside *inside)
+{
+    return strcmp(inside->mode, BERTH_MPI_AUTO) == 0;
+}
+
+/* The host's library, or a sentence why not. */
+static int use_host(struct inside *inside, struct berth_err *err)
+{
+    if (plan(inside, err) < 0 || graft(inside, err) < 0)
+        return -1;
+    if (inside->count == 0 && !is_auto(inside))
+        return berth_err_set(err,
+                             "'%s' is not linked with MPI, and the image has no MPI "
+                             "library; leave --mpi-bind out",
+                             inside->program);
+    return 0;
+}
+
+static int run(struct inside *inside, struct berth_err *err)
+{
+    struct berth_err why;
+
+    if (enter(inside, err) < 0 || look(inside, err) < 0)
+        return -1;
+    if (!inside->program)
+        return 0;
+    if (strcmp(inside->mode, BERTH_MPI_HYBRID) == 0)
+        return keep_own(inside, NULL, err);
+    if (use_host(inside, &why) == 0)
+        return tell(inside, err);
+    if (is_auto(inside)) {
+        undo(inside);
+        return keep_own(inside, &why, err);
+    }
+    *err = why;
+    return -1;
+}
+
+void berth_inside_run(const struct berth_inside *told)
+{
+    struct inside inside = {.told = told, .mode = told->request->mpi};
+    struct berth_err err;
+
+    if (run(&inside, &err) < 0)
+        berth_talk_send(told->talk, BERTH_TALK_REFUSED, err.text, NULL);
+    else
+        berth_talk_send(told->talk, BERTH_TALK_DONE, "", NULL);
+}

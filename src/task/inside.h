@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TASK_INSIDE_H
+#define BERTH_TASK_INSIDE_H
+
+#include <sys/types.h>
+
+#include "plan/request.h"
+#include "probe/stack.h"
+
+/* What the process that enters the container is told. Borrows everything. */
+struct berth_inside {
+    pid_t holder; /* of the namespaces */
+    const struct berth_request *request;
+    char *const *command;              /* as the image runs it, ended by NULL */
+    const char *directory;             /* of the task on the host; NULL: gone */
+    char *const *task;                 /* the environment of the task, ended by NULL */
+    const struct berth_stacks *stacks; /* of the host */
+    int talk; /* an end of task/talk.h, at which it asks and tells */
+};
+
+/* Enter the container as the owner of its namespaces, look at the program, put the
+ * staged libraries of the host's MPI over those of the image, and let the image's own
+ * loader say whether they are what will run. The process has the environment of the
+ * container, and is to end when this returns. */
+void berth_inside_run(const struct berth_inside *inside);
+
+#endif

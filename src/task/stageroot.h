@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TASK_STAGEROOT_H
+#define BERTH_TASK_STAGEROOT_H
+
+#include <sys/types.h>
+
+/* A directory of stages (task/stage.h), on the host and in the container. */
+struct berth_stage_root {
+    const char *path;    /* on the host */
+    const char *mounted; /* in the container */
+    uid_t owner;         /* who alone may make it what it is */
+    mode_t forbidden;    /* permissions that it must not give */
+    mode_t mode;         /* with which it is made */
+};
+
+/* Where `berth profiles --prepare` puts the stages for all users, as root. */
+#define BERTH_STAGE_SITE         "/var/lib/berth/stage"
+#define BERTH_STAGE_SITE_MOUNTED "/.berth/site"
+#define BERTH_STAGE_USER_MOUNTED "/.berth/user"
+
+/* Bytes of the path of a user's root. */
+enum { BERTH_STAGE_USER_SIZE = 32 };
+
+/* The root for all users; and that of the process's user, /tmp/berth-UID, whose name is
+ * written to PATH and lives as long as that. */
+struct berth_stage_root berth_stage_site(void);
+struct berth_stage_root berth_stage_user(char path[BERTH_STAGE_USER_SIZE]);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TASK_TALK_H
+#define BERTH_TASK_TALK_H
+
+#include <time.h>
+
+#include "base/err.h"
+
+/* How the process in the container and the one on the host talk: whole messages, each
+ * of a kind and a text. */
+enum berth_talk_kind {
+    BERTH_TALK_STAGE,   /* inside asks: stage the stack of this number */
+    BERTH_TALK_STAGED,  /* host answers: this stage, by its path on the host and, behind
+                           a newline, its path in the container */
+    BERTH_TALK_SET,     /* inside tells: NAME=VALUE for every task */
+    BERTH_TALK_BIND,    /* inside tells: a path of the stage, and behind a newline the
+                           file of the image that it is mounted over */
+    BERTH_TALK_NOTE,    /* inside tells: whose MPI runs, and why */
+    BERTH_TALK_REFUSED, /* both: a sentence; nothing comes behind it */
+    BERTH_TALK_DONE,    /* inside: nothing comes behind it */
+};
+
+/* Bytes of the longest text, with its NUL. */
+enum { BERTH_TALK_SIZE = 32768 };
+
+/* The two ends, closed on exec. Returns 0, or -1 with a sentence in ERR. */
+int berth_talk_open(int ret_ends[2], struct berth_err *err);
+
+int berth_talk_send(int end, enum berth_talk_kind kind, const char *text,
+                    struct berth_err *err);
+
+/* Wait for a message until UNTIL (time(2)); 0: for ever. The text goes to TEXT. Returns
+ * 0, or -1 with a sentence in ERR; then the other side may be gone. */
+int berth_talk_receive(int end, time_t until, enum berth_talk_kind *ret_kind,
+                       char text[BERTH_TALK_SIZE], struct berth_err *err);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which library of the host stands for which of the image. */
+
+#include "plan/bindover.h"
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+enum {
+    C = BERTH_MPI_C,
+    FORTRAN = BERTH_MPI_FORTRAN,
+    F08 = BERTH_MPI_F08,
+    CXX = BERTH_MPI_CXX
+};
+
+struct library {
+    const char *path; /* NULL: the end */
+    enum berth_mpi_family family;
+    unsigned int parts;
+};
+
+static const struct {
+    struct library image[6];
+    struct library staged[6];
+    enum berth_mpi_family family;
+    const char *binds; /* STAGED IMAGE lines */
+} rows[] = {
+    {{{NULL}}, {{"/s/libmpi", BERTH_MPI_MPICH, C}, {NULL}}, BERTH_MPI_MPICH, ""},
+    {{{"/i/libmpich", BERTH_MPI_MPICH, C},
+      {"/i/libmpichfort", BERTH_MPI_MPICH, FORTRAN | F08},
+      {"/i/libmpichcxx", BERTH_MPI_MPICH, CXX},
+      {"/opt/libmpich", BERTH_MPI_MPICH, C},
+      {"/i/openmpi", BERTH_MPI_OPENMPI, C},
+      {NULL}},
+     {{"/s/libmpi", BERTH_MPI_MPICH, C},
+      {"/s/libmpifort", BERTH_MPI_MPICH, FORTRAN | F08},
+      {"/s/libmpi_abi", BERTH_MPI_ABI, C},
+      {NULL}},
+     BERTH_MPI_MPICH,
+     "/s/libmpi\n/i/libmpich\n/s/libmpifort\n/i/libmpichfort\n/s/libmpi\n/opt/"
+     "libmpich\n"},
+    {{{"/i/libmpi", BERTH_MPI_MPICH, C | FORTRAN}, {NULL}},
+     {{"/s/libmpi", BERTH_MPI_MPICH, C}, {NULL}},
+     BERTH_MPI_MPICH,
+     ""},
+    {{{"/i/libmpi", BERTH_MPI_MPICH, C}, {NULL}},
+     {{"/s/all", BERTH_MPI_MPICH, C | FORTRAN | F08},
+      {"/s/libmpi", BERTH_MPI_MPICH, C},
+      {NULL}},
+     BERTH_MPI_MPICH,
+     "/s/libmpi\n/i/libmpi\n"},
+    {{{"/i/libmpi_abi", BERTH_MPI_ABI, C}, {"/i/libmpi", BERTH_MPI_MPICH, C}, {NULL}},
+     {{"/s/libmpi_abi", BERTH_MPI_ABI, C}, {"/s/libmpi", BERTH_MPI_MPICH, C}, {NULL}},
+     BERTH_MPI_ABI,
+     "/s/libmpi_abi\n/i/libmpi_abi\n"},
+};
+
+static void add_all(struct berth_mpi_objects *objects, const struct library *library)
+{
+    for (; library->path; library++) {
+        struct berth_elf elf = {.kind = BERTH_ELF_LIBRARY};
+        struct berth_err err;
+
+        ck_assert_int_eq(berth_mpi_objects_add(objects, BERTH_MPI_PRESENT, NULL,
+                                               library->path, &elf, &err),
+                         0);
+        objects->items[objects->count - 1].library = (struct berth_mpi_library){
+            .family = library->family, .parts = library->parts};
+    }
+}
+
+START_TEST(a_library_goes_over_its_twin)
+{
+    struct berth_mpi_objects image = {0};
+    struct berth_mpi_objects staged = {0};
+    BERTH_STRVEC struct berth_strvec binds = {0};
+    BERTH_FREE char *lines = NULL;
+    struct berth_err err;
+
+    add_all(&image, rows[_i].image);
+    add_all(&staged, rows[_i].staged);
+    ck_assert_int_eq(
+        berth_bindover_plan(&image, &staged, rows[_i].family, &binds, &err), 0);
+    lines = unit_lines(&binds);
+    ck_assert_str_eq(lines, rows[_i].binds);
+    berth_mpi_objects_fini(&image);
+    berth_mpi_objects_fini(&staged);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("bindover");
+
+    tcase_add_loop_test(tests, a_library_goes_over_its_twin, 0, COUNT(rows));
+    return unit_run("bindover", tests);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stage over an image: libraries that are compiled here, in a mount namespace of the
+ * test's own. Where it may not have one, the loader is played. */
+
+#include "task/graft.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+#define MPI_CODE                                                                       \
+    "int MPI_Init(void) { return 0; } int PMPI_Init(void) { return 0; } "              \
+    "int MPIR_Err_return_comm(void) { return 0; } int MPIR_Dup_fn(void) { return 0; }"
+
+#define MANIFEST                                                                       \
+    "berth-stage\t1\n"                                                                 \
+    "stack\tmpich\tmpich\tMPICH 4.2.1\n"                                               \
+    "from\t/usr/lib/libmpi.so.12\n"                                                    \
+    "mounted\t/.berth/user/x\n"                                                        \
+    "file\tlib/libmpi.so.12\tlibmpi.so.12\t1\t1\t1\n"                                  \
+    "set\tMPICH_X\t1\n"                                                                \
+    "end\n"
+
+static char *directory;
+static struct berth_err err;
+static struct berth_graft graft;
+static struct berth_look look;
+static struct berth_mpi_program program;
+
+static char *in_directory(const char *name)
+{
+    char *path = NULL;
+
+    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, name), 0);
+    return path;
+}
+
+static void write_file(const char *name, mode_t mode, const char *text)
+{
+    BERTH_FREE char *path = in_directory(name);
+    FILE *file = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+    ck_assert_int_eq(chmod(path, mode), 0);
+}
+
+static void make_directory(const char *name)
+{
+    BERTH_FREE char *path = in_directory(name);
+
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+}
+
+static void setup(void)
+{
+    directory = unit_directory();
+    make_directory("image");
+    make_directory("stage");
+    make_directory("stage/lib");
+    unit_compile(directory, MPI_CODE " int image_one;",
+                 "-shared -fPIC -Wl,-soname,libmpi.so.12 -o image/libmpi.so.12");
+    unit_compile(directory, MPI_CODE " int staged_one;",
+                 "-shared -fPIC -Wl,-soname,libmpi.so.12 -o stage/lib/libmpi.so.12");
+    unit_compile(directory,
+                 "int MPI_Init(void); int _start(void) { return MPI_Init(); }",
+                 "-Wl,-rpath,%s/image -Limage -l:libmpi.so.12 -o app", directory);
+    write_file("stage/manifest", 0644, MANIFEST);
+    graft = (struct berth_graft){.family = BERTH_MPI_MPICH};
+}
+
+static void teardown(void)
+{
+    berth_graft_fini(&graft);
+    berth_mpi_program_fini(&program);
+    berth_look_fini(&look);
+    unit_remove(directory);
+    free(directory);
+}
+
+static char *const bare[] = {(char *)"PATH=/usr/bin:/bin", NULL};
+
+static void look_at(const char *name)
+{
+    BERTH_FREE char *path = in_directory(name);
+
+    ck_assert_int_eq(berth_look_at(path, bare, &look, &err), 0);
+    ck_assert_int_eq(berth_mpi_program_read(&look.objects, &program, &err), 0);
+}
+
+static void open_stage(void)
+{
+    BERTH_FREE char *stage = in_directory("stage");
+
+    ck_assert_msg(berth_graft_open(stage, "/host/stage", &graft, &err) == 0, "%s",
+                  err.text);
+}
+
+/* Everything up to the mounts. */
+static void plan(void)
+{
+    look_at("app");
+    open_stage();
+    ck_assert_msg(berth_graft_plan(&graft, &program, &look, bare, &err) == 0, "%s",
+                  err.text);
+}
+
+/* The mounts of the plan are never made. */
+static void plan_only(void)
+{
+    plan();
+    graft.done = graft.binds.count;
+}
+
+static bool may_mount(void)
+{
+    if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+        return false;
+    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+START_TEST(the_staged_library_runs)
+{
+    plan();
+    ck_assert_uint_eq(graft.binds.count, 2);
+    ck_assert_ptr_nonnull(strstr(graft.binds.items[0], "/stage/lib/libmpi.so.12"));
+    ck_assert_ptr_nonnull(strstr(graft.binds.items[1], "/image/libmpi.so.12"));
+    ck_assert_uint_eq(graft.set.count, 1);
+    ck_assert_str_eq(graft.set.items[0], "MPICH_X=1");
+    if (!may_mount())
+        return;
+    ck_assert_msg(berth_graft_mount(&graft, &err) == 0, "%s", err.text);
+    ck_assert_msg(berth_graft_verify(&graft, &look, bare, &err) == 0, "%s", err.text);
+    berth_graft_undo(&graft);
+    graft.done = graft.binds.count;
+    ck_assert_int_eq(berth_graft_verify(&graft, &look, bare, &err), -1);
+}
+END_TEST
+
+START_TEST(the_image_s_library_is_noticed)
+{
+    plan_only();
+    ck_assert_int_eq(berth_graft_verify(&graft, &look, bare, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "/app' would run with the image's '"));
+    ck_assert_ptr_nonnull(strstr(err.text, "/image/libmpi.so.12' and not with the "
+                                           "host's MPI; choose --mpi-bind=hybrid"));
+}
+END_TEST
+
+START_TEST(a_program_without_the_library_is_noticed)
+{
+    plan_only();
+    berth_look_fini(&look);
+    ck_assert_int_eq(berth_look_at("/bin/sh", bare, &look, &err), 0);
+    ck_assert_int_eq(berth_graft_verify(&graft, &look, bare, &err), -1);
+    ck_assert_str_eq(err.text, "'/bin/sh' would run without the host's MPI; choose "
+                               "--mpi-bind=hybrid");
+}
+END_TEST
+
+/* The library `libother.so.1` that the program was linked with, as VERSION_2 or gone.
+ */
+static void change_other(const char *map)
+{
+    if (!map) {
+        BERTH_FREE char *path = in_directory("image/libother.so.1");
+
+        ck_assert_int_eq(unlink(path), 0);
+        return;
+    }
+    write_file("other.map", 0644, map);
+    unit_compile(directory, "int other(void) { return 0; }",
+                 "-shared -fPIC -Wl,-soname,libother.so.1 "
+                 "-Wl,--version-script=other.map -o image/libother.so.1");
+}
+
+static const struct {
+    const char *map;
+    const char *error; /* the middle of it */
+} outcomes[] = {
+    {NULL,
+     "with the host's MPI, 'libother.so.1' is not found; install it in the image, "
+     "or choose --mpi-bind=hybrid"},
+    {"VERSION_1 { other; };", "/image/libother.so.1', which is older; choose "
+                              "--mpi-bind=hybrid, or a newer image"},
+};
+
+START_TEST(what_is_missing_is_named)
+{
+    plan_only();
+    change_other("VERSION_1 { }; VERSION_2 { other; } VERSION_1;");
+    unit_compile(directory,
+                 "int MPI_Init(void); int other(void); "
+                 "int _start(void) { return MPI_Init() + other(); }",
+                 "-Wl,-rpath,%s/image -Limage -l:libmpi.so.12 -l:libother.so.1 -o app",
+                 directory);
+    change_other(outcomes[_i].map);
+    ck_assert_int_eq(berth_graft_verify(&graft, &look, bare, &err), -1);
+    ck_assert_msg(strstr(err.text, outcomes[_i].error), "%s", err.text);
+}
+END_TEST
+
+START_TEST(a_file_that_cannot_be_mounted_over_is_named)
+{
+    plan();
+    free(graft.binds.items[1]);
+    graft.binds.items[1] = strdup("/not/there");
+    ck_assert_int_eq(berth_graft_mount(&graft, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "cannot mount '"));
+    ck_assert_ptr_nonnull(strstr(err.text, "/lib/libmpi.so.12' over '/not/there': "));
+}
+END_TEST
+
+START_TEST(without_a_loader_nobody_can_be_asked)
+{
+    plan_only();
+    free(look.loader);
+    look.loader = NULL;
+    ck_assert_int_eq(berth_graft_verify(&graft, &look, bare, &err), -1);
+    ck_assert_str_eq(err.text, "the program has no loader");
+}
+END_TEST
+
+/* A program whose library the image does not have finds the staged one by name. */
+START_TEST(a_library_that_is_nowhere_is_found_by_name)
+{
+    BERTH_FREE char *library = in_directory("image/libmpi.so.12");
+    char *const env[] = {(char *)"LD_LIBRARY_PATH=/own", NULL};
+    BERTH_FREE char *expected = NULL;
+
+    ck_assert_int_eq(unlink(library), 0);
+    look_at("app");
+    open_stage();
+    ck_assert_msg(berth_graft_plan(&graft, &program, &look, env, &err) == 0, "%s",
+                  err.text);
+    ck_assert_uint_eq(graft.binds.count, 0);
+    ck_assert_int_gt(
+        asprintf(&expected, "LD_LIBRARY_PATH=%s/stage/mpi:/own", directory), 0);
+    ck_assert_str_eq(graft.set.items[1], expected);
+}
+END_TEST
+
+START_TEST(a_damaged_stage_is_refused)
+{
+    write_file("stage/manifest", 0644, "berth-stage 1\nend");
+    look_at("app");
+    ck_assert_int_eq(berth_graft_open("/not/there", "/x", &graft, &err), -1);
+    ck_assert_str_eq(err.text, "'/not/there/manifest': No such file or directory");
+}
+END_TEST
+
+/* Interpreters of interpreters come to an end. */
+START_TEST(a_script_is_run_by_its_interpreter)
+{
+    BERTH_FREE char *loop = in_directory("loop");
+    BERTH_FREE char *text = NULL;
+
+    write_file("script", 0755, "#!/bin/sh\n");
+    look_at("script");
+    ck_assert(look.is_script);
+    ck_assert_str_eq(look.runner, "/bin/sh");
+    ck_assert_int_eq(program.family, BERTH_MPI_NONE);
+    berth_mpi_program_fini(&program);
+    berth_look_fini(&look);
+    ck_assert_int_gt(asprintf(&text, "#!%s\n", loop), 0);
+    write_file("loop", 0755, text);
+    ck_assert_int_eq(berth_look_at(loop, bare, &look, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "too many interpreters of interpreters"));
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("graft");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, the_staged_library_runs);
+    tcase_add_test(tests, the_image_s_library_is_noticed);
+    tcase_add_test(tests, a_program_without_the_library_is_noticed);
+    tcase_add_loop_test(tests, what_is_missing_is_named, 0, COUNT(outcomes));
+    tcase_add_test(tests, a_file_that_cannot_be_mounted_over_is_named);
+    tcase_add_test(tests, without_a_loader_nobody_can_be_asked);
+    tcase_add_test(tests, a_library_that_is_nowhere_is_found_by_name);
+    tcase_add_test(tests, a_damaged_stage_is_refused);
+    tcase_add_test(tests, a_script_is_run_by_its_interpreter);
+    return unit_run("graft", tests);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which MPI of the host is meant for which program. */
+
+#include "plan/match.h"
+
+#include <stdio.h>
+
+#include "unit.h"
+
+#define MPICH   (1u << BERTH_MPI_MPICH)
+#define OPENMPI (1u << BERTH_MPI_OPENMPI)
+#define ABI     (1u << BERTH_MPI_ABI)
+
+static const struct berth_offer both[] = {
+    {"mpich", "mpich", "MPICH 4.2.1", MPICH},
+    {"openmpi", "openmpi-5", "Open MPI 5.0.7", OPENMPI},
+    {"mpich", "mpich-abi", "MPICH 5.0.2", MPICH | ABI},
+};
+
+static const struct {
+    const char *mode;
+    enum berth_mpi_family program;
+    unsigned int image; /* families of which the image has libraries */
+    size_t offers;      /* how many of BOTH */
+    int count;
+    struct berth_match matches[3];
+    const char *error;
+} rows[] = {
+    {"host", BERTH_MPI_MPICH, MPICH, 2, 1, {{BERTH_MPI_MPICH, 0}}, NULL},
+    {"auto", BERTH_MPI_OPENMPI, MPICH | OPENMPI, 2, 1, {{BERTH_MPI_OPENMPI, 1}}, NULL},
+    {"openmpi", BERTH_MPI_OPENMPI, 0, 2, 1, {{BERTH_MPI_OPENMPI, 1}}, NULL},
+    {"openmpi-5", BERTH_MPI_OPENMPI, 0, 2, 1, {{BERTH_MPI_OPENMPI, 1}}, NULL},
+    {"mpich-abi", BERTH_MPI_MPICH, MPICH, 3, 1, {{BERTH_MPI_MPICH, 2}}, NULL},
+    {"host", BERTH_MPI_ABI, ABI | MPICH, 3, 1, {{BERTH_MPI_ABI, 2}}, NULL},
+    {"host", BERTH_MPI_NONE, 0, 2, 0, {{0}}, NULL},
+    {"host", BERTH_MPI_NONE, MPICH, 2, 1, {{BERTH_MPI_MPICH, 0}}, NULL},
+    {"host",
+     BERTH_MPI_NONE,
+     MPICH | OPENMPI,
+     2,
+     2,
+     {{BERTH_MPI_MPICH, 0}, {BERTH_MPI_OPENMPI, 1}},
+     NULL},
+    {"host", BERTH_MPI_NONE, MPICH | OPENMPI, 1, 1, {{BERTH_MPI_MPICH, 0}}, NULL},
+    {"openmpi", BERTH_MPI_NONE, MPICH | OPENMPI, 2, 1, {{BERTH_MPI_OPENMPI, 1}}, NULL},
+    {"host",
+     BERTH_MPI_OPENMPI,
+     OPENMPI,
+     1,
+     -1,
+     {{0}},
+     "the program wants Open MPI, and the MPI of this host is MPICH 4.2.1 (mpich); "
+     "take "
+     "the image's own with --mpi-bind=hybrid, or load a module that brings Open MPI"},
+    {"auto",
+     BERTH_MPI_NONE,
+     OPENMPI,
+     0,
+     -1,
+     {{0}},
+     "the program wants Open MPI, and the MPI of this host is none; take the image's "
+     "own with --mpi-bind=hybrid, or load a module that brings Open MPI"},
+    {"mpich",
+     BERTH_MPI_OPENMPI,
+     OPENMPI,
+     2,
+     -1,
+     {{0}},
+     "the program wants Open MPI, and 'mpich' is MPICH 4.2.1; leave the choice to "
+     "--mpi-bind=host, or take the image's own MPI with --mpi-bind=hybrid"},
+    {"intel",
+     BERTH_MPI_NONE,
+     0,
+     2,
+     -1,
+     {{0}},
+     "this host has no MPI called 'intel'; it has MPICH 4.2.1 (mpich), Open MPI 5.0.7 "
+     "(openmpi) (`berth profiles` lists them)"},
+    {"auto",
+     BERTH_MPI_UNKNOWN,
+     MPICH,
+     2,
+     -1,
+     {{0}},
+     "which MPI the program wants cannot be told (marks of: none that is known); build "
+     "it with one MPI, or take the image's own with --mpi-bind=hybrid"},
+};
+
+static void add_library(struct berth_mpi_objects *image, enum berth_mpi_family family)
+{
+    struct berth_elf elf = {.kind = BERTH_ELF_LIBRARY};
+    struct berth_err err;
+    char path[32];
+
+    snprintf(path, sizeof(path), "/lib/libmpi-%d.so", (int)family);
+    ck_assert_int_eq(
+        berth_mpi_objects_add(image, BERTH_MPI_PRESENT, NULL, path, &elf, &err), 0);
+    image->items[image->count - 1].library =
+        (struct berth_mpi_library){.family = family, .parts = BERTH_MPI_C};
+}
+
+START_TEST(a_family_gets_what_the_host_offers)
+{
+    struct berth_mpi_program program = {.family = rows[_i].program};
+    struct berth_mpi_objects image = {0};
+    struct berth_match matches[BERTH_MATCHES_MAX];
+    struct berth_err err = {""};
+    int count;
+
+    for (int family = BERTH_MPI_MPICH; family <= BERTH_MPI_ABI; family++)
+        if (rows[_i].image >> family & 1)
+            add_library(&image, (enum berth_mpi_family)family);
+    count = berth_match_find(rows[_i].mode, &program, &image, both, rows[_i].offers,
+                             matches, &err);
+    ck_assert_str_eq(err.text, rows[_i].error ? rows[_i].error : "");
+    ck_assert_int_eq(count, rows[_i].count);
+    for (int i = 0; i < count; i++) {
+        ck_assert_int_eq(matches[i].family, rows[_i].matches[i].family);
+        ck_assert_uint_eq(matches[i].offer, rows[_i].matches[i].offer);
+    }
+    berth_mpi_objects_fini(&image);
+}
+END_TEST
+
+START_TEST(marks_of_two_families_are_named)
+{
+    struct berth_mpi_program program = {.family = BERTH_MPI_UNKNOWN};
+    struct berth_mpi_objects image = {0};
+    struct berth_match matches[BERTH_MATCHES_MAX];
+    struct berth_err err;
+
+    berth_strvec_push(&program.families, "MPICH");
+    berth_strvec_push(&program.families, "Open MPI");
+    ck_assert_int_eq(berth_match_find("host", &program, &image, both, 2, matches, &err),
+                     -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "(marks of: MPICH and Open MPI); build it"));
+    berth_strvec_fini(&program.families);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("match");
+
+    tcase_add_loop_test(tests, a_family_gets_what_the_host_offers, 0, COUNT(rows));
+    tcase_add_test(tests, marks_of_two_families_are_named);
+    return unit_run("match", tests);
+}

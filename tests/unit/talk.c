@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages between the process in a container and the one on the host. */
+
+#include "task/talk.h"
+
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+static int ends[2];
+static char text[BERTH_TALK_SIZE];
+static struct berth_err err;
+
+static void open_ends(void)
+{
+    ck_assert_int_eq(berth_talk_open(ends, &err), 0);
+}
+
+static void close_ends(void)
+{
+    close(ends[0]);
+    close(ends[1]);
+}
+
+START_TEST(messages_arrive_whole_and_in_order)
+{
+    enum berth_talk_kind kind;
+
+    ck_assert_int_eq(berth_talk_send(ends[0], BERTH_TALK_SET, "A=1\n2", &err), 0);
+    ck_assert_int_eq(berth_talk_send(ends[0], BERTH_TALK_DONE, "", &err), 0);
+    ck_assert_int_eq(berth_talk_receive(ends[1], 0, &kind, text, &err), 0);
+    ck_assert_int_eq(kind, BERTH_TALK_SET);
+    ck_assert_str_eq(text, "A=1\n2");
+    ck_assert_int_eq(berth_talk_receive(ends[1], 0, &kind, text, &err), 0);
+    ck_assert_int_eq(kind, BERTH_TALK_DONE);
+    ck_assert_str_eq(text, "");
+}
+END_TEST
+
+START_TEST(who_waits_too_long_gives_up)
+{
+    enum berth_talk_kind kind;
+
+    ck_assert_int_eq(berth_talk_receive(ends[1], time(NULL) - 1, &kind, text, &err),
+                     -1);
+    ck_assert_str_eq(err.text, "it takes too long");
+}
+END_TEST
+
+START_TEST(who_is_gone_is_noticed)
+{
+    enum berth_talk_kind kind;
+
+    close(ends[0]);
+    ck_assert_int_eq(berth_talk_receive(ends[1], 0, &kind, text, &err), -1);
+    ck_assert_str_eq(err.text, "the other process has ended: it was killed");
+    ck_assert_int_eq(berth_talk_send(ends[1], BERTH_TALK_DONE, "", &err), -1);
+    ck_assert_str_eq(err.text, "the other process has ended: Broken pipe");
+}
+END_TEST
+
+START_TEST(what_is_too_long_is_not_cut)
+{
+    BERTH_FREE char *name = malloc(BERTH_TALK_SIZE + 1);
+
+    ck_assert_ptr_nonnull(name);
+    memset(name, 'x', BERTH_TALK_SIZE);
+    name[BERTH_TALK_SIZE] = '\0';
+    ck_assert_int_eq(berth_talk_send(ends[0], BERTH_TALK_SET, name, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "a name is too long: 'xxx"));
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("talk");
+
+    tcase_add_checked_fixture(tests, open_ends, close_ends);
+    tcase_add_test(tests, messages_arrive_whole_and_in_order);
+    tcase_add_test(tests, who_waits_too_long_gives_up);
+    tcase_add_test(tests, who_is_gone_is_noticed);
+    tcase_add_test(tests, what_is_too_long_is_not_cut);
+    return unit_run("talk", tests);
+}
