@@ -25,9 +25,4 @@ world_build() {
     rm -r "$root/tmp/mpi"
 }
 
-world_python() {
-    cp "${RECIPES:?}/../mpi/who.py" "$1/opt/t/"
-    gcc -O1 -shared -fPIC -o "$1/opt/t/libtell.so" "$RECIPES/../mpi/tell.c"
-}
-
 world_environment() { printf 'export BERTH_TEST_IMAGE=%s\n' "$1"; }

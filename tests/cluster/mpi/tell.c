@@ -20,16 +20,19 @@ void tell_marker(char *text, int size)
     fclose(file);
 }
 
-/* Is PATH itself a mount point, so that another file lies over the image's? */
+/* Is PATH itself a mount point (the fifth word), so that another file lies over it? */
 static int lies_over(const char *path)
 {
     FILE *mounts = fopen("/proc/self/mountinfo", "r");
-    char line[LINE], point[PATHS];
-    int found = 0;
+    char line[LINE], *point;
+    int found = 0, word;
 
-    while (mounts && !found && fgets(line, sizeof line, mounts))
-        found = sscanf(line, "%*s %*s %*s %*s %3999s", point) == 1 &&
-                strcmp(point, path) == 0;
+    while (mounts && !found && fgets(line, sizeof line, mounts)) {
+        for (point = line, word = 0; point && word < 4; word++)
+            point = strchr(point + 1, ' ');
+        found = point && strncmp(point + 1, path, strlen(path)) == 0 &&
+                point[1 + strlen(path)] == ' ';
+    }
     if (mounts)
         fclose(mounts);
     return found;
@@ -66,16 +69,24 @@ static void mapped(char *text, size_t size)
         fclose(maps);
 }
 
-void tell(int rank, int size, const char *version)
+void tell_library(const char *who, const char *version)
 {
     char host[256] = "", marker[64], libraries[PATHS];
 
     gethostname(host, sizeof host - 1);
     tell_marker(marker, sizeof marker);
     mapped(libraries, sizeof libraries);
-    printf("rank %d of %d on %s in %s: %.*s [%s]\n", rank, size, host, marker,
+    printf("%s on %s in %s: %.*s [%s]\n", who, host, marker,
            (int)strcspn(version, "\n"), version, libraries);
     fflush(stdout);
+}
+
+void tell(int rank, int size, const char *version)
+{
+    char who[64];
+
+    snprintf(who, sizeof who, "rank %d of %d", rank, size);
+    tell_library(who, version);
 }
 
 void tell_padded(int rank, int size, const char *version, int length)

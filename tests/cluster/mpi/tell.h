@@ -13,6 +13,9 @@
  */
 void tell(int rank, int size, const char *version);
 
+/* The same for WHO. */
+void tell_library(const char *who, const char *version);
+
 /* The same for Fortran, which has VERSION of LENGTH characters and no zero. */
 void tell_padded(int rank, int size, const char *version, int length);
 

