@@ -192,13 +192,21 @@ static enum berth_mpi_outcome judge_parts(struct berth_mpi_cause *cause)
     return BERTH_MPI_PASS;
 }
 
+/* Can the program load OBJECT, a part of the host's MPI? A script may load any. */
+static bool is_used(const struct berth_mpi_cause *cause,
+                    const struct berth_mpi_object *object)
+{
+    return cause->program->family == BERTH_MPI_NONE ||
+           (object->library.parts & (cause->program->parts | BERTH_MPI_C));
+}
+
 /* Parts of two installations do not fit each other, even of one family. */
 static enum berth_mpi_outcome judge_install(struct berth_mpi_cause *cause)
 {
     for (size_t i = 0; i < cause->host->count; i++) {
         const struct berth_mpi_object *object = &cause->host->items[i];
 
-        if (object->library.family != cause->family)
+        if (object->library.family != cause->family || !is_used(cause, object))
             continue;
         for (size_t j = 0; j < object->elf.undefined.count; j++) {
             const struct berth_elf_symbol *symbol = &object->elf.undefined.items[j];

@@ -220,6 +220,11 @@ static const struct {
      "'/h/libmpifort.so.12' of the host needs MPIR_Gone, which the host's MPICH 5.0.2 "
      "lacks, so they are of two installations; name a profile of one "
      "(--mpi-bind=NAME), or " HYBRID},
+    {{C_MPICH, IN_MPICH, GLIBC_36},
+     {MPICH("5.0.2"), MPICH_FORT " und=MPIR_Gone", GLIBC_36},
+     BERTH_MPI_YES,
+     "the program wants MPICH, and the host's MPICH 5.0.2 has all MPI symbols that it "
+     "needs (2)"},
     /* What cannot be exchanged. */
     {{"program /bin/a static"},
      {MPICH("5.0.2")},
