@@ -288,6 +288,20 @@ static enum berth_mpi_outcome judge_sizes(struct berth_mpi_cause *cause)
     return BERTH_MPI_PASS;
 }
 
+/* Where the image has nothing of the host's own family, both may have the standard's.
+ */
+static enum berth_mpi_outcome share_abi(struct berth_mpi_cause *cause)
+{
+    if (berth_mpi_objects_parts(cause->image, cause->family) ||
+        !berth_mpi_objects_mpi(cause->image, BERTH_MPI_ABI) ||
+        !berth_mpi_objects_mpi(cause->host, BERTH_MPI_ABI))
+        return BERTH_MPI_PASS;
+    cause->family = BERTH_MPI_ABI;
+    berth_mpi_describe(cause->host, BERTH_MPI_ABI, cause->host_name,
+                       sizeof(cause->host_name));
+    return BERTH_MPI_PASS;
+}
+
 /* What an image has, when what will run in it cannot be known. */
 static enum berth_mpi_outcome judge_inventory(struct berth_mpi_cause *cause)
 {
@@ -332,7 +346,8 @@ enum berth_mpi_outcome berth_mpi_apply_rules(struct berth_mpi_cause *cause)
         judge_kind,  judge_host,    judge_family,  judge_machine,
         judge_parts, judge_install, judge_symbols, judge_sizes};
     enum berth_mpi_outcome (*const of_inventory[])(struct berth_mpi_cause *) = {
-        judge_kind, judge_host, judge_machine, judge_inventory, judge_install};
+        judge_kind,    judge_host,      share_abi,
+        judge_machine, judge_inventory, judge_install};
     size_t count = sizeof(of_program) / sizeof(of_program[0]);
 
     if (cause->program->family != BERTH_MPI_NONE) {

@@ -412,6 +412,10 @@ static const struct {
     {{SCRIPT, IN_MPICH, IN_OMPI, GLIBC_36},
      {MPICH("5.0.2"), MPICH_ABI},
      1U << BERTH_MPI_MPICH},
+    {{PYTHON, "present /l/libmpi_abi.so.1 library so=libmpi_abi.so.1 " CALLS, IN_OMPI,
+      GLIBC_36},
+     {MPICH("5.0.2"), MPICH_ABI},
+     1U << BERTH_MPI_ABI},
 };
 
 START_TEST(families_that_are_exchanged_are_told)
