@@ -193,17 +193,18 @@ void berth_graft_undo(struct berth_graft *graft)
         umount2(graft->binds.items[graft->done - 1], MNT_DETACH);
 }
 
-/* Is PATH one of the stage's files? */
-static bool is_staged(const struct berth_graft *graft, const char *path)
+/* Which of the stage's files is PATH? */
+static const struct berth_mpi_object *find_staged(const struct berth_graft *graft,
+                                                  const char *path)
 {
     struct stat st;
 
     if (stat(path, &st) < 0)
-        return false;
+        return NULL;
     for (size_t i = 0; i < graft->staged.count; i++)
         if (graft->files[i].device == st.st_dev && graft->files[i].inode == st.st_ino)
-            return true;
-    return false;
+            return &graft->staged.items[i];
+    return NULL;
 }
 
 /* The image has one library that the host's MPI brings too, the process can have one
@@ -242,7 +243,7 @@ static int settle(struct berth_graft *graft, const struct berth_closure *closure
         const struct berth_mpi_choice *choice = find_collision(graft, item);
         BERTH_FREE char *real = item->path ? realpath(item->path, NULL) : NULL;
 
-        if (choice && real && !is_staged(graft, real))
+        if (choice && real && !find_staged(graft, real))
             add_bind(graft, choice->host->path, real);
     }
     return graft->binds.failed ? berth_err_oom(err) : berth_graft_mount(graft, err);
@@ -278,7 +279,8 @@ static bool is_of_family(const struct berth_graft *graft, const struct berth_loo
     return false;
 }
 
-/* Every library of the family is a staged one, and there is one. */
+/* Every library of the family is a staged one, and there is one. By the file, since the
+ * program may want libmpi.so.12 where the host's is libmpich.so.12. */
 static int check_family(const struct berth_graft *graft, const struct berth_look *look,
                         const struct berth_closure *closure, struct berth_err *err)
 {
@@ -286,11 +288,10 @@ static int check_family(const struct berth_graft *graft, const struct berth_look
 
     for (size_t i = 0; i < closure->count; i++) {
         BERTH_FREE char *real = realpath(closure->items[i].path, NULL);
-        const struct berth_mpi_object *staged =
-            berth_mpi_objects_find(&graft->staged, closure->items[i].soname);
+        const struct berth_mpi_object *staged = real ? find_staged(graft, real) : NULL;
 
-        if (real && is_staged(graft, real))
-            found |= staged && staged->library.family == graft->family;
+        if (staged)
+            found |= staged->library.family == graft->family;
         else if (real && is_of_family(graft, look, real))
             return berth_err_set(err,
                                  "'%s' would run with the image's '%s' and not with "
