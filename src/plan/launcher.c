@@ -204,3 +204,23 @@ int berth_launcher_check_table(const struct berth_table *table, struct berth_err
         "own; give each of the two an srun of its own",
         local, shared);
 }
+
+bool berth_launcher_shares_world(const struct berth_table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (!berth_request_mpi_is(&table->rows[i].request, BERTH_MPI_OFF) &&
+            !berth_request_mpi_local(&table->rows[i].request))
+            return true;
+    return false;
+}
+
+int berth_launcher_check_step(const char *type, struct berth_err *err)
+{
+    if (!type || strcmp(type, "pmi2") != 0)
+        return 0;
+    return berth_err_set(err,
+                         "--mpi=pmi2: components of one step wait for each other in "
+                         "MPI_Init for ever, in every release of Slurm; use "
+                         "--mpi=pmix, or make it a heterogeneous job (#SBATCH hetjob, "
+                         "or srun outside a job)");
+}

@@ -2,6 +2,8 @@
 #ifndef BERTH_PLAN_LAUNCHER_H
 #define BERTH_PLAN_LAUNCHER_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/strvec.h"
 #include "plan/components.h"
@@ -29,5 +31,12 @@ int berth_launcher_check_tasks(const struct berth_request *request, unsigned lon
  * that never come because their mpirun has a world of its own. Returns 0, or -1 with a
  * sentence in ERR. */
 int berth_launcher_check_table(const struct berth_table *table, struct berth_err *err);
+
+/* Does a component of TABLE, by its --mpi-bind, take part in that world? */
+bool berth_launcher_shares_world(const struct berth_table *table);
+
+/* Can several components be one step with --mpi=TYPE (NULL: not known)? Returns 0, or
+ * -1 with a sentence in ERR. */
+int berth_launcher_check_step(const char *type, struct berth_err *err);
 
 #endif

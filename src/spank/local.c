@@ -29,6 +29,7 @@
 #include "spank/gather.h"
 #include "spank/names.h"
 #include "spank/options.h"
+#include "spank/world.h"
 
 extern char **environ;
 
@@ -319,6 +320,7 @@ static int end_step_component(int group, struct berth_err *err)
     if (check_component(&merged, err) < 0 || check_launcher(&merged, err) < 0 ||
         add_row(group, &merged, err) < 0 ||
         berth_launcher_check_table(&state.table, err) < 0 ||
+        berth_world_check(&state.table, &state.hetgroups, optind, err) < 0 ||
         berth_gather_component(&state.settings,
                                &state.table.rows[state.table.count - 1], export_value(),
                                &state.environment, err) < 0)

@@ -62,6 +62,21 @@ void slurm_error(const char *format, ...)
     va_end(args);
 }
 
+int slurm_load_ctl_conf(time_t update_time, slurm_conf_t **ret)
+{
+    static slurm_conf_t conf;
+
+    (void)update_time;
+    conf.mpi_default = getenv("FAKE_MPI_DEFAULT");
+    *ret = &conf;
+    return SLURM_SUCCESS;
+}
+
+void slurm_free_ctl_conf(slurm_conf_t *conf)
+{
+    (void)conf;
+}
+
 void slurm_info(const char *format, ...)
 {
     va_list args;

@@ -138,6 +138,36 @@ expect '--mpi-bind=local beside its like, and beside what is not MPI' 0 \
     srun --container-image=a --mpi-bind=local ./x : --container-image=b --mpi-bind=local-each ./y : \
     --container-image=c --mpi-bind=off ./z : ./w
 
+# Components of one step, whose MPI would hang.
+HANG='srun: error: berth: --mpi=pmi2: components of one step wait for each other in MPI_Init for ever, in every release of Slurm; use --mpi=pmix, or make it a heterogeneous job (#SBATCH hetjob, or srun outside a job)'
+two='--container-image=a --mpi-bind=hybrid ./x : --container-image=b --mpi-bind=hybrid ./y'
+# shellcheck disable=SC2086 # TWO are words
+{
+    expect 'a het step with --mpi=pmi2' 1 "$HANG" \
+        SLURM_JOB_ID=100 srun --mpi=pmi2 $two
+    expect 'a het step with SLURM_MPI_TYPE=pmi2' 1 "$HANG" \
+        SLURM_JOB_ID=100 SLURM_MPI_TYPE=pmi2 srun $two
+    expect 'a het step where slurm.conf says pmi2' 1 "$HANG" \
+        SLURM_JOB_ID=100 FAKE_MPI_DEFAULT=pmi2 srun $two
+    expect 'a het step with one component on the host and --mpi=pmi2' 1 "$HANG" \
+        SLURM_JOB_ID=100 srun --mpi pmi2 ./x : --container-image=b --mpi-bind=host ./y
+    expect 'a het step with --mpi=pmix' 0 '0 image=T/a&mpi-bind=hybrid: ./x
+1 image=T/b&mpi-bind=hybrid: ./y' \
+        SLURM_JOB_ID=100 FAKE_MPI_DEFAULT=pmi2 srun --mpi=pmix $two
+    expect 'a het job with --mpi=pmi2' 0 '0 image=T/a&mpi-bind=hybrid: ./x
+1 image=T/b&mpi-bind=hybrid: ./y' \
+        srun --mpi=pmi2 $two
+    expect 'components in a het job with --mpi=pmi2' 0 '0 image=T/a&mpi-bind=hybrid: ./x
+1 image=T/b&mpi-bind=hybrid: ./y' \
+        SLURM_JOB_ID=100 SLURM_HET_SIZE=2 SLURM_JOB_ID_HET_GROUP_0=100 \
+        SLURM_JOB_ID_HET_GROUP_1=101 srun --mpi=pmi2 --het-group=0 \
+        --container-image=a --mpi-bind=hybrid ./x : --het-group=1 \
+        --container-image=b --mpi-bind=hybrid ./y
+    expect 'a het step without MPI and with --mpi=pmi2' 0 '0 image=T/a: ./x
+1 image=T/b: ./y' \
+        SLURM_JOB_ID=100 srun --mpi=pmi2 --container-image=a ./x : --container-image=b ./y
+}
+
 # What is too long for an environment variable.
 long=$(printf '%040000d' 0)
 expect 'options longer than what can be sent' 1 \

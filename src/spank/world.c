@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one MPI_COMM_WORLD of all components of an srun. */
+
+#include "spank/world.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <slurm/slurm.h>
+
+#include "base/cleanup.h"
+#include "plan/launcher.h"
+
+/* What slurm.conf says; NULL: it cannot be asked. */
+static char *site_default(void)
+{
+    slurm_conf_t *conf = NULL;
+    char *type = NULL;
+
+    if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
+        return NULL;
+    if (conf->mpi_default)
+        type = strdup(conf->mpi_default);
+    slurm_free_ctl_conf(conf);
+    return type;
+}
+
+/* Inside one ordinary allocation, where the components of srun become one step. */
+static bool is_one_step(void)
+{
+    return getenv("SLURM_JOB_ID") && !getenv("SLURM_HET_SIZE");
+}
+
+int berth_world_check(const struct berth_table *table,
+                      const struct berth_hetgroups *hetgroups, int optind,
+                      struct berth_err *err)
+{
+    static char *said; /* --mpi counts in the first component only */
+    BERTH_FREE char *site = NULL;
+    const char *type = NULL;
+
+    if (table->count == 1 &&
+        berth_hetgroups_option(hetgroups, optind, "mpi", 2, &type) && type) {
+        free(said);
+        said = strdup(type);
+    }
+    if (table->count < 2 || !is_one_step() || !berth_launcher_shares_world(table))
+        return 0;
+    type = said ? said : getenv("SLURM_MPI_TYPE");
+    if (!type)
+        type = site = site_default();
+    return berth_launcher_check_step(type, err);
+}

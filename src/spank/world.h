@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_SPANK_WORLD_H
+#define BERTH_SPANK_WORLD_H
+
+#include "base/err.h"
+#include "plan/components.h"
+#include "plan/hetgroup.h"
+
+/* In srun: can the components that TABLE has so far, with `srun A : B`, be one
+ * MPI_COMM_WORLD? Called after the options of each component, with getopt's OPTIND.
+ * Returns 0, or -1 with a sentence in ERR: heterogeneous steps of one allocation hang
+ * in MPI_Init with --mpi=pmi2 in every release of Slurm (pmi2_setup_srun() in its
+ * mpi/pmi2/setup.c sets everything up once for each component). */
+int berth_world_check(const struct berth_table *table,
+                      const struct berth_hetgroups *hetgroups, int optind,
+                      struct berth_err *err);
+
+#endif
