@@ -251,6 +251,9 @@ void berth_mpi_classify(const struct berth_elf *elf, const char *file,
     if (!library.parts && elf->kind == BERTH_ELF_LIBRARY && file &&
         starts(file, "libmpi_ilp64.so") && defines(elf, "mpi_init_"))
         library.parts = BERTH_MPI_ILP64;
+    if (elf->kind == BERTH_ELF_LIBRARY && elf->soname &&
+        starts(elf->soname, "libopen_mpi.so"))
+        library.parts |= BERTH_MPI_CORE;
     if (library.parts) {
         library.family = family_of(elf);
         if (library.family == BERTH_MPI_ABI)
@@ -292,7 +295,9 @@ const char *berth_mpi_part_name(enum berth_mpi_part part)
     case BERTH_MPI_CXX:
         return "C++";
     case BERTH_MPI_ILP64:
+        return "Fortran with 8-byte INTEGER (ILP64)";
+    case BERTH_MPI_CORE:
         break;
     }
-    return "Fortran with 8-byte INTEGER (ILP64)";
+    return "the core library of Open MPI 6 (libopen_mpi)";
 }

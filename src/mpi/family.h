@@ -22,8 +22,10 @@ enum berth_mpi_part {
     BERTH_MPI_F08 = 8,     /* `use mpi_f08` */
     BERTH_MPI_CXX = 16,    /* the C++ bindings, gone since MPI 3.0 */
     BERTH_MPI_ILP64 = 32,  /* Intel's Fortran interface with INTEGER of 8 bytes */
+    BERTH_MPI_CORE = 64,   /* libopen_mpi of Open MPI 6, with the handles: its compilers
+                              link programs with it beside the C library */
 };
-#define BERTH_MPI_PARTS 6
+#define BERTH_MPI_PARTS 7
 
 struct berth_mpi_library {
     enum berth_mpi_family family;

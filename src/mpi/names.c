@@ -42,11 +42,32 @@ bool berth_mpi_is_openmpi(const char *name)
     return starts_any(name, names);
 }
 
+/* Every MPI has these (The MPIR Process Acquisition Interface, MPI Forum). */
+static bool is_for_debuggers(const char *name)
+{
+    static const char *const names[] = {"MPIR_Breakpoint",
+                                        "MPIR_acquired_pre_main",
+                                        "MPIR_attach_fifo",
+                                        "MPIR_being_debugged",
+                                        "MPIR_debug_",
+                                        "MPIR_dll_name",
+                                        "MPIR_executable_path",
+                                        "MPIR_force_to_main",
+                                        "MPIR_i_am_starter",
+                                        "MPIR_ignore_queues",
+                                        "MPIR_partial_attach_ok",
+                                        "MPIR_proctable",
+                                        "MPIR_server_arguments",
+                                        NULL};
+
+    return starts_any(name, names);
+}
+
 bool berth_mpi_is_mpich(const char *name)
 {
     static const char *const names[] = {"MPIR_", "MPII_", "mpifcmb", "mpipriv", NULL};
 
-    return starts_any(name, names);
+    return starts_any(name, names) && !is_for_debuggers(name);
 }
 
 bool berth_mpi_is_symbol(const char *name)

@@ -170,7 +170,8 @@ static void see_needed(const struct berth_mpi_objects *objects, const char *sona
             return;
         seen->libraries |= 1U << needed->library.family;
         seen->abi_number = needed->library.abi_number;
-        seen->parts |= needed->library.parts & (BERTH_MPI_USEMPI | BERTH_MPI_ILP64);
+        seen->parts |= needed->library.parts &
+                       (BERTH_MPI_USEMPI | BERTH_MPI_ILP64 | BERTH_MPI_CORE);
     } else if (berth_mpi_family_of_soname(soname) == BERTH_MPI_ABI) {
         seen->libraries |= 1U << BERTH_MPI_ABI;
         seen->abi_number = (unsigned int)atoi(strstr(soname, ".so.") + 4);

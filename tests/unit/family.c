@@ -161,6 +161,9 @@ static const struct {
      "und=pmpi_init_",
      "libmpi_ilp64.so.4.1",
      {BERTH_MPI_MPICH, BERTH_MPI_ILP64, NULL, "", 0}},
+    {"library so=libopen_mpi.so.40 data=ompi_mpi_comm_world:8 def=MPIR_debug_gate",
+     "libopen_mpi.so.40.50.0",
+     {BERTH_MPI_OPENMPI, BERTH_MPI_CORE, NULL, "", 0}},
     {"program def=MPI_Init def=PMPI_Init", NULL, {.family = BERTH_MPI_NONE}},
     {"none", NULL, {.family = BERTH_MPI_NONE}},
 };
@@ -229,6 +232,7 @@ static const struct {
     {"_ZTVN3MPI4CommE", true},
     {"__mpi_f08_types_MOD_ompi_comm_op_eq", true},
     {"mpi_init", true},
+    {"MPIR_proctable_size", false},
     {"mpicc_version", false},
     {"main", false},
     {"PMI_Init", false},
@@ -251,6 +255,7 @@ START_TEST(parts_have_names)
         "Fortran 2008 (use mpi_f08)",
         "C++",
         "Fortran with 8-byte INTEGER (ILP64)",
+        "the core library of Open MPI 6 (libopen_mpi)",
     };
 
     for (int i = 0; i < BERTH_MPI_PARTS; i++)

@@ -68,7 +68,7 @@ static const struct {
     {HEAD FROM AT "file\ta\t-\t99999999999999999999\t0\t0\nend\n",
      "line 5: expected a number, got '99999999999999999999'"},
     {HEAD FROM AT "file\ta\t-\t1\t9\t0\nend\n", "line 5: 'a': there is no such MPI"},
-    {HEAD FROM AT "file\ta\t-\t1\t1\t64\nend\n", "line 5: 'a': there is no such MPI"},
+    {HEAD FROM AT "file\ta\t-\t1\t1\t128\nend\n", "line 5: 'a': there is no such MPI"},
     {HEAD FROM AT "file\t/etc/passwd\t-\t1\t0\t0\nend\n",
      "line 5: '/etc/passwd' is not in the stage"},
     {HEAD FROM AT "link\tlib/../../x\ty\nend\n",

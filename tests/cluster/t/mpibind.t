@@ -86,7 +86,11 @@ host_rows() {
         row own $image openmpi/f90 pmix host "$OPENMPI"
     done
     # Open MPI 6 links a program with libopen_mpi.so.40, too, which 5 and 4 do not have.
-    row own mpisid openmpi/who pmix host "no: Open MPI"
+    if [[ $release == sid ]]; then
+        row own mpisid openmpi/who pmix host "$OPENMPI"
+    else
+        row own mpisid openmpi/who pmix host "no: libopen_mpi"
+    fi
     for it in cxx runpath reset envi; do row own mpibookworm mpich/$it pmi2 host "$MPICH"; done
     row own mpibookworm "mpich/load /opt/t/mpich/plugin.so" pmi2 mpich "$MPICH"
     # The bit has no effect where file systems are mounted nosuid, as in these containers.
