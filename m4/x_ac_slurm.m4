@@ -20,6 +20,10 @@ AC_DEFUN([X_AC_SLURM], [
       [AC_MSG_ERROR([slurm/spank.h not found: install Slurm's development package,
   say --with-slurm=PREFIX, or build without the plugin: --without-slurm])],
       [[#include <stdint.h>]])
+    # It was called so before 26.05.
+    AC_CHECK_DECL([slurm_free_conf],
+      [SLURM_CPPFLAGS="$SLURM_CPPFLAGS -Dslurm_free_ctl_conf=slurm_free_conf"], [],
+      [[#include <slurm/slurm.h>]])
     AC_CACHE_CHECK([for the release of Slurm], [x_cv_slurm_version], [
       AC_LANG_CONFTEST([AC_LANG_SOURCE([[
 #include <slurm/slurm_version.h>
