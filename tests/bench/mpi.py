@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables and the plot of tests/bench/mpi: reads lines of
+`SYSTEM SHAPE TEST BYTES VALUE`."""
+
+import collections
+import statistics
+import sys
+
+STARTS = {"native": "on the host", "off": "in the image, its own MPI",
+          "later": "in the image, --mpi-bind, a later step",
+          "first": "in the image, --mpi-bind, the first step"}
+
+
+def read(path):
+    values = collections.defaultdict(list)
+    failed = collections.Counter()
+    for line in open(path, encoding="ascii"):
+        system, shape, test, size, value = line.split()
+        if test == "failed":
+            failed[system, shape] += 1
+        else:
+            values[shape, test, int(size), system].append(float(value))
+    return values, failed
+
+
+def rows(values):
+    """Each measurement: its name, and the medians native, again and berth."""
+    found = []
+    for shape, test, size in sorted({key[:3] for key in values if key[1] != "start"}):
+        medians = [statistics.median(values[shape, test, size, system] or [float("nan")])
+                   for system in ("native", "again", "berth")]
+        found.append((f"{shape} {test} {size}", *medians))
+    return found
+
+
+def table(found):
+    print(f"{'nodes x ranks, test, bytes':<28} {'native':>12} {'berth':>12} "
+          f"{'berth/native':>13} {'native/native':>14}")
+    for name, native, again, berth in found:
+        unit = "MB/s" if "bandwidth" in name else "us"
+        both = (native + again) / 2
+        print(f"{name:<28} {both:9.2f} {unit:<4}{berth:9.2f} {unit:<4}"
+              f"{berth / both:11.2f} {again / native:14.2f}")
+
+
+def starts(values):
+    off = values["start", "start", 0, "off"]
+    for system, title in STARTS.items():
+        runs = values["start", "start", 0, system]
+        if runs and off:
+            wall = statistics.median(runs) / 1000
+            added = wall - statistics.median(off) / 1000
+            print(f"{title:<44} {wall:7.0f} ms {added:+7.0f} ms")
+
+
+def svg(found, path):
+    """For each measurement berth over native, and native over native as the noise."""
+    step, left, width = 22, 220, 640
+    height = 70 + step * len(found)
+
+    def x(ratio):
+        return left + (width - left - 20) * min(max(ratio, 0), 2) / 2
+
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+           'font-family="sans-serif" font-size="12">',
+           f'<rect width="{width}" height="{height}" fill="white"/>',
+           '<text x="10" y="18">MPI in an image with the host\'s MPI, over native '
+           '(medians); grey: native over native</text>']
+    for part in (0, 0.5, 1, 1.5, 2):
+        out.append(f'<path d="M{x(part)} 30V{height - 30}" '
+                   f'stroke="{"black" if part == 1 else "#dddddd"}"/>')
+        out.append(f'<text x="{x(part)}" y="{height - 12}" '
+                   f'text-anchor="middle">{part:g}</text>')
+    for row, (name, native, again, berth) in enumerate(found):
+        y = 45 + step * row
+        out.append(f'<text x="10" y="{y + 4}">{name}</text>')
+        for ratio, colour in ((again / native, "#999999"),
+                              (2 * berth / (native + again), "#0a7d4f")):
+            if ratio == ratio:
+                out.append(f'<circle cx="{x(ratio):.1f}" cy="{y}" r="5" fill="{colour}" '
+                           'fill-opacity="0.8"/>')
+    out.append("</svg>")
+    with open(path, "w", encoding="ascii") as file:
+        file.write("\n".join(out) + "\n")
+
+
+def main():
+    values, failed = read(sys.argv[1])
+    found = rows(values)
+    table(found)
+    print()
+    starts(values)
+    for (system, shape), count in sorted(failed.items()):
+        print(f"failed: {system} {shape}: {count} times")
+    svg(found, sys.argv[2])
+    print(f"plot: {sys.argv[2]}")
+
+
+main()
