@@ -64,6 +64,7 @@ static int read_runner(const char *program, struct berth_look *look,
             look->is_script = i > 0;
             return 0;
         }
+        berth_strvec_push(&look->scripts, path);
         free(path);
         path = interpreter;
     }
@@ -133,6 +134,7 @@ void berth_look_fini(struct berth_look *look)
 {
     free(look->runner);
     free(look->loader);
+    berth_strvec_fini(&look->scripts);
     berth_closure_fini(&look->closure);
     berth_mpi_objects_fini(&look->objects);
     *look = (struct berth_look){0};

@@ -10,10 +10,11 @@
 
 /* What a program and the image around it say of MPI. */
 struct berth_look {
-    char *runner;   /* what the kernel executes for the program: itself, or the
-                       interpreter of a script */
-    char *loader;   /* of the runner; NULL: it has none */
-    bool is_script; /* the runner is an interpreter */
+    char *runner; /* what the kernel executes for the program: itself, or the
+                     interpreter of a script */
+    char *loader; /* of the runner; NULL: it has none */
+    struct berth_strvec scripts;      /* the files that lead to it */
+    bool is_script;                   /* the runner is an interpreter */
     struct berth_closure closure;     /* of the runner; empty without a loader */
     struct berth_mpi_objects objects; /* the program, what the loader loads for the
                                          runner, and every MPI library of the image */

@@ -242,6 +242,30 @@ static const struct {
     {"OPAL_PREFIX", {"lib", "lib64"}},
 };
 
+const char *const berth_stacks_variables[] = {
+    "CRAY_MPICH_DIR", "I_MPI_ROOT",      "MPICH_DIR", "MPI_HOME",
+    "OPAL_PREFIX",    "LD_LIBRARY_PATH", NULL,
+};
+
+void berth_stacks_places(char *const *env, struct berth_strvec *ret)
+{
+    const char *path = value_of(env, "LD_LIBRARY_PATH");
+    BERTH_FREE char *copy = strdup(path ? path : "");
+    char *next = copy;
+    char *directory;
+
+    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
+        const char *root = value_of(env, roots[i].variable);
+
+        for (size_t j = 0; root && roots[i].places[j]; j++)
+            berth_strvec_pushf(ret, "%s/%s", root, roots[i].places[j]);
+    }
+    while (copy && (directory = strsep(&next, ":")))
+        if (*directory == '/')
+            berth_strvec_push(ret, directory);
+    ret->failed |= !copy;
+}
+
 static int look_in_roots(const struct search *s)
 {
     for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {

@@ -38,6 +38,12 @@ struct berth_stacks {
 int berth_stacks_find(char *const *env, struct berth_stacks *ret_stacks,
                       struct berth_err *err);
 
+/* The variables of the environment that berth_stacks_find() reads, ended by NULL. */
+extern const char *const berth_stacks_variables[];
+
+/* The directories to which those in ENV lead it, there or not, appended to RET. */
+void berth_stacks_places(char *const *env, struct berth_strvec *ret);
+
 /* The first of the stacks whose profile or stack has that name; NULL: none. */
 const struct berth_stack *berth_stacks_named(const struct berth_stacks *stacks,
                                              const char *name);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* berth-mpi: puts the host's MPI into a container that runs (--mpi-bind). Started by
  * the keeper, as the user, once for a step on a node. Finds the host's MPI stacks, and
- * stages the one that is asked for by its child, which enters the container. */
+ * stages the one that is asked for by its child, which enters the container; or lets it
+ * do at once what an earlier step did. */
 
 #include <errno.h>
 #include <stdbool.h>
@@ -18,6 +19,9 @@
 #include "probe/stack.h"
 #include "task/inside.h"
 #include "task/letter.h"
+#include "task/memo.h"
+#include "task/memokey.h"
+#include "task/replay.h"
 #include "task/stage.h"
 #include "task/talk.h"
 
@@ -47,7 +51,7 @@ static int read_order(int argc, char **argv, struct order *order, struct berth_e
 /* Stage the stack of number NUMBER, and tell inside where it is. A stack that cannot be
  * staged is told too: inside decides what that means. */
 static int stage(const struct berth_stacks *stacks, const char *number, int inside,
-                 struct berth_err *err)
+                 struct berth_memo *memo, struct berth_err *err)
 {
     size_t at = strtoul(number, NULL, 10);
     struct berth_staged staged;
@@ -58,6 +62,7 @@ static int stage(const struct berth_stacks *stacks, const char *number, int insi
         return berth_err_set(err, "there is no stack %zu", at);
     if (berth_stage_get(&stacks->items[at], &staged, &why) < 0)
         return berth_talk_send(inside, BERTH_TALK_REFUSED, why.text, err);
+    berth_memo_add(memo, BERTH_MEMO_STAGE, staged.path, staged.mounted);
     if (asprintf(&answer, "%s\n%s", staged.path, staged.mounted) < 0)
         answer = NULL;
     berth_staged_fini(&staged);
@@ -65,70 +70,198 @@ static int stage(const struct berth_stacks *stacks, const char *number, int insi
                   : berth_err_oom(err);
 }
 
-/* Do what inside asks, and hand on what it tells. */
+/* What inside tells, for later steps. Returns whether it is for them alone. */
+static bool remember(struct berth_memo *memo, enum berth_talk_kind kind, char *text)
+{
+    static const struct {
+        enum berth_talk_kind told;
+        enum berth_memo_kind kind;
+        bool alone;
+    } kinds[] = {
+        {BERTH_TALK_PROGRAM, BERTH_MEMO_PROGRAM, true},
+        {BERTH_TALK_FILE, BERTH_MEMO_FILE, true},
+        {BERTH_TALK_TARGET, BERTH_MEMO_TARGET, true},
+        {BERTH_TALK_FOUND, BERTH_MEMO_FOUND, true},
+        {BERTH_TALK_BIND, BERTH_MEMO_BIND, false},
+        {BERTH_TALK_SET, BERTH_MEMO_SET, false},
+        {BERTH_TALK_NOTE, BERTH_MEMO_NOTE, false},
+    };
+    char *second = strchr(text, '\n');
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (kinds[i].told != kind)
+            continue;
+        if (second)
+            *second = '\0';
+        berth_memo_add(memo, kinds[i].kind, text, second ? second + 1 : "");
+        if (second)
+            *second = '\n';
+        return kinds[i].alone;
+    }
+    return false;
+}
+
+/* Do what inside asks, hand on what it tells, and remember it. Returns the last kind of
+ * message: DONE, REFUSED or AGAIN; -1 with a sentence in ERR. */
 static int serve(const struct order *order, const struct berth_stacks *stacks,
-                 int inside, struct berth_err *err)
+                 int inside, struct berth_memo *memo, bool *ret_keep,
+                 struct berth_err *err)
 {
     char text[BERTH_TALK_SIZE];
     enum berth_talk_kind kind;
+    int result;
 
     do {
         if (berth_talk_receive(inside, 0, &kind, text, err) < 0)
             return -1;
-        if ((kind == BERTH_TALK_STAGE
-                 ? stage(stacks, text, inside, err)
-                 : berth_talk_send(order->talk, kind, text, err)) < 0)
+        result = 0;
+        if (kind == BERTH_TALK_STAGE)
+            result = stage(stacks, text, inside, memo, err);
+        else if (kind == BERTH_TALK_KEEP)
+            *ret_keep = true;
+        else if (kind != BERTH_TALK_AGAIN && !remember(memo, kind, text))
+            result = berth_talk_send(order->talk, kind, text, err);
+        if (result < 0)
             return -1;
-    } while (kind != BERTH_TALK_DONE && kind != BERTH_TALK_REFUSED);
-    return 0;
+    } while (kind != BERTH_TALK_DONE && kind != BERTH_TALK_REFUSED &&
+             kind != BERTH_TALK_AGAIN);
+    return (int)kind;
 }
 
-static void go_inside(const struct order *order, const struct berth_stacks *stacks,
-                      int talk)
+/* In a process of its own: as MEMO says (NULL: by looking) put the host's MPI into the
+ * container. TELLS takes what inside tells. Returns as serve(). */
+static int go_inside(const struct order *order, struct berth_inside *inside,
+                     const struct berth_memo *memo, struct berth_memo *tells,
+                     bool *ret_keep, struct berth_err *err)
 {
-    const char *directory = order->task.words.items[2];
-    struct berth_inside inside = {
-        .holder = atoi(order->task.words.items[0]),
-        .request = &order->request,
-        .command = order->container.words.items,
-        .directory = *directory ? directory : NULL,
-        .task = order->task.environment.items,
-        .stacks = stacks,
-        .talk = talk,
-    };
+    int ends[2];
+    int result;
+    pid_t child;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    environ = order->container.environment.items;
-    berth_inside_run(&inside);
+    if (berth_talk_open(ends, err) < 0)
+        return -1;
+    child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        environ = order->container.environment.items;
+        inside->talk = ends[1];
+        if (memo)
+            berth_replay_run(inside, memo);
+        else
+            berth_inside_run(inside);
+        _exit(EXIT_SUCCESS);
+    }
+    close(ends[1]);
+    if (child < 0)
+        result = berth_err_set(err, "cannot start a process: %s", strerror(errno));
+    else
+        result = serve(order, inside->stacks, ends[0], tells, ret_keep, err);
+    close(ends[0]);
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return result;
+}
+
+/* Is what MEMO says of the host still so? */
+static bool holds(const struct berth_memo *memo, const struct berth_stage_root *user)
+{
+    const struct berth_stage_root site = berth_stage_site();
+
+    for (size_t i = 0; i < memo->count; i++) {
+        const struct berth_memo_record *it = &memo->records[i];
+        char identity[BERTH_MEMO_IDENTITY_SIZE];
+
+        if (it->kind == BERTH_MEMO_STAGE && !berth_stage_holds(&site, it->first) &&
+            !berth_stage_holds(user, it->first))
+            return false;
+        if (it->kind != BERTH_MEMO_HOST)
+            continue;
+        berth_memo_identity(it->first, true, identity);
+        if (strcmp(identity, it->second) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Do what an earlier step did. Returns 1 when that is done; 0 when there is none, or it
+ * is another now; -1 with a sentence in ERR. */
+static int replay(const struct order *order, struct berth_inside *inside,
+                  const struct berth_stage_root *user, const char *key,
+                  struct berth_err *err)
+{
+    struct berth_memo memo;
+    struct berth_memo ignored = {0};
+    bool keep;
+    int result = BERTH_TALK_AGAIN;
+
+    if (!berth_memo_load(user, key, &memo))
+        return 0;
+    if (holds(&memo, user))
+        result = go_inside(order, inside, &memo, &ignored, &keep, err);
+    if (result == BERTH_TALK_AGAIN)
+        berth_memo_forget(user, key);
+    berth_memo_fini(&memo);
+    berth_memo_fini(&ignored);
+    return result < 0 ? -1 : result != BERTH_TALK_AGAIN;
+}
+
+static void remember_host(struct berth_memo *memo, const struct berth_stacks *stacks)
+{
+    for (size_t i = 0; i < stacks->count; i++)
+        for (size_t j = 0; j < stacks->items[i].count; j++) {
+            const char *path = stacks->items[i].libraries[j].path;
+            char identity[BERTH_MEMO_IDENTITY_SIZE];
+
+            berth_memo_identity(path, true, identity);
+            berth_memo_add(memo, BERTH_MEMO_HOST, path, identity);
+        }
+}
+
+/* Look, and keep what was seen under KEY (NULL: not). */
+static int look(const struct order *order, struct berth_inside *inside,
+                const struct berth_stage_root *user, const char *key,
+                struct berth_err *err)
+{
+    struct berth_stacks stacks = {0};
+    struct berth_memo memo = {0};
+    bool keep = false;
+    int result;
+
+    if (!berth_request_mpi_is(&order->request, BERTH_MPI_HYBRID) &&
+        berth_stacks_find(inside->task, &stacks, err) < 0)
+        return -1;
+    inside->stacks = &stacks;
+    remember_host(&memo, &stacks);
+    result = go_inside(order, inside, NULL, &memo, &keep, err);
+    if (result == BERTH_TALK_DONE && keep && key)
+        berth_memo_save(user, key, &memo);
+    berth_memo_fini(&memo);
+    return result < 0 ? -1 : 0;
 }
 
 static int run(const struct order *order, struct berth_err *err)
 {
     static char *const nothing[] = {NULL};
-    struct berth_stacks stacks = {0};
-    char *const *environment = order->task.environment.items;
-    int ends[2];
-    int result;
-    pid_t child;
+    char *const *task = order->task.environment.items;
+    char *const *container = order->container.environment.items;
+    const char *directory = order->task.words.items[2];
+    char path[BERTH_STAGE_USER_SIZE];
+    const struct berth_stage_root user = berth_stage_user(path);
+    BERTH_BUF struct berth_buf key = {0};
+    struct berth_inside inside = {
+        .holder = atoi(order->task.words.items[0]),
+        .request = &order->request,
+        .command = order->container.words.items,
+        .directory = *directory ? directory : NULL,
+        .task = task ? task : nothing,
+    };
+    bool has_key = berth_memokey_write(&inside, container ? container : nothing, &key);
+    int done = has_key ? replay(order, &inside, &user, key.text, err) : 0;
 
-    if ((!berth_request_mpi_is(&order->request, BERTH_MPI_HYBRID) &&
-         berth_stacks_find(environment ? environment : nothing, &stacks, err) < 0) ||
-        berth_talk_open(ends, err) < 0)
-        return -1;
-    child = fork();
-    if (child == 0) {
-        close(ends[0]);
-        go_inside(order, &stacks, ends[1]);
-        _exit(EXIT_SUCCESS);
-    }
-    close(ends[1]);
-    if (child < 0)
-        return berth_err_set(err, "cannot start a process: %s", strerror(errno));
-    result = serve(order, &stacks, ends[0], err);
-    close(ends[0]);
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
-    return result;
+    if (done == 0)
+        done = look(order, &inside, &user, has_key ? key.text : NULL, err);
+    return done < 0 ? -1 : 0;
 }
 
 int main(int argc, char **argv)

@@ -221,17 +221,19 @@ find_collision(const struct berth_graft *graft, const struct berth_closure_item 
     return NULL;
 }
 
-static int list(const struct berth_graft *graft, const struct berth_look *look,
-                char *const *env, struct berth_closure *ret, struct berth_err *err)
+/* What the loader says now. */
+static int list(struct berth_graft *graft, const struct berth_look *look,
+                char *const *env, struct berth_err *err)
 {
     const struct berth_mpi_object *library =
         berth_mpi_objects_mpi(&graft->staged, graft->family);
 
     if (!look->loader)
         return berth_err_set(err, "the program has no loader");
-    return berth_loader_list(
-        look->loader, graft->is_linked || !library ? look->runner : library->path, env,
-        ret, err);
+    graft->target = graft->is_linked || !library ? look->runner : library->path;
+    berth_closure_fini(&graft->closure);
+    graft->closure = (struct berth_closure){0};
+    return berth_loader_list(look->loader, graft->target, env, &graft->closure, err);
 }
 
 /* Put the host's copy over the image's where both are needed. */
@@ -309,23 +311,22 @@ static int check_family(const struct berth_graft *graft, const struct berth_look
 int berth_graft_verify(struct berth_graft *graft, const struct berth_look *look,
                        char *const *env, struct berth_err *err)
 {
-    struct berth_closure closure;
-    int result;
+    size_t mounted = graft->done;
 
-    if (list(graft, look, env, &closure, err) < 0)
+    if (list(graft, look, env, err) < 0 || settle(graft, &graft->closure, err) < 0)
         return -1;
-    result = settle(graft, &closure, err);
-    if (result == 0)
-        result = check_complete(&closure, err);
-    if (result == 0)
-        result = check_family(graft, look, &closure, err);
-    berth_closure_fini(&closure);
-    return result;
+    /* The host's copies bring others. */
+    if (graft->done != mounted && list(graft, look, env, err) < 0)
+        return -1;
+    if (check_complete(&graft->closure, err) < 0)
+        return -1;
+    return check_family(graft, look, &graft->closure, err);
 }
 
 void berth_graft_fini(struct berth_graft *graft)
 {
     berth_mpi_verdict_fini(&graft->verdict);
+    berth_closure_fini(&graft->closure);
     berth_mpi_objects_fini(&graft->staged);
     berth_manifest_fini(&graft->manifest);
     berth_strvec_fini(&graft->binds);

@@ -31,6 +31,8 @@ struct berth_graft {
     struct berth_strvec binds; /* staged file, file of the image, staged file, ... */
     size_t done;               /* of BINDS, mounted */
     struct berth_strvec set;   /* NAME=VALUE */
+    const char *target; /* what the loader was asked about in the end; borrowed */
+    struct berth_closure closure; /* and what it said */
 };
 
 /* Read the stage at MOUNTED, which is HOST outside. Returns 0, or -1 with a sentence in

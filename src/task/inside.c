@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -20,9 +19,11 @@
 #include "plan/match.h"
 #include "probe/loader.h"
 #include "probe/look.h"
+#include "probe/run.h"
 #include "task/become.h"
 #include "task/graft.h"
 #include "task/join.h"
+#include "task/replay.h"
 #include "task/talk.h"
 
 extern char **environ;
@@ -36,12 +37,11 @@ struct inside {
     struct berth_mpi_program wants;
     struct berth_graft grafts[BERTH_MATCHES_MAX];
     int count;
+    bool keeps; /* what is told holds for later steps */
 };
 
-/* Be where the application will be, with its environment. */
-static int enter(struct inside *inside, struct berth_err *err)
+int berth_inside_enter(const struct berth_inside *told, struct berth_err *err)
 {
-    const struct berth_inside *told = inside->told;
     BERTH_STRVEC struct berth_strvec asked = {0};
     struct berth_launch launch = {.request = told->request, .environment = told->task};
     struct berth_become become = {.workdir = told->request->workdir,
@@ -58,15 +58,27 @@ static int enter(struct inside *inside, struct berth_err *err)
     return 0;
 }
 
+char *berth_inside_find(const struct berth_inside *told)
+{
+    BERTH_FREE char *found = berth_become_find(told->command[0]);
+
+    return found && berth_run_is_program(found) ? berth_steal(&found) : NULL;
+}
+
 static int look(struct inside *inside, struct berth_err *err)
 {
-    inside->program = berth_become_find(inside->told->command[0]);
+    inside->program = berth_inside_find(inside->told);
     if (!inside->program)
         return 0; /* the task says so */
     if (berth_look_at(inside->program, environ, &inside->look, err) < 0 ||
         berth_mpi_program_read(&inside->look.objects, &inside->wants, err) < 0)
         return -1;
-    return 0;
+    inside->keeps = inside->look.closure.version_count == 0 &&
+                    ((inside->wants.family != BERTH_MPI_NONE &&
+                      inside->wants.family != BERTH_MPI_UNKNOWN) ||
+                     berth_replay_is_bound(environ));
+    return berth_replay_tell_look(inside->told->talk, inside->program, &inside->look,
+                                  err);
 }
 
 /* Ask the host for the stage of a stack. */
@@ -189,8 +201,10 @@ static int plan(struct inside *inside, struct berth_err *err)
         struct berth_graft *graft = &inside->grafts[i];
 
         graft->family = matches[i].family;
-        if (get_stage(inside, matches[i].offer, graft, err) < 0)
+        if (get_stage(inside, matches[i].offer, graft, err) < 0) {
+            inside->keeps = false; /* the next time it may be there */
             return -1;
+        }
         inside->count++;
         if (berth_graft_plan(graft, &inside->wants, &inside->look, environ, err) < 0)
             return -1;
@@ -248,6 +262,9 @@ static int tell_graft(struct inside *inside, const struct berth_graft *graft,
         if (berth_talk_send(inside->told->talk, BERTH_TALK_SET, graft->set.items[i],
                             err) < 0)
             return -1;
+    if (berth_replay_tell_list(inside->told->talk, inside->look.loader, graft->target,
+                               &graft->closure, err) < 0)
+        return -1;
     for (size_t i = 0; i < graft->binds.count; i += 2)
         if (tell_bind(inside, graft, graft->binds.items[i], graft->binds.items[i + 1],
                       err) < 0)
@@ -256,8 +273,19 @@ static int tell_graft(struct inside *inside, const struct berth_graft *graft,
                            graft->verdict.because.text, err);
 }
 
+/* What the loader says where nothing is mounted. */
+static int tell_own(struct inside *inside, struct berth_err *err)
+{
+    if (!inside->look.loader)
+        return 0;
+    return berth_replay_tell_list(inside->told->talk, inside->look.loader,
+                                  inside->look.runner, &inside->look.closure, err);
+}
+
 static int tell(struct inside *inside, struct berth_err *err)
 {
+    if (inside->count == 0)
+        return tell_own(inside, err);
     for (int i = 0; i < inside->count; i++)
         if (tell_graft(inside, &inside->grafts[i], err) < 0)
             return -1;
@@ -270,7 +298,7 @@ static int keep_own(struct inside *inside, const struct berth_err *why,
 {
     struct berth_err note;
 
-    if (check_own(inside, err) < 0)
+    if (check_own(inside, err) < 0 || tell_own(inside, err) < 0)
         return -1;
     if (!why)
         return 0;
@@ -286,8 +314,12 @@ static bool is_auto(const struct inside *inside)
 /* The host's library, or a sentence why not. */
 static int use_host(struct inside *inside, struct berth_err *err)
 {
-    if (plan(inside, err) < 0 || graft(inside, err) < 0)
+    if (plan(inside, err) < 0)
         return -1;
+    if (graft(inside, err) < 0) {
+        inside->keeps = false; /* that was no verdict */
+        return -1;
+    }
     if (inside->count == 0 && !is_auto(inside))
         return berth_err_set(err,
                              "'%s' is not linked with MPI, and the image has no MPI "
@@ -300,7 +332,7 @@ static int run(struct inside *inside, struct berth_err *err)
 {
     struct berth_err why;
 
-    if (enter(inside, err) < 0 || look(inside, err) < 0)
+    if (berth_inside_enter(inside->told, err) < 0 || look(inside, err) < 0)
         return -1;
     if (!inside->program)
         return 0;
@@ -321,8 +353,11 @@ void berth_inside_run(const struct berth_inside *told)
     struct inside inside = {.told = told, .mode = told->request->mpi};
     struct berth_err err;
 
-    if (run(&inside, &err) < 0)
+    if (run(&inside, &err) < 0) {
         berth_talk_send(told->talk, BERTH_TALK_REFUSED, err.text, NULL);
-    else
-        berth_talk_send(told->talk, BERTH_TALK_DONE, "", NULL);
+        return;
+    }
+    if (inside.keeps)
+        berth_talk_send(told->talk, BERTH_TALK_KEEP, "", NULL);
+    berth_talk_send(told->talk, BERTH_TALK_DONE, "", NULL);
 }

@@ -14,9 +14,18 @@ struct berth_inside {
     char *const *command;              /* as the image runs it, ended by NULL */
     const char *directory;             /* of the task on the host; NULL: gone */
     char *const *task;                 /* the environment of the task, ended by NULL */
-    const struct berth_stacks *stacks; /* of the host */
+    const struct berth_stacks *stacks; /* of the host; NULL: not known yet */
     int talk; /* an end of task/talk.h, at which it asks and tells */
 };
+
+/* Be where the application will be, as the owner of the container's namespaces, with
+ * its environment. The process has that of the container. Returns 0, or -1 with a
+ * sentence in ERR. */
+int berth_inside_enter(const struct berth_inside *inside, struct berth_err *err);
+
+/* The file that the command is, where the process is; NULL: none that could be
+ * executed. The caller frees it. */
+char *berth_inside_find(const struct berth_inside *inside);
 
 /* Enter the container as the owner of its namespaces, look at the program, put the
  * staged libraries of the host's MPI over those of the image, and let the image's own

@@ -85,13 +85,13 @@ static bool is_whole(int dir, const struct berth_manifest *manifest)
 static bool is_of(const struct berth_manifest *manifest,
                   const struct berth_stack *stack, const char *mounted)
 {
-    return strcmp(manifest->from, stack->libraries[0].path) == 0 &&
-           strcmp(manifest->profile, stack->profile->name) == 0 &&
+    return (!stack || (strcmp(manifest->from, stack->libraries[0].path) == 0 &&
+                       strcmp(manifest->profile, stack->profile->name) == 0)) &&
            strcmp(manifest->mounted, mounted) == 0;
 }
 
-/* Read the stage NAME of the root open at ROOT_FD. Returns whether it is one for STACK,
- * valid now. */
+/* Read the stage NAME of the root open at ROOT_FD. Returns whether it is one for STACK
+ * (NULL: any), valid now. */
 static bool look_at(int root_fd, const struct berth_stage_root *root, const char *name,
                     const struct berth_stack *stack, struct berth_staged *ret_staged)
 {
@@ -148,6 +148,22 @@ int berth_stage_find(const struct berth_stack *stack,
             result = 1;
     closedir(list);
     return result;
+}
+
+bool berth_stage_holds(const struct berth_stage_root *root, const char *path)
+{
+    size_t length = strlen(root->path);
+    struct berth_staged staged;
+    BERTH_CLOSE int fd = -1;
+
+    if (strncmp(path, root->path, length) != 0 || path[length] != '/' ||
+        strchr(path + length + 1, '/'))
+        return false;
+    fd = berth_tree_open(root->path, root->owner, root->forbidden, NULL, NULL);
+    if (fd < 0 || !look_at(fd, root, path + length + 1, NULL, &staged))
+        return false;
+    berth_staged_fini(&staged);
+    return true;
 }
 
 /* FNV-1a, 64 bits: a name, not a seal. */

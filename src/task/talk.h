@@ -16,6 +16,13 @@ enum berth_talk_kind {
     BERTH_TALK_BIND,    /* inside tells: a path of the stage, and behind a newline the
                            file of the image that it is mounted over */
     BERTH_TALK_NOTE,    /* inside tells: whose MPI runs, and why */
+    BERTH_TALK_PROGRAM, /* inside tells, and the rest of it up to KEEP, for later steps
+                           (task/memo.h): what the command is */
+    BERTH_TALK_FILE,    /* a file that was read, newline, identity */
+    BERTH_TALK_TARGET,  /* a loader, newline, what it was asked about in the end */
+    BERTH_TALK_FOUND,   /* what it said: soname, newline, path */
+    BERTH_TALK_KEEP,    /* all that was told will hold as long as nothing changes */
+    BERTH_TALK_AGAIN,   /* inside: something has changed, and nothing is mounted */
     BERTH_TALK_REFUSED, /* both: a sentence; nothing comes behind it */
     BERTH_TALK_DONE,    /* inside: nothing comes behind it */
 };

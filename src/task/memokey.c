@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What has to be the same so that what was found before is looked at at all. */
+
+#include "task/memokey.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "plan/launch.h"
+#include "plan/wire.h"
+#include "task/memo.h"
+#include "task/stageroot.h"
+
+static const char *value_of(char *const *env, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (; env && *env; env++)
+        if (strncmp(*env, name, length) == 0 && (*env)[length] == '=')
+            return *env + length + 1;
+    return NULL;
+}
+
+/* A line; VALUE NULL: not set. Returns whether it is one. */
+static bool put(struct berth_buf *key, const char *name, const char *value)
+{
+    berth_buf_puts(key, name);
+    berth_buf_puts(key, value ? "=" : "");
+    berth_buf_puts(key, value ? value : "");
+    berth_buf_puts(key, "\n");
+    return !strpbrk(name, "\n") && !(value && strpbrk(value, "\n"));
+}
+
+static bool put_file(struct berth_buf *key, const char *path)
+{
+    char identity[BERTH_MEMO_IDENTITY_SIZE];
+
+    berth_memo_identity(path, true, identity);
+    return put(key, path, identity);
+}
+
+/* The request without --container-env: what of it counts is in the environment. */
+static bool put_request(struct berth_buf *key, const struct berth_request *request)
+{
+    struct berth_request plain = *request;
+
+    plain.env = (struct berth_strvec){0};
+    berth_wire_put_request(key, &plain);
+    return put(key, "", NULL);
+}
+
+static bool put_command(struct berth_buf *key, const struct berth_inside *inside)
+{
+    return put(key, "command", inside->command[0]) &&
+           put(key, "directory", inside->directory);
+}
+
+/* By which the command and its libraries are found in the container. */
+static bool put_search(struct berth_buf *key, const struct berth_inside *inside,
+                       char *const *container)
+{
+    static const char *const names[] = {"PATH", "LD_LIBRARY_PATH", "LD_PRELOAD"};
+    struct berth_launch launch = {.request = inside->request,
+                                  .environment = inside->task};
+    BERTH_STRVEC struct berth_strvec asked = {0};
+    bool ok = true;
+
+    berth_launch_env(&launch, &asked);
+    for (size_t i = 0; ok && i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *value = value_of(asked.items, names[i]);
+
+        ok = put(key, names[i], value ? value : value_of(container, names[i]));
+    }
+    return ok && !asked.failed;
+}
+
+/* How the tasks find each other. */
+static bool put_tasks(struct berth_buf *key, const struct berth_inside *inside)
+{
+    const char *tasks = value_of(inside->task, "SLURM_NTASKS");
+
+    return put(key, "mpi", value_of(inside->task, "SLURM_MPI_TYPE")) &&
+           put(key, "tasks", tasks && strtoul(tasks, NULL, 10) > 1 ? "several" : "one");
+}
+
+/* What leads to the MPI stacks of the host. */
+static bool put_host(struct berth_buf *key, char *const *task)
+{
+    static char *const nothing[] = {NULL};
+    BERTH_STRVEC struct berth_strvec places = {0};
+    const struct berth_stage_root site = berth_stage_site();
+    bool ok = put_file(key, "/etc/ld.so.cache") && put_file(key, site.path);
+
+    for (const char *const *name = berth_stacks_variables; ok && *name; name++)
+        ok = put(key, *name, value_of(task, *name));
+    berth_stacks_places(task ? task : nothing, &places);
+    for (size_t i = 0; ok && i < places.count; i++)
+        ok = put_file(key, places.items[i]);
+    return ok && !places.failed;
+}
+
+bool berth_memokey_write(const struct berth_inside *inside, char *const *container,
+                         struct berth_buf *key)
+{
+    struct stat st;
+
+    return stat(inside->request->image, &st) == 0 && S_ISREG(st.st_mode) &&
+           put(key, "berth", BERTH_VERSION) && put_file(key, "/proc/self/exe") &&
+           put_file(key, inside->request->image) && put_request(key, inside->request) &&
+           put_command(key, inside) && put_search(key, inside, container) &&
+           put_tasks(key, inside) && put_host(key, inside->task) && !key->failed;
+}
