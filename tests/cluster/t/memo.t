@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What a step with --mpi-bind found out serves the next one, until something changes. With
+# -v it says which: "(as found before)".
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images mpich
+image=/images/mpich.sif
+# One of those that the host's MPICH needs.
+library=$(on n1 root sh -c 'readlink -f /usr/lib/*/libhwloc.so.15')
+
+# seen USER ARGUMENT...: how a step on n1 came to its end, and whether by looking.
+seen() {
+    local user=$1 out status
+    shift
+    out=$(on login "$user" timeout -k 5 60 srun -v -w n1 -N1 -n2 --mpi=pmi2 --container-image=$image \
+        --mpi-bind=host "$@" 2>&1)
+    status=$?
+    case $out in
+    *"(as found before)"*) echo "$status as before" ;;
+    *"the host's MPICH"*) echo "$status looked" ;;
+    *) echo "$status: $out" ;;
+    esac
+}
+
+ring=mpiring
+on n1 root rm -rf /tmp/berth-2001/memo /tmp/berth-2002/memo
+
+equal "the first step looks" "0 looked" "$(seen alice $ring)"
+equal "the second one knows" "0 as before" "$(seen alice $ring)"
+out=$(alice srun -v -w n1 -N1 -n2 --mpi=pmi2 --container-image=$image --mpi-bind=host $ring 2>&1)
+version=$(sed -n "s/.*the host's MPICH \([0-9.]*\).*as found before.*/\1/p" <<<"$out")
+matches "and its ranks are on the host's MPI, in one world" \
+    "rank 1 of 2 on n1 in mpich: MPICH Version:[[:space:]]*${version:-none}" "$out"
+equal "another user has his own" "0 looked" "$(seen bob $ring)"
+equal "another search path is another question" "0 looked" \
+    "$(seen alice --container-env=LD_LIBRARY_PATH=/opt/other $ring)"
+
+time=$(on n1 root stat -c %y "$library")
+on n1 root touch "$library"
+equal "an upgrade of the host's MPI is noticed" "0 looked" "$(seen alice $ring)"
+equal "and known from then on" "0 as before" "$(seen alice $ring)"
+on n1 root touch -d "$time" "$library"
+
+alice srun -w n1 -N1 --container-image=$image sh -c 'cp /usr/bin/mpiring ./ring'
+seen alice ./ring >/dev/null
+equal "a program in a mount is known" "0 as before" "$(seen alice ./ring)"
+alice sh -c 'cp ring new && mv new ring'
+equal "and looked at again when it is replaced" "0 looked" "$(seen alice ./ring)"
+
+alice sh -c 'mkdir -p more'
+seen alice --container-mounts=/home/alice/more:/opt/more sh -c true >/dev/null
+equal "where mounts are searched for MPI nothing is taken for known" "0 looked" \
+    "$(seen alice --container-mounts=/home/alice/more:/opt/more sh -c true)"
+
+# shellcheck disable=SC2016 # for the node
+on n1 root sh -c 'for f in /tmp/berth-2001/memo/*; do truncate -s -3 "$f"; done'
+equal "a damaged memo is none" "0 looked" "$(seen alice $ring)"
+matches "a command that is not in the image is reported as ever" \
+    "command '/hello' is not in the image" \
+    "$(alice srun -w n1 -N1 -n1 --mpi=pmi2 --container-image=$image --mpi-bind /hello 2>&1)"
+
+finish
