@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -32,6 +33,8 @@ struct search {
 struct found {
     struct berth_stack_library library;
     struct berth_mpi_library what;
+    dev_t device; /* of the file, */
+    ino_t inode;
 };
 
 struct directory {
@@ -85,6 +88,31 @@ static int is_named(const struct dirent *entry)
     return berth_inventory_is_named(entry->d_name);
 }
 
+/* Is FILE one that was found already, under the name that it gives itself? */
+static bool is_found(const struct directory *directory, const struct stat *file)
+{
+    for (size_t i = 0; i < directory->count; i++)
+        if (directory->items[i].device == file->st_dev &&
+            directory->items[i].inode == file->st_ino)
+            return true;
+    return false;
+}
+
+/* Add the library NAME of the directory PATH, if it is one. To read it takes time. */
+static void add_library(struct directory *directory, const char *path, const char *name)
+{
+    struct found *found = &directory->items[directory->count];
+    BERTH_FREE char *file = NULL;
+    struct stat st;
+
+    if (directory->count == LIBRARIES_MAX || asprintf(&file, "%s/%s", path, name) < 0 ||
+        stat(file, &st) < 0 || is_found(directory, &st) || !classify(file, name, found))
+        return;
+    found->device = st.st_dev;
+    found->inode = st.st_ino;
+    directory->count++;
+}
+
 /* The libraries of MPI in the directory PATH; none where there is no directory. */
 static void read_directory(const char *path, struct directory *ret)
 {
@@ -93,12 +121,7 @@ static void read_directory(const char *path, struct directory *ret)
 
     ret->count = 0;
     for (int i = 0; i < count; i++) {
-        BERTH_FREE char *file = NULL;
-
-        if (ret->count < LIBRARIES_MAX &&
-            asprintf(&file, "%s/%s", path, entries[i]->d_name) > 0 &&
-            classify(file, entries[i]->d_name, &ret->items[ret->count]))
-            ret->count++;
+        add_library(ret, path, entries[i]->d_name);
         free(entries[i]);
     }
     free(entries);
@@ -286,6 +309,15 @@ static int look_in_roots(const struct search *s)
     return 0;
 }
 
+/* Is the directory AT of PATHS one that stands before it? */
+static bool is_looked_at(const struct berth_strvec *paths, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(paths->items[i], paths->items[at]) == 0)
+            return true;
+    return false;
+}
+
 /* LD_LIBRARY_PATH and the cache. */
 static int look_by_loader(const struct search *s)
 {
@@ -298,7 +330,7 @@ static int look_by_loader(const struct search *s)
         return -1;
     for (size_t i = 0; i < paths.count; i++) {
         *strrchr(paths.items[i], '/') = '\0';
-        if (look_in(s, "the loader", paths.items[i]) < 0)
+        if (!is_looked_at(&paths, i) && look_in(s, "the loader", paths.items[i]) < 0)
             return -1;
     }
     return 0;
