@@ -98,6 +98,15 @@ static const char *value_of(char *const *env, const char *name)
     return NULL;
 }
 
+/* Has the loader named it? Then it has been read, which takes time. */
+static bool is_read(const struct berth_look *look, const char *path)
+{
+    for (size_t i = 0; i < look->objects.count; i++)
+        if (strcmp(look->objects.items[i].path, path) == 0)
+            return true;
+    return false;
+}
+
 /* What is called like an MPI library and is damaged harms nobody who does not use it.
  */
 static int read_image(struct berth_look *look, char *const *env, struct berth_err *err)
@@ -111,7 +120,9 @@ static int read_image(struct berth_look *look, char *const *env, struct berth_er
     if (berth_inventory_read(&directories, &found, err) < 0)
         return -1;
     for (size_t i = 0; i < found.count; i++)
-        berth_look_add(&look->objects, BERTH_MPI_PRESENT, NULL, found.items[i], NULL);
+        if (!is_read(look, found.items[i]))
+            berth_look_add(&look->objects, BERTH_MPI_PRESENT, NULL, found.items[i],
+                           NULL);
     return 0;
 }
 
