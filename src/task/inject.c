@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "task/letter.h"
 #include "task/stageroot.h"
 #include "task/talk.h"
+#include "task/tree.h"
 
 #define PROGRAM BERTH_LIBEXECDIR "/berth-mpi"
 
@@ -198,15 +198,22 @@ int berth_inject_mounts(const struct berth_request *request,
     char path[BERTH_STAGE_USER_SIZE];
     struct berth_stage_root user = berth_stage_user(path);
     struct berth_stage_root site = berth_stage_site();
+    int fd;
 
     if (!wants_host(request))
         return 0;
-    if (mkdir(user.path, user.mode) < 0 && errno != EEXIST)
-        return berth_err_set(err, "'%s': %s; --mpi-bind keeps the host's MPI there",
-                             user.path, strerror(errno));
+    fd = berth_stage_root_open(&user, err);
+    if (fd < 0 && !berth_inject_is_needed(request))
+        return 0; /* staging will fail for the same reason, and the image's own runs */
+    if (fd < 0)
+        return berth_err_at(err, "--mpi-bind");
+    close(fd);
     berth_strvec_pushf(mounts, "%s:%s:ro", user.path, user.mounted);
-    if (access(site.path, X_OK) == 0)
+    fd = berth_tree_open(site.path, site.owner, site.forbidden, NULL, NULL);
+    if (fd >= 0) {
+        close(fd);
         berth_strvec_pushf(mounts, "%s:%s:ro", site.path, site.mounted);
+    }
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 

@@ -229,23 +229,6 @@ static void clean_up(int root_fd)
     closedir(list);
 }
 
-/* The directory of ROOT, made if it is not there. */
-static int open_root(const struct berth_stage_root *root, struct berth_err *err)
-{
-    for (const char *at = strchr(root->path + 1, '/'); at; at = strchr(at + 1, '/')) {
-        BERTH_FREE char *parent = strndup(root->path, (size_t)(at - root->path));
-
-        if (parent)
-            mkdir(parent, 0755);
-    }
-    if (mkdir(root->path, root->mode) < 0 && errno != EEXIST)
-        return berth_err_set(err,
-                             "'%s': cannot be made: %s; the host's MPI is copied "
-                             "there",
-                             root->path, strerror(errno));
-    return berth_tree_open(root->path, root->owner, root->forbidden, NULL, err);
-}
-
 /* Is the directory open at FD the one that NAME below ROOT_FD is? */
 static bool is_at(int root_fd, const char *name, int fd)
 {
@@ -331,7 +314,7 @@ int berth_stage_make(const struct berth_stack *stack,
 {
     struct berth_gathered gathered = {0};
     BERTH_FREE char *name = NULL;
-    BERTH_CLOSE int fd = open_root(root, err);
+    BERTH_CLOSE int fd = berth_stage_root_open(root, err);
     int result;
 
     if (fd < 0)

@@ -3,8 +3,14 @@
 
 #include "task/stageroot.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "task/tree.h"
 
 struct berth_stage_root berth_stage_site(void)
 {
@@ -23,4 +29,20 @@ struct berth_stage_root berth_stage_user(char path[BERTH_STAGE_USER_SIZE])
                                      .owner = geteuid(),
                                      .forbidden = 0077,
                                      .mode = 0700};
+}
+
+int berth_stage_root_open(const struct berth_stage_root *root, struct berth_err *err)
+{
+    for (const char *at = strchr(root->path + 1, '/'); at; at = strchr(at + 1, '/')) {
+        BERTH_FREE char *parent = strndup(root->path, (size_t)(at - root->path));
+
+        if (parent)
+            mkdir(parent, 0755);
+    }
+    if (mkdir(root->path, root->mode) < 0 && errno != EEXIST)
+        return berth_err_set(err,
+                             "'%s': cannot be made: %s; the host's MPI is copied "
+                             "there",
+                             root->path, strerror(errno));
+    return berth_tree_open(root->path, root->owner, root->forbidden, NULL, err);
 }

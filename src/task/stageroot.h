@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#include "base/err.h"
+
 /* A directory of stages (task/stage.h), on the host and in the container. */
 struct berth_stage_root {
     const char *path;    /* on the host */
@@ -25,5 +27,10 @@ enum { BERTH_STAGE_USER_SIZE = 32 };
  * written to PATH and lives as long as that. */
 struct berth_stage_root berth_stage_site(void);
 struct berth_stage_root berth_stage_user(char path[BERTH_STAGE_USER_SIZE]);
+
+/* Open the directory, made if it is not there. One that is the owner's alone stays what
+ * it is: nobody else can move it away from a /tmp with its sticky bit. Returns a
+ * descriptor; -1 with a sentence in ERR when it is not to be trusted. */
+int berth_stage_root_open(const struct berth_stage_root *root, struct berth_err *err);
 
 #endif

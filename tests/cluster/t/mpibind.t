@@ -292,6 +292,17 @@ fi
 run_rows
 judge
 
+# A directory that somebody else has put where the host's MPI is kept.
+on n1 root sh -c 'mv /tmp/berth-2001 /tmp/aside; mkdir /tmp/berth-2001; chown bob: /tmp/berth-2001'
+seen=$(alice srun -n1 -w n1 --mpi=pmi2 --mpi-bind=host --container-image=/images/mpibookworm.sif \
+    /opt/t/mpich/who 2>&1)
+if [[ $seen == *"--mpi-bind: '/tmp/berth-2001': belongs to user 2002, not to user 2001; "* ]]; then
+    result ok "a directory of somebody else is not used"
+else
+    result FAIL "a directory of somebody else is not used" "$seen"
+fi
+on n1 root sh -c 'rmdir /tmp/berth-2001; mv /tmp/aside /tmp/berth-2001'
+
 if [[ $has_pmix && $release != bookworm ]]; then
     seen=$(alice srun -n1 --mpi=pmix --mpi-bind --container-image=/images/mpibookworm.sif \
         /opt/t/openmpi/cxx 2>&1)
