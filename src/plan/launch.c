@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/environ.h"
 #include "plan/mount.h"
 
 /* The image's runscript, where both Singularity and Apptainer keep it. */
@@ -67,12 +68,7 @@ static void push_home(const struct berth_launch *launch, struct berth_strvec *ar
 /* The value of NAME in the environment of the task; NULL if it is not there. */
 static const char *value_of(const struct berth_launch *launch, const char *name)
 {
-    size_t length = strlen(name);
-
-    for (char *const *entry = launch->environment; *entry; entry++)
-        if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
-            return *entry + length + 1;
-    return NULL;
+    return berth_environ_value(launch->environment, name);
 }
 
 /* What the process manager of Slurm and a library in the image share besides the

@@ -4,6 +4,8 @@
 
 #include "plan/launcher.h"
 
+#include "base/environ.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,14 +86,6 @@ static bool is_shown(const struct berth_request *request, const char *variable)
     return true;
 }
 
-static const char *value_of(char *const *own, const char *name)
-{
-    for (; *own; own++)
-        if (matches(name, *own))
-            return *own + strlen(name) + 1;
-    return NULL;
-}
-
 /* Open MPI's mpirun counts the cores of the node, refuses more ranks than these, and
  * binds each rank to a core from the first one on, whatever CPUs it has been bound to
  * itself: all mpiruns of a node would meet on its first cores. So it is told how many
@@ -111,13 +105,13 @@ static const char *const defaults[] = {
 /* How many CPUs the task has; NULL: Slurm does not tell. */
 static const char *count_cpus(const struct berth_request *request, char *const *own)
 {
-    const char *cpus = value_of(own, "SLURM_CPUS_PER_TASK");
+    const char *cpus = berth_environ_value(own, "SLURM_CPUS_PER_TASK");
 
     if (cpus)
         return cpus;
     if (berth_request_mpi_is(request, BERTH_MPI_LOCAL_EACH))
         return "1";
-    return value_of(own, "SLURM_CPUS_ON_NODE");
+    return berth_environ_value(own, "SLURM_CPUS_ON_NODE");
 }
 
 static bool has(const struct berth_strvec *variables, const char *variable)
@@ -159,7 +153,7 @@ int berth_launcher_environment(const struct berth_request *request, char *const 
 
 int berth_launcher_descriptor(char *const *own)
 {
-    const char *text = value_of(own, "PMI_FD");
+    const char *text = berth_environ_value(own, "PMI_FD");
     char *end;
     long fd;
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/environ.h"
 #include "mpi/names.h"
 #include "probe/inventory.h"
 #include "probe/loader.h"
@@ -88,16 +89,6 @@ static int read_closure(struct berth_look *look, char *const *env,
     return 0;
 }
 
-static const char *value_of(char *const *env, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (; *env; env++)
-        if (strncmp(*env, name, length) == 0 && (*env)[length] == '=')
-            return *env + length + 1;
-    return NULL;
-}
-
 /* Has the loader named it? Then it has been read, which takes time. */
 static bool is_read(const struct berth_look *look, const char *path)
 {
@@ -114,7 +105,7 @@ static int read_image(struct berth_look *look, char *const *env, struct berth_er
     BERTH_STRVEC struct berth_strvec directories = {0};
     BERTH_STRVEC struct berth_strvec found = {0};
 
-    berth_inventory_usual(value_of(env, "LD_LIBRARY_PATH"), &directories);
+    berth_inventory_usual(berth_environ_value(env, "LD_LIBRARY_PATH"), &directories);
     if (directories.failed)
         return berth_err_oom(err);
     if (berth_inventory_read(&directories, &found, err) < 0)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/environ.h"
 #include "mpi/family.h"
 #include "mpi/names.h"
 #include "probe/inventory.h"
@@ -41,16 +42,6 @@ struct directory {
     struct found items[LIBRARIES_MAX];
     size_t count;
 };
-
-static const char *value_of(char *const *env, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (; *env; env++)
-        if (strncmp(*env, name, length) == 0 && (*env)[length] == '=')
-            return *env + length + 1;
-    return NULL;
-}
 
 /* What PATH is, if it is a library of MPI under its own SONAME. Returns 1 when it is.
  */
@@ -191,7 +182,7 @@ static int fill(const struct search *s, const char *origin,
                 const struct directory *directory, const struct found *c,
                 struct berth_stack *ret)
 {
-    const char *path = value_of(s->env, "LD_LIBRARY_PATH");
+    const char *path = berth_environ_value(s->env, "LD_LIBRARY_PATH");
     bool ok = push(ret, &c->library);
 
     for (size_t i = 0; ok && i < directory->count; i++)
@@ -272,13 +263,13 @@ const char *const berth_stacks_variables[] = {
 
 void berth_stacks_places(char *const *env, struct berth_strvec *ret)
 {
-    const char *path = value_of(env, "LD_LIBRARY_PATH");
+    const char *path = berth_environ_value(env, "LD_LIBRARY_PATH");
     BERTH_FREE char *copy = strdup(path ? path : "");
     char *next = copy;
     char *directory;
 
     for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
-        const char *root = value_of(env, roots[i].variable);
+        const char *root = berth_environ_value(env, roots[i].variable);
 
         for (size_t j = 0; root && roots[i].places[j]; j++)
             berth_strvec_pushf(ret, "%s/%s", root, roots[i].places[j]);
@@ -292,7 +283,7 @@ void berth_stacks_places(char *const *env, struct berth_strvec *ret)
 static int look_in_roots(const struct search *s)
 {
     for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
-        const char *root = value_of(s->env, roots[i].variable);
+        const char *root = berth_environ_value(s->env, roots[i].variable);
         size_t before = s->to->count;
 
         if (!root || *root != '/')
@@ -341,7 +332,7 @@ int berth_stacks_find(char *const *env, struct berth_stacks *ret_stacks,
 {
     struct berth_stacks stacks = {0};
     struct search s = {.env = env, .to = &stacks, .err = err};
-    const char *path = value_of(env, "LD_LIBRARY_PATH");
+    const char *path = berth_environ_value(env, "LD_LIBRARY_PATH");
     int result;
 
     berth_strvec_pushf(&s.loader_env, "LD_LIBRARY_PATH=%s", path ? path : "");

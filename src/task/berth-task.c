@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/environ.h"
 #include "plan/envdiff.h"
 #include "plan/launch.h"
 #include "plan/launcher.h"
@@ -373,22 +374,15 @@ static void tell(const struct task *task, const struct berth_room *room,
                 tasks == 1 ? "" : "s", why ? ": " : "", why ? why : "");
 }
 
-/* The strings in COUNT bytes of TEXT, each ended by NUL. */
-static void split(const char *text, size_t count, struct berth_strvec *ret)
-{
-    for (size_t at = 0; at < count; at += strlen(text + at) + 1)
-        berth_strvec_push(ret, text + at);
-}
-
 /* What was found out for the containers of all tasks. */
 static void take_plan(struct task *task, const struct berth_room *room)
 {
     size_t count;
     const char *text = berth_room_before(room, &count);
 
-    split(text, count, &task->set);
+    berth_environ_split(text, count, &task->set);
     text = berth_room_after(room, &count);
-    split(text, count, &task->binds);
+    berth_environ_split(text, count, &task->binds);
 }
 
 /* The first task sees to it that there is something to join, or to know. */

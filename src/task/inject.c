@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/environ.h"
 #include "plan/envdiff.h"
 #include "plan/wire.h"
 #include "task/letter.h"
@@ -224,8 +225,7 @@ int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_i
     struct berth_injected injected = {0};
     int result = 0;
 
-    for (size_t at = 0; at < inject->count; at += strlen(inject->environment + at) + 1)
-        berth_strvec_push(&environment, inject->environment + at);
+    berth_environ_split(inject->environment, inject->count, &environment);
     if (environment.failed)
         return berth_err_oom(err);
     if (berth_inject_is_asked(inject->launch->request))

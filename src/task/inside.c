@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/environ.h"
 #include "mpi/pmi.h"
 #include "mpi/program.h"
 #include "mpi/verdict.h"
@@ -132,13 +133,7 @@ static int match(struct inside *inside, struct berth_match matches[BERTH_MATCHES
 /* A variable of the task on the host; the runtime may hide it from the container. */
 static const char *task_variable(const struct inside *inside, const char *name)
 {
-    char *const *entry = inside->told->task;
-    size_t length = strlen(name);
-
-    for (; *entry; entry++)
-        if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
-            return *entry + length + 1;
-    return NULL;
+    return berth_environ_value(inside->told->task, name);
 }
 
 /* Can the tasks find each other with the library of FAMILY among OBJECTS? */

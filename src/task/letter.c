@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/environ.h"
 #include "plan/envdiff.h"
 
 /* In front of the words and, behind them, the environment. */
@@ -57,12 +58,6 @@ int berth_letter_write(const struct berth_strvec *words, char *const *environmen
     return -1;
 }
 
-static void split(const char *bytes, size_t count, struct berth_strvec *ret)
-{
-    for (size_t at = 0; at < count; at += strlen(bytes + at) + 1)
-        berth_strvec_push(ret, bytes + at);
-}
-
 int berth_letter_read(int fd, struct berth_letter *ret)
 {
     struct stat status = {0};
@@ -83,7 +78,7 @@ int berth_letter_read(int fd, struct berth_letter *ret)
     close(fd);
     text[size] = '\0';
     *ret = (struct berth_letter){.bytes = text + head.words, .count = head.environment};
-    split(text, head.words, &ret->words);
-    split(ret->bytes, ret->count, &ret->environment);
+    berth_environ_split(text, head.words, &ret->words);
+    berth_environ_split(ret->bytes, ret->count, &ret->environment);
     return ret->words.failed || ret->environment.failed ? -1 : 0;
 }

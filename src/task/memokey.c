@@ -7,20 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/environ.h"
 #include "plan/launch.h"
 #include "plan/wire.h"
 #include "task/memo.h"
 #include "task/stageroot.h"
-
-static const char *value_of(char *const *env, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (; env && *env; env++)
-        if (strncmp(*env, name, length) == 0 && (*env)[length] == '=')
-            return *env + length + 1;
-    return NULL;
-}
 
 /* A line; VALUE NULL: not set. Returns whether it is one. */
 static bool put(struct berth_buf *key, const char *name, const char *value)
@@ -68,9 +59,10 @@ static bool put_search(struct berth_buf *key, const struct berth_inside *inside,
 
     berth_launch_env(&launch, &asked);
     for (size_t i = 0; ok && i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *value = value_of(asked.items, names[i]);
+        const char *value = berth_environ_value(asked.items, names[i]);
 
-        ok = put(key, names[i], value ? value : value_of(container, names[i]));
+        ok = put(key, names[i],
+                 value ? value : berth_environ_value(container, names[i]));
     }
     return ok && !asked.failed;
 }
@@ -78,9 +70,9 @@ static bool put_search(struct berth_buf *key, const struct berth_inside *inside,
 /* How the tasks find each other. */
 static bool put_tasks(struct berth_buf *key, const struct berth_inside *inside)
 {
-    const char *tasks = value_of(inside->task, "SLURM_NTASKS");
+    const char *tasks = berth_environ_value(inside->task, "SLURM_NTASKS");
 
-    return put(key, "mpi", value_of(inside->task, "SLURM_MPI_TYPE")) &&
+    return put(key, "mpi", berth_environ_value(inside->task, "SLURM_MPI_TYPE")) &&
            put(key, "tasks", tasks && strtoul(tasks, NULL, 10) > 1 ? "several" : "one");
 }
 
@@ -93,7 +85,7 @@ static bool put_host(struct berth_buf *key, char *const *task)
     bool ok = put_file(key, "/etc/ld.so.cache") && put_file(key, site.path);
 
     for (const char *const *name = berth_stacks_variables; ok && *name; name++)
-        ok = put(key, *name, value_of(task, *name));
+        ok = put(key, *name, berth_environ_value(task, *name));
     berth_stacks_places(task ? task : nothing, &places);
     for (size_t i = 0; ok && i < places.count; i++)
         ok = put_file(key, places.items[i]);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looking into an environment. */
+
+#include "base/environ.h"
+
+#include <string.h>
+
+const char *berth_environ_value(char *const *env, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (; env && *env; env++)
+        if (strncmp(*env, name, length) == 0 && (*env)[length] == '=')
+            return *env + length + 1;
+    return NULL;
+}
+
+void berth_environ_split(const char *bytes, size_t count, struct berth_strvec *ret)
+{
+    for (size_t at = 0; at < count; at += strlen(bytes + at) + 1)
+        berth_strvec_push(ret, bytes + at);
+}
