@@ -24,6 +24,7 @@
 #include "spank/options.h"
 #include "spank/restore.h"
 #include "spank/stepd.h"
+#include "spank/variable.h"
 #include "task/names.h"
 #include "task/report.h"
 #include "task/room.h"
@@ -205,19 +206,14 @@ static int hand_over(spank_t sp, const struct berth_request *request,
 /* What srun published, and out of the environment it goes. */
 static int read_table(spank_t sp, struct berth_table *ret, struct berth_err *err)
 {
-    BERTH_FREE char *text = malloc(BERTH_WIRE_MAX + 2);
+    BERTH_FREE char *text = NULL;
     struct berth_err why;
-    spank_err_t answer;
 
-    if (!text)
-        return berth_err_oom(err);
-    answer = spank_getenv(sp, BERTH_STEP_VARIABLE, text, BERTH_WIRE_MAX + 2);
-    spank_unsetenv(sp, BERTH_STEP_VARIABLE);
-    if (answer != ESPANK_SUCCESS)
+    if (berth_variable_take(sp, BERTH_STEP_VARIABLE, &text, err) < 0)
+        return -1;
+    if (!text) /* is_ours() has seen it */
         return berth_err_set(err,
-                             BERTH_STEP_VARIABLE ": longer than %d bytes; do not "
-                                                 "set it by hand",
-                             BERTH_WIRE_MAX);
+                             BERTH_STEP_VARIABLE ": not there" BERTH_VARIABLE_ADVICE);
     if (berth_wire_get_table(text, ret, &why) < 0)
         return berth_err_set(err, BERTH_STEP_VARIABLE ": %s" BERTH_VARIABLE_ADVICE,
                              why.text);

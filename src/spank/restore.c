@@ -11,6 +11,7 @@
 #include "plan/capture.h"
 #include "plan/wire.h"
 #include "spank/names.h"
+#include "spank/variable.h"
 
 /* Slurm sets it in steps with --pty. */
 #define PTY_VARIABLE "SLURM_PTY_PORT"
@@ -88,21 +89,13 @@ static int restore_row(spank_t sp, const struct berth_settings *settings,
 /* What srun sent; *RET stays empty if it sent nothing. */
 static int read_environment(spank_t sp, struct berth_table *ret, struct berth_err *err)
 {
-    BERTH_FREE char *text = malloc(BERTH_WIRE_MAX + 2);
+    BERTH_FREE char *text = NULL;
     struct berth_err why;
-    spank_err_t answer;
 
+    if (berth_variable_take(sp, BERTH_ENV_VARIABLE, &text, err) < 0)
+        return -1;
     if (!text)
-        return berth_err_oom(err);
-    answer = spank_getenv(sp, BERTH_ENV_VARIABLE, text, BERTH_WIRE_MAX + 2);
-    spank_unsetenv(sp, BERTH_ENV_VARIABLE);
-    if (answer == ESPANK_ENV_NOEXIST)
         return 0;
-    if (answer != ESPANK_SUCCESS)
-        return berth_err_set(err,
-                             BERTH_ENV_VARIABLE ": longer than %d bytes; do not set "
-                                                "it by hand",
-                             BERTH_WIRE_MAX);
     if (berth_wire_get_environment(text, ret, &why) < 0)
         return berth_err_set(err, BERTH_ENV_VARIABLE ": %s" BERTH_VARIABLE_ADVICE,
                              why.text);

@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/environ.h"
 #include "plan/bindover.h"
 #include "probe/loader.h"
 
@@ -140,14 +141,11 @@ static int plan_glibc(struct berth_graft *graft, const struct berth_look *look,
  * over: it finds the staged library by LD_LIBRARY_PATH. */
 static void plan_path(struct berth_graft *graft, char *const *env)
 {
-    static const char name[] = "LD_LIBRARY_PATH=";
-    const char *own = "";
+    const char *own = berth_environ_value(env, "LD_LIBRARY_PATH");
+    const char *rest = own ? own : "";
 
-    for (; *env; env++)
-        if (strncmp(*env, name, sizeof(name) - 1) == 0)
-            own = *env + sizeof(name) - 1;
-    berth_strvec_pushf(&graft->set, "%s%s/mpi%s%s", name, graft->mounted,
-                       *own ? ":" : "", own);
+    berth_strvec_pushf(&graft->set, "LD_LIBRARY_PATH=%s/mpi%s%s", graft->mounted,
+                       *rest ? ":" : "", rest);
 }
 
 int berth_graft_plan(struct berth_graft *graft, const struct berth_mpi_program *program,
