@@ -47,9 +47,9 @@ says()
 }
 
 says 'it tells its version' 0 'berth 0.' "$berth" --version
-says 'it tells how it is used' 0 'usage: berth profiles' "$berth" --help
-says 'nothing to do is a wrong use' 2 'usage: berth profiles' "$berth"
-says 'a verb that is not there is a wrong use' 2 'usage:' "$berth" explain
+says 'it tells how it is used' 0 '  berth profiles' "$berth" --help
+says 'nothing to do is a wrong use' 2 'usage: berth' "$berth"
+says 'a verb that is not there is a wrong use' 2 'usage:' "$berth" explode
 says 'an option that is not there is a wrong use' 2 'usage:' "$berth" profiles --all
 says 'a second word behind --prepare is a wrong use' 2 'usage:' \
     "$berth" profiles --prepare --all

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_CLI_CLI_H
+#define BERTH_CLI_CLI_H
+
+#include "base/err.h"
+
+/* The verbs of the berth command, a file for each. ARGV starts with the verb. They
+ * print to standard output, faults to standard error, and return the exit status
+ * (berth(1)): EXIT_SUCCESS, BERTH_CLI_FAILED, or BERTH_CLI_WRONG_USE, for which the
+ * caller prints the usage. */
+enum { BERTH_CLI_FAILED = 1, BERTH_CLI_WRONG_USE = 2 };
+
+int berth_cli_profiles(int argc, char **argv);
+
+/* Print the sentence; returns BERTH_CLI_FAILED. */
+int berth_cli_fail(const struct berth_err *err);
+
+#endif

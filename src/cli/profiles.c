@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth profiles: the MPI stacks of this host, and where they are staged. */
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "probe/stack.h"
+#include "task/stage.h"
+
+extern char **environ;
+
+static void print_parts(const struct berth_stack_library *library)
+{
+    const char *comma = "";
+
+    if (library->family == BERTH_MPI_ABI) {
+        printf("%s", berth_mpi_family_name(BERTH_MPI_ABI));
+        comma = ", ";
+    }
+    for (unsigned int part = 1; part < 1U << BERTH_MPI_PARTS; part <<= 1)
+        if (library->parts & part) {
+            printf("%s%s", comma, berth_mpi_part_name((enum berth_mpi_part)part));
+            comma = ", ";
+        }
+}
+
+/* Where the stage of STACK is; NULL when there is none. The caller frees it. */
+static char *find_stage(const struct berth_stack *stack)
+{
+    char path[BERTH_STAGE_USER_SIZE];
+    const struct berth_stage_root roots[] = {berth_stage_site(),
+                                             berth_stage_user(path)};
+    struct berth_staged staged;
+
+    for (int i = 0; i < 2; i++)
+        if (berth_stage_find(stack, &roots[i], &staged, NULL) > 0) {
+            char *found = strdup(staged.path);
+
+            berth_staged_fini(&staged);
+            return found;
+        }
+    return NULL;
+}
+
+static void print_stack(const struct berth_stack *stack)
+{
+    char *stage = find_stage(stack);
+
+    printf("%s: %s, of the family %s, found by %s\n", stack->profile->stack,
+           stack->version, berth_mpi_family_name(stack->profile->family),
+           stack->origin);
+    for (size_t i = 0; i < stack->count; i++) {
+        printf("  %s: ", stack->libraries[i].path);
+        print_parts(&stack->libraries[i]);
+        printf("\n");
+    }
+    printf("  stage: %s\n", stage ? stage : "none yet");
+    free(stage);
+}
+
+static int prepare(const struct berth_stacks *stacks)
+{
+    const struct berth_stage_root site = berth_stage_site();
+    struct berth_staged staged;
+    struct berth_err err;
+    int result = EXIT_SUCCESS;
+
+    umask(022);
+    for (size_t i = 0; i < stacks->count; i++) {
+        int found = berth_stage_find(&stacks->items[i], &site, &staged, &err);
+
+        if (found == 0)
+            found =
+                berth_stage_make(&stacks->items[i], &site, &staged, &err) < 0 ? -1 : 1;
+        if (found < 0)
+            result = berth_cli_fail(&err);
+        else
+            berth_staged_fini(&staged);
+    }
+    return result;
+}
+
+static int list(bool is_prepared)
+{
+    struct berth_stacks stacks;
+    struct berth_err err;
+    int result = EXIT_SUCCESS;
+
+    if (is_prepared && geteuid() != 0) {
+        berth_err_set(&err, "profiles --prepare: writes for all users; run it as root");
+        return berth_cli_fail(&err);
+    }
+    if (berth_stacks_find(environ, &stacks, &err) < 0)
+        return berth_cli_fail(&err);
+    if (is_prepared)
+        result = prepare(&stacks);
+    for (size_t i = 0; i < stacks.count; i++)
+        print_stack(&stacks.items[i]);
+    if (stacks.count == 0)
+        printf("no MPI found on this host; load its module, or set MPI_HOME\n");
+    berth_stacks_fini(&stacks);
+    return result;
+}
+
+int berth_cli_profiles(int argc, char **argv)
+{
+    if (argc == 1)
+        return list(false);
+    if (argc == 2 && strcmp(argv[1], "--prepare") == 0)
+        return list(true);
+    return BERTH_CLI_WRONG_USE;
+}
