@@ -83,7 +83,7 @@ as_script() {
         args=${args//@/$spread}
         # Options stand before the first component's own; the others need them too.
         args=${args// : / : $extra }
-        echo "timeout -k 2 40 srun $extra $args >$prefix.$i 2>&1"
+        echo "timeout -k 10 120 srun $extra $args >$prefix.$i 2>&1"
         i=$((i + 1))
     done
 }
@@ -138,11 +138,11 @@ clean='#SBATCH --export=NONE'
 
 # srun makes the het job itself.
 as_script login "-N1 -n2" "" "${steps[@]}" | script login.sh
-alice_login() { LIMIT=300 alice bash ./login.sh; }
+alice_login() { LIMIT=900 alice bash ./login.sh; }
 alice_login
 judge login "srun" "${steps[@]}"
 as_script loginnone "-N1 -n2" "--export=NONE" "${steps[@]:0:6}" | script loginnone.sh
-LIMIT=300 alice bash ./loginnone.sh
+LIMIT=900 alice bash ./loginnone.sh
 judge loginnone "srun --export=NONE" "${steps[@]:0:6}"
 
 # Het steps in one allocation, and het jobs.
@@ -162,7 +162,7 @@ in_batch defnone "het step in sbatch --container-image --export=NONE" \
     echo '#!/bin/bash'
     as_script salloc "-N1 -n2" "" "${defaults[@]}"
 } | script salloc.sh
-LIMIT=120 alice salloc -Q -N3 --ntasks-per-node=2 "$C" ./salloc.sh
+LIMIT=600 alice salloc -Q -N3 --ntasks-per-node=2 "$C" ./salloc.sh
 judge salloc "het step in salloc --container-image" "${defaults[@]}"
 
 # One sbatch with two defaults.

@@ -125,7 +125,7 @@ collect() {
         words+=("./conf/corpus $mode $([[ $mode == bare ]] && echo "x" || printf '%q ' "${rows[@]}");")
     done
     # Not the last command, which bash would replace itself by: SHLVL tells.
-    LIMIT=240 alice salloc -Q -w n1 -N1 -n3 bash -c "${words[*]} true"
+    LIMIT=900 alice salloc -Q -w n1 -N1 -n3 bash -c "${words[*]} true"
     on login alice tar -C conf -cf - "$@" | tar -C "$work" -xf -
 }
 
@@ -215,7 +215,7 @@ bystanders() {
 pipe_ends() {
     local since=$SECONDS
     equal "$1: the reader behind srun sees the end" "3 lines" \
-        "$(LIMIT=20 alice bash -c 'srun -w n1 -N1 -n3 --container-image=/images/a.sif echo x | wc -l') lines"
+        "$(alice bash -c 'srun -w n1 -N1 -n3 --container-image=/images/a.sif echo x | wc -l') lines"
     ((SECONDS - since < 10)) || result FAIL "$1: ... soon" "after $((SECONDS - since)) s"
 }
 

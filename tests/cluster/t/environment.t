@@ -103,14 +103,14 @@ HEAD
         line=$(component A "$options" "$A")
         [[ $shape == single ]] ||
             line+=" : $(component B "$options" "$B") : $(component C "$options" "")"
-        echo "env $variables timeout -k 2 40 srun -Q --mpi=none $line >$prefix.$i 2>&1"
+        echo "env $variables timeout -k 10 120 srun -Q --mpi=none $line >$prefix.$i 2>&1"
         i=$((i + 1))
     done
     [[ $shape != single ]] || return 0
     for row in "${mixed[@]}"; do
         local b
         IFS='|' read -r title options b _ <<<"$row"
-        echo "timeout -k 2 40 srun -Q --mpi=none $(component A "$options" "$A") :" \
+        echo "timeout -k 10 120 srun -Q --mpi=none $(component A "$options" "$A") :" \
             "$(component B "$b" "$B") >$prefix.$i 2>&1"
         i=$((i + 1))
     done
@@ -142,7 +142,7 @@ judge() {
 
 # submit FILE OPTION...: run it with sbatch and wait until it has ended.
 submit() {
-    on login alice env UCX_SUBMIT=s timeout 300 sbatch -Q --wait -o batch.log "$@"
+    on login alice env UCX_SUBMIT=s timeout 900 sbatch -Q --wait -o batch.log "$@"
 }
 
 in_batch() {

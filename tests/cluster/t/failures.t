@@ -25,7 +25,7 @@ next() { scontrol show config | sed -n 's/^NEXT_JOB_ID *= *//p'; }
 rm -f /shared/on-host
 first=$(next)
 SECONDS=0
-timeout -k 5 40 "$@" 2>&1 </dev/null
+timeout -k 10 120 "$@" 2>&1 </dev/null
 status=$?
 [ -e /shared/on-host ] && mark=host || mark=
 printf '\n@%s %s %s %s\n' "$status" $(($(next) - first)) "$SECONDS" "$mark"

@@ -25,7 +25,7 @@ on() {
 
 # alice COMMAND...: as an ordinary user on the login node. A command that hangs fails.
 alice() {
-    on login alice timeout -k 5 "${LIMIT:-60}" "$@"
+    on login alice timeout -k 10 "${LIMIT:-180}" "$@"
 }
 
 # script NAME: standard input becomes an executable file in alice's home.

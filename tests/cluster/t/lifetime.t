@@ -52,7 +52,7 @@ start() {
     local key=$1 user=$2
     shift 2
     : >"$work/$key" # now, lest said() reads what the last one said
-    on login "$user" timeout -k 5 "${LIMIT:-60}" "$@" >"$work/$key" 2>&1 </dev/null &
+    on login "$user" timeout -k 5 "${LIMIT:-180}" "$@" >"$work/$key" 2>&1 </dev/null &
     pid[$key]=$!
 }
 

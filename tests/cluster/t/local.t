@@ -2,16 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # The image's own mpirun in a task (--mpi-bind=local, local-each): all of its ranks are on
 # this node and on the task's CPUs, with the mpirun of MPICH 4.0, 4.2 and 5.0, of Open MPI
-# 4.1, 5.0 and 6.0, and of Intel MPI 2021.19; many at once.
-# BERTH_MANY is how many at once: 200 on Slurm 24.11, else 20.
+# 4.1, 5.0 and 6.0, and of Intel MPI 2021.19. Many at once: many.t.
 
 # shellcheck disable=SC2016 # words for other shells
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
 need_images mpich openmpi runtrixie runsid mpipypi
-release=$(alice srun --version)
-many=${BERTH_MANY:-$([[ $release == *" 24.11"* ]] && echo 200 || echo 20)}
 if alice srun --mpi=list 2>&1 | grep -q pmix; then types="none pmi2 pmix"; else types="none pmi2"; fi
 
 # The wheels of mpipypi are beside each other, so each mpirun has a script here.
@@ -144,24 +141,5 @@ while (($(squeue -h -s -u "$USER" | grep -c mpirun) < 2)); do sleep 0.1; done
 sleep 2
 END
 alice salloc -Q -N1 -n4 ./cancelled >/dev/null 2>&1
-
-# Many at once.
-passed() { grep -c '^ring of 2 passed$'; }
-for image in mpich openmpi; do
-    equal "$image: $many tasks of one step, each with an mpirun" "$many" \
-        "$(LIMIT=200 alice srun -N4 -n"$many" --mpi-bind=local-each \
-            --container-image=/images/$image.sif mpirun -n 2 mpiring 2>&1 | passed)"
-done
-script steps <<'END'
-#!/bin/bash
-for ((i = 0; i < $2; i++)); do
-    srun -Q -N1 -n1 --exact --mpi-bind=local --container-image="/images/$1.sif" mpirun -n 2 mpiring &
-done
-wait
-END
-for image in mpich openmpi; do
-    equal "$image: $many steps of one task, each with an mpirun" "$many" \
-        "$(LIMIT=300 alice salloc -Q -N4 -n"$many" ./steps "$image" "$many" 2>&1 | passed)"
-done
 
 finish

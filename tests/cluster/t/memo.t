@@ -15,7 +15,7 @@ library=$(on n1 root sh -c 'readlink -f /usr/lib/*/libhwloc.so.15')
 seen() {
     local user=$1 out status
     shift
-    out=$(on login "$user" timeout -k 5 60 srun -v -w n1 -N1 -n2 --mpi=pmi2 --container-image=$image \
+    out=$(on login "$user" timeout -k 10 180 srun -v -w n1 -N1 -n2 --mpi=pmi2 --container-image=$image \
         --mpi-bind=host "$@" 2>&1)
     status=$?
     case $out in

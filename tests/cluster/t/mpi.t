@@ -39,7 +39,7 @@ ranks() { grep -E '^(rank|ring) ' "$1" | sed 's/: .*//' | sort; }
 ring() {
     local title=$1 wanted=$2 may_hang=$3 job i status=0
     shift 3
-    LIMIT=25 alice srun "$@" >"$work/out" 2>&1 </dev/null &
+    LIMIT=60 alice srun "$@" >"$work/out" 2>&1 </dev/null &
     job=$!
     for ((i = 0; i < 120 && may_hang; i++)); do
         [[ $(ranks "$work/out") != "$(sort <<<"$wanted")" ]] || break

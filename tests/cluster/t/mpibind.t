@@ -190,7 +190,7 @@ step_of() {
         program=${program#* }
     fi
     [[ ${program%% *} != [a-z]*/* ]] || program=/opt/t/$program
-    echo "${env[*]} timeout -k 2 30 srun -n2 ${options[*]} --mpi=$mpi --mpi-bind=$mode" \
+    echo "${env[*]} timeout -k 10 90 srun -n2 ${options[*]} --mpi=$mpi --mpi-bind=$mode" \
         "--container-image=/images/$image.sif $program"
 }
 
@@ -203,7 +203,7 @@ run_rows() {
             echo "{ $(step_of "${rows[i]}"); echo \"status \$?\"; } </dev/null >bind.$i 2>&1"
         done
     } | script bind.sh
-    LIMIT=$((60 + 4 * ${#rows[@]})) alice salloc -Q -N2 -n4 ./bind.sh
+    LIMIT=$((120 + 8 * ${#rows[@]})) alice salloc -Q -N2 -n4 ./bind.sh
 }
 
 # The libraries in what ranks have told, by name and version.
