@@ -33,10 +33,12 @@
 
 /* What the tasks of this step share; Slurm has no place for it. */
 static struct {
-    int report;             /* who may report a fault; -1: none was made */
-    struct berth_room room; /* where they meet; page NULL: nowhere */
-    uint32_t ended;         /* tasks that have */
-    bool told;              /* that the container was lost */
+    struct berth_where where; /* the component; looking for it takes longer the more
+                                 descriptors slurmstepd has, so not in every task */
+    int report;               /* who may report a fault; -1: none was made */
+    struct berth_room room;   /* where they meet; page NULL: nowhere */
+    uint32_t ended;           /* tasks that have */
+    bool told;                /* that the container was lost */
 } shared = {.report = -1};
 
 /* Options travel in the table; what Slurm sends of them says nothing per component. */
@@ -79,6 +81,7 @@ int berth_remote_step(spank_t sp, int count, char **words)
 
     if (!is_ours(sp))
         return 0;
+    shared.where = berth_stepd_where(sp);
     shared.report = berth_report_open();
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
     if (berth_settings_read(count, words, &settings, NULL) == 0 &&
@@ -257,11 +260,10 @@ static int prepare(spank_t sp, const struct berth_settings *settings,
                    const struct berth_err *settings_fault, struct berth_err *err)
 {
     BERTH_TABLE struct berth_table table = {0};
-    struct berth_where where = berth_stepd_where(sp);
     const struct berth_row *row = NULL;
 
     if (read_table(sp, &table, err) < 0 ||
-        berth_table_find(&table, &where, &row, err) < 0)
+        berth_table_find(&table, &shared.where, &row, err) < 0)
         return -1;
     if (berth_request_contained(&row->request) && settings_fault) {
         *err = *settings_fault;
@@ -270,7 +272,7 @@ static int prepare(spank_t sp, const struct berth_settings *settings,
     if (berth_request_contained(&row->request)) {
         berth_restore_forget_outer(sp);
         if (berth_launcher_check_tasks(&row->request, count_tasks(sp), err) < 0 ||
-            berth_restore(sp, settings, &table, &where, err) < 0)
+            berth_restore(sp, settings, &table, &shared.where, err) < 0)
             return -1;
         return hand_over(sp, &row->request, settings, err);
     }
