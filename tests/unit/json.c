@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values as JSON text. */
+
+#include "base/json.h"
+
+#include "unit.h"
+
+static const struct {
+    const char *value;
+    const char *text;
+} strings[] = {
+    {"", "\"\""},
+    {"plain /a:b", "\"plain /a:b\""},
+    {"a \"b\" \\c", "\"a \\\"b\\\" \\\\c\""},
+    {"\n\t\r\x01\x1f", "\"\\n\\t\\u000d\\u0001\\u001f\""},
+    {"\x7f \xc2\x9b \xc2\xa0", "\"\\u007f \\u009b \xc2\xa0\""},
+    {"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x9a\xa2",
+     "\"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x9a\xa2\""},
+    {"caf\xe9", "\"caf\xef\xbf\xbd\""},
+    {"\xe9z", "\"\xef\xbf\xbdz\""},
+    {"\xc0\xaf", "\"\xef\xbf\xbd\xef\xbf\xbd\""},
+    {"\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+    {"\xf4\x90\x80\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+    {"\xe2\x82", "\"\xef\xbf\xbd\xef\xbf\xbd\""},
+    {"\xf0\x9f\x9a", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+    {NULL, "null"},
+};
+
+START_TEST(a_string_is_one_that_any_reader_takes)
+{
+    BERTH_JSON struct berth_json json = {0};
+
+    berth_json_string(&json, NULL, strings[_i].value);
+    ck_assert(!json.text.failed);
+    ck_assert_str_eq(json.text.text, strings[_i].text);
+}
+END_TEST
+
+static void write_all(struct berth_json *json)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+    struct berth_strvec nothing = {0};
+
+    berth_strvec_push(&words, "x");
+    berth_strvec_push(&words, "y");
+    berth_json_object(json, NULL);
+    berth_json_string(json, "name", "a");
+    berth_json_number(json, "count", -7);
+    berth_json_bool(json, "yes", true);
+    berth_json_bool(json, "no", false);
+    berth_json_list(json, "words", &words);
+    berth_json_list(json, "nothing", &nothing);
+    berth_json_array(json, "rows");
+    berth_json_object(json, NULL);
+    berth_json_number(json, "n", 1);
+    berth_json_end(json);
+    berth_json_object(json, NULL);
+    berth_json_end(json);
+    berth_json_end(json);
+    berth_json_end(json);
+    ck_assert(!json->text.failed);
+}
+
+START_TEST(everything_fits_on_a_line)
+{
+    BERTH_JSON struct berth_json json = {0};
+
+    write_all(&json);
+    ck_assert_str_eq(json.text.text,
+                     "{\"name\":\"a\",\"count\":-7,\"yes\":true,\"no\":false,"
+                     "\"words\":[\"x\",\"y\"],\"nothing\":[],"
+                     "\"rows\":[{\"n\":1},{}]}");
+}
+END_TEST
+
+START_TEST(people_get_a_line_for_each_member)
+{
+    BERTH_JSON struct berth_json json = {.pretty = true};
+
+    write_all(&json);
+    ck_assert_str_eq(json.text.text, "{\n"
+                                     "  \"name\": \"a\",\n"
+                                     "  \"count\": -7,\n"
+                                     "  \"yes\": true,\n"
+                                     "  \"no\": false,\n"
+                                     "  \"words\": [\n"
+                                     "    \"x\",\n"
+                                     "    \"y\"\n"
+                                     "  ],\n"
+                                     "  \"nothing\": [],\n"
+                                     "  \"rows\": [\n"
+                                     "    {\n"
+                                     "      \"n\": 1\n"
+                                     "    },\n"
+                                     "    {}\n"
+                                     "  ]\n"
+                                     "}");
+}
+END_TEST
+
+START_TEST(a_name_is_escaped)
+{
+    BERTH_JSON struct berth_json json = {0};
+
+    berth_json_object(&json, NULL);
+    berth_json_string(&json, "a\"b", NULL);
+    berth_json_end(&json);
+    ck_assert_str_eq(json.text.text, "{\"a\\\"b\":null}");
+}
+END_TEST
+
+START_TEST(an_end_too_many_is_a_failure)
+{
+    BERTH_JSON struct berth_json json = {0};
+
+    berth_json_array(&json, NULL);
+    berth_json_end(&json);
+    ck_assert(!json.text.failed);
+    berth_json_end(&json);
+    ck_assert(json.text.failed);
+}
+END_TEST
+
+START_TEST(too_many_levels_are_a_failure)
+{
+    BERTH_JSON struct berth_json json = {0};
+
+    for (int i = 0; i < BERTH_JSON_DEPTH; i++)
+        berth_json_array(&json, NULL);
+    ck_assert(!json.text.failed);
+    berth_json_array(&json, NULL);
+    ck_assert(json.text.failed);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("json");
+
+    tcase_add_loop_test(tests, a_string_is_one_that_any_reader_takes, 0,
+                        COUNT(strings));
+    tcase_add_test(tests, everything_fits_on_a_line);
+    tcase_add_test(tests, people_get_a_line_for_each_member);
+    tcase_add_test(tests, a_name_is_escaped);
+    tcase_add_test(tests, an_end_too_many_is_a_failure);
+    tcase_add_test(tests, too_many_levels_are_a_failure);
+    return unit_run("json", tests);
+}
