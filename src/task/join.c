@@ -103,8 +103,9 @@ static int enter_root(const struct container *container)
 static void drop_capabilities(const struct container *container)
 {
     for (int cap = 0; cap < 64; cap++)
-        if (!(container->bound >> cap & 1))
-            prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+        if (!(container->bound >> cap & 1) &&
+            prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno == EINVAL)
+            break; /* the kernel knows no more of them */
     if (container->no_new_privs)
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
