@@ -176,21 +176,70 @@ int berth_launcher_check_tasks(const struct berth_request *request, unsigned lon
         tasks, tasks);
 }
 
+/* Is that the image's own library, asked for or not? */
+static bool is_own(const struct berth_request *request)
+{
+    return berth_request_contained(request) &&
+           (berth_request_mpi_is(request, BERTH_MPI_HYBRID) ||
+            berth_request_mpi_is(request, BERTH_MPI_OFF));
+}
+
+static bool is_name(const char *mode)
+{
+    return strcmp(mode, BERTH_MPI_AUTO) != 0 && strcmp(mode, BERTH_MPI_HOST) != 0 &&
+           strcmp(mode, BERTH_MPI_HYBRID) != 0;
+}
+
+/* Do the modes A and B, not local, make two libraries of one world? */
+static bool is_mixed(const char *a, const char *b)
+{
+    if (strcmp(a, BERTH_MPI_AUTO) == 0 || strcmp(b, BERTH_MPI_AUTO) == 0)
+        return false;
+    return (strcmp(a, BERTH_MPI_HYBRID) == 0) != (strcmp(b, BERTH_MPI_HYBRID) == 0) ||
+           (is_name(a) && is_name(b) && strcmp(a, b) != 0);
+}
+
+/* The request of the row, if it shares the world; NULL: it does not. */
+static const struct berth_request *sharing(const struct berth_row *row)
+{
+    return berth_request_mpi_is(&row->request, BERTH_MPI_OFF) ||
+                   berth_request_mpi_local(&row->request)
+               ? NULL
+               : &row->request;
+}
+
+static int check_mixture(const struct berth_table *table, struct berth_err *err)
+{
+    for (size_t i = 0; i < table->count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const struct berth_request *a = sharing(&table->rows[j]);
+            const struct berth_request *b = sharing(&table->rows[i]);
+
+            if (a && b && is_mixed(a->mpi, b->mpi))
+                return berth_err_set(
+                    err,
+                    "--mpi-bind=%s: a component with --mpi-bind=%s runs on another MPI "
+                    "library, and the ranks of both would wait for each other in "
+                    "MPI_Init; use one of the two for all components, or give each an "
+                    "srun of its own",
+                    b->mpi, a->mpi);
+        }
+    return 0;
+}
+
 int berth_launcher_check_table(const struct berth_table *table, struct berth_err *err)
 {
     const char *local = NULL;
     const char *shared = NULL;
 
     for (size_t i = 0; i < table->count; i++) {
-        const struct berth_request *request = &table->rows[i].request;
-
-        if (berth_request_mpi_local(request))
-            local = request->mpi;
-        else if (!berth_request_mpi_is(request, BERTH_MPI_OFF))
-            shared = request->mpi;
+        if (berth_request_mpi_local(&table->rows[i].request))
+            local = table->rows[i].request.mpi;
+        else if (sharing(&table->rows[i]))
+            shared = table->rows[i].request.mpi;
     }
     if (!local || !shared)
-        return 0;
+        return check_mixture(table, err);
     return berth_err_set(
         err,
         "--mpi-bind=%s: the ranks of a component with --mpi-bind=%s "
@@ -199,11 +248,26 @@ int berth_launcher_check_table(const struct berth_table *table, struct berth_err
         local, shared);
 }
 
+void berth_launcher_settle(struct berth_table *table)
+{
+    bool own = false;
+
+    for (size_t i = 0; i < table->count; i++)
+        own |= is_own(&table->rows[i].request);
+    for (size_t i = 0; i < table->count; i++) {
+        struct berth_request *request = &table->rows[i].request;
+
+        if (table->count < 2 || !berth_request_mpi_is(request, BERTH_MPI_AUTO))
+            request->world = BERTH_WORLD_ALONE;
+        else
+            request->world = own ? BERTH_WORLD_OWN : BERTH_WORLD_HOST;
+    }
+}
+
 bool berth_launcher_shares_world(const struct berth_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
-        if (!berth_request_mpi_is(&table->rows[i].request, BERTH_MPI_OFF) &&
-            !berth_request_mpi_local(&table->rows[i].request))
+        if (sharing(&table->rows[i]))
             return true;
     return false;
 }

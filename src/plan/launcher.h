@@ -28,9 +28,14 @@ int berth_launcher_check_tasks(const struct berth_request *request, unsigned lon
                                struct berth_err *err);
 
 /* Slurm makes one MPI_COMM_WORLD of all components, and a rank waits in it for those
- * that never come because their mpirun has a world of its own. Returns 0, or -1 with a
- * sentence in ERR. */
+ * that never come, because their mpirun has a world of its own, or because they speak
+ * with another MPI library. Refuses modes that come to that for certain. Returns 0, or
+ * -1 with a sentence in ERR. */
 int berth_launcher_check_table(const struct berth_table *table, struct berth_err *err);
+
+/* No node sees what another one chooses. So where there are several components, tell
+ * those with `auto` here what it may choose (enum berth_world). */
+void berth_launcher_settle(struct berth_table *table);
 
 /* Does a component of TABLE, by its --mpi-bind, take part in that world? */
 bool berth_launcher_shares_world(const struct berth_table *table);

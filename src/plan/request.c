@@ -240,6 +240,22 @@ bool berth_request_mpi_local(const struct berth_request *request)
            berth_request_mpi_is(request, BERTH_MPI_LOCAL_EACH);
 }
 
+bool berth_request_mpi_may_host(const struct berth_request *request)
+{
+    return !berth_request_mpi_is(request, BERTH_MPI_OFF) &&
+           !berth_request_mpi_is(request, BERTH_MPI_HYBRID) &&
+           !berth_request_mpi_local(request) &&
+           !(berth_request_mpi_is(request, BERTH_MPI_AUTO) &&
+             request->world == BERTH_WORLD_OWN);
+}
+
+bool berth_request_mpi_must_host(const struct berth_request *request)
+{
+    return berth_request_mpi_may_host(request) &&
+           (!berth_request_mpi_is(request, BERTH_MPI_AUTO) ||
+            request->world == BERTH_WORLD_HOST);
+}
+
 bool berth_request_said(const struct berth_request *request)
 {
     return request->image || said_more(request);
@@ -255,7 +271,7 @@ bool berth_request_equal(const struct berth_request *a, const struct berth_reque
     return same_text(a->image, b->image) && same_text(a->workdir, b->workdir) &&
            same_text(a->mpi, b->mpi) && a->home == b->home &&
            a->writable == b->writable && a->entrypoint == b->entrypoint &&
-           berth_strvec_equal(&a->mounts, &b->mounts) &&
+           a->world == b->world && berth_strvec_equal(&a->mounts, &b->mounts) &&
            berth_strvec_equal(&a->env, &b->env) &&
            berth_strvec_equal(&a->args, &b->args);
 }

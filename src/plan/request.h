@@ -9,6 +9,14 @@
 
 enum berth_choice { BERTH_UNSAID, BERTH_NO, BERTH_YES };
 
+/* What BERTH_MPI_AUTO may choose where several components are one MPI_COMM_WORLD: two
+ * MPI libraries in it wait for each other in MPI_Init for ever. */
+enum berth_world {
+    BERTH_WORLD_ALONE, /* anything: there is no other component */
+    BERTH_WORLD_HOST,  /* the host's or nothing */
+    BERTH_WORLD_OWN    /* the image's: that of another component is its image's */
+};
+
 /* What one component asks for, as far as it was said. Paths are absolute. A value
  * struct: start with `= {0}`, end with berth_request_fini(). */
 struct berth_request {
@@ -20,7 +28,8 @@ struct berth_request {
     bool entrypoint;            /* through the image's runscript */
     struct berth_strvec env;    /* each NAME (pass) or NAME=VALUE (set) */
     struct berth_strvec args;   /* flags for the runtime, one word each */
-    char *mpi; /* whose MPI: BERTH_MPI_... or a profile; NULL: unsaid */
+    char *mpi;              /* whose MPI: BERTH_MPI_... or a profile; NULL: unsaid */
+    enum berth_world world; /* not said by anybody: of the other components */
 };
 
 /* The values of --mpi-bind; any other is the name of a profile of the host's MPI. */
@@ -63,6 +72,10 @@ bool berth_request_contained(const struct berth_request *request);
 
 /* Is the value of --mpi-bind one of these? Not said is BERTH_MPI_OFF. */
 bool berth_request_mpi_is(const struct berth_request *request, const char *mode);
+
+/* May the host's library, and must it be that? AUTO goes by `world`. */
+bool berth_request_mpi_may_host(const struct berth_request *request);
+bool berth_request_mpi_must_host(const struct berth_request *request);
 
 /* Does every task start an mpirun of its own (BERTH_MPI_LOCAL or BERTH_MPI_LOCAL_EACH)?
  */

@@ -14,6 +14,15 @@
 #define FORM "1"
 #define END  ";."
 
+/* The key of what is no option. */
+#define WORLD "world"
+
+static const char *const worlds[] = {
+    [BERTH_WORLD_ALONE] = "alone",
+    [BERTH_WORLD_HOST] = "host",
+    [BERTH_WORLD_OWN] = "own",
+};
+
 /* The key of a field: "image" for --container-image, "no-mount-home" for its opposite;
  * an option of another name is its own key. */
 static void key_of(enum berth_option_id id, char key[32])
@@ -55,16 +64,21 @@ struct fields {
     size_t start;
 };
 
-static void put_field(struct fields *fields, enum berth_option_id id, const char *value)
+static void put_pair(struct fields *fields, const char *key, const char *value)
 {
-    char key[32];
-
-    key_of(id, key);
     if (fields->buf->used > fields->start)
         berth_buf_puts(fields->buf, "&");
     berth_buf_puts(fields->buf, key);
     berth_buf_puts(fields->buf, "=");
     put_value(fields->buf, value);
+}
+
+static void put_field(struct fields *fields, enum berth_option_id id, const char *value)
+{
+    char key[32];
+
+    key_of(id, key);
+    put_pair(fields, key, value);
 }
 
 static void put_list(struct fields *fields, enum berth_option_id id,
@@ -95,6 +109,8 @@ void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *r
     put_list(&fields, BERTH_OPTION_ARGS, &request->args);
     if (request->mpi)
         put_field(&fields, BERTH_OPTION_MPI, request->mpi);
+    if (request->world)
+        put_pair(&fields, WORLD, worlds[request->world]);
 }
 
 static int hex_value(char c)
@@ -159,6 +175,17 @@ static int take_decoded(struct berth_request *request, enum berth_option_id id,
     return berth_request_take(request, id, escaped.text, NULL, err);
 }
 
+static int take_world(struct berth_request *request, const char *value,
+                      struct berth_err *err)
+{
+    for (size_t i = 0; i < sizeof(worlds) / sizeof(worlds[0]); i++)
+        if (strcmp(value, worlds[i]) == 0) {
+            request->world = (enum berth_world)i;
+            return 0;
+        }
+    return berth_err_set(err, "'%s' is no " WORLD " of this release", value);
+}
+
 static int get_field(char *field, struct berth_request *request, struct berth_err *err)
 {
     char *value = strchr(field, '=');
@@ -167,6 +194,8 @@ static int get_field(char *field, struct berth_request *request, struct berth_er
     if (!value)
         return berth_err_set(err, "'%s' has no value", field);
     *value++ = '\0';
+    if (strcmp(field, WORLD) == 0)
+        return take_world(request, value, err);
     id = option_of(field);
     if (id == BERTH_OPTION_COUNT)
         return berth_err_set(err, "'%s' is no option of this release", field);

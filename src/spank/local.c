@@ -325,6 +325,7 @@ static int end_step_component(int group, struct berth_err *err)
                                &state.table.rows[state.table.count - 1], export_value(),
                                &state.environment, err) < 0)
         return -1;
+    berth_launcher_settle(&state.table);
     if (!berth_table_known(&state.table) && (!berth_table_uniform(&state.table) ||
                                              !berth_table_uniform(&state.environment)))
         return berth_err_set(err,

@@ -228,7 +228,7 @@ static int look(const struct order *order, struct berth_inside *inside,
     bool keep = false;
     int result;
 
-    if (!berth_request_mpi_is(&order->request, BERTH_MPI_HYBRID) &&
+    if (berth_request_mpi_may_host(&order->request) &&
         berth_stacks_find(inside->task, &stacks, err) < 0)
         return -1;
     inside->stacks = &stacks;

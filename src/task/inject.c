@@ -182,17 +182,6 @@ bool berth_inject_is_asked(const struct berth_request *request)
            !berth_request_mpi_local(request);
 }
 
-static bool wants_host(const struct berth_request *request)
-{
-    return berth_inject_is_asked(request) &&
-           !berth_request_mpi_is(request, BERTH_MPI_HYBRID);
-}
-
-bool berth_inject_is_needed(const struct berth_request *request)
-{
-    return wants_host(request) && !berth_request_mpi_is(request, BERTH_MPI_AUTO);
-}
-
 int berth_inject_mounts(const struct berth_request *request,
                         struct berth_strvec *mounts, struct berth_err *err)
 {
@@ -201,10 +190,10 @@ int berth_inject_mounts(const struct berth_request *request,
     struct berth_stage_root site = berth_stage_site();
     int fd;
 
-    if (!wants_host(request))
+    if (!berth_request_mpi_may_host(request))
         return 0;
     fd = berth_stage_root_open(&user, err);
-    if (fd < 0 && !berth_inject_is_needed(request))
+    if (fd < 0 && !berth_request_mpi_must_host(request))
         return 0; /* staging will fail for the same reason, and the image's own runs */
     if (fd < 0)
         return berth_err_at(err, "--mpi-bind");

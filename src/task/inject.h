@@ -38,9 +38,6 @@ struct berth_injected {
 /* Does the request's mode ask for anything to be done or checked here? */
 bool berth_inject_is_asked(const struct berth_request *request);
 
-/* Must it be the host's MPI? */
-bool berth_inject_is_needed(const struct berth_request *request);
-
 /* What the runtime is to mount so that the host's MPI can be seen in the container;
  * appends SRC:DST:ro. The user's directory is made if need be. Returns 0, or -1 with a
  * sentence in ERR. */

@@ -323,6 +323,24 @@ static int use_host(struct inside *inside, struct berth_err *err)
     return 0;
 }
 
+/* It cannot be the host's library, BECAUSE. */
+static int do_without(struct inside *inside, const struct berth_err *because,
+                      struct berth_err *err)
+{
+    if (!is_auto(inside)) {
+        *err = *because;
+        return -1;
+    }
+    if (inside->told->request->world == BERTH_WORLD_HOST)
+        return berth_err_set(err,
+                             "%s; other components of this srun may run on the host's "
+                             "MPI, so that this one must as well, or all of them on "
+                             "their images' own with --mpi-bind=hybrid in each",
+                             because->text);
+    undo(inside);
+    return keep_own(inside, because, err);
+}
+
 static int run(struct inside *inside, struct berth_err *err)
 {
     struct berth_err why;
@@ -333,14 +351,13 @@ static int run(struct inside *inside, struct berth_err *err)
         return 0;
     if (strcmp(inside->mode, BERTH_MPI_HYBRID) == 0)
         return keep_own(inside, NULL, err);
-    if (use_host(inside, &why) == 0)
-        return tell(inside, err);
-    if (is_auto(inside)) {
-        undo(inside);
+    if (!berth_request_mpi_may_host(inside->told->request)) {
+        berth_err_set(&why, "another component of this srun runs on its image's own");
         return keep_own(inside, &why, err);
     }
-    *err = why;
-    return -1;
+    if (use_host(inside, &why) == 0)
+        return tell(inside, err);
+    return do_without(inside, &why, err);
 }
 
 void berth_inside_run(const struct berth_inside *told)

@@ -224,7 +224,7 @@ static int send_away(struct keeper *keeper, pid_t holder, const struct berth_buf
 
     if (differs(holder, "user"))
         result = inject(keeper, holder, after, &injected, err);
-    else if (berth_inject_is_needed(keeper->launch->request))
+    else if (berth_request_mpi_must_host(keeper->launch->request))
         result = berth_err_set(err,
                                "image '%s': --mpi-bind=%s: %s, so that nothing can be "
                                "put into its containers; choose --mpi-bind=hybrid",

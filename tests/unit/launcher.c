@@ -164,6 +164,12 @@ END_TEST
     " would wait in MPI_Init for tasks that have an mpirun of their own; give each "   \
     "of the two an srun of its own"
 
+#define MIXED(late, early)                                                             \
+    "--mpi-bind=" late ": a component with --mpi-bind=" early                          \
+    " runs on another MPI library, and the ranks of both would wait for each other "   \
+    "in MPI_Init; use one of the two for all components, or give each an srun of its " \
+    "own"
+
 static const struct {
     const char *table;
     const char *refused; /* NULL: it is not */
@@ -176,9 +182,53 @@ static const struct {
      WOULD_WAIT("local", "hybrid")},
     {"1;0:image=/a&mpi-bind=local-each;1:;2:image=/a&mpi-bind=cray",
      WOULD_WAIT("local-each", "cray")},
+    {"1;0:image=/a&mpi-bind=host;1:image=/b&mpi-bind=host;2:", NULL},
+    {"1;0:image=/a&mpi-bind=host;1:image=/b&mpi-bind=mpich", NULL},
+    {"1;0:image=/a&mpi-bind=mpich;1:image=/b&mpi-bind=mpich", NULL},
+    {"1;0:image=/a&mpi-bind=host;1:image=/b&mpi-bind=off", NULL},
+    {"1;0:image=/a&mpi-bind=auto;1:image=/b&mpi-bind=host", NULL},
+    {"1;0:image=/a&mpi-bind=hybrid;1:image=/b&mpi-bind=host", MIXED("host", "hybrid")},
+    {"1;0:image=/a&mpi-bind=cray;1:image=/b;2:image=/b&mpi-bind=hybrid",
+     MIXED("hybrid", "cray")},
+    {"1;0:image=/a&mpi-bind=auto;1:image=/a&mpi-bind=mpich;2:image=/b&mpi-bind=openmpi",
+     MIXED("openmpi", "mpich")},
 };
 
-START_TEST(nobody_waits_for_an_mpirun)
+/* `auto` in each component: what it may choose. */
+static const struct {
+    const char *table;
+    const char *settled;
+} worlds[] = {
+    {"1;*:image=/a&mpi-bind=auto", "1;*:image=/a&mpi-bind=auto"},
+    {"1;0:image=/a&mpi-bind=auto;1:image=/b&mpi-bind=auto",
+     "1;0:image=/a&mpi-bind=auto&world=host;1:image=/b&mpi-bind=auto&world=host"},
+    {"1;0:image=/a&mpi-bind=auto;1:image=/a&mpi-bind=auto",
+     "1;*:image=/a&mpi-bind=auto&world=host"},
+    {"1;0:image=/a&mpi-bind=auto;1:image=/b&mpi-bind=host",
+     "1;0:image=/a&mpi-bind=auto&world=host;1:image=/b&mpi-bind=host"},
+    {"1;0:;1:image=/b&mpi-bind=auto", "1;0:;1:image=/b&mpi-bind=auto&world=host"},
+    {"1;0:image=/a&mpi-bind=auto;1:image=/b&mpi-bind=hybrid",
+     "1;0:image=/a&mpi-bind=auto&world=own;1:image=/b&mpi-bind=hybrid"},
+    {"1;0:image=/a;1:image=/b&mpi-bind=auto",
+     "1;0:image=/a;1:image=/b&mpi-bind=auto&world=own"},
+    {"1;0:image=/a&mpi-bind=auto&world=own;1:image=/b&mpi-bind=host&world=host",
+     "1;0:image=/a&mpi-bind=auto&world=host;1:image=/b&mpi-bind=host"},
+};
+
+START_TEST(no_node_has_to_guess_what_others_choose)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    BERTH_FREE char *text = NULL;
+    struct berth_err err = {""};
+
+    ck_assert_int_eq(berth_wire_get_table(worlds[_i].table, &table, &err), 0);
+    berth_launcher_settle(&table);
+    ck_assert_int_eq(berth_wire_put_table(&table, &text, &err), 0);
+    ck_assert_str_eq(text, worlds[_i].settled);
+}
+END_TEST
+
+START_TEST(nobody_waits_for_who_never_comes)
 {
     BERTH_TABLE struct berth_table table = {0};
     struct berth_err err = {""};
@@ -200,6 +250,8 @@ int main(void)
     tcase_add_loop_test(tests, the_process_manager_has_a_descriptor, 0,
                         COUNT(descriptors));
     tcase_add_test(tests, more_than_one_task_is_refused);
-    tcase_add_loop_test(tests, nobody_waits_for_an_mpirun, 0, COUNT(tables));
+    tcase_add_loop_test(tests, nobody_waits_for_who_never_comes, 0, COUNT(tables));
+    tcase_add_loop_test(tests, no_node_has_to_guess_what_others_choose, 0,
+                        COUNT(worlds));
     return unit_run("launcher", tests);
 }

