@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# `berth profiles --prepare`: root makes the copies of the host's MPI once on each node, and
+# the steps of all users mount these. A copy of an MPI that has been upgraded since, or that
+# somebody else than root could have written, is no longer mounted.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images mpich
+site=/var/lib/berth/stage
+library=$(on n1 root sh -c 'readlink -f /usr/lib/*/libmpich.so.12')
+
+forget() {
+    local node
+    for node in n1 n2; do
+        on "$node" root rm -rf "$site" /tmp/berth-2001 /tmp/berth-2002
+    done
+}
+forget
+trap forget EXIT
+
+# step USER NODES [COMMAND...]
+step() {
+    on login "$1" timeout -k 10 180 srun -w "$2" --ntasks-per-node=2 --mpi=pmi2 \
+        --container-image=/images/mpich.sif --mpi-bind=host "${@:3}"
+}
+
+# stage_of USER NODES: the directory on the host of the file that lies over the image's
+# libmpich in each task, as the kernel tells: without /tmp, which may be a file system.
+stage_of() {
+    # shellcheck disable=SC2016 # for awk in the image
+    step "$1" "$2" awk '$5 ~ /libmpich[.]so[.]12/ { print ENVIRON["SLURMD_NODENAME"], $4 }' \
+        /proc/self/mountinfo 2>&1 | sed -E "s, /tmp/, /,; s,(/mpich-)[0-9a-f]{16}/.*,\1HASH," | sort -u
+}
+
+# own NODE UID: the user's own stages.
+own() { on "$1" root bash -c "ls -d /tmp/berth-$2/*-[0-9a-f]* 2>/dev/null"; }
+
+matches "only root prepares for all" "berth: profiles --prepare: .*run it as root" \
+    "$(on n1 alice berth profiles --prepare 2>&1)"
+equal "... and nothing is there then" "" "$(on n1 root bash -c "ls $site 2>/dev/null")"
+
+for node in n1 n2; do
+    on "$node" root berth profiles --prepare >/dev/null || result FAIL "prepare on $node"
+done
+matches "a user is shown root's stage" "stage: $site/mpich-[0-9a-f]{16}"$'(\n|$)' \
+    "$(on n1 alice berth profiles)"
+equal "the first step of a user mounts it" "n1 $site/mpich-HASH"$'\n'"n2 $site/mpich-HASH" \
+    "$(stage_of alice n1,n2)"
+equal "... and that of another user" "n1 $site/mpich-HASH" "$(stage_of bob n1)"
+equal "... and neither makes one" "" "$(own n1 2001)$(own n2 2001)$(own n1 2002)"
+matches "MPI runs on it" "rank 3 of 4 on n2 in mpich: MPICH" "$(step alice n1,n2 mpiring 2>&1)"
+equal "nobody but root can write there" "" \
+    "$(on n1 root find "$site" ! -type l \( ! -user root -o -perm /022 \) 2>&1)"
+matches "... also from the container" "Read-only|Permission" \
+    "$(step alice n1 sh -c ': >/.berth/site/mpich-new' 2>&1)"
+
+# An upgrade, as packages do it.
+on n1 root bash -c "cp -a $library $library.new && mv $library.new $library"
+equal "after an upgrade of the host's MPI root's stage is not valid" "" \
+    "$(on n1 alice berth profiles | grep "stage: $site/mpich")"
+equal "... and a step makes its own" "n1 /berth-2001/mpich-HASH" "$(stage_of alice n1)"
+equal "... while the other node has root's" "n2 $site/mpich-HASH" "$(stage_of alice n2)"
+on n1 root berth profiles --prepare >/dev/null || result FAIL "prepare again"
+equal "until root has prepared again" "n1 $site/mpich-HASH" "$(stage_of bob n1)"
+
+# Somebody else could have put a library there.
+on n2 root chmod 1777 "$site"
+equal "stages in a directory that others can write are not mounted" \
+    "n2 /berth-2001/mpich-HASH" "$(stage_of alice n2)"
+on n2 root chown bob "$site"
+equal "... nor those of another user" "n2 /berth-2001/mpich-HASH" "$(stage_of alice n2)"
+
+finish
