@@ -25,6 +25,18 @@ AC_DEFUN([X_AC_SANITIZERS], [
   AM_CONDITIONAL([SANITIZERS], [test "x$enable_sanitizers" = xyes])
 ])
 
+# X_AC_COVERAGE: --enable-coverage builds with counters, for `make coverage`. Sets
+# COVERAGE_CFLAGS.
+AC_DEFUN([X_AC_COVERAGE], [
+  AC_ARG_ENABLE([coverage],
+    [AS_HELP_STRING([--enable-coverage], [build with counters, for make coverage])],
+    [], [enable_coverage=no])
+  COVERAGE_CFLAGS=
+  AS_IF([test "x$enable_coverage" = xyes],
+    [COVERAGE_CFLAGS="--coverage -fprofile-update=atomic"])
+  AC_SUBST([COVERAGE_CFLAGS])
+])
+
 # X_AC_STATIC_LINK: berth-init runs in images without a C library.
 AC_DEFUN([X_AC_STATIC_LINK], [
   AC_CACHE_CHECK([whether a static program can be linked], [x_cv_static_link], [
