@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Every command in README.md and doc/ does what is written there. console.sh says how
+# documents are read; BERTH_DOCS="doc/mpi.md" runs some of them. doc/install.md starts where
+# there is no berth yet: tests/cluster/packages runs it.
+
+# shellcheck disable=SC2016 # words for other shells
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/console.sh"
+
+cd "$here/../../.." || exit 1
+need_images a atm mpibookworm mpich mpitrixie musl ocn openmpi
+
+# What documents take for granted: a user who has some images.
+alice bash -c '
+    for image in atm mpich musl ocn openmpi; do
+        ln -sfn "/images/$image.sif" "$image.sif"
+    done
+    ln -sfn /images/openmpi.sif app.sif
+    ln -sfn /images/mpitrixie.sif model.sif
+    cp /images/mpitrixie.share/mpich/who model
+    cp /images/mpibookworm.share/openmpi/cxx cxx
+    head -c 1000000 /images/a.sif >cut.sif' || exit 1
+script coupler <<'END'
+#!/bin/sh
+echo "rank $SLURM_PROCID of $SLURM_NTASKS on $SLURMD_NODENAME: coupler, on the host"
+END
+
+for document in ${BERTH_DOCS:-README.md doc/*.md}; do
+    [[ $document == doc/install.md ]] || console_document "$document"
+done
+
+finish
