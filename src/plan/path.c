@@ -36,6 +36,42 @@ int berth_path_absolute(const char *text, const char *base, char **ret_path,
     return 0;
 }
 
+char *berth_path_clean(const char *text)
+{
+    char *clean = malloc(strlen(text) + 2);
+    size_t used = 0;
+
+    while (clean && *text) {
+        size_t length = strcspn(text, "/");
+        bool up = length == 2 && strncmp(text, "..", 2) == 0;
+
+        if (up)
+            while (used > 0 && clean[--used] != '/')
+                ;
+        else if (length > 0 && !(length == 1 && *text == '.')) {
+            clean[used++] = '/';
+            memcpy(clean + used, text, length);
+            used += length;
+        }
+        text += length + (text[length] == '/');
+    }
+    if (clean && used == 0)
+        clean[used++] = '/';
+    if (clean)
+        clean[used] = '\0';
+    return clean;
+}
+
+bool berth_path_is_within(const char *path, const char *directory)
+{
+    size_t length = strlen(directory);
+
+    if (strcmp(directory, "/") == 0)
+        return true;
+    return strncmp(path, directory, length) == 0 &&
+           (path[length] == '/' || path[length] == '\0');
+}
+
 bool berth_path_is_utf8(const char *text)
 {
     static const unsigned long least[] = {0, 0x80, 0x800, 0x10000};

@@ -13,6 +13,13 @@
 int berth_path_absolute(const char *text, const char *base, char **ret_path,
                         struct berth_err *err);
 
+/* The absolute path TEXT without `//`, `.` and `..`, which is taken as if no directory
+ * were a symbolic link. The caller frees it; NULL when out of memory. */
+char *berth_path_clean(const char *text);
+
+/* Is PATH the directory DIRECTORY, or below it? Both are clean. */
+bool berth_path_is_within(const char *path, const char *directory);
+
 /* Is TEXT UTF-8 (RFC 3629)? */
 bool berth_path_is_utf8(const char *text);
 

@@ -71,11 +71,48 @@ START_TEST(utf8_is_told_from_other_bytes)
 }
 END_TEST
 
+static const struct {
+    const char *text;
+    const char *clean;
+} unclean[] = {
+    {"/", "/"},
+    {"", "/"},
+    {"/a/b", "/a/b"},
+    {"//a///b/", "/a/b"},
+    {"/a/./b/.", "/a/b"},
+    {"/a/../b", "/b"},
+    {"/../..", "/"},
+    {"/a/b/../../..", "/"},
+    {"/a/..b/", "/a/..b"},
+    {"/.a/...", "/.a/..."},
+};
+
+START_TEST(a_clean_path_has_no_steps)
+{
+    char *clean = berth_path_clean(unclean[_i].text);
+
+    ck_assert_str_eq(clean, unclean[_i].clean);
+    free(clean);
+}
+END_TEST
+
+START_TEST(within_ends_at_a_slash)
+{
+    ck_assert(berth_path_is_within("/a", "/a"));
+    ck_assert(berth_path_is_within("/a/b", "/a"));
+    ck_assert(berth_path_is_within("/a", "/"));
+    ck_assert(!berth_path_is_within("/ab", "/a"));
+    ck_assert(!berth_path_is_within("/", "/a"));
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("path");
 
     tcase_add_loop_test(tests, a_path_becomes_absolute, 0, COUNT(good));
+    tcase_add_loop_test(tests, a_clean_path_has_no_steps, 0, COUNT(unclean));
+    tcase_add_test(tests, within_ends_at_a_slash);
     tcase_add_test(tests, without_a_base_a_relative_path_is_refused);
     tcase_add_loop_test(tests, utf8_is_told_from_other_bytes, 0, COUNT(names));
     return unit_run("path", tests);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PLAN_MOUNTRULES_H
+#define BERTH_PLAN_MOUNTRULES_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "conf/site.h"
+#include "plan/request.h"
+
+/* Where a task is and what it says besides its request. Borrows everything. */
+struct berth_mountrules_task {
+    char *const *environment; /* ended by NULL */
+    const char *home;         /* NULL: not known */
+    const char *directory;    /* its working directory; NULL: gone */
+};
+
+/* What the user wants mounted, each SRC:DST:ro|rw, appended to MOUNTS: first that of
+ * REQUEST; then the home directory, where REQUEST asks for it; what the environment of
+ * TASK asks of the runtime (APPTAINER_BIND); and the working directory, which the
+ * runtime mounts unasked. Returns 0, or -1 with a sentence in ERR. */
+int berth_mountrules_list(const struct berth_request *request,
+                          const struct berth_mountrules_task *task,
+                          struct berth_strvec *mounts, struct berth_err *err);
+
+/* Does SITE let a user make MOUNTS? Forbidden is what the site forbids, what is below
+ * it, and what holds it, by name and by SOURCES: the real path of the source of each
+ * mount, "" where there is none; NULL: not known. So is a place at or below one at
+ * which the site mounts something itself. Returns 0, or -1 with a sentence in ERR. */
+int berth_mountrules_check(const struct berth_site *site,
+                           const struct berth_strvec *mounts,
+                           const struct berth_strvec *sources, struct berth_err *err);
+
+/* Where SITE restricts mounts, the runtime takes them from nowhere else: not from ARGS
+ * (where these are not on a list of the site's own), nor from ENVIRONMENT (NULL: not
+ * looked at) in a form that berth_mountrules_list() does not read. Returns 0, or -1
+ * with a sentence in ERR. */
+int berth_mountrules_check_flags(const struct berth_site *site,
+                                 const struct berth_strvec *args,
+                                 char *const *environment, struct berth_err *err);
+
+/* Is something of LIST mounted where the mount TEXT goes? */
+bool berth_mountrules_is_taken(const struct berth_strvec *list, const char *text);
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a site lets a user do, and what it adds: the request as it will be run. Looks at
+ * nothing: what is found on the node comes as facts. */
+
+#include "plan/policy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "plan/flags.h"
+#include "plan/mount.h"
+#include "plan/mountrules.h"
+#include "plan/option.h"
+#include "plan/origin.h"
+
+static enum berth_option_id option_of(const char *name)
+{
+    int id = 0;
+
+    while (id < BERTH_OPTION_COUNT && strcmp(berth_options[id].name, name) != 0)
+        id++;
+    return (enum berth_option_id)id;
+}
+
+/* The options of rule AT, as a request. */
+static int read_rule(const struct berth_site *site, size_t at,
+                     struct berth_request *ret, struct berth_err *err)
+{
+    const struct berth_strvec *options = &site->rules[at].options;
+
+    for (size_t i = 0; i + 1 < options->count; i += 2) {
+        const char *name = options->items[i];
+        enum berth_option_id id = option_of(name);
+
+        if (id == BERTH_OPTION_COUNT)
+            return berth_err_set(err,
+                                 "berth.yaml: rule %zu: '%s' is no option; expected a "
+                                 "name like container-image",
+                                 at + 1, name);
+        if (berth_request_take(ret, id, options->items[i + 1], NULL, err) < 0)
+            return berth_err_at(err, "berth.yaml: rule %zu: %s", at + 1, name);
+    }
+    if (ret->image && !berth_request_contained(ret))
+        return berth_err_set(err,
+                             "berth.yaml: rule %zu: container-image: a rule cannot "
+                             "take the image away; name one",
+                             at + 1);
+    return 0;
+}
+
+static int check_mounts(const char *key, const struct berth_strvec *mounts,
+                        struct berth_err *err)
+{
+    for (size_t i = 0; i < mounts->count; i++) {
+        struct berth_mount mount;
+
+        if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
+            return berth_err_at(err, "berth.yaml: mounts.%s", key);
+        berth_mount_fini(&mount);
+    }
+    return 0;
+}
+
+static int check_mode(const char *key, const char *mode, struct berth_err *err)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+
+    if (berth_request_take(&request, BERTH_OPTION_MPI, mode, NULL, err) < 0)
+        return berth_err_at(err, "berth.yaml: mpi.%s", key);
+    return 0;
+}
+
+int berth_policy_check(const struct berth_site *site, struct berth_err *err)
+{
+    const struct berth_strvec *partitions = &site->mpi.partitions;
+
+    for (size_t i = 0; i < site->rule_count; i++) {
+        BERTH_REQUEST struct berth_request request = {0};
+
+        if (read_rule(site, i, &request, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i + 1 < partitions->count; i += 2)
+        if (check_mode("partitions", partitions->items[i + 1], err) < 0)
+            return -1;
+    if (site->mpi.mode && check_mode("default", site->mpi.mode, err) < 0)
+        return -1;
+    if (check_mounts("forced", &site->mounts.forced, err) < 0)
+        return -1;
+    return check_mounts("default", &site->mounts.defaults, err);
+}
+
+static bool applies(const struct berth_site_rule *rule,
+                    const struct berth_policy_facts *facts)
+{
+    return (!rule->partition ||
+            (facts->partition && strcmp(rule->partition, facts->partition) == 0)) &&
+           (!rule->account ||
+            (facts->account && strcmp(rule->account, facts->account) == 0));
+}
+
+/* Replace *REQUEST by OWN over it. */
+static int put_over(struct berth_request *request, const struct berth_request *own,
+                    struct berth_err *err)
+{
+    struct berth_request merged;
+
+    if (berth_request_merge(request, own, &merged, err) < 0)
+        return -1;
+    berth_request_fini(request);
+    *request = merged;
+    return 0;
+}
+
+/* What the rules force on this job; a later one goes over an earlier one. */
+static int force(const struct berth_site *site, const struct berth_policy_facts *facts,
+                 struct berth_request *ret, struct berth_err *err)
+{
+    for (size_t i = 0; i < site->rule_count; i++) {
+        BERTH_REQUEST struct berth_request rule = {0};
+
+        if (!applies(&site->rules[i], facts))
+            continue;
+        if (read_rule(site, i, &rule, err) < 0 || put_over(ret, &rule, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What holds where the user says nothing. */
+static int take_defaults(const struct berth_site *site,
+                         const struct berth_policy_facts *facts,
+                         struct berth_request *ret, struct berth_err *err)
+{
+    const struct berth_strvec *partitions = &site->mpi.partitions;
+    const char *mode = site->mpi.mode;
+
+    for (size_t i = 0; i + 1 < partitions->count; i += 2)
+        if (facts->partition && strcmp(partitions->items[i], facts->partition) == 0)
+            mode = partitions->items[i + 1];
+    berth_strvec_append(&ret->env, &site->environment.set);
+    if (ret->env.failed)
+        return berth_err_oom(err);
+    return mode ? berth_request_take(ret, BERTH_OPTION_MPI, mode, NULL, err) : 0;
+}
+
+/* The user's mounts that no rule replaces, then the site's. */
+static void put_mounts(const struct berth_site *site,
+                       const struct berth_policy_facts *facts,
+                       const struct berth_strvec *users,
+                       const struct berth_strvec *forced, struct berth_strvec *ret)
+{
+    for (size_t i = 0; i < users->count; i++)
+        if (!berth_mountrules_is_taken(forced, users->items[i]))
+            berth_strvec_push(ret, users->items[i]);
+    berth_strvec_append(ret, forced);
+    for (size_t i = 0; facts->present && i < facts->present->count; i++)
+        if (!berth_mountrules_is_taken(ret, facts->present->items[i]) &&
+            !berth_mountrules_is_taken(&site->mounts.forced, facts->present->items[i]))
+            berth_strvec_push(ret, facts->present->items[i]);
+    for (size_t i = 0; i < site->mounts.forced.count; i++)
+        if (!berth_mountrules_is_taken(forced, site->mounts.forced.items[i]))
+            berth_strvec_push(ret, site->mounts.forced.items[i]);
+}
+
+/* The user's mounts as they will be made: from the real path of the source, where the
+ * site forbids some, so that another link does not lead elsewhere in the meantime. */
+static int settle_sources(const struct berth_site *site,
+                          const struct berth_policy_facts *facts,
+                          const struct berth_request *request, struct berth_strvec *ret,
+                          struct berth_err *err)
+{
+    for (size_t i = 0; i < request->mounts.count; i++) {
+        const char *real =
+            facts->sources && i < facts->sources->count && site->mounts.forbidden.count
+                ? facts->sources->items[i]
+                : "";
+        struct berth_mount mount;
+
+        if (berth_mount_parse(request->mounts.items[i], NULL, &mount, err) < 0)
+            return -1;
+        if (*real && !strchr(real, ':'))
+            berth_strvec_pushf(ret, "%s:%s:%s", real, mount.destination,
+                               mount.read_only ? "ro" : "rw");
+        else
+            berth_strvec_push(ret, request->mounts.items[i]);
+        berth_mount_fini(&mount);
+    }
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+/* What the user may not say at all, whatever the node has. */
+static int refuse_words(const struct berth_site *site,
+                        const struct berth_request *request, struct berth_err *err)
+{
+    const struct berth_strvec *unset = &site->environment.unset;
+
+    if (berth_flags_check_args(site, &request->args, err) < 0)
+        return -1;
+    for (size_t i = 0; i < request->env.count; i++)
+        for (size_t j = 0; j < unset->count; j++) {
+            const char *item = request->env.items[i];
+            size_t length = strcspn(item, "=");
+
+            if (strlen(unset->items[j]) == length &&
+                strncmp(item, unset->items[j], length) == 0)
+                return berth_err_set(err,
+                                     "--container-env: '%s': this site unsets it in "
+                                     "every container; leave it out",
+                                     unset->items[j]);
+        }
+    return 0;
+}
+
+static bool forces_image(const struct berth_site *site)
+{
+    for (size_t i = 0; i < site->rule_count; i++)
+        for (size_t j = 0; j + 1 < site->rules[i].options.count; j += 2)
+            if (strcmp(site->rules[i].options.items[j],
+                       berth_options[BERTH_OPTION_IMAGE].name) == 0)
+                return true;
+    return false;
+}
+
+static int refuse_uri(const struct berth_site *site,
+                      const struct berth_request *request, struct berth_err *err)
+{
+    return *request->image == '/' ? 0 : berth_origin_check(site, request->image, err);
+}
+
+int berth_policy_refuse(const struct berth_site *site,
+                        const struct berth_request *request, struct berth_err *err)
+{
+    if (berth_policy_check(site, err) < 0)
+        return -1;
+    if (!berth_request_contained(request))
+        return 0;
+    if (refuse_words(site, request, err) < 0 ||
+        berth_mountrules_check_flags(site, &request->args, NULL, err) < 0 ||
+        berth_mountrules_check(site, &request->mounts, NULL, err) < 0)
+        return -1;
+    return forces_image(site) ? 0 : refuse_uri(site, request, err);
+}
+
+/* FIRST and then THEN, as the words of the runtime. */
+static void put_args(const struct berth_strvec *site, const struct berth_strvec *forced,
+                     const struct berth_strvec *users, struct berth_strvec *ret)
+{
+    berth_strvec_append(ret, site);
+    berth_strvec_append(ret, forced);
+    berth_strvec_append(ret, users);
+}
+
+/* FORCED over REQUEST over the site's defaults. */
+static int put_together(const struct berth_site *site,
+                        const struct berth_policy_facts *facts,
+                        const struct berth_request *request,
+                        const struct berth_request *forced, struct berth_request *ret,
+                        struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec users = {0};
+
+    if (take_defaults(site, facts, ret, err) < 0 || put_over(ret, request, err) < 0 ||
+        put_over(ret, forced, err) < 0 ||
+        settle_sources(site, facts, request, &users, err) < 0)
+        return -1;
+    berth_strvec_fini(&ret->mounts);
+    berth_strvec_fini(&ret->args);
+    put_mounts(site, facts, &users, &forced->mounts, &ret->mounts);
+    put_args(&site->runtime.args, &forced->args, &request->args, &ret->args);
+    return ret->mounts.failed || ret->args.failed ? berth_err_oom(err) : 0;
+}
+
+int berth_policy_apply(const struct berth_site *site,
+                       const struct berth_policy_facts *facts,
+                       const struct berth_request *request, struct berth_request *ret,
+                       struct berth_err *err)
+{
+    BERTH_REQUEST struct berth_request forced = {0};
+    BERTH_REQUEST struct berth_request whole = {0};
+    static const struct berth_request nothing;
+
+    if (!berth_request_contained(request))
+        return berth_request_merge(&nothing, request, ret, err);
+    if (berth_policy_check(site, err) < 0 || refuse_words(site, request, err) < 0 ||
+        berth_flags_check_environment(site, facts->environment, err) < 0 ||
+        berth_mountrules_check_flags(site, &request->args, facts->environment, err) <
+            0 ||
+        berth_mountrules_check(site, facts->mounts, facts->sources, err) < 0 ||
+        force(site, facts, &forced, err) < 0 ||
+        put_together(site, facts, request, &forced, &whole, err) < 0 ||
+        refuse_uri(site, &whole, err) < 0)
+        return -1;
+    *ret = whole;
+    whole = (struct berth_request){0};
+    return 0;
+}

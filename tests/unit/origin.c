@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which URIs a list of beginnings lets through. */
+
+#include "plan/origin.h"
+
+#include <stdbool.h>
+
+#include "unit.h"
+
+static const struct {
+    const char *beginning;
+    const char *uri;
+    bool is_allowed;
+} rows[] = {
+    {"docker://h", "docker://h/a:1", true},
+    {"docker://h", "docker://h:5000/a", true},
+    {"docker://h", "docker://h", true},
+    {"docker://h", "docker://h.evil/a", false},
+    {"docker://h", "docker://host/a", false},
+    {"docker://h", "docker://h@evil/a", false},
+    {"docker://h", "docker://h:x@evil/a", false},
+    {"docker://h", "DOCKER://h/a", false},
+    {"docker://h", "oras://h/a", false},
+    {"docker://h/", "docker://h/a", true},
+    {"docker://h/a", "docker://h/a@sha256:0", true},
+    {"docker://h/a", "docker://h/a/b", true},
+    {"docker://h/a", "docker://h/ab", false},
+    {"docker://h/a", "docker://h/a/../b", false},
+    {"docker://h/a", "docker://h/a/%2e%2e/b", false},
+    {"docker://h/a", "docker://h/a\\..\\b", false},
+    {"docker:", "docker://any/a", true},
+    {"", "docker://any/a", false},
+};
+
+START_TEST(a_beginning_ends_where_a_name_ends)
+{
+    BERTH_SITE struct berth_site site = berth_site_default();
+    struct berth_err err;
+
+    berth_strvec_push(&site.images.uris, rows[_i].beginning);
+    site.images.uris_said = true;
+    ck_assert_int_eq(berth_origin_check(&site, rows[_i].uri, &err),
+                     rows[_i].is_allowed ? 0 : -1);
+}
+END_TEST
+
+START_TEST(a_refusal_names_what_is_allowed)
+{
+    BERTH_SITE struct berth_site site = berth_site_default();
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_origin_check(&site, "docker://h/a", &err), 0);
+    site.images.uris_said = true;
+    ck_assert_int_eq(berth_origin_check(&site, "docker://h/a", &err), -1);
+    ck_assert_str_eq(err.text, "image 'docker://h/a': this site allows no URI; name a "
+                               "file or a directory");
+    berth_strvec_push(&site.images.uris, "docker://x");
+    berth_strvec_push(&site.images.uris, "oras://y");
+    ck_assert_int_eq(berth_origin_check(&site, "docker://h/a", &err), -1);
+    ck_assert_str_eq(err.text, "image 'docker://h/a': this site allows no images from "
+                               "there; it allows docker://x, oras://y");
+}
+END_TEST
+
+START_TEST(directories_without_uris_are_all_there_is)
+{
+    BERTH_SITE struct berth_site site = berth_site_default();
+    struct berth_err err;
+
+    berth_strvec_push(&site.images.roots, "/images");
+    ck_assert_int_eq(berth_origin_check(&site, "docker://h/a", &err), -1);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("origin");
+
+    tcase_add_loop_test(tests, a_beginning_ends_where_a_name_ends, 0, COUNT(rows));
+    tcase_add_test(tests, a_refusal_names_what_is_allowed);
+    tcase_add_test(tests, directories_without_uris_are_all_there_is);
+    return unit_run("origin", tests);
+}

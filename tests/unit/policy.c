@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a site makes of a request: tables of site, request and outcome. */
+
+#include "plan/policy.h"
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "plan/mountrules.h"
+#include "plan/wire.h"
+#include "unit.h"
+
+/* A site as text: KEY=VALUE, separated by spaces; `+` in a value is a space. */
+static void say(struct berth_site *site, const char *text);
+
+static void add_rule(struct berth_site *site, char *value)
+{
+    struct berth_site_rule *rule;
+    char *part;
+
+    site->rules = realloc(site->rules, (site->rule_count + 1) * sizeof(*site->rules));
+    rule = &site->rules[site->rule_count++];
+    *rule = (struct berth_site_rule){0};
+    while ((part = strsep(&value, "&"))) {
+        char *equals = strchr(part, '=');
+
+        *equals++ = '\0';
+        if (strcmp(part, "partition") == 0) {
+            rule->partition = strdup(equals);
+        } else if (strcmp(part, "account") == 0) {
+            rule->account = strdup(equals);
+        } else {
+            berth_strvec_push(&rule->options, part);
+            berth_strvec_push(&rule->options, equals);
+        }
+    }
+}
+
+static void say_one(struct berth_site *site, const char *key, char *value)
+{
+    const struct {
+        const char *key;
+        struct berth_strvec *list;
+    } lists[] = {
+        {"args", &site->runtime.args},          {"allow", &site->runtime.allowed},
+        {"roots", &site->images.roots},         {"uris", &site->images.uris},
+        {"forced", &site->mounts.forced},       {"default", &site->mounts.defaults},
+        {"forbidden", &site->mounts.forbidden}, {"set", &site->environment.set},
+        {"unset", &site->environment.unset},    {"partition", &site->mpi.partitions},
+    };
+
+    if (strcmp(key, "allow") == 0)
+        site->runtime.raw = BERTH_RAW_LIST;
+    if (strcmp(key, "uris") == 0)
+        site->images.uris_said = true;
+    if (strcmp(key, "deny") == 0)
+        site->runtime.raw = BERTH_RAW_DENY;
+    else if (strcmp(key, "mpi") == 0)
+        site->mpi.mode = strdup(value);
+    else if (strcmp(key, "rule") == 0)
+        add_rule(site, value);
+    for (int i = 0; i < COUNT(lists); i++)
+        if (strcmp(key, lists[i].key) == 0 && *value)
+            berth_strvec_push(lists[i].list, value);
+}
+
+static void say(struct berth_site *site, const char *text)
+{
+    BERTH_FREE char *copy = strdup(text);
+    char *next = copy;
+    char *word;
+
+    *site = berth_site_default();
+    while ((word = strsep(&next, " "))) {
+        char *value = strchr(word, '=');
+
+        if (!value)
+            continue;
+        *value++ = '\0';
+        for (char *c = value; *c; c++)
+            if (*c == '+')
+                *c = ' ';
+        say_one(site, word, value);
+    }
+}
+
+/* The step is in partition `main` and account `climate`, its task in /home/u; of the
+ * sources /link is really /secret/x. Defaults are there but for /none. */
+static int decide(const char *site_text, const char *variable, const char *asked,
+                  struct berth_buf *ret, struct berth_err *err)
+{
+    BERTH_SITE struct berth_site site;
+    BERTH_REQUEST struct berth_request request = {0};
+    BERTH_REQUEST struct berth_request whole = {0};
+    BERTH_STRVEC struct berth_strvec mounts = {0};
+    BERTH_STRVEC struct berth_strvec sources = {0};
+    BERTH_STRVEC struct berth_strvec present = {0};
+    char *const environment[] = {(char *)"PATH=/bin", (char *)variable, NULL};
+    struct berth_mountrules_task task = {environment, "/home/u", "/home/u"};
+    struct berth_policy_facts facts = {"main",  "climate", environment,
+                                       &mounts, &sources,  &present};
+
+    say(&site, site_text);
+    ck_assert_int_eq(berth_wire_get_request(asked, &request, err), 0);
+    ck_assert_int_eq(berth_mountrules_list(&request, &task, &mounts, err), 0);
+    for (size_t i = 0; i < mounts.count; i++)
+        berth_strvec_push(
+            &sources, strncmp(mounts.items[i], "/link:", 6) == 0 ? "/secret/x" : "");
+    for (size_t i = 0; i < site.mounts.defaults.count; i++)
+        if (strncmp(site.mounts.defaults.items[i], "/none:", 6) != 0)
+            berth_strvec_push(&present, site.mounts.defaults.items[i]);
+    if (berth_policy_apply(&site, &facts, &request, &whole, err) < 0)
+        return -1;
+    berth_wire_put_request(ret, &whole);
+    return 0;
+}
+
+static const struct {
+    const char *site;
+    const char *asked;
+    const char *runs;
+} good[] = {
+    {"", "image=/a&args=--nv", "image=/a&args=--nv"},
+    {"rule=container-image=/b", "mpi-bind=off", "mpi-bind=off"},
+    {"forced=/x:/x:ro args=--y", "image=none", "image=none"},
+    /* rules */
+    {"rule=container-image=/b", "image=/a", "image=/b"},
+    {"rule=partition=main&container-image=/b", "image=/a", "image=/b"},
+    {"rule=partition=debug&container-image=/b", "image=/a", "image=/a"},
+    {"rule=account=climate&container-image=/b", "image=/a", "image=/b"},
+    {"rule=account=other&container-image=/b", "image=/a", "image=/a"},
+    {"rule=partition=main&account=other&container-image=/b", "image=/a", "image=/a"},
+    {"rule=container-image=/b rule=container-image=/c", "image=/a", "image=/c"},
+    {"rule=no-container-mount-home=", "image=/a&mount-home=",
+     "image=/a&no-mount-home="},
+    {"rule=container-mounts=/s:/d", "image=/a&mounts=/u:/d:rw&mounts=/e:/e:rw",
+     "image=/a&mounts=/e:/e:rw&mounts=/s:/d:rw"},
+    {"rule=container-mounts=/s:/d", "image=/a&mounts=/u:/d/../d/:rw",
+     "image=/a&mounts=/s:/d:rw"},
+    {"rule=container-env=A%3D1", "image=/a", NULL},
+    {"rule=container-args=--pid deny=", "image=/a", "image=/a&args=--pid"},
+    {"rule=container-args=--pid args=--x", "image=/a&args=--nv",
+     "image=/a&args=--x&args=--pid&args=--nv"},
+    {"rule=mpi-bind=", "image=/a&mpi-bind=off", "image=/a&mpi-bind=auto"},
+    /* defaults of MPI */
+    {"mpi=hybrid", "image=/a", "image=/a&mpi-bind=hybrid"},
+    {"mpi=hybrid", "image=/a&mpi-bind=off", "image=/a&mpi-bind=off"},
+    {"mpi=hybrid partition=main partition=host", "image=/a", "image=/a&mpi-bind=host"},
+    {"mpi=hybrid partition=debug partition=host", "image=/a",
+     "image=/a&mpi-bind=hybrid"},
+    /* mounts */
+    {"forced=/x:/y:ro", "image=/a&mounts=/u:/u:rw",
+     "image=/a&mounts=/u:/u:rw&mounts=/x:/y:ro"},
+    {"forced=/x:/x:ro", "image=/a&mounts=/x/u:/x/u:rw",
+     "image=/a&mounts=/x/u:/x/u:rw&mounts=/x:/x:ro"},
+    {"forced=/home:/home:rw", "image=/a", "image=/a&mounts=/home:/home:rw"},
+    {"forced=/x:/y:ro rule=container-mounts=/r:/y", "image=/a",
+     "image=/a&mounts=/r:/y:rw"},
+    {"default=/x:/y:ro default=/none:/n:ro", "image=/a", "image=/a&mounts=/x:/y:ro"},
+    {"default=/x:/y:ro", "image=/a&mounts=/u:/y:rw", "image=/a&mounts=/u:/y:rw"},
+    {"default=/x:/y:ro forced=/z:/y:ro", "image=/a", "image=/a&mounts=/z:/y:ro"},
+    {"forbidden=/secret", "image=/a&mounts=/secrets:/s:rw",
+     "image=/a&mounts=/secrets:/s:rw"},
+    /* environment */
+    {"set=A=1", "image=/a&env=B%3D2", "image=/a&env=A%3D1&env=B%3D2"},
+    {"set=A=1", "image=/a&env=A%3D2", "image=/a&env=A%3D1&env=A%3D2"},
+    /* images */
+    {"uris=docker://h/a", "image=/a", "image=/a"},
+    /* flags */
+    {"allow=--nv", "image=/a&args=--nv", "image=/a&args=--nv"},
+    {"allow=--bind+/scratch/*", "image=/a&args=--bind&args=/scratch/x",
+     "image=/a&args=--bind&args=/scratch/x"},
+    {"allow=--bind=/scratch/*", "image=/a&args=--bind%3D/scratch/x",
+     "image=/a&args=--bind%3D/scratch/x"},
+    {"allow=--bind=/scratch/*:/b forbidden=/secret",
+     "image=/a&args=--bind%3D/scratch/x:/b", "image=/a&args=--bind%3D/scratch/x:/b"},
+};
+
+START_TEST(a_request_becomes_what_is_run)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_err err = {""};
+    int result = decide(good[_i].site, NULL, good[_i].asked, &text, &err);
+
+    if (!good[_i].runs) { /* `%3D` is for the wire, not for a site */
+        ck_assert_int_eq(result, -1);
+        ck_assert_str_eq(err.text,
+                         "berth.yaml: rule 1: container-env: 'A%3D1' is no variable; "
+                         "expected NAME or NAME=VALUE (write \\, for a comma in a "
+                         "value)");
+        return;
+    }
+    ck_assert_msg(result == 0, "%s: %s", good[_i].site, err.text);
+    ck_assert_str_eq(text.text, good[_i].runs);
+}
+END_TEST
+
+#define ALLOWS(what)                                                                   \
+    "--container-args: '" what "': this site does not allow it; it allows "
+#define FORBIDS(mount)                                                                 \
+    "mount '" mount                                                                    \
+    "': this site forbids '/secret', what is in it and what holds it; "                \
+    "leave the mount out, or start elsewhere if it is the working directory"
+#define ONLY_MOUNTS(what)                                                              \
+    "--container-args: '" what "': this site restricts mounts, and takes them from "   \
+    "--container-mounts only; write it there"
+
+static const struct {
+    const char *site;
+    const char *variable;
+    const char *asked;
+    const char *error;
+} bad[] = {
+    /* rules that cannot be */
+    {"rule=colour=red", NULL, "image=/a",
+     "berth.yaml: rule 1: 'colour' is no option; expected a name like "
+     "container-image"},
+    {"rule=container-image=/b rule=partition=x&container-workdir=w", NULL, "image=/a",
+     "berth.yaml: rule 2: container-workdir: 'w' is not absolute; expected a directory "
+     "in the image, from /"},
+    {"rule=container-image=none", NULL, "image=/a",
+     "berth.yaml: rule 1: container-image: a rule cannot take the image away; name "
+     "one"},
+    {"forced=/a:b", NULL, "image=/a",
+     "berth.yaml: mounts.forced: '/a:b': 'b' is no place in the image; a destination "
+     "starts with /"},
+    {"default=x", NULL, "image=/a",
+     "berth.yaml: mounts.default: 'x': 'x' is not absolute; expected a path from /"},
+    {"mpi=HOST", NULL, "image=/a",
+     "berth.yaml: mpi.default: 'HOST' is no mode; expected auto, host, hybrid, local, "
+     "local-each, off, or the name of a profile"},
+    {"partition=p partition=?", NULL, "image=/a",
+     "berth.yaml: mpi.partitions: '?' is no mode; expected auto, host, hybrid, local, "
+     "local-each, off, or the name of a profile"},
+    /* flags */
+    {"deny=", NULL, "image=/a&args=--nv",
+     "--container-args: this site does not allow it; leave it out"},
+    {"deny=", "APPTAINER_BIND=/x", "image=/a",
+     "APPTAINER_BIND: this variable is a flag for the container runtime, and this site "
+     "does not allow it; unset it"},
+    {"allow=--nv", "SINGULARITY_PID=1", "image=/a",
+     "SINGULARITY_PID: this variable is a flag for the container runtime, and this "
+     "site does not allow it; unset it"},
+    {"allow=--nv allow=--pid", NULL, "image=/a&args=--ipc",
+     ALLOWS("--ipc") "--nv, --pid"},
+    {"allow=", NULL, "image=/a&args=--ipc", ALLOWS("--ipc") "none"},
+    {"allow=--b+/s/*", NULL, "image=/a&args=--b&args=/t", ALLOWS("--b /t") "--b /s/*"},
+    {"allow=--b+/s/*", NULL, "image=/a&args=--b&args=/s/../t",
+     ALLOWS("--b /s/../t") "--b /s/*"},
+    {"allow=--b+/s/*", NULL, "image=/a&args=--b&args=/s/x,/t",
+     ALLOWS("--b /s/x,/t") "--b /s/*"},
+    {"allow=--b+/s/*", NULL, "image=/a&args=--b&args=/s/x:/etc",
+     ALLOWS("--b /s/x:/etc") "--b /s/*"},
+    {"allow=--b=/s/*", NULL, "image=/a&args=--b%3D/s/x/..",
+     ALLOWS("--b=/s/x/..") "--b=/s/*"},
+    {"allow=--b+/s/*", NULL, "image=/a&args=--b", ALLOWS("--b") "--b /s/*"},
+    {"allow=*", NULL, "image=/a&args=/evil.sif", ALLOWS("/evil.sif") "*"},
+    {"allow=--nv allow=*", NULL, "image=/a&args=--nv&args=/evil.sif",
+     ALLOWS("--nv /evil.sif") "--nv, *"},
+    {"allow=--b+/s/*", NULL, "image=/a&args=--b&args=/s/x&args=/evil.sif",
+     ALLOWS("/evil.sif") "--b /s/*"},
+    /* mounts */
+    {"forbidden=/secret", NULL, "image=/a&mounts=/secret:/x:rw",
+     FORBIDS("/secret:/x:rw")},
+    {"forbidden=/secret", NULL, "image=/a&mounts=/secret/y:/x:ro",
+     FORBIDS("/secret/y:/x:ro")},
+    {"forbidden=/secret", NULL, "image=/a&mounts=/x/..//./secret:/x:rw",
+     FORBIDS("/x/..//./secret:/x:rw")},
+    {"forbidden=/secret", NULL, "image=/a&mounts=/:/x:rw", FORBIDS("/:/x:rw")},
+    {"forbidden=/secret", NULL, "image=/a&mounts=/..:/x:rw", FORBIDS("/..:/x:rw")},
+    {"forbidden=/secret", NULL, "image=/a&mounts=/link:/x:rw", FORBIDS("/link:/x:rw")},
+    {"forbidden=/secret", NULL, "image=/a&mounts=/x:/secret:rw",
+     FORBIDS("/x:/secret:rw")},
+    {"forbidden=/secret", NULL, "image=/a&mounts=/x:/y/../secret/z:rw",
+     FORBIDS("/x:/y/../secret/z:rw")},
+    {"forbidden=/secret", "APPTAINER_BIND=/ok,/secret", "image=/a",
+     FORBIDS("/secret:/secret:rw")},
+    {"forbidden=/secret", "SINGULARITY_BINDPATH=../../secret:x:ro", "image=/a",
+     FORBIDS("/home/u/../../secret:/x:rw")},
+    {"forbidden=/secret", "APPTAINER_MOUNT=type=bind", "image=/a",
+     "APPTAINER_MOUNT: this site restricts mounts, and takes them from "
+     "--container-mounts only; unset this variable"},
+    {"forbidden=/secret", NULL, "image=/a&args=--bind&args=/secret",
+     ONLY_MOUNTS("--bind")},
+    {"forbidden=/secret", NULL, "image=/a&args=--bind%3D/x", ONLY_MOUNTS("--bind=/x")},
+    {"forbidden=/secret", NULL, "image=/a&args=-eB/x", ONLY_MOUNTS("-eB/x")},
+    {"forced=/x:/y:ro", NULL, "image=/a&args=--overlay%3D/x",
+     ONLY_MOUNTS("--overlay=/x")},
+    {"forced=/x:/y:ro", NULL, "image=/a&mounts=/e:/y/bin:rw",
+     "mount '/e:/y/bin:rw': this site itself mounts '/x:/y:ro' there; choose another "
+     "place in the image"},
+    {"forced=/x:/y:ro", NULL, "image=/a&mounts=/x/b:/y/c:rw",
+     "mount '/x/b:/y/c:rw': this site itself mounts '/x:/y:ro' there; choose another "
+     "place in the image"},
+    {"forbidden=/home/u", NULL, "image=/a",
+     "mount '/home/u:/home/u:rw': this site forbids '/home/u', what is in it and what "
+     "holds it; leave the mount out, or start elsewhere if it is the working "
+     "directory"},
+    /* environment */
+    {"unset=A", NULL, "image=/a&env=A%3D1",
+     "--container-env: 'A': this site unsets it in every container; leave it out"},
+    {"unset=A", NULL, "image=/a&env=A",
+     "--container-env: 'A': this site unsets it in every container; leave it out"},
+};
+
+START_TEST(what_a_site_does_not_want_is_named)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_err err = {""};
+    int result = decide(bad[_i].site, bad[_i].variable, bad[_i].asked, &text, &err);
+
+    ck_assert_msg(result == -1, "%s: %s", bad[_i].site, text.text);
+    ck_assert_str_eq(err.text, bad[_i].error);
+}
+END_TEST
+
+/* What no node would let through is told where the command is typed. */
+static const struct {
+    const char *site;
+    const char *asked;
+    const char *error; /* NULL: only a node can tell */
+} early[] = {
+    {"deny=", "image=/a&args=--nv",
+     "--container-args: this site does not allow it; leave it out"},
+    {"forbidden=/secret", "image=/a&mounts=/secret/x:/x:ro",
+     FORBIDS("/secret/x:/x:ro")},
+    {"forbidden=/secret", "image=/a&args=-B", ONLY_MOUNTS("-B")},
+    {"forbidden=/secret", "image=/a&mounts=/link:/x:ro", NULL},
+    {"rule=colour=red", "image=/a",
+     "berth.yaml: rule 1: 'colour' is no option; expected a name like "
+     "container-image"},
+    {"deny=", "image=none", NULL},
+};
+
+START_TEST(a_refusal_costs_no_allocation)
+{
+    BERTH_SITE struct berth_site site;
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_err err = {""};
+
+    say(&site, early[_i].site);
+    ck_assert_int_eq(berth_wire_get_request(early[_i].asked, &request, &err), 0);
+    ck_assert_int_eq(berth_policy_refuse(&site, &request, &err),
+                     early[_i].error ? -1 : 0);
+    ck_assert_str_eq(err.text, early[_i].error ? early[_i].error : "");
+}
+END_TEST
+
+START_TEST(the_home_directory_is_a_mount)
+{
+    BERTH_REQUEST struct berth_request request = {.home = BERTH_YES};
+    BERTH_STRVEC struct berth_strvec mounts = {0};
+    BERTH_FREE char *lines = NULL;
+    char *const environment[] = {NULL};
+    struct berth_mountrules_task task = {environment, "/secret", "/"};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_mountrules_list(&request, &task, &mounts, &err), 0);
+    lines = unit_lines(&mounts);
+    ck_assert_str_eq(lines, "/secret:/secret:rw\n");
+}
+END_TEST
+
+START_TEST(variables_of_the_runtime_itself_are_no_flags)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_err err = {""};
+
+    ck_assert_int_eq(decide("deny=", "APPTAINER_CACHEDIR=/x", "image=/a", &text, &err),
+                     0);
+    ck_assert_int_eq(decide("deny=", "APPTAINERENV_X=1", "image=/a", &text, &err), 0);
+    ck_assert_int_eq(decide("allow=--nv", "APPTAINER_NV=yes", "image=/a", &text, &err),
+                     0);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("policy");
+
+    tcase_add_loop_test(tests, a_request_becomes_what_is_run, 0, COUNT(good));
+    tcase_add_loop_test(tests, what_a_site_does_not_want_is_named, 0, COUNT(bad));
+    tcase_add_loop_test(tests, a_refusal_costs_no_allocation, 0, COUNT(early));
+    tcase_add_test(tests, the_home_directory_is_a_mount);
+    tcase_add_test(tests, variables_of_the_runtime_itself_are_no_flags);
+    return unit_run("policy", tests);
+}
