@@ -16,6 +16,8 @@ static const struct {
     {"profiles", berth_cli_profiles, "[--prepare]",
      "the MPI stacks of this host; with --prepare, as root, make them ready for all "
      "users"},
+    {"run", berth_cli_run, "[OPTION...] [--] COMMAND [WORD...]",
+     "a command in an image, with the options of srun, without Slurm"},
 };
 
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };

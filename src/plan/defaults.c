@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/components.h"
 #include "plan/option.h"
+#include "plan/wire.h"
 
 void berth_defaults_name(enum berth_option_id id, char name[BERTH_DEFAULTS_NAME])
 {
@@ -80,5 +82,26 @@ int berth_defaults_take(char *const *environ, const struct berth_strvec *assigne
     }
     *ret = request;
     request = (struct berth_request){0};
+    return 0;
+}
+
+int berth_defaults_job(const char *text, struct berth_request *ret,
+                       struct berth_err *err)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    struct berth_err why;
+
+    if (!text)
+        return 0;
+    if (berth_wire_get_table(text, &table, &why) < 0)
+        return berth_err_set(err, BERTH_JOB_VARIABLE ": %s" BERTH_VARIABLE_ADVICE,
+                             why.text);
+    if (table.count != 1)
+        return berth_err_set(err,
+                             BERTH_JOB_VARIABLE ": it holds %zu components; expected "
+                                                "one",
+                             table.count);
+    *ret = table.rows[0].request;
+    table.rows[0].request = (struct berth_request){0};
     return 0;
 }

@@ -23,4 +23,12 @@ int berth_defaults_take(char *const *environ, const struct berth_strvec *assigne
                         const char *base, struct berth_request *ret,
                         struct berth_err *err);
 
+/* What sbatch or salloc was asked for, as a table of one row (plan/wire.h). */
+#define BERTH_JOB_VARIABLE "SLURM_BERTH_JOB"
+
+/* Read TEXT, the value of that variable; NULL: there is none, and *RET stays as it is.
+ * Returns 0, or -1 with a sentence in ERR that names the variable. */
+int berth_defaults_job(const char *text, struct berth_request *ret,
+                       struct berth_err *err);
+
 #endif

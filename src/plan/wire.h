@@ -23,6 +23,10 @@
 /* Bytes of the longest text. Linux takes 128 KiB for one string (MAX_ARG_STRLEN). */
 #define BERTH_WIRE_MAX 65536
 
+/* For who finds another text in a variable. */
+#define BERTH_VARIABLE_ADVICE                                                          \
+    "; do not set it by hand, and have one release of berth on all hosts"
+
 /* Append the fields of REQUEST to BUF. */
 void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *request);
 

@@ -212,28 +212,6 @@ static int check_component(const struct berth_request *request, struct berth_err
     return check_image(request, err);
 }
 
-/* What sbatch or salloc said, for the sruns inside. */
-static int read_defaults(struct berth_request *ret, struct berth_err *err)
-{
-    BERTH_TABLE struct berth_table table = {0};
-    const char *text = getenv(BERTH_JOB_VARIABLE);
-    struct berth_err why;
-
-    if (!text)
-        return 0;
-    if (berth_wire_get_table(text, &table, &why) < 0)
-        return berth_err_set(err, BERTH_JOB_VARIABLE ": %s" BERTH_VARIABLE_ADVICE,
-                             why.text);
-    if (table.count != 1)
-        return berth_err_set(err,
-                             BERTH_JOB_VARIABLE ": it holds %zu components; expected "
-                                                "one",
-                             table.count);
-    *ret = table.rows[0].request;
-    table.rows[0].request = (struct berth_request){0};
-    return 0;
-}
-
 /* Set VARIABLE to the table, or take it away where no component has anything to say. */
 static int publish(const char *variable, bool needed, struct berth_err *err)
 {
@@ -290,7 +268,8 @@ static int merge_step(struct berth_request *ret, struct berth_err *err)
     BERTH_REQUEST struct berth_request asked = {0};
     BERTH_REQUEST struct berth_request defaults = {0};
 
-    if (raise_fault(&state.option_fault, err) < 0 || read_defaults(&job, err) < 0 ||
+    if (raise_fault(&state.option_fault, err) < 0 ||
+        berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, err) < 0 ||
         read_environment(&asked, err) < 0 ||
         berth_request_merge(&job, &asked, &defaults, err) < 0)
         return -1;

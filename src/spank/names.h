@@ -4,15 +4,10 @@
 
 /* Variables between our two sides. Slurm carries what starts with SLURM to the nodes on
  * every release, under --export=NONE too; a name of the form SLURM_SPANK_* it would
- * take for its own. */
+ * take for its own. That of sbatch and salloc is in plan/defaults.h. */
 
-#define BERTH_JOB_VARIABLE  "SLURM_BERTH_JOB"  /* sbatch, salloc -> the sruns inside */
 #define BERTH_STEP_VARIABLE "SLURM_BERTH_STEP" /* srun -> the tasks' nodes */
 #define BERTH_ENV_VARIABLE  "SLURM_BERTH_ENV"  /* the same: what --export drops */
-
-/* For who finds another text in one of them. */
-#define BERTH_VARIABLE_ADVICE                                                          \
-    "; do not set it by hand, and have one release of berth on all hosts"
 
 /* srun -> the nodes, before 23.11: the step is --multi-prog, and berth-task stands in
  * its configuration already. */

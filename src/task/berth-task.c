@@ -116,9 +116,11 @@ static int read_task(struct task *task, char **argv, struct berth_err *err)
     }
     if (!task->node)
         return berth_err_oom(err);
-    if (!*task->command)
+    if (read_request(task, err) < 0)
+        return -1;
+    if (!*task->command && !task->request.entrypoint)
         return berth_err_set(err, "no command given");
-    return read_request(task, err);
+    return 0;
 }
 
 /* An mpirun in this task is to know nothing of Slurm, nor of its process manager. */

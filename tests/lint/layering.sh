@@ -22,7 +22,7 @@ includes | awk '
         may["probe"] = may["plan"] " plan"
         may["task"] = may["probe"] " probe"
         may["spank"] = may["probe"] " probe task/names.h task/report.h task/room.h"
-        may["cli"] = may["probe"] " probe task/stage.h"
+        may["cli"] = may["probe"] " probe task/stage.h task/standalone.h"
     }
     substr($3, 1, 1) == "<" {
         next

@@ -94,11 +94,38 @@ START_TEST(variables_become_options)
 }
 END_TEST
 
+static const struct {
+    const char *text;
+    const char *image; /* NULL: none, or refused */
+    const char *error;
+} jobs[] = {
+    {.text = NULL},
+    {.text = "1;*:image=/a.sif&writable=", .image = "/a.sif"},
+    {.text = "2;*:image=/a.sif",
+     .error = "SLURM_BERTH_JOB: form '2' is not this release's (1); do not set it by "
+              "hand, and have one release of berth on all hosts"},
+    {.text = "1;0:image=/a.sif;1:image=/b.sif",
+     .error = "SLURM_BERTH_JOB: it holds 2 components; expected one"},
+};
+
+START_TEST(a_job_has_one_default)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_err err = {""};
+    int result = berth_defaults_job(jobs[_i].text, &request, &err);
+
+    ck_assert_int_eq(result, jobs[_i].error ? -1 : 0);
+    ck_assert_str_eq(err.text, jobs[_i].error ? jobs[_i].error : "");
+    ck_assert_pstr_eq(request.image, jobs[_i].image);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("defaults");
 
     tcase_add_loop_test(tests, a_variable_is_called_like_its_option, 0, COUNT(names));
     tcase_add_loop_test(tests, variables_become_options, 0, COUNT(cases));
+    tcase_add_loop_test(tests, a_job_has_one_default, 0, COUNT(jobs));
     return unit_run("defaults", tests);
 }

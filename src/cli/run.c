@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth run: a command in an image, as a task of srun runs, without Slurm. */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/request.h"
+#include "task/standalone.h"
+
+static const char *const flags[] = {"help", NULL};
+
+enum { HELP = 1 << 0 };
+
+/* As a shell ends. */
+enum { CANNOT_EXECUTE = 126, NOT_FOUND = 127 };
+
+static int print_help(void)
+{
+    printf("usage: berth run [OPTION...] [--] COMMAND [WORD...]\n");
+    berth_cli_print_options();
+    printf("Each option can be given by a variable; see berth(1).\n");
+    return EXIT_SUCCESS;
+}
+
+/* --container-image=none. */
+static int run_on_host(char **command)
+{
+    struct berth_err err;
+    int number;
+
+    execvp(command[0], command);
+    number = errno;
+    berth_err_set(&err, "run: command '%s': %s; check the name, or give its path",
+                  command[0], strerror(number));
+    berth_cli_fail(&err);
+    return number == ENOENT ? NOT_FOUND : CANNOT_EXECUTE;
+}
+
+static int run_in_image(const struct berth_request *request, char **command,
+                        struct berth_err *err)
+{
+    BERTH_SITE struct berth_site site = berth_site_default();
+
+    if (berth_standalone_prepare(request, &site, err) < 0)
+        return -1;
+    return berth_standalone_become(command, err);
+}
+
+int berth_cli_run(int argc, char **argv)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    unsigned int given;
+    struct berth_err err;
+    int first = berth_cli_request(argc, argv, flags, &given, &request, &err);
+
+    if (first < 0)
+        return berth_cli_fail(&err);
+    if (given & HELP)
+        return print_help();
+    if (berth_request_check(&request, &err) < 0)
+        return berth_cli_fail(&err);
+    if (!request.image) {
+        berth_err_set(&err, "run: no image; give --container-image, or set "
+                            "BERTH_CONTAINER_IMAGE");
+        return berth_cli_fail(&err);
+    }
+    if (first == argc && !request.entrypoint)
+        return BERTH_CLI_WRONG_USE;
+    if (!berth_request_contained(&request))
+        return run_on_host(argv + first);
+    run_in_image(&request, argv + first, &err);
+    return berth_cli_fail(&err);
+}

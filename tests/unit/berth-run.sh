@@ -1,0 +1,195 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# berth run, with a runtime that starts berth-init where it is instead of in an image.
+# Speaks TAP.
+# shellcheck disable=SC2016 # words for other shells
+
+berth=$PWD/tests/unit/berth-here
+built=$PWD/berth
+T=$(mktemp -d "${TMPDIR:-/tmp}/berth-run-XXXXXX") || exit 1
+trap 'rm -rf "$T"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$T" || exit 1
+T=$(pwd -P)
+mkdir -p a/bin b/bin path
+cat >path/apptainer <<'END'
+#!/bin/sh
+# The words of exec up to the image are the runtime's; berth-init is behind it.
+[ -z "$SHOW" ] || echo "$*" >>"$SHOW"
+while [ "${1#/proc/self/fd/}" = "$1" ]; do
+    image=$1
+    shift
+done
+export IMAGE="$image"
+exec "$@"
+END
+chmod +x path/apptainer
+PATH=$T/path:$PATH
+SLURMD_NODENAME=n1
+export PATH SLURMD_NODENAME
+unset SHOW PMI_RANK PMI_FD PMIX_RANK OMPI_COMM_WORLD_RANK PALS_RANKID SLURM_PROCID SLURM_BERTH_JOB
+for name in $(env | sed -n 's/^\(BERTH_[A-Z_]*\)=.*/\1/p'); do
+    unset "$name"
+done
+# A process that ends at once frees nothing.
+ASAN_OPTIONS=detect_leaks=0
+export ASAN_OPTIONS
+count=0
+failures=0
+
+# report ok|'not ok' NAME
+report()
+{
+    count=$((count + 1))
+    echo "$1 $count - $2"
+    [ "$1" = ok ] || failures=$((failures + 1))
+}
+
+# expect NAME STATUS TEXT COMMAND...
+expect()
+{
+    name=$1
+    status=$2
+    text=$3
+    shift 3
+    got=$("$@" 2>&1)
+    got_status=$?
+    got=$(printf '%s\n' "$got" | sed "s|$T|T|g")
+    if [ "$got" = "$text" ] && [ "$got_status" = "$status" ]; then
+        report ok "$name"
+        return
+    fi
+    report 'not ok' "$name"
+    {
+        echo "expected, with status $status:"
+        printf '%s\n' "$text" | sed 's/^/    /'
+        echo "got, with status $got_status:"
+        printf '%s\n' "$got" | sed 's/^/    /'
+    } | sed 's/^/# /'
+}
+
+show='echo "$IMAGE${1+ $*}"'
+
+# What it runs.
+expect 'a command runs in the image' 0 'T/a x y z' \
+    "$berth" run --container-image=a sh -c "$show" sh x 'y z'
+expect 'the words of the command are its own' 0 'T/a --container-image=b' \
+    "$berth" run --container-image=a -- sh -c "$show" sh --container-image=b
+expect 'the variable of an option is its default' 0 'T/b' \
+    env BERTH_CONTAINER_IMAGE=b "$berth" run sh -c "$show"
+expect 'the option goes over its variable' 0 'T/a' \
+    env BERTH_CONTAINER_IMAGE=b "$berth" run --container-image=a sh -c "$show"
+expect 'the default of a job is one here too' 0 'T/b' \
+    env "SLURM_BERTH_JOB=1;*:image=$T/b" "$berth" run sh -c "$show"
+expect 'the variable goes over the default of a job' 0 'T/a' \
+    env BERTH_CONTAINER_IMAGE=a "SLURM_BERTH_JOB=1;*:image=$T/b" "$berth" run sh -c "$show"
+expect 'none is the host' 0 '' \
+    env BERTH_CONTAINER_IMAGE=b "$berth" run --container-image=none sh -c 'printf "%s" "$IMAGE"'
+expect 'lists accumulate' 0 '1 2,3' \
+    env BERTH_CONTAINER_ENV=A=1 "$berth" run --container-image=a '--container-env=B=2\,3' \
+    sh -c 'echo "$A $B"'
+expect 'nothing of ours is in the environment' 0 '' \
+    "$berth" run --container-image=a sh -c 'env | grep ^BERTH_ || :'
+
+# How it ends.
+expect 'the exit status is that of the command' 7 '' \
+    "$berth" run --container-image=a sh -c 'exit 7'
+expect 'a death by a signal is one' 143 '' \
+    sh -c '"$@" 2>/dev/null' sh "$berth" run --container-image=a sh -c 'kill -TERM $$; sleep 5'
+expect 'a command that is not there' 127 \
+    "berth: n1: image 'T/a': command './gone' is not in the image; check the path, or mount it (--container-mounts)" \
+    "$berth" run --container-image=a ./gone
+
+# Which flags the runtime gets.
+flags()
+{
+    rm -f shown
+    SHOW=$T/shown "$berth" run "$@" true
+    tail -n 1 shown | sed "s|$T|T|g; s|/proc/.*||"
+}
+expect 'options are those of srun' 0 \
+    '--silent exec --writable-tmpfs --no-mount home,cwd --mount type=bind,"source=T/b","destination=/b",ro --cleanenv T/a ' \
+    flags --container-image=a --container-mounts=b:/b:ro --no-container-mount-home \
+    --container-writable --container-args=--cleanenv
+# shellcheck disable=SC2317
+apart()
+{
+    env "$@" "$berth" run --container-image=a --container-env=UCX_TLS=tcp \
+        sh -c 'echo "$UCX_TLS $UCX_POSIX_USE_PROC_LINK $MPIR_CVAR_CH4_CMA_ENABLE $PMI_FD"'
+}
+expect 'a rank of an mpirun knows that it is apart' 0 'tcp n 0 7' apart PMI_RANK=1 PMI_FD=7
+expect 'another process does not' 0 'tcp   ' apart PMI_FD=
+expect 'what the user has set stays' 0 'tcp y 0 ' \
+    apart OMPI_COMM_WORLD_RANK=1 UCX_POSIX_USE_PROC_LINK=y
+
+# The command's descriptors are its own.
+expect 'descriptors of the command stay' 0 'through 9' \
+    sh -c 'exec 9>&1; exec "$@"' sh "$berth" run --container-image=a sh -c 'echo through 9 >&9'
+open_files='print join(" ", grep { -e "/proc/self/fd/$_" } 0..999), "\n"'
+expect 'none is added' 0 "$(perl -e "$open_files" 2>&1)" \
+    "$berth" run --container-image=a perl -e "$open_files"
+
+# What it refuses.
+expect 'an image that is not there' 1 \
+    "berth: n1: image 'T/gone.sif': not found; check the path, and that the nodes see this file system" \
+    "$berth" run --container-image=gone.sif true
+expect 'no image' 1 \
+    'berth: run: no image; give --container-image, or set BERTH_CONTAINER_IMAGE' \
+    "$berth" run true
+expect 'other options without an image' 1 \
+    'berth: --container-image: not given, but other options of a container are; name an image' \
+    "$berth" run --container-writable true
+expect 'a value that is wrong' 1 \
+    "berth: --container-workdir: 'x' is not absolute; expected a directory in the image, from /" \
+    "$berth" run --container-image=a --container-workdir=x true
+expect 'a variable that is wrong' 1 \
+    "berth: BERTH_CONTAINER_WRITABLE: expected yes or no, got 'perhaps'" \
+    env BERTH_CONTAINER_WRITABLE=perhaps "$berth" run --container-image=a true
+expect 'a default of a job that is none' 1 \
+    "berth: SLURM_BERTH_JOB: form '9' is not this release's (1); do not set it by hand, and have one release of berth on all hosts" \
+    env 'SLURM_BERTH_JOB=9;*:image=/a' "$berth" run true
+expect 'an option that is none' 1 \
+    "berth: run: '--colour' is no option of it; see berth run --help" \
+    "$berth" run --colour true
+expect 'a letter that is none' 1 \
+    "berth: run: '-x' is no option of it; see berth run --help" \
+    "$berth" run -x true
+expect 'an option without its value' 1 \
+    "berth: run: '--container-image' needs a value" \
+    "$berth" run --container-image
+expect 'a command on the host that is not there' 127 \
+    "berth: run: command 'gone-it-is': No such file or directory; check the name, or give its path" \
+    "$berth" run --container-image=none gone-it-is
+expect 'a command on the host that is no program' 126 \
+    "berth: run: command './a': Permission denied; check the name, or give its path" \
+    "$berth" run --container-image=none ./a
+
+# help NAME TEXT WORD...: TEXT is in what it says.
+says()
+{
+    name=$1
+    text=$2
+    shift 2
+    case $("$@" 2>&1) in
+        *"$text"*) report ok "$name" ;;
+        *) report 'not ok' "$name" ;;
+    esac
+}
+says 'no command is a wrong use' 'usage: berth VERB' "$berth" run --container-image=a
+says 'it tells its options' '  --container-image=PATH' "$berth" run --help
+says 'it tells what may be left out' '  --mpi-bind[=auto|' "$berth" run --help
+
+# The program as it is built looks for berth-task where it will be installed.
+name='berth-task is not there'
+said=$("$built" run --container-image=a true 2>&1)
+case $said in
+    "berth: '/"*"/berth-task': No such file or directory; install berth again on this host")
+        report ok "$name"
+        ;;
+    *)
+        report ok "$name # SKIP it is installed: $said"
+        ;;
+esac
+
+echo "1..$count"
+[ "$failures" = 0 ]
