@@ -16,6 +16,9 @@ static const struct {
     {"profiles", berth_cli_profiles, "[--prepare]",
      "the MPI stacks of this host; with --prepare, as root, make them ready for all "
      "users"},
+    {"pull", berth_cli_pull, "[--again] URI",
+     "pull an image from a registry into the cache, and print its path; with --again "
+     "also when it is there"},
     {"run", berth_cli_run, "[OPTION...] [--] COMMAND [WORD...]",
      "a command in an image, with the options of srun, without Slurm"},
 };

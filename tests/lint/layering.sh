@@ -21,8 +21,9 @@ includes | awk '
         may["plan"] = "base elf mpi conf"
         may["probe"] = may["plan"] " plan"
         may["task"] = may["probe"] " probe"
-        may["spank"] = may["probe"] " probe task/names.h task/report.h task/room.h"
-        may["cli"] = may["probe"] " probe task/stage.h task/standalone.h"
+        may["pull"] = may["probe"] " probe task/tree.h"
+        may["spank"] = may["probe"] " probe pull task/names.h task/report.h task/room.h"
+        may["cli"] = may["probe"] " probe pull task/stage.h task/standalone.h"
     }
     substr($3, 1, 1) == "<" {
         next

@@ -56,6 +56,23 @@ says 'a second word behind --prepare is a wrong use' 2 'usage:' \
 says 'output that nobody takes is a failure' 1 'berth: standard output: ' \
     sh -c "exec '$berth' --help >/dev/full"
 
+# A registry that is a script.
+mkdir bin
+cat >bin/apptainer <<'END'
+#!/bin/sh
+echo 'FATAL:   manifest unknown' >&2
+exit 255
+END
+chmod +x bin/apptainer
+says 'a pull that fails is one line' 1 "berth: pulling image 'docker://r/x'
+berth: image 'docker://r/x': it cannot be pulled: manifest unknown; the registry has no such image; check the name and the tag" \
+    env "XDG_CACHE_HOME=$T/cache" "PATH=$T/bin:$PATH" "$berth" pull docker://r/x
+says 'what is pulled is a URI' 1 "berth: '/a.sif': cannot be pulled; expected" \
+    "$berth" pull /a.sif
+says 'a pull without a URI is a wrong use' 2 'usage:' "$berth" pull
+says 'a pull of --again is a wrong use' 2 'usage:' "$berth" pull --again
+says 'a pull with another option is a wrong use' 2 'usage:' "$berth" pull --all docker://r/x
+
 mkdir -p mpi/lib
 cat >mpi.c <<'END'
 int MPIR_Err_return_comm;

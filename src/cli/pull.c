@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth pull: an image from a registry, into the user's cache. */
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "conf/site.h"
+#include "pull/pull.h"
+
+extern char **environ;
+
+static void tell_pull(const char *uri)
+{
+    fprintf(stderr, "berth: pulling image '%s'\n", uri);
+}
+
+static void tell_wait(const char *uri)
+{
+    fprintf(stderr,
+            "berth: image '%s': another pull of it is under way; waiting for it\n",
+            uri);
+}
+
+static int pull(const char *uri, bool again)
+{
+    BERTH_SITE struct berth_site site = berth_site_default();
+    BERTH_FREE char *file = NULL;
+    struct berth_err err;
+    const struct berth_pull what = {
+        .uri = uri,
+        .cache = site.images.cache,
+        .runtime = site.runtime.path,
+        .env = environ,
+        .again = again,
+        .terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : -1,
+        .tells = tell_pull,
+        .waits = tell_wait,
+    };
+
+    if (berth_pull(&what, &file, &err) < 0)
+        return berth_cli_fail(&err);
+    printf("%s\n", file);
+    return EXIT_SUCCESS;
+}
+
+int berth_cli_pull(int argc, char **argv)
+{
+    if (argc == 2 && argv[1][0] != '-')
+        return pull(argv[1], false);
+    if (argc == 3 && strcmp(argv[1], "--again") == 0)
+        return pull(argv[2], true);
+    return BERTH_CLI_WRONG_USE;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PLAN_PULLFAULT_H
+#define BERTH_PLAN_PULLFAULT_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/* What the runtime said last when it did not pull URI, as a sentence in ERR: what is
+ * left of its WORDS ("": none) without what it was doing, and what would be right.
+ * RUNTIME is its path. Always returns -1. */
+int berth_pullfault_tell(const char *uri, const char *runtime, const char *words,
+                         struct berth_err *err);
+
+/* Do WORDS say that there is no room? Then nothing is worth keeping. */
+bool berth_pullfault_is_full(const char *words);
+
+#endif

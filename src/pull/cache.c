@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The directory of an image from a registry: who may write there, what is in it, and
+ * one pull at a time. */
+
+#include "pull/cache.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "probe/image.h"
+#include "task/tree.h"
+
+#define ELSEWHERE                                                                      \
+    "have the cache elsewhere (images.cache in berth.yaml, or XDG_CACHE_HOME)"
+
+/* "12.sif" is 12; 0: another name. */
+static unsigned long number_of(const char *name)
+{
+    char *end;
+    unsigned long number;
+
+    if (!isdigit((unsigned char)*name))
+        return 0;
+    number = strtoul(name, &end, 10);
+    return strcmp(end, ".sif") == 0 ? number : 0;
+}
+
+/* The highest number below LIMIT in the directory; 0: none. */
+static unsigned long newest(int dir, unsigned long limit)
+{
+    int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = copy < 0 ? NULL : fdopendir(copy);
+    unsigned long best = 0;
+
+    if (!list) {
+        if (copy >= 0)
+            close(copy);
+        return 0;
+    }
+    for (struct dirent *entry; (entry = readdir(list));) {
+        unsigned long number = number_of(entry->d_name);
+
+        if (number > best && number < limit)
+            best = number;
+    }
+    closedir(list);
+    return best;
+}
+
+/* The newest that is an image; what was cut by hand is passed over. */
+static int find_whole(const char *path, int dir, char **ret_file, struct berth_err *err)
+{
+    unsigned long number = newest(dir, -1UL);
+
+    *ret_file = NULL;
+    for (; number > 0; number = newest(dir, number)) {
+        BERTH_FREE char *file = NULL;
+        struct berth_image image;
+
+        if (asprintf(&file, "%s/%lu.sif", path, number) < 0)
+            return berth_err_oom(err);
+        if (berth_image_probe(file, &image, NULL, NULL) == 0) {
+            *ret_file = berth_steal(&file);
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* Only the user can have put there what is in it. */
+static int open_own(const char *path, int *ret_missing, struct berth_err *err)
+{
+    return berth_tree_open(path, geteuid(), 0022, ret_missing, err);
+}
+
+int berth_cache_find(const char *cache, const char *name, char **ret_file,
+                     struct berth_err *err)
+{
+    BERTH_FREE char *path = NULL;
+    BERTH_CLOSE int above = -1, dir = -1;
+    int missing = 0;
+
+    *ret_file = NULL;
+    above = open_own(cache, &missing, err);
+    if (above < 0)
+        return missing ? 0 : -1;
+    if (asprintf(&path, "%s/%s", cache, name) < 0)
+        return berth_err_oom(err);
+    dir = open_own(path, &missing, err);
+    if (dir < 0)
+        return missing ? 0 : -1;
+    return find_whole(path, dir, ret_file, err);
+}
+
+/* PATH and what is above it; what is made is the user's alone. */
+static int make_path(const char *path, struct berth_err *err)
+{
+    BERTH_FREE char *copy = strdup(path);
+
+    if (!copy)
+        return berth_err_oom(err);
+    for (char *at = strchr(copy + 1, '/'); at; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        mkdir(copy, 0700);
+        *at = '/';
+    }
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return berth_err_set(err, "'%s': cannot be made: %s; " ELSEWHERE, path,
+                             strerror(errno));
+    return 0;
+}
+
+int berth_cache_open(const char *cache, const char *name, struct berth_cache *ret,
+                     struct berth_err *err)
+{
+    BERTH_CLOSE int above = -1;
+
+    if (make_path(cache, err) < 0)
+        return -1;
+    above = open_own(cache, NULL, err);
+    if (above < 0)
+        return -1;
+    if (asprintf(&ret->path, "%s/%s", cache, name) < 0) {
+        ret->path = NULL;
+        return berth_err_oom(err);
+    }
+    if (make_path(ret->path, err) < 0)
+        return -1;
+    ret->dir = open_own(ret->path, NULL, err);
+    return ret->dir < 0 ? -1 : 0;
+}
+
+/* A lock of the open file, which is the same over NFS, and which no child of ours
+ * gives up by closing another descriptor. */
+static int set_lock(int fd, int command)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int result;
+
+    do
+        result = fcntl(fd, command, &lock);
+    while (result < 0 && errno == EINTR);
+    return result;
+}
+
+int berth_cache_lock(struct berth_cache *cache, void (*waits)(const char *uri),
+                     const char *uri, struct berth_err *err)
+{
+    cache->lock =
+        openat(cache->dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (cache->lock < 0)
+        return berth_err_set(err, "'%s/lock': cannot be opened: %s; " ELSEWHERE,
+                             cache->path, strerror(errno));
+    if (set_lock(cache->lock, F_OFD_SETLK) == 0)
+        return 0;
+    if (errno == EAGAIN || errno == EACCES) {
+        waits(uri);
+        if (set_lock(cache->lock, F_OFD_SETLKW) == 0)
+            return 0;
+    }
+    return berth_err_set(err,
+                         "'%s/lock': the file system gives no lock: %s; " ELSEWHERE,
+                         cache->path, strerror(errno));
+}
+
+int berth_cache_begin(const struct berth_cache *cache, struct berth_err *err)
+{
+    berth_tree_remove(cache->dir, "part");
+    if (mkdirat(cache->dir, "part", 0700) < 0 ||
+        (mkdirat(cache->dir, "layers", 0700) < 0 && errno != EEXIST))
+        return berth_err_set(err, "'%s': nothing can be written there: %s; " ELSEWHERE,
+                             cache->path, strerror(errno));
+    return 0;
+}
+
+int berth_cache_end(const struct berth_cache *cache, const char *file, char **ret_file,
+                    struct berth_err *err)
+{
+    unsigned long number = newest(cache->dir, -1UL) + 1;
+    BERTH_FREE char *part = NULL;
+    BERTH_FREE char *path = NULL;
+
+    if (asprintf(&part, "%s/part/%s", cache->path, file) < 0 ||
+        asprintf(&path, "%s/%lu.sif", cache->path, number) < 0)
+        return berth_err_oom(err);
+    if (rename(part, path) < 0)
+        return berth_err_set(err, "'%s': cannot be made: %s; " ELSEWHERE, path,
+                             strerror(errno));
+    berth_cache_drop(cache, BERTH_CACHE_KEEP_NOTHING);
+    *ret_file = berth_steal(&path);
+    return 0;
+}
+
+void berth_cache_drop(const struct berth_cache *cache, enum berth_cache_keep keep)
+{
+    berth_tree_remove(cache->dir, "part");
+    if (keep == BERTH_CACHE_KEEP_NOTHING)
+        berth_tree_remove(cache->dir, "layers");
+}
+
+void berth_cache_fini(struct berth_cache *cache)
+{
+    free(cache->path);
+    if (cache->dir >= 0)
+        close(cache->dir);
+    if (cache->lock >= 0)
+        close(cache->lock);
+    *cache = (struct berth_cache)BERTH_CACHE_NONE;
+}

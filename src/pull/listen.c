@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the runtime says during a pull: onto the terminal, and its last words. */
+
+#include "pull/listen.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FATAL "FATAL:"
+
+static void end_line(struct berth_listen *listen)
+{
+    listen->line[listen->used] = '\0';
+    if (strncmp(listen->line, FATAL, strlen(FATAL)) == 0)
+        memcpy(listen->fatal, listen->line, listen->used + 1);
+    else if (listen->line[strspn(listen->line, " ")])
+        memcpy(listen->last, listen->line, listen->used + 1);
+    listen->used = 0;
+}
+
+/* A progress bar goes back to the start of its line. */
+static void keep(struct berth_listen *listen, char c)
+{
+    if (listen->escape) {
+        listen->escape = !isalpha((unsigned char)c);
+        return;
+    }
+    listen->escape = c == '\033';
+    if (c == '\n' || c == '\r')
+        end_line(listen);
+    else if (!listen->escape && listen->used + 1 < sizeof(listen->line))
+        listen->line[listen->used++] = c;
+}
+
+static void show(int terminal, const char *bytes, size_t count)
+{
+    while (count > 0) {
+        ssize_t put = write(terminal, bytes, count);
+
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return;
+        bytes += put;
+        count -= (size_t)put;
+    }
+}
+
+/* Does a line start here in which it gives up, in colours or not? */
+static bool gives_up(const char *bytes, size_t count)
+{
+    size_t at = 0;
+
+    if (count > 1 && bytes[0] == '\033' && bytes[1] == '[') {
+        while (at < count && !isalpha((unsigned char)bytes[at]))
+            at++;
+        at++;
+    }
+    return at < count && count - at >= strlen(FATAL) &&
+           memcmp(bytes + at, FATAL, strlen(FATAL)) == 0;
+}
+
+void berth_listen_take(struct berth_listen *listen, const char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        keep(listen, bytes[i]);
+    while (listen->terminal >= 0 && count > 0) {
+        const char *end = memchr(bytes, '\n', count);
+        size_t length = end ? (size_t)(end - bytes) + 1 : count;
+
+        if (!listen->inside)
+            listen->held = gives_up(bytes, length);
+        if (!listen->held)
+            show(listen->terminal, bytes, length);
+        listen->inside = !end;
+        bytes += length;
+        count -= length;
+    }
+}
+
+const char *berth_listen_words(struct berth_listen *listen)
+{
+    end_line(listen);
+    return *listen->fatal ? listen->fatal : listen->last;
+}

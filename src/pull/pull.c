@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An image from a registry becomes a file: once for all hosts that see the cache. */
+
+#include "pull/pull.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/strvec.h"
+#include "plan/pullfault.h"
+#include "plan/uri.h"
+#include "probe/image.h"
+#include "probe/runtime.h"
+#include "pull/cache.h"
+#include "pull/listen.h"
+#include "pull/runtime.h"
+
+#define PART "image.sif"
+
+/* Where the cache is, and the name of the image in it. */
+struct place {
+    char *cache;
+    char *name;
+};
+
+static void fini_place(struct place *place)
+{
+    free(place->cache);
+    free(place->name);
+}
+
+#define PLACE __attribute__((cleanup(fini_place)))
+
+static int find_place(const struct berth_pull *pull, struct place *ret,
+                      struct berth_err *err)
+{
+    const char *home = berth_environ_value(pull->env, "HOME");
+    const struct passwd *user = home ? NULL : getpwuid(geteuid());
+
+    if (berth_uri_name(pull->uri, &ret->name, err) < 0)
+        return -1;
+    return berth_uri_cache(pull->cache, pull->env, user ? user->pw_dir : home,
+                           &ret->cache, err);
+}
+
+int berth_pull_find(const struct berth_pull *pull, char **ret_file,
+                    struct berth_err *err)
+{
+    PLACE struct place place = {0};
+
+    if (find_place(pull, &place, err) < 0)
+        return -1;
+    return berth_cache_find(place.cache, place.name, ret_file, err);
+}
+
+/* The user's environment. Layers are kept in the cache until the image is there, so
+ * that a pull that was cut short goes on, and takes no room for ever; a user who wants
+ * to keep them says where. */
+static int make_environment(const struct berth_pull *pull,
+                            const struct berth_cache *cache, struct berth_strvec *ret,
+                            struct berth_err *err)
+{
+    for (char *const *it = pull->env; it && *it; it++)
+        berth_strvec_push(ret, *it);
+    if (!berth_environ_value(pull->env, "APPTAINER_CACHEDIR") &&
+        !berth_environ_value(pull->env, "SINGULARITY_CACHEDIR")) {
+        berth_strvec_pushf(ret, "APPTAINER_CACHEDIR=%s/layers", cache->path);
+        berth_strvec_pushf(ret, "SINGULARITY_CACHEDIR=%s/layers", cache->path);
+    }
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+/* Have RUNTIME make FILE. */
+static int run(const struct berth_pull *pull, const struct berth_cache *cache,
+               const char *runtime, const char *file, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec env = {0};
+    struct berth_listen listen = {.terminal = pull->terminal};
+    int status;
+
+    if (make_environment(pull, cache, &env, err) < 0)
+        return -1;
+    pull->tells(pull->uri);
+    if (berth_pull_run((const char *const[]){runtime, "pull", file, pull->uri, NULL},
+                       (const char *const *)env.items, &listen, &status, err) < 0)
+        return -1;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    if (WIFSIGNALED(status))
+        return berth_err_set(err,
+                             "image '%s': the pull was ended by signal %d (%s); pull "
+                             "it again, it goes on where it was",
+                             pull->uri, WTERMSIG(status), strsignal(WTERMSIG(status)));
+    berth_cache_drop(cache, berth_pullfault_is_full(berth_listen_words(&listen))
+                                ? BERTH_CACHE_KEEP_NOTHING
+                                : BERTH_CACHE_KEEP_LAYERS);
+    return berth_pullfault_tell(pull->uri, runtime, berth_listen_words(&listen), err);
+}
+
+/* With the lock. */
+static int fetch(const struct berth_pull *pull, const struct berth_cache *cache,
+                 const char *runtime, char **ret_file, struct berth_err *err)
+{
+    BERTH_FREE char *file = NULL;
+    struct berth_image image;
+
+    if (berth_cache_begin(cache, err) < 0)
+        return -1;
+    if (asprintf(&file, "%s/part/" PART, cache->path) < 0)
+        return berth_err_oom(err);
+    if (run(pull, cache, runtime, file, err) < 0)
+        return -1;
+    if (berth_image_probe(file, &image, NULL, err) < 0) {
+        berth_cache_drop(cache, BERTH_CACHE_KEEP_NOTHING);
+        return berth_err_at(err, "image '%s': what was pulled", pull->uri);
+    }
+    return berth_cache_end(cache, PART, ret_file, err);
+}
+
+/* What is in the cache, unless it is to be pulled AGAIN. */
+static int look(const struct berth_pull *pull, const struct place *place,
+                char **ret_file, struct berth_err *err)
+{
+    *ret_file = NULL;
+    if (pull->again)
+        return 0;
+    return berth_cache_find(place->cache, place->name, ret_file, err);
+}
+
+int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err *err)
+{
+    BERTH_CACHE struct berth_cache cache = BERTH_CACHE_NONE;
+    BERTH_FREE char *runtime = NULL;
+    PLACE struct place place = {0};
+
+    if (find_place(pull, &place, err) < 0 || look(pull, &place, ret_file, err) < 0)
+        return -1;
+    if (*ret_file)
+        return 0;
+    if (berth_runtime_find(pull->runtime, berth_environ_value(pull->env, "PATH"),
+                           &runtime, err) < 0)
+        return berth_err_at(err, "image '%s'", pull->uri);
+    if (berth_cache_open(place.cache, place.name, &cache, err) < 0 ||
+        berth_cache_lock(&cache, pull->waits, pull->uri, err) < 0 ||
+        look(pull, &place, ret_file, err) < 0)
+        return -1;
+    return *ret_file ? 0 : fetch(pull, &cache, runtime, ret_file, err);
+}

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pulls into a cache, by a runtime that is a script of a few lines. */
+
+#include "pull/pull.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "plan/pullfault.h"
+#include "pull/listen.h"
+#include "unit.h"
+
+#define URI "docker://r/app:1"
+
+static char *directory, *runtime;
+static char *env[4];
+static int told, waited;
+static pid_t holder; /* of the lock */
+
+static char *in_directory(const char *name)
+{
+    char *path = NULL;
+
+    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, name), 0);
+    return path;
+}
+
+static bool is_there(const char *name)
+{
+    BERTH_FREE char *path = in_directory(name);
+
+    return access(path, F_OK) == 0;
+}
+
+#define APP "cache/berth/docker+r+app=1"
+
+/* The smallest SIF file with a file system in it. */
+static void make_sif(const char *name)
+{
+    BERTH_FREE char *path = in_directory(name);
+    unsigned char bytes[1024] = {0};
+
+    memcpy(bytes + 32, "SIF_MAGIC", 10);
+    bytes[88] = 1;
+    bytes[96] = 128;
+    bytes[128] = 0x04;
+    bytes[129] = 0x40;
+    bytes[132] = 1;
+    unit_write(path, bytes, sizeof(bytes));
+}
+
+/* What the runtime does: $2 is the file, $3 the URI. */
+static void make_runtime(const char *script)
+{
+    BERTH_FREE char *text = NULL;
+
+    ck_assert_int_gt(
+        asprintf(&text, "#!/bin/sh\ncd '%s'\n: >>calls\n%s\n", directory, script), 0);
+    unit_write(runtime, text, strlen(text));
+    ck_assert_int_eq(chmod(runtime, 0755), 0);
+}
+
+static void setup(void)
+{
+    BERTH_FREE char *cache = NULL;
+
+    directory = unit_directory();
+    runtime = in_directory("runtime");
+    cache = in_directory("cache");
+    ck_assert_int_gt(asprintf(&env[0], "XDG_CACHE_HOME=%s", cache), 0);
+    env[1] = strdup("PATH=/usr/bin:/bin");
+    make_sif("good.sif");
+    make_runtime("cp good.sif \"$2\"");
+}
+
+static void teardown(void)
+{
+    unit_remove(directory);
+    free(directory);
+    free(runtime);
+    for (int i = 0; env[i]; i++)
+        free(env[i]);
+}
+
+static void tell(const char *uri)
+{
+    ck_assert_str_eq(uri, URI);
+    told++;
+}
+
+static void let_go(const char *uri)
+{
+    ck_assert_str_eq(uri, URI);
+    waited++;
+    kill(holder, SIGKILL);
+}
+
+static struct berth_pull app(void)
+{
+    return (struct berth_pull){.uri = URI,
+                               .runtime = runtime,
+                               .env = env,
+                               .terminal = -1,
+                               .tells = tell,
+                               .waits = let_go};
+}
+
+/* Pull it, and expect FILE of its directory. */
+static void expect_file(const struct berth_pull *pull, const char *file)
+{
+    BERTH_FREE char *expected = in_directory(file);
+    BERTH_FREE char *seen = NULL;
+    struct berth_err err = {""};
+
+    ck_assert_msg(berth_pull(pull, &seen, &err) == 0, "%s", err.text);
+    ck_assert_str_eq(seen, expected);
+    ck_assert_int_eq(access(seen, R_OK), 0);
+}
+
+static void expect_error(const struct berth_pull *pull, const char *sentence)
+{
+    BERTH_FREE char *seen = NULL;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_pull(pull, &seen, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, sentence));
+    ck_assert_ptr_null(seen);
+}
+
+START_TEST(an_image_is_pulled_once)
+{
+    BERTH_FREE char *cache = in_directory("cache/berth");
+    struct berth_pull pull = app();
+    struct stat st;
+
+    expect_file(&pull, APP "/1.sif");
+    make_runtime("exit 1");
+    expect_file(&pull, APP "/1.sif");
+    ck_assert_int_eq(told, 1);
+    ck_assert_int_eq(waited, 0);
+    ck_assert_int_eq(stat(cache, &st), 0);
+    ck_assert_uint_eq(st.st_mode & 07777, 0700);
+    ck_assert(!is_there(APP "/part") && !is_there(APP "/layers"));
+}
+END_TEST
+
+START_TEST(looking_pulls_nothing)
+{
+    BERTH_FREE char *file = NULL;
+    struct berth_pull pull = app();
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_pull_find(&pull, &file, &err), 0);
+    ck_assert_ptr_null(file);
+    ck_assert(!is_there("cache"));
+    expect_file(&pull, APP "/1.sif");
+    ck_assert_int_eq(berth_pull_find(&pull, &file, &err), 0);
+    ck_assert_ptr_nonnull(file);
+}
+END_TEST
+
+START_TEST(again_pulls_and_leaves_what_jobs_may_use)
+{
+    struct berth_pull pull = app();
+
+    expect_file(&pull, APP "/1.sif");
+    pull.again = true;
+    expect_file(&pull, APP "/2.sif");
+    ck_assert(is_there(APP "/1.sif"));
+    pull.again = false;
+    expect_file(&pull, APP "/2.sif");
+    ck_assert_int_eq(told, 2);
+}
+END_TEST
+
+START_TEST(an_image_that_was_cut_is_pulled_again)
+{
+    BERTH_FREE char *file = in_directory(APP "/1.sif");
+    struct berth_pull pull = app();
+
+    expect_file(&pull, APP "/1.sif");
+    ck_assert_int_eq(truncate(file, 100), 0);
+    expect_file(&pull, APP "/2.sif");
+}
+END_TEST
+
+START_TEST(the_runtime_keeps_its_layers_in_the_cache)
+{
+    struct berth_pull pull = app();
+
+    make_runtime("[ \"$APPTAINER_CACHEDIR\" = \"$SINGULARITY_CACHEDIR\" ] && "
+                 "echo layer >\"$APPTAINER_CACHEDIR/one\" && exit 1");
+    expect_error(&pull, "did not pull it");
+    ck_assert(is_there(APP "/layers/one") && !is_there(APP "/part"));
+    make_runtime("[ -e \"$APPTAINER_CACHEDIR/one\" ] && cp good.sif \"$2\"");
+    expect_file(&pull, APP "/1.sif");
+    ck_assert(!is_there(APP "/layers"));
+}
+END_TEST
+
+START_TEST(a_user_says_where_layers_are_kept)
+{
+    struct berth_pull pull = app();
+
+    env[2] = strdup("APPTAINER_CACHEDIR=/mine");
+    make_runtime("[ \"$APPTAINER_CACHEDIR\" = /mine ] && cp good.sif \"$2\"");
+    expect_file(&pull, APP "/1.sif");
+    free(env[2]);
+    env[2] = NULL;
+}
+END_TEST
+
+START_TEST(what_a_killed_pull_has_left_goes)
+{
+    struct berth_pull pull = app();
+
+    make_runtime("mkdir \"${2%/*}/deep\" && echo half >\"${2%/*}/deep/er\" && "
+                 "kill -KILL $$");
+    expect_error(&pull, "image '" URI "': the pull was ended by signal 9 (Killed); "
+                        "pull it again, it goes on where it was");
+    ck_assert(is_there(APP "/part/deep/er") && !is_there(APP "/1.sif"));
+    make_runtime("[ ! -e \"${2%/*}/deep\" ] && cp good.sif \"$2\"");
+    expect_file(&pull, APP "/1.sif");
+    ck_assert(!is_there(APP "/part"));
+}
+END_TEST
+
+START_TEST(without_room_nothing_is_kept)
+{
+    struct berth_pull pull = app();
+
+    make_runtime("echo layer >\"$APPTAINER_CACHEDIR/one\"; echo half >\"$2\"\n"
+                 "echo 'FATAL:   While pulling: write x: no space left on device' >&2\n"
+                 "exit 255");
+    expect_error(&pull, "image '" URI "': it cannot be pulled: While pulling: write x: "
+                        "no space left on device; free some room, or have the runtime "
+                        "work elsewhere (APPTAINER_TMPDIR, images.cache in "
+                        "berth.yaml)");
+    ck_assert(!is_there(APP "/part") && !is_there(APP "/layers"));
+}
+END_TEST
+
+START_TEST(what_is_no_image_is_not_kept)
+{
+    struct berth_pull pull = app();
+
+    make_runtime("echo half >\"$2\"");
+    expect_error(&pull, "image '" URI "': what was pulled: image '");
+    make_runtime(":");
+    expect_error(&pull, "image '" URI "': what was pulled: image '");
+    ck_assert(!is_there(APP "/part") && !is_there(APP "/1.sif"));
+}
+END_TEST
+
+START_TEST(one_pull_at_a_time)
+{
+    BERTH_FREE char *lock = in_directory(APP "/lock");
+    struct berth_pull pull = app();
+    int pipes[2], fd;
+    char byte;
+
+    expect_file(&pull, APP "/1.sif");
+    ck_assert_int_eq(pipe(pipes), 0);
+    holder = fork();
+    if (holder == 0) {
+        struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+        fd = open(lock, O_RDWR);
+        if (fcntl(fd, F_OFD_SETLK, &whole) < 0 || write(pipes[1], "", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    ck_assert_int_eq(read(pipes[0], &byte, 1), 1);
+    pull.again = true;
+    expect_file(&pull, APP "/2.sif");
+    ck_assert_int_eq(waited, 1);
+    ck_assert_int_eq(waitpid(holder, NULL, 0), holder);
+}
+END_TEST
+
+START_TEST(only_the_user_may_write_the_cache)
+{
+    BERTH_FREE char *cache = in_directory("cache/berth");
+    struct berth_pull pull = app();
+
+    expect_file(&pull, APP "/1.sif");
+    ck_assert_int_eq(chmod(cache, 0775), 0);
+    expect_error(&pull, "others may use it (mode 0775); allow no more than mode 0755");
+    ck_assert_int_eq(chmod(cache, 0755), 0);
+    expect_file(&pull, APP "/1.sif");
+}
+END_TEST
+
+START_TEST(a_cache_that_cannot_be_made)
+{
+    BERTH_FREE char *cache = in_directory("cache");
+    struct berth_pull pull = app();
+
+    unit_write(cache, "", 0);
+    expect_error(&pull, "': is no directory; remove it");
+    ck_assert_int_eq(unlink(cache), 0);
+    pull.cache = "/proc/berth";
+    expect_error(&pull,
+                 "'/proc/berth': cannot be made: No such file or directory; have the "
+                 "cache elsewhere (images.cache in berth.yaml, or XDG_CACHE_HOME)");
+}
+END_TEST
+
+START_TEST(a_lock_that_is_none)
+{
+    BERTH_FREE char *lock = in_directory(APP "/lock");
+    BERTH_FREE char *file = in_directory(APP "/1.sif");
+    struct berth_pull pull = app();
+
+    expect_file(&pull, APP "/1.sif");
+    ck_assert(unlink(lock) == 0 && unlink(file) == 0 && mkdir(lock, 0700) == 0);
+    expect_error(&pull, "/lock': cannot be opened: Is a directory; have the cache");
+}
+END_TEST
+
+START_TEST(a_part_that_cannot_go)
+{
+    BERTH_FREE char *layers = in_directory(APP "/layers");
+    BERTH_FREE char *file = in_directory(APP "/1.sif");
+    BERTH_FREE char *above = in_directory(APP);
+    struct berth_pull pull = app();
+
+    if (geteuid() == 0)
+        return; /* may write everywhere */
+    expect_file(&pull, APP "/1.sif");
+    ck_assert_int_eq(unlink(file), 0);
+    ck_assert_int_eq(chmod(above, 0500), 0);
+    expect_error(&pull, "': nothing can be written there: Permission denied; have the");
+    ck_assert_int_eq(chmod(above, 0700), 0);
+}
+END_TEST
+
+START_TEST(without_a_runtime)
+{
+    struct berth_pull pull = app();
+
+    pull.runtime = "/nowhere/apptainer";
+    expect_error(&pull, "image '" URI "': container runtime '/nowhere/apptainer': No "
+                        "such file or directory");
+    ck_assert(!is_there("cache"));
+}
+END_TEST
+
+static const struct {
+    const char *words;
+    const char *sentence; /* behind the URI */
+} faults[] = {
+    {"FATAL:   While making image from oci registry: error fetching image to cache: "
+     "failed to get checksum for " URI
+     ": reading manifest 1 in r/app: manifest unknown",
+     "it cannot be pulled: reading manifest 1 in r/app: manifest unknown; the registry "
+     "has no such image; check the name and the tag"},
+    {"FATAL:   While making image: failed to get checksum for " URI
+     ": Get \"https://r/v2/\": dial tcp 10.0.0.1:443: connect: connection refused",
+     "it cannot be pulled: Get \"https://r/v2/\": dial tcp 10.0.0.1:443: connect: "
+     "connection refused; this host does not reach the registry; pull it first on a "
+     "host that does: berth pull URI"},
+    {"FATAL:   x: Get \"https://r/v2/\": http: server gave HTTP response to HTTPS "
+     "client",
+     "it cannot be pulled: x: Get \"https://r/v2/\": http: server gave HTTP response "
+     "to HTTPS client; the registry has no https; if that is meant to be, set "
+     "APPTAINER_NOHTTPS=1"},
+    {"FATAL: open /cache/x: permission denied",
+     "it cannot be pulled: open /cache/x: permission denied; the runtime may not write "
+     "there; look at that directory"},
+    {"requested access to the resource is denied",
+     "it cannot be pulled: requested access to the resource is denied; it is not "
+     "there, or not for you; check the name, and log in if the registry wants that "
+     "(apptainer registry login)"},
+    {"something new", "/bin/a did not pull it: something new; try it by hand: /bin/a "
+                      "pull " URI},
+    {"", "/bin/a did not pull it: it said nothing; try it by hand: /bin/a pull " URI},
+};
+
+START_TEST(a_fault_is_told_with_what_to_do)
+{
+    BERTH_FREE char *expected = NULL;
+    struct berth_err err;
+
+    ck_assert_int_gt(asprintf(&expected, "image '" URI "': %s", faults[_i].sentence),
+                     0);
+    ck_assert_int_eq(berth_pullfault_tell(URI, "/bin/a", faults[_i].words, &err), -1);
+    ck_assert_str_eq(err.text, expected);
+    ck_assert(!berth_pullfault_is_full(faults[_i].words));
+}
+END_TEST
+
+static const struct {
+    const char *said; /* in pieces that end in | */
+    const char *shown;
+    const char *words;
+} speeches[] = {
+    {"", "", ""},
+    {"INFO: one\n|INFO: two\n|", "INFO: one\nINFO: two\n", "INFO: two"},
+    {"INFO: one\n|\033[31mFATAL:  \033[0m no\n|\n|", "INFO: one\n\n", "FATAL:   no"},
+    {"FATAL: no\nINFO: yes\n|", "INFO: yes\n", "FATAL: no"},
+    {"10%\r20%|\r30%\r|\n|", "10%\r20%\r30%\r\n", "30%"},
+    {"\033[2Khalf a |line|", "\033[2Khalf a line", "half a line"},
+    {"a FATAL: is inside\n|", "a FATAL: is inside\n", "a FATAL: is inside"},
+};
+
+START_TEST(what_the_runtime_says)
+{
+    struct berth_listen listen = {0};
+    const char *piece = speeches[_i].said;
+    char seen[200] = "";
+    int pipes[2];
+
+    ck_assert_int_eq(pipe(pipes), 0);
+    listen.terminal = pipes[1];
+    for (const char *end; (end = strchr(piece, '|')); piece = end + 1)
+        berth_listen_take(&listen, piece, (size_t)(end - piece));
+    close(pipes[1]);
+    ck_assert_int_ge(read(pipes[0], seen, sizeof(seen) - 1), 0);
+    close(pipes[0]);
+    ck_assert_str_eq(seen, speeches[_i].shown);
+    ck_assert_str_eq(berth_listen_words(&listen), speeches[_i].words);
+}
+END_TEST
+
+START_TEST(on_a_terminal_the_runtime_has_one)
+{
+    BERTH_FREE char *path = in_directory("seen");
+    BERTH_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    struct berth_pull pull = app();
+    char seen[100] = "";
+
+    pull.terminal = fd;
+    make_runtime("[ -t 1 ] && [ -t 2 ] && echo progress >&2 && cp good.sif \"$2\"");
+    expect_file(&pull, APP "/1.sif");
+    ck_assert_int_gt(pread(fd, seen, sizeof(seen) - 1, 0), 0);
+    ck_assert_str_eq(seen, "progress\n");
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("pull");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, an_image_is_pulled_once);
+    tcase_add_test(tests, looking_pulls_nothing);
+    tcase_add_test(tests, again_pulls_and_leaves_what_jobs_may_use);
+    tcase_add_test(tests, an_image_that_was_cut_is_pulled_again);
+    tcase_add_test(tests, the_runtime_keeps_its_layers_in_the_cache);
+    tcase_add_test(tests, a_user_says_where_layers_are_kept);
+    tcase_add_test(tests, what_a_killed_pull_has_left_goes);
+    tcase_add_test(tests, without_room_nothing_is_kept);
+    tcase_add_test(tests, what_is_no_image_is_not_kept);
+    tcase_add_test(tests, one_pull_at_a_time);
+    tcase_add_test(tests, only_the_user_may_write_the_cache);
+    tcase_add_test(tests, a_cache_that_cannot_be_made);
+    tcase_add_test(tests, a_lock_that_is_none);
+    tcase_add_test(tests, a_part_that_cannot_go);
+    tcase_add_test(tests, without_a_runtime);
+    tcase_add_loop_test(tests, a_fault_is_told_with_what_to_do, 0, COUNT(faults));
+    tcase_add_loop_test(tests, what_the_runtime_says, 0, COUNT(speeches));
+    tcase_add_test(tests, on_a_terminal_the_runtime_has_one);
+    return unit_run("pull", tests);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Images in registries, as text. */
+
+#include "plan/uri.h"
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+#define DIGEST "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+static const struct {
+    const char *uri;
+    const char *name;
+} names[] = {
+    {"docker://alpine", "docker+alpine=latest"},
+    {"docker://alpine:latest", "docker+alpine=latest"},
+    {"docker:///alpine", "docker+alpine=latest"},
+    {"docker://ghcr.io/org/app:1.2", "docker+ghcr.io+org+app=1.2"},
+    {"docker://localhost:5000/app", "docker+localhost=5000+app=latest"},
+    {"docker://[::1]:5000/a~b:1", "docker+[==1]=5000+a~b=1"},
+    {"docker://r/app@" DIGEST, "docker+r+app@sha256=e3b0c44298fc1c149afbf4c8996fb92427"
+                               "ae41e4649b934ca495991b7852b855"},
+    {"oras://r/a.sif:1", "oras+r+a.sif=1"},
+    {"library://entity/collection/x:1,2", "library+entity+collection+x=1,2"},
+    {"library:///x", "library+x=latest"},
+};
+
+START_TEST(each_image_has_a_name_in_the_cache)
+{
+    BERTH_FREE char *name = NULL;
+    struct berth_err err;
+
+    ck_assert(berth_uri_is(names[_i].uri));
+    ck_assert_int_eq(berth_uri_name(names[_i].uri, &name, &err), 0);
+    ck_assert_str_eq(name, names[_i].name);
+}
+END_TEST
+
+#define SCHEME                                                                         \
+    ": cannot be pulled; expected docker://, oras:// or library://, or a SIF file or " \
+    "a directory"
+#define LOGIN                                                                          \
+    "a user or password in a URI is seen by all; leave it out and log in first: "      \
+    "apptainer registry login docker://"
+
+static const struct {
+    const char *uri;
+    const char *error;
+} wrong[] = {
+    {"file:///a.sif", "'file:///a.sif'" SCHEME},
+    {"shub://a/b", "'shub://a/b'" SCHEME},
+    {"Docker://a", "'Docker://a'" SCHEME},
+    {"dockers://a", "'dockers://a'" SCHEME},
+    {"/a.sif", "'/a.sif'" SCHEME},
+    {"docker://", "'docker://': names no image; expected HOST/NAME:TAG"},
+    {"oras:///", "'oras:///': names no image; expected HOST/NAME:TAG"},
+    {"docker://a b",
+     "'docker://a b': a name in a registry has no ' '; expected HOST/NAME:TAG"},
+    {"docker://a\n",
+     "'docker://a\\n': a name in a registry has no '\\n'; expected HOST/NAME:TAG"},
+    {"docker://a+b",
+     "'docker://a+b': a name in a registry has no '+'; expected HOST/NAME:TAG"},
+    {"docker://a=b",
+     "'docker://a=b': a name in a registry has no '='; expected HOST/NAME:TAG"},
+    {"docker://me:secret@r/app", LOGIN},
+    {"docker://me@r/app@" DIGEST, LOGIN},
+};
+
+START_TEST(what_cannot_be_pulled_is_refused)
+{
+    BERTH_FREE char *name = NULL;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_uri_check(wrong[_i].uri, &err), -1);
+    ck_assert_str_eq(err.text, wrong[_i].error);
+    ck_assert_int_eq(berth_uri_name(wrong[_i].uri, &name, &err), -1);
+    ck_assert_ptr_null(name);
+}
+END_TEST
+
+START_TEST(a_name_is_not_longer_than_that_of_a_file)
+{
+    BERTH_FREE char *name = NULL;
+    char uri[300] = "docker://";
+    struct berth_err err;
+
+    memset(uri + 9, 'a', 241);
+    ck_assert_int_eq(berth_uri_name(uri, &name, &err), 0);
+    ck_assert_uint_eq(strlen(name), 255);
+    strcat(uri, "a");
+    ck_assert_int_eq(berth_uri_name(uri, &name, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "': longer than a file name can be; pull it "
+                                           "by hand, and give the file"));
+}
+END_TEST
+
+static const char *const paths[] = {"a.sif", "/a://b", "./docker://x", "docker:x",
+                                    "://x",  "",       "none",         "a/b://c"};
+
+START_TEST(a_path_is_no_uri)
+{
+    ck_assert(!berth_uri_is(paths[_i]));
+}
+END_TEST
+
+static const char *const environment[] = {"HOME=/home/u", "USER=u",   "SCRATCH=/s/u",
+                                          "EMPTY=",       "REL=r/el", NULL};
+static const char *const with_xdg[] = {"XDG_CACHE_HOME=/x", NULL};
+static const char *const with_relative_xdg[] = {"XDG_CACHE_HOME=x", NULL};
+
+static const struct {
+    const char *configured;
+    const char *const *env;
+    const char *home;
+    const char *path; /* or the error */
+} caches[] = {
+    {NULL, environment, "/home/u", "/home/u/.cache/berth"},
+    {NULL, with_xdg, "/home/u", "/x/berth"},
+    {NULL, with_xdg, NULL, "/x/berth"},
+    {NULL, with_relative_xdg, "/home/u", "/home/u/.cache/berth"},
+    {"~", environment, "/home/u", "/home/u"},
+    {"~/images", environment, "/home/u", "/home/u/images"},
+    {"/a~/b", environment, NULL, "/a~/b"},
+    {"$SCRATCH/berth", environment, NULL, "/s/u/berth"},
+    {"/c/${USER}_b/$USER", environment, NULL, "/c/u_b/u"},
+    {"/c/$(id)", environment, NULL,
+     "images.cache: '$(id)' is no variable; expected $NAME, or ${NAME}"},
+    {"/c/${USER", environment, NULL,
+     "images.cache: '${USER' is no variable; expected $NAME, or ${NAME}"},
+    {"/c/$", environment, NULL,
+     "images.cache: '$' is no variable; expected $NAME, or ${NAME}"},
+    {"$WORK/b", environment, NULL,
+     "images.cache: $WORK is not set; set it, or ask the administrators where images "
+     "may be kept"},
+    {"/c/$EMPTY", environment, NULL,
+     "images.cache: $EMPTY is not set; set it, or ask the administrators where images "
+     "may be kept"},
+    {"$REL/b", environment, NULL,
+     "images.cache: 'r/el/b' is not absolute; expected a path from /, ~ or $NAME"},
+    {"~root/b", environment, "/home/u",
+     "images.cache: '~root/b' is not absolute; expected a path from /, ~ or $NAME"},
+    {"", environment, "/home/u",
+     "images.cache: '' is not absolute; expected a path from /, ~ or $NAME"},
+    {"~/b", environment, NULL,
+     "the cache of pulled images: HOME is not set; set it to your home directory"},
+    {NULL, environment, NULL,
+     "the cache of pulled images: HOME is not set; set it to your home directory"},
+};
+
+START_TEST(the_place_of_the_cache)
+{
+    BERTH_FREE char *path = NULL;
+    struct berth_err err;
+    int result = berth_uri_cache(caches[_i].configured, (char *const *)caches[_i].env,
+                                 caches[_i].home, &path, &err);
+
+    ck_assert_str_eq(result < 0 ? err.text : path, caches[_i].path);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("uri");
+
+    tcase_add_loop_test(tests, each_image_has_a_name_in_the_cache, 0, COUNT(names));
+    tcase_add_loop_test(tests, what_cannot_be_pulled_is_refused, 0, COUNT(wrong));
+    tcase_add_test(tests, a_name_is_not_longer_than_that_of_a_file);
+    tcase_add_loop_test(tests, a_path_is_no_uri, 0, COUNT(paths));
+    tcase_add_loop_test(tests, the_place_of_the_cache, 0, COUNT(caches));
+    return unit_run("uri", tests);
+}
