@@ -111,6 +111,16 @@ _Noreturn static void relay_signals(struct relay *relay)
     }
 }
 
+/* What came before there was an application, which therefore cannot have had it. */
+static void keep_early(struct relay *relay, int fd)
+{
+    struct signalfd_siginfo info;
+
+    while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        if (info.ssi_signo != SIGCHLD && info.ssi_signo < SIGNALS)
+            relay->due[info.ssi_signo] = 1;
+}
+
 /* A descriptor or directory of ours would keep the application's busy. FD becomes 0. */
 static int let_go(int fd)
 {
@@ -139,6 +149,8 @@ int berth_relay(struct berth_err *err)
     sigprocmask(SIG_BLOCK, &all, &mask);
     fd = signalfd(-1, &all, SFD_NONBLOCK);
     prctl(PR_SET_NAME, "berth-init");
+    if (fd >= 0)
+        keep_early(&relay, fd);
     relay.application = fd < 0 ? -1 : fork();
     if (relay.application < 0)
         return berth_err_set(err, "cannot start a process: %s", strerror(errno));

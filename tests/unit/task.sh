@@ -218,6 +218,22 @@ expect 'a signal that the runtime alone gets reaches the application' 0 \
 expect 'a signal that everybody gets reaches the application once' 0 \
     '1' \
     setsid -w env BERTH_TASK_REQUEST="image=$T/a" "$task" perl -e "$counts" USR1 0
+# A signal that comes before the application is there waits for it.
+cat >early <<'END'
+#!/bin/sh
+while [ "${1#/proc/self/fd/}" = "$1" ]; do
+    shift
+done
+exec perl -MPOSIX -e 'sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGUSR1)); kill USR1 => $$; exec @ARGV' "$@"
+END
+chmod +x early
+expect 'a signal that came before the application reaches it' 0 \
+    '1' \
+    env BERTH_TASK_RUNTIME="$T/early" BERTH_TASK_REQUEST="image=$T/a" "$task" perl -MPOSIX -e '
+        $SIG{USR1} = sub { $n++ };
+        sigprocmask(SIG_UNBLOCK, POSIX::SigSet->new(SIGUSR1));
+        for (1..100) { last if $n; select undef, undef, undef, 0.1 }
+        print "$n\n"'
 export BERTH_TASK_RUNTIME="$T/runtime"
 
 # An mpirun of its own sees nothing of Slurm, and what is not its socket is not closed.
