@@ -30,6 +30,26 @@ bool berth_table_uniform(const struct berth_table *table)
     return true;
 }
 
+int berth_table_explain(struct berth_table *table, struct berth_err *err)
+{
+    const char *form = NULL;
+
+    for (size_t i = 0; i < table->count && !form; i++)
+        if (berth_request_explained(&table->rows[i].request))
+            form = table->rows[i].request.explain;
+    for (size_t i = 0; form && i < table->count; i++) {
+        struct berth_request *request = &table->rows[i].request;
+
+        if (berth_request_explained(request))
+            continue;
+        free(request->explain);
+        request->explain = strdup(form);
+        if (!request->explain)
+            return berth_err_oom(err);
+    }
+    return 0;
+}
+
 bool berth_table_contained(const struct berth_table *table)
 {
     for (size_t i = 0; i < table->count; i++)

@@ -45,6 +45,10 @@ bool berth_table_uniform(const struct berth_table *table);
 /* Has every row the group of its component? */
 bool berth_table_known(const struct berth_table *table);
 
+/* One component that is to be explained makes the whole step explained: none of its
+ * applications runs. Returns 0, or -1 when out of memory. */
+int berth_table_explain(struct berth_table *table, struct berth_err *err);
+
 /* Does any component run in a container? */
 bool berth_table_contained(const struct berth_table *table);
 

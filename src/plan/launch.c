@@ -74,8 +74,8 @@ static const char *value_of(const struct berth_launch *launch, const char *name)
 /* What the process manager of Slurm and a library in the image share besides the
  * environment: directories that slurmstepd has made for this step (mpi/pmix and
  * mpi/cray_shasta of Slurm). */
-static void push_pmi_mounts(const struct berth_launch *launch,
-                            struct berth_strvec *argv)
+void berth_launch_manager_places(const struct berth_launch *launch,
+                                 struct berth_strvec *ret)
 {
     static const char *const names[] = {"PMIX_SERVER_TMPDIR", "PALS_SPOOL_DIR"};
 
@@ -86,8 +86,19 @@ static void push_pmi_mounts(const struct berth_launch *launch,
         const char *directory = value_of(launch, names[i]);
 
         if (directory && *directory == '/')
-            push_mount(directory, directory, false, argv);
+            berth_strvec_push(ret, directory);
     }
+}
+
+static void push_pmi_mounts(const struct berth_launch *launch,
+                            struct berth_strvec *argv)
+{
+    BERTH_STRVEC struct berth_strvec places = {0};
+
+    berth_launch_manager_places(launch, &places);
+    for (size_t i = 0; i < places.count; i++)
+        push_mount(places.items[i], places.items[i], false, argv);
+    argv->failed |= places.failed;
 }
 
 void berth_launch_env(const struct berth_launch *launch, struct berth_strvec *env)
@@ -179,6 +190,8 @@ int berth_launch_init_argv(const struct berth_launch *launch, struct berth_strve
         push_option("--stay", launch->directory, argv);
     push_option("--pwd", value_of(launch, "PWD"), argv);
     push_env(launch, argv);
+    if (berth_request_explained(launch->request))
+        berth_strvec_push(argv, "--try");
     berth_strvec_push(argv, "--");
     berth_launch_command(launch, argv);
     return argv->failed ? berth_err_oom(err) : 0;

@@ -36,7 +36,8 @@ struct berth_launch {
 int berth_launch_argv(const struct berth_launch *launch, int letter,
                       struct berth_strvec *argv, struct berth_err *err);
 
-/* These words of berth-init, which becomes the user's command. */
+/* These words of berth-init, which becomes the user's command, or only tries to, where
+ * the request is to be explained. */
 int berth_launch_init_argv(const struct berth_launch *launch, struct berth_strvec *argv,
                            struct berth_err *err);
 
@@ -51,6 +52,11 @@ int berth_launch_holder_argv(const struct berth_launch *launch, int tasks, int r
  * task does not set itself. Nothing under --mpi-bind=off. (openucx issues 4224 and
  * 8958, pull request 9213; Open MPI issue 4948, pull requests 6997 and 6998.) */
 void berth_launch_apart(const struct berth_launch *launch, struct berth_strvec *set);
+
+/* The directories of the host that Slurm's process manager shares with the tasks, which
+ * are mounted where they are; appended to RET. */
+void berth_launch_manager_places(const struct berth_launch *launch,
+                                 struct berth_strvec *ret);
 
 /* The user's command as the image runs it (with its runscript in front if that is asked
  * for), and the variables of --container-env, each NAME=VALUE. */

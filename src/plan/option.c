@@ -69,6 +69,12 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
             "[auto|host|NAME|hybrid|local|local-each|off]",
             "whose MPI the tasks use: the host's, or the image's (hybrid, local)",
         },
+    [BERTH_OPTION_EXPLAIN] =
+        {
+            "container-explain",
+            "[text|json|off]",
+            "print what would be done in each component and why, and run nothing",
+        },
 };
 
 static bool starts_option(const char *text)

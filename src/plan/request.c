@@ -177,6 +177,33 @@ static int take_mpi(struct berth_request *request, const char *value,
     return mode ? take_scalar(&request->mpi, mode, err) : berth_err_oom(err);
 }
 
+static int take_explain(struct berth_request *request, const char *value,
+                        struct berth_err *err)
+{
+    static const struct {
+        const char *said;
+        const char *means;
+    } forms[] = {
+        {BERTH_EXPLAIN_TEXT, BERTH_EXPLAIN_TEXT},
+        {BERTH_EXPLAIN_JSON, BERTH_EXPLAIN_JSON},
+        {BERTH_EXPLAIN_OFF, BERTH_EXPLAIN_OFF},
+        {"yes", BERTH_EXPLAIN_TEXT},
+        {"no", BERTH_EXPLAIN_OFF},
+        {"(null)", BERTH_EXPLAIN_TEXT},
+    };
+    char *form;
+
+    if (!value || *value == '\0')
+        value = BERTH_EXPLAIN_TEXT;
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        if (strcmp(value, forms[i].said) != 0)
+            continue;
+        form = strdup(forms[i].means);
+        return form ? take_scalar(&request->explain, form, err) : berth_err_oom(err);
+    }
+    return berth_err_set(err, "'%s' is no form; expected text, json or off", value);
+}
+
 int berth_request_take(struct berth_request *request, enum berth_option_id id,
                        const char *value, const char *base, struct berth_err *err)
 {
@@ -210,6 +237,8 @@ int berth_request_take(struct berth_request *request, enum berth_option_id id,
         return take_args(request, value, err);
     case BERTH_OPTION_MPI:
         return take_mpi(request, value, err);
+    case BERTH_OPTION_EXPLAIN:
+        return take_explain(request, value, err);
     case BERTH_OPTION_COUNT:
         break;
     }
@@ -226,7 +255,7 @@ static bool said_more(const struct berth_request *request)
 {
     return request->mounts.count || request->workdir || request->home ||
            request->writable || request->entrypoint || request->env.count ||
-           request->args.count || request->mpi;
+           request->args.count || request->mpi || request->explain;
 }
 
 bool berth_request_mpi_is(const struct berth_request *request, const char *mode)
@@ -256,6 +285,11 @@ bool berth_request_mpi_must_host(const struct berth_request *request)
             request->world == BERTH_WORLD_HOST);
 }
 
+bool berth_request_explained(const struct berth_request *request)
+{
+    return request->explain && strcmp(request->explain, BERTH_EXPLAIN_OFF) != 0;
+}
+
 bool berth_request_said(const struct berth_request *request)
 {
     return request->image || said_more(request);
@@ -269,9 +303,10 @@ static bool same_text(const char *a, const char *b)
 bool berth_request_equal(const struct berth_request *a, const struct berth_request *b)
 {
     return same_text(a->image, b->image) && same_text(a->workdir, b->workdir) &&
-           same_text(a->mpi, b->mpi) && a->home == b->home &&
-           a->writable == b->writable && a->entrypoint == b->entrypoint &&
-           a->world == b->world && berth_strvec_equal(&a->mounts, &b->mounts) &&
+           same_text(a->mpi, b->mpi) && same_text(a->explain, b->explain) &&
+           a->home == b->home && a->writable == b->writable &&
+           a->entrypoint == b->entrypoint && a->world == b->world &&
+           berth_strvec_equal(&a->mounts, &b->mounts) &&
            berth_strvec_equal(&a->env, &b->env) &&
            berth_strvec_equal(&a->args, &b->args);
 }
@@ -308,8 +343,9 @@ int berth_request_merge(const struct berth_request *defaults,
     merge_list(&defaults->args, &own->args, &merged.args);
     if (!merge_text(defaults->image, own->image, &merged.image) ||
         !merge_text(defaults->workdir, own->workdir, &merged.workdir) ||
-        !merge_text(defaults->mpi, own->mpi, &merged.mpi) || merged.mounts.failed ||
-        merged.env.failed || merged.args.failed) {
+        !merge_text(defaults->mpi, own->mpi, &merged.mpi) ||
+        !merge_text(defaults->explain, own->explain, &merged.explain) ||
+        merged.mounts.failed || merged.env.failed || merged.args.failed) {
         berth_request_fini(&merged);
         return berth_err_oom(err);
     }
@@ -333,6 +369,7 @@ void berth_request_fini(struct berth_request *request)
     free(request->image);
     free(request->workdir);
     free(request->mpi);
+    free(request->explain);
     berth_strvec_fini(&request->mounts);
     berth_strvec_fini(&request->env);
     berth_strvec_fini(&request->args);

@@ -30,6 +30,7 @@ struct berth_request {
     struct berth_strvec args;   /* flags for the runtime, one word each */
     char *mpi;              /* whose MPI: BERTH_MPI_... or a profile; NULL: unsaid */
     enum berth_world world; /* not said by anybody: of the other components */
+    char *explain;          /* BERTH_EXPLAIN_...; NULL: unsaid */
 };
 
 /* The values of --mpi-bind; any other is the name of a profile of the host's MPI. */
@@ -39,6 +40,11 @@ struct berth_request {
 #define BERTH_MPI_LOCAL      "local"      /* the image's own mpirun, one task */
 #define BERTH_MPI_LOCAL_EACH "local-each" /* the same, in every task */
 #define BERTH_MPI_OFF        "off"        /* as if not asked */
+
+/* The values of --container-explain. */
+#define BERTH_EXPLAIN_TEXT "text" /* print the plan for people, run nothing */
+#define BERTH_EXPLAIN_JSON "json" /* the same for programs */
+#define BERTH_EXPLAIN_OFF  "off"  /* as if not asked */
 
 /* The value of --container-image that means: no container. */
 #define BERTH_NO_IMAGE "none"
@@ -55,6 +61,7 @@ enum berth_option_id {
     BERTH_OPTION_ENV,
     BERTH_OPTION_ARGS,
     BERTH_OPTION_MPI,
+    BERTH_OPTION_EXPLAIN,
     BERTH_OPTION_COUNT
 };
 
@@ -80,6 +87,9 @@ bool berth_request_mpi_must_host(const struct berth_request *request);
 /* Does every task start an mpirun of its own (BERTH_MPI_LOCAL or BERTH_MPI_LOCAL_EACH)?
  */
 bool berth_request_mpi_local(const struct berth_request *request);
+
+/* Is the plan to be printed and nothing to be run? */
+bool berth_request_explained(const struct berth_request *request);
 
 /* Was anything said at all? */
 bool berth_request_said(const struct berth_request *request);

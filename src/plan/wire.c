@@ -109,6 +109,8 @@ void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *r
     put_list(&fields, BERTH_OPTION_ARGS, &request->args);
     if (request->mpi)
         put_field(&fields, BERTH_OPTION_MPI, request->mpi);
+    if (request->explain)
+        put_field(&fields, BERTH_OPTION_EXPLAIN, request->explain);
     if (request->world)
         put_pair(&fields, WORLD, worlds[request->world]);
 }

@@ -9,9 +9,11 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 
@@ -21,6 +23,8 @@ enum {
     SIF_HEADER_SIZE = 128,
     SIF_MAGIC_AT = 32,
     SIF_ARCH_AT = 45,
+    SIF_ID_AT = 48,
+    SIF_ID_SIZE = 16,
     SIF_TOTAL_AT = 88,
     SIF_DESCRIPTORS_AT = 96,
     SIF_DESCRIPTOR_SIZE = 585,
@@ -208,4 +212,52 @@ int berth_image_probe(const char *path, struct berth_image *ret_image, int *ret_
                              path);
     ret_image->kind = BERTH_IMAGE_SIF;
     return check_file(path, fd, (uint64_t)st.st_size, ret_image, err);
+}
+
+static void describe(const char *name, const char *value, struct berth_strvec *ret)
+{
+    berth_strvec_push(ret, name);
+    berth_strvec_push(ret, value);
+}
+
+/* The UUID of the SIF file at PATH. */
+static void describe_id(const char *path, struct berth_strvec *ret)
+{
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    unsigned char id[SIF_ID_SIZE];
+    char text[48] = "";
+    size_t used = 0;
+
+    if (fd < 0 || !read_exactly(fd, id, sizeof(id), SIF_ID_AT))
+        return;
+    for (int i = 0; i < SIF_ID_SIZE; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof(text) - used, "%s%02x",
+                             i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", id[i]);
+    describe("id", text, ret);
+}
+
+int berth_image_describe(const char *path, struct berth_strvec *ret,
+                         struct berth_err *err)
+{
+    struct berth_image image;
+    struct stat st;
+    struct tm modified;
+    char text[64];
+
+    if (berth_image_probe(path, &image, NULL, NULL) < 0 || stat(path, &st) < 0)
+        return 0;
+    describe("kind", image.kind == BERTH_IMAGE_SIF ? "SIF file" : "directory", ret);
+    if (image.machine)
+        describe("machine", image.machine, ret);
+    if (image.kind == BERTH_IMAGE_SIF) {
+        snprintf(text, sizeof(text), "%lld", (long long)st.st_size);
+        describe("bytes", text, ret);
+    }
+    if (gmtime_r(&st.st_mtime, &modified) &&
+        strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &modified))
+        describe("modified", text, ret);
+    if (image.kind == BERTH_IMAGE_SIF)
+        describe_id(path, ret);
+    return ret->failed ? berth_err_oom(err) : 0;
 }

@@ -3,6 +3,7 @@
 #define BERTH_PROBE_IMAGE_H
 
 #include "base/err.h"
+#include "base/strvec.h"
 
 enum berth_image_kind {
     BERTH_IMAGE_SIF,     /* a SIF file (github.com/apptainer/sif) */
@@ -26,5 +27,11 @@ int berth_image_probe(const char *path, struct berth_image *ret_image, int *ret_
  * Returns 0, or -1 with a sentence in ERR. */
 int berth_image_check_machine(const char *path, const struct berth_image *image,
                               struct berth_err *err);
+
+/* What tells the image at PATH from others, for people: appends name, value, ... to
+ * RET: kind, machine, bytes, modified, and of a SIF file id, which its maker gave it.
+ * What is not known is left out. Returns 0, or -1 when out of memory. */
+int berth_image_describe(const char *path, struct berth_strvec *ret,
+                         struct berth_err *err);
 
 #endif

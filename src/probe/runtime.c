@@ -33,3 +33,21 @@ int berth_runtime_find(const char *configured, const char *path, char **ret_path
     return berth_err_set(err, "container runtime: neither apptainer nor singularity is "
                               "installed here; ask the administrators to install one");
 }
+
+char *berth_runtime_version(const char *path)
+{
+    enum { SECONDS = 20, MOST = 4096 };
+    const char *const argv[] = {path, "--version", NULL};
+    const char *const env[] = {"PATH=/usr/bin:/bin:/usr/sbin:/sbin", NULL};
+    const struct berth_run run = {
+        .argv = argv, .env = env, .seconds = SECONDS, .most = MOST};
+    struct berth_ran ran;
+    char *line = NULL;
+
+    if (berth_run(&run, &ran, NULL) < 0)
+        return NULL;
+    if (ran.status == 0 && ran.out.text)
+        line = strndup(ran.out.text, strcspn(ran.out.text, "\n"));
+    berth_ran_fini(&ran);
+    return line;
+}

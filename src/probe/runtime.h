@@ -10,4 +10,8 @@
 int berth_runtime_find(const char *configured, const char *path, char **ret_path,
                        struct berth_err *err);
 
+/* What the runtime at PATH says of itself with --version: the first line. NULL when it
+ * says nothing; the caller frees it. */
+char *berth_runtime_version(const char *path);
+
 #endif

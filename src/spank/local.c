@@ -298,6 +298,7 @@ static int end_step_component(int group, struct berth_err *err)
         berth_request_fini(&merged);
     if (check_component(&merged, err) < 0 || check_launcher(&merged, err) < 0 ||
         add_row(group, &merged, err) < 0 ||
+        berth_table_explain(&state.table, err) < 0 ||
         berth_launcher_check_table(&state.table, err) < 0 ||
         berth_world_check(&state.table, &state.hetgroups, optind, err) < 0 ||
         berth_gather_component(&state.settings,

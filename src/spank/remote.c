@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "conf/settings.h"
 #include "plan/components.h"
+#include "plan/explain.h"
 #include "plan/launcher.h"
 #include "plan/option.h"
 #include "plan/wire.h"
@@ -167,13 +168,48 @@ static int put_in_front(spank_t sp, struct berth_err *err)
 
 #endif
 
-/* Is this the node that says what berth has chosen for the component? */
+/* Is this the node that speaks for the component? */
 static bool leads(spank_t sp, const struct berth_request *request)
 {
     uint32_t node = 0;
 
-    return berth_request_mpi_is(request, BERTH_MPI_AUTO) &&
+    return (berth_request_mpi_is(request, BERTH_MPI_AUTO) ||
+            berth_request_explained(request)) &&
            spank_get_item(sp, S_JOB_NODEID, &node) == ESPANK_SUCCESS && node == 0;
+}
+
+/* Of this component; 0: not told. */
+static uint32_t count_tasks(spank_t sp)
+{
+    uint32_t count = 0;
+
+    if (spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &count) != ESPANK_SUCCESS)
+        return 0;
+    return count;
+}
+
+/* What berth-task cannot see of the step, for --container-explain. RESTORED is of
+ * berth_restore(). */
+static int tell_step(spank_t sp, const struct berth_request *request,
+                     const struct berth_table *table,
+                     const struct berth_strvec *restored, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_explain_step step = {.tasks = count_tasks(sp), .restored = restored};
+    const struct berth_where *where = &shared.where;
+    bool is_het = where->group >= 0 || where->position >= 0;
+
+    if (!berth_request_explained(request))
+        return 0;
+    spank_get_item(sp, S_JOB_NNODES, &step.nodes);
+    if (is_het)
+        step.component = where->position >= 0 ? where->position : where->group;
+    step.is_several =
+        is_het && (table->count > 1 || table->rows[0].group == BERTH_GROUP_ALL);
+    berth_explain_put_step(&step, &text);
+    if (text.failed)
+        return berth_err_oom(err);
+    return set_variable(sp, BERTH_TASK_EXPLAIN, text.text, err);
 }
 
 /* Tell berth-task what to do, and put it in front. */
@@ -246,20 +282,11 @@ static void close_shared(void)
     close(shared.room.tasks);
 }
 
-/* Of this component; 0: not told. */
-static uint32_t count_tasks(spank_t sp)
-{
-    uint32_t count = 0;
-
-    if (spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &count) != ESPANK_SUCCESS)
-        return 0;
-    return count;
-}
-
 static int prepare(spank_t sp, const struct berth_settings *settings,
                    const struct berth_err *settings_fault, struct berth_err *err)
 {
     BERTH_TABLE struct berth_table table = {0};
+    BERTH_STRVEC struct berth_strvec restored = {0};
     const struct berth_row *row = NULL;
 
     if (read_table(sp, &table, err) < 0 ||
@@ -272,11 +299,16 @@ static int prepare(spank_t sp, const struct berth_settings *settings,
     if (berth_request_contained(&row->request)) {
         berth_restore_forget_outer(sp);
         if (berth_launcher_check_tasks(&row->request, count_tasks(sp), err) < 0 ||
-            berth_restore(sp, settings, &table, &shared.where, err) < 0)
+            berth_restore(sp, settings, &table, &shared.where, &restored, err) < 0)
             return -1;
-        return hand_over(sp, &row->request, settings, err);
+    } else {
+        berth_restore_nothing(sp);
     }
-    berth_restore_nothing(sp);
+    if (berth_request_contained(&row->request) ||
+        berth_request_explained(&row->request))
+        return tell_step(sp, &row->request, &table, &restored, err) < 0
+                   ? -1
+                   : hand_over(sp, &row->request, settings, err);
     close_shared();
     return 0;
 }

@@ -24,26 +24,35 @@ static bool is_set(spank_t sp, const char *name)
     return answer == ESPANK_SUCCESS || answer == ESPANK_NOSPACE;
 }
 
+/* RESTORED gets the name and LIST, the title of the list that it is on. */
 static int set_missing(spank_t sp, const char *name, const char *value,
+                       const char *list, struct berth_strvec *restored,
                        struct berth_err *err)
 {
     spank_err_t answer = spank_setenv(sp, name, value, 0);
 
     if (answer != ESPANK_SUCCESS && answer != ESPANK_ENV_EXISTS)
         return berth_err_set(err, "cannot set %s for the task", name);
-    return 0;
+    if (answer == ESPANK_SUCCESS) {
+        berth_strvec_push(restored, name);
+        berth_strvec_push(restored, list);
+    }
+    return restored->failed ? berth_err_oom(err) : 0;
 }
 
 /* ITEM is NAME=VALUE. */
 static int restore_one(spank_t sp, const struct berth_capture_rules *rules,
-                       const char *item, struct berth_err *err)
+                       const char *item, struct berth_strvec *restored,
+                       struct berth_err *err)
 {
+    const struct berth_capture_list *list;
     const char *equals = strchr(item, '=');
     BERTH_FREE char *name = strndup(item, (size_t)(equals - item));
 
     if (!name)
         return berth_err_oom(err);
-    if (!berth_capture_find(rules, name))
+    list = berth_capture_find(rules, name);
+    if (!list)
         return berth_err_set(err,
                              BERTH_ENV_VARIABLE
                              ": '%s' is no variable that this node restores; have the "
@@ -51,24 +60,27 @@ static int restore_one(spank_t sp, const struct berth_capture_rules *rules,
                              name);
     if (strcmp(name, "TERM") == 0 && !is_set(sp, PTY_VARIABLE))
         return 0;
-    return set_missing(sp, name, equals + 1, err);
+    return set_missing(sp, name, equals + 1, list->title, restored, err);
 }
 
 /* Who the user is as Slurm knows it, where srun ran on a host that does not. */
 static int restore_name(spank_t sp, const struct berth_capture_rules *rules,
-                        const char *name, struct berth_err *err)
+                        const char *name, struct berth_strvec *restored,
+                        struct berth_err *err)
 {
+    const struct berth_capture_list *list = berth_capture_find(rules, name);
     char user[256];
 
-    if (!berth_capture_find(rules, name) ||
+    if (!list ||
         spank_getenv(sp, "SLURM_JOB_USER", user, sizeof(user)) != ESPANK_SUCCESS)
         return 0;
-    return set_missing(sp, name, user, err);
+    return set_missing(sp, name, user, list->title, restored, err);
 }
 
 /* Slurm sets TMPDIR for one task of a node, and it is this. */
 static int restore_row(spank_t sp, const struct berth_settings *settings,
-                       const struct berth_strvec *env, struct berth_err *err)
+                       const struct berth_strvec *env, struct berth_strvec *restored,
+                       struct berth_err *err)
 {
     struct berth_capture_rules rules = {
         .capture = &settings->env_capture,
@@ -78,12 +90,12 @@ static int restore_row(spank_t sp, const struct berth_settings *settings,
     if (env->count == 0)
         return 0;
     for (size_t i = 0; i < env->count; i++)
-        if (restore_one(sp, &rules, env->items[i], err) < 0)
+        if (restore_one(sp, &rules, env->items[i], restored, err) < 0)
             return -1;
-    if (restore_name(sp, &rules, "USER", err) < 0 ||
-        restore_name(sp, &rules, "LOGNAME", err) < 0)
+    if (restore_name(sp, &rules, "USER", restored, err) < 0 ||
+        restore_name(sp, &rules, "LOGNAME", restored, err) < 0)
         return -1;
-    return set_missing(sp, "TMPDIR", "/tmp", err);
+    return set_missing(sp, "TMPDIR", "/tmp", "Slurm's default", restored, err);
 }
 
 /* What srun sent; *RET stays empty if it sent nothing. */
@@ -110,7 +122,7 @@ static bool is_split(const struct berth_table *table)
 
 int berth_restore(spank_t sp, const struct berth_settings *settings,
                   const struct berth_table *step, const struct berth_where *where,
-                  struct berth_err *err)
+                  struct berth_strvec *restored, struct berth_err *err)
 {
     BERTH_TABLE struct berth_table sent = {0};
     const struct berth_row *row = NULL;
@@ -127,7 +139,7 @@ int berth_restore(spank_t sp, const struct berth_settings *settings,
                              sent.count, step->count);
     if (berth_table_find(&sent, where, &row, err) < 0)
         return berth_err_at(err, BERTH_ENV_VARIABLE);
-    return restore_row(sp, settings, &row->request.env, err);
+    return restore_row(sp, settings, &row->request.env, restored, err);
 }
 
 void berth_restore_forget_outer(spank_t sp)

@@ -4,11 +4,16 @@
 #include "task/become.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -132,4 +137,62 @@ int berth_become_command(const struct berth_become *become, struct berth_err *er
     }
     explain(name, number, err);
     return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
+}
+
+/* What the process that tries says when the kernel did not take the command. */
+struct answer {
+    int status;
+    struct berth_err why;
+};
+
+/* Become the command, which stops before its first instruction because it is traced.
+ * Where that is forbidden, see whether the file is there. */
+static void try_command(const struct berth_become *become, int to)
+{
+    struct answer answer = {.status = EXIT_SUCCESS};
+    BERTH_FREE char *program = NULL;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* it would go on without its tracer */
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
+        answer.status = berth_become_command(become, &answer.why);
+    } else {
+        program = berth_become_find(become->command[0]);
+        if (!program || access(program, X_OK) < 0) {
+            answer.status = errno == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
+            explain(become->command[0], errno, &answer.why);
+        }
+    }
+    if (write(to, &answer, sizeof(answer)) != sizeof(answer))
+        _exit(BERTH_REFUSED);
+    _exit(EXIT_SUCCESS);
+}
+
+int berth_become_try(const struct berth_become *become, struct berth_err *err)
+{
+    struct answer answer = {.status = EXIT_SUCCESS};
+    int ends[2];
+    int status = 0;
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return berth_err_set(err, "cannot start a process: %s", strerror(errno)),
+               BERTH_REFUSED;
+    child = fork();
+    if (child == 0)
+        try_command(become, ends[1]);
+    close(ends[1]);
+    if (child < 0) {
+        berth_err_set(err, "cannot start a process: %s", strerror(errno));
+        answer.status = BERTH_REFUSED;
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (child > 0 && WIFSTOPPED(status)) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+    } else if (child > 0 && read(ends[0], &answer, sizeof(answer)) == sizeof(answer)) {
+        *err = answer.why;
+    }
+    close(ends[0]);
+    return answer.status;
 }

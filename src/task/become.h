@@ -30,4 +30,9 @@ char *berth_become_find(const char *name);
  * that cannot be: the exit status, and a sentence in ERR. */
 int berth_become_command(const struct berth_become *become, struct berth_err *err);
 
+/* Whether berth_become_command() would succeed: 0, or the exit status with a sentence
+ * in ERR. The kernel is asked, in a process that ends before the first instruction of
+ * the command. */
+int berth_become_try(const struct berth_become *become, struct berth_err *err);
+
 #endif

@@ -35,6 +35,7 @@ struct init {
     int guard;
     int letter;
     bool hold;
+    bool only_tries; /* to become the command */
     int tasks;
     int ready;
 };
@@ -53,6 +54,7 @@ static int read_words(int argc, char **argv, struct init *init)
         {"env", required_argument, NULL, 'e'},
         {"letter", required_argument, NULL, 'l'},
         {"hold", no_argument, NULL, 'h'},
+        {"try", no_argument, NULL, 'T'},
         {"tasks", required_argument, NULL, 't'},
         {"ready", required_argument, NULL, 'y'},
         {NULL, 0, NULL, 0},
@@ -95,6 +97,9 @@ static int read_words(int argc, char **argv, struct init *init)
             break;
         case 'h':
             init->hold = true;
+            break;
+        case 'T':
+            init->only_tries = true;
             break;
         case 't':
             init->tasks = atoi(optarg);
@@ -200,7 +205,8 @@ static int run(const struct init *init, const char *self, struct berth_err *err)
     if (berth_relay(err) < 0 || berth_become_enter(&init->become, err) < 0)
         return BERTH_REFUSED;
     close_ours(init, self);
-    return berth_become_command(&init->become, err);
+    return init->only_tries ? berth_become_try(&init->become, err)
+                            : berth_become_command(&init->become, err);
 }
 
 int main(int argc, char **argv)
@@ -217,6 +223,8 @@ int main(int argc, char **argv)
         return hold(&init, argv[0]);
     else
         status = run(&init, argv[0], &err);
+    if (status == EXIT_SUCCESS)
+        return status;
     berth_option_spell(init.prefix, &err);
     berth_report(init.report, init.place, &err);
     return status;

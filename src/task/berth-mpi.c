@@ -256,7 +256,9 @@ static int run(const struct order *order, struct berth_err *err)
         .directory = *directory ? directory : NULL,
         .task = task ? task : nothing,
     };
-    bool has_key = berth_memokey_write(&inside, container ? container : nothing, &key);
+    /* A memo says what was done, and not what was seen. */
+    bool has_key = !berth_request_explained(&order->request) &&
+                   berth_memokey_write(&inside, container ? container : nothing, &key);
     int done = has_key ? replay(order, &inside, &user, key.text, err) : 0;
 
     if (done == 0)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -26,6 +27,7 @@
 #include "plan/wire.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
+#include "task/account.h"
 #include "task/become.h"
 #include "task/guard.h"
 #include "task/identity.h"
@@ -53,11 +55,13 @@ struct task {
     char *place; /* node and image, in messages */
     bool leads;  /* on the first node of the component */
     int report;
+    char *step; /* BERTH_TASK_EXPLAIN */
     char **command;
     char **environment;         /* as Slurm has made it */
     struct berth_strvec mounts; /* ours */
     struct berth_strvec set;    /* for the host's MPI, in a container of our own */
     struct berth_strvec binds;
+    struct berth_buf account; /* printed in the end, where one is asked for */
 };
 
 /* A variable that is ours: its value, and it is gone. The caller frees it. */
@@ -90,7 +94,8 @@ static int read_request(struct task *task, struct berth_err *err)
                                   "plugin, not by hand; see spank_berth(8)");
     if (berth_wire_get_request(request, &task->request, err) < 0)
         return berth_err_at(err, BERTH_TASK_REQUEST);
-    if (asprintf(&task->place, "%s: image '%s'", task->node, task->request.image) < 0)
+    if (asprintf(&task->place, "%s: image '%s'", task->node,
+                 task->request.image ? task->request.image : BERTH_NO_IMAGE) < 0)
         return berth_err_oom(err);
     return 0;
 }
@@ -103,6 +108,7 @@ static int read_task(struct task *task, char **argv, struct berth_err *err)
     task->report = report ? atoi(report) : -1;
     task->prefix = take_variable(BERTH_TASK_PREFIX);
     task->leads = leads != NULL;
+    task->step = take_variable(BERTH_TASK_EXPLAIN);
     task->runtime = take_variable(BERTH_TASK_RUNTIME);
     task->room = take_variable(BERTH_TASK_ROOM);
     task->argv0 = take_variable(BERTH_TASK_ARGV0);
@@ -199,6 +205,7 @@ static int prepare(struct task *task, struct berth_launch *ret, struct berth_err
     struct berth_image image;
     char *runtime;
 
+    berth_strvec_fini(&task->mounts); /* of an earlier call */
     if (berth_image_probe(task->request.image, &image, NULL, err) < 0 ||
         berth_image_check_machine(task->request.image, &image, err) < 0 ||
         check_name("--container-image", task->request.image, err) < 0 ||
@@ -248,6 +255,12 @@ static int divert(int log, struct berth_err *err)
     if (said < 0 || dup2(log, STDERR_FILENO) < 0)
         return berth_err_set(err, "cannot make a log: %s", strerror(errno));
     return said;
+}
+
+static void fail(const struct task *task, struct berth_err *err)
+{
+    berth_option_spell(task->prefix ? task->prefix : "", err);
+    berth_report(task->report, task->node ? task->node : "berth-task", err);
 }
 
 /* A container of this task alone. ROOM may be NULL. Returns only when that fails. */
@@ -320,8 +333,8 @@ static int take_environment(const struct task *task, const struct berth_room *ro
     return 0;
 }
 
-/* Join the container of the room and become the command. Returns only when that fails:
- * the exit status. */
+/* Join the container of the room and become the command, or only try to, where an
+ * account is asked for. Returns the exit status, when that fails or was only tried. */
 static int join(struct task *task, struct berth_room *room, struct berth_err *err)
 {
     struct berth_strvec command = {0};
@@ -339,7 +352,8 @@ static int join(struct task *task, struct berth_room *room, struct berth_err *er
         return BERTH_REFUSED;
     if (task->report >= 0)
         fcntl(task->report, F_SETFD, FD_CLOEXEC);
-    return berth_become_command(&become, err);
+    return berth_request_explained(&task->request) ? berth_become_try(&become, err)
+                                                   : berth_become_command(&become, err);
 }
 
 /* Was srun started with -v? */
@@ -368,6 +382,8 @@ static void tell(const struct task *task, const struct berth_room *room,
 {
     unsigned int tasks = berth_room_tasks(room);
 
+    if (berth_request_explained(&task->request))
+        return; /* the account says it */
     tell_choice(task, room);
     if (is_verbose())
         fprintf(stderr, "berth: %s: image '%s': %s %u task%s%s%s\n", task->node,
@@ -392,18 +408,98 @@ static void start(struct task *task, struct berth_room *room)
 {
     const char *why = berth_room_forbidden(room);
 
-    if (why && !berth_inject_is_asked(&task->request))
+    if (why && !berth_inject_is_asked(&task->request) &&
+        !berth_request_explained(&task->request))
         berth_room_separate(room, why);
     else
         start_container(task, room);
+}
+
+/* Write the account, if this is the task that gives it. ROOM may be NULL; APART: why
+ * each task has a container of its own, NULL: it has not. */
+static int write_account(struct task *task, const struct berth_room *room,
+                         const char *apart, struct berth_err *err)
+{
+    struct berth_launch launch = {
+        .node = task->node, .request = &task->request, .command = task->command};
+    struct berth_account account = {.launch = &launch,
+                                    .environment = environ,
+                                    .step = task->step,
+                                    .room = room,
+                                    .apart = apart};
+
+    if (berth_request_contained(&task->request)) {
+        if (prepare(task, &launch, err) < 0)
+            return -1;
+    }
+    return berth_account_write(&account, &task->account, err);
+}
+
+/* Is this the task that gives the account of the component? */
+static bool gives_account(const struct task *task, bool is_first)
+{
+    return is_first && task->leads && berth_request_explained(&task->request);
+}
+
+/* As become_runtime(), but in a process of its own, which only tries. Returns its exit
+ * status. */
+static int try_runtime(struct task *task, const struct berth_room *room,
+                       struct berth_err *err)
+{
+    pid_t child = fork();
+    int status = 0;
+
+    if (child == 0) {
+        become_runtime(task, room, err);
+        fail(task, err);
+        _exit(BERTH_REFUSED);
+    }
+    if (child < 0)
+        return berth_err_set(err, "cannot start a process: %s", strerror(errno)),
+               BERTH_REFUSED;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (status == 0)
+        return berth_account_print(&task->account, err) < 0 ? BERTH_REFUSED
+                                                            : EXIT_SUCCESS;
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status)
+                            : BERTH_REFUSED); /* it has said why */
+}
+
+/* Each task in a container of its own, WHY. Returns the exit status. */
+static int run_apart(struct task *task, const struct berth_room *room, bool is_first,
+                     const char *why, struct berth_err *err)
+{
+    if (!gives_account(task, is_first)) {
+        become_runtime(task, room, err);
+        return BERTH_REFUSED;
+    }
+    if (write_account(task, room, why, err) < 0)
+        return BERTH_REFUSED;
+    return try_runtime(task, room, err);
+}
+
+/* With the others in the container of the room. Returns the exit status. */
+static int run_joined(struct task *task, struct berth_room *room, bool is_first,
+                      struct berth_err *err)
+{
+    int status;
+
+    if (gives_account(task, is_first) && write_account(task, room, NULL, err) < 0)
+        return BERTH_REFUSED;
+    status = join(task, room, err);
+    if (status == 0 && task->account.used)
+        return berth_account_print(&task->account, err) < 0 ? BERTH_REFUSED : status;
+    berth_err_at(err, "image '%s'", task->request.image);
+    return status;
 }
 
 /* With the other tasks of the step on this node. */
 static int run_shared(struct task *task, struct berth_err *err)
 {
     struct berth_room room;
+    struct berth_err why;
     bool first;
-    int status;
 
     if (berth_room_enter(&room, task->room, err) < 0)
         return BERTH_REFUSED;
@@ -414,15 +510,13 @@ static int run_shared(struct task *task, struct berth_err *err)
     case BERTH_ROOM_READY:
         if (first)
             tell(task, &room, NULL);
-        status = join(task, &room, err);
-        berth_err_at(err, "image '%s'", task->request.image);
-        return status;
+        return run_joined(task, &room, first, err);
     case BERTH_ROOM_SEPARATE:
+        why = *err;
         if (first)
-            tell(task, &room, err->text);
+            tell(task, &room, why.text);
         take_plan(task, &room);
-        become_runtime(task, &room, err);
-        return BERTH_REFUSED;
+        return run_apart(task, &room, first, why.text, err);
     case BERTH_ROOM_LOST:
         berth_err_set(err, "the container ended before this task could join it; it was "
                            "killed, or ran out of memory");
@@ -432,14 +526,31 @@ static int run_shared(struct task *task, struct berth_err *err)
     }
 }
 
+/* On the host, where nothing is run because another component is to be explained. */
+static int run_nothing(struct task *task, struct berth_err *err)
+{
+    struct berth_room room;
+    bool is_first = true;
+
+    if (task->room && berth_room_enter(&room, task->room, err) < 0)
+        return BERTH_REFUSED;
+    if (task->room)
+        is_first = berth_room_claim(&room);
+    if (gives_account(task, is_first) && (write_account(task, NULL, NULL, err) < 0 ||
+                                          berth_account_print(&task->account, err) < 0))
+        return BERTH_REFUSED;
+    return EXIT_SUCCESS;
+}
+
 static int run(struct task *task, char **argv, struct berth_err *err)
 {
     if (read_task(task, argv, err) < 0 || hide_launcher(task, err) < 0)
         return BERTH_REFUSED;
+    if (!berth_request_contained(&task->request))
+        return run_nothing(task, err);
     if (task->room)
         return run_shared(task, err);
-    become_runtime(task, NULL, err);
-    return BERTH_REFUSED;
+    return run_apart(task, NULL, true, "its tasks cannot meet", err);
 }
 
 int main(int argc, char **argv)
@@ -450,7 +561,7 @@ int main(int argc, char **argv)
 
     (void)argc;
     status = run(&task, argv, &err);
-    berth_option_spell(task.prefix ? task.prefix : "", &err);
-    berth_report(task.report, task.node ? task.node : "berth-task", &err);
+    if (status != EXIT_SUCCESS)
+        fail(&task, &err);
     return status;
 }

@@ -205,6 +205,13 @@ static const struct berth_mpi_object *find_staged(const struct berth_graft *graf
     return NULL;
 }
 
+const char *berth_graft_staged(const struct berth_graft *graft, const char *path)
+{
+    const struct berth_mpi_object *staged = find_staged(graft, path);
+
+    return staged ? staged->path : NULL;
+}
+
 /* The image has one library that the host's MPI brings too, the process can have one
  * copy, and it is to be the host's. */
 static const struct berth_mpi_choice *

@@ -12,6 +12,7 @@
 #include "mpi/program.h"
 #include "mpi/verdict.h"
 #include "probe/look.h"
+#include "probe/stack.h"
 
 struct berth_graft_file {
     dev_t device;
@@ -20,9 +21,10 @@ struct berth_graft_file {
 
 /* One stage of the host's MPI, put over one family of an image. */
 struct berth_graft {
-    enum berth_mpi_family family; /* set by the caller */
-    char *mounted;                /* where the stage is in the container */
-    char *host;                   /* where it is on the host */
+    enum berth_mpi_family family;    /* set by the caller */
+    const struct berth_stack *stack; /* that is staged; set by the caller */
+    char *mounted;                   /* where the stage is in the container */
+    char *host;                      /* where it is on the host */
     struct berth_manifest manifest;
     struct berth_mpi_objects staged; /* its libraries */
     struct berth_graft_file *files;  /* the same ones, as the kernel knows them */
@@ -56,6 +58,9 @@ int berth_graft_mount(struct berth_graft *graft, struct berth_err *err);
  * too. Returns 0, or -1 with a sentence in ERR that names the file. */
 int berth_graft_verify(struct berth_graft *graft, const struct berth_look *look,
                        char *const *env, struct berth_err *err);
+
+/* The staged file that PATH is now; NULL: it is none. */
+const char *berth_graft_staged(const struct berth_graft *graft, const char *path);
 
 /* Take the mounts away. */
 void berth_graft_undo(struct berth_graft *graft);

@@ -117,12 +117,16 @@ static int take_down(const struct berth_inject *inject, int talk,
         case BERTH_TALK_BIND:
             push_pair(&injected->binds, text);
             break;
+        case BERTH_TALK_FACT:
+            push_pair(&injected->facts, text);
+            break;
         case BERTH_TALK_NOTE:
             free(injected->note);
             injected->note = strdup(text);
             break;
         case BERTH_TALK_DONE:
-            return environment->failed || injected->set.failed || injected->binds.failed
+            return environment->failed || injected->set.failed ||
+                           injected->binds.failed || injected->facts.failed
                        ? berth_err_oom(err)
                        : 0;
         default:
@@ -234,6 +238,7 @@ void berth_injected_fini(struct berth_injected *injected)
     berth_buf_fini(&injected->environment);
     berth_strvec_fini(&injected->set);
     berth_strvec_fini(&injected->binds);
+    berth_strvec_fini(&injected->facts);
     free(injected->note);
     *injected = (struct berth_injected){0};
 }

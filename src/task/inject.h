@@ -31,6 +31,7 @@ struct berth_injected {
     struct berth_strvec set;      /* that alone: NAME=VALUE */
     struct berth_strvec binds; /* what is mounted over what, for containers of tasks of
                                   their own: host path, path in the image, ... */
+    struct berth_strvec facts; /* name and text (plan/finding.h) by turns */
     char *note;                /* whose MPI runs and why, one sentence; NULL: nothing to
                                   say */
 };

@@ -22,6 +22,7 @@
 #include "probe/look.h"
 #include "probe/run.h"
 #include "task/become.h"
+#include "task/findings.h"
 #include "task/graft.h"
 #include "task/join.h"
 #include "task/replay.h"
@@ -196,6 +197,7 @@ static int plan(struct inside *inside, struct berth_err *err)
         struct berth_graft *graft = &inside->grafts[i];
 
         graft->family = matches[i].family;
+        graft->stack = &inside->told->stacks->items[matches[i].offer];
         if (get_stage(inside, matches[i].offer, graft, err) < 0) {
             inside->keeps = false; /* the next time it may be there */
             return -1;
@@ -301,6 +303,23 @@ static int keep_own(struct inside *inside, const struct berth_err *why,
     return berth_talk_send(inside->told->talk, BERTH_TALK_NOTE, note.text, err);
 }
 
+/* For an account of the launch, where one is wanted. */
+static int tell_findings(const struct inside *inside, struct berth_err *err)
+{
+    const struct berth_findings findings = {
+        .talk = inside->told->talk,
+        .program = inside->program,
+        .look = &inside->look,
+        .wants = &inside->wants,
+        .grafts = inside->grafts,
+        .count = inside->count,
+    };
+
+    if (!berth_request_explained(inside->told->request))
+        return 0;
+    return berth_findings_tell(&findings, err);
+}
+
 static bool is_auto(const struct inside *inside)
 {
     return strcmp(inside->mode, BERTH_MPI_AUTO) == 0;
@@ -341,14 +360,11 @@ static int do_without(struct inside *inside, const struct berth_err *because,
     return keep_own(inside, because, err);
 }
 
-static int run(struct inside *inside, struct berth_err *err)
+/* Whose library runs, as the mode says. */
+static int decide(struct inside *inside, struct berth_err *err)
 {
     struct berth_err why;
 
-    if (berth_inside_enter(inside->told, err) < 0 || look(inside, err) < 0)
-        return -1;
-    if (!inside->program)
-        return 0;
     if (strcmp(inside->mode, BERTH_MPI_HYBRID) == 0)
         return keep_own(inside, NULL, err);
     if (!berth_request_mpi_may_host(inside->told->request)) {
@@ -358,6 +374,15 @@ static int run(struct inside *inside, struct berth_err *err)
     if (use_host(inside, &why) == 0)
         return tell(inside, err);
     return do_without(inside, &why, err);
+}
+
+static int run(struct inside *inside, struct berth_err *err)
+{
+    if (berth_inside_enter(inside->told, err) < 0 || look(inside, err) < 0)
+        return -1;
+    if (!inside->program)
+        return 0;
+    return decide(inside, err) < 0 ? -1 : tell_findings(inside, err);
 }
 
 void berth_inside_run(const struct berth_inside *told)

@@ -21,7 +21,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/environ.h"
 #include "plan/envdiff.h"
+#include "plan/finding.h"
 #include "task/detach.h"
 #include "task/guard.h"
 #include "task/inject.h"
@@ -192,6 +194,38 @@ static int inject(struct keeper *keeper, pid_t holder, const struct berth_buf *a
     return 0;
 }
 
+static void push_finding(struct berth_strvec *list, const char *name, const char *text)
+{
+    berth_strvec_push(list, name);
+    berth_strvec_push(list, text);
+}
+
+/* What the account of the launch needs to know of the container. */
+static int tell(struct keeper *keeper, const struct berth_buf *after,
+                const struct berth_injected *injected, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec variables = {0};
+    BERTH_STRVEC struct berth_strvec list = {0};
+    BERTH_BUF struct berth_buf text = {0};
+
+    if (!berth_request_explained(keeper->launch->request))
+        return 0;
+    berth_environ_split(after->text, after->used, &variables);
+    for (size_t i = 0; i < variables.count; i++)
+        push_finding(&list, BERTH_FINDING_VARIABLE, variables.items[i]);
+    for (size_t i = 0; i < injected->set.count; i++)
+        push_finding(&list, BERTH_FINDING_SET, injected->set.items[i]);
+    for (size_t i = 0; i + 1 < injected->binds.count; i += 2) {
+        push_finding(&list, BERTH_FINDING_BIND, injected->binds.items[i]);
+        push_finding(&list, BERTH_FINDING_OVER, injected->binds.items[i + 1]);
+    }
+    berth_strvec_append(&list, &injected->facts);
+    berth_envdiff_flatten(list.items, &text);
+    if (variables.failed || list.failed || text.failed)
+        return berth_err_oom(err);
+    return berth_room_tell(keeper->room, &text, err);
+}
+
 /* Let the tasks in. AFTER is the environment of the container. */
 static int admit(struct keeper *keeper, pid_t holder, const struct berth_buf *after,
                  struct berth_err *err)
@@ -207,8 +241,10 @@ static int admit(struct keeper *keeper, pid_t holder, const struct berth_buf *af
         return -1;
     keeper->space = open_space(holder);
     berth_guard_seize(keeper->runtime);
-    result =
-        berth_room_ready(keeper->room, holder, &before, &injected.environment, err);
+    result = tell(keeper, after, &injected, err);
+    if (result == 0)
+        result =
+            berth_room_ready(keeper->room, holder, &before, &injected.environment, err);
     berth_injected_fini(&injected);
     return result;
 }
@@ -231,11 +267,13 @@ static int send_away(struct keeper *keeper, pid_t holder, const struct berth_buf
                                keeper->launch->request->image,
                                keeper->launch->request->mpi, why);
     kill(holder, SIGKILL);
-    if (result < 0)
-        return -1;
+    if (result == 0)
+        result = tell(keeper, after, &injected, err);
     berth_envdiff_flatten(injected.set.items, &set);
     berth_envdiff_flatten(injected.binds.items, &binds);
     berth_injected_fini(&injected);
+    if (result < 0)
+        return -1;
     if (set.failed || binds.failed)
         return berth_err_oom(err);
     if (berth_room_put(keeper->room, &set, &binds, err) < 0)

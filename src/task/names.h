@@ -17,6 +17,10 @@
 /* The site's option_prefix, for messages. */
 #define BERTH_TASK_PREFIX "BERTH_TASK_PREFIX"
 
+/* For --container-explain: what else is known of the step (berth_explain_put_step()).
+ */
+#define BERTH_TASK_EXPLAIN "BERTH_TASK_EXPLAIN"
+
 /* The descriptor of task/report.h. */
 #define BERTH_TASK_REPORT "BERTH_TASK_REPORT"
 

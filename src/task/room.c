@@ -33,7 +33,8 @@ struct berth_room_page {
     bool forbidden; /* to join; why: because */
     struct berth_err why;
     struct berth_err note; /* text "": none */
-    size_t before;         /* bytes of text[] */
+    size_t told;           /* bytes of text[] */
+    size_t before;         /* bytes behind them */
     size_t after;          /* bytes behind them */
     char text[];
 };
@@ -164,14 +165,30 @@ const char *berth_room_noted(const struct berth_room *room)
     return *room->page->note.text ? room->page->note.text : NULL;
 }
 
+/* At OFFSET in what follows the page. */
+static bool write_at(const struct berth_room *room, const struct berth_buf *buf,
+                     size_t offset)
+{
+    off_t at = (off_t)(sizeof(struct berth_room_page) + offset);
+
+    return pwrite(room->memory, buf->text, buf->used, at) == (ssize_t)buf->used;
+}
+
+int berth_room_tell(struct berth_room *room, const struct berth_buf *findings,
+                    struct berth_err *err)
+{
+    if (!write_at(room, findings, 0))
+        return berth_err_set(err, "cannot share the findings: %s", strerror(errno));
+    room->page->told = findings->used;
+    return 0;
+}
+
 int berth_room_put(struct berth_room *room, const struct berth_buf *before,
                    const struct berth_buf *after, struct berth_err *err)
 {
-    off_t at = sizeof(struct berth_room_page);
+    size_t told = room->page->told;
 
-    if (pwrite(room->memory, before->text, before->used, at) != (ssize_t)before->used ||
-        pwrite(room->memory, after->text, after->used, at + (off_t)before->used) !=
-            (ssize_t)after->used)
+    if (!write_at(room, before, told) || !write_at(room, after, told + before->used))
         return berth_err_set(err, "cannot share the environment: %s", strerror(errno));
     room->page->before = before->used;
     room->page->after = after->used;
@@ -211,7 +228,8 @@ static time_t seconds(void)
 static enum berth_room_state see(struct berth_room *room, enum berth_room_state state,
                                  struct berth_err *err)
 {
-    size_t size = sizeof(*room->page) + room->page->before + room->page->after;
+    size_t size =
+        sizeof(*room->page) + room->page->told + room->page->before + room->page->after;
 
     munmap(room->page, sizeof(*room->page));
     return map(room, size, err) < 0 ? BERTH_ROOM_FAILED : state;
@@ -255,13 +273,19 @@ pid_t berth_room_holder(const struct berth_room *room)
 const char *berth_room_before(const struct berth_room *room, size_t *ret_count)
 {
     *ret_count = room->page->before;
-    return room->page->text;
+    return room->page->text + room->page->told;
 }
 
 const char *berth_room_after(const struct berth_room *room, size_t *ret_count)
 {
     *ret_count = room->page->after;
-    return room->page->text + room->page->before;
+    return room->page->text + room->page->told + room->page->before;
+}
+
+const char *berth_room_told(const struct berth_room *room, size_t *ret_count)
+{
+    *ret_count = room->page->told;
+    return room->page->text;
 }
 
 const cpu_set_t *berth_room_cpus(const struct berth_room *room)

@@ -73,6 +73,13 @@ const char *berth_room_forbidden(const struct berth_room *room); /* NULL: they m
 void berth_room_note(struct berth_room *room, const char *note);
 const char *berth_room_noted(const struct berth_room *room);
 
+/* What was found out, for an account of it (plan/explain.h): strings, each ended by
+ * NUL; before the state changes and before berth_room_put(). Returns 0, or -1 with a
+ * sentence in ERR. */
+int berth_room_tell(struct berth_room *room, const struct berth_buf *findings,
+                    struct berth_err *err);
+const char *berth_room_told(const struct berth_room *room, size_t *ret_count);
+
 /* What the tasks get when they have waited: two lists of strings, each ended by NUL. */
 int berth_room_put(struct berth_room *room, const struct berth_buf *before,
                    const struct berth_buf *after, struct berth_err *err);

@@ -16,6 +16,8 @@ enum berth_talk_kind {
     BERTH_TALK_BIND,    /* inside tells: a path of the stage, and behind a newline the
                            file of the image that it is mounted over */
     BERTH_TALK_NOTE,    /* inside tells: whose MPI runs, and why */
+    BERTH_TALK_FACT,    /* inside tells, for an account: a name of plan/finding.h,
+                           newline, text */
     BERTH_TALK_PROGRAM, /* inside tells, and the rest of it up to KEEP, for later steps
                            (task/memo.h): what the command is */
     BERTH_TALK_FILE,    /* a file that was read, newline, identity */

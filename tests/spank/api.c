@@ -194,6 +194,8 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
         *va_arg(args, uint32_t *) = fake.step;
     } else if (item == S_JOB_NODEID) {
         *va_arg(args, uint32_t *) = 0;
+    } else if (item == S_JOB_NNODES) {
+        *va_arg(args, uint32_t *) = 1;
     } else if (item == S_JOB_LOCAL_TASK_COUNT) {
         *va_arg(args, uint32_t *) = fake.task_count;
     } else if (item == S_JOB_TOTAL_TASK_COUNT) {

@@ -38,6 +38,25 @@ expect 'a component on the host loses only the table' 0 \
     "0 $A: ./x
 1 host: ./y 1" \
     srun --container-image=a ./x : ./y 1
+name='an account is asked for: what berth-task cannot see of the step'
+if since 23.11; then
+    expect "$name" 0 \
+        "0 $A&explain=text: ./x
+argv: LIBEXEC/berth-task ./x
+- SLURM_BERTH_STEP=1;*:$A&explain=text
++ BERTH_TASK_EXPLAIN=component 0 alone 1 1
+
++ BERTH_TASK_LEADS=1
++ BERTH_TASK_PREFIX=
++ BERTH_TASK_REPORT=N
++ BERTH_TASK_REQUEST=$A&explain=text
++ BERTH_TASK_ROOM=N" \
+        FAKE_RAW=1 srun --container-image=a --container-explain ./x
+fi
+expect 'one component that is to be explained makes the whole step explained' 0 \
+    "0 $A&explain=json: ./x
+1 explain=json: ./y" \
+    srun --container-image=a --container-explain=json ./x : ./y
 # --multi-prog
 printf '# programs\n0 ./x 1\n1-3 ./y\n' >conf
 expect '--multi-prog: every program gets berth-task' 0 \

@@ -129,6 +129,32 @@ START_TEST(a_table_knows_its_shape)
 }
 END_TEST
 
+static const struct {
+    const char *table;
+    const char *explained; /* of each row: a letter of its form, - for none */
+} accounts[] = {
+    {"1;0:image=/a;1:", "--"},
+    {"1;0:image=/a;1:image=/b&explain=json", "jj"},
+    {"1;0:image=/a&explain=off;1:;2:image=/b&explain=text", "ttt"},
+    {"1;0:image=/a&explain=json;1:image=/b&explain=text", "jt"},
+    {"1;0:image=/a&explain=off;1:image=/b", "o-"},
+};
+
+START_TEST(an_account_is_of_the_whole_step)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    struct berth_err err;
+
+    read_table(accounts[_i].table, &table);
+    ck_assert_int_eq(berth_table_explain(&table, &err), 0);
+    for (size_t i = 0; i < table.count; i++) {
+        const char *form = table.rows[i].request.explain;
+
+        ck_assert_int_eq(form ? *form : '-', accounts[_i].explained[i]);
+    }
+}
+END_TEST
+
 START_TEST(an_empty_table_holds_nothing)
 {
     struct berth_table table = {0};
@@ -147,6 +173,7 @@ int main(void)
     tcase_add_loop_test(tests, a_row_is_never_guessed, 0, COUNT(lost));
     tcase_add_test(tests, who_is_nowhere_gets_no_row_of_many);
     tcase_add_loop_test(tests, a_table_knows_its_shape, 0, COUNT(shapes));
+    tcase_add_loop_test(tests, an_account_is_of_the_whole_step, 0, COUNT(accounts));
     tcase_add_test(tests, an_empty_table_holds_nothing);
     return unit_run("components", tests);
 }

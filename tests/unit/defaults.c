@@ -17,6 +17,7 @@ static const struct {
     {BERTH_OPTION_IMAGE, "BERTH_CONTAINER_IMAGE"},
     {BERTH_OPTION_NO_MOUNT_HOME, "BERTH_NO_CONTAINER_MOUNT_HOME"},
     {BERTH_OPTION_MPI, "BERTH_MPI_BIND"},
+    {BERTH_OPTION_EXPLAIN, "BERTH_CONTAINER_EXPLAIN"},
 };
 
 START_TEST(a_variable_is_called_like_its_option)
@@ -54,6 +55,8 @@ static const struct {
      .request = ""},
     {.environ = {"BERTH_NO_CONTAINER_MOUNT_HOME=yes"}, .request = "no-mount-home="},
     {.environ = {"BERTH_MPI_BIND=hybrid"}, .request = "mpi-bind=hybrid"},
+    {.environ = {"BERTH_CONTAINER_EXPLAIN=yes"}, .request = "explain=text"},
+    {.environ = {"BERTH_CONTAINER_EXPLAIN=no"}, .request = "explain=off"},
     {.environ = {"BERTH_CONTAINER_IMAGE=/a"},
      .assigned = "BERTH_CONTAINER_IMAGE=/b",
      .request = "image=/b"},

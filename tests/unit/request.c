@@ -18,6 +18,7 @@
 #define ENV        BERTH_OPTION_ENV
 #define ARGS       BERTH_OPTION_ARGS
 #define MPI        BERTH_OPTION_MPI
+#define EXPLAIN    BERTH_OPTION_EXPLAIN
 #define END        BERTH_OPTION_COUNT
 
 #define BASE "/base"
@@ -81,6 +82,11 @@ static const struct {
     {{{MPI, ""}, {MPI, "(null)"}, {MPI, "auto"}, {END, NULL}}, "mpi-bind=auto"},
     {{{MPI, "local-each"}, {END, NULL}}, "mpi-bind=local-each"},
     {{{MPI, "cray-mpich_8.1"}, {END, NULL}}, "mpi-bind=cray-mpich_8.1"},
+    {{{EXPLAIN, NULL}, {EXPLAIN, "(null)"}, {EXPLAIN, "text"}, {END, NULL}},
+     "explain=text"},
+    {{{EXPLAIN, "json"}, {EXPLAIN, "json"}, {END, NULL}}, "explain=json"},
+    {{{EXPLAIN, "yes"}, {EXPLAIN, ""}, {END, NULL}}, "explain=text"},
+    {{{EXPLAIN, "no"}, {EXPLAIN, "off"}, {END, NULL}}, "explain=off"},
 };
 
 START_TEST(options_are_taken)
@@ -131,6 +137,8 @@ static const struct {
     {{{WORKDIR, "/a"}, {WORKDIR, "/b"}, {END, NULL}}, TWICE("/a", "/b")},
     {{{WORKDIR, "w"}, {END, NULL}},
      "'w' is not absolute; expected a directory in the image, from /"},
+    {{{EXPLAIN, "xml"}, {END, NULL}}, "'xml' is no form; expected text, json or off"},
+    {{{EXPLAIN, "json"}, {EXPLAIN, "off"}, {END, NULL}}, TWICE("json", "off")},
     {{{MOUNTS, "/a:b"}, {END, NULL}},
      "'/a:b': 'b' is no place in the image; a destination starts with /"},
     {{{HOME, NULL}, {NO_HOME, NULL}, {END, NULL}}, OPPOSITE},

@@ -118,6 +118,8 @@ static const char before[] = "A=1\0B=2";
 static const char after[] = "A=1\0PATH=/bin\0C=";
 static const struct berth_buf before_buf = {(char *)before, sizeof(before), 0, false};
 static const struct berth_buf after_buf = {(char *)after, sizeof(after), 0, false};
+static const char told[] = "program\0/opt/app";
+static const struct berth_buf told_buf = {(char *)told, sizeof(told), 0, false};
 
 static int read_texts(struct berth_room *entered)
 {
@@ -143,10 +145,15 @@ static int read_what_is_ready(struct berth_room *entered)
 static int read_what_is_separate(struct berth_room *entered)
 {
     struct berth_err err;
+    const char *text;
+    size_t count;
 
     if (berth_room_wait(entered, &err) != BERTH_ROOM_SEPARATE ||
         strcmp(berth_room_noted(entered), "the image's own MPI runs") != 0)
         return 1;
+    text = berth_room_told(entered, &count);
+    if (count != sizeof(told) || memcmp(text, told, count) != 0)
+        return 4;
     return read_texts(entered);
 }
 
@@ -170,6 +177,7 @@ START_TEST(who_starts_a_container_of_its_own_learns_what_was_found)
     ck_assert_str_eq(berth_room_forbidden(&room), "the site says so");
     ck_assert_int_eq(berth_room_state(&room), BERTH_ROOM_NEW);
     berth_room_note(&room, "the image's own MPI runs");
+    ck_assert_int_eq(berth_room_tell(&room, &told_buf, &err), 0);
     ck_assert_int_eq(berth_room_put(&room, &before_buf, &after_buf, &err), 0);
     berth_room_separate(&room, "the site says so");
     ck_assert_int_eq(in_task(read_what_is_separate), 0);

@@ -171,6 +171,51 @@ expect 'nothing of ours is in the environment' 0 \
     '' \
     with "image=$T/a" sh -c 'env | grep ^BERTH_ || :'
 
+# An account, of a container for this task alone, since there is no room to meet in.
+cat >told <<'END'
+component 0: 1 task on 1 node runs ./app 1 in T/a
+  container: one for each task: its tasks cannot meet
+  MPI: left alone (no --mpi-bind)
+END
+step=$(printf 'component 0 alone 1 1\nrestored P identity\n.')
+explained()
+{
+    request=$1
+    shift
+    BERTH_TASK_REQUEST="image=$T/a&$request" BERTH_TASK_EXPLAIN=${step%.} BERTH_TASK_LEADS=1 \
+        "$task" "$@"
+}
+some() { explained "$@" | head -n 3; }
+expect 'an account starts with a summary' 0 "$(cat told)" some explain=text ./app 1
+variables() { P='a b' explained "$@" | sed -n '/^environment/,$p' | grep -v '^    [A-Z_]*='; }
+expect 'an account tells why variables change' 0 \
+    "environment, besides what Slurm sets; of a name that is there twice the later wins
+  capture: --export drops it, and berth restores it (list: identity)
+  user: --container-env" \
+    variables 'explain=text&env=C%3D1' ./app
+expect 'an account is given by the first node of a component alone' 0 '' \
+    with "image=$T/a&explain=text" ./app
+expect 'a component on the host is not run either' 0 '' with explain=text ./app
+expect 'an account runs nothing' 0 '' \
+    sh -c '"$@" >/dev/null; test ! -e ran' sh env BERTH_TASK_REQUEST="image=$T/a&explain=text" \
+    BERTH_TASK_LEADS=1 "$task" sh -c 'echo ran >ran'
+expect 'a command that is not there is the fault of the account too' 127 \
+    "berth: n1: image 'T/a': command './gone' is not in the image; check the path, or mount it (--container-mounts)" \
+    explained explain=text ./gone
+expect 'nor one without its interpreter' 127 \
+    "berth: n1: image 'T/a': command './lost-interpreter' is there, but not the interpreter that it names (#! line, or the loader of another C library); mount or install it" \
+    explained explain=json ./lost-interpreter
+expect 'nor one that is no program' 126 \
+    "berth: n1: image 'T/a': command './no-program' cannot be executed: Permission denied; name a program, or make this one executable (chmod +x)" \
+    explained explain=json ./no-program
+expect 'an account as JSON' 0 '  "form": 1,' \
+    sh -c '"$@" | sed -n 2p' sh env BERTH_TASK_REQUEST="image=$T/a&explain=json" \
+    BERTH_TASK_LEADS=1 "$task" ./app
+expect 'an account that nobody takes' 1 \
+    'berth: n1: standard output: No space left on device' \
+    sh -c '"$@" >/dev/full' sh env BERTH_TASK_REQUEST="image=$T/a&explain=json" \
+    BERTH_TASK_LEADS=1 "$task" ./app
+
 # A runtime that stays in front of its application, hands signals on to it, and spoils what
 # is not UTF-8, as the real ones do.
 cat >front <<'END'

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The account of a launch, compared with tests/golden. */
+
+#include "plan/explain.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "plan/explaintext.h"
+#include "plan/finding.h"
+#include "plan/wire.h"
+#include "unit.h"
+
+static const char *const command[] = {"./a b", "it's", "plain", "", NULL};
+
+struct fixture {
+    struct berth_request request;
+    struct berth_explain explain;
+};
+
+static void setup(struct fixture *fixture, const char *request)
+{
+    struct berth_err err;
+
+    *fixture = (struct fixture){0};
+    ck_assert_int_eq(berth_wire_get_request(request, &fixture->request, &err), 0);
+    fixture->explain.request = &fixture->request;
+    fixture->explain.command = (char *const *)command;
+    fixture->explain.node = "n1";
+}
+
+static void teardown(struct fixture *fixture)
+{
+    berth_explain_fini(&fixture->explain);
+    berth_request_fini(&fixture->request);
+}
+
+static void add_fact(struct berth_explain *explain, const char *name, const char *value)
+{
+    berth_strvec_push(&explain->facts, name);
+    berth_strvec_push(&explain->facts, value);
+}
+
+/* The host's MPI in an image of two families. */
+static void add_mpi(struct berth_explain *explain)
+{
+    explain->manager = "pmi2";
+    explain->note = strdup("the host's MPICH 4.2.1 runs");
+    add_fact(explain, BERTH_FINDING_PROGRAM, "/opt/app");
+    add_fact(explain, BERTH_FINDING_RUNNER, "/usr/bin/python3");
+    add_fact(explain, BERTH_FINDING_LINKED, "MPICH");
+    add_fact(explain, BERTH_FINDING_IMAGE_MPI, "MPICH 4.0.2");
+    add_fact(explain, BERTH_FINDING_IMAGE_MPI, "Open MPI 4.1.4");
+    add_fact(explain, BERTH_FINDING_STACK, "MPICH 4.2.1");
+    add_fact(explain, BERTH_FINDING_PROFILE, "mpich");
+    add_fact(explain, BERTH_FINDING_FOUND, "the loader");
+    add_fact(explain, BERTH_FINDING_STAGED, "/tmp/berth-1/mpich-0");
+    add_fact(explain, BERTH_FINDING_GLIBC, "replaced");
+    add_fact(explain, BERTH_FINDING_GLIBC_IMAGE, "GLIBC_2.36");
+    add_fact(explain, BERTH_FINDING_GLIBC_HOST, "GLIBC_2.41");
+    add_fact(explain, BERTH_FINDING_MANAGERS, "pmi2");
+    add_fact(explain, BERTH_FINDING_LOADER, "/lib64/ld.so");
+    add_fact(explain, BERTH_FINDING_TARGET, "/usr/bin/python3");
+    add_fact(explain, BERTH_FINDING_LIBRARY,
+             "libmpich.so.12\t/lib/libmpich.so.12\t/.berth/lib/libmpich.so.12");
+    add_fact(explain, BERTH_FINDING_LIBRARY,
+             "libucp.so.0\t/.berth/lib/libucp.so.0\t/.berth/lib/libucp.so.0");
+    add_fact(explain, BERTH_FINDING_STACK, "Open MPI 5.0.7");
+    add_fact(explain, BERTH_FINDING_PROFILE, "openmpi-5");
+    add_fact(explain, BERTH_FINDING_OWN, "libmpi.so.40\t/lib/libmpi.so.40");
+}
+
+static void add_all(struct berth_explain *explain)
+{
+    explain->step.nodes = 2;
+    explain->step.tasks = 8;
+    explain->runtime = "/usr/bin/apptainer";
+    explain->runtime_version = strdup("apptainer version 1.4.5");
+    berth_strvec_push(&explain->image, "kind");
+    berth_strvec_push(&explain->image, "SIF file");
+    berth_strvec_push(&explain->image, "bytes");
+    berth_strvec_push(&explain->image, "7");
+    berth_strvec_push(&explain->words, "/usr/bin/apptainer");
+    berth_strvec_push(&explain->words, "type=bind,\"source=/a b\"");
+    berth_explain_add_mount(explain, "/d", "/d", false, BERTH_FROM_USER, "asked");
+    berth_explain_add_mount(explain, "/s", "/s", true, BERTH_FROM_USER, "asked");
+    berth_explain_add_mount(explain, "/h/lib", "/i/lib", true, BERTH_FROM_MPI,
+                            "the host's");
+    add_mpi(explain);
+    berth_explain_add_variable(explain, "HOME", "/home/u", BERTH_FROM_CAPTURE,
+                               "list: identity");
+    berth_explain_add_variable(explain, "GONE", NULL, BERTH_FROM_IMAGE, "the image");
+    berth_explain_add_variable(explain, "LINES", "two\nlines\tand \x1b[31mred\x7f",
+                               BERTH_FROM_IMAGE, "the image");
+    berth_explain_add_variable(explain, "UTF8", "caf\xc3\xa9 \xe2\x82\xac",
+                               BERTH_FROM_USER, "--container-env");
+    berth_explain_add_variable(explain, "LATIN1", "caf\xe9", BERTH_FROM_USER,
+                               "--container-env");
+    berth_explain_add_variable(explain, "C1", "a\xc2\x9bz", BERTH_FROM_USER,
+                               "--container-env");
+    berth_explain_add_variable(explain, "QUOTES", "a\"b\\c", BERTH_FROM_USER,
+                               "--container-env");
+}
+
+static void assert_golden(const struct berth_explain *explain, const char *name)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    BERTH_FREE char *golden = unit_golden(name);
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_explain_write(explain, &text, &err), 0);
+    ck_assert_msg(strcmp(text.text, golden) == 0, "%s: expected\n%s---- and got\n%s",
+                  name, golden, text.text);
+}
+
+static const struct {
+    const char *golden;
+    const char *request;
+    bool is_full;
+    bool is_several;
+    const char *apart;
+} accounts[] = {
+    {"explain-full.txt", "image=/a.sif&mpi-bind=auto&explain=text", true, false, NULL},
+    {"explain-full.json", "image=/a.sif&mpi-bind=auto&explain=json", true, false, NULL},
+    {"explain-least.txt", "image=/a.sif&explain=text", false, false, NULL},
+    {"explain-least.json", "image=/a.sif&explain=json", false, false, NULL},
+    {"explain-apart.txt", "image=/a.sif&mpi-bind=local&explain=text", false, true,
+     "share=never"},
+    {"explain-host.txt", "explain=text", false, true, NULL},
+    {"explain-host.json", "explain=json", false, true, NULL},
+};
+
+START_TEST(an_account_is_the_golden_text)
+{
+    struct fixture fixture;
+
+    setup(&fixture, accounts[_i].request);
+    if (accounts[_i].is_full)
+        add_all(&fixture.explain);
+    if (accounts[_i].is_several)
+        fixture.explain.step = (struct berth_explain_step){
+            .component = 12, .is_several = true, .tasks = 1};
+    if (accounts[_i].apart)
+        fixture.explain.apart = strdup(accounts[_i].apart);
+    assert_golden(&fixture.explain, accounts[_i].golden);
+    teardown(&fixture);
+}
+END_TEST
+
+static const struct {
+    const char *request;
+    const char *says;
+} modes[] = {
+    {"image=/a", "left alone (no --mpi-bind)"},
+    {"image=/a&mpi-bind=hybrid",
+     "the image's own MPI runs, over Slurm's process manager"},
+    {"image=/a&mpi-bind=local-each",
+     "the image's own mpirun, on the CPUs of its task, which sees nothing of Slurm"},
+    {"image=/a&mpi-bind=auto", "the command and the image have nothing to do with MPI"},
+    {"", "as on the host"},
+};
+
+START_TEST(a_mode_says_whose_mpi_runs)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    struct fixture fixture;
+
+    setup(&fixture, modes[_i].request);
+    berth_explain_mpi(&fixture.explain, &text);
+    ck_assert_str_eq(text.text, modes[_i].says);
+    teardown(&fixture);
+}
+END_TEST
+
+START_TEST(a_step_comes_back_as_it_was_written)
+{
+    BERTH_STRVEC struct berth_strvec restored = {0};
+    BERTH_STRVEC struct berth_strvec again = {0};
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_explain_step step = {.component = 3,
+                                      .is_several = true,
+                                      .nodes = 4,
+                                      .tasks = 99,
+                                      .restored = &restored};
+
+    berth_strvec_push(&restored, "HOME");
+    berth_strvec_push(&restored, "identity");
+    berth_strvec_push(&restored, "MPICH_X");
+    berth_strvec_push(&restored, "Cray MPICH");
+    berth_explain_put_step(&step, &text);
+    ck_assert_str_eq(text.text, "component 3 of-several 4 99\nrestored HOME identity\n"
+                                "restored MPICH_X Cray MPICH\n");
+    berth_explain_get_step(text.text, &again, &step);
+    ck_assert_int_eq(step.component, 3);
+    ck_assert(step.is_several);
+    ck_assert_uint_eq(step.nodes, 4);
+    ck_assert_uint_eq(step.tasks, 99);
+    ck_assert(berth_strvec_equal(&restored, &again));
+}
+END_TEST
+
+START_TEST(a_step_that_is_none_says_nothing)
+{
+    static const char *const texts[] = {
+        NULL, "", "component x", "restored HOME", "\n\nrest", "component 1 alone 2"};
+    BERTH_STRVEC struct berth_strvec restored = {0};
+    struct berth_explain_step step;
+
+    berth_explain_get_step(texts[_i], &restored, &step);
+    ck_assert(!step.is_several);
+    ck_assert_uint_eq(step.tasks, 0);
+    ck_assert_uint_eq(restored.count, 0);
+}
+END_TEST
+
+START_TEST(a_change_is_what_differs)
+{
+    static const char *const before[] = {"A=1", "B=2", "C=3", "PS1=x", NULL};
+    static const char *const after[] = {"A=1", "B=3", "D=", "APPTAINER_NAME=a", NULL};
+    struct fixture fixture;
+    struct berth_explain *explain = &fixture.explain;
+
+    setup(&fixture, "image=/a");
+    berth_explain_add_change(explain, (char *const *)before, (char *const *)after,
+                             BERTH_EXPLAIN_REST, BERTH_FROM_IMAGE, "so");
+    ck_assert_uint_eq(explain->variable_count, 3);
+    ck_assert_str_eq(explain->variables[0].name, "B");
+    ck_assert_str_eq(explain->variables[0].value, "3");
+    ck_assert_str_eq(explain->variables[1].name, "D");
+    ck_assert_str_eq(explain->variables[1].value, "");
+    ck_assert_str_eq(explain->variables[2].name, "C");
+    ck_assert_ptr_null(explain->variables[2].value);
+    berth_explain_add_change(explain, (char *const *)before, (char *const *)after,
+                             BERTH_EXPLAIN_RUNTIME, BERTH_FROM_RUNTIME, "so");
+    ck_assert_uint_eq(explain->variable_count, 5);
+    ck_assert_str_eq(explain->variables[3].name, "APPTAINER_NAME");
+    ck_assert_str_eq(explain->variables[4].name, "PS1");
+    berth_explain_add_change(explain, (char *const *)before, (char *const *)after,
+                             BERTH_EXPLAIN_ALL, BERTH_FROM_BERTH, "so");
+    ck_assert_uint_eq(explain->variable_count, 10);
+    teardown(&fixture);
+}
+END_TEST
+
+static const struct {
+    size_t plain;    /* bytes in front of */
+    const char *end; /* this */
+    size_t length;   /* of what is left, "..." included */
+} cuts[] = {
+    {800, "", 800},  {801, "", 800}, {799, "", 799}, {796, "\xc3\xa9zzzz", 799},
+    {5000, "", 800},
+};
+
+START_TEST(a_long_text_is_cut_between_characters)
+{
+    BERTH_FREE char *text = NULL;
+    BERTH_FREE char *cut = NULL;
+    char plain[5001];
+
+    memset(plain, 'x', sizeof(plain) - 1);
+    plain[cuts[_i].plain] = '\0';
+    ck_assert_int_gt(asprintf(&text, "%s%s", plain, cuts[_i].end), 0);
+    cut = berth_explain_cut(text);
+    ck_assert_uint_eq(strlen(cut), cuts[_i].length);
+    if (strlen(text) > BERTH_EXPLAIN_LONGEST)
+        ck_assert_str_eq(cut + strlen(cut) - 3, "...");
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("explain");
+
+    tcase_add_loop_test(tests, an_account_is_the_golden_text, 0, COUNT(accounts));
+    tcase_add_loop_test(tests, a_mode_says_whose_mpi_runs, 0, COUNT(modes));
+    tcase_add_test(tests, a_step_comes_back_as_it_was_written);
+    tcase_add_loop_test(tests, a_step_that_is_none_says_nothing, 0, 6);
+    tcase_add_test(tests, a_change_is_what_differs);
+    tcase_add_loop_test(tests, a_long_text_is_cut_between_characters, 0, COUNT(cuts));
+    return unit_run("explain", tests);
+}
