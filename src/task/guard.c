@@ -97,10 +97,36 @@ static int count_processes(bool (*visit)(const struct process *, const struct wa
     return count;
 }
 
+/* Trace the threads of PID that are not traced yet; returns how many. */
+static int seize_threads(pid_t pid)
+{
+    char path[64];
+    struct dirent *entry;
+    DIR *directory;
+    int count = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    directory = opendir(path);
+    while (directory && (entry = readdir(directory)))
+        count += entry->d_name[0] != '.' &&
+                 ptrace(PTRACE_SEIZE, atoi(entry->d_name), 0, PTRACE_O_TRACECLONE) == 0;
+    if (directory)
+        closedir(directory);
+    return count;
+}
+
+/* A signal to a process goes to any of its threads, to another one while the first is
+ * stopped for its tracer. What a thread starts is traced if itself is, so there are
+ * none when a look at all of them finds none. */
 static bool seize_server(const struct process *process, const struct wanted *wanted)
 {
-    return process->parent == wanted->parent && is_server(process->name) &&
-           ptrace(PTRACE_SEIZE, process->pid, 0, PTRACE_O_TRACECLONE) == 0;
+    bool seized = false;
+
+    if (process->parent != wanted->parent || !is_server(process->name))
+        return false;
+    while (seize_threads(process->pid) > 0)
+        seized = true;
+    return seized;
 }
 
 int berth_guard_seize(pid_t runtime)
