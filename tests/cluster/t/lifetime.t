@@ -272,6 +272,66 @@ live sh -c 'echo ready; exec sleep 5'
 on n1 root pkill -KILL -u alice
 over "... and the tasks on n2 end by themselves" live 137
 
+echo "# memory runs out on n1"
+# The processes of alice there get a memory cgroup of 96 MB, version 1 or 2, and one task
+# asks for 400. MODE task: the kernel takes the largest; runtime: the container first.
+script oom <<'SCRIPT'
+#!/bin/bash
+set -e
+shift
+at=/run/oom
+mkdir -p $at
+if mount -t cgroup -o memory none $at 2>/dev/null; then
+    trap 'umount $at' EXIT
+    mkdir -p $at/berth-oom
+    echo 96M >$at/berth-oom/memory.limit_in_bytes
+else
+    mount -t cgroup2 none $at
+    trap 'umount $at' EXIT
+    echo +memory >$at/cgroup.subtree_control
+    mkdir -p $at/berth-oom
+    echo 96M >$at/berth-oom/memory.max
+    echo 0 >$at/berth-oom/memory.swap.max
+fi
+for pid in $(pgrep -u alice); do
+    echo "$pid" >$at/berth-oom/cgroup.procs || :
+done
+for pid; do
+    echo 1000 >"/proc/$pid/oom_score_adj" || :
+done
+touch /home/alice/go
+until ! pgrep -u alice >/dev/null; do
+    sleep 0.1
+done
+grep -h '^oom_kill ' $at/berth-oom/memory.{oom_control,events} 2>/dev/null || :
+until rmdir $at/berth-oom; do
+    sleep 0.1
+done
+SCRIPT
+# hungry: a step of which one task on n1 wants more memory than there is.
+hungry() {
+    on login alice rm -f go
+    live sh -c 'echo ready; until [ -e $HOME/go ]; do sleep 0.1; done
+        [ $SLURM_PROCID != 1 ] || exec dd if=/dev/zero of=/dev/null bs=400M count=1
+        sleep 1; cat /etc/berth-image'
+}
+hungry
+if kills=$(on n1 root timeout 60 /home/alice/oom task 2>/dev/null) && [[ $kills == "oom_kill "[1-9]* ]]; then
+    over "the kernel ends a task that takes too much memory" live 137
+    says "... and the others go on" live 7 a
+    hungry
+    mapfile -t list < <(victims runtime)
+    on n1 root timeout 60 /home/alice/oom runtime "${list[@]}" >/dev/null 2>&1
+    over "the kernel ends the container for want of memory" live '[1-9].*'
+    [[ $share == never ]] ||
+        matches "... and that is said" "n1: the container ended before its tasks; it was killed, or ran out of memory" \
+            "$(cat "$work/live")"
+else
+    result skip "the kernel ends a task for want of memory" "no memory cgroup here: $kills"
+    on login alice scancel -u alice
+    over "a step without one" live '[0-9]+'
+fi
+
 live sh -c 'echo ready; while :; do sleep 1; done'
 on n1 root pkill -KILL -f '^slurmstepd: '
 sleep 1
