@@ -14,6 +14,7 @@
 #include "mpi/names.h"
 #include "probe/inventory.h"
 #include "probe/loader.h"
+#include "probe/run.h"
 
 /* Interpreters of interpreters: Linux follows five (fs/exec.c). */
 enum { SCRIPTS_MAX = 5 };
@@ -68,6 +69,8 @@ static int read_runner(const char *program, struct berth_look *look,
         berth_strvec_push(&look->scripts, path);
         free(path);
         path = interpreter;
+        if (!berth_run_is_program(path))
+            return 0;
     }
     return berth_err_set(err, "'%s': too many interpreters of interpreters", program);
 }
@@ -117,14 +120,25 @@ static int read_image(struct berth_look *look, char *const *env, struct berth_er
     return 0;
 }
 
+static int read_all(struct berth_look *look, const char *program, char *const *env,
+                    struct berth_err *err)
+{
+    if (read_runner(program, look, err) < 0)
+        return -1;
+    if (!look->runner)
+        return 0;
+    if (berth_look_add(&look->objects, BERTH_MPI_PROGRAM, NULL, program, err) < 0 ||
+        read_closure(look, env, err) < 0)
+        return -1;
+    return read_image(look, env, err);
+}
+
 int berth_look_at(const char *program, char *const *env, struct berth_look *ret_look,
                   struct berth_err *err)
 {
     struct berth_look look = {0};
 
-    if (read_runner(program, &look, err) < 0 ||
-        berth_look_add(&look.objects, BERTH_MPI_PROGRAM, NULL, program, err) < 0 ||
-        read_closure(&look, env, err) < 0 || read_image(&look, env, err) < 0) {
+    if (read_all(&look, program, env, err) < 0) {
         berth_look_fini(&look);
         return -1;
     }

@@ -11,7 +11,8 @@
 /* What a program and the image around it say of MPI. */
 struct berth_look {
     char *runner; /* what the kernel executes for the program: itself, or the
-                     interpreter of a script */
+                     interpreter of a script; NULL: that is not there, and nothing else
+                     is told */
     char *loader; /* of the runner; NULL: it has none */
     struct berth_strvec scripts;      /* the files that lead to it */
     bool is_script;                   /* the runner is an interpreter */

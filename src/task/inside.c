@@ -34,7 +34,7 @@ extern char **environ;
 struct inside {
     const struct berth_inside *told;
     const char *mode;
-    char *program; /* the command's file */
+    char *program; /* the command's file; NULL: the task reports that there is none */
     struct berth_look look;
     struct berth_mpi_program wants;
     struct berth_graft grafts[BERTH_MATCHES_MAX];
@@ -72,8 +72,13 @@ static int look(struct inside *inside, struct berth_err *err)
     inside->program = berth_inside_find(inside->told);
     if (!inside->program)
         return 0; /* the task says so */
-    if (berth_look_at(inside->program, environ, &inside->look, err) < 0 ||
-        berth_mpi_program_read(&inside->look.objects, &inside->wants, err) < 0)
+    if (berth_look_at(inside->program, environ, &inside->look, err) < 0)
+        return -1;
+    if (!inside->look.runner) { /* nor can the task start it */
+        free(berth_steal(&inside->program));
+        return 0;
+    }
+    if (berth_mpi_program_read(&inside->look.objects, &inside->wants, err) < 0)
         return -1;
     inside->keeps = inside->look.closure.version_count == 0 &&
                     ((inside->wants.family != BERTH_MPI_NONE &&

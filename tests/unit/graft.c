@@ -256,10 +256,12 @@ START_TEST(a_damaged_stage_is_refused)
 }
 END_TEST
 
-/* Interpreters of interpreters come to an end. */
+/* Interpreters of interpreters come to an end. One that is not there is the task's to
+ * report. */
 START_TEST(a_script_is_run_by_its_interpreter)
 {
     BERTH_FREE char *loop = in_directory("loop");
+    BERTH_FREE char *script = in_directory("script");
     BERTH_FREE char *text = NULL;
 
     write_file("script", 0755, "#!/bin/sh\n");
@@ -268,6 +270,10 @@ START_TEST(a_script_is_run_by_its_interpreter)
     ck_assert_str_eq(look.runner, "/bin/sh");
     ck_assert_int_eq(program.family, BERTH_MPI_NONE);
     berth_mpi_program_fini(&program);
+    berth_look_fini(&look);
+    write_file("script", 0755, "#!/no/such/interpreter\n");
+    ck_assert_int_eq(berth_look_at(script, bare, &look, &err), 0);
+    ck_assert_ptr_null(look.runner);
     berth_look_fini(&look);
     ck_assert_int_gt(asprintf(&text, "#!%s\n", loop), 0);
     write_file("loop", 0755, text);

@@ -61,5 +61,9 @@ equal "a damaged memo is none" "0 looked" "$(seen alice $ring)"
 matches "a command that is not in the image is reported as ever" \
     "command '/hello' is not in the image" \
     "$(alice srun -w n1 -N1 -n1 --mpi=pmi2 --container-image=$image --mpi-bind /hello 2>&1)"
+alice sh -c 'printf "#!/no/such/interpreter\n" >noint; chmod +x noint'
+matches "... and so is a script whose interpreter is not there" \
+    "command './noint' is there, but not the interpreter" \
+    "$(alice srun -w n1 -N1 -n1 --mpi=pmi2 --container-image=$image --mpi-bind ./noint 2>&1)"
 
 finish
