@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # corpus.sh DIRECTORY: make files for the fuzz targets to start from, DIRECTORY/elf/* and
-# DIRECTORY/closure/*, with $CC and the loader of this machine, and DIRECTORY/wire/*.
+# DIRECTORY/closure/*, with $CC and the loader of this machine, DIRECTORY/wire/* and
+# DIRECTORY/mount/*.
 set -e
-mkdir -p "$1/elf" "$1/closure" "$1/wire"
+mkdir -p "$1/elf" "$1/closure" "$1/wire" "$1/mount"
 cd "$1"
 compile="${CC:-cc} -nostdlib -fno-builtin -w"
 
@@ -52,3 +53,7 @@ printf '1;*:image=/a.sif&mpi-bind=hybrid&no-mount-home=&entrypoint=&env=B' >wire
 printf '1;0:env=UCX_A%%3D1&env=HOME%%3D/h%%C3%%BC;1:;.' >wire/environment
 printf '1;*:env=FI_A%%3D%%5C%%2C%%0A;.' >wire/environment-all
 printf 'ALL,A=x,"B=x,y",UCX_A=1,NONE,C=%%41' >wire/export
+
+printf '/a,/b:/c,/d:/e:ro,/f//g/../h:/i/./j/:rw' >mount/absolute
+printf './a b:/c,d/../e,..:/f:ro,\303\251:/\303\251' >mount/relative
+printf ':,/a:,a:b:c:d,/a:b,/a:/b:rx,,' >mount/none

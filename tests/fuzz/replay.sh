@@ -5,7 +5,7 @@
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
-echo 1..3
+echo 1..4
 status=0
 
 # replay NUMBER NAME
@@ -25,4 +25,5 @@ sh "${srcdir:-.}/tests/fuzz/corpus.sh" "$work" || echo '# no corpus'
 replay 1 elf
 replay 2 closure
 replay 3 wire
+replay 4 mount
 exit $status
