@@ -13,6 +13,8 @@ static const struct {
     const char *usage; /* behind `berth NAME` */
     const char *help;
 } verbs[] = {
+    {"doctor", berth_cli_doctor, "[--brief]",
+     "is this host fit for berth, and what would make it so? --brief: in a line"},
     {"profiles", berth_cli_profiles, "[--prepare]",
      "the MPI stacks of this host; with --prepare, as root, make them ready for all "
      "users"},

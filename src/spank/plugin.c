@@ -13,6 +13,10 @@
 
 SPANK_PLUGIN(berth, 1)
 
+/* For `berth doctor`, which reads it in the file. */
+extern const char plugin_release[];
+const char plugin_release[] = BERTH_VERSION;
+
 int slurm_spank_init(spank_t sp, int count, char **words)
 {
     switch (spank_context()) {

@@ -216,6 +216,8 @@ int main(int argc, char **argv)
     struct berth_err err;
     int status = BERTH_REFUSED;
 
+    if (berth_program_tells("berth-init", argc, argv))
+        return EXIT_SUCCESS;
     if (read_words(argc, argv, &init) < 0 ||
         (init.letter >= 0 && read_letter(&init) < 0))
         berth_err_set(&err, "started with wrong words; it is for berth-task only");

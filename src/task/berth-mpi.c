@@ -21,6 +21,7 @@
 #include "task/letter.h"
 #include "task/memo.h"
 #include "task/memokey.h"
+#include "task/program.h"
 #include "task/replay.h"
 #include "task/stage.h"
 #include "task/talk.h"
@@ -271,6 +272,8 @@ int main(int argc, char **argv)
     static struct order order = {.talk = -1};
     struct berth_err err;
 
+    if (berth_program_tells("berth-mpi", argc, argv))
+        return EXIT_SUCCESS;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (read_order(argc, argv, &order, &err) == 0 && run(&order, &err) == 0)
         return EXIT_SUCCESS;

@@ -559,7 +559,9 @@ int main(int argc, char **argv)
     struct berth_err err;
     int status;
 
-    (void)argc;
+    /* In a step, the words are the user's. */
+    if (!getenv(BERTH_TASK_REQUEST) && berth_program_tells("berth-task", argc, argv))
+        return EXIT_SUCCESS;
     status = run(&task, argv, &err);
     if (status != EXIT_SUCCESS)
         fail(&task, &err);

@@ -22,6 +22,14 @@ int berth_program_open(struct berth_err *err)
     return fd;
 }
 
+bool berth_program_tells(const char *name, int argc, char *const *argv)
+{
+    if (argc != 2 || strcmp(argv[1], "--version") != 0)
+        return false;
+    printf("%s %s\n", name, BERTH_VERSION);
+    return true;
+}
+
 void berth_program_name(int fd, char name[BERTH_PROGRAM_NAME])
 {
     snprintf(name, BERTH_PROGRAM_NAME, OPEN_FILES "%d", fd);

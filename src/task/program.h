@@ -2,6 +2,7 @@
 #ifndef BERTH_TASK_PROGRAM_H
 #define BERTH_TASK_PROGRAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -10,6 +11,10 @@
  * /proc/self/fd, which needs no bind mount. The descriptor stays open through exec.
  * Returns it, or -1 with a sentence in ERR. */
 int berth_program_open(struct berth_err *err);
+
+/* Was the program NAME asked for its release, as `berth doctor` does, by the only word
+ * --version? Then tells it. */
+bool berth_program_tells(const char *name, int argc, char *const *argv);
 
 /* Bytes of the longest name. */
 #define BERTH_PROGRAM_NAME 32

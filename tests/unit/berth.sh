@@ -72,6 +72,28 @@ says 'what is pulled is a URI' 1 "berth: '/a.sif': cannot be pulled; expected" \
 says 'a pull without a URI is a wrong use' 2 'usage:' "$berth" pull
 says 'a pull of --again is a wrong use' 2 'usage:' "$berth" pull --again
 says 'a pull with another option is a wrong use' 2 'usage:' "$berth" pull --all docker://r/x
+# What is wrong here depends on the machine; that it is told does not.
+says 'doctor takes --brief and nothing else' 2 'usage:' "$berth" doctor --long
+"$berth" doctor >doctor.out 2>&1
+status=$?
+grep -q '^wrong' doctor.out && want=1 || want=0
+[ "$status" = "$want" ] && grep -qE '^(ok   |note |wrong) user namespaces: ' doctor.out &&
+    ! grep -q "$(printf '\033')" doctor.out && ok=yes || ok=no
+result "$ok" 'doctor looks at this host, without colours in a file' "status $status: $(cat doctor.out)"
+"$berth" doctor --brief >brief.out
+[ "$(wc -l <brief.out)" = 1 ] && grep -qE '^berth=[0-9.]+ plugin=.* wrong=' brief.out && ok=yes || ok=no
+result "$ok" 'a brief doctor says one line' "$(cat brief.out)"
+if command -v script >/dev/null; then
+    script -qec "TERM=xterm '$berth' doctor" /dev/null >colour.out 2>&1 </dev/null
+    grep -q "$(printf '\033')\[3" colour.out && ok=yes || ok=no
+    result "$ok" 'colours are for terminals' "$(cat colour.out)"
+    script -qec "NO_COLOR=1 TERM=xterm '$berth' doctor" /dev/null >colour.out 2>&1 </dev/null
+    grep -q "$(printf '\033')" colour.out && ok=no || ok=yes
+    result "$ok" 'NO_COLOR is respected' "$(cat colour.out)"
+fi
+for program in init mpi task; do
+    says "berth-$program tells its release" 0 "berth-$program 0." "${berth%/*}/berth-$program" --version
+done
 
 mkdir -p mpi/lib
 cat >mpi.c <<'END'

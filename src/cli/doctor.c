@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth doctor: is this host fit for berth, and what would make it so? */
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "probe/host.h"
+
+extern char **environ;
+
+/* Only for people who look, and have not said no (no-color.org). */
+static bool has_colours(void)
+{
+    const char *no = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+
+    return isatty(STDOUT_FILENO) && !(no && *no) &&
+           !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+static void print(const struct berth_findings *findings)
+{
+    static const char *const colours[] = {"\033[32m", "\033[33m", "\033[1;31m"};
+    bool coloured = has_colours();
+
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct berth_finding *finding = &findings->items[i];
+
+        printf("%s%-5s%s %s: %s\n", coloured ? colours[finding->level] : "",
+               berth_finding_word(finding->level), coloured ? "\033[0m" : "",
+               finding->about, finding->text);
+        if (finding->remedy)
+            printf("      remedy: %s\n", finding->remedy);
+    }
+}
+
+static int tell(bool brief)
+{
+    struct berth_doctor_facts facts;
+    struct berth_findings findings = {0};
+    BERTH_BUF struct berth_buf line = {0};
+    struct berth_err err;
+    size_t wrong;
+
+    if (berth_host_read("", environ, BERTH_VERSION, &facts, &err) < 0)
+        return berth_cli_fail(&err);
+    berth_doctor_judge(&facts, &findings);
+    berth_doctor_brief(&facts, &findings, &line);
+    wrong = berth_findings_wrong(&findings);
+    if (findings.failed || line.failed) {
+        berth_err_oom(&err);
+        return berth_cli_fail(&err);
+    }
+    if (brief)
+        printf("%s\n", line.text);
+    else
+        print(&findings);
+    berth_findings_fini(&findings);
+    berth_doctor_facts_fini(&facts);
+    return wrong ? BERTH_CLI_FAILED : EXIT_SUCCESS;
+}
+
+int berth_cli_doctor(int argc, char **argv)
+{
+    if (argc == 1)
+        return tell(false);
+    if (argc == 2 && strcmp(argv[1], "--brief") == 0)
+        return tell(true);
+    return BERTH_CLI_WRONG_USE;
+}

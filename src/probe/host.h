@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PROBE_HOST_H
+#define BERTH_PROBE_HOST_H
+
+#include "base/err.h"
+#include "plan/doctor.h"
+
+/* Where facts are read. */
+struct berth_host {
+    const char *root; /* in front of every path; "": this host */
+    const char *path; /* PATH, for programs; NULL: not set */
+    char *const *env; /* ends in NULL */
+    struct berth_doctor_facts *facts;
+    struct berth_err *err;
+};
+
+/* Read what doctor wants to know of this host, as the calling user; RELEASE is that of
+ * the berth that asks. Starts the runtime, srun and berth's programs to hear their
+ * versions, each for some seconds at most, and a child that tries to make a user
+ * namespace. What cannot be read is not told. On success the caller owns *RET_FACTS
+ * (berth_doctor_facts_fini). Returns 0, or -1 with a sentence in ERR. */
+int berth_host_read(const char *root, char *const *env, const char *release,
+                    struct berth_doctor_facts *ret_facts, struct berth_err *err);
+
+/* Private to src/probe/host*.c. The texts that are returned are the caller's; NULL:
+ * cannot be read, or out of memory. */
+
+/* PATH below the root. */
+char *berth_host_place(const struct berth_host *host, const char *path);
+
+/* The text of a file, at most 4 MB. */
+char *berth_host_text(const struct berth_host *host, const char *path);
+
+/* What the program at ARGV[0] (a path), run with these words, says on standard output
+ * and then on standard error; NULL also when it fails. */
+char *berth_host_ask(const struct berth_host *host, const char *const *argv);
+
+void berth_host_read_runtime(struct berth_host *host, const char *configured);
+
+/* Returns what berth's line says of the runtime, in the facts; NULL: nothing. */
+const char *berth_host_read_slurm(struct berth_host *host);
+
+#endif

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Facts about the Slurm of this host and about berth in it. Reads its files, and asks
+ * srun; no daemon has to run. */
+
+#include <fcntl.h>
+#include <glob.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/grow.h"
+#include "conf/keys.h"
+#include "conf/plugstack.h"
+#include "conf/site.h"
+#include "elf/value.h"
+#include "plan/option.h"
+#include "probe/host.h"
+#include "probe/run.h"
+
+enum { DEPTH_MAX = 8, PLUGIN_MAX = 64 << 20 };
+
+/* What is read, and what was. */
+struct reading {
+    struct berth_host *host;
+    struct berth_doctor_facts *facts;
+    uint64_t digest;     /* FNV-1a, 64 bits: to compare, not to trust */
+    const char *plugins; /* PluginDir; NULL: not told */
+    const char *runtime; /* of berth's line; NULL: not told */
+    const char *site;    /* the same, of berth.yaml */
+    size_t room;
+};
+
+static void mix(struct reading *reading, const char *text)
+{
+    for (; *text; text++)
+        reading->digest = (reading->digest ^ (unsigned char)*text) * 1099511628211U;
+    reading->digest *= 1099511628211U;
+}
+
+static const char *keep(const struct reading *reading, const char *text)
+{
+    return berth_doctor_keep(reading->facts, text);
+}
+
+/* DIRECTORY of FILE with NAME behind it; NAME alone if it is absolute. */
+static char *beside(const char *file, const char *name)
+{
+    const char *slash = strrchr(file, '/');
+    char *path = NULL;
+
+    if (*name == '/' || !slash)
+        return strdup(name);
+    return asprintf(&path, "%.*s/%s", (int)(slash - file), file, name) < 0 ? NULL
+                                                                           : path;
+}
+
+/* slurm.conf, with the files that it includes behind it. */
+static char *read_conf(const struct reading *reading, const char *path)
+{
+    BERTH_FREE char *text = berth_host_text(reading->host, path);
+    BERTH_BUF struct berth_buf all = {0};
+    char *next = text;
+    char *line;
+
+    if (!text)
+        return NULL;
+    while ((line = strsep(&next, "\n"))) {
+        if (strncasecmp(line, "include ", 8) == 0) {
+            char *name = line + 8 + strspn(line + 8, " \t");
+            BERTH_FREE char *file = NULL;
+            BERTH_FREE char *more = NULL;
+
+            name[strcspn(name, " \t\r#")] = '\0';
+            file = beside(path, name);
+            more = file ? berth_host_text(reading->host, file) : NULL;
+            berth_buf_puts(&all, more ? more : "");
+        } else
+            berth_buf_puts(&all, line);
+        berth_buf_puts(&all, "\n");
+    }
+    return all.failed ? NULL : berth_steal(&all.text);
+}
+
+/* The usual places of slurm.conf, also where slurmd fetches it ("configless"). */
+static char *find_conf(const struct reading *reading, const char **ret_path)
+{
+    const char *const paths[] = {
+        berth_environ_value(reading->host->env, "SLURM_CONF"),
+        BERTH_SYSCONFDIR "/slurm.conf",
+        "/etc/slurm/slurm.conf",
+        "/run/slurm/conf/slurm.conf",
+        "/var/spool/slurmd/conf-cache/slurm.conf",
+    };
+
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        char *text = paths[i] ? read_conf(reading, paths[i]) : NULL;
+
+        if (text) {
+            *ret_path = keep(reading, paths[i]);
+            return text;
+        }
+    }
+    return NULL;
+}
+
+/* Does the SIZE bytes of a plugin hold the name of one of berth's options, as a text of
+ * its own or as the end of a longer one, as linkers merge them? */
+static const char *find_clash(const char *bytes, size_t size, const char *prefix)
+{
+    for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
+        BERTH_FREE char *name = NULL;
+        size_t length;
+        const char *at;
+
+        if (asprintf(&name, "%s%s", prefix, berth_options[i].name) < 0)
+            return NULL;
+        length = strlen(name);
+        at = memmem(bytes, size, name, length + 1);
+        if (at && at > bytes && (at[-1] == '\0' || at[-1] == '-'))
+            return berth_options[i].name;
+    }
+    return NULL;
+}
+
+/* Read the other plugins, when the prefix of berth's options is known. */
+static void read_clashes(const struct reading *reading)
+{
+    const char *prefix = reading->facts->prefix ? reading->facts->prefix : "";
+
+    for (size_t i = 0; i < reading->facts->plugin_count; i++) {
+        struct berth_doctor_plugin *plugin = &reading->facts->plugins[i];
+        BERTH_FREE char *place = berth_host_place(reading->host, plugin->path);
+        BERTH_CLOSE int fd =
+            place && !plugin->is_berth ? open(place, O_RDONLY | O_CLOEXEC) : -1;
+        BERTH_FREE char *bytes = NULL;
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st) < 0 || st.st_size > PLUGIN_MAX)
+            continue;
+        bytes = malloc((size_t)st.st_size + 1);
+        if (bytes && read(fd, bytes, (size_t)st.st_size) == st.st_size)
+            plugin->clash = find_clash(bytes, (size_t)st.st_size, prefix);
+    }
+}
+
+static bool is_berth(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return strcmp(slash ? slash + 1 : path, "berth.so") == 0;
+}
+
+/* What berth's line says. */
+static void read_words(struct reading *reading, const struct berth_strvec *words)
+{
+    for (size_t i = 0; i < words->count; i++) {
+        const char *word = words->items[i];
+
+        if (strncmp(word, "option_prefix=", 14) == 0)
+            reading->facts->prefix = keep(reading, word + 14);
+        else if (strncmp(word, "runtime=", 8) == 0)
+            reading->runtime = keep(reading, word + 8);
+        else if (strncmp(word, "config=", 7) == 0)
+            reading->site = keep(reading, word + 7);
+    }
+}
+
+/* What Slurm would look at in the plugin before it loads it. */
+static void read_plugin(const struct reading *reading,
+                        struct berth_doctor_plugin *plugin)
+{
+    BERTH_FREE char *place = berth_host_place(reading->host, plugin->path);
+    BERTH_CLOSE int fd = place ? open(place, O_RDONLY | O_CLOEXEC) : -1;
+    char release[32] = "";
+    uint32_t version = 0;
+
+    plugin->is_there = fd >= 0;
+    if (fd < 0)
+        return;
+    if (berth_elf_value(fd, "plugin_version", &version, sizeof(version)) ==
+        sizeof(version))
+        plugin->slurm = version;
+    if (plugin->is_berth &&
+        berth_elf_value(fd, "plugin_release", release, sizeof(release) - 1) > 0)
+        plugin->release = keep(reading, release);
+}
+
+/* Where Slurm looks for a plugin without a directory. */
+static const char *find_plugin(const struct reading *reading, const char *path)
+{
+    BERTH_FREE char *copy = strdup(reading->plugins ? reading->plugins : "");
+    char *next = copy;
+    char *directory;
+
+    if (*path == '/')
+        return keep(reading, path);
+    while (copy && (directory = strsep(&next, ":"))) {
+        BERTH_FREE char *found = NULL;
+        BERTH_FREE char *place = NULL;
+
+        if (asprintf(&found, "%s/%s", directory, path) < 0)
+            return NULL;
+        place = berth_host_place(reading->host, found);
+        if (place && access(place, F_OK) == 0)
+            return keep(reading, found);
+    }
+    return keep(reading, path);
+}
+
+static void add_plugin(struct reading *reading, const char *file,
+                       const struct berth_plugstack_line *line)
+{
+    struct berth_doctor_facts *facts = reading->facts;
+    BERTH_FREE char *place = NULL;
+    struct berth_doctor_plugin plugin = {
+        .path = find_plugin(reading, line->path),
+        .is_berth = is_berth(line->path),
+        .is_required = line->kind == BERTH_PLUGSTACK_REQUIRED,
+    };
+
+    if (!plugin.path || asprintf(&place, "%s:%d", file, line->number) < 0)
+        return;
+    plugin.place = keep(reading, place);
+    if (plugin.is_berth)
+        read_words(reading, &line->words);
+    read_plugin(reading, &plugin);
+    if (plugin.place && berth_grow(&facts->plugins, facts->plugin_count, &reading->room,
+                                   sizeof(plugin)) == 0)
+        facts->plugins[facts->plugin_count++] = plugin;
+}
+
+static bool read_stack(struct reading *reading, const char *path, int depth);
+
+static void read_included(struct reading *reading, const char *file,
+                          const char *pattern, int depth)
+{
+    BERTH_FREE char *full = beside(file, pattern);
+    BERTH_FREE char *place = full ? berth_host_place(reading->host, full) : NULL;
+    size_t skip = strlen(reading->host->root);
+    glob_t found;
+
+    if (!place || depth == 0 || glob(place, 0, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        read_stack(reading, found.gl_pathv[i] + skip, depth - 1);
+    globfree(&found);
+}
+
+/* A file of plugstack.conf; false: it is not there. */
+static bool read_stack(struct reading *reading, const char *path, int depth)
+{
+    BERTH_FREE char *text = berth_host_text(reading->host, path);
+    struct berth_plugstack stack;
+
+    if (!text || berth_plugstack_read(text, &stack, NULL) < 0)
+        return false;
+    mix(reading, text);
+    for (size_t i = 0; i < stack.count; i++) {
+        const struct berth_plugstack_line *line = &stack.items[i];
+
+        if (line->kind == BERTH_PLUGSTACK_INCLUDE)
+            read_included(reading, path, line->path, depth);
+        else if (line->kind != BERTH_PLUGSTACK_WRONG)
+            add_plugin(reading, path, line);
+        else if (!reading->facts->slurm.bad_line) {
+            BERTH_FREE char *place = NULL;
+
+            if (asprintf(&place, "%s:%d", path, line->number) >= 0)
+                reading->facts->slurm.bad_line = keep(reading, place);
+        }
+    }
+    berth_plugstack_fini(&stack);
+    return true;
+}
+
+/* What srun says it has, in one line: the lines behind "types are". */
+static void read_types(const struct reading *reading, const char *srun)
+{
+    const char *const argv[] = {srun, "--mpi=list", NULL};
+    BERTH_FREE char *said = berth_host_ask(reading->host, argv);
+    BERTH_BUF struct berth_buf types = {0};
+    char *next = said ? strstr(said, "types are") : NULL;
+    char *line;
+
+    if (next)
+        strsep(&next, "\n");
+    while (next && (line = strsep(&next, "\n"))) {
+        line += strncmp(line, "srun: ", 6) == 0 ? 6 : 0;
+        line += strspn(line, " \t");
+        if (*line && !strpbrk(line, " :")) {
+            berth_buf_puts(&types, types.used ? " " : "");
+            berth_buf_puts(&types, line);
+        }
+    }
+    if (types.text && !types.failed)
+        reading->facts->slurm.types = keep(reading, types.text);
+}
+
+static void read_srun(const struct reading *reading)
+{
+    BERTH_FREE char *srun = berth_run_find("srun", reading->host->path);
+    const char *const argv[] = {srun, "--version", NULL};
+    BERTH_FREE char *said = srun ? berth_host_ask(reading->host, argv) : NULL;
+
+    reading->facts->slurm.srun = keep(reading, srun);
+    if (!said)
+        return;
+    said[strcspn(said, "\n")] = '\0';
+    reading->facts->slurm.version = keep(reading, said);
+    read_types(reading, srun);
+}
+
+static void read_prolog(const struct reading *reading, const char *conf)
+{
+    struct berth_doctor_facts *facts = reading->facts;
+    BERTH_FREE char *prolog = berth_keys_value(conf, "TaskProlog");
+    BERTH_FREE char *text = prolog ? berth_host_text(reading->host, prolog) : NULL;
+    BERTH_FREE char *launch = berth_keys_value(conf, "LaunchParameters");
+
+    facts->slurm.prolog = keep(reading, prolog);
+    facts->slurm.has_prolog_lines = text && (strstr(text, "taskprolog-berth.sh") ||
+                                             strstr(text, "SLURM_BERTH_STEP"));
+    if (launch && strstr(launch, "test_exec"))
+        facts->slurm.test_exec = keep(reading, launch);
+}
+
+static void read_site(struct reading *reading)
+{
+    struct berth_doctor_facts *facts = reading->facts;
+    BERTH_FREE char *text = NULL;
+
+    facts->site.path = reading->site ? reading->site : BERTH_SITE_FILE;
+    text = berth_host_text(reading->host, facts->site.path);
+    facts->site.is_there = text != NULL;
+    if (text)
+        mix(reading, text);
+}
+
+const char *berth_host_read_slurm(struct berth_host *host)
+{
+    struct reading reading = {
+        .host = host, .facts = host->facts, .digest = 14695981039346656037U};
+    struct berth_doctor_facts *facts = host->facts;
+    BERTH_FREE char *conf = find_conf(&reading, &facts->slurm.conf);
+    BERTH_FREE char *named = conf ? berth_keys_value(conf, "PlugStackConfig") : NULL;
+    BERTH_FREE char *plugins = conf ? berth_keys_value(conf, "PluginDir") : NULL;
+    BERTH_FREE char *usual =
+        beside(conf ? facts->slurm.conf : BERTH_SYSCONFDIR "/", "plugstack.conf");
+
+    reading.plugins = plugins;
+    facts->slurm.plugstack = keep(&reading, named ? named : usual);
+    if (facts->slurm.plugstack)
+        facts->slurm.has_plugstack =
+            read_stack(&reading, facts->slurm.plugstack, DEPTH_MAX);
+    read_clashes(&reading);
+    read_srun(&reading);
+    if (conf)
+        read_prolog(&reading, conf);
+    read_site(&reading);
+    snprintf(facts->digest, sizeof(facts->digest), "%016llx",
+             (unsigned long long)reading.digest);
+    return reading.runtime;
+}

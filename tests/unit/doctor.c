@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What doctor makes of a host: one fact is changed, one finding changes. Each sentence
+ * that asks for something is in doc/troubleshooting.md, with its remedy. */
+
+#include "plan/doctor.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+#define RELEASE(major, minor) ((unsigned int)(major) << 16 | (minor) << 8 | 5)
+
+static struct berth_doctor_plugin plugins[] = {
+    {.place = "/etc/slurm/plugstack.conf:1",
+     .path = "/usr/lib64/slurm/other.so",
+     .slurm = RELEASE(24, 11),
+     .is_there = true},
+    {.place = "/etc/slurm/plugstack.conf.d/berth.conf:1",
+     .path = "/usr/lib64/slurm/berth.so",
+     .slurm = RELEASE(24, 11),
+     .release = "0.1.0",
+     .is_berth = true,
+     .is_required = true,
+     .is_there = true},
+};
+
+/* A host on which all is well. */
+static struct berth_doctor_facts healthy(struct berth_doctor_plugin copy[2])
+{
+    struct berth_doctor_facts facts = {
+        .release = "0.1.0",
+        .userns = {.max = 15000, .clone = -1, .apparmor = -1},
+        .subid = {.user = "alice", .has_uids = true, .has_gids = true},
+        .fuse = 0666,
+        .squashfuse = "/usr/bin/squashfuse_ll",
+        .fusermount = "/usr/bin/fusermount3",
+        .runtime = {.path = "/usr/bin/apptainer",
+                    .version = "apptainer version 1.4.5",
+                    .conf = "/etc/apptainer/apptainer.conf",
+                    .allow_setuid = "yes",
+                    .max_loop = "256",
+                    .bind = "yes"},
+        .patchelf = "/usr/bin/patchelf",
+        .programs = {{"/usr/libexec/berth/berth-task", "0.1.0"},
+                     {"/usr/libexec/berth/berth-init", "0.1.0"},
+                     {"/usr/libexec/berth/berth-mpi", "0.1.0"}},
+        .slurm = {.srun = "/usr/bin/srun",
+                  .version = "slurm 24.11.5",
+                  .conf = "/etc/slurm/slurm.conf",
+                  .plugstack = "/etc/slurm/plugstack.conf",
+                  .has_plugstack = true,
+                  .types = "none pmi2 pmix",
+                  .prolog = "/etc/slurm/task.sh",
+                  .has_prolog_lines = true},
+        .plugins = copy,
+        .plugin_count = 2,
+        .site = {.path = "/etc/slurm/berth.yaml", .is_there = true},
+        .digest = "00c0ffee00c0ffee",
+        .shm = {.is_mounted = true, .mode = 01777, .megabytes = 12000},
+        .ptrace = 0,
+    };
+
+    memcpy(copy, plugins, sizeof(plugins));
+    berth_strvec_push(&facts.stacks, "MPICH 4.2.1 (mpich)");
+    return facts;
+}
+
+/* The facts are static but for these. */
+static void end(struct berth_doctor_facts *facts, struct berth_findings *findings)
+{
+    berth_strvec_fini(&facts->stacks);
+    berth_findings_fini(findings);
+}
+
+static char *line_of(const struct berth_finding *finding)
+{
+    char *line = NULL;
+
+    ck_assert_int_gt(asprintf(&line, "%s %s: %s", berth_finding_word(finding->level),
+                              finding->about, finding->text),
+                     0);
+    return line;
+}
+
+START_TEST(a_healthy_host_is_told_so)
+{
+    struct berth_doctor_plugin copy[2];
+    struct berth_doctor_facts facts = healthy(copy);
+    struct berth_findings findings = {0};
+    BERTH_BUF struct berth_buf all = {0};
+
+    berth_doctor_judge(&facts, &findings);
+    ck_assert(!findings.failed);
+    for (size_t i = 0; i < findings.count; i++) {
+        BERTH_FREE char *line = line_of(&findings.items[i]);
+
+        ck_assert_ptr_null(findings.items[i].remedy);
+        berth_buf_puts(&all, line);
+        berth_buf_puts(&all, "\n");
+    }
+    ck_assert_str_eq(
+        all.text,
+        "ok user namespaces: an ordinary user can make them\n"
+        "ok /etc/subuid: 'alice' has ranges in /etc/subuid and /etc/subgid\n"
+        "ok /dev/fuse: its mode is 0666\n"
+        "ok squashfuse: /usr/bin/squashfuse_ll, and /usr/bin/fusermount3\n"
+        "ok runtime: apptainer version 1.4.5 ('/usr/bin/apptainer'), without setuid\n"
+        "ok berth's programs: all are of berth 0.1.0\n"
+        "ok patchelf: /usr/bin/patchelf\n"
+        "ok host's MPI: MPICH 4.2.1 (mpich)\n"
+        "ok /dev/shm: 12000 MB\n"
+        "ok kernel.yama.ptrace_scope: ranks of a node can use CMA\n"
+        "ok berth.yaml: '/etc/slurm/berth.yaml'\n"
+        "ok configuration: 00c0ffee00c0ffee; `srun -N2 berth doctor --brief` tells "
+        "whether it is the same elsewhere\n"
+        "ok Slurm: slurm 24.11.5\n"
+        "ok plugstack.conf: /etc/slurm/plugstack.conf.d/berth.conf:1: plugin 2 of 2, "
+        "required\n"
+        "ok plugin: '/usr/lib64/slurm/berth.so', for Slurm 24.11\n"
+        "ok srun --mpi: none pmi2 pmix\n"
+        "ok TaskProlog: '/etc/slurm/task.sh' has berth's lines\n");
+    ck_assert_uint_eq(berth_findings_wrong(&findings), 0);
+    end(&facts, &findings);
+}
+END_TEST
+
+/* Changes of the facts f, in the order of the table. */
+#define CHANGE(number, ...)                                                            \
+    static void change_##number(struct berth_doctor_facts *f)                          \
+    {                                                                                  \
+        __VA_ARGS__;                                                                   \
+    }
+
+CHANGE(1, f->userns.max = 0)
+CHANGE(2, f->userns.clone = 0)
+CHANGE(3, f->userns.apparmor = 1)
+CHANGE(4, f->userns.apparmor = 1, f->userns.has_profile = true)
+CHANGE(5, f->userns.refused = "No space left on device")
+CHANGE(6, f->subid.has_gids = false)
+CHANGE(7, f->subid.user = NULL)
+CHANGE(8, f->fuse = -1)
+CHANGE(9, f->fuse = 0600)
+CHANGE(10, f->fusermount = NULL)
+CHANGE(11, f->squashfuse = NULL)
+CHANGE(12, f->runtime.path = NULL,
+       f->runtime.missing =
+           "container runtime: neither apptainer nor singularity is installed here")
+CHANGE(13, f->runtime.version = NULL)
+CHANGE(14, f->runtime.is_setuid = true)
+CHANGE(15, f->runtime.bind = "no")
+CHANGE(16, f->runtime.is_setuid = true, f->runtime.paths = "/images")
+CHANGE(17, f->runtime.is_setuid = true, f->runtime.owners = "root")
+CHANGE(18, f->runtime.is_setuid = true, f->runtime.max_loop = "8")
+CHANGE(19, f->programs[1].release = NULL)
+CHANGE(20, f->programs[2].release = "0.0.9")
+CHANGE(21, f->patchelf = NULL)
+CHANGE(22, berth_strvec_fini(&f->stacks))
+CHANGE(23, f->shm.is_mounted = false)
+CHANGE(24, f->shm.mode = 0755)
+CHANGE(25, f->shm.megabytes = 64)
+CHANGE(26, f->ptrace = 1)
+CHANGE(27, f->ptrace = 3)
+CHANGE(28, f->ptrace = -1)
+CHANGE(29, f->site.fault = "/etc/slurm/berth.yaml:3: runtime.shar: no such key")
+CHANGE(30, f->site.is_there = false)
+CHANGE(31, f->slurm.srun = f->slurm.version = NULL)
+CHANGE(32, f->slurm.version = NULL)
+CHANGE(33, f->slurm.has_plugstack = false)
+CHANGE(34, f->slurm.bad_line = "/etc/slurm/plugstack.conf:7")
+CHANGE(35, f->plugin_count = 1)
+CHANGE(36, f->plugins[0].is_berth = true)
+CHANGE(37, f->plugins[0].clash = "container-image")
+CHANGE(38, f->plugins[1].is_required = false)
+CHANGE(39, f->plugins[1].is_there = false)
+CHANGE(40, f->plugins[1].slurm = 0)
+CHANGE(41, f->plugins[1].slurm = RELEASE(22, 5))
+CHANGE(42, f->plugins[1].release = "0.0.9")
+CHANGE(43, f->slurm.version = "slurm of ours")
+CHANGE(44, f->slurm.types = NULL)
+CHANGE(45, f->slurm.types = "none cray_shasta pmix_v5")
+CHANGE(46, f->slurm.types = "none pmi2")
+CHANGE(47, f->slurm.test_exec = "test_exec")
+CHANGE(48, f->slurm.has_prolog_lines = false)
+CHANGE(49, f->slurm.prolog = NULL, f->slurm.has_prolog_lines = false)
+
+static const struct {
+    void (*change)(struct berth_doctor_facts *);
+    const char *line;
+    const char *remedy; /* NULL: none */
+} cases[] = {
+    {change_1,
+     "wrong user namespaces: user.max_user_namespaces is 0, so that no container can "
+     "be started without setuid",
+     "sysctl user.max_user_namespaces=15000, and the same in /etc/sysctl.d"},
+    {change_2,
+     "wrong user namespaces: kernel.unprivileged_userns_clone is 0, so that only root "
+     "may make one",
+     "sysctl kernel.unprivileged_userns_clone=1, and the same in /etc/sysctl.d"},
+    {change_3,
+     "wrong user namespaces: kernel.apparmor_restrict_unprivileged_userns is 1 and no "
+     "AppArmor profile names the runtime",
+     "install the AppArmor profile of the runtime (/etc/apparmor.d/apptainer), or "
+     "sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
+    {change_4, "ok user namespaces: an ordinary user can make them", NULL},
+    {change_5,
+     "wrong user namespaces: an ordinary user could make none: No space left on device",
+     "look into the limits of this host (user_namespaces(7), seccomp of an outer "
+     "container)"},
+    {change_6,
+     "note /etc/subuid: 'alice' has no range in /etc/subgid; only "
+     "--container-args=--fakeroot and builds want one",
+     "usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER, with "
+     "ranges that differ from user to user"},
+    {change_7, "ok /etc/subuid: asked as root; ask as a user for the user's ranges",
+     NULL},
+    {change_8, "wrong /dev/fuse: it is missing, so that SIF files cannot be mounted",
+     "modprobe fuse, and the word fuse in /etc/modules-load.d/fuse.conf"},
+    {change_9,
+     "wrong /dev/fuse: its mode is 0600, so that users cannot mount SIF files",
+     "chmod 0666 /dev/fuse, and look for the udev rule that made it otherwise"},
+    {change_10, "ok squashfuse: /usr/bin/squashfuse_ll", NULL},
+    {change_11,
+     "note squashfuse: there is none, so that the runtime unpacks each SIF file into "
+     "/tmp",
+     "install the package squashfuse, or the runtime's package that brings it"},
+    {change_12,
+     "wrong runtime: container runtime: neither apptainer nor singularity is installed "
+     "here",
+     "install the package apptainer or singularity-ce on this host"},
+    {change_13, "wrong runtime: '/usr/bin/apptainer' does not tell its version",
+     "run it by hand with --version, and install it again"},
+    {change_14,
+     "note runtime: apptainer version 1.4.5 ('/usr/bin/apptainer'), with setuid: each "
+     "task starts a container of its own",
+     "use the runtime without setuid (Apptainer without apptainer-suid, or 'allow "
+     "setuid = no'), so that the tasks of a node can share a container"},
+    {change_15,
+     "wrong runtime's limits: /etc/apptainer/apptainer.conf has 'user bind control = "
+     "no', so that nothing can be mounted",
+     "set 'user bind control = yes'"},
+    {change_16,
+     "note runtime's limits: /etc/apptainer/apptainer.conf has 'limit container paths "
+     "= /images': images elsewhere are refused",
+     "add the directories of images to 'limit container paths'"},
+    {change_17,
+     "note runtime's limits: /etc/apptainer/apptainer.conf has 'limit container owners "
+     "= root': images of others are refused",
+     "add the owners of images to 'limit container owners'"},
+    {change_18,
+     "note runtime's limits: /etc/apptainer/apptainer.conf has 'max loop devices = 8': "
+     "each container of a node takes one",
+     "set 'max loop devices = 256'"},
+    {change_19,
+     "wrong berth's programs: '/usr/libexec/berth/berth-init' is not there, or does "
+     "not start",
+     "install berth again on this host"},
+    {change_20,
+     "wrong berth's programs: '/usr/libexec/berth/berth-mpi' is of berth 0.0.9, and "
+     "this command of 0.1.0",
+     "install one release of berth, with all its packages"},
+    {change_21,
+     "note patchelf: it is missing, and --mpi-bind=host needs it to copy the host's "
+     "MPI",
+     "install the package patchelf"},
+    {change_22,
+     "note host's MPI: none was found; --mpi-bind can only use the image's own",
+     "load its module, or set MPI_HOME, and ask again"},
+    {change_23,
+     "wrong /dev/shm: it is no file system of its own, and MPI keeps its shared memory "
+     "there",
+     "mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /dev/shm"},
+    {change_24, "wrong /dev/shm: its mode is 0755 instead of 1777",
+     "chmod 1777 /dev/shm"},
+    {change_25,
+     "note /dev/shm: it has 64 MB, which is little for MPI between the ranks of a node",
+     "mount -o remount,size=50% /dev/shm"},
+    {change_26,
+     "note kernel.yama.ptrace_scope: it is 1: ranks of a node cannot read each other's "
+     "memory (CMA), and MPI copies twice",
+     "sysctl kernel.yama.ptrace_scope=0 on nodes for MPI, and the same in "
+     "/etc/sysctl.d"},
+    {change_27,
+     "note kernel.yama.ptrace_scope: it is 3: no process may trace another, so that a "
+     "signal for the application also ends the program that serves its image",
+     "sysctl kernel.yama.ptrace_scope=1 (0 for CMA), and the same in /etc/sysctl.d"},
+    {change_28, "ok kernel.yama.ptrace_scope: ranks of a node can use CMA", NULL},
+    {change_29, "wrong berth.yaml: /etc/slurm/berth.yaml:3: runtime.shar: no such key",
+     "correct it; until then steps with an image end"},
+    {change_30, "ok berth.yaml: none ('/etc/slurm/berth.yaml'): the defaults hold",
+     NULL},
+    {change_31, "note Slurm: there is none here; only the host itself was looked at",
+     "on a host of a cluster, put its srun into PATH"},
+    {change_32,
+     "note Slurm: '/usr/bin/srun' finds no configuration; only the host itself was "
+     "looked at",
+     "make slurm.conf (or slurmctld, by SLURM_CONF or DNS) known to it"},
+    {change_33,
+     "wrong plugstack.conf: '/etc/slurm/plugstack.conf' is not there, so that Slurm "
+     "does not load berth",
+     "make it with the line `include /etc/slurm/plugstack.conf.d/*.conf`, and put "
+     "berth.conf there"},
+    {change_34, "wrong plugstack.conf: /etc/slurm/plugstack.conf:7 is not understood",
+     "start the line with required, optional or include"},
+    {change_35,
+     "wrong plugstack.conf: '/etc/slurm/plugstack.conf' and what it includes do not "
+     "name berth.so",
+     "copy berth.conf (in /usr/share/berth) to a directory that it includes"},
+    {change_36,
+     "wrong plugstack.conf: /etc/slurm/plugstack.conf:1 names berth a second time, or "
+     "another file does",
+     "leave one line with berth.so in it"},
+    {change_37,
+     "wrong plugstack.conf: /etc/slurm/plugstack.conf:1: '/usr/lib64/slurm/other.so' "
+     "has an option --container-image too; Slurm drops the one of the later plugin",
+     "put option_prefix=b- behind berth.so, on all hosts"},
+    {change_38,
+     "note plugstack.conf: /etc/slurm/plugstack.conf.d/berth.conf:1 says optional: "
+     "where the plugin cannot be loaded, tasks run on the host",
+     "write required instead of optional, or put berth's lines into the TaskProlog"},
+    {change_39,
+     "wrong plugin: /etc/slurm/plugstack.conf.d/berth.conf:1: "
+     "'/usr/lib64/slurm/berth.so' is not there",
+     "install berth's package for this release of Slurm"},
+    {change_40, "wrong plugin: '/usr/lib64/slurm/berth.so' is no plugin of Slurm",
+     "install berth's package for this release of Slurm"},
+    {change_41,
+     "wrong plugin: '/usr/lib64/slurm/berth.so' is for Slurm 22.05, and this host has "
+     "24.11: it is not loaded",
+     "install berth's package for this release of Slurm"},
+    {change_42,
+     "wrong plugin: '/usr/lib64/slurm/berth.so' is of berth 0.0.9, and this command of "
+     "0.1.0",
+     "install one release of berth, with all its packages"},
+    {change_43, "ok plugin: '/usr/lib64/slurm/berth.so', for Slurm 24.11", NULL},
+    {change_44, "note srun --mpi: srun does not tell which types it has",
+     "run `srun --mpi=list` by hand"},
+    {change_45,
+     "wrong srun --mpi: there is neither pmi2 nor pmix, but: none cray_shasta pmix_v5",
+     "install Slurm's plugins mpi/pmi2 and mpi/pmix"},
+    {change_46, "note srun --mpi: Open MPI wants pmix, and there is: none pmi2",
+     "install Slurm's plugin mpi/pmix, if users have Open MPI"},
+    {change_47,
+     "note slurm.conf: LaunchParameters has test_exec: srun looks for the command of "
+     "an image on its own host",
+     "read LaunchParameters in spank_berth(8)"},
+    {change_48,
+     "note TaskProlog: '/etc/slurm/task.sh' does not end tasks where the plugin is "
+     "missing",
+     "put `. /usr/share/berth/taskprolog-berth.sh` into it"},
+    {change_49,
+     "note TaskProlog: there is none that ends tasks where the plugin is missing",
+     "write one with the line `. /usr/share/berth/taskprolog-berth.sh`, and name it in "
+     "slurm.conf"},
+};
+
+static void make_setuid(struct berth_doctor_facts *f)
+{
+    f->runtime.is_setuid = true;
+}
+
+START_TEST(each_fault_is_named_with_its_remedy)
+{
+    struct berth_doctor_plugin copy[2];
+    struct berth_doctor_facts facts = healthy(copy);
+    struct berth_findings findings = {0};
+    BERTH_BUF struct berth_buf all = {0};
+    bool found = false;
+
+    cases[_i].change(&facts);
+    berth_doctor_judge(&facts, &findings);
+    for (size_t i = 0; i < findings.count; i++) {
+        const struct berth_finding *finding = &findings.items[i];
+        BERTH_FREE char *line = line_of(finding);
+
+        berth_buf_puts(&all, line);
+        berth_buf_puts(&all, "\n");
+        if (strcmp(line, cases[_i].line) != 0)
+            continue;
+        found = true;
+        if (cases[_i].remedy)
+            ck_assert_pstr_eq(finding->remedy, cases[_i].remedy);
+        else
+            ck_assert_ptr_null(finding->remedy);
+    }
+    ck_assert_msg(found, "expected: %s\nseen: %s", cases[_i].line, all.text);
+    end(&facts, &findings);
+}
+END_TEST
+
+/* TEXT with each run of blanks and ends of lines as one blank. */
+static char *flatten(const char *text)
+{
+    char *flat = malloc(strlen(text) + 1);
+    char *to = flat;
+
+    ck_assert_ptr_nonnull(flat);
+    for (; *text; text++)
+        if (!isspace((unsigned char)*text))
+            *to++ = *text;
+        else if (to > flat && to[-1] != ' ')
+            *to++ = ' ';
+    *to = '\0';
+    return flat;
+}
+
+static char *read_manual(void)
+{
+    const char *top = getenv("srcdir");
+    char text[65536] = "";
+    BERTH_FREE char *path = NULL;
+    BERTH_FCLOSE FILE *file = NULL;
+
+    ck_assert_int_gt(asprintf(&path, "%s/doc/troubleshooting.md", top ? top : "."), 0);
+    file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    return flatten(text);
+}
+
+START_TEST(each_fault_is_in_the_manual_with_its_remedy)
+{
+    BERTH_FREE char *manual = read_manual();
+
+    if (!cases[_i].remedy)
+        return;
+    ck_assert_msg(strstr(manual, cases[_i].line), "not in doc/troubleshooting.md: %s",
+                  cases[_i].line);
+    ck_assert_msg(strstr(manual, cases[_i].remedy), "not in doc/troubleshooting.md: %s",
+                  cases[_i].remedy);
+}
+END_TEST
+
+START_TEST(a_setuid_runtime_needs_less)
+{
+    struct berth_doctor_plugin copy[2];
+    struct berth_doctor_facts facts = healthy(copy);
+    struct berth_findings findings = {0};
+
+    make_setuid(&facts);
+    facts.userns.max = 0;
+    facts.fuse = -1;
+    berth_doctor_judge(&facts, &findings);
+    ck_assert_uint_eq(berth_findings_wrong(&findings), 0);
+    berth_findings_fini(&findings);
+    findings = (struct berth_findings){0};
+    facts.runtime.allow_setuid = "no";
+    berth_doctor_judge(&facts, &findings);
+    ck_assert_uint_eq(berth_findings_wrong(&findings), 2);
+    end(&facts, &findings);
+}
+END_TEST
+
+START_TEST(a_node_is_one_line)
+{
+    struct berth_doctor_plugin copy[2];
+    struct berth_doctor_facts facts = healthy(copy);
+    struct berth_findings findings = {0};
+    BERTH_BUF struct berth_buf line = {0};
+
+    facts.fuse = 0600;
+    facts.programs[1].release = NULL;
+    facts.programs[2].release = NULL;
+    berth_doctor_judge(&facts, &findings);
+    berth_doctor_brief(&facts, &findings, &line);
+    ck_assert_str_eq(line.text,
+                     "berth=0.1.0 plugin=24.11 slurm=slurm_24.11.5 "
+                     "config=00c0ffee00c0ffee runtime=apptainer_version_1.4.5 "
+                     "setuid=no mpi=MPICH_4.2.1_(mpich) "
+                     "wrong=/dev/fuse,berth's_programs");
+    end(&facts, &findings);
+}
+END_TEST
+
+START_TEST(a_bare_host_is_one_line_too)
+{
+    struct berth_doctor_facts facts = {.release = "0.1.0"};
+    struct berth_findings findings = {0};
+    BERTH_BUF struct berth_buf line = {0};
+
+    berth_doctor_brief(&facts, &findings, &line);
+    ck_assert_str_eq(line.text, "berth=0.1.0 plugin=none slurm=none config=none "
+                                "runtime=none setuid=no mpi=none wrong=none");
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("doctor");
+
+    tcase_add_test(tests, a_healthy_host_is_told_so);
+    tcase_add_loop_test(tests, each_fault_is_named_with_its_remedy, 0, COUNT(cases));
+    tcase_add_loop_test(tests, each_fault_is_in_the_manual_with_its_remedy, 0,
+                        COUNT(cases));
+    tcase_add_test(tests, a_setuid_runtime_needs_less);
+    tcase_add_test(tests, a_node_is_one_line);
+    tcase_add_test(tests, a_bare_host_is_one_line_too);
+    return unit_run("doctor", tests);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Facts about a host, read below a directory that stands for its root. */
+
+#include "probe/host.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "elf/value.h"
+#include "unit.h"
+
+static char *root;
+static struct berth_doctor_facts facts;
+
+static void setup(void)
+{
+    root = unit_directory();
+}
+
+static void teardown(void)
+{
+    berth_doctor_facts_fini(&facts);
+    unit_remove(root);
+    free(root);
+}
+
+/* Write TEXT to PATH below the root, whose directories are made. */
+static void put(const char *path, const char *text, mode_t mode)
+{
+    BERTH_FREE char *place = NULL;
+
+    ck_assert_int_gt(asprintf(&place, "%s%s", root, path), 0);
+    for (char *slash = place + strlen(root) + 1; (slash = strchr(slash, '/'));
+         slash++) {
+        *slash = '\0';
+        mkdir(place, 0755);
+        *slash = '/';
+    }
+    unit_write(place, text, strlen(text));
+    ck_assert_int_eq(chmod(place, mode), 0);
+}
+
+/* No real srun is started. */
+static void look(void)
+{
+    BERTH_FREE char *srun = NULL;
+    BERTH_STRVEC struct berth_strvec env = {0};
+    struct berth_err err = {""};
+
+    ck_assert_int_gt(asprintf(&srun, "%s/bin/srun", root), 0);
+    if (access(srun, F_OK) < 0)
+        put("/bin/srun", "#!/bin/sh\nexit 1\n", 0755);
+    berth_strvec_pushf(&env, "PATH=%s/bin:/usr/bin:/bin", root);
+    berth_strvec_push(&env, "SLURM_CONF=/etc/slurm/slurm.conf");
+    ck_assert_msg(berth_host_read(root, env.items, "0.1.0", &facts, &err) == 0, "%s",
+                  err.text);
+}
+
+START_TEST(the_kernel_is_read)
+{
+    put("/proc/sys/user/max_user_namespaces", "0\n", 0644);
+    put("/proc/sys/kernel/unprivileged_userns_clone", "1\n", 0644);
+    put("/proc/sys/kernel/yama/ptrace_scope", "2\n", 0644);
+    put("/dev/fuse", "", 0640);
+    put("/dev/shm/x", "", 0640);
+    put("/etc/apparmor.d/usr.bin.apptainer", "", 0644);
+    look();
+    ck_assert_int_eq(facts.userns.max, 0);
+    ck_assert_int_eq(facts.userns.clone, 1);
+    ck_assert_int_eq(facts.userns.apparmor, -1);
+    ck_assert(facts.userns.has_profile);
+    ck_assert_int_eq(facts.ptrace, 2);
+    ck_assert_int_eq(facts.fuse, 0640);
+    ck_assert(!facts.shm.is_mounted);
+    ck_assert_int_eq(facts.shm.mode, 0755);
+    ck_assert_ptr_nonnull(facts.node);
+}
+END_TEST
+
+START_TEST(an_empty_root_tells_little)
+{
+    look();
+    ck_assert_int_eq(facts.userns.max, -1);
+    ck_assert_int_eq(facts.fuse, -1);
+    ck_assert_int_eq(facts.shm.mode, -1);
+    ck_assert_ptr_null(facts.slurm.conf);
+    ck_assert_str_eq(facts.slurm.plugstack, BERTH_SYSCONFDIR "/plugstack.conf");
+    ck_assert(!facts.slurm.has_plugstack);
+    ck_assert(!facts.site.is_there);
+    ck_assert_str_eq(facts.digest, "cbf29ce484222325");
+}
+END_TEST
+
+#define RUNTIME                                                                        \
+    "#!/bin/sh\n"                                                                      \
+    "case $1 in --version) echo apptainer version 9.8.7 ;;\n"                          \
+    "buildcfg) echo LIBEXECDIR=/libexec; echo APPTAINER_CONF_FILE=/etc/a.conf ;;\n"    \
+    "esac\n"
+
+START_TEST(the_runtime_is_read)
+{
+    BERTH_FREE char *squashfuse = NULL;
+
+    put("/bin/apptainer", RUNTIME, 0755);
+    put("/libexec/apptainer/bin/squashfuse_ll", "", 0755);
+    put("/libexec/apptainer/bin/starter-suid", "", geteuid() == 0 ? 04755 : 0755);
+    put("/etc/a.conf",
+        "allow setuid = no\nmax loop devices = 4\nuser bind control = yes\n"
+        "limit container paths = /images\n",
+        0644);
+    look();
+    ck_assert_str_eq(facts.runtime.version, "apptainer version 9.8.7");
+    ck_assert_int_eq(facts.runtime.is_setuid, geteuid() == 0);
+    ck_assert_str_eq(facts.runtime.allow_setuid, "no");
+    ck_assert_str_eq(facts.runtime.max_loop, "4");
+    ck_assert_str_eq(facts.runtime.bind, "yes");
+    ck_assert_str_eq(facts.runtime.paths, "/images");
+    ck_assert_ptr_null(facts.runtime.owners);
+    ck_assert_int_gt(
+        asprintf(&squashfuse, "%s/libexec/apptainer/bin/squashfuse_ll", root), 0);
+    ck_assert_str_eq(facts.squashfuse, squashfuse);
+}
+END_TEST
+
+START_TEST(a_runtime_that_fails_tells_nothing)
+{
+    put("/bin/apptainer", "#!/bin/sh\necho lost; exit 1\n", 0755);
+    look();
+    ck_assert_ptr_nonnull(facts.runtime.path);
+    ck_assert_ptr_null(facts.runtime.version);
+    ck_assert(!facts.runtime.is_setuid);
+}
+END_TEST
+
+/* Where Slurm's own releases differ: 22.05 puts its name in front. */
+static const char *const lists[] = {
+    "#!/bin/sh\ncase $1 in --version) echo slurm 24.11.5 ;;\n"
+    "*) printf 'MPI plugin types are...\\n\\tnone\\n\\tpmix\\nspecific pmix plugin "
+    "versions available: pmix_v5\\n' ;; esac\n",
+    "#!/bin/sh\ncase $1 in --version) echo slurm 24.11.5 ;;\n"
+    "*) printf 'srun: MPI types are...\\nsrun: none\\nsrun: pmix\\n' >&2 ;; esac\n",
+};
+
+START_TEST(srun_is_asked)
+{
+    put("/bin/srun", lists[_i], 0755);
+    look();
+    ck_assert_str_eq(facts.slurm.version, "slurm 24.11.5");
+    ck_assert_str_eq(facts.slurm.types, "none pmix");
+}
+END_TEST
+
+START_TEST(an_srun_that_fails_is_there)
+{
+    look();
+    ck_assert_ptr_nonnull(facts.slurm.srun);
+    ck_assert_ptr_null(facts.slurm.version);
+}
+END_TEST
+
+/* Plugins as Slurm's macro makes them. */
+static void make_plugins(void)
+{
+    put("/lib/b.c",
+        "extern const unsigned plugin_version; extern const char plugin_release[];"
+        "const unsigned plugin_version = 0x180b05;"
+        "const char plugin_release[] = \"0.1.0\";",
+        0644);
+    put("/lib/o.c",
+        "const unsigned plugin_version = 0x180b05;"
+        "const char *const names[] = {\"b-container-image\", \"x --b-mpi-bind\"};",
+        0644);
+    {
+        BERTH_FREE char *lib = NULL;
+
+        ck_assert_int_gt(asprintf(&lib, "%s/lib", root), 0);
+        unit_compile(lib, "", "-shared -fPIC b.c -o berth.so");
+        unit_compile(lib, "", "-shared -fPIC o.c -o other.so");
+    }
+}
+
+START_TEST(plugstack_is_read_with_what_it_includes)
+{
+    make_plugins();
+    put("/etc/slurm/slurm.conf", "Include more.conf\n", 0644);
+    put("/etc/slurm/more.conf",
+        "PluginDir=/nowhere:/lib\nTaskProlog=/etc/slurm/p.sh\n"
+        "LaunchParameters=slurmstepd_memlock_all,test_exec\n",
+        0644);
+    put("/etc/slurm/p.sh", ". /usr/share/berth/taskprolog-berth.sh\n", 0755);
+    put("/etc/slurm/plugstack.conf",
+        "# ours\ninclude d/*.conf\noptional gone.so\nwhat is this\n", 0644);
+    put("/etc/slurm/d/a.conf", "required other.so option_prefix=x-\n", 0644);
+    put("/etc/slurm/d/b.conf",
+        "required /lib/berth.so option_prefix=b- config=/etc/our.yaml\n", 0644);
+    put("/etc/slurm/d/loop.conf", "include loop.conf\n", 0644);
+    put("/etc/our.yaml", "runtime:\n", 0644);
+    look();
+    ck_assert_uint_eq(facts.plugin_count, 3);
+    ck_assert_str_eq(facts.plugins[0].place, "/etc/slurm/d/a.conf:1");
+    ck_assert_str_eq(facts.plugins[0].path, "/lib/other.so");
+    ck_assert_pstr_eq(facts.plugins[0].clash, "container-image");
+    ck_assert_str_eq(facts.plugins[1].place, "/etc/slurm/d/b.conf:1");
+    ck_assert(facts.plugins[1].is_berth && facts.plugins[1].is_required);
+    ck_assert_uint_eq(facts.plugins[1].slurm, 0x180b05);
+    ck_assert_pstr_eq(facts.plugins[1].release, "0.1.0");
+    ck_assert_ptr_null(facts.plugins[1].clash);
+    ck_assert_str_eq(facts.plugins[2].path, "gone.so");
+    ck_assert(!facts.plugins[2].is_there && !facts.plugins[2].is_required);
+    ck_assert_str_eq(facts.prefix, "b-");
+    ck_assert_str_eq(facts.slurm.bad_line, "/etc/slurm/plugstack.conf:4");
+    ck_assert_str_eq(facts.slurm.prolog, "/etc/slurm/p.sh");
+    ck_assert(facts.slurm.has_prolog_lines);
+    ck_assert_ptr_nonnull(facts.slurm.test_exec);
+    ck_assert_str_eq(facts.site.path, "/etc/our.yaml");
+    ck_assert(facts.site.is_there);
+}
+END_TEST
+
+START_TEST(the_digest_changes_with_the_files)
+{
+    char first[17];
+
+    put("/etc/slurm/slurm.conf", "", 0644);
+    put("/etc/slurm/plugstack.conf", "include d/*.conf\n", 0644);
+    put("/etc/slurm/d/b.conf", "required /lib/berth.so\n", 0644);
+    look();
+    memcpy(first, facts.digest, sizeof(first));
+    berth_doctor_facts_fini(&facts);
+    look();
+    ck_assert_str_eq(facts.digest, first);
+    berth_doctor_facts_fini(&facts);
+    put("/etc/slurm/d/b.conf", "required /lib/berth.so \n", 0644);
+    look();
+    ck_assert_str_ne(facts.digest, first);
+}
+END_TEST
+
+START_TEST(what_is_no_plugin_has_no_value)
+{
+    unsigned int value;
+    int fd = open("/dev/null", O_RDONLY);
+
+    ck_assert_uint_eq(berth_elf_value(fd, "plugin_version", &value, sizeof(value)), 0);
+    close(fd);
+    fd = open("/proc/self/exe", O_RDONLY);
+    ck_assert_uint_eq(berth_elf_value(fd, "plugin_version", &value, sizeof(value)), 0);
+    close(fd);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("host");
+
+    tcase_set_timeout(tests, 120);
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, the_kernel_is_read);
+    tcase_add_test(tests, an_empty_root_tells_little);
+    tcase_add_test(tests, the_runtime_is_read);
+    tcase_add_test(tests, a_runtime_that_fails_tells_nothing);
+    tcase_add_loop_test(tests, srun_is_asked, 0, COUNT(lists));
+    tcase_add_test(tests, an_srun_that_fails_is_there);
+    tcase_add_test(tests, plugstack_is_read_with_what_it_includes);
+    tcase_add_test(tests, the_digest_changes_with_the_files);
+    tcase_add_test(tests, what_is_no_plugin_has_no_value);
+    return unit_run("host", tests);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines of plugstack.conf. */
+
+#include "conf/plugstack.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "unit.h"
+
+static const struct {
+    const char *text;
+    const char *lines; /* NUMBER KIND PATH [WORDS], each with a newline */
+} cases[] = {
+    {"", ""},
+    {"\n# required a.so\n   #\n", ""},
+    {"required /a/berth.so", "1 0 /a/berth.so\n"},
+    {"\n\toptional\tberth.so  option_prefix=b-  # x\n",
+     "2 1 berth.so option_prefix=b- # x\n"},
+    {"include conf.d/*.conf\r\nrequired b.so\r\n", "1 2 conf.d/*.conf\n2 0 b.so\n"},
+    {"required\n", "1 3 -\n"},
+    {"requires a.so\n", "1 3 -\n"},
+    {"Required a.so\n", "1 3 -\n"},
+};
+
+START_TEST(lines_are_read)
+{
+    struct berth_plugstack stack;
+    BERTH_BUF struct berth_buf seen = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_plugstack_read(cases[_i].text, &stack, &err), 0);
+    berth_buf_puts(&seen, "");
+    for (size_t i = 0; i < stack.count; i++) {
+        const struct berth_plugstack_line *line = &stack.items[i];
+        char number[32];
+
+        snprintf(number, sizeof(number), "%d %d ", line->number, (int)line->kind);
+        berth_buf_puts(&seen, number);
+        berth_buf_puts(&seen, line->path ? line->path : "-");
+        for (size_t k = 0; k < line->words.count; k++) {
+            berth_buf_puts(&seen, " ");
+            berth_buf_puts(&seen, line->words.items[k]);
+        }
+        berth_buf_puts(&seen, "\n");
+    }
+    ck_assert_str_eq(seen.text ? seen.text : "", cases[_i].lines);
+    berth_plugstack_fini(&stack);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("plugstack");
+
+    tcase_add_loop_test(tests, lines_are_read, 0, COUNT(cases));
+    return unit_run("plugstack", tests);
+}
