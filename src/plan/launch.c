@@ -105,6 +105,8 @@ void berth_launch_env(const struct berth_launch *launch, struct berth_strvec *en
 {
     const struct berth_strvec *asked = &launch->request->env;
 
+    if (launch->terms)
+        berth_strvec_append(env, &launch->terms->unset);
     for (size_t i = 0; i < asked->count; i++) {
         const char *item = asked->items[i];
         const char *value = strchr(item, '=') ? NULL : value_of(launch, item);

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/strvec.h"
 #include "plan/request.h"
+#include "plan/terms.h"
 
 /* What is known when a task starts its container. Borrows everything. */
 struct berth_launch {
@@ -21,6 +22,7 @@ struct berth_launch {
     int guard;                           /* descriptor of task/guard.h; -1: none */
     int said;                            /* standard error of the task; -1: as it is */
     const struct berth_request *request; /* contained */
+    const struct berth_terms *terms;     /* of the site; NULL: none */
     const struct berth_strvec *mounts;   /* ours: each SRC:DST:ro|rw; NULL: none */
     const struct berth_strvec *binds;    /* the host's MPI over files of the image: host
                                             path, path in the image, ...; NULL: none */
@@ -59,7 +61,8 @@ void berth_launch_manager_places(const struct berth_launch *launch,
                                  struct berth_strvec *ret);
 
 /* The user's command as the image runs it (with its runscript in front if that is asked
- * for), and the variables of --container-env, each NAME=VALUE. */
+ * for); and what the request and the terms change in its environment, in this order: a
+ * NAME that is to be unset, NAME=VALUE that is to be set (putenv(3)). */
 void berth_launch_command(const struct berth_launch *launch, struct berth_strvec *argv);
 void berth_launch_env(const struct berth_launch *launch, struct berth_strvec *env);
 

@@ -33,6 +33,7 @@ struct order {
     struct berth_letter task;
     struct berth_letter container;
     struct berth_request request;
+    struct berth_terms terms;
     int talk; /* to the keeper */
 };
 
@@ -43,9 +44,11 @@ static int read_order(int argc, char **argv, struct order *order, struct berth_e
     order->talk = atoi(argv[3]);
     if (berth_letter_read(atoi(argv[1]), &order->task) < 0 ||
         berth_letter_read(atoi(argv[2]), &order->container) < 0 ||
-        order->task.words.count != 3 || order->container.words.count < 1)
+        order->task.words.count != 4 || order->container.words.count < 1)
         return berth_err_set(err,
                              "started with wrong words; it is for berth-task only");
+    if (berth_terms_get(order->task.words.items[3], &order->terms, err) < 0)
+        return -1;
     return berth_wire_get_request(order->task.words.items[1], &order->request, err);
 }
 
@@ -253,6 +256,7 @@ static int run(const struct order *order, struct berth_err *err)
     struct berth_inside inside = {
         .holder = atoi(order->task.words.items[0]),
         .request = &order->request,
+        .terms = &order->terms,
         .command = order->container.words.items,
         .directory = *directory ? directory : NULL,
         .task = task ? task : nothing,

@@ -27,6 +27,7 @@
 #include "plan/wire.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
+#include "probe/signature.h"
 #include "task/account.h"
 #include "task/become.h"
 #include "task/guard.h"
@@ -46,6 +47,7 @@ extern char **environ;
 /* What the plugin said, out of the environment, and what is known of this task. */
 struct task {
     struct berth_request request;
+    struct berth_terms terms;
     char *node;
     char *prefix;  /* of options, in messages */
     char *runtime; /* the site's; NULL: find one */
@@ -88,12 +90,15 @@ static char *node_name(void)
 static int read_request(struct task *task, struct berth_err *err)
 {
     BERTH_FREE char *request = take_variable(BERTH_TASK_REQUEST);
+    BERTH_FREE char *terms = take_variable(BERTH_TASK_TERMS);
 
     if (!request)
         return berth_err_set(err, "berth-task is started by Slurm through the berth "
                                   "plugin, not by hand; see spank_berth(8)");
     if (berth_wire_get_request(request, &task->request, err) < 0)
         return berth_err_at(err, BERTH_TASK_REQUEST);
+    if (terms && berth_terms_get(terms, &task->terms, err) < 0)
+        return berth_err_at(err, BERTH_TASK_TERMS);
     if (asprintf(&task->place, "%s: image '%s'", task->node,
                  task->request.image ? task->request.image : BERTH_NO_IMAGE) < 0)
         return berth_err_oom(err);
@@ -226,6 +231,7 @@ static int prepare(struct task *task, struct berth_launch *ret, struct berth_err
         .guard = -1,
         .said = -1,
         .request = &task->request,
+        .terms = &task->terms,
         .environment = task->environment,
         .mounts = &task->mounts,
         .binds = &task->binds,
@@ -313,6 +319,7 @@ static int take_environment(const struct task *task, const struct berth_room *ro
     static struct berth_strvec variables; /* the process's environment from now on */
     BERTH_STRVEC struct berth_strvec asked = {0};
     struct berth_launch launch = {.request = &task->request,
+                                  .terms = &task->terms,
                                   .environment = task->environment};
     size_t before_count, after_count;
     const char *before = berth_room_before(room, &before_count);
@@ -323,13 +330,9 @@ static int take_environment(const struct task *task, const struct berth_room *ro
                                             environ, &variables, err) < 0)
         return berth_err_oom(err);
     environ = variables.items;
-    for (size_t i = 0; i < asked.count; i++) {
-        char *value = strchr(asked.items[i], '=');
-
-        *value++ = '\0';
-        if (setenv(asked.items[i], value, 1) < 0)
+    for (size_t i = 0; i < asked.count; i++)
+        if (putenv(berth_steal(&asked.items[i])) < 0)
             return berth_err_oom(err);
-    }
     return 0;
 }
 
@@ -403,13 +406,29 @@ static void take_plan(struct task *task, const struct berth_room *room)
     berth_environ_split(text, count, &task->binds);
 }
 
+/* Is the image signed as the site wants it? Asked once for all tasks. */
+static int verify(const struct task *task, unsigned int seconds, struct berth_err *err)
+{
+    BERTH_FREE char *runtime = NULL;
+
+    if (task->terms.signers.count == 0)
+        return 0;
+    if (berth_runtime_find(task->runtime, getenv("PATH"), &runtime, err) < 0)
+        return -1;
+    return berth_signature_check(runtime, task->request.image, &task->terms.signers,
+                                 environ, seconds, err);
+}
+
 /* The first task sees to it that there is something to join, or to know. */
 static void start(struct task *task, struct berth_room *room)
 {
     const char *why = berth_room_forbidden(room);
+    struct berth_err err;
 
-    if (why && !berth_inject_is_asked(&task->request) &&
-        !berth_request_explained(&task->request))
+    if (verify(task, berth_room_limit(room), &err) < 0)
+        berth_room_fail(room, &err);
+    else if (why && !berth_inject_is_asked(&task->request) &&
+             !berth_request_explained(&task->request))
         berth_room_separate(room, why);
     else
         start_container(task, room);
@@ -542,6 +561,9 @@ static int run_nothing(struct task *task, struct berth_err *err)
     return EXIT_SUCCESS;
 }
 
+/* That a signature may take where no room says it. */
+enum { ALONE_SECONDS = 60 };
+
 static int run(struct task *task, char **argv, struct berth_err *err)
 {
     if (read_task(task, argv, err) < 0 || hide_launcher(task, err) < 0)
@@ -550,6 +572,8 @@ static int run(struct task *task, char **argv, struct berth_err *err)
         return run_nothing(task, err);
     if (task->room)
         return run_shared(task, err);
+    if (verify(task, ALONE_SECONDS, err) < 0)
+        return BERTH_REFUSED;
     return run_apart(task, NULL, true, "its tasks cannot meet", err);
 }
 

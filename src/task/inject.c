@@ -39,14 +39,18 @@ static int write_letters(const struct berth_inject *inject,
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_STRVEC struct berth_strvec command = {0};
     BERTH_BUF struct berth_buf request = {0};
+    BERTH_BUF struct berth_buf terms = {0};
     const struct berth_launch *launch = inject->launch;
 
     berth_wire_put_request(&request, launch->request);
     berth_strvec_pushf(&words, "%d", inject->holder);
     berth_strvec_push(&words, request.failed ? "" : request.text);
     berth_strvec_push(&words, launch->directory ? launch->directory : "");
+    if (launch->terms)
+        berth_terms_put(launch->terms, &terms);
+    berth_strvec_push(&words, terms.used ? terms.text : "");
     berth_launch_command(launch, &command);
-    if (words.failed || command.failed || request.failed)
+    if (words.failed || command.failed || request.failed || terms.failed)
         return berth_err_oom(err);
     letters->task = berth_letter_write(&words, launch->environment, err);
     letters->container =

@@ -5,12 +5,14 @@
 #include <sys/types.h>
 
 #include "plan/request.h"
+#include "plan/terms.h"
 #include "probe/stack.h"
 
 /* What the process that enters the container is told. Borrows everything. */
 struct berth_inside {
     pid_t holder; /* of the namespaces */
     const struct berth_request *request;
+    const struct berth_terms *terms;   /* of the site; NULL: none */
     char *const *command;              /* as the image runs it, ended by NULL */
     const char *directory;             /* of the task on the host; NULL: gone */
     char *const *task;                 /* the environment of the task, ended by NULL */

@@ -53,6 +53,7 @@ static bool put_search(struct berth_buf *key, const struct berth_inside *inside,
 {
     static const char *const names[] = {"PATH", "LD_LIBRARY_PATH", "LD_PRELOAD"};
     struct berth_launch launch = {.request = inside->request,
+                                  .terms = inside->terms,
                                   .environment = inside->task};
     BERTH_STRVEC struct berth_strvec asked = {0};
     bool ok = true;
@@ -65,6 +66,15 @@ static bool put_search(struct berth_buf *key, const struct berth_inside *inside,
                  value ? value : berth_environ_value(container, names[i]));
     }
     return ok && !asked.failed;
+}
+
+static bool put_terms(struct berth_buf *key, const struct berth_terms *terms)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    if (terms)
+        berth_terms_put(terms, &text);
+    return !text.failed && put(key, "terms", text.used ? text.text : "");
 }
 
 /* How the tasks find each other. */
@@ -100,6 +110,7 @@ bool berth_memokey_write(const struct berth_inside *inside, char *const *contain
     return stat(inside->request->image, &st) == 0 && S_ISREG(st.st_mode) &&
            put(key, "berth", BERTH_VERSION) && put_file(key, "/proc/self/exe") &&
            put_file(key, inside->request->image) && put_request(key, inside->request) &&
-           put_command(key, inside) && put_search(key, inside, container) &&
-           put_tasks(key, inside) && put_host(key, inside->task) && !key->failed;
+           put_terms(key, inside->terms) && put_command(key, inside) &&
+           put_search(key, inside, container) && put_tasks(key, inside) &&
+           put_host(key, inside->task) && !key->failed;
 }

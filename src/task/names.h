@@ -8,6 +8,9 @@
 /* The component's row (plan/wire.h). */
 #define BERTH_TASK_REQUEST "BERTH_TASK_REQUEST"
 
+/* The terms of the site (plan/terms.h); absent: none. */
+#define BERTH_TASK_TERMS "BERTH_TASK_TERMS"
+
 /* Set on the first node of a component, which speaks for it. */
 #define BERTH_TASK_LEADS "BERTH_TASK_LEADS"
 

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The terms of a site, and their way from the plugin to berth-task. */
+
+#include "plan/terms.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+static const char glibc[] = "keep-glibc";
+static const char image[] = "image";
+
+/* The lists, by the keys that they have in text. */
+static struct berth_strvec *list_of(struct berth_terms *terms, const char *key)
+{
+    if (strcmp(key, "unset") == 0)
+        return &terms->unset;
+    if (strcmp(key, "signer") == 0)
+        return &terms->signers;
+    return strcmp(key, "order") == 0 ? &terms->order : NULL;
+}
+
+int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
+                   struct berth_err *err)
+{
+    *ret = (struct berth_terms){.keep_glibc = site->mpi.glibc == BERTH_GLIBC_REFUSE};
+    berth_strvec_append(&ret->unset, &site->environment.unset);
+    berth_strvec_append(&ret->signers, &site->images.signatures);
+    berth_strvec_append(&ret->order, &site->mpi.order);
+    if (ret->unset.failed || ret->signers.failed || ret->order.failed) {
+        berth_terms_fini(ret);
+        return berth_err_oom(err);
+    }
+    return 0;
+}
+
+/* A blank in VALUE would end the word; a fingerprint is written with some. */
+static void put(struct berth_buf *buf, const char *key, const char *value)
+{
+    berth_buf_puts(buf, buf->used ? " " : "");
+    berth_buf_puts(buf, key);
+    berth_buf_puts(buf, ":");
+    for (; *value; value++)
+        if (!strchr(" \t\n", *value))
+            berth_buf_add(buf, value, 1);
+}
+
+static void put_list(struct berth_buf *buf, const char *key,
+                     const struct berth_strvec *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        put(buf, key, list->items[i]);
+}
+
+void berth_terms_put(const struct berth_terms *terms, struct berth_buf *buf)
+{
+    put_list(buf, "unset", &terms->unset);
+    put_list(buf, "signer", &terms->signers);
+    put_list(buf, "order", &terms->order);
+    if (terms->keep_glibc)
+        put(buf, glibc, "");
+    if (terms->image)
+        put(buf, image, terms->image);
+    berth_buf_puts(buf, "");
+}
+
+static int take(struct berth_terms *terms, const char *key, const char *value,
+                struct berth_err *err)
+{
+    struct berth_strvec *list = list_of(terms, key);
+
+    if (list) {
+        berth_strvec_push(list, value);
+        return list->failed ? berth_err_oom(err) : 0;
+    }
+    if (strcmp(key, glibc) == 0) {
+        terms->keep_glibc = true;
+        return 0;
+    }
+    if (strcmp(key, image) != 0)
+        return berth_err_set(err, "'%s' is no term of a site", key);
+    free(terms->image);
+    terms->image = strdup(value);
+    return terms->image ? 0 : berth_err_oom(err);
+}
+
+int berth_terms_get(const char *text, struct berth_terms *ret, struct berth_err *err)
+{
+    BERTH_TERMS struct berth_terms terms = {0};
+    BERTH_FREE char *copy = strdup(text);
+    char *next = copy;
+    char *word;
+
+    if (!copy)
+        return berth_err_oom(err);
+    while (*text && (word = strsep(&next, " "))) {
+        char *colon = strchr(word, ':');
+
+        if (!colon)
+            return berth_err_set(err, "'%s' is no term of a site", word);
+        *colon = '\0';
+        if (take(&terms, word, colon + 1, err) < 0)
+            return -1;
+    }
+    *ret = terms;
+    terms = (struct berth_terms){0};
+    return 0;
+}
+
+void berth_terms_fini(struct berth_terms *terms)
+{
+    berth_strvec_fini(&terms->unset);
+    berth_strvec_fini(&terms->signers);
+    berth_strvec_fini(&terms->order);
+    free(terms->image);
+    *terms = (struct berth_terms){0};
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PLAN_TERMS_H
+#define BERTH_PLAN_TERMS_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strvec.h"
+#include "conf/site.h"
+
+/* On what terms a site lets a request run, as far as these are no options: what the
+ * plugin tells berth-task besides the request. A value struct: start with `= {0}`, end
+ * with berth_terms_fini(). */
+struct berth_terms {
+    struct berth_strvec unset;   /* variables, in no container */
+    struct berth_strvec signers; /* fingerprints, one of which has to be the image's */
+    struct berth_strvec order;   /* of the host's MPI stacks, the preferred first */
+    bool keep_glibc;             /* the host's goes into no image */
+    char *image;                 /* which file it is (probe/allowed.h); NULL: any */
+};
+
+/* What SITE says of it. On success the caller owns *RET. Returns 0, or -1 when out of
+ * memory. */
+int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
+                   struct berth_err *err);
+
+/* As text for a variable, and back: words `key:value`. "" stands for no terms. Returns
+ * 0, or -1 with a sentence in ERR when TEXT is none. */
+void berth_terms_put(const struct berth_terms *terms, struct berth_buf *buf);
+int berth_terms_get(const char *text, struct berth_terms *ret, struct berth_err *err);
+
+void berth_terms_fini(struct berth_terms *terms);
+
+#define BERTH_TERMS __attribute__((cleanup(berth_terms_fini)))
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a path really leads, and whose it is: the facts by which a site allows images
+ * and mounts. Asks descriptors, which cannot be exchanged, and not names. */
+
+#include "probe/allowed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "plan/mount.h"
+#include "plan/path.h"
+#include "probe/image.h"
+#include "probe/opened.h"
+
+bool berth_allowed_is_asked(const struct berth_site *site)
+{
+    return site->images.roots.count || site->images.owners.count ||
+           site->images.signatures.count;
+}
+
+/* Where the open file FD is; NULL with errno. The caller frees it. */
+static char *path_of(int fd)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+    return realpath(name, NULL);
+}
+
+static bool is_file(const char *path, const struct stat *file)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && st.st_dev == file->st_dev &&
+           st.st_ino == file->st_ino;
+}
+
+/* "/a, /b" */
+static void put_list(const struct berth_strvec *list, struct berth_buf *text)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        berth_buf_puts(text, i ? ", " : "");
+        berth_buf_puts(text, list->items[i]);
+    }
+}
+
+static bool is_in_roots(const struct berth_strvec *roots, const char *real)
+{
+    for (size_t i = 0; i < roots->count; i++) {
+        BERTH_FREE char *root = realpath(roots->items[i], NULL);
+
+        if (root && strcmp(root, real) != 0 && berth_path_is_within(real, root))
+            return true;
+    }
+    return false;
+}
+
+static int check_roots(const struct berth_strvec *roots, const char *path,
+                       const char *real, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    if (roots->count == 0 || is_in_roots(roots, real))
+        return 0;
+    put_list(roots, &text);
+    if (text.failed)
+        return berth_err_oom(err);
+    return berth_err_set(err,
+                         "image '%s': it is '%s', and this site allows images in %s "
+                         "only; take one from there",
+                         path, real, text.text);
+}
+
+/* A user may be known by a number only. */
+static bool is_user(const char *name, uid_t user)
+{
+    const struct passwd *entry = getpwnam(name);
+    char number[32];
+
+    snprintf(number, sizeof(number), "%lu", (unsigned long)user);
+    return entry ? entry->pw_uid == user : strcmp(name, number) == 0;
+}
+
+static int check_owner(const struct berth_strvec *owners, const char *path, uid_t user,
+                       struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    const struct passwd *entry;
+
+    for (size_t i = 0; i < owners->count; i++)
+        if (is_user(owners->items[i], user))
+            return 0;
+    if (owners->count == 0)
+        return 0;
+    put_list(owners, &text);
+    if (text.failed)
+        return berth_err_oom(err);
+    entry = getpwuid(user);
+    return berth_err_set(err,
+                         "image '%s': it belongs to %s (uid %lu), and this site allows "
+                         "images of %s only; take one of theirs",
+                         path, entry ? entry->pw_name : "nobody here",
+                         (unsigned long)user, text.text);
+}
+
+/* There is nothing to be opened at PATH. */
+static int explain(const char *path, int number, struct berth_err *err)
+{
+    struct berth_image image;
+
+    if (berth_image_probe(path, &image, NULL, err) < 0)
+        return -1;
+    return berth_err_set(err, "image '%s': cannot be opened: %s; check the path", path,
+                         strerror(number));
+}
+
+int berth_allowed_image(const struct berth_site *site, const char *path,
+                        char **ret_path, char **ret_identity, struct berth_err *err)
+{
+    BERTH_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
+    BERTH_FREE char *real = NULL;
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return explain(path, errno, err);
+    real = path_of(fd);
+    if (!real || !is_file(real, &st))
+        return berth_err_set(err, BERTH_OPENED_EXCHANGED, path);
+    if (check_roots(&site->images.roots, path, real, err) < 0 ||
+        check_owner(&site->images.owners, path, st.st_uid, err) < 0)
+        return -1;
+    *ret_identity = berth_opened_identity(&st);
+    if (!*ret_identity)
+        return berth_err_oom(err);
+    *ret_path = berth_steal(&real);
+    return 0;
+}
+
+/* The real path of the source of the mount TEXT; NULL: there is none. */
+static char *find_source(const char *text)
+{
+    struct berth_mount mount;
+    char *real;
+
+    if (berth_mount_parse(text, NULL, &mount, NULL) < 0)
+        return NULL;
+    real = realpath(mount.source, NULL);
+    berth_mount_fini(&mount);
+    return real;
+}
+
+int berth_allowed_sources(const struct berth_strvec *mounts,
+                          struct berth_strvec *sources, struct berth_err *err)
+{
+    for (size_t i = 0; i < mounts->count; i++) {
+        BERTH_FREE char *real = find_source(mounts->items[i]);
+
+        berth_strvec_push(sources, real ? real : "");
+    }
+    return sources->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_allowed_present(const struct berth_strvec *mounts,
+                          struct berth_strvec *present, struct berth_err *err)
+{
+    for (size_t i = 0; i < mounts->count; i++) {
+        BERTH_FREE char *real = find_source(mounts->items[i]);
+
+        if (real)
+            berth_strvec_push(present, mounts->items[i]);
+    }
+    return present->failed ? berth_err_oom(err) : 0;
+}

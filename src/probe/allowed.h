@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PROBE_ALLOWED_H
+#define BERTH_PROBE_ALLOWED_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "conf/site.h"
+
+/* Does SITE restrict images in files, so that there is something to look at? */
+bool berth_allowed_is_asked(const struct berth_site *site);
+
+/* Is the image at PATH one that SITE allows: in one of its directories, and owned by
+ * one of its users? The file is opened once, and asked where it is and whose it is.
+ * Returns 0 with *RET_PATH, where it really is, and *RET_IDENTITY, which file it is;
+ * the caller frees both. Returns -1 with a sentence in ERR, also when there is nothing
+ * at PATH. */
+int berth_allowed_image(const struct berth_site *site, const char *path,
+                        char **ret_path, char **ret_identity, struct berth_err *err);
+
+/* The real path of the source of each of MOUNTS (SRC:DST:ro|rw), "" where there is
+ * none, appended to SOURCES. Returns 0, or -1 when out of memory. */
+int berth_allowed_sources(const struct berth_strvec *mounts,
+                          struct berth_strvec *sources, struct berth_err *err);
+
+/* Those of MOUNTS whose source is there, appended to PRESENT. */
+int berth_allowed_present(const struct berth_strvec *mounts,
+                          struct berth_strvec *present, struct berth_err *err);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which file it is, and who has it open. A name can lead to another file at any time; a
+ * descriptor cannot. */
+
+#include "probe/opened.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+char *berth_opened_identity(const struct stat *file)
+{
+    char *text = NULL;
+
+    if (asprintf(&text, "%llu.%llu", (unsigned long long)file->st_dev,
+                 (unsigned long long)file->st_ino) < 0)
+        return NULL;
+    return text;
+}
+
+bool berth_opened_has(pid_t pid, const char *identity)
+{
+    char name[64];
+    struct dirent *entry;
+    bool found = false;
+    DIR *directory;
+
+    snprintf(name, sizeof(name), "/proc/%d/fd", pid);
+    directory = opendir(name);
+    while (directory && !found && (entry = readdir(directory))) {
+        BERTH_FREE char *other = NULL;
+        struct stat st;
+
+        if (*entry->d_name == '.' ||
+            fstatat(dirfd(directory), entry->d_name, &st, 0) < 0)
+            continue;
+        other = berth_opened_identity(&st);
+        found = other && strcmp(other, identity) == 0;
+    }
+    if (directory)
+        closedir(directory);
+    return found;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a path really leads and whose it is, on files that are made here. */
+
+#include "probe/allowed.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "probe/opened.h"
+#include "unit.h"
+
+static char *directory;
+
+static void in(char path[256], const char *name)
+{
+    snprintf(path, 256, "%s/%s", directory, name);
+}
+
+static void make_link(const char *to, const char *name)
+{
+    char path[256];
+
+    in(path, name);
+    ck_assert_int_eq(symlink(to, path), 0);
+}
+
+/* images/ is allowed, and so is `other`, a link to elsewhere/in. */
+static void setup(void)
+{
+    static const char *const directories[] = {"images", "images/box", "imagesnot",
+                                              "home",   "elsewhere",  "elsewhere/in"};
+    static const char *const files[] = {"images/a.sif", "imagesnot/b.sif", "home/c.sif",
+                                        "elsewhere/in/d.sif"};
+    char path[256], image[256];
+
+    directory = unit_directory();
+    for (int i = 0; i < COUNT(directories); i++) {
+        in(path, directories[i]);
+        ck_assert_int_eq(mkdir(path, 0755), 0);
+    }
+    for (int i = 0; i < COUNT(files); i++) {
+        in(path, files[i]);
+        unit_write(path, "x", 1);
+    }
+    in(image, "home/c.sif");
+    in(path, "images/hard.sif");
+    ck_assert_int_eq(link(image, path), 0);
+    make_link("../home/c.sif", "images/out.sif");
+    make_link("../images/a.sif", "home/in.sif");
+    make_link("../images", "home/images");
+    make_link("elsewhere/in", "other");
+    make_link("nothing", "images/dangling.sif");
+}
+
+static void teardown(void)
+{
+    unit_remove(directory);
+    free(directory);
+}
+
+static const struct {
+    const char *path;
+    const char *real; /* NULL: refused */
+} images[] = {
+    {"images/a.sif", "images/a.sif"},
+    {"images/box", "images/box"},
+    {"home/in.sif", "images/a.sif"},
+    {"home/images/a.sif", "images/a.sif"},
+    {"imagesnot/../images/a.sif", "images/a.sif"},
+    {"images/hard.sif", "images/hard.sif"}, /* the owner tells */
+    {"other/d.sif", "elsewhere/in/d.sif"},
+    {"elsewhere/in/d.sif", "elsewhere/in/d.sif"},
+    {"imagesnot/b.sif", NULL},
+    {"images/../home/c.sif", NULL},
+    {"images/out.sif", NULL},
+    {"home/c.sif", NULL},
+    {"images", NULL},
+    {"other", NULL},
+};
+
+START_TEST(an_image_is_where_it_really_is)
+{
+    BERTH_SITE struct berth_site site = berth_site_default();
+    BERTH_FREE char *real = NULL;
+    BERTH_FREE char *identity = NULL;
+    BERTH_FREE char *expected_identity = NULL;
+    char path[256], root[256], expected[256];
+    struct berth_err err = {""};
+    struct stat st;
+
+    ck_assert(!berth_allowed_is_asked(&site));
+    in(root, "images");
+    berth_strvec_push(&site.images.roots, root);
+    in(root, "other");
+    berth_strvec_push(&site.images.roots, root);
+    berth_strvec_push(&site.images.roots, "/nothing/there");
+    ck_assert(berth_allowed_is_asked(&site));
+    in(path, images[_i].path);
+    if (!images[_i].real) {
+        ck_assert_int_eq(berth_allowed_image(&site, path, &real, &identity, &err), -1);
+        ck_assert_ptr_nonnull(strstr(err.text, "': it is '"));
+        ck_assert_ptr_nonnull(strstr(err.text, "', and this site allows images in "));
+        ck_assert_ptr_nonnull(strstr(err.text, " only; take one from there"));
+        return;
+    }
+    ck_assert_msg(berth_allowed_image(&site, path, &real, &identity, &err) == 0, "%s",
+                  err.text);
+    in(expected, images[_i].real);
+    ck_assert_str_eq(real, expected);
+    ck_assert_int_eq(stat(expected, &st), 0);
+    expected_identity = berth_opened_identity(&st);
+    ck_assert_str_eq(identity, expected_identity);
+}
+END_TEST
+
+START_TEST(the_owner_is_that_of_the_file)
+{
+    BERTH_SITE struct berth_site site = berth_site_default();
+    BERTH_FREE char *real = NULL;
+    BERTH_FREE char *identity = NULL;
+    const struct passwd *self = getpwuid(getuid());
+    char path[256], expected[700];
+    struct berth_err err;
+
+    in(path, "images/hard.sif");
+    berth_strvec_push(&site.images.owners, "nobody-of-this-name");
+    berth_strvec_push(&site.images.owners, "4294967");
+    ck_assert_int_eq(berth_allowed_image(&site, path, &real, &identity, &err), -1);
+    snprintf(expected, sizeof(expected),
+             "image '%s': it belongs to %s (uid %lu), and this site allows images of "
+             "nobody-of-this-name, 4294967 only; take one of theirs",
+             path, self ? self->pw_name : "nobody here", (unsigned long)getuid());
+    ck_assert_str_eq(err.text, expected);
+    snprintf(expected, sizeof(expected), "%lu", (unsigned long)getuid());
+    berth_strvec_push(&site.images.owners, self ? self->pw_name : expected);
+    ck_assert_int_eq(berth_allowed_image(&site, path, &real, &identity, &err), 0);
+}
+END_TEST
+
+START_TEST(what_is_not_there_is_told_as_ever)
+{
+    BERTH_SITE struct berth_site site = berth_site_default();
+    BERTH_FREE char *real = NULL;
+    BERTH_FREE char *identity = NULL;
+    char path[256];
+    struct berth_err err;
+
+    in(path, "images/dangling.sif");
+    ck_assert_int_eq(berth_allowed_image(&site, path, &real, &identity, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "': not found; check the path, and that "));
+}
+END_TEST
+
+START_TEST(an_exchanged_image_is_not_open)
+{
+    BERTH_SITE struct berth_site site = berth_site_default();
+    BERTH_FREE char *real = NULL;
+    BERTH_FREE char *identity = NULL;
+    BERTH_CLOSE int fd = -1;
+    char path[256], other[256];
+    struct berth_err err;
+
+    in(path, "images/a.sif");
+    in(other, "home/c.sif");
+    ck_assert_int_eq(berth_allowed_image(&site, path, &real, &identity, &err), 0);
+    ck_assert(!berth_opened_has(getpid(), identity));
+    ck_assert_int_eq(rename(other, path), 0);
+    fd = open(real, O_RDONLY | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    ck_assert(!berth_opened_has(getpid(), identity));
+    free(berth_steal(&identity));
+    free(berth_steal(&real));
+    ck_assert_int_eq(berth_allowed_image(&site, path, &real, &identity, &err), 0);
+    ck_assert(berth_opened_has(getpid(), identity));
+    ck_assert(!berth_opened_has(0, identity));
+}
+END_TEST
+
+START_TEST(sources_of_mounts_are_resolved)
+{
+    BERTH_STRVEC struct berth_strvec mounts = {0};
+    BERTH_STRVEC struct berth_strvec sources = {0};
+    BERTH_STRVEC struct berth_strvec present = {0};
+    char path[256];
+    struct berth_err err;
+
+    berth_strvec_pushf(&mounts, "%s/home/in.sif:/x:ro", directory);
+    berth_strvec_pushf(&mounts, "%s/nothing:/y:rw", directory);
+    ck_assert_int_eq(berth_allowed_sources(&mounts, &sources, &err), 0);
+    in(path, "images/a.sif");
+    ck_assert_uint_eq(sources.count, 2);
+    ck_assert_str_eq(sources.items[0], path);
+    ck_assert_str_eq(sources.items[1], "");
+    ck_assert_int_eq(berth_allowed_present(&mounts, &present, &err), 0);
+    ck_assert_uint_eq(present.count, 1);
+    ck_assert_str_eq(present.items[0], mounts.items[0]);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("allowed");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_loop_test(tests, an_image_is_where_it_really_is, 0, COUNT(images));
+    tcase_add_test(tests, the_owner_is_that_of_the_file);
+    tcase_add_test(tests, what_is_not_there_is_told_as_ever);
+    tcase_add_test(tests, an_exchanged_image_is_not_open);
+    tcase_add_test(tests, sources_of_mounts_are_resolved);
+    return unit_run("allowed", tests);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The terms of a site arrive in berth-task as they were. */
+
+#include "plan/terms.h"
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+START_TEST(terms_survive_their_way)
+{
+    BERTH_SITE struct berth_site site = berth_site_default();
+    BERTH_TERMS struct berth_terms terms = {0};
+    BERTH_TERMS struct berth_terms got = {0};
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_err err;
+
+    berth_strvec_push(&site.environment.unset, "A");
+    berth_strvec_push(&site.environment.unset, "B_2");
+    berth_strvec_push(&site.images.signatures, "12AB 34CD");
+    berth_strvec_push(&site.mpi.order, "cray-mpich");
+    site.mpi.glibc = BERTH_GLIBC_REFUSE;
+    ck_assert_int_eq(berth_terms_of(&site, &terms, &err), 0);
+    terms.image = strdup("1.2");
+    berth_terms_put(&terms, &text);
+    ck_assert_str_eq(text.text, "unset:A unset:B_2 signer:12AB34CD order:cray-mpich "
+                                "keep-glibc: image:1.2");
+    ck_assert_int_eq(berth_terms_get(text.text, &got, &err), 0);
+    ck_assert(berth_strvec_equal(&got.unset, &terms.unset));
+    ck_assert_uint_eq(got.signers.count, 1);
+    ck_assert_str_eq(got.signers.items[0], "12AB34CD");
+    ck_assert(berth_strvec_equal(&got.order, &terms.order));
+    ck_assert(got.keep_glibc);
+    ck_assert_str_eq(got.image, "1.2");
+}
+END_TEST
+
+START_TEST(a_site_without_terms_says_nothing)
+{
+    BERTH_SITE struct berth_site site = berth_site_default();
+    BERTH_TERMS struct berth_terms terms = {0};
+    BERTH_TERMS struct berth_terms got = {0};
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_terms_of(&site, &terms, &err), 0);
+    berth_terms_put(&terms, &text);
+    ck_assert_uint_eq(text.used, 0);
+    ck_assert_int_eq(berth_terms_get("", &got, &err), 0);
+    ck_assert(!got.image && !got.keep_glibc && !got.order.count);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *error;
+} bad[] = {
+    {"unset", "'unset' is no term of a site"},
+    {"unset:A colour:red", "'colour' is no term of a site"},
+    {"unset:A ", "'' is no term of a site"},
+};
+
+START_TEST(other_text_is_refused)
+{
+    BERTH_TERMS struct berth_terms got = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_terms_get(bad[_i].text, &got, &err), -1);
+    ck_assert_str_eq(err.text, bad[_i].error);
+    ck_assert_uint_eq(got.unset.count, 0);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("terms");
+
+    tcase_add_test(tests, terms_survive_their_way);
+    tcase_add_test(tests, a_site_without_terms_says_nothing);
+    tcase_add_loop_test(tests, other_text_is_refused, 0, COUNT(bad));
+    return unit_run("terms", tests);
+}
