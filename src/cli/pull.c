@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
-#include "conf/site.h"
+#include "cli/fetch.h"
 #include "pull/pull.h"
 
 extern char **environ;
@@ -26,23 +26,35 @@ static void tell_wait(const char *uri)
             uri);
 }
 
-static int pull(const char *uri, bool again)
+static struct berth_pull how(const struct berth_site *site)
 {
-    BERTH_SITE struct berth_site site = berth_site_default();
-    BERTH_FREE char *file = NULL;
-    struct berth_err err;
-    const struct berth_pull what = {
-        .uri = uri,
-        .cache = site.images.cache,
-        .runtime = site.runtime.path,
+    return (struct berth_pull){
+        .site = site,
         .env = environ,
-        .again = again,
         .terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : -1,
         .tells = tell_pull,
         .waits = tell_wait,
     };
+}
 
-    if (berth_pull(&what, &file, &err) < 0)
+int berth_cli_fetch(struct berth_request *request, const struct berth_site *site,
+                    struct berth_err *err)
+{
+    const struct berth_pull pull = how(site);
+
+    return berth_pull_request(&pull, request, err);
+}
+
+static int fetch(const char *uri, bool again)
+{
+    BERTH_SITE struct berth_site site = berth_site_default();
+    BERTH_FREE char *file = NULL;
+    struct berth_pull pull = how(&site);
+    struct berth_err err;
+
+    pull.uri = uri;
+    pull.again = again;
+    if (berth_pull(&pull, &file, &err) < 0)
         return berth_cli_fail(&err);
     printf("%s\n", file);
     return EXIT_SUCCESS;
@@ -51,8 +63,8 @@ static int pull(const char *uri, bool again)
 int berth_cli_pull(int argc, char **argv)
 {
     if (argc == 2 && argv[1][0] != '-')
-        return pull(argv[1], false);
+        return fetch(argv[1], false);
     if (argc == 3 && strcmp(argv[1], "--again") == 0)
-        return pull(argv[2], true);
+        return fetch(argv[2], true);
     return BERTH_CLI_WRONG_USE;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/fetch.h"
 #include "cli/request.h"
 #include "task/standalone.h"
 
@@ -40,12 +41,13 @@ static int run_on_host(char **command)
     return number == ENOENT ? NOT_FOUND : CANNOT_EXECUTE;
 }
 
-static int run_in_image(const struct berth_request *request, char **command,
+static int run_in_image(struct berth_request *request, char **command,
                         struct berth_err *err)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
 
-    if (berth_standalone_prepare(request, &site, err) < 0)
+    if (berth_cli_fetch(request, &site, err) < 0 ||
+        berth_standalone_prepare(request, &site, err) < 0)
         return -1;
     return berth_standalone_become(command, err);
 }

@@ -11,9 +11,9 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
     [BERTH_OPTION_IMAGE] =
         {
             "container-image",
-            "PATH|none",
-            "run every task in this Singularity/Apptainer image (SIF file or "
-            "directory); none: on the host",
+            "PATH|URI|none",
+            "run every task in this Singularity/Apptainer image (SIF file, directory, "
+            "docker://, oras:// or library://); none: on the host",
         },
     [BERTH_OPTION_MOUNTS] =
         {

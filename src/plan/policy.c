@@ -227,7 +227,7 @@ static bool forces_image(const struct berth_site *site)
 static int refuse_uri(const struct berth_site *site,
                       const struct berth_request *request, struct berth_err *err)
 {
-    return *request->image == '/' ? 0 : berth_origin_check(site, request->image, err);
+    return request->uri ? berth_origin_check(site, request->uri, err) : 0;
 }
 
 int berth_policy_refuse(const struct berth_site *site,

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "plan/mount.h"
 #include "plan/path.h"
+#include "plan/uri.h"
 
 static int take_scalar(char **field, char *value, struct berth_err *err)
 {
@@ -26,12 +27,25 @@ static int take_scalar(char **field, char *value, struct berth_err *err)
     return 0;
 }
 
-/* "docker://x" and the like; a path cannot hold "://" before its first slash. */
-static bool is_uri(const char *value)
+static int take_uri(struct berth_request *request, const char *value,
+                    struct berth_err *err)
 {
-    const char *colon = strstr(value, "://");
+    BERTH_FREE char *uri = NULL;
+    char *copy;
 
-    return colon && colon > value && !memchr(value, '/', (size_t)(colon - value));
+    if (berth_uri_check(value, err) < 0)
+        return -1;
+    uri = strdup(value);
+    copy = strdup(value);
+    if (!uri || !copy) {
+        free(copy);
+        return berth_err_oom(err);
+    }
+    if (take_scalar(&request->image, copy, err) < 0)
+        return -1;
+    free(request->uri);
+    request->uri = berth_steal(&uri);
+    return 0;
 }
 
 static int take_image(struct berth_request *request, const char *value,
@@ -39,12 +53,8 @@ static int take_image(struct berth_request *request, const char *value,
 {
     char *path = NULL;
 
-    if (is_uri(value))
-        return berth_err_set(
-            err,
-            "'%s' is a URI; expected a SIF file or a directory (pull it "
-            "first: singularity pull image.sif %s)",
-            value, value);
+    if (berth_uri_is(value))
+        return take_uri(request, value, err);
     if (strcmp(value, BERTH_NO_IMAGE) != 0) {
         if (berth_path_absolute(value, base, &path, err) < 0)
             return -1;
@@ -250,6 +260,23 @@ bool berth_request_contained(const struct berth_request *request)
     return request->image && strcmp(request->image, BERTH_NO_IMAGE) != 0;
 }
 
+bool berth_request_unpulled(const struct berth_request *request)
+{
+    return request->uri && strcmp(request->image, request->uri) == 0;
+}
+
+int berth_request_pulled(struct berth_request *request, const char *file,
+                         struct berth_err *err)
+{
+    char *image = strdup(file);
+
+    if (!image)
+        return berth_err_oom(err);
+    free(request->image);
+    request->image = image;
+    return 0;
+}
+
 /* Was anything said besides the image? */
 static bool said_more(const struct berth_request *request)
 {
@@ -302,11 +329,11 @@ static bool same_text(const char *a, const char *b)
 
 bool berth_request_equal(const struct berth_request *a, const struct berth_request *b)
 {
-    return same_text(a->image, b->image) && same_text(a->workdir, b->workdir) &&
-           same_text(a->mpi, b->mpi) && same_text(a->explain, b->explain) &&
-           a->home == b->home && a->writable == b->writable &&
-           a->entrypoint == b->entrypoint && a->world == b->world &&
-           berth_strvec_equal(&a->mounts, &b->mounts) &&
+    return same_text(a->image, b->image) && same_text(a->uri, b->uri) &&
+           same_text(a->workdir, b->workdir) && same_text(a->mpi, b->mpi) &&
+           same_text(a->explain, b->explain) && a->home == b->home &&
+           a->writable == b->writable && a->entrypoint == b->entrypoint &&
+           a->world == b->world && berth_strvec_equal(&a->mounts, &b->mounts) &&
            berth_strvec_equal(&a->env, &b->env) &&
            berth_strvec_equal(&a->args, &b->args);
 }
@@ -342,6 +369,7 @@ int berth_request_merge(const struct berth_request *defaults,
     merge_list(&defaults->env, &own->env, &merged.env);
     merge_list(&defaults->args, &own->args, &merged.args);
     if (!merge_text(defaults->image, own->image, &merged.image) ||
+        !merge_text(own->image ? NULL : defaults->uri, own->uri, &merged.uri) ||
         !merge_text(defaults->workdir, own->workdir, &merged.workdir) ||
         !merge_text(defaults->mpi, own->mpi, &merged.mpi) ||
         !merge_text(defaults->explain, own->explain, &merged.explain) ||
@@ -367,6 +395,7 @@ int berth_request_check(const struct berth_request *request, struct berth_err *e
 void berth_request_fini(struct berth_request *request)
 {
     free(request->image);
+    free(request->uri);
     free(request->workdir);
     free(request->mpi);
     free(request->explain);

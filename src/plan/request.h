@@ -20,7 +20,9 @@ enum berth_world {
 /* What one component asks for, as far as it was said. Paths are absolute. A value
  * struct: start with `= {0}`, end with berth_request_fini(). */
 struct berth_request {
-    char *image;                /* NULL: not said; BERTH_NO_IMAGE: on the host */
+    char *image;                /* NULL: not said; BERTH_NO_IMAGE: on the host; a path,
+                                   or a URI that has not been pulled yet */
+    char *uri;                  /* where the image is from; NULL: it is a path */
     struct berth_strvec mounts; /* each SRC:DST:ro|rw, in the order given */
     char *workdir;              /* in the image; NULL: where the task is */
     enum berth_choice home;     /* is $HOME mounted; not said: the runtime's default */
@@ -76,6 +78,20 @@ int berth_request_take(struct berth_request *request, enum berth_option_id id,
 
 /* Does the request ask for a container? */
 bool berth_request_contained(const struct berth_request *request);
+
+/* Is the image a URI that is not a file yet? */
+bool berth_request_unpulled(const struct berth_request *request);
+
+/* FILE becomes the image of a request with a URI. Returns 0, or -1 when out of memory.
+ */
+int berth_request_pulled(struct berth_request *request, const char *file,
+                         struct berth_err *err);
+
+/* The image as the user knows it, for messages. */
+static inline const char *berth_request_name(const struct berth_request *request)
+{
+    return request->uri ? request->uri : request->image;
+}
 
 /* Is the value of --mpi-bind one of these? Not said is BERTH_MPI_OFF. */
 bool berth_request_mpi_is(const struct berth_request *request, const char *mode);

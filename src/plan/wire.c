@@ -10,9 +10,13 @@
 
 #include "base/cleanup.h"
 #include "plan/option.h"
+#include "plan/uri.h"
 
 #define FORM "1"
 #define END  ";."
+
+/* The key of where an image is from that is a file by now; no option. */
+#define URI "uri"
 
 /* The key of what is no option. */
 #define WORLD "world"
@@ -94,6 +98,10 @@ void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *r
 
     if (request->image)
         put_field(&fields, BERTH_OPTION_IMAGE, request->image);
+    if (request->uri && !berth_request_unpulled(request)) {
+        berth_buf_puts(buf, "&" URI "=");
+        put_value(buf, request->uri);
+    }
     put_list(&fields, BERTH_OPTION_MOUNTS, &request->mounts);
     if (request->workdir)
         put_field(&fields, BERTH_OPTION_WORKDIR, request->workdir);
@@ -188,6 +196,18 @@ static int take_world(struct berth_request *request, const char *value,
     return berth_err_set(err, "'%s' is no " WORLD " of this release", value);
 }
 
+/* Behind the file that was pulled from there. */
+static int take_uri(struct berth_request *request, const char *value,
+                    struct berth_err *err)
+{
+    if (!request->image || *request->image != '/' || request->uri)
+        return berth_err_set(err, "'" URI "' is not behind the file of an image");
+    if (berth_uri_check(value, err) < 0)
+        return -1;
+    request->uri = strdup(value);
+    return request->uri ? 0 : berth_err_oom(err);
+}
+
 static int get_field(char *field, struct berth_request *request, struct berth_err *err)
 {
     char *value = strchr(field, '=');
@@ -198,11 +218,13 @@ static int get_field(char *field, struct berth_request *request, struct berth_er
     *value++ = '\0';
     if (strcmp(field, WORLD) == 0)
         return take_world(request, value, err);
+    if (!get_value(value))
+        return berth_err_set(err, "the value of '%s' is not encoded", field);
+    if (strcmp(field, URI) == 0)
+        return take_uri(request, value, err);
     id = option_of(field);
     if (id == BERTH_OPTION_COUNT)
         return berth_err_set(err, "'%s' is no option of this release", field);
-    if (!get_value(value))
-        return berth_err_set(err, "the value of '%s' is not encoded", field);
     return take_decoded(request, id, value, err);
 }
 

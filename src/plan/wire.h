@@ -16,7 +16,8 @@
  *     environment  1;GROUP:env=A%3D1&env=B%3D2;...;.   a table of variables to restore;
  *                the point says that nothing was cut off
  *
- * A field is an option's name without "container-" and its value; every byte that is
+ * A field is an option's name without "container-" and its value, or, behind an image
+ * that was pulled, `uri` and where it is from; every byte that is
  * not a letter, a digit or one of -_.:,/ is %XX. The text therefore has no spaces,
  * quotes or newlines. Decoding trusts nothing: it checks each value like a user's. */
 

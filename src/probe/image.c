@@ -261,3 +261,19 @@ int berth_image_describe(const char *path, struct berth_strvec *ret,
         describe_id(path, ret);
     return ret->failed ? berth_err_oom(err) : 0;
 }
+
+int berth_image_look(const struct berth_request *request, struct berth_err *err)
+{
+    struct berth_image image;
+    int missing;
+
+    if (berth_image_probe(request->image, &image, &missing, err) == 0)
+        return berth_image_check_machine(request->image, &image, err);
+    if (!request->uri || !missing)
+        return -1;
+    return berth_err_set(err,
+                         "image '%s': its file '%s' is not here; the cache must be "
+                         "where all nodes see it (images.cache in berth.yaml, or "
+                         "XDG_CACHE_HOME)",
+                         request->uri, request->image);
+}

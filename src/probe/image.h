@@ -3,6 +3,7 @@
 #define BERTH_PROBE_IMAGE_H
 
 #include "base/err.h"
+#include "plan/request.h"
 #include "base/strvec.h"
 
 enum berth_image_kind {
@@ -33,5 +34,9 @@ int berth_image_check_machine(const char *path, const struct berth_image *image,
  * What is not known is left out. Returns 0, or -1 when out of memory. */
 int berth_image_describe(const char *path, struct berth_strvec *ret,
                          struct berth_err *err);
+
+/* Is the image of REQUEST, which is a file by now, on this node, and for it? Returns 0,
+ * or -1 with a sentence in ERR. */
+int berth_image_look(const struct berth_request *request, struct berth_err *err);
 
 #endif

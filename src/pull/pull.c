@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/strvec.h"
+#include "plan/origin.h"
 #include "plan/pullfault.h"
 #include "plan/uri.h"
 #include "probe/image.h"
@@ -45,8 +46,8 @@ static int find_place(const struct berth_pull *pull, struct place *ret,
 
     if (berth_uri_name(pull->uri, &ret->name, err) < 0)
         return -1;
-    return berth_uri_cache(pull->cache, pull->env, user ? user->pw_dir : home,
-                           &ret->cache, err);
+    return berth_uri_cache(pull->site->images.cache, pull->env,
+                           user ? user->pw_dir : home, &ret->cache, err);
 }
 
 int berth_pull_find(const struct berth_pull *pull, char **ret_file,
@@ -139,16 +140,32 @@ int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err 
     BERTH_FREE char *runtime = NULL;
     PLACE struct place place = {0};
 
-    if (find_place(pull, &place, err) < 0 || look(pull, &place, ret_file, err) < 0)
+    if (berth_origin_check(pull->site, pull->uri, err) < 0 ||
+        find_place(pull, &place, err) < 0 || look(pull, &place, ret_file, err) < 0)
         return -1;
     if (*ret_file)
         return 0;
-    if (berth_runtime_find(pull->runtime, berth_environ_value(pull->env, "PATH"),
-                           &runtime, err) < 0)
+    if (berth_runtime_find(pull->site->runtime.path,
+                           berth_environ_value(pull->env, "PATH"), &runtime, err) < 0)
         return berth_err_at(err, "image '%s'", pull->uri);
     if (berth_cache_open(place.cache, place.name, &cache, err) < 0 ||
         berth_cache_lock(&cache, pull->waits, pull->uri, err) < 0 ||
         look(pull, &place, ret_file, err) < 0)
         return -1;
     return *ret_file ? 0 : fetch(pull, &cache, runtime, ret_file, err);
+}
+
+int berth_pull_request(const struct berth_pull *how, struct berth_request *request,
+                       struct berth_err *err)
+{
+    struct berth_pull pull = *how;
+    BERTH_FREE char *file = NULL;
+
+    if (!request->uri ||
+        (!berth_request_unpulled(request) && access(request->image, F_OK) == 0))
+        return 0;
+    pull.uri = request->uri;
+    if (berth_pull(&pull, &file, err) < 0)
+        return -1;
+    return berth_request_pulled(request, file, err);
 }

@@ -5,12 +5,13 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "conf/site.h"
+#include "plan/request.h"
 
 /* What is to be pulled, and for whom. */
 struct berth_pull {
     const char *uri;
-    const char *cache;              /* the site's images.cache; NULL: the default */
-    const char *runtime;            /* the site's; NULL: one is found */
+    const struct berth_site *site;  /* its runtime, its cache, and what it allows */
     char *const *env;               /* the user's, and the runtime's */
     bool again;                     /* whatever the cache has: a tag may have moved */
     int terminal;                   /* that shows progress; -1: none */
@@ -24,8 +25,14 @@ struct berth_pull {
 int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err *err);
 
 /* The file in the cache; NULL when it is not there. Makes and pulls nothing; reads of
- * PULL only uri, cache and env. Returns 0, or -1 with a sentence in ERR. */
+ * PULL only uri, site and env. Returns 0, or -1 with a sentence in ERR. */
 int berth_pull_find(const struct berth_pull *pull, char **ret_file,
                     struct berth_err *err);
+
+/* Where the image of REQUEST is from a registry, and not a file yet or no more: pull it
+ * as HOW says, but for its uri, and make the file the image. Returns 0, or -1 with a
+ * sentence in ERR. */
+int berth_pull_request(const struct berth_pull *how, struct berth_request *request,
+                       struct berth_err *err);
 
 #endif

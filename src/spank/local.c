@@ -26,6 +26,7 @@
 #include "plan/option.h"
 #include "plan/wire.h"
 #include "probe/image.h"
+#include "spank/fetch.h"
 #include "spank/gather.h"
 #include "spank/names.h"
 #include "spank/options.h"
@@ -182,14 +183,15 @@ int berth_local_init(spank_t sp, int count, char **words)
     return berth_options_register(sp, state.settings.option_prefix, take_option);
 }
 
-/* An image that is here and wrong is refused now. One that is not here may be on the
- * nodes, so that is only said, and only where the answer would take a queue's time. */
+/* An image that is here and wrong is refused now; one from a registry, when it is
+ * pulled. One that is not here may be on the nodes, so that is only said, and only
+ * where the answer would take a queue's time. */
 static int check_image(const struct berth_request *request, struct berth_err *err)
 {
     struct berth_image image;
     int missing;
 
-    if (berth_image_probe(request->image, &image, &missing, err) == 0)
+    if (request->uri || berth_image_probe(request->image, &image, &missing, err) == 0)
         return 0;
     if (!missing)
         return -1;
@@ -297,6 +299,7 @@ static int end_step_component(int group, struct berth_err *err)
     if (!berth_request_contained(&merged))
         berth_request_fini(&merged);
     if (check_component(&merged, err) < 0 || check_launcher(&merged, err) < 0 ||
+        berth_fetch_image(&state.settings, &merged, err) < 0 ||
         add_row(group, &merged, err) < 0 ||
         berth_table_explain(&state.table, err) < 0 ||
         berth_launcher_check_table(&state.table, err) < 0 ||
@@ -409,6 +412,7 @@ static int end_job_component(struct berth_err *err)
     berth_request_fini(&state.own);
     if (check_component(&merged, err) < 0 ||
         (image && berth_request_check(&merged, err) < 0) ||
+        berth_fetch_image(&state.settings, &merged, err) < 0 ||
         add_row((int)state.table.count, &merged, err) < 0)
         return -1;
     if (!berth_table_uniform(&state.table))

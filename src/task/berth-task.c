@@ -100,7 +100,8 @@ static int read_request(struct task *task, struct berth_err *err)
     if (terms && berth_terms_get(terms, &task->terms, err) < 0)
         return berth_err_at(err, BERTH_TASK_TERMS);
     if (asprintf(&task->place, "%s: image '%s'", task->node,
-                 task->request.image ? task->request.image : BERTH_NO_IMAGE) < 0)
+                 task->request.image ? berth_request_name(&task->request)
+                                     : BERTH_NO_IMAGE) < 0)
         return berth_err_oom(err);
     return 0;
 }
@@ -207,12 +208,10 @@ static const char *home_directory(void)
  * the task's, and lives as long. */
 static int prepare(struct task *task, struct berth_launch *ret, struct berth_err *err)
 {
-    struct berth_image image;
     char *runtime;
 
     berth_strvec_fini(&task->mounts); /* of an earlier call */
-    if (berth_image_probe(task->request.image, &image, NULL, err) < 0 ||
-        berth_image_check_machine(task->request.image, &image, err) < 0 ||
+    if (berth_image_look(&task->request, err) < 0 ||
         check_name("--container-image", task->request.image, err) < 0 ||
         check_mounts(&task->request.mounts, err) < 0 ||
         berth_inject_mounts(&task->request, &task->mounts, err) < 0 ||
@@ -376,7 +375,7 @@ static void tell_choice(const struct task *task, const struct berth_room *room)
     if (note && (is_verbose() ||
                  (task->leads && berth_request_mpi_is(&task->request, BERTH_MPI_AUTO))))
         fprintf(stderr, "berth: %s: image '%s': --mpi-bind=%s: %s\n", task->node,
-                task->request.image, task->request.mpi, note);
+                berth_request_name(&task->request), task->request.mpi, note);
 }
 
 /* With srun -v: how many containers there are on this node; WHY not one. */
@@ -390,7 +389,7 @@ static void tell(const struct task *task, const struct berth_room *room,
     tell_choice(task, room);
     if (is_verbose())
         fprintf(stderr, "berth: %s: image '%s': %s %u task%s%s%s\n", task->node,
-                task->request.image,
+                berth_request_name(&task->request),
                 why ? "a container for each of" : "one container for", tasks,
                 tasks == 1 ? "" : "s", why ? ": " : "", why ? why : "");
 }
@@ -509,7 +508,7 @@ static int run_joined(struct task *task, struct berth_room *room, bool is_first,
     status = join(task, room, err);
     if (status == 0 && task->account.used)
         return berth_account_print(&task->account, err) < 0 ? BERTH_REFUSED : status;
-    berth_err_at(err, "image '%s'", task->request.image);
+    berth_err_at(err, "image '%s'", berth_request_name(&task->request));
     return status;
 }
 

@@ -188,7 +188,7 @@ static int inject(struct keeper *keeper, pid_t holder, const struct berth_buf *a
 
     if (berth_inject(&inject, injected, err) < 0)
         return berth_err_at(err, "image '%s': --mpi-bind=%s",
-                            keeper->launch->request->image,
+                            berth_request_name(keeper->launch->request),
                             keeper->launch->request->mpi);
     if (injected->note)
         berth_room_note(keeper->room, injected->note);
@@ -265,7 +265,7 @@ static int send_away(struct keeper *keeper, pid_t holder, const struct berth_buf
         result = berth_err_set(err,
                                "image '%s': --mpi-bind=%s: %s, so that nothing can be "
                                "put into its containers; choose --mpi-bind=hybrid",
-                               keeper->launch->request->image,
+                               berth_request_name(keeper->launch->request),
                                keeper->launch->request->mpi, why);
     kill(holder, SIGKILL);
     if (result == 0)

@@ -51,7 +51,7 @@ int berth_log_explain(int fd, const struct berth_launch *launch, struct berth_er
 
     last_words(fd, words, sizeof(words));
     return berth_err_set(err, "image '%s': %s did not start it: %s",
-                         launch->request->image, launch->runtime, words);
+                         berth_request_name(launch->request), launch->runtime, words);
 }
 
 int berth_log_too_late(const struct berth_launch *launch, unsigned int seconds,
@@ -60,5 +60,5 @@ int berth_log_too_late(const struct berth_launch *launch, unsigned int seconds,
     return berth_err_set(err,
                          "image '%s': %s did not start it within %u seconds; ask the "
                          "administrators (start_timeout= in plugstack.conf)",
-                         launch->request->image, launch->runtime, seconds);
+                         berth_request_name(launch->request), launch->runtime, seconds);
 }

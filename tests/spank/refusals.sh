@@ -32,9 +32,9 @@ refuse 'another working directory' \
     --container-image=a --container-workdir=/a --container-workdir=/b
 refuse 'an empty image' \
     '--container-image: the value is empty; give one, or leave the option out' --container-image=
-refuse 'a URI' \
-    "--container-image: 'docker://alpine' is a URI; expected a SIF file or a directory (pull it first: singularity pull image.sif docker://alpine)" \
-    --container-image=docker://alpine
+refuse 'a URI of another kind' \
+    "--container-image: 'file:///a.sif': cannot be pulled; expected docker://, oras:// or library://, or a SIF file or a directory" \
+    --container-image=file:///a.sif
 refuse 'a mount with too many colons' \
     "--container-mounts: '/a:/b:ro:x' is no mount; expected SRC[:DST[:ro|rw]][,...]" \
     --container-image=a --container-mounts=/a:/b:ro:x

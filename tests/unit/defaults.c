@@ -64,9 +64,10 @@ static const struct {
     {.environ = {"BERTH_CONTAINER_IMAGE=/a"},
      .assigned = "BERTH_CONTAINER_IMAGE=",
      .request = ""},
-    {.environ = {"BERTH_CONTAINER_IMAGE=docker://x"},
-     .error = "BERTH_CONTAINER_IMAGE: 'docker://x' is a URI; expected a SIF file or a "
-              "directory (pull it first: singularity pull image.sif docker://x)"},
+    {.environ = {"BERTH_CONTAINER_IMAGE=docker://x"}, .request = "image=docker://x"},
+    {.environ = {"BERTH_CONTAINER_IMAGE=file:///x"},
+     .error = "BERTH_CONTAINER_IMAGE: 'file:///x': cannot be pulled; expected "
+              "docker://, oras:// or library://, or a SIF file or a directory"},
     {.environ = {"BERTH_CONTAINER_WRITABLE=maybe"},
      .error = "BERTH_CONTAINER_WRITABLE: expected yes or no, got 'maybe'"},
     {.environ = {"BERTH_CONTAINER_WORKDIR=w"},

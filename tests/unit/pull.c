@@ -21,6 +21,7 @@ static char *directory, *runtime;
 static char *env[4];
 static int told, waited;
 static pid_t holder; /* of the lock */
+static struct berth_site site;
 
 static char *in_directory(const char *name)
 {
@@ -102,8 +103,9 @@ static void let_go(const char *uri)
 
 static struct berth_pull app(void)
 {
+    site.runtime.path = runtime;
     return (struct berth_pull){.uri = URI,
-                               .runtime = runtime,
+                               .site = &site,
                                .env = env,
                                .terminal = -1,
                                .tells = tell,
@@ -301,11 +303,12 @@ START_TEST(a_cache_that_cannot_be_made)
 {
     BERTH_FREE char *cache = in_directory("cache");
     struct berth_pull pull = app();
+    char nowhere[] = "/proc/berth";
 
     unit_write(cache, "", 0);
     expect_error(&pull, "': is no directory; remove it");
     ck_assert_int_eq(unlink(cache), 0);
-    pull.cache = "/proc/berth";
+    site.images.cache = nowhere;
     expect_error(&pull,
                  "'/proc/berth': cannot be made: No such file or directory; have the "
                  "cache elsewhere (images.cache in berth.yaml, or XDG_CACHE_HOME)");
@@ -344,11 +347,51 @@ END_TEST
 START_TEST(without_a_runtime)
 {
     struct berth_pull pull = app();
+    char nowhere[] = "/nowhere/apptainer";
 
-    pull.runtime = "/nowhere/apptainer";
+    site.runtime.path = nowhere;
     expect_error(&pull, "image '" URI "': container runtime '/nowhere/apptainer': No "
                         "such file or directory");
     ck_assert(!is_there("cache"));
+}
+END_TEST
+
+START_TEST(the_site_decides_from_where)
+{
+    struct berth_pull pull = app();
+
+    site.images.uris_said = true;
+    expect_error(&pull, "image '" URI "': this site allows no URI");
+    ck_assert(!is_there("cache"));
+    site.images.uris_said = false;
+}
+END_TEST
+
+START_TEST(a_request_gets_the_file)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    BERTH_FREE char *file = in_directory(APP "/1.sif");
+    BERTH_FREE char *second = in_directory(APP "/2.sif");
+    struct berth_pull pull = app();
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_pull_request(&pull, &request, &err), 0);
+    ck_assert_int_eq(berth_request_take(&request, BERTH_OPTION_IMAGE, URI, NULL, &err),
+                     0);
+    ck_assert(berth_request_unpulled(&request));
+    ck_assert_int_eq(berth_pull_request(&pull, &request, &err), 0);
+    ck_assert_str_eq(request.image, file);
+    ck_assert_str_eq(berth_request_name(&request), URI);
+    pull.again = true;
+    expect_file(&pull, APP "/2.sif");
+    pull.again = false;
+    /* What was chosen stays, as long as it is there. */
+    ck_assert_int_eq(berth_pull_request(&pull, &request, &err), 0);
+    ck_assert_str_eq(request.image, file);
+    ck_assert_int_eq(unlink(file), 0);
+    ck_assert_int_eq(berth_pull_request(&pull, &request, &err), 0);
+    ck_assert_str_eq(request.image, second);
+    ck_assert_int_eq(told, 2);
 }
 END_TEST
 
@@ -464,6 +507,8 @@ int main(void)
     tcase_add_test(tests, a_lock_that_is_none);
     tcase_add_test(tests, a_part_that_cannot_go);
     tcase_add_test(tests, without_a_runtime);
+    tcase_add_test(tests, the_site_decides_from_where);
+    tcase_add_test(tests, a_request_gets_the_file);
     tcase_add_loop_test(tests, a_fault_is_told_with_what_to_do, 0, COUNT(faults));
     tcase_add_loop_test(tests, what_the_runtime_says, 0, COUNT(speeches));
     tcase_add_test(tests, on_a_terminal_the_runtime_has_one);

@@ -54,6 +54,7 @@ static const struct {
     {{{IMAGE, "/a.sif"}, {END, NULL}}, "image=/a.sif"},
     {{{IMAGE, "a.sif"}, {END, NULL}}, "image=/base/a.sif"},
     {{{IMAGE, "./x/a.sif"}, {END, NULL}}, "image=/base/x/a.sif"},
+    {{{IMAGE, "docker://a"}, {IMAGE, "docker://a"}, {END, NULL}}, "image=docker://a"},
     {{{IMAGE, "none"}, {END, NULL}}, "image=none"},
     {{{IMAGE, "./none"}, {END, NULL}}, "image=/base/none"},
     {{{IMAGE, "dir/a://b"}, {END, NULL}}, "image=/base/dir/a://b"},
@@ -99,9 +100,9 @@ START_TEST(options_are_taken)
 }
 END_TEST
 
-#define URI(text)                                                                      \
-    "'" text "' is a URI; expected a SIF file or a directory (pull it first: "         \
-    "singularity pull image.sif " text ")"
+#define SCHEME(text)                                                                   \
+    "'" text "': cannot be pulled; expected docker://, oras:// or library://, or a "   \
+    "SIF file or a directory"
 #define TWICE(a, b)                                                                    \
     "given twice, '" a "' and '" b "'; expected one value for each component"
 #define OPPOSITE                                                                       \
@@ -128,9 +129,11 @@ static const struct {
     {{{ENV, ""}, {END, NULL}}, "the value is empty; give one, or leave the option out"},
     {{{ARGS, ""}, {END, NULL}},
      "the value is empty; give one, or leave the option out"},
-    {{{IMAGE, "docker://alpine"}, {END, NULL}}, URI("docker://alpine")},
-    {{{IMAGE, "oras://r/x:1"}, {END, NULL}}, URI("oras://r/x:1")},
-    {{{IMAGE, "a://"}, {END, NULL}}, URI("a://")},
+    {{{IMAGE, "a://b"}, {END, NULL}}, SCHEME("a://b")},
+    {{{IMAGE, "file:///a"}, {END, NULL}}, SCHEME("file:///a")},
+    {{{IMAGE, "docker://a"}, {IMAGE, "docker://b"}, {END, NULL}},
+     TWICE("docker://a", "docker://b")},
+    {{{IMAGE, "docker://a"}, {IMAGE, "/a"}, {END, NULL}}, TWICE("docker://a", "/a")},
     {{{IMAGE, "/a"}, {IMAGE, "/b"}, {END, NULL}}, TWICE("/a", "/b")},
     {{{IMAGE, "/a"}, {IMAGE, "none"}, {END, NULL}}, TWICE("/a", "none")},
     {{{IMAGE, "none"}, {IMAGE, "a"}, {END, NULL}}, TWICE("none", "/base/a")},
@@ -221,6 +224,13 @@ static const struct {
      {{IMAGE, "none"}, {END, NULL}},
      "image=none"},
     {{{IMAGE, "none"}, {END, NULL}}, {{IMAGE, "/b"}, {END, NULL}}, "image=/b"},
+    {{{IMAGE, "docker://a"}, {END, NULL}}, {{IMAGE, "/b"}, {END, NULL}}, "image=/b"},
+    {{{IMAGE, "/a"}, {END, NULL}},
+     {{IMAGE, "oras://b"}, {END, NULL}},
+     "image=oras://b"},
+    {{{IMAGE, "docker://a"}, {END, NULL}},
+     {{IMAGE, "none"}, {END, NULL}},
+     "image=none"},
     {{{IMAGE, "/a"}, {MPI, NULL}, {END, NULL}},
      {{END, NULL}},
      "image=/a&mpi-bind=auto"},

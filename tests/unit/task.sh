@@ -91,6 +91,9 @@ expect 'a request that is none' 1 \
 expect 'an image that is not there' 1 \
     "berth: n1: image 'T/gone.sif': not found; check the path, and that the nodes see this file system" \
     with "image=$T/gone.sif" ./app
+expect 'a pulled image that is not there' 1 \
+    "berth: n1: image 'docker://r/x': its file 'T/gone.sif' is not here; the cache must be where all nodes see it (images.cache in berth.yaml, or XDG_CACHE_HOME)" \
+    with "image=$T/gone.sif&uri=docker://r/x" ./app
 expect 'what is not an image' 1 \
     "berth: n1: image 'T/bad.sif': not an image; expected a SIF file (made by 'singularity build' or 'singularity pull') or a sandbox directory" \
     with "image=$T/bad.sif" ./app

@@ -131,6 +131,14 @@ static const struct {
     {"Image=/a", "'Image' is no option of this release"},
     {"container-image=/a", "'container-image' is no option of this release"},
     {"a\nb=", "'a\\nb' is no option of this release"},
+    {"image=/a&uri=file://a",
+     "'file://a': cannot be pulled; expected docker://, oras:// or "
+     "library://, or a SIF file or a directory"},
+    {"uri=docker://a", "'uri' is not behind the file of an image"},
+    {"image=none&uri=docker://a", "'uri' is not behind the file of an image"},
+    {"image=docker://a&uri=docker://a", "'uri' is not behind the file of an image"},
+    {"image=/a&uri=docker://a&uri=docker://a",
+     "'uri' is not behind the file of an image"},
     {"image=/%", "the value of 'image' is not encoded"},
     {"image=/%4", "the value of 'image' is not encoded"},
     {"image=/%0", "the value of 'image' is not encoded"},
@@ -170,6 +178,7 @@ static const struct {
     const char *again; /* written out; NULL: the same */
 } tables[] = {
     {"1;*:image=/a", NULL},
+    {"1;*:image=/a&uri=docker://r/a%40x", NULL},
     {"1;0:image=/a;1:image=/b", NULL},
     {"1;0:image=/a;1:;2:image=/b", NULL},
     {"1;2:image=/a;0:image=/b", NULL},

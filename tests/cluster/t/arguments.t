@@ -232,8 +232,8 @@ inside "option_prefix=: the job's default" "a host b" \
         srun --b-container-image=/images/b.sif cat /etc/berth-image"'
 run_script inside "$A" 'srun -w n1 $C true'
 matches "option_prefix=: the option without prefix is not known" "unrecognized option '--container-image" "$(cat "$scratch/inside")"
-run_script inside "$A" 'srun -w n1 --b-container-image=docker://x true'
-matches "option_prefix=: messages have the prefix" "berth: --b-container-image: 'docker://x' is a URI" "$(cat "$scratch/inside")"
+run_script inside "$A" 'srun -w n1 --b-container-image=file:///x true'
+matches "option_prefix=: messages have the prefix" "berth: --b-container-image: 'file:///x': cannot be pulled" "$(cat "$scratch/inside")"
 each_host "mv /root/berth.conf.saved $conf"
 equal "option_prefix=: it is taken back" a "$(alice srun -w n1 "$A" cat /etc/berth-image)"
 

@@ -416,9 +416,8 @@ options=(
     "--container-image: given twice, '$A' and '/images/b.sif'|$IMAGE --container-image=/images/b.sif"
     "--container-image: given twice, '$A' and 'none'|$IMAGE --container-image=none"
     "--container-image: given twice, 'none' and '$A'|--container-image=none $IMAGE"
-    "'docker://alpine' is a URI; expected a SIF file|--container-image=docker://alpine"
-    "'library://x/y' is a URI|--container-image=library://x/y"
-    "'file:///images/a.sif' is a URI|--container-image=file:///images/a.sif"
+    "'shub://x/y': cannot be pulled; expected docker://|--container-image=shub://x/y"
+    "'file:///images/a.sif': cannot be pulled|--container-image=file:///images/a.sif"
     "not given, but other options of a container are|--container-mounts=/a"
     "not given, but other options of a container are|--container-workdir=/a"
     "not given, but other options of a container are|--container-mount-home"
@@ -462,10 +461,10 @@ refused_here "srun -Q with a wrong option" "--container-env: '1' is no variable"
     srun -Q -N2 "$IMAGE" --container-env=1 true
 script wrong.sh <<'SCRIPT'
 #!/bin/sh
-#SBATCH -N2 --container-image=docker://alpine
+#SBATCH -N2 --container-image=file:///images/a.sif
 true
 SCRIPT
-refused_here "#SBATCH with a wrong option" "is a URI; expected" sbatch ./wrong.sh
+refused_here "#SBATCH with a wrong option" "cannot be pulled; expected" sbatch ./wrong.sh
 command_line "$IMAGE" --container-args=--no-such-flag
 attempt "${line[@]}"
 equal "a flag that the runtime does not know: said once by each node" "yes 2 0 " \
@@ -567,7 +566,7 @@ refused "optional: command missing" "command '/no/such' is not in the image" "$I
 wrong "optional: wrong option" "container-workdir: 'x' is not" "$IMAGE" --container-workdir=x
 wrong "optional: wrong image" "not an image" --container-image=/srv/both/text.sif
 wrong "optional: options without image" "not given, but other" --container-writable
-refused_here "optional: sbatch" "is a URI" sbatch --container-image=docker://x --wrap=true
+refused_here "optional: sbatch" "cannot be pulled" sbatch --container-image=file:///x --wrap=true
 hosts_conf "optional $plugin nonsense" n1 n2
 refused "optional: bad word on the nodes" "plugstack.conf: .*nonsense" "$IMAGE"
 hosts_conf "optional $plugin nonsense" login

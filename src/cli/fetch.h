@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_CLI_FETCH_H
+#define BERTH_CLI_FETCH_H
+
+#include "base/err.h"
+#include "conf/site.h"
+#include "plan/request.h"
+
+/* For a verb that starts an image: where that of REQUEST is in a registry, pull it into
+ * the user's cache, and make the file the image. Returns 0, or -1 with a sentence in
+ * ERR. */
+int berth_cli_fetch(struct berth_request *request, const struct berth_site *site,
+                    struct berth_err *err);
+
+#endif

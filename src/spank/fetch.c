@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Images from registries, where the command is typed: by the user's own process, once,
+ * on a host that has a network, and at the cost of nobody's allocation. */
+
+#include "spank/fetch.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <slurm/spank.h>
+
+#include "base/cleanup.h"
+#include "conf/site.h"
+#include "probe/runtime.h"
+#include "pull/pull.h"
+
+extern char **environ;
+
+static void tell_pull(const char *uri)
+{
+    slurm_info("berth: pulling image '%s'", uri);
+}
+
+static void tell_wait(const char *uri)
+{
+    slurm_info("berth: image '%s': another pull of it is under way; waiting for it",
+               uri);
+}
+
+/* Is there a later command, on another host, that may be able to? */
+static bool can_wait(const struct berth_site *site, const char *uri)
+{
+    BERTH_FREE char *runtime = NULL;
+
+    if (spank_context() != S_CTX_ALLOCATOR ||
+        berth_runtime_find(site->runtime.path, getenv("PATH"), &runtime, NULL) == 0)
+        return false;
+    slurm_info(
+        "berth: image '%s': no container runtime on this host; the first srun of "
+        "the job pulls it",
+        uri);
+    return true;
+}
+
+int berth_fetch_image(const struct berth_settings *settings,
+                      struct berth_request *request, struct berth_err *err)
+{
+    struct berth_site site = berth_site_default();
+    const struct berth_pull how = {
+        .site = &site,
+        .env = environ,
+        .terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : -1,
+        .tells = tell_pull,
+        .waits = tell_wait,
+    };
+
+    site.runtime.path = settings->runtime;
+    if (!request->uri || can_wait(&site, request->uri))
+        return 0;
+    return berth_pull_request(&how, request, err);
+}

@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Images from registries: pulled where the command is typed, once, by a runtime that is a
+# script.
+# shellcheck source=tests/spank/lib.sh
+. "${srcdir:-.}/tests/spank/lib.sh"
+
+# The smallest SIF file with a file system in it.
+zeros()
+{
+    head -c "$1" /dev/zero
+}
+{
+    zeros 32
+    printf 'SIF_MAGIC'
+    zeros 47
+    printf '\1'
+    zeros 7
+    printf '\200'
+    zeros 31
+    printf '\4\100'
+    zeros 2
+    printf '\1'
+    zeros 891
+} >whole.sif
+
+mkdir bin
+cat >bin/apptainer <<'END'
+#!/bin/sh
+# pull FILE URI
+echo "$3" >>"$FAKE_CALLS"
+case $3 in
+    *nobody*)
+        echo "FATAL:   While pulling: $3: manifest unknown" >&2
+        exit 255
+        ;;
+esac
+echo 'INFO:    words that nobody needs' >&2
+cp "$FAKE_IMAGE" "$2"
+END
+chmod +x bin/apptainer
+FAKE_CALLS=$T/calls
+FAKE_IMAGE=$T/whole.sif
+XDG_CACHE_HOME=$T/cache
+PATH=$T/bin:$PATH
+export FAKE_CALLS FAKE_IMAGE XDG_CACHE_HOME PATH
+
+# calls NAME COUNT: so many pulls since the last time.
+calls()
+{
+    seen=$([ ! -f calls ] || sed -n '$=' calls)
+    seen=${seen:-0}
+    rm -f calls
+    if [ "$seen" = "$2" ]; then
+        report ok "$1"
+    else
+        report 'not ok' "$1"
+        echo "# $seen pulls instead of $2"
+    fi
+}
+
+file='T/cache/berth/docker%2Br%2Bapp%3D1/1.sif'
+expect 'srun pulls an image' 0 \
+    "srun: berth: pulling image 'docker://r/app:1'
+0 image=$file&uri=docker://r/app:1: ./x" \
+    srun --container-image=docker://r/app:1 ./x
+expect 'it is in the cache then' 0 "0 image=$file&uri=docker://r/app:1: ./x" \
+    srun --container-image=docker://r/app:1 ./x
+expect 'also for sbatch' 0 '0 host: job.sh' sbatch --container-image=docker://r/app:1 job.sh
+calls 'once' 1
+expect 'two components pull it once' 0 \
+    "srun: berth: pulling image 'oras://r/app'
+0 image=T/cache/berth/oras%2Br%2Bapp%3Dlatest/1.sif&uri=oras://r/app: ./x
+1 image=T/cache/berth/oras%2Br%2Bapp%3Dlatest/1.sif&uri=oras://r/app: ./y" \
+    srun --container-image=oras://r/app ./x : --container-image=oras://r/app ./y
+calls 'for both' 1
+expect 'a variable names it too' 0 "0 image=$file&uri=docker://r/app:1: ./x" \
+    BERTH_CONTAINER_IMAGE=docker://r/app:1 srun ./x
+expect 'an image of its own goes over that of the job' 0 '0 image=T/a: ./x' \
+    "SLURM_BERTH_JOB=1;*:image=$T/gone.sif&uri=docker://r/app:1" SLURM_JOB_ID=100 \
+    srun --container-image=a ./x
+expect 'a job keeps the file that it was submitted with' 0 \
+    "0 image=T/bad.sif&uri=docker://r/app:1: ./x" \
+    "SLURM_BERTH_JOB=1;*:image=$T/bad.sif&uri=docker://r/app:1" SLURM_JOB_ID=100 srun ./x
+expect 'unless it is gone' 0 "0 image=$file&uri=docker://r/app:1: ./x" \
+    "SLURM_BERTH_JOB=1;*:image=$T/gone.sif&uri=docker://r/app:1" SLURM_JOB_ID=100 srun ./x
+calls 'without another pull' 0
+expect 'an image that is not in the registry' 1 \
+    "srun: berth: pulling image 'docker://r/nobody'
+srun: error: berth: image 'docker://r/nobody': it cannot be pulled: manifest unknown; the registry has no such image; check the name and the tag" \
+    srun --container-image=docker://r/nobody ./x
+expect 'nor for sbatch' 1 \
+    "sbatch: berth: pulling image 'docker://r/nobody'
+sbatch: error: berth: image 'docker://r/nobody': it cannot be pulled: manifest unknown; the registry has no such image; check the name and the tag" \
+    sbatch --container-image=docker://r/nobody job.sh
+calls 'was asked for twice' 2
+expect 'a wrong option is told before anything is pulled' 1 \
+    "srun: error: berth: --container-workdir: 'w' is not absolute; expected a directory in the image, from /" \
+    srun --container-image=docker://r/other --container-workdir=w ./x
+expect 'a component on the host pulls nothing' 0 '0 host: ./x' \
+    "SLURM_BERTH_JOB=1;*:image=docker://r/other" SLURM_JOB_ID=100 \
+    srun --container-image=none ./x
+calls 'really' 0
+
+rm bin/apptainer
+if PATH=/usr/local/bin:/usr/bin:/bin:/opt/apptainer/bin command -v apptainer singularity >/dev/null; then
+    skip 'without a runtime' 'there is one here'
+else
+    expect 'without a runtime sbatch leaves it to srun' 0 \
+        "sbatch: berth: image 'docker://r/other': no container runtime on this host; the first srun of the job pulls it
+0 host: job.sh" sbatch --container-image=docker://r/other job.sh
+    expect 'which needs one' 1 \
+        "srun: error: berth: image 'docker://r/other': container runtime: neither apptainer nor singularity is installed here; ask the administrators to install one" \
+        "SLURM_BERTH_JOB=1;*:image=docker://r/other" SLURM_JOB_ID=100 srun ./x
+fi
+
+finish
