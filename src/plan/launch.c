@@ -209,6 +209,8 @@ static int push_runtime(const struct berth_launch *launch, struct berth_strvec *
         berth_strvec_push(argv, "--userns");
     if (launch->request->writable)
         berth_strvec_push(argv, "--writable-tmpfs");
+    if (launch->gpu)
+        berth_strvec_push(argv, launch->gpu);
     push_home(launch, argv);
     if (push_mounts(&launch->request->mounts, argv, err) < 0)
         return -1;

@@ -63,6 +63,14 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
             "FLAGS",
             "flags for the container runtime, separated by spaces; repeats accumulate",
         },
+    [BERTH_OPTION_GPU] =
+        {
+            "container-gpu",
+            "auto|nvidia|rocm|off",
+            "let tasks use the host's GPU driver; auto, the default: where the step "
+            "has "
+            "GPUs",
+        },
     [BERTH_OPTION_MPI] =
         {
             "mpi-bind",

@@ -187,6 +187,22 @@ static int take_mpi(struct berth_request *request, const char *value,
     return mode ? take_scalar(&request->mpi, mode, err) : berth_err_oom(err);
 }
 
+static int take_gpu(struct berth_request *request, const char *value,
+                    struct berth_err *err)
+{
+    static const char *const kinds[] = {BERTH_GPU_AUTO, BERTH_GPU_NVIDIA,
+                                        BERTH_GPU_ROCM, BERTH_GPU_OFF};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (strcmp(value, kinds[i]) == 0) {
+            char *kind = strdup(value);
+
+            return kind ? take_scalar(&request->gpu, kind, err) : berth_err_oom(err);
+        }
+    return berth_err_set(
+        err, "'%s' is no kind of GPU; expected auto, nvidia, rocm or off", value);
+}
+
 static int take_explain(struct berth_request *request, const char *value,
                         struct berth_err *err)
 {
@@ -219,7 +235,7 @@ int berth_request_take(struct berth_request *request, enum berth_option_id id,
 {
     bool needs_value = id == BERTH_OPTION_IMAGE || id == BERTH_OPTION_MOUNTS ||
                        id == BERTH_OPTION_WORKDIR || id == BERTH_OPTION_ENV ||
-                       id == BERTH_OPTION_ARGS;
+                       id == BERTH_OPTION_ARGS || id == BERTH_OPTION_GPU;
 
     if (needs_value && (!value || *value == '\0'))
         return berth_err_set(err, "the value is empty; give one, or leave the option "
@@ -245,6 +261,8 @@ int berth_request_take(struct berth_request *request, enum berth_option_id id,
         return take_env(request, value, err);
     case BERTH_OPTION_ARGS:
         return take_args(request, value, err);
+    case BERTH_OPTION_GPU:
+        return take_gpu(request, value, err);
     case BERTH_OPTION_MPI:
         return take_mpi(request, value, err);
     case BERTH_OPTION_EXPLAIN:
@@ -282,7 +300,7 @@ static bool said_more(const struct berth_request *request)
 {
     return request->mounts.count || request->workdir || request->home ||
            request->writable || request->entrypoint || request->env.count ||
-           request->args.count || request->mpi || request->explain;
+           request->args.count || request->gpu || request->mpi || request->explain;
 }
 
 bool berth_request_mpi_is(const struct berth_request *request, const char *mode)
@@ -330,10 +348,11 @@ static bool same_text(const char *a, const char *b)
 bool berth_request_equal(const struct berth_request *a, const struct berth_request *b)
 {
     return same_text(a->image, b->image) && same_text(a->uri, b->uri) &&
-           same_text(a->workdir, b->workdir) && same_text(a->mpi, b->mpi) &&
-           same_text(a->explain, b->explain) && a->home == b->home &&
-           a->writable == b->writable && a->entrypoint == b->entrypoint &&
-           a->world == b->world && berth_strvec_equal(&a->mounts, &b->mounts) &&
+           same_text(a->workdir, b->workdir) && same_text(a->gpu, b->gpu) &&
+           same_text(a->mpi, b->mpi) && same_text(a->explain, b->explain) &&
+           a->home == b->home && a->writable == b->writable &&
+           a->entrypoint == b->entrypoint && a->world == b->world &&
+           berth_strvec_equal(&a->mounts, &b->mounts) &&
            berth_strvec_equal(&a->env, &b->env) &&
            berth_strvec_equal(&a->args, &b->args);
 }
@@ -371,6 +390,7 @@ int berth_request_merge(const struct berth_request *defaults,
     if (!merge_text(defaults->image, own->image, &merged.image) ||
         !merge_text(own->image ? NULL : defaults->uri, own->uri, &merged.uri) ||
         !merge_text(defaults->workdir, own->workdir, &merged.workdir) ||
+        !merge_text(defaults->gpu, own->gpu, &merged.gpu) ||
         !merge_text(defaults->mpi, own->mpi, &merged.mpi) ||
         !merge_text(defaults->explain, own->explain, &merged.explain) ||
         merged.mounts.failed || merged.env.failed || merged.args.failed) {
@@ -397,6 +417,7 @@ void berth_request_fini(struct berth_request *request)
     free(request->image);
     free(request->uri);
     free(request->workdir);
+    free(request->gpu);
     free(request->mpi);
     free(request->explain);
     berth_strvec_fini(&request->mounts);

@@ -30,6 +30,7 @@ struct berth_request {
     bool entrypoint;            /* through the image's runscript */
     struct berth_strvec env;    /* each NAME (pass) or NAME=VALUE (set) */
     struct berth_strvec args;   /* flags for the runtime, one word each */
+    char *gpu;                  /* whose GPUs: BERTH_GPU_...; NULL: unsaid */
     char *mpi;              /* whose MPI: BERTH_MPI_... or a profile; NULL: unsaid */
     enum berth_world world; /* not said by anybody: of the other components */
     char *explain;          /* BERTH_EXPLAIN_...; NULL: unsaid */
@@ -48,6 +49,12 @@ struct berth_request {
 #define BERTH_EXPLAIN_JSON "json" /* the same for programs */
 #define BERTH_EXPLAIN_OFF  "off"  /* as if not asked */
 
+/* The values of --container-gpu; not said is BERTH_GPU_AUTO. */
+#define BERTH_GPU_AUTO   "auto" /* those that the step has */
+#define BERTH_GPU_NVIDIA "nvidia"
+#define BERTH_GPU_ROCM   "rocm"
+#define BERTH_GPU_OFF    "off"
+
 /* The value of --container-image that means: no container. */
 #define BERTH_NO_IMAGE "none"
 
@@ -62,6 +69,7 @@ enum berth_option_id {
     BERTH_OPTION_ENTRYPOINT,
     BERTH_OPTION_ENV,
     BERTH_OPTION_ARGS,
+    BERTH_OPTION_GPU,
     BERTH_OPTION_MPI,
     BERTH_OPTION_EXPLAIN,
     BERTH_OPTION_COUNT

@@ -115,6 +115,8 @@ void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *r
         put_field(&fields, BERTH_OPTION_ENTRYPOINT, "");
     put_list(&fields, BERTH_OPTION_ENV, &request->env);
     put_list(&fields, BERTH_OPTION_ARGS, &request->args);
+    if (request->gpu)
+        put_field(&fields, BERTH_OPTION_GPU, request->gpu);
     if (request->mpi)
         put_field(&fields, BERTH_OPTION_MPI, request->mpi);
     if (request->explain)

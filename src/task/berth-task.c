@@ -19,12 +19,14 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "plan/envdiff.h"
+#include "plan/gpu.h"
 #include "plan/launch.h"
 #include "plan/launcher.h"
 #include "plan/mount.h"
 #include "plan/option.h"
 #include "plan/path.h"
 #include "plan/wire.h"
+#include "probe/gpu.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
 #include "probe/signature.h"
@@ -208,12 +210,15 @@ static const char *home_directory(void)
  * the task's, and lives as long. */
 static int prepare(struct task *task, struct berth_launch *ret, struct berth_err *err)
 {
+    const struct berth_gpu_host gpus = berth_gpu_look();
+    struct berth_gpu_choice gpu;
     char *runtime;
 
     berth_strvec_fini(&task->mounts); /* of an earlier call */
     if (berth_image_look(&task->request, err) < 0 ||
         check_name("--container-image", task->request.image, err) < 0 ||
         check_mounts(&task->request.mounts, err) < 0 ||
+        berth_gpu_choose(&task->request, task->environment, &gpus, &gpu, err) < 0 ||
         berth_inject_mounts(&task->request, &task->mounts, err) < 0 ||
         berth_runtime_find(task->runtime, getenv("PATH"), &runtime, err) < 0)
         return -1;
@@ -234,6 +239,7 @@ static int prepare(struct task *task, struct berth_launch *ret, struct berth_err
         .environment = task->environment,
         .mounts = &task->mounts,
         .binds = &task->binds,
+        .gpu = gpu.flag,
         .set = &task->set,
         .command = task->command,
         .unknown_user = !berth_identity_is_known(),

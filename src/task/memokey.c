@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/environ.h"
+#include "plan/gpu.h"
 #include "plan/launch.h"
 #include "plan/wire.h"
 #include "task/memo.h"
@@ -77,6 +78,14 @@ static bool put_terms(struct berth_buf *key, const struct berth_terms *terms)
     return !text.failed && put(key, "terms", text.used ? text.text : "");
 }
 
+/* The runtime may bring the libraries of a GPU driver. */
+static bool put_gpu(struct berth_buf *key, const struct berth_inside *inside)
+{
+    return put(key, "gpu", berth_gpu_is_given(inside->task) ? "given" : NULL) &&
+           put_file(key, BERTH_GPU_NVIDIA_DEVICE) &&
+           put_file(key, BERTH_GPU_ROCM_DEVICE);
+}
+
 /* How the tasks find each other. */
 static bool put_tasks(struct berth_buf *key, const struct berth_inside *inside)
 {
@@ -111,6 +120,6 @@ bool berth_memokey_write(const struct berth_inside *inside, char *const *contain
            put(key, "berth", BERTH_VERSION) && put_file(key, "/proc/self/exe") &&
            put_file(key, inside->request->image) && put_request(key, inside->request) &&
            put_terms(key, inside->terms) && put_command(key, inside) &&
-           put_search(key, inside, container) && put_tasks(key, inside) &&
-           put_host(key, inside->task) && !key->failed;
+           put_search(key, inside, container) && put_gpu(key, inside) &&
+           put_tasks(key, inside) && put_host(key, inside->task) && !key->failed;
 }

@@ -109,7 +109,7 @@ flags()
 }
 expect 'options are those of srun' 0 \
     '--silent exec --writable-tmpfs --no-mount home,cwd --mount type=bind,"source=T/b","destination=/b",ro --cleanenv T/a ' \
-    flags --container-image=a --container-mounts=b:/b:ro --no-container-mount-home \
+    flags --container-image=a --container-gpu=off --container-mounts=b:/b:ro --no-container-mount-home \
     --container-writable --container-args=--cleanenv
 # shellcheck disable=SC2317
 apart()

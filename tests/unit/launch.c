@@ -109,6 +109,17 @@ START_TEST(a_user_whom_the_node_does_not_know)
 }
 END_TEST
 
+START_TEST(a_driver_is_a_flag)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_launch launch = usual(&request);
+
+    request.image = strdup("/a.sif");
+    launch.gpu = "--rocm";
+    assert_golden(&launch, "launch-gpu.txt");
+}
+END_TEST
+
 START_TEST(words_go_behind_those_that_are_there)
 {
     BERTH_REQUEST struct berth_request request = {0};
@@ -131,6 +142,7 @@ int main(void)
     tcase_add_loop_test(tests, a_request_becomes_the_golden_words, 0, COUNT(launches));
     tcase_add_test(tests, what_is_not_known_is_left_out);
     tcase_add_test(tests, a_user_whom_the_node_does_not_know);
+    tcase_add_test(tests, a_driver_is_a_flag);
     tcase_add_test(tests, words_go_behind_those_that_are_there);
     return unit_run("launch", tests);
 }

@@ -27,6 +27,7 @@ static void setup(void)
     container = task = (struct berth_strvec){0};
     berth_strvec_push(&container, "PATH=/bin");
     berth_strvec_push(&container, "LD_LIBRARY_PATH=/.singularity.d/libs");
+    berth_strvec_push(&task, "SLURM_JOB_ID=6");
     berth_strvec_push(&task, "SLURM_NTASKS=1");
     berth_strvec_push(&task, "SLURM_MPI_TYPE=pmi2");
     request = (struct berth_request){.image = image, .mpi = (char *)"host"};
@@ -146,6 +147,7 @@ static const struct {
     {.of_task = "OPAL_PREFIX=/opt/openmpi"},
     {.of_task = "LD_LIBRARY_PATH=/opt/lib"},
     {.of_task = "SLURM_JOB_ID=7", .is_same = true},
+    {.of_task = "SLURM_STEP_GPUS=0"},
     {.change = image_grows},
     {.change = image_is_another},
     {.change = mode_is_another},

@@ -17,6 +17,7 @@
 #define ENTRYPOINT BERTH_OPTION_ENTRYPOINT
 #define ENV        BERTH_OPTION_ENV
 #define ARGS       BERTH_OPTION_ARGS
+#define GPU        BERTH_OPTION_GPU
 #define MPI        BERTH_OPTION_MPI
 #define EXPLAIN    BERTH_OPTION_EXPLAIN
 #define END        BERTH_OPTION_COUNT
@@ -79,6 +80,10 @@ static const struct {
     {{{ARGS, "  --nv \t--bind\n/a  "}, {ARGS, "-c"}, {END, NULL}},
      "args=--nv&args=--bind&args=/a&args=-c"},
     {{{ARGS, "   "}, {END, NULL}}, ""},
+    {{{GPU, "auto"}, {GPU, "auto"}, {END, NULL}}, "gpu=auto"},
+    {{{GPU, "nvidia"}, {END, NULL}}, "gpu=nvidia"},
+    {{{GPU, "rocm"}, {END, NULL}}, "gpu=rocm"},
+    {{{GPU, "off"}, {END, NULL}}, "gpu=off"},
     {{{MPI, NULL}, {END, NULL}}, "mpi-bind=auto"},
     {{{MPI, ""}, {MPI, "(null)"}, {MPI, "auto"}, {END, NULL}}, "mpi-bind=auto"},
     {{{MPI, "local-each"}, {END, NULL}}, "mpi-bind=local-each"},
@@ -134,6 +139,10 @@ static const struct {
     {{{IMAGE, "docker://a"}, {IMAGE, "docker://b"}, {END, NULL}},
      TWICE("docker://a", "docker://b")},
     {{{IMAGE, "docker://a"}, {IMAGE, "/a"}, {END, NULL}}, TWICE("docker://a", "/a")},
+    {{{GPU, ""}, {END, NULL}}, "the value is empty; give one, or leave the option out"},
+    {{{GPU, "amd"}, {END, NULL}},
+     "'amd' is no kind of GPU; expected auto, nvidia, rocm or off"},
+    {{{GPU, "off"}, {GPU, "rocm"}, {END, NULL}}, TWICE("off", "rocm")},
     {{{IMAGE, "/a"}, {IMAGE, "/b"}, {END, NULL}}, TWICE("/a", "/b")},
     {{{IMAGE, "/a"}, {IMAGE, "none"}, {END, NULL}}, TWICE("/a", "none")},
     {{{IMAGE, "none"}, {IMAGE, "a"}, {END, NULL}}, TWICE("none", "/base/a")},
@@ -237,6 +246,12 @@ static const struct {
     {{{IMAGE, "/a"}, {MPI, "host"}, {END, NULL}},
      {{MPI, "off"}, {END, NULL}},
      "image=/a&mpi-bind=off"},
+    {{{IMAGE, "/a"}, {GPU, "nvidia"}, {END, NULL}},
+     {{GPU, "off"}, {END, NULL}},
+     "image=/a&gpu=off"},
+    {{{IMAGE, "/a"}, {GPU, "nvidia"}, {END, NULL}},
+     {{END, NULL}},
+     "image=/a&gpu=nvidia"},
     {{{IMAGE, "none"}, {END, NULL}}, {{END, NULL}}, "image=none"},
 };
 
@@ -280,6 +295,7 @@ static const struct {
     {{{ENTRYPOINT, NULL}, {END, NULL}}, NO_IMAGE},
     {{{ENV, "A"}, {END, NULL}}, NO_IMAGE},
     {{{ARGS, "-x"}, {END, NULL}}, NO_IMAGE},
+    {{{GPU, "auto"}, {END, NULL}}, NO_IMAGE},
     {{{MPI, NULL}, {END, NULL}}, NO_IMAGE},
     {{{IMAGE, "none"}, {MPI, "off"}, {END, NULL}}, ON_HOST},
 };
@@ -342,7 +358,7 @@ static const struct given singles[] = {
     {MOUNTS, "/m"},   {MOUNTS, "/n"},  {MOUNTS, "/m:/n"}, {MOUNTS, "/m:/m:ro"},
     {WORKDIR, "/w"},  {WORKDIR, "/v"}, {HOME, NULL},      {NO_HOME, NULL},
     {WRITABLE, NULL}, {ENV, "A"},      {ENV, "A="},       {ENTRYPOINT, NULL},
-    {ARGS, "-x"},     {ARGS, "-x -y"},
+    {ARGS, "-x"},     {ARGS, "-x -y"}, {GPU, "auto"},     {GPU, "off"},
 };
 
 START_TEST(requests_are_equal_only_to_their_like)

@@ -112,6 +112,12 @@ expect 'options are named as the site does' 1 \
     env BERTH_TASK_PREFIX=x- BERTH_TASK_REQUEST="image=$T/a&mounts=$T/gone:/x:rw" \
     "$task" ./app
 
+driver=NVIDIA kind=nvidia device=/dev/nvidiactl
+[ ! -e $device ] || driver=ROCm kind=rocm device=/dev/kfd
+expect 'a GPU driver that is not there' 1 \
+    "berth: n1: --container-gpu=$kind: this host has no $driver driver (there is no $device); ask for a node that has one, or leave the option out" \
+    with "image=$T/a&gpu=$kind" ./app
+
 few='exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n $1; exec "$0" ./app'
 expect 'no descriptor is left' 1 \
     'berth: n1: cannot make a log: Too many open files' \

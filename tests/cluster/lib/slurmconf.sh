@@ -39,7 +39,7 @@ slurmconf_shape() {
         taskplugin=*affinity* | taskplugin=*cgroup*) shape="CPUs=$(nproc)" ;;
         esac
     done
-    printf 'NodeName=n[1-%s] %s RealMemory=64000 State=UNKNOWN' "$nodes" "$shape"
+    printf 'NodeName=n[1-%s] %s RealMemory=64000 Gres=gpu:2 State=UNKNOWN' "$nodes" "$shape"
 }
 
 slurmconf_base() {
@@ -57,6 +57,7 @@ slurmconf_base() {
 	SlurmctldDebug=info
 	SlurmdDebug=info
 	TmpFS=/tmp
+	GresTypes=gpu
 	ProctrackType=proctrack/linuxproc
 	TaskPlugin=task/none
 	JobAcctGatherType=jobacct_gather/none
@@ -86,4 +87,10 @@ cgroupconf() {
     bookworm) echo CgroupPlugin=cgroup/v1 ;;
     *) echo CgroupPlugin=disabled ;;
     esac
+}
+
+# gres.conf: two GPUs on each node, as far as Slurm can tell. They must be files.
+gresconf() {
+    echo 'Name=gpu File=/dev/full'
+    echo 'Name=gpu File=/dev/zero'
 }

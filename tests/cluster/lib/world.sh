@@ -54,6 +54,7 @@ state_write() {
     hosts_write "$nodes" >"$STATE/etc/hosts"
     slurmconf "$nodes" "${UP_CONF[@]}" >"$STATE/etc/slurm/slurm.conf"
     cgroupconf "$release" >"$STATE/etc/slurm/cgroup.conf"
+    gresconf >"$STATE/etc/slurm/gres.conf"
 }
 
 profile_write() {

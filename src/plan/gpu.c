@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose GPU driver goes into a container. Looks at nothing. */
+
+#include "plan/gpu.h"
+
+#include <string.h>
+
+#include "base/environ.h"
+
+/* What Slurm's gres/gpu sets for a task: its GPUs in the numbers of the node, and in
+ * the form of each driver, whichever the node has (unless gres.conf says Flags=). An
+ * old release wrote NoDevFiles where there are none. */
+static const char *const step_variables[] = {"SLURM_STEP_GPUS", "CUDA_VISIBLE_DEVICES",
+                                             "ROCR_VISIBLE_DEVICES",
+                                             "GPU_DEVICE_ORDINAL", NULL};
+static const char *const job_variables[] = {"SLURM_JOB_GPUS", NULL};
+
+static bool has(char *const *own, const char *const *names)
+{
+    for (; *names; names++) {
+        const char *value = berth_environ_value(own, *names);
+
+        if (value && *value && strcmp(value, "NoDevFiles") != 0)
+            return true;
+    }
+    return false;
+}
+
+bool berth_gpu_is_given(char *const *own)
+{
+    if (!berth_environ_value(own, "SLURM_JOB_ID") || has(own, step_variables))
+        return true;
+    return !berth_environ_value(own, "SLURM_STEP_ID") && has(own, job_variables);
+}
+
+static struct berth_gpu_choice choose_for(char *const *own,
+                                          const struct berth_gpu_host *host)
+{
+    if (!host->nvidia && !host->rocm)
+        return (struct berth_gpu_choice){NULL, "neither " BERTH_GPU_NVIDIA_DEVICE
+                                               " nor " BERTH_GPU_ROCM_DEVICE
+                                               " is on this host"};
+    if (!berth_gpu_is_given(own))
+        return (struct berth_gpu_choice){NULL, "the step has no GPUs on this node"};
+    if (host->nvidia)
+        return (struct berth_gpu_choice){
+            "--nv", "there are GPUs for it, and " BERTH_GPU_NVIDIA_DEVICE};
+    return (struct berth_gpu_choice){
+        "--rocm", "there are GPUs for it, and " BERTH_GPU_ROCM_DEVICE};
+}
+
+static int refuse(const char *kind, const char *driver, const char *device,
+                  struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "--container-gpu=%s: this host has no %s driver (there is no "
+                         "%s); ask for a node that has one, or leave the option out",
+                         kind, driver, device);
+}
+
+int berth_gpu_choose(const struct berth_request *request, char *const *own,
+                     const struct berth_gpu_host *host,
+                     struct berth_gpu_choice *ret_choice, struct berth_err *err)
+{
+    const char *kind = request->gpu ? request->gpu : BERTH_GPU_AUTO;
+
+    if (strcmp(kind, BERTH_GPU_AUTO) == 0) {
+        *ret_choice = choose_for(own, host);
+    } else if (strcmp(kind, BERTH_GPU_OFF) == 0) {
+        *ret_choice = (struct berth_gpu_choice){NULL, "it was asked for"};
+    } else if (strcmp(kind, BERTH_GPU_NVIDIA) == 0) {
+        if (!host->nvidia)
+            return refuse(kind, "NVIDIA", BERTH_GPU_NVIDIA_DEVICE, err);
+        *ret_choice = (struct berth_gpu_choice){"--nv", "it was asked for"};
+    } else {
+        if (!host->rocm)
+            return refuse(kind, "ROCm", BERTH_GPU_ROCM_DEVICE, err);
+        *ret_choice = (struct berth_gpu_choice){"--rocm", "it was asked for"};
+    }
+    return 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PLAN_GPU_H
+#define BERTH_PLAN_GPU_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "plan/request.h"
+
+/* The GPU drivers of a host (probe/gpu.h). */
+struct berth_gpu_host {
+    bool nvidia; /* BERTH_GPU_NVIDIA_DEVICE is there */
+    bool rocm;   /* BERTH_GPU_ROCM_DEVICE is there */
+};
+
+/* What each driver has one of on a host, whatever the number of its GPUs. */
+#define BERTH_GPU_NVIDIA_DEVICE "/dev/nvidiactl"
+#define BERTH_GPU_ROCM_DEVICE   "/dev/kfd"
+
+/* What a container gets, and a reason for people. */
+struct berth_gpu_choice {
+    const char *flag; /* of the runtime; NULL: none */
+    const char *because;
+};
+
+/* Has the process with the environment OWN (ended by NULL) been given GPUs? In a job of
+ * Slurm the variables tell that slurmstepd sets for a step (or a batch script) with
+ * GPUs; outside of jobs all of the host's are its own. */
+bool berth_gpu_is_given(char *const *own);
+
+/* What REQUEST asks for in a process with the environment OWN on HOST. Returns 0, or -1
+ * with a sentence in ERR where it names a driver that HOST does not have. */
+int berth_gpu_choose(const struct berth_request *request, char *const *own,
+                     const struct berth_gpu_host *host,
+                     struct berth_gpu_choice *ret_choice, struct berth_err *err);
+
+#endif
