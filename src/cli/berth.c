@@ -15,6 +15,8 @@ static const struct {
 } verbs[] = {
     {"doctor", berth_cli_doctor, "[--brief]",
      "is this host fit for berth, and what would make it so? --brief: in a line"},
+    {"explain", berth_cli_explain, "[--json] [OPTION...] [--] COMMAND [WORD...]",
+     "what berth run would do on this host, and why; runs nothing"},
     {"profiles", berth_cli_profiles, "[--prepare]",
      "the MPI stacks of this host; with --prepare, as root, make them ready for all "
      "users"},

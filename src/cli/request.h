@@ -16,6 +16,11 @@ int berth_cli_request(int argc, char **argv, const char *const *flags,
                       unsigned int *ret_flags, struct berth_request *ret,
                       struct berth_err *err);
 
+/* Become berth-task, which does what REQUEST, which has an image, asks for with
+ * COMMAND. Returns only when that fails: -1 with a sentence in ERR. */
+int berth_cli_run_in_image(struct berth_request *request, char **command,
+                           struct berth_err *err);
+
 /* Print the options of plan/option.h to standard output, for --help. */
 void berth_cli_print_options(void);
 

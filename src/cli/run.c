@@ -41,8 +41,8 @@ static int run_on_host(char **command)
     return number == ENOENT ? NOT_FOUND : CANNOT_EXECUTE;
 }
 
-static int run_in_image(struct berth_request *request, char **command,
-                        struct berth_err *err)
+int berth_cli_run_in_image(struct berth_request *request, char **command,
+                           struct berth_err *err)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
 
@@ -74,6 +74,6 @@ int berth_cli_run(int argc, char **argv)
         return BERTH_CLI_WRONG_USE;
     if (!berth_request_contained(&request))
         return run_on_host(argv + first);
-    run_in_image(&request, argv + first, &err);
+    berth_cli_run_in_image(&request, argv + first, &err);
     return berth_cli_fail(&err);
 }

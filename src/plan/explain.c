@@ -198,6 +198,10 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
         berth_buf_puts(ret, explain->note);
     else if (berth_request_mpi_is(request, BERTH_MPI_HYBRID))
         berth_buf_puts(ret, "the image's own MPI runs, over Slurm's process manager");
+    else if (explain->apart && !berth_explain_fact(explain, BERTH_FINDING_PROGRAM))
+        berth_buf_puts(ret,
+                       "the image's own MPI runs (hybrid): nothing can be put into "
+                       "containers of this kind, nor looked at in them");
     else
         berth_buf_puts(ret, "the command and the image have nothing to do with MPI");
 }

@@ -148,7 +148,9 @@ static void put_summary(const struct berth_explain *explain, struct berth_buf *b
         berth_buf_puts(buf, "one for each task: ");
         put_plain(buf, explain->apart);
     } else {
-        berth_buf_puts(buf, "one on each node, which its tasks join");
+        berth_buf_puts(buf, explain->step.tasks
+                                ? "one on each node, which its tasks join"
+                                : "one, for this process alone");
     }
     berth_buf_puts(buf, "\n  MPI: ");
     berth_explain_mpi(explain, &mpi);
@@ -172,12 +174,14 @@ static void put_runtime(const struct berth_explain *explain, struct berth_buf *b
     berth_buf_puts(buf, "\n");
     put_line(buf, "program", explain->runtime);
     put_line(buf, "version", explain->runtime_version);
-    berth_buf_puts(buf, "  words        ");
+    if (explain->words.count)
+        berth_buf_puts(buf, "  words        ");
     for (size_t i = 0; i < explain->words.count; i++) {
         berth_buf_puts(buf, i ? "\n               " : "");
         put_word(buf, explain->words.items[i]);
     }
-    berth_buf_puts(buf, "\n");
+    if (explain->words.count)
+        berth_buf_puts(buf, "\n");
 }
 
 /* A reason, in front of what it is for, where it is another than the last. */

@@ -95,6 +95,17 @@ for program in init mpi task; do
     says "berth-$program tells its release" 0 "berth-$program 0." "${berth%/*}/berth-$program" --version
 done
 
+mkdir image
+mkdir image/bin
+says 'an account without an image' 1 \
+    'berth: explain: no image; give --container-image, or set BERTH_CONTAINER_IMAGE' \
+    "$berth" explain ./app
+says 'an account without a command is a wrong use' 2 'usage:' \
+    "$berth" explain --container-image=image
+says 'an account with a wrong option' 1 "berth: explain: '--colour' is no option of it" \
+    "$berth" explain --colour --container-image=image ./app
+says 'how an account is asked for' 0 '  --json' "$berth" explain --help
+
 mkdir -p mpi/lib
 cat >mpi.c <<'END'
 int MPIR_Err_return_comm;

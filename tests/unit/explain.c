@@ -172,6 +172,20 @@ START_TEST(a_mode_says_whose_mpi_runs)
 }
 END_TEST
 
+START_TEST(what_could_not_be_looked_at_is_not_denied)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    struct fixture fixture;
+
+    setup(&fixture, "image=/a&mpi-bind=auto");
+    fixture.explain.apart = strdup("the runtime is installed setuid");
+    berth_explain_mpi(&fixture.explain, &text);
+    ck_assert_str_eq(text.text, "the image's own MPI runs (hybrid): nothing can be put "
+                                "into containers of this kind, nor looked at in them");
+    teardown(&fixture);
+}
+END_TEST
+
 START_TEST(a_step_comes_back_as_it_was_written)
 {
     BERTH_STRVEC struct berth_strvec restored = {0};
@@ -273,6 +287,7 @@ int main(void)
 
     tcase_add_loop_test(tests, an_account_is_the_golden_text, 0, COUNT(accounts));
     tcase_add_loop_test(tests, a_mode_says_whose_mpi_runs, 0, COUNT(modes));
+    tcase_add_test(tests, what_could_not_be_looked_at_is_not_denied);
     tcase_add_test(tests, a_step_comes_back_as_it_was_written);
     tcase_add_loop_test(tests, a_step_that_is_none_says_nothing, 0, 6);
     tcase_add_test(tests, a_change_is_what_differs);

@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# --container-explain and `berth explain`: the account of a step, which runs nothing.
+
+# shellcheck disable=SC2016 # words for other shells
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images a b mpibookworm
+A=--container-image=/images/a.sif
+B=--container-image=/images/b.sif
+M=--container-image=/images/mpibookworm.sif
+who=/opt/t/mpich/who
+explain=--container-explain
+json=--container-explain=json
+
+# What must never run says so.
+script run-me <<'END'
+#!/bin/sh
+echo "$*" >>"$HOME/has-run"
+echo "it runs"
+END
+alice rm -f has-run
+
+# of MEMBER...: what a document on standard input holds there.
+of() {
+    python3 -c '
+import json, sys
+value = json.load(sys.stdin)
+for word in sys.argv[1:]:
+    value = value[int(word) if isinstance(value, list) else word]
+print(value)' "$@" 2>&1
+}
+
+# changes NAME: where variable NAME of a document on standard input comes from, and why.
+changes() {
+    python3 -c '
+import json, sys
+print([(v["value"], v["from"], v["why"]) for v in json.load(sys.stdin)["environment"]
+       if v["name"] == sys.argv[1]])' "$1" 2>&1
+}
+
+# row N: the document of component N.
+row() { sed -n "s/^$1: //p"; }
+
+# One component.
+seen=$(alice srun -N2 -n4 "$A" $explain ./run-me 1 2>&1)
+equal "a summary comes first" \
+    "component 0: 4 tasks on 2 nodes run ./run-me 1 in /images/a.sif
+  container: one on each node, which its tasks join
+  MPI: left alone (no --mpi-bind)" "$(head -n 3 <<<"$seen")"
+equal "it comes once" 1 "$(grep -c '^component' <<<"$seen")"
+matches "the image's variables are there" "  image: [^"$'\n'"]*"$'\n'"(    [^"$'\n'"]*"$'\n'")*    BERTH_TEST_IMAGE=a" "$seen"
+seen=$(alice srun -n1 "$A" $json --container-mounts=/shared:/s:ro --container-env=V=caf$'\xe9' ./run-me)
+equal "JSON: the form" 1 "$(of form <<<"$seen")"
+equal "JSON: a mount of the user" \
+    "{'source': '/shared', 'destination': '/s', 'read_only': True, 'from': 'user', 'why': '--container-mounts'}" \
+    "$(of mounts 0 <<<"$seen")"
+equal "JSON: a variable of the user, which is not UTF-8" \
+    "[('caf�', 'user', '--container-env')]" "$(changes V <<<"$seen")"
+equal "JSON: the image" "SIF file" "$(of image kind <<<"$seen")"
+matches "JSON: the runtime says its version" "^apptainer version " "$(of runtime version <<<"$seen")"
+equal "as a default of the job it is for the sruns inside" "component 0:" \
+    "$(alice salloc -Q -n1 $explain srun "$A" ./run-me 2>/dev/null | cut -d' ' -f1,2 | head -n 1)"
+
+# Several components.
+seen=$(alice srun -n1 "$A" $json ./run-me : -n1 "$B" ./run-me b : -n1 ./run-me host 2>/dev/null)
+equal "het job: the first component" /images/a.sif "$(row 0 <<<"$seen" | of image path)"
+equal "het job: the second has its own account" "/images/b.sif" "$(row 1 <<<"$seen" | of image path)"
+equal "het job: the third would run on the host, and does not" "['./run-me', 'host']" \
+    "$(row 2 <<<"$seen" | of command)"
+seen=$(alice salloc -Q -N2 -n2 srun -N1 -n1 "$A" ./run-me : -N1 -n1 "$B" $json ./run-me 2>/dev/null)
+equal "het step: one that asks is enough" "/images/a.sif /images/b.sif" \
+    "$(row 0 <<<"$seen" | of image path) $(row 1 <<<"$seen" | of image path)"
+
+# The same faults as without it.
+faults() {
+    equal "refused as the step is: $1" "$({ alice srun "${@:2}" 2>&1; echo "$?"; } | sort)" \
+        "$({ alice srun $explain "${@:2}" 2>&1; echo "$?"; } | sort)"
+}
+faults "a command that is not there" -n2 "$A" gone
+faults "a command that is no program" -n1 "$A" /etc/passwd
+faults "a directory that is not there" -n1 "$A" --container-workdir=/gone ./run-me
+faults "a runtime that does not start" -n1 "$A" --container-args=--no-such-flag ./run-me
+faults "MPI that cannot be had" -n2 --mpi=none "$M" --mpi-bind=host $who
+faults "a program without MPI" -n1 "$A" --mpi-bind=host /bin/true
+faults "an mpirun for each of two tasks" -n2 "$A" --mpi-bind=local ./run-me
+
+# MPI. The library is looked at anew where an earlier step has left a note.
+hosts=$(alice berth profiles | sed -n 's/^mpich: \(MPICH [^,]*\),.*/\1/p')
+if [[ -n $hosts ]]; then
+    for round in first second; do
+        seen=$(alice srun -N2 -n2 --mpi=pmi2 "$M" --mpi-bind $json $who)
+        equal "auto, $round look: the host's MPI runs" "$hosts" "$(of mpi host 0 version <<<"$seen")"
+    done
+    equal "the image's own is told" "MPICH 4.0.2" "$(of mpi image 0 <<<"$seen")"
+    matches "a file of the image is exchanged" "'from': 'mpi'" "$(of mounts <<<"$seen")"
+    matches "the image's loader has been asked" "libmpich.so.12" "$(of mpi verified libraries <<<"$seen")"
+    equal "the step's process manager" "pmi2 pmi2" "$(of mpi srun <<<"$seen") $(of mpi speaks <<<"$seen")"
+    equal "the verdict is what the step says" \
+        "$(alice srun -n1 --mpi=pmi2 "$M" --mpi-bind $who 2>&1 | sed -n 's/ (as found before)$//; s/.*--mpi-bind=auto: //p' | head -n 1)" \
+        "$(of mpi verdict <<<"$seen")"
+fi
+seen=$(alice srun -n1 --mpi=pmi2 "$M" --mpi-bind=hybrid $json $who)
+equal "hybrid: no file is exchanged" "[]" "$(of mpi host <<<"$seen")"
+equal "hybrid: the library that runs" "libmpich.so.12 None" \
+    "$(of mpi verified libraries 0 soname <<<"$seen") $(of mpi verified libraries 0 staged <<<"$seen")"
+seen=$(alice srun -n1 "$A" --mpi-bind=local $json ./run-me)
+equal "local: the launcher's variables are taken away" \
+    "[(None, 'berth', 'an mpirun in the task is to know nothing of Slurm (--mpi-bind=local)')]" \
+    "$(changes SLURM_JOB_ID <<<"$seen")"
+
+# Variables that --export drops.
+seen=$(alice env UCX_TLS=all MPICH_X=1 srun -n1 --export=NONE "$A" $json ./run-me)
+equal "--export=NONE: a variable of MPI, and its list" \
+    "[('1', 'capture', '--export drops it, and berth restores it (list: MPICH)')]" "$(changes MPICH_X <<<"$seen")"
+equal "--export=NONE: HOME" \
+    "[('/home/alice', 'capture', '--export drops it, and berth restores it (list: identity)')]" "$(changes HOME <<<"$seen")"
+seen=$(alice env MPICH_X=1 srun -n1 "$A" $json ./run-me)
+equal "--export=ALL: nothing is restored" "[]" "$(changes MPICH_X <<<"$seen")"
+
+# A container for each task.
+share never
+seen=$(alice srun -n2 "$A" $json ./run-me)
+equal "share=never: why" "False the site has share=never" \
+    "$(of container shared <<<"$seen") $(of container because <<<"$seen")"
+equal "share=never: what the image sets is known" "a" \
+    "$(changes BERTH_TEST_IMAGE <<<"$seen" | cut -d"'" -f2)"
+equal "share=never: what its libraries are told" "n" \
+    "$(alice srun -n1 "$A" --mpi-bind=hybrid $json ./run-me | changes UCX_POSIX_USE_PROC_LINK | cut -d"'" -f2)"
+share setuid
+seen=$(alice srun -n1 "$M" --mpi-bind $json $who)
+matches "a setuid runtime: why" "installed setuid" "$(of container because <<<"$seen")"
+matches "a setuid runtime: no host's MPI" "^the image's own MPI runs [(]hybrid[)]: nothing can be put into" \
+    "$(of mpi verdict <<<"$seen")"
+share auto
+seen=$(alice srun -n1 "$A" --container-args=--pid $json ./run-me)
+equal "a process namespace: why" "the container has a process namespace" "$(of container because <<<"$seen")"
+
+# Without Slurm.
+seen=$(alice berth explain --json "$B" ./run-me)
+equal "berth explain: the image" /images/b.sif "$(of image path <<<"$seen")"
+equal "berth explain: a fault is that of berth run" \
+    "$(alice berth run "$B" gone 2>&1; echo "$?")" "$(alice berth explain "$B" gone 2>&1; echo "$?")"
+matches "berth explain: text" "^component 0: one task on this host runs ./run-me in " \
+    "$(alice berth explain "$B" ./run-me)"
+
+equal "nothing of the user's has run" "no" "$(alice sh -c 'test -e has-run && cat has-run || echo no')"
+finish
