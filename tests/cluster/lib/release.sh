@@ -39,6 +39,10 @@ release_packages() {
     bookworm) all+=(libpmix2 libopenmpi3) ;;
     *) all+=(libpmix2t64 apptainer libopenmpi40) ;;
     esac
+    case $1 in
+    # a registry of images, for tests that need one release only
+    trixie) all+=(docker-registry curl) ;;
+    esac
     printf '%s\n' "${all[@]}"
 }
 

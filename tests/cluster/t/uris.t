@@ -1,0 +1,242 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Images from a registry (Debian's docker-registry, on the login host, plain http): pulled
+# once for all, which its own log tells, or refused in one line.
+# shellcheck source-path=SCRIPTDIR disable=SC2016
+. "$(dirname "$0")/lib.sh"
+
+LOG=/var/log/registry.log
+DOCKER=docker://login:5000/app
+scratch=$(mktemp -d)
+# A registry that does not answer would not end either.
+trap 'on login root bash -c "kill -CONT \$(</run/registry.pid); kill \$(</run/registry.pid)" 2>/dev/null
+    rm -rf "$scratch"' EXIT
+need_images a b noshell
+
+# registry: start it, empty.
+registry() {
+    on login root bash -s <<REGISTRY
+rm -rf /srv/registry $LOG
+cat >/etc/registry.yml <<YAML
+version: 0.1
+log: {accesslog: {disabled: false}}
+storage: {filesystem: {rootdirectory: /srv/registry}}
+http: {addr: "login:5000"}
+YAML
+setsid docker-registry serve /etc/registry.yml >$LOG 2>&1 </dev/null &
+echo \$! >/run/registry.pid
+for ((i = 0; i < 600; i++)); do
+    ! curl -s http://login:5000/v2/ >/dev/null || exit 0
+    sleep 0.1
+done
+exit 1
+REGISTRY
+}
+
+# push NAME:TAG LETTER: an image of Docker's kind with a shell, cat and the file of the
+# image LETTER, by the registry's own API. Prints its digest.
+push() {
+    on login root bash -s "${1%:*}" "${1#*:}" "$2" <<'PUSH'
+set -euo pipefail
+base=http://login:5000/v2/$1 place='' work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+digest() { sha256sum "$1" | cut -d' ' -f1; }
+put() {
+    place=$(curl -sfS -X POST -D - -o /dev/null "$base/blobs/uploads/" | tr -d '\r' |
+        sed -n 's/^Location: //Ip')
+    curl -sfS -X PUT -H 'Content-Type: application/octet-stream' --data-binary "@$1" \
+        "$place&digest=sha256:$(digest "$1")"
+}
+part() { printf '"digest":"sha256:%s","size":%d' "$(digest "$1")" "$(stat -c %s "$1")"; }
+type=application/vnd.oci.image
+lib=usr/lib/x86_64-linux-gnu
+mkdir -p root/etc
+echo "$3" >root/etc/berth-image
+tar -cf layer -C /images/a.dir bin lib lib64 usr/bin/{sh,dash,cat} usr/lib64 \
+    $lib/libc.so.6 $lib/ld-linux-x86-64.so.2 -C "$work/root" etc/berth-image
+printf '{"architecture":"amd64","os":"linux","config":{"Env":["PATH=/usr/bin:/bin"]},
+    "rootfs":{"type":"layers","diff_ids":["sha256:%s"]}}' "$(digest layer)" >config
+gzip -n layer
+printf '{"schemaVersion":2,"mediaType":"%s.manifest.v1+json",
+    "config":{"mediaType":"%s.config.v1+json",%s},
+    "layers":[{"mediaType":"%s.layer.v1.tar+gzip",%s}]}' \
+    $type $type "$(part config)" $type "$(part layer.gz)" >manifest
+put layer.gz
+put config
+curl -sfS -X PUT -H "Content-Type: $type.manifest.v1+json" --data-binary @manifest \
+    "$base/manifests/$2"
+echo "sha256:$(digest manifest)"
+PUSH
+}
+
+# user COMMAND...: alice, with a registry that has no https.
+user() { alice env APPTAINER_NOHTTPS=1 "$@"; }
+
+# seen PATTERN: how often the registry has been asked for it.
+seen() { on login root grep -cE "\"GET /v2/$1" $LOG; }
+
+# pulled NAME: how often an image of that name was. Of one, two blobs are read.
+pulled() {
+    local blobs
+    blobs=$(seen "$1/blobs/")
+    if ((blobs % 2)); then echo "$blobs blobs"; else echo $((blobs / 2)); fi
+}
+
+# pause, go_on: the registry does not answer, and answers again.
+pause() { on login root bash -c 'kill -STOP $(</run/registry.pid)'; }
+go_on() { on login root bash -c 'kill -CONT $(</run/registry.pid)'; }
+
+# await COMMAND...: until it succeeds.
+await() {
+    local i
+    for ((i = 0; i < 600; i++)); do
+        ! "$@" >/dev/null 2>&1 || return 0
+        sleep 0.2
+    done
+    return 1
+}
+
+# in_cache URI-DIRECTORY: what the cache has of it.
+in_cache() { alice sh -c "ls .cache/berth/'$1' 2>/dev/null" | paste -sd' '; }
+
+# refused TITLE PATTERN COMMAND...: one error, status 1, and no job.
+refused() {
+    local title=$1 pattern=$2 said status jobs
+    shift 2
+    jobs=$(on login root scontrol -o show jobs | wc -l)
+    said=$("$@" 2>&1)
+    status=$?
+    equal "$title: it fails" 1 "$status"
+    matches "$title: it says why" "error: berth: image '[^']*': .*$pattern" "$said"
+    equal "$title: in one line, and without a job" "1 $jobs" \
+        "$(grep -c 'error:' <<<"$said") $(on login root scontrol -o show jobs | wc -l)"
+}
+
+registry || { result FAIL "the registry starts" "$(on login root cat $LOG)"; exit 1; }
+alice rm -rf .cache/berth
+digest=$(push app/one:1 a) || { result FAIL "an image is pushed"; exit 1; }
+push app/two:1 a >/dev/null
+push app/three:1 a >/dev/null
+push app/four:1 a >/dev/null
+push app/five:1 b >/dev/null
+push app/six:1 b >/dev/null
+user apptainer -q push /images/noshell.sif oras://login:5000/hello:1
+
+# Once for four nodes, and from then on not at all.
+said=$(user srun -N4 --container-image=$DOCKER/one:1 cat /etc/berth-image 2>&1)
+equal "docker://: four nodes run it" "srun: berth: pulling image '$DOCKER/one:1'"$'\na\na\na\na' "$said"
+equal "docker://: it was pulled once" 1 "$(pulled app/one)"
+before=$(seen '')
+equal "docker://: it is in the cache" $'a\na\na\na' \
+    "$(user srun -N4 --container-image=$DOCKER/one:1 cat /etc/berth-image 2>&1)"
+equal "docker://: with --export=NONE" a \
+    "$(user srun -n1 --export=NONE --container-image=$DOCKER/one:1 cat /etc/berth-image 2>&1)"
+equal "docker://: the registry is not asked again" "$before" "$(seen '')"
+equal "docker://: the cache holds the image and nothing else" "1.sif lock" \
+    "$(in_cache docker+login=5000+app+one=1)"
+said=$(user srun -N4 --container-image=oras://login:5000/hello:1 /bin/hello 2>&1)
+equal "oras://: four nodes run it" \
+    "srun: berth: pulling image 'oras://login:5000/hello:1'"$'\nhello\nhello\nhello\nhello' "$said"
+equal "oras://: it was pulled once" 1 "$(pulled hello)"
+said=$(user srun -n1 --container-image="$DOCKER/one@$digest" cat /etc/berth-image 2>&1)
+equal "a digest is pulled" "srun: berth: pulling image '$DOCKER/one@$digest'"$'\na' "$said"
+
+# Several who want it.
+said=$(user srun -N2 --container-image=$DOCKER/two:1 cat /etc/berth-image : \
+    -N2 --container-image=$DOCKER/two:1 cat /etc/berth-image 2>&1 | grep -v 'srun: job')
+equal "two components: one pull" "srun: berth: pulling image '$DOCKER/two:1'"$'\na\na\na\na 1' \
+    "$said $(pulled app/two)"
+pause
+for i in 1 2; do
+    user srun -n1 --container-image=$DOCKER/three:1 cat /etc/berth-image >"$scratch/$i" 2>&1 &
+done
+await grep -q 'another pull of it is under way' "$scratch/1" "$scratch/2"
+go_on
+wait
+equal "two commands at once: one pulls and one waits" \
+    "a
+a
+srun: berth: image '$DOCKER/three:1': another pull of it is under way; waiting for it
+srun: berth: pulling image '$DOCKER/three:1'
+1" "$(sort "$scratch/1" "$scratch/2"; pulled app/three)"
+
+# A pull that is killed.
+pause
+script killed.sh <<SCRIPT
+#!/bin/sh
+export APPTAINER_NOHTTPS=1
+srun -n1 --container-image=$DOCKER/four:1 true &
+echo \$! >srun.pid
+wait
+SCRIPT
+alice ./killed.sh >/dev/null 2>&1 &
+await on login root pgrep -u alice -f "apptainer pull .*four"
+on login root bash -c 'kill -KILL $(</home/alice/srun.pid)'
+wait
+await on login root bash -c '! pgrep -u alice -f "apptainer pull"'
+equal "a pull that is killed ends, and leaves no image" "0 layers lock part" \
+    "$(on login root pgrep -u alice -c apptainer) $(in_cache docker+login=5000+app+four=1)"
+go_on
+equal "the next one pulls it" a \
+    "$(user srun -n1 --container-image=$DOCKER/four:1 cat /etc/berth-image 2>/dev/null)"
+equal "and leaves nothing else" "1.sif lock" "$(in_cache docker+login=5000+app+four=1)"
+
+# A tag that moves.
+push app/one:1 b >/dev/null
+equal "a tag stays what it was" a \
+    "$(user srun -n1 --container-image=$DOCKER/one:1 cat /etc/berth-image 2>&1)"
+equal "berth pull --again" /home/alice/.cache/berth/docker+login=5000+app+one=1/2.sif \
+    "$(user berth pull --again $DOCKER/one:1 2>/dev/null)"
+equal "is what steps have then" b \
+    "$(user srun -n1 --container-image=$DOCKER/one:1 cat /etc/berth-image 2>&1)"
+equal "what jobs may use is left" "1.sif 2.sif lock" "$(in_cache docker+login=5000+app+one=1)"
+equal "berth run takes it, too" b \
+    "$(user berth run --container-image=$DOCKER/one:1 cat /etc/berth-image 2>&1)"
+
+# Jobs.
+script job.sh <<'SCRIPT'
+#!/bin/sh
+srun -n2 cat /etc/berth-image
+SCRIPT
+said=$(user sbatch -W -N1 -n2 -o sbatch.out --container-image=$DOCKER/five:1 ./job.sh 2>&1)
+matches "sbatch pulls at submission" "^sbatch: berth: pulling image '$DOCKER/five:1'" "$said"
+equal "and the job has it" $'b\nb\n1' "$(alice cat sbatch.out; pulled app/five)"
+on login root mv /usr/bin/apptainer /usr/bin/singularity /root/
+said=$(user sbatch -W -N1 -n2 -o sbatch.out --container-image=$DOCKER/six:1 ./job.sh 2>&1)
+refused "srun without a runtime" "container runtime: neither apptainer nor singularity" \
+    user srun -n1 --container-image=$DOCKER/none:1 true
+on login root mv /root/apptainer /root/singularity /usr/bin/
+matches "sbatch without a runtime leaves it to srun" \
+    "^sbatch: berth: image '$DOCKER/six:1': no container runtime on this host" "$said"
+equal "which pulls it on the node" \
+    "srun: berth: pulling image '$DOCKER/six:1'"$'\nb\nb\n1' "$(alice cat sbatch.out; pulled app/six)"
+
+# What cannot be.
+refused "a name that is not there" "manifest unknown; the registry has no such image" \
+    user srun -N2 --container-image=$DOCKER/none:1 true
+refused "an oras:// that is not there" "manifest unknown.*; the registry has no such image" \
+    user srun -N2 --container-image=oras://login:5000/hello:2 true
+refused "a registry that is not there" "connection refused; this host does not reach" \
+    user srun -N2 --container-image=docker://login:5001/app:1 true
+refused "a registry without https" "the registry has no https" \
+    alice srun -N2 --container-image=$DOCKER/none:1 true
+refused "no SIF file" "for an image of Docker's kind write docker://" \
+    user srun -N2 --container-image=oras://login:5000/app/two:1 true
+refused "no library" "no library is set up for you" \
+    user srun -N2 --container-image=library://entity/x:1 true
+refused "sbatch" "the registry has no such image" \
+    user sbatch --container-image=$DOCKER/none:1 ./job.sh
+on login root bash -c 'mkdir -p /srv/small && mount -t tmpfs -o size=600k,mode=1777 small /srv/small'
+refused "a disk that is full" "no space left on device; free some room" \
+    user env XDG_CACHE_HOME=/srv/small srun -N2 --container-image=$DOCKER/two:1 true
+equal "a disk that is full: nothing is left" "lock" \
+    "$(on login root ls /srv/small/berth/docker+login=5000+app+two=1)"
+on login root bash -c 'umount /srv/small && rmdir /srv/small'
+said=$(user env XDG_CACHE_HOME=/tmp/alice srun -N2 --container-image=$DOCKER/two:1 true 2>&1)
+equal "a cache that the nodes do not see: each says so" 2 \
+    "$(grep -cE "^berth: n[0-9]: image '$DOCKER/two:1': its file '/tmp/alice/berth/.*' is not here; the cache must" <<<"$said")"
+on login root rm -rf /tmp/alice
+equal "nothing is left in /tmp" "" "$(on login root find /tmp -user alice)"
+
+finish
