@@ -17,6 +17,9 @@ static const struct {
      "is this host fit for berth, and what would make it so? --brief: in a line"},
     {"explain", berth_cli_explain, "[--json] [OPTION...] [--] COMMAND [WORD...]",
      "what berth run would do on this host, and why; runs nothing"},
+    {"inspect", berth_cli_inspect, "[--json] FILE|IMAGE [PROGRAM]",
+     "which MPI is in it, and how it is linked; of a program in an image also what "
+     "--mpi-bind would make of it"},
     {"profiles", berth_cli_profiles, "[--prepare]",
      "the MPI stacks of this host; with --prepare, as root, make them ready for all "
      "users"},

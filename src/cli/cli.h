@@ -12,6 +12,7 @@ enum { BERTH_CLI_FAILED = 1, BERTH_CLI_WRONG_USE = 2 };
 
 int berth_cli_doctor(int argc, char **argv);
 int berth_cli_explain(int argc, char **argv);
+int berth_cli_inspect(int argc, char **argv);
 int berth_cli_profiles(int argc, char **argv);
 int berth_cli_pull(int argc, char **argv);
 int berth_cli_run(int argc, char **argv);

@@ -22,44 +22,44 @@ static bool has_colours(void)
            !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
-static void print(const struct berth_findings *findings)
+static void print(const struct berth_diagnoses *diagnoses)
 {
     static const char *const colours[] = {"\033[32m", "\033[33m", "\033[1;31m"};
     bool coloured = has_colours();
 
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct berth_finding *finding = &findings->items[i];
+    for (size_t i = 0; i < diagnoses->count; i++) {
+        const struct berth_diagnosis *diagnosis = &diagnoses->items[i];
 
-        printf("%s%-5s%s %s: %s\n", coloured ? colours[finding->level] : "",
-               berth_finding_word(finding->level), coloured ? "\033[0m" : "",
-               finding->about, finding->text);
-        if (finding->remedy)
-            printf("      remedy: %s\n", finding->remedy);
+        printf("%s%-5s%s %s: %s\n", coloured ? colours[diagnosis->level] : "",
+               berth_diagnosis_word(diagnosis->level), coloured ? "\033[0m" : "",
+               diagnosis->about, diagnosis->text);
+        if (diagnosis->remedy)
+            printf("      remedy: %s\n", diagnosis->remedy);
     }
 }
 
 static int tell(bool brief)
 {
     struct berth_doctor_facts facts;
-    struct berth_findings findings = {0};
+    struct berth_diagnoses diagnoses = {0};
     BERTH_BUF struct berth_buf line = {0};
     struct berth_err err;
     size_t wrong;
 
     if (berth_host_read("", environ, BERTH_VERSION, &facts, &err) < 0)
         return berth_cli_fail(&err);
-    berth_doctor_judge(&facts, &findings);
-    berth_doctor_brief(&facts, &findings, &line);
-    wrong = berth_findings_wrong(&findings);
-    if (findings.failed || line.failed) {
+    berth_doctor_judge(&facts, &diagnoses);
+    berth_doctor_brief(&facts, &diagnoses, &line);
+    wrong = berth_diagnoses_wrong(&diagnoses);
+    if (diagnoses.failed || line.failed) {
         berth_err_oom(&err);
         return berth_cli_fail(&err);
     }
     if (brief)
         printf("%s\n", line.text);
     else
-        print(&findings);
-    berth_findings_fini(&findings);
+        print(&diagnoses);
+    berth_diagnoses_fini(&diagnoses);
     berth_doctor_facts_fini(&facts);
     return wrong ? BERTH_CLI_FAILED : EXIT_SUCCESS;
 }

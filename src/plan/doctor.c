@@ -8,10 +8,10 @@
 #include <string.h>
 
 void berth_doctor_judge(const struct berth_doctor_facts *facts,
-                        struct berth_findings *findings)
+                        struct berth_diagnoses *diagnoses)
 {
-    berth_doctor_judge_host(facts, findings);
-    berth_doctor_judge_slurm(facts, findings);
+    berth_doctor_judge_host(facts, diagnoses);
+    berth_doctor_judge_slurm(facts, diagnoses);
 }
 
 /* " NAME=VALUE", in one word. */
@@ -26,18 +26,19 @@ static void put(struct berth_buf *line, const char *name, const char *value)
         berth_buf_add(line, strchr(" \t\n", *value) ? "_" : value, 1);
 }
 
-/* Each thing that is wrong once, in the order of the findings. */
-static void put_wrong(const struct berth_findings *findings, struct berth_buf *line)
+/* Each thing that is wrong once, in the order of the diagnoses. */
+static void put_wrong(const struct berth_diagnoses *diagnoses, struct berth_buf *line)
 {
     BERTH_BUF struct berth_buf list = {0};
     const char *last = "";
 
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct berth_finding *finding = &findings->items[i];
+    for (size_t i = 0; i < diagnoses->count; i++) {
+        const struct berth_diagnosis *diagnosis = &diagnoses->items[i];
 
-        if (finding->level != BERTH_FINDING_WRONG || strcmp(finding->about, last) == 0)
+        if (diagnosis->level != BERTH_DIAGNOSIS_WRONG ||
+            strcmp(diagnosis->about, last) == 0)
             continue;
-        last = finding->about;
+        last = diagnosis->about;
         berth_buf_puts(&list, list.used ? "," : "");
         berth_buf_puts(&list, last);
     }
@@ -46,7 +47,7 @@ static void put_wrong(const struct berth_findings *findings, struct berth_buf *l
 }
 
 void berth_doctor_brief(const struct berth_doctor_facts *facts,
-                        const struct berth_findings *findings, struct berth_buf *line)
+                        const struct berth_diagnoses *diagnoses, struct berth_buf *line)
 {
     BERTH_BUF struct berth_buf stacks = {0};
     char slurm[24] = "";
@@ -68,7 +69,7 @@ void berth_doctor_brief(const struct berth_doctor_facts *facts,
     put(line, "runtime", facts->runtime.version);
     put(line, "setuid", facts->runtime.is_setuid ? "yes" : "no");
     put(line, "mpi", stacks.text);
-    put_wrong(findings, line);
+    put_wrong(diagnoses, line);
     line->failed |= stacks.failed;
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/strvec.h"
-#include "plan/findings.h"
+#include "plan/diagnosis.h"
 
 /* A line of plugstack.conf that names a plugin. Borrows its texts. */
 struct berth_doctor_plugin {
@@ -87,19 +87,20 @@ struct berth_doctor_facts {
     struct berth_strvec kept;   /* what the pointers point to */
 };
 
-/* What the facts mean for berth, one finding about each thing. */
+/* What the facts mean for berth, one diagnosis about each thing. */
 void berth_doctor_judge(const struct berth_doctor_facts *facts,
-                        struct berth_findings *findings);
+                        struct berth_diagnoses *diagnoses);
 
 /* Its parts: of the host, and of its Slurm. */
 void berth_doctor_judge_host(const struct berth_doctor_facts *facts,
-                             struct berth_findings *findings);
+                             struct berth_diagnoses *diagnoses);
 void berth_doctor_judge_slurm(const struct berth_doctor_facts *facts,
-                              struct berth_findings *findings);
+                              struct berth_diagnoses *diagnoses);
 
 /* The facts that are to be the same on all nodes, in a line without the node's name. */
 void berth_doctor_brief(const struct berth_doctor_facts *facts,
-                        const struct berth_findings *findings, struct berth_buf *line);
+                        const struct berth_diagnoses *diagnoses,
+                        struct berth_buf *line);
 
 /* A copy of TEXT that lives as long as the facts; NULL for NULL, and out of memory. */
 const char *berth_doctor_keep(struct berth_doctor_facts *facts, const char *text);

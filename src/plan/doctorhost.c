@@ -11,11 +11,11 @@
 enum { SHM_LEAST = 256, LOOPS_LEAST = 16 };
 
 #define OK(about, ...)                                                                 \
-    berth_findings_add(findings, BERTH_FINDING_OK, about, NULL, __VA_ARGS__)
+    berth_diagnoses_add(diagnoses, BERTH_DIAGNOSIS_OK, about, NULL, __VA_ARGS__)
 #define NOTE(about, remedy, ...)                                                       \
-    berth_findings_add(findings, BERTH_FINDING_NOTE, about, remedy, __VA_ARGS__)
+    berth_diagnoses_add(diagnoses, BERTH_DIAGNOSIS_NOTE, about, remedy, __VA_ARGS__)
 #define WRONG(about, remedy, ...)                                                      \
-    berth_findings_add(findings, BERTH_FINDING_WRONG, about, remedy, __VA_ARGS__)
+    berth_diagnoses_add(diagnoses, BERTH_DIAGNOSIS_WRONG, about, remedy, __VA_ARGS__)
 
 static bool is_yes(const char *value)
 {
@@ -32,34 +32,34 @@ static bool is_setuid(const struct berth_doctor_facts *facts)
 #define NAMESPACES "user namespaces"
 
 static void judge_namespaces(const struct berth_doctor_facts *facts,
-                             struct berth_findings *findings)
+                             struct berth_diagnoses *diagnoses)
 {
     /* A setuid runtime starts without; but then no container is joined. */
-    enum berth_finding_level level =
-        is_setuid(facts) ? BERTH_FINDING_NOTE : BERTH_FINDING_WRONG;
+    enum berth_diagnosis_level level =
+        is_setuid(facts) ? BERTH_DIAGNOSIS_NOTE : BERTH_DIAGNOSIS_WRONG;
 
     if (facts->userns.max == 0)
-        berth_findings_add(
-            findings, level, NAMESPACES,
+        berth_diagnoses_add(
+            diagnoses, level, NAMESPACES,
             "sysctl user.max_user_namespaces=15000, and the same in /etc/sysctl.d",
             "user.max_user_namespaces is 0, so that no container can be started "
             "without setuid");
     else if (facts->userns.clone == 0)
-        berth_findings_add(
-            findings, level, NAMESPACES,
+        berth_diagnoses_add(
+            diagnoses, level, NAMESPACES,
             "sysctl kernel.unprivileged_userns_clone=1, and the same in /etc/sysctl.d",
             "kernel.unprivileged_userns_clone is 0, so that only root may make one");
     else if (facts->userns.apparmor > 0 && !facts->userns.has_profile)
-        berth_findings_add(
-            findings, level, NAMESPACES,
+        berth_diagnoses_add(
+            diagnoses, level, NAMESPACES,
             "install the AppArmor profile of the runtime (/etc/apparmor.d/apptainer), "
             "or sysctl kernel.apparmor_restrict_unprivileged_userns=0",
             "kernel.apparmor_restrict_unprivileged_userns is %ld and no AppArmor "
             "profile names the runtime",
             facts->userns.apparmor);
     else if (facts->userns.refused && facts->userns.apparmor <= 0)
-        berth_findings_add(
-            findings, level, NAMESPACES,
+        berth_diagnoses_add(
+            diagnoses, level, NAMESPACES,
             "look into the limits of this host (user_namespaces(7), seccomp of an "
             "outer container)",
             "an ordinary user could make none: %s", facts->userns.refused);
@@ -68,7 +68,7 @@ static void judge_namespaces(const struct berth_doctor_facts *facts,
 }
 
 static void judge_subid(const struct berth_doctor_facts *facts,
-                        struct berth_findings *findings)
+                        struct berth_diagnoses *diagnoses)
 {
     const char *user = facts->subid.user;
 
@@ -86,20 +86,20 @@ static void judge_subid(const struct berth_doctor_facts *facts,
 }
 
 static void judge_fuse(const struct berth_doctor_facts *facts,
-                       struct berth_findings *findings)
+                       struct berth_diagnoses *diagnoses)
 {
     /* A setuid runtime lets the kernel mount the image. */
-    enum berth_finding_level level =
-        is_setuid(facts) ? BERTH_FINDING_NOTE : BERTH_FINDING_WRONG;
+    enum berth_diagnosis_level level =
+        is_setuid(facts) ? BERTH_DIAGNOSIS_NOTE : BERTH_DIAGNOSIS_WRONG;
 
     if (facts->fuse < 0)
-        berth_findings_add(
-            findings, level, "/dev/fuse",
+        berth_diagnoses_add(
+            diagnoses, level, "/dev/fuse",
             "modprobe fuse, and the word fuse in /etc/modules-load.d/fuse.conf",
             "it is missing, so that SIF files cannot be mounted");
     else if ((facts->fuse & 06) != 06)
-        berth_findings_add(
-            findings, level, "/dev/fuse",
+        berth_diagnoses_add(
+            diagnoses, level, "/dev/fuse",
             "chmod 0666 /dev/fuse, and look for the udev rule that made it otherwise",
             "its mode is %04lo, so that users cannot mount SIF files",
             (unsigned long)facts->fuse);
@@ -115,7 +115,7 @@ static void judge_fuse(const struct berth_doctor_facts *facts,
 }
 
 static void judge_limits(const struct berth_doctor_facts *facts,
-                         struct berth_findings *findings)
+                         struct berth_diagnoses *diagnoses)
 {
     const char *conf = facts->runtime.conf;
 
@@ -140,7 +140,7 @@ static void judge_limits(const struct berth_doctor_facts *facts,
 }
 
 static void judge_runtime(const struct berth_doctor_facts *facts,
-                          struct berth_findings *findings)
+                          struct berth_diagnoses *diagnoses)
 {
     const char *path = facts->runtime.path;
 
@@ -161,11 +161,11 @@ static void judge_runtime(const struct berth_doctor_facts *facts,
              facts->runtime.version, path);
     else
         OK("runtime", "%s ('%s'), without setuid", facts->runtime.version, path);
-    judge_limits(facts, findings);
+    judge_limits(facts, diagnoses);
 }
 
 static void judge_programs(const struct berth_doctor_facts *facts,
-                           struct berth_findings *findings)
+                           struct berth_diagnoses *diagnoses)
 {
     size_t count = sizeof(facts->programs) / sizeof(facts->programs[0]);
     size_t right = 0;
@@ -189,7 +189,7 @@ static void judge_programs(const struct berth_doctor_facts *facts,
 }
 
 static void judge_patchelf(const struct berth_doctor_facts *facts,
-                           struct berth_findings *findings)
+                           struct berth_diagnoses *diagnoses)
 {
     if (facts->patchelf)
         OK("patchelf", "%s", facts->patchelf);
@@ -204,7 +204,7 @@ static void judge_patchelf(const struct berth_doctor_facts *facts,
 }
 
 static void judge_memory(const struct berth_doctor_facts *facts,
-                         struct berth_findings *findings)
+                         struct berth_diagnoses *diagnoses)
 {
     if (!facts->shm.is_mounted)
         WRONG("/dev/shm", "mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /dev/shm",
@@ -236,13 +236,13 @@ static void judge_memory(const struct berth_doctor_facts *facts,
 }
 
 void berth_doctor_judge_host(const struct berth_doctor_facts *facts,
-                             struct berth_findings *findings)
+                             struct berth_diagnoses *diagnoses)
 {
-    judge_namespaces(facts, findings);
-    judge_subid(facts, findings);
-    judge_fuse(facts, findings);
-    judge_runtime(facts, findings);
-    judge_programs(facts, findings);
-    judge_patchelf(facts, findings);
-    judge_memory(facts, findings);
+    judge_namespaces(facts, diagnoses);
+    judge_subid(facts, diagnoses);
+    judge_fuse(facts, diagnoses);
+    judge_runtime(facts, diagnoses);
+    judge_programs(facts, diagnoses);
+    judge_patchelf(facts, diagnoses);
+    judge_memory(facts, diagnoses);
 }

@@ -8,11 +8,11 @@
 #include "plan/doctor.h"
 
 #define OK(about, ...)                                                                 \
-    berth_findings_add(findings, BERTH_FINDING_OK, about, NULL, __VA_ARGS__)
+    berth_diagnoses_add(diagnoses, BERTH_DIAGNOSIS_OK, about, NULL, __VA_ARGS__)
 #define NOTE(about, remedy, ...)                                                       \
-    berth_findings_add(findings, BERTH_FINDING_NOTE, about, remedy, __VA_ARGS__)
+    berth_diagnoses_add(diagnoses, BERTH_DIAGNOSIS_NOTE, about, remedy, __VA_ARGS__)
 #define WRONG(about, remedy, ...)                                                      \
-    berth_findings_add(findings, BERTH_FINDING_WRONG, about, remedy, __VA_ARGS__)
+    berth_diagnoses_add(diagnoses, BERTH_DIAGNOSIS_WRONG, about, remedy, __VA_ARGS__)
 
 /* Bytes of a release of Slurm as people say it: 24.11. */
 enum { RELEASE_SIZE = 16 };
@@ -48,7 +48,7 @@ find_berth(const struct berth_doctor_facts *facts, size_t *ret_count)
 /* Slurm compares the first two parts for SPANK plugins (plugin.c). */
 static void judge_plugin(const struct berth_doctor_facts *facts,
                          const struct berth_doctor_plugin *plugin,
-                         struct berth_findings *findings)
+                         struct berth_diagnoses *diagnoses)
 {
     unsigned int here = release_in(facts->slurm.version);
     char theirs[RELEASE_SIZE], ours[RELEASE_SIZE];
@@ -75,7 +75,7 @@ static void judge_plugin(const struct berth_doctor_facts *facts,
 /* Where in the order berth is, and what else is there. */
 static void judge_order(const struct berth_doctor_facts *facts,
                         const struct berth_doctor_plugin *berth, size_t count,
-                        struct berth_findings *findings)
+                        struct berth_diagnoses *diagnoses)
 {
     size_t at = (size_t)(berth - facts->plugins);
     bool clashes = false;
@@ -108,7 +108,7 @@ static void judge_order(const struct berth_doctor_facts *facts,
 }
 
 static void judge_stack(const struct berth_doctor_facts *facts,
-                        struct berth_findings *findings)
+                        struct berth_diagnoses *diagnoses)
 {
     size_t count;
     const struct berth_doctor_plugin *berth = find_berth(facts, &count);
@@ -130,8 +130,8 @@ static void judge_stack(const struct berth_doctor_facts *facts,
               "'%s' and what it includes do not name berth.so", facts->slurm.plugstack);
         return;
     }
-    judge_order(facts, berth, count, findings);
-    judge_plugin(facts, berth, findings);
+    judge_order(facts, berth, count, diagnoses);
+    judge_plugin(facts, berth, diagnoses);
 }
 
 static bool has_word(const char *list, const char *word)
@@ -145,7 +145,7 @@ static bool has_word(const char *list, const char *word)
 }
 
 static void judge_manager(const struct berth_doctor_facts *facts,
-                          struct berth_findings *findings)
+                          struct berth_diagnoses *diagnoses)
 {
     const char *types = facts->slurm.types;
 
@@ -163,7 +163,7 @@ static void judge_manager(const struct berth_doctor_facts *facts,
 }
 
 static void judge_prolog(const struct berth_doctor_facts *facts,
-                         struct berth_findings *findings)
+                         struct berth_diagnoses *diagnoses)
 {
     if (facts->slurm.test_exec)
         NOTE("slurm.conf", "read LaunchParameters in spank_berth(8)",
@@ -183,7 +183,7 @@ static void judge_prolog(const struct berth_doctor_facts *facts,
 }
 
 static void judge_site(const struct berth_doctor_facts *facts,
-                       struct berth_findings *findings)
+                       struct berth_diagnoses *diagnoses)
 {
     if (facts->site.fault)
         WRONG("berth.yaml", "correct it; until then steps with an image end", "%s",
@@ -198,9 +198,9 @@ static void judge_site(const struct berth_doctor_facts *facts,
 }
 
 void berth_doctor_judge_slurm(const struct berth_doctor_facts *facts,
-                              struct berth_findings *findings)
+                              struct berth_diagnoses *diagnoses)
 {
-    judge_site(facts, findings);
+    judge_site(facts, diagnoses);
     if (facts->slurm.srun && !facts->slurm.version) {
         NOTE("Slurm",
              "make slurm.conf (or slurmctld, by SLURM_CONF or DNS) known to it",
@@ -214,7 +214,7 @@ void berth_doctor_judge_slurm(const struct berth_doctor_facts *facts,
         return;
     }
     OK("Slurm", "%s", facts->slurm.version);
-    judge_stack(facts, findings);
-    judge_manager(facts, findings);
-    judge_prolog(facts, findings);
+    judge_stack(facts, diagnoses);
+    judge_manager(facts, diagnoses);
+    judge_prolog(facts, diagnoses);
 }

@@ -23,7 +23,8 @@ includes | awk '
         may["task"] = may["probe"] " probe"
         may["pull"] = may["probe"] " probe task/tree.h"
         may["spank"] = may["probe"] " probe pull task/names.h task/report.h task/room.h"
-        may["cli"] = may["probe"] " probe pull task/stage.h task/standalone.h"
+        may["cli"] = may["probe"] " probe pull task/prospect.h task/stage.h " \
+            "task/standalone.h task/visit.h"
     }
     substr($3, 1, 1) == "<" {
         next

@@ -8,6 +8,7 @@ trap 'rm -rf "$T"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$T" || exit 1
 chmod 755 .
+mkdir -m 1777 run
 T=$(pwd -P)
 unset CRAY_MPICH_DIR I_MPI_ROOT MPICH_DIR MPI_HOME OPAL_PREFIX LD_LIBRARY_PATH
 count=0
@@ -125,6 +126,57 @@ ordinary=
 says 'only root prepares' 1 \
     'berth: profiles --prepare: writes for all users; run it as root' \
     $ordinary "$berth" profiles --prepare
+
+# What inspect says of files: a program that is linked with that MPI, the MPI, and others.
+cat >app.c <<'END'
+int MPI_Init(void *, void *);
+int main(void) { return MPI_Init(0, 0); }
+END
+sed '$a int MPI_Init(void) { return 0; }' mpi.c >both.c
+${CC:-cc} -shared -fPIC -nostdlib -Wl,-soname,libmpi.so.12 -o mpi/lib/libmpi.so.12 both.c &&
+    ${CC:-cc} -o app app.c "-Wl,-rpath,$T/mpi/lib" mpi/lib/libmpi.so.12 || exit 1
+# shellcheck disable=SC2086
+{
+    says 'a program is told' 0 "  linked with MPI: MPICH
+  uses: C
+  MPI symbols that it needs: 1
+  loads MPICH 4.2.1: $T/mpi/lib/libmpi.so.12 (C)" $ordinary "$berth" inspect app
+    says 'how it is linked is told' 0 "PATH: $T/mpi/lib
+  needs: libmpi.so.12, libc.so.6
+  versions of glibc that it needs: GLIBC_2." $ordinary "$berth" inspect app
+    says 'a library is told' 0 'it is MPICH 4.2.1' $ordinary "$berth" inspect mpi/lib/libmpi.so.12
+    says 'JSON says the same' 0 '"family": "MPICH"' $ordinary "$berth" inspect --json app
+    mv mpi/lib/libmpi.so.12 gone
+    says 'what is not found is told' 0 '  not found: libmpi.so.12' $ordinary "$berth" inspect app
+    mv gone mpi/lib/libmpi.so.12
+    echo '#!/bin/sh' >app.sh
+    says 'a script is run by its interpreter' 0 'app.sh: script
+  interpreter: /bin/sh
+  run by: /' $ordinary "$berth" inspect app.sh
+    says 'what is not there is one line' 1 \
+        "berth: '/nowhere/x': No such file or directory; give the path of a file or an image" \
+        $ordinary "$berth" inspect /nowhere/x
+    says 'what is neither is one line' 1 "berth: image '$T/mpi.c': not an image" \
+        $ordinary "$berth" inspect "$T/mpi.c"
+    says 'a directory that is no image is one line' 1 'holds no root file system' \
+        $ordinary "$berth" inspect "$T/run"
+    head -c 900 app >short
+    says 'a file that is cut is one line' 1 "berth: '$T/short': " $ordinary "$berth" inspect "$T/short"
+    says 'a program of a file is a mistake' 1 "berth: '$T/app': no image; leave 'x' out" \
+        $ordinary "$berth" inspect "$T/app" x
+    says 'inspect without a file is a wrong use' 2 'usage:' $ordinary "$berth" inspect
+    says 'an option that is not there is a wrong use' 2 'usage:' $ordinary "$berth" inspect --xml app
+}
+[ "$(id -u)" != 0 ] || says 'root inspects nothing' 1 \
+    'berth: inspect: starts loaders that the file names; run it as an ordinary user, not as root' \
+    "$berth" inspect app
+if command -v python3 >/dev/null; then
+    # shellcheck disable=SC2086
+    says 'it is JSON' 0 'MPICH 4.2.1 True' $ordinary sh -c "'$berth' inspect --json '$T/app' |
+        python3 -c 'import json, sys
+it = json.load(sys.stdin)[\"mpi\"][0]
+print(it[\"family\"], it[\"version\"], it[\"loaded\"])'"
+fi
 
 echo "1..$count"
 [ "$failures" = 0 ]

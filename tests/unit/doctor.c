@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What doctor makes of a host: one fact is changed, one finding changes. Each sentence
- * that asks for something is in doc/troubleshooting.md, with its remedy. */
+/* What doctor makes of a host: one fact is changed, one diagnosis changes. Each
+ * sentence that asks for something is in doc/troubleshooting.md, with its remedy. */
 
 #include "plan/doctor.h"
 
@@ -68,18 +68,19 @@ static struct berth_doctor_facts healthy(struct berth_doctor_plugin copy[2])
 }
 
 /* The facts are static but for these. */
-static void end(struct berth_doctor_facts *facts, struct berth_findings *findings)
+static void end(struct berth_doctor_facts *facts, struct berth_diagnoses *diagnoses)
 {
     berth_strvec_fini(&facts->stacks);
-    berth_findings_fini(findings);
+    berth_diagnoses_fini(diagnoses);
 }
 
-static char *line_of(const struct berth_finding *finding)
+static char *line_of(const struct berth_diagnosis *diagnosis)
 {
     char *line = NULL;
 
-    ck_assert_int_gt(asprintf(&line, "%s %s: %s", berth_finding_word(finding->level),
-                              finding->about, finding->text),
+    ck_assert_int_gt(asprintf(&line, "%s %s: %s",
+                              berth_diagnosis_word(diagnosis->level), diagnosis->about,
+                              diagnosis->text),
                      0);
     return line;
 }
@@ -88,15 +89,15 @@ START_TEST(a_healthy_host_is_told_so)
 {
     struct berth_doctor_plugin copy[2];
     struct berth_doctor_facts facts = healthy(copy);
-    struct berth_findings findings = {0};
+    struct berth_diagnoses diagnoses = {0};
     BERTH_BUF struct berth_buf all = {0};
 
-    berth_doctor_judge(&facts, &findings);
-    ck_assert(!findings.failed);
-    for (size_t i = 0; i < findings.count; i++) {
-        BERTH_FREE char *line = line_of(&findings.items[i]);
+    berth_doctor_judge(&facts, &diagnoses);
+    ck_assert(!diagnoses.failed);
+    for (size_t i = 0; i < diagnoses.count; i++) {
+        BERTH_FREE char *line = line_of(&diagnoses.items[i]);
 
-        ck_assert_ptr_null(findings.items[i].remedy);
+        ck_assert_ptr_null(diagnoses.items[i].remedy);
         berth_buf_puts(&all, line);
         berth_buf_puts(&all, "\n");
     }
@@ -121,8 +122,8 @@ START_TEST(a_healthy_host_is_told_so)
         "ok plugin: '/usr/lib64/slurm/berth.so', for Slurm 24.11\n"
         "ok srun --mpi: none pmi2 pmix\n"
         "ok TaskProlog: '/etc/slurm/task.sh' has berth's lines\n");
-    ck_assert_uint_eq(berth_findings_wrong(&findings), 0);
-    end(&facts, &findings);
+    ck_assert_uint_eq(berth_diagnoses_wrong(&diagnoses), 0);
+    end(&facts, &diagnoses);
 }
 END_TEST
 
@@ -364,15 +365,15 @@ START_TEST(each_fault_is_named_with_its_remedy)
 {
     struct berth_doctor_plugin copy[2];
     struct berth_doctor_facts facts = healthy(copy);
-    struct berth_findings findings = {0};
+    struct berth_diagnoses diagnoses = {0};
     BERTH_BUF struct berth_buf all = {0};
     bool found = false;
 
     cases[_i].change(&facts);
-    berth_doctor_judge(&facts, &findings);
-    for (size_t i = 0; i < findings.count; i++) {
-        const struct berth_finding *finding = &findings.items[i];
-        BERTH_FREE char *line = line_of(finding);
+    berth_doctor_judge(&facts, &diagnoses);
+    for (size_t i = 0; i < diagnoses.count; i++) {
+        const struct berth_diagnosis *diagnosis = &diagnoses.items[i];
+        BERTH_FREE char *line = line_of(diagnosis);
 
         berth_buf_puts(&all, line);
         berth_buf_puts(&all, "\n");
@@ -380,12 +381,12 @@ START_TEST(each_fault_is_named_with_its_remedy)
             continue;
         found = true;
         if (cases[_i].remedy)
-            ck_assert_pstr_eq(finding->remedy, cases[_i].remedy);
+            ck_assert_pstr_eq(diagnosis->remedy, cases[_i].remedy);
         else
-            ck_assert_ptr_null(finding->remedy);
+            ck_assert_ptr_null(diagnosis->remedy);
     }
     ck_assert_msg(found, "expected: %s\nseen: %s", cases[_i].line, all.text);
-    end(&facts, &findings);
+    end(&facts, &diagnoses);
 }
 END_TEST
 
@@ -436,19 +437,19 @@ START_TEST(a_setuid_runtime_needs_less)
 {
     struct berth_doctor_plugin copy[2];
     struct berth_doctor_facts facts = healthy(copy);
-    struct berth_findings findings = {0};
+    struct berth_diagnoses diagnoses = {0};
 
     make_setuid(&facts);
     facts.userns.max = 0;
     facts.fuse = -1;
-    berth_doctor_judge(&facts, &findings);
-    ck_assert_uint_eq(berth_findings_wrong(&findings), 0);
-    berth_findings_fini(&findings);
-    findings = (struct berth_findings){0};
+    berth_doctor_judge(&facts, &diagnoses);
+    ck_assert_uint_eq(berth_diagnoses_wrong(&diagnoses), 0);
+    berth_diagnoses_fini(&diagnoses);
+    diagnoses = (struct berth_diagnoses){0};
     facts.runtime.allow_setuid = "no";
-    berth_doctor_judge(&facts, &findings);
-    ck_assert_uint_eq(berth_findings_wrong(&findings), 2);
-    end(&facts, &findings);
+    berth_doctor_judge(&facts, &diagnoses);
+    ck_assert_uint_eq(berth_diagnoses_wrong(&diagnoses), 2);
+    end(&facts, &diagnoses);
 }
 END_TEST
 
@@ -456,30 +457,30 @@ START_TEST(a_node_is_one_line)
 {
     struct berth_doctor_plugin copy[2];
     struct berth_doctor_facts facts = healthy(copy);
-    struct berth_findings findings = {0};
+    struct berth_diagnoses diagnoses = {0};
     BERTH_BUF struct berth_buf line = {0};
 
     facts.fuse = 0600;
     facts.programs[1].release = NULL;
     facts.programs[2].release = NULL;
-    berth_doctor_judge(&facts, &findings);
-    berth_doctor_brief(&facts, &findings, &line);
+    berth_doctor_judge(&facts, &diagnoses);
+    berth_doctor_brief(&facts, &diagnoses, &line);
     ck_assert_str_eq(line.text,
                      "berth=0.1.0 plugin=24.11 slurm=slurm_24.11.5 "
                      "config=00c0ffee00c0ffee runtime=apptainer_version_1.4.5 "
                      "setuid=no mpi=MPICH_4.2.1_(mpich) "
                      "wrong=/dev/fuse,berth's_programs");
-    end(&facts, &findings);
+    end(&facts, &diagnoses);
 }
 END_TEST
 
 START_TEST(a_bare_host_is_one_line_too)
 {
     struct berth_doctor_facts facts = {.release = "0.1.0"};
-    struct berth_findings findings = {0};
+    struct berth_diagnoses diagnoses = {0};
     BERTH_BUF struct berth_buf line = {0};
 
-    berth_doctor_brief(&facts, &findings, &line);
+    berth_doctor_brief(&facts, &diagnoses, &line);
     ck_assert_str_eq(line.text, "berth=0.1.0 plugin=none slurm=none config=none "
                                 "runtime=none setuid=no mpi=none wrong=none");
 }

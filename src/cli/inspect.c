@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth inspect: which MPI is in a file or an image, and how it is linked. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "cli/cli.h"
+#include "plan/inspect.h"
+#include "probe/image.h"
+#include "probe/inventory.h"
+#include "probe/look.h"
+#include "probe/run.h"
+#include "probe/runtime.h"
+#include "task/prospect.h"
+#include "task/visit.h"
+
+extern char **environ;
+
+enum { START_SECONDS = 120, STACKS_MAX = 32 };
+
+/* What was asked for, and what is known by now. */
+struct inspect {
+    bool as_json;
+    struct berth_inspection seen;
+    struct berth_prospects prospects;
+};
+
+static int write_seen(const struct inspect *it, struct berth_buf *out,
+                      struct berth_err *err)
+{
+    BERTH_JSON struct berth_json json = {.pretty = true};
+
+    if (!it->as_json)
+        berth_inspect_text(&it->seen, out);
+    else {
+        berth_inspect_json(&it->seen, &json);
+        out->failed |= json.text.failed;
+        berth_buf_puts(out, json.text.text ? json.text.text : "");
+        berth_buf_puts(out, "\n");
+    }
+    return out->failed ? berth_err_oom(err) : 0;
+}
+
+static const char *answer_of(const struct berth_mpi_verdict *verdict)
+{
+    static const char *const answers[] = {
+        [BERTH_MPI_YES] = "yes",
+        [BERTH_MPI_YES_WITH_HOST_GLIBC] = "yes, with the host's glibc",
+        [BERTH_MPI_NO] = "no",
+        [BERTH_MPI_CANNOT_TELL] = "cannot tell",
+    };
+
+    return answers[verdict->answer];
+}
+
+/* What each MPI of the host would be to the program, then write all. */
+static int judge(struct inspect *it, const struct berth_look *look,
+                 struct berth_buf *out, struct berth_err *err)
+{
+    const struct berth_stacks *stacks = &it->prospects.stacks;
+    struct berth_inspect_offer offers[STACKS_MAX];
+    struct berth_mpi_verdict verdicts[STACKS_MAX];
+    size_t count = 0;
+    int result = 0;
+
+    while (result == 0 && count < stacks->count && count < STACKS_MAX) {
+        result = berth_mpi_judge(it->seen.wants, &look->objects,
+                                 &it->prospects.objects[count], &verdicts[count], err);
+        if (result < 0)
+            break;
+        offers[count] = (struct berth_inspect_offer){
+            .stack = stacks->items[count].profile->stack,
+            .version = stacks->items[count].version,
+            .answer = answer_of(&verdicts[count]),
+            .because = verdicts[count].because.text,
+        };
+        count++;
+    }
+    it->seen.offers = offers;
+    it->seen.offer_count = count;
+    if (result == 0)
+        result = write_seen(it, out, err);
+    while (count > 0)
+        berth_mpi_verdict_fini(&verdicts[--count]);
+    return result;
+}
+
+/* Forget what is around the file and has nothing to do with it. */
+static void keep_own(struct berth_mpi_objects *objects)
+{
+    for (size_t i = 0; i < objects->count; i++)
+        if (objects->items[i].role == BERTH_MPI_PRESENT)
+            objects->items[i].library.family = BERTH_MPI_NONE;
+}
+
+static int tell_file(struct inspect *it, const char *path, struct berth_buf *out,
+                     struct berth_err *err)
+{
+    BERTH_FREE char *real = realpath(path, NULL);
+    struct berth_look look;
+    struct berth_mpi_program wants;
+    struct stat st;
+    int result;
+
+    if (!real)
+        return berth_err_oom(err);
+    if (berth_look_at(real, environ, &look, err) < 0)
+        return -1;
+    if (berth_mpi_program_read(&look.objects, &wants, err) < 0) {
+        berth_look_fini(&look);
+        return -1;
+    }
+    it->seen.file = path;
+    it->seen.objects = &look.objects;
+    it->seen.closure = &look.closure;
+    it->seen.wants = &wants;
+    it->seen.runner = look.is_script ? look.runner : NULL;
+    it->seen.is_privileged =
+        stat(path, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)) != 0;
+    if (it->seen.image)
+        result = judge(it, &look, out, err);
+    else {
+        keep_own(&look.objects);
+        result = write_seen(it, out, err);
+    }
+    berth_mpi_program_fini(&wants);
+    berth_look_fini(&look);
+    return result;
+}
+
+/* The C library, wherever distributions put it. */
+static void add_libc(struct berth_mpi_objects *objects)
+{
+    static const char *const patterns[] = {"/lib*/libc.so.6", "/lib/*/libc.so.6",
+                                           "/usr/lib*/libc.so.6",
+                                           "/usr/lib/*/libc.so.6", "/lib/ld-musl-*"};
+
+    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+        glob_t found;
+
+        if (glob(patterns[i], 0, NULL, &found) != 0)
+            continue;
+        for (size_t k = 0; k < found.gl_pathc; k++)
+            berth_look_add(objects, BERTH_MPI_PRESENT,
+                           strrchr(found.gl_pathv[k], '/') + 1, found.gl_pathv[k],
+                           NULL);
+        globfree(&found);
+    }
+}
+
+/* In the container: all MPI libraries that it has. */
+static int tell_libraries(void *told, struct berth_buf *out, struct berth_err *err)
+{
+    struct inspect *it = told;
+    BERTH_STRVEC struct berth_strvec directories = {0};
+    BERTH_STRVEC struct berth_strvec found = {0};
+    struct berth_mpi_objects objects = {0};
+    int result = 0;
+
+    berth_inventory_usual(berth_environ_value(environ, "LD_LIBRARY_PATH"),
+                          &directories);
+    if (directories.failed)
+        return berth_err_oom(err);
+    if (berth_inventory_read(&directories, &found, err) < 0)
+        return -1;
+    for (size_t i = 0; i < found.count; i++)
+        berth_look_add(&objects, BERTH_MPI_PRESENT, NULL, found.items[i], NULL);
+    add_libc(&objects);
+    it->seen.objects = &objects;
+    result = write_seen(it, out, err);
+    berth_mpi_objects_fini(&objects);
+    return result;
+}
+
+/* In the container: the program of that name or path. */
+static int tell_program(void *told, struct berth_buf *out, struct berth_err *err)
+{
+    struct inspect *it = told;
+    const char *name = it->seen.file;
+    BERTH_FREE char *path =
+        strchr(name, '/') ? strdup(name)
+                          : berth_run_find(name, berth_environ_value(environ, "PATH"));
+
+    if (!path || access(path, F_OK) < 0)
+        return berth_err_set(err,
+                             "image '%s': '%s' is not there; give its path in the "
+                             "image, or a name on the image's PATH",
+                             it->seen.image, name);
+    return tell_file(it, path, out, err);
+}
+
+static int inspect_image(struct inspect *it, const char *path, const char *program,
+                         const struct berth_image *image, struct berth_buf *out,
+                         struct berth_err *err)
+{
+    BERTH_FREE char *runtime = NULL;
+    BERTH_FREE char *real = realpath(path, NULL);
+    struct berth_visit visit = {.image = real ? real : path,
+                                .seconds = START_SECONDS,
+                                .look = program ? tell_program : tell_libraries,
+                                .told = it};
+    int result;
+
+    it->seen.image = path;
+    it->seen.machine = image->machine;
+    it->seen.is_sandbox = image->kind == BERTH_IMAGE_SANDBOX;
+    it->seen.file = program;
+    if (berth_image_check_machine(path, image, err) < 0 ||
+        berth_runtime_find(NULL, getenv("PATH"), &runtime, err) < 0)
+        return -1;
+    if (program && berth_prospects_read(environ, &it->prospects, err) < 0)
+        return -1;
+    visit.runtime = runtime;
+    result = berth_visit(&visit, out, err);
+    berth_prospects_fini(&it->prospects);
+    return result;
+}
+
+/* What the first bytes say. A SIF file that is a program starts it with a script. */
+static int look_at_head(const char *path, bool *ret_is_file, struct berth_err *err)
+{
+    static const char run[] = "run-singularity";
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char head[256] = "";
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return berth_err_set(err, "'%s': %s; give the path of a file or an image", path,
+                             strerror(errno));
+    *ret_is_file = S_ISREG(st.st_mode) && read(fd, head, sizeof(head) - 1) > 0 &&
+                   (memcmp(head, "\177ELF", 4) == 0 ||
+                    (memcmp(head, "#!", 2) == 0 && !strstr(head, run)));
+    return 0;
+}
+
+static int inspect(struct inspect *it, const char *path, const char *program,
+                   struct berth_buf *out, struct berth_err *err)
+{
+    struct berth_image image;
+    bool is_file = false;
+
+    if (geteuid() == 0)
+        return berth_err_set(err, "inspect: starts loaders that the file names; run it "
+                                  "as an ordinary user, not as root");
+    if (look_at_head(path, &is_file, err) < 0)
+        return -1;
+    if (is_file && program)
+        return berth_err_set(err, "'%s': no image; leave '%s' out", path, program);
+    if (is_file)
+        return tell_file(it, path, out, err);
+    if (berth_image_probe(path, &image, NULL, err) < 0)
+        return -1;
+    return inspect_image(it, path, program, &image, out, err);
+}
+
+int berth_cli_inspect(int argc, char **argv)
+{
+    struct inspect it = {0};
+    BERTH_BUF struct berth_buf out = {0};
+    struct berth_err err;
+
+    if (argc > 1 && strcmp(argv[1], "--json") == 0) {
+        it.as_json = true;
+        argc--;
+        argv++;
+    }
+    if (argc < 2 || argc > 3 || argv[1][0] == '-')
+        return BERTH_CLI_WRONG_USE;
+    if (inspect(&it, argv[1], argv[2], &out, &err) < 0)
+        return berth_cli_fail(&err);
+    fputs(out.text, stdout);
+    return EXIT_SUCCESS;
+}

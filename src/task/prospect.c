@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host's side of a verdict, without a stage. */
+
+#include "task/prospect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "task/gather.h"
+
+/* What a stage would hold of STACK. */
+static int read_stack(const struct berth_stack *stack,
+                      struct berth_mpi_objects *objects, struct berth_err *err)
+{
+    struct berth_gathered gathered;
+    int result = 0;
+
+    if (berth_gather(stack, &gathered, err) < 0)
+        return -1;
+    for (size_t i = 0; result == 0 && i < gathered.count; i++)
+        if (gathered.files[i].patched ||
+            strncmp(gathered.files[i].file, "glibc/", 6) == 0)
+            result = berth_look_add(objects, BERTH_MPI_LOADED, NULL,
+                                    gathered.files[i].source, err);
+    berth_gathered_fini(&gathered);
+    return result;
+}
+
+int berth_prospects_read(char *const *env, struct berth_prospects *ret,
+                         struct berth_err *err)
+{
+    struct berth_prospects prospects = {0};
+    int result = 0;
+
+    if (berth_stacks_find(env, &prospects.stacks, err) < 0)
+        return -1;
+    prospects.objects = calloc(prospects.stacks.count + 1, sizeof(*prospects.objects));
+    if (!prospects.objects)
+        result = berth_err_oom(err);
+    for (size_t i = 0; result == 0 && i < prospects.stacks.count; i++)
+        result = read_stack(&prospects.stacks.items[i], &prospects.objects[i], err);
+    if (result < 0)
+        berth_prospects_fini(&prospects);
+    else
+        *ret = prospects;
+    return result;
+}
+
+void berth_prospects_fini(struct berth_prospects *prospects)
+{
+    for (size_t i = 0; prospects->objects && i < prospects->stacks.count; i++)
+        berth_mpi_objects_fini(&prospects->objects[i]);
+    free(prospects->objects);
+    berth_stacks_fini(&prospects->stacks);
+    *prospects = (struct berth_prospects){0};
+}

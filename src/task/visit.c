@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A container that is only looked into: started, entered by a child, ended. */
+
+#include "task/visit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "plan/launch.h"
+#include "task/join.h"
+#include "task/log.h"
+#include "task/program.h"
+
+extern char **environ;
+
+/* The descriptors of the runtime and berth-init. */
+enum { TASKS = 10, READY = 11, INIT = 12, ENVIRON_MAX = 16 << 20 };
+
+struct container {
+    const struct berth_visit *visit;
+    struct berth_launch launch;
+    struct berth_strvec argv;
+    int init, log;
+    int tasks[2], ready[2];
+    pid_t runtime;
+    time_t end;
+};
+
+static int refuse(struct berth_err *err)
+{
+    return berth_err_set(err, "cannot start a process: %s", strerror(errno));
+}
+
+/* In the process that becomes the runtime: with its three descriptors and no other. */
+static void become_runtime(const struct container *it)
+{
+    int null = open("/dev/null", O_RDONLY);
+    int tasks = fcntl(it->tasks[0], F_DUPFD, INIT + 1);
+    int ready = fcntl(it->ready[1], F_DUPFD, INIT + 1);
+    int init = fcntl(it->init, F_DUPFD, INIT + 1);
+
+    dup2(null, STDIN_FILENO);
+    dup2(it->log, STDOUT_FILENO);
+    dup2(it->log, STDERR_FILENO);
+    setpgid(0, 0);
+    if (dup2(tasks, TASKS) < 0 || dup2(ready, READY) < 0 || dup2(init, INIT) < 0)
+        _exit(EXIT_FAILURE);
+    close(tasks);
+    close(ready);
+    close(init);
+    execv(it->launch.runtime, it->argv.items);
+    dprintf(STDERR_FILENO, "%s\n", strerror(errno));
+    _exit(EXIT_FAILURE);
+}
+
+static int start(struct container *it, struct berth_err *err)
+{
+    int on = 1;
+
+    it->log = berth_log_open(err);
+    it->init = it->log < 0 ? -1 : berth_program_open(err);
+    if (it->init < 0)
+        return -1;
+    if (pipe2(it->tasks, O_CLOEXEC) < 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, it->ready) < 0 ||
+        setsockopt(it->ready[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
+        return berth_err_set(err, "cannot make a socket: %s", strerror(errno));
+    it->end = time(NULL) + it->visit->seconds;
+    it->runtime = fork();
+    if (it->runtime == 0)
+        become_runtime(it);
+    close(it->tasks[0]);
+    close(it->ready[1]);
+    it->tasks[0] = it->ready[1] = -1;
+    return it->runtime < 0 ? refuse(err) : 0;
+}
+
+/* Until there is something to read. The other side is closed when the runtime ends. */
+static int await(const struct container *it, struct berth_err *err)
+{
+    enum { LOOK_AGAIN_MS = 200 };
+    struct pollfd fd = {.fd = it->ready[0], .events = POLLIN};
+
+    while (poll(&fd, 1, LOOK_AGAIN_MS) < 0 || !fd.revents)
+        if (time(NULL) > it->end)
+            return berth_log_too_late(&it->launch, it->visit->seconds, err);
+    return 0;
+}
+
+/* Who holds the container: the sender of the first byte, in our numbers. */
+static int receive_holder(const struct container *it, pid_t *ret_pid,
+                          struct berth_err *err)
+{
+    char control[CMSG_SPACE(sizeof(struct ucred))];
+    char byte;
+    struct iovec data = {&byte, 1};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof(control)};
+    struct cmsghdr *part;
+    struct ucred sender;
+
+    if (await(it, err) < 0)
+        return -1;
+    part = recvmsg(it->ready[0], &message, 0) == 1 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (!part || part->cmsg_type != SCM_CREDENTIALS)
+        return berth_log_explain(it->log, &it->launch, err);
+    memcpy(&sender, CMSG_DATA(part), sizeof(sender));
+    *ret_pid = sender.pid;
+    return 0;
+}
+
+static int receive(const struct container *it, void *bytes, size_t count,
+                   struct berth_err *err)
+{
+    for (size_t used = 0; used < count;) {
+        ssize_t got;
+
+        if (await(it, err) < 0)
+            return -1;
+        got = read(it->ready[0], (char *)bytes + used, count - used);
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return berth_log_explain(it->log, &it->launch, err);
+        used += got > 0 ? (size_t)got : 0;
+    }
+    return 0;
+}
+
+static int receive_environ(const struct container *it, struct berth_strvec *ret,
+                           struct berth_err *err)
+{
+    BERTH_FREE char *bytes = NULL;
+    uint32_t count;
+
+    if (receive(it, &count, sizeof(count), err) < 0)
+        return -1;
+    bytes = count <= ENVIRON_MAX ? malloc(count + 1) : NULL;
+    if (!bytes)
+        return berth_err_oom(err);
+    if (receive(it, bytes, count, err) < 0)
+        return -1;
+    bytes[count] = '\0';
+    berth_environ_split(bytes, count, ret);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+/* In the process that enters: `+` and what was seen, or `-` and a sentence. */
+static void look(const struct container *it, pid_t holder, struct berth_strvec *env,
+                 int answer)
+{
+    static char *nothing[] = {NULL};
+    struct berth_buf out = {0};
+    struct berth_err err;
+
+    berth_buf_puts(&out, "+");
+    environ = env->items ? env->items : nothing;
+    if (berth_join(holder, BERTH_JOIN_OWNER, &err) < 0 ||
+        it->visit->look(it->visit->told, &out, &err) < 0)
+        dprintf(answer, "-%s", err.text);
+    else if (out.failed)
+        dprintf(answer, "-out of memory");
+    else
+        for (size_t done = 0; done < out.used;) {
+            ssize_t count = write(answer, out.text + done, out.used - done);
+
+            if (count < 0 && errno != EINTR)
+                _exit(EXIT_FAILURE);
+            done += count > 0 ? (size_t)count : 0;
+        }
+    _exit(EXIT_SUCCESS);
+}
+
+static int read_answer(int fd, struct berth_buf *ret, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf all = {0};
+    char bytes[4096];
+    ssize_t count;
+
+    while ((count = read(fd, bytes, sizeof(bytes))) > 0 ||
+           (count < 0 && errno == EINTR))
+        if (count > 0)
+            berth_buf_add(&all, bytes, (size_t)count);
+    if (all.failed)
+        return berth_err_oom(err);
+    if (!all.text)
+        return berth_err_set(err, "the look into the image ended early; try again");
+    if (all.text[0] != '+')
+        return berth_err_set(err, "%s", all.text + 1);
+    berth_buf_add(ret, all.text + 1, all.used - 1);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+static int enter(const struct container *it, struct berth_buf *ret,
+                 struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec env = {0};
+    pid_t holder = 0;
+    pid_t child;
+    int answer[2];
+    int result;
+
+    if (receive_holder(it, &holder, err) < 0 || receive_environ(it, &env, err) < 0)
+        return -1;
+    if (pipe2(answer, O_CLOEXEC) < 0)
+        return berth_err_set(err, "cannot make a pipe: %s", strerror(errno));
+    child = fork();
+    if (child == 0) {
+        close(it->tasks[1]);
+        look(it, holder, &env, answer[1]);
+    }
+    close(answer[1]);
+    result = child < 0 ? refuse(err) : read_answer(answer[0], ret, err);
+    close(answer[0]);
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return result;
+}
+
+/* berth-init ends when nobody holds the other end of its pipe, and the runtime then. */
+static void end(struct container *it, int result)
+{
+    if (it->tasks[1] >= 0)
+        close(it->tasks[1]);
+    if (it->runtime > 0 && result < 0)
+        kill(-it->runtime, SIGTERM);
+    while (it->runtime > 0 && waitpid(it->runtime, NULL, 0) < 0 && errno == EINTR)
+        ;
+    if (it->ready[0] >= 0)
+        close(it->ready[0]);
+    if (it->init >= 0)
+        close(it->init);
+    if (it->log >= 0)
+        close(it->log);
+    berth_strvec_fini(&it->argv);
+}
+
+int berth_visit(const struct berth_visit *visit, struct berth_buf *ret,
+                struct berth_err *err)
+{
+    static char *const command[] = {NULL};
+    BERTH_REQUEST struct berth_request request = {.home = BERTH_NO};
+    char init[BERTH_PROGRAM_NAME];
+    struct container it = {.visit = visit,
+                           .init = -1,
+                           .log = -1,
+                           .tasks = {-1, -1},
+                           .ready = {-1, -1},
+                           .launch = {.runtime = visit->runtime,
+                                      .init = init,
+                                      .node = "",
+                                      .place = "",
+                                      .prefix = "",
+                                      .report = -1,
+                                      .guard = -1,
+                                      .said = -1,
+                                      .request = &request,
+                                      .environment = environ,
+                                      .command = command}};
+    int result;
+
+    berth_program_name(INIT, init);
+    request.image = strdup(visit->image);
+    berth_strvec_push(&request.args, "--userns");
+    if (!request.image || request.args.failed)
+        return berth_err_oom(err);
+    if (berth_launch_holder_argv(&it.launch, TASKS, READY, &it.argv, err) < 0)
+        return -1;
+    result = start(&it, err) < 0 ? -1 : enter(&it, ret, err);
+    end(&it, result);
+    return result;
+}
