@@ -56,6 +56,8 @@ static void put_image(const struct berth_explain *explain, struct berth_json *js
 {
     berth_json_object(json, "image");
     put_text(json, "path", explain->request->image);
+    if (explain->request->uri)
+        put_text(json, "uri", explain->request->uri);
     for (size_t i = 0; i + 1 < explain->image.count; i += 2)
         put_text(json, explain->image.items[i], explain->image.items[i + 1]);
     berth_json_end(json);

@@ -129,7 +129,7 @@ static void put_first_line(const struct berth_explain *explain, struct berth_buf
     }
     if (berth_request_contained(explain->request)) {
         berth_buf_puts(buf, " in ");
-        put_word(buf, explain->request->image);
+        put_word(buf, berth_request_name(explain->request));
     } else {
         berth_buf_puts(buf, " without a container");
     }
@@ -163,6 +163,7 @@ static void put_image(const struct berth_explain *explain, struct berth_buf *buf
 {
     berth_buf_puts(buf, "\nimage\n");
     put_line(buf, "path", explain->request->image);
+    put_line(buf, "pulled from", explain->request->uri);
     for (size_t i = 0; i + 1 < explain->image.count; i += 2)
         put_line(buf, explain->image.items[i], explain->image.items[i + 1]);
 }

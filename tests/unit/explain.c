@@ -120,8 +120,10 @@ static const struct {
     bool is_several;
     const char *apart;
 } accounts[] = {
-    {"explain-full.txt", "image=/a.sif&mpi-bind=auto&explain=text", true, false, NULL},
-    {"explain-full.json", "image=/a.sif&mpi-bind=auto&explain=json", true, false, NULL},
+    {"explain-full.txt", "image=/a.sif&uri=docker://r/a&mpi-bind=auto&explain=text",
+     true, false, NULL},
+    {"explain-full.json", "image=/a.sif&uri=docker://r/a&mpi-bind=auto&explain=json",
+     true, false, NULL},
     {"explain-least.txt", "image=/a.sif&explain=text", false, false, NULL},
     {"explain-least.json", "image=/a.sif&explain=json", false, false, NULL},
     {"explain-apart.txt", "image=/a.sif&mpi-bind=local&explain=text", false, true,
