@@ -43,6 +43,7 @@
 #include "task/program.h"
 #include "task/report.h"
 #include "task/room.h"
+#include "task/tell.h"
 
 extern char **environ;
 
@@ -59,7 +60,8 @@ struct task {
     char *place; /* node and image, in messages */
     bool leads;  /* on the first node of the component */
     int report;
-    char *step; /* BERTH_TASK_EXPLAIN */
+    char *step;   /* BERTH_TASK_EXPLAIN */
+    char *record; /* where to; NULL: none is kept */
     char **command;
     char **environment;         /* as Slurm has made it */
     struct berth_strvec mounts; /* ours */
@@ -117,6 +119,7 @@ static int read_task(struct task *task, char **argv, struct berth_err *err)
     task->prefix = take_variable(BERTH_TASK_PREFIX);
     task->leads = leads != NULL;
     task->step = take_variable(BERTH_TASK_EXPLAIN);
+    task->record = take_variable(BERTH_TASK_RECORD);
     task->runtime = take_variable(BERTH_TASK_RUNTIME);
     task->room = take_variable(BERTH_TASK_ROOM);
     task->argv0 = take_variable(BERTH_TASK_ARGV0);
@@ -364,40 +367,26 @@ static int join(struct task *task, struct berth_room *room, struct berth_err *er
                                                    : berth_become_command(&become, err);
 }
 
-/* Was srun started with -v? */
-static bool is_verbose(void)
-{
-    enum { USUAL = 3 }; /* without -v (LOG_LEVEL_INFO of Slurm's log.h) */
-    const char *level = getenv("SRUN_DEBUG");
-
-    return level && atoi(level) > USUAL;
-}
-
-/* Whose MPI runs, once for a component where berth has chosen. */
-static void tell_choice(const struct task *task, const struct berth_room *room)
-{
-    const char *note = berth_room_noted(room);
-
-    if (note && (is_verbose() ||
-                 (task->leads && berth_request_mpi_is(&task->request, BERTH_MPI_AUTO))))
-        fprintf(stderr, "berth: %s: image '%s': --mpi-bind=%s: %s\n", task->node,
-                berth_request_name(&task->request), task->request.mpi, note);
-}
-
-/* With srun -v: how many containers there are on this node; WHY not one. */
+/* What the first of a node's tasks tells, and keeps of the component. ROOM may be NULL;
+ * WHY: each task has a container of its own. A step does not fail for it. */
 static void tell(const struct task *task, const struct berth_room *room,
                  const char *why)
 {
-    unsigned int tasks = berth_room_tasks(room);
+    struct berth_told told = {.node = task->node,
+                              .request = &task->request,
+                              .environment = task->environment,
+                              .leads = task->leads,
+                              .step = task->step,
+                              .runtime = task->runtime,
+                              .room = room,
+                              .apart = why};
 
     if (berth_request_explained(&task->request))
         return; /* the account says it */
-    tell_choice(task, room);
-    if (is_verbose())
-        fprintf(stderr, "berth: %s: image '%s': %s %u task%s%s%s\n", task->node,
-                berth_request_name(&task->request),
-                why ? "a container for each of" : "one container for", tasks,
-                tasks == 1 ? "" : "s", why ? ": " : "", why ? why : "");
+    if (room)
+        berth_tell(&told);
+    if (task->record && task->leads)
+        berth_tell_keep(&told, task->record);
 }
 
 /* What was found out for the containers of all tasks. */
@@ -579,6 +568,7 @@ static int run(struct task *task, char **argv, struct berth_err *err)
         return run_shared(task, err);
     if (verify(task, ALONE_SECONDS, err) < 0)
         return BERTH_REFUSED;
+    tell(task, NULL, "its tasks cannot meet");
     return run_apart(task, NULL, true, "its tasks cannot meet", err);
 }
 

@@ -20,9 +20,13 @@
 /* The site's option_prefix, for messages. */
 #define BERTH_TASK_PREFIX "BERTH_TASK_PREFIX"
 
-/* For --container-explain: what else is known of the step (berth_explain_put_step()).
+/* For --container-explain and records: what else is known of the step
+ * (berth_explain_put_step()).
  */
 #define BERTH_TASK_EXPLAIN "BERTH_TASK_EXPLAIN"
+
+/* Where the record of the component goes (plan/record.h); absent: none is kept. */
+#define BERTH_TASK_RECORD "BERTH_TASK_RECORD"
 
 /* The descriptor of task/report.h. */
 #define BERTH_TASK_REPORT "BERTH_TASK_REPORT"

@@ -225,6 +225,35 @@ expect 'an account that nobody takes' 1 \
     sh -c '"$@" >/dev/full' sh env BERTH_TASK_REQUEST="image=$T/a&explain=json" \
     BERTH_TASK_LEADS=1 "$task" ./app
 
+# The record of a step.
+SLURM_JOB_ID=17 SLURM_JOB_USER=alice
+export SLURM_JOB_ID SLURM_JOB_USER
+expect 'a record is kept, and the command runs' 0 \
+    'runs: 1' \
+    env "BERTH_TASK_RECORD=$T/steps-%u-%j" BERTH_TASK_LEADS=1 "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app 1
+expect 'it is one line' 0 \
+    '{"time":"T","cluster":null,"user":"alice","job":17,"step":null,"component":0,"node":"n1","nodes":0,"tasks":0,"image":{"path":"T/a","kind":"directory","modified":"T"},"runtime":{"path":"T/runtime","version":null},"mpi":{"mode":"off","type":null,"verdict":null},"shared":false,"apart":"its tasks cannot meet","berth":"V"}' \
+    sed -E 's/"[0-9-]+T[0-9:]+Z"/"T"/g; s/"berth":"[^"]*"/"berth":"V"/' steps-alice-17
+expect 'who does not speak for the component keeps none' 0 \
+    'runs: 2' \
+    env "BERTH_TASK_RECORD=$T/none-%j" "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app 2
+expect 'the next record goes behind it' 0 \
+    '2' \
+    sh -c 'BERTH_TASK_RECORD=$0/steps-%u-%j BERTH_TASK_LEADS=1 "$@" >/dev/null; wc -l <steps-alice-17; ls none* 2>/dev/null || :' \
+    "$T" env "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app
+expect 'a record that cannot be kept stops nothing' 0 \
+    'runs: 3' \
+    env BERTH_TASK_RECORD=/gone/steps BERTH_TASK_LEADS=1 "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app 3
+expect 'with -v it is said' 0 \
+    "berth: n1: no record is kept: provenance.file '/gone/steps': No such file or directory; ask the administrators to let you write there
+runs: 3" \
+    env SRUN_DEBUG=4 BERTH_TASK_RECORD=/gone/steps BERTH_TASK_LEADS=1 "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app 3
+mkfifo pipe
+expect 'a pipe that nobody reads stops nothing' 0 \
+    'runs: 4' \
+    env "BERTH_TASK_RECORD=$T/pipe" BERTH_TASK_LEADS=1 "BERTH_TASK_REQUEST=image=$T/a" timeout 60 "$task" ./app 4
+unset SLURM_JOB_ID SLURM_JOB_USER
+
 # A runtime that stays in front of its application, hands signals on to it, and spoils what
 # is not UTF-8, as the real ones do.
 cat >front <<'END'

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PLAN_RECORD_H
+#define BERTH_PLAN_RECORD_H
+
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strvec.h"
+#include "plan/request.h"
+
+/* What a site keeps of a component of a step (provenance in berth.yaml): which image
+ * ran, how, and on whose MPI. Borrows everything; NULL: not known. */
+struct berth_record {
+    time_t time;
+    char *const *environment; /* of the task: user, job, step, cluster */
+    const char *user;         /* where that does not tell it */
+    const char *node;
+    int component; /* of the step, from 0 */
+    unsigned int nodes, tasks;
+    const struct berth_request *request;
+    const struct berth_strvec *image; /* name, value, ... (berth_image_describe()) */
+    const char *runtime;
+    const char *runtime_version;
+    const char *note;  /* whose MPI runs, and why */
+    const char *apart; /* why each task has a container of its own; NULL: it has not */
+};
+
+/* The record as one line of JSON with its newline, appended to LINE. Returns 0, or -1
+ * when out of memory. */
+int berth_record_write(const struct berth_record *record, struct berth_buf *line,
+                       struct berth_err *err);
+
+/* The file that PATTERN names for the record: %u is the user, %j the job, %% a percent
+ * sign. On success the caller frees *RET_PATH. Returns 0, or -1 when out of memory. */
+int berth_record_path(const struct berth_record *record, const char *pattern,
+                      char **ret_path, struct berth_err *err);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the first task of a node has to say, and to keep, before it becomes the command.
+ */
+
+#include "task/tell.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "plan/explain.h"
+#include "probe/runtime.h"
+#include "task/record.h"
+
+/* Was srun started with -v? */
+static bool is_verbose(const struct berth_told *told)
+{
+    enum { USUAL = 3 }; /* without -v (LOG_LEVEL_INFO of Slurm's log.h) */
+    const char *level = berth_environ_value(told->environment, "SRUN_DEBUG");
+
+    return level && atoi(level) > USUAL;
+}
+
+/* Whose MPI runs, once for a component where berth has chosen. */
+static void tell_choice(const struct berth_told *told)
+{
+    const char *note = berth_room_noted(told->room);
+
+    if (note && (is_verbose(told) ||
+                 (told->leads && berth_request_mpi_is(told->request, BERTH_MPI_AUTO))))
+        fprintf(stderr, "berth: %s: image '%s': --mpi-bind=%s: %s\n", told->node,
+                berth_request_name(told->request), told->request->mpi, note);
+}
+
+void berth_tell(const struct berth_told *told)
+{
+    unsigned int tasks = berth_room_tasks(told->room);
+
+    tell_choice(told);
+    if (is_verbose(told))
+        fprintf(stderr, "berth: %s: image '%s': %s %u task%s%s%s\n", told->node,
+                berth_request_name(told->request),
+                told->apart ? "a container for each of" : "one container for", tasks,
+                tasks == 1 ? "" : "s", told->apart ? ": " : "",
+                told->apart ? told->apart : "");
+}
+
+static int keep(const struct berth_told *told, const char *pattern,
+                struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec restored = {0};
+    BERTH_FREE char *runtime = NULL;
+    struct berth_explain_step step;
+    struct berth_record record = {.time = time(NULL),
+                                  .environment = told->environment,
+                                  .node = told->node,
+                                  .request = told->request,
+                                  .apart = told->apart};
+
+    if (berth_runtime_find(told->runtime,
+                           berth_environ_value(told->environment, "PATH"), &runtime,
+                           err) < 0)
+        return -1;
+    berth_explain_get_step(told->step, &restored, &step);
+    record.component = step.component;
+    record.nodes = step.nodes;
+    record.tasks = step.tasks;
+    record.runtime = runtime;
+    record.note = told->room ? berth_room_noted(told->room) : NULL;
+    return berth_record_append(&record, pattern, err);
+}
+
+void berth_tell_keep(const struct berth_told *told, const char *pattern)
+{
+    struct berth_err err;
+
+    if (keep(told, pattern, &err) < 0 && is_verbose(told))
+        fprintf(stderr, "berth: %s: no record is kept: %s\n", told->node, err.text);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TASK_TELL_H
+#define BERTH_TASK_TELL_H
+
+#include <stdbool.h>
+
+#include "plan/request.h"
+#include "task/room.h"
+
+/* What is known when the containers of a node's tasks are there. Borrows everything. */
+struct berth_told {
+    const char *node;
+    const struct berth_request *request;
+    char *const *environment;      /* of the task, as Slurm has made it */
+    bool leads;                    /* on the first node of the component */
+    const char *step;              /* BERTH_TASK_EXPLAIN; NULL: not told */
+    const char *runtime;           /* the site's; NULL: find one */
+    const struct berth_room *room; /* NULL: there is none */
+    const char *apart; /* why each task has a container of its own; NULL: it has not */
+};
+
+/* Say, on standard error, what berth has chosen for the component, and with srun -v how
+ * many containers there are on this node. Needs a room. */
+void berth_tell(const struct berth_told *told);
+
+/* Keep a record of the component (task/record.h) where PATTERN says. That it cannot be
+ * kept is said with srun -v. */
+void berth_tell_keep(const struct berth_told *told, const char *pattern);
+
+#endif

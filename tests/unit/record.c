@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is kept of a step. */
+
+#include "plan/record.h"
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+static const char *const own[] = {"SLURM_JOB_USER=alice", "SLURM_JOB_ID=17",
+                                  "SLURM_STEP_ID=2",      "SLURM_CLUSTER_NAME=big",
+                                  "SLURM_MPI_TYPE=pmix",  NULL};
+
+static struct berth_record usual(const struct berth_request *request,
+                                 const struct berth_strvec *image)
+{
+    return (struct berth_record){
+        .time = 1700000000,
+        .environment = (char *const *)own,
+        .user = "uid",
+        .node = "n1",
+        .component = 1,
+        .nodes = 2,
+        .tasks = 8,
+        .request = request,
+        .image = image,
+        .runtime = "/usr/bin/apptainer",
+        .runtime_version = "apptainer version 1.4.5",
+        .note = "the host's MPICH 4.2.1",
+    };
+}
+
+START_TEST(a_record_is_one_line_with_everything)
+{
+    struct berth_request request = {.image = (char *)"/a \"b\".sif",
+                                    .mpi = (char *)"auto"};
+    BERTH_STRVEC struct berth_strvec image = {0};
+    BERTH_BUF struct berth_buf line = {0};
+    struct berth_record record = usual(&request, &image);
+    struct berth_err err;
+
+    berth_strvec_push(&image, "kind");
+    berth_strvec_push(&image, "SIF file");
+    berth_strvec_push(&image, "bytes");
+    berth_strvec_push(&image, "4096");
+    ck_assert_int_eq(berth_record_write(&record, &line, &err), 0);
+    ck_assert_str_eq(
+        line.text,
+        "{\"time\":\"2023-11-14T22:13:20Z\",\"cluster\":\"big\",\"user\":\"alice\","
+        "\"job\":17,\"step\":2,\"component\":1,\"node\":\"n1\",\"nodes\":2,\"tasks\":8,"
+        "\"image\":{\"path\":\"/a \\\"b\\\".sif\",\"kind\":\"SIF "
+        "file\",\"bytes\":4096},"
+        "\"runtime\":{\"path\":\"/usr/bin/apptainer\","
+        "\"version\":\"apptainer version 1.4.5\"},"
+        "\"mpi\":{\"mode\":\"auto\",\"type\":\"pmix\","
+        "\"verdict\":\"the host's MPICH 4.2.1\"},"
+        "\"shared\":true,\"apart\":null,\"berth\":\"" BERTH_VERSION "\"}\n");
+}
+END_TEST
+
+START_TEST(what_is_not_known_is_null)
+{
+    struct berth_request request = {.image = (char *)"/a", .uri = (char *)"docker://a"};
+    struct berth_strvec image = {0};
+    BERTH_BUF struct berth_buf line = {0};
+    struct berth_record record = {.request = &request,
+                                  .image = &image,
+                                  .user = "bob",
+                                  .apart = "the site says so"};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_record_write(&record, &line, &err), 0);
+    ck_assert_str_eq(
+        line.text,
+        "{\"time\":\"1970-01-01T00:00:00Z\",\"cluster\":null,\"user\":\"bob\","
+        "\"job\":null,\"step\":null,\"component\":0,\"node\":null,\"nodes\":0,"
+        "\"tasks\":0,\"image\":{\"path\":\"/a\",\"uri\":\"docker://a\"},"
+        "\"runtime\":{\"path\":null,\"version\":null},"
+        "\"mpi\":{\"mode\":\"off\",\"type\":null,\"verdict\":null},"
+        "\"shared\":false,\"apart\":\"the site says so\",\"berth\":\"" BERTH_VERSION
+        "\"}\n");
+}
+END_TEST
+
+static const struct {
+    const char *pattern;
+    const char *path;
+} patterns[] = {
+    {"/var/log/berth/steps.jsonl", "/var/log/berth/steps.jsonl"},
+    {"/log/%u/%j.json", "/log/alice/17.json"},
+    {"/log/%%u-%x%", "/log/%u-%x%"},
+};
+
+START_TEST(a_file_is_named_by_user_and_job)
+{
+    struct berth_request request = {0};
+    struct berth_strvec image = {0};
+    struct berth_record record = usual(&request, &image);
+    BERTH_FREE char *path = NULL;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_record_path(&record, patterns[_i].pattern, &path, &err), 0);
+    ck_assert_str_eq(path, patterns[_i].path);
+}
+END_TEST
+
+START_TEST(a_name_leads_nowhere_else)
+{
+    static const char *const odd[] = {"SLURM_JOB_USER=../root", NULL};
+    struct berth_record record = {.environment = (char *const *)odd};
+    BERTH_FREE char *path = NULL;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_record_path(&record, "/log/%u/%j", &path, &err), 0);
+    ck_assert_str_eq(path, "/log/.._root/none");
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("record");
+
+    tcase_add_test(tests, a_record_is_one_line_with_everything);
+    tcase_add_test(tests, what_is_not_known_is_null);
+    tcase_add_loop_test(tests, a_file_is_named_by_user_and_job, 0, COUNT(patterns));
+    tcase_add_test(tests, a_name_leads_nowhere_else);
+    return unit_run("record", tests);
+}
