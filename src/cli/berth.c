@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "plan/completion.h"
 
 static const struct {
     const char *name;
@@ -38,7 +39,8 @@ static void print_usage(FILE *stream)
     for (int i = 0; i < VERBS; i++)
         fprintf(stream, "  berth %s %s\n      %s\n", verbs[i].name, verbs[i].usage,
                 verbs[i].help);
-    fprintf(stream, "  berth --help | --version\nSee berth(1).\n");
+    fprintf(stream, "  berth --complete bash|zsh|fish\n  berth --help | --version\nSee "
+                    "berth(1).\n");
 }
 
 int berth_cli_fail(const struct berth_err *err)
@@ -47,8 +49,26 @@ int berth_cli_fail(const struct berth_err *err)
     return BERTH_CLI_FAILED;
 }
 
+/* For the completion of a shell. */
+static int print_completion(const char *shell)
+{
+    struct berth_completion_verb list[VERBS + 1] = {0};
+    BERTH_BUF struct berth_buf out = {0};
+    struct berth_err err;
+
+    for (int i = 0; i < VERBS; i++)
+        list[i] = (struct berth_completion_verb){verbs[i].name, verbs[i].usage,
+                                                 verbs[i].help};
+    if (berth_completion_write(shell, list, &out, &err) < 0)
+        return berth_cli_fail(&err);
+    fputs(out.text, stdout);
+    return EXIT_SUCCESS;
+}
+
 static int run(int argc, char **argv)
 {
+    if (argc == 3 && strcmp(argv[1], "--complete") == 0)
+        return print_completion(argv[2]);
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         printf("berth %s\n", BERTH_VERSION);
         return EXIT_SUCCESS;
