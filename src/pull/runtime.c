@@ -40,16 +40,34 @@ static int make_terminal(int like, int ends[2])
     return 0;
 }
 
-/* In the child. What srun has done about signals is its own. */
+/* In the child. What srun has done about signals is its own; what somebody has it
+ * ignore (nohup) is ignored. */
 static void forget_signals(void)
 {
-    struct sigaction action = {.sa_handler = SIG_DFL};
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    struct sigaction action;
     sigset_t none;
 
     for (int number = 1; number < NSIG; number++)
-        sigaction(number, &action, NULL);
+        if (sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaction(number, &usual, NULL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* srun blocks the signals that would end it, until it has a thread for them. While we
+ * wait they are to end it. */
+static void let_signals_end_us(sigset_t *ret_before)
+{
+    static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    struct sigaction action;
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL)
+            sigaddset(&set, numbers[i]);
+    sigprocmask(SIG_UNBLOCK, &set, ret_before);
 }
 
 /* In the child, after fork(): nothing that another thread of srun could have locked. */
@@ -87,6 +105,7 @@ int berth_pull_run(const char *const *argv, const char *const *env,
                    struct berth_listen *listen, int *ret_status, struct berth_err *err)
 {
     pid_t parent = getpid();
+    sigset_t before;
     pid_t child;
     int ends[2];
 
@@ -101,6 +120,7 @@ int berth_pull_run(const char *const *argv, const char *const *env,
         close(ends[0]);
         return berth_err_set(err, "cannot start a process: %s", strerror(errno));
     }
+    let_signals_end_us(&before);
     hear(ends[0], listen);
     close(ends[0]);
     while (waitpid(child, ret_status, 0) < 0)
@@ -108,5 +128,6 @@ int berth_pull_run(const char *const *argv, const char *const *env,
             *ret_status = 0;
             break;
         }
+    sigprocmask(SIG_SETMASK, &before, NULL);
     return 0;
 }

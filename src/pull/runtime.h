@@ -7,7 +7,8 @@
 
 /* Run ARGV (argv[0] is a path, ended by NULL) with the environment ENV, without input,
  * and wait for its end, however long. It is in our process group, so that Ctrl-C ends
- * both, and gets SIGTERM when we die. What it says goes to LISTEN; where that has a
+ * both, and gets SIGTERM when we die; signals that end a process end ours meanwhile,
+ * blocked or not, unless it handles them. What it says goes to LISTEN; where that has a
  * terminal it speaks to one of the same size. *RET_STATUS is as waitpid(2) tells it; 0
  * where our process does not get to see how its children end. Returns 0, or -1 with a
  * sentence in ERR when it cannot be started. */

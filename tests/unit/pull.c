@@ -232,6 +232,29 @@ START_TEST(what_a_killed_pull_has_left_goes)
 }
 END_TEST
 
+START_TEST(a_signal_that_srun_has_blocked_ends_it)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        BERTH_FREE char *file = NULL;
+        struct berth_pull pull = app();
+        struct berth_err err;
+        sigset_t all;
+
+        signal(SIGTERM, SIG_DFL); /* Check has its own */
+        sigfillset(&all);
+        sigprocmask(SIG_BLOCK, &all, NULL);
+        make_runtime("kill -TERM $PPID; exec sleep 300");
+        berth_pull(&pull, &file, &err);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+}
+END_TEST
+
 START_TEST(without_room_nothing_is_kept)
 {
     struct berth_pull pull = app();
@@ -499,6 +522,7 @@ int main(void)
     tcase_add_test(tests, the_runtime_keeps_its_layers_in_the_cache);
     tcase_add_test(tests, a_user_says_where_layers_are_kept);
     tcase_add_test(tests, what_a_killed_pull_has_left_goes);
+    tcase_add_test(tests, a_signal_that_srun_has_blocked_ends_it);
     tcase_add_test(tests, without_room_nothing_is_kept);
     tcase_add_test(tests, what_is_no_image_is_not_kept);
     tcase_add_test(tests, one_pull_at_a_time);

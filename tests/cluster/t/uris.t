@@ -177,6 +177,11 @@ wait
 await on login root bash -c '! pgrep -u alice -f "apptainer pull"'
 equal "a pull that is killed ends, and leaves no image" "0 layers lock part" \
     "$(on login root pgrep -u alice -c apptainer) $(in_cache docker+login=5000+app+four=1)"
+# srun blocks these signals when it starts.
+for signal in INT TERM; do
+    user timeout --foreground -k 100 -s $signal 1 srun -n1 --container-image=$DOCKER/four:1 true >/dev/null 2>&1
+    equal "SIG$signal ends srun while it pulls" 124 $?
+done
 go_on
 equal "the next one pulls it" a \
     "$(user srun -n1 --container-image=$DOCKER/four:1 cat /etc/berth-image 2>/dev/null)"
