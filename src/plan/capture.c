@@ -41,8 +41,8 @@ const struct berth_capture_list berth_capture_lists[] = {
 };
 
 /* The site's own; its patterns are in the rules. */
-static const struct berth_capture_list site = {"env_capture=", "plugstack.conf", NULL,
-                                               NULL};
+static const struct berth_capture_list site = {"environment.capture", "berth.yaml",
+                                               NULL, NULL};
 
 const char *const berth_capture_denied[] = {
     "PATH",          "LD_*",         "*TOKEN*",      "*SECRET*",

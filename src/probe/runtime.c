@@ -19,7 +19,7 @@ int berth_runtime_find(const char *configured, const char *path, char **ret_path
             return berth_err_set(
                 err,
                 "container runtime '%s': %s; ask the administrators to "
-                "install it or to correct runtime= in plugstack.conf",
+                "install it or to correct runtime.path in berth.yaml",
                 configured,
                 access(configured, F_OK) < 0 ? strerror(errno) : "not a program");
         *ret_path = strdup(configured);

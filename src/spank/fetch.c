@@ -11,7 +11,6 @@
 #include <slurm/spank.h>
 
 #include "base/cleanup.h"
-#include "conf/site.h"
 #include "probe/runtime.h"
 #include "pull/pull.h"
 
@@ -43,20 +42,18 @@ static bool can_wait(const struct berth_site *site, const char *uri)
     return true;
 }
 
-int berth_fetch_image(const struct berth_settings *settings,
-                      struct berth_request *request, struct berth_err *err)
+int berth_fetch_image(const struct berth_site *site, struct berth_request *request,
+                      struct berth_err *err)
 {
-    struct berth_site site = berth_site_default();
     const struct berth_pull how = {
-        .site = &site,
+        .site = site,
         .env = environ,
         .terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : -1,
         .tells = tell_pull,
         .waits = tell_wait,
     };
 
-    site.runtime.path = settings->runtime;
-    if (!request->uri || can_wait(&site, request->uri))
+    if (!request->uri || can_wait(site, request->uri))
         return 0;
     return berth_pull_request(&how, request, err);
 }

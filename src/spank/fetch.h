@@ -3,14 +3,14 @@
 #define BERTH_SPANK_FETCH_H
 
 #include "base/err.h"
-#include "conf/settings.h"
+#include "conf/site.h"
 #include "plan/request.h"
 
 /* Where the image of REQUEST is in a registry, pull it into the user's cache, and make
  * the file the image. In srun, sbatch and salloc, before anything is allocated. sbatch
- * and salloc leave it to the first srun inside where this host has no runtime. Returns
- * 0, or -1 with a sentence in ERR. */
-int berth_fetch_image(const struct berth_settings *settings,
-                      struct berth_request *request, struct berth_err *err);
+ * and salloc leave it to the first srun inside where this host has no runtime. SITE is
+ * only looked at for a URI. Returns 0, or -1 with a sentence in ERR. */
+int berth_fetch_image(const struct berth_site *site, struct berth_request *request,
+                      struct berth_err *err);
 
 #endif

@@ -18,11 +18,11 @@
 
 extern char **environ;
 
-static struct berth_capture_rules rules_of(const struct berth_settings *settings)
+static struct berth_capture_rules rules_of(const struct berth_site *site)
 {
     return (struct berth_capture_rules){
-        .capture = &settings->env_capture,
-        .deny = &settings->env_deny,
+        .capture = &site->environment.capture,
+        .deny = &site->environment.deny,
     };
 }
 
@@ -43,11 +43,10 @@ static void add_identity(struct berth_strvec *list)
     berth_strvec_pushf(list, "SHELL=%s", user->pw_shell);
 }
 
-static int gather(const struct berth_settings *settings,
-                  const struct berth_strvec *assigned, struct berth_strvec *ret,
-                  struct berth_err *err)
+static int gather(const struct berth_site *site, const struct berth_strvec *assigned,
+                  struct berth_strvec *ret, struct berth_err *err)
 {
-    struct berth_capture_rules rules = rules_of(settings);
+    struct berth_capture_rules rules = rules_of(site);
     BERTH_STRVEC struct berth_strvec identity = {0};
     struct berth_strvec nothing = {0};
 
@@ -60,7 +59,7 @@ static int gather(const struct berth_settings *settings,
     return berth_capture_choose(&rules, environ, assigned, ret, err);
 }
 
-int berth_gather_component(const struct berth_settings *settings,
+int berth_gather_component(const struct berth_site *site,
                            const struct berth_row *component, const char *value,
                            struct berth_table *table, struct berth_err *err)
 {
@@ -70,7 +69,7 @@ int berth_gather_component(const struct berth_settings *settings,
         BERTH_EXPORT struct berth_export export = {0};
 
         if (berth_export_read(value, &export, err) < 0 ||
-            (!export.all && gather(settings, &export.assigned, &row.env, err) < 0))
+            (!export.all && gather(site, &export.assigned, &row.env, err) < 0))
             return -1;
     }
     if (berth_table_add(table, component->group, &row, err) < 0)
@@ -111,10 +110,9 @@ static void tell(const struct berth_capture_rules *rules, int group, const char 
                       list->title, list->source);
 }
 
-void berth_gather_tell(const struct berth_settings *settings,
-                       const struct berth_table *table)
+void berth_gather_tell(const struct berth_site *site, const struct berth_table *table)
 {
-    struct berth_capture_rules rules = rules_of(settings);
+    struct berth_capture_rules rules = rules_of(site);
 
     for (size_t i = 0; i < table->count; i++)
         for (size_t k = 0; k < table->rows[i].request.env.count; k++)

@@ -3,7 +3,7 @@
 #define BERTH_SPANK_GATHER_H
 
 #include "base/err.h"
-#include "conf/settings.h"
+#include "conf/site.h"
 #include "plan/components.h"
 
 /* In srun: the variables that the tasks of a component need and Slurm is about to drop
@@ -12,7 +12,7 @@
 /* Append the row of a component to TABLE: its `env` is what to restore. VALUE is that
  * of --export for it; NULL: not said. A component on the host, and one that gets all of
  * the environment, has an empty row. Returns 0, or -1 with a sentence in ERR. */
-int berth_gather_component(const struct berth_settings *settings,
+int berth_gather_component(const struct berth_site *site,
                            const struct berth_row *component, const char *value,
                            struct berth_table *table, struct berth_err *err);
 
@@ -20,7 +20,6 @@ int berth_gather_component(const struct berth_settings *settings,
 int berth_gather_publish(const struct berth_table *table, struct berth_err *err);
 
 /* Say with `srun -v` what is sent, and why. */
-void berth_gather_tell(const struct berth_settings *settings,
-                       const struct berth_table *table);
+void berth_gather_tell(const struct berth_site *site, const struct berth_table *table);
 
 #endif

@@ -17,15 +17,18 @@
 
 #include "base/cleanup.h"
 #include "conf/settings.h"
+#include "conf/site.h"
 #include "plan/components.h"
 #include "plan/defaults.h"
 #include "plan/export.h"
+#include "plan/flags.h"
 #include "plan/hetgroup.h"
 #include "plan/launcher.h"
 #include "plan/multiprog.h"
 #include "plan/option.h"
 #include "plan/wire.h"
 #include "probe/image.h"
+#include "probe/siteread.h"
 #include "spank/fetch.h"
 #include "spank/gather.h"
 #include "spank/names.h"
@@ -40,6 +43,8 @@ extern char **environ;
 /* Slurm has no place for state between callbacks. */
 static struct {
     struct berth_settings settings;
+    struct berth_site site; /* once an image was asked for */
+    bool site_is_read;
     struct berth_request own;         /* of the component being read */
     struct berth_request job;         /* what the environment asks of sbatch, salloc */
     struct berth_table table;         /* of the components read */
@@ -203,14 +208,26 @@ static int check_image(const struct berth_request *request, struct berth_err *er
     return 0;
 }
 
+/* What the site says in berth.yaml; only who wants an image needs it. */
+static int read_site(struct berth_err *err)
+{
+    if (raise_fault(&state.settings_fault, err) < 0)
+        return -1;
+    if (!state.site_is_read &&
+        berth_site_read(state.settings.config, berth_site_owner(), &state.site, err) <
+            0)
+        return -1;
+    state.site_is_read = true;
+    return 0;
+}
+
 static int check_component(const struct berth_request *request, struct berth_err *err)
 {
     if (!berth_request_contained(request))
         return 0;
-    if (raise_fault(&state.settings_fault, err) < 0)
+    if (read_site(err) < 0 ||
+        berth_flags_check_args(&state.site, &request->args, err) < 0)
         return -1;
-    if (request->args.count && state.settings.deny_raw_args)
-        return berth_err_set(err, BERTH_OPTION_ARGS_DENIED);
     return check_image(request, err);
 }
 
@@ -299,14 +316,13 @@ static int end_step_component(int group, struct berth_err *err)
     if (!berth_request_contained(&merged))
         berth_request_fini(&merged);
     if (check_component(&merged, err) < 0 || check_launcher(&merged, err) < 0 ||
-        berth_fetch_image(&state.settings, &merged, err) < 0 ||
+        berth_fetch_image(&state.site, &merged, err) < 0 ||
         add_row(group, &merged, err) < 0 ||
         berth_table_explain(&state.table, err) < 0 ||
         berth_launcher_check_table(&state.table, err) < 0 ||
         berth_world_check(&state.table, &state.hetgroups, optind, err) < 0 ||
-        berth_gather_component(&state.settings,
-                               &state.table.rows[state.table.count - 1], export_value(),
-                               &state.environment, err) < 0)
+        berth_gather_component(&state.site, &state.table.rows[state.table.count - 1],
+                               export_value(), &state.environment, err) < 0)
         return -1;
     berth_launcher_settle(&state.table);
     if (!berth_table_known(&state.table) && (!berth_table_uniform(&state.table) ||
@@ -331,7 +347,7 @@ static void tell(void)
             "berth: this srun runs in '%s'; its tasks get their own image, and no "
             "mount of that one",
             outer);
-    berth_gather_tell(&state.settings, &state.environment);
+    berth_gather_tell(&state.site, &state.environment);
 }
 
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
@@ -412,7 +428,7 @@ static int end_job_component(struct berth_err *err)
     berth_request_fini(&state.own);
     if (check_component(&merged, err) < 0 ||
         (image && berth_request_check(&merged, err) < 0) ||
-        berth_fetch_image(&state.settings, &merged, err) < 0 ||
+        berth_fetch_image(&state.site, &merged, err) < 0 ||
         add_row((int)state.table.count, &merged, err) < 0)
         return -1;
     if (!berth_table_uniform(&state.table))

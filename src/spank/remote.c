@@ -16,11 +16,14 @@
 
 #include "base/cleanup.h"
 #include "conf/settings.h"
+#include "conf/site.h"
 #include "plan/components.h"
 #include "plan/explain.h"
+#include "plan/flags.h"
 #include "plan/launcher.h"
 #include "plan/option.h"
 #include "plan/wire.h"
+#include "probe/siteread.h"
 #include "spank/names.h"
 #include "spank/options.h"
 #include "spank/restore.h"
@@ -36,6 +39,8 @@
 static struct {
     struct berth_where where; /* the component; looking for it takes longer the more
                                  descriptors slurmstepd has, so not in every task */
+    struct berth_site site;   /* what it wants */
+    struct berth_err fault;   /* of its configuration; text "": none */
     int report;               /* who may report a fault; -1: none was made */
     struct berth_room room;   /* where they meet; page NULL: nowhere */
     uint32_t ended;           /* tasks that have */
@@ -75,21 +80,32 @@ static bool is_ours(spank_t sp)
     return answer == ESPANK_SUCCESS || answer == ESPANK_NOSPACE;
 }
 
-int berth_remote_step(spank_t sp, int count, char **words)
+/* A fault waits for a task in an image: the others need none of this. */
+static void read_site(int count, char **words)
 {
     struct berth_settings settings;
+
+    shared.site = berth_site_default();
+    if (berth_settings_read(count, words, &settings, &shared.fault) == 0)
+        berth_site_read(settings.config, berth_site_owner(), &shared.site,
+                        &shared.fault);
+    berth_settings_fini(&settings);
+}
+
+int berth_remote_step(spank_t sp, int count, char **words)
+{
     uint32_t tasks = 0;
 
     if (!is_ours(sp))
         return 0;
+    read_site(count, words);
     shared.where = berth_stepd_where(sp);
     shared.report = berth_report_open();
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
-    if (berth_settings_read(count, words, &settings, NULL) == 0 &&
-        berth_room_make(&shared.room, tasks, settings.start_timeout, NULL) == 0 &&
-        settings.never_share)
-        berth_room_forbid(&shared.room, "the site has share=never");
-    berth_settings_fini(&settings);
+    if (berth_room_make(&shared.room, tasks, shared.site.runtime.start_timeout, NULL) ==
+            0 &&
+        shared.site.runtime.share == BERTH_SHARE_NEVER)
+        berth_room_forbid(&shared.room, "the site says share: never");
     return 0;
 }
 
@@ -214,14 +230,14 @@ static int tell_step(spank_t sp, const struct berth_request *request,
 
 /* Tell berth-task what to do, and put it in front. */
 static int hand_over(spank_t sp, const struct berth_request *request,
-                     const struct berth_settings *settings, struct berth_err *err)
+                     const char *prefix, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf fields = {0};
     char number[16];
     char room[32] = "";
 
-    if (settings->deny_raw_args && request->args.count)
-        return berth_err_set(err, BERTH_OPTION_ARGS_DENIED);
+    if (berth_flags_check_args(&shared.site, &request->args, err) < 0)
+        return -1;
     if (access(TASK_PROGRAM, X_OK) < 0)
         return berth_err_set(err, "'%s': %s; install berth again on this host",
                              TASK_PROGRAM, strerror(errno));
@@ -233,9 +249,9 @@ static int hand_over(spank_t sp, const struct berth_request *request,
         berth_room_name(&shared.room, room, sizeof(room));
     if (set_variable(sp, BERTH_TASK_REQUEST, fields.text, err) < 0 ||
         set_variable(sp, BERTH_TASK_REPORT, number, err) < 0 ||
-        set_variable(sp, BERTH_TASK_PREFIX, settings->option_prefix, err) < 0 ||
-        (settings->runtime &&
-         set_variable(sp, BERTH_TASK_RUNTIME, settings->runtime, err) < 0) ||
+        set_variable(sp, BERTH_TASK_PREFIX, prefix, err) < 0 ||
+        (shared.site.runtime.path &&
+         set_variable(sp, BERTH_TASK_RUNTIME, shared.site.runtime.path, err) < 0) ||
         (*room && set_variable(sp, BERTH_TASK_ROOM, room, err) < 0) ||
         (leads(sp, request) && set_variable(sp, BERTH_TASK_LEADS, "1", err) < 0))
         return -1;
@@ -282,8 +298,7 @@ static void close_shared(void)
     close(shared.room.tasks);
 }
 
-static int prepare(spank_t sp, const struct berth_settings *settings,
-                   const struct berth_err *settings_fault, struct berth_err *err)
+static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
 {
     BERTH_TABLE struct berth_table table = {0};
     BERTH_STRVEC struct berth_strvec restored = {0};
@@ -292,14 +307,14 @@ static int prepare(spank_t sp, const struct berth_settings *settings,
     if (read_table(sp, &table, err) < 0 ||
         berth_table_find(&table, &shared.where, &row, err) < 0)
         return -1;
-    if (berth_request_contained(&row->request) && settings_fault) {
-        *err = *settings_fault;
+    if (berth_request_contained(&row->request) && *shared.fault.text) {
+        *err = shared.fault;
         return -1;
     }
     if (berth_request_contained(&row->request)) {
         berth_restore_forget_outer(sp);
         if (berth_launcher_check_tasks(&row->request, count_tasks(sp), err) < 0 ||
-            berth_restore(sp, settings, &table, &shared.where, &restored, err) < 0)
+            berth_restore(sp, &shared.site, &table, &shared.where, &restored, err) < 0)
             return -1;
     } else {
         berth_restore_nothing(sp);
@@ -308,7 +323,7 @@ static int prepare(spank_t sp, const struct berth_settings *settings,
         berth_request_explained(&row->request))
         return tell_step(sp, &row->request, &table, &restored, err) < 0
                    ? -1
-                   : hand_over(sp, &row->request, settings, err);
+                   : hand_over(sp, &row->request, prefix, err);
     close_shared();
     return 0;
 }
@@ -316,15 +331,14 @@ static int prepare(spank_t sp, const struct berth_settings *settings,
 int berth_remote_task(spank_t sp, int count, char **words)
 {
     struct berth_settings settings;
-    struct berth_err settings_fault, err;
+    struct berth_err err;
     char node[256];
-    bool wrong;
 
     if (!is_ours(sp))
         return 0;
-    wrong = berth_settings_read(count, words, &settings, &settings_fault) < 0;
+    berth_settings_read(count, words, &settings, NULL);
     forget_slurm_copies(sp, settings.option_prefix);
-    if (prepare(sp, &settings, wrong ? &settings_fault : NULL, &err) == 0) {
+    if (prepare(sp, settings.option_prefix, &err) == 0) {
         berth_settings_fini(&settings);
         return 0;
     }

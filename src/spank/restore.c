@@ -56,7 +56,7 @@ static int restore_one(spank_t sp, const struct berth_capture_rules *rules,
         return berth_err_set(err,
                              BERTH_ENV_VARIABLE
                              ": '%s' is no variable that this node restores; have the "
-                             "same env_capture= and env_deny= on all hosts",
+                             "same berth.yaml on all hosts",
                              name);
     if (strcmp(name, "TERM") == 0 && !is_set(sp, PTY_VARIABLE))
         return 0;
@@ -78,13 +78,13 @@ static int restore_name(spank_t sp, const struct berth_capture_rules *rules,
 }
 
 /* Slurm sets TMPDIR for one task of a node, and it is this. */
-static int restore_row(spank_t sp, const struct berth_settings *settings,
+static int restore_row(spank_t sp, const struct berth_site *site,
                        const struct berth_strvec *env, struct berth_strvec *restored,
                        struct berth_err *err)
 {
     struct berth_capture_rules rules = {
-        .capture = &settings->env_capture,
-        .deny = &settings->env_deny,
+        .capture = &site->environment.capture,
+        .deny = &site->environment.deny,
     };
 
     if (env->count == 0)
@@ -120,7 +120,7 @@ static bool is_split(const struct berth_table *table)
     return table->count != 1 || table->rows[0].group != BERTH_GROUP_ALL;
 }
 
-int berth_restore(spank_t sp, const struct berth_settings *settings,
+int berth_restore(spank_t sp, const struct berth_site *site,
                   const struct berth_table *step, const struct berth_where *where,
                   struct berth_strvec *restored, struct berth_err *err)
 {
@@ -139,7 +139,7 @@ int berth_restore(spank_t sp, const struct berth_settings *settings,
                              sent.count, step->count);
     if (berth_table_find(&sent, where, &row, err) < 0)
         return berth_err_at(err, BERTH_ENV_VARIABLE);
-    return restore_row(sp, settings, &row->request.env, restored, err);
+    return restore_row(sp, site, &row->request.env, restored, err);
 }
 
 void berth_restore_forget_outer(spank_t sp)

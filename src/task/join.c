@@ -121,8 +121,8 @@ int berth_join(pid_t holder, enum berth_join_role role, struct berth_err *err)
                              strerror(errno));
     if (enter_namespaces(&container) < 0 || enter_root(&container) < 0)
         return berth_err_set(err,
-                             "cannot join the container: %s; share=never in "
-                             "plugstack.conf does without",
+                             "cannot join the container: %s; "
+                             "runtime.share: never in berth.yaml does without",
                              strerror(errno));
     if (role == BERTH_JOIN_TASK)
         drop_capabilities(&container);

@@ -59,6 +59,6 @@ int berth_log_too_late(const struct berth_launch *launch, unsigned int seconds,
 {
     return berth_err_set(err,
                          "image '%s': %s did not start it within %u seconds; ask the "
-                         "administrators (start_timeout= in plugstack.conf)",
+                         "administrators (start_timeout in berth.yaml)",
                          berth_request_name(launch->request), launch->runtime, seconds);
 }

@@ -252,7 +252,7 @@ enum berth_room_state berth_room_wait(struct berth_room *room, struct berth_err 
         if (seconds() > end) {
             berth_err_set(err,
                           "the container did not start within %u seconds; ask the "
-                          "administrators (start_timeout= in plugstack.conf)",
+                          "administrators (start_timeout in berth.yaml)",
                           room->page->limit);
             return BERTH_ROOM_FAILED;
         }

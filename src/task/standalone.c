@@ -129,7 +129,7 @@ int berth_standalone_prepare(const struct berth_request *request,
         start_watch(&room, err) < 0)
         return -1;
     if (site->runtime.share == BERTH_SHARE_NEVER)
-        berth_room_forbid(&room, "the site has share=never");
+        berth_room_forbid(&room, "the site says share: never");
     berth_room_name(&room, name, sizeof(name));
     if (set(BERTH_TASK_REQUEST, fields.text, err) < 0 ||
         set(BERTH_TASK_LEADS, leads() ? "1" : NULL, err) < 0 ||

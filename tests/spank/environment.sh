@@ -151,15 +151,19 @@ check_two 'in a het job, out of order' \
     --container-image=a ./x : --het-group=0 --export=NONE,UCX_A=3 --container-image=b ./y
 
 # The site
-short 'env_capture= adds' "A_B=1 $I UCX_A=1 USER=u" \
-    FAKE_WORDS=env_capture=A_* A_B=1 UCX_A=1 "$fake" srun --export=NONE \
+site 'environment: {capture: [A_*]}'
+short 'environment.capture adds' "A_B=1 $I UCX_A=1 USER=u" \
+    "FAKE_WORDS=$SITE" A_B=1 UCX_A=1 "$fake" srun --export=NONE \
     --container-image=a ./x
-short 'env_deny= takes away' "$I USER=u" \
-    FAKE_WORDS=env_deny=UCX_* UCX_A=1 "$fake" srun --export=NONE --container-image=a ./x
-short 'env_deny=* takes all away' '' \
-    FAKE_WORDS='env_deny=*' UCX_A=1 "$fake" srun --export=NONE --container-image=a ./x
-short 'env_capture=LD_PRELOAD goes over the built-in denial' "LD_PRELOAD= $I USER=u" \
-    FAKE_WORDS=env_capture=LD_PRELOAD LD_PRELOAD= "$fake" srun --export=NONE \
+site 'environment: {deny: [UCX_*]}'
+short 'environment.deny takes away' "$I USER=u" \
+    "FAKE_WORDS=$SITE" UCX_A=1 "$fake" srun --export=NONE --container-image=a ./x
+site 'environment: {deny: ["*"]}'
+short 'environment.deny: * takes all away' '' \
+    "FAKE_WORDS=$SITE" UCX_A=1 "$fake" srun --export=NONE --container-image=a ./x
+site 'environment: {capture: [LD_PRELOAD]}'
+short 'environment.capture: LD_PRELOAD goes over the built-in denial' "LD_PRELOAD= $I USER=u" \
+    "FAKE_WORDS=$SITE" LD_PRELOAD= "$fake" srun --export=NONE \
     --container-image=a ./x
 
 # Limits
@@ -186,9 +190,9 @@ forged "it holds more than variables$advice" '1;*:image=/x;.'
 forged "the value of 'env' is not encoded$advice" '1;*:env=UCX_A%3D%0;.'
 forged "the end is missing$advice" "$(printf '\177ELF\001\377')"
 forged "longer than 65536 bytes; do not set it by hand" "1;*:env=UCX_A%3D$(printf '%070000d' 0);."
-forged "'LD_PRELOAD' is no variable that this node restores; have the same env_capture= and env_deny= on all hosts" \
+forged "'LD_PRELOAD' is no variable that this node restores; have the same berth.yaml on all hosts" \
     '1;*:env=LD_PRELOAD%3D/x;.'
-forged "'PATH' is no variable that this node restores; have the same env_capture= and env_deny= on all hosts" \
+forged "'PATH' is no variable that this node restores; have the same berth.yaml on all hosts" \
     '1;*:env=UCX_A%3D1&env=PATH%3D/x;.'
 expect 'forged: for another number of components' 1 \
     "berth: n1: SLURM_BERTH_ENV: it is for 3 components, and the step has 2$advice
@@ -227,15 +231,16 @@ expect 'outside of a container APPTAINER_BIND is the wish of the user' 0 "$(sees
     FAKE_RAW=1 APPTAINER_BIND=/opt srun --container-image=a ./x 1
 
 # srun -v
+site 'environment: {capture: [MODEL_A]}'
 expect 'srun -v tells what is restored, and by whose list' 0 \
     "srun: berth: component 0: HOME is restored (identity; POSIX, environ(7))
 srun: berth: component 0: LOGNAME is restored (identity; POSIX, environ(7))
-srun: berth: component 0: MODEL_A is restored (env_capture=; plugstack.conf)
+srun: berth: component 0: MODEL_A is restored (environment.capture; berth.yaml)
 srun: berth: component 0: SHELL is restored (identity; POSIX, environ(7))
 srun: berth: component 0: UCX_A is restored (UCX; ucx_info -f)
 srun: berth: component 0: USER is restored (identity; POSIX, environ(7))
 0 $A: ./x" \
-    FAKE_VERBOSE=1 FAKE_WORDS=env_capture=MODEL_A MODEL_A=1 UCX_A=1 srun --export=NONE \
+    FAKE_VERBOSE=1 "FAKE_WORDS=$SITE" MODEL_A=1 UCX_A=1 srun --export=NONE \
     --container-image=a ./x
 
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What the site says in plugstack.conf, on both sides.
+# What the site says in plugstack.conf and berth.yaml, on both sides.
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 
@@ -32,7 +32,7 @@ expect 'a default with the prefix' 0 \
     sbatch --berth-container-image=a --berth-container-mounts=/d \
     --berth-container-mounts=/e job.sh
 
-# runtime and option_prefix go to berth-task
+# runtime.path and option_prefix go to berth-task
 raw="argv: LIBEXEC/berth-task 1
 - SLURM_BERTH_STEP=1;*:$A
 + BERTH_TASK_ARGV0=./x"
@@ -40,6 +40,7 @@ if since 23.11; then
     raw="argv: LIBEXEC/berth-task ./x 1
 - SLURM_BERTH_STEP=1;*:$A"
 fi
+site 'runtime:' '  path: /opt/r'
 expect 'berth-task knows the runtime and the prefix' 0 \
     "0 $A: ./x 1
 $raw
@@ -48,47 +49,97 @@ $raw
 + BERTH_TASK_REQUEST=$A
 + BERTH_TASK_ROOM=N
 + BERTH_TASK_RUNTIME=/opt/r" \
-    FAKE_RAW=1 FAKE_WORDS='runtime=/opt/r option_prefix=x-' \
+    FAKE_RAW=1 "FAKE_WORDS=$SITE option_prefix=x-" \
     srun --x-container-image=a ./x 1
 
 # share
-expect 'share=never: the tasks are told in the room' 0 \
+site 'runtime: {share: never}'
+expect 'share: never: the tasks are told in the room' 0 \
     "0 $A: ./x 1
 $raw
 + BERTH_TASK_PREFIX=
 + BERTH_TASK_REPORT=N
 + BERTH_TASK_REQUEST=$A
 + BERTH_TASK_ROOM=N" \
-    FAKE_RAW=1 FAKE_WORDS=share=never srun --container-image=a ./x 1
+    FAKE_RAW=1 "FAKE_WORDS=$SITE" srun --container-image=a ./x 1
 
 # raw_args
 DENIED='--container-args: this site does not allow it; leave it out'
-expect 'raw_args=deny: srun refuses' 1 \
+site 'runtime: {raw_args: deny}'
+expect 'raw_args: deny: srun refuses' 1 \
     "srun: error: berth: $DENIED" \
-    FAKE_WORDS=raw_args=deny SLURM_JOB_ID=100 srun --container-image=a \
+    "FAKE_WORDS=$SITE" SLURM_JOB_ID=100 srun --container-image=a \
     --container-args=--nv ./x
-expect 'raw_args=deny: sbatch refuses' 1 \
+expect 'raw_args: deny: sbatch refuses' 1 \
     "sbatch: error: berth: $DENIED" \
-    FAKE_WORDS=raw_args=deny sbatch --container-image=a --container-args=--nv job.sh
-expect 'raw_args=deny: the node refuses what srun let through' 1 \
+    "FAKE_WORDS=$SITE" sbatch --container-image=a --container-args=--nv job.sh
+expect 'raw_args: deny: the node refuses what srun let through' 1 \
     "berth: n1: $DENIED" \
-    FAKE_WORDS=raw_args=deny "FAKE_TABLE=1;*:image=/a&args=--nv" srun ./x
-expect 'raw_args=deny: with a prefix' 1 \
+    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&args=--nv" srun ./x
+expect 'raw_args: deny: with a prefix' 1 \
     'srun: error: berth: --x-container-args: this site does not allow it; leave it out' \
-    FAKE_WORDS='raw_args=deny option_prefix=x-' srun --x-container-image=a \
+    "FAKE_WORDS=$SITE option_prefix=x-" srun --x-container-image=a \
     --x-container-args=--nv ./x
-expect 'raw_args=deny: the node, with a prefix' 1 \
+expect 'raw_args: deny: the node, with a prefix' 1 \
     'berth: n1: --x-container-args: this site does not allow it; leave it out' \
-    FAKE_WORDS='raw_args=deny option_prefix=x-' "FAKE_TABLE=1;*:image=/a&args=--nv" srun ./x
-expect 'raw_args=deny: other options are fine' 0 \
+    "FAKE_WORDS=$SITE option_prefix=x-" "FAKE_TABLE=1;*:image=/a&args=--nv" srun ./x
+expect 'raw_args: deny: other options are fine' 0 \
     "0 $A&mounts=/d:/d:rw: ./x" \
-    FAKE_WORDS=raw_args=deny srun --container-image=a --container-mounts=/d ./x
-expect 'raw_args=allow' 0 \
+    "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/d ./x
+site 'runtime: {raw_args: allow}'
+expect 'raw_args: allow' 0 \
     "0 $A&args=--nv: ./x" \
-    FAKE_WORDS=raw_args=allow srun --container-image=a --container-args=--nv ./x
+    "FAKE_WORDS=$SITE" srun --container-image=a --container-args=--nv ./x
+site 'runtime: {raw_args: [--nv]}'
+expect 'raw_args: a list, and a word of it' 0 \
+    "0 $A&args=--nv: ./x" \
+    "FAKE_WORDS=$SITE" srun --container-image=a --container-args=--nv ./x
+expect 'raw_args: a list, and another word' 1 \
+    "srun: error: berth: --container-args: '--rocm': this site does not allow it; it allows --nv" \
+    "FAKE_WORDS=$SITE" srun --container-image=a --container-args=--rocm ./x
+expect 'raw_args: a list, and another word on the node' 1 \
+    "berth: n1: --container-args: '--rocm': this site does not allow it; it allows --nv" \
+    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&args=--rocm" srun ./x
+
+# A fault of berth.yaml.
+wrong="T/berth.yaml:2: runtime.share: expected auto or never, got 'sometimes'"
+site 'runtime:' '  share: sometimes'
+expect 'a fault of berth.yaml: srun says where' 1 \
+    "srun: error: berth: $wrong" \
+    "FAKE_WORDS=$SITE" srun --container-image=a ./x
+expect 'a fault of berth.yaml: sbatch says where' 1 \
+    "sbatch: error: berth: $wrong" \
+    "FAKE_WORDS=$SITE" sbatch --container-image=a job.sh
+expect 'a fault of berth.yaml on the node: said there' 1 \
+    "berth: n1: $wrong" \
+    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a" srun ./x
+expect 'a fault of berth.yaml: the prefix still holds' 1 \
+    "srun: error: berth: $wrong" \
+    "FAKE_WORDS=$SITE option_prefix=x-" srun --x-container-image=a ./x
+expect 'a fault of berth.yaml: other steps run' 0 \
+    '0 host: ./x' \
+    "FAKE_WORDS=$SITE" srun ./x
+expect 'a fault of berth.yaml: other jobs run' 0 \
+    '0 host: job.sh' \
+    "FAKE_WORDS=$SITE" sbatch job.sh
+expect 'a fault of berth.yaml: a component on the host runs' 0 \
+    '0 host: ./x' \
+    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:" srun ./x
+expect 'a file that config= names and nobody has' 1 \
+    "srun: error: berth: T/none.yaml: 'none.yaml': No such file or directory; all users must be able to read it" \
+    "FAKE_WORDS=config=$T/none.yaml" srun --container-image=a ./x
+site 'runtime: {share: never}'
+chmod 666 berth.yaml
+expect 'a file that others can write' 1 \
+    "srun: error: berth: T/berth.yaml: 'berth.yaml' can be written by others (mode 0666); chmod go-w" \
+    "FAKE_WORDS=$SITE" srun --container-image=a ./x
+expect 'the same on the node' 1 \
+    "berth: n1: T/berth.yaml: 'berth.yaml' can be written by others (mode 0666); chmod go-w" \
+    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a" srun ./x
+chmod 644 berth.yaml
 
 # A word that berth does not know.
-UNKNOWN="plugstack.conf: 'colour=red' is no setting of berth; expected option_prefix=, runtime=, raw_args=, share=, start_timeout=, env_capture= or env_deny="
+UNKNOWN="plugstack.conf: 'colour=red' is no setting of berth; expected option_prefix= or config=; what else the site wants is in berth.yaml"
 expect 'an unknown word: container steps fail' 1 \
     "srun: error: berth: $UNKNOWN" \
     FAKE_WORDS=colour=red srun --container-image=a ./x

@@ -235,7 +235,7 @@ START_TEST(a_start_may_take_its_time_and_no_more)
     ck_assert(berth_room_claim(&hasty));
     ck_assert_int_eq(berth_room_wait(&hasty, &err), BERTH_ROOM_FAILED);
     ck_assert_str_eq(err.text, "the container did not start within 0 seconds; ask the "
-                               "administrators (start_timeout= in plugstack.conf)");
+                               "administrators (start_timeout in berth.yaml)");
     berth_room_close(&hasty);
 }
 END_TEST

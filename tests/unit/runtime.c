@@ -53,7 +53,7 @@ START_TEST(the_configured_one_is_taken)
 END_TEST
 
 #define ADVICE                                                                         \
-    "; ask the administrators to install it or to correct runtime= in plugstack.conf"
+    "; ask the administrators to install it or to correct runtime.path in berth.yaml"
 
 static const struct {
     const char *name;

@@ -8,31 +8,17 @@
 static const struct {
     const char *words[4];
     const char *prefix;
-    const char *runtime; /* NULL: not said */
-    bool deny;
-    bool never_share;
-    unsigned int start_timeout; /* 0: the default */
+    const char *config; /* NULL: not said */
 } good[] = {
     {.words = {NULL}, .prefix = ""},
     {.words = {"option_prefix=berth-"}, .prefix = "berth-"},
     {.words = {"option_prefix="}, .prefix = ""},
     {.words = {"option_prefix=a1-"}, .prefix = "a1-"},
-    {.words = {"runtime=/opt/a b/apptainer"},
+    {.words = {"config=/opt/a b/berth.yaml"},
      .prefix = "",
-     .runtime = "/opt/a b/apptainer"},
-    {.words = {"raw_args=allow"}, .prefix = ""},
-    {.words = {"raw_args=deny"}, .prefix = "", .deny = true},
-    {.words = {"raw_args=deny", "raw_args=allow"}, .prefix = ""},
-    {.words = {"runtime=/a", "runtime=/b"}, .prefix = "", .runtime = "/b"},
-    {.words = {"option_prefix=x", "raw_args=deny", "runtime=/a=b"},
-     .prefix = "x",
-     .runtime = "/a=b",
-     .deny = true},
-    {.words = {"share=auto"}, .prefix = ""},
-    {.words = {"share=never"}, .prefix = "", .never_share = true},
-    {.words = {"share=never", "share=auto"}, .prefix = ""},
-    {.words = {"start_timeout=1"}, .prefix = "", .start_timeout = 1},
-    {.words = {"start_timeout=86400"}, .prefix = "", .start_timeout = 86400},
+     .config = "/opt/a b/berth.yaml"},
+    {.words = {"config=/a", "config=/b"}, .prefix = "", .config = "/b"},
+    {.words = {"option_prefix=x", "config=/a=b"}, .prefix = "x", .config = "/a=b"},
 };
 
 static int count_words(const char *const *words)
@@ -57,21 +43,14 @@ START_TEST(words_become_settings)
 
     ck_assert_int_eq(read_words(good[_i].words, &settings, &err), 0);
     ck_assert_str_eq(settings.option_prefix, good[_i].prefix);
-    ck_assert_pstr_eq(settings.runtime, good[_i].runtime);
-    ck_assert_int_eq(settings.deny_raw_args, good[_i].deny);
-    ck_assert_int_eq(settings.never_share, good[_i].never_share);
-    ck_assert_uint_eq(settings.start_timeout,
-                      good[_i].start_timeout ? good[_i].start_timeout : 60);
+    ck_assert_pstr_eq(settings.config, good[_i].config);
     berth_settings_fini(&settings);
 }
 END_TEST
 
 #define SETTINGS                                                                       \
-    " is no setting of berth; expected option_prefix=, runtime=, raw_args=, share=, "  \
-    "start_timeout=, env_capture= or env_deny="
-
-#define PATTERNS                                                                       \
-    " is no variable; expected names separated by commas, with * for any text"
+    " is no setting of berth; expected option_prefix= or config=; what else the site " \
+    "wants is in berth.yaml"
 
 static const struct {
     const char *word;
@@ -84,38 +63,19 @@ static const struct {
      "option_prefix: expected small letters, digits and -, got 'a_b'"},
     {"option_prefix=\303\274",
      "option_prefix: expected small letters, digits and -, got '\303\274'"},
-    {"runtime=apptainer", "runtime: expected an absolute path, got 'apptainer'"},
-    {"runtime=", "runtime: expected an absolute path, got ''"},
-    {"raw_args=yes", "raw_args: expected allow or deny, got 'yes'"},
-    {"raw_args=", "raw_args: expected allow or deny, got ''"},
-    {"raw_args=Deny", "raw_args: expected allow or deny, got 'Deny'"},
-    {"share=yes", "share: expected auto or never, got 'yes'"},
-    {"share=", "share: expected auto or never, got ''"},
     {"option_prefix=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
      "option_prefix: expected at most 32 characters, got "
      "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'"},
-    {"start_timeout=", "start_timeout: expected 1 to 86400 seconds, got ''"},
-    {"start_timeout=0", "start_timeout: expected 1 to 86400 seconds, got '0'"},
-    {"start_timeout=86401", "start_timeout: expected 1 to 86400 seconds, got '86401'"},
-    {"start_timeout=-1", "start_timeout: expected 1 to 86400 seconds, got '-1'"},
-    {"start_timeout= 1", "start_timeout: expected 1 to 86400 seconds, got ' 1'"},
-    {"start_timeout=1s", "start_timeout: expected 1 to 86400 seconds, got '1s'"},
-    {"start_timeout=99999999999999999999",
-     "start_timeout: expected 1 to 86400 seconds, got '99999999999999999999'"},
-    {"env_capture=", "env_capture: ''" PATTERNS},
-    {"env_capture=A,", "env_capture: ''" PATTERNS},
-    {"env_capture=A B", "env_capture: 'A B'" PATTERNS},
-    {"env_capture=A,B=1", "env_capture: 'B=1'" PATTERNS},
-    {"env_deny=1A", "env_deny: '1A'" PATTERNS},
-    {"env_deny=A?", "env_deny: 'A?'" PATTERNS},
-    {"raw_args", "raw_args: expected raw_args=VALUE"},
-    {"runtime", "runtime: expected runtime=VALUE"},
+    {"config=berth.yaml", "config: expected an absolute path, got 'berth.yaml'"},
+    {"config=", "config: expected an absolute path, got ''"},
+    {"config", "config: expected config=VALUE"},
     {"option_prefix", "option_prefix: expected option_prefix=VALUE"},
     {"colour=red", "'colour=red'" SETTINGS},
+    {"share=never", "'share=never'" SETTINGS},
     {"", "''" SETTINGS},
     {"=", "'='" SETTINGS},
-    {"raw_arg=deny", "'raw_arg=deny'" SETTINGS},
-    {"raw_argss=deny", "'raw_argss=deny'" SETTINGS},
+    {"confi=/a", "'confi=/a'" SETTINGS},
+    {"configs=/a", "'configs=/a'" SETTINGS},
     {"a\nb", "'a\\nb'" SETTINGS},
 };
 
@@ -134,33 +94,15 @@ END_TEST
 
 START_TEST(a_wrong_word_spoils_no_other)
 {
-    const char *const words[4] = {"colour=red", "option_prefix=x-", "raw_args=no",
-                                  "runtime=/r"};
+    const char *const words[4] = {"colour=red", "option_prefix=x-", "config=no",
+                                  "config=/r"};
     struct berth_settings settings;
     struct berth_err err;
 
     ck_assert_int_eq(read_words(words, &settings, &err), -1);
     ck_assert_str_eq(err.text, "plugstack.conf: 'colour=red'" SETTINGS);
     ck_assert_str_eq(settings.option_prefix, "x-");
-    ck_assert_str_eq(settings.runtime, "/r");
-    berth_settings_fini(&settings);
-}
-END_TEST
-
-START_TEST(patterns_of_variables_add_up)
-{
-    const char *const words[4] = {"env_capture=A_*,B", "env_deny=*_KEY",
-                                  "env_capture=*"};
-    struct berth_settings settings;
-    struct berth_err err;
-
-    ck_assert_int_eq(read_words(words, &settings, &err), 0);
-    ck_assert_uint_eq(settings.env_capture.count, 3);
-    ck_assert_str_eq(settings.env_capture.items[0], "A_*");
-    ck_assert_str_eq(settings.env_capture.items[1], "B");
-    ck_assert_str_eq(settings.env_capture.items[2], "*");
-    ck_assert_uint_eq(settings.env_deny.count, 1);
-    ck_assert_str_eq(settings.env_deny.items[0], "*_KEY");
+    ck_assert_str_eq(settings.config, "/r");
     berth_settings_fini(&settings);
 }
 END_TEST
@@ -172,6 +114,5 @@ int main(void)
     tcase_add_loop_test(tests, words_become_settings, 0, COUNT(good));
     tcase_add_loop_test(tests, a_wrong_word_is_named, 0, COUNT(bad));
     tcase_add_test(tests, a_wrong_word_spoils_no_other);
-    tcase_add_test(tests, patterns_of_variables_add_up);
     return unit_run("settings", tests);
 }

@@ -105,7 +105,7 @@ expect 'a name that the runtime cannot carry' 1 \
     "$(printf "berth: n1: --container-mounts: 'T/caf\351': the name is not UTF-8, and the container runtime takes no other; rename it")" \
     with "image=$T/a&mounts=$T/caf%E9:/x:rw" ./app
 expect 'a runtime that is not there' 1 \
-    "berth: n1: container runtime '/gone': No such file or directory; ask the administrators to install it or to correct runtime= in plugstack.conf" \
+    "berth: n1: container runtime '/gone': No such file or directory; ask the administrators to install it or to correct runtime.path in berth.yaml" \
     env BERTH_TASK_RUNTIME=/gone BERTH_TASK_REQUEST="image=$T/a" "$task" ./app
 expect 'options are named as the site does' 1 \
     "berth: n1: --x-container-mounts: 'T/gone': No such file or directory; expected a file or directory that exists on every node" \

@@ -122,7 +122,7 @@ equal "--export=ALL: nothing is restored" "[]" "$(changes MPICH_X <<<"$seen")"
 # A container for each task.
 share never
 seen=$(alice srun -n2 "$A" $json ./run-me)
-equal "share=never: why" "False the site has share=never" \
+equal "share=never: why" "False the site says share: never" \
     "$(of container shared <<<"$seen") $(of container because <<<"$seen")"
 equal "share=never: what the image sets is known" "a" \
     "$(changes BERTH_TEST_IMAGE <<<"$seen" | cut -d"'" -f2)"

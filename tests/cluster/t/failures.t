@@ -170,6 +170,17 @@ hosts_conf() {
     done
 }
 
+# site_conf TEXT HOST...: berth.yaml of these hosts; their own comes back later.
+site_conf() {
+    local text=$1 it file=/etc/slurm/berth.yaml
+    shift
+    for it; do
+        spoil "$it" "[ -e $file.was ] || ! [ -e $file ] || cp $file $file.was" \
+            "rm -f $file; [ ! -e $file.was ] || mv -f $file.was $file"
+    done
+    site "$@" <<<"$text"
+}
+
 plugin=$(on n1 root sed -n 's/^required //p' "$conf") # and its words
 libexec=$(on n1 root find /usr/libexec/berth /usr/lib/berth /usr/local/libexec/berth -name berth-task -printf %h 2>/dev/null)
 
@@ -286,7 +297,7 @@ if [[ $share == auto ]]; then
         "a container for each of 4 tasks: the container has a process namespace" \
         "$IMAGE" --container-args=--pid
 else
-    told "-v: share=never" "a container for each of 4 tasks: the site has share=never" "$IMAGE"
+    told "-v: share: never" "a container for each of 4 tasks: the site says share: never" "$IMAGE"
 fi
 
 echo "# a runtime that does not start"
@@ -309,7 +320,7 @@ for node in n1 n2; do
     spoil "$node" "printf '#!/bin/sh\nsleep 50 & wait\n' >/usr/local/bin/apptainer
         chmod 755 /usr/local/bin/apptainer" "rm -f /usr/local/bin/apptainer"
 done
-hosts_conf "required $plugin start_timeout=2" n1 n2
+site_conf "runtime:"$'\n'"  start_timeout: 2" n1 n2
 refused "runtime hangs: said once by each node" \
     "image '$A': /usr/local/bin/apptainer did not start it within 2 seconds; ask the administrators" \
     "$IMAGE"
@@ -516,13 +527,11 @@ echo "# plugstack.conf"
 settings=(
     "nonsense|plugstack.conf: .*nonsense"
     "colour=red|plugstack.conf: .*colour=red"
-    "runtime=apptainer|plugstack.conf: runtime: .*apptainer"
-    "runtime=|plugstack.conf: runtime"
-    "runtime|plugstack.conf: runtime"
-    "raw_args=maybe|plugstack.conf: raw_args: .*maybe"
-    "raw_args=|plugstack.conf: raw_args"
+    "config=berth.yaml|plugstack.conf: config: .*berth.yaml"
+    "config=/no/berth.yaml|/no/berth.yaml: 'no': No such file"
+    "config|plugstack.conf: config"
     "option_prefix=A_B|plugstack.conf: option_prefix: .*A_B"
-    "raw_args=deny nonsense runtime=/x|plugstack.conf: .*nonsense"
+    "config=/x nonsense|plugstack.conf: .*nonsense"
 )
 for row in "${settings[@]}"; do
     text=${row%%|*}
@@ -536,20 +545,21 @@ for row in "${settings[@]}"; do
 done
 for row in "/no/such|No such file or directory" "/etc/passwd|not a program" "/usr|not a program" \
     "/etc/passwd/x|Not a directory"; do
-    hosts_conf "required $plugin runtime=${row%%|*}" login n1 n2
-    refused "runtime=${row%%|*}" "container runtime '${row%%|*}': ${row#*|}; ask" "$IMAGE"
-    runs "runtime=${row%%|*}: a step without options runs" 8 host
+    site_conf "runtime:"$'\n'"  path: ${row%%|*}" login n1 n2
+    refused "runtime.path: ${row%%|*}" "container runtime '${row%%|*}': ${row#*|}; ask" "$IMAGE"
+    runs "runtime.path: ${row%%|*}: a step without options runs" 8 host
     put_back
 done
-hosts_conf "required $plugin raw_args=deny" n2
-half_refused "raw_args=deny on n2 only" "--container-args: this site does not allow it; leave" \
+deny="runtime:"$'\n'"  raw_args: deny"
+site_conf "$deny" n2
+half_refused "raw_args: deny on n2 only" "--container-args: this site does not allow it; leave" \
     "$IMAGE" --container-args=--cleanenv
-hosts_conf "required $plugin raw_args=deny" login
-wrong "raw_args=deny" "--container-args: this site does not allow it; leave" \
+site_conf "$deny" login
+wrong "raw_args: deny" "--container-args: this site does not allow it; leave" \
     "$IMAGE" --container-args=--cleanenv
-refused_here "raw_args=deny, sbatch" "--container-args: this site does not allow it; leave" \
+refused_here "raw_args: deny, sbatch" "--container-args: this site does not allow it; leave" \
     sbatch "$IMAGE" --container-args=--cleanenv --wrap=true
-runs "raw_args=deny, without the option" 8 "" "$IMAGE"
+runs "raw_args: deny, without the option" 8 "" "$IMAGE"
 put_back
 
 echo "# optional in plugstack.conf"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # For the tests on a real cluster: sourced by each of tests/cluster/t/*.t, which are run as
-# `NAME.t CLUSTER [never|setuid]` with berth installed there; `never`: with share=never on
+# `NAME.t CLUSTER [never|setuid]` with berth installed there; `never`: with share: never on
 # all nodes; `setuid`: with a setuid runtime there. Every case prints a TAP line; the
 # script ends with `finish`.
 
@@ -79,15 +79,41 @@ matches() {
     fi
 }
 
+# site [HOST...]: standard input becomes berth.yaml there; default: on all hosts. A section
+# runtime is written with each key on a line of its own. No text takes the file away, and
+# `finish` does so. What share() has said stays so.
+site_share=auto
+site_used=
+site() {
+    local host text
+    text=$(cat)
+    site_used=yes
+    if [[ $site_share == never ]]; then
+        if [[ $'\n'$text == *$'\nruntime:'* ]]; then
+            text=${text/runtime:/runtime:$'\n'  share: never}
+        else
+            text+=$'\nruntime:\n  share: never'
+        fi
+    fi
+    (($#)) || set -- login n1 n2 n3 n4
+    for host; do
+        if [[ -n $text ]]; then
+            on "$host" root bash -c 'cat >/etc/slurm/berth.yaml' <<<"$text"
+        else
+            on "$host" root rm -f /etc/slurm/berth.yaml
+        fi
+    done
+}
+
 # share auto|never|setuid: a container for the tasks of a node; for each task, because the
 # site says so, or because the runtime is setuid. Apptainer uses the starter with that name
 # if it is there; Debian's package leaves it out, but it is the same program.
 share() {
     local host starter=/usr/lib/x86_64-linux-gnu/apptainer/bin/starter
+    site_share=${1/setuid/auto}
+    site </dev/null
     for host in n1 n2 n3 n4; do
-        on "$host" root bash -c "sed -Ei '/berth.so/{s/ share=[a-z]+//; s/\$/ share=${1/setuid/auto}/}' \
-            /etc/slurm/plugstack.conf.d/berth.conf
-            if [ $1 = setuid ]; then install -m 4755 $starter $starter-suid; else rm -f $starter-suid; fi"
+        on "$host" root bash -c "if [ $1 = setuid ]; then install -m 4755 $starter $starter-suid; else rm -f $starter-suid; fi"
     done
 }
 
@@ -109,6 +135,7 @@ nothing_left() {
 
 finish() {
     [[ $share == auto ]] || share auto
+    [[ -z $site_used ]] || site </dev/null
     no_node_drained
     nothing_left
     echo "1..$cases"

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the site says, from its file. */
+
+#include "probe/siteread.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "conf/schema.h"
+#include "conf/syntax.h"
+#include "probe/trusted.h"
+
+uid_t berth_site_owner(void)
+{
+    static const char here; /* an object of whoever holds this code */
+    struct stat facts;
+    Dl_info info;
+
+    if (!dladdr(&here, &info) || !info.dli_fname || *info.dli_fname != '/' ||
+        stat(info.dli_fname, &facts) < 0)
+        return stat("/proc/self/exe", &facts) < 0 ? 0 : facts.st_uid;
+    return facts.st_uid;
+}
+
+/* All of it; more than the limit by one byte is enough to see that it is too long. */
+static int read_all(int fd, const char *path, struct berth_buf *buf,
+                    struct berth_err *err)
+{
+    char block[16384];
+    ssize_t got;
+
+    while (buf->used <= BERTH_SYNTAX_BYTES &&
+           (got = read(fd, block, sizeof(block))) != 0) {
+        if (got < 0 && errno != EINTR)
+            return berth_err_set(err, "%s: %s", path, strerror(errno));
+        if (got > 0)
+            berth_buf_add(buf, block, (size_t)got);
+    }
+    return buf->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
+                      struct berth_strvec *faults, struct berth_err *err)
+{
+    const char *place = path ? path : BERTH_SITE_FILE;
+    BERTH_BUF struct berth_buf buf = {0};
+    struct berth_err why;
+    int missing;
+    BERTH_CLOSE int fd = berth_trusted_open(place, owner, &missing, &why);
+
+    *ret = berth_site_default();
+    if (fd < 0 && missing && !path)
+        return 0;
+    if (fd < 0 || read_all(fd, place, &buf, &why) < 0) {
+        berth_strvec_push(faults, why.text);
+        return faults->failed ? berth_err_oom(err) : 0;
+    }
+    return berth_schema_read(place, buf.text ? buf.text : "", buf.used, ret, faults,
+                             err);
+}
+
+int berth_site_read(const char *path, uid_t owner, struct berth_site *ret,
+                    struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec faults = {0};
+
+    if (berth_site_faults(path, owner, ret, &faults, err) < 0)
+        return -1;
+    if (faults.count == 0)
+        return 0;
+    berth_site_fini(ret);
+    *ret = berth_site_default();
+    return berth_err_set(err, "%s", faults.items[0]);
+}

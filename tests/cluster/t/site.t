@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# berth.yaml on a cluster: a change holds for the next step, without a daemon started again;
+# a fault ends steps in images, names its place, and touches nothing else.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images a
+trap 'site </dev/null' EXIT
+step="srun -w n1,n2 -N2 --container-image=/images/a.sif"
+yaml=/etc/slurm/berth.yaml
+
+slurmd() {
+    local host
+    for host in n1 n2; do on "$host" root cat /run/slurm/slurmd.pid; done
+}
+before=$(slurmd)
+
+# said TITLE EXPECTED COMMAND...: what alice sees, one line for each node as one.
+said() {
+    # shellcheck disable=SC2086
+    equal "$1" "$2" "$(alice ${3} "${@:4}" 2>&1 | grep -v '^srun: error: n[12]: task' | sort -u)"
+}
+
+said "without the file, as always" a "$step" cat /etc/berth-image
+
+site <<'YAML'
+runtime:
+  raw_args: [--cleanenv]
+YAML
+said "a list of raw flags: one of them" a "$step" --container-args=--cleanenv cat /etc/berth-image
+said "a list of raw flags: another one" \
+    "srun: error: berth: --container-args: '--nv': this site does not allow it; it allows --cleanenv" \
+    "$step" --container-args=--nv true
+
+site <<'YAML'
+runtime:
+  start_timeout: 99
+  shrae: never
+YAML
+fault="$yaml:3: runtime: 'shrae' is no key here; did you mean 'share'?"
+said "a fault: srun names file, line and key" "srun: error: berth: $fault" "$step" true
+said "a fault: sbatch too" "sbatch: error: berth: $fault" \
+    "sbatch --container-image=/images/a.sif --wrap=true"
+site login </dev/null
+said "a fault on the nodes: each says it once" "berth: n1: $fault"$'\n'"berth: n2: $fault" \
+    "$step" -n4 true
+equal "a fault on the nodes: the step fails" 1 \
+    "$(alice bash -c "$step true >/dev/null 2>&1; echo \$((\$? != 0))")"
+said "a fault: other steps run" "n1"$'\n'"n2" "srun -w n1,n2 -N2 hostname"
+equal "a fault: batch jobs run" ran "$(alice bash -c "sbatch -Q -W -w n1 -o out --wrap=\"echo ran\" >/dev/null; cat out")"
+
+site <<'YAML'
+runtime:
+  share: never
+YAML
+if [[ $share == auto ]]; then
+    told=$(alice srun -v -w n1 -n2 --container-image=/images/a.sif true 2>&1 | grep '^berth: ')
+    equal "the next step goes by the corrected file" \
+        "berth: n1: image '/images/a.sif': a container for each of 2 tasks: the site says share: never" "$told"
+fi
+
+on n1 root chmod 666 "$yaml"
+said "a file that others can write is refused" \
+    "berth: n1: $yaml: 'berth.yaml' can be written by others (mode 0666); chmod go-w" \
+    "srun -w n1 --container-image=/images/a.sif true"
+on n1 root chown alice "$yaml"
+on n1 root chmod 644 "$yaml"
+said "a file of a user is refused" \
+    "berth: n1: $yaml: 'berth.yaml' belongs to user 2001, who could change it; expected root as the owner" \
+    "srun -w n1 --container-image=/images/a.sif true"
+
+site </dev/null
+said "without the file, as always again" a "$step" cat /etc/berth-image
+equal "no slurmd was started again" "$before" "$(slurmd)"
+
+finish

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth.yaml: what its keys become, and what each fault is told as. */
+
+#include "conf/schema.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "conf/suggest.h"
+#include "conf/syntax.h"
+#include "unit.h"
+
+/* The faults of TEXT, each with a newline. */
+static char *faults_of(const char *text, size_t size, struct berth_site *site)
+{
+    BERTH_STRVEC struct berth_strvec faults = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_schema_read("f", text, size, site, &faults, &err), 0);
+    return faults.count ? unit_lines(&faults) : strdup("");
+}
+
+static void read_well(const char *text, struct berth_site *site)
+{
+    BERTH_FREE char *faults = faults_of(text, strlen(text), site);
+
+    ck_assert_str_eq(faults, "");
+}
+
+/* The words of LIST with blanks between them. */
+static void is_list(const struct berth_strvec *list, const char *words)
+{
+    BERTH_FREE char *lines = list->count ? unit_lines(list) : strdup("");
+
+    for (char *c = lines; *c; c++)
+        if (*c == '\n')
+            *c = c[1] ? '|' : '\0';
+    ck_assert_str_eq(lines, words);
+}
+
+START_TEST(every_key_has_its_place)
+{
+    BERTH_SITE struct berth_site site = {0};
+
+    read_well("runtime:\n"
+              "  path: /opt/apptainer\n"
+              "  args: [--quiet, \"--a b\"]\n"
+              "  share: never\n"
+              "  start_timeout: 5\n"
+              "  raw_args: [--nv, \"--bind *\"]\n"
+              "images:\n"
+              "  roots: [/apps, /home]\n"
+              "  uris: []\n"
+              "  owners: [root]\n"
+              "  signatures: [0123456789abcdef0123456789ABCDEF01234567]\n"
+              "  cache: ~/cache\n"
+              "mounts:\n"
+              "  forced: [/scratch, \"/a:/b:ro\"]\n"
+              "  default: [/opt:/opt]\n"
+              "  forbidden: [/etc]\n"
+              "environment:\n"
+              "  capture: [MODEL_*]\n"
+              "  deny: [\"*\"]\n"
+              "  set: [\"A=b c\", B=]\n"
+              "  unset: [C]\n"
+              "mpi:\n"
+              "  default: auto\n"
+              "  order: [mpich, openmpi-5]\n"
+              "  partitions: {gpu: hybrid, cpu: host}\n"
+              "  glibc: refuse\n"
+              "rules:\n"
+              "  - partition: gpu\n"
+              "    account: climate\n"
+              "    options: {mpi-bind: host, container-writable: true}\n"
+              "  - options: {container-env: \"A=1\"}\n"
+              "provenance: {file: /var/log/berth.json, comment: true}\n"
+              "profiles_dir: /etc/p.d\n",
+              &site);
+    ck_assert_str_eq(site.runtime.path, "/opt/apptainer");
+    is_list(&site.runtime.args, "--quiet|--a b");
+    ck_assert_int_eq(site.runtime.share, BERTH_SHARE_NEVER);
+    ck_assert_uint_eq(site.runtime.start_timeout, 5);
+    ck_assert_int_eq(site.runtime.raw, BERTH_RAW_LIST);
+    is_list(&site.runtime.allowed, "--nv|--bind *");
+    is_list(&site.images.roots, "/apps|/home");
+    ck_assert(site.images.uris_said && site.images.uris.count == 0);
+    is_list(&site.images.owners, "root");
+    is_list(&site.images.signatures, "0123456789abcdef0123456789ABCDEF01234567");
+    ck_assert_str_eq(site.images.cache, "~/cache");
+    is_list(&site.mounts.forced, "/scratch|/a:/b:ro");
+    is_list(&site.mounts.defaults, "/opt:/opt");
+    is_list(&site.mounts.forbidden, "/etc");
+    is_list(&site.environment.capture, "MODEL_*");
+    is_list(&site.environment.deny, "*");
+    is_list(&site.environment.set, "A=b c|B=");
+    is_list(&site.environment.unset, "C");
+    ck_assert_str_eq(site.mpi.mode, "auto");
+    is_list(&site.mpi.order, "mpich|openmpi-5");
+    is_list(&site.mpi.partitions, "gpu|hybrid|cpu|host");
+    ck_assert_int_eq(site.mpi.glibc, BERTH_GLIBC_REFUSE);
+    ck_assert_uint_eq(site.rule_count, 2);
+    ck_assert_str_eq(site.rules[0].partition, "gpu");
+    ck_assert_str_eq(site.rules[0].account, "climate");
+    is_list(&site.rules[0].options, "mpi-bind|host|container-writable|");
+    ck_assert_ptr_null(site.rules[1].partition);
+    ck_assert_ptr_null(site.rules[1].account);
+    is_list(&site.rules[1].options, "container-env|A=1");
+    ck_assert_str_eq(site.provenance.file, "/var/log/berth.json");
+    ck_assert(site.provenance.comment);
+    ck_assert_str_eq(site.profiles_dir, "/etc/p.d");
+}
+END_TEST
+
+static const char *const nothing[] = {
+    "",         "\n# only a comment\n",
+    "---\n",    "runtime:\nimages:\n  # roots: [/a]\n",
+    "--- {}\n", "\xef\xbb\xbf# a mark\n",
+    "~\n",
+};
+
+START_TEST(what_says_nothing_has_the_defaults)
+{
+    BERTH_SITE struct berth_site site = {0};
+
+    read_well(nothing[_i], &site);
+    ck_assert_ptr_null(site.runtime.path);
+    ck_assert_uint_eq(site.runtime.start_timeout, 60);
+    ck_assert_int_eq(site.runtime.share, BERTH_SHARE_AUTO);
+    ck_assert_int_eq(site.runtime.raw, BERTH_RAW_ALLOW);
+    ck_assert(!site.images.uris_said);
+    ck_assert_ptr_null(site.mpi.mode);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *faults;
+} bad[] = {
+    /* the shape of values */
+    {"runtime: 5", "f:1: runtime: expected a section of KEY: VALUE lines, got '5'\n"},
+    {"runtime: [a]",
+     "f:1: runtime: expected a section of KEY: VALUE lines, got a list\n"},
+    {"[a]", "f:1: expected sections of KEY: VALUE lines, got a list\n"},
+    {"hello", "f:1: expected sections of KEY: VALUE lines, got 'hello'\n"},
+    {"runtime: {path: [/a]}", "f:1: runtime.path: expected one value, got a list\n"},
+    {"runtime: {path: {a: b}}",
+     "f:1: runtime.path: expected one value, got a section\n"},
+    {"images:\n  roots: /a", "f:2: images.roots: expected a list, got '/a'\n"},
+    {"images:\n  roots:", "f:2: images.roots: expected a list, got ''\n"},
+    {"mpi: {partitions: [a]}",
+     "f:1: mpi.partitions: expected NAME: VALUE lines, got a list\n"},
+    {"mpi: {partitions: {a: B}}",
+     "f:1: mpi.partitions: expected a mode of --mpi-bind, or a stack that `berth "
+     "profiles` names, got 'B'\n"},
+    {"runtime: {share: maybe}",
+     "f:1: runtime.share: expected auto or never, got 'maybe'\n"},
+    {"runtime: {raw_args: no}", "f:1: runtime.raw_args: expected allow or deny, or a "
+                                "list of patterns, got 'no'\n"},
+    {"runtime: {raw_args: {a: b}}",
+     "f:1: runtime.raw_args: expected allow or deny, or a list of patterns, got a "
+     "section\n"},
+    {"mpi: {glibc: no}", "f:1: mpi.glibc: expected replace or refuse, got 'no'\n"},
+    {"provenance: {comment: yes}",
+     "f:1: provenance.comment: expected true or false, got 'yes'\n"},
+    {"runtime: {start_timeout: 0}",
+     "f:1: runtime.start_timeout: expected 1 to 86400 seconds, got '0'\n"},
+    {"runtime: {start_timeout: 86401}",
+     "f:1: runtime.start_timeout: expected 1 to 86400 seconds, got '86401'\n"},
+    {"runtime: {start_timeout: 5s}",
+     "f:1: runtime.start_timeout: expected 1 to 86400 seconds, got '5s'\n"},
+    {"runtime: {start_timeout: 99999999999999999999}",
+     "f:1: runtime.start_timeout: expected 1 to 86400 seconds, got "
+     "'99999999999999999999'\n"},
+    /* values */
+    {"runtime: {path: apptainer}",
+     "f:1: runtime.path: expected an absolute path, got 'apptainer'\n"},
+    {"images: {roots: [/a, b, /c/../d]}",
+     "f:1: images.roots: expected an absolute path, got 'b'\n"
+     "f:1: images.roots: expected a path without '..', got '/c/../d'\n"},
+    {"images: {cache: there}", "f:1: images.cache: expected a path that starts with /, "
+                               "~/ or $NAME, got 'there'\n"},
+    {"images: {uris: [alpine]}",
+     "f:1: images.uris: expected the beginning of a URI, like docker:// or "
+     "oras://registry.example/climate/, got 'alpine'\n"},
+    {"images: {owners: [a b]}",
+     "f:1: images.owners: expected the name of a user, got 'a b'\n"},
+    {"images: {signatures: [abc]}", "f:1: images.signatures: expected a fingerprint of "
+                                    "40 or 64 hexadecimal digits, got 'abc'\n"},
+    {"mounts: {forced: [a, /a:b, \"/a:/b:rx\", \"/a,/b\"]}",
+     "f:1: mounts.forced: expected SRC[:DST[:ro|rw]] with absolute paths, got 'a'\n"
+     "f:1: mounts.forced: expected SRC[:DST[:ro|rw]] with absolute paths, got '/a:b'\n"
+     "f:1: mounts.forced: expected SRC[:DST[:ro|rw]] with absolute paths, got "
+     "'/a:/b:rx'\n"
+     "f:1: mounts.forced: expected SRC[:DST[:ro|rw]] with absolute paths, got "
+     "'/a,/b'\n"},
+    {"environment: {capture: [1A]}", "f:1: environment.capture: expected the name of a "
+                                     "variable, with * for any text, got '1A'\n"},
+    {"environment: {unset: [A*]}",
+     "f:1: environment.unset: expected the name of a variable, got 'A*'\n"},
+    {"environment: {set: [A, 1=2]}",
+     "f:1: environment.set: expected NAME=VALUE, got 'A'\n"
+     "f:1: environment.set: expected NAME=VALUE, got '1=2'\n"},
+    {"runtime: {args: ['']}", "f:1: runtime.args: expected a text, got ''\n"},
+    /* rules */
+    {"rules: {a: b}", "f:1: rules: expected a list, got a section\n"},
+    {"rules: [a]",
+     "f:1: rules: expected a section of partition, account and options, got 'a'\n"},
+    {"rules:\n- partition: a",
+     "f:2: rules: a rule without options; add them, or leave it out\n"},
+    {"rules:\n- options: 5",
+     "f:2: rules: expected options: NAME: VALUE lines, got '5'\n"},
+    {"rules: [{options: {mpi-bind: [a]}}]",
+     "f:1: rules: expected one value for an option, got a list\n"},
+    {"rules: [{partition: [a], options: {mpi-bind: off}}]",
+     "f:1: rules: expected one name, got a list\n"},
+    {"rules:\n- options: {mpi-bind: off}\n  partitoin: x",
+     "f:3: rules: 'partitoin' is no key here; did you mean 'partition'?\n"},
+    /* keys */
+    {"imgaes: {}", "f:1: 'imgaes' is no key here; did you mean 'images'?\n"},
+    {"xyzzy: {}", "f:1: 'xyzzy' is no key here; expected runtime, images, mounts, "
+                  "environment, mpi, rules, provenance or profiles_dir\n"},
+    {"runtime:\n  paht: /a",
+     "f:2: runtime: 'paht' is no key here; did you mean 'path'?\n"},
+    {"runtime:\n  colour: red", "f:2: runtime: 'colour' is no key here; expected path, "
+                                "args, share, start_timeout or raw_args\n"},
+    {"runtime.path: /a", "f:1: 'runtime.path' is no key here; write it as path: below "
+                         "runtime:\n"},
+    {"\nruntime:\n  share: x\nimages:\n  root: [a]\nmpi: {glibc: y}\n",
+     "f:3: runtime.share: expected auto or never, got 'x'\n"
+     "f:5: images: 'root' is no key here; did you mean 'roots'?\n"
+     "f:6: mpi.glibc: expected replace or refuse, got 'y'\n"},
+    /* YAML */
+    {"mpi: {glibc: refuse\n", "f:2: not YAML: did not find expected ',' or '}' (while "
+                              "parsing a flow mapping); check indentation, quotes and "
+                              "colons\n"},
+    {"runtime:\n\tpath: /a\n",
+     "f:2: not YAML: found character that cannot start any token (while scanning for "
+     "the next token); check indentation, quotes and colons\n"},
+    {"%YAML 9.9\n---\nmpi: {}\n",
+     "f:1: not YAML: found incompatible YAML document; check indentation, quotes and "
+     "colons\n"},
+    {"a: 1\nb: 2\na: 3\n", "f:3: a: given twice, first on line 1; keep one\n"},
+    {"a: &x 1\n", "f:1: '&x' is an anchor; leave it out\n"},
+    {"a: &x [1]\n", "f:1: '&x' is an anchor; leave it out\n"},
+    {"a: &x {}\n", "f:1: '&x' is an anchor; leave it out\n"},
+    {"&x a: 1\n", "f:1: '&x' is an anchor; leave it out\n"},
+    {"a: *x\n", "f:1: '*x' is an alias; write the value out\n"},
+    {"<<: *x\n", "f:1: '*x' is an alias; write the value out\n"},
+    {"a: !!str 1\n", "f:1: 'tag:yaml.org,2002:str' is a tag; leave it out\n"},
+    {"[a]: 1\n", "f:1: expected a name, then ':'\n"},
+    {"a: \"x\\0y\"\n", "f:1: a text with a NUL in it; leave it out\n"},
+    {"mpi: {}\n---\nmpi: {}\n", "f:2: a second document ('---'); expected one\n"},
+    {"a: [[[[[[[[1]]]]]]]]\n", "f:1: more than 8 levels deep; no key is that deep\n"},
+    {"mpi: {}\na: \xff\n", "f:2: the file is no text in UTF-8 (invalid leading UTF-8 "
+                           "octet); save it as UTF-8\n"},
+    {"mpi: {}\n# \x01\n", "f:2: the file is no text in UTF-8 (control characters are "
+                          "not allowed); save it as UTF-8\n"},
+    {"\xff\xfem\n", "f:1: the file is no text in UTF-8 (invalid leading UTF-8 octet); "
+                    "save it as UTF-8\n"},
+};
+
+START_TEST(every_fault_has_its_line_and_key)
+{
+    BERTH_SITE struct berth_site site = {0};
+    BERTH_FREE char *faults = faults_of(bad[_i].text, strlen(bad[_i].text), &site);
+
+    ck_assert_str_eq(faults, bad[_i].faults);
+}
+END_TEST
+
+/* COUNT times PIECE between HEAD and TAIL. */
+static char *repeat(const char *head, const char *piece, size_t count, const char *tail)
+{
+    BERTH_BUF struct berth_buf buf = {0};
+
+    berth_buf_puts(&buf, head);
+    while (count--)
+        berth_buf_puts(&buf, piece);
+    berth_buf_puts(&buf, tail);
+    return berth_steal(&buf.text);
+}
+
+START_TEST(a_file_has_bounds)
+{
+    BERTH_SITE struct berth_site site = {0};
+    BERTH_FREE char *many = repeat("images: {owners: [", "a,", 5000, "]}");
+    BERTH_FREE char *deep = repeat("", "[", 100000, "");
+    BERTH_FREE char *large = repeat("#", "x", 256 << 10, "");
+    BERTH_FREE char *first = faults_of(many, strlen(many), &site);
+    BERTH_FREE char *second = faults_of(deep, strlen(deep), &site);
+    BERTH_FREE char *third = faults_of(large, strlen(large), &site);
+
+    ck_assert_str_eq(first, "f:1: more than 4096 values in one file; shorten the "
+                            "lists\n");
+    ck_assert_str_eq(second, "f:1: more than 8 levels deep; no key is that deep\n");
+    ck_assert_str_eq(third, "f: longer than 262144 bytes; shorten it\n");
+}
+END_TEST
+
+START_TEST(a_far_name_is_not_suggested)
+{
+    static const char *const names[] = {"ab", "abcdefghijklmnopqrstuvwxyz", NULL};
+    BERTH_FREE char *long_name = repeat("", "x", 1000, "");
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_suggest("b", names, &err), -1);
+    ck_assert_str_eq(err.text, "'b' is no key here; did you mean 'ab'?");
+    ck_assert_int_eq(berth_suggest("xyz", names, &err), -1);
+    ck_assert_str_eq(err.text, "'xyz' is no key here; expected ab or "
+                               "abcdefghijklmnopqrstuvwxyz");
+    ck_assert_int_eq(berth_suggest(long_name, names, &err), -1);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("schema");
+
+    tcase_add_test(tests, every_key_has_its_place);
+    tcase_add_loop_test(tests, what_says_nothing_has_the_defaults, 0, COUNT(nothing));
+    tcase_add_loop_test(tests, every_fault_has_its_line_and_key, 0, COUNT(bad));
+    tcase_add_test(tests, a_file_has_bounds);
+    tcase_add_test(tests, a_far_name_is_not_suggested);
+    return unit_run("schema", tests);
+}

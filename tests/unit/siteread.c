@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth.yaml as a file: who may have written it, and how it is found. */
+
+#include "probe/siteread.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "probe/trusted.h"
+#include "unit.h"
+
+static char *directory;
+
+static void set_up(void)
+{
+    directory = unit_directory();
+    ck_assert_int_eq(chdir(directory), 0);
+    ck_assert_int_eq(chmod(directory, 0755), 0);
+    unit_write("f", "runtime: {start_timeout: 7}\n", 28);
+    ck_assert_int_eq(chmod("f", 0644), 0);
+    ck_assert_int_eq(mkdir("d", 0755), 0);
+    ck_assert_int_eq(mkdir("open", 0755), 0);
+    ck_assert_int_eq(chmod("open", 0775), 0);
+    ck_assert_int_eq(mkdir("sticky", 0755), 0);
+    ck_assert_int_eq(chmod("sticky", 01777), 0);
+    unit_write("sticky/f", "", 0);
+    unit_write("open/f", "", 0);
+    ck_assert_int_eq(symlink("f", "link"), 0);
+    ck_assert_int_eq(symlink("../f", "d/up"), 0);
+    ck_assert_int_eq(symlink("open/f", "astray"), 0);
+    ck_assert_int_eq(symlink("round", "round"), 0);
+    ck_assert_int_eq(symlink("/etc/passwd/x", "through"), 0);
+    ck_assert_int_eq(mkfifo("fifo", 0644), 0);
+    unit_write("writable", "", 0);
+    ck_assert_int_eq(chmod("writable", 0664), 0);
+}
+
+static void tear_down(void)
+{
+    ck_assert_int_eq(chdir("/"), 0);
+    unit_remove(directory);
+    free(directory);
+}
+
+/* What reading NAME in the directory says; "": nothing. */
+static char *read_name(const char *name, uid_t owner, struct berth_site *site)
+{
+    BERTH_BUF struct berth_buf path = {0};
+    struct berth_err err = {""};
+    char *found;
+
+    berth_buf_puts(&path, directory);
+    berth_buf_puts(&path, "/");
+    berth_buf_puts(&path, name);
+    if (berth_site_read(path.text, owner, site, &err) == 0)
+        return strdup("");
+    found = strstr(err.text, path.text);
+    ck_assert_ptr_eq(found, err.text);
+    return strdup(err.text + path.used);
+}
+
+static const struct {
+    const char *name;
+    const char *fault; /* behind the path */
+} files[] = {
+    {"f", ""},
+    {"./d/../f", ""},
+    {"link", ""},
+    {"d/up", ""},
+    {"sticky/f", ""},
+    {"open/f", ": 'open' can be written by others (mode 0775); chmod go-w"},
+    {"astray", ": 'open' can be written by others (mode 0775); chmod go-w"},
+    {"writable", ": 'writable' can be written by others (mode 0664); chmod go-w"},
+    {"none", ": 'none': No such file or directory; all users must be able to read it"},
+    {"f/x", ": 'f' is not a directory"},
+    {"through", ": 'passwd' is not a directory"},
+    {"d", ": 'd' is not a file"},
+    {"fifo", ": 'fifo' is not a file"},
+    {"round", ": more than 40 links; name the file itself"},
+};
+
+START_TEST(only_a_safe_file_is_read)
+{
+    BERTH_SITE struct berth_site site = {0};
+    BERTH_FREE char *fault = read_name(files[_i].name, geteuid(), &site);
+
+    ck_assert_str_eq(fault, files[_i].fault);
+    ck_assert_uint_gt(site.runtime.start_timeout, 0);
+}
+END_TEST
+
+START_TEST(the_file_is_what_was_read)
+{
+    BERTH_SITE struct berth_site site = {0};
+    BERTH_FREE char *fault = read_name("f", geteuid(), &site);
+
+    ck_assert_str_eq(fault, "");
+    ck_assert_uint_eq(site.runtime.start_timeout, 7);
+}
+END_TEST
+
+START_TEST(the_root_is_no_file)
+{
+    struct berth_site site;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_site_read("/", geteuid(), &site, &err), -1);
+    ck_assert_str_eq(err.text, "/: not a file; expected a file of YAML");
+}
+END_TEST
+
+/* Needs a file that belongs to somebody else. */
+START_TEST(a_file_of_another_user_is_refused)
+{
+    BERTH_SITE struct berth_site site = {0};
+    BERTH_FREE char *fault = NULL;
+    char expected[128];
+
+    if (geteuid() == 0)
+        ck_assert_int_eq(chown("f", 12345, 12345), 0);
+    fault = read_name("f", 54321, &site);
+    if (geteuid() == 0) {
+        snprintf(expected, sizeof(expected),
+                 ": 'f' belongs to user 12345, who could change it; expected root as "
+                 "the owner");
+        ck_assert_str_eq(fault, expected);
+        free(fault);
+        fault = read_name("f", 12345, &site);
+        ck_assert_str_eq(fault, "");
+    } else {
+        ck_assert_ptr_nonnull(strstr(fault, "who could change it"));
+    }
+}
+END_TEST
+
+START_TEST(an_unreadable_file_is_told)
+{
+    BERTH_SITE struct berth_site site = {0};
+    BERTH_FREE char *fault = NULL;
+
+    ck_assert_int_eq(chmod("f", 0), 0);
+    if (geteuid() == 0) /* who can read everything, until it is somebody else */
+        ck_assert_int_eq(seteuid(12345), 0);
+    fault = read_name("f", 0, &site);
+    if (geteuid() == 12345)
+        ck_assert_int_eq(seteuid(0), 0);
+    ck_assert_ptr_nonnull(strstr(fault, geteuid() == 0 ? "cannot be read: Permission "
+                                                         "denied; all users must be "
+                                                         "able to"
+                                                       : "who could change it"));
+}
+END_TEST
+
+START_TEST(all_faults_of_a_file_are_listed)
+{
+    BERTH_STRVEC struct berth_strvec faults = {0};
+    BERTH_BUF struct berth_buf path = {0};
+    BERTH_SITE struct berth_site site = {0};
+    struct berth_err err;
+
+    unit_write("two", "a: 1\nb: 2\n", 10);
+    chmod("two", 0644);
+    berth_buf_puts(&path, directory);
+    berth_buf_puts(&path, "/two");
+    ck_assert_int_eq(berth_site_faults(path.text, geteuid(), &site, &faults, &err), 0);
+    ck_assert_uint_eq(faults.count, 2);
+}
+END_TEST
+
+START_TEST(the_owner_is_who_built_it)
+{
+    struct stat facts;
+
+    ck_assert_int_eq(stat("/proc/self/exe", &facts), 0);
+    ck_assert_uint_eq(berth_site_owner(), facts.st_uid);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("siteread");
+
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_loop_test(tests, only_a_safe_file_is_read, 0, COUNT(files));
+    tcase_add_test(tests, the_file_is_what_was_read);
+    tcase_add_test(tests, the_root_is_no_file);
+    tcase_add_test(tests, a_file_of_another_user_is_refused);
+    tcase_add_test(tests, an_unreadable_file_is_told);
+    tcase_add_test(tests, all_faults_of_a_file_are_listed);
+    tcase_add_test(tests, the_owner_is_who_built_it);
+    return unit_run("siteread", tests);
+}
