@@ -81,6 +81,19 @@ static int open_own(const char *path, int *ret_missing, struct berth_err *err)
     return berth_tree_open(path, geteuid(), 0022, ret_missing, err);
 }
 
+/* The cache itself may be a link to where there is more room; what counts is where it
+ * leads. */
+static int open_cache(const char *cache, int *ret_missing, struct berth_err *err)
+{
+    BERTH_FREE char *path = NULL;
+
+    if (asprintf(&path, "%s/.", cache) < 0) {
+        path = NULL;
+        return berth_err_oom(err);
+    }
+    return open_own(path, ret_missing, err);
+}
+
 int berth_cache_find(const char *cache, const char *name, char **ret_file,
                      struct berth_err *err)
 {
@@ -89,7 +102,7 @@ int berth_cache_find(const char *cache, const char *name, char **ret_file,
     int missing = 0;
 
     *ret_file = NULL;
-    above = open_own(cache, &missing, err);
+    above = open_cache(cache, &missing, err);
     if (above < 0)
         return missing ? 0 : -1;
     if (asprintf(&path, "%s/%s", cache, name) < 0)
@@ -125,7 +138,7 @@ int berth_cache_open(const char *cache, const char *name, struct berth_cache *re
 
     if (make_path(cache, err) < 0)
         return -1;
-    above = open_own(cache, NULL, err);
+    above = open_cache(cache, NULL, err);
     if (above < 0)
         return -1;
     if (asprintf(&ret->path, "%s/%s", cache, name) < 0) {

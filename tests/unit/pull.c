@@ -322,6 +322,22 @@ START_TEST(only_the_user_may_write_the_cache)
 }
 END_TEST
 
+START_TEST(the_cache_may_be_a_link)
+{
+    BERTH_FREE char *above = in_directory("cache");
+    BERTH_FREE char *link = in_directory("cache/berth");
+    BERTH_FREE char *room = in_directory("room");
+    struct berth_pull pull = app();
+
+    ck_assert(mkdir(above, 0755) == 0 && mkdir(room, 0777) == 0);
+    ck_assert(symlink("../room", link) == 0 && chmod(room, 0777) == 0);
+    expect_error(&pull, "others may use it (mode 0777)");
+    ck_assert_int_eq(chmod(room, 0700), 0);
+    expect_file(&pull, APP "/1.sif");
+    ck_assert(is_there("room/docker+r+app=1/1.sif"));
+}
+END_TEST
+
 START_TEST(a_cache_that_cannot_be_made)
 {
     BERTH_FREE char *cache = in_directory("cache");
@@ -527,6 +543,7 @@ int main(void)
     tcase_add_test(tests, what_is_no_image_is_not_kept);
     tcase_add_test(tests, one_pull_at_a_time);
     tcase_add_test(tests, only_the_user_may_write_the_cache);
+    tcase_add_test(tests, the_cache_may_be_a_link);
     tcase_add_test(tests, a_cache_that_cannot_be_made);
     tcase_add_test(tests, a_lock_that_is_none);
     tcase_add_test(tests, a_part_that_cannot_go);
