@@ -21,6 +21,11 @@ void berth_explain_put_step(const struct berth_explain_step *step,
     snprintf(line, sizeof(line), "component %d%s %u %u\n", step->component,
              step->is_several ? " of-several" : " alone", step->nodes, step->tasks);
     berth_buf_puts(text, line);
+    if (step->asked) {
+        berth_buf_puts(text, "asked ");
+        berth_buf_puts(text, step->asked);
+        berth_buf_puts(text, "\n");
+    }
     for (size_t i = 0; restored && i + 1 < restored->count; i += 2) {
         berth_buf_puts(text, "restored ");
         berth_buf_puts(text, restored->items[i]);
@@ -30,14 +35,17 @@ void berth_explain_put_step(const struct berth_explain_step *step,
     }
 }
 
-static void get_line(char *line, struct berth_strvec *restored,
+static void get_line(char *line, struct berth_strvec *restored, char **asked,
                      struct berth_explain_step *step)
 {
+    static const char request[] = "asked ";
     static const char start[] = "restored ";
     char *title;
     char kind[16];
 
-    if (strncmp(line, start, strlen(start)) == 0) {
+    if (!*asked && strncmp(line, request, strlen(request)) == 0) {
+        *asked = strdup(line + strlen(request));
+    } else if (strncmp(line, start, strlen(start)) == 0) {
         line += strlen(start);
         title = strchr(line, ' ');
         if (!title)
@@ -52,15 +60,20 @@ static void get_line(char *line, struct berth_strvec *restored,
 }
 
 void berth_explain_get_step(const char *text, struct berth_strvec *restored,
-                            struct berth_explain_step *ret)
+                            char **ret_asked, struct berth_explain_step *ret)
 {
     struct berth_explain_step step = {.restored = restored};
+    char *asked = NULL;
     BERTH_FREE char *copy = text ? strdup(text) : NULL;
     char *next = copy;
     char *line;
 
     while (next && (line = strsep(&next, "\n")))
-        get_line(line, restored, &step);
+        get_line(line, restored, &asked, &step);
+    if (ret_asked)
+        step.asked = *ret_asked = asked;
+    else
+        free(asked);
     *ret = step;
 }
 

@@ -22,16 +22,19 @@ struct berth_explain_step {
     uint32_t nodes;                      /* of the component; 0: not told */
     uint32_t tasks;                      /* of the component; 0: not told */
     const struct berth_strvec *restored; /* name, title of a list, ...; NULL: none */
+    const char *asked; /* the user's request, as on the wire, where it may be another
+                          than what is run; NULL: it is the same */
 };
 
 /* As text for an environment variable, appended to TEXT. */
 void berth_explain_put_step(const struct berth_explain_step *step,
                             struct berth_buf *text);
 
-/* And back. RESTORED, which the caller owns, gets the names. What is not understood is
+/* And back. RESTORED, which the caller owns, gets the names, and *RET_ASKED (may be
+ * NULL: nobody asks), which the caller frees, the request. What is not understood is
  * passed over. TEXT may be NULL. */
 void berth_explain_get_step(const char *text, struct berth_strvec *restored,
-                            struct berth_explain_step *ret);
+                            char **ret_asked, struct berth_explain_step *ret);
 
 /* Where something in the account comes from. */
 #define BERTH_FROM_USER    "user"    /* an option of berth */
@@ -70,6 +73,7 @@ struct berth_explain {
     struct berth_strvec words; /* that start the runtime */
     char *apart;               /* why each task has a container of its own; NULL:
                                   one for all on a node */
+    const char *mode_from;     /* who said --mpi-bind: BERTH_FROM_USER or _SITE */
     const char *manager;       /* SLURM_MPI_TYPE; NULL: not told */
     char *note;                /* whose MPI runs, and why; NULL: nothing to say */
     struct berth_strvec facts; /* name, value, ... (plan/finding.h) */

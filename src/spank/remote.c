@@ -204,13 +204,14 @@ static uint32_t count_tasks(spank_t sp)
     return count;
 }
 
-/* What berth-task cannot see of the step, for --container-explain. RESTORED is of
- * berth_restore(). */
+/* What berth-task cannot see of the step, for --container-explain. REQUEST is as the
+ * user made it, RESTORED of berth_restore(). */
 static int tell_step(spank_t sp, const struct berth_request *request,
                      const struct berth_table *table,
                      const struct berth_strvec *restored, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf text = {0};
+    BERTH_BUF struct berth_buf asked = {0};
     struct berth_explain_step step = {.tasks = count_tasks(sp), .restored = restored};
     const struct berth_where *where = &shared.where;
     bool is_het = where->group >= 0 || where->position >= 0;
@@ -222,8 +223,10 @@ static int tell_step(spank_t sp, const struct berth_request *request,
         step.component = where->position >= 0 ? where->position : where->group;
     step.is_several =
         is_het && (table->count > 1 || table->rows[0].group == BERTH_GROUP_ALL);
+    berth_wire_put_request(&asked, request);
+    step.asked = asked.text;
     berth_explain_put_step(&step, &text);
-    if (text.failed)
+    if (text.failed || asked.failed)
         return berth_err_oom(err);
     return set_variable(sp, BERTH_TASK_EXPLAIN, text.text, err);
 }

@@ -13,11 +13,13 @@
 #include "plan/envdiff.h"
 #include "plan/finding.h"
 #include "plan/mount.h"
+#include "plan/wire.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
 
-/* What the keeper told, by kind. */
+/* What the keeper and the plugin told, by kind. */
 struct told {
+    struct berth_request asked; /* by the user; the rest of the request is the site's */
     struct berth_strvec variables; /* of the container, before the host's MPI */
     struct berth_strvec set;
     struct berth_strvec binds;
@@ -25,6 +27,7 @@ struct told {
 
 static void told_fini(struct told *told)
 {
+    berth_request_fini(&told->asked);
     berth_strvec_fini(&told->variables);
     berth_strvec_fini(&told->set);
     berth_strvec_fini(&told->binds);
@@ -63,6 +66,31 @@ static int read_told(const struct berth_room *room, struct told *told,
                : 0;
 }
 
+static bool contains(const struct berth_strvec *list, const char *item)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i], item) == 0)
+            return true;
+    return false;
+}
+
+/* Is variable ITEM (NAME=VALUE) asked for in LIST, by its name or with its value? */
+static bool contains_variable(const struct berth_strvec *list, const char *item)
+{
+    BERTH_FREE char *name = strndup(item, strcspn(item, "="));
+
+    return contains(list, item) || (name && contains(list, name));
+}
+
+/* Those of LIST that the user asked for, and those that the site adds. */
+static void split(const struct berth_strvec *list, const struct berth_strvec *asked,
+                  bool (*is_in)(const struct berth_strvec *, const char *),
+                  struct berth_strvec *user, struct berth_strvec *site)
+{
+    for (size_t i = 0; i < list->count; i++)
+        berth_strvec_push(is_in(asked, list->items[i]) ? user : site, list->items[i]);
+}
+
 static int add_mounts(const struct berth_strvec *mounts, const char *from,
                       const char *why, struct berth_explain *explain,
                       struct berth_err *err)
@@ -84,11 +112,15 @@ static int list_mounts(const struct berth_launch *launch, const struct told *tol
                        struct berth_explain *explain, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec places = {0};
+    BERTH_STRVEC struct berth_strvec user = {0};
+    BERTH_STRVEC struct berth_strvec site = {0};
 
+    split(&launch->request->mounts, &told->asked.mounts, contains, &user, &site);
     if (launch->request->home == BERTH_YES && launch->home)
         berth_explain_add_mount(explain, launch->home, launch->home, false,
                                 BERTH_FROM_USER, "--container-mount-home");
-    if (add_mounts(&launch->request->mounts, BERTH_FROM_USER, "--container-mounts",
+    if (add_mounts(&user, BERTH_FROM_USER, "--container-mounts", explain, err) < 0 ||
+        add_mounts(&site, BERTH_FROM_SITE, "the site mounts it in every container",
                    explain, err) < 0 ||
         add_mounts(launch->mounts, BERTH_FROM_BERTH,
                    "here are the copies of the host's MPI (--mpi-bind)", explain,
@@ -103,7 +135,7 @@ static int list_mounts(const struct berth_launch *launch, const struct told *tol
         berth_explain_add_mount(explain, told->binds.items[i], told->binds.items[i + 1],
                                 true, BERTH_FROM_MPI,
                                 "the host's file stands for the image's (--mpi-bind)");
-    return places.failed ? berth_err_oom(err) : 0;
+    return places.failed || user.failed || site.failed ? berth_err_oom(err) : 0;
 }
 
 static int list_words(const struct berth_launch *launch, const struct told *told,
@@ -174,6 +206,8 @@ static int list_environment(const struct berth_account *account,
     const struct berth_launch *launch = account->launch;
     BERTH_STRVEC struct berth_strvec apart = {0};
     BERTH_STRVEC struct berth_strvec asked = {0};
+    BERTH_STRVEC struct berth_strvec user = {0};
+    BERTH_STRVEC struct berth_strvec site = {0};
 
     list_restored(account, explain);
     if (berth_request_mpi_local(launch->request))
@@ -191,8 +225,32 @@ static int list_environment(const struct berth_account *account,
                           "in a container of its own a task cannot read the memory of "
                           "others");
     berth_launch_env(launch, &asked);
-    berth_explain_add_set(explain, &asked, BERTH_FROM_USER, "--container-env");
-    return apart.failed || asked.failed || explain->failed ? berth_err_oom(err) : 0;
+    split(&asked, &told->asked.env, contains_variable, &user, &site);
+    berth_explain_add_set(explain, &site, BERTH_FROM_SITE,
+                          "the site sets it in every container");
+    berth_explain_add_set(explain, &user, BERTH_FROM_USER, "--container-env");
+    for (size_t i = 0; launch->terms && i < launch->terms->unset.count; i++)
+        berth_explain_add_variable(explain, launch->terms->unset.items[i], NULL,
+                                   BERTH_FROM_SITE, "the site has it in no container");
+    return apart.failed || asked.failed || user.failed || site.failed || explain->failed
+               ? berth_err_oom(err)
+               : 0;
+}
+
+/* Without the plugin all is the user's. */
+static int read_asked(const struct berth_account *account, const char *text,
+                      struct berth_request *ret, struct berth_err *err)
+{
+    static const struct berth_request nothing;
+
+    if (text)
+        return berth_wire_get_request(text, ret, err);
+    return berth_request_merge(&nothing, account->launch->request, ret, err);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
 }
 
 static int copy_text(const char *text, char **ret, struct berth_err *err)
@@ -206,13 +264,17 @@ static int collect(const struct berth_account *account, struct told *told,
 {
     const struct berth_launch *launch = account->launch;
 
-    if (read_told(account->room, told, &explain->facts, err) < 0 ||
+    if (read_asked(account, explain->step.asked, &told->asked, err) < 0 ||
+        read_told(account->room, told, &explain->facts, err) < 0 ||
         copy_text(account->apart, &explain->apart, err) < 0 ||
         copy_text(account->room ? berth_room_noted(account->room) : NULL,
                   &explain->note, err) < 0)
         return -1;
     explain->runtime = launch->runtime;
     explain->runtime_version = berth_runtime_version(launch->runtime);
+    explain->mode_from = is_same(launch->request->mpi, told->asked.mpi)
+                             ? BERTH_FROM_USER
+                             : BERTH_FROM_SITE;
     explain->manager = berth_environ_value(launch->environment, "SLURM_MPI_TYPE");
     if (berth_image_describe(launch->request->image, &explain->image, err) < 0 ||
         list_mounts(launch, told, explain, err) < 0 ||
@@ -226,12 +288,13 @@ int berth_account_write(const struct berth_account *account, struct berth_buf *r
 {
     const struct berth_launch *launch = account->launch;
     BERTH_STRVEC struct berth_strvec restored = {0};
+    BERTH_FREE char *asked = NULL;
     struct told told = {0};
     struct berth_explain explain = {
         .node = launch->node, .request = launch->request, .command = launch->command};
     int result = 0;
 
-    berth_explain_get_step(account->step, &restored, &explain.step);
+    berth_explain_get_step(account->step, &restored, &asked, &explain.step);
     if (berth_request_contained(launch->request))
         result = collect(account, &told, &explain, err);
     if (result == 0)

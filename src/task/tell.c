@@ -63,7 +63,7 @@ static int keep(const struct berth_told *told, const char *pattern,
                            berth_environ_value(told->environment, "PATH"), &runtime,
                            err) < 0)
         return -1;
-    berth_explain_get_step(told->step, &restored, &step);
+    berth_explain_get_step(told->step, &restored, NULL, &step);
     record.component = step.component;
     record.nodes = step.nodes;
     record.tasks = step.tasks;

@@ -45,6 +45,7 @@ if since 23.11; then
 argv: LIBEXEC/berth-task ./x
 - SLURM_BERTH_STEP=1;*:$A&explain=text
 + BERTH_TASK_EXPLAIN=component 0 alone 1 1
+asked $A&explain=text
 
 + BERTH_TASK_LEADS=1
 + BERTH_TASK_PREFIX=

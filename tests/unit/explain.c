@@ -45,6 +45,7 @@ static void add_fact(struct berth_explain *explain, const char *name, const char
 static void add_mpi(struct berth_explain *explain)
 {
     explain->manager = "pmi2";
+    explain->mode_from = BERTH_FROM_SITE;
     explain->note = strdup("the host's MPICH 4.2.1 runs");
     add_fact(explain, BERTH_FINDING_PROGRAM, "/opt/app");
     add_fact(explain, BERTH_FINDING_RUNNER, "/usr/bin/python3");
@@ -197,16 +198,20 @@ START_TEST(a_step_comes_back_as_it_was_written)
                                       .is_several = true,
                                       .nodes = 4,
                                       .tasks = 99,
-                                      .restored = &restored};
+                                      .restored = &restored,
+                                      .asked = "image=/a"};
+    BERTH_FREE char *asked = NULL;
 
     berth_strvec_push(&restored, "HOME");
     berth_strvec_push(&restored, "identity");
     berth_strvec_push(&restored, "MPICH_X");
     berth_strvec_push(&restored, "Cray MPICH");
     berth_explain_put_step(&step, &text);
-    ck_assert_str_eq(text.text, "component 3 of-several 4 99\nrestored HOME identity\n"
+    ck_assert_str_eq(text.text, "component 3 of-several 4 99\nasked image=/a\n"
+                                "restored HOME identity\n"
                                 "restored MPICH_X Cray MPICH\n");
-    berth_explain_get_step(text.text, &again, &step);
+    berth_explain_get_step(text.text, &again, &asked, &step);
+    ck_assert_str_eq(step.asked, "image=/a");
     ck_assert_int_eq(step.component, 3);
     ck_assert(step.is_several);
     ck_assert_uint_eq(step.nodes, 4);
@@ -220,9 +225,11 @@ START_TEST(a_step_that_is_none_says_nothing)
     static const char *const texts[] = {
         NULL, "", "component x", "restored HOME", "\n\nrest", "component 1 alone 2"};
     BERTH_STRVEC struct berth_strvec restored = {0};
+    BERTH_FREE char *asked = NULL;
     struct berth_explain_step step;
 
-    berth_explain_get_step(texts[_i], &restored, &step);
+    berth_explain_get_step(texts[_i], &restored, &asked, &step);
+    ck_assert_ptr_null(asked);
     ck_assert(!step.is_several);
     ck_assert_uint_eq(step.tasks, 0);
     ck_assert_uint_eq(restored.count, 0);

@@ -202,6 +202,21 @@ expect 'an account tells why variables change' 0 \
   capture: --export drops it, and berth restores it (list: identity)
   user: --container-env" \
     variables 'explain=text&env=C%3D1' ./app
+step=$(printf 'component 0 alone 1 1\nasked image=/a&env=U%%3D1&mounts=/tmp:/tmp:rw\n.')
+origins() { explained "$@" | sed -n '/^mounts/,/^$/p; /^environment/,$p'; }
+expect 'an account tells what is the site'"'"'s' 0 \
+    'mounts, besides those that the runtime makes by itself
+  user: --container-mounts
+    /tmp
+  site: the site mounts it in every container
+    /usr (ro)
+
+environment, besides what Slurm sets; of a name that is there twice the later wins
+  site: the site sets it in every container
+    S=2
+  user: --container-env
+    U=1' \
+    origins 'explain=text&env=U%3D1&env=S%3D2&mounts=/tmp:/tmp:rw&mounts=/usr:/usr:ro' ./app
 expect 'an account is given by the first node of a component alone' 0 '' \
     with "image=$T/a&explain=text" ./app
 expect 'a component on the host is not run either' 0 '' with explain=text ./app
