@@ -57,7 +57,7 @@ struct berth_doctor_facts {
     struct berth_doctor_program programs[3];
     struct {
         const char *srun;    /* NULL: there is no Slurm here */
-        const char *version; /* "slurm 24.11.5"; NULL: it does not start */
+        const char *version; /* "slurm 24.11.5"; NULL: it is not told */
         const char *conf;    /* slurm.conf */
         const char *plugstack;
         bool has_plugstack;

@@ -50,7 +50,7 @@ static void judge_plugin(const struct berth_doctor_facts *facts,
                          const struct berth_doctor_plugin *plugin,
                          struct berth_diagnoses *diagnoses)
 {
-    unsigned int here = release_in(facts->slurm.version);
+    unsigned int here = facts->slurm.version ? release_in(facts->slurm.version) : 0;
     char theirs[RELEASE_SIZE], ours[RELEASE_SIZE];
 
     if (!plugin->is_there)
@@ -150,8 +150,8 @@ static void judge_manager(const struct berth_doctor_facts *facts,
     const char *types = facts->slurm.types;
 
     if (!types)
-        NOTE("srun --mpi", "run `srun --mpi=list` by hand",
-             "srun does not tell which types it has");
+        WRONG("srun --mpi", "run `srun --mpi=list` by hand, and repair what it says",
+              "srun does not start, or does not tell which types it has");
     else if (!has_word(types, "pmix") && !has_word(types, "pmi2"))
         WRONG("srun --mpi", "install Slurm's plugins mpi/pmi2 and mpi/pmix",
               "there is neither pmi2 nor pmix, but: %s", types);
@@ -201,19 +201,23 @@ void berth_doctor_judge_slurm(const struct berth_doctor_facts *facts,
                               struct berth_diagnoses *diagnoses)
 {
     judge_site(facts, diagnoses);
-    if (facts->slurm.srun && !facts->slurm.version) {
+    if (facts->slurm.srun && !facts->slurm.conf && !facts->slurm.has_plugstack) {
         NOTE("Slurm",
              "make slurm.conf (or slurmctld, by SLURM_CONF or DNS) known to it",
              "'%s' finds no configuration; only the host itself was looked at",
              facts->slurm.srun);
         return;
     }
-    if (!facts->slurm.version) {
+    if (!facts->slurm.srun) {
         NOTE("Slurm", "on a host of a cluster, put its srun into PATH",
              "there is none here; only the host itself was looked at");
         return;
     }
-    OK("Slurm", "%s", facts->slurm.version);
+    if (facts->slurm.version)
+        OK("Slurm", "%s", facts->slurm.version);
+    else
+        NOTE("Slurm", "run `scontrol --version` by hand",
+             "neither scontrol nor srun tells its release");
     judge_stack(facts, diagnoses);
     judge_manager(facts, diagnoses);
     judge_prolog(facts, diagnoses);

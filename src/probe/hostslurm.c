@@ -301,18 +301,33 @@ static void read_types(const struct reading *reading, const char *srun)
         reading->facts->slurm.types = keep(reading, types.text);
 }
 
+/* The first line that PROGRAM says of itself; NULL: it is not there, or fails. */
+static const char *ask_version(const struct reading *reading, const char *program)
+{
+    BERTH_FREE char *path = berth_run_find(program, reading->host->path);
+    const char *const argv[] = {path, "--version", NULL};
+    BERTH_FREE char *said = path ? berth_host_ask(reading->host, argv) : NULL;
+
+    if (!said)
+        return NULL;
+    said[strcspn(said, "\n")] = '\0';
+    return keep(reading, said);
+}
+
+/* scontrol loads no SPANK plugins, and so tells its release where srun fails. */
 static void read_srun(const struct reading *reading)
 {
+    struct berth_doctor_facts *facts = reading->facts;
     BERTH_FREE char *srun = berth_run_find("srun", reading->host->path);
-    const char *const argv[] = {srun, "--version", NULL};
-    BERTH_FREE char *said = srun ? berth_host_ask(reading->host, argv) : NULL;
 
-    reading->facts->slurm.srun = keep(reading, srun);
-    if (!said)
+    if (!srun)
         return;
-    said[strcspn(said, "\n")] = '\0';
-    reading->facts->slurm.version = keep(reading, said);
-    read_types(reading, srun);
+    facts->slurm.srun = keep(reading, srun);
+    facts->slurm.version = ask_version(reading, "scontrol");
+    if (!facts->slurm.version)
+        facts->slurm.version = ask_version(reading, "srun");
+    if (facts->slurm.conf)
+        read_types(reading, srun);
 }
 
 static void read_prolog(const struct reading *reading, const char *conf)

@@ -166,25 +166,26 @@ CHANGE(27, f->ptrace = 3)
 CHANGE(28, f->ptrace = -1)
 CHANGE(29, f->site.fault = "/etc/slurm/berth.yaml:3: runtime.shar: no such key")
 CHANGE(30, f->site.is_there = false)
-CHANGE(31, f->slurm.srun = f->slurm.version = NULL)
-CHANGE(32, f->slurm.version = NULL)
-CHANGE(33, f->slurm.has_plugstack = false)
-CHANGE(34, f->slurm.bad_line = "/etc/slurm/plugstack.conf:7")
-CHANGE(35, f->plugin_count = 1)
-CHANGE(36, f->plugins[0].is_berth = true)
-CHANGE(37, f->plugins[0].clash = "container-image")
-CHANGE(38, f->plugins[1].is_required = false)
-CHANGE(39, f->plugins[1].is_there = false)
-CHANGE(40, f->plugins[1].slurm = 0)
-CHANGE(41, f->plugins[1].slurm = RELEASE(22, 5))
-CHANGE(42, f->plugins[1].release = "0.0.9")
-CHANGE(43, f->slurm.version = "slurm of ours")
-CHANGE(44, f->slurm.types = NULL)
-CHANGE(45, f->slurm.types = "none cray_shasta pmix_v5")
-CHANGE(46, f->slurm.types = "none pmi2")
-CHANGE(47, f->slurm.test_exec = "test_exec")
-CHANGE(48, f->slurm.has_prolog_lines = false)
-CHANGE(49, f->slurm.prolog = NULL, f->slurm.has_prolog_lines = false)
+CHANGE(31, f->slurm.srun = NULL)
+CHANGE(32, f->slurm.conf = NULL, f->slurm.has_plugstack = false)
+CHANGE(33, f->slurm.version = NULL)
+CHANGE(34, f->slurm.has_plugstack = false)
+CHANGE(35, f->slurm.bad_line = "/etc/slurm/plugstack.conf:7")
+CHANGE(36, f->plugin_count = 1)
+CHANGE(37, f->plugins[0].is_berth = true)
+CHANGE(38, f->plugins[0].clash = "container-image")
+CHANGE(39, f->plugins[1].is_required = false)
+CHANGE(40, f->plugins[1].is_there = false)
+CHANGE(41, f->plugins[1].slurm = 0)
+CHANGE(42, f->plugins[1].slurm = RELEASE(22, 5))
+CHANGE(43, f->plugins[1].release = "0.0.9")
+CHANGE(44, f->slurm.version = "slurm of ours")
+CHANGE(45, f->slurm.types = NULL)
+CHANGE(46, f->slurm.types = "none cray_shasta pmix_v5")
+CHANGE(47, f->slurm.types = "none pmi2")
+CHANGE(48, f->slurm.test_exec = "test_exec")
+CHANGE(49, f->slurm.has_prolog_lines = false)
+CHANGE(50, f->slurm.prolog = NULL, f->slurm.has_prolog_lines = false)
 
 static const struct {
     void (*change)(struct berth_doctor_facts *);
@@ -297,60 +298,63 @@ static const struct {
      "note Slurm: '/usr/bin/srun' finds no configuration; only the host itself was "
      "looked at",
      "make slurm.conf (or slurmctld, by SLURM_CONF or DNS) known to it"},
-    {change_33,
+    {change_33, "note Slurm: neither scontrol nor srun tells its release",
+     "run `scontrol --version` by hand"},
+    {change_34,
      "wrong plugstack.conf: '/etc/slurm/plugstack.conf' is not there, so that Slurm "
      "does not load berth",
      "make it with the line `include /etc/slurm/plugstack.conf.d/*.conf`, and put "
      "berth.conf there"},
-    {change_34, "wrong plugstack.conf: /etc/slurm/plugstack.conf:7 is not understood",
+    {change_35, "wrong plugstack.conf: /etc/slurm/plugstack.conf:7 is not understood",
      "start the line with required, optional or include"},
-    {change_35,
+    {change_36,
      "wrong plugstack.conf: '/etc/slurm/plugstack.conf' and what it includes do not "
      "name berth.so",
      "copy berth.conf (in /usr/share/berth) to a directory that it includes"},
-    {change_36,
+    {change_37,
      "wrong plugstack.conf: /etc/slurm/plugstack.conf:1 names berth a second time, or "
      "another file does",
      "leave one line with berth.so in it"},
-    {change_37,
+    {change_38,
      "wrong plugstack.conf: /etc/slurm/plugstack.conf:1: '/usr/lib64/slurm/other.so' "
      "has an option --container-image too; Slurm drops the one of the later plugin",
      "put option_prefix=b- behind berth.so, on all hosts"},
-    {change_38,
+    {change_39,
      "note plugstack.conf: /etc/slurm/plugstack.conf.d/berth.conf:1 says optional: "
      "where the plugin cannot be loaded, tasks run on the host",
      "write required instead of optional, or put berth's lines into the TaskProlog"},
-    {change_39,
+    {change_40,
      "wrong plugin: /etc/slurm/plugstack.conf.d/berth.conf:1: "
      "'/usr/lib64/slurm/berth.so' is not there",
      "install berth's package for this release of Slurm"},
-    {change_40, "wrong plugin: '/usr/lib64/slurm/berth.so' is no plugin of Slurm",
+    {change_41, "wrong plugin: '/usr/lib64/slurm/berth.so' is no plugin of Slurm",
      "install berth's package for this release of Slurm"},
-    {change_41,
+    {change_42,
      "wrong plugin: '/usr/lib64/slurm/berth.so' is for Slurm 22.05, and this host has "
      "24.11: it is not loaded",
      "install berth's package for this release of Slurm"},
-    {change_42,
+    {change_43,
      "wrong plugin: '/usr/lib64/slurm/berth.so' is of berth 0.0.9, and this command of "
      "0.1.0",
      "install one release of berth, with all its packages"},
-    {change_43, "ok plugin: '/usr/lib64/slurm/berth.so', for Slurm 24.11", NULL},
-    {change_44, "note srun --mpi: srun does not tell which types it has",
-     "run `srun --mpi=list` by hand"},
+    {change_44, "ok plugin: '/usr/lib64/slurm/berth.so', for Slurm 24.11", NULL},
     {change_45,
+     "wrong srun --mpi: srun does not start, or does not tell which types it has",
+     "run `srun --mpi=list` by hand, and repair what it says"},
+    {change_46,
      "wrong srun --mpi: there is neither pmi2 nor pmix, but: none cray_shasta pmix_v5",
      "install Slurm's plugins mpi/pmi2 and mpi/pmix"},
-    {change_46, "note srun --mpi: Open MPI wants pmix, and there is: none pmi2",
+    {change_47, "note srun --mpi: Open MPI wants pmix, and there is: none pmi2",
      "install Slurm's plugin mpi/pmix, if users have Open MPI"},
-    {change_47,
+    {change_48,
      "note slurm.conf: LaunchParameters has test_exec: srun looks for the command of "
      "an image on its own host",
      "read LaunchParameters in spank_berth(8)"},
-    {change_48,
+    {change_49,
      "note TaskProlog: '/etc/slurm/task.sh' does not end tasks where the plugin is "
      "missing",
      "put `. /usr/share/berth/taskprolog-berth.sh` into it"},
-    {change_49,
+    {change_50,
      "note TaskProlog: there is none that ends tasks where the plugin is missing",
      "write one with the line `. /usr/share/berth/taskprolog-berth.sh`, and name it in "
      "slurm.conf"},

@@ -14,10 +14,12 @@
 
 static char *root;
 static struct berth_doctor_facts facts;
+static const char *control; /* what scontrol is */
 
 static void setup(void)
 {
     root = unit_directory();
+    control = "#!/bin/sh\nexit 1\n";
 }
 
 static void teardown(void)
@@ -53,6 +55,7 @@ static void look(void)
     ck_assert_int_gt(asprintf(&srun, "%s/bin/srun", root), 0);
     if (access(srun, F_OK) < 0)
         put("/bin/srun", "#!/bin/sh\nexit 1\n", 0755);
+    put("/bin/scontrol", control, 0755);
     berth_strvec_pushf(&env, "PATH=%s/bin:/usr/bin:/bin", root);
     berth_strvec_push(&env, "SLURM_CONF=/etc/slurm/slurm.conf");
     ck_assert_msg(berth_host_read(root, env.items, "0.1.0", &facts, &err) == 0, "%s",
@@ -135,7 +138,7 @@ START_TEST(a_runtime_that_fails_tells_nothing)
 }
 END_TEST
 
-/* Where Slurm's own releases differ: 22.05 puts its name in front. */
+/* As srun says it, and as it would on standard error, with its name. */
 static const char *const lists[] = {
     "#!/bin/sh\ncase $1 in --version) echo slurm 24.11.5 ;;\n"
     "*) printf 'MPI plugin types are...\\n\\tnone\\n\\tpmix\\nspecific pmix plugin "
@@ -146,10 +149,20 @@ static const char *const lists[] = {
 
 START_TEST(srun_is_asked)
 {
+    put("/etc/slurm/slurm.conf", "", 0644);
     put("/bin/srun", lists[_i], 0755);
     look();
     ck_assert_str_eq(facts.slurm.version, "slurm 24.11.5");
     ck_assert_str_eq(facts.slurm.types, "none pmix");
+}
+END_TEST
+
+START_TEST(scontrol_tells_the_release_where_srun_fails)
+{
+    control = "#!/bin/sh\necho slurm 24.11.5\n";
+    look();
+    ck_assert_str_eq(facts.slurm.version, "slurm 24.11.5");
+    ck_assert_ptr_null(facts.slurm.types);
 }
 END_TEST
 
@@ -263,6 +276,7 @@ int main(void)
     tcase_add_test(tests, the_runtime_is_read);
     tcase_add_test(tests, a_runtime_that_fails_tells_nothing);
     tcase_add_loop_test(tests, srun_is_asked, 0, COUNT(lists));
+    tcase_add_test(tests, scontrol_tells_the_release_where_srun_fails);
     tcase_add_test(tests, an_srun_that_fails_is_there);
     tcase_add_test(tests, plugstack_is_read_with_what_it_includes);
     tcase_add_test(tests, the_digest_changes_with_the_files);

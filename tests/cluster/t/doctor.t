@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# berth doctor and berth inspect on real hosts and images: each fault is made on a node,
+# and doctor names it there, with a remedy; inspect tells of images what is in them.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images a mpich musl openmpi
+
+# doctor HOST: what it says to alice there. Sets seen and status.
+doctor() {
+    seen=$(on "$1" alice timeout -k 10 "${LIMIT:-180}" berth doctor 2>&1)
+    status=$?
+}
+
+doctor n1
+equal "a node is fit: exit status" 0 "$status"
+equal "a node is fit: nothing is wrong" "" "$(grep '^wrong' <<<"$seen")"
+matches "the runtime and the plugin are told" \
+    'ok    runtime: apptainer version .*ok    plugin: .*berth.so., for Slurm [0-9]+\.[0-9]+' "$seen"
+
+# sick TITLE PATTERN BREAK REPAIR: root breaks something on n1, and repairs it.
+sick() {
+    local line
+    on n1 root bash -c "$3" || exit 1
+    doctor n1
+    on n1 root bash -c "$4" || exit 1
+    line=$(grep -A1 -E "^$2" <<<"$seen")
+    if [[ $status == 1 && $line == *$'\n      remedy: '* ]]; then
+        result ok "$1"
+    else
+        result FAIL "$1" "exit $status, expected ${2@Q} and a remedy:"$'\n'"$seen"
+    fi
+}
+
+stack=/etc/slurm/plugstack.conf.d
+plugin=$(on n1 root sed -nE 's/^required ([^ ]+).*/\1/p' $stack/berth.conf)
+sick "a /dev/fuse for root alone" 'wrong /dev/fuse: its mode is 0600' \
+    'chmod 0600 /dev/fuse' 'chmod 0666 /dev/fuse'
+sick "no runtime" 'wrong runtime: container runtime: neither apptainer nor singularity' \
+    'mv /usr/bin/apptainer /usr/bin/gone; mv /usr/bin/singularity /usr/bin/gone.link 2>/dev/null || :' \
+    'mv /usr/bin/gone /usr/bin/apptainer; mv /usr/bin/gone.link /usr/bin/singularity 2>/dev/null || :'
+sick "a program of berth is missing" "wrong berth's programs: '.*/berth-init' is not there" \
+    'cd /usr/libexec/berth && mv berth-init gone' 'cd /usr/libexec/berth && mv gone berth-init'
+sick "another plugin with the same options" \
+    "wrong plugstack.conf: $stack/aaa.conf:1: '/tmp/other.so' has an option --container-image too" \
+    "printf 'x\\0container-image\\0' >/tmp/other.so; echo 'optional /tmp/other.so' >$stack/aaa.conf" \
+    "rm /tmp/other.so $stack/aaa.conf"
+sick "a plugin for another release of Slurm" "wrong plugin: '/tmp/berth.so' is for Slurm 22.05, and this host has" \
+    "perl -0pe 's/\\x05\\x0b\\x18\\0/\\x05\\x05\\x16\\0/g' $plugin >/tmp/berth.so
+    sed -i.before 's|$plugin|/tmp/berth.so|' $stack/berth.conf" \
+    "mv $stack/berth.conf.before $stack/berth.conf; rm /tmp/berth.so"
+sick "a line of plugstack.conf that Slurm does not understand" \
+    "wrong plugstack.conf: $stack/zzz.conf:1 is not understood" \
+    "echo 'requires berth.so' >$stack/zzz.conf" "rm $stack/zzz.conf"
+sick "no plugstack.conf" "wrong plugstack.conf: '/etc/slurm/plugstack.conf' is not there" \
+    'cd /etc/slurm && mv plugstack.conf gone' 'cd /etc/slurm && mv gone plugstack.conf'
+
+# The limit of a user namespace of its own, so that no other host has it.
+seen=$(on n1 root unshare --user --map-root-user \
+    sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && berth doctor' 2>&1)
+matches "no user namespaces" 'wrong user namespaces: user.max_user_namespaces is 0' "$seen"
+
+doctor n1
+equal "all is repaired" "0 " "$status $(grep '^wrong' <<<"$seen")"
+
+# Are the nodes alike? How many lines there are, and how many nodes say each.
+alike() {
+    alice bash -c 'srun -N4 --ntasks-per-node=1 berth doctor --brief 2>&1 | sort | uniq -c |
+        sed -E "s/^ *([0-9]+) .*(wrong=.*)/\1 \2/" | paste -sd" "'
+}
+
+equal "four nodes are alike" "4 wrong=none" "$(alike)"
+on n3 root bash -c 'echo "# of this node" >>/etc/slurm/plugstack.conf.d/berth.conf'
+matches "a node with another configuration stands out" '^(1 wrong=none 3 wrong=none|3 wrong=none 1 wrong=none)$' "$(alike)"
+on n3 root sed -i '/^# of this node/d' $stack/berth.conf
+on n2 root chmod 0600 /dev/fuse
+matches "a node with a fault names it" '^(3 wrong=none 1 wrong=/dev/fuse|1 wrong=/dev/fuse 3 wrong=none)' "$(alike)"
+on n2 root chmod 0666 /dev/fuse
+
+# inspect TITLE STATUS PATTERN WORD...
+inspect() {
+    local title=$1 wanted=$2 pattern=$3
+    shift 3
+    seen=$(alice berth inspect "$@" 2>&1)
+    status=$?
+    [[ $status == "$wanted" ]] || seen="exit $status, expected $wanted"$'\n'"$seen"
+    matches "inspect: $title" "$([[ $status == "$wanted" ]] || echo '^never')$pattern" "$seen"
+}
+
+inspect "the MPI and the C library of an image" 0 \
+    'C library: glibc, up to GLIBC_2\.[0-9]+.*has MPICH [0-9.]+: /usr/lib/.*libmpich.*srun --mpi: pmi2' /images/mpich.sif
+inspect "Open MPI" 0 'has Open MPI [0-9.]+: .*srun --mpi: .*pmix' /images/openmpi.sif
+inspect "an image with musl" 0 'C library: musl' /images/musl.sif
+inspect "a sandbox without MPI" 0 'sandbox directory.*MPI: none was found' /images/a.dir
+inspect "a program, and what --mpi-bind would make of it" 0 \
+    'linked with MPI: MPICH.*loads MPICH.*--mpi-bind=mpich \(MPICH [0-9.]+\): (yes|no)' /images/mpich.sif mpiring
+inspect "the same as JSON" 0 '"family": "MPICH".*"mpi_bind": \[.*"answer": "' --json /images/mpich.sif mpiring
+inspect "a program with musl" 0 '--mpi-bind=mpich .*: no: the image has musl' /images/musl.sif /opt/t/who
+inspect "a program that is not there" 1 \
+    "^berth: image '/images/a.sif': 'nothing' is not there; [^"$'\n'"]*$" /images/a.sif nothing
+alice bash -c 'head -c 1000000 /images/a.sif >cut.sif'
+inspect "an image that is cut" 1 "^berth: image 'cut.sif': the file ends before [^"$'\n'"]*$" cut.sif
+inspect "a host's program" 0 'program, for x86_64' /usr/bin/berth
+on login root mv /usr/bin/apptainer /usr/bin/gone
+inspect "without a runtime" 1 '^berth: container runtime: ' /images/mpich.sif
+on login root mv /usr/bin/gone /usr/bin/apptainer
+
+finish
