@@ -192,15 +192,25 @@ static bool kill_tree(pid_t pid)
     return kill(pid, SIGKILL) == 0;
 }
 
-/* May the signal that stopped PID reach it: from the kernel (a fault, a broken pipe) or
- * from the runtime, which ends it? */
+/* Is THREAD one of PROCESS? */
+static bool is_thread_of(pid_t thread, pid_t process)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d", process, thread);
+    return access(path, F_OK) == 0;
+}
+
+/* May the signal that stopped the thread PID reach it: from the kernel (a fault, a
+ * broken pipe), from the runtime, which ends it, or from another thread of its process,
+ * which ends its workers so (pthread_cancel(3))? */
 static bool is_allowed(pid_t pid, pid_t runtime)
 {
     siginfo_t info;
 
     if (ptrace(PTRACE_GETSIGINFO, pid, 0, &info) < 0)
         return true;
-    return info.si_code > 0 || info.si_pid == runtime;
+    return info.si_code > 0 || info.si_pid == runtime || is_thread_of(pid, info.si_pid);
 }
 
 void berth_guard_go_on(pid_t pid, int status, pid_t runtime)
