@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/fetch.h"
+#include "probe/siteread.h"
 #include "pull/pull.h"
 
 extern char **environ;
@@ -47,14 +48,15 @@ int berth_cli_fetch(struct berth_request *request, const struct berth_site *site
 
 static int fetch(const char *uri, bool again)
 {
-    BERTH_SITE struct berth_site site = berth_site_default();
+    BERTH_SITE struct berth_site site = {0};
     BERTH_FREE char *file = NULL;
     struct berth_pull pull = how(&site);
     struct berth_err err;
 
     pull.uri = uri;
     pull.again = again;
-    if (berth_pull(&pull, &file, &err) < 0)
+    if (berth_site_read(NULL, berth_site_owner(), &site, &err) < 0 ||
+        berth_pull(&pull, &file, &err) < 0)
         return berth_cli_fail(&err);
     printf("%s\n", file);
     return EXIT_SUCCESS;

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/fetch.h"
 #include "cli/request.h"
+#include "probe/siteread.h"
 #include "task/standalone.h"
 
 static const char *const flags[] = {"help", NULL};
@@ -44,9 +45,10 @@ static int run_on_host(char **command)
 int berth_cli_run_in_image(struct berth_request *request, char **command,
                            struct berth_err *err)
 {
-    BERTH_SITE struct berth_site site = berth_site_default();
+    BERTH_SITE struct berth_site site = {0};
 
-    if (berth_cli_fetch(request, &site, err) < 0 ||
+    if (berth_site_read(NULL, berth_site_owner(), &site, err) < 0 ||
+        berth_cli_fetch(request, &site, err) < 0 ||
         berth_standalone_prepare(request, &site, err) < 0)
         return -1;
     return berth_standalone_become(command, err);

@@ -217,6 +217,21 @@ matches "sbatch without a runtime leaves it to srun" \
 equal "which pulls it on the node" \
     "srun: berth: pulling image '$DOCKER/six:1'"$'\nb\nb\n1' "$(alice cat sbatch.out; pulled app/six)"
 
+# What the site says.
+site <<'YAML'
+images:
+  cache: /shared/$USER/images
+  uris: ['docker://login:5000/app']
+YAML
+shared=/shared/alice/images/docker+login=5000+app+two=1/1.sif
+equal "images.cache: berth pull uses it" "$shared" "$(user berth pull $DOCKER/two:1 2>/dev/null)"
+equal "images.cache: so does srun, on four nodes" $'a\na\na\na' \
+    "$(user srun -N4 --container-image=$DOCKER/two:1 cat /etc/berth-image 2>&1)"
+refused "images.uris" "this site allows no images from there; it allows docker://login:5000/app" \
+    user srun -N2 --container-image=oras://login:5000/hello:1 true
+site </dev/null
+alice rm -rf /shared/alice
+
 # What cannot be.
 refused "a name that is not there" "manifest unknown; the registry has no such image" \
     user srun -N2 --container-image=$DOCKER/none:1 true
