@@ -125,10 +125,14 @@ no_node_drained() {
 # What is left on the nodes when all jobs are over: nothing of the users.
 nothing_left() {
     local host left=''
-    sleep 1
-    for host in n1 n2 n3 n4; do
-        # shellcheck disable=SC2016
-        left+=$(on "$host" root bash -c 'pgrep -u alice,bob -a; awk "\$3 ~ /^fuse/ || \$2 ~ /apptainer|singularity/" /proc/mounts' | sed "s/^/$host: /")
+    for _ in {1..60}; do
+        left=''
+        for host in n1 n2 n3 n4; do
+            # shellcheck disable=SC2016
+            left+=$(on "$host" root bash -c 'pgrep -u alice,bob -a; awk "\$3 ~ /^fuse/ || \$2 ~ /apptainer|singularity/" /proc/mounts' | sed "s/^/$host: /")
+        done
+        [[ -n $left ]] || break
+        sleep 0.5
     done
     equal "no process and no mount is left on the nodes" "" "$left"
 }
