@@ -37,7 +37,7 @@ char *berth_host_ask(const struct berth_host *host, const char *const *argv);
 
 void berth_host_read_runtime(struct berth_host *host, const char *configured);
 
-/* Returns what berth's line says of the runtime, in the facts; NULL: nothing. */
+/* Returns what berth.yaml says of the runtime's path, in the facts; NULL: nothing. */
 const char *berth_host_read_slurm(struct berth_host *host);
 
 #endif

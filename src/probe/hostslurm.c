@@ -21,6 +21,7 @@
 #include "plan/option.h"
 #include "probe/host.h"
 #include "probe/run.h"
+#include "probe/siteread.h"
 
 enum { DEPTH_MAX = 8, PLUGIN_MAX = 64 << 20 };
 
@@ -30,7 +31,7 @@ struct reading {
     struct berth_doctor_facts *facts;
     uint64_t digest;     /* FNV-1a, 64 bits: to compare, not to trust */
     const char *plugins; /* PluginDir; NULL: not told */
-    const char *runtime; /* of berth's line; NULL: not told */
+    const char *runtime; /* of berth.yaml; NULL: not told */
     const char *site;    /* the same, of berth.yaml */
     size_t room;
 };
@@ -163,8 +164,6 @@ static void read_words(struct reading *reading, const struct berth_strvec *words
 
         if (strncmp(word, "option_prefix=", 14) == 0)
             reading->facts->prefix = keep(reading, word + 14);
-        else if (strncmp(word, "runtime=", 8) == 0)
-            reading->runtime = keep(reading, word + 8);
         else if (strncmp(word, "config=", 7) == 0)
             reading->site = keep(reading, word + 7);
     }
@@ -344,16 +343,44 @@ static void read_prolog(const struct reading *reading, const char *conf)
         facts->slurm.test_exec = keep(reading, launch);
 }
 
+/* Into the digest: what the site says of MPI stacks. */
+static void read_profiles(struct reading *reading, const char *directory)
+{
+    BERTH_FREE char *pattern = NULL;
+    glob_t found;
+
+    if (asprintf(&pattern, "%s/*.yaml", directory) < 0 ||
+        glob(pattern, 0, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct berth_host plain = {.root = ""};
+        BERTH_FREE char *text = berth_host_text(&plain, found.gl_pathv[i]);
+
+        mix(reading, text ? text : "");
+    }
+    globfree(&found);
+}
+
 static void read_site(struct reading *reading)
 {
     struct berth_doctor_facts *facts = reading->facts;
+    BERTH_SITE struct berth_site site = berth_site_default();
     BERTH_FREE char *text = NULL;
+    BERTH_FREE char *place = NULL;
+    struct berth_err why;
 
     facts->site.path = reading->site ? reading->site : BERTH_SITE_FILE;
     text = berth_host_text(reading->host, facts->site.path);
+    place = berth_host_place(reading->host, facts->site.path);
     facts->site.is_there = text != NULL;
-    if (text)
-        mix(reading, text);
+    if (!text || !place)
+        return;
+    mix(reading, text);
+    if (berth_site_read(place, berth_site_owner(), &site, &why) < 0)
+        facts->site.fault = keep(reading, why.text);
+    reading->runtime = keep(reading, site.runtime.path);
+    if (site.profiles_dir)
+        read_profiles(reading, site.profiles_dir);
 }
 
 const char *berth_host_read_slurm(struct berth_host *host)

@@ -233,6 +233,24 @@ START_TEST(plugstack_is_read_with_what_it_includes)
 }
 END_TEST
 
+START_TEST(a_fault_of_the_site_is_told)
+{
+    put("/etc/slurm/slurm.conf", "", 0644);
+    put("/etc/slurm/plugstack.conf", "required berth.so config=/etc/our.yaml\n", 0644);
+    put("/etc/our.yaml", "runtime:\n  shar: never\n", 0644);
+    look();
+    ck_assert_ptr_nonnull(facts.site.fault);
+    ck_assert_msg(strstr(facts.site.fault, "/etc/our.yaml:2: ") != NULL, "%s",
+                  facts.site.fault);
+    berth_doctor_facts_fini(&facts);
+    put("/etc/our.yaml", "runtime:\n  path: /nowhere/apptainer\n", 0644);
+    look();
+    ck_assert_pstr_eq(facts.site.fault, NULL);
+    ck_assert_ptr_null(facts.runtime.path);
+    ck_assert_ptr_nonnull(strstr(facts.runtime.missing, "'/nowhere/apptainer'"));
+}
+END_TEST
+
 START_TEST(the_digest_changes_with_the_files)
 {
     char first[17];
@@ -279,6 +297,7 @@ int main(void)
     tcase_add_test(tests, scontrol_tells_the_release_where_srun_fails);
     tcase_add_test(tests, an_srun_that_fails_is_there);
     tcase_add_test(tests, plugstack_is_read_with_what_it_includes);
+    tcase_add_test(tests, a_fault_of_the_site_is_told);
     tcase_add_test(tests, the_digest_changes_with_the_files);
     tcase_add_test(tests, what_is_no_plugin_has_no_value);
     return unit_run("host", tests);
