@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "probe/profilesread.h"
+#include "probe/siteread.h"
 #include "probe/stack.h"
 #include "task/stage.h"
 
@@ -59,6 +61,8 @@ static void print_stack(const struct berth_stack *stack)
         print_parts(&stack->libraries[i]);
         printf("\n");
     }
+    if (stack->profile->label)
+        printf("  profile: %s, the site's\n", stack->profile->name);
     printf("  stage: %s\n", stage ? stage : "none yet");
     free(stage);
 }
@@ -87,6 +91,8 @@ static int prepare(const struct berth_stacks *stacks)
 
 static int list(bool is_prepared)
 {
+    BERTH_SITE struct berth_site site = berth_site_default();
+    BERTH_PROFILE_SET struct berth_profile_set set = {0};
     struct berth_stacks stacks;
     struct berth_err err;
     int result = EXIT_SUCCESS;
@@ -95,7 +101,9 @@ static int list(bool is_prepared)
         berth_err_set(&err, "profiles --prepare: writes for all users; run it as root");
         return berth_cli_fail(&err);
     }
-    if (berth_stacks_find(environ, &stacks, &err) < 0)
+    if (berth_site_read(NULL, berth_site_owner(), &site, &err) < 0 ||
+        berth_profiles_read(site.profiles_dir, berth_site_owner(), &set, &err) < 0 ||
+        berth_stacks_find(set.items, environ, &stacks, &err) < 0)
         return berth_cli_fail(&err);
     if (is_prepared)
         result = prepare(&stacks);

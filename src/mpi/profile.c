@@ -109,7 +109,7 @@ static const char *const plain_binds[] = {"/run/munge", "/etc/hosts", NULL};
 static const char *const plain_devices[] = {ANY_FABRIC, NULL};
 
 /* More than one row may fit; the first counts. */
-static const struct berth_profile profiles[] = {
+static const struct berth_profile known[] = {
     /* Slingshot: LUMI's singularity-bindings, podman-hpc's mpich module, Slurm's
      * switch/hpe_slingshot and mpi/cray_shasta. Not seen: no such host. */
     {.name = "cray-mpich-slingshot",
@@ -227,7 +227,8 @@ static bool is_vendor(const struct berth_profile *profile, const char *vendor)
     return !profile->vendor || (vendor && strcmp(profile->vendor, vendor) == 0);
 }
 
-const struct berth_profile *berth_profile_match(const struct berth_mpi_library *library,
+const struct berth_profile *berth_profile_match(const struct berth_profile *profiles,
+                                                const struct berth_mpi_library *library,
                                                 const struct berth_closure *closure)
 {
     for (const struct berth_profile *it = profiles; it->name; it++)
@@ -237,9 +238,14 @@ const struct berth_profile *berth_profile_match(const struct berth_mpi_library *
     return NULL;
 }
 
+const char *berth_profile_label(const struct berth_profile *profile)
+{
+    return profile->label ? profile->label : profile->name;
+}
+
 const struct berth_profile *berth_profile_find(const char *name)
 {
-    for (const struct berth_profile *it = profiles; it->name; it++)
+    for (const struct berth_profile *it = known; it->name; it++)
         if (strcmp(it->name, name) == 0)
             return it;
     return NULL;
@@ -247,7 +253,7 @@ const struct berth_profile *berth_profile_find(const char *name)
 
 const struct berth_profile *berth_profiles(void)
 {
-    return profiles;
+    return known;
 }
 
 const struct berth_opener *berth_openers(void)

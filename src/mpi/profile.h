@@ -40,6 +40,7 @@ struct berth_data {
 
 struct berth_profile {
     const char *name;  /* of the table: cray-mpich-slingshot */
+    const char *label; /* name:HASH of one that a site has written; NULL: ours */
     const char *stack; /* as users say it: cray-mpich */
     enum berth_mpi_family family;
     const char *vendor;        /* as mpi/family.h says it; NULL: any */
@@ -53,10 +54,14 @@ struct berth_profile {
     const char *const *devices;    /* of /dev (glob(7)), where /dev is not the host's */
 };
 
-/* The first profile that fits the C library LIBRARY, whose closure is CLOSURE; NULL:
- * none. */
-const struct berth_profile *berth_profile_match(const struct berth_mpi_library *library,
+/* The first of PROFILES (it ends as berth_profiles() does) that fits the C library
+ * LIBRARY, whose closure is CLOSURE; NULL: none. */
+const struct berth_profile *berth_profile_match(const struct berth_profile *profiles,
+                                                const struct berth_mpi_library *library,
                                                 const struct berth_closure *closure);
+
+/* What tells the profile from any other, also from one that had its name. */
+const char *berth_profile_label(const struct berth_profile *profile);
 
 /* The profile of that name; NULL: none. */
 const struct berth_profile *berth_profile_find(const char *name);

@@ -10,6 +10,7 @@
 
 static const char glibc[] = "keep-glibc";
 static const char image[] = "image";
+static const char profiles[] = "profiles";
 
 /* The lists, by the keys that they have in text. */
 static struct berth_strvec *list_of(struct berth_terms *terms, const char *key)
@@ -25,10 +26,12 @@ int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
                    struct berth_err *err)
 {
     *ret = (struct berth_terms){.keep_glibc = site->mpi.glibc == BERTH_GLIBC_REFUSE};
+    ret->profiles = site->profiles_dir ? strdup(site->profiles_dir) : NULL;
     berth_strvec_append(&ret->unset, &site->environment.unset);
     berth_strvec_append(&ret->signers, &site->images.signatures);
     berth_strvec_append(&ret->order, &site->mpi.order);
-    if (ret->unset.failed || ret->signers.failed || ret->order.failed) {
+    if (ret->unset.failed || ret->signers.failed || ret->order.failed ||
+        (site->profiles_dir && !ret->profiles)) {
         berth_terms_fini(ret);
         return berth_err_oom(err);
     }
@@ -62,6 +65,8 @@ void berth_terms_put(const struct berth_terms *terms, struct berth_buf *buf)
         put(buf, glibc, "");
     if (terms->image)
         put(buf, image, terms->image);
+    if (terms->profiles)
+        put(buf, profiles, terms->profiles);
     berth_buf_puts(buf, "");
 }
 
@@ -69,6 +74,7 @@ static int take(struct berth_terms *terms, const char *key, const char *value,
                 struct berth_err *err)
 {
     struct berth_strvec *list = list_of(terms, key);
+    char **text;
 
     if (list) {
         berth_strvec_push(list, value);
@@ -78,11 +84,15 @@ static int take(struct berth_terms *terms, const char *key, const char *value,
         terms->keep_glibc = true;
         return 0;
     }
-    if (strcmp(key, image) != 0)
+    if (strcmp(key, image) == 0)
+        text = &terms->image;
+    else if (strcmp(key, profiles) == 0)
+        text = &terms->profiles;
+    else
         return berth_err_set(err, "'%s' is no term of a site", key);
-    free(terms->image);
-    terms->image = strdup(value);
-    return terms->image ? 0 : berth_err_oom(err);
+    free(*text);
+    *text = strdup(value);
+    return *text ? 0 : berth_err_oom(err);
 }
 
 int berth_terms_get(const char *text, struct berth_terms *ret, struct berth_err *err)
@@ -114,5 +124,6 @@ void berth_terms_fini(struct berth_terms *terms)
     berth_strvec_fini(&terms->signers);
     berth_strvec_fini(&terms->order);
     free(terms->image);
+    free(terms->profiles);
     *terms = (struct berth_terms){0};
 }

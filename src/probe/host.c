@@ -213,7 +213,7 @@ static int read_stacks(const struct berth_host *host)
 {
     struct berth_stacks stacks;
 
-    if (berth_stacks_find(host->env, &stacks, host->err) < 0)
+    if (berth_stacks_find(berth_profiles(), host->env, &stacks, host->err) < 0)
         return -1;
     for (size_t i = 0; i < stacks.count; i++)
         berth_strvec_pushf(&host->facts->stacks, "%s (%s)", stacks.items[i].version,

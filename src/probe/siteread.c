@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,6 +45,20 @@ static int read_all(int fd, const char *path, struct berth_buf *buf,
     return buf->failed ? berth_err_oom(err) : 0;
 }
 
+/* Where the profiles of MPI stacks are if the site does not say it: beside the file. */
+static int place_profiles(const char *file, struct berth_site *site,
+                          struct berth_err *err)
+{
+    const char *slash = strrchr(file, '/');
+
+    if (!site->profiles_dir && asprintf(&site->profiles_dir, "%.*s/profiles.d",
+                                        slash ? (int)(slash - file) : 0, file) < 0) {
+        site->profiles_dir = NULL;
+        return berth_err_oom(err);
+    }
+    return 0;
+}
+
 int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
                       struct berth_strvec *faults, struct berth_err *err)
 {
@@ -55,13 +70,15 @@ int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
 
     *ret = berth_site_default();
     if (fd < 0 && missing && !path)
-        return 0;
+        return place_profiles(place, ret, err);
     if (fd < 0 || read_all(fd, place, &buf, &why) < 0) {
         berth_strvec_push(faults, why.text);
         return faults->failed ? berth_err_oom(err) : 0;
     }
-    return berth_schema_read(place, buf.text ? buf.text : "", buf.used, ret, faults,
-                             err);
+    if (berth_schema_read(place, buf.text ? buf.text : "", buf.used, ret, faults, err) <
+        0)
+        return -1;
+    return place_profiles(place, ret, err);
 }
 
 int berth_site_read(const char *path, uid_t owner, struct berth_site *ret,

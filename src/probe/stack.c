@@ -22,6 +22,7 @@
 enum { STACKS_MAX = 64, LIBRARIES_MAX = 64 };
 
 struct search {
+    const struct berth_profile *profiles;
     char *const *env;
     struct berth_strvec loader_env;
     char *loader;
@@ -212,7 +213,7 @@ static int add_stack(const struct search *s, const char *origin,
     if (berth_loader_list(s->loader, c->library.path, s->loader_env.items, &closure,
                           NULL) < 0)
         return 0;
-    stack.profile = berth_profile_match(&c->what, &closure);
+    stack.profile = berth_profile_match(s->profiles, &c->what, &closure);
     berth_closure_fini(&closure);
     if (!stack.profile)
         return 0;
@@ -327,11 +328,11 @@ static int look_by_loader(const struct search *s)
     return 0;
 }
 
-int berth_stacks_find(char *const *env, struct berth_stacks *ret_stacks,
-                      struct berth_err *err)
+int berth_stacks_find(const struct berth_profile *profiles, char *const *env,
+                      struct berth_stacks *ret_stacks, struct berth_err *err)
 {
     struct berth_stacks stacks = {0};
-    struct search s = {.env = env, .to = &stacks, .err = err};
+    struct search s = {.profiles = profiles, .env = env, .to = &stacks, .err = err};
     const char *path = berth_environ_value(env, "LD_LIBRARY_PATH");
     int result;
 

@@ -16,6 +16,8 @@
 
 #include "base/cleanup.h"
 #include "plan/wire.h"
+#include "probe/profilesread.h"
+#include "probe/siteread.h"
 #include "probe/stack.h"
 #include "task/inside.h"
 #include "task/letter.h"
@@ -233,7 +235,7 @@ static int look(const struct order *order, struct berth_inside *inside,
     int result;
 
     if (berth_request_mpi_may_host(&order->request) &&
-        berth_stacks_find(inside->task, &stacks, err) < 0)
+        berth_stacks_find(inside->profiles, inside->task, &stacks, err) < 0)
         return -1;
     inside->stacks = &stacks;
     remember_host(&memo, &stacks);
@@ -244,7 +246,9 @@ static int look(const struct order *order, struct berth_inside *inside,
     return result < 0 ? -1 : 0;
 }
 
-static int run(const struct order *order, struct berth_err *err)
+/* Do it with what the site and berth know of MPI stacks. */
+static int run_with(const struct order *order, const struct berth_profile *profiles,
+                    struct berth_err *err)
 {
     static char *const nothing[] = {NULL};
     char *const *task = order->task.environment.items;
@@ -257,6 +261,7 @@ static int run(const struct order *order, struct berth_err *err)
         .holder = atoi(order->task.words.items[0]),
         .request = &order->request,
         .terms = &order->terms,
+        .profiles = profiles,
         .command = order->container.words.items,
         .directory = *directory ? directory : NULL,
         .task = task ? task : nothing,
@@ -269,6 +274,18 @@ static int run(const struct order *order, struct berth_err *err)
     if (done == 0)
         done = look(order, &inside, &user, has_key ? key.text : NULL, err);
     return done < 0 ? -1 : 0;
+}
+
+static int run(const struct order *order, struct berth_err *err)
+{
+    BERTH_PROFILE_SET struct berth_profile_set set = {0};
+    const char *directory = order->terms.profiles;
+
+    if (!directory) /* a plugin that tells no terms */
+        directory = BERTH_SYSCONFDIR "/profiles.d";
+    if (berth_profiles_read(directory, berth_site_owner(), &set, err) < 0)
+        return -1;
+    return run_with(order, set.items, err);
 }
 
 int main(int argc, char **argv)

@@ -247,7 +247,7 @@ static int tell_sources(const struct building *b, struct berth_manifest *manifes
 static int tell_all(const struct building *b, struct berth_manifest *manifest)
 {
     manifest->stack = strdup(b->stack->profile->stack);
-    manifest->profile = strdup(b->stack->profile->name);
+    manifest->profile = strdup(berth_profile_label(b->stack->profile));
     manifest->version = strdup(b->stack->version);
     manifest->from = strdup(b->stack->libraries[0].path);
     manifest->mounted = strdup(b->mounted);

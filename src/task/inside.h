@@ -12,11 +12,13 @@
 struct berth_inside {
     pid_t holder; /* of the namespaces */
     const struct berth_request *request;
-    const struct berth_terms *terms;   /* of the site; NULL: none */
-    char *const *command;              /* as the image runs it, ended by NULL */
-    const char *directory;             /* of the task on the host; NULL: gone */
-    char *const *task;                 /* the environment of the task, ended by NULL */
-    const struct berth_stacks *stacks; /* of the host; NULL: not known yet */
+    const struct berth_terms *terms; /* of the site; NULL: none */
+    char *const *command;            /* as the image runs it, ended by NULL */
+    const char *directory;           /* of the task on the host; NULL: gone */
+    char *const *task;               /* the environment of the task, ended by NULL */
+    const struct berth_profile *profiles; /* of which stacks may be, as
+                                             berth_profiles() */
+    const struct berth_stacks *stacks;    /* of the host; NULL: not known yet */
     int talk; /* an end of task/talk.h, at which it asks and tells */
 };
 

@@ -86,6 +86,16 @@ static bool put_gpu(struct berth_buf *key, const struct berth_inside *inside)
            put_file(key, BERTH_GPU_ROCM_DEVICE);
 }
 
+/* What a site has written; ours are this release's. */
+static bool put_profiles(struct berth_buf *key, const struct berth_profile *profiles)
+{
+    bool ok = true;
+
+    for (; ok && profiles && profiles->name; profiles++)
+        ok = !profiles->label || put(key, "profile", profiles->label);
+    return ok;
+}
+
 /* How the tasks find each other. */
 static bool put_tasks(struct berth_buf *key, const struct berth_inside *inside)
 {
@@ -119,7 +129,8 @@ bool berth_memokey_write(const struct berth_inside *inside, char *const *contain
     return stat(inside->request->image, &st) == 0 && S_ISREG(st.st_mode) &&
            put(key, "berth", BERTH_VERSION) && put_file(key, "/proc/self/exe") &&
            put_file(key, inside->request->image) && put_request(key, inside->request) &&
-           put_terms(key, inside->terms) && put_command(key, inside) &&
-           put_search(key, inside, container) && put_gpu(key, inside) &&
-           put_tasks(key, inside) && put_host(key, inside->task) && !key->failed;
+           put_terms(key, inside->terms) && put_profiles(key, inside->profiles) &&
+           put_command(key, inside) && put_search(key, inside, container) &&
+           put_gpu(key, inside) && put_tasks(key, inside) &&
+           put_host(key, inside->task) && !key->failed;
 }

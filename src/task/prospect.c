@@ -32,7 +32,7 @@ int berth_prospects_read(char *const *env, struct berth_prospects *ret,
     struct berth_prospects prospects = {0};
     int result = 0;
 
-    if (berth_stacks_find(env, &prospects.stacks, err) < 0)
+    if (berth_stacks_find(berth_profiles(), env, &prospects.stacks, err) < 0)
         return -1;
     prospects.objects = calloc(prospects.stacks.count + 1, sizeof(*prospects.objects));
     if (!prospects.objects)

@@ -85,8 +85,9 @@ static bool is_whole(int dir, const struct berth_manifest *manifest)
 static bool is_of(const struct berth_manifest *manifest,
                   const struct berth_stack *stack, const char *mounted)
 {
-    return (!stack || (strcmp(manifest->from, stack->libraries[0].path) == 0 &&
-                       strcmp(manifest->profile, stack->profile->name) == 0)) &&
+    return (!stack ||
+            (strcmp(manifest->from, stack->libraries[0].path) == 0 &&
+             strcmp(manifest->profile, berth_profile_label(stack->profile)) == 0)) &&
            strcmp(manifest->mounted, mounted) == 0;
 }
 
@@ -190,10 +191,11 @@ static int name_stage(const struct berth_stack *stack,
                       const struct berth_gathered *gathered, char **ret_name,
                       struct berth_err *err)
 {
+    const char *label = berth_profile_label(stack->profile);
     uint64_t hash = 14695981039346656037U;
 
     mix(&hash, root->mounted, strlen(root->mounted) + 1);
-    mix(&hash, stack->profile->name, strlen(stack->profile->name) + 1);
+    mix(&hash, label, strlen(label) + 1);
     for (size_t i = 0; i < gathered->count; i++) {
         const struct berth_gathered_file *it = &gathered->files[i];
 

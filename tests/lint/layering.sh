@@ -17,7 +17,7 @@ includes | awk '
         may["base"] = ""
         may["elf"] = "base"
         may["mpi"] = "base elf"
-        may["conf"] = "base"
+        may["conf"] = "base mpi/profile.h"
         may["plan"] = "base elf mpi conf"
         may["probe"] = may["plan"] " plan"
         may["task"] = may["probe"] " probe"

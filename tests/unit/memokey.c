@@ -178,6 +178,26 @@ START_TEST(what_counts_makes_another_key)
 }
 END_TEST
 
+START_TEST(a_profile_of_the_site_makes_another_key)
+{
+    struct berth_profile profiles[] = {{.name = "mpich"}, {0}};
+    BERTH_FREE char *before = key();
+    BERTH_FREE char *own = NULL;
+    BERTH_FREE char *first = NULL;
+    BERTH_FREE char *second = NULL;
+
+    inside.profiles = profiles;
+    own = key();
+    ck_assert_str_eq(before, own);
+    profiles[0].label = "mpich:1";
+    first = key();
+    profiles[0].label = "mpich:2";
+    second = key();
+    ck_assert_str_ne(own, first);
+    ck_assert_str_ne(first, second);
+}
+END_TEST
+
 START_TEST(several_tasks_are_several)
 {
     BERTH_FREE char *two = NULL;
@@ -243,6 +263,7 @@ int main(void)
 
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, what_counts_makes_another_key, 0, COUNT(rows));
+    tcase_add_test(tests, a_profile_of_the_site_makes_another_key);
     tcase_add_test(tests, several_tasks_are_several);
     tcase_add_test(tests, a_place_that_appears_makes_another_key);
     tcase_add_test(tests, secrets_are_not_written);

@@ -36,7 +36,8 @@ START_TEST(a_library_has_its_profile)
     const struct berth_closure closure = {.items = &item, .count = 1};
     const struct berth_mpi_library library = {
         .family = stacks[_i].family, .parts = BERTH_MPI_C, .vendor = stacks[_i].vendor};
-    const struct berth_profile *found = berth_profile_match(&library, &closure);
+    const struct berth_profile *found =
+        berth_profile_match(berth_profiles(), &library, &closure);
 
     ck_assert_pstr_eq(found ? found->name : NULL, stacks[_i].profile);
 }

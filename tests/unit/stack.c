@@ -182,7 +182,8 @@ START_TEST(a_host_has_its_stacks)
 
         berth_strvec_push(&env, variable);
     }
-    ck_assert_msg(berth_stacks_find(env.items, &stacks, &err) == 0, "%s", err.text);
+    ck_assert_msg(berth_stacks_find(berth_profiles(), env.items, &stacks, &err) == 0,
+                  "%s", err.text);
     told = tell(&stacks);
     ck_assert_str_eq(told, hosts[_i].found);
     berth_stacks_fini(&stacks);
@@ -207,7 +208,7 @@ START_TEST(a_library_counts_once_and_by_its_soname)
     unit_write("libmpifort.so.12", "no ELF\n", 7);
     unit_write("libmpi.so", "INPUT(libmpi.so.12)\n", 20);
     ck_assert_int_eq(chdir("/"), 0);
-    ck_assert_int_eq(berth_stacks_find(env, &stacks, &err), 0);
+    ck_assert_int_eq(berth_stacks_find(berth_profiles(), env, &stacks, &err), 0);
     told = tell(&stacks);
     ck_assert_str_eq(told,
                      "mpich, MPICH 4.2.1, by MPI_HOME: /a/lib/libmpich.so.12=1\n");
@@ -223,7 +224,7 @@ START_TEST(a_stack_is_found_by_name)
     struct berth_err err;
 
     install("mpich:d/libmpi.so.12 openmpi:d/libmpi.so.40");
-    ck_assert_int_eq(berth_stacks_find(env, &stacks, &err), 0);
+    ck_assert_int_eq(berth_stacks_find(berth_profiles(), env, &stacks, &err), 0);
     ck_assert_str_eq(berth_stacks_named(&stacks, "mpich")->profile->stack, "mpich");
     ck_assert_str_eq(berth_stacks_named(&stacks, "openmpi")->profile->stack, "openmpi");
     ck_assert_str_eq(berth_stacks_named(&stacks, "mpich")->search, path + 16);

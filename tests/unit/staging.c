@@ -36,7 +36,8 @@ void staging_find_stack(const char *variable, const char *value,
 
     berth_strvec_pushf(&env, "%s=%s", variable, value);
     berth_strvec_pushf(&env, "LD_LIBRARY_PATH=%s", library_path);
-    ck_assert_msg(berth_stacks_find(env.items, &stacks, &err) == 0, "%s", err.text);
+    ck_assert_msg(berth_stacks_find(berth_profiles(), env.items, &stacks, &err) == 0,
+                  "%s", err.text);
     ck_assert_int_gt(stacks.count, 0);
     stack = &stacks.items[0];
 }

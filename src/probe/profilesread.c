@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The profiles of a site, from their files. */
+
+#include "probe/profilesread.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "conf/syntax.h"
+#include "probe/trusted.h"
+
+static int is_profile(const struct dirent *entry)
+{
+    const char *dot = strrchr(entry->d_name, '.');
+
+    return entry->d_name[0] != '.' && dot && strcmp(dot, ".yaml") == 0;
+}
+
+/* All of it; more than the limit by one byte is enough to see that it is too long. */
+static int read_bytes(int fd, const char *path, struct berth_buf *buf,
+                      struct berth_err *err)
+{
+    char block[16384];
+    ssize_t got;
+
+    while (buf->used <= BERTH_SYNTAX_BYTES &&
+           (got = read(fd, block, sizeof(block))) != 0) {
+        if (got < 0 && errno != EINTR)
+            return berth_err_set(err, "%s: %s", path, strerror(errno));
+        if (got > 0)
+            berth_buf_add(buf, block, (size_t)got);
+    }
+    return buf->failed ? berth_err_oom(err) : 0;
+}
+
+static int read_file(const char *path, uid_t owner, struct berth_profile_set *set,
+                     struct berth_strvec *faults, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf buf = {0};
+    struct berth_err why;
+    int missing;
+    BERTH_CLOSE int fd = berth_trusted_open(path, owner, &missing, &why);
+
+    if (fd < 0 || read_bytes(fd, path, &buf, &why) < 0) {
+        berth_strvec_push(faults, why.text);
+        return faults->failed ? berth_err_oom(err) : 0;
+    }
+    return berth_profile_read(path, buf.text ? buf.text : "", buf.used, set, faults,
+                              err);
+}
+
+static int read_directory(const char *directory, uid_t owner,
+                          struct berth_profile_set *set, struct berth_strvec *faults,
+                          struct berth_err *err)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(directory, &entries, is_profile, alphasort);
+    int result = 0;
+
+    if (count < 0 && errno != ENOENT)
+        berth_strvec_pushf(faults, "%s: %s", directory, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        BERTH_FREE char *path = NULL;
+
+        if (asprintf(&path, "%s/%s", directory, entries[i]->d_name) < 0)
+            path = NULL;
+        if (result == 0)
+            result =
+                path ? read_file(path, owner, set, faults, err) : berth_err_oom(err);
+        free(entries[i]);
+    }
+    free(entries);
+    return result;
+}
+
+int berth_profiles_faults(const char *directory, uid_t owner,
+                          struct berth_profile_set *ret, struct berth_strvec *faults,
+                          struct berth_err *err)
+{
+    struct berth_profile_set set = {0};
+
+    if ((directory && read_directory(directory, owner, &set, faults, err) < 0) ||
+        berth_profile_complete(&set, err) < 0) {
+        berth_profile_set_fini(&set);
+        return -1;
+    }
+    *ret = set;
+    return 0;
+}
+
+int berth_profiles_read(const char *directory, uid_t owner,
+                        struct berth_profile_set *ret, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec faults = {0};
+    BERTH_PROFILE_SET struct berth_profile_set set = {0};
+
+    if (berth_profiles_faults(directory, owner, &set, &faults, err) < 0)
+        return -1;
+    if (faults.count > 0)
+        return berth_err_set(err, "%s", faults.items[0]);
+    *ret = set;
+    set = (struct berth_profile_set){0};
+    return 0;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profiles as sites write them. */
+
+#include "probe/profilesread.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+static struct berth_profile_set set;
+static struct berth_strvec faults;
+static struct berth_err err;
+
+static void teardown(void)
+{
+    berth_profile_set_fini(&set);
+    berth_strvec_fini(&faults);
+}
+
+static void read_text(const char *file, const char *text)
+{
+    ck_assert_int_eq(berth_profile_read(file, text, strlen(text), &set, &faults, &err),
+                     0);
+}
+
+static void assert_same_list(const char *const *a, const char *const *b)
+{
+    for (; a && b && *a && *b; a++, b++)
+        ck_assert_str_eq(*a, *b);
+    ck_assert_ptr_null(a && *a ? *a : NULL);
+    ck_assert_ptr_null(b && *b ? *b : NULL);
+}
+
+static void assert_same_data(const struct berth_data *a, const struct berth_data *b)
+{
+    for (; a && b && a->into && b->into; a++, b++) {
+        ck_assert_str_eq(a->into, b->into);
+        assert_same_list(a->places, b->places);
+    }
+    ck_assert_ptr_null(a && a->into ? a->into : NULL);
+    ck_assert_ptr_null(b && b->into ? b->into : NULL);
+}
+
+/* Each that is shipped is the one that berth has itself. */
+START_TEST(what_is_shipped_is_what_is_known)
+{
+    const struct berth_profile *ours = &berth_profiles()[_i];
+    const char *source = getenv("srcdir");
+    BERTH_FREE char *path = NULL;
+    const struct berth_profile *it;
+    char text[8192];
+    ssize_t size;
+    int fd;
+
+    ck_assert_int_gt(
+        asprintf(&path, "%s/etc/profiles.d/%s.yaml", source ? source : ".", ours->name),
+        0);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    ck_assert_msg(fd >= 0, "%s", path);
+    size = read(fd, text, sizeof(text));
+    close(fd);
+    ck_assert_int_gt(size, 0);
+    ck_assert_int_eq(berth_profile_read(path, text, (size_t)size, &set, &faults, &err),
+                     0);
+    ck_assert_msg(faults.count == 0, "%s", faults.count ? faults.items[0] : "");
+    it = set.items;
+    ck_assert_str_eq(it->name, ours->name);
+    ck_assert_str_eq(it->stack, ours->stack);
+    ck_assert_int_eq(it->family, ours->family);
+    ck_assert_pstr_eq(it->vendor, ours->vendor);
+    ck_assert_pstr_eq(it->root, ours->root);
+    assert_same_list(it->needs, ours->needs);
+    assert_same_list(it->names, ours->names);
+    assert_same_list(it->nearby, ours->nearby);
+    assert_same_list(it->binds, ours->binds);
+    assert_same_list(it->devices, ours->devices);
+    assert_same_data(it->data, ours->data);
+}
+END_TEST
+
+/* The site's first, and ours but those that it has replaced. */
+START_TEST(a_site_goes_first)
+{
+    const struct berth_profile *own;
+    BERTH_FREE char *before = NULL;
+
+    read_text("a", "name: psmpi\nfamily: mpich\nmatch: {vendor: ParaStation MPI}\n");
+    read_text("b", "name: mpich\nfamily: mpich\nlibraries: [libspecial.so.1]\n");
+    ck_assert_int_eq(berth_profile_complete(&set, &err), 0);
+    ck_assert_str_eq(set.items[0].name, "psmpi");
+    ck_assert_str_eq(set.items[0].stack, "psmpi");
+    ck_assert_str_eq(set.items[1].names[0], "libspecial.so.1");
+    ck_assert_str_eq(set.items[2].name, berth_profiles()[0].name);
+    for (own = set.items + 2; own->name; own++) {
+        ck_assert_str_ne(own->name, "mpich");
+        ck_assert_str_eq(berth_profile_label(own), own->name);
+    }
+    before = strdup(berth_profile_label(&set.items[1]));
+    ck_assert_int_eq(strncmp(before, "mpich:", 6), 0);
+    berth_profile_set_fini(&set);
+    read_text("b", "name: mpich\nfamily: mpich\nlibraries: [libspecial.so.2]\n");
+    ck_assert_str_ne(berth_profile_label(set.items), before);
+}
+END_TEST
+
+#define NEEDED "name: x\nfamily: mpich\n"
+
+static const struct {
+    const char *text;
+    const char *fault;
+} wrong[] = {
+    {"name: [\n", "f:"},
+    {"- a\n", "f:1: profile: expected KEY: VALUE lines, got a list"},
+    {"name: x\n", "f:1: family: not there; a profile has a name and a family"},
+    {"name: My MPI\nfamily: mpich\n",
+     "f:1: name: expected small letters, digits and -, got 'My MPI'"},
+    {"name: host\nfamily: mpich\n",
+     "f:1: name: 'host' is a mode of --mpi-bind; name it otherwise"},
+    {"name: x\nfamily: mpi\n", "f:2: family: expected mpich or openmpi, got 'mpi'"},
+    {NEEDED "librarys: []\n", "f:3: librarys: "},
+    {NEEDED "libraries: a\n", "f:3: libraries: expected a list, got 'a'"},
+    {NEEDED "libraries:\n  - a.so\n  - /lib/a.so\n",
+     "f:5: libraries: expected the SONAME of a library, got '/lib/a.so'"},
+    {NEEDED "match: a\n",
+     "f:3: match: expected a section of vendor and needs, got 'a'"},
+    {NEEDED "match:\n  vendors: a\n", "f:4: match: "},
+    {NEEDED "root: [a]\n", "f:3: root: expected one value, got a list"},
+    {NEEDED "binds: [run]\n", "f:3: binds: expected an absolute path, got 'run'"},
+    {NEEDED "devices: [/run]\n", "f:3: devices: expected a path of /dev, got '/run'"},
+    {NEEDED "data: [{from: [/a], to: ../b}]\n",
+     "f:3: data: expected a path below the stage, got '../b'"},
+    {NEEDED "data:\n  - {from: [/a]}\n",
+     "f:4: data: expected a section of from and to"},
+};
+
+START_TEST(a_fault_is_named_with_its_line)
+{
+    read_text("f", wrong[_i].text);
+    ck_assert_int_gt(faults.count, 0);
+    ck_assert_msg(strncmp(faults.items[0], wrong[_i].fault, strlen(wrong[_i].fault)) ==
+                      0,
+                  "%s", faults.items[0]);
+    ck_assert_uint_eq(set.count, 0);
+}
+END_TEST
+
+/* The manual has a paragraph for each. */
+START_TEST(every_key_is_in_the_manual)
+{
+    const char *source = getenv("srcdir");
+    BERTH_FREE char *path = NULL;
+    BERTH_FCLOSE FILE *file = NULL;
+    char text[65536];
+    size_t size;
+
+    ck_assert_int_gt(asprintf(&path, "%s/man/berth.1.in", source ? source : "."), 0);
+    file = fopen(path, "re");
+    ck_assert_ptr_nonnull(file);
+    size = fread(text, 1, sizeof(text) - 1, file);
+    text[size] = '\0';
+    for (const char *const *key = berth_profile_keys; *key; key++) {
+        const char *dot = strchr(*key, '.');
+        char word[64];
+
+        snprintf(word, sizeof(word), "%s%s", dot ? "match \": \" " : ".B ",
+                 dot ? dot + 1 : *key);
+        ck_assert_msg(strstr(text, word) != NULL, "%s", *key);
+    }
+}
+END_TEST
+
+START_TEST(a_name_is_there_once)
+{
+    read_text("a", NEEDED);
+    read_text("b", NEEDED);
+    ck_assert_uint_eq(faults.count, 1);
+    ck_assert_str_eq(faults.items[0],
+                     "b:1: name: 'x' has been read from another file; remove one");
+}
+END_TEST
+
+static void write_file(const char *directory, const char *name, const char *text,
+                       mode_t mode)
+{
+    BERTH_FREE char *path = NULL;
+
+    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, name), 0);
+    unit_write(path, text, strlen(text));
+    ck_assert_int_eq(chmod(path, mode), 0);
+}
+
+START_TEST(files_are_read_by_name)
+{
+    BERTH_FREE char *directory = unit_directory();
+
+    write_file(directory, "b.yaml", "name: second\nfamily: mpich\n", 0644);
+    write_file(directory, "a.yaml", "name: first\nfamily: openmpi\n", 0644);
+    write_file(directory, "a.yaml~", "nonsense: [", 0644);
+    ck_assert_msg(berth_profiles_read(directory, getuid(), &set, &err) == 0, "%s",
+                  err.text);
+    ck_assert_str_eq(set.items[0].name, "first");
+    ck_assert_str_eq(set.items[1].name, "second");
+    berth_profile_set_fini(&set);
+    write_file(directory, "b.yaml", NEEDED, 0666);
+    ck_assert_int_eq(berth_profiles_read(directory, getuid(), &set, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "b.yaml"));
+    unit_remove(directory);
+    ck_assert_int_eq(berth_profiles_read(directory, getuid(), &set, &err), 0);
+    ck_assert_str_eq(set.items[0].name, berth_profiles()[0].name);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("profiles");
+    int count = 0;
+
+    while (berth_profiles()[count].name)
+        count++;
+    tcase_add_checked_fixture(tests, NULL, teardown);
+    tcase_add_loop_test(tests, what_is_shipped_is_what_is_known, 0, count);
+    tcase_add_test(tests, a_site_goes_first);
+    tcase_add_loop_test(tests, a_fault_is_named_with_its_line, 0, COUNT(wrong));
+    tcase_add_test(tests, a_name_is_there_once);
+    tcase_add_test(tests, every_key_is_in_the_manual);
+    tcase_add_test(tests, files_are_read_by_name);
+    return unit_run("profiles", tests);
+}
