@@ -30,6 +30,7 @@
 #include "probe/image.h"
 #include "probe/siteread.h"
 #include "spank/fetch.h"
+#include "spank/comment.h"
 #include "spank/gather.h"
 #include "spank/names.h"
 #include "spank/options.h"
@@ -350,6 +351,16 @@ static void tell(void)
     berth_gather_tell(&state.site, &state.environment);
 }
 
+/* There is a job by now. */
+static void set_comment(spank_t sp)
+{
+    uint32_t job;
+
+    if (state.site.provenance.comment && berth_table_contained(&state.table) &&
+        spank_get_item(sp, S_JOB_ID, &job) == ESPANK_SUCCESS)
+        berth_comment_set(job, &state.table);
+}
+
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
 
 /* Before 23.11 the nodes cannot put berth-task in front of a --multi-prog command: a
@@ -374,6 +385,7 @@ int berth_local_launch(spank_t sp)
     struct berth_err err;
 
     tell();
+    set_comment(sp);
     if (getenv(BERTH_MULTIPROG_VARIABLE) && prefix_programs(sp, &err) < 0)
         refuse(&err);
     return 0;
@@ -391,8 +403,8 @@ static int publish_multiprog(struct berth_err *err)
 
 int berth_local_launch(spank_t sp)
 {
-    (void)sp;
     tell();
+    set_comment(sp);
     return 0;
 }
 

@@ -190,7 +190,7 @@ static bool leads(spank_t sp, const struct berth_request *request)
     uint32_t node = 0;
 
     return (berth_request_mpi_is(request, BERTH_MPI_AUTO) ||
-            berth_request_explained(request)) &&
+            berth_request_explained(request) || shared.site.provenance.file) &&
            spank_get_item(sp, S_JOB_NODEID, &node) == ESPANK_SUCCESS && node == 0;
 }
 
@@ -204,8 +204,8 @@ static uint32_t count_tasks(spank_t sp)
     return count;
 }
 
-/* What berth-task cannot see of the step, for --container-explain. REQUEST is as the
- * user made it, RESTORED of berth_restore(). */
+/* What berth-task cannot see of the step, for --container-explain and records. REQUEST
+ * is as the user made it, RESTORED of berth_restore(). */
 static int tell_step(spank_t sp, const struct berth_request *request,
                      const struct berth_table *table,
                      const struct berth_strvec *restored, struct berth_err *err)
@@ -216,7 +216,7 @@ static int tell_step(spank_t sp, const struct berth_request *request,
     const struct berth_where *where = &shared.where;
     bool is_het = where->group >= 0 || where->position >= 0;
 
-    if (!berth_request_explained(request))
+    if (!berth_request_explained(request) && !shared.site.provenance.file)
         return 0;
     spank_get_item(sp, S_JOB_NNODES, &step.nodes);
     if (is_het)
@@ -256,6 +256,8 @@ static int hand_over(spank_t sp, const struct berth_request *request,
         (shared.site.runtime.path &&
          set_variable(sp, BERTH_TASK_RUNTIME, shared.site.runtime.path, err) < 0) ||
         (*room && set_variable(sp, BERTH_TASK_ROOM, room, err) < 0) ||
+        (shared.site.provenance.file &&
+         set_variable(sp, BERTH_TASK_RECORD, shared.site.provenance.file, err) < 0) ||
         (leads(sp, request) && set_variable(sp, BERTH_TASK_LEADS, "1", err) < 0))
         return -1;
     return put_in_front(sp, err);

@@ -136,6 +136,7 @@ int berth_standalone_prepare(const struct berth_request *request,
         set(BERTH_TASK_RUNTIME, site->runtime.path, err) < 0 ||
         set(BERTH_TASK_PREFIX, NULL, err) < 0 ||
         set(BERTH_TASK_EXPLAIN, NULL, err) < 0 ||
+        set(BERTH_TASK_RECORD, NULL, err) < 0 || set(BERTH_TASK_TERMS, NULL, err) < 0 ||
         set(BERTH_TASK_REPORT, NULL, err) < 0 || set(BERTH_TASK_ARGV0, NULL, err) < 0 ||
         set(BERTH_TASK_ROOM, name, err) < 0)
         return -1;

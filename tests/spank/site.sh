@@ -52,6 +52,42 @@ $raw
     FAKE_RAW=1 "FAKE_WORDS=$SITE option_prefix=x-" \
     srun --x-container-image=a ./x 1
 
+# provenance
+site 'provenance: {file: /var/log/berth/%u}'
+expect 'berth-task knows where the record goes, and speaks for the component' 0 \
+    "0 $A: ./x 1
+$raw
++ BERTH_TASK_EXPLAIN=component 0 alone 1 1
+asked $A
+
++ BERTH_TASK_LEADS=1
++ BERTH_TASK_PREFIX=
++ BERTH_TASK_RECORD=/var/log/berth/%u
++ BERTH_TASK_REPORT=N
++ BERTH_TASK_REQUEST=$A
++ BERTH_TASK_ROOM=N" \
+    FAKE_RAW=1 "FAKE_WORDS=$SITE" srun --container-image=a ./x 1
+site 'provenance: {comment: true}'
+expect 'the job gets a comment' 0 \
+    "job 0: comment berth: T/a, T/b
+0 $A: ./x
+1 $B: ./y
+2 $A: ./z" \
+    "FAKE_WORDS=$SITE" srun --container-image=a ./x : --container-image=b ./y : --container-image=a ./z
+expect 'the comment of the user stays' 0 \
+    "0 $A: ./x" \
+    "FAKE_WORDS=$SITE" FAKE_COMMENT=mine srun --container-image=a ./x
+expect 'a job without an image gets none' 0 \
+    '0 host: ./x' \
+    "FAKE_WORDS=$SITE" srun ./x
+expect 'where Slurm tells nothing of the job it gets none' 0 \
+    "0 $A: ./x" \
+    "FAKE_WORDS=$SITE" FAKE_FAIL=slurm_load_job srun --container-image=a ./x
+expect 'a comment that Slurm refuses is said with -v' 0 \
+    "srun: berth: the job gets no comment: Permission denied
+0 $A: ./x" \
+    "FAKE_WORDS=$SITE" FAKE_VERBOSE=1 FAKE_FAIL=slurm_update_job srun --container-image=a ./x
+
 # share
 site 'runtime: {share: never}'
 expect 'share: never: the tasks are told in the room' 0 \

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the job's own record says of its images (provenance.comment in berth.yaml). */
+
+#include "spank/comment.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+#include <slurm/spank.h>
+
+#include "base/buf.h"
+
+/* Slurm's own limit (MAX_COMMENT_LEN) is above this. */
+enum { LONGEST = 900 };
+
+static bool is_named_before(const struct berth_table *table, size_t row)
+{
+    const char *name = berth_request_name(&table->rows[row].request);
+
+    for (size_t i = 0; i < row; i++)
+        if (berth_request_contained(&table->rows[i].request) &&
+            strcmp(berth_request_name(&table->rows[i].request), name) == 0)
+            return true;
+    return false;
+}
+
+/* "berth: /a.sif, /b.sif" */
+static void write_text(const struct berth_table *table, struct berth_buf *text)
+{
+    const char *separator = "berth: ";
+
+    for (size_t i = 0; i < table->count; i++) {
+        const struct berth_request *request = &table->rows[i].request;
+
+        if (!berth_request_contained(request) || is_named_before(table, i))
+            continue;
+        berth_buf_puts(text, separator);
+        berth_buf_puts(text, berth_request_name(request));
+        separator = ", ";
+    }
+}
+
+/* Has the job a comment? Where nobody can tell, it has. */
+static bool has_comment(uint32_t job)
+{
+    job_info_msg_t *info = NULL;
+    bool has = true;
+
+    if (slurm_load_job(&info, job, 0) != SLURM_SUCCESS)
+        return true;
+    if (info->record_count > 0)
+        has = info->job_array[0].comment && *info->job_array[0].comment;
+    slurm_free_job_info_msg(info);
+    return has;
+}
+
+void berth_comment_set(uint32_t job, const struct berth_table *table)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    job_desc_msg_t update;
+
+    write_text(table, &text);
+    if (text.failed || !text.text || has_comment(job))
+        return;
+    if (text.used > LONGEST)
+        text.text[LONGEST] = '\0';
+    slurm_init_job_desc_msg(&update);
+    update.job_id = job;
+    update.comment = text.text;
+    if (slurm_update_job(&update) != SLURM_SUCCESS)
+        slurm_verbose("berth: the job gets no comment: %s", slurm_strerror(errno));
+}

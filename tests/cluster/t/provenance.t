@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What is kept of a step where the site wants it: a line in a file, the comment of the job.
+
+# shellcheck disable=SC2016 # words for other shells
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images a b mpich
+
+records=/shared/records
+saved=$(mktemp -d)
+for host in login n1 n2 n3 n4; do
+    on "$host" root bash -c 'cat /etc/slurm/berth.yaml 2>/dev/null' >"$saved/$host"
+done
+clean_up() {
+    for host in login n1 n2 n3 n4; do
+        if [[ -s $saved/$host ]]; then
+            node_file "$host" /etc/slurm/berth.yaml <"$saved/$host"
+        else
+            on "$host" root rm -f /etc/slurm/berth.yaml
+        fi
+    done
+    rm -rf "$saved"
+}
+trap clean_up EXIT
+# site TEXT: what berth.yaml says on all hosts.
+site() {
+    for host in login n1 n2 n3 n4; do
+        node_file "$host" /etc/slurm/berth.yaml <<<"$1"
+    done
+}
+on login root bash -c "rm -rf $records; install -d -m 1777 $records"
+site "provenance: {file: $records/%u-%j.jsonl, comment: true}"
+
+# fields FILE NAME...: of each line, sorted.
+fields() {
+    on login root cat "$1" | python3 -c '
+import json, sys
+for line in sorted(json.loads(line) and line for line in sys.stdin):
+    record = json.loads(line)
+    values = []
+    for name in sys.argv[1:]:
+        value = record
+        for part in name.split("."):
+            value = value.get(part)
+        values.append(json.dumps(value))
+    print(" ".join(values))' "${@:2}" | sort
+}
+
+# job COMMAND: in an allocation of four nodes; prints its number last.
+job() { alice salloc -Q -N4 -n8 "${@:2}" bash -c "$1; echo \$SLURM_JOB_ID" 2>/dev/null | tail -n 1; }
+
+A=--container-image=/images/a.sif
+id=$(job "srun -N2 -n4 $A true; srun -n1 hostname")
+equal "a step leaves one line, of its first node; a step without an image none" \
+    '"alice" '"$id"' 0 0 2 4 "/images/a.sif" "SIF file" true null "off"' \
+    "$(fields "$records/alice-$id.jsonl" user job step component nodes tasks image.path image.kind shared apart mpi.mode)"
+matches "the image has the id of its build, and the runtime its version" \
+    '^"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}" "apptainer version [0-9.]+[^"]*"$' \
+    "$(fields "$records/alice-$id.jsonl" image.id runtime.version)"
+equal "the file is the user's" "alice 644" "$(on login root stat -c '%U %a' "$records/alice-$id.jsonl")"
+
+id=$(job "srun -N1 -n1 $A true : -N2 -n2 --container-image=/images/b.sif true : -n1 true")
+equal "each component with an image has a line" $'0 "/images/a.sif" 1\n1 "/images/b.sif" 2' \
+    "$(fields "$records/alice-$id.jsonl" component image.path tasks)"
+id=$(job "srun -w n1 -N1 -n2 --mpi=pmi2 --container-image=/images/mpich.sif --mpi-bind=host mpiring")
+matches "the verdict names the host's MPI" '"host" "pmi2" "[^"]*MPICH 4[.]2[.]1' \
+    "$(fields "$records/alice-$id.jsonl" mpi.mode mpi.type mpi.verdict)"
+id=$(job "srun -N1 -n2 --container-args=--pid $A true")
+matches "containers of their own are told, with the reason" '^false "the container has a process namespace' \
+    "$(fields "$records/alice-$id.jsonl" shared apart)"
+id=$(job "for i in 1 2 3 4 5 6; do srun -N1 -n1 --exact --container-image=/images/b.sif true & done; wait")
+equal "steps at the same time leave a line each" "0 1 2 3 4 5" \
+    "$(fields "$records/alice-$id.jsonl" step | sort -n | paste -sd' ')"
+
+comment() { alice salloc -Q -N1 "$@" bash -c 'srun '"$A"' true; srun --container-image=/images/b.sif true
+    scontrol show job $SLURM_JOB_ID | sed -n "s/^ *Comment=//p"' 2>/dev/null; }
+equal "the first step's image is the comment of the job" "berth: /images/a.sif " "$(comment)"
+equal "the user's own comment stays" "mine " "$(comment --comment=mine)"
+
+site "provenance: {file: /nowhere/%j}"
+equal "a record that cannot be kept fails no step" a "$(alice srun "$A" cat /etc/berth-image 2>&1)"
+matches "srun -v says why" "berth: n1: no record is kept: provenance.file '/nowhere/[0-9]+': No such file or directory; ask the administrators" \
+    "$(alice srun -v -w n1 "$A" true 2>&1)"
+
+finish
