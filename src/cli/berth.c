@@ -14,6 +14,8 @@ static const struct {
     const char *usage; /* behind `berth NAME` */
     const char *help;
 } verbs[] = {
+    {"check", berth_cli_check, "[FILE]",
+     "all faults of FILE, or of this host's berth.yaml"},
     {"doctor", berth_cli_doctor, "[--brief]",
      "is this host fit for berth, and what would make it so? --brief: in a line"},
     {"explain", berth_cli_explain, "[--json] [OPTION...] [--] COMMAND [WORD...]",

@@ -10,6 +10,7 @@
  * caller prints the usage. */
 enum { BERTH_CLI_FAILED = 1, BERTH_CLI_WRONG_USE = 2 };
 
+int berth_cli_check(int argc, char **argv);
 int berth_cli_doctor(int argc, char **argv);
 int berth_cli_explain(int argc, char **argv);
 int berth_cli_inspect(int argc, char **argv);

@@ -44,6 +44,22 @@ grep -oE '\{"[a-z_]+", take_' src/conf/settings.c | grep -oE '[a-z_]+"' | tr -d 
             echo "$page:1: does not tell $key="
     done | rule 'every setting is in the manual page'
 
+# The keys of berth.yaml, in the manual and in the file that is shipped.
+sed -nE 's/^ *\{"([a-z_.]+)",.*/\1/p' src/conf/schema.c | sort >"$work/keys"
+sed -nE 's/^\\fB([a-z_.]+)\\fR: .*/\1/p' man/berth.yaml.5.in | sort |
+    comm -3 "$work/keys" - | sed 's|.*|man/berth.yaml.5.in:1: the table differs: &|' |
+    rule 'the keys of berth.yaml are those of its manual page'
+awk '/^[a-z]+:$/ { section = $1 } /^ *# [a-z_]+: / {
+        sub(":", ".", section)
+        key = $2
+        sub(":", "", key)
+        print (/^ / ? section : "") key
+    }' etc/berth.yaml | sort | comm -3 "$work/keys" - |
+    sed 's|.*|etc/berth.yaml:1: the table differs: &|' |
+    rule 'the keys of berth.yaml are those of the shipped file'
+[ "$(wc -l <"$work/keys")" -gt 20 ] || echo 'src/conf/schema.c:1: few keys found' |
+    rule 'the table of keys is read'
+
 # The names of variables that --export drops and that come back, and those that never do.
 tr '\n' ' ' <src/plan/capture.c |
     grep -oE 'PATTERNS\(("[^"]*",? *)+\)|berth_capture_denied\[\] = \{[^}]*\}' |

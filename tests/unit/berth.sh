@@ -3,6 +3,7 @@
 # The berth command, with an MPI that is compiled here. Speaks TAP.
 
 berth=$PWD/berth
+source=$(cd "${srcdir:-.}" && pwd)
 T=$(mktemp -d "${TMPDIR:-/tmp}/berth-cli-XXXXXX") || exit 1
 trap 'rm -rf "$T"' EXIT
 trap 'exit 1' HUP INT TERM
@@ -177,6 +178,24 @@ if command -v python3 >/dev/null; then
 it = json.load(sys.stdin)[\"mpi\"][0]
 print(it[\"family\"], it[\"version\"], it[\"loaded\"])'"
 fi
+
+# check
+printf 'runtime: {share: never}\n' >"$T/good.yaml"
+printf 'runtime:\n  share: x\nimage: {}\n' >"$T/bad.yaml"
+printf 'rules: [{options: {mpi: host}}]\n' >"$T/rule.yaml"
+chmod 644 "$T"/*.yaml
+says 'check: a good file' 0 "$T/good.yaml: no fault found" "$berth" check good.yaml
+says 'check: all faults of a file' 1 "$T/bad.yaml:2: runtime.share: expected auto or never, got 'x'
+$T/bad.yaml:3: 'image' is no key here; did you mean 'images'?" "$berth" check "$T/bad.yaml"
+says 'check: a rule that names no option' 1 "rule 1: 'mpi' is no option" "$berth" check rule.yaml
+says 'check: no such file' 1 "No such file or directory" "$berth" check none.yaml
+says 'check: wrong use' 2 usage: "$berth" check a b
+says 'check: an option' 2 usage: "$berth" check --all
+cp "$source/etc/berth.yaml" shipped.yaml
+sed 's/^\( *\)# \([a-z_]*:\)/\1\2/' shipped.yaml >open.yaml
+chmod 644 shipped.yaml open.yaml
+says 'check: the shipped file' 0 'no fault found' "$berth" check shipped.yaml
+says 'check: the shipped file with every key in use' 0 'no fault found' "$berth" check open.yaml
 
 echo "1..$count"
 [ "$failures" = 0 ]

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth check: all faults of a berth.yaml, before a step finds the first. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "conf/site.h"
+#include "plan/policy.h"
+#include "probe/siteread.h"
+
+/* FILE from the root on. The caller frees it; NULL: out of memory. */
+static char *absolute(const char *file)
+{
+    BERTH_FREE char *directory = getcwd(NULL, 0);
+    char *path = NULL;
+
+    if (*file == '/')
+        return strdup(file);
+    if (!directory || asprintf(&path, "%s/%s", directory, file) < 0)
+        return NULL;
+    return path;
+}
+
+static int check(const char *path, struct berth_strvec *faults, struct berth_err *err)
+{
+    BERTH_SITE struct berth_site site = berth_site_default();
+    struct berth_err why;
+
+    if (berth_site_faults(path, berth_site_owner(), &site, faults, err) < 0)
+        return -1;
+    if (faults->count == 0 && berth_policy_check(&site, &why) < 0)
+        berth_strvec_push(faults, why.text);
+    return faults->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_cli_check(int argc, char **argv)
+{
+    BERTH_STRVEC struct berth_strvec faults = {0};
+    BERTH_FREE char *path = NULL;
+    struct berth_err err;
+
+    if (argc > 2 || (argc == 2 && *argv[1] == '-'))
+        return BERTH_CLI_WRONG_USE;
+    if (argc == 2 && !(path = absolute(argv[1])))
+        return berth_cli_fail((berth_err_oom(&err), &err));
+    if (check(path, &faults, &err) < 0)
+        return berth_cli_fail(&err);
+    for (size_t i = 0; i < faults.count; i++)
+        fprintf(stderr, "%s\n", faults.items[i]);
+    if (faults.count)
+        return BERTH_CLI_FAILED;
+    if (!path && access(BERTH_SITE_FILE, F_OK) < 0)
+        printf(BERTH_SITE_FILE ": there is none, and the defaults hold\n");
+    else
+        printf("%s: no fault found\n", path ? path : BERTH_SITE_FILE);
+    return EXIT_SUCCESS;
+}
