@@ -146,6 +146,18 @@ static int take_defaults(const struct berth_site *site,
     return mode ? berth_request_take(ret, BERTH_OPTION_MPI, mode, NULL, err) : 0;
 }
 
+/* In the full form: a site may leave the destination and the mode out. */
+static void push_full(struct berth_strvec *ret, const char *text)
+{
+    struct berth_mount mount;
+
+    if (berth_mount_parse(text, NULL, &mount, NULL) < 0)
+        return; /* berth_policy_check() has refused it */
+    berth_strvec_pushf(ret, "%s:%s:%s", mount.source, mount.destination,
+                       mount.read_only ? "ro" : "rw");
+    berth_mount_fini(&mount);
+}
+
 /* The user's mounts that no rule replaces, then the site's. */
 static void put_mounts(const struct berth_site *site,
                        const struct berth_policy_facts *facts,
@@ -159,10 +171,10 @@ static void put_mounts(const struct berth_site *site,
     for (size_t i = 0; facts->present && i < facts->present->count; i++)
         if (!berth_mountrules_is_taken(ret, facts->present->items[i]) &&
             !berth_mountrules_is_taken(&site->mounts.forced, facts->present->items[i]))
-            berth_strvec_push(ret, facts->present->items[i]);
+            push_full(ret, facts->present->items[i]);
     for (size_t i = 0; i < site->mounts.forced.count; i++)
         if (!berth_mountrules_is_taken(forced, site->mounts.forced.items[i]))
-            berth_strvec_push(ret, site->mounts.forced.items[i]);
+            push_full(ret, site->mounts.forced.items[i]);
 }
 
 /* The user's mounts as they will be made: from the real path of the source, where the

@@ -21,11 +21,11 @@
 #include "plan/components.h"
 #include "plan/defaults.h"
 #include "plan/export.h"
-#include "plan/flags.h"
 #include "plan/hetgroup.h"
 #include "plan/launcher.h"
 #include "plan/multiprog.h"
 #include "plan/option.h"
+#include "plan/policy.h"
 #include "plan/wire.h"
 #include "probe/image.h"
 #include "probe/siteread.h"
@@ -226,8 +226,7 @@ static int check_component(const struct berth_request *request, struct berth_err
 {
     if (!berth_request_contained(request))
         return 0;
-    if (read_site(err) < 0 ||
-        berth_flags_check_args(&state.site, &request->args, err) < 0)
+    if (read_site(err) < 0 || berth_policy_refuse(&state.site, request, err) < 0)
         return -1;
     return check_image(request, err);
 }

@@ -19,7 +19,6 @@
 #include "conf/site.h"
 #include "plan/components.h"
 #include "plan/explain.h"
-#include "plan/flags.h"
 #include "plan/launcher.h"
 #include "plan/option.h"
 #include "plan/wire.h"
@@ -27,6 +26,7 @@
 #include "spank/names.h"
 #include "spank/options.h"
 #include "spank/restore.h"
+#include "spank/settle.h"
 #include "spank/stepd.h"
 #include "spank/variable.h"
 #include "task/names.h"
@@ -37,14 +37,15 @@
 
 /* What the tasks of this step share; Slurm has no place for it. */
 static struct {
-    struct berth_where where; /* the component; looking for it takes longer the more
-                                 descriptors slurmstepd has, so not in every task */
-    struct berth_site site;   /* what it wants */
-    struct berth_err fault;   /* of its configuration; text "": none */
-    int report;               /* who may report a fault; -1: none was made */
-    struct berth_room room;   /* where they meet; page NULL: nowhere */
-    uint32_t ended;           /* tasks that have */
-    bool told;                /* that the container was lost */
+    struct berth_where where;    /* the component; looking for it takes longer the more
+                                    descriptors slurmstepd has, so not in every task */
+    struct berth_site site;      /* what it wants */
+    struct berth_err fault;      /* of its configuration; text "": none */
+    struct berth_settle_job job; /* what its rules ask about */
+    int report;                  /* who may report a fault; -1: none was made */
+    struct berth_room room;      /* where they meet; page NULL: nowhere */
+    uint32_t ended;              /* tasks that have */
+    bool told;                   /* that the container was lost */
 } shared = {.report = -1};
 
 /* Options travel in the table; what Slurm sends of them says nothing per component. */
@@ -81,14 +82,15 @@ static bool is_ours(spank_t sp)
 }
 
 /* A fault waits for a task in an image: the others need none of this. */
-static void read_site(int count, char **words)
+static void read_site(spank_t sp, int count, char **words)
 {
     struct berth_settings settings;
 
     shared.site = berth_site_default();
-    if (berth_settings_read(count, words, &settings, &shared.fault) == 0)
+    if (berth_settings_read(count, words, &settings, &shared.fault) == 0 &&
         berth_site_read(settings.config, berth_site_owner(), &shared.site,
-                        &shared.fault);
+                        &shared.fault) == 0)
+        berth_settle_ask(sp, &shared.site, &shared.job, &shared.fault);
     berth_settings_fini(&settings);
 }
 
@@ -98,7 +100,7 @@ int berth_remote_step(spank_t sp, int count, char **words)
 
     if (!is_ours(sp))
         return 0;
-    read_site(count, words);
+    read_site(sp, count, words);
     shared.where = berth_stepd_where(sp);
     shared.report = berth_report_open();
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
@@ -231,21 +233,34 @@ static int tell_step(spank_t sp, const struct berth_request *request,
     return set_variable(sp, BERTH_TASK_EXPLAIN, text.text, err);
 }
 
+/* What a user's environment says in our name is not ours. */
+static void forget_forged(spank_t sp)
+{
+    static const char *const names[] = {
+        BERTH_TASK_ARGV0, BERTH_TASK_EXPLAIN, BERTH_TASK_LEADS, BERTH_TASK_RECORD,
+        BERTH_TASK_ROOM,  BERTH_TASK_RUNTIME, BERTH_TASK_TERMS,
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        spank_unsetenv(sp, names[i]);
+}
+
 /* Tell berth-task what to do, and put it in front. */
 static int hand_over(spank_t sp, const struct berth_request *request,
-                     const char *prefix, struct berth_err *err)
+                     const struct berth_terms *terms, const char *prefix,
+                     struct berth_err *err)
 {
     BERTH_BUF struct berth_buf fields = {0};
+    BERTH_BUF struct berth_buf said = {0};
     char number[16];
     char room[32] = "";
 
-    if (berth_flags_check_args(&shared.site, &request->args, err) < 0)
-        return -1;
     if (access(TASK_PROGRAM, X_OK) < 0)
         return berth_err_set(err, "'%s': %s; install berth again on this host",
                              TASK_PROGRAM, strerror(errno));
     berth_wire_put_request(&fields, request);
-    if (fields.failed)
+    berth_terms_put(terms, &said);
+    if (fields.failed || said.failed)
         return berth_err_oom(err);
     snprintf(number, sizeof(number), "%d", shared.report);
     if (shared.room.page)
@@ -253,6 +268,7 @@ static int hand_over(spank_t sp, const struct berth_request *request,
     if (set_variable(sp, BERTH_TASK_REQUEST, fields.text, err) < 0 ||
         set_variable(sp, BERTH_TASK_REPORT, number, err) < 0 ||
         set_variable(sp, BERTH_TASK_PREFIX, prefix, err) < 0 ||
+        (said.used && set_variable(sp, BERTH_TASK_TERMS, said.text, err) < 0) ||
         (shared.site.runtime.path &&
          set_variable(sp, BERTH_TASK_RUNTIME, shared.site.runtime.path, err) < 0) ||
         (*room && set_variable(sp, BERTH_TASK_ROOM, room, err) < 0) ||
@@ -307,30 +323,36 @@ static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
 {
     BERTH_TABLE struct berth_table table = {0};
     BERTH_STRVEC struct berth_strvec restored = {0};
+    BERTH_REQUEST struct berth_request request = {0};
+    BERTH_TERMS struct berth_terms terms = {0};
     const struct berth_row *row = NULL;
 
     if (read_table(sp, &table, err) < 0 ||
         berth_table_find(&table, &shared.where, &row, err) < 0)
         return -1;
-    if (berth_request_contained(&row->request) && *shared.fault.text) {
-        *err = shared.fault;
-        return -1;
-    }
     if (berth_request_contained(&row->request)) {
+        if (*shared.fault.text) {
+            *err = shared.fault;
+            return -1;
+        }
         berth_restore_forget_outer(sp);
-        if (berth_launcher_check_tasks(&row->request, count_tasks(sp), err) < 0 ||
-            berth_restore(sp, &shared.site, &table, &shared.where, &restored, err) < 0)
+        if (berth_restore(sp, &shared.site, &table, &shared.where, &restored, err) < 0)
             return -1;
     } else {
         berth_restore_nothing(sp);
+        if (!berth_request_explained(&row->request)) {
+            close_shared();
+            return 0;
+        }
     }
-    if (berth_request_contained(&row->request) ||
-        berth_request_explained(&row->request))
-        return tell_step(sp, &row->request, &table, &restored, err) < 0
-                   ? -1
-                   : hand_over(sp, &row->request, prefix, err);
-    close_shared();
-    return 0;
+    if (berth_settle(sp, &shared.site, &shared.job, &row->request, &request, &terms,
+                     err) < 0 ||
+        berth_launcher_check_tasks(&request, count_tasks(sp), err) < 0)
+        return -1;
+    forget_forged(sp);
+    if (tell_step(sp, &row->request, &table, &restored, err) < 0)
+        return -1;
+    return hand_over(sp, &request, &terms, prefix, err);
 }
 
 int berth_remote_task(spank_t sp, int count, char **words)

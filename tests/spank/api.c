@@ -85,6 +85,8 @@ int slurm_load_job(job_info_msg_t **ret, uint32_t job, uint16_t flags)
     (void)flags;
     info.job_id = job;
     info.comment = getenv("FAKE_COMMENT");
+    info.partition = getenv("FAKE_PARTITION");
+    info.account = getenv("FAKE_ACCOUNT");
     *ret = &all;
     return fails("slurm_load_job") ? SLURM_ERROR : SLURM_SUCCESS;
 }
@@ -232,6 +234,8 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
         *va_arg(args, uint32_t *) = fake.step;
     } else if (item == S_JOB_NODEID) {
         *va_arg(args, uint32_t *) = 0;
+    } else if (item == S_JOB_ENV) {
+        *va_arg(args, char ***) = environ;
     } else if (item == S_JOB_NNODES) {
         *va_arg(args, uint32_t *) = 1;
     } else if (item == S_JOB_LOCAL_TASK_COUNT) {

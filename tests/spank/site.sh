@@ -137,6 +137,50 @@ expect 'raw_args: a list, and another word on the node' 1 \
     "berth: n1: --container-args: '--rocm': this site does not allow it; it allows --nv" \
     "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&args=--rocm" srun ./x
 
+# What the site decides on the node.
+site 'mpi: {default: hybrid, partitions: {gpu: "off"}}'
+expect 'mpi: a default' 0 "0 $A&mpi-bind=hybrid: ./x" \
+    "FAKE_WORDS=$SITE" FAKE_PARTITION=cpu srun --container-image=a ./x
+expect 'mpi: the user goes before it' 0 "0 $A&mpi-bind=local: ./x" \
+    "FAKE_WORDS=$SITE" FAKE_PARTITION=cpu srun --container-image=a --mpi-bind=local ./x
+expect 'mpi: a default of a partition' 0 "0 $A&mpi-bind=off: ./x" \
+    "FAKE_WORDS=$SITE" FAKE_PARTITION=gpu srun --container-image=a ./x
+site 'rules: [{partition: gpu, account: climate, options: {mpi-bind: hybrid}}]'
+expect 'a rule goes before the user' 0 "0 $A&mpi-bind=hybrid: ./x" \
+    "FAKE_WORDS=$SITE" FAKE_PARTITION=gpu FAKE_ACCOUNT=climate \
+    srun --container-image=a --mpi-bind=local ./x
+expect 'a rule for others' 0 "0 $A&mpi-bind=local: ./x" \
+    "FAKE_WORDS=$SITE" FAKE_PARTITION=gpu SLURM_JOB_ACCOUNT=climate \
+    srun --container-image=a --mpi-bind=local ./x
+expect 'a rule, and nobody tells the partition' 1 \
+    "berth: n1: cannot ask Slurm for the job's partition and account, which the rules of this site want; submit the step again" \
+    "FAKE_WORDS=$SITE" FAKE_FAIL=slurm_load_job srun --container-image=a ./x
+site 'mounts: {forced: [/usr:/site:ro], default: [/bin:/tools, /nowhere], forbidden: [/etc]}'
+expect 'the mounts of the site' 0 "0 $A&mounts=/d:/d:rw&mounts=/bin:/tools:rw&mounts=/usr:/site:ro: ./x" \
+    "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/d ./x
+forbidden="this site forbids '/etc', what is in it and what holds it; leave the mount out, or start elsewhere if it is the working directory"
+expect 'a forbidden mount: srun refuses' 1 "srun: error: berth: mount '/etc/passwd:/p:rw': $forbidden" \
+    "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/etc/passwd:/p ./x
+ln -s /etc/passwd link
+expect 'a forbidden mount: the node sees behind a link' 1 "berth: n1: mount 'T/link:/p:rw': $forbidden" \
+    "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=link:/p ./x
+site 'images: {roots: [/usr, '"$T/b"'/..data]}'
+expect 'an image from elsewhere' 1 \
+    "berth: n1: image 'T/a': it is 'T/a', and this site allows images in /usr, T/b/..data only; take one from there" \
+    "FAKE_WORDS=$SITE" srun --container-image=a ./x
+site "images: {roots: [$T]}" 'environment: {unset: [DISPLAY]}' 'mpi: {glibc: refuse}'
+identity=$(stat -c '%d.%i' a)
+expect 'berth-task knows the terms, and nothing that was forged' 0 \
+    "0 $A: ./x 1
+$(printf '%s\n' "$raw" | sed '/^- SLURM/i - BERTH_TASK_RUNTIME=/evil')
++ BERTH_TASK_PREFIX=
++ BERTH_TASK_REPORT=N
++ BERTH_TASK_REQUEST=$A
++ BERTH_TASK_ROOM=N
++ BERTH_TASK_TERMS=unset:DISPLAY keep-glibc: image:$identity " \
+    FAKE_RAW=1 "FAKE_WORDS=$SITE" BERTH_TASK_RUNTIME=/evil srun --container-image=a ./x 1
+rm link
+
 # A fault of berth.yaml.
 wrong="T/berth.yaml:2: runtime.share: expected auto or never, got 'sometimes'"
 site 'runtime:' '  share: sometimes'

@@ -172,8 +172,7 @@ ${CC:-cc} -shared -fPIC -nostdlib -Wl,-soname,libmpi.so.12 -o mpi/lib/libmpi.so.
     'berth: inspect: starts loaders that the file names; run it as an ordinary user, not as root' \
     "$berth" inspect app
 if command -v python3 >/dev/null; then
-    # shellcheck disable=SC2086
-    says 'it is JSON' 0 'MPICH 4.2.1 True' $ordinary sh -c "'$berth' inspect --json '$T/app' |
+    says 'it is JSON' 0 'MPICH 4.2.1 True' sh -c "$ordinary '$berth' inspect --json '$T/app' |
         python3 -c 'import json, sys
 it = json.load(sys.stdin)[\"mpi\"][0]
 print(it[\"family\"], it[\"version\"], it[\"loaded\"])'"
