@@ -37,15 +37,14 @@
 
 /* What the tasks of this step share; Slurm has no place for it. */
 static struct {
-    struct berth_where where;    /* the component; looking for it takes longer the more
-                                    descriptors slurmstepd has, so not in every task */
-    struct berth_site site;      /* what it wants */
-    struct berth_err fault;      /* of its configuration; text "": none */
-    struct berth_settle_job job; /* what its rules ask about */
-    int report;                  /* who may report a fault; -1: none was made */
-    struct berth_room room;      /* where they meet; page NULL: nowhere */
-    uint32_t ended;              /* tasks that have */
-    bool told;                   /* that the container was lost */
+    struct berth_where where; /* the component; looking for it takes longer the more
+                                 descriptors slurmstepd has, so not in every task */
+    struct berth_site site;   /* what it wants */
+    struct berth_err fault;   /* of its configuration; text "": none */
+    int report;               /* who may report a fault; -1: none was made */
+    struct berth_room room;   /* where they meet; page NULL: nowhere */
+    uint32_t ended;           /* tasks that have */
+    bool told;                /* that the container was lost */
 } shared = {.report = -1};
 
 /* Options travel in the table; what Slurm sends of them says nothing per component. */
@@ -82,15 +81,14 @@ static bool is_ours(spank_t sp)
 }
 
 /* A fault waits for a task in an image: the others need none of this. */
-static void read_site(spank_t sp, int count, char **words)
+static void read_site(int count, char **words)
 {
     struct berth_settings settings;
 
     shared.site = berth_site_default();
-    if (berth_settings_read(count, words, &settings, &shared.fault) == 0 &&
+    if (berth_settings_read(count, words, &settings, &shared.fault) == 0)
         berth_site_read(settings.config, berth_site_owner(), &shared.site,
-                        &shared.fault) == 0)
-        berth_settle_ask(sp, &shared.site, &shared.job, &shared.fault);
+                        &shared.fault);
     berth_settings_fini(&settings);
 }
 
@@ -100,7 +98,7 @@ int berth_remote_step(spank_t sp, int count, char **words)
 
     if (!is_ours(sp))
         return 0;
-    read_site(sp, count, words);
+    read_site(count, words);
     shared.where = berth_stepd_where(sp);
     shared.report = berth_report_open();
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
@@ -345,8 +343,7 @@ static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
             return 0;
         }
     }
-    if (berth_settle(sp, &shared.site, &shared.job, &row->request, &request, &terms,
-                     err) < 0 ||
+    if (berth_settle(sp, &shared.site, &row->request, &request, &terms, err) < 0 ||
         berth_launcher_check_tasks(&request, count_tasks(sp), err) < 0)
         return -1;
     forget_forged(sp);

@@ -8,9 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <slurm/slurm.h>
-#include <slurm/slurm_errno.h>
-
 #include "base/cleanup.h"
 #include "plan/mountrules.h"
 #include "plan/policy.h"
@@ -18,34 +15,12 @@
 
 extern char **environ;
 
-static char *copy(const char *text)
+/* What Slurm says of the job in VARIABLE; NULL: nothing. slurmstepd sets it over what a
+ * user exports, but for the account of a job that has none. slurmctld cannot be asked:
+ * slurmstepd holds the locks for that while it calls plugins, and would end. */
+static const char *ask(spank_t sp, const char *variable, char *text, int size)
 {
-    return text ? strdup(text) : NULL;
-}
-
-int berth_settle_ask(spank_t sp, const struct berth_site *site,
-                     struct berth_settle_job *ret, struct berth_err *err)
-{
-    job_info_msg_t *info = NULL;
-    uint32_t job = 0;
-
-    *ret = (struct berth_settle_job){NULL, NULL};
-    if (site->rule_count == 0 && site->mpi.partitions.count == 0)
-        return 0;
-    if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
-        slurm_load_job(&info, job, SHOW_DETAIL) != SLURM_SUCCESS)
-        return berth_err_set(err,
-                             "cannot ask Slurm for the job's partition and account, "
-                             "which the rules of this site want; submit the step "
-                             "again");
-    for (uint32_t i = 0; i < info->record_count; i++) {
-        if (info->job_array[i].job_id != job)
-            continue;
-        ret->partition = copy(info->job_array[i].partition);
-        ret->account = copy(info->job_array[i].account);
-    }
-    slurm_free_job_info_msg(info);
-    return 0;
+    return spank_getenv(sp, variable, text, size) == ESPANK_SUCCESS ? text : NULL;
 }
 
 static const char *home_of(char *const *environment)
@@ -96,7 +71,6 @@ static int apply(const struct berth_site *site, struct berth_policy_facts *facts
 }
 
 int berth_settle(spank_t sp, const struct berth_site *site,
-                 const struct berth_settle_job *job,
                  const struct berth_request *request, struct berth_request *ret,
                  struct berth_terms *ret_terms, struct berth_err *err)
 {
@@ -104,8 +78,11 @@ int berth_settle(spank_t sp, const struct berth_site *site,
     BERTH_TERMS struct berth_terms terms = {0};
     BERTH_FREE char *directory = getcwd(NULL, 0);
     char **environment = environ;
-    struct berth_policy_facts facts = {.partition = job->partition,
-                                       .account = job->account};
+    char partition[256], account[256];
+    struct berth_policy_facts facts = {
+        .partition = ask(sp, "SLURM_JOB_PARTITION", partition, sizeof(partition)),
+        .account = ask(sp, "SLURM_JOB_ACCOUNT", account, sizeof(account)),
+    };
     struct berth_mountrules_task task = {.directory = directory};
 
     spank_get_item(sp, S_JOB_ENV, &environment);

@@ -9,23 +9,10 @@
 #include "plan/request.h"
 #include "plan/terms.h"
 
-/* What slurmctld knows of a job and rules ask about; a task could have changed its
- * variables of that. */
-struct berth_settle_job {
-    char *partition; /* NULL: not told */
-    char *account;   /* the same */
-};
-
-/* Ask slurmctld, once for a step, if SITE makes a difference between jobs. Returns 0,
- * or -1 with a sentence in ERR. */
-int berth_settle_ask(spank_t sp, const struct berth_site *site,
-                     struct berth_settle_job *ret, struct berth_err *err);
-
 /* In the process that becomes the task, as the user: what SITE makes of REQUEST. On
  * success the caller owns *RET, the request as it is to be run, and *RET_TERMS. Returns
  * 0, or -1 with a sentence in ERR that says why it must not run. */
 int berth_settle(spank_t sp, const struct berth_site *site,
-                 const struct berth_settle_job *job,
                  const struct berth_request *request, struct berth_request *ret,
                  struct berth_terms *ret_terms, struct berth_err *err);
 

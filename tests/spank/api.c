@@ -85,8 +85,6 @@ int slurm_load_job(job_info_msg_t **ret, uint32_t job, uint16_t flags)
     (void)flags;
     info.job_id = job;
     info.comment = getenv("FAKE_COMMENT");
-    info.partition = getenv("FAKE_PARTITION");
-    info.account = getenv("FAKE_ACCOUNT");
     *ret = &all;
     return fails("slurm_load_job") ? SLURM_ERROR : SLURM_SUCCESS;
 }
