@@ -209,14 +209,25 @@ static int check_image(const struct berth_request *request, struct berth_err *er
     return 0;
 }
 
+/* The image that this command runs in; NULL: on a host. The files of an image are the
+ * user's, and what the site says is decided on the nodes anyway. */
+static const char *outer_image(void)
+{
+    const char *outer = getenv(BERTH_OUTER_APPTAINER);
+
+    return outer ? outer : getenv(BERTH_OUTER_SINGULARITY);
+}
+
 /* What the site says in berth.yaml; only who wants an image needs it. */
 static int read_site(struct berth_err *err)
 {
     if (raise_fault(&state.settings_fault, err) < 0)
         return -1;
-    if (!state.site_is_read &&
-        berth_site_read(state.settings.config, berth_site_owner(), &state.site, err) <
-            0)
+    if (!state.site_is_read && outer_image())
+        state.site = berth_site_default();
+    else if (!state.site_is_read &&
+             berth_site_read(state.settings.config, berth_site_owner(), &state.site,
+                             err) < 0)
         return -1;
     state.site_is_read = true;
     return 0;
@@ -339,14 +350,11 @@ static int end_step_component(int group, struct berth_err *err)
 /* What the user may not expect, and what `srun -v` shows. */
 static void tell(void)
 {
-    const char *outer = getenv(BERTH_OUTER_APPTAINER);
-
-    outer = outer ? outer : getenv(BERTH_OUTER_SINGULARITY);
-    if (outer && berth_table_contained(&state.table))
+    if (outer_image() && berth_table_contained(&state.table))
         slurm_info(
             "berth: this srun runs in '%s'; its tasks get their own image, and no "
             "mount of that one",
-            outer);
+            outer_image());
     berth_gather_tell(&state.site, &state.environment);
 }
 

@@ -280,21 +280,22 @@ script oom <<'SCRIPT'
 set -e
 shift
 at=/run/oom
+group=$at/berth-oom.$RANDOM$RANDOM # another cluster may be here
 mkdir -p $at
 if mount -t cgroup -o memory none $at 2>/dev/null; then
-    trap 'umount $at' EXIT
-    mkdir -p $at/berth-oom
-    echo 96M >$at/berth-oom/memory.limit_in_bytes
+    trap 'umount $at; rmdir $at' EXIT
+    mkdir -p $group
+    echo 96M >$group/memory.limit_in_bytes
 else
     mount -t cgroup2 none $at
-    trap 'umount $at' EXIT
+    trap 'umount $at; rmdir $at' EXIT
     echo +memory >$at/cgroup.subtree_control
-    mkdir -p $at/berth-oom
-    echo 96M >$at/berth-oom/memory.max
-    echo 0 >$at/berth-oom/memory.swap.max
+    mkdir -p $group
+    echo 96M >$group/memory.max
+    echo 0 >$group/memory.swap.max
 fi
 for pid in $(pgrep -u alice); do
-    echo "$pid" >$at/berth-oom/cgroup.procs || :
+    echo "$pid" >$group/cgroup.procs || :
 done
 for pid; do
     echo 1000 >"/proc/$pid/oom_score_adj" || :
@@ -303,8 +304,8 @@ touch /home/alice/go
 until ! pgrep -u alice >/dev/null; do
     sleep 0.1
 done
-grep -h '^oom_kill ' $at/berth-oom/memory.{oom_control,events} 2>/dev/null || :
-until rmdir $at/berth-oom; do
+grep -h '^oom_kill ' $group/memory.{oom_control,events} 2>/dev/null || :
+until rmdir $group; do
     sleep 0.1
 done
 SCRIPT

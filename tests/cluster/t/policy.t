@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a site allows, forces and forbids in berth.yaml, and how a user may try to get round it.
 
+# shellcheck disable=SC2016 # words for other shells
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
