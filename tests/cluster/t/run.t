@@ -32,8 +32,8 @@ runs "what the command leaves in the background ends with it" "gone" \
     "berth run $A sh -c 'sleep 500 & echo \$! >left.pid'
      for i in {1..600}; do kill -0 \$(cat left.pid) 2>/dev/null || { echo gone; break; }; sleep 0.1; done"
 runs "a mount, a variable, a working directory" "/data x 1" \
-    "mkdir -p data; echo x >data/f
-     berth run $A --container-mounts=data:/data:ro --container-workdir=/data --container-env=V=1 sh -c 'echo \$PWD \$(cat f) \$V'"
+    "mkdir -p run.data; echo x >run.data/f
+     berth run $A --container-mounts=run.data:/data:ro --container-workdir=/data --container-env=V=1 sh -c 'echo \$PWD \$(cat f) \$V'"
 matches "an image that is not there is one line" \
     "^berth: login: image '/home/alice/gone.sif': not found; [^"$'\n'"]*\$" \
     "$(alice bash -c 'cd; berth run --container-image=gone.sif true' 2>&1)"
