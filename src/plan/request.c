@@ -384,6 +384,7 @@ int berth_request_merge(const struct berth_request *defaults,
     merged.home = own->home != BERTH_UNSAID ? own->home : defaults->home;
     merged.writable = own->writable || defaults->writable;
     merged.entrypoint = own->entrypoint || defaults->entrypoint;
+    merged.world = own->world ? own->world : defaults->world;
     merge_list(&defaults->mounts, &own->mounts, &merged.mounts);
     merge_list(&defaults->env, &own->env, &merged.env);
     merge_list(&defaults->args, &own->args, &merged.args);

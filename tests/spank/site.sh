@@ -145,6 +145,8 @@ expect 'mpi: the user goes before it' 0 "0 $A&mpi-bind=local: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=cpu srun --container-image=a --mpi-bind=local ./x
 expect 'mpi: a default of a partition' 0 "0 $A&mpi-bind=off: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu srun --container-image=a ./x
+expect 'mpi: what srun settled for all components stays' 0 "0 image=/a&mpi-bind=auto&world=host: ./x" \
+    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&mpi-bind=auto&world=host" srun ./x
 site 'rules: [{partition: gpu, account: climate, options: {mpi-bind: hybrid}}]'
 expect 'a rule goes before the user' 0 "0 $A&mpi-bind=hybrid: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu SLURM_JOB_ACCOUNT=climate \
