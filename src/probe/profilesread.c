@@ -8,11 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "conf/syntax.h"
 #include "probe/trusted.h"
 
 static int is_profile(const struct dirent *entry)
@@ -20,23 +18,6 @@ static int is_profile(const struct dirent *entry)
     const char *dot = strrchr(entry->d_name, '.');
 
     return entry->d_name[0] != '.' && dot && strcmp(dot, ".yaml") == 0;
-}
-
-/* All of it; more than the limit by one byte is enough to see that it is too long. */
-static int read_bytes(int fd, const char *path, struct berth_buf *buf,
-                      struct berth_err *err)
-{
-    char block[16384];
-    ssize_t got;
-
-    while (buf->used <= BERTH_SYNTAX_BYTES &&
-           (got = read(fd, block, sizeof(block))) != 0) {
-        if (got < 0 && errno != EINTR)
-            return berth_err_set(err, "%s: %s", path, strerror(errno));
-        if (got > 0)
-            berth_buf_add(buf, block, (size_t)got);
-    }
-    return buf->failed ? berth_err_oom(err) : 0;
 }
 
 static int read_file(const char *path, uid_t owner, struct berth_profile_set *set,
@@ -47,7 +28,7 @@ static int read_file(const char *path, uid_t owner, struct berth_profile_set *se
     int missing;
     BERTH_CLOSE int fd = berth_trusted_open(path, owner, &missing, &why);
 
-    if (fd < 0 || read_bytes(fd, path, &buf, &why) < 0) {
+    if (fd < 0 || berth_trusted_read(fd, path, &buf, &why) < 0) {
         berth_strvec_push(faults, why.text);
         return faults->failed ? berth_err_oom(err) : 0;
     }

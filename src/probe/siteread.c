@@ -4,7 +4,6 @@
 #include "probe/siteread.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,7 +12,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "conf/schema.h"
-#include "conf/syntax.h"
 #include "probe/trusted.h"
 
 uid_t berth_site_owner(void)
@@ -26,23 +24,6 @@ uid_t berth_site_owner(void)
         stat(info.dli_fname, &facts) < 0)
         return stat("/proc/self/exe", &facts) < 0 ? 0 : facts.st_uid;
     return facts.st_uid;
-}
-
-/* All of it; more than the limit by one byte is enough to see that it is too long. */
-static int read_all(int fd, const char *path, struct berth_buf *buf,
-                    struct berth_err *err)
-{
-    char block[16384];
-    ssize_t got;
-
-    while (buf->used <= BERTH_SYNTAX_BYTES &&
-           (got = read(fd, block, sizeof(block))) != 0) {
-        if (got < 0 && errno != EINTR)
-            return berth_err_set(err, "%s: %s", path, strerror(errno));
-        if (got > 0)
-            berth_buf_add(buf, block, (size_t)got);
-    }
-    return buf->failed ? berth_err_oom(err) : 0;
 }
 
 /* Where the profiles of MPI stacks are if the site does not say it: beside the file. */
@@ -71,7 +52,7 @@ int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
     *ret = berth_site_default();
     if (fd < 0 && missing && !path)
         return place_profiles(place, ret, err);
-    if (fd < 0 || read_all(fd, place, &buf, &why) < 0) {
+    if (fd < 0 || berth_trusted_read(fd, place, &buf, &why) < 0) {
         berth_strvec_push(faults, why.text);
         return faults->failed ? berth_err_oom(err) : 0;
     }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "conf/syntax.h"
 
 /* As many as the kernel follows (path_resolution(7)). */
 enum { LINKS_MAX = 40 };
@@ -174,4 +175,21 @@ int berth_trusted_open(const char *path, uid_t owner, int *ret_missing,
         close(walk.directory);
     free(walk.rest);
     return fd;
+}
+
+/* More than the limit by one byte is enough to see that it is too long. */
+int berth_trusted_read(int fd, const char *path, struct berth_buf *buf,
+                       struct berth_err *err)
+{
+    char block[16384];
+    ssize_t got;
+
+    while (buf->used <= BERTH_SYNTAX_BYTES &&
+           (got = read(fd, block, sizeof(block))) != 0) {
+        if (got < 0 && errno != EINTR)
+            return berth_err_set(err, "%s: %s", path, strerror(errno));
+        if (got > 0)
+            berth_buf_add(buf, block, (size_t)got);
+    }
+    return buf->failed ? berth_err_oom(err) : 0;
 }

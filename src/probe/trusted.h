@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 /* Open the regular file at PATH, which is absolute, for reading, if nobody but root and
@@ -13,6 +14,11 @@
  * at is what is used. Returns the descriptor, or -1 with a sentence in ERR; then
  * *RET_MISSING tells whether there just is no such file. */
 int berth_trusted_open(const char *path, uid_t owner, int *ret_missing,
+                       struct berth_err *err);
+
+/* Append what FD, open at PATH, holds to BUF; no more than is needed to see that it is
+ * too long for conf/syntax.h. Returns 0, or -1 with a sentence in ERR. */
+int berth_trusted_read(int fd, const char *path, struct berth_buf *buf,
                        struct berth_err *err);
 
 #endif
