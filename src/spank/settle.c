@@ -4,6 +4,7 @@
 #include "spank/settle.h"
 
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -59,10 +60,12 @@ static int apply(const struct berth_site *site, struct berth_policy_facts *facts
     BERTH_STRVEC struct berth_strvec mounts = {0};
     BERTH_STRVEC struct berth_strvec sources = {0};
     BERTH_STRVEC struct berth_strvec present = {0};
+    bool is_restricted = site->mounts.forbidden.count || site->mounts.forced.count;
 
-    if (berth_mountrules_list(request, task, &mounts, err) < 0 ||
-        berth_allowed_sources(&mounts, &sources, err) < 0 ||
-        berth_allowed_present(&site->mounts.defaults, &present, err) < 0)
+    if (is_restricted && (berth_mountrules_list(request, task, &mounts, err) < 0 ||
+                          berth_allowed_sources(&mounts, &sources, err) < 0))
+        return -1;
+    if (berth_allowed_present(&site->mounts.defaults, &present, err) < 0)
         return -1;
     facts->mounts = &mounts;
     facts->sources = &sources;
