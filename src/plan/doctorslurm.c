@@ -172,13 +172,15 @@ static void judge_prolog(const struct berth_doctor_facts *facts,
     if (facts->slurm.has_prolog_lines)
         OK("TaskProlog", "'%s' has berth's lines", facts->slurm.prolog);
     else if (facts->slurm.prolog)
-        NOTE("TaskProlog", "put `. /usr/share/berth/taskprolog-berth.sh` into it",
+        NOTE("TaskProlog",
+             "copy /usr/share/berth/taskprolog-berth.sh to /etc/slurm, and put "
+             "`. /etc/slurm/taskprolog-berth.sh` into it",
              "'%s' does not end tasks where the plugin is missing",
              facts->slurm.prolog);
     else
         NOTE("TaskProlog",
-             "write one with the line `. /usr/share/berth/taskprolog-berth.sh`, and "
-             "name it in slurm.conf",
+             "copy /usr/share/berth/taskprolog-berth.sh to /etc/slurm, write one with "
+             "the line `. /etc/slurm/taskprolog-berth.sh`, and name it in slurm.conf",
              "there is none that ends tasks where the plugin is missing");
 }
 

@@ -353,11 +353,12 @@ static const struct {
     {change_49,
      "note TaskProlog: '/etc/slurm/task.sh' does not end tasks where the plugin is "
      "missing",
-     "put `. /usr/share/berth/taskprolog-berth.sh` into it"},
+     "copy /usr/share/berth/taskprolog-berth.sh to /etc/slurm, and put "
+     "`. /etc/slurm/taskprolog-berth.sh` into it"},
     {change_50,
      "note TaskProlog: there is none that ends tasks where the plugin is missing",
-     "write one with the line `. /usr/share/berth/taskprolog-berth.sh`, and name it in "
-     "slurm.conf"},
+     "copy /usr/share/berth/taskprolog-berth.sh to /etc/slurm, write one with the line "
+     "`. /etc/slurm/taskprolog-berth.sh`, and name it in slurm.conf"},
 };
 
 static void make_setuid(struct berth_doctor_facts *f)
