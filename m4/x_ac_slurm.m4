@@ -36,5 +36,6 @@ SLURM_VERSION_NUMBER]])])
     CPPFLAGS=$x_ac_save_CPPFLAGS
   ])
   AC_SUBST([SLURM_CPPFLAGS])
+  AC_SUBST([slurm_version])
   AM_CONDITIONAL([HAVE_SLURM], [test "x$have_slurm" = xyes])
 ])

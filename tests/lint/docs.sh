@@ -9,7 +9,8 @@
 not_run()
 {
     cat <<'END'
-README.md: tests/demo and tests/all, which run all the others, and the build itself
+README.md: tests/demo and tests/all, which run all the others
+doc/install.md: dnf, and the build, which every test of a cluster does
 END
 }
 

@@ -115,6 +115,7 @@ console_file() {
         return
     fi
     for host in $(console_hosts all); do
+        on "$host" root mkdir -p "${path%/*}"
         printf '%s\n' "$@" | node_file "$host" "$path"
     done
 }
