@@ -10,6 +10,7 @@ not_run()
 {
     cat <<'END'
 README.md: tests/demo and tests/all, which run all the others
+doc/cray.md: there is no Cray
 doc/install.md: dnf, and the build, which every test of a cluster does
 END
 }
