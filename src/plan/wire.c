@@ -273,6 +273,7 @@ static void put_rows(struct berth_buf *buf, const struct berth_table *table)
     else
         for (size_t i = 0; i < table->count; i++)
             put_row(buf, table->rows[i].group, &table->rows[i].request);
+    berth_buf_puts(buf, END);
 }
 
 int berth_wire_put_table(const struct berth_table *table, char **ret_text,
@@ -343,22 +344,36 @@ static int get_row(char *text, struct berth_table *table, struct berth_err *err)
     return 0;
 }
 
+/* The rows between the form and the end, each behind a semicolon. The caller frees
+ * *RET_ROWS. */
+static int get_frame(const char *text, char **ret_rows, struct berth_err *err)
+{
+    size_t length = strlen(text);
+    size_t form = strcspn(text, ";");
+
+    if (length > BERTH_WIRE_MAX)
+        return berth_err_set(err, "longer than %d bytes", BERTH_WIRE_MAX);
+    if (form != strlen(FORM) || strncmp(text, FORM, form) != 0)
+        return berth_err_set(err, "form '%.*s' is not this release's (" FORM ")",
+                             (int)form, text);
+    if (length < form + strlen(END) || strcmp(text + length - strlen(END), END) != 0)
+        return berth_err_set(err, "the end is missing");
+    *ret_rows = strndup(text + form, length - form - strlen(END));
+    return *ret_rows ? 0 : berth_err_oom(err);
+}
+
 int berth_wire_get_table(const char *text, struct berth_table *ret,
                          struct berth_err *err)
 {
-    BERTH_FREE char *copy = NULL;
     BERTH_TABLE struct berth_table table = {0};
+    BERTH_FREE char *rows = NULL;
     char *next;
     char *row;
 
-    if (strlen(text) > BERTH_WIRE_MAX)
-        return berth_err_set(err, "longer than %d bytes", BERTH_WIRE_MAX);
-    next = copy = strdup(text);
-    if (!copy)
-        return berth_err_oom(err);
-    row = strsep(&next, ";");
-    if (strcmp(row, FORM) != 0)
-        return berth_err_set(err, "form '%s' is not this release's (" FORM ")", row);
+    if (get_frame(text, &rows, err) < 0)
+        return -1;
+    next = rows;
+    strsep(&next, ";");
     while ((row = strsep(&next, ";")))
         if (get_row(row, &table, err) < 0)
             return -1;
@@ -386,7 +401,6 @@ int berth_wire_put_environment(const struct berth_table *table, char **ret_text,
     BERTH_BUF struct berth_buf buf = {0};
 
     put_rows(&buf, table);
-    berth_buf_puts(&buf, END);
     if (buf.failed)
         return berth_err_oom(err);
     if (buf.used > BERTH_WIRE_MAX) {
@@ -419,18 +433,8 @@ int berth_wire_get_environment(const char *text, struct berth_table *ret,
                                struct berth_err *err)
 {
     BERTH_TABLE struct berth_table table = {0};
-    BERTH_FREE char *copy = NULL;
-    size_t length = strlen(text);
-    size_t rest = length - strlen(END);
 
-    if (length > BERTH_WIRE_MAX)
-        return berth_err_set(err, "longer than %d bytes", BERTH_WIRE_MAX);
-    if (length < strlen(END) || strcmp(text + rest, END) != 0)
-        return berth_err_set(err, "the end is missing");
-    copy = strndup(text, rest);
-    if (!copy)
-        return berth_err_oom(err);
-    if (berth_wire_get_table(copy, &table, err) < 0)
+    if (berth_wire_get_table(text, &table, err) < 0)
         return -1;
     for (size_t i = 0; i < table.count; i++)
         if (!has_only_variables(&table.rows[i].request))

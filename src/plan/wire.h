@@ -11,10 +11,8 @@
  * srun to the nodes, and from the plugin to berth-task.
  *
  *     requests   fields               image=/a.sif&env=A%3D1
- *     table      1;GROUP:fields;...   GROUP is a het group, `*` (all) or `?` (unknown)
- *
- *     environment  1;GROUP:env=A%3D1&env=B%3D2;...;.   a table of variables to restore;
- *                the point says that nothing was cut off
+ *     table      1;GROUP:fields;...;. GROUP is a het group, `*` (all) or `?` (unknown);
+ *                                     the point says that nothing was cut off
  *
  * A field is an option's name without "container-" and its value, or, behind an image
  * that was pulled, `uri` and where it is from; every byte that is

@@ -21,7 +21,7 @@ expect 'none is no container, and nothing is published' 0 \
 0 host: ./x' \
     FAKE_SHOW=1 srun --container-image=none ./x
 expect 'one component is announced for all' 0 \
-    "published 1;*:$A
+    "published 1;*:$A;.
 0 $A: ./x" \
     FAKE_SHOW=1 srun --container-image=a ./x
 expect 'every option arrives' 0 \
@@ -48,12 +48,12 @@ expect 'a value may hold everything' 0 \
 
 # A het job from the command line: every component has a job.
 expect 'two components have an image each' 0 \
-    "published 1;0:$A;1:$B, kill on bad exit
+    "published 1;0:$A;1:$B;., kill on bad exit
 0 $A: ./x 1
 1 $B: ./y 2" \
     FAKE_SHOW=1 srun --container-image=a ./x 1 : --container-image=b ./y 2
 expect 'equal components are announced as one' 0 \
-    "published 1;*:$A, kill on bad exit
+    "published 1;*:$A;., kill on bad exit
 0 $A: ./x
 1 $A: ./y" \
     FAKE_SHOW=1 srun --container-image=a ./x : --container-image=a ./y
@@ -116,11 +116,11 @@ expect 'two components on the host are not killed on a bad exit' 0 \
 1 host: ./y' \
     FAKE_SHOW=1 srun ./x : ./y
 expect 'one component is not killed on a bad exit' 0 \
-    "published 1;*:$A
+    "published 1;*:$A;.
 0 $A: ./x" \
     FAKE_SHOW=1 srun --container-image=a ./x
 expect 'the user decides on a bad exit' 0 \
-    "published 1;0:$A;1:
+    "published 1;0:$A;1:;.
 0 $A: ./x
 1 host: ./y" \
     SLURM_KILL_BAD_EXIT=0 FAKE_SHOW=1 srun --container-image=a ./x : ./y
@@ -141,12 +141,12 @@ expect 'groups with a gap' 0 \
     $het_job srun --het-group=0 --container-image=a ./x : \
     --het-group=2 --container-image=b ./y
 expect 'one spec for two groups' 0 \
-    "published 1;*:$A
+    "published 1;*:$A;.
 0 $A: ./x
 1 $A: ./x" \
     FAKE_SHOW=1 $het_job srun --het-group=0,1 --container-image=a ./x
 expect 'one spec for two groups, and one for the third' 0 \
-    "published 1;0:$A&mounts=/d:/d:rw;2:$A&mounts=/d:/d:rw;1:$B, kill on bad exit
+    "published 1;0:$A&mounts=/d:/d:rw;2:$A&mounts=/d:/d:rw;1:$B;., kill on bad exit
 0 $A&mounts=/d:/d:rw: ./x
 1 $B: ./y
 2 $A&mounts=/d:/d:rw: ./x" \

@@ -64,7 +64,7 @@ expect 'a second srun inside knows nothing of the first' 0 \
     FAKE_SCRIPT="$srun --container-image=b ./x && $srun ./y" sbatch --container-image=a job.sh
 expect 'sbatch inside a step starts anew' 0 \
     '0 host: ./x' \
-    SLURM_BERTH_JOB="1;*:image=$T/a" SLURM_BERTH_STEP="1;*:image=$T/a" \
+    SLURM_BERTH_JOB="1;*:image=$T/a;." SLURM_BERTH_STEP="1;*:image=$T/a;." \
     FAKE_SCRIPT="$srun ./x" sbatch job.sh
 expect 'salloc is like sbatch' 0 \
     "0 $A: ./x
@@ -103,6 +103,6 @@ expect 'a default that is not ours is refused' 1 \
     SLURM_JOB_ID=100 SLURM_BERTH_JOB=x srun ./x
 expect 'a default for several components is refused' 1 \
     "srun: error: berth: SLURM_BERTH_JOB: it holds 2 components; expected one" \
-    SLURM_JOB_ID=100 "SLURM_BERTH_JOB=1;0:image=/a;1:image=/b" srun ./x
+    SLURM_JOB_ID=100 "SLURM_BERTH_JOB=1;0:image=/a;1:image=/b;." srun ./x
 
 finish

@@ -32,7 +32,7 @@ argv: LIBEXEC/berth-task ./x 1"
 argv: LIBEXEC/berth-task 1"
     fi
     [ -z "$1" ] || echo "- SLURM_BERTH_ENV=$1"
-    printf '%s\n' "- SLURM_BERTH_STEP=1;*:$A"
+    printf '%s\n' "- SLURM_BERTH_STEP=1;*:$A;."
     since 23.11 || printf '%s\n' '+ BERTH_TASK_ARGV0=./x'
     printf '%s\n' '+ BERTH_TASK_PREFIX=
 + BERTH_TASK_REPORT=N' "+ BERTH_TASK_REQUEST=$A" '+ BERTH_TASK_ROOM=N'
@@ -182,13 +182,13 @@ forged()
     expect "forged: $1" 1 "berth: n1: SLURM_BERTH_ENV: $1" \
         "FAKE_CARRIED=$2" srun --container-image=a ./x
 }
-forged "the end is missing$advice" ''
+forged "form '' is not this release's (1)$advice" ''
 forged "the end is missing$advice" '1;*:env=UCX_A%3D1'
 forged "form '2' is not this release's (1)$advice" '2;*:env=UCX_A%3D1;.'
 forged "no component in it$advice" '1;.'
 forged "it holds more than variables$advice" '1;*:image=/x;.'
 forged "the value of 'env' is not encoded$advice" '1;*:env=UCX_A%3D%0;.'
-forged "the end is missing$advice" "$(printf '\177ELF\001\377')"
+forged "the end is missing$advice" "1;$(printf '\177ELF\001\377')"
 forged "longer than 65536 bytes; do not set it by hand" "1;*:env=UCX_A%3D$(printf '%070000d' 0);."
 forged "'LD_PRELOAD' is no variable that this node restores; have the same berth.yaml on all hosts" \
     '1;*:env=LD_PRELOAD%3D/x;.'
@@ -203,7 +203,7 @@ expect 'forged: not for this component' 1 \
 berth: n1: SLURM_BERTH_ENV: this is component 1, which srun did not announce (it announced 2); use the plugin of one berth release on every host" \
     'FAKE_CARRIED=1;0:;2:;.' srun --container-image=a ./x : --container-image=b ./y
 expect 'forged: a component on the host does not care' 0 '0 host: ./x' \
-    'FAKE_TABLE=1;*:' FAKE_CARRIED=x srun ./x
+    'FAKE_TABLE=1;*:;.' FAKE_CARRIED=x srun ./x
 expect 'what an outer step has left is forgotten' 0 "0 $A: ./x" \
     'SLURM_BERTH_ENV=x' srun --container-image=a ./x
 expect 'a task that takes no variable' 1 \

@@ -5,14 +5,14 @@
 . "${srcdir:-.}/tests/spank/lib.sh"
 
 A=image=T/a
-table="1;0:image=$T/a;1:image=$T/b"
+table="1;0:image=$T/a;1:image=$T/b;."
 
 # Exactly what changes for a task.
 if since 23.11; then
     expect 'berth-task is put in front' 0 \
         "0 $A: ./x 1
 argv: LIBEXEC/berth-task ./x 1
-- SLURM_BERTH_STEP=1;*:$A
+- SLURM_BERTH_STEP=1;*:$A;.
 + BERTH_TASK_PREFIX=
 + BERTH_TASK_REPORT=N
 + BERTH_TASK_REQUEST=$A
@@ -22,7 +22,7 @@ else
     expect 'berth-task stands in the place of argv[0]' 0 \
         "0 $A: ./x 1
 argv: LIBEXEC/berth-task 1
-- SLURM_BERTH_STEP=1;*:$A
+- SLURM_BERTH_STEP=1;*:$A;.
 + BERTH_TASK_ARGV0=./x
 + BERTH_TASK_PREFIX=
 + BERTH_TASK_REPORT=N
@@ -43,7 +43,7 @@ if since 23.11; then
     expect "$name" 0 \
         "0 $A&explain=text: ./x
 argv: LIBEXEC/berth-task ./x
-- SLURM_BERTH_STEP=1;*:$A&explain=text
+- SLURM_BERTH_STEP=1;*:$A&explain=text;.
 + BERTH_TASK_EXPLAIN=component 0 alone 1 1
 asked $A&explain=text
 
@@ -95,13 +95,14 @@ malformed()
 }
 malformed "form 'x' is not this release's (1)" x
 malformed "form '2' is not this release's (1)" '2;*:image=/a'
-malformed 'no component in it' 1
+malformed 'no component in it' '1;.'
+malformed 'the end is missing' '1;*:image=/a'
 malformed "form '' is not this release's (1)" ''
-malformed 'a component has no number' '1;image=/a'
-malformed "'128' is no component" '1;128:image=/a'
-malformed "'colour' is no option of this release" '1;*:colour=red'
-malformed "the value of 'image' is not encoded" '1;*:image=/%00'
-malformed "'a' is not absolute; expected a path from /" '1;*:image=a'
+malformed 'a component has no number' '1;image=/a;.'
+malformed "'128' is no component" '1;128:image=/a;.'
+malformed "'colour' is no option of this release" '1;*:colour=red;.'
+malformed "the value of 'image' is not encoded" '1;*:image=/%00;.'
+malformed "'a' is not absolute; expected a path from /" '1;*:image=a;.'
 expect 'malformed: longer than 65536 bytes' 1 \
     'berth: n1: SLURM_BERTH_STEP: longer than 65536 bytes; do not set it by hand' \
     "FAKE_TABLE=1;*:image=/$(printf '%070000d' 0)" srun ./x
@@ -145,10 +146,10 @@ expect 'a component that does not know its number' 1 \
     "FAKE_TABLE=$table" srun ./z
 expect 'components whose groups are not known' 1 \
     'berth: n1: cannot tell which component this is, and the components differ; give them all the same --container options, or one srun each' \
-    "FAKE_TABLE=1;?:image=/a;?:image=/b" srun ./z
+    "FAKE_TABLE=1;?:image=/a;?:image=/b;." srun ./z
 expect 'one component fails, the other runs' 1 \
     "0 $A: ./x
 berth: n1: this is component 1, which srun did not announce (it announced 2); use the plugin of one berth release on every host" \
-    "FAKE_TABLE=1;0:image=$T/a;2:image=$T/b" srun ./x : ./y
+    "FAKE_TABLE=1;0:image=$T/a;2:image=$T/b;." srun ./x : ./y
 
 finish

@@ -77,13 +77,13 @@ calls 'for both' 1
 expect 'a variable names it too' 0 "0 image=$file&uri=docker://r/app:1: ./x" \
     BERTH_CONTAINER_IMAGE=docker://r/app:1 srun ./x
 expect 'an image of its own goes over that of the job' 0 '0 image=T/a: ./x' \
-    "SLURM_BERTH_JOB=1;*:image=$T/gone.sif&uri=docker://r/app:1" SLURM_JOB_ID=100 \
+    "SLURM_BERTH_JOB=1;*:image=$T/gone.sif&uri=docker://r/app:1;." SLURM_JOB_ID=100 \
     srun --container-image=a ./x
 expect 'a job keeps the file that it was submitted with' 0 \
     "0 image=T/bad.sif&uri=docker://r/app:1: ./x" \
-    "SLURM_BERTH_JOB=1;*:image=$T/bad.sif&uri=docker://r/app:1" SLURM_JOB_ID=100 srun ./x
+    "SLURM_BERTH_JOB=1;*:image=$T/bad.sif&uri=docker://r/app:1;." SLURM_JOB_ID=100 srun ./x
 expect 'unless it is gone' 0 "0 image=$file&uri=docker://r/app:1: ./x" \
-    "SLURM_BERTH_JOB=1;*:image=$T/gone.sif&uri=docker://r/app:1" SLURM_JOB_ID=100 srun ./x
+    "SLURM_BERTH_JOB=1;*:image=$T/gone.sif&uri=docker://r/app:1;." SLURM_JOB_ID=100 srun ./x
 calls 'without another pull' 0
 expect 'an image that is not in the registry' 1 \
     "srun: berth: pulling image 'docker://r/nobody'
@@ -98,7 +98,7 @@ expect 'a wrong option is told before anything is pulled' 1 \
     "srun: error: berth: --container-workdir: 'w' is not absolute; expected a directory in the image, from /" \
     srun --container-image=docker://r/other --container-workdir=w ./x
 expect 'a component on the host pulls nothing' 0 '0 host: ./x' \
-    "SLURM_BERTH_JOB=1;*:image=docker://r/other" SLURM_JOB_ID=100 \
+    "SLURM_BERTH_JOB=1;*:image=docker://r/other;." SLURM_JOB_ID=100 \
     srun --container-image=none ./x
 calls 'really' 0
 
@@ -111,7 +111,7 @@ else
 0 host: job.sh" sbatch --container-image=docker://r/other job.sh
     expect 'which needs one' 1 \
         "srun: error: berth: image 'docker://r/other': container runtime: neither apptainer nor singularity is installed here; ask the administrators to install one" \
-        "SLURM_BERTH_JOB=1;*:image=docker://r/other" SLURM_JOB_ID=100 srun ./x
+        "SLURM_BERTH_JOB=1;*:image=docker://r/other;." SLURM_JOB_ID=100 srun ./x
 fi
 
 finish

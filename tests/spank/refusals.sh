@@ -171,7 +171,7 @@ two='--container-image=a --mpi-bind=hybrid ./x : --container-image=b --mpi-bind=
 # What is too long for an environment variable.
 long=$(printf '%040000d' 0)
 expect 'options longer than what can be sent' 1 \
-    'srun: error: berth: the options of the containers take 80029 bytes; at most 65536 can be sent to the nodes' \
+    'srun: error: berth: the options of the containers take 80031 bytes; at most 65536 can be sent to the nodes' \
     SLURM_JOB_ID=100 srun --container-image=/ "--container-env=A=$long" \
     "--container-env=A=$long" ./x
 

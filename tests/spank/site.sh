@@ -34,11 +34,11 @@ expect 'a default with the prefix' 0 \
 
 # runtime.path and option_prefix go to berth-task
 raw="argv: LIBEXEC/berth-task 1
-- SLURM_BERTH_STEP=1;*:$A
+- SLURM_BERTH_STEP=1;*:$A;.
 + BERTH_TASK_ARGV0=./x"
 if since 23.11; then
     raw="argv: LIBEXEC/berth-task ./x 1
-- SLURM_BERTH_STEP=1;*:$A"
+- SLURM_BERTH_STEP=1;*:$A;."
 fi
 site 'runtime:' '  path: /opt/r'
 expect 'berth-task knows the runtime and the prefix' 0 \
@@ -111,14 +111,14 @@ expect 'raw_args: deny: sbatch refuses' 1 \
     "FAKE_WORDS=$SITE" sbatch --container-image=a --container-args=--nv job.sh
 expect 'raw_args: deny: the node refuses what srun let through' 1 \
     "berth: n1: $DENIED" \
-    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&args=--nv" srun ./x
+    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&args=--nv;." srun ./x
 expect 'raw_args: deny: with a prefix' 1 \
     'srun: error: berth: --x-container-args: this site does not allow it; leave it out' \
     "FAKE_WORDS=$SITE option_prefix=x-" srun --x-container-image=a \
     --x-container-args=--nv ./x
 expect 'raw_args: deny: the node, with a prefix' 1 \
     'berth: n1: --x-container-args: this site does not allow it; leave it out' \
-    "FAKE_WORDS=$SITE option_prefix=x-" "FAKE_TABLE=1;*:image=/a&args=--nv" srun ./x
+    "FAKE_WORDS=$SITE option_prefix=x-" "FAKE_TABLE=1;*:image=/a&args=--nv;." srun ./x
 expect 'raw_args: deny: other options are fine' 0 \
     "0 $A&mounts=/d:/d:rw: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/d ./x
@@ -135,7 +135,7 @@ expect 'raw_args: a list, and another word' 1 \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-args=--rocm ./x
 expect 'raw_args: a list, and another word on the node' 1 \
     "berth: n1: --container-args: '--rocm': this site does not allow it; it allows --nv" \
-    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&args=--rocm" srun ./x
+    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&args=--rocm;." srun ./x
 
 # What the site decides on the node.
 site 'mpi: {default: hybrid, partitions: {gpu: "off"}}'
@@ -146,7 +146,7 @@ expect 'mpi: the user goes before it' 0 "0 $A&mpi-bind=local: ./x" \
 expect 'mpi: a default of a partition' 0 "0 $A&mpi-bind=off: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu srun --container-image=a ./x
 expect 'mpi: what srun settled for all components stays' 0 "0 image=/a&mpi-bind=auto&world=host: ./x" \
-    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&mpi-bind=auto&world=host" srun ./x
+    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&mpi-bind=auto&world=host;." srun ./x
 site 'rules: [{partition: gpu, account: climate, options: {mpi-bind: hybrid}}]'
 expect 'a rule goes before the user' 0 "0 $A&mpi-bind=hybrid: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu SLURM_JOB_ACCOUNT=climate \
@@ -191,7 +191,7 @@ expect 'a fault of berth.yaml: sbatch says where' 1 \
     "FAKE_WORDS=$SITE" sbatch --container-image=a job.sh
 expect 'a fault of berth.yaml on the node: said there' 1 \
     "berth: n1: $wrong" \
-    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a" srun ./x
+    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a;." srun ./x
 expect 'a fault of berth.yaml: the prefix still holds' 1 \
     "srun: error: berth: $wrong" \
     "FAKE_WORDS=$SITE option_prefix=x-" srun --x-container-image=a ./x
@@ -203,7 +203,7 @@ expect 'a fault of berth.yaml: other jobs run' 0 \
     "FAKE_WORDS=$SITE" sbatch job.sh
 expect 'a fault of berth.yaml: a component on the host runs' 0 \
     '0 host: ./x' \
-    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:" srun ./x
+    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:;." srun ./x
 expect 'a file that config= names and nobody has' 1 \
     "srun: error: berth: T/none.yaml: 'none.yaml': No such file or directory; all users must be able to read it" \
     "FAKE_WORDS=config=$T/none.yaml" srun --container-image=a ./x
@@ -214,7 +214,7 @@ expect 'a file that others can write' 1 \
     "FAKE_WORDS=$SITE" srun --container-image=a ./x
 expect 'the same on the node' 1 \
     "berth: n1: T/berth.yaml: 'berth.yaml' can be written by others (mode 0666); chmod go-w" \
-    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a" srun ./x
+    "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a;." srun ./x
 chmod 644 berth.yaml
 
 # A word that berth does not know.
@@ -236,9 +236,9 @@ expect 'an unknown word: the prefix still holds' 1 \
     FAKE_WORDS='colour=red option_prefix=x-' srun --x-container-image=a ./x
 expect 'an unknown word on the node: the container step fails there' 1 \
     "berth: n1: $UNKNOWN" \
-    FAKE_WORDS=colour=red "FAKE_TABLE=1;*:image=/a" srun ./x
+    FAKE_WORDS=colour=red "FAKE_TABLE=1;*:image=/a;." srun ./x
 expect 'an unknown word on the node: a component on the host runs' 0 \
     '0 host: ./x' \
-    FAKE_WORDS=colour=red "FAKE_TABLE=1;*:" srun ./x
+    FAKE_WORDS=colour=red "FAKE_TABLE=1;*:;." srun ./x
 
 finish

@@ -37,12 +37,12 @@ expect 'its own goes over the common one' 0 "0 $A: ./x
 2 host: ./z" \
     $I=a srun ./x : --export=$I=b ./y : --export=$I=none ./z
 expect 'components: one that fails ends the others' 0 \
-    "published 1;0:$A;1:, kill on bad exit
+    "published 1;0:$A;1:;., kill on bad exit
 0 $A: ./x
 1 host: ./y" \
     FAKE_SHOW=1 srun --export=ALL,$I=a ./x : ./y
 expect 'the same for a common one' 0 \
-    "published 1;*:$A, kill on bad exit
+    "published 1;*:$A;., kill on bad exit
 0 $A: ./x
 1 $A: ./y" \
     FAKE_SHOW=1 $I=a srun ./x : ./y

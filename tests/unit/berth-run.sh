@@ -80,9 +80,9 @@ expect 'the variable of an option is its default' 0 'T/b' \
 expect 'the option goes over its variable' 0 'T/a' \
     env BERTH_CONTAINER_IMAGE=b "$berth" run --container-image=a sh -c "$show"
 expect 'the default of a job is one here too' 0 'T/b' \
-    env "SLURM_BERTH_JOB=1;*:image=$T/b" "$berth" run sh -c "$show"
+    env "SLURM_BERTH_JOB=1;*:image=$T/b;." "$berth" run sh -c "$show"
 expect 'the variable goes over the default of a job' 0 'T/a' \
-    env BERTH_CONTAINER_IMAGE=a "SLURM_BERTH_JOB=1;*:image=$T/b" "$berth" run sh -c "$show"
+    env BERTH_CONTAINER_IMAGE=a "SLURM_BERTH_JOB=1;*:image=$T/b;." "$berth" run sh -c "$show"
 expect 'none is the host' 0 '' \
     env BERTH_CONTAINER_IMAGE=b "$berth" run --container-image=none sh -c 'printf "%s" "$IMAGE"'
 expect 'lists accumulate' 0 '1 2,3' \

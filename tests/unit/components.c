@@ -14,24 +14,24 @@ static const struct {
     const char *image; /* NULL: the row asks for nothing */
 } found[] = {
     /* uniform: nobody needs to know */
-    {"1;*:image=/a", {NOWHERE, NOWHERE}, "/a"},
-    {"1;*:image=/a", {5, NOWHERE}, "/a"},
-    {"1;*:image=/a", {NOWHERE, 5}, "/a"},
+    {"1;*:image=/a;.", {NOWHERE, NOWHERE}, "/a"},
+    {"1;*:image=/a;.", {5, NOWHERE}, "/a"},
+    {"1;*:image=/a;.", {NOWHERE, 5}, "/a"},
     /* by the het group of the job */
-    {"1;0:image=/a;1:image=/b", {0, NOWHERE}, "/a"},
-    {"1;0:image=/a;1:image=/b", {1, NOWHERE}, "/b"},
-    {"1;1:image=/b;0:image=/a", {0, NOWHERE}, "/a"},
-    {"1;0:image=/a;2:image=/c", {2, NOWHERE}, "/c"},
-    {"1;0:image=/a;1:;2:image=/c", {1, NOWHERE}, NULL},
-    {"1;127:image=/z;0:image=/a", {127, NOWHERE}, "/z"},
+    {"1;0:image=/a;1:image=/b;.", {0, NOWHERE}, "/a"},
+    {"1;0:image=/a;1:image=/b;.", {1, NOWHERE}, "/b"},
+    {"1;1:image=/b;0:image=/a;.", {0, NOWHERE}, "/a"},
+    {"1;0:image=/a;2:image=/c;.", {2, NOWHERE}, "/c"},
+    {"1;0:image=/a;1:;2:image=/c;.", {1, NOWHERE}, NULL},
+    {"1;127:image=/z;0:image=/a;.", {127, NOWHERE}, "/z"},
     /* by the position in the step, which counts the groups in their own order */
-    {"1;0:image=/a;1:image=/b", {NOWHERE, 0}, "/a"},
-    {"1;0:image=/a;1:image=/b", {NOWHERE, 1}, "/b"},
-    {"1;1:image=/b;0:image=/a", {NOWHERE, 0}, "/a"},
-    {"1;1:image=/b;0:image=/a", {NOWHERE, 1}, "/b"},
-    {"1;0:image=/a;2:image=/c", {NOWHERE, 1}, "/c"},
-    {"1;5:image=/f;3:image=/d;4:image=/e", {NOWHERE, 0}, "/d"},
-    {"1;5:image=/f;3:image=/d;4:image=/e", {NOWHERE, 2}, "/f"},
+    {"1;0:image=/a;1:image=/b;.", {NOWHERE, 0}, "/a"},
+    {"1;0:image=/a;1:image=/b;.", {NOWHERE, 1}, "/b"},
+    {"1;1:image=/b;0:image=/a;.", {NOWHERE, 0}, "/a"},
+    {"1;1:image=/b;0:image=/a;.", {NOWHERE, 1}, "/b"},
+    {"1;0:image=/a;2:image=/c;.", {NOWHERE, 1}, "/c"},
+    {"1;5:image=/f;3:image=/d;4:image=/e;.", {NOWHERE, 0}, "/d"},
+    {"1;5:image=/f;3:image=/d;4:image=/e;.", {NOWHERE, 2}, "/f"},
 };
 
 static void read_table(const char *text, struct berth_table *table)
@@ -66,15 +66,15 @@ static const struct {
     struct berth_where where;
     const char *error;
 } lost[] = {
-    {"1;?:image=/a;?:image=/b", {0, NOWHERE}, UNKNOWN},
-    {"1;?:image=/a;?:image=/b", {NOWHERE, 1}, UNKNOWN},
-    {"1;0:image=/a;?:image=/b", {0, NOWHERE}, UNKNOWN},
-    {"1;?:image=/a", {0, NOWHERE}, UNKNOWN},
-    {"1;*:image=/a;*:image=/b", {0, NOWHERE}, UNKNOWN},
-    {"1;0:image=/a;1:image=/b", {2, NOWHERE}, NOT_ANNOUNCED("2", "2")},
-    {"1;0:image=/a;1:image=/b", {NOWHERE, 2}, NOT_ANNOUNCED("2", "2")},
-    {"1;0:image=/a;2:image=/b", {1, NOWHERE}, NOT_ANNOUNCED("1", "2")},
-    {"1;0:image=/a", {3, NOWHERE}, NOT_ANNOUNCED("3", "1")},
+    {"1;?:image=/a;?:image=/b;.", {0, NOWHERE}, UNKNOWN},
+    {"1;?:image=/a;?:image=/b;.", {NOWHERE, 1}, UNKNOWN},
+    {"1;0:image=/a;?:image=/b;.", {0, NOWHERE}, UNKNOWN},
+    {"1;?:image=/a;.", {0, NOWHERE}, UNKNOWN},
+    {"1;*:image=/a;*:image=/b;.", {0, NOWHERE}, UNKNOWN},
+    {"1;0:image=/a;1:image=/b;.", {2, NOWHERE}, NOT_ANNOUNCED("2", "2")},
+    {"1;0:image=/a;1:image=/b;.", {NOWHERE, 2}, NOT_ANNOUNCED("2", "2")},
+    {"1;0:image=/a;2:image=/b;.", {1, NOWHERE}, NOT_ANNOUNCED("1", "2")},
+    {"1;0:image=/a;.", {3, NOWHERE}, NOT_ANNOUNCED("3", "1")},
 };
 
 START_TEST(a_row_is_never_guessed)
@@ -97,7 +97,7 @@ START_TEST(who_is_nowhere_gets_no_row_of_many)
     const struct berth_row *row = NULL;
     struct berth_err err = {""};
 
-    read_table("1;0:image=/a;1:image=/b", &table);
+    read_table("1;0:image=/a;1:image=/b;.", &table);
     ck_assert_int_eq(berth_table_find(&table, &nowhere, &row, &err), -1);
     ck_assert_ptr_null(row);
     ck_assert_str_ne(err.text, "");
@@ -109,14 +109,14 @@ static const struct {
     bool uniform;
     bool contained;
 } shapes[] = {
-    {"1;*:", true, false},
-    {"1;*:image=none", true, false},
-    {"1;*:image=/a", true, true},
-    {"1;0:image=/a;1:image=/a", true, true},
-    {"1;0:image=/a;1:", false, true},
-    {"1;0:;1:image=/a", false, true},
-    {"1;0:;1:image=none", false, false},
-    {"1;0:image=/a;1:image=/a&writable=", false, true},
+    {"1;*:;.", true, false},
+    {"1;*:image=none;.", true, false},
+    {"1;*:image=/a;.", true, true},
+    {"1;0:image=/a;1:image=/a;.", true, true},
+    {"1;0:image=/a;1:;.", false, true},
+    {"1;0:;1:image=/a;.", false, true},
+    {"1;0:;1:image=none;.", false, false},
+    {"1;0:image=/a;1:image=/a&writable=;.", false, true},
 };
 
 START_TEST(a_table_knows_its_shape)
@@ -133,11 +133,11 @@ static const struct {
     const char *table;
     const char *explained; /* of each row: a letter of its form, - for none */
 } accounts[] = {
-    {"1;0:image=/a;1:", "--"},
-    {"1;0:image=/a;1:image=/b&explain=json", "jj"},
-    {"1;0:image=/a&explain=off;1:;2:image=/b&explain=text", "ttt"},
-    {"1;0:image=/a&explain=json;1:image=/b&explain=text", "jt"},
-    {"1;0:image=/a&explain=off;1:image=/b", "o-"},
+    {"1;0:image=/a;1:;.", "--"},
+    {"1;0:image=/a;1:image=/b&explain=json;.", "jj"},
+    {"1;0:image=/a&explain=off;1:;2:image=/b&explain=text;.", "ttt"},
+    {"1;0:image=/a&explain=json;1:image=/b&explain=text;.", "jt"},
+    {"1;0:image=/a&explain=off;1:image=/b;.", "o-"},
 };
 
 START_TEST(an_account_is_of_the_whole_step)

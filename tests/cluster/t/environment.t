@@ -284,7 +284,7 @@ equal "the node's own user database is as it was" "" "$(on n1 root bash -c 'gete
 # ---- forged variables: an srun without the plugin sends what it finds
 
 set_plugin login off
-step="SLURM_BERTH_STEP=1;*:image=/images/a.sif"
+step="SLURM_BERTH_STEP=1;*:image=/images/a.sif;."
 # forged TITLE PATTERN VARIABLE=VALUE...
 forged() {
     local title=$1 pattern=$2
@@ -298,10 +298,10 @@ equal "a well formed one is honoured" "a 1" "$seen"
 forged "cut short" "SLURM_BERTH_ENV: the end is missing" "$step" 'SLURM_BERTH_ENV=1;*:env=UCX_A%3D1'
 forged "another form" "SLURM_BERTH_ENV: form '9'" "$step" 'SLURM_BERTH_ENV=9;*:env=UCX_A%3D1;.'
 forged "another number of components" "SLURM_BERTH_ENV: " "$step" 'SLURM_BERTH_ENV=1;0:;1:env=UCX_A%3D1;.'
-forged "binary" "SLURM_BERTH_ENV: the end is missing" "$step" $'SLURM_BERTH_ENV=\x7fELF\x01\xff\xfe;'
+forged "binary" "SLURM_BERTH_ENV: form " "$step" $'SLURM_BERTH_ENV=\x7fELF\x01\xff\xfe;'
 forged "a variable that is not restored" "'LD_PRELOAD' is no variable that this node restores" "$step" 'SLURM_BERTH_ENV=1;*:env=LD_PRELOAD%3D/x;.'
 forged "100 KB" "SLURM_BERTH_ENV: longer than 65536" "$step" "SLURM_BERTH_ENV=1;*:env=UCX_A%3D$(printf '%0100000d' 0);."
-forged "the options, cut short" "SLURM_BERTH_STEP: " "SLURM_BERTH_STEP=1;*:ima"
+forged "the options, cut short" "SLURM_BERTH_STEP: the end is missing" "SLURM_BERTH_STEP=1;*:image=/images/a"
 forged "the options, of another form" "SLURM_BERTH_STEP: form '9'" "SLURM_BERTH_STEP=9;*:image=/images/a.sif"
 forged "the options, 100 KB" "SLURM_BERTH_STEP: longer than 65536" "SLURM_BERTH_STEP=1;*:image=/$(printf '%0100000d' 0)"
 set_plugin login on

@@ -494,8 +494,8 @@ with() {
     line=(env "${variables[@]}" "${line[@]}")
     attempt "${line[@]}"
 }
-tables=(junk 1 '1;' '1;0:image=%' '1;*' '1;x:image=/x' '1;-1:image=/x' '1;*:color=red'
-    '1;*:image=x' '1;*:image' '2;*:image=/x' '%%%')
+tables=(junk 1 '1;.' '1;0:image=%;.' '1;*;.' '1;x:image=/x;.' '1;-1:image=/x;.' '1;*:color=red;.'
+    '1;*:image=x;.' '1;*:image;.' '2;*:image=/x;.' '1;*:image=/images/a.sif' '%%%')
 for table in "${tables[@]}"; do
     with "SLURM_BERTH_STEP=$table" --
     equal "srun forgets the table '$table' that it inherits, and runs on the host" "0 8 host" \
@@ -505,12 +505,12 @@ for table in "${tables[@]}"; do
     runs "srun puts its own table over '$table' from --export" 8 "" \
         "--export=ALL,SLURM_BERTH_STEP=$table" "$IMAGE"
 done
-with "SLURM_BERTH_STEP=1;*:image=/images/b.sif" -- "$IMAGE" -- cat /etc/berth-image
+with "SLURM_BERTH_STEP=1;*:image=/images/b.sif;." -- "$IMAGE" -- cat /etc/berth-image
 equal "srun puts its own table over an inherited one" "0 8" "$status $(grep -c '^a$' <<<"$seen")"
-with "SLURM_BERTH_STEP=1;*:image=/images/b.sif" --
+with "SLURM_BERTH_STEP=1;*:image=/images/b.sif;." --
 equal "no options and a good forged table: on the host" "0 8 host" \
     "$status $(grep -c '^ran$' <<<"$seen") $host"
-for table in junk '' '1;' '1;0:image=/x;1:image=/y' '1;*:color=red'; do
+for table in junk '' '1;.' '1;0:image=/x;1:image=/y;.' '1;*:color=red;.' '1;*:image=/x'; do
     refused_here "a corrupt default: '$table'" "SLURM_BERTH_JOB: .*; " \
         env "SLURM_BERTH_JOB=$table" srun -N1 "$IMAGE" true
 done

@@ -39,7 +39,7 @@ refused "roots: in the second component" "$only" "$image" true : -w n2 -N1 --con
 matches "roots: a default of the environment" "$only" \
     "$(alice env BERTH_CONTAINER_IMAGE=/home/alice/mine.sif srun -w n1 -N1 cat /etc/berth-image 2>&1)"
 matches "roots: a step variable that is forged" '^n1$' \
-    "$(alice env "SLURM_BERTH_STEP=1;*:image=/home/alice/mine.sif" srun -w n1 -N1 hostname 2>&1)"
+    "$(alice env "SLURM_BERTH_STEP=1;*:image=/home/alice/mine.sif;." srun -w n1 -N1 hostname 2>&1)"
 
 site <<'YAML'
 images:
