@@ -39,6 +39,31 @@ static bool names(const char *word, const char *name, size_t minimum,
     return true;
 }
 
+/* Options of srun whose values are free text, which may look like an option. */
+static const struct {
+    const char *name;
+    char letter; /* '\0': it has none */
+} texts[] = {
+    {"comment", '\0'}, {"extra", '\0'}, {"job-name", 'J'}, {"output", 'o'},
+    {"error", 'e'},    {"input", 'i'},  {"wckey", '\0'},   {"mcs-label", '\0'},
+};
+
+/* The word behind WORD that is not its value. */
+static size_t behind(const struct berth_hetgroups *state, size_t word)
+{
+    const char *text = state->words.items[word];
+    const char *value = NULL;
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const char letter[] = {'-', texts[i].letter, '\0'};
+
+        if ((names(text, texts[i].name, 1, &value) && !value) ||
+            (texts[i].letter && strcmp(text, letter) == 0))
+            return word + 2;
+    }
+    return word + 1;
+}
+
 static size_t options_end(const struct berth_hetgroups *state, int optind)
 {
     size_t end = state->spec + (optind > 0 ? (size_t)optind : 1);
@@ -53,7 +78,7 @@ bool berth_hetgroups_option(const struct berth_hetgroups *state, int optind,
     const char *last = NULL;
     bool found = false;
 
-    for (size_t i = state->spec + 1; i < end; i++) {
+    for (size_t i = state->spec + 1; i < end; i = behind(state, i)) {
         if (!names(state->words.items[i], name, minimum, &last))
             continue;
         found = true;
@@ -70,7 +95,7 @@ unsigned long berth_hetgroups_tasks(const struct berth_hetgroups *state, int opt
     size_t end = options_end(state, optind);
     const char *last = NULL;
 
-    for (size_t i = state->spec + 1; i < end; i++) {
+    for (size_t i = state->spec + 1; i < end; i = behind(state, i)) {
         const char *word = state->words.items[i];
         const char *next = i + 1 < end ? state->words.items[i + 1] : NULL;
         const char *value = NULL;

@@ -57,6 +57,13 @@ static const struct {
     {{"srun", "--", "a", "--het-group=5"}, {1}, {0, NO_MORE}},
     {{"srun", "--hint=x", "a"}, {1}, {0, NO_MORE}},
     {{"srun", "--het-groups=1", "a"}, {1}, {0, NO_MORE}},
+    /* another option's value */
+    {{"srun", "--comment", "--het-group=1", "a"}, {1}, {0, NO_MORE}},
+    {{"srun", "--comm", "--het-group=1", "a"}, {1}, {0, NO_MORE}},
+    {{"srun", "-J", "--het-group=1", "a"}, {1}, {0, NO_MORE}},
+    {{"srun", "--comment", "--comment", "--het-group=1", "a"}, {1}, {1, NO_MORE}},
+    {{"srun", "--comment=x", "--het-group=1", "a"}, {1}, {1, NO_MORE}},
+    {{"srun", "-Jx", "--het-group=1", "a"}, {1}, {1, NO_MORE}},
     /* a spec without the option has its own number, not the next free one */
     {{"srun", "--het-group=1", "a", ":", "b"}, {1, 1}, {1, 1, NO_MORE}},
     {{"srun", "a", ":", "--het-group=0", "b"}, {1, 1}, {0, 0, NO_MORE}},
@@ -95,12 +102,13 @@ static int read_options(int count, char **words)
         {"help", no_argument, NULL, 'h'},
         {"hint", required_argument, NULL, 'i'},
         {"multi-prog", no_argument, NULL, 'm'},
+        {"comment", required_argument, NULL, 'c'},
         {NULL, 0, NULL, 0},
     };
 
     optind = 0;
     opterr = 0;
-    while (getopt_long(count, words, "+n:", options, NULL) != -1)
+    while (getopt_long(count, words, "+n:J:", options, NULL) != -1)
         ;
     return optind;
 }
@@ -265,6 +273,7 @@ static const struct {
     {{"srun", "-nx", "a"}, 0},
     {{"srun", "-n"}, 0},
     {{"srun", "a", "-n6"}, 0},
+    {{"srun", "-n2", "--comment", "-n6", "a"}, 2},
 };
 
 START_TEST(the_tasks_of_the_spec_are_counted)
