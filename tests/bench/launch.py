@@ -3,6 +3,7 @@
 `SYSTEM SHAPE WALL_US CPU_MS STATUS`."""
 
 import collections
+import math
 import statistics
 import sys
 
@@ -54,22 +55,25 @@ def table(runs, shapes):
 
 
 def svg(runs, shapes, path):
-    """Wall time over tasks on one node, a line for each system."""
+    """Wall time over tasks on one node, both on logarithmic scales, a line a system."""
     width, height, left, low = 640, 400, 60, 50
     shapes = [shape for shape in shapes if shape.startswith("1x")]
     points = {system: [(tasks_of(shape), summary(runs[system, shape])[0])
                        for shape in shapes] for system in SYSTEMS}
-    top = max(wall for line in points.values() for _, wall in line if wall)
+    walls = [wall for line in points.values() for _, wall in line if wall]
+    bottom = math.floor(math.log10(min(walls)))
+    top = math.ceil(math.log10(max(walls)))
     widest = max(tasks_of(shape) for shape in shapes)
 
     def x(tasks):
-        return left + (width - left - 20) * tasks / widest
+        return left + 10 + (width - left - 30) * math.log(tasks, widest)
 
     def y(wall):
-        return height - low - (height - low - 30) * wall / top
+        return height - low - (height - low - 30) * (math.log10(wall) - bottom) / (top - bottom)
 
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
            'font-family="sans-serif" font-size="12">',
+           '<!-- SPDX-License-Identifier: Apache-2.0 -->',
            f'<rect width="{width}" height="{height}" fill="white"/>',
            f'<text x="{left}" y="18">wall time of a step of `true` on one node, '
            'milliseconds over tasks (medians)</text>',
@@ -78,10 +82,10 @@ def svg(runs, shapes, path):
     for tasks in (tasks_of(shape) for shape in shapes):
         out.append(f'<text x="{x(tasks)}" y="{height - low + 16}" '
                    f'text-anchor="middle">{tasks}</text>')
-    for part in range(5):
-        wall = top * part / 4
-        out.append(f'<text x="{left - 6}" y="{y(wall) + 4}" '
-                   f'text-anchor="end">{wall:.0f}</text>')
+    for power in range(bottom, top + 1):
+        out.append(f'<path d="M{left} {y(10 ** power):.1f}H{width - 20}" stroke="#dddddd"/>')
+        out.append(f'<text x="{left - 6}" y="{y(10 ** power) + 4:.1f}" '
+                   f'text-anchor="end">{10 ** power}</text>')
     for row, system in enumerate(SYSTEMS):
         line = [(x(t), y(w)) for t, w in points[system] if w]
         path_text = " ".join(f"{a:.1f},{b:.1f}" for a, b in line)
@@ -89,8 +93,10 @@ def svg(runs, shapes, path):
                    f'stroke="{COLOURS[system]}" stroke-width="2"/>')
         out.extend(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" '
                    f'fill="{COLOURS[system]}"/>' for a, b in line)
+        failed = [str(t) for t, w in points[system] if not w]
+        note = f" (failed with {', '.join(failed)} tasks)" if failed else ""
         out.append(f'<text x="{left + 20}" y="{50 + 16 * row}" '
-                   f'fill="{COLOURS[system]}">{TITLES[system]}</text>')
+                   f'fill="{COLOURS[system]}">{TITLES[system]}{note}</text>')
     out.append("</svg>")
     with open(path, "w", encoding="ascii") as file:
         file.write("\n".join(out) + "\n")

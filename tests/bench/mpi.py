@@ -63,6 +63,7 @@ def svg(found, path):
 
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
            'font-family="sans-serif" font-size="12">',
+           '<!-- SPDX-License-Identifier: Apache-2.0 -->',
            f'<rect width="{width}" height="{height}" fill="white"/>',
            '<text x="10" y="18">MPI in an image with the host\'s MPI, over native '
            '(medians); grey: native over native</text>']
