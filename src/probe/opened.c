@@ -5,6 +5,8 @@
 #include "probe/opened.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +23,13 @@ char *berth_opened_identity(const struct stat *file)
     return text;
 }
 
-bool berth_opened_has(pid_t pid, const char *identity)
+/* Is the file IDENTITY open in DIRECTORY, which has a link for each descriptor? */
+static bool has(DIR *directory, const char *identity)
 {
-    char name[64];
     struct dirent *entry;
     bool found = false;
-    DIR *directory;
 
-    snprintf(name, sizeof(name), "/proc/%d/fd", pid);
-    directory = opendir(name);
-    while (directory && !found && (entry = readdir(directory))) {
+    while (!found && (entry = readdir(directory))) {
         BERTH_FREE char *other = NULL;
         struct stat st;
 
@@ -40,7 +39,22 @@ bool berth_opened_has(pid_t pid, const char *identity)
         other = berth_opened_identity(&st);
         found = other && strcmp(other, identity) == 0;
     }
+    return found;
+}
+
+int berth_opened_check(pid_t runtime, const char *identity, const char *image,
+                       struct berth_err *err)
+{
+    char name[64];
+    bool found;
+    DIR *directory;
+
+    if (!identity)
+        return 0;
+    snprintf(name, sizeof(name), "/proc/%d/fd", runtime);
+    directory = opendir(name);
+    found = directory ? has(directory, identity) : errno == EACCES;
     if (directory)
         closedir(directory);
-    return found;
+    return found ? 0 : berth_err_set(err, BERTH_OPENED_EXCHANGED, image);
 }

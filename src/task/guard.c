@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "probe/opened.h"
 #include "task/detach.h"
 #include "task/log.h"
 #include "task/report.h"
@@ -294,14 +295,21 @@ struct watch {
     time_t end;   /* of the time that a start may take */
     bool started; /* the container has */
     bool late;
+    struct berth_err exchanged; /* what is said if the image was; text "": it was not */
 };
 
 /* berth-init asks whether we are on duty. */
 static void answer(struct watch *watch)
 {
+    const struct berth_launch *launch = watch->launch;
     char byte;
 
     if (read(ASK, &byte, 1) == 1) {
+        if (berth_opened_check(watch->runtime, launch->terms->image,
+                               launch->request->image, &watch->exchanged) < 0) {
+            kill_tree(watch->runtime);
+            return;
+        }
         watch->started = true;
         berth_guard_seize(watch->runtime);
         send(ASK, "", 1, MSG_NOSIGNAL);
@@ -314,16 +322,16 @@ static void answer(struct watch *watch)
  * its step, says nothing. */
 static void report_end(const struct watch *watch)
 {
-    struct berth_err err;
+    struct berth_err err = watch->exchanged;
     struct stat log = {0};
 
     fstat(LOG, &log);
     if (watch->late)
         berth_log_too_late(watch->launch, watch->guard.limit, &err);
-    else
+    else if (!*err.text && log.st_size > 0)
         berth_log_explain(LOG, watch->launch, &err);
     dup2(SAY, STDERR_FILENO);
-    if (watch->late || log.st_size > 0)
+    if (*err.text)
         berth_report(watch->launch->report < 0 ? -1 : REPORT, watch->launch->node,
                      &err);
 }

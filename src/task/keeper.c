@@ -283,27 +283,18 @@ static int send_away(struct keeper *keeper, pid_t holder, const struct berth_buf
     return 0;
 }
 
-/* Is the image of the container the one that the site allows? The runtime keeps it
- * open.
- */
-static int check_image(const struct keeper *keeper, struct berth_err *err)
-{
-    const struct berth_terms *terms = keeper->launch->terms;
-
-    if (!terms || !terms->image || berth_opened_has(keeper->runtime, terms->image))
-        return 0;
-    return berth_err_set(err, BERTH_OPENED_EXCHANGED, keeper->launch->request->image);
-}
-
 /* Wait for berth-init in the container, and go on with the tasks. */
 static int open_room(struct keeper *keeper, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf after = {0};
+    const struct berth_launch *launch = keeper->launch;
     const char *why = berth_room_forbidden(keeper->room);
     uint32_t count;
     pid_t holder = 0;
 
-    if (receive_holder(keeper, &holder, err) < 0 || check_image(keeper, err) < 0 ||
+    if (receive_holder(keeper, &holder, err) < 0 ||
+        berth_opened_check(keeper->runtime, launch->terms->image,
+                           launch->request->image, err) < 0 ||
         receive(keeper, &count, sizeof(count), err) < 0)
         return -1;
     after.text = count <= ENVIRON_MAX ? malloc(count + 1) : NULL;

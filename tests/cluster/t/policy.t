@@ -41,6 +41,37 @@ matches "roots: a default of the environment" "$only" \
 matches "roots: a step variable that is forged" '^n1$' \
     "$(alice env "SLURM_BERTH_STEP=1;*:image=/home/alice/mine.sif;." srun -w n1 -N1 hostname 2>&1)"
 
+# The runtime of this site finds another file under the name that was looked at.
+on login alice bash -c 'mkdir -p roots; cat >exchange; chmod +x exchange' <<'SH'
+#!/bin/sh
+case "$*" in
+*/home/alice/roots/x.sif*) cp /home/alice/mine.sif roots/y.sif
+    mv roots/y.sif roots/x.sif ;;
+esac
+exec apptainer "$@"
+SH
+for way in auto never; do
+    share "$way"
+    site <<'YAML'
+runtime:
+  path: /home/alice/exchange
+images:
+  roots: [/images, /home/alice/roots]
+YAML
+    alice cp mine.sif roots/x.sif
+    said "exchange, share: $way: an image that stays" '^a$' "$image" cat /etc/berth-image
+    refused "exchange, share: $way: another file at the time of the start" \
+        "it was exchanged while the step started" --container-image=/home/alice/roots/x.sif
+done
+share setuid
+site <<'YAML'
+images:
+  roots: [/images]
+YAML
+said "roots: with a setuid runtime" '^a$' "$image" cat /etc/berth-image
+refused "roots: with a setuid runtime, the user's" "$only" --container-image=mine.sif
+share "$share"
+
 site <<'YAML'
 images:
   owners: [root]
