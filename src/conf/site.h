@@ -13,6 +13,7 @@
 
 enum berth_site_share { BERTH_SHARE_AUTO, BERTH_SHARE_NEVER };
 enum berth_site_raw { BERTH_RAW_ALLOW, BERTH_RAW_DENY, BERTH_RAW_LIST };
+enum berth_site_digest { BERTH_DIGEST_NONE, BERTH_DIGEST_SHA256 };
 enum berth_site_glibc { BERTH_GLIBC_REPLACE, BERTH_GLIBC_REFUSE };
 
 /* An option that the site sets for some jobs, over what the user says. */
@@ -67,8 +68,9 @@ struct berth_site {
     struct berth_site_rule *rules;
     size_t rule_count;
     struct {
-        char *file;   /* a line of JSON for each step; %u user, %j job; NULL: none */
-        bool comment; /* into the job's record */
+        char *file; /* a line of JSON for each step; %u user, %j job; NULL: none */
+        enum berth_site_digest digest; /* of the image, in that line */
+        bool comment;                  /* into the job's record */
     } provenance;
     char *profiles_dir; /* of *.yaml; NULL: there is none */
 };

@@ -235,12 +235,27 @@ static int tell_step(spank_t sp, const struct berth_request *request,
 static void forget_forged(spank_t sp)
 {
     static const char *const names[] = {
-        BERTH_TASK_ARGV0, BERTH_TASK_EXPLAIN, BERTH_TASK_LEADS, BERTH_TASK_RECORD,
-        BERTH_TASK_ROOM,  BERTH_TASK_RUNTIME, BERTH_TASK_TERMS,
+        BERTH_TASK_ARGV0,  BERTH_TASK_DIGEST, BERTH_TASK_EXPLAIN, BERTH_TASK_LEADS,
+        BERTH_TASK_RECORD, BERTH_TASK_ROOM,   BERTH_TASK_RUNTIME, BERTH_TASK_TERMS,
     };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         spank_unsetenv(sp, names[i]);
+}
+
+/* What is to be kept of the step. */
+static int tell_record(spank_t sp, struct berth_err *err)
+{
+    const struct berth_site *site = &shared.site;
+    char seconds[16];
+
+    if (!site->provenance.file)
+        return 0;
+    snprintf(seconds, sizeof(seconds), "%u", site->runtime.start_timeout);
+    if (site->provenance.digest == BERTH_DIGEST_SHA256 &&
+        set_variable(sp, BERTH_TASK_DIGEST, seconds, err) < 0)
+        return -1;
+    return set_variable(sp, BERTH_TASK_RECORD, site->provenance.file, err);
 }
 
 /* Tell berth-task what to do, and put it in front. */
@@ -270,8 +285,7 @@ static int hand_over(spank_t sp, const struct berth_request *request,
         (shared.site.runtime.path &&
          set_variable(sp, BERTH_TASK_RUNTIME, shared.site.runtime.path, err) < 0) ||
         (*room && set_variable(sp, BERTH_TASK_ROOM, room, err) < 0) ||
-        (shared.site.provenance.file &&
-         set_variable(sp, BERTH_TASK_RECORD, shared.site.provenance.file, err) < 0) ||
+        tell_record(sp, err) < 0 ||
         (leads(sp, request) && set_variable(sp, BERTH_TASK_LEADS, "1", err) < 0))
         return -1;
     return put_in_front(sp, err);

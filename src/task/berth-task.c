@@ -60,8 +60,9 @@ struct task {
     char *place; /* node and image, in messages */
     bool leads;  /* on the first node of the component */
     int report;
-    char *step;   /* BERTH_TASK_EXPLAIN */
-    char *record; /* where to; NULL: none is kept */
+    char *step;                /* BERTH_TASK_EXPLAIN */
+    char *record;              /* where to; NULL: none is kept */
+    unsigned int digest_limit; /* as in plan/record.h */
     char **command;
     char **environment;         /* as Slurm has made it */
     struct berth_strvec mounts; /* ours */
@@ -114,12 +115,14 @@ static int read_task(struct task *task, char **argv, struct berth_err *err)
 {
     BERTH_FREE char *report = take_variable(BERTH_TASK_REPORT);
     BERTH_FREE char *leads = take_variable(BERTH_TASK_LEADS);
+    BERTH_FREE char *digest = take_variable(BERTH_TASK_DIGEST);
 
     task->report = report ? atoi(report) : -1;
     task->prefix = take_variable(BERTH_TASK_PREFIX);
     task->leads = leads != NULL;
     task->step = take_variable(BERTH_TASK_EXPLAIN);
     task->record = take_variable(BERTH_TASK_RECORD);
+    task->digest_limit = digest ? (unsigned int)atoi(digest) : 0;
     task->runtime = take_variable(BERTH_TASK_RUNTIME);
     task->room = take_variable(BERTH_TASK_ROOM);
     task->argv0 = take_variable(BERTH_TASK_ARGV0);
@@ -378,6 +381,7 @@ static void tell(const struct task *task, const struct berth_room *room,
                               .leads = task->leads,
                               .step = task->step,
                               .runtime = task->runtime,
+                              .digest_limit = task->digest_limit,
                               .room = room,
                               .apart = why};
 

@@ -25,6 +25,7 @@ enum berth_memo_kind {
     BERTH_MEMO_TARGET,  /* the loader; the file that it is asked about, in the end */
     BERTH_MEMO_FOUND,   /* what it said of the target before this record: a soname, its
                            path ("": missing) */
+    BERTH_MEMO_DIGEST,  /* of a file, and no more than that: "" if none, "" */
     BERTH_MEMO_KINDS
 };
 

@@ -28,6 +28,10 @@
 /* Where the record of the component goes (plan/record.h); absent: none is kept. */
 #define BERTH_TASK_RECORD "BERTH_TASK_RECORD"
 
+/* In seconds, how long the digest of the image for that record may take; absent: the
+ * record has none. */
+#define BERTH_TASK_DIGEST "BERTH_TASK_DIGEST"
+
 /* The descriptor of task/report.h. */
 #define BERTH_TASK_REPORT "BERTH_TASK_REPORT"
 

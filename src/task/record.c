@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
+#include "task/digest.h"
 
 /* A pipe that nobody reads must not stop a step, nor a line fill half of a disk. */
 static int append(const char *path, const struct berth_buf *line, struct berth_err *err)
@@ -29,18 +30,34 @@ static int append(const char *path, const struct berth_buf *line, struct berth_e
                          written < 0 ? strerror(errno) : "only a part was written");
 }
 
+/* Of a file; a directory has none. */
+static char *digest_of(const struct berth_record *record)
+{
+    char path[BERTH_STAGE_USER_SIZE];
+    const struct berth_stage_root user = berth_stage_user(path);
+    struct berth_image image;
+
+    if (!record->digest_limit ||
+        berth_image_probe(record->request->image, &image, NULL, NULL) < 0 ||
+        image.kind != BERTH_IMAGE_SIF)
+        return NULL;
+    return berth_digest(record->request->image, &user, record->digest_limit);
+}
+
 int berth_record_append(struct berth_record *record, const char *pattern,
                         struct berth_err *err)
 {
     const struct passwd *user = getpwuid(getuid());
     BERTH_STRVEC struct berth_strvec image = {0};
     BERTH_FREE char *version = berth_runtime_version(record->runtime);
+    BERTH_FREE char *digest = digest_of(record);
     BERTH_BUF struct berth_buf line = {0};
     BERTH_FREE char *path = NULL;
 
     record->user = user ? user->pw_name : NULL;
     record->runtime_version = version;
     record->image = &image;
+    record->digest = digest;
     if (berth_image_describe(record->request->image, &image, err) < 0 ||
         berth_record_write(record, &line, err) < 0 ||
         berth_record_path(record, pattern, &path, err) < 0)

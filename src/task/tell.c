@@ -57,6 +57,7 @@ static int keep(const struct berth_told *told, const char *pattern,
                                   .environment = told->environment,
                                   .node = told->node,
                                   .request = told->request,
+                                  .digest_limit = told->digest_limit,
                                   .apart = told->apart};
 
     if (berth_runtime_find(told->runtime,

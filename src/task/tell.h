@@ -16,6 +16,7 @@ struct berth_told {
     const char *step;              /* BERTH_TASK_EXPLAIN; NULL: not told */
     const char *runtime;           /* the site's; NULL: find one */
     const struct berth_room *room; /* NULL: there is none */
+    unsigned int digest_limit;     /* as in plan/record.h */
     const char *apart; /* why each task has a container of its own; NULL: it has not */
 };
 

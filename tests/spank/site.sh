@@ -67,6 +67,21 @@ asked $A
 + BERTH_TASK_REQUEST=$A
 + BERTH_TASK_ROOM=N" \
     FAKE_RAW=1 "FAKE_WORDS=$SITE" srun --container-image=a ./x 1
+site 'runtime:' '  start_timeout: 7' 'provenance: {file: /r, digest: sha256}'
+expect 'berth-task knows how long the digest of the image may take' 0 \
+    "0 $A: ./x 1
+$raw
++ BERTH_TASK_DIGEST=7
++ BERTH_TASK_EXPLAIN=component 0 alone 1 1
+asked $A
+
++ BERTH_TASK_LEADS=1
++ BERTH_TASK_PREFIX=
++ BERTH_TASK_RECORD=/r
++ BERTH_TASK_REPORT=N
++ BERTH_TASK_REQUEST=$A
++ BERTH_TASK_ROOM=N" \
+    FAKE_RAW=1 "FAKE_WORDS=$SITE" srun --container-image=a ./x 1
 site 'provenance: {comment: true}'
 expect 'the job gets a comment' 0 \
     "job 0: comment berth: T/a, T/b

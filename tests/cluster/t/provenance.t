@@ -79,6 +79,21 @@ comment() { alice salloc -Q -N1 "$@" bash -c 'srun '"$A"' true; srun --container
 equal "the first step's image is the comment of the job" "berth: /images/a.sif " "$(comment)"
 equal "the user's own comment stays" "mine " "$(comment --comment=mine)"
 
+site "provenance: {file: $records/%u-%j.jsonl, digest: sha256}"
+on n1 root bash -c 'cp /images/b.sif /srv/own.sif; chown alice /srv/own.sif; mkdir -p /srv/dir/bin; rm -rf /tmp/berth-2001/memo'
+trap 'on n1 root bash -c "rm -rf /srv/own.sif /srv/dir; [ ! -e /root/sha256sum ] || mv -f /root/sha256sum /usr/bin/"; clean_up' EXIT
+digest() { job "srun -w n1 -N1 -n2 --container-image=$1 true" -w n1,n2,n3,n4; }
+want=\"sha256:$(on n1 root sha256sum /srv/own.sif | cut -d' ' -f1)\"
+id=$(digest /srv/own.sif)
+equal "the digest is the one that sha256sum prints" "$want" "$(fields "$records/alice-$id.jsonl" image.digest)"
+on n1 root mv /usr/bin/sha256sum /root/
+id=$(digest /srv/own.sif)
+equal "the file is not read again" "$want" "$(fields "$records/alice-$id.jsonl" image.digest)"
+on n1 root touch /srv/own.sif
+id=$(digest /srv/own.sif)
+equal "unless it was changed; where the digest cannot be had the step runs" null "$(fields "$records/alice-$id.jsonl" image.digest)"
+on n1 root mv /root/sha256sum /usr/bin/
+
 site "provenance: {file: /nowhere/%j}"
 equal "a record that cannot be kept fails no step" a "$(alice srun "$A" cat /etc/berth-image 2>&1)"
 matches "srun -v says why" "berth: n1: no record is kept: provenance.file '/nowhere/[0-9]+': No such file or directory; ask the administrators" \
