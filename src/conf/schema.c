@@ -39,7 +39,7 @@ const struct berth_key berth_keys[] = {
      FIELD(images.uris_said)},
     {"images.owners", "[]", "users to whom an image may belong", BERTH_SHAPE_LIST,
      berth_value_user, NULL, FIELD(images.owners), 0, 0},
-    {"images.signatures", "[]", "keys one of which has signed an image",
+    {"images.signatures", "[]", "keys that have signed an image, and no others have",
      BERTH_SHAPE_LIST, berth_value_fingerprint, NULL, FIELD(images.signatures), 0, 0},
     {"images.cache", "the user's own", "directory of the images that are pulled",
      BERTH_SHAPE_VALUE, berth_value_cache, NULL, FIELD(images.cache), 0, 0},

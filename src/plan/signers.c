@@ -69,14 +69,29 @@ static bool is_same_key(const char *a, const char *b)
     }
 }
 
-static bool is_good(const struct signer *signer,
-                    const struct berth_strvec *fingerprints)
+static bool is_taken(const struct signer *signer,
+                     const struct berth_strvec *fingerprints)
 {
     for (size_t i = 0; i < fingerprints->count; i++)
-        if (*signer->fingerprint &&
-            is_same_key(fingerprints->items[i], signer->fingerprint))
-            return signer->key && signer->data && strcmp(signer->partition, "FS") == 0;
+        if (is_same_key(fingerprints->items[i], signer->fingerprint))
+            return true;
     return false;
+}
+
+/* Of each part of the image: an image may have file systems besides the first, which go
+ * over it. */
+static int check_signer(const struct signer *signer,
+                        const struct berth_strvec *fingerprints, struct berth_err *err)
+{
+    if (!is_taken(signer, fingerprints))
+        return berth_err_set(err,
+                             "it is signed with the key %s, which is none that this "
+                             "site takes",
+                             signer->fingerprint);
+    if (!signer->key || !signer->data)
+        return berth_err_set(err, "it was changed after it was signed with the key %s",
+                             signer->fingerprint);
+    return 0;
 }
 
 /* Read the fields of the object at TEXT (behind its brace). Returns what is behind its
@@ -113,7 +128,7 @@ static const char *read_object(const char *text, struct signer *signer)
 int berth_signers_check(const char *answer, const struct berth_strvec *fingerprints,
                         struct berth_err *err)
 {
-    char other[128] = "";
+    bool is_signed = false;
     struct signer signer;
 
     while ((answer = strpbrk(answer, "{\""))) {
@@ -124,15 +139,11 @@ int berth_signers_check(const char *answer, const struct berth_strvec *fingerpri
             continue;
         }
         answer = read_object(answer + 1, &signer);
-        if (is_good(&signer, fingerprints))
-            return 0;
-        if (*signer.fingerprint)
-            snprintf(other, sizeof(other), "%s", signer.fingerprint);
+        if (!*signer.fingerprint)
+            continue;
+        if (check_signer(&signer, fingerprints, err) < 0)
+            return -1;
+        is_signed |= strcmp(signer.partition, "FS") == 0;
     }
-    if (*other)
-        return berth_err_set(err,
-                             "it is signed with the key %s, which is none that this "
-                             "site takes",
-                             other);
-    return berth_err_set(err, "it is not signed");
+    return is_signed ? 0 : berth_err_set(err, "it is not signed");
 }

@@ -3,9 +3,18 @@
 
 #include "probe/signature.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
+#include "plan/flags.h"
 #include "plan/signers.h"
+#include "probe/opened.h"
 #include "probe/run.h"
 
 /* What the runtime may say; a list of keys is some kilobytes. */
@@ -24,30 +33,76 @@ static int judge(struct berth_ran *ran, const struct berth_strvec *fingerprints,
     return berth_err_set(err, "the runtime does not verify it (%s)", why.text);
 }
 
-int berth_signature_check(const char *runtime, const char *image,
-                          const struct berth_strvec *fingerprints,
-                          char *const *environment, unsigned int seconds,
-                          struct berth_err *err)
+/* Without what would be further flags (APPTAINER_VERIFY_KEY). */
+static int put_environment(char *const *environment, struct berth_strvec *ret,
+                           struct berth_err *err)
 {
-    const char *const argv[] = {runtime, "verify", "--local", "--json", image, NULL};
-    const struct berth_run run = {.argv = argv,
-                                  .env = (const char *const *)environment,
-                                  .seconds = (int)seconds,
-                                  .most = MOST};
+    for (; *environment; environment++)
+        if (!berth_flags_variable(*environment))
+            berth_strvec_push(ret, *environment);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+/* Open the image, which stays open through exec: its name could lead to another file
+ * while the runtime verifies it. */
+static int open_image(const struct berth_signature *signature, struct berth_err *err)
+{
+    int fd = open(signature->image, O_RDONLY);
+    BERTH_FREE char *identity = NULL;
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return berth_err_set(err, "image '%s': cannot be opened: %s; check the path",
+                             signature->image, strerror(errno));
+    identity = berth_opened_identity(&st);
+    if (identity &&
+        (!signature->identity || strcmp(identity, signature->identity) == 0))
+        return fd;
+    close(fd);
+    return identity ? berth_err_set(err, BERTH_OPENED_EXCHANGED, signature->image)
+                    : berth_err_oom(err);
+}
+
+static int verify(const struct berth_signature *signature, int image,
+                  struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec environment = {0};
+    char name[64];
+    const char *const argv[] = {signature->runtime, "verify", "--local",
+                                "--json",           name,     NULL};
+    struct berth_run run = {
+        .argv = argv, .seconds = (int)signature->seconds, .most = MOST};
     struct berth_ran ran;
     struct berth_err why;
     int result;
 
-    if (fingerprints->count == 0)
-        return 0;
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", image);
+    if (put_environment(signature->environment, &environment, err) < 0)
+        return -1;
+    run.env = (const char *const *)environment.items;
     if (berth_run(&run, &ran, err) < 0)
-        return berth_err_at(err, "image '%s': verify", image);
-    result = judge(&ran, fingerprints, &why);
+        return berth_err_at(err, "image '%s': verify", signature->image);
+    result = judge(&ran, signature->fingerprints, &why);
     berth_ran_fini(&ran);
     if (result == 0)
         return 0;
     return berth_err_set(err,
                          "image '%s': %s; this site runs images with certain "
                          "signatures only: ask the administrators for one",
-                         image, why.text);
+                         signature->image, why.text);
+}
+
+int berth_signature_check(const struct berth_signature *signature,
+                          struct berth_err *err)
+{
+    int image, result;
+
+    if (signature->fingerprints->count == 0)
+        return 0;
+    image = open_image(signature, err);
+    if (image < 0)
+        return -1;
+    result = verify(signature, image, err);
+    close(image);
+    return result;
 }

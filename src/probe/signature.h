@@ -5,12 +5,20 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* Is the SIF file IMAGE signed with one of the keys FINGERPRINTS (empty: nobody asks)?
- * Lets RUNTIME verify it, within SECONDS, with the keys that it finds for ENVIRONMENT
- * (ended by NULL). Returns 0, or -1 with a sentence in ERR. */
-int berth_signature_check(const char *runtime, const char *image,
-                          const struct berth_strvec *fingerprints,
-                          char *const *environment, unsigned int seconds,
+/* What is asked. Borrows everything. */
+struct berth_signature {
+    const char *runtime;
+    const char *image;
+    const char *identity; /* which file it is (probe/opened.h); NULL: whichever it is */
+    const struct berth_strvec *fingerprints; /* empty: nobody asks */
+    char *const *environment; /* tells the runtime where its keys are; ended by NULL */
+    unsigned int seconds;     /* that it may take */
+};
+
+/* Is the SIF file signed with these keys only? Lets the runtime verify it with the keys
+ * that it finds on this host. Whose they are does not matter: the fingerprint of a
+ * key is the key. Returns 0, or -1 with a sentence in ERR. */
+int berth_signature_check(const struct berth_signature *signature,
                           struct berth_err *err);
 
 #endif

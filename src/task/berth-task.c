@@ -408,13 +408,20 @@ static void take_plan(struct task *task, const struct berth_room *room)
 static int verify(const struct task *task, unsigned int seconds, struct berth_err *err)
 {
     BERTH_FREE char *runtime = NULL;
+    struct berth_signature signature = {
+        .image = task->request.image,
+        .identity = task->terms.image,
+        .fingerprints = &task->terms.signers,
+        .environment = environ,
+        .seconds = seconds,
+    };
 
     if (task->terms.signers.count == 0)
         return 0;
     if (berth_runtime_find(task->runtime, getenv("PATH"), &runtime, err) < 0)
         return -1;
-    return berth_signature_check(runtime, task->request.image, &task->terms.signers,
-                                 environ, seconds, err);
+    signature.runtime = runtime;
+    return berth_signature_check(&signature, err);
 }
 
 /* The first task sees to it that there is something to join, or to know. */

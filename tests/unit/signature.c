@@ -17,7 +17,9 @@
     "\n      }\n    }\n"                                                               \
     "  ]\n}\n"
 
-#define OTHER "it is signed with the key 99ff, which is none that this site takes"
+#define GOOD    SIGNED("FS", "a", "12ab34cd", "true", "true")
+#define CHANGED "it was changed after it was signed with the key 12ab34cd"
+#define OTHER   "it is signed with the key 99ff, which is none that this site takes"
 
 static const struct {
     const char *answer;
@@ -26,12 +28,14 @@ static const struct {
     {SIGNED("FS", "a", "12ab34cd", "true", "true"), NULL},
     {SIGNED("FS", "a \\u003ca@b\\u003e", "12AB34CD", "true", "true"), NULL},
     {SIGNED("FS", "a", "99ff", "true", "true"), OTHER},
-    {SIGNED("FS", "a", "12ab34cd", "false", "true"),
-     "it is signed with the key 12ab34cd, which is none that this site takes"},
-    {SIGNED("FS", "a", "12ab34cd", "true", "false"),
-     "it is signed with the key 12ab34cd, which is none that this site takes"},
-    {SIGNED("Def.FILE", "a", "12ab34cd", "true", "true"),
-     "it is signed with the key 12ab34cd, which is none that this site takes"},
+    {SIGNED("FS", "a", "12ab34cd", "false", "true"), CHANGED},
+    {SIGNED("FS", "a", "12ab34cd", "true", "false"), CHANGED},
+    {SIGNED("Def.FILE", "a", "12ab34cd", "true", "true"), "it is not signed"},
+    /* a second file system would go over the first */
+    {GOOD SIGNED("FS", "a", "99ff", "true", "true"), OTHER},
+    {SIGNED("FS", "a", "99ff", "true", "true") GOOD, OTHER},
+    {GOOD SIGNED("FS", "a", "12ab34cd", "true", "false"), CHANGED},
+    {GOOD GOOD SIGNED("Def.FILE", "a", "00", "true", "true"), NULL},
     {SIGNED("FS", "a", "12ab34cd00", "true", "true"),
      "it is signed with the key 12ab34cd00, which is none that this site takes"},
     {SIGNED("FS", "a", "12ab", "true", "true"),
@@ -43,8 +47,7 @@ static const struct {
     {SIGNED("FS", "{", "99ff", "true", "true"), OTHER},
     {"{\"Signatures\": 0, \"SignerKeys\": null}", "it is not signed"},
     {"", "it is not signed"},
-    {"{\"Signer\": {\"Fingerprint\": \"12ab34cd", "it is signed with the key 12ab34cd, "
-                                                  "which is none that this site takes"},
+    {"{\"Signer\": {\"Fingerprint\": \"12ab34cd", CHANGED},
     {"\"{\\\"", "it is not signed"},
     {"{\"a", "it is not signed"},
     {"\\", "it is not signed"},
@@ -70,48 +73,74 @@ END_TEST
 
 static const struct {
     const char *script;
-    const char *error; /* NULL: good */
+    const char *error; /* NULL: good; IMAGE is its path */
 } runtimes[] = {
-    {"test \"$*\" = 'verify --local --json /i.sif' && test \"$K\" = v && cat \"$A\"",
+    {"test \"$1 $2 $3 $#\" = 'verify --local --json 4' && test \"$(cat \"$4\")\" = i &&"
+     " test \"$K$APPTAINER_KEYSDIR$APPTAINER_VERIFY_KEY\" = vk && cat \"$A\"",
      NULL},
     {"cat \"$A\"; echo 'FATAL: no' >&2; exit 1",
-     "image '/i.sif': the runtime does not verify it (FATAL: no)" ADVICE},
+     "image 'IMAGE': the runtime does not verify it (FATAL: no)" ADVICE},
     {"echo 'FATAL: no such key' >&2; exit 255",
-     "image '/i.sif': it is not signed" ADVICE},
-    {"sleep 60", "image '/i.sif': verify: 'RUNTIME': not done after 1 seconds; look "
+     "image 'IMAGE': it is not signed" ADVICE},
+    {"sleep 60", "image 'IMAGE': verify: 'RUNTIME': not done after 1 seconds; look "
                  "whether this node is overloaded or a file system hangs"},
 };
+
+/* Write WORD where TEXT has PATH. */
+static void shorten(char *text, const char *path, const char *word)
+{
+    char *found = strstr(text, path);
+
+    if (!found)
+        return;
+    memmove(found + strlen(word), found + strlen(path),
+            strlen(found + strlen(path)) + 1);
+    memcpy(found, word, strlen(word));
+}
 
 START_TEST(the_runtime_is_asked)
 {
     BERTH_STRVEC struct berth_strvec keys = {0};
     char *directory = unit_directory();
-    char runtime[128], answer[128], variable[140], script[512];
-    char *const environment[] = {variable, (char *)"PATH=/usr/bin:/bin", (char *)"K=v",
+    char runtime[128], image[128], answer[128], variable[140], script[512];
+    char *const environment[] = {variable,
+                                 (char *)"PATH=/usr/bin:/bin",
+                                 (char *)"K=v",
+                                 (char *)"APPTAINER_KEYSDIR=k",
+                                 (char *)"APPTAINER_VERIFY_KEY=/mine.pem",
                                  NULL};
+    struct berth_signature signature = {.runtime = runtime,
+                                        .image = image,
+                                        .fingerprints = &keys,
+                                        .environment = environment,
+                                        .seconds = _i == 3 ? 1 : 60};
     struct berth_err err = {""};
     const char *good = SIGNED("FS", "a", "12ab", "true", "true");
-    char *found;
 
     snprintf(runtime, sizeof(runtime), "%s/r", directory);
+    snprintf(image, sizeof(image), "%s/i.sif", directory);
     snprintf(answer, sizeof(answer), "%s/answer", directory);
     snprintf(variable, sizeof(variable), "A=%s", answer);
     snprintf(script, sizeof(script), "#!/bin/sh\n%s\n", runtimes[_i].script);
     unit_write(runtime, script, strlen(script));
     unit_write(answer, good, strlen(good));
     ck_assert_int_eq(chmod(runtime, 0755), 0);
-    ck_assert_int_eq(
-        berth_signature_check(runtime, "/i.sif", &keys, environment, 1, &err), 0);
+    ck_assert_int_eq(berth_signature_check(&signature, &err), 0);
     berth_strvec_push(&keys, "12AB");
-    ck_assert_int_eq(berth_signature_check(runtime, "/i.sif", &keys, environment,
-                                           _i == 3 ? 1 : 60, &err),
+    ck_assert_int_eq(berth_signature_check(&signature, &err), -1);
+    shorten(err.text, image, "IMAGE");
+    ck_assert_str_eq(err.text, "image 'IMAGE': cannot be opened: No such file or "
+                               "directory; check the path");
+    unit_write(image, "i\n", 2);
+    signature.identity = "0.0";
+    ck_assert_int_eq(berth_signature_check(&signature, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "it was exchanged while the step started"));
+    signature.identity = NULL;
+    *err.text = '\0';
+    ck_assert_int_eq(berth_signature_check(&signature, &err),
                      runtimes[_i].error ? -1 : 0);
-    found = strstr(err.text, runtime);
-    if (found) {
-        memmove(found + strlen("RUNTIME"), found + strlen(runtime),
-                strlen(found + strlen(runtime)) + 1);
-        memcpy(found, "RUNTIME", strlen("RUNTIME"));
-    }
+    shorten(err.text, runtime, "RUNTIME");
+    shorten(err.text, image, "IMAGE");
     ck_assert_str_eq(err.text, runtimes[_i].error ? runtimes[_i].error : "");
     unit_remove(directory);
     free(directory);

@@ -79,11 +79,41 @@ YAML
 said "owners: root's" '^a$' "$image" cat /etc/berth-image
 refused "owners: the user's" "belongs to alice .*images of root only" --container-image=mine.sif
 
-site <<'YAML'
+# key OWNER: a key in the directory OWNER of alice's; its fingerprint.
+key() {
+    alice mkdir -m 700 "$1" && alice env "APPTAINER_KEYSDIR=/home/alice/$1" apptainer key newpair \
+        --name "$1" --email a@b --comment c --password "" --push=false >/dev/null 2>&1 </dev/null
+    alice env "APPTAINER_KEYSDIR=/home/alice/$1" apptainer key list | sed -n 's/^ *Fingerprint: *//p'
+}
+
+# signed OWNER IMAGE [FLAG...]: add a signature of OWNER's.
+signed() {
+    alice env "APPTAINER_KEYSDIR=/home/alice/$1" apptainer sign "${@:3}" "$2" >/dev/null 2>&1
+}
+
+alice bash -c 'rm -rf site.keys other.keys && cp -f mine.sif signed.sif && cp -f mine.sif other.sif && chmod u+w signed.sif other.sif'
+fingerprint=$(key site.keys)
+other=$(key other.keys)
+# The public keys of all are known on the node, as in a keyring that the user fills.
+alice bash -c 'mkdir -p -m 700 .apptainer/keys && cat site.keys/pgp-public other.keys/pgp-public >.apptainer/keys/pgp-public && chmod 600 .apptainer/keys/pgp-public'
+signed site.keys signed.sif
+signed other.keys other.sif
+alice bash -c 'cp signed.sif changed.sif; printf evil | dd of=changed.sif bs=1 seek=20000000 conv=notrunc status=none
+    mkdir -p layer/etc; echo layer >layer/etc/berth-image; mksquashfs layer layer.sqfs -quiet -noappend >/dev/null 2>&1
+    cp signed.sif layered.sif; apptainer sif add --datatype 4 --parttype 4 --partfs 1 --partarch 2 --groupid 2 layered.sif layer.sqfs'
+signed other.keys layered.sif --group-id 2
+site <<YAML
 images:
-  signatures: [0123456789ABCDEF0123456789ABCDEF01234567]
+  signatures: ["$fingerprint"]
 YAML
-refused "signatures: an image without" "sign" "$image"
+refused "signatures: an image without" "it is not signed" "$image"
+said "signatures: the site's" '^a$' --container-image=signed.sif cat /etc/berth-image
+refused "signatures: somebody else's" "signed with the key ${other,,}, which is none" --container-image=other.sif
+refused "signatures: changed since" "it was changed after it was signed" --container-image=changed.sif
+refused "signatures: a layer of somebody else's over the site's" "signed with the key ${other,,}, which is none" \
+    --container-image=layered.sif
+said "signatures: not verified in the user's way" '^a$' --container-image=signed.sif \
+    --export=ALL,APPTAINER_VERIFY_KEY=/nowhere.pem cat /etc/berth-image
 
 site <<'YAML'
 mounts:
