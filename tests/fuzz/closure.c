@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Anybody's bytes, read as what a loader says. */
 
-#include <stdlib.h>
-
 #include "elf/closure.h"
 #include "fuzz.h"
 
@@ -14,8 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     /* What was found has a name. */
     for (size_t i = 0; i < closure.count; i++)
-        if (!closure.items[i].soname)
-            abort();
+        must(closure.items[i].soname != NULL);
     berth_closure_fini(&closure);
     return 0;
 }

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # corpus.sh DIRECTORY: make files for the fuzz targets to start from, DIRECTORY/elf/* and
-# DIRECTORY/closure/*, with $CC and the loader of this machine, DIRECTORY/wire/* and
-# DIRECTORY/mount/*.
+# DIRECTORY/closure/*, with $CC and the loader of this machine, and the others with the
+# texts below and with those that are shipped.
 set -e
-mkdir -p "$1/elf" "$1/closure" "$1/wire" "$1/mount"
+mkdir -p "$1/elf" "$1/closure" "$1/wire" "$1/mount" "$1/yaml" "$1/words" "$1/answers"
+top=$(cd "${srcdir:-.}" && pwd)
 cd "$1"
 compile="${CC:-cc} -nostdlib -fno-builtin -w"
 
@@ -57,3 +58,77 @@ printf 'ALL,A=x,"B=x,y",UCX_A=1,NONE,C=%%41' >wire/export
 printf '/a,/b:/c,/d:/e:ro,/f//g/../h:/i/./j/:rw' >mount/absolute
 printf './a b:/c,d/../e,..:/f:ro,\303\251:/\303\251' >mount/relative
 printf ':,/a:,a:b:c:d,/a:b,/a:/b:rx,,' >mount/none
+
+# Files of a site: one that says all, the profiles, and each fault once.
+cat >yaml/site <<'YAML'
+runtime: {path: /opt/apptainer, args: [--quiet, "a b"], share: never, start_timeout: 5, raw_args: [--nv]}
+images: {roots: [/apps], uris: ["docker://a/"], owners: [root], cache: ~/cache,
+         signatures: [0123456789abcdef0123456789ABCDEF01234567]}
+mounts: {forced: [/scratch, "/a:/b:ro"], default: [/opt:/opt], forbidden: [/etc]}
+environment: {capture: [MODEL_*], deny: ["*"], set: ["A=b c", B=], unset: [C]}
+mpi:
+  default: auto
+  order: [mpich, openmpi-5]
+  partitions: {gpu: hybrid, cpu: host}
+  glibc: refuse
+rules:
+- partition: gpu
+  account: climate
+  options: {mpi-bind: host, container-writable: true}
+provenance: {file: /var/log/berth.json, comment: true}
+profiles_dir: /etc/p.d
+YAML
+cp "$top"/etc/profiles.d/*.yaml yaml
+number=0
+while read -r text; do
+    number=$((number + 1))
+    printf '%b' "$text" >"yaml/fault$number"
+done <<'LINES'
+runtime: 5\nimages: {root: [a]}\nmounts: {forced: [a, "/a:/b:rx"]}\nxyzzy: {}
+[a]
+hello
+runtime: {path: {a: b}, share: maybe, raw_args: no, start_timeout: 86401, args: [\0047\0047]}
+images: {roots: [/c/../d], cache: there, uris: [alpine], owners: [a b], signatures: [abc]}
+environment: {capture: [1A], unset: [A*], set: [A, 1=2]}\nmpi: {glibc: no, partitions: {a: B}}
+rules: [a, {partition: [a]}, {options: 5}, {options: {mpi-bind: [a]}}, {partitoin: x}]
+runtime.path: /a\nprovenance: {comment: yes}\nrules: {a: b}
+mpi: {glibc: refuse\n
+runtime:\n\tpath: /a\n
+%YAML 9.9\n---\nmpi: {}\n
+a: 1\nb: 2\na: 3\n
+a: &x [1]\nb: *x\n
+&x a: 1\n
+<<: *x\n
+a: !!str 1\n
+? [a]\n: 1\n
+a: "x\\0y"\n
+--- {}\n---\nmpi: {}\n
+a: [[[[[[[[1]]]]]]]]\n
+mpi: {}\na: \0377\n# \0001
+\0357\0273\0277# a mark\n~\n
+name: My MPI\nfamily: mpi\nlibrarys: []\nlibraries: [a, /lib/b]\nmatch: {vendors: a, needs: b}
+name: host\nfamily: mpich\nroot: [a]\nbinds: [run]\ndevices: [/run]\ndata: [{from: [/a], to: ../b}, {to: c}]
+LINES
+
+# What users type.
+printf '%s\0' srun -n2 --het-group=0,2-4 --container-image=docker://h:5/a/b@sha256:0 \
+    --container-mounts=/a,b:/c:ro '--container-env=A=1\,2,B' --mpi-bind ./a : -n 4 \
+    --het-group '[1,5]' --container-image=./x:.sif '--container-args=--nv -B /a' ./b >words/several
+printf '%s\0' srun --pack-group=1 --container-image=none --container-gpu=rocm \
+    --container-explain=json --no-container-mount-home --container-workdir=/w \
+    --container-writable --container-entrypoint --mpi-bind=hybrid -- true >words/options
+printf '0-3 ./a x \\\n  y\n\n# 4\n4,5\t./b %%t\n' >words/multiprog
+
+# What others say.
+cat >answers/signed <<'JSON'
+{"Signatures": 1, "SignerKeys": [{"Signer": {"Partition": "FS", "Name": "a \"{}\u003c",
+"Fingerprint": "12AB34cd", "KeyLocal": true, "KeyCheck": true, "DataCheck": true}}]}
+JSON
+printf '\033[31mFATAL:\033[0m  While pulling docker://a: toomanyrequests\r\n 50 / 100 \r' >answers/pull
+printf 'PATH=/bin\0LD_LIBRARY_PATH=\0A=\303\274\0B=\377\0' >answers/environment
+printf '# x\nrequired berth.so option_prefix=b-\nkey = "a b" # c\ninclude d/*.conf\n' >answers/lines
+{
+    printf 'berth-stage\t1\nstack\tmpich\tmpich\tMPICH 4.2.1\nfrom\t/a\nmounted\t/b\n'
+    printf 'file\tlib/a.so\ta.so.1\t5\t1\t1\nlink\tmpi/a.so\t../lib/a.so\nneed\ta\tb\tC_1\n'
+    printf 'set\tA\tb=c\nsource\t/a\t1\t18446744073709551615\t3\t4\nend\n'
+} >answers/manifest

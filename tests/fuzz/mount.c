@@ -8,12 +8,6 @@
 #include "fuzz.h"
 #include "plan/mount.h"
 
-static void must(bool fact)
-{
-    if (!fact)
-        abort();
-}
-
 /* The full form of a mount is read as the same mount, wherever it is read. */
 static void try_full(const char *full)
 {

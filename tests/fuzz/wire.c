@@ -13,12 +13,6 @@
 typedef int (*put_function)(const struct berth_table *, char **, struct berth_err *);
 typedef int (*get_function)(const char *, struct berth_table *, struct berth_err *);
 
-static void must(bool fact)
-{
-    if (!fact)
-        abort();
-}
-
 /* What was read is written so that it is read again. */
 static void try_table(const char *text, get_function get, put_function put)
 {

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Anybody's bytes, read as what others say: a runtime of a signature, of a pull that
+ * failed and of an image's environment, and the files of a host and of a stage. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "conf/keys.h"
+#include "conf/plugstack.h"
+#include "fuzz.h"
+#include "mpi/manifest.h"
+#include "plan/envdiff.h"
+#include "plan/pullfault.h"
+#include "plan/signers.h"
+#include "pull/listen.h"
+
+/* Nothing is signed with a key that is not named. */
+static void try_signers(const char *text)
+{
+    BERTH_STRVEC struct berth_strvec keys = {0};
+    struct berth_err err = {""};
+
+    berth_strvec_push(&keys, "12 ab34CD");
+    if (berth_signers_check(text, &keys, &err) == 0)
+        must(strstr(text, "Fingerprint") && strstr(text, "FS") && strstr(text, "true"));
+    else
+        must(*err.text);
+}
+
+/* The end of a pull is told in one line of bounded length. */
+static void try_listen(const char *bytes, size_t count)
+{
+    struct berth_listen listen = {.terminal = -1};
+    struct berth_err err = {""};
+    const char *words;
+
+    for (size_t at = 0; at < count; at += 7)
+        berth_listen_take(&listen, bytes + at, count - at < 7 ? count - at : 7);
+    words = berth_listen_words(&listen);
+    must(strlen(words) < BERTH_LISTEN_LINE && !strpbrk(words, "\r\n\033"));
+    must(berth_pullfault_tell("docker://a", "/r", words, &err) == -1 && *err.text);
+}
+
+static bool has_twice(const struct berth_strvec *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strncmp(list->items[i], list->items[j],
+                        strcspn(list->items[i], "=") + 1) == 0)
+                return true;
+    return false;
+}
+
+/* A runtime that changes nothing leaves a task what it has, and one that takes all away
+ * leaves nothing. */
+static void try_environment(const char *bytes, size_t count)
+{
+    BERTH_STRVEC struct berth_strvec own = {0};
+    BERTH_STRVEC struct berth_strvec same = {0};
+    BERTH_STRVEC struct berth_strvec none = {0};
+
+    for (size_t at = 0; at < count && own.count < 64; at += strlen(bytes + at) + 1)
+        if (strchr(bytes + at, '='))
+            berth_strvec_push(&own, bytes + at);
+    if (!own.count || has_twice(&own))
+        return;
+    must(berth_envdiff_apply(bytes, count + 1, bytes, count + 1, own.items, &same,
+                             NULL) == 0);
+    for (size_t i = 0; i < own.count; i++)
+        must(strcmp(own.items[i], same.items[i]) == 0);
+    must(berth_envdiff_apply(bytes, count + 1, "", 0, own.items, &none, NULL) == 0);
+    must(none.count == 0);
+}
+
+/* What was read is written so that it is read again. */
+static void try_manifest(const char *bytes)
+{
+    BERTH_BUF struct berth_buf first = {0};
+    BERTH_BUF struct berth_buf second = {0};
+    BERTH_FREE char *text = strdup(bytes);
+    BERTH_FREE char *again = NULL;
+    struct berth_manifest manifest;
+    struct berth_err err = {""};
+
+    if (berth_manifest_read(text, &manifest, &err) < 0) {
+        must(*err.text);
+        return;
+    }
+    must(berth_manifest_write(&manifest, &first, NULL) == 0);
+    berth_manifest_fini(&manifest);
+    again = strdup(first.text);
+    must(berth_manifest_read(again, &manifest, NULL) == 0);
+    must(berth_manifest_write(&manifest, &second, NULL) == 0);
+    must(strcmp(first.text, second.text) == 0);
+    berth_manifest_fini(&manifest);
+}
+
+static void try_lines(const char *text)
+{
+    BERTH_FREE char *value = berth_keys_value(text, "Key");
+    struct berth_plugstack stack;
+
+    must(!value || (*value && !strchr(value, '\n')));
+    must(berth_plugstack_read(text, &stack, NULL) == 0);
+    for (size_t i = 0; i < stack.count; i++)
+        must(!stack.items[i].path == (stack.items[i].kind == BERTH_PLUGSTACK_WRONG));
+    berth_plugstack_fini(&stack);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    BERTH_FREE char *text = malloc(size + 1);
+
+    if (!text)
+        return 0;
+    memcpy(text, data, size);
+    text[size] = '\0';
+    try_signers(text);
+    try_listen(text, size);
+    try_environment(text, size);
+    try_manifest(text);
+    try_lines(text);
+    return 0;
+}
