@@ -59,10 +59,23 @@ includes | awk '
     }' | rule 'plans do not touch the world'
 
 # A guard is named by the path, so that no two are the same.
-for file in $(find src -name '*.h' | sort); do
-    guard=BERTH_$(echo "${file#src/}" | tr 'a-z/.-' 'A-Z___')
-    grep -q "^#ifndef $guard\$" "$file" && grep -q "^#define $guard\$" "$file" ||
-        echo "$file:1: the include guard is not $guard"
-done | rule 'include guards are named by the path'
+# shellcheck disable=SC2016 # awk's
+find src -name '*.h' | sort | xargs awk '
+    function guard(path) {
+        path = toupper(substr(path, length("src/") + 1))
+        gsub(/[\/.-]/, "_", path)
+        return "BERTH_" path
+    }
+    $1 == "#ifndef" && $0 == "#ifndef " guard(FILENAME) {
+        has[FILENAME] = 1
+    }
+    $1 == "#define" && $0 == "#define " guard(FILENAME) {
+        has[FILENAME]++
+    }
+    END {
+        for (i = 1; i < ARGC; i++)
+            if (has[ARGV[i]] != 2)
+                print ARGV[i] ":1: the include guard is not " guard(ARGV[i])
+    }' | rule 'include guards are named by the path'
 
 finish

@@ -55,33 +55,26 @@ c_files()
     find src tests -name '*.[ch]' | sort
 }
 
-# Everything that is written by hand.
+# Everything that is written by hand, without programs that a build inside the tree has
+# left.
 written()
 {
-    find src tests man etc m4 doc packaging .github -type f \
-        ! -name '*.o' ! -name '*.lo' ! -name '*.la' ! -name '*.a' ! -name '*.so' \
-        ! -name '*.log' ! -name '*.trs' ! -name '*.Po' ! -name '*.Plo' \
-        ! -name libtool.m4 ! -name 'lt*.m4' ! -name .dirstamp \
-        ! -path '*/.libs/*' 2>/dev/null | while read -r file; do
-        # Programs that a build inside the tree has left.
-        [ "$(head -c 4 "$file" | tr -d '\0')" = "$(printf '\177ELF')" ] || echo "$file"
-    done
-    for file in Makefile.am configure.ac autogen.sh .clang-format *.md NEWS; do
-        [ ! -f "$file" ] || echo "$file"
-    done
+    {
+        find src tests man etc m4 doc packaging .github -type f \
+            ! -name '*.o' ! -name '*.lo' ! -name '*.la' ! -name '*.a' ! -name '*.so' \
+            ! -name '*.log' ! -name '*.trs' ! -name '*.Po' ! -name '*.Plo' \
+            ! -name libtool.m4 ! -name 'lt*.m4' ! -name .dirstamp \
+            ! -path '*/.libs/*' 2>/dev/null
+        for file in Makefile.am configure.ac autogen.sh .clang-format *.md NEWS; do
+            [ ! -f "$file" ] || echo "$file"
+        done
+    } | xargs grep -L "^$(printf '\177ELF')"
 }
 
 # Scripts of a shell, whatever their names.
 shell_files()
 {
-    written | while read -r file; do
-        case $file in
-            *.sh)
-                echo "$file"
-                ;;
-            *)
-                head -n 1 "$file" | grep -qE '^#!.*[/ ](ba|da)?sh( |$)' && echo "$file"
-                ;;
-        esac
-    done
+    written | xargs awk 'FNR == 1 && (FILENAME ~ /\.sh$/ || /^#!.*[\/ ](ba|da)?sh( |$)/) {
+        print FILENAME
+    }'
 }

@@ -8,27 +8,30 @@
 
 # Adjacent literals of C are one text; escapes are what they stand for.
 cat tests/unit/*.c tests/unit/*.sh tests/spank/*.sh 2>/dev/null |
-    awk '{ all = all $0 "\n" }
-        END {
-            gsub(/"[ \n\t\\]*"/, "", all)
-            gsub(/\\"/, "\"", all)
-            gsub(/\\\\/, "\\", all)
-            print all
+    awk 'BEGIN { RS = "\001" }
+        {
+            gsub(/"[ \n\t\\]*"/, "")
+            gsub(/\\"/, "\"")
+            gsub(/\\\\/, "\\")
+            print
         }' >"$work/tests"
 product | xargs awk -f tests/lint/messages.awk >"$work/messages"
 
-tab=$(printf '\t')
-while IFS=$tab read -r place piece; do
-    grep -qF -- "$piece" "$work/tests" ||
-        grep -qxF -- "$piece" tests/lint/untested.txt ||
-        echo "$place: no test expects '$piece'"
-done <"$work/messages" | rule 'every sentence is expected by a test'
+# shellcheck disable=SC2016 # awk's
+awk -F'\t' '
+    FILENAME ~ /tests$/ { all = $0; next }
+    FILENAME ~ /untested/ { untested[$0] = 1; next }
+    !($2 in untested) && !index(all, $2) { print $1 ": no test expects \047" $2 "\047" }
+    ' RS='\001' "$work/tests" RS='\n' tests/lint/untested.txt "$work/messages" |
+    rule 'every sentence is expected by a test'
 
 [ "$(wc -l <"$work/messages")" -gt 30 ] || echo 'src:1: too few sentences found' |
     rule 'the sentences are found'
-grep -vE '^#' tests/lint/untested.txt | while read -r piece; do
-    grep -qF -- "$tab$piece" "$work/messages" ||
-        echo "tests/lint/untested.txt:1: nobody says '$piece' any more"
-done | rule 'the list of untested sentences is short'
+awk -F'\t' '
+    FILENAME ~ /messages$/ { said[$2] = 1; next }
+    !/^#/ && !($0 in said) {
+        print FILENAME ":" FNR ": nobody says \047" $0 "\047 any more"
+    }' "$work/messages" tests/lint/untested.txt |
+    rule 'the list of untested sentences is short'
 
 finish

@@ -4,9 +4,14 @@
 # shellcheck source=tests/lint/lib.sh
 . "${srcdir:-.}/tests/lint/lib.sh"
 
-written | grep -vE '(\.md|(^|/)(NEWS|\.clang-format|\.gitkeep|\.keep|packaging/deb/copyright|packaging/deb/source/format))$' | while read -r file; do
-    head -n 5 "$file" | grep -q 'SPDX-License-Identifier: Apache-2\.0' ||
-        echo "$file:1: no line SPDX-License-Identifier: Apache-2.0"
-done | rule 'every source file has its SPDX line'
+written | grep -vE '(\.md|(^|/)(NEWS|\.clang-format|\.gitkeep|\.keep|packaging/deb/copyright|packaging/deb/source/format))$' | xargs awk '
+    FNR <= 5 && /SPDX-License-Identifier: Apache-2\.0/ {
+        has[FILENAME] = 1
+    }
+    END {
+        for (i = 1; i < ARGC; i++)
+            if (!(ARGV[i] in has))
+                print ARGV[i] ":1: no line SPDX-License-Identifier: Apache-2.0"
+    }' | rule 'every source file has its SPDX line'
 
 finish
