@@ -10,8 +10,12 @@
 #include "cli/cli.h"
 #include "cli/fetch.h"
 #include "cli/request.h"
+#include "plan/policy.h"
+#include "probe/settle.h"
 #include "probe/siteread.h"
 #include "task/standalone.h"
+
+extern char **environ;
 
 static const char *const flags[] = {"help", NULL};
 
@@ -46,10 +50,21 @@ int berth_cli_run_in_image(struct berth_request *request, char **command,
                            struct berth_err *err)
 {
     BERTH_SITE struct berth_site site = {0};
+    BERTH_REQUEST struct berth_request settled = {0};
+    BERTH_TERMS struct berth_terms terms = {0};
+    const struct berth_settling settling = {
+        .partition = getenv("SLURM_JOB_PARTITION"),
+        .account = getenv("SLURM_JOB_ACCOUNT"),
+        .environment = environ,
+    };
+    const struct berth_standalone standalone = {
+        .site = &site, .asked = request, .request = &settled, .terms = &terms};
 
     if (berth_site_read(NULL, berth_site_owner(), &site, err) < 0 ||
+        berth_policy_refuse(&site, request, err) < 0 ||
         berth_cli_fetch(request, &site, err) < 0 ||
-        berth_standalone_prepare(request, &site, err) < 0)
+        berth_settle(&site, &settling, request, &settled, &terms, err) < 0 ||
+        berth_standalone_prepare(&standalone, err) < 0)
         return -1;
     return berth_standalone_become(command, err);
 }

@@ -357,7 +357,7 @@ static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
             return 0;
         }
     }
-    if (berth_settle(sp, &shared.site, &row->request, &request, &terms, err) < 0 ||
+    if (berth_settle_step(sp, &shared.site, &row->request, &request, &terms, err) < 0 ||
         berth_launcher_check_tasks(&request, count_tasks(sp), err) < 0)
         return -1;
     forget_forged(sp);

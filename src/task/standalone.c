@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/environ.h"
+#include "plan/explain.h"
 #include "plan/launch.h"
 #include "plan/wire.h"
 #include "task/detach.h"
@@ -117,26 +118,46 @@ static int set(const char *name, const char *value, struct berth_err *err)
     return setenv(name, value, 1) < 0 ? berth_err_oom(err) : 0;
 }
 
-int berth_standalone_prepare(const struct berth_request *request,
-                             const struct berth_site *site, struct berth_err *err)
+static int make_room(const struct berth_site *site, char *name, size_t size,
+                     struct berth_err *err)
 {
-    BERTH_BUF struct berth_buf fields = {0};
     struct berth_room room;
-    char name[32];
 
-    if (put_request(request, &fields, err) < 0 ||
-        berth_room_make(&room, 1, site->runtime.start_timeout, err) < 0 ||
+    if (berth_room_make(&room, 1, site->runtime.start_timeout, err) < 0 ||
         start_watch(&room, err) < 0)
         return -1;
     if (site->runtime.share == BERTH_SHARE_NEVER)
         berth_room_forbid(&room, "the site says share: never");
-    berth_room_name(&room, name, sizeof(name));
-    if (set(BERTH_TASK_REQUEST, fields.text, err) < 0 ||
+    berth_room_name(&room, name, size);
+    return 0;
+}
+
+int berth_standalone_prepare(const struct berth_standalone *standalone,
+                             struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf fields = {0};
+    BERTH_BUF struct berth_buf terms = {0};
+    BERTH_BUF struct berth_buf asked = {0};
+    BERTH_BUF struct berth_buf step = {0};
+    struct berth_explain_step facts = {0};
+    char name[32];
+
+    berth_terms_put(standalone->terms, &terms);
+    if (put_request(standalone->asked, &asked, err) < 0 ||
+        put_request(standalone->request, &fields, err) < 0)
+        return -1;
+    facts.asked = asked.text;
+    berth_explain_put_step(&facts, &step);
+    if (terms.failed || step.failed)
+        return berth_err_oom(err);
+    if (make_room(standalone->site, name, sizeof(name), err) < 0 ||
+        set(BERTH_TASK_REQUEST, fields.text, err) < 0 ||
         set(BERTH_TASK_LEADS, leads() ? "1" : NULL, err) < 0 ||
-        set(BERTH_TASK_RUNTIME, site->runtime.path, err) < 0 ||
+        set(BERTH_TASK_RUNTIME, standalone->site->runtime.path, err) < 0 ||
         set(BERTH_TASK_PREFIX, NULL, err) < 0 ||
-        set(BERTH_TASK_EXPLAIN, NULL, err) < 0 ||
-        set(BERTH_TASK_RECORD, NULL, err) < 0 || set(BERTH_TASK_TERMS, NULL, err) < 0 ||
+        set(BERTH_TASK_EXPLAIN, step.text, err) < 0 ||
+        set(BERTH_TASK_RECORD, NULL, err) < 0 ||
+        set(BERTH_TASK_TERMS, terms.used ? terms.text : NULL, err) < 0 ||
         set(BERTH_TASK_REPORT, NULL, err) < 0 || set(BERTH_TASK_ARGV0, NULL, err) < 0 ||
         set(BERTH_TASK_ROOM, name, err) < 0)
         return -1;

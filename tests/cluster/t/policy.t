@@ -68,6 +68,7 @@ site <<'YAML'
 images:
   roots: [/images]
 YAML
+matches "berth run: the user's image" "$only" "$(on n1 alice timeout 180 berth run --container-image=mine.sif true 2>&1)"
 said "roots: with a setuid runtime" '^a$' "$image" cat /etc/berth-image
 refused "roots: with a setuid runtime, the user's" "$only" --container-image=mine.sif
 share "$share"
@@ -133,6 +134,19 @@ refused "mounts: at the place of the site's" "berth: " "$image" --container-moun
 matches "mounts: by a variable of the runtime" "$forbids" \
     "$(alice env APPTAINER_BIND=/etc/slurm:/s srun -w n1 -N1 "$image" ls /s 2>&1)"
 
+# The same without Slurm.
+berth() {
+    on n1 alice timeout 180 berth "$@" 2>&1 </dev/null
+}
+matches "berth run: mounts of the site's" yes \
+    "$(berth run "$image" sh -c 'test -d /site/doc && test -d /srv && echo yes')"
+matches "berth run: forbidden" "^berth: mount '/home/alice/hidden:/s:rw': $forbids" \
+    "$(berth run "$image" --container-mounts=/home/alice/hidden:/s true)"
+matches "berth explain: forbidden" "^berth: mount '/etc:/s:rw': $forbids" \
+    "$(berth explain "$image" --container-mounts=/etc:/s true)"
+matches "berth explain: whose mount it is" 'user: [^/]*/tmp -> /m.*  site: [^/]*/srv.*/usr/share -> /site .ro.' \
+    "$(berth explain "$image" --container-mounts=/tmp:/m true)"
+
 site <<'YAML'
 runtime:
   raw_args: [--cleanenv]
@@ -150,6 +164,8 @@ matches "environment: set, unset, and a rule for the partition" '^yes  main$' \
 said "a rule goes before the user" '^main$' "$image" --container-env=RULE=mine sh -c 'echo $RULE'
 matches "a rule asks Slurm, not the environment" '^main$' \
     "$(alice env SLURM_JOB_PARTITION=x srun -w n1 -N1 "$image" sh -c 'echo $RULE' 2>&1)"
+matches "berth run: environment, and rules of its job" '^yes  main$' \
+    "$(on n1 alice env EDITOR=vi SLURM_JOB_PARTITION=main timeout 180 berth run "$image" sh -c 'echo "$SITE $EDITOR $RULE"' 2>&1)"
 said "a rule for each component" 'main.*main' "$image" sh -c 'echo $RULE' : -w n2 -N1 "$image" sh -c 'echo $RULE'
 refused "raw_args: another flag behind an allowed one" "does not allow it" "$image" \
     --container-args='--cleanenv --bind /etc'
