@@ -1,60 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the tree of a file of profiles.d to a profile. Knows every key, and of YAML only
- * the tree; what a profile is for is known elsewhere. */
+/* What each key of a file of profiles.d makes of a profile; what that is for is known
+ * elsewhere. */
 
 #include "conf/profiles.h"
 
-#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "conf/suggest.h"
-#include "conf/syntax.h"
 #include "conf/values.h"
 
-struct reading {
-    const char *file;
-    struct berth_profile_set *set;
-    struct berth_strvec *faults;
+/* What is read. */
+struct draft {
     struct berth_profile profile;
+    struct berth_profile_set *set;
     bool failed; /* out of memory */
 };
 
 /* The set frees BLOCK; NULL: out of memory. */
-static void *own(struct reading *reading, void *block)
+static void *own(struct draft *draft, void *block)
 {
-    struct berth_profile_set *set = reading->set;
+    struct berth_profile_set *set = draft->set;
     void **more =
         block ? realloc(set->owned, (set->owned_count + 1) * sizeof(*more)) : NULL;
 
     if (!more) {
         free(block);
-        reading->failed = true;
+        draft->failed = true;
         return NULL;
     }
     set->owned = more;
     more[set->owned_count++] = block;
     return block;
-}
-
-/* Keep what ERR says of what KEY has on LINE. */
-static void keep(struct reading *reading, unsigned int line, const char *key,
-                 struct berth_err *err)
-{
-    berth_err_at(err, "%s:%u: %s", reading->file, line, key);
-    berth_strvec_push(reading->faults, err->text);
-}
-
-static int mismatch(const struct berth_node *node, const char *expected,
-                    struct berth_err *err)
-{
-    if (node->kind == BERTH_NODE_SCALAR)
-        return berth_err_set(err, "expected %s, got '%s'", expected, node->text);
-    return berth_err_set(err, "expected %s, got %s", expected,
-                         node->kind == BERTH_NODE_LIST ? "a list" : "a section");
 }
 
 static int check_name(const char *text, struct berth_err *err)
@@ -98,87 +77,111 @@ static int check_device(const char *text, struct berth_err *err)
     return berth_err_set(err, "expected a path of /dev, got '%s'", text);
 }
 
-typedef int rule(const char *text, struct berth_err *err);
-
-static int take_text(struct reading *reading, const struct berth_node *node,
-                     rule *check, const char **ret, struct berth_err *err)
+/* NAME, or NAME=VALUE with * for any text. */
+static int check_setting(const char *text, struct berth_err *err)
 {
-    if (node->kind != BERTH_NODE_SCALAR)
-        return mismatch(node, "one value", err);
-    if (check(node->text, err) < 0)
+    if (strchr(text, '='))
+        return berth_value_assignment(text, err);
+    return berth_value_variable(text, err);
+}
+
+#define FIELD(name) offsetof(struct berth_profile, name)
+#define WORDS(...)  ((const char *const[]){__VA_ARGS__, NULL})
+
+const struct berth_key berth_profile_keys[] = {
+    {"name", "none", "the profile", BERTH_SHAPE_VALUE, check_name, NULL, FIELD(name), 0,
+     0},
+    {"stack", "the name", "what users say in --mpi-bind", BERTH_SHAPE_VALUE, check_name,
+     NULL, FIELD(stack), 0, 0},
+    {"family", "none", "whose programs it is for", BERTH_SHAPE_CHOICE, NULL,
+     WORDS("mpich", "openmpi"), FIELD(family), 0, 0},
+    {"prefix", "found by the environment and the loader", "the top of the install",
+     BERTH_SHAPE_VALUE, berth_value_path, NULL, FIELD(prefix), 0, 0},
+    {"match.vendor", "any", "who has made the libraries", BERTH_SHAPE_VALUE,
+     berth_value_text, NULL, FIELD(vendor), 0, 0},
+    {"match.needs", "[]", "what one of which its C library needs", BERTH_SHAPE_LIST,
+     check_library, NULL, FIELD(needs), 0, 0},
+    {"libraries", "[]", "what it opens by SONAME", BERTH_SHAPE_LIST, check_library,
+     NULL, FIELD(names), 0, 0},
+    {"directories", "[]", "where these are looked for first", BERTH_SHAPE_LIST,
+     berth_value_text, NULL, FIELD(nearby), 0, 0},
+    {"plugins", "[]", "directories of which it opens every library", BERTH_SHAPE_COPIES,
+     NULL, NULL, FIELD(plugins), 0, 0},
+    {"data", "[]", "files that it reads", BERTH_SHAPE_COPIES, NULL, NULL, FIELD(data),
+     0, 0},
+    {"root", "none", "the variable that names the top of the install",
+     BERTH_SHAPE_VALUE, berth_value_variable, NULL, FIELD(root), 0, 0},
+    {"environment", "[]", "variables that it wants, NAME=VALUE", BERTH_SHAPE_LIST,
+     berth_value_assignment, NULL, FIELD(environment), 0, 0},
+    {"binds", "[]", "paths of the host that it uses, mounted where they are there",
+     BERTH_SHAPE_LIST, berth_value_mount, NULL, FIELD(binds), 0, 0},
+    {"devices", "[]", "the same of /dev", BERTH_SHAPE_LIST, check_device, NULL,
+     FIELD(devices), 0, 0},
+    {"conflicts.variables", "[]", "what may not be set beside it", BERTH_SHAPE_LIST,
+     check_setting, NULL, FIELD(conflicts.variables), 0, 0},
+    {"conflicts.libraries", "[]", "what a program may not be linked with beside it",
+     BERTH_SHAPE_LIST, check_library, NULL, FIELD(conflicts.libraries), 0, 0},
+    {0},
+};
+
+/* Where the profile has the value of KEY. */
+static void *field(struct draft *draft, const struct berth_key *key)
+{
+    return (char *)&draft->profile + key->field;
+}
+
+static int take_text(struct draft *draft, const struct berth_key *key,
+                     const struct berth_node *node, const char **ret,
+                     struct berth_err *err)
+{
+    if (berth_reading_check(key, node, err) < 0)
         return -1;
-    *ret = own(reading, strdup(node->text));
+    *ret = own(draft, strdup(node->text));
     return 0;
 }
 
 /* A fault of one item does not hide those of others. Of an empty list there is nothing
  * to tell. */
-static int take_list(struct reading *reading, const struct berth_node *node,
-                     const char *key, rule *check, const char *const **ret,
+static int take_list(const struct berth_reading *reading, const struct berth_key *key,
+                     const struct berth_node *node, const char *const **ret,
                      struct berth_err *err)
 {
+    struct draft *draft = reading->into;
     const char **items;
     size_t count = 0;
     struct berth_err why;
 
     if (node->kind != BERTH_NODE_LIST)
-        return mismatch(node, "a list", err);
-    items = own(reading, calloc(node->count + 1, sizeof(*items)));
+        return berth_reading_mismatch(node, "a list", err);
+    items = own(draft, calloc(node->count + 1, sizeof(*items)));
     for (size_t i = 0; items && i < node->count; i++)
-        if (take_text(reading, &node->items[i], check, &items[count], &why) < 0)
-            keep(reading, node->items[i].line, key, &why);
+        if (take_text(draft, key, &node->items[i], &items[count], &why) < 0)
+            berth_reading_keep(reading, node->items[i].line, key->path, &why);
         else
             count++;
     *ret = count ? items : NULL;
     return 0;
 }
 
-static int take_family(struct reading *reading, const struct berth_node *node,
-                       struct berth_err *err)
+static int take_family(struct draft *draft, const struct berth_key *key,
+                       const struct berth_node *node, struct berth_err *err)
 {
-    static const struct {
-        const char *name;
-        enum berth_mpi_family family;
-    } families[] = {{"mpich", BERTH_MPI_MPICH}, {"openmpi", BERTH_MPI_OPENMPI}};
+    static const enum berth_mpi_family families[] = {BERTH_MPI_MPICH,
+                                                     BERTH_MPI_OPENMPI};
+    unsigned int at;
 
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
-        if (node->kind == BERTH_NODE_SCALAR &&
-            strcmp(node->text, families[i].name) == 0) {
-            reading->profile.family = families[i].family;
-            return 0;
-        }
-    return mismatch(node, "mpich or openmpi", err);
-}
-
-static int take_match(struct reading *reading, const struct berth_node *node,
-                      struct berth_err *err)
-{
-    static const char *const keys[] = {"vendor", "needs", NULL};
-    struct berth_profile *profile = &reading->profile;
-
-    if (node->kind != BERTH_NODE_MAP)
-        return mismatch(node, "a section of vendor and needs", err);
-    for (size_t i = 0; i < node->count; i++) {
-        const struct berth_node *item = &node->items[i];
-        struct berth_err why;
-        int result;
-
-        if (strcmp(item->key, "vendor") == 0)
-            result = take_text(reading, item, berth_value_text, &profile->vendor, &why);
-        else if (strcmp(item->key, "needs") == 0)
-            result = take_list(reading, item, "match.needs", check_library,
-                               &profile->needs, &why);
-        else
-            result = berth_suggest(item->key, keys, &why);
-        if (result < 0)
-            keep(reading, item->line, "match", &why);
-    }
+    if (berth_reading_choose(key, node, &at, err) < 0)
+        return -1;
+    draft->profile.family = families[at];
     return 0;
 }
 
-static int take_copy(struct reading *reading, const struct berth_node *node,
-                     struct berth_data *ret, struct berth_err *err)
+static int take_copy(const struct berth_reading *reading, const char *path,
+                     const struct berth_node *node, struct berth_data *ret,
+                     struct berth_err *err)
 {
+    const struct berth_key places = {.path = path, .check = berth_value_text};
+    const struct berth_key into = {.path = path, .check = check_inside};
     const struct berth_node *from = NULL;
     const struct berth_node *to = NULL;
 
@@ -186,105 +189,69 @@ static int take_copy(struct reading *reading, const struct berth_node *node,
         from = berth_node_find(node, "from");
         to = berth_node_find(node, "to");
     }
-    if (!from || !to || node->count != 2)
-        return berth_err_set(err, "expected a section of from and to");
-    if (take_list(reading, from, "data.from", berth_value_text, &ret->places, err) < 0)
+    if (!from || !to || node->count != 2 || from->count == 0)
+        return berth_err_set(err, "expected a section of from, a list, and to");
+    if (take_list(reading, &places, from, &ret->places, err) < 0)
         return -1;
-    return take_text(reading, to, check_inside, &ret->into, err);
+    return take_text(reading->into, &into, to, &ret->into, err);
 }
 
-static int take_data(struct reading *reading, const struct berth_node *node,
-                     struct berth_err *err)
+static int take_copies(const struct berth_reading *reading, const struct berth_key *key,
+                       const struct berth_node *node, struct berth_err *err)
 {
-    struct berth_data *data;
+    struct draft *draft = reading->into;
+    struct berth_data *copies;
     struct berth_err why;
 
     if (node->kind != BERTH_NODE_LIST)
-        return mismatch(node, "a list", err);
-    data = own(reading, calloc(node->count + 1, sizeof(*data)));
-    for (size_t i = 0; data && i < node->count; i++)
-        if (take_copy(reading, &node->items[i], &data[i], &why) < 0)
-            keep(reading, node->items[i].line, "data", &why);
-    reading->profile.data = data;
+        return berth_reading_mismatch(node, "a list", err);
+    copies = own(draft, calloc(node->count + 1, sizeof(*copies)));
+    for (size_t i = 0; copies && i < node->count; i++)
+        if (take_copy(reading, key->path, &node->items[i], &copies[i], &why) < 0)
+            berth_reading_keep(reading, node->items[i].line, key->path, &why);
+    *(const struct berth_data **)field(draft, key) = copies;
     return 0;
 }
 
-const char *const berth_profile_keys[] = {
-    "name",        "stack", "family", "match.vendor", "match.needs", "libraries",
-    "directories", "data",  "root",   "binds",        "devices",     NULL,
-};
-
-static int take_key(struct reading *reading, const struct berth_node *node,
-                    struct berth_err *err)
+static int take(const struct berth_reading *reading, const struct berth_key *key,
+                const struct berth_node *node, struct berth_err *err)
 {
-    static const char *const keys[] = {"name",  "stack",   "family",      "match",
-                                       "root",  "data",    "directories", "libraries",
-                                       "binds", "devices", NULL};
-    struct berth_profile *profile = &reading->profile;
-    const struct {
-        const char *key;
-        const char **text;
-        const char *const **list;
-        rule *check;
-    } plain[] = {
-        {"name", &profile->name, NULL, check_name},
-        {"stack", &profile->stack, NULL, check_name},
-        {"root", &profile->root, NULL, berth_value_variable},
-        {"libraries", NULL, &profile->names, check_library},
-        {"directories", NULL, &profile->nearby, berth_value_text},
-        {"binds", NULL, &profile->binds, berth_value_path},
-        {"devices", NULL, &profile->devices, check_device},
-    };
+    struct draft *draft = reading->into;
 
-    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
-        if (strcmp(node->key, plain[i].key) == 0)
-            return plain[i].text
-                       ? take_text(reading, node, plain[i].check, plain[i].text, err)
-                       : take_list(reading, node, node->key, plain[i].check,
-                                   plain[i].list, err);
-    if (strcmp(node->key, "family") == 0)
-        return take_family(reading, node, err);
-    if (strcmp(node->key, "match") == 0)
-        return take_match(reading, node, err);
-    if (strcmp(node->key, "data") == 0)
-        return take_data(reading, node, err);
-    return berth_suggest(node->key, keys, err);
+    switch (key->shape) {
+    case BERTH_SHAPE_VALUE:
+        return take_text(draft, key, node, field(draft, key), err);
+    case BERTH_SHAPE_LIST:
+        return take_list(reading, key, node, field(draft, key), err);
+    case BERTH_SHAPE_CHOICE:
+        return take_family(draft, key, node, err);
+    default:
+        return take_copies(reading, key, node, err);
+    }
 }
 
 /* What a profile cannot do without. */
-static void check_whole(struct reading *reading, const struct berth_node *root)
+static void check_whole(const struct berth_reading *reading,
+                        const struct berth_node *root)
 {
     static const char *const needed[] = {"name", "family"};
+    struct draft *draft = reading->into;
+    struct berth_profile *profile = &draft->profile;
     struct berth_err err;
 
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
         if (!berth_node_find(root, needed[i])) {
             berth_err_set(&err, "not there; a profile has a name and a family");
-            keep(reading, root->line, needed[i], &err);
+            berth_reading_keep(reading, root->line, needed[i], &err);
         }
-    for (size_t i = 0; reading->profile.name && i < reading->set->count; i++)
-        if (strcmp(reading->set->items[i].name, reading->profile.name) == 0) {
+    for (size_t i = 0; profile->name && i < draft->set->count; i++)
+        if (strcmp(draft->set->items[i].name, profile->name) == 0) {
             berth_err_set(&err, "'%s' has been read from another file; remove one",
-                          reading->profile.name);
-            keep(reading, root->line, "name", &err);
+                          profile->name);
+            berth_reading_keep(reading, root->line, "name", &err);
         }
-    if (!reading->profile.stack)
-        reading->profile.stack = reading->profile.name;
-}
-
-static void read_root(struct reading *reading, const struct berth_node *root)
-{
-    struct berth_err err;
-
-    if (root->kind != BERTH_NODE_MAP) {
-        mismatch(root, "KEY: VALUE lines", &err);
-        keep(reading, root->line, "profile", &err);
-        return;
-    }
-    for (size_t i = 0; i < root->count; i++)
-        if (take_key(reading, &root->items[i], &err) < 0)
-            keep(reading, root->items[i].line, root->items[i].key, &err);
-    check_whole(reading, root);
+    if (!profile->stack)
+        profile->stack = profile->name;
 }
 
 static int push(struct berth_profile_set *set, const struct berth_profile *profile)
@@ -317,19 +284,19 @@ int berth_profile_read(const char *file, const char *bytes, size_t size,
                        struct berth_err *err)
 {
     BERTH_NODE struct berth_node root = {0};
-    struct reading reading = {.file = file, .set = set, .faults = faults};
+    struct draft draft = {.set = set};
+    const struct berth_reading reading = {file, berth_profile_keys, take, &draft,
+                                          faults};
     size_t before = faults->count;
-    struct berth_err why;
 
-    if (berth_syntax_read(file, bytes, size, &root, &why) < 0)
-        berth_strvec_push(faults, why.text);
-    else
-        read_root(&reading, &root);
-    if (!faults->failed && faults->count == before && !reading.failed) {
-        reading.profile.label = own(&reading, label(reading.profile.name, bytes, size));
-        reading.failed |= push(set, &reading.profile) < 0;
+    berth_reading_read(&reading, bytes, size, &root);
+    if (root.kind == BERTH_NODE_MAP || faults->count == before)
+        check_whole(&reading, &root);
+    if (!faults->failed && faults->count == before && !draft.failed) {
+        draft.profile.label = own(&draft, label(draft.profile.name, bytes, size));
+        draft.failed |= push(set, &draft.profile) < 0;
     }
-    return faults->failed || reading.failed ? berth_err_oom(err) : 0;
+    return faults->failed || draft.failed ? berth_err_oom(err) : 0;
 }
 
 static bool has(const struct berth_profile_set *set, const char *name)

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "conf/reading.h"
 #include "mpi/profile.h"
 
 /* Profiles of MPI stacks as a site writes them, a file for each. A value struct: start
@@ -17,8 +18,8 @@ struct berth_profile_set {
     size_t owned_count;
 };
 
-/* The keys of a file, ended by NULL; those of `match` are written match.KEY. */
-extern const char *const berth_profile_keys[];
+/* Every key of a file, once, with the place that it has in struct berth_profile. */
+extern const struct berth_key berth_profile_keys[];
 
 /* Read the SIZE bytes of a file that messages call FILE, and add its profile to SET.
  * Appends a sentence `FILE:LINE: KEY: ...` to FAULTS for each fault, and adds nothing

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the tree of berth.yaml to the values of a site. Knows every key, and of YAML
- * only the tree. */
+/* What each key of berth.yaml makes of a site. */
 
 #include "conf/schema.h"
 
@@ -81,90 +80,54 @@ const struct berth_key berth_keys[] = {
 
 enum { LONGEST_START = 86400 };
 
-struct reading {
-    const char *file;
-    struct berth_site *site;
-    struct berth_strvec *faults;
-};
-
-/* Keep what ERR says of what PATH ("": the file) has on LINE. */
-static void keep(struct reading *reading, unsigned int line, const char *path,
-                 struct berth_err *err)
-{
-    berth_err_at(err, *path ? "%s:%u: %s" : "%s:%u", reading->file, line, path);
-    berth_strvec_push(reading->faults, err->text);
-}
-
-/* NODE is something else than the key wants. */
-static int mismatch(const struct berth_node *node, const char *expected,
-                    struct berth_err *err)
-{
-    if (node->kind == BERTH_NODE_SCALAR)
-        return berth_err_set(err, "expected %s, got '%s'", expected, node->text);
-    return berth_err_set(err, "expected %s, got %s", expected,
-                         node->kind == BERTH_NODE_LIST ? "a list" : "a section");
-}
-
-static void *field(const struct reading *reading, size_t offset)
-{
-    return (char *)reading->site + offset;
-}
-
-static int check_scalar(const struct berth_key *key, const struct berth_node *node,
-                        struct berth_err *err)
-{
-    return node->kind == BERTH_NODE_SCALAR ? key->check(node->text, err)
-                                           : mismatch(node, "one value", err);
-}
-
-static int take_value(struct reading *reading, const struct berth_key *key,
+static int take_value(const struct berth_reading *reading, const struct berth_key *key,
                       const struct berth_node *node, struct berth_err *err)
 {
-    char **value = field(reading, key->field);
+    char **value = berth_reading_field(reading, key->field);
 
-    if (check_scalar(key, node, err) < 0)
+    if (berth_reading_check(key, node, err) < 0)
         return -1;
     *value = strdup(node->text);
     return *value ? 0 : berth_err_oom(err);
 }
 
 /* A fault of one item does not hide those of others. */
-static int take_items(struct reading *reading, const struct berth_key *key,
+static int take_items(const struct berth_reading *reading, const struct berth_key *key,
                       const struct berth_node *node, struct berth_strvec *list)
 {
     struct berth_err err;
 
     for (size_t i = 0; i < node->count; i++)
-        if (check_scalar(key, &node->items[i], &err) < 0)
-            keep(reading, node->items[i].line, key->path, &err);
+        if (berth_reading_check(key, &node->items[i], &err) < 0)
+            berth_reading_keep(reading, node->items[i].line, key->path, &err);
         else
             berth_strvec_push(list, node->items[i].text);
     return 0;
 }
 
-static int take_list(struct reading *reading, const struct berth_key *key,
+static int take_list(const struct berth_reading *reading, const struct berth_key *key,
                      const struct berth_node *node, struct berth_err *err)
 {
     if (node->kind != BERTH_NODE_LIST)
-        return mismatch(node, "a list", err);
+        return berth_reading_mismatch(node, "a list", err);
     if (key->said)
-        *(bool *)field(reading, key->said) = true;
-    return take_items(reading, key, node, field(reading, key->field));
+        *(bool *)berth_reading_field(reading, key->said) = true;
+    return take_items(reading, key, node, berth_reading_field(reading, key->field));
 }
 
-static int take_pairs(struct reading *reading, const struct berth_key *key,
+static int take_pairs(const struct berth_reading *reading, const struct berth_key *key,
                       const struct berth_node *node, struct berth_err *err)
 {
-    struct berth_strvec *pairs = field(reading, key->field);
+    struct berth_strvec *pairs = berth_reading_field(reading, key->field);
     struct berth_err why;
 
     if (node->kind != BERTH_NODE_MAP)
-        return mismatch(node, "NAME: VALUE lines", err);
+        return berth_reading_mismatch(node, "NAME: VALUE lines", err);
     for (size_t i = 0; i < node->count; i++) {
         const struct berth_node *item = &node->items[i];
 
-        if (check_scalar(key, item, &why) < 0) {
-            keep(reading, item->line, key->path, &why);
+        if (berth_reading_check(key, item, &why) < 0) {
+            berth_reading_keep(reading, item->line, key->path, &why);
             continue;
         }
         berth_strvec_push(pairs, item->key);
@@ -173,35 +136,26 @@ static int take_pairs(struct reading *reading, const struct berth_key *key,
     return 0;
 }
 
-static int take_choice(struct reading *reading, const struct berth_key *key,
+static int take_choice(const struct berth_reading *reading, const struct berth_key *key,
                        const struct berth_node *node, struct berth_err *err)
 {
-    unsigned int at = 0;
-    char expected[64];
-
-    for (; key->words[at]; at++)
-        if (node->kind == BERTH_NODE_SCALAR && strcmp(node->text, key->words[at]) == 0)
-            break;
-    if (key->words[at]) {
-        *(unsigned int *)field(reading, key->field) = at;
-        return 0;
-    }
-    snprintf(expected, sizeof(expected), "%s or %s%s", key->words[0], key->words[1],
-             key->list ? ", or a list of patterns" : "");
-    return mismatch(node, expected, err);
+    return berth_reading_choose(key, node, berth_reading_field(reading, key->field),
+                                err);
 }
 
-static int take_choice_or_list(struct reading *reading, const struct berth_key *key,
+static int take_choice_or_list(const struct berth_reading *reading,
+                               const struct berth_key *key,
                                const struct berth_node *node, struct berth_err *err)
 {
     if (node->kind != BERTH_NODE_LIST)
         return take_choice(reading, key, node, err);
-    *(unsigned int *)field(reading, key->field) = BERTH_RAW_LIST;
-    return take_items(reading, key, node, field(reading, key->list));
+    *(unsigned int *)berth_reading_field(reading, key->field) = BERTH_RAW_LIST;
+    return take_items(reading, key, node, berth_reading_field(reading, key->list));
 }
 
-static int take_seconds(struct reading *reading, const struct berth_key *key,
-                        const struct berth_node *node, struct berth_err *err)
+static int take_seconds(const struct berth_reading *reading,
+                        const struct berth_key *key, const struct berth_node *node,
+                        struct berth_err *err)
 {
     const char *text = node->kind == BERTH_NODE_SCALAR ? node->text : "";
     char *end;
@@ -209,19 +163,19 @@ static int take_seconds(struct reading *reading, const struct berth_key *key,
 
     if (!isdigit((unsigned char)*text) || *end || seconds < 1 ||
         seconds > LONGEST_START)
-        return mismatch(node, "1 to 86400 seconds", err);
-    *(unsigned int *)field(reading, key->field) = (unsigned int)seconds;
+        return berth_reading_mismatch(node, "1 to 86400 seconds", err);
+    *(unsigned int *)berth_reading_field(reading, key->field) = (unsigned int)seconds;
     return 0;
 }
 
-static int take_flag(struct reading *reading, const struct berth_key *key,
+static int take_flag(const struct berth_reading *reading, const struct berth_key *key,
                      const struct berth_node *node, struct berth_err *err)
 {
     const char *text = node->kind == BERTH_NODE_SCALAR ? node->text : "";
 
     if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
-        return mismatch(node, "true or false", err);
-    *(bool *)field(reading, key->field) = strcmp(text, "true") == 0;
+        return berth_reading_mismatch(node, "true or false", err);
+    *(bool *)berth_reading_field(reading, key->field) = strcmp(text, "true") == 0;
     return 0;
 }
 
@@ -230,12 +184,12 @@ static int take_options(const struct berth_node *node, struct berth_strvec *opti
                         struct berth_err *err)
 {
     if (node->kind != BERTH_NODE_MAP || node->count == 0)
-        return mismatch(node, "options: NAME: VALUE lines", err);
+        return berth_reading_mismatch(node, "options: NAME: VALUE lines", err);
     for (size_t i = 0; i < node->count; i++) {
         const struct berth_node *item = &node->items[i];
 
         if (item->kind != BERTH_NODE_SCALAR)
-            return mismatch(item, "one value for an option", err);
+            return berth_reading_mismatch(item, "one value for an option", err);
         berth_strvec_push(options, item->key);
         berth_strvec_push(options, !item->quoted && strcmp(item->text, "true") == 0
                                        ? ""
@@ -248,7 +202,7 @@ static int take_rule_text(const struct berth_node *node, char **ret,
                           struct berth_err *err)
 {
     if (node->kind != BERTH_NODE_SCALAR)
-        return mismatch(node, "one name", err);
+        return berth_reading_mismatch(node, "one name", err);
     if (berth_value_text(node->text, err) < 0)
         return -1;
     *ret = strdup(node->text);
@@ -269,32 +223,33 @@ static int take_rule_key(const struct berth_node *node, struct berth_site_rule *
     return berth_suggest(node->key, keys, err);
 }
 
-static void take_rule(struct reading *reading, const struct berth_node *node,
-                      struct berth_site_rule *rule)
+static void take_rule(const struct berth_reading *reading,
+                      const struct berth_node *node, struct berth_site_rule *rule)
 {
     struct berth_err err;
 
     if (node->kind != BERTH_NODE_MAP) {
-        mismatch(node, "a section of partition, account and options", &err);
-        keep(reading, node->line, "rules", &err);
+        berth_reading_mismatch(node, "a section of partition, account and options",
+                               &err);
+        berth_reading_keep(reading, node->line, "rules", &err);
         return;
     }
     for (size_t i = 0; i < node->count; i++)
         if (take_rule_key(&node->items[i], rule, &err) < 0)
-            keep(reading, node->items[i].line, "rules", &err);
+            berth_reading_keep(reading, node->items[i].line, "rules", &err);
     if (!berth_node_find(node, "options")) {
         berth_err_set(&err, "a rule without options; add them, or leave it out");
-        keep(reading, node->line, "rules", &err);
+        berth_reading_keep(reading, node->line, "rules", &err);
     }
 }
 
-static int take_rules(struct reading *reading, const struct berth_node *node,
-                      struct berth_err *err)
+static int take_rules(const struct berth_reading *reading,
+                      const struct berth_node *node, struct berth_err *err)
 {
-    struct berth_site *site = reading->site;
+    struct berth_site *site = ((struct berth_site *)reading->into);
 
     if (node->kind != BERTH_NODE_LIST)
-        return mismatch(node, "a list", err);
+        return berth_reading_mismatch(node, "a list", err);
     site->rules = calloc(node->count + 1, sizeof(*site->rules));
     if (!site->rules)
         return berth_err_oom(err);
@@ -303,7 +258,7 @@ static int take_rules(struct reading *reading, const struct berth_node *node,
     return 0;
 }
 
-static int take(struct reading *reading, const struct berth_key *key,
+static int take(const struct berth_reading *reading, const struct berth_key *key,
                 const struct berth_node *node, struct berth_err *err)
 {
     switch (key->shape) {
@@ -324,110 +279,6 @@ static int take(struct reading *reading, const struct berth_key *key,
     default:
         return take_rules(reading, node, err);
     }
-}
-
-/* Does the key PATH start with the LENGTH bytes of SECTION? "" and 0: any does. */
-static bool is_below(const char *path, const char *section, size_t length)
-{
-    return strncmp(path, section, length) == 0 && (length == 0 || path[length] == '.');
-}
-
-static const struct berth_key *find_key(const char *path)
-{
-    const struct berth_key *key = berth_keys;
-
-    while (key->path && strcmp(key->path, path) != 0)
-        key++;
-    return key->path ? key : NULL;
-}
-
-/* Nobody has the key NAME of SECTION; say which one it may be. */
-static int unknown(const char *section, const char *name, struct berth_err *err)
-{
-    BERTH_STRVEC struct berth_strvec names = {0};
-    size_t length = strlen(section);
-    const char *dot = strchr(name, '.');
-
-    if (dot && find_key(name))
-        return berth_err_set(err,
-                             "'%s' is no key here; write it as %s: below %.*s:", name,
-                             dot + 1, (int)(dot - name), name);
-
-    for (const struct berth_key *key = berth_keys; key->path; key++) {
-        const char *rest = key->path + (length ? length + 1 : 0);
-
-        if (!is_below(key->path, section, length))
-            continue;
-        if (names.count &&
-            strncmp(names.items[names.count - 1], rest, strcspn(rest, ".")) == 0)
-            continue;
-        berth_strvec_pushf(&names, "%.*s", (int)strcspn(rest, "."), rest);
-    }
-    if (names.failed || !names.count)
-        return berth_err_oom(err);
-    return berth_suggest(name, (const char *const *)names.items, err);
-}
-
-static bool is_section(const char *name)
-{
-    for (const struct berth_key *key = berth_keys; key->path; key++)
-        if (is_below(key->path, name, strlen(name)) && *name)
-            return true;
-    return false;
-}
-
-/* NODE is a value of SECTION ("": of none). */
-static void read_key(struct reading *reading, const char *section,
-                     const struct berth_node *node)
-{
-    BERTH_BUF struct berth_buf path = {0};
-    const struct berth_key *key;
-    struct berth_err err;
-
-    berth_buf_puts(&path, section);
-    berth_buf_puts(&path, *section ? "." : "");
-    berth_buf_puts(&path, node->key);
-    key = path.text && !path.failed && !strchr(node->key, '.') ? find_key(path.text)
-                                                               : NULL;
-    if (!key) {
-        unknown(section, node->key, &err);
-        keep(reading, node->line, section, &err);
-    } else if (take(reading, key, node, &err) < 0) {
-        keep(reading, node->line, key->path, &err);
-    }
-}
-
-static void read_section(struct reading *reading, const struct berth_node *node)
-{
-    struct berth_err err;
-
-    if (berth_node_is_empty(node)) /* all its keys are commented out */
-        return;
-    if (node->kind != BERTH_NODE_MAP) {
-        mismatch(node, "a section of KEY: VALUE lines", &err);
-        keep(reading, node->line, node->key, &err);
-        return;
-    }
-    for (size_t i = 0; i < node->count; i++)
-        read_key(reading, node->key, &node->items[i]);
-}
-
-static void read_root(struct reading *reading, const struct berth_node *root)
-{
-    struct berth_err err;
-
-    if (berth_node_is_empty(root))
-        return;
-    if (root->kind != BERTH_NODE_MAP) {
-        mismatch(root, "sections of KEY: VALUE lines", &err);
-        keep(reading, root->line, "", &err);
-        return;
-    }
-    for (size_t i = 0; i < root->count; i++)
-        if (is_section(root->items[i].key))
-            read_section(reading, &root->items[i]);
-        else
-            read_key(reading, "", &root->items[i]);
 }
 
 static bool list_failed(const struct berth_site *site)
@@ -453,13 +304,9 @@ int berth_schema_read(const char *file, const char *bytes, size_t size,
 {
     BERTH_NODE struct berth_node root = {0};
     struct berth_site site = berth_site_default();
-    struct reading reading = {.file = file, .site = &site, .faults = faults};
-    struct berth_err why;
+    const struct berth_reading reading = {file, berth_keys, take, &site, faults};
 
-    if (berth_syntax_read(file, bytes, size, &root, &why) < 0)
-        berth_strvec_push(faults, why.text);
-    else
-        read_root(&reading, &root);
+    berth_reading_read(&reading, bytes, size, &root);
     if (faults->failed || list_failed(&site)) {
         berth_site_fini(&site);
         return berth_err_oom(err);

@@ -111,7 +111,8 @@ static const char *const plain_devices[] = {ANY_FABRIC, NULL};
 /* More than one row may fit; the first counts. */
 static const struct berth_profile known[] = {
     /* Slingshot: LUMI's singularity-bindings, podman-hpc's mpich module, Slurm's
-     * switch/hpe_slingshot and mpi/cray_shasta. Not seen: no such host. */
+     * switch/hpe_slingshot. The directory of mpi/cray_shasta is PALS_SPOOL_DIR, which
+     * is mounted for all. Not seen: no such host. */
     {.name = "cray-mpich-slingshot",
      .stack = "cray-mpich",
      .family = BERTH_MPI_MPICH,
@@ -119,7 +120,7 @@ static const struct berth_profile known[] = {
      .needs = LIST("libpals.so.*", "libcxi.so.*", "libfabric.so.*"),
      .names = LIST("libcxi.so.1", "libxpmem.so.0", "libpals.so.0"),
      .nearby = LIST("../../../../../../pals/default/lib"),
-     .binds = LIST("/var/spool/slurmd", "/run/cxi", "/etc/hosts", "/run/munge"),
+     .binds = LIST("/run/cxi", "/etc/hosts", "/run/munge"),
      .devices = LIST("/dev/cxi*", "/dev/ss0", ANY_FABRIC)},
     /* Aries: what shifter's prep_cray_mpi_libs.py adds by hand, charliecloud's
      * ch-fromhost makes and Sarus mounts. Not seen: no such host. */
@@ -134,7 +135,7 @@ static const struct berth_profile known[] = {
          LIST("/opt/cray/wlm_detect/default/lib64", "/opt/cray/alps/default/lib64",
               "/opt/cray/rca/default/lib64", "/opt/cray/xpmem/default/lib64"),
      .binds = LIST("/var/opt/cray/alps", "/etc/opt/cray/wlm_detect",
-                   "/var/lib/hugetlbfs", "/var/spool/slurmd", "/etc/hosts"),
+                   "/var/lib/hugetlbfs", "/etc/hosts"),
      .devices = LIST("/dev/kgni0", "/dev/kdreg", ANY_FABRIC)},
     /* libmpi opens libfabric by name (its texts): seen. oneAPI keeps its own in
      * opt/mpi/libfabric, older ones in libfabric. */
@@ -162,13 +163,16 @@ static const struct berth_profile known[] = {
      .devices = plain_devices},
     /* 4, 5 and 6 alike: what differs between them (libopen-rte, an own or a foreign
      * PMIx, components in files or not) follows from the libraries that are there.
-     * Seen: 5.0.7 under programs of 4.1.4. */
+     * Seen: 5.0.7 under programs of 4.1.4. Components of another build end a program
+     * (their places: opal/mca/base/mca_base_component_repository.c, and PMIx's). */
     {.name = "openmpi",
      .stack = "openmpi",
      .family = BERTH_MPI_OPENMPI,
      .data = openmpi_data,
      .binds = plain_binds,
-     .devices = plain_devices},
+     .devices = plain_devices,
+     .conflicts.variables =
+         LIST("OMPI_MCA_mca_base_component_path", "PMIX_MCA_mca_base_component_path")},
     {0},
 };
 
@@ -232,8 +236,8 @@ const struct berth_profile *berth_profile_match(const struct berth_profile *prof
                                                 const struct berth_closure *closure)
 {
     for (const struct berth_profile *it = profiles; it->name; it++)
-        if (it->family == library->family && is_vendor(it, library->vendor) &&
-            has_needed(it, closure))
+        if (!it->prefix && it->family == library->family &&
+            is_vendor(it, library->vendor) && has_needed(it, closure))
             return it;
     return NULL;
 }

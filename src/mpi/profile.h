@@ -43,19 +43,29 @@ struct berth_profile {
     const char *label; /* name:HASH of one that a site has written; NULL: ours */
     const char *stack; /* as users say it: cray-mpich */
     enum berth_mpi_family family;
+    const char *prefix;        /* the top of the install, where a site names it; NULL */
     const char *vendor;        /* as mpi/family.h says it; NULL: any */
     const char *const *needs;  /* one of these SONAMEs (fnmatch(3)) is in the closure;
                                   NULL: whatever is */
     const char *const *names;  /* opened by SONAME, by whichever library */
     const char *const *nearby; /* where to look for them, from the C library */
-    const struct berth_data *data; /* ends in {0} */
-    const char *root;              /* the variable that names the top of the install */
-    const char *const *binds;      /* host paths to mount, where they exist */
-    const char *const *devices;    /* of /dev (glob(7)), where /dev is not the host's */
+    const struct berth_data *plugins; /* directories, of which every library is opened;
+                                         ends in {0} */
+    const struct berth_data *data;    /* ends in {0} */
+    const char *root;               /* the variable that names the top of the install */
+    const char *const *environment; /* NAME=VALUE, in which $STAGE is the stage */
+    const char *const *binds;       /* SRC[:DST[:ro|rw]], to mount where SRC is there */
+    const char *const *devices;     /* of /dev (glob(7)), the same */
+    struct {
+        const char *const *variables; /* NAME, or NAME=VALUE (fnmatch(3)) */
+        const char *const
+            *libraries; /* SONAMEs (fnmatch(3)) of the program's closure */
+    } conflicts;        /* what may not be there beside it */
 };
 
 /* The first of PROFILES (it ends as berth_profiles() does) that fits the C library
- * LIBRARY, whose closure is CLOSURE; NULL: none. */
+ * LIBRARY, whose closure is CLOSURE; NULL: none. One with a prefix is for the install
+ * there alone, and fits no other. */
 const struct berth_profile *berth_profile_match(const struct berth_profile *profiles,
                                                 const struct berth_mpi_library *library,
                                                 const struct berth_closure *closure);

@@ -216,6 +216,8 @@ static int push_runtime(const struct berth_launch *launch, struct berth_strvec *
         return -1;
     if (launch->mounts && push_mounts(launch->mounts, argv, err) < 0)
         return -1;
+    if (launch->fabric && push_mounts(launch->fabric, argv, err) < 0)
+        return -1;
     for (size_t i = 0; launch->binds && i + 1 < launch->binds->count; i += 2)
         push_mount(launch->binds->items[i], launch->binds->items[i + 1], true, argv);
     push_pmi_mounts(launch, argv);

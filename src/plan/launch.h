@@ -24,6 +24,7 @@ struct berth_launch {
     const struct berth_request *request; /* contained */
     const struct berth_terms *terms;     /* of the site; NULL: none */
     const struct berth_strvec *mounts;   /* ours: each SRC:DST:ro|rw; NULL: none */
+    const struct berth_strvec *fabric;   /* the same, of plan/fabric.h */
     const struct berth_strvec *binds;    /* the host's MPI over files of the image: host
                                             path, path in the image, ...; NULL: none */
     const char *gpu;                     /* flag for its GPU driver; NULL: none */

@@ -19,10 +19,11 @@
 #include "probe/inventory.h"
 #include "probe/loader.h"
 
-enum { STACKS_MAX = 64, LIBRARIES_MAX = 64 };
+enum { STACKS_MAX = 64, LIBRARIES_MAX = 64, PLACES_MAX = 8 };
 
 struct search {
     const struct berth_profile *profiles;
+    const struct berth_profile *given; /* whatever is found is its; NULL: find out */
     char *const *env;
     struct berth_strvec loader_env;
     char *loader;
@@ -213,9 +214,10 @@ static int add_stack(const struct search *s, const char *origin,
     if (berth_loader_list(s->loader, c->library.path, s->loader_env.items, &closure,
                           NULL) < 0)
         return 0;
-    stack.profile = berth_profile_match(s->profiles, &c->what, &closure);
+    stack.profile =
+        s->given ? s->given : berth_profile_match(s->profiles, &c->what, &closure);
     berth_closure_fini(&closure);
-    if (!stack.profile)
+    if (!stack.profile || stack.profile->family != c->what.family)
         return 0;
     more = realloc(s->to->items, (s->to->count + 1) * sizeof(*more));
     if (more)
@@ -244,7 +246,7 @@ static int look_in(const struct search *s, const char *origin, const char *path)
 /* Where the libraries are below what a variable names. */
 static const struct {
     const char *variable;
-    const char *places[8];
+    const char *places[PLACES_MAX];
 } roots[] = {
     /* The ABI of MPICH is in a directory of its own (HPE, intro_mpi(3), module
      * cray-mpich-abi); a native one is no more than that of Cray's compilers. */
@@ -262,7 +264,16 @@ const char *const berth_stacks_variables[] = {
     "OPAL_PREFIX",    "LD_LIBRARY_PATH", NULL,
 };
 
-void berth_stacks_places(char *const *env, struct berth_strvec *ret)
+/* The same below what a profile names, whose maker is not known. */
+static const char *const prefix_places[] = {
+    "lib-abi-mpich",       "lib",         "lib64", "lib/release",
+    "intel64/lib/release", "intel64/lib",
+};
+
+enum { PREFIX_PLACES = sizeof(prefix_places) / sizeof(prefix_places[0]) };
+
+void berth_stacks_places(const struct berth_profile *profiles, char *const *env,
+                         struct berth_strvec *ret)
 {
     const char *path = berth_environ_value(env, "LD_LIBRARY_PATH");
     BERTH_FREE char *copy = strdup(path ? path : "");
@@ -275,28 +286,59 @@ void berth_stacks_places(char *const *env, struct berth_strvec *ret)
         for (size_t j = 0; root && roots[i].places[j]; j++)
             berth_strvec_pushf(ret, "%s/%s", root, roots[i].places[j]);
     }
+    for (; profiles && profiles->name; profiles++)
+        for (size_t i = 0; profiles->prefix && i < PREFIX_PLACES; i++)
+            berth_strvec_pushf(ret, "%s/%s", profiles->prefix, prefix_places[i]);
     while (copy && (directory = strsep(&next, ":")))
         if (*directory == '/')
             berth_strvec_push(ret, directory);
     ret->failed |= !copy;
 }
 
+/* In the first of the COUNT PLACES below ROOT in which there is something. */
+static int look_below(const struct search *s, const char *origin, const char *root,
+                      const char *const *places, size_t count)
+{
+    size_t before = s->to->count;
+
+    for (size_t i = 0; i < count && places[i] && s->to->count == before; i++) {
+        BERTH_FREE char *path = NULL;
+
+        if (asprintf(&path, "%s/%s", root, places[i]) < 0)
+            return berth_err_oom(s->err);
+        if (look_in(s, origin, path) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Where a profile says that its install is. */
+static int look_in_prefixes(const struct search *s)
+{
+    struct search one = *s;
+
+    for (one.given = s->profiles; one.given->name; one.given++) {
+        BERTH_FREE char *origin = NULL;
+
+        if (!one.given->prefix)
+            continue;
+        if (asprintf(&origin, "profile '%s'", one.given->name) < 0)
+            return berth_err_oom(s->err);
+        if (look_below(&one, origin, one.given->prefix, prefix_places, PREFIX_PLACES) <
+            0)
+            return -1;
+    }
+    return 0;
+}
+
 static int look_in_roots(const struct search *s)
 {
     for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
         const char *root = berth_environ_value(s->env, roots[i].variable);
-        size_t before = s->to->count;
 
-        if (!root || *root != '/')
-            continue;
-        for (size_t j = 0; roots[i].places[j] && s->to->count == before; j++) {
-            BERTH_FREE char *path = NULL;
-
-            if (asprintf(&path, "%s/%s", root, roots[i].places[j]) < 0)
-                return berth_err_oom(s->err);
-            if (look_in(s, roots[i].variable, path) < 0)
-                return -1;
-        }
+        if (root && *root == '/' &&
+            look_below(s, roots[i].variable, root, roots[i].places, PLACES_MAX) < 0)
+            return -1;
     }
     return 0;
 }
@@ -339,6 +381,8 @@ int berth_stacks_find(const struct berth_profile *profiles, char *const *env,
     berth_strvec_pushf(&s.loader_env, "LD_LIBRARY_PATH=%s", path ? path : "");
     result = s.loader_env.failed ? berth_err_oom(err)
                                  : berth_loader_self(&s.loader, &s.program, err);
+    if (result == 0)
+        result = look_in_prefixes(&s);
     if (result == 0)
         result = look_in_roots(&s);
     if (result == 0)

@@ -31,10 +31,10 @@ struct berth_stacks {
 };
 
 /* Find the stacks of this host, each of the first of PROFILES (they outlive it) that
- * fits: where CRAY_MPICH_DIR, I_MPI_ROOT, MPICH_DIR, MPI_HOME
- * and OPAL_PREFIX of the environment ENV (ends in NULL) point, then what the loader
- * finds by itself under its LD_LIBRARY_PATH. What cannot be read, or is of no known
- * family, is passed over. Returns 0 with *RET_STACKS, which the caller owns
+ * fits: where these have a prefix; where CRAY_MPICH_DIR, I_MPI_ROOT, MPICH_DIR,
+ * MPI_HOME and OPAL_PREFIX of the environment ENV (ends in NULL) point; then what the
+ * loader finds by itself under its LD_LIBRARY_PATH. What cannot be read, or is of no
+ * known family, is passed over. Returns 0 with *RET_STACKS, which the caller owns
  * (berth_stacks_fini) and which may be empty; -1 with a sentence in ERR. */
 int berth_stacks_find(const struct berth_profile *profiles, char *const *env,
                       struct berth_stacks *ret_stacks, struct berth_err *err);
@@ -42,8 +42,10 @@ int berth_stacks_find(const struct berth_profile *profiles, char *const *env,
 /* The variables of the environment that berth_stacks_find() reads, ended by NULL. */
 extern const char *const berth_stacks_variables[];
 
-/* The directories to which those in ENV lead it, there or not, appended to RET. */
-void berth_stacks_places(char *const *env, struct berth_strvec *ret);
+/* The directories to which those in ENV, and PROFILES (NULL: none), lead it, there or
+ * not, appended to RET. */
+void berth_stacks_places(const struct berth_profile *profiles, char *const *env,
+                         struct berth_strvec *ret);
 
 /* The first of the stacks whose profile or stack has that name; NULL: none. */
 const struct berth_stack *berth_stacks_named(const struct berth_stacks *stacks,

@@ -124,6 +124,9 @@ static int list_mounts(const struct berth_launch *launch, const struct told *tol
                    explain, err) < 0 ||
         add_mounts(launch->mounts, BERTH_FROM_BERTH,
                    "here are the copies of the host's MPI (--mpi-bind)", explain,
+                   err) < 0 ||
+        add_mounts(launch->fabric, BERTH_FROM_MPI,
+                   "a profile of the host's MPI names it (--mpi-bind)", explain,
                    err) < 0)
         return -1;
     berth_launch_manager_places(launch, &places);

@@ -279,11 +279,9 @@ static int run_with(const struct order *order, const struct berth_profile *profi
 static int run(const struct order *order, struct berth_err *err)
 {
     BERTH_PROFILE_SET struct berth_profile_set set = {0};
-    const char *directory = order->terms.profiles;
 
-    if (!directory) /* a plugin that tells no terms */
-        directory = BERTH_SYSCONFDIR "/profiles.d";
-    if (berth_profiles_read(directory, berth_site_owner(), &set, err) < 0)
+    if (berth_request_mpi_may_host(&order->request) &&
+        berth_profiles_read(order->terms.profiles, berth_site_owner(), &set, err) < 0)
         return -1;
     return run_with(order, set.items, err);
 }

@@ -22,9 +22,7 @@
 #include "plan/gpu.h"
 #include "plan/launch.h"
 #include "plan/launcher.h"
-#include "plan/mount.h"
 #include "plan/option.h"
-#include "plan/path.h"
 #include "plan/wire.h"
 #include "probe/gpu.h"
 #include "probe/image.h"
@@ -32,6 +30,7 @@
 #include "probe/signature.h"
 #include "task/account.h"
 #include "task/become.h"
+#include "task/carry.h"
 #include "task/guard.h"
 #include "task/identity.h"
 #include "task/inject.h"
@@ -66,6 +65,7 @@ struct task {
     char **command;
     char **environment;         /* as Slurm has made it */
     struct berth_strvec mounts; /* ours */
+    struct berth_strvec fabric; /* the same, of the host's MPI */
     struct berth_strvec set;    /* for the host's MPI, in a container of our own */
     struct berth_strvec binds;
     struct berth_buf account; /* printed in the end, where one is asked for */
@@ -160,48 +160,6 @@ static int hide_launcher(const struct task *task, struct berth_err *err)
     return 0;
 }
 
-/* The runtime would look for another name, and say so in its own words. */
-static int check_name(const char *option, const char *path, struct berth_err *err)
-{
-    if (berth_path_is_utf8(path))
-        return 0;
-    return berth_err_set(err,
-                         "%s: '%s': the name is not UTF-8, and the container runtime "
-                         "takes no other; rename it",
-                         option, path);
-}
-
-static int check_mount(const struct berth_mount *mount, struct berth_err *err)
-{
-    static const char option[] = "--container-mounts";
-
-    if (check_name(option, mount->source, err) < 0 ||
-        check_name(option, mount->destination, err) < 0)
-        return -1;
-    if (access(mount->source, F_OK) < 0)
-        return berth_err_set(err,
-                             "%s: '%s': %s; expected a file or directory that exists "
-                             "on every node",
-                             option, mount->source, strerror(errno));
-    return 0;
-}
-
-static int check_mounts(const struct berth_strvec *mounts, struct berth_err *err)
-{
-    for (size_t i = 0; i < mounts->count; i++) {
-        struct berth_mount mount;
-        int failed;
-
-        if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
-            return -1;
-        failed = check_mount(&mount, err);
-        berth_mount_fini(&mount);
-        if (failed)
-            return -1;
-    }
-    return 0;
-}
-
 /* $HOME, or what the user database says where Slurm dropped it (--export=NONE); NULL
  * when neither knows. */
 static const char *home_directory(void)
@@ -221,11 +179,12 @@ static int prepare(struct task *task, struct berth_launch *ret, struct berth_err
     char *runtime;
 
     berth_strvec_fini(&task->mounts); /* of an earlier call */
+    berth_strvec_fini(&task->fabric);
     if (berth_image_look(&task->request, err) < 0 ||
-        check_name("--container-image", task->request.image, err) < 0 ||
-        check_mounts(&task->request.mounts, err) < 0 ||
+        berth_carry_check(&task->request, err) < 0 ||
         berth_gpu_choose(&task->request, task->environment, &gpus, &gpu, err) < 0 ||
         berth_inject_mounts(&task->request, &task->mounts, err) < 0 ||
+        berth_inject_fabric(&task->request, &task->terms, &task->fabric, err) < 0 ||
         berth_runtime_find(task->runtime, getenv("PATH"), &runtime, err) < 0)
         return -1;
     free(task->runtime);
@@ -244,6 +203,7 @@ static int prepare(struct task *task, struct berth_launch *ret, struct berth_err
         .terms = &task->terms,
         .environment = task->environment,
         .mounts = &task->mounts,
+        .fabric = &task->fabric,
         .binds = &task->binds,
         .gpu = gpu.flag,
         .set = &task->set,

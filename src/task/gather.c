@@ -266,6 +266,21 @@ static int follow_openers(struct gathering *g)
     return 0;
 }
 
+/* The directories that a profile names: of each the first place that has libraries. */
+static int add_own_plugins(struct gathering *g)
+{
+    const struct berth_data *it = g->stack->profile->plugins;
+
+    for (; it && it->into; it++) {
+        const struct berth_opener opener = {
+            .places = it->places, .pattern = "*.so*", .into = it->into};
+
+        if (open_beside(g, &opener, g->stack->libraries[0].path) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* NAME where the C library's install keeps it. Returns 1 when it is there. */
 static int add_nearby(struct gathering *g, const char *name)
 {
@@ -420,8 +435,8 @@ static int gather_all(struct gathering *g)
         if (add_library(g, it->path, "lib", it->soname, it) < 0)
             return -1;
     }
-    if (add_names(g) < 0 || follow_openers(g) < 0 || add_data(g) < 0 ||
-        add_glibc(g) < 0 || add_aliases(g) < 0)
+    if (add_names(g) < 0 || add_own_plugins(g) < 0 || follow_openers(g) < 0 ||
+        add_data(g) < 0 || add_glibc(g) < 0 || add_aliases(g) < 0)
         return -1;
     return g->to->directories.failed ? berth_err_oom(g->err) : 0;
 }

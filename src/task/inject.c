@@ -17,7 +17,13 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "plan/envdiff.h"
+#include "plan/fabric.h"
+#include "plan/mountrules.h"
 #include "plan/wire.h"
+#include "probe/allowed.h"
+#include "probe/devices.h"
+#include "probe/profilesread.h"
+#include "probe/siteread.h"
 #include "task/letter.h"
 #include "task/stageroot.h"
 #include "task/talk.h"
@@ -212,6 +218,28 @@ int berth_inject_mounts(const struct berth_request *request,
         close(fd);
         berth_strvec_pushf(mounts, "%s:%s:ro", site.path, site.mounted);
     }
+    return mounts->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_inject_fabric(const struct berth_request *request,
+                        const struct berth_terms *terms, struct berth_strvec *mounts,
+                        struct berth_err *err)
+{
+    BERTH_PROFILE_SET struct berth_profile_set set = {0};
+    BERTH_STRVEC struct berth_strvec binds = {0};
+    BERTH_STRVEC struct berth_strvec devices = {0};
+    BERTH_STRVEC struct berth_strvec present = {0};
+
+    if (!berth_request_mpi_may_host(request))
+        return 0;
+    if (berth_profiles_read(terms->profiles, berth_site_owner(), &set, err) < 0 ||
+        berth_fabric_list(set.items, request, &binds, &devices, err) < 0 ||
+        berth_allowed_present(&binds, &present, err) < 0 ||
+        berth_devices_find(&devices, &present, err) < 0)
+        return -1;
+    for (size_t i = 0; i < present.count; i++)
+        if (!berth_mountrules_is_taken(&request->mounts, present.items[i]))
+            berth_strvec_push(mounts, present.items[i]);
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 

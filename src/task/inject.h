@@ -45,6 +45,13 @@ bool berth_inject_is_asked(const struct berth_request *request);
 int berth_inject_mounts(const struct berth_request *request,
                         struct berth_strvec *mounts, struct berth_err *err);
 
+/* What the profiles of the host's MPI want mounted and this host has, but where the
+ * request mounts something itself; appends SRC:DST:ro|rw. TERMS name the site's
+ * profiles. Returns 0, or -1 with a sentence in ERR. */
+int berth_inject_fabric(const struct berth_request *request,
+                        const struct berth_terms *terms, struct berth_strvec *mounts,
+                        struct berth_err *err);
+
 /* Do what the request's mode says; off: only the environment is copied. Returns 0 with
  * *RET_INJECTED, which the caller owns (berth_injected_fini); -1 with a sentence in ERR
  * when the step must not run. */

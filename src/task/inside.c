@@ -16,6 +16,7 @@
 #include "mpi/pmi.h"
 #include "mpi/program.h"
 #include "mpi/verdict.h"
+#include "plan/fabric.h"
 #include "plan/launch.h"
 #include "plan/match.h"
 #include "probe/loader.h"
@@ -221,7 +222,9 @@ static int plan(struct inside *inside, struct berth_err *err)
             return -1;
         }
         inside->count++;
-        if (berth_graft_plan(graft, &inside->wants, &inside->look, environ, err) < 0 ||
+        if (berth_fabric_check(graft->stack->profile, graft->stack->version,
+                               &inside->look.closure, environ, err) < 0 ||
+            berth_graft_plan(graft, &inside->wants, &inside->look, environ, err) < 0 ||
             check_glibc(inside, graft, err) < 0)
             return -1;
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/cleanup.h"
 #include "base/environ.h"
 #include "plan/gpu.h"
 #include "plan/launch.h"
@@ -48,24 +49,39 @@ static bool put_command(struct berth_buf *key, const struct berth_inside *inside
            put(key, "directory", inside->directory);
 }
 
-/* By which the command and its libraries are found in the container. */
-static bool put_search(struct berth_buf *key, const struct berth_inside *inside,
-                       char *const *container)
+/* The variables NAMES (NULL: none; what is behind a = is not of the name), of which
+ * those in FIRST go over those in SECOND. */
+static bool put_values(struct berth_buf *key, const char *const *names,
+                       char *const *first, char *const *second)
 {
-    static const char *const names[] = {"PATH", "LD_LIBRARY_PATH", "LD_PRELOAD"};
+    bool ok = true;
+
+    for (; ok && names && *names; names++) {
+        BERTH_FREE char *name = strndup(*names, strcspn(*names, "="));
+        const char *value = name ? berth_environ_value(first, name) : NULL;
+
+        ok = name && put(key, name, value ? value : berth_environ_value(second, name));
+    }
+    return ok;
+}
+
+/* By which the command and its libraries are found in the container, and what may be in
+ * the way of the host's MPI. */
+static bool put_variables(struct berth_buf *key, const struct berth_inside *inside,
+                          char *const *container)
+{
+    static const char *const names[] = {"PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", NULL};
     struct berth_launch launch = {.request = inside->request,
                                   .terms = inside->terms,
                                   .environment = inside->task};
     BERTH_STRVEC struct berth_strvec asked = {0};
+    const struct berth_profile *profile = inside->profiles;
     bool ok = true;
 
     berth_launch_env(&launch, &asked);
-    for (size_t i = 0; ok && i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *value = berth_environ_value(asked.items, names[i]);
-
-        ok = put(key, names[i],
-                 value ? value : berth_environ_value(container, names[i]));
-    }
+    ok = put_values(key, names, asked.items, container);
+    for (; ok && profile && profile->name; profile++)
+        ok = put_values(key, profile->conflicts.variables, asked.items, container);
     return ok && !asked.failed;
 }
 
@@ -106,16 +122,17 @@ static bool put_tasks(struct berth_buf *key, const struct berth_inside *inside)
 }
 
 /* What leads to the MPI stacks of the host. */
-static bool put_host(struct berth_buf *key, char *const *task)
+static bool put_host(struct berth_buf *key, const struct berth_inside *inside)
 {
     static char *const nothing[] = {NULL};
+    char *const *task = inside->task;
     BERTH_STRVEC struct berth_strvec places = {0};
     const struct berth_stage_root site = berth_stage_site();
     bool ok = put_file(key, "/etc/ld.so.cache") && put_file(key, site.path);
 
     for (const char *const *name = berth_stacks_variables; ok && *name; name++)
         ok = put(key, *name, berth_environ_value(task, *name));
-    berth_stacks_places(task ? task : nothing, &places);
+    berth_stacks_places(inside->profiles, task ? task : nothing, &places);
     for (size_t i = 0; ok && i < places.count; i++)
         ok = put_file(key, places.items[i]);
     return ok && !places.failed;
@@ -130,7 +147,7 @@ bool berth_memokey_write(const struct berth_inside *inside, char *const *contain
            put(key, "berth", BERTH_VERSION) && put_file(key, "/proc/self/exe") &&
            put_file(key, inside->request->image) && put_request(key, inside->request) &&
            put_terms(key, inside->terms) && put_profiles(key, inside->profiles) &&
-           put_command(key, inside) && put_search(key, inside, container) &&
-           put_gpu(key, inside) && put_tasks(key, inside) &&
-           put_host(key, inside->task) && !key->failed;
+           put_command(key, inside) && put_variables(key, inside, container) &&
+           put_gpu(key, inside) && put_tasks(key, inside) && put_host(key, inside) &&
+           !key->failed;
 }

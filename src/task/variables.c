@@ -51,6 +51,23 @@ static bool has_library(const struct berth_gathered *gathered, const char *libra
     return false;
 }
 
+/* NAME=VALUE with the place of the stage for $STAGE. */
+static void push_own(const char *variable, const char *mounted,
+                     struct berth_strvec *ret)
+{
+    static const char stage[] = "$STAGE";
+    BERTH_BUF struct berth_buf text = {0};
+    const char *at;
+
+    for (; (at = strstr(variable, stage)); variable = at + strlen(stage)) {
+        berth_buf_add(&text, variable, (size_t)(at - variable));
+        berth_buf_puts(&text, mounted);
+    }
+    berth_buf_puts(&text, variable);
+    berth_strvec_push(ret, text.failed ? "" : text.text);
+    ret->failed |= text.failed;
+}
+
 int berth_variables_list(const struct berth_gathered *gathered,
                          const struct berth_stack *stack, const char *mounted,
                          struct berth_strvec *ret, struct berth_err *err)
@@ -70,5 +87,7 @@ int berth_variables_list(const struct berth_gathered *gathered,
         else if (value.text)
             berth_strvec_pushf(ret, "%s=%s", it->variable, value.text);
     }
+    for (const char *const *it = stack->profile->environment; it && *it; it++)
+        push_own(*it, mounted, ret);
     return ret->failed ? berth_err_oom(err) : 0;
 }

@@ -229,6 +229,47 @@ START_TEST(an_intel_stack_brings_its_files)
 }
 END_TEST
 
+/* An install that a site names, with a directory of libraries that it opens, of which
+ * one lacks something. */
+START_TEST(what_a_site_names_comes_along)
+{
+    static const char *const places[] = {"../nowhere", "../extra", NULL};
+    static const char *const environment[] = {"A=$STAGE/lib/x", "B=$STAG$STAGE", NULL};
+    const struct berth_data plugins[] = {{places, "lib/x"}, {0}};
+    BERTH_FREE char *prefix = staging_path(directory, "host");
+    BERTH_FREE char *command = NULL;
+    BERTH_FREE char *told = NULL;
+    const struct berth_profile profiles[] = {{.name = "own",
+                                              .label = "own:1",
+                                              .stack = "own",
+                                              .family = BERTH_MPI_MPICH,
+                                              .prefix = prefix,
+                                              .plugins = plugins,
+                                              .environment = environment},
+                                             {0}};
+    struct berth_staged staged;
+
+    staging_install();
+    ck_assert_int_gt(asprintf(&command,
+                              "mkdir %s/extra && cp %s/ucx/*_bad* %s/extra && "
+                              "cp %s/ucx/*_one.so.0 %s/extra/libsite.so",
+                              prefix, host, prefix, host, prefix),
+                     0);
+    ck_assert_int_eq(system(command), 0);
+    staging_find_profile(profiles, host);
+    ck_assert_str_eq(stack->profile->name, "own");
+    ck_assert_str_eq(stack->origin, "profile 'own'");
+    staged = staging_make();
+    told = staging_tell(&staged);
+    ck_assert_ptr_nonnull(strstr(told, "\nlib/x/libsite.so\n"));
+    ck_assert_ptr_null(strstr(told, "libuct_bad"));
+    ck_assert_ptr_nonnull(strstr(told, "\nlib/libdep.so.1\n"));
+    ck_assert_ptr_nonnull(strstr(told, "\nA=@/lib/x\nB=$STAG@\n"));
+    ck_assert_int_eq(staging_entries("own-"), 1);
+    berth_staged_fini(&staged);
+}
+END_TEST
+
 START_TEST(a_stack_of_too_many_files_is_none)
 {
     BERTH_FREE char *prefix = staging_path(directory, "host");
@@ -294,6 +335,7 @@ int main(void)
     tcase_add_test(tests, mpi_without_glibc_is_refused);
     tcase_add_test(tests, a_cray_stack_is_whole);
     tcase_add_test(tests, an_intel_stack_brings_its_files);
+    tcase_add_test(tests, what_a_site_names_comes_along);
     tcase_add_test(tests, a_stack_of_too_many_files_is_none);
     tcase_add_test(tests, verbs_drivers_are_named);
     return unit_run("gather", tests);

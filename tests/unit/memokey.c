@@ -198,6 +198,43 @@ START_TEST(a_profile_of_the_site_makes_another_key)
 }
 END_TEST
 
+START_TEST(what_a_profile_does_not_go_with_counts)
+{
+    static const char *const names[] = {"FI_PROVIDER=tcp*", NULL};
+    const struct berth_profile profiles[] = {
+        {.name = "x", .label = "x:1", .conflicts.variables = names}, {0}};
+    BERTH_FREE char *before = NULL;
+    BERTH_FREE char *set_in_image = NULL;
+    BERTH_FREE char *asked_for = NULL;
+
+    inside.profiles = profiles;
+    before = key();
+    set(&container, "FI_PROVIDER=tcp");
+    set_in_image = key();
+    berth_strvec_push(&request.env, "FI_PROVIDER=cxi");
+    asked_for = key();
+    ck_assert_str_ne(before, set_in_image);
+    ck_assert_str_ne(set_in_image, asked_for);
+}
+END_TEST
+
+START_TEST(a_place_that_a_profile_names_counts)
+{
+    const struct berth_profile profiles[] = {
+        {.name = "x", .label = "x:1", .prefix = directory}, {0}};
+    BERTH_FREE char *before = NULL;
+    BERTH_FREE char *after = NULL;
+    BERTH_FREE char *place = NULL;
+
+    ck_assert_int_gt(asprintf(&place, "%s/lib", directory), 0);
+    inside.profiles = profiles;
+    before = key();
+    ck_assert_int_eq(mkdir(place, 0755), 0);
+    after = key();
+    ck_assert_str_ne(before, after);
+}
+END_TEST
+
 START_TEST(several_tasks_are_several)
 {
     BERTH_FREE char *two = NULL;
@@ -264,6 +301,8 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, what_counts_makes_another_key, 0, COUNT(rows));
     tcase_add_test(tests, a_profile_of_the_site_makes_another_key);
+    tcase_add_test(tests, what_a_profile_does_not_go_with_counts);
+    tcase_add_test(tests, a_place_that_a_profile_names_counts);
     tcase_add_test(tests, several_tasks_are_several);
     tcase_add_test(tests, a_place_that_appears_makes_another_key);
     tcase_add_test(tests, secrets_are_not_written);

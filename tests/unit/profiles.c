@@ -78,7 +78,11 @@ START_TEST(what_is_shipped_is_what_is_known)
     assert_same_list(it->nearby, ours->nearby);
     assert_same_list(it->binds, ours->binds);
     assert_same_list(it->devices, ours->devices);
+    assert_same_list(it->environment, ours->environment);
+    assert_same_list(it->conflicts.variables, ours->conflicts.variables);
+    assert_same_list(it->conflicts.libraries, ours->conflicts.libraries);
     assert_same_data(it->data, ours->data);
+    assert_same_data(it->plugins, ours->plugins);
 }
 END_TEST
 
@@ -114,27 +118,37 @@ static const struct {
     const char *fault;
 } wrong[] = {
     {"name: [\n", "f:"},
-    {"- a\n", "f:1: profile: expected KEY: VALUE lines, got a list"},
+    {"- a\n", "f:1: expected sections of KEY: VALUE lines, got a list"},
+    {"~\n", "f:1: name: not there; a profile has a name and a family"},
     {"name: x\n", "f:1: family: not there; a profile has a name and a family"},
     {"name: My MPI\nfamily: mpich\n",
      "f:1: name: expected small letters, digits and -, got 'My MPI'"},
     {"name: host\nfamily: mpich\n",
      "f:1: name: 'host' is a mode of --mpi-bind; name it otherwise"},
     {"name: x\nfamily: mpi\n", "f:2: family: expected mpich or openmpi, got 'mpi'"},
-    {NEEDED "librarys: []\n", "f:3: librarys: "},
+    {NEEDED "librarys: []\n",
+     "f:3: 'librarys' is no key here; did you mean 'libraries'?"},
     {NEEDED "libraries: a\n", "f:3: libraries: expected a list, got 'a'"},
     {NEEDED "libraries:\n  - a.so\n  - /lib/a.so\n",
      "f:5: libraries: expected the SONAME of a library, got '/lib/a.so'"},
     {NEEDED "match: a\n",
-     "f:3: match: expected a section of vendor and needs, got 'a'"},
-    {NEEDED "match:\n  vendors: a\n", "f:4: match: "},
+     "f:3: match: expected a section of KEY: VALUE lines, got 'a'"},
+    {NEEDED "match:\n  vendors: a\n",
+     "f:4: match: 'vendors' is no key here; did you mean 'vendor'?"},
     {NEEDED "root: [a]\n", "f:3: root: expected one value, got a list"},
-    {NEEDED "binds: [run]\n", "f:3: binds: expected an absolute path, got 'run'"},
+    {NEEDED "binds: [run]\n",
+     "f:3: binds: expected SRC[:DST[:ro|rw]] with absolute paths, got 'run'"},
+    {NEEDED "prefix: mpi\n", "f:3: prefix: expected an absolute path, got 'mpi'"},
+    {NEEDED "environment: [A]\n", "f:3: environment: expected NAME=VALUE, got 'A'"},
+    {NEEDED "conflicts:\n  variables: [a b]\n",
+     "f:4: conflicts.variables: expected the name of a variable, got 'a b'"},
+    {NEEDED "plugins: [{from: [], to: lib/x}]\n",
+     "f:3: plugins: expected a section of from, a list, and to"},
     {NEEDED "devices: [/run]\n", "f:3: devices: expected a path of /dev, got '/run'"},
     {NEEDED "data: [{from: [/a], to: ../b}]\n",
      "f:3: data: expected a path below the stage, got '../b'"},
     {NEEDED "data:\n  - {from: [/a]}\n",
-     "f:4: data: expected a section of from and to"},
+     "f:4: data: expected a section of from, a list, and to"},
 };
 
 START_TEST(a_fault_is_named_with_its_line)
@@ -162,13 +176,13 @@ START_TEST(every_key_is_in_the_manual)
     ck_assert_ptr_nonnull(file);
     size = fread(text, 1, sizeof(text) - 1, file);
     text[size] = '\0';
-    for (const char *const *key = berth_profile_keys; *key; key++) {
-        const char *dot = strchr(*key, '.');
+    for (const struct berth_key *key = berth_profile_keys; key->path; key++) {
+        const char *dot = strchr(key->path, '.');
         char word[64];
 
-        snprintf(word, sizeof(word), "%s%s", dot ? "match \": \" " : ".B ",
-                 dot ? dot + 1 : *key);
-        ck_assert_msg(strstr(text, word) != NULL, "%s", *key);
+        snprintf(word, sizeof(word), dot ? ".BR %.*s \": \" %s" : ".B %.*s",
+                 (int)strcspn(key->path, "."), key->path, dot ? dot + 1 : "");
+        ck_assert_msg(strstr(text, word) != NULL, "%s", key->path);
     }
 }
 END_TEST

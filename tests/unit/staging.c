@@ -27,19 +27,35 @@ char *staging_path(const char *parent, const char *name)
     return path;
 }
 
-/* Where VARIABLE=VALUE leads, of which the tests take the first. */
+/* What is found, of which the tests take the first. */
+static void find(const struct berth_profile *profiles, const struct berth_strvec *env)
+{
+    struct berth_err err;
+
+    ck_assert_msg(berth_stacks_find(profiles, env->items, &stacks, &err) == 0, "%s",
+                  err.text);
+    ck_assert_int_gt(stacks.count, 0);
+    stack = &stacks.items[0];
+}
+
 void staging_find_stack(const char *variable, const char *value,
                         const char *library_path)
 {
     BERTH_STRVEC struct berth_strvec env = {0};
-    struct berth_err err;
 
     berth_strvec_pushf(&env, "%s=%s", variable, value);
     berth_strvec_pushf(&env, "LD_LIBRARY_PATH=%s", library_path);
-    ck_assert_msg(berth_stacks_find(berth_profiles(), env.items, &stacks, &err) == 0,
-                  "%s", err.text);
-    ck_assert_int_gt(stacks.count, 0);
-    stack = &stacks.items[0];
+    find(berth_profiles(), &env);
+}
+
+void staging_find_profile(const struct berth_profile *profiles,
+                          const char *library_path)
+{
+    BERTH_STRVEC struct berth_strvec env = {0};
+
+    berth_stacks_fini(&stacks);
+    berth_strvec_pushf(&env, "LD_LIBRARY_PATH=%s", library_path);
+    find(profiles, &env);
 }
 
 void staging_setup(void)

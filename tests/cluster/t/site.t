@@ -6,8 +6,10 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
-need_images a
-trap 'site </dev/null' EXIT
+need_images a mpich
+profiles=/etc/slurm/profiles.d
+forget() { on n1 root rm -rf $profiles /opt/mpich /etc/fabric.conf; }
+trap 'site </dev/null; forget' EXIT
 step="srun -w n1,n2 -N2 --container-image=/images/a.sif"
 yaml=/etc/slurm/berth.yaml
 
@@ -73,6 +75,62 @@ said "a file of a user is refused" \
 
 site </dev/null
 said "without the file, as always again" a "$step" cat /etc/berth-image
+# An MPI in a place to which neither a module nor the loader leads, with a directory of
+# libraries that it opens, a file and a device of the host.
+forget
+on n1 root bash -c 'mkdir -p /opt/mpich/lib /opt/mpich/tuning
+    cp -a /usr/lib/*/libmpich*.so.* /opt/mpich/lib
+    cp /usr/lib/*/libz.so.1 /opt/mpich/tuning/libtune.so
+    echo fast >/etc/fabric.conf'
+profile() {
+    on n1 root mkdir -p $profiles
+    node_file n1 $profiles/x.yaml
+}
+profile <<'YAML'
+name: mpich-opt
+family: mpich
+prefix: /opt/mpich
+plugins:
+  - {from: [../tuning], to: lib/tuning}
+environment: [SITE_TUNING=$STAGE/lib/tuning]
+binds: [/etc/fabric.conf, /etc/nowhere]
+devices: [/dev/fus*]
+conflicts:
+  variables: [SITE_MODE=old*]
+YAML
+mpich=$(on n1 alice berth profiles | sed -n 's/^mpich-opt: \(MPICH [0-9.]*\),.*/\1/p')
+step="srun -w n1 -n1 --mpi=pmi2 --container-image=/images/mpich.sif"
+matches "a profile: berth profiles names it" \
+    "^mpich-opt: MPICH [0-9.]+, of the family MPICH, found by profile 'mpich-opt'" \
+    "$(on n1 alice berth profiles)"
+matches "a profile: its MPI runs" "rank 1 of 2 on n1 in mpich: MPICH" \
+    "$(alice bash -c "$step -n2 --mpi-bind=mpich-opt mpiring" 2>&1)"
+# shellcheck disable=SC2016 # for the image
+said "a profile: libraries, variables, directories and binds" \
+    $'fast\nlibtune.so\nover /mpich-opt-HASH/lib/libmpich.so.12' "$step" --mpi-bind=mpich-opt \
+    sh -c 'ls $SITE_TUNING; cat /etc/fabric.conf
+        sed -nE "s,.*/tmp/berth-2001|.*/berth-2001,,; s,-[0-9a-f]{16}/,-HASH/,; s,^([^ ]*) .*/libmpich[.]so.*,over \1,p" /proc/self/mountinfo'
+said "a profile: a device, where the runtime brings none" /dev/fuse \
+    "$step" --mpi-bind=mpich-opt --container-args=--contain ls /dev/fuse
+said "a profile: what it does not go with" \
+    "berth: n1: image '/images/mpich.sif': --mpi-bind=mpich-opt: the host's $mpich does not go with the variable SITE_MODE=old*, which is set (profile 'mpich-opt'); unset it, or choose --mpi-bind=hybrid" \
+    "$step" --mpi-bind=mpich-opt --container-env=SITE_MODE=older true
+
+profile <<'YAML'
+name: mpich-opt
+family: mpich
+prefix: /opt/mpich
+bind: [/etc/fabric.conf]
+YAML
+said "a broken profile: the step ends with its place" \
+    "berth: n1: $profiles/x.yaml:4: 'bind' is no key here; did you mean 'binds'?" \
+    "$step" --mpi-bind=host mpiring
+said "a broken profile: steps without the host's MPI run" mpich "$step" cat /etc/berth-image
+said "a broken profile: also with the image's own" mpich "$step" --mpi-bind=hybrid cat /etc/berth-image
+said "a broken profile: other jobs run" n1 "srun -w n1 hostname"
+forget
+said "without it, the next step runs" mpich "$step" --mpi-bind=host cat /etc/berth-image
+
 equal "no slurmd was started again" "$before" "$(slurmd)"
 
 finish

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PLAN_FABRIC_H
+#define BERTH_PLAN_FABRIC_H
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "elf/closure.h"
+#include "mpi/profile.h"
+#include "plan/request.h"
+
+/* What the profiles of the host's MPI say of the world around it. */
+
+/* What the PROFILES (as berth_profiles()) that REQUEST may mean want mounted, each
+ * once, the first of those at one place: appends SRC:DST:ro|rw to BINDS and patterns
+ * (glob(7)) to DEVICES. With a mode that leaves the choice to berth these are all
+ * profiles: the container is started before it is known which MPI the program wants.
+ * Returns 0, or -1 with a sentence in ERR. */
+int berth_fabric_list(const struct berth_profile *profiles,
+                      const struct berth_request *request, struct berth_strvec *binds,
+                      struct berth_strvec *devices, struct berth_err *err);
+
+/* May PROFILE, whose library people know as VERSION, run in a program with that CLOSURE
+ * and environment ENV (ends in NULL)? Returns 0, or -1 with a sentence in ERR that
+ * names what is in its way. */
+int berth_fabric_check(const struct berth_profile *profile, const char *version,
+                       const struct berth_closure *closure, char *const *env,
+                       struct berth_err *err);
+
+#endif

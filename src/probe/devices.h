@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PROBE_DEVICES_H
+#define BERTH_PROBE_DEVICES_H
+
+#include "base/err.h"
+#include "base/strvec.h"
+
+/* What is there of PATTERNS (glob(7)), each as a mount PATH:PATH:rw, appended to
+ * MOUNTS. Returns 0, or -1 when out of memory. */
+int berth_devices_find(const struct berth_strvec *patterns, struct berth_strvec *mounts,
+                       struct berth_err *err);
+
+#endif
