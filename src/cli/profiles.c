@@ -13,6 +13,7 @@
 #include "probe/siteread.h"
 #include "probe/stack.h"
 #include "task/stage.h"
+#include "task/sweep.h"
 
 extern char **environ;
 
@@ -86,6 +87,7 @@ static int prepare(const struct berth_stacks *stacks)
         else
             berth_staged_fini(&staged);
     }
+    berth_sweep(&site); /* what the host's MPI was before */
     return result;
 }
 

@@ -5,6 +5,7 @@
  * do at once what an earlier step did. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@
 #include "task/program.h"
 #include "task/replay.h"
 #include "task/stage.h"
+#include "task/sweep.h"
 #include "task/talk.h"
 
 extern char **environ;
@@ -46,7 +48,7 @@ static int read_order(int argc, char **argv, struct order *order, struct berth_e
     order->talk = atoi(argv[3]);
     if (berth_letter_read(atoi(argv[1]), &order->task) < 0 ||
         berth_letter_read(atoi(argv[2]), &order->container) < 0 ||
-        order->task.words.count != 4 || order->container.words.count < 1)
+        order->task.words.count != 5 || order->container.words.count < 1)
         return berth_err_set(err,
                              "started with wrong words; it is for berth-task only");
     if (berth_terms_get(order->task.words.items[3], &order->terms, err) < 0)
@@ -68,6 +70,7 @@ static int stage(const struct berth_stacks *stacks, const char *number, int insi
         return berth_err_set(err, "there is no stack %zu", at);
     if (berth_stage_get(&stacks->items[at], &staged, &why) < 0)
         return berth_talk_send(inside, BERTH_TALK_REFUSED, why.text, err);
+    berth_stage_touch(staged.path);
     berth_memo_add(memo, BERTH_MEMO_STAGE, staged.path, staged.mounted);
     if (asprintf(&answer, "%s\n%s", staged.path, staged.mounted) < 0)
         answer = NULL;
@@ -181,6 +184,8 @@ static bool holds(const struct berth_memo *memo, const struct berth_stage_root *
         if (it->kind == BERTH_MEMO_STAGE && !berth_stage_holds(&site, it->first) &&
             !berth_stage_holds(user, it->first))
             return false;
+        if (it->kind == BERTH_MEMO_STAGE)
+            berth_stage_touch(it->first);
         if (it->kind != BERTH_MEMO_HOST)
             continue;
         berth_memo_identity(it->first, true, identity);
@@ -246,6 +251,26 @@ static int look(const struct order *order, struct berth_inside *inside,
     return result < 0 ? -1 : 0;
 }
 
+static void use_root(const struct berth_stage_root *root, int fd)
+{
+    if (fd < 0)
+        return;
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    berth_sweep_use(root, fd);
+}
+
+/* The keeper has the descriptors open until the step has ended here. */
+static void use_roots(const struct order *order, const struct berth_stage_root *user)
+{
+    const struct berth_stage_root site = berth_stage_site();
+    int fds[2];
+
+    if (sscanf(order->task.words.items[4], "%d,%d", &fds[0], &fds[1]) != 2)
+        return;
+    use_root(user, fds[0]);
+    use_root(&site, fds[1]);
+}
+
 /* Do it with what the site and berth know of MPI stacks. */
 static int run_with(const struct order *order, const struct berth_profile *profiles,
                     struct berth_err *err)
@@ -269,7 +294,10 @@ static int run_with(const struct order *order, const struct berth_profile *profi
     /* A memo says what was done, and not what was seen. */
     bool has_key = !berth_request_explained(&order->request) &&
                    berth_memokey_write(&inside, container ? container : nothing, &key);
-    int done = has_key ? replay(order, &inside, &user, key.text, err) : 0;
+    int done;
+
+    use_roots(order, &user);
+    done = has_key ? replay(order, &inside, &user, key.text, err) : 0;
 
     if (done == 0)
         done = look(order, &inside, &user, has_key ? key.text : NULL, err);

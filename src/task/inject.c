@@ -31,12 +31,32 @@
 
 #define PROGRAM BERTH_LIBEXECDIR "/berth-mpi"
 
-/* The three descriptors of berth-mpi. */
+/* The descriptors of berth-mpi. */
 struct berth_letters {
     int task;      /* what to do, and the environment of the task on the host */
     int container; /* the command, and the environment in the container */
     int talk;      /* task/talk.h */
+    int user;      /* the roots of stages that the container mounts; -1: it does not */
+    int site;
 };
+
+static int open_root(struct berth_stage_root root)
+{
+    return berth_tree_open(root.path, root.owner, root.forbidden, NULL, NULL);
+}
+
+/* Stay open in this process, which lives as long as the step on its node: berth-mpi
+ * locks them (task/sweep.h). */
+static void open_roots(const struct berth_request *request,
+                       struct berth_letters *letters)
+{
+    char path[BERTH_STAGE_USER_SIZE];
+
+    if (!berth_request_mpi_may_host(request))
+        return;
+    letters->user = open_root(berth_stage_user(path));
+    letters->site = open_root(berth_stage_site());
+}
 
 static int write_letters(const struct berth_inject *inject,
                          const struct berth_strvec *environment,
@@ -55,6 +75,7 @@ static int write_letters(const struct berth_inject *inject,
     if (launch->terms)
         berth_terms_put(launch->terms, &terms);
     berth_strvec_push(&words, terms.used ? terms.text : "");
+    berth_strvec_pushf(&words, "%d,%d", letters->user, letters->site);
     berth_launch_command(launch, &command);
     if (words.failed || command.failed || request.failed || terms.failed)
         return berth_err_oom(err);
@@ -77,6 +98,8 @@ static void become_program(const struct berth_letters *letters)
     snprintf(numbers[1], sizeof(numbers[1]), "%d", letters->container);
     snprintf(numbers[2], sizeof(numbers[2]), "%d", letters->talk);
     fcntl(letters->talk, F_SETFD, 0);
+    fcntl(letters->user, F_SETFD, 0);
+    fcntl(letters->site, F_SETFD, 0);
     execve(PROGRAM, argv, environment);
     berth_err_set(&err, "'%s': %s; install berth again on this host", PROGRAM,
                   strerror(errno));
@@ -178,9 +201,11 @@ static int use_program(const struct berth_inject *inject,
                        struct berth_strvec *environment,
                        struct berth_injected *injected, struct berth_err *err)
 {
-    struct berth_letters letters = {-1, -1, -1};
-    int result = write_letters(inject, environment, &letters, err);
+    struct berth_letters letters = {-1, -1, -1, -1, -1};
+    int result;
 
+    open_roots(inject->launch->request, &letters);
+    result = write_letters(inject, environment, &letters, err);
     if (result == 0)
         result = run_program(inject, &letters, environment, injected, err);
     if (letters.task >= 0)

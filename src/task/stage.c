@@ -17,11 +17,10 @@
 #include "base/cleanup.h"
 #include "task/build.h"
 #include "task/gather.h"
+#include "task/sweep.h"
 #include "task/tree.h"
 
 #define MANIFEST "manifest"
-/* Of a stage that is being made; its maker holds a lock on it. */
-#define UNFINISHED ".new-"
 
 enum { MANIFEST_MAX = 16 << 20 };
 
@@ -167,6 +166,11 @@ bool berth_stage_holds(const struct berth_stage_root *root, const char *path)
     return true;
 }
 
+void berth_stage_touch(const char *path)
+{
+    utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
+}
+
 /* FNV-1a, 64 bits: a name, not a seal. */
 static void mix(uint64_t *hash, const void *bytes, size_t count)
 {
@@ -210,27 +214,6 @@ static int name_stage(const struct berth_stack *stack,
     return 0;
 }
 
-/* Remove what makers that were killed have left: nobody holds a lock on it. */
-static void clean_up(int root_fd)
-{
-    int again = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = again < 0 ? NULL : fdopendir(again);
-
-    if (!list)
-        return;
-    for (struct dirent *entry; (entry = readdir(list));) {
-        BERTH_CLOSE int fd = -1;
-
-        if (strncmp(entry->d_name, UNFINISHED, strlen(UNFINISHED)) != 0)
-            continue;
-        fd = openat(root_fd, entry->d_name,
-                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-            berth_tree_remove(root_fd, entry->d_name);
-    }
-    closedir(list);
-}
-
 /* Is the directory open at FD the one that NAME below ROOT_FD is? */
 static bool is_at(int root_fd, const char *name, int fd)
 {
@@ -248,7 +231,7 @@ static int make_unfinished(int root_fd, const struct berth_stage_root *root,
     for (int i = 0; i < 1000; i++) {
         int fd;
 
-        snprintf(name, 32, UNFINISHED "%d-%d", getpid(), i);
+        snprintf(name, 32, BERTH_STAGE_UNFINISHED "%d-%d", getpid(), i);
         if (mkdirat(root_fd, name, 0755) < 0) {
             if (errno == EEXIST)
                 continue;
@@ -321,7 +304,7 @@ int berth_stage_make(const struct berth_stack *stack,
 
     if (fd < 0)
         return -1;
-    clean_up(fd);
+    berth_sweep_unfinished(fd);
     if (berth_gather(stack, &gathered, err) < 0)
         return -1;
     result = name_stage(stack, root, &gathered, &name, err);

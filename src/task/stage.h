@@ -37,6 +37,9 @@ int berth_stage_find(const struct berth_stack *stack,
  * now, and for that place in a container? */
 bool berth_stage_holds(const struct berth_stage_root *root, const char *path);
 
+/* A step uses the stage PATH now: its time says so, if the user may change it. */
+void berth_stage_touch(const char *path);
+
 /* Make a stage of STACK in ROOT, which is made if need be. Of several that make the
  * same at once one wins, and all get that one. Takes about a second, needs `patchelf`
  * and up to some hundred megabytes. Returns 0 with *RET_STAGED; -1 with a sentence in

@@ -28,7 +28,8 @@ struct berth_stage_root berth_stage_user(char path[BERTH_STAGE_USER_SIZE])
                                      .mounted = BERTH_STAGE_USER_MOUNTED,
                                      .owner = geteuid(),
                                      .forbidden = 0077,
-                                     .mode = 0700};
+                                     .mode = 0700,
+                                     .days = BERTH_STAGE_DAYS};
 }
 
 int berth_stage_root_open(const struct berth_stage_root *root, struct berth_err *err)

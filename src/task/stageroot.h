@@ -13,12 +13,16 @@ struct berth_stage_root {
     uid_t owner;         /* who alone may make it what it is */
     mode_t forbidden;    /* permissions that it must not give */
     mode_t mode;         /* with which it is made */
+    unsigned int days;   /* a stage that was not used for longer goes; 0: it stays */
 };
 
 /* Where `berth profiles --prepare` puts the stages for all users, as root. */
 #define BERTH_STAGE_SITE         "/var/lib/berth/stage"
 #define BERTH_STAGE_SITE_MOUNTED "/.berth/site"
 #define BERTH_STAGE_USER_MOUNTED "/.berth/user"
+
+/* A user's stage that no step has used for so many days goes (task/sweep.h). */
+enum { BERTH_STAGE_DAYS = 30 };
 
 /* Bytes of the path of a user's root. */
 enum { BERTH_STAGE_USER_SIZE = 32 };

@@ -24,7 +24,7 @@ includes | awk '
         may["pull"] = may["probe"] " probe task/tree.h"
         may["spank"] = may["probe"] " probe pull task/names.h task/report.h task/room.h"
         may["cli"] = may["probe"] " probe pull task/prospect.h task/stage.h " \
-            "task/standalone.h task/visit.h"
+            "task/standalone.h task/sweep.h task/visit.h"
     }
     substr($3, 1, 1) == "<" {
         next

@@ -37,6 +37,14 @@ stage_of() {
 # own NODE UID: the user's own stages.
 own() { on "$1" root bash -c "ls -d /tmp/berth-$2/*-[0-9a-f]* 2>/dev/null"; }
 
+# steps_over NODE: the keeper of a step ends a little after it.
+steps_over() {
+    for _ in {1..1200}; do
+        on "$1" root pgrep -u alice,bob >/dev/null || break
+        sleep 0.1
+    done
+}
+
 matches "only root prepares for all" "berth: profiles --prepare: .*run it as root" \
     "$(on n1 alice berth profiles --prepare 2>&1)"
 equal "... and nothing is there then" "" "$(on n1 root bash -c "ls $site 2>/dev/null")"
@@ -64,6 +72,10 @@ equal "... and a step makes its own" "n1 /berth-2001/mpich-HASH" "$(stage_of ali
 equal "... while the other node has root's" "n2 $site/mpich-HASH" "$(stage_of alice n2)"
 on n1 root berth profiles --prepare >/dev/null || result FAIL "prepare again"
 equal "until root has prepared again" "n1 $site/mpich-HASH" "$(stage_of bob n1)"
+steps_over n1
+on n1 root berth profiles --prepare >/dev/null
+equal "... which takes the old one away when no step uses it" 1 \
+    "$(on n1 root sh -c "ls -d $site/mpich-* | wc -l")"
 
 # Somebody else could have put a library there.
 on n2 root chmod 1777 "$site"
@@ -71,5 +83,28 @@ equal "stages in a directory that others can write are not mounted" \
     "n2 /berth-2001/mpich-HASH" "$(stage_of alice n2)"
 on n2 root chown bob "$site"
 equal "... nor those of another user" "n2 /berth-2001/mpich-HASH" "$(stage_of alice n2)"
+
+# A user's own stage goes a day after the last look, when it is of an MPI that is not there
+# any more; but not under a step that runs.
+tomorrow() { on n2 root touch -d '2 days ago' /tmp/berth-2001/.swept; }
+stages() { on n2 root sh -c 'ls -d /tmp/berth-2001/mpich-* | wc -l'; }
+alice rm -f started go
+step alice n2 sh -c ': >started; while [ ! -e go ]; do sleep 0.1; done' >/dev/null 2>&1 &
+running=$!
+for _ in {1..1200}; do
+    ! alice test -e started || break
+    sleep 0.1
+done
+on n2 root bash -c "cp -a $library $library.new && mv $library.new $library"
+tomorrow
+matches "a step on the new MPI" "rank 1 of 2 on n2 in mpich: MPICH" "$(step alice n2 mpiring 2>&1)"
+equal "... leaves the stage of a step that runs on the old one" 2 "$(stages)"
+alice touch go
+wait "$running" || result FAIL "the step on the old MPI" "$?"
+steps_over n2
+tomorrow
+matches "a later one" "rank 1 of 2 on n2 in mpich: MPICH" "$(step alice n2 mpiring 2>&1)"
+equal "... takes it away" 1 "$(stages)"
+alice rm -f started go
 
 finish
