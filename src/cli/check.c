@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "conf/site.h"
 #include "plan/policy.h"
+#include "probe/profilesread.h"
 #include "probe/siteread.h"
 
 /* FILE from the root on. The caller frees it; NULL: out of memory. */
@@ -28,9 +29,13 @@ static char *absolute(const char *file)
 static int check(const char *path, struct berth_strvec *faults, struct berth_err *err)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
+    BERTH_PROFILE_SET struct berth_profile_set set = {0};
     struct berth_err why;
 
     if (berth_site_faults(path, berth_site_owner(), &site, faults, err) < 0)
+        return -1;
+    if (berth_profiles_faults(site.profiles_dir, berth_site_owner(), &set, faults,
+                              err) < 0)
         return -1;
     if (faults->count == 0 && berth_policy_check(&site, &why) < 0)
         berth_strvec_push(faults, why.text);

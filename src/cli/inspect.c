@@ -14,12 +14,14 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "cli/cli.h"
+#include "plan/fabric.h"
 #include "plan/inspect.h"
 #include "probe/image.h"
 #include "probe/inventory.h"
 #include "probe/look.h"
 #include "probe/run.h"
 #include "probe/runtime.h"
+#include "probe/siteread.h"
 #include "task/prospect.h"
 #include "task/visit.h"
 
@@ -31,6 +33,8 @@ enum { START_SECONDS = 120, STACKS_MAX = 32 };
 struct inspect {
     bool as_json;
     struct berth_inspection seen;
+    struct berth_site site;
+    struct berth_terms terms;
     struct berth_prospects prospects;
 };
 
@@ -62,19 +66,45 @@ static const char *answer_of(const struct berth_mpi_verdict *verdict)
     return answers[verdict->answer];
 }
 
+/* As a step would judge it. */
+static int judge_one(const struct inspect *it, size_t at, const struct berth_look *look,
+                     struct berth_mpi_verdict *ret, struct berth_err *err)
+{
+    const struct berth_stack *stack = &it->prospects.offered.stacks.items[at];
+    const struct berth_fabric fabric = {
+        .profile = stack->profile,
+        .version = stack->version,
+        .verdict = ret,
+        .closure = &look->closure,
+        .env = environ,
+        .keep_glibc = it->terms.keep_glibc,
+    };
+    struct berth_err why;
+
+    if (berth_mpi_judge(it->seen.wants, &look->objects, &it->prospects.objects[at], ret,
+                        err) < 0)
+        return -1;
+    if ((ret->answer == BERTH_MPI_YES ||
+         ret->answer == BERTH_MPI_YES_WITH_HOST_GLIBC) &&
+        berth_fabric_check(&fabric, &why) < 0) {
+        ret->answer = BERTH_MPI_NO;
+        ret->because = why;
+    }
+    return 0;
+}
+
 /* What each MPI of the host would be to the program, then write all. */
 static int judge(struct inspect *it, const struct berth_look *look,
                  struct berth_buf *out, struct berth_err *err)
 {
-    const struct berth_stacks *stacks = &it->prospects.stacks;
+    const struct berth_stacks *stacks = &it->prospects.offered.stacks;
     struct berth_inspect_offer offers[STACKS_MAX];
     struct berth_mpi_verdict verdicts[STACKS_MAX];
     size_t count = 0;
     int result = 0;
 
     while (result == 0 && count < stacks->count && count < STACKS_MAX) {
-        result = berth_mpi_judge(it->seen.wants, &look->objects,
-                                 &it->prospects.objects[count], &verdicts[count], err);
+        result = judge_one(it, count, look, &verdicts[count], err);
         if (result < 0)
             break;
         offers[count] = (struct berth_inspect_offer){
@@ -215,9 +245,13 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
     it->seen.is_sandbox = image->kind == BERTH_IMAGE_SANDBOX;
     it->seen.file = program;
     if (berth_image_check_machine(path, image, err) < 0 ||
-        berth_runtime_find(NULL, getenv("PATH"), &runtime, err) < 0)
+        berth_site_read(NULL, berth_site_owner(), &it->site, err) < 0 ||
+        berth_terms_of(&it->site, &it->terms, err) < 0 ||
+        berth_runtime_find(it->site.runtime.path, getenv("PATH"), &runtime, err) < 0)
         return -1;
-    if (program && berth_prospects_read(environ, &it->prospects, err) < 0)
+    if (program)
+        it->seen.mode = it->site.mpi.mode ? it->site.mpi.mode : BERTH_MPI_OFF;
+    if (program && berth_prospects_read(&it->terms, environ, &it->prospects, err) < 0)
         return -1;
     visit.runtime = runtime;
     result = berth_visit(&visit, out, err);
@@ -264,9 +298,10 @@ static int inspect(struct inspect *it, const char *path, const char *program,
 
 int berth_cli_inspect(int argc, char **argv)
 {
-    struct inspect it = {0};
+    struct inspect it = {.site = berth_site_default()};
     BERTH_BUF struct berth_buf out = {0};
     struct berth_err err;
+    int result;
 
     if (argc > 1 && strcmp(argv[1], "--json") == 0) {
         it.as_json = true;
@@ -275,7 +310,10 @@ int berth_cli_inspect(int argc, char **argv)
     }
     if (argc < 2 || argc > 3 || argv[1][0] == '-')
         return BERTH_CLI_WRONG_USE;
-    if (inspect(&it, argv[1], argv[2], &out, &err) < 0)
+    result = inspect(&it, argv[1], argv[2], &out, &err);
+    berth_terms_fini(&it.terms);
+    berth_site_fini(&it.site);
+    if (result < 0)
         return berth_cli_fail(&err);
     fputs(out.text, stdout);
     return EXIT_SUCCESS;

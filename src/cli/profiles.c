@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "probe/profilesread.h"
+#include "probe/offered.h"
 #include "probe/siteread.h"
-#include "probe/stack.h"
 #include "task/stage.h"
 #include "task/sweep.h"
 
@@ -94,8 +93,8 @@ static int prepare(const struct berth_stacks *stacks)
 static int list(bool is_prepared)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
-    BERTH_PROFILE_SET struct berth_profile_set set = {0};
-    struct berth_stacks stacks;
+    BERTH_TERMS struct berth_terms terms = {0};
+    struct berth_offered offered;
     struct berth_err err;
     int result = EXIT_SUCCESS;
 
@@ -104,16 +103,16 @@ static int list(bool is_prepared)
         return berth_cli_fail(&err);
     }
     if (berth_site_read(NULL, berth_site_owner(), &site, &err) < 0 ||
-        berth_profiles_read(site.profiles_dir, berth_site_owner(), &set, &err) < 0 ||
-        berth_stacks_find(set.items, environ, &stacks, &err) < 0)
+        berth_terms_of(&site, &terms, &err) < 0 ||
+        berth_offered_read(&terms, environ, &offered, &err) < 0)
         return berth_cli_fail(&err);
     if (is_prepared)
-        result = prepare(&stacks);
-    for (size_t i = 0; i < stacks.count; i++)
-        print_stack(&stacks.items[i]);
-    if (stacks.count == 0)
+        result = prepare(&offered.stacks);
+    for (size_t i = 0; i < offered.stacks.count; i++)
+        print_stack(&offered.stacks.items[i]);
+    if (offered.stacks.count == 0)
         printf("no MPI found on this host; load its module, or set MPI_HOME\n");
-    berth_stacks_fini(&stacks);
+    berth_offered_fini(&offered);
     return result;
 }
 

@@ -72,7 +72,8 @@ struct berth_doctor_facts {
     const char *prefix; /* option_prefix= of berth's line; NULL: none */
     struct {
         const char *path;
-        const char *fault; /* a sentence */
+        const char *fault;   /* a sentence */
+        const char *profile; /* the same, of a profile of an MPI stack */
         bool is_there;
     } site;           /* berth.yaml */
     char digest[17];  /* of plugstack.conf with what it includes, and berth.yaml */

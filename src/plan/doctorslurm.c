@@ -194,6 +194,10 @@ static void judge_site(const struct berth_doctor_facts *facts,
         OK("berth.yaml", "'%s'", facts->site.path);
     else
         OK("berth.yaml", "none ('%s'): the defaults hold", facts->site.path);
+    if (facts->site.profile)
+        WRONG("profiles",
+              "correct it; until then steps that ask for the host's MPI end", "%s",
+              facts->site.profile);
     OK("configuration",
        "%s; `srun -N2 berth doctor --brief` tells whether it is the same elsewhere",
        facts->digest);

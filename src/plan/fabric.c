@@ -82,30 +82,38 @@ static const char *find_library(const struct berth_closure *closure,
     return NULL;
 }
 
-int berth_fabric_check(const struct berth_profile *profile, const char *version,
-                       const struct berth_closure *closure, char *const *env,
-                       struct berth_err *err)
+/* What the profile does not go with. */
+static int check_conflicts(const struct berth_fabric *fabric, struct berth_err *err)
 {
+    const struct berth_profile *profile = fabric->profile;
     const char *const *rule = profile->conflicts.variables;
     const char *const *pattern = profile->conflicts.libraries;
 
     for (; rule && *rule; rule++)
-        if (is_set(env, *rule))
+        if (is_set(fabric->env, *rule))
             return berth_err_set(
                 err,
                 "the host's %s does not go with the variable %s, which "
                 "is set (profile '%s'); unset it, or choose "
                 "--mpi-bind=hybrid",
-                version, *rule, profile->name);
+                fabric->version, *rule, profile->name);
     for (; pattern && *pattern; pattern++) {
-        const char *library = find_library(closure, *pattern);
+        const char *library = find_library(fabric->closure, *pattern);
 
         if (library)
             return berth_err_set(err,
                                  "the host's %s does not go with '%s', which the "
                                  "program is linked with (profile '%s'); choose "
                                  "--mpi-bind=hybrid",
-                                 version, library, profile->name);
+                                 fabric->version, library, profile->name);
     }
     return 0;
+}
+
+int berth_fabric_check(const struct berth_fabric *fabric, struct berth_err *err)
+{
+    if (fabric->keep_glibc && fabric->verdict->answer == BERTH_MPI_YES_WITH_HOST_GLIBC)
+        return berth_err_set(err, "this site puts the host's glibc into no image: %s",
+                             fabric->verdict->because.text);
+    return check_conflicts(fabric, err);
 }

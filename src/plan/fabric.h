@@ -2,10 +2,13 @@
 #ifndef BERTH_PLAN_FABRIC_H
 #define BERTH_PLAN_FABRIC_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/strvec.h"
 #include "elf/closure.h"
 #include "mpi/profile.h"
+#include "mpi/verdict.h"
 #include "plan/request.h"
 
 /* What the profiles of the host's MPI say of the world around it. */
@@ -19,11 +22,18 @@ int berth_fabric_list(const struct berth_profile *profiles,
                       const struct berth_request *request, struct berth_strvec *binds,
                       struct berth_strvec *devices, struct berth_err *err);
 
-/* May PROFILE, whose library people know as VERSION, run in a program with that CLOSURE
- * and environment ENV (ends in NULL)? Returns 0, or -1 with a sentence in ERR that
- * names what is in its way. */
-int berth_fabric_check(const struct berth_profile *profile, const char *version,
-                       const struct berth_closure *closure, char *const *env,
-                       struct berth_err *err);
+/* An MPI of the host that could run in a program. Borrows everything. */
+struct berth_fabric {
+    const struct berth_profile *profile;
+    const char *version;                     /* for people */
+    const struct berth_mpi_verdict *verdict; /* what its libraries say */
+    const struct berth_closure *closure;     /* of the program */
+    char *const *env;                        /* of the program, ends in NULL */
+    bool keep_glibc; /* the site lets the host's into no image */
+};
+
+/* May it, by what the site and its profile say? Returns 0, or -1 with a sentence in ERR
+ * that names what is in its way. */
+int berth_fabric_check(const struct berth_fabric *fabric, struct berth_err *err);
 
 #endif

@@ -263,6 +263,11 @@ void berth_inspect_text(const struct berth_inspection *seen, struct berth_buf *o
     if (seen->wants && file && file->elf.kind != BERTH_ELF_LIBRARY)
         put_wants(seen->wants, out);
     put_libraries(seen, out);
+    if (seen->mode) {
+        berth_buf_puts(out, "  --mpi-bind where it is not said: ");
+        berth_buf_puts(out, seen->mode);
+        berth_buf_puts(out, "\n");
+    }
     for (size_t i = 0; i < seen->offer_count; i++) {
         const struct berth_inspect_offer *offer = &seen->offers[i];
 
@@ -356,6 +361,8 @@ static void write_closure(const struct berth_inspection *seen, struct berth_json
 
 static void write_offers(const struct berth_inspection *seen, struct berth_json *json)
 {
+    if (seen->mode)
+        berth_json_string(json, "mpi_bind_default", seen->mode);
     berth_json_array(json, "mpi_bind");
     for (size_t i = 0; i < seen->offer_count; i++) {
         berth_json_object(json, NULL);

@@ -31,6 +31,7 @@ struct berth_inspection {
     const struct berth_mpi_program *wants;   /* NULL: of the image as a whole */
     const char *runner;                      /* of a script; NULL: the file itself */
     bool is_privileged;                      /* setuid or setgid */
+    const char *mode; /* of --mpi-bind where it is not said; NULL: nothing is offered */
     const struct berth_inspect_offer *offers;
     size_t offer_count;
 };

@@ -70,31 +70,16 @@ static int explain(const char *mode, enum berth_mpi_family family,
                          berth_mpi_family_name(family));
 }
 
-/* The first offer of FAMILY that MODE means and that is called NAME (NULL: anything);
- * COUNT: none. */
-static size_t find_called(const char *name, const char *mode,
-                          enum berth_mpi_family family,
-                          const struct berth_offer *offers, size_t count)
+/* The first offer of FAMILY that MODE means; COUNT: none. */
+static size_t find_offer(const char *mode, enum berth_mpi_family family,
+                         const struct berth_offer *offers, size_t count)
 {
     size_t i = 0;
 
     while (i < count &&
-           !(is_named(&offers[i], mode) && offers_family(&offers[i], family) &&
-             (!name || is_named(&offers[i], name))))
+           !(is_named(&offers[i], mode) && offers_family(&offers[i], family)))
         i++;
     return i;
-}
-
-/* The same, by the names in ORDER. */
-static size_t find_offer(const char *mode, const struct berth_strvec *order,
-                         enum berth_mpi_family family, const struct berth_offer *offers,
-                         size_t count)
-{
-    size_t found = count;
-
-    for (size_t i = 0; order && i < order->count && found == count; i++)
-        found = find_called(order->items[i], mode, family, offers, count);
-    return found < count ? found : find_called(NULL, mode, family, offers, count);
 }
 
 static bool is_known(const char *mode, const struct berth_offer *offers, size_t count)
@@ -130,8 +115,7 @@ static bool has_family(const struct berth_mpi_objects *image,
     return berth_mpi_objects_parts(image, family) != 0;
 }
 
-int berth_match_find(const char *mode, const struct berth_strvec *order,
-                     const struct berth_mpi_program *program,
+int berth_match_find(const char *mode, const struct berth_mpi_program *program,
                      const struct berth_mpi_objects *image,
                      const struct berth_offer *offers, size_t count,
                      struct berth_match ret_matches[BERTH_MATCHES_MAX],
@@ -147,7 +131,7 @@ int berth_match_find(const char *mode, const struct berth_strvec *order,
     if (!is_known(mode, offers, count))
         return explain(mode, BERTH_MPI_NONE, offers, count, err);
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-        size_t offer = find_offer(mode, order, families[i], offers, count);
+        size_t offer = find_offer(mode, families[i], offers, count);
         bool wanted = program->family == BERTH_MPI_NONE
                           ? has_family(image, families[i])
                           : program->family == families[i];

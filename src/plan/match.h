@@ -27,14 +27,12 @@ struct berth_match {
 enum { BERTH_MATCHES_MAX = 4 };
 
 /* Which of the COUNT OFFERS stand for which family under the MODE of the request (auto
- * is as host). Of several the first in ORDER is taken, a list of names or profiles (may
- * be NULL), then the first in OFFERS. A program that is linked with MPI gets one for
- * its family. For any other (a script, a Python, a launcher) each family of which the
- * image has libraries gets one, as far as the host offers it. Returns how many matches
- * are in RET_MATCHES; 0 when nothing there has to do with MPI; -1 with a sentence in
- * ERR when nothing can be offered. */
-int berth_match_find(const char *mode, const struct berth_strvec *order,
-                     const struct berth_mpi_program *program,
+ * is as host). Of several the first is taken. A program that is linked with MPI gets
+ * one for its family. For any other (a script, a Python, a launcher) each family of
+ * which the image has libraries gets one, as far as the host offers it. Returns how
+ * many matches are in RET_MATCHES; 0 when nothing there has to do with MPI; -1 with a
+ * sentence in ERR when nothing can be offered. */
+int berth_match_find(const char *mode, const struct berth_mpi_program *program,
                      const struct berth_mpi_objects *image,
                      const struct berth_offer *offers, size_t count,
                      struct berth_match ret_matches[BERTH_MATCHES_MAX],

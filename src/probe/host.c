@@ -19,8 +19,8 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "probe/offered.h"
 #include "probe/run.h"
-#include "probe/stack.h"
 
 enum { TEXT_MAX = 4 << 20, SECONDS = 10, NOBODY = 65534 };
 
@@ -209,17 +209,25 @@ static const char *find_program(const struct berth_host *host, const char *name)
     return berth_doctor_keep(host->facts, path);
 }
 
+/* As steps would be offered them. A profile that is not right is told, and then they
+ * are found by berth's own. */
 static int read_stacks(const struct berth_host *host)
 {
-    struct berth_stacks stacks;
+    const struct berth_terms plain = {.order = host->terms.order};
+    struct berth_doctor_facts *facts = host->facts;
+    struct berth_offered offered;
+    struct berth_err why;
 
-    if (berth_stacks_find(berth_profiles(), host->env, &stacks, host->err) < 0)
-        return -1;
-    for (size_t i = 0; i < stacks.count; i++)
-        berth_strvec_pushf(&host->facts->stacks, "%s (%s)", stacks.items[i].version,
-                           stacks.items[i].profile->stack);
-    berth_stacks_fini(&stacks);
-    return host->facts->stacks.failed ? berth_err_oom(host->err) : 0;
+    if (berth_offered_read(&host->terms, host->env, &offered, &why) < 0) {
+        facts->site.profile = berth_doctor_keep(facts, why.text);
+        if (berth_offered_read(&plain, host->env, &offered, host->err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < offered.stacks.count; i++)
+        berth_strvec_pushf(&facts->stacks, "%s (%s)", offered.stacks.items[i].version,
+                           offered.stacks.items[i].profile->stack);
+    berth_offered_fini(&offered);
+    return facts->stacks.failed ? berth_err_oom(host->err) : 0;
 }
 
 static void read_node(const struct berth_host *host)
@@ -251,6 +259,7 @@ int berth_host_read(const char *root, char *const *env, const char *release,
     berth_host_read_runtime(&host, berth_host_read_slurm(&host));
     read_memory(&host);
     result = read_stacks(&host);
+    berth_terms_fini(&host.terms);
     if (result == 0 && facts.kept.failed)
         result = berth_err_oom(err);
     if (result < 0)

@@ -4,12 +4,14 @@
 
 #include "base/err.h"
 #include "plan/doctor.h"
+#include "plan/terms.h"
 
 /* Where facts are read. */
 struct berth_host {
-    const char *root; /* in front of every path; "": this host */
-    const char *path; /* PATH, for programs; NULL: not set */
-    char *const *env; /* ends in NULL */
+    const char *root;         /* in front of every path; "": this host */
+    const char *path;         /* PATH, for programs; NULL: not set */
+    char *const *env;         /* ends in NULL */
+    struct berth_terms terms; /* of its site, by which it offers MPI stacks */
     struct berth_doctor_facts *facts;
     struct berth_err *err;
 };
@@ -37,7 +39,8 @@ char *berth_host_ask(const struct berth_host *host, const char *const *argv);
 
 void berth_host_read_runtime(struct berth_host *host, const char *configured);
 
-/* Returns what berth.yaml says of the runtime's path, in the facts; NULL: nothing. */
+/* Returns what berth.yaml says of the runtime's path, in the facts; NULL: nothing. What
+ * it says else is in the terms. */
 const char *berth_host_read_slurm(struct berth_host *host);
 
 #endif

@@ -19,6 +19,7 @@
 #include "conf/site.h"
 #include "elf/value.h"
 #include "plan/option.h"
+#include "plan/policy.h"
 #include "probe/host.h"
 #include "probe/run.h"
 #include "probe/siteread.h"
@@ -373,14 +374,20 @@ static void read_site(struct reading *reading)
     text = berth_host_text(reading->host, facts->site.path);
     place = berth_host_place(reading->host, facts->site.path);
     facts->site.is_there = text != NULL;
-    if (!text || !place)
+    if (!place)
         return;
-    mix(reading, text);
-    if (berth_site_read(place, berth_site_owner(), &site, &why) < 0)
+    if (!text)
+        reading->host->terms.profiles = beside(place, "profiles.d");
+    else if (berth_site_read(place, berth_site_owner(), &site, &why) < 0 ||
+             berth_policy_check(&site, &why) < 0)
         facts->site.fault = keep(reading, why.text);
+    else
+        berth_terms_of(&site, &reading->host->terms, NULL);
+    if (text)
+        mix(reading, text);
     reading->runtime = keep(reading, site.runtime.path);
-    if (site.profiles_dir)
-        read_profiles(reading, site.profiles_dir);
+    if (reading->host->terms.profiles)
+        read_profiles(reading, reading->host->terms.profiles);
 }
 
 const char *berth_host_read_slurm(struct berth_host *host)

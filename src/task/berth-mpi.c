@@ -17,9 +17,9 @@
 
 #include "base/cleanup.h"
 #include "plan/wire.h"
+#include "probe/offered.h"
 #include "probe/profilesread.h"
 #include "probe/siteread.h"
-#include "probe/stack.h"
 #include "task/inside.h"
 #include "task/letter.h"
 #include "task/memo.h"
@@ -242,6 +242,7 @@ static int look(const struct order *order, struct berth_inside *inside,
     if (berth_request_mpi_may_host(&order->request) &&
         berth_stacks_find(inside->profiles, inside->task, &stacks, err) < 0)
         return -1;
+    berth_offered_sort(&stacks, &order->terms.order);
     inside->stacks = &stacks;
     remember_host(&memo, &stacks);
     result = go_inside(order, inside, NULL, &memo, &keep, err);

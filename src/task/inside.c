@@ -123,7 +123,6 @@ static int match(struct inside *inside, struct berth_match matches[BERTH_MATCHES
                  struct berth_err *err)
 {
     const struct berth_stacks *stacks = inside->told->stacks;
-    const struct berth_terms *terms = inside->told->terms;
     BERTH_FREE struct berth_offer *offers = calloc(stacks->count + 1, sizeof(*offers));
 
     if (!offers)
@@ -135,8 +134,8 @@ static int match(struct inside *inside, struct berth_match matches[BERTH_MATCHES
             .version = stacks->items[i].version,
             .families = families_of(&stacks->items[i]),
         };
-    return berth_match_find(inside->mode, terms ? &terms->order : NULL, &inside->wants,
-                            &inside->look.objects, offers, stacks->count, matches, err);
+    return berth_match_find(inside->mode, &inside->wants, &inside->look.objects, offers,
+                            stacks->count, matches, err);
 }
 
 /* A variable of the task on the host; the runtime may hide it from the container. */
@@ -193,15 +192,21 @@ static int check_own(struct inside *inside, struct berth_err *err)
     return refused && refused == asked ? -1 : 0;
 }
 
-/* May the host's glibc come along, where it has to? */
-static int check_glibc(const struct inside *inside, const struct berth_graft *graft,
-                       struct berth_err *err)
+/* Do the site and the profile let it run? */
+static int check_fabric(const struct inside *inside, const struct berth_graft *graft,
+                        struct berth_err *err)
 {
-    if (!inside->told->terms || !inside->told->terms->keep_glibc ||
-        graft->verdict.answer != BERTH_MPI_YES_WITH_HOST_GLIBC)
-        return 0;
-    return berth_err_set(err, "this site puts the host's glibc into no image: %s",
-                         graft->verdict.because.text);
+    const struct berth_terms *terms = inside->told->terms;
+    const struct berth_fabric fabric = {
+        .profile = graft->stack->profile,
+        .version = graft->stack->version,
+        .verdict = &graft->verdict,
+        .closure = &inside->look.closure,
+        .env = environ,
+        .keep_glibc = terms && terms->keep_glibc,
+    };
+
+    return berth_fabric_check(&fabric, err);
 }
 
 /* Everything is judged before anything is mounted. */
@@ -222,10 +227,8 @@ static int plan(struct inside *inside, struct berth_err *err)
             return -1;
         }
         inside->count++;
-        if (berth_fabric_check(graft->stack->profile, graft->stack->version,
-                               &inside->look.closure, environ, err) < 0 ||
-            berth_graft_plan(graft, &inside->wants, &inside->look, environ, err) < 0 ||
-            check_glibc(inside, graft, err) < 0)
+        if (berth_graft_plan(graft, &inside->wants, &inside->look, environ, err) < 0 ||
+            check_fabric(inside, graft, err) < 0)
             return -1;
     }
     return check_grafts(inside, err);

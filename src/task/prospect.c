@@ -26,19 +26,21 @@ static int read_stack(const struct berth_stack *stack,
     return result;
 }
 
-int berth_prospects_read(char *const *env, struct berth_prospects *ret,
-                         struct berth_err *err)
+int berth_prospects_read(const struct berth_terms *terms, char *const *env,
+                         struct berth_prospects *ret, struct berth_err *err)
 {
     struct berth_prospects prospects = {0};
     int result = 0;
 
-    if (berth_stacks_find(berth_profiles(), env, &prospects.stacks, err) < 0)
+    if (berth_offered_read(terms, env, &prospects.offered, err) < 0)
         return -1;
-    prospects.objects = calloc(prospects.stacks.count + 1, sizeof(*prospects.objects));
+    prospects.objects =
+        calloc(prospects.offered.stacks.count + 1, sizeof(*prospects.objects));
     if (!prospects.objects)
         result = berth_err_oom(err);
-    for (size_t i = 0; result == 0 && i < prospects.stacks.count; i++)
-        result = read_stack(&prospects.stacks.items[i], &prospects.objects[i], err);
+    for (size_t i = 0; result == 0 && i < prospects.offered.stacks.count; i++)
+        result =
+            read_stack(&prospects.offered.stacks.items[i], &prospects.objects[i], err);
     if (result < 0)
         berth_prospects_fini(&prospects);
     else
@@ -48,9 +50,9 @@ int berth_prospects_read(char *const *env, struct berth_prospects *ret,
 
 void berth_prospects_fini(struct berth_prospects *prospects)
 {
-    for (size_t i = 0; prospects->objects && i < prospects->stacks.count; i++)
+    for (size_t i = 0; prospects->objects && i < prospects->offered.stacks.count; i++)
         berth_mpi_objects_fini(&prospects->objects[i]);
     free(prospects->objects);
-    berth_stacks_fini(&prospects->stacks);
+    berth_offered_fini(&prospects->offered);
     *prospects = (struct berth_prospects){0};
 }

@@ -187,6 +187,10 @@ says 'check: a good file' 0 "$T/good.yaml: no fault found" "$berth" check good.y
 says 'check: all faults of a file' 1 "$T/bad.yaml:2: runtime.share: expected auto or never, got 'x'
 $T/bad.yaml:3: 'image' is no key here; did you mean 'images'?" "$berth" check "$T/bad.yaml"
 says 'check: a rule that names no option' 1 "rule 1: 'mpi' is no option" "$berth" check rule.yaml
+mkdir profiles.d
+echo 'name: x' >profiles.d/x.yaml
+says 'check: a profile beside a good file' 1 "$T/profiles.d/x.yaml:1: family: not there" "$berth" check good.yaml
+rm -r profiles.d
 says 'check: no such file' 1 "No such file or directory" "$berth" check none.yaml
 says 'check: wrong use' 2 usage: "$berth" check a b
 says 'check: an option' 2 usage: "$berth" check --all

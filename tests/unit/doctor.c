@@ -186,6 +186,9 @@ CHANGE(47, f->slurm.types = "none pmi2")
 CHANGE(48, f->slurm.test_exec = "test_exec")
 CHANGE(49, f->slurm.has_prolog_lines = false)
 CHANGE(50, f->slurm.prolog = NULL, f->slurm.has_prolog_lines = false)
+CHANGE(51,
+       f->site.profile = "/etc/slurm/profiles.d/x.yaml:2: family: expected mpich or "
+                         "openmpi, got 'mpi'")
 
 static const struct {
     void (*change)(struct berth_doctor_facts *);
@@ -292,6 +295,10 @@ static const struct {
      "correct it; until then steps with an image end"},
     {change_30, "ok berth.yaml: none ('/etc/slurm/berth.yaml'): the defaults hold",
      NULL},
+    {change_51,
+     "wrong profiles: /etc/slurm/profiles.d/x.yaml:2: family: expected mpich or "
+     "openmpi, got 'mpi'",
+     "correct it; until then steps that ask for the host's MPI end"},
     {change_31, "note Slurm: there is none here; only the host itself was looked at",
      "on a host of a cluster, put its srun into PATH"},
     {change_32,

@@ -83,32 +83,49 @@ END_TEST
 static const struct {
     const char *env[3];
     const char *library;
+    enum berth_mpi_answer answer;
     const char *why; /* NULL: it goes */
 } meetings[] = {
-    {{NULL}, "libc.so.6", NULL},
-    {{"SETTLED=1", "FI_PROVIDER=cxi"}, "libgold.so.1", NULL},
+    {{NULL}, "libc.so.6", BERTH_MPI_YES, NULL},
+    {{"SETTLED=1", "FI_PROVIDER=cxi"}, "libgold.so.1", BERTH_MPI_YES, NULL},
     {{"A=1", "SET="},
      "libc.so.6",
+     BERTH_MPI_YES,
      "the host's MPICH 4 does not go with the variable SET, which is set (profile "
      "'z'); "
      "unset it, or choose --mpi-bind=hybrid"},
     {{"FI_PROVIDER=tcp;ofi_rxm"},
      "libc.so.6",
+     BERTH_MPI_YES,
      "the host's MPICH 4 does not go with the variable FI_PROVIDER=tcp*, which is set "
      "(profile 'z'); unset it, or choose --mpi-bind=hybrid"},
     {{NULL},
      "libolder.so.3",
+     BERTH_MPI_YES,
      "the host's MPICH 4 does not go with 'libolder.so.3', which the program is linked "
      "with (profile 'z'); choose --mpi-bind=hybrid"},
+    {{NULL},
+     "libc.so.6",
+     BERTH_MPI_YES_WITH_HOST_GLIBC,
+     "this site puts the host's glibc into no image: it is older"},
 };
 
 START_TEST(what_does_not_go_together_is_named)
 {
     struct berth_closure_item item = {.soname = (char *)meetings[_i].library};
     const struct berth_closure closure = {.items = &item, .count = 1};
+    const struct berth_mpi_verdict verdict = {.answer = meetings[_i].answer,
+                                              .because = {"it is older"}};
+    const struct berth_fabric fabric = {
+        .profile = &profiles[2],
+        .version = "MPICH 4",
+        .verdict = &verdict,
+        .closure = &closure,
+        .env = (char *const *)meetings[_i].env,
+        .keep_glibc = true,
+    };
     struct berth_err err = {""};
-    int result = berth_fabric_check(&profiles[2], "MPICH 4", &closure,
-                                    (char *const *)meetings[_i].env, &err);
+    int result = berth_fabric_check(&fabric, &err);
 
     ck_assert_str_eq(err.text, meetings[_i].why ? meetings[_i].why : "");
     ck_assert_int_eq(result, meetings[_i].why ? -1 : 0);

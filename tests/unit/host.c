@@ -251,6 +251,32 @@ START_TEST(a_fault_of_the_site_is_told)
 }
 END_TEST
 
+/* Beside berth.yaml, whether that is there or not. */
+START_TEST(a_fault_of_a_profile_is_told)
+{
+    char first[17];
+
+    put("/etc/slurm/slurm.conf", "", 0644);
+    put("/etc/slurm/plugstack.conf", "required berth.so config=/etc/our.yaml\n", 0644);
+    look();
+    memcpy(first, facts.digest, sizeof(first));
+    berth_doctor_facts_fini(&facts);
+    put("/etc/profiles.d/x.yaml", "name: x\nfamily: mpi\n", 0644);
+    look();
+    ck_assert_ptr_nonnull(facts.site.profile);
+    ck_assert_msg(strstr(facts.site.profile, "/etc/profiles.d/x.yaml:2: family: ") !=
+                      NULL,
+                  "%s", facts.site.profile);
+    ck_assert_str_ne(facts.digest, first);
+    ck_assert_ptr_null(facts.site.fault);
+    berth_doctor_facts_fini(&facts);
+    put("/etc/our.yaml", "rules: [{options: {mpi: host}}]\n", 0644);
+    look();
+    ck_assert_ptr_nonnull(facts.site.fault);
+    ck_assert_ptr_nonnull(strstr(facts.site.fault, "'mpi' is no option"));
+}
+END_TEST
+
 START_TEST(the_digest_changes_with_the_files)
 {
     char first[17];
@@ -298,6 +324,7 @@ int main(void)
     tcase_add_test(tests, an_srun_that_fails_is_there);
     tcase_add_test(tests, plugstack_is_read_with_what_it_includes);
     tcase_add_test(tests, a_fault_of_the_site_is_told);
+    tcase_add_test(tests, a_fault_of_a_profile_is_told);
     tcase_add_test(tests, the_digest_changes_with_the_files);
     tcase_add_test(tests, what_is_no_plugin_has_no_value);
     return unit_run("host", tests);

@@ -110,8 +110,8 @@ START_TEST(a_family_gets_what_the_host_offers)
     for (int family = BERTH_MPI_MPICH; family <= BERTH_MPI_ABI; family++)
         if (rows[_i].image >> family & 1)
             add_library(&image, (enum berth_mpi_family)family);
-    count = berth_match_find(rows[_i].mode, NULL, &program, &image, both,
-                             rows[_i].offers, matches, &err);
+    count = berth_match_find(rows[_i].mode, &program, &image, both, rows[_i].offers,
+                             matches, &err);
     ck_assert_str_eq(err.text, rows[_i].error ? rows[_i].error : "");
     ck_assert_int_eq(count, rows[_i].count);
     for (int i = 0; i < count; i++) {
@@ -131,38 +131,10 @@ START_TEST(marks_of_two_families_are_named)
 
     berth_strvec_push(&program.families, "MPICH");
     berth_strvec_push(&program.families, "Open MPI");
-    ck_assert_int_eq(
-        berth_match_find("host", NULL, &program, &image, both, 2, matches, &err), -1);
+    ck_assert_int_eq(berth_match_find("host", &program, &image, both, 2, matches, &err),
+                     -1);
     ck_assert_ptr_nonnull(strstr(err.text, "(marks of: MPICH and Open MPI); build it"));
     berth_strvec_fini(&program.families);
-}
-END_TEST
-
-/* Two stacks of a family: the order of the site, if it knows one of them. */
-static const struct {
-    const char *first;
-    const char *second;
-    size_t offer;
-} orders[] = {
-    {"mpich-abi", "mpich", 2},
-    {"mpich", "mpich-abi", 0},
-    {"openmpi", "mpich-abi", 2},
-    {"intel", "cray", 0},
-};
-
-START_TEST(the_site_prefers)
-{
-    BERTH_STRVEC struct berth_strvec order = {0};
-    struct berth_mpi_program program = {.family = BERTH_MPI_MPICH};
-    struct berth_mpi_objects image = {0};
-    struct berth_match matches[BERTH_MATCHES_MAX];
-    struct berth_err err;
-
-    berth_strvec_push(&order, orders[_i].first);
-    berth_strvec_push(&order, orders[_i].second);
-    ck_assert_int_eq(
-        berth_match_find("auto", &order, &program, &image, both, 3, matches, &err), 1);
-    ck_assert_uint_eq(matches[0].offer, orders[_i].offer);
 }
 END_TEST
 
@@ -171,7 +143,6 @@ int main(void)
     TCase *tests = tcase_create("match");
 
     tcase_add_loop_test(tests, a_family_gets_what_the_host_offers, 0, COUNT(rows));
-    tcase_add_loop_test(tests, the_site_prefers, 0, COUNT(orders));
     tcase_add_test(tests, marks_of_two_families_are_named);
     return unit_run("match", tests);
 }

@@ -2,7 +2,7 @@
 /* Which MPI stacks a host has. The hosts are trees of libraries that are compiled here,
  * in the layouts that vendors document. */
 
-#include "probe/stack.h"
+#include "probe/offered.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -233,6 +233,69 @@ START_TEST(a_stack_is_found_by_name)
 }
 END_TEST
 
+static const struct {
+    const char *order[3];
+    const char *sorted;
+} orders[] = {
+    {{NULL}, "a b c d "},
+    {{"c"}, "c a b d "},
+    {{"d", "b"}, "d b a c "},
+    {{"none", "twin"}, "b d a c "},
+    {{"a", "twin", "d"}, "a b d c "},
+};
+
+/* By the names of stacks and of profiles. */
+START_TEST(the_site_prefers)
+{
+    static const struct berth_profile profiles[] = {
+        {.name = "a", .stack = "a"},
+        {.name = "b", .stack = "twin"},
+        {.name = "c", .stack = "c"},
+        {.name = "d", .stack = "twin"},
+    };
+    BERTH_STRVEC struct berth_strvec order = {0};
+    struct berth_stack items[COUNT(profiles)] = {0};
+    struct berth_stacks found = {items, COUNT(profiles)};
+    char sorted[16] = "";
+
+    for (size_t i = 0; i < COUNT(profiles); i++)
+        items[i].profile = &profiles[i];
+    for (int i = 0; i < 3 && orders[_i].order[i]; i++)
+        berth_strvec_push(&order, orders[_i].order[i]);
+    berth_offered_sort(&found, &order);
+    for (size_t i = 0; i < COUNT(profiles); i++)
+        strcat(strcat(sorted, items[i].profile->name), " ");
+    ck_assert_str_eq(sorted, orders[_i].sorted);
+}
+END_TEST
+
+/* What a site names is found by no other way, and first. */
+START_TEST(a_profile_with_a_prefix_is_for_what_is_there)
+{
+    BERTH_FREE char *path = in_directory("LD_LIBRARY_PATH=@/d");
+    BERTH_FREE char *prefix = in_directory("@/p");
+    BERTH_FREE char *other = in_directory("@/q");
+    BERTH_FREE char *told = NULL;
+    const struct berth_profile profiles[] = {
+        {.name = "own", .stack = "own", .family = BERTH_MPI_MPICH, .prefix = prefix},
+        {.name = "odd", .stack = "odd", .family = BERTH_MPI_OPENMPI, .prefix = prefix},
+        {.name = "not", .stack = "not", .family = BERTH_MPI_MPICH, .prefix = other},
+        {.name = "mpich", .stack = "mpich", .family = BERTH_MPI_MPICH},
+        {0}};
+    char *const env[] = {path, NULL};
+    struct berth_stacks stacks;
+    struct berth_err err;
+
+    install("mpich:d/libmpi.so.12 mpich:p/lib64/libmpi.so.12");
+    ck_assert_int_eq(berth_stacks_find(profiles, env, &stacks, &err), 0);
+    told = tell(&stacks);
+    ck_assert_str_eq(told,
+                     "own, MPICH 4.2.1, by profile 'own': /p/lib64/libmpi.so.12=1\n"
+                     "mpich, MPICH 4.2.1, by the loader: /d/libmpi.so.12=1\n");
+    berth_stacks_fini(&stacks);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("stack");
@@ -241,5 +304,7 @@ int main(void)
     tcase_add_loop_test(tests, a_host_has_its_stacks, 0, COUNT(hosts));
     tcase_add_test(tests, a_library_counts_once_and_by_its_soname);
     tcase_add_test(tests, a_stack_is_found_by_name);
+    tcase_add_loop_test(tests, the_site_prefers, 0, COUNT(orders));
+    tcase_add_test(tests, a_profile_with_a_prefix_is_for_what_is_there);
     return unit_run("stack", tests);
 }
