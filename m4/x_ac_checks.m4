@@ -35,6 +35,7 @@ AC_DEFUN([X_AC_COVERAGE], [
   AS_IF([test "x$enable_coverage" = xyes],
     [COVERAGE_CFLAGS="--coverage -fprofile-update=atomic"])
   AC_SUBST([COVERAGE_CFLAGS])
+  AM_CONDITIONAL([COVERAGE], [test "x$enable_coverage" = xyes])
 ])
 
 # X_AC_STATIC_LINK: berth-init runs in images without a C library.

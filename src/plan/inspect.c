@@ -260,7 +260,9 @@ void berth_inspect_text(const struct berth_inspection *seen, struct berth_buf *o
         berth_buf_puts(out, "\n");
     }
     put_libc(seen, out);
-    if (seen->wants && file && file->elf.kind != BERTH_ELF_LIBRARY)
+    if (seen->wants && file && file->elf.kind == BERTH_ELF_STATIC)
+        put(out, "linked with MPI", "nothing tells that of a static program");
+    else if (seen->wants && file && file->elf.kind != BERTH_ELF_LIBRARY)
         put_wants(seen->wants, out);
     put_libraries(seen, out);
     if (seen->mode) {

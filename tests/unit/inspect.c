@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `berth inspect` tells of files and images that need not be there; JSON is
+ * compared with tests/golden. */
+
+#include "plan/inspect.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "objects.h"
+#include "unit.h"
+
+#define CALLS "def=MPI_Init def=PMPI_Init def=MPI_Send "
+#define MPICH                                                                          \
+    "loaded /usr/lib/libmpich.so.12 library so=libmpich.so.12 "                        \
+    "need=libpmi2.so.0 " CALLS                                                         \
+    "def=MPIR_Err_return_comm def=MPIR_Dup_fn text=16:1:4 text=4.2.1"
+#define GLIBC                                                                          \
+    "loaded /lib/libc.so.6 library so=libc.so.6 vdef=GLIBC_2.17 vdef=GLIBC_2.36"
+
+/* What was seen, and what is told of it. */
+static const struct {
+    const char *image;
+    const char *machine;
+    bool is_sandbox;
+    const char *file;
+    const char *runner;
+    bool is_privileged;
+    bool is_missing; /* the loader does not find libx.so.1 */
+    const char *objects[6];
+    const char *text;
+} cases[] = {
+    {.image = "a.sif",
+     .machine = "x86_64",
+     .file = "/bin/app",
+     .objects = {"program /bin/app program need=libmpich.so.12 need=libc.so.6 "
+                 "ver=libc.so.6:GLIBC_2.34 ver=libm.so.6:GLIBC_2.34 "
+                 "ver=libx.so.1:X_1 und=MPI_Init und=MPI_Send",
+                 MPICH, GLIBC},
+     .text = "a.sif: SIF file, for x86_64\n"
+             "/bin/app: program, for x86_64\n"
+             "  loader: /lib64/ld-linux-x86-64.so.2\n"
+             "  needs: libmpich.so.12, libc.so.6\n"
+             "  versions of glibc that it needs: GLIBC_2.34\n"
+             "  C library: glibc, up to GLIBC_2.36\n"
+             "  linked with MPI: MPICH\n"
+             "  uses: C\n"
+             "  MPI symbols that it needs: 2\n"
+             "  loads MPICH 4.2.1: /usr/lib/libmpich.so.12 (C)\n"
+             "  MPICH runs with srun --mpi: pmi2\n"
+             "  --mpi-bind=mpich (MPICH 4.3.0): yes: the same ABI\n"},
+    /* the image as a whole */
+    {.image = "/images/b",
+     .is_sandbox = true,
+     .objects = {"present /usr/lib/libmpi.so.40 library so=libmpi.so.40 " CALLS
+                 "def=ompi_mpi_init data=ompi_mpi_comm_world:512 text=4.1.4",
+                 "present /opt/intel/libmpi.so.12 library so=libmpi.so.12 " CALLS
+                 "def=MPIR_Dup_fn def=I_MPI_Check_image_status text=2021.19.0",
+                 "present /lib/ld-musl-x86_64.so.1 library so=ld-musl-x86_64.so.1"},
+     .text = "/images/b: sandbox directory\n"
+             "  C library: musl\n"
+             "  has Open MPI 4.1.4: /usr/lib/libmpi.so.40 (C)\n"
+             "  has Intel MPI 2021.19.0: /opt/intel/libmpi.so.12 (C)\n"
+             "  Open MPI runs with srun --mpi: pmix\n"},
+    {.image = "empty.sif",
+     .machine = "aarch64",
+     .text = "empty.sif: SIF file, for aarch64\n"
+             "  C library: none was found\n"
+             "  MPI: none was found\n"},
+    /* programs of every kind */
+    {.file = "/bin/sudo",
+     .is_privileged = true,
+     .is_missing = true,
+     .objects =
+         {"program /bin/sudo program need=libx.so.1 interp=/lib/ld-musl-x86_64.so.1",
+          "loaded /lib/libc.musl-x86_64.so.1 library so=libc.musl-x86_64.so.1"},
+     .text = "/bin/sudo: program, for x86_64, setuid or setgid\n"
+             "  loader: /lib/ld-musl-x86_64.so.1\n"
+             "  needs: libx.so.1\n"
+             "  C library: musl\n"
+             "  linked with MPI: no\n"
+             "  not found: libx.so.1\n"},
+    {.file = "old",
+     .objects = {"program old static bits=32 machine=z80"},
+     .text = "old: program, for an unknown machine, 32 bits, static\n"
+             "  linked with MPI: nothing tells that of a static program\n"},
+    {.file = "run.sh",
+     .runner = "/usr/bin/dash",
+     .objects = {"program run.sh script bits=0 interp=/bin/sh", GLIBC},
+     .text = "run.sh: script\n"
+             "  interpreter: /bin/sh\n"
+             "  run by: /usr/bin/dash\n"
+             "  C library: glibc, up to GLIBC_2.36\n"
+             "  linked with MPI: no\n"},
+    {.file = "both",
+     .objects = {"program both program need=libmpich.so.12 und=MPI_Init "
+                 "copy=ompi_mpi_int:352",
+                 MPICH},
+     .text = "both: program, for x86_64\n"
+             "  loader: /lib64/ld-linux-x86-64.so.2\n"
+             "  needs: libmpich.so.12\n"
+             "  linked with MPI, with marks of: MPICH, Open MPI\n"
+             "  uses: C\n"
+             "  MPI symbols that it needs: 2\n"
+             "  loads MPICH 4.2.1: /usr/lib/libmpich.so.12 (C)\n"
+             "  MPICH runs with srun --mpi: pmi2\n"},
+    {.file = "libmpi.so",
+     .objects = {"program libmpi.so library so=libmpi.so.40 need=libpmix.so.2 " CALLS
+                 "def=ompi_mpi_init data=ompi_mpi_comm_world:512"},
+     .text = "libmpi.so: library, for x86_64\n"
+             "  SONAME: libmpi.so.40\n"
+             "  needs: libpmix.so.2\n"
+             "  it is Open MPI\n"
+             "  Open MPI runs with srun --mpi: pmix\n"},
+};
+
+static const struct berth_inspect_offer offer = {"mpich", "MPICH 4.3.0", "yes",
+                                                 "the same ABI"};
+
+struct fixture {
+    struct berth_mpi_objects objects;
+    struct berth_mpi_program wants;
+    struct berth_inspection seen;
+};
+
+static void setup(struct fixture *fixture, int number)
+{
+    static struct berth_closure_item item = {.soname = (char *)"libx.so.1"};
+    static const struct berth_closure closure = {.items = &item, .count = 1};
+    struct berth_err err;
+
+    *fixture = (struct fixture){0};
+    unit_objects(&fixture->objects, cases[number].objects);
+    ck_assert_int_eq(berth_mpi_program_read(&fixture->objects, &fixture->wants, &err),
+                     0);
+    fixture->seen = (struct berth_inspection){
+        .image = cases[number].image,
+        .machine = cases[number].machine,
+        .is_sandbox = cases[number].is_sandbox,
+        .file = cases[number].file,
+        .objects = &fixture->objects,
+        .closure = cases[number].is_missing ? &closure : NULL,
+        .wants = cases[number].file ? &fixture->wants : NULL,
+        .runner = cases[number].runner,
+        .is_privileged = cases[number].is_privileged,
+        .offers = &offer,
+        .offer_count = cases[number].image && cases[number].file,
+    };
+}
+
+static void teardown(struct fixture *fixture)
+{
+    berth_mpi_program_fini(&fixture->wants);
+    berth_mpi_objects_fini(&fixture->objects);
+}
+
+START_TEST(people_are_told)
+{
+    BERTH_BUF struct berth_buf out = {0};
+    struct fixture fixture;
+
+    setup(&fixture, _i);
+    berth_inspect_text(&fixture.seen, &out);
+    ck_assert_str_eq(out.text, cases[_i].text);
+    teardown(&fixture);
+}
+END_TEST
+
+/* All cases, one behind the other. */
+START_TEST(programs_are_told)
+{
+    BERTH_BUF struct berth_buf all = {0};
+    BERTH_FREE char *golden = unit_golden("inspect.json");
+
+    for (int i = 0; i < COUNT(cases); i++) {
+        BERTH_JSON struct berth_json json = {.pretty = true};
+        struct fixture fixture;
+
+        setup(&fixture, i);
+        berth_inspect_json(&fixture.seen, &json);
+        ck_assert(!json.text.failed);
+        berth_buf_puts(&all, json.text.text);
+        berth_buf_puts(&all, "\n");
+        teardown(&fixture);
+    }
+    ck_assert_str_eq(all.text, golden);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("inspect");
+
+    tcase_add_loop_test(tests, people_are_told, 0, COUNT(cases));
+    tcase_add_test(tests, programs_are_told);
+    return unit_run("inspect", tests);
+}
