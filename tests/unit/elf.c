@@ -516,7 +516,6 @@ int main(void)
     TCase *tests = tcase_create("elf");
 
     tcase_add_unchecked_fixture(tests, setup, teardown);
-    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_library_tells_its_names_and_symbols);
     tcase_add_test(tests, versions_are_told);
     tcase_add_test(tests, copied_data_has_its_size);

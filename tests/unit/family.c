@@ -268,7 +268,6 @@ int main(void)
     TCase *tests = tcase_create("family");
 
     tcase_add_unchecked_fixture(tests, setup, teardown);
-    tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, compiled_libraries_are_known, 0, COUNT(compiled));
     tcase_add_loop_test(tests, facts_are_enough, 0, COUNT(told));
     tcase_add_loop_test(tests, a_name_says_a_family, 0, COUNT(sonames));

@@ -325,7 +325,6 @@ int main(void)
 {
     TCase *tests = tcase_create("gather");
 
-    tcase_set_timeout(tests, 60);
     tcase_add_unchecked_fixture(tests, staging_compile, staging_remove);
     tcase_add_checked_fixture(tests, staging_setup, staging_teardown);
     tcase_add_test(tests, a_stage_has_all_that_is_linked_and_opened);

@@ -287,7 +287,6 @@ int main(void)
     TCase *tests = tcase_create("graft");
 
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, the_staged_library_runs);
     tcase_add_test(tests, the_image_s_library_is_noticed);
     tcase_add_test(tests, a_program_without_the_library_is_noticed);

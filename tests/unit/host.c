@@ -313,7 +313,6 @@ int main(void)
 {
     TCase *tests = tcase_create("host");
 
-    tcase_set_timeout(tests, 120);
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, the_kernel_is_read);
     tcase_add_test(tests, an_empty_root_tells_little);

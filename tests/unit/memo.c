@@ -322,7 +322,6 @@ int main(void)
 {
     TCase *tests = tcase_create("memo");
 
-    tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, a_memo_is_found_by_its_key_alone);
     tcase_add_test(tests, another_key_of_the_same_hash_is_another_key);

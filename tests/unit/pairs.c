@@ -170,7 +170,6 @@ int main(void)
     TCase *tests = tcase_create("pairs");
 
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, the_loader_agrees, 0, COUNT(pairs));
     return unit_run("pairs", tests);
 }

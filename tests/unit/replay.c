@@ -243,7 +243,6 @@ int main(void)
 {
     TCase *tests = tcase_create("replay");
 
-    tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, the_same_is_done_again);
     tcase_add_loop_test(tests, what_has_changed_is_noticed, 0, COUNT(changes));

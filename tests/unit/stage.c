@@ -402,7 +402,6 @@ int main(void)
 {
     TCase *tests = tcase_create("stage");
 
-    tcase_set_timeout(tests, 60);
     tcase_add_unchecked_fixture(tests, staging_compile, staging_remove);
     tcase_add_checked_fixture(tests, staging_setup, staging_teardown);
     tcase_add_test(tests, a_stage_is_found_until_the_host_changes);

@@ -10,12 +10,16 @@
 
 #include "base/buf.h"
 
+/* Some compile, and a machine may be busy. */
+enum { TEST_SECONDS = 120 };
+
 int unit_run(const char *name, TCase *tests)
 {
     Suite *suite = suite_create(name);
     SRunner *runner;
     int failed;
 
+    tcase_set_timeout(tests, TEST_SECONDS);
     suite_add_tcase(suite, tests);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
