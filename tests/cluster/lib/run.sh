@@ -5,7 +5,7 @@
 # host_argv HOST: sets HOST_ARGV to what enters HOST as root.
 host_argv() {
     host_open "$1"
-    HOST_ARGV=(nsenter --target "$REPLY" --mount --uts --ipc --net --pid --)
+    HOST_ARGV=(nsenter --target "$REPLY" --mount --uts --ipc --net --pid --cgroup --)
 }
 
 # user_argv USER DIR: sets USER_ARGV to what becomes USER, in DIR (empty: home),

@@ -1,10 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # slurm.conf: our defaults for fast tests, overlaid with the --conf lines.
-#
-# proctrack/cgroup and task/cgroup are not on offer: a host has no cgroup tree
-# of its own, and where the machine's controllers belong to version 1 there is
-# none to delegate.  --conf TaskPlugin=task/affinity works.
 
 # slurmconf NODES [LINE...]: the file, on stdout.
 slurmconf() {
@@ -36,7 +32,7 @@ slurmconf_shape() {
     shift
     for line; do
         case ${line,,} in
-        taskplugin=*affinity* | taskplugin=*cgroup*) shape="CPUs=$(nproc)" ;;
+        taskplugin=*affinity*) shape="CPUs=$(nproc)" ;;
         esac
     done
     printf 'NodeName=n[1-%s] %s RealMemory=64000 Gres=gpu:2 State=UNKNOWN' "$nodes" "$shape"
@@ -79,14 +75,24 @@ slurmconf_base() {
 	END
 }
 
-# cgroup.conf: there is no systemd and no delegated cgroup tree on a host.
-# 22.05 does not know the word; its v1 plugin, named, asks nothing of the host
-# (autodetect would fail).
+# The lines of `up --cgroup`: as most sites have it, but for task/affinity, with which there
+# are but a few CPUs.
+slurmconf_cgroup() {
+    printf '%s\n' ProctrackType=proctrack/cgroup TaskPlugin=task/cgroup \
+        JobAcctGatherType=jobacct_gather/cgroup PrologFlags=Contain
+}
+
+# cgroup.conf RELEASE: without --cgroup a host has no cgroup tree.  22.05 does not know
+# the word; its v1 plugin, named, asks nothing of the host (autodetect would fail).
 cgroupconf() {
-    case $1 in
-    bookworm) echo CgroupPlugin=cgroup/v1 ;;
-    *) echo CgroupPlugin=disabled ;;
-    esac
+    if [[ -e $STATE/cgroup ]]; then
+        printf '%s\n' CgroupPlugin=cgroup/v1 ConstrainRAMSpace=yes
+        ! grep -qi '^TaskPlugin=.*affinity' "$STATE/etc/slurm/slurm.conf" || echo ConstrainCores=yes
+    elif [[ $1 == bookworm ]]; then
+        echo CgroupPlugin=cgroup/v1
+    else
+        echo CgroupPlugin=disabled
+    fi
 }
 
 # gres.conf: two GPUs on each node, as far as Slurm can tell. They must be files.

@@ -5,7 +5,7 @@
 CLEAN_ENV=(env '--default-signal=INT,QUIT' -i LANG=C.UTF-8
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
 
-# world_up NAME RELEASE NODES: with the arrays UP_BINDS and UP_CONF.
+# world_up NAME RELEASE NODES: with UP_CGROUP and the arrays UP_BINDS and UP_CONF.
 world_up() {
     local name=$1 release=$2 nodes=$3 since
     STATE=$STATE_ROOT/$name
@@ -52,6 +52,7 @@ state_write() {
     chmod 1777 "$STATE/shared"
     head -c 128 /dev/urandom >"$STATE/etc/munge/munge.key"
     hosts_write "$nodes" >"$STATE/etc/hosts"
+    [[ -z $UP_CGROUP ]] || touch "$STATE/cgroup"
     slurmconf "$nodes" "${UP_CONF[@]}" >"$STATE/etc/slurm/slurm.conf"
     cgroupconf "$release" >"$STATE/etc/slurm/cgroup.conf"
     gresconf >"$STATE/etc/slurm/gres.conf"
@@ -140,6 +141,7 @@ world_remove() {
             sleep 0.05
         done
     fi
+    [[ ! -e $STATE/cgroup ]] || cgroup_remove "${STATE##*/}"
     rm -rf --one-file-system -- "$STATE"
     rmdir --ignore-fail-on-non-empty "$STATE_ROOT" 2>/dev/null || true
 }
@@ -165,6 +167,9 @@ node_restart() {
     "${CLEAN_ENV[@]}" "${HOST_ARGV[@]}" bash -c '
         pid=$(cat /run/slurm/slurmd.pid 2>/dev/null) && kill "$pid"
         while [[ -n $pid && -d /proc/$pid ]]; do sleep 0.02; done
+        for it in /sys/fs/cgroup/*/cgroup.procs; do
+            [[ ! -e $it ]] || echo $$ >"$it"
+        done
         cd / && slurmd </dev/null &&
         until (: <"/dev/tcp/$HOSTNAME/6818") 2>/dev/null; do sleep 0.02; done' {STATE_LOCK}>&-
 }
