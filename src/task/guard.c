@@ -73,11 +73,13 @@ static bool read_stat(const char *pid, struct process *ret)
     return true;
 }
 
-/* What a process is looked at for: its parent, an open socket, its mount namespace. */
+/* What a process is looked at for: its parent, an open socket, its mount namespace and
+ * that it is not BUT. */
 struct wanted {
     pid_t parent;
     ino_t socket;
     ino_t space;
+    pid_t but;
 };
 
 /* Call VISIT with every process and WANTED; returns how often it said true. */
@@ -155,19 +157,21 @@ static bool kill_in_space(const struct process *process, const struct wanted *wa
     struct stat space;
 
     snprintf(path, sizeof(path), "/proc/%d/ns/mnt", process->pid);
-    return stat(path, &space) == 0 && space.st_ino == wanted->space &&
-           kill(process->pid, SIGKILL) == 0;
+    return process->pid != wanted->but && stat(path, &space) == 0 &&
+           space.st_ino == wanted->space && kill(process->pid, SIGKILL) == 0;
 }
 
-void berth_guard_end_space(int space)
+void berth_guard_end_space(int space, pid_t but)
 {
+    enum { ROUNDS = 10 }; /* one that we see may start one that we do not */
+    struct wanted wanted = {.but = but};
     struct stat status;
-    struct wanted wanted = {0};
 
     if (fstat(space, &status) < 0)
         return;
     wanted.space = status.st_ino;
-    count_processes(kill_in_space, &wanted);
+    for (int i = 0; i < ROUNDS && count_processes(kill_in_space, &wanted) > 0; i++)
+        ;
 }
 
 /* A child, a child's child, ... */

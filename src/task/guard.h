@@ -38,10 +38,10 @@ int berth_guard_start(const struct berth_launch *launch, const struct berth_guar
 int berth_guard_seize(pid_t runtime);
 void berth_guard_go_on(pid_t pid, int status, pid_t runtime);
 
-/* Kill every child of the calling process; every process in mount namespace SPACE,
- * which is its inode. */
+/* Kill every child of the calling process; every process but one in the mount namespace
+ * that the descriptor SPACE is of. */
 void berth_guard_end_children(void);
-void berth_guard_end_space(int space);
+void berth_guard_end_space(int space, pid_t but);
 
 /* In the image: return when the guard is on duty, or will never be. Closes FD. */
 void berth_guard_wait(int fd);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -47,8 +48,10 @@ struct keeper {
     struct berth_strvec argv;
     sigset_t mask; /* of the task */
     pid_t runtime;
-    time_t end; /* of the time that a start may take */
-    int space;  /* the mount namespace of the container that tasks join; -1: none */
+    time_t end;   /* of the time that a start may take */
+    pid_t holder; /* berth-init in the container that tasks join */
+    int space;    /* the mount namespace of that; -1: none */
+    bool over;    /* the last task has ended */
 };
 
 /* In the process that becomes the runtime. */
@@ -86,7 +89,8 @@ static bool has_ended(pid_t child)
 static int await_answer(const struct keeper *keeper, struct berth_err *err)
 {
     enum { LOOK_AGAIN_MS = 200 };
-    struct pollfd fds[] = {{.fd = ANSWER, .events = POLLIN}, {.fd = TASKS}};
+    struct pollfd fds[] = {{.fd = ANSWER, .events = POLLIN},
+                           {.fd = TASKS, .events = POLLIN}};
 
     while (poll(fds, 2, LOOK_AGAIN_MS) < 0 || !fds[0].revents) {
         if (fds[1].revents)
@@ -240,6 +244,7 @@ static int admit(struct keeper *keeper, pid_t holder, const struct berth_buf *af
         return berth_err_oom(err);
     if (inject(keeper, holder, after, &injected, err) < 0)
         return -1;
+    keeper->holder = holder;
     keeper->space = open_space(holder);
     berth_guard_seize(keeper->runtime);
     result = tell(keeper, after, &injected, err);
@@ -310,58 +315,71 @@ static int open_room(struct keeper *keeper, struct berth_err *err)
                : admit(keeper, holder, &after, err);
 }
 
-/* Do the tasks still run? */
-static int has_tasks(void)
+/* The last task has ended. What is left in the container then has nobody who waits for
+ * it: a child that lives on, a task whose slurmstepd was killed. The server of the
+ * image ends when nobody holds the container, us included. */
+static void end_container(struct keeper *keeper)
 {
-    struct pollfd tasks = {.fd = TASKS};
-
-    return poll(&tasks, 1, 0) == 0;
+    keeper->over = true;
+    berth_guard_end_space(keeper->space, keeper->holder);
+    if (keeper->space >= 0)
+        close(keeper->space);
+    keeper->space = -1;
 }
 
-/* The runtime has ended, and the programs that serve its image have not. It ends them
- * before itself, so it was killed; they serve the tasks that run, and then nobody.
- * ROUNDS is how often this was called without tasks. */
-static void end_servers(int *rounds)
+/* Until one of our CHILDREN changes, the last task ends, or for MILLISECONDS. */
+static void await_change(struct keeper *keeper, int children, int milliseconds)
 {
-    enum { PAUSE = 50, PATIENCE = 10 };
+    struct pollfd fds[] = {{.fd = children, .events = POLLIN},
+                           {.fd = keeper->over ? -1 : TASKS, .events = POLLIN}};
+    struct signalfd_siginfo child;
 
-    if (!has_tasks() && ++*rounds > PATIENCE)
-        berth_guard_end_children();
-    poll(NULL, 0, PAUSE);
+    if (poll(fds, 2, milliseconds) > 0 && fds[1].revents)
+        end_container(keeper);
+    while (read(children, &child, sizeof(child)) > 0)
+        ;
 }
 
-/* Until the runtime and all that is traced have ended. */
+/* What PID did, as waitpid() told it in STATUS. Returns whether the runtime has ended.
+ */
+static bool attend(const struct keeper *keeper, pid_t pid, int status)
+{
+    if (WIFSTOPPED(status)) {
+        berth_guard_go_on(pid, status, keeper->runtime);
+        return false;
+    }
+    if ((pid == keeper->runtime || WIFSIGNALED(status)) && !keeper->over &&
+        berth_room_state(keeper->room) == BERTH_ROOM_READY)
+        berth_room_set(keeper->room, BERTH_ROOM_LOST);
+    return pid == keeper->runtime;
+}
+
+/* Until the runtime, all that is traced and the last task have ended. The runtime ends
+ * the programs that serve its image before itself; where it has not, it was killed:
+ * they serve the tasks that run, and then nobody. */
 static void stay(struct keeper *keeper)
 {
+    enum { LOOK_AGAIN_MS = 1000, PAUSE_MS = 50, PATIENCE = 10 };
     bool ended = false;
     int rounds = 0;
+    int children, status;
+    sigset_t signals;
+    pid_t pid;
 
-    for (;;) {
-        int status;
-        pid_t pid = waitpid(-1, &status, __WALL | (ended ? WNOHANG : 0));
-
-        if (pid < 0 && errno != EINTR)
-            return;
-        if (pid == 0)
-            end_servers(&rounds);
-        ended |= pid == keeper->runtime && !WIFSTOPPED(status);
-        if (pid > 0 && WIFSTOPPED(status))
-            berth_guard_go_on(pid, status, keeper->runtime);
-        else if ((pid == keeper->runtime || (pid > 0 && WIFSIGNALED(status))) &&
-                 has_tasks() && berth_room_state(keeper->room) == BERTH_ROOM_READY)
-            berth_room_set(keeper->room, BERTH_ROOM_LOST);
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    children = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    while ((pid = waitpid(-1, &status, __WALL | WNOHANG)) >= 0) {
+        if (pid > 0) {
+            ended |= attend(keeper, pid, status);
+            continue;
+        }
+        await_change(keeper, children, ended ? PAUSE_MS : LOOK_AGAIN_MS);
+        if (ended && keeper->over && ++rounds > PATIENCE)
+            berth_guard_end_children();
     }
-}
-
-/* The container has gone, and soon the last task. What is left in it then has lost its
- * files and nobody who waits for it: a task whose slurmstepd was killed. */
-static void end_container(const struct keeper *keeper)
-{
-    struct pollfd tasks = {.fd = TASKS};
-
-    while (poll(&tasks, 1, -1) < 0 && errno == EINTR)
-        ;
-    berth_guard_end_space(keeper->space);
+    while (!keeper->over)
+        await_change(keeper, children, -1);
 }
 
 static void keep(struct keeper *keeper, const int descriptors[])
@@ -386,7 +404,6 @@ static void keep(struct keeper *keeper, const int descriptors[])
             kill(keeper->runtime, SIGKILL);
     }
     stay(keeper);
-    end_container(keeper);
 }
 
 /* All that the keeper needs, open. Returns 0, or -1 with a sentence in ERR. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdatomic.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +24,9 @@ enum { LOOK_AGAIN_MS = 100 };
 
 /* Seconds beyond the limit: the starter keeps the limit too, and can say more. */
 enum { GRACE = 2 };
+
+/* How long the container may take to end. It takes a few of these. */
+enum { LAST_MS = 2000 };
 
 struct berth_room_page {
     _Atomic uint32_t state; /* a futex */
@@ -70,7 +75,8 @@ int berth_room_make(struct berth_room *room, unsigned int tasks, unsigned int li
     *room = (struct berth_room){.memory = make_memory(), .tasks = -1, .alive = -1};
     if (room->memory < 0)
         return berth_err_set(err, "cannot share memory: %s", strerror(errno));
-    if (pipe(ends) < 0 || map(room, sizeof(struct berth_room_page), err) < 0) {
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0 ||
+        map(room, sizeof(struct berth_room_page), err) < 0) {
         close(room->memory);
         return berth_err_set(err, "cannot share memory: %s", strerror(errno));
     }
@@ -100,9 +106,15 @@ int berth_room_enter(struct berth_room *room, const char *text, struct berth_err
 
 void berth_room_close(struct berth_room *room)
 {
-    if (room->alive >= 0)
-        close(room->alive);
-    room->alive = -1;
+    struct pollfd others = {.fd = room->alive, .events = POLLIN};
+
+    if (room->alive < 0)
+        return;
+    close(room->tasks);
+    shutdown(room->alive, SHUT_WR);
+    poll(&others, 1, LAST_MS);
+    close(room->alive);
+    room->tasks = room->alive = -1;
 }
 
 bool berth_room_claim(struct berth_room *room)

@@ -10,13 +10,14 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Where the tasks of a step on a node meet: memory and a pipe that slurmstepd makes
- * before it forks them, and that they inherit. There is no file, directory or lock that
- * could be left behind or belong to somebody else, and no two steps can meet by
- * mistake.
+/* Where the tasks of a step on a node meet: memory and a pair of sockets that
+ * slurmstepd makes before it forks them, and that they inherit. There is no file,
+ * directory or lock that could be left behind or belong to somebody else, and no two
+ * steps can meet by mistake.
  *
- * The pipe tells the container when to end: slurmstepd has its only writing end and
- * closes it after the last task, or dies. */
+ * The sockets tell the container when to end, and slurmstepd when it has: slurmstepd
+ * has the only descriptor of its own end and shuts it down after the last task, or
+ * dies; the processes of the container hold the other end until they end. */
 
 enum berth_room_state {
     BERTH_ROOM_NEW,      /* nobody has started the container */
@@ -32,8 +33,8 @@ struct berth_room_page; /* the shared memory */
 struct berth_room {
     struct berth_room_page *page;
     int memory; /* descriptor of the shared memory */
-    int tasks;  /* reading end: end of file when the last task has ended */
-    int alive;  /* writing end; slurmstepd's; -1 elsewhere */
+    int tasks;  /* one end: end of file when the last task has ended */
+    int alive;  /* the other; slurmstepd's; -1 elsewhere */
 };
 
 /* In slurmstepd: make a room for TASKS tasks. LIMIT: seconds that a start may take.
@@ -48,7 +49,9 @@ void berth_room_name(const struct berth_room *room, char *text, size_t size);
  */
 int berth_room_enter(struct berth_room *room, const char *text, struct berth_err *err);
 
-/* In slurmstepd: the last task has ended. */
+/* In slurmstepd: the last task has ended. Returns when the container has too, or takes
+ * too long: Slurm kills what it still finds in a cgroup of the step, and then sleeps
+ * for a second. */
 void berth_room_close(struct berth_room *room);
 
 /* Is the caller the one that starts the container, if the room is NEW, and that speaks

@@ -87,7 +87,7 @@ static int start_watch(struct berth_room *room, struct berth_err *err)
     }
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    berth_room_close(room);
+    close(room->alive); /* the watch has it */
     if (child < 0 || status != 0)
         return berth_err_set(err, "cannot start a process: %s", strerror(EAGAIN));
     return 0;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "unit.h"
@@ -264,17 +265,47 @@ START_TEST(closed_descriptors_are_no_room)
 }
 END_TEST
 
-static int wait_for_the_end(struct berth_room *entered)
+/* A container, which is there for a while when its last task has gone. */
+static void be_container(void)
 {
+    const struct timespec pause = {.tv_nsec = 100000000};
+    struct berth_room entered;
     char byte;
 
-    return (int)read(entered->tasks, &byte, 1);
+    close(room.alive);
+    if (berth_room_enter(&entered, name, NULL) < 0 ||
+        read(entered.tasks, &byte, 1) != 0)
+        _exit(EXIT_FAILURE);
+    nanosleep(&pause, NULL);
+    berth_room_set(&entered, BERTH_ROOM_LOST);
+    _exit(EXIT_SUCCESS);
 }
 
-START_TEST(the_pipe_ends_with_slurmstepd)
+START_TEST(the_room_closes_when_the_container_has_ended)
 {
+    pid_t container = fork();
+    int status;
+
+    if (container == 0)
+        be_container();
     berth_room_close(&room);
-    ck_assert_int_eq(in_task(wait_for_the_end), 0);
+    ck_assert_int_eq(berth_room_state(&room), BERTH_ROOM_LOST);
+    ck_assert_int_eq(waitpid(container, &status, 0), container);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+START_TEST(the_container_hears_that_slurmstepd_was_killed)
+{
+    pid_t container = fork();
+    int status;
+
+    if (container == 0)
+        be_container();
+    close(room.alive);
+    ck_assert_int_eq(waitpid(container, &status, 0), container);
+    ck_assert_int_eq(status, 0);
+    room.alive = -1;
 }
 END_TEST
 
@@ -317,7 +348,8 @@ int main(void)
     tcase_add_test(tests, a_start_may_take_its_time_and_no_more);
     tcase_add_loop_test(tests, a_name_that_is_none_is_refused, 0, COUNT(bad_names));
     tcase_add_test(tests, closed_descriptors_are_no_room);
-    tcase_add_test(tests, the_pipe_ends_with_slurmstepd);
+    tcase_add_test(tests, the_room_closes_when_the_container_has_ended);
+    tcase_add_test(tests, the_container_hears_that_slurmstepd_was_killed);
     tcase_add_test(tests, a_task_cannot_shrink_the_memory);
     tcase_add_test(tests, descriptors_close_when_the_application_starts);
     return unit_run("room", tests);
