@@ -91,6 +91,13 @@ static int take_value(const struct berth_reading *reading, const struct berth_ke
     return *value ? 0 : berth_err_oom(err);
 }
 
+static void push_item(const struct berth_reading *reading, const struct berth_key *key,
+                      const struct berth_node *item, struct berth_strvec *list)
+{
+    berth_strvec_push(list, item->text);
+    berth_site_note(reading->into, key->path, item->text, reading->file, item->line);
+}
+
 /* A fault of one item does not hide those of others. */
 static int take_items(const struct berth_reading *reading, const struct berth_key *key,
                       const struct berth_node *node, struct berth_strvec *list)
@@ -101,7 +108,7 @@ static int take_items(const struct berth_reading *reading, const struct berth_ke
         if (berth_reading_check(key, &node->items[i], &err) < 0)
             berth_reading_keep(reading, node->items[i].line, key->path, &err);
         else
-            berth_strvec_push(list, node->items[i].text);
+            push_item(reading, key, &node->items[i], list);
     return 0;
 }
 
@@ -243,7 +250,7 @@ static void take_rule(const struct berth_reading *reading,
     }
 }
 
-static int take_rules(const struct berth_reading *reading,
+static int take_rules(const struct berth_reading *reading, const struct berth_key *key,
                       const struct berth_node *node, struct berth_err *err)
 {
     struct berth_site *site = ((struct berth_site *)reading->into);
@@ -253,14 +260,20 @@ static int take_rules(const struct berth_reading *reading,
     site->rules = calloc(node->count + 1, sizeof(*site->rules));
     if (!site->rules)
         return berth_err_oom(err);
-    for (size_t i = 0; i < node->count; i++)
+    for (size_t i = 0; i < node->count; i++) {
+        char number[24];
+
         take_rule(reading, &node->items[i], &site->rules[site->rule_count++]);
+        snprintf(number, sizeof(number), "%zu", site->rule_count);
+        berth_site_note(site, key->path, number, reading->file, node->items[i].line);
+    }
     return 0;
 }
 
 static int take(const struct berth_reading *reading, const struct berth_key *key,
                 const struct berth_node *node, struct berth_err *err)
 {
+    berth_site_note(reading->into, key->path, "", reading->file, node->line);
     switch (key->shape) {
     case BERTH_SHAPE_VALUE:
         return take_value(reading, key, node, err);
@@ -277,7 +290,7 @@ static int take(const struct berth_reading *reading, const struct berth_key *key
     case BERTH_SHAPE_FLAG:
         return take_flag(reading, key, node, err);
     default:
-        return take_rules(reading, node, err);
+        return take_rules(reading, key, node, err);
     }
 }
 
@@ -307,7 +320,7 @@ int berth_schema_read(const char *file, const char *bytes, size_t size,
     const struct berth_reading reading = {file, berth_keys, take, &site, faults};
 
     berth_reading_read(&reading, bytes, size, &root);
-    if (faults->failed || list_failed(&site)) {
+    if (faults->failed || site.places.failed || list_failed(&site)) {
         berth_site_fini(&site);
         return berth_err_oom(err);
     }

@@ -4,6 +4,7 @@
 #include "conf/site.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Seconds; a SIF on a busy parallel file system is slow, a hung one is for ever. */
 enum { START_TIMEOUT = 60 };
@@ -41,5 +42,43 @@ void berth_site_fini(struct berth_site *site)
     free(site->rules);
     free(site->provenance.file);
     free(site->profiles_dir);
+    berth_strvec_fini(&site->places);
     *site = (struct berth_site){0};
+}
+
+void berth_site_note(struct berth_site *site, const char *key, const char *item,
+                     const char *file, unsigned int line)
+{
+    berth_strvec_push(&site->places, key);
+    berth_strvec_push(&site->places, item);
+    berth_strvec_pushf(&site->places, "%s:%u", file, line);
+}
+
+const char *berth_site_place(const struct berth_site *site, const char *key,
+                             const char *item)
+{
+    const struct berth_strvec *places = &site->places;
+    const char *found = NULL;
+
+    for (size_t i = 0; i + 2 < places->count; i += 3) {
+        if (strcmp(places->items[i], key) != 0)
+            continue;
+        if (strcmp(places->items[i + 1], item) == 0)
+            return places->items[i + 2];
+        if (*places->items[i + 1] == '\0')
+            found = places->items[i + 2];
+    }
+    return found;
+}
+
+int berth_site_cite(const struct berth_site *site, const char *key, const char *item,
+                    struct berth_err *err)
+{
+    const char *place = berth_site_place(site, key, item);
+    struct berth_err said;
+
+    if (!err || !place)
+        return -1;
+    said = *err;
+    return berth_err_set(err, "%s (%s)", said.text, place);
 }

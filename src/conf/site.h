@@ -72,13 +72,27 @@ struct berth_site {
         enum berth_site_digest digest; /* of the image, in that line */
         bool comment;                  /* into the job's record */
     } provenance;
-    char *profiles_dir; /* of *.yaml; NULL: there is none */
+    char *profiles_dir;         /* of *.yaml; NULL: there is none */
+    struct berth_strvec places; /* where it says so: key, item, FILE:LINE, ... */
 };
 
 /* What holds where there is no file: everything is allowed. */
 struct berth_site berth_site_default(void);
 
 void berth_site_fini(struct berth_site *site);
+
+/* The site says ITEM of the list KEY ("": KEY itself) in LINE of FILE. */
+void berth_site_note(struct berth_site *site, const char *key, const char *item,
+                     const char *file, unsigned int line);
+
+/* Where it says so, FILE:LINE; an item that is not known is where its key is; NULL:
+ * nowhere. */
+const char *berth_site_place(const struct berth_site *site, const char *key,
+                             const char *item);
+
+/* Add that place to the sentence in ERR (may be NULL). Returns -1. */
+int berth_site_cite(const struct berth_site *site, const char *key, const char *item,
+                    struct berth_err *err);
 
 #define BERTH_SITE __attribute__((cleanup(berth_site_fini)))
 

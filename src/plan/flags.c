@@ -68,6 +68,11 @@ static void put_allowed(const struct berth_site *site, struct berth_buf *text)
     }
 }
 
+static int cite(const struct berth_site *site, struct berth_err *err)
+{
+    return berth_site_cite(site, "runtime.raw_args", "", err);
+}
+
 static int refuse(const struct berth_site *site, const char *text,
                   struct berth_err *err)
 {
@@ -76,9 +81,10 @@ static int refuse(const struct berth_site *site, const char *text,
     put_allowed(site, &allowed);
     if (allowed.failed)
         return berth_err_oom(err);
-    return berth_err_set(
-        err, "--container-args: '%s': this site does not allow it; it allows %s", text,
-        allowed.text);
+    berth_err_set(err,
+                  "--container-args: '%s': this site does not allow it; it allows %s",
+                  text, allowed.text);
+    return cite(site, err);
 }
 
 /* The word at WORDS, with the one behind it where that is no flag. */
@@ -100,7 +106,7 @@ int berth_flags_check_args(const struct berth_site *site,
     if (args->count == 0 || site->runtime.raw == BERTH_RAW_ALLOW)
         return 0;
     if (site->runtime.raw == BERTH_RAW_DENY)
-        return berth_err_set(err, BERTH_OPTION_ARGS_DENIED);
+        return berth_err_set(err, BERTH_OPTION_ARGS_DENIED), cite(site, err);
     for (size_t i = 0; i < args->count; i += count) {
         BERTH_FREE char *text = join_value(args->items + i, &count);
 
@@ -171,10 +177,11 @@ int berth_flags_check_environment(const struct berth_site *site,
 
         if (!word || is_allowed(site, word))
             continue;
-        return berth_err_set(err,
-                             "%.*s: this variable is a flag for the container runtime, "
-                             "and this site does not allow it; unset it",
-                             (int)strcspn(*environment, "="), *environment);
+        berth_err_set(err,
+                      "%.*s: this variable is a flag for the container runtime, and "
+                      "this site does not allow it; unset it",
+                      (int)strcspn(*environment, "="), *environment);
+        return cite(site, err);
     }
     return 0;
 }

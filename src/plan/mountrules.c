@@ -153,17 +153,22 @@ static int check_mount(const struct berth_site *site, const char *text,
         found = find_forbidden(site, mount.destination);
     forced = find_forced(site, &mount);
     berth_mount_fini(&mount);
-    if (found)
-        return berth_err_set(err,
-                             "mount '%s': this site forbids '%s', what is in it and "
-                             "what holds it; leave the mount out, or start elsewhere "
-                             "if it is the working directory",
-                             text, found);
-    if (forced)
-        return berth_err_set(err,
-                             "mount '%s': this site itself mounts '%s' there; choose "
-                             "another place in the image",
-                             text, forced);
+    if (found) {
+        berth_err_set(
+            err,
+            "mount '%s': this site forbids '%s', what is in it and what holds "
+            "it; leave the mount out, or start elsewhere if it is the working "
+            "directory",
+            text, found);
+        return berth_site_cite(site, "mounts.forbidden", found, err);
+    }
+    if (forced) {
+        berth_err_set(err,
+                      "mount '%s': this site itself mounts '%s' there; choose another "
+                      "place in the image",
+                      text, forced);
+        return berth_site_cite(site, "mounts.forced", forced, err);
+    }
     return 0;
 }
 
@@ -208,15 +213,25 @@ static bool is_mounting(const char *word)
     return false;
 }
 
-static int check_words(const struct berth_strvec *args, struct berth_err *err)
+/* What restricts them. */
+static int cite(const struct berth_site *site, struct berth_err *err)
+{
+    return berth_site_cite(
+        site, site->mounts.forbidden.count ? "mounts.forbidden" : "mounts.forced", "",
+        err);
+}
+
+static int check_words(const struct berth_site *site, const struct berth_strvec *args,
+                       struct berth_err *err)
 {
     for (size_t i = 0; i < args->count; i++)
-        if (is_mounting(args->items[i]))
-            return berth_err_set(err,
-                                 "--container-args: '%s': this site restricts mounts, "
-                                 "and takes them from --container-mounts only; write "
-                                 "it there",
-                                 args->items[i]);
+        if (is_mounting(args->items[i])) {
+            berth_err_set(err,
+                          "--container-args: '%s': this site restricts mounts, and "
+                          "takes them from --container-mounts only; write it there",
+                          args->items[i]);
+            return cite(site, err);
+        }
     return 0;
 }
 
@@ -226,18 +241,19 @@ int berth_mountrules_check_flags(const struct berth_site *site,
 {
     if (site->mounts.forbidden.count == 0 && site->mounts.forced.count == 0)
         return 0;
-    if (site->runtime.raw == BERTH_RAW_ALLOW && check_words(args, err) < 0)
+    if (site->runtime.raw == BERTH_RAW_ALLOW && check_words(site, args, err) < 0)
         return -1;
     for (; environment && *environment; environment++) {
         const char *flag = berth_flags_variable(*environment);
 
         for (int i = 0; flag && i < MOUNTING; i++)
-            if (is_flag(flag, mounting[i]))
-                return berth_err_set(
-                    err,
-                    "%.*s: this site restricts mounts, and takes them from "
-                    "--container-mounts only; unset this variable",
-                    (int)strcspn(*environment, "="), *environment);
+            if (is_flag(flag, mounting[i])) {
+                berth_err_set(err,
+                              "%.*s: this site restricts mounts, and takes them from "
+                              "--container-mounts only; unset this variable",
+                              (int)strcspn(*environment, "="), *environment);
+                return cite(site, err);
+            }
     }
     return 0;
 }

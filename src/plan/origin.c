@@ -53,19 +53,21 @@ int berth_origin_check(const struct berth_site *site, const char *uri,
         return 0;
     if (is_allowed(uris, uri))
         return 0;
-    if (uris->count == 0)
-        return berth_err_set(err,
-                             "image '%s': this site allows no URI; name a file or a "
-                             "directory",
-                             uri);
+    if (uris->count == 0) {
+        berth_err_set(err,
+                      "image '%s': this site allows no URI; name a file or a directory",
+                      uri);
+        return berth_site_cite(
+            site, site->images.uris_said ? "images.uris" : "images.roots", "", err);
+    }
     for (size_t i = 0; i < uris->count; i++) {
         berth_buf_puts(&text, i ? ", " : "");
         berth_buf_puts(&text, uris->items[i]);
     }
     if (text.failed)
         return berth_err_oom(err);
-    return berth_err_set(err,
-                         "image '%s': this site allows no images from there; it allows "
-                         "%s",
-                         uri, text.text);
+    berth_err_set(err,
+                  "image '%s': this site allows no images from there; it allows %s",
+                  uri, text.text);
+    return berth_site_cite(site, "images.uris", "", err);
 }

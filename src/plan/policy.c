@@ -4,6 +4,7 @@
 
 #include "plan/policy.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,51 +25,69 @@ static enum berth_option_id option_of(const char *name)
     return (enum berth_option_id)id;
 }
 
-/* The options of rule AT, as a request. */
-static int read_rule(const struct berth_site *site, size_t at,
-                     struct berth_request *ret, struct berth_err *err)
+/* Where the site says ITEM of KEY, for a fault of it. */
+static const char *place_of(const struct berth_site *site, const char *key,
+                            const char *item)
 {
-    const struct berth_strvec *options = &site->rules[at].options;
+    const char *place = berth_site_place(site, key, item);
 
+    return place ? place : "berth.yaml";
+}
+
+static int take_rule(const struct berth_strvec *options, struct berth_request *ret,
+                     struct berth_err *err)
+{
     for (size_t i = 0; i + 1 < options->count; i += 2) {
         const char *name = options->items[i];
         enum berth_option_id id = option_of(name);
 
         if (id == BERTH_OPTION_COUNT)
             return berth_err_set(err,
-                                 "berth.yaml: rule %zu: '%s' is no option; expected a "
-                                 "name like container-image",
-                                 at + 1, name);
+                                 "'%s' is no option; expected a name like "
+                                 "container-image",
+                                 name);
         if (berth_request_take(ret, id, options->items[i + 1], NULL, err) < 0)
-            return berth_err_at(err, "berth.yaml: rule %zu: %s", at + 1, name);
+            return berth_err_at(err, "%s", name);
     }
     if (ret->image && !berth_request_contained(ret))
-        return berth_err_set(err,
-                             "berth.yaml: rule %zu: container-image: a rule cannot "
-                             "take the image away; name one",
-                             at + 1);
+        return berth_err_set(err, "container-image: a rule cannot take the image away; "
+                                  "name one");
     return 0;
 }
 
-static int check_mounts(const char *key, const struct berth_strvec *mounts,
-                        struct berth_err *err)
+/* The options of rule AT, as a request. */
+static int read_rule(const struct berth_site *site, size_t at,
+                     struct berth_request *ret, struct berth_err *err)
+{
+    char number[24];
+
+    if (take_rule(&site->rules[at].options, ret, err) == 0)
+        return 0;
+    snprintf(number, sizeof(number), "%zu", at + 1);
+    return berth_err_at(err, "%s: rule %s", place_of(site, "rules", number), number);
+}
+
+static int check_mounts(const struct berth_site *site, const char *key,
+                        const struct berth_strvec *mounts, struct berth_err *err)
 {
     for (size_t i = 0; i < mounts->count; i++) {
+        const char *text = mounts->items[i];
         struct berth_mount mount;
 
-        if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
-            return berth_err_at(err, "berth.yaml: mounts.%s", key);
+        if (berth_mount_parse(text, NULL, &mount, err) < 0)
+            return berth_err_at(err, "%s: %s", place_of(site, key, text), key);
         berth_mount_fini(&mount);
     }
     return 0;
 }
 
-static int check_mode(const char *key, const char *mode, struct berth_err *err)
+static int check_mode(const struct berth_site *site, const char *key, const char *mode,
+                      struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request request = {0};
 
     if (berth_request_take(&request, BERTH_OPTION_MPI, mode, NULL, err) < 0)
-        return berth_err_at(err, "berth.yaml: mpi.%s", key);
+        return berth_err_at(err, "%s: %s", place_of(site, key, ""), key);
     return 0;
 }
 
@@ -83,13 +102,13 @@ int berth_policy_check(const struct berth_site *site, struct berth_err *err)
             return -1;
     }
     for (size_t i = 0; i + 1 < partitions->count; i += 2)
-        if (check_mode("partitions", partitions->items[i + 1], err) < 0)
+        if (check_mode(site, "mpi.partitions", partitions->items[i + 1], err) < 0)
             return -1;
-    if (site->mpi.mode && check_mode("default", site->mpi.mode, err) < 0)
+    if (site->mpi.mode && check_mode(site, "mpi.default", site->mpi.mode, err) < 0)
         return -1;
-    if (check_mounts("forced", &site->mounts.forced, err) < 0)
+    if (check_mounts(site, "mounts.forced", &site->mounts.forced, err) < 0)
         return -1;
-    return check_mounts("default", &site->mounts.defaults, err);
+    return check_mounts(site, "mounts.default", &site->mounts.defaults, err);
 }
 
 static bool applies(const struct berth_site_rule *rule,
@@ -203,6 +222,14 @@ static int settle_sources(const struct berth_site *site,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
+/* Is ITEM (NAME or NAME=VALUE) of NAME? */
+static bool is_variable(const char *item, const char *name)
+{
+    size_t length = strcspn(item, "=");
+
+    return strlen(name) == length && strncmp(item, name, length) == 0;
+}
+
 /* What the user may not say at all, whatever the node has. */
 static int refuse_words(const struct berth_site *site,
                         const struct berth_request *request, struct berth_err *err)
@@ -212,17 +239,14 @@ static int refuse_words(const struct berth_site *site,
     if (berth_flags_check_args(site, &request->args, err) < 0)
         return -1;
     for (size_t i = 0; i < request->env.count; i++)
-        for (size_t j = 0; j < unset->count; j++) {
-            const char *item = request->env.items[i];
-            size_t length = strcspn(item, "=");
-
-            if (strlen(unset->items[j]) == length &&
-                strncmp(item, unset->items[j], length) == 0)
-                return berth_err_set(err,
-                                     "--container-env: '%s': this site unsets it in "
-                                     "every container; leave it out",
-                                     unset->items[j]);
-        }
+        for (size_t j = 0; j < unset->count; j++)
+            if (is_variable(request->env.items[i], unset->items[j])) {
+                berth_err_set(err,
+                              "--container-env: '%s': this site unsets it in every "
+                              "container; leave it out",
+                              unset->items[j]);
+                return berth_site_cite(site, "environment.unset", unset->items[j], err);
+            }
     return 0;
 }
 

@@ -11,6 +11,7 @@
 static const char glibc[] = "keep-glibc";
 static const char image[] = "image";
 static const char profiles[] = "profiles";
+static const char place[] = "signers-place";
 
 /* The lists, by the keys that they have in text. */
 static struct berth_strvec *list_of(struct berth_terms *terms, const char *key)
@@ -25,13 +26,16 @@ static struct berth_strvec *list_of(struct berth_terms *terms, const char *key)
 int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
                    struct berth_err *err)
 {
+    const char *asked = berth_site_place(site, "images.signatures", "");
+
     *ret = (struct berth_terms){.keep_glibc = site->mpi.glibc == BERTH_GLIBC_REFUSE};
+    ret->signers_place = asked ? strdup(asked) : NULL;
     ret->profiles = site->profiles_dir ? strdup(site->profiles_dir) : NULL;
     berth_strvec_append(&ret->unset, &site->environment.unset);
     berth_strvec_append(&ret->signers, &site->images.signatures);
     berth_strvec_append(&ret->order, &site->mpi.order);
     if (ret->unset.failed || ret->signers.failed || ret->order.failed ||
-        (site->profiles_dir && !ret->profiles)) {
+        (site->profiles_dir && !ret->profiles) || (asked && !ret->signers_place)) {
         berth_terms_fini(ret);
         return berth_err_oom(err);
     }
@@ -67,6 +71,8 @@ void berth_terms_put(const struct berth_terms *terms, struct berth_buf *buf)
         put(buf, image, terms->image);
     if (terms->profiles)
         put(buf, profiles, terms->profiles);
+    if (terms->signers_place)
+        put(buf, place, terms->signers_place);
     berth_buf_puts(buf, "");
 }
 
@@ -88,6 +94,8 @@ static int take(struct berth_terms *terms, const char *key, const char *value,
         text = &terms->image;
     else if (strcmp(key, profiles) == 0)
         text = &terms->profiles;
+    else if (strcmp(key, place) == 0)
+        text = &terms->signers_place;
     else
         return berth_err_set(err, "'%s' is no term of a site", key);
     free(*text);
@@ -125,5 +133,6 @@ void berth_terms_fini(struct berth_terms *terms)
     berth_strvec_fini(&terms->order);
     free(terms->image);
     free(terms->profiles);
+    free(terms->signers_place);
     *terms = (struct berth_terms){0};
 }

@@ -15,6 +15,8 @@
 struct berth_terms {
     struct berth_strvec unset;   /* variables, in no container */
     struct berth_strvec signers; /* fingerprints, one of which has to be the image's */
+    char *signers_place;         /* where the site asks for them, FILE:LINE; NULL: not
+                                    told */
     struct berth_strvec order;   /* of the host's MPI stacks, the preferred first */
     char *profiles;              /* the directory of the site's; NULL: none */
     bool keep_glibc;             /* the host's goes into no image */

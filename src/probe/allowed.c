@@ -63,9 +63,10 @@ static bool is_in_roots(const struct berth_strvec *roots, const char *real)
     return false;
 }
 
-static int check_roots(const struct berth_strvec *roots, const char *path,
+static int check_roots(const struct berth_site *site, const char *path,
                        const char *real, struct berth_err *err)
 {
+    const struct berth_strvec *roots = &site->images.roots;
     BERTH_BUF struct berth_buf text = {0};
 
     if (roots->count == 0 || is_in_roots(roots, real))
@@ -73,10 +74,12 @@ static int check_roots(const struct berth_strvec *roots, const char *path,
     put_list(roots, &text);
     if (text.failed)
         return berth_err_oom(err);
-    return berth_err_set(err,
-                         "image '%s': it is '%s', and this site allows images in %s "
-                         "only; take one from there",
-                         path, real, text.text);
+    berth_err_set(
+        err,
+        "image '%s': it is '%s', and this site allows images in %s only; take "
+        "one from there",
+        path, real, text.text);
+    return berth_site_cite(site, "images.roots", "", err);
 }
 
 /* A user may be known by a number only. */
@@ -89,9 +92,10 @@ static bool is_user(const char *name, uid_t user)
     return entry ? entry->pw_uid == user : strcmp(name, number) == 0;
 }
 
-static int check_owner(const struct berth_strvec *owners, const char *path, uid_t user,
+static int check_owner(const struct berth_site *site, const char *path, uid_t user,
                        struct berth_err *err)
 {
+    const struct berth_strvec *owners = &site->images.owners;
     BERTH_BUF struct berth_buf text = {0};
     const struct passwd *entry;
 
@@ -104,11 +108,12 @@ static int check_owner(const struct berth_strvec *owners, const char *path, uid_
     if (text.failed)
         return berth_err_oom(err);
     entry = getpwuid(user);
-    return berth_err_set(err,
-                         "image '%s': it belongs to %s (uid %lu), and this site allows "
-                         "images of %s only; take one of theirs",
-                         path, entry ? entry->pw_name : "nobody here",
-                         (unsigned long)user, text.text);
+    berth_err_set(err,
+                  "image '%s': it belongs to %s (uid %lu), and this site allows images "
+                  "of %s only; take one of theirs",
+                  path, entry ? entry->pw_name : "nobody here", (unsigned long)user,
+                  text.text);
+    return berth_site_cite(site, "images.owners", "", err);
 }
 
 /* There is nothing to be opened at PATH. */
@@ -134,8 +139,8 @@ int berth_allowed_image(const struct berth_site *site, const char *path,
     real = path_of(fd);
     if (!real || !is_file(real, &st))
         return berth_err_set(err, BERTH_OPENED_EXCHANGED, path);
-    if (check_roots(&site->images.roots, path, real, err) < 0 ||
-        check_owner(&site->images.owners, path, st.st_uid, err) < 0)
+    if (check_roots(site, path, real, err) < 0 ||
+        check_owner(site, path, st.st_uid, err) < 0)
         return -1;
     *ret_identity = berth_opened_identity(&st);
     if (!*ret_identity)

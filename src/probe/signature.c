@@ -88,8 +88,9 @@ static int verify(const struct berth_signature *signature, int image,
         return 0;
     return berth_err_set(err,
                          "image '%s': %s; this site runs images with certain "
-                         "signatures only: ask the administrators for one",
-                         signature->image, why.text);
+                         "signatures only (%s): ask the administrators for one",
+                         signature->image, why.text,
+                         signature->place ? signature->place : "berth.yaml");
 }
 
 int berth_signature_check(const struct berth_signature *signature,

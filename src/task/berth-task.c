@@ -374,6 +374,7 @@ static int verify(const struct task *task, unsigned int seconds, struct berth_er
         .fingerprints = &task->terms.signers,
         .environment = environ,
         .seconds = seconds,
+        .place = task->terms.signers_place,
     };
 
     if (task->terms.signers.count == 0)

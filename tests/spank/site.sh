@@ -115,7 +115,7 @@ $raw
     FAKE_RAW=1 "FAKE_WORDS=$SITE" srun --container-image=a ./x 1
 
 # raw_args
-DENIED='--container-args: this site does not allow it; leave it out'
+DENIED='--container-args: this site does not allow it; leave it out (T/berth.yaml:1)'
 site 'runtime: {raw_args: deny}'
 expect 'raw_args: deny: srun refuses' 1 \
     "srun: error: berth: $DENIED" \
@@ -128,11 +128,11 @@ expect 'raw_args: deny: the node refuses what srun let through' 1 \
     "berth: n1: $DENIED" \
     "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&args=--nv;." srun ./x
 expect 'raw_args: deny: with a prefix' 1 \
-    'srun: error: berth: --x-container-args: this site does not allow it; leave it out' \
+    'srun: error: berth: --x-container-args: this site does not allow it; leave it out (T/berth.yaml:1)' \
     "FAKE_WORDS=$SITE option_prefix=x-" srun --x-container-image=a \
     --x-container-args=--nv ./x
 expect 'raw_args: deny: the node, with a prefix' 1 \
-    'berth: n1: --x-container-args: this site does not allow it; leave it out' \
+    'berth: n1: --x-container-args: this site does not allow it; leave it out (T/berth.yaml:1)' \
     "FAKE_WORDS=$SITE option_prefix=x-" "FAKE_TABLE=1;*:image=/a&args=--nv;." srun ./x
 expect 'raw_args: deny: other options are fine' 0 \
     "0 $A&mounts=/d:/d:rw: ./x" \
@@ -146,10 +146,10 @@ expect 'raw_args: a list, and a word of it' 0 \
     "0 $A&args=--nv: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-args=--nv ./x
 expect 'raw_args: a list, and another word' 1 \
-    "srun: error: berth: --container-args: '--rocm': this site does not allow it; it allows --nv" \
+    "srun: error: berth: --container-args: '--rocm': this site does not allow it; it allows --nv (T/berth.yaml:1)" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-args=--rocm ./x
 expect 'raw_args: a list, and another word on the node' 1 \
-    "berth: n1: --container-args: '--rocm': this site does not allow it; it allows --nv" \
+    "berth: n1: --container-args: '--rocm': this site does not allow it; it allows --nv (T/berth.yaml:1)" \
     "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&args=--rocm;." srun ./x
 
 # What the site decides on the node.
@@ -172,7 +172,7 @@ expect 'a rule for others' 0 "0 $A&mpi-bind=local: ./x" \
 site 'mounts: {forced: [/usr:/site:ro], default: [/bin:/tools, /nowhere], forbidden: [/etc]}'
 expect 'the mounts of the site' 0 "0 $A&mounts=/d:/d:rw&mounts=/bin:/tools:rw&mounts=/usr:/site:ro: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/d ./x
-forbidden="this site forbids '/etc', what is in it and what holds it; leave the mount out, or start elsewhere if it is the working directory"
+forbidden="this site forbids '/etc', what is in it and what holds it; leave the mount out, or start elsewhere if it is the working directory (T/berth.yaml:1)"
 expect 'a forbidden mount: srun refuses' 1 "srun: error: berth: mount '/etc/passwd:/p:rw': $forbidden" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/etc/passwd:/p ./x
 ln -s /etc/passwd link
@@ -180,7 +180,7 @@ expect 'a forbidden mount: the node sees behind a link' 1 "berth: n1: mount 'T/l
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=link:/p ./x
 site 'images: {roots: [/usr, '"$T/b"'/..data]}'
 expect 'an image from elsewhere' 1 \
-    "berth: n1: image 'T/a': it is 'T/a', and this site allows images in /usr, T/b/..data only; take one from there" \
+    "berth: n1: image 'T/a': it is 'T/a', and this site allows images in /usr, T/b/..data only; take one from there (T/berth.yaml:1)" \
     "FAKE_WORDS=$SITE" srun --container-image=a ./x
 site "images: {roots: [$T]}" 'environment: {unset: [DISPLAY]}' 'mpi: {glibc: refuse}'
 identity=$(stat -c '%d.%i' a)

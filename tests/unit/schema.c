@@ -268,6 +268,38 @@ START_TEST(every_fault_has_its_line_and_key)
 }
 END_TEST
 
+static const struct {
+    const char *key;
+    const char *item;
+    const char *place; /* NULL: nowhere */
+} places[] = {
+    {"mounts.forbidden", "/b", "f:4"},  {"mounts.forbidden", "/other", "f:2"},
+    {"mounts.forbidden", "", "f:2"},    {"runtime.raw_args", "", "f:5"},
+    {"runtime.raw_args", "--x", "f:5"}, {"rules", "2", "f:8"},
+    {"mounts.forced", "", NULL},
+};
+
+START_TEST(what_is_said_is_found_again)
+{
+    static const char text[] = "mounts:\n  forbidden:\n    - /a\n    - /b\n"
+                               "runtime: {raw_args: [--x]}\nrules:\n"
+                               "  - options: {a: b}\n  - options: {c: d}\n";
+    BERTH_SITE struct berth_site site = {0};
+    BERTH_FREE char *faults = faults_of(text, strlen(text), &site);
+    struct berth_err err = {"a; b"};
+    char cited[64] = "a; b";
+    const char *place;
+
+    ck_assert_str_eq(faults, "");
+    place = berth_site_place(&site, places[_i].key, places[_i].item);
+    ck_assert_int_eq(berth_site_cite(&site, places[_i].key, places[_i].item, &err), -1);
+    if (places[_i].place)
+        snprintf(cited, sizeof(cited), "a; b (%s)", places[_i].place);
+    ck_assert_str_eq(err.text, cited);
+    ck_assert_str_eq(place ? place : "", places[_i].place ? places[_i].place : "");
+}
+END_TEST
+
 /* COUNT times PIECE between HEAD and TAIL. */
 static char *repeat(const char *head, const char *piece, size_t count, const char *tail)
 {
@@ -319,6 +351,7 @@ int main(void)
     tcase_add_test(tests, every_key_has_its_place);
     tcase_add_loop_test(tests, what_says_nothing_has_the_defaults, 0, COUNT(nothing));
     tcase_add_loop_test(tests, every_fault_has_its_line_and_key, 0, COUNT(bad));
+    tcase_add_loop_test(tests, what_is_said_is_found_again, 0, COUNT(places));
     tcase_add_test(tests, a_file_has_bounds);
     tcase_add_test(tests, a_far_name_is_not_suggested);
     return unit_run("schema", tests);

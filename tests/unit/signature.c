@@ -67,9 +67,8 @@ START_TEST(the_signer_of_the_file_system_counts)
 END_TEST
 
 #define ADVICE                                                                         \
-    "; this site runs images with certain signatures only: ask the administrators "    \
-    "for "                                                                             \
-    "one"
+    "; this site runs images with certain signatures only (/b.yaml:3): ask the "       \
+    "administrators for one"
 
 static const struct {
     const char *script;
@@ -113,6 +112,7 @@ START_TEST(the_runtime_is_asked)
                                         .image = image,
                                         .fingerprints = &keys,
                                         .environment = environment,
+                                        .place = "/b.yaml:3",
                                         .seconds = _i == 3 ? 1 : 60};
     struct berth_err err = {""};
     const char *good = SIGNED("FS", "a", "12ab", "true", "true");

@@ -20,11 +20,13 @@ START_TEST(terms_survive_their_way)
     berth_strvec_push(&site.mpi.order, "cray-mpich");
     site.mpi.glibc = BERTH_GLIBC_REFUSE;
     site.profiles_dir = strdup("/etc/berth/profiles.d");
+    berth_site_note(&site, "images.signatures", "", "/b.yaml", 3);
     ck_assert_int_eq(berth_terms_of(&site, &terms, &err), 0);
     terms.image = strdup("1.2");
     berth_terms_put(&terms, &text);
     ck_assert_str_eq(text.text, "unset:A unset:B_2 signer:12AB34CD order:cray-mpich "
-                                "keep-glibc: image:1.2 profiles:/etc/berth/profiles.d");
+                                "keep-glibc: image:1.2 profiles:/etc/berth/profiles.d "
+                                "signers-place:/b.yaml:3");
     ck_assert_int_eq(berth_terms_get(text.text, &got, &err), 0);
     ck_assert(berth_strvec_equal(&got.unset, &terms.unset));
     ck_assert_uint_eq(got.signers.count, 1);
@@ -33,6 +35,7 @@ START_TEST(terms_survive_their_way)
     ck_assert(got.keep_glibc);
     ck_assert_str_eq(got.image, "1.2");
     ck_assert_str_eq(got.profiles, "/etc/berth/profiles.d");
+    ck_assert_str_eq(got.signers_place, "/b.yaml:3");
 }
 END_TEST
 

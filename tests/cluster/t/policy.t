@@ -30,7 +30,7 @@ site <<'YAML'
 images:
   roots: [/images]
 YAML
-only="this site allows images in /images only"
+only="this site allows images in /images only; take one from there ./etc/slurm/berth.yaml:2"
 said "roots: an image of the site" '^a$' "$image" cat /etc/berth-image
 refused "roots: an image of the user's" "$only" --container-image=mine.sif
 refused "roots: a way out with .." "$only" --container-image=/images/../home/alice/mine.sif
@@ -78,7 +78,7 @@ images:
   owners: [root]
 YAML
 said "owners: root's" '^a$' "$image" cat /etc/berth-image
-refused "owners: the user's" "belongs to alice .*images of root only" --container-image=mine.sif
+refused "owners: the user's" "belongs to alice .*images of root only.*berth.yaml:2" --container-image=mine.sif
 
 # key OWNER: a key in the directory OWNER of alice's; its fingerprint.
 key() {
@@ -122,7 +122,7 @@ mounts:
   default: [/srv, /nowhere]
   forbidden: [/etc/slurm]
 YAML
-forbids="this site forbids '/etc/slurm'"
+forbids="this site forbids '/etc/slurm',[^(]*.[/]etc/slurm/berth.yaml:4[)]"
 alice ln -sfn /etc/slurm hidden
 said "mounts: the site's are there" 'yes' "$image" sh -c 'test -d /site/doc && test -d /srv && echo yes'
 refused "mounts: forbidden" "$forbids" "$image" --container-mounts=/etc/slurm:/s
