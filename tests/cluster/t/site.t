@@ -75,6 +75,18 @@ said "a file of a user is refused" \
 
 site </dev/null
 said "without the file, as always again" a "$step" cat /etc/berth-image
+site login <<'YAML'
+mpi:
+  default: auto
+  order: [openmpi]
+  glibc: refuse
+YAML
+matches "berth inspect judges as a step would" \
+    $'where it is not said: auto\n  --mpi-bind=openmpi [^\n]*: no: [^\n]*\n  --mpi-bind=mpich [^\n]*: no: this site puts the host\'s glibc into no image' \
+    "$(alice berth inspect /images/mpich.sif mpiring 2>&1)"
+matches "berth profiles lists what the site prefers first" ^openmpi: "$(alice berth profiles 2>&1)"
+site login </dev/null
+
 # An MPI in a place to which neither a module nor the loader leads, with a directory of
 # libraries that it opens, a file and a device of the host.
 forget
@@ -125,6 +137,10 @@ YAML
 said "a broken profile: the step ends with its place" \
     "berth: n1: $profiles/x.yaml:4: 'bind' is no key here; did you mean 'binds'?" \
     "$step" --mpi-bind=host mpiring
+matches "a broken profile: berth check finds it" "^$profiles/x.yaml:4: 'bind' is no key" \
+    "$(on n1 alice berth check 2>&1)"
+matches "a broken profile: berth doctor finds it" "wrong profiles: $profiles/x.yaml:4: 'bind' is no key" \
+    "$(on n1 alice berth doctor 2>&1)"
 said "a broken profile: steps without the host's MPI run" mpich "$step" cat /etc/berth-image
 said "a broken profile: also with the image's own" mpich "$step" --mpi-bind=hybrid cat /etc/berth-image
 said "a broken profile: other jobs run" n1 "srun -w n1 hostname"
