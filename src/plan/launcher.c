@@ -176,6 +176,35 @@ int berth_launcher_check_tasks(const struct berth_request *request, unsigned lon
         tasks, tasks);
 }
 
+static bool is_mpirun(const char *command)
+{
+    static const char *const names[] = {
+        "mpirun",        "mpirun.mpich",  "mpirun.openmpi",  "mpirun_rsh",
+        "mpiexec",       "mpiexec.mpich", "mpiexec.openmpi", "orterun",
+        "mpiexec.hydra", "prterun",
+    };
+    const char *slash = strrchr(command, '/');
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(slash ? slash + 1 : command, names[i]) == 0)
+            return true;
+    return false;
+}
+
+int berth_launcher_check_command(const struct berth_request *request,
+                                 unsigned long tasks, const char *command,
+                                 struct berth_err *err)
+{
+    if (tasks < 2 || berth_request_mpi_is(request, BERTH_MPI_OFF) ||
+        berth_request_mpi_local(request) || !is_mpirun(command))
+        return 0;
+    return berth_err_set(err,
+                         "--mpi-bind=%s: srun starts the ranks, and each of the %lu "
+                         "tasks would start '%s'; leave that out, or take "
+                         "--mpi-bind=local for an mpirun in one task",
+                         request->mpi, tasks, command);
+}
+
 /* Is that the image's own library, asked for or not? */
 static bool is_own(const struct berth_request *request)
 {

@@ -27,6 +27,13 @@ int berth_launcher_descriptor(char *const *own);
 int berth_launcher_check_tasks(const struct berth_request *request, unsigned long tasks,
                                struct berth_err *err);
 
+/* Would COMMAND, in each of TASKS, be an mpirun beside the srun that has started the
+ * ranks? It cannot find its way out of the image, and would wait for ever. Returns 0,
+ * or -1 with a sentence in ERR. */
+int berth_launcher_check_command(const struct berth_request *request,
+                                 unsigned long tasks, const char *command,
+                                 struct berth_err *err);
+
 /* Slurm makes one MPI_COMM_WORLD of all components, and a rank waits in it for those
  * that never come, because their mpirun has a world of its own, or because they speak
  * with another MPI library. Refuses modes that come to that for certain. Returns 0, or

@@ -59,8 +59,9 @@ static int explain(const char *mode, enum berth_mpi_family family,
                                  offers[i].version);
     if (!is_host(mode))
         return berth_err_set(err,
-                             "this host has no MPI called '%s'; it has %s "
-                             "(`berth profiles` lists them)",
+                             "this host has no MPI called '%s'; it has %s; expected "
+                             "one of them, or auto, host, hybrid, local, local-each or "
+                             "off",
                              mode, text.text);
     return berth_err_set(err,
                          "the program wants %s, and the MPI of this host is %s; take "

@@ -67,6 +67,11 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
     destination = strdup(count > 1 ? field[1] : source);
     if (!destination)
         return berth_err_oom(err);
+    if (destination[strspn(destination, "/")] == '\0')
+        return berth_err_set(err,
+                             "'%s': the image itself is at /; expected a directory or "
+                             "a file below it as the destination",
+                             text);
     *ret_mount = (struct berth_mount){
         .source = berth_steal(&source),
         .destination = berth_steal(&destination),

@@ -26,6 +26,11 @@ int berth_path_absolute(const char *text, const char *base, char **ret_path,
         path = strdup(text);
         if (!path)
             return berth_err_oom(err);
+    } else if (*text == '~' || *text == '$') {
+        return berth_err_set(err,
+                             "'%s': neither the shell nor Slurm expands that here; "
+                             "write the path from /",
+                             text);
     } else if (!base) {
         return berth_err_set(err, "'%s' is not absolute; expected a path from /", text);
     } else if (asprintf(&path, "%s/%s", strcmp(base, "/") == 0 ? "" : base,

@@ -170,6 +170,22 @@ static int check_directory(const char *path, int fd, struct berth_err *err)
         path);
 }
 
+/* Is it called like a file that somebody has built, and not like an image of a
+ * registry? */
+static bool has_suffix(const char *path)
+{
+    static const char *const suffixes[] = {".sif", ".simg", ".img"};
+    size_t length = strlen(path);
+
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        size_t count = strlen(suffixes[i]);
+
+        if (length > count && strcmp(path + length - count, suffixes[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int refuse_open(const char *path, int number, int *ret_missing,
                        struct berth_err *err)
 {
@@ -178,8 +194,11 @@ static int refuse_open(const char *path, int number, int *ret_missing,
             *ret_missing = 1;
         return berth_err_set(err,
                              "image '%s': not found; check the path, and that the "
-                             "nodes see this file system",
-                             path);
+                             "nodes see this file system%s",
+                             path,
+                             has_suffix(path) ? ""
+                                              : " (for an image of a registry write "
+                                                "docker://NAME)");
     }
     if (number == EACCES)
         return berth_err_set(err,

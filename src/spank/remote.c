@@ -204,6 +204,28 @@ static uint32_t count_tasks(spank_t sp)
     return count;
 }
 
+/* The command as the user gave it; "": not told. */
+static const char *command_of(spank_t sp)
+{
+    char **argv = NULL;
+    int argc = 0;
+
+    if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 1)
+        return "";
+    return argv[0];
+}
+
+/* Can the tasks be what the request makes of them? */
+static int check_tasks(spank_t sp, const struct berth_request *request,
+                       struct berth_err *err)
+{
+    uint32_t tasks = count_tasks(sp);
+
+    if (berth_launcher_check_tasks(request, tasks, err) < 0)
+        return -1;
+    return berth_launcher_check_command(request, tasks, command_of(sp), err);
+}
+
 /* What berth-task cannot see of the step, for --container-explain and records. REQUEST
  * is as the user made it, RESTORED of berth_restore(). */
 static int tell_step(spank_t sp, const struct berth_request *request,
@@ -358,7 +380,7 @@ static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
         }
     }
     if (berth_settle_step(sp, &shared.site, &row->request, &request, &terms, err) < 0 ||
-        berth_launcher_check_tasks(&request, count_tasks(sp), err) < 0)
+        check_tasks(sp, &request, err) < 0)
         return -1;
     forget_forged(sp);
     if (tell_step(sp, &row->request, &table, &restored, err) < 0)

@@ -4,6 +4,7 @@
 #include "task/log.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -45,13 +46,39 @@ static void last_words(int fd, char *line, size_t size)
     snprintf(line, size, "%s", *text ? text : "it said nothing");
 }
 
+/* What would be right; the first row that fits. The words are Apptainer's. */
+static const char *advise(const char *words, const struct berth_request *request)
+{
+    static const struct {
+        const char *words;
+        const char *advice;
+    } rows[] = {
+        {"unknown flag", "leave that flag out of --container-args"},
+        {"unknown shorthand flag", "leave that flag out of --container-args"},
+        {"flag needs an argument", "give that flag a value in --container-args"},
+        {"could not open image", "look for a word in --container-args that is no flag, "
+                                 "or a flag that wants a value"},
+        {"don't have write permissions", "use --container-writable instead of a flag"},
+        {"doesn't exist", "mount what is on every node"},
+        {"not a directory", "mount a directory over a directory, and a file over a "
+                            "file (--container-mounts)"},
+    };
+    bool asked = request->args.count || request->mounts.count;
+
+    for (size_t i = 0; asked && i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strstr(words, rows[i].words))
+            return rows[i].advice;
+    return "ask the administrators, or look with `berth doctor` on that node";
+}
+
 int berth_log_explain(int fd, const struct berth_launch *launch, struct berth_err *err)
 {
     char words[512];
 
     last_words(fd, words, sizeof(words));
-    return berth_err_set(err, "image '%s': %s did not start it: %s",
-                         berth_request_name(launch->request), launch->runtime, words);
+    return berth_err_set(err, "image '%s': %s did not start it: %s; %s",
+                         berth_request_name(launch->request), launch->runtime, words,
+                         advise(words, launch->request));
 }
 
 int berth_log_too_late(const struct berth_launch *launch, unsigned int seconds,

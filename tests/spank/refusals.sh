@@ -122,6 +122,9 @@ expect '--mpi-bind=local, and the node does not know' 0 \
     '0 image=T/a&mpi-bind=local: ./x
 0 image=T/a&mpi-bind=local: ./x' \
     FAKE_TASKS=2 FAKE_FAIL=S_JOB_TOTAL_TASK_COUNT srun --container-image=a --mpi-bind=local ./x
+expect 'an mpirun in each task of srun' 1 \
+    "berth: n1: --mpi-bind=host: srun starts the ranks, and each of the 3 tasks would start 'mpirun'; leave that out, or take --mpi-bind=local for an mpirun in one task" \
+    FAKE_TASKS=3 srun --container-image=a --mpi-bind=host mpirun ./x
 for mode in local local-each; do
     expect "--mpi-bind=$mode beside another component's hybrid" 1 \
         "srun: error: berth: --mpi-bind=$mode: the ranks of a component with --mpi-bind=hybrid would wait in MPI_Init for tasks that have an mpirun of their own; give each of the two an srun of its own" \

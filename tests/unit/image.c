@@ -340,6 +340,11 @@ START_TEST(a_missing_image_is_said_to_be_missing)
     unit_write(file, "x", 1);
     assert_refused(path, 1, error);
     assert_refused(below, 1, error);
+    free(path);
+    path = in_directory("ubuntu:22.04");
+    assert_refused(path, 1,
+                   "not found; check the path, and that the nodes see this file system "
+                   "(for an image of a registry write docker://NAME)");
 }
 END_TEST
 

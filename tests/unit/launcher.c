@@ -159,6 +159,43 @@ START_TEST(more_than_one_task_is_refused)
 }
 END_TEST
 
+static const struct {
+    const char *mode;
+    unsigned long tasks;
+    const char *command;
+    const char *refused; /* NULL: it is not */
+} commands[] = {
+    {"host", 4, "/opt/bin/mpirun",
+     "--mpi-bind=host: srun starts the ranks, and each of the 4 tasks would start "
+     "'/opt/bin/mpirun'; leave that out, or take --mpi-bind=local for an mpirun in one "
+     "task"},
+    {"auto", 2, "mpiexec.hydra",
+     "--mpi-bind=auto: srun starts the ranks, and each of the 2 tasks would start "
+     "'mpiexec.hydra'; leave that out, or take --mpi-bind=local for an mpirun in one "
+     "task"},
+    {"host", 1, "mpirun", NULL},
+    {"hybrid", 0, "mpirun", NULL},
+    {"off", 4, "mpirun", NULL},
+    {NULL, 4, "mpirun", NULL},
+    {"local-each", 4, "mpirun", NULL},
+    {"host", 4, "./mpirun_me", NULL},
+    {"host", 4, "mpirun/app", NULL},
+    {"host", 4, "", NULL},
+};
+
+START_TEST(several_tasks_are_no_mpiruns)
+{
+    const struct berth_request request = {.image = (char *)"/a",
+                                          .mpi = (char *)commands[_i].mode};
+    struct berth_err err = {""};
+
+    ck_assert_int_eq(berth_launcher_check_command(&request, commands[_i].tasks,
+                                                  commands[_i].command, &err),
+                     commands[_i].refused ? -1 : 0);
+    ck_assert_str_eq(err.text, commands[_i].refused ? commands[_i].refused : "");
+}
+END_TEST
+
 #define WOULD_WAIT(local, shared)                                                      \
     "--mpi-bind=" local ": the ranks of a component with --mpi-bind=" shared           \
     " would wait in MPI_Init for tasks that have an mpirun of their own; give each "   \
@@ -255,5 +292,6 @@ int main(void)
     tcase_add_loop_test(tests, nobody_waits_for_who_never_comes, 0, COUNT(tables));
     tcase_add_loop_test(tests, no_node_has_to_guess_what_others_choose, 0,
                         COUNT(worlds));
+    tcase_add_loop_test(tests, several_tasks_are_no_mpiruns, 0, COUNT(commands));
     return unit_run("launcher", tests);
 }

@@ -75,7 +75,8 @@ static const struct {
      -1,
      {{0}},
      "this host has no MPI called 'intel'; it has MPICH 4.2.1 (mpich), Open MPI 5.0.7 "
-     "(openmpi) (`berth profiles` lists them)"},
+     "(openmpi); expected one of them, or auto, host, hybrid, local, local-each or "
+     "off"},
     {"auto",
      BERTH_MPI_UNKNOWN,
      MPICH,

@@ -54,6 +54,9 @@ static const struct {
     {"/a:/b:", NULL, "'/a:/b:': '' is no mount mode; expected ro or rw"},
     {"/a:/b:RO", NULL, "'/a:/b:RO': 'RO' is no mount mode; expected ro or rw"},
     {"/a:/b:rox", NULL, "'/a:/b:rox': 'rox' is no mount mode; expected ro or rw"},
+    {"/a://", "/w",
+     "'/a://': the image itself is at /; expected a directory or a file below it as "
+     "the destination"},
     {"a:/b", NULL, "'a:/b': 'a' is not absolute; expected a path from /"},
     {"/a:b", "/home",
      "'/a:b': 'b' is no place in the image; a destination starts with /"},

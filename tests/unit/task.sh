@@ -149,8 +149,25 @@ expect 'a runtime without its interpreter' 1 \
 printf '#!/bin/sh\necho working >&2\necho "FATAL:   no luck" >&2\necho over >&2\nexit 255\n' >failing
 chmod +x failing
 expect 'a runtime that fails' 255 \
-    "berth: n1: image 'T/a': T/failing did not start it: FATAL:   no luck" \
+    "berth: n1: image 'T/a': T/failing did not start it: FATAL:   no luck; ask the administrators, or look with \`berth doctor\` on that node" \
     env "BERTH_TASK_RUNTIME=$T/failing" "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app
+# says WORDS ADVICE: what it says when a runtime gives up with WORDS.
+says()
+{
+    printf '#!/bin/sh\necho "%s" >&2\nexit 255\n' "$1" >failing
+    expect "a runtime that fails: $1" 255 \
+        "berth: n1: image 'T/a': T/failing did not start it: $1; $2" \
+        env "BERTH_TASK_RUNTIME=$T/failing" "BERTH_TASK_REQUEST=image=$T/a&args=-x" "$task" ./app
+}
+says 'Error for command: unknown flag: -x' 'leave that flag out of --container-args'
+says 'Error for command: unknown shorthand flag: x' 'leave that flag out of --container-args'
+says 'Error for command: flag needs an argument: x' 'give that flag a value in --container-args'
+says 'FATAL: could not open image x' \
+    'look for a word in --container-args that is no flag, or a flag that wants a value'
+says "FATAL: you don't have write permissions" 'use --container-writable instead of a flag'
+says "FATAL: mount source x doesn't exist" 'mount what is on every node'
+says 'FATAL: could not mount /x: not a directory' \
+    'mount a directory over a directory, and a file over a file (--container-mounts)'
 
 # All the way to the application.
 expect 'the command runs' 0 \

@@ -74,7 +74,7 @@ START_TEST(every_byte_survives)
         struct berth_err err;
         char image[] = {'/', (char)c, 'x', '\0'};
         char variable[] = {'A', '=', 'x', (char)c, 'y', '\0'};
-        char mount[] = {'/', (char)c, ':', '/', '\0'};
+        char mount[] = {'/', (char)c, ':', '/', 'd', '\0'};
 
         request.image = strdup(image);
         berth_strvec_push(&request.env, variable);

@@ -262,6 +262,8 @@ refused "image, relative, not there" "image '/home/alice/nowhere.sif': not found
     --container-image=nowhere.sif
 refused "image of another machine, on all hosts: the nodes decide" "it is for aarch64 and this" \
     --container-image=/srv/both/arch.sif
+refused "image of a registry without its scheme" "not found; .* write docker://NAME" \
+    --container-image=ubuntu:22.04
 refused "image, a broken link on all hosts" "image '/srv/both/broken.sif': not found" \
     --container-image=/srv/both/broken.sif
 
@@ -390,6 +392,14 @@ in_image "mount source missing, the second" "'/srv/nowhere': No such file" \
     --container-mounts=/srv/cwd:/mnt,/srv/nowhere
 in_image "mount source relative, missing" "'/home/alice/nowhere': No such file" \
     --container-mounts=nowhere:/mnt
+in_image "mount of a directory over a file" "did not start it: .*; mount a directory over a directory" \
+    --container-mounts=/srv/cwd:/bin/cat
+in_image "a word for the runtime that is no flag" "did not start it: .*; look for a word in --container-args" \
+    --container-args=nv
+in_image "an MPI that the host does not have" "no MPI called 'none'; .*expected one of them, or auto" \
+    --mpi-bind=none
+in_image "an mpirun beside srun" "each of the 8 tasks would start 'mpirun'; leave that out" \
+    --mpi-bind=host -- mpirun true
 in_image "mount source of bob" "--container-mounts: '/srv/nodes/bobs/a.sif': Permission denied; " \
     --container-mounts=/srv/nodes/bobs/a.sif:/mnt/x
 echo "0-7 hostonly" | on login alice bash -c 'cat >hostonly.conf'
@@ -424,6 +434,9 @@ options=(
     "--container-env: '' is no variable|$IMAGE --container-env=,"
     "given together with its opposite|$IMAGE --container-mount-home --no-container-mount-home"
     "given together with its opposite|$IMAGE --no-container-mount-home --container-mount-home"
+    "--container-image: '~/a.sif': neither the shell nor Slurm expands that|--container-image=~/a.sif"
+    "--container-mounts: .*'[$]HOME': neither the shell nor Slurm expands that|$IMAGE --container-mounts=\$HOME:/x"
+    "--container-mounts: '/home:/': the image itself is at /|$IMAGE --container-mounts=/home:/"
     "--container-image: given twice, '$A' and '/images/b.sif'|$IMAGE --container-image=/images/b.sif"
     "--container-image: given twice, '$A' and 'none'|$IMAGE --container-image=none"
     "--container-image: given twice, 'none' and '$A'|--container-image=none $IMAGE"
