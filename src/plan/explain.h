@@ -71,6 +71,8 @@ struct berth_explain {
     const char *runtime;
     char *runtime_version;     /* NULL: not told */
     struct berth_strvec words; /* that start the runtime */
+    const char *gpu;           /* its flag for a GPU driver; NULL: none */
+    const char *gpu_because;   /* NULL: not told */
     char *apart;               /* why each task has a container of its own; NULL:
                                   one for all on a node */
     const char *mode_from;     /* who said --mpi-bind: BERTH_FROM_USER or _SITE */

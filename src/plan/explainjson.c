@@ -70,6 +70,12 @@ static void put_runtime(const struct berth_explain *explain, struct berth_json *
     put_text(json, "version", explain->runtime_version);
     put_words(json, "words", explain->words.items, explain->words.count);
     berth_json_end(json);
+    berth_json_object(json, "gpu");
+    put_text(json, "asked",
+             explain->request->gpu ? explain->request->gpu : BERTH_GPU_AUTO);
+    put_text(json, "flag", explain->gpu);
+    put_text(json, "because", explain->gpu_because);
+    berth_json_end(json);
     berth_json_object(json, "container");
     berth_json_bool(json, "shared", !explain->apart);
     put_text(json, "because", explain->apart);

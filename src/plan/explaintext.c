@@ -168,6 +168,24 @@ static void put_image(const struct berth_explain *explain, struct berth_buf *buf
         put_line(buf, explain->image.items[i], explain->image.items[i + 1]);
 }
 
+/* Whose GPU driver comes along, and why. */
+static void put_gpu(const struct berth_explain *explain, struct berth_buf *buf)
+{
+    const char *asked = explain->request->gpu;
+    BERTH_BUF struct berth_buf line = {0};
+
+    if (!explain->gpu_because)
+        return;
+    berth_buf_puts(&line, explain->gpu ? explain->gpu : "none");
+    berth_buf_puts(&line, " (--container-gpu=");
+    berth_buf_puts(&line, asked ? asked : BERTH_GPU_AUTO);
+    berth_buf_puts(&line, ": ");
+    berth_buf_puts(&line, explain->gpu_because);
+    berth_buf_puts(&line, ")");
+    put_line(buf, "GPU", line.text);
+    buf->failed |= line.failed;
+}
+
 static void put_runtime(const struct berth_explain *explain, struct berth_buf *buf)
 {
     berth_buf_puts(buf, "\nruntime, on ");
@@ -175,6 +193,7 @@ static void put_runtime(const struct berth_explain *explain, struct berth_buf *b
     berth_buf_puts(buf, "\n");
     put_line(buf, "program", explain->runtime);
     put_line(buf, "version", explain->runtime_version);
+    put_gpu(explain, buf);
     if (explain->words.count)
         berth_buf_puts(buf, "  words        ");
     for (size_t i = 0; i < explain->words.count; i++) {

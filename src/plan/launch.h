@@ -28,6 +28,7 @@ struct berth_launch {
     const struct berth_strvec *binds;    /* the host's MPI over files of the image: host
                                             path, path in the image, ...; NULL: none */
     const char *gpu;                     /* flag for its GPU driver; NULL: none */
+    const char *gpu_because;             /* for people; NULL: not looked at */
     const struct berth_strvec *set;      /* NAME=VALUE, over the image's; NULL: none */
     char *const *environment;            /* of the task, for NAME of --container-env */
     char *const *command;                /* the user's words, ended by NULL */

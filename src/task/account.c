@@ -274,6 +274,8 @@ static int collect(const struct berth_account *account, struct told *told,
                   &explain->note, err) < 0)
         return -1;
     explain->runtime = launch->runtime;
+    explain->gpu = launch->gpu;
+    explain->gpu_because = launch->gpu_because;
     explain->runtime_version = berth_runtime_version(launch->runtime);
     explain->mode_from = is_same(launch->request->mpi, told->asked.mpi)
                              ? BERTH_FROM_USER

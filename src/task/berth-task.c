@@ -206,6 +206,7 @@ static int prepare(struct task *task, struct berth_launch *ret, struct berth_err
         .fabric = &task->fabric,
         .binds = &task->binds,
         .gpu = gpu.flag,
+        .gpu_because = gpu.because,
         .set = &task->set,
         .command = task->command,
         .unknown_user = !berth_identity_is_known(),

@@ -77,6 +77,8 @@ static void add_all(struct berth_explain *explain)
     explain->step.tasks = 8;
     explain->runtime = "/usr/bin/apptainer";
     explain->runtime_version = strdup("apptainer version 1.4.5");
+    explain->gpu = "--nv";
+    explain->gpu_because = "there are GPUs for it";
     berth_strvec_push(&explain->image, "kind");
     berth_strvec_push(&explain->image, "SIF file");
     berth_strvec_push(&explain->image, "bytes");
