@@ -79,7 +79,8 @@ slurmconf_base() {
 # are but a few CPUs.
 slurmconf_cgroup() {
     printf '%s\n' ProctrackType=proctrack/cgroup TaskPlugin=task/cgroup \
-        JobAcctGatherType=jobacct_gather/cgroup PrologFlags=Contain
+        JobAcctGatherType=jobacct_gather/cgroup PrologFlags=Contain \
+        SelectTypeParameters=CR_CPU_Memory DefMemPerCPU=500
 }
 
 # cgroup.conf RELEASE: without --cgroup a host has no cgroup tree.  22.05 does not know

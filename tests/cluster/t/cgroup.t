@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016 # what stands in single quotes is for another shell
+# On a cluster with proctrack/cgroup, task/cgroup and an extern step (up --cgroup): Slurm sees
+# and signals every process of a step, those of the container too, and a job has its memory.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images a
+
+I=--container-image=/images/a.sif
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# The groups of a job are there as long as a process of it is.
+groups_left() {
+    local left=''
+    for _ in {1..240}; do
+        left=$(on n1 root find /sys/fs/cgroup -name 'job_*')
+        [[ -n $left ]] || break
+        sleep 0.5
+    done
+    equal "$1: no cgroup is left" "" "$left"
+}
+
+# await FILE COUNT WORD: until COUNT lines are WORD.
+await() {
+    for _ in {1..1200}; do
+        (($(grep -c "^$3\$" "$1") < $2)) || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+# live ARGS...: a step on n1, ready when this returns.
+live() {
+    : >"$work/live"
+    alice srun -Q -w n1 -N1 -n4 "$I" "$@" >"$work/live" 2>&1 </dev/null &
+    live=$!
+    await "$work/live" 4 ready || result FAIL "the step starts" "$(cat "$work/live")"
+}
+
+# over TITLE STATUS
+over() {
+    local status=0
+    wait "$live" || status=$?
+    matches "$1" "^($2)$" "$status"
+}
+
+live sh -c 'echo ready; sleep 2; cat /etc/berth-image'
+seen=$(on n1 root bash -c 'for pid in $(pgrep -u alice -x "berth-.*|starter|squashfuse.*"); do
+    sed -n "s/.*:freezer://p" "/proc/$pid/cgroup"; done' | sort -u)
+matches "the container is in the cgroup of its step" '^/[^ ]*/uid_2001/job_[0-9]+/step_0$' "$seen"
+over "... which ends as usual" 0
+
+seen=$(alice salloc -Q -w n1 -N1 sh -c "srun --overlap $I true; srun --overlap ps -u alice -o comm=")
+equal "when a step has ended, nothing of its container is there" "" \
+    "$(grep -E '^(berth-|starter|apptainer|Apptainer|squashfuse)' <<<"$seen")"
+
+live sh -c 'trap "read -r x </etc/berth-image; echo \$x; exit 3" USR1; echo ready; while :; do sleep 0.1; done'
+on login alice scancel -s USR1 -u alice
+over "a signal to every process of the step: the application has it" 3
+equal "... and the files of its image" 4 "$(grep -c '^a$' "$work/live")"
+
+live sh -c 'trap "" TERM; echo ready; while :; do sleep 1; done'
+on login alice scancel -u alice
+over "scancel, and the application does not care for SIGTERM" '[1-9][0-9]*'
+groups_left "scancel"
+
+live sh -c 'echo ready; until [ -e $HOME/go ]; do sleep 0.1; done; cat /etc/berth-image'
+job=$(on login alice squeue -h -o %i)
+on login root scontrol suspend "$job"
+seen=
+for _ in {1..240}; do
+    seen=$(on n1 root bash -c 'cat /sys/fs/cgroup/freezer/slurm*/uid_2001/job_*/step_0/freezer.state')
+    [[ $seen != FROZEN ]] || break
+    sleep 0.5
+done
+equal "scontrol suspend: the step and its container are frozen" FROZEN "$seen"
+on login root scontrol resume "$job"
+on login alice touch go
+over "scontrol resume: they go on" 0
+equal "... in their image" 4 "$(grep -c '^a$' "$work/live")"
+on login alice rm -f go
+
+live --mem=200M sh -c 'echo ready
+    [ $SLURM_PROCID != 1 ] || exec dd if=/dev/zero of=/dev/null bs=600M count=1
+    sleep 2; cat /etc/berth-image'
+over "a task that takes more memory than the job has is killed" '137|1|125'
+groups_left "out of memory"
+
+script array <<'SCRIPT'
+#!/bin/bash
+#SBATCH -Q -w n1 -n2 --array=1-3 --wait -o array.%a
+srun --container-image=/images/a.sif sh -c 'echo $SLURM_ARRAY_TASK_ID $(cat /etc/berth-image)'
+SCRIPT
+alice sbatch array >"$work/array" 2>&1
+equal "a job array" "1 a,1 a,2 a,2 a,3 a,3 a" "$(on login alice bash -c 'cat array.[123]' | paste -sd,)"
+
+live sh -c 'echo ready; until [ -e $HOME/go ]; do echo tick; sleep 0.1; done; cat /etc/berth-image'
+step=$(on login alice squeue -h -s -o %i | grep '\.0$')
+alice sattach "$step" >"$work/attached" 2>&1 </dev/null &
+attached=$!
+await "$work/attached" 4 tick || result FAIL "sattach" "$(cat "$work/attached")"
+on login alice touch go
+over "a step to which sattach is attached ends" 0
+wait "$attached"
+equal "... and sattach says what it said" 4 "$(grep -c '^a$' "$work/attached")"
+on login alice rm -f go
+groups_left "in the end"
+finish
