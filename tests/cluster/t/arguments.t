@@ -10,6 +10,7 @@
 . "$(dirname "$0")/same.sh"
 
 need_images a b
+script_submit
 on login alice rm -rf t w 'with space' "it's"
 
 # Each argument as numbers; its length and a sum where it is long.
@@ -78,7 +79,7 @@ words "10,000 words" "\$(seq 10000)" "^10000 words"
 words "no word is lost at the end" "a b ''" "^3 words"
 same "argv: -- before the program" 'srun $C -- $t/words -- a' '^2 words'
 same "argv: in a batch script with a default" \
-    'printf "%s\n" "#!/bin/bash" "srun \$HOME/t/words \"a b\" \"\" \"it'"'"'s\" \$'"'"'n\\nl'"'"'" >job.sh; sbatch -W -o out $C job.sh >/dev/null; cat out' \
+    'printf "%s\n" "#!/bin/bash" "srun \$HOME/t/words \"a b\" \"\" \"it'"'"'s\" \$'"'"'n\\nl'"'"'" >job.sh; ~/submit -o out $C job.sh; cat out' \
     '^4 words\n612062\n\n69742773\n6e0a6c'
 same "argv: each component has its own" \
     'srun -n1 $C $t/words "a b" : -n1 $C $t/words : -n1 $C $t/words "" c | sort' '0 words\n1 words\n2 words\n612062'

@@ -7,6 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 need_images a b c
+script_submit
 
 # What a task tells: LABEL=IMAGE,DIRECTORY,MOUNT, where the label is its component's own
 # argument. The directory is left out where it is the usual one.
@@ -105,17 +106,6 @@ judge() {
     done
 }
 
-# submit FILE: run it with sbatch and wait until it has ended.
-submit() {
-    local job
-    job=$(on login alice sbatch --parsable "$@") || return 1
-    for _ in $(seq 600); do
-        [[ -z $(on login alice squeue -h -j "$job" -o %T 2>/dev/null) ]] && return 0
-        sleep 0.2
-    done
-    on login alice scancel "$job"
-}
-
 in_batch() {
     local prefix=$1 title=$2 header=$3 spread=$4 extra=$5
     shift 5
@@ -124,7 +114,7 @@ in_batch() {
         echo "$header"
         as_script "$prefix" "$spread" "$extra" "$@"
     } | script "$prefix.sh"
-    submit -o "$prefix.log" "./$prefix.sh"
+    alice ./submit -o "$prefix.log" "./$prefix.sh" || on login alice scancel -u alice
     judge "$prefix" "$title" "$@"
 }
 

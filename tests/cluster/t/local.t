@@ -57,6 +57,7 @@ for it in "${worlds[@]}"; do
     done
 done
 # In a batch job Slurm names itself as the way to start anything (HYDRA_BOOTSTRAP=slurm).
+script_submit
 script batch <<'END'
 #!/bin/bash
 #SBATCH -N1 -n16 -o batch.out
@@ -72,9 +73,9 @@ ring of 16 passed
 2"
 tasks="berth: n[1-4]: --mpi-bind=local: it is for one task, which starts an mpirun, and this component has 16; use -n1 -c16, or --mpi-bind=local-each for an mpirun in every task"
 matches "in a batch job, and the tasks of the job are not the step's" "^$both
-$tasks\$" "$(alice bash -c 'sbatch -Q -W batch; cat batch.out')"
+$tasks\$" "$(alice bash -c './submit batch; cat batch.out')"
 matches "in a batch job with --export=NONE" "^$both
-$tasks\$" "$(alice bash -c 'sbatch -Q -W --export=NONE batch; cat batch.out')"
+$tasks\$" "$(alice bash -c './submit --export=NONE batch; cat batch.out')"
 
 # What is in the task. Slurm leaves a socket of its own open in those of --mpi=pmix.
 script seen <<'END'

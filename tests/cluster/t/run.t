@@ -63,6 +63,7 @@ world "the image's own mpirun" 3 'MPICH.*4[.]0' \
     "$(alice berth run --container-image=/images/mpich.sif --mpi-bind=local mpirun -n 3 mpiring 2>&1)"
 
 # In jobs.
+script_submit
 script job <<END
 #!/bin/sh
 berth run cat /etc/berth-image
@@ -71,7 +72,7 @@ srun -n2 --container-image=none berth run --container-image=/images/b.sif sh -c 
 END
 runs "in a batch script the job's image is the default, in a step each task has its own" \
     $'a\nb\nb 0\nb 1' \
-    "cd; sbatch -Q -W -N1 -n2 $A -o job.out job >/dev/null; cat job.out"
+    "cd; ./submit -N1 -n2 $A -o job.out job >/dev/null; cat job.out"
 world "in a step, behind Slurm's own process manager" 3 'MPICH.*4[.]0' \
     "$(alice srun -N1 -n3 --mpi=pmi2 berth run --container-image=/images/mpich.sif --mpi-bind=hybrid mpiring 2>&1)"
 

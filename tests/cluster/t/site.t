@@ -7,6 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 need_images a mpich
+script_submit
 profiles=/etc/slurm/profiles.d
 forget() { on n1 root rm -rf $profiles /opt/mpich /etc/fabric.conf; }
 trap 'site </dev/null; forget' EXIT
@@ -51,7 +52,7 @@ said "a fault on the nodes: each says it once" "berth: n1: $fault"$'\n'"berth: n
 equal "a fault on the nodes: the step fails" 1 \
     "$(alice bash -c "$step true >/dev/null 2>&1; echo \$((\$? != 0))")"
 said "a fault: other steps run" "n1"$'\n'"n2" "srun -w n1,n2 -N2 hostname"
-equal "a fault: batch jobs run" ran "$(alice bash -c "sbatch -Q -W -w n1 -o out --wrap=\"echo ran\" >/dev/null; cat out")"
+equal "a fault: batch jobs run" ran "$(alice bash -c "./submit -w n1 -o out --wrap=\"echo ran\"; cat out")"
 
 site <<'YAML'
 runtime:
