@@ -188,8 +188,8 @@ int berth_mountrules_check(const struct berth_site *site,
 
 /* Flags of the runtime that mount something, without those of list_variables(). */
 static const char *const mounting[] = {
-    "MOUNT",   "HOME",       "OVERLAY",  "OVERLAYIMAGE", "WORKDIR",
-    "SCRATCH", "SCRATCHDIR", "FUSESPEC", "FUSEMOUNT",
+    "MOUNT",      "HOME",     "OVERLAY",   "OVERLAYIMAGE", "WORKDIR", "SCRATCH",
+    "SCRATCHDIR", "FUSESPEC", "FUSEMOUNT", "CONTAINLIBS",  "DATA",    "CONFIG_FILE",
 };
 
 enum { MOUNTING = sizeof(mounting) / sizeof(mounting[0]) };
@@ -221,6 +221,16 @@ static int cite(const struct berth_site *site, struct berth_err *err)
         err);
 }
 
+/* Does the variable FLAG (NAME=VALUE) mount something in a way that list_variables()
+ * does not read? In the value of BIND a backslash would hide a `:` or `,`. */
+static bool is_hidden_mount(const char *flag)
+{
+    for (int i = 0; i < MOUNTING; i++)
+        if (is_flag(flag, mounting[i]))
+            return true;
+    return (is_flag(flag, "BIND") || is_flag(flag, "BINDPATH")) && strchr(flag, '\\');
+}
+
 static int check_words(const struct berth_site *site, const struct berth_strvec *args,
                        struct berth_err *err)
 {
@@ -246,14 +256,13 @@ int berth_mountrules_check_flags(const struct berth_site *site,
     for (; environment && *environment; environment++) {
         const char *flag = berth_flags_variable(*environment);
 
-        for (int i = 0; flag && i < MOUNTING; i++)
-            if (is_flag(flag, mounting[i])) {
-                berth_err_set(err,
-                              "%.*s: this site restricts mounts, and takes them from "
-                              "--container-mounts only; unset this variable",
-                              (int)strcspn(*environment, "="), *environment);
-                return cite(site, err);
-            }
+        if (!flag || !is_hidden_mount(flag))
+            continue;
+        berth_err_set(err,
+                      "%.*s: this site restricts mounts, and takes them from "
+                      "--container-mounts only; unset this variable",
+                      (int)strcspn(*environment, "="), *environment);
+        return cite(site, err);
     }
     return 0;
 }

@@ -202,6 +202,9 @@ END_TEST
     "mount '" mount                                                                    \
     "': this site forbids '/secret', what is in it and what holds it; "                \
     "leave the mount out, or start elsewhere if it is the working directory"
+#define ONLY_BY_OPTION(name)                                                           \
+    name ": this site restricts mounts, and takes them from --container-mounts only; " \
+         "unset this variable"
 #define ONLY_MOUNTS(what)                                                              \
     "--container-args: '" what "': this site restricts mounts, and takes them from "   \
     "--container-mounts only; write it there"
@@ -279,8 +282,17 @@ static const struct {
     {"forbidden=/secret", "SINGULARITY_BINDPATH=../../secret:x:ro", "image=/a",
      FORBIDS("/home/u/../../secret:/x:rw")},
     {"forbidden=/secret", "APPTAINER_MOUNT=type=bind", "image=/a",
-     "APPTAINER_MOUNT: this site restricts mounts, and takes them from "
-     "--container-mounts only; unset this variable"},
+     ONLY_BY_OPTION("APPTAINER_MOUNT")},
+    {"forbidden=/secret", "APPTAINER_BIND=/a\\:b:/x", "image=/a",
+     ONLY_BY_OPTION("APPTAINER_BIND")},
+    {"forbidden=/secret", "SINGULARITY_CONTAINLIBS=/secret/x", "image=/a",
+     ONLY_BY_OPTION("SINGULARITY_CONTAINLIBS")},
+    {"forced=/x:/y:ro", "APPTAINER_CONFIG_FILE=/mine", "image=/a",
+     ONLY_BY_OPTION("APPTAINER_CONFIG_FILE")},
+    {"forbidden=/secret", NULL, "image=/a&args=--containlibs%3D/x",
+     ONLY_MOUNTS("--containlibs=/x")},
+    {"forbidden=/secret", NULL, "image=/a&mounts=//secret//:/x:ro",
+     FORBIDS("//secret//:/x:ro")},
     {"forbidden=/secret", NULL, "image=/a&args=--bind&args=/secret",
      ONLY_MOUNTS("--bind")},
     {"forbidden=/secret", NULL, "image=/a&args=--bind%3D/x", ONLY_MOUNTS("--bind=/x")},

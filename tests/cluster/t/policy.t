@@ -133,6 +133,23 @@ refused "mounts: by a flag of the runtime" "berth: " "$image" --container-args=-
 refused "mounts: at the place of the site's" "berth: " "$image" --container-mounts=/tmp:/site
 matches "mounts: by a variable of the runtime" "$forbids" \
     "$(alice env APPTAINER_BIND=/etc/slurm:/s srun -w n1 -N1 "$image" ls /s 2>&1)"
+# Slurm's own copies of options and the runtime's other ways.
+alice bash -c 'ln -sfn /etc/slurm a:b; printf "bind path = /etc/slurm:/s\n" >mine.conf'
+by_option="restricts mounts, and takes them from --container-mounts only"
+for variable in 'APPTAINER_BIND=/home/alice/a\:b:/s' APPTAINER_CONTAINLIBS=/etc/slurm/slurm.conf \
+    APPTAINER_CONFIG_FILE=/home/alice/mine.conf SINGULARITY_MOUNT=type=bind,src=/etc/slurm,dst=/s; do
+    refused "mounts: by ${variable%%=*}" "berth: n1: ${variable%%=*}: this site $by_option" "$image" --export=ALL,"${variable}"
+done
+refused "mounts: by flags run together" "$by_option" "$image" --container-args=-eB/etc/slurm
+refused "mounts: by way of /proc" "$forbids" "$image" --container-mounts=/proc/self/root/etc/slurm:/s
+refused "mounts: slashes" "$forbids" "$image" --container-mounts=//etc//slurm/:/s
+matches "mounts: by salloc" "$forbids" \
+    "$(alice salloc -w n1 -N1 "$image" --container-mounts=/etc/slurm:/s srun true 2>&1 </dev/null)"
+matches "mounts: by a link, from salloc, in a second component" "$forbids" \
+    "$(alice salloc -N2 -w n1,n2 "$image" --container-mounts=/home/alice/hidden:/s srun --container-image=none true : true 2>&1 </dev/null)"
+matches "mounts: by Slurm's variable of an option" '^a$' \
+    "$(alice env _SLURM_SPANK_OPTION_berth_container_mounts=/etc/slurm:/s srun -w n1 -N1 "$image" \
+        sh -c 'test ! -e /s && cat /etc/berth-image' 2>&1)"
 
 # The same without Slurm.
 berth() {
@@ -166,6 +183,8 @@ matches "a rule asks Slurm, not the environment" '^main$' \
     "$(alice env SLURM_JOB_PARTITION=x srun -w n1 -N1 "$image" sh -c 'echo $RULE' 2>&1)"
 matches "berth run: environment, and rules of its job" '^yes  main$' \
     "$(on n1 alice env EDITOR=vi SLURM_JOB_PARTITION=main timeout 180 berth run "$image" sh -c 'echo "$SITE $EDITOR $RULE"' 2>&1)"
+matches "a rule asks Slurm for the account" '^physics$' \
+    "$(alice env SLURM_JOB_ACCOUNT=x srun -A physics -w n1 -N1 "$image" sh -c 'echo $RULE' 2>&1)"
 said "a rule for each component" 'main.*main' "$image" sh -c 'echo $RULE' : -w n2 -N1 "$image" sh -c 'echo $RULE'
 refused "raw_args: another flag behind an allowed one" "does not allow it" "$image" \
     --container-args='--cleanenv --bind /etc'
