@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "plan/option.h"
+#include "plan/uri.h"
 
 static void put(struct berth_buf *out, const char *text)
 {
@@ -78,6 +79,32 @@ static bool wants_path(const struct berth_option *option)
                                 strncmp(option->argument, "DIR", 3) == 0);
 }
 
+static bool wants_image(const struct berth_option *option)
+{
+    return option->argument && strstr(option->argument, "URI");
+}
+
+/* The beginnings of URIs, each with END behind its scheme. */
+static void put_schemes(struct berth_buf *out, const char *end)
+{
+    for (const char *const *scheme = berth_uri_schemes; *scheme; scheme++) {
+        put(out, scheme == berth_uri_schemes ? "" : " ");
+        put(out, *scheme);
+        put(out, end);
+    }
+}
+
+/* A directory gets its slash, and behind a scheme the user goes on. */
+static void put_bash_files(struct berth_buf *out, const struct berth_option *option)
+{
+    put(out, "-f");
+    if (!wants_image(option))
+        return;
+    put(out, " -W '");
+    put_schemes(out, "://");
+    put(out, "'");
+}
+
 /* The options of the table as bash's words; a value is expected behind =. */
 static void put_bash_options(struct berth_buf *out, const char *prefix)
 {
@@ -118,8 +145,13 @@ static void put_bash_values(struct berth_buf *out, const char *name, const char 
             put_choices(out, option, " ");
             put(out, "'");
         } else
-            put(out, "-f");
-        put(out, " -- \"$cur\")\n        ;;\n");
+            put_bash_files(out, option);
+        put(out, " -- \"$cur\")\n");
+        if (!is_choice(option))
+            put(out, "        compopt -o filenames 2>/dev/null\n"
+                     "        [[ ${COMPREPLY[0]-} != *:// ]] ||\n"
+                     "            compopt +o filenames -o nospace 2>/dev/null\n");
+        put(out, "        ;;\n");
     }
     put(out, "    *)\n        return 1\n        ;;\n    esac\n}\n\n");
 }
@@ -204,6 +236,10 @@ static void put_zsh_options(struct berth_buf *out, const char *prefix)
                 put(out, "(");
                 put_choices(out, option, " ");
                 put(out, ")");
+            } else if (wants_image(option)) {
+                put(out, "{_files; compadd -S \"\" ");
+                put_schemes(out, "\\://");
+                put(out, "}");
             } else if (wants_path(option))
                 put(out, "_files");
         }
@@ -276,6 +312,11 @@ static void put_fish_options(struct berth_buf *out, const char *where)
             put(out, "'");
         } else if (option->argument)
             put(out, wants_path(option) ? " -r" : " -x");
+        if (wants_image(option)) {
+            put(out, " -a '");
+            put_schemes(out, "://");
+            put(out, "'");
+        }
         put(out, " -d '");
         put_quoted(out, option->help, "\\");
         put(out, "'\n");

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 
-static const char *const schemes[] = {"docker", "oras", "library"};
+const char *const berth_uri_schemes[] = {"docker", "oras", "library", NULL};
 
 enum {
     LONGEST_NAME = 255 /* NAME_MAX of every file system of today */
@@ -35,10 +35,10 @@ bool berth_uri_is(const char *text)
 
 static bool is_known(const char *uri)
 {
-    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
-        size_t length = strlen(schemes[i]);
+    for (const char *const *scheme = berth_uri_schemes; *scheme; scheme++) {
+        size_t length = strlen(*scheme);
 
-        if (strncmp(uri, schemes[i], length) == 0 &&
+        if (strncmp(uri, *scheme, length) == 0 &&
             strncmp(uri + length, "://", strlen("://")) == 0)
             return true;
     }

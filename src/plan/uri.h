@@ -9,6 +9,9 @@
 /* An image in a registry: docker://HOST/NAME:TAG, docker://HOST/NAME@sha256:...,
  * oras://..., library://... */
 
+/* The schemes that can be pulled, ended by NULL. */
+extern const char *const berth_uri_schemes[];
+
 /* Is TEXT a URI of any scheme ("x://y"), and not a path? */
 bool berth_uri_is(const char *text);
 

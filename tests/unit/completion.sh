@@ -82,6 +82,9 @@ if ! without bash 'bash completes words'; then
     offers 'host hybrid' bash berth run --mpi-bind = h
     offers 'image.sif' bash berth run --container-image = ima
     offers '' bash berth run --container-env = x
+    offers 'docker://' bash berth run --container-image = doc
+    offers 'oras://' bash-srun srun --container-image = o
+    offers '' bash-srun srun --container-mounts = o
     offers '--nodes= --container-image=' bash-srun srun --container-i
     offers '--container-image=' bash-srun sbatch --container-i
     offers 'host hybrid' bash-srun srun --mpi-bind = h
@@ -101,6 +104,7 @@ if ! without fish 'fish completes words'; then
     fish_offers '--brief' fish 'berth doctor --b'
     fish_offers 'profiles pull' fish 'berth p'
     fish_offers '--container-image' fish-srun 'sbatch --container-i'
+    fish_offers '--container-image=oras://' fish-srun 'srun --container-image=o'
     fish_offers '--mpi-bind=host --mpi-bind=hybrid' fish-srun 'srun --mpi-bind=h'
 fi
 
