@@ -26,6 +26,7 @@
 #include "plan/multiprog.h"
 #include "plan/option.h"
 #include "plan/policy.h"
+#include "plan/source.h"
 #include "plan/wire.h"
 #include "probe/image.h"
 #include "probe/siteread.h"
@@ -291,6 +292,17 @@ static int read_environment(struct berth_request *ret, struct berth_err *err)
     return berth_defaults_take(environ, &export.assigned, directory, ret, err);
 }
 
+/* For --container-explain: the nodes do not see where an option comes from. */
+static void tell_sources(const struct berth_request *asked,
+                         const struct berth_request *job)
+{
+    BERTH_STRVEC struct berth_strvec sentences = {0};
+
+    berth_source_tell(&state.own, asked, job, &sentences);
+    for (size_t i = 0; i < sentences.count; i++)
+        slurm_info("berth: component %zu: %s", state.table.count, sentences.items[i]);
+}
+
 /* The component's own options over its environment over the default of the job. */
 static int merge_step(struct berth_request *ret, struct berth_err *err)
 {
@@ -301,9 +313,12 @@ static int merge_step(struct berth_request *ret, struct berth_err *err)
     if (raise_fault(&state.option_fault, err) < 0 ||
         berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, err) < 0 ||
         read_environment(&asked, err) < 0 ||
-        berth_request_merge(&job, &asked, &defaults, err) < 0)
+        berth_request_merge(&job, &asked, &defaults, err) < 0 ||
+        berth_request_merge(&defaults, &state.own, ret, err) < 0)
         return -1;
-    return berth_request_merge(&defaults, &state.own, ret, err);
+    if (berth_request_explained(ret) && berth_request_contained(ret))
+        tell_sources(&asked, &job);
+    return 0;
 }
 
 /* The tasks of the component whose options srun has just read, as far as these tell. */

@@ -105,4 +105,12 @@ expect 'a default for several components is refused' 1 \
     "srun: error: berth: SLURM_BERTH_JOB: it holds 2 components; expected one" \
     SLURM_JOB_ID=100 "SLURM_BERTH_JOB=1;0:image=/a;1:image=/b;." srun ./x
 
+expect 'an account tells where an option comes from' 0 \
+    "srun: berth: component 0: --container-image: 'T/b' of its environment, over 'T/a' of the job (sbatch, salloc)
+srun: berth: component 0: --container-workdir: '/v' of the command line of srun, over '/w' of the job (sbatch, salloc)
+srun: berth: component 0: --mpi-bind: 'hybrid' of the job (sbatch, salloc)
+0 $B&workdir=/v&mpi-bind=hybrid&explain=text: ./x" \
+    FAKE_SCRIPT="BERTH_CONTAINER_IMAGE=b $srun --container-workdir=/v --container-explain ./x" \
+    sbatch --container-image=a --container-workdir=/w --mpi-bind=hybrid job.sh
+
 finish
