@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The berth command: what berth knows and does without Slurm. Finds the verb. */
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/request.h"
 #include "plan/completion.h"
 
 static const struct {
@@ -19,7 +21,8 @@ static const struct {
     {"doctor", berth_cli_doctor, "[--brief]",
      "is this host fit for berth, and what would make it so? --brief: in a line"},
     {"explain", berth_cli_explain, "[--json] [OPTION...] [--] COMMAND [WORD...]",
-     "what berth run would do on this host, and why; runs nothing"},
+     "what berth run would do on this host, and why; runs nothing; --json: for "
+     "programs, see doc/explain.md"},
     {"inspect", berth_cli_inspect, "[--json] FILE|IMAGE [PROGRAM]",
      "which MPI is in it, and how it is linked; of a program in an image also what "
      "--mpi-bind would make of it"},
@@ -42,13 +45,23 @@ static void print_usage(FILE *stream)
         fprintf(stream, "  berth %s %s\n      %s\n", verbs[i].name, verbs[i].usage,
                 verbs[i].help);
     fprintf(stream, "  berth --complete bash|zsh|fish\n  berth --help | --version\nSee "
-                    "berth(1).\n");
+                    "berth VERB --help and berth(1).\n");
+}
+
+static int tell(const struct berth_err *err, int status)
+{
+    fprintf(stderr, "berth: %s\n", err->text);
+    return status;
 }
 
 int berth_cli_fail(const struct berth_err *err)
 {
-    fprintf(stderr, "berth: %s\n", err->text);
-    return BERTH_CLI_FAILED;
+    return tell(err, BERTH_CLI_FAILED);
+}
+
+int berth_cli_misused(const struct berth_err *err)
+{
+    return tell(err, BERTH_CLI_MISUSED);
 }
 
 /* For the completion of a shell. */
@@ -62,13 +75,44 @@ static int print_completion(const char *shell)
         list[i] = (struct berth_completion_verb){verbs[i].name, verbs[i].usage,
                                                  verbs[i].help};
     if (berth_completion_write(shell, list, &out, &err) < 0)
-        return berth_cli_fail(&err);
+        return berth_cli_misused(&err);
     fputs(out.text, stdout);
     return EXIT_SUCCESS;
 }
 
+static void print_help(int verb)
+{
+    printf("usage: berth %s %s\n      %s\n", verbs[verb].name, verbs[verb].usage,
+           verbs[verb].help);
+    if (!strstr(verbs[verb].usage, "OPTION"))
+        return;
+    berth_cli_print_options();
+    printf("Each option can be given by a variable; see berth(1).\n");
+}
+
+static int run_verb(int verb, int argc, char **argv)
+{
+    bool asks = argc == 2 && strcmp(argv[1], "--help") == 0;
+    int result = asks ? BERTH_CLI_HELP : verbs[verb].run(argc, argv);
+
+    if (result == BERTH_CLI_HELP) {
+        print_help(verb);
+        return EXIT_SUCCESS;
+    }
+    if (result != BERTH_CLI_USAGE)
+        return result;
+    fprintf(stderr, "usage: berth %s %s\n", verbs[verb].name, verbs[verb].usage);
+    return BERTH_CLI_MISUSED;
+}
+
 static int run(int argc, char **argv)
 {
+    struct berth_err err;
+
+    if (argc < 2) {
+        print_usage(stderr);
+        return BERTH_CLI_MISUSED;
+    }
     if (argc == 3 && strcmp(argv[1], "--complete") == 0)
         return print_completion(argv[2]);
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
@@ -80,17 +124,16 @@ static int run(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     for (int i = 0; i < VERBS; i++)
-        if (argc > 1 && strcmp(argv[1], verbs[i].name) == 0)
-            return verbs[i].run(argc - 1, argv + 1);
-    return BERTH_CLI_WRONG_USE;
+        if (strcmp(argv[1], verbs[i].name) == 0)
+            return run_verb(i, argc - 1, argv + 1);
+    berth_err_set(&err, "'%s' is no verb; see berth --help", argv[1]);
+    return berth_cli_misused(&err);
 }
 
 int main(int argc, char **argv)
 {
     int result = run(argc, argv);
 
-    if (result == BERTH_CLI_WRONG_USE)
-        print_usage(stderr);
     if (fflush(stdout) != 0 && result == EXIT_SUCCESS) {
         perror("berth: standard output");
         result = BERTH_CLI_FAILED;

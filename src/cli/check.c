@@ -49,7 +49,7 @@ int berth_cli_check(int argc, char **argv)
     struct berth_err err;
 
     if (argc > 2 || (argc == 2 && *argv[1] == '-'))
-        return BERTH_CLI_WRONG_USE;
+        return BERTH_CLI_USAGE;
     if (argc == 2 && !(path = absolute(argv[1])))
         return berth_cli_fail((berth_err_oom(&err), &err));
     if (check(path, &faults, &err) < 0)

@@ -70,5 +70,5 @@ int berth_cli_doctor(int argc, char **argv)
         return tell(false);
     if (argc == 2 && strcmp(argv[1], "--brief") == 0)
         return tell(true);
-    return BERTH_CLI_WRONG_USE;
+    return BERTH_CLI_USAGE;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* berth explain: what berth run would do, and why, and nothing of it. */
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,15 +10,6 @@
 static const char *const flags[] = {"help", "json", NULL};
 
 enum { HELP = 1 << 0, JSON = 1 << 1 };
-
-static int print_help(void)
-{
-    printf("usage: berth explain [--json] [OPTION...] [--] COMMAND [WORD...]\n"
-           "  --json\n      for programs; see doc/explain.md\n");
-    berth_cli_print_options();
-    printf("Each option can be given by a variable; see berth(1).\n");
-    return EXIT_SUCCESS;
-}
 
 /* As JSON where that is asked for in one way or the other. */
 static int set_form(struct berth_request *request, bool is_json, struct berth_err *err)
@@ -39,18 +29,18 @@ int berth_cli_explain(int argc, char **argv)
     int first = berth_cli_request(argc, argv, flags, &given, &request, &err);
 
     if (first < 0)
-        return berth_cli_fail(&err);
+        return berth_cli_misused(&err);
     if (given & HELP)
-        return print_help();
+        return BERTH_CLI_HELP;
     if (berth_request_check(&request, &err) < 0)
-        return berth_cli_fail(&err);
+        return berth_cli_misused(&err);
     if (!berth_request_contained(&request)) {
         berth_err_set(&err, "explain: no image; give --container-image, or set "
                             "BERTH_CONTAINER_IMAGE");
-        return berth_cli_fail(&err);
+        return berth_cli_misused(&err);
     }
     if (first == argc && !request.entrypoint)
-        return BERTH_CLI_WRONG_USE;
+        return BERTH_CLI_USAGE;
     if (set_form(&request, given & JSON, &err) == 0)
         berth_cli_run_in_image(&request, argv + first, &err);
     return berth_cli_fail(&err);

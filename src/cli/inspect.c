@@ -309,7 +309,7 @@ int berth_cli_inspect(int argc, char **argv)
         argv++;
     }
     if (argc < 2 || argc > 3 || argv[1][0] == '-')
-        return BERTH_CLI_WRONG_USE;
+        return BERTH_CLI_USAGE;
     result = inspect(&it, argv[1], argv[2], &out, &err);
     berth_terms_fini(&it.terms);
     berth_site_fini(&it.site);

@@ -122,5 +122,5 @@ int berth_cli_profiles(int argc, char **argv)
         return list(false);
     if (argc == 2 && strcmp(argv[1], "--prepare") == 0)
         return list(true);
-    return BERTH_CLI_WRONG_USE;
+    return BERTH_CLI_USAGE;
 }

@@ -68,5 +68,5 @@ int berth_cli_pull(int argc, char **argv)
         return fetch(argv[1], false);
     if (argc == 3 && strcmp(argv[1], "--again") == 0)
         return fetch(argv[2], true);
-    return BERTH_CLI_WRONG_USE;
+    return BERTH_CLI_USAGE;
 }

@@ -24,14 +24,6 @@ enum { HELP = 1 << 0 };
 /* As a shell ends. */
 enum { CANNOT_EXECUTE = 126, NOT_FOUND = 127 };
 
-static int print_help(void)
-{
-    printf("usage: berth run [OPTION...] [--] COMMAND [WORD...]\n");
-    berth_cli_print_options();
-    printf("Each option can be given by a variable; see berth(1).\n");
-    return EXIT_SUCCESS;
-}
-
 /* --container-image=none. */
 static int run_on_host(char **command)
 {
@@ -77,18 +69,18 @@ int berth_cli_run(int argc, char **argv)
     int first = berth_cli_request(argc, argv, flags, &given, &request, &err);
 
     if (first < 0)
-        return berth_cli_fail(&err);
+        return berth_cli_misused(&err);
     if (given & HELP)
-        return print_help();
+        return BERTH_CLI_HELP;
     if (berth_request_check(&request, &err) < 0)
-        return berth_cli_fail(&err);
+        return berth_cli_misused(&err);
     if (!request.image) {
         berth_err_set(&err, "run: no image; give --container-image, or set "
                             "BERTH_CONTAINER_IMAGE");
-        return berth_cli_fail(&err);
+        return berth_cli_misused(&err);
     }
     if (first == argc && !request.entrypoint)
-        return BERTH_CLI_WRONG_USE;
+        return BERTH_CLI_USAGE;
     if (!berth_request_contained(&request))
         return run_on_host(argv + first);
     berth_cli_run_in_image(&request, argv + first, &err);

@@ -133,28 +133,28 @@ expect 'none is added' 0 "$(perl -e "$open_files" 2>&1)" \
 expect 'an image that is not there' 1 \
     "berth: n1: image 'T/gone.sif': not found; check the path, and that the nodes see this file system" \
     "$berth" run --container-image=gone.sif true
-expect 'no image' 1 \
+expect 'no image' 2 \
     'berth: run: no image; give --container-image, or set BERTH_CONTAINER_IMAGE' \
     "$berth" run true
-expect 'other options without an image' 1 \
+expect 'other options without an image' 2 \
     'berth: --container-image: not given, but other options of a container are; name an image' \
     "$berth" run --container-writable true
-expect 'a value that is wrong' 1 \
+expect 'a value that is wrong' 2 \
     "berth: --container-workdir: 'x' is not absolute; expected a directory in the image, from /" \
     "$berth" run --container-image=a --container-workdir=x true
-expect 'a variable that is wrong' 1 \
+expect 'a variable that is wrong' 2 \
     "berth: BERTH_CONTAINER_WRITABLE: expected yes or no, got 'perhaps'" \
     env BERTH_CONTAINER_WRITABLE=perhaps "$berth" run --container-image=a true
-expect 'a default of a job that is none' 1 \
+expect 'a default of a job that is none' 2 \
     "berth: SLURM_BERTH_JOB: form '9' is not this release's (1); do not set it by hand, and have one release of berth on all hosts" \
     env 'SLURM_BERTH_JOB=9;*:image=/a' "$berth" run true
-expect 'an option that is none' 1 \
+expect 'an option that is none' 2 \
     "berth: run: '--colour' is no option of it; see berth run --help" \
     "$berth" run --colour true
-expect 'a letter that is none' 1 \
+expect 'a letter that is none' 2 \
     "berth: run: '-x' is no option of it; see berth run --help" \
     "$berth" run -x true
-expect 'an option without its value' 1 \
+expect 'an option without its value' 2 \
     "berth: run: '--container-image' needs a value" \
     "$berth" run --container-image
 expect 'a command on the host that is not there' 127 \
@@ -175,7 +175,7 @@ says()
         *) report 'not ok' "$name" ;;
     esac
 }
-says 'no command is a wrong use' 'usage: berth VERB' "$berth" run --container-image=a
+says 'no command is a wrong use' 'usage: berth run [OPTION...]' "$berth" run --container-image=a
 says 'it tells its options' '  --container-image=PATH' "$berth" run --help
 says 'it tells what may be left out' '  --mpi-bind[=auto|' "$berth" run --help
 

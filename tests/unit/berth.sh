@@ -51,7 +51,13 @@ says()
 says 'it tells its version' 0 'berth 0.' "$berth" --version
 says 'it tells how it is used' 0 '  berth profiles' "$berth" --help
 says 'nothing to do is a wrong use' 2 'usage: berth' "$berth"
-says 'a verb that is not there is a wrong use' 2 'usage:' "$berth" explode
+says 'a verb that is not there is a wrong use' 2 "berth: 'explode' is no verb; see berth --help" \
+    "$berth" explode
+for verb in check doctor explain inspect profiles pull run; do
+    says "how $verb is used is no fault" 0 "usage: berth $verb [" "$berth" "$verb" --help
+done
+says 'a verb that is used wrongly tells of itself' 2 'usage: berth doctor [--brief]' \
+    "$berth" doctor --breif
 says 'an option that is not there is a wrong use' 2 'usage:' "$berth" profiles --all
 says 'a second word behind --prepare is a wrong use' 2 'usage:' \
     "$berth" profiles --prepare --all
@@ -99,14 +105,14 @@ done
 
 mkdir image
 mkdir image/bin
-says 'an account without an image' 1 \
+says 'an account without an image' 2 \
     'berth: explain: no image; give --container-image, or set BERTH_CONTAINER_IMAGE' \
     "$berth" explain ./app
 says 'an account without a command is a wrong use' 2 'usage:' \
     "$berth" explain --container-image=image
-says 'an account with a wrong option' 1 "berth: explain: '--colour' is no option of it" \
+says 'an account with a wrong option' 2 "berth: explain: '--colour' is no option of it" \
     "$berth" explain --colour --container-image=image ./app
-says 'how an account is asked for' 0 '  --json' "$berth" explain --help
+says 'how an account is asked for' 0 '--json: for programs' "$berth" explain --help
 
 mkdir -p mpi/lib
 cat >mpi.c <<'END'
