@@ -2,6 +2,7 @@
 /* Facts about the Slurm of this host and about berth in it. Reads its files, and asks
  * srun; no daemon has to run. */
 
+#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <stdint.h>
@@ -362,6 +363,14 @@ static void read_profiles(struct reading *reading, const char *directory)
     globfree(&found);
 }
 
+/* Is there a file or a link, also one that cannot be read? */
+static bool is_there(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 || errno != ENOENT;
+}
+
 static void read_site(struct reading *reading)
 {
     struct berth_doctor_facts *facts = reading->facts;
@@ -373,10 +382,10 @@ static void read_site(struct reading *reading)
     facts->site.path = reading->site ? reading->site : BERTH_SITE_FILE;
     text = berth_host_text(reading->host, facts->site.path);
     place = berth_host_place(reading->host, facts->site.path);
-    facts->site.is_there = text != NULL;
     if (!place)
         return;
-    if (!text)
+    facts->site.is_there = is_there(place);
+    if (!facts->site.is_there && !reading->site)
         reading->host->terms.profiles = beside(place, "profiles.d");
     else if (berth_site_read(place, berth_site_owner(), &site, &why) < 0 ||
              berth_policy_check(&site, &why) < 0)

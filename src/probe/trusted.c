@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ struct walk {
     uid_t owner;
     int directory; /* where it has come to */
     char *rest;    /* what is still to be gone */
+    size_t target; /* the rest is at least this long on the way that a link tells */
     int links;
 };
 
@@ -63,6 +65,8 @@ static int follow(struct walk *walk, int fd, struct berth_err *err)
                              walk->path, LINKS_MAX);
     if (asprintf(&joined, "%s/%s", target, walk->rest) < 0)
         return berth_err_oom(err);
+    if (strlen(walk->rest) < walk->target)
+        walk->target = strlen(walk->rest);
     free(walk->rest);
     walk->rest = joined;
     if (*target != '/')
@@ -106,7 +110,9 @@ static int open_file(const struct walk *walk, const char *name, struct berth_err
     return result;
 }
 
-/* Go to NAME. Returns 1 when that is the file, with *RET_FD; 0 to go on; -1. */
+/* Go to NAME. Returns 1 when that is the file, with *RET_FD; 0 to go on; -1. What a
+ * link promises and is not there is not missing: a file system may not be mounted yet.
+ */
 static int step(struct walk *walk, const char *name, int *ret_fd, int *ret_missing,
                 struct berth_err *err)
 {
@@ -115,7 +121,7 @@ static int step(struct walk *walk, const char *name, int *ret_fd, int *ret_missi
     bool last = *walk->rest == '\0';
 
     if (fd < 0 || fstat(fd, &facts) < 0) {
-        *ret_missing = errno == ENOENT;
+        *ret_missing = errno == ENOENT && strlen(walk->rest) < walk->target;
         return berth_err_set(err, "%s: '%s': %s; all users must be able to read it",
                              walk->path, name, strerror(errno));
     }
@@ -160,7 +166,8 @@ static int go(struct walk *walk, int *ret_missing, struct berth_err *err)
 int berth_trusted_open(const char *path, uid_t owner, int *ret_missing,
                        struct berth_err *err)
 {
-    struct walk walk = {.path = path, .owner = owner, .rest = strdup(path)};
+    struct walk walk = {
+        .path = path, .owner = owner, .rest = strdup(path), .target = SIZE_MAX};
     int fd = -1;
 
     *ret_missing = 0;

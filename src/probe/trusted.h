@@ -12,7 +12,8 @@
  * theirs, neither group nor others may write to it, but to directories with the sticky
  * bit. The way is gone by descriptor, one name after the other, so that what was looked
  * at is what is used. Returns the descriptor, or -1 with a sentence in ERR; then
- * *RET_MISSING tells whether there just is no such file. */
+ * *RET_MISSING tells whether there just is no such file, nor a link that leads nowhere.
+ */
 int berth_trusted_open(const char *path, uid_t owner, int *ret_missing,
                        struct berth_err *err);
 

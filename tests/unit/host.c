@@ -237,6 +237,9 @@ START_TEST(a_fault_of_the_site_is_told)
 {
     put("/etc/slurm/slurm.conf", "", 0644);
     put("/etc/slurm/plugstack.conf", "required berth.so config=/etc/our.yaml\n", 0644);
+    look();
+    ck_assert_ptr_nonnull(strstr(facts.site.fault, "No such file"));
+    berth_doctor_facts_fini(&facts);
     put("/etc/our.yaml", "runtime:\n  shar: never\n", 0644);
     look();
     ck_assert_ptr_nonnull(facts.site.fault);
@@ -251,13 +254,14 @@ START_TEST(a_fault_of_the_site_is_told)
 }
 END_TEST
 
-/* Beside berth.yaml, whether that is there or not. */
+/* Beside berth.yaml. */
 START_TEST(a_fault_of_a_profile_is_told)
 {
     char first[17];
 
     put("/etc/slurm/slurm.conf", "", 0644);
     put("/etc/slurm/plugstack.conf", "required berth.so config=/etc/our.yaml\n", 0644);
+    put("/etc/our.yaml", "", 0644);
     look();
     memcpy(first, facts.digest, sizeof(first));
     berth_doctor_facts_fini(&facts);

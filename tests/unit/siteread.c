@@ -32,6 +32,9 @@ static void set_up(void)
     ck_assert_int_eq(symlink("../f", "d/up"), 0);
     ck_assert_int_eq(symlink("open/f", "astray"), 0);
     ck_assert_int_eq(symlink("round", "round"), 0);
+    ck_assert_int_eq(symlink("not-mounted/f", "dangling"), 0);
+    ck_assert_int_eq(symlink("d", "directory"), 0);
+    ck_assert_int_eq(symlink("not-mounted", "nowhere"), 0);
     ck_assert_int_eq(symlink("/etc/passwd/x", "through"), 0);
     ck_assert_int_eq(mkfifo("fifo", 0644), 0);
     unit_write("writable", "", 0);
@@ -99,6 +102,27 @@ START_TEST(the_file_is_what_was_read)
 
     ck_assert_str_eq(fault, "");
     ck_assert_uint_eq(site.runtime.start_timeout, 7);
+}
+END_TEST
+
+/* Only then the defaults hold, and a site's rules do not. */
+static const struct {
+    const char *name;
+    int missing;
+} absent[] = {
+    {"none", 1},     {"d/none", 1},    {"directory/none", 1}, {"none/none", 1},
+    {"dangling", 0}, {"nowhere/f", 0}, {"open/none", 0},
+};
+
+START_TEST(what_a_link_promises_is_not_missing)
+{
+    BERTH_FREE char *path = NULL;
+    struct berth_err err;
+    int missing = -1;
+
+    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, absent[_i].name), 0);
+    ck_assert_int_eq(berth_trusted_open(path, geteuid(), &missing, &err), -1);
+    ck_assert_int_eq(missing, absent[_i].missing);
 }
 END_TEST
 
@@ -186,6 +210,7 @@ int main(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, only_a_safe_file_is_read, 0, COUNT(files));
     tcase_add_test(tests, the_file_is_what_was_read);
+    tcase_add_loop_test(tests, what_a_link_promises_is_not_missing, 0, COUNT(absent));
     tcase_add_test(tests, the_root_is_no_file);
     tcase_add_test(tests, a_file_of_another_user_is_refused);
     tcase_add_test(tests, an_unreadable_file_is_told);
