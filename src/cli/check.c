@@ -3,28 +3,15 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "conf/site.h"
+#include "plan/path.h"
 #include "plan/policy.h"
 #include "probe/profilesread.h"
 #include "probe/siteread.h"
-
-/* FILE from the root on. The caller frees it; NULL: out of memory. */
-static char *absolute(const char *file)
-{
-    BERTH_FREE char *directory = getcwd(NULL, 0);
-    char *path = NULL;
-
-    if (*file == '/')
-        return strdup(file);
-    if (!directory || asprintf(&path, "%s/%s", directory, file) < 0)
-        return NULL;
-    return path;
-}
 
 static int check(const char *path, struct berth_strvec *faults, struct berth_err *err)
 {
@@ -45,13 +32,14 @@ static int check(const char *path, struct berth_strvec *faults, struct berth_err
 int berth_cli_check(int argc, char **argv)
 {
     BERTH_STRVEC struct berth_strvec faults = {0};
+    BERTH_FREE char *directory = getcwd(NULL, 0);
     BERTH_FREE char *path = NULL;
     struct berth_err err;
 
     if (argc > 2 || (argc == 2 && *argv[1] == '-'))
         return BERTH_CLI_USAGE;
-    if (argc == 2 && !(path = absolute(argv[1])))
-        return berth_cli_fail((berth_err_oom(&err), &err));
+    if (argc == 2 && berth_path_absolute(argv[1], directory, &path, &err) < 0)
+        return berth_cli_fail(&err);
     if (check(path, &faults, &err) < 0)
         return berth_cli_fail(&err);
     for (size_t i = 0; i < faults.count; i++)

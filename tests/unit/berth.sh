@@ -192,6 +192,9 @@ chmod 644 "$T"/*.yaml
 says 'check: a good file' 0 "$T/good.yaml: no fault found" "$berth" check good.yaml
 says 'check: all faults of a file' 1 "$T/bad.yaml:2: runtime.share: expected auto or never, got 'x'
 $T/bad.yaml:3: 'image' is no key here; did you mean 'images'?" "$berth" check "$T/bad.yaml"
+# shellcheck disable=SC2016 # words for sh
+says 'check: a file in a directory that is gone' 1 "berth: 'x.yaml' is not absolute" \
+    sh -c 'mkdir gone && cd gone && rmdir ../gone && exec "$0" check x.yaml' "$berth"
 says 'check: a rule that names no option' 1 "rule 1: 'mpi' is no option" "$berth" check rule.yaml
 mkdir profiles.d
 echo 'name: x' >profiles.d/x.yaml
