@@ -38,12 +38,13 @@ static void renumber(const int keep[], size_t count)
 
 void berth_detach(const int keep[], size_t count, sigset_t *ret_mask)
 {
-    int null = open("/dev/null", O_RDWR);
     sigset_t all;
+    int null;
 
+    renumber(keep, count); /* one may be 0, 1 or 2, of a task that had closed them */
+    null = open("/dev/null", O_RDWR);
     for (int i = 0; i < FIRST; i++)
         dup2(null, i);
-    renumber(keep, count);
     berth_close_from(FIRST + (int)count);
     setsid();
     sigfillset(&all);

@@ -32,6 +32,7 @@
 #include "task/identity.h"
 #include "task/log.h"
 #include "task/program.h"
+#include "task/talk.h"
 
 extern char **environ;
 
@@ -127,26 +128,11 @@ static int receive(const struct keeper *keeper, void *bytes, size_t count,
 static int receive_holder(const struct keeper *keeper, pid_t *ret_pid,
                           struct berth_err *err)
 {
-    char control[CMSG_SPACE(sizeof(struct ucred))];
-    char byte;
-    struct iovec data = {&byte, 1};
-    struct msghdr message = {.msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = control,
-                             .msg_controllen = sizeof(control)};
-    struct cmsghdr *part;
-    struct ucred sender;
-
     if (await_answer(keeper, err) < 0)
         return -1;
-    if (recvmsg(ANSWER, &message, 0) != 1)
-        return berth_log_explain(LOG, keeper->launch, err);
-    part = CMSG_FIRSTHDR(&message);
-    if (!part || part->cmsg_type != SCM_CREDENTIALS)
-        return berth_err_set(err, "the container does not say who it is");
-    memcpy(&sender, CMSG_DATA(part), sizeof(sender));
-    *ret_pid = sender.pid;
-    return 0;
+    return berth_talk_sender(ANSWER, ret_pid) < 0
+               ? berth_log_explain(LOG, keeper->launch, err)
+               : 0;
 }
 
 /* Is NAME (user, pid) another namespace for process PID than for us? */

@@ -2,6 +2,7 @@
 #ifndef BERTH_TASK_TALK_H
 #define BERTH_TASK_TALK_H
 
+#include <sys/types.h>
 #include <time.h>
 
 #include "base/err.h"
@@ -42,5 +43,9 @@ int berth_talk_send(int end, enum berth_talk_kind kind, const char *text,
  * 0, or -1 with a sentence in ERR; then the other side may be gone. */
 int berth_talk_receive(int end, time_t until, enum berth_talk_kind *ret_kind,
                        char text[BERTH_TALK_SIZE], struct berth_err *err);
+
+/* Which process, in our numbers, sent the next byte at END, a socket with SO_PASSCRED.
+ * Returns 0, or -1: there is none, or it does not say. */
+int berth_talk_sender(int end, pid_t *ret_pid);
 
 #endif

@@ -21,6 +21,7 @@
 #include "task/join.h"
 #include "task/log.h"
 #include "task/program.h"
+#include "task/talk.h"
 
 extern char **environ;
 
@@ -102,24 +103,11 @@ static int await(const struct container *it, struct berth_err *err)
 static int receive_holder(const struct container *it, pid_t *ret_pid,
                           struct berth_err *err)
 {
-    char control[CMSG_SPACE(sizeof(struct ucred))];
-    char byte;
-    struct iovec data = {&byte, 1};
-    struct msghdr message = {.msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = control,
-                             .msg_controllen = sizeof(control)};
-    struct cmsghdr *part;
-    struct ucred sender;
-
     if (await(it, err) < 0)
         return -1;
-    part = recvmsg(it->ready[0], &message, 0) == 1 ? CMSG_FIRSTHDR(&message) : NULL;
-    if (!part || part->cmsg_type != SCM_CREDENTIALS)
-        return berth_log_explain(it->log, &it->launch, err);
-    memcpy(&sender, CMSG_DATA(part), sizeof(sender));
-    *ret_pid = sender.pid;
-    return 0;
+    return berth_talk_sender(it->ready[0], ret_pid) < 0
+               ? berth_log_explain(it->log, &it->launch, err)
+               : 0;
 }
 
 static int receive(const struct container *it, void *bytes, size_t count,

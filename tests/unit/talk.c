@@ -3,6 +3,7 @@
 
 #include "task/talk.h"
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -72,6 +73,20 @@ START_TEST(what_is_too_long_is_not_cut)
 }
 END_TEST
 
+START_TEST(a_byte_says_who_sent_it)
+{
+    int on = 1;
+    pid_t sender = 0;
+
+    ck_assert_int_eq(setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), 0);
+    ck_assert_int_eq(write(ends[1], "!", 1), 1);
+    ck_assert_int_eq(berth_talk_sender(ends[0], &sender), 0);
+    ck_assert_int_eq(sender, getpid());
+    ck_assert_int_eq(write(ends[0], "!", 1), 1); /* to one that does not ask */
+    ck_assert_int_eq(berth_talk_sender(ends[1], &sender), -1);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("talk");
@@ -81,5 +96,6 @@ int main(void)
     tcase_add_test(tests, who_waits_too_long_gives_up);
     tcase_add_test(tests, who_is_gone_is_noticed);
     tcase_add_test(tests, what_is_too_long_is_not_cut);
+    tcase_add_test(tests, a_byte_says_who_sent_it);
     return unit_run("talk", tests);
 }

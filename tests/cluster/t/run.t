@@ -22,6 +22,8 @@ says "standard input and the directory are the command's" $'through\n/home/alice
     bash -c "cd; echo through | berth run $A sh -c 'cat; pwd'"
 runs "the command takes the place of berth run" "same" \
     "sh -c 'echo \$\$ >run.pid; exec berth run $A sh -c \"[ \\\$\\\$ = \\\$(cat run.pid) ] && echo same\"'"
+runs "closed inputs and outputs are nothing to stumble over" a \
+    "berth run $A sh -c 'cat /etc/berth-image >run.out' <&- >&- 2>&-; cat run.out; rm run.out"
 runs "the exit status is the command's" 7 "berth run $A sh -c 'exit 7'; echo \$?"
 runs "a signal kills the command" 143 \
     "{ berth run $A sh -c 'kill -TERM \$\$; sleep 9'; } 2>/dev/null; echo \$?"
