@@ -148,7 +148,7 @@ matches "mounts: by salloc" "$forbids" \
 matches "mounts: by a link, from salloc, in a second component" "$forbids" \
     "$(alice salloc -N2 -w n1,n2 "$image" --container-mounts=/home/alice/hidden:/s srun --container-image=none true : true 2>&1 </dev/null)"
 matches "mounts: by Slurm's variable of an option" '^a$' \
-    "$(alice env _SLURM_SPANK_OPTION_berth_container_mounts=/etc/slurm:/s srun -w n1 -N1 "$image" \
+    "$(alice env _SLURM_SPANK_OPTION_berth_container_mounts=/etc/slurm:/s srun -Q -w n1 -N1 "$image" \
         sh -c 'test ! -e /s && cat /etc/berth-image' 2>&1)"
 
 # The same without Slurm.
