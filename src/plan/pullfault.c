@@ -39,6 +39,8 @@ static const struct {
                "registry wants that (apptainer registry login)"},
     {"manifest unknown", "the registry has no such image; check the name and the tag"},
     {"name unknown", "the registry has no such image; check the name and the tag"},
+    {"does not exist in the library",
+     "the registry has no such image; check the name and the tag"},
     {"not found", "the registry has no such image; check the name and the tag"},
     {"no image found in", "the registry has it for other machines only; use one for "
                           "this machine"},

@@ -460,6 +460,11 @@ static const struct {
      "it cannot be pulled: requested access to the resource is denied; it is not "
      "there, or not for you; check the name, and log in if the registry wants that "
      "(apptainer registry login)"},
+    {"FATAL:   While pulling library image: error fetching image: image does not exist "
+     "in the library: e/c/x:2 (amd64)",
+     "it cannot be pulled: While pulling library image: error fetching image: image "
+     "does not exist in the library: e/c/x:2 (amd64); the registry has no such image; "
+     "check the name and the tag"},
     {"something new", "/bin/a did not pull it: something new; try it by hand: /bin/a "
                       "pull " URI},
     {"", "/bin/a did not pull it: it said nothing; try it by hand: /bin/a pull " URI},

@@ -142,6 +142,53 @@ equal "oras://: it was pulled once" 1 "$(pulled hello)"
 said=$(user srun -n1 --container-image="$DOCKER/one@$digest" cat /etc/berth-image 2>&1)
 equal "a digest is pulled" "srun: berth: pulling image '$DOCKER/one@$digest'"$'\na' "$said"
 
+# A server of the library API that has one image, and the user's remote for it.
+on login root bash -c 'cat >/srv/library.pl; setsid perl /srv/library.pl "$(sha256sum </images/noshell.sif | cut -d" " -f1)" \
+    >/dev/null 2>/srv/library.log </dev/null & echo $! >/run/library.pid' <<'LIBRARY'
+use IO::Socket::INET;
+my $file = '/images/noshell.sif';
+my $size = -s $file;
+my $server = IO::Socket::INET->new(LocalPort => 80, Listen => 20, ReuseAddr => 1) or die $!;
+$SIG{CHLD} = 'IGNORE';
+while (my $client = $server->accept) {
+    next if fork;
+    my ($answer, $request) = (undef, scalar <$client>);
+    while (<$client>) { last if /^\r?\n$/ }
+    print STDERR $request;
+    if ($request =~ m{ /assets/config/}) {
+        $answer = '{"libraryAPI":{"uri":"http://login"},"keystoreAPI":{"uri":"http://login"}}';
+    } elsif ($request =~ m{ /version}) {
+        $answer = '{"data":{"version":"v1.0.0","apiVersion":"v1.0.0"}}';
+    } elsif ($request =~ m{ /v1/images/entity/coll/hello:1\?}) {
+        $answer = qq({"data":{"id":"1","hash":"sha256.$ARGV[0]","size":$size,"uploaded":true,"tags":["1"]}});
+    } elsif ($request =~ m{ /v1/imagefile/}) {
+        open my $in, '<', $file or die $!;
+        $answer = do { local $/; <$in> };
+    }
+    my $status = defined $answer ? '200 OK' : '404 Not Found';
+    $answer //= '';
+    print $client "HTTP/1.1 $status\r\nContent-Length: ", length $answer, "\r\nConnection: close\r\n\r\n$answer";
+    exit;
+}
+LIBRARY
+alice bash -c 'mkdir -p .apptainer; cat >.apptainer/remote.yaml; chmod 600 .apptainer/remote.yaml' <<'REMOTE'
+Active: here
+Remotes:
+  here:
+    URI: login
+    Insecure: true
+REMOTE
+await on login root curl -s http://login/version
+said=$(user srun -N2 --container-image=library://entity/coll/hello:1 /bin/hello 2>&1)
+equal "library://: two nodes run it" \
+    "srun: berth: pulling image 'library://entity/coll/hello:1'"$'\nhello\nhello' "$said"
+equal "library://: it was pulled once" "hello 1" \
+    "$(user srun -n1 --container-image=library://entity/coll/hello:1 /bin/hello 2>&1) $(on login root grep -c 'GET /v1/imagefile/' /srv/library.log)"
+refused "a library:// that is not there" "the registry has no such image" \
+    user srun -N2 --container-image=library://entity/coll/hello:2 true
+on login root bash -c 'kill $(</run/library.pid); rm -f /srv/library.pl /srv/library.log'
+alice rm -rf .apptainer/remote.yaml
+
 # Several who want it.
 said=$(user srun -N2 --container-image=$DOCKER/two:1 cat /etc/berth-image : \
     -N2 --container-image=$DOCKER/two:1 cat /etc/berth-image 2>&1 | grep -v 'srun: job')
