@@ -13,7 +13,10 @@
 cd "$here/../../.." || exit 1
 need_images a atm mpibookworm mpich mpitrixie musl ocn openmpi
 
-# What documents take for granted: a user who has some images.
+# What documents take for granted: a user who has some images, and has not bound an MPI yet.
+for node in n1 n2 n3 n4; do
+    on "$node" root sh -c 'rm -rf "/tmp/berth-$(id -u alice)"' || exit 1
+done
 alice bash -c '
     for image in atm mpich musl ocn openmpi; do
         ln -sfn "/images/$image.sif" "$image.sif"
