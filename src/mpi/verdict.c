@@ -57,34 +57,15 @@ static enum berth_mpi_outcome judge_glibc(struct berth_mpi_cause *cause)
     return berth_mpi_end(cause, BERTH_MPI_YES_WITH_HOST_GLIBC);
 }
 
-/* Another MPI of the image that has no twin on the host; NULL when there is none. */
-static const struct berth_mpi_object *stays(const struct berth_mpi_cause *cause)
-{
-    for (size_t i = 0; i < cause->image->count; i++) {
-        const struct berth_mpi_object *object = &cause->image->items[i];
-
-        if ((object->library.parts & BERTH_MPI_C) &&
-            !berth_mpi_objects_mpi(cause->host, object->library.family))
-            return object;
-    }
-    return NULL;
-}
-
 static void tell_inventory(struct berth_mpi_cause *cause)
 {
-    const struct berth_mpi_object *other = stays(cause);
-    char exchanged_name[BERTH_MPI_NAME_SIZE], other_name[BERTH_MPI_NAME_SIZE] = "";
+    char exchanged[BERTH_MPI_NAME_SIZE];
 
-    berth_mpi_describe(cause->image, cause->family, exchanged_name,
-                       sizeof(exchanged_name));
-    if (other)
-        berth_mpi_describe(cause->image, other->library.family, other_name,
-                           sizeof(other_name));
     berth_err_set(
         &cause->verdict->because,
-        "what '%s' starts gets the host's %s where it wants the image's %s%s%s",
-        cause->program->path, cause->host_name, exchanged_name,
-        other ? "; the image has another MPI, which stays: " : "", other_name);
+        "what '%s' starts gets the host's %s where it wants the image's %s",
+        cause->program->path, cause->host_name,
+        berth_mpi_describe(cause->image, cause->family, exchanged, sizeof(exchanged)));
 }
 
 static void tell_yes(struct berth_mpi_cause *cause)

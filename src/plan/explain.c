@@ -217,6 +217,10 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
                        "containers of this kind, nor looked at in them");
     else
         berth_buf_puts(ret, "the command and the image have nothing to do with MPI");
+    if (explain->warning) {
+        berth_buf_puts(ret, "; warning: ");
+        berth_buf_puts(ret, explain->warning);
+    }
 }
 
 int berth_explain_write(const struct berth_explain *explain, struct berth_buf *ret,
@@ -245,6 +249,7 @@ void berth_explain_fini(struct berth_explain *explain)
     free(explain->runtime_version);
     free(explain->apart);
     free(explain->note);
+    free(explain->warning);
     berth_strvec_fini(&explain->image);
     berth_strvec_fini(&explain->words);
     berth_strvec_fini(&explain->facts);

@@ -78,6 +78,7 @@ struct berth_explain {
     const char *mode_from;     /* who said --mpi-bind: BERTH_FROM_USER or _SITE */
     const char *manager;       /* SLURM_MPI_TYPE; NULL: not told */
     char *note;                /* whose MPI runs, and why; NULL: nothing to say */
+    char *warning;             /* what may go wrong with it; NULL: nothing is known */
     struct berth_strvec facts; /* name, value, ... (plan/finding.h) */
     struct berth_explain_mount *mounts;
     size_t mount_count, mount_room;

@@ -314,6 +314,12 @@ bool berth_request_mpi_local(const struct berth_request *request)
            berth_request_mpi_is(request, BERTH_MPI_LOCAL_EACH);
 }
 
+bool berth_request_mpi_chosen(const struct berth_request *request)
+{
+    return !berth_request_mpi_is(request, BERTH_MPI_OFF) &&
+           !berth_request_mpi_local(request);
+}
+
 bool berth_request_mpi_may_host(const struct berth_request *request)
 {
     return !berth_request_mpi_is(request, BERTH_MPI_OFF) &&

@@ -104,6 +104,9 @@ static inline const char *berth_request_name(const struct berth_request *request
 /* Is the value of --mpi-bind one of these? Not said is BERTH_MPI_OFF. */
 bool berth_request_mpi_is(const struct berth_request *request, const char *mode);
 
+/* Is it to be seen to which MPI library the tasks use? */
+bool berth_request_mpi_chosen(const struct berth_request *request);
+
 /* May the host's library, and must it be that? AUTO goes by `world`. */
 bool berth_request_mpi_may_host(const struct berth_request *request);
 bool berth_request_mpi_must_host(const struct berth_request *request);

@@ -189,8 +189,8 @@ static bool leads(spank_t sp, const struct berth_request *request)
 {
     uint32_t node = 0;
 
-    return (berth_request_mpi_is(request, BERTH_MPI_AUTO) ||
-            berth_request_explained(request) || shared.site.provenance.file) &&
+    return (berth_request_mpi_chosen(request) || berth_request_explained(request) ||
+            shared.site.provenance.file) &&
            spank_get_item(sp, S_JOB_NODEID, &node) == ESPANK_SUCCESS && node == 0;
 }
 

@@ -271,7 +271,9 @@ static int collect(const struct berth_account *account, struct told *told,
         read_told(account->room, told, &explain->facts, err) < 0 ||
         copy_text(account->apart, &explain->apart, err) < 0 ||
         copy_text(account->room ? berth_room_noted(account->room) : NULL,
-                  &explain->note, err) < 0)
+                  &explain->note, err) < 0 ||
+        copy_text(account->room ? berth_room_warned(account->room) : NULL,
+                  &explain->warning, err) < 0)
         return -1;
     explain->runtime = launch->runtime;
     explain->gpu = launch->gpu;

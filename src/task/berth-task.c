@@ -394,7 +394,7 @@ static void start(struct task *task, struct berth_room *room)
 
     if (verify(task, berth_room_limit(room), &err) < 0)
         berth_room_fail(room, &err);
-    else if (why && !berth_inject_is_asked(&task->request) &&
+    else if (why && !berth_request_mpi_chosen(&task->request) &&
              !berth_request_explained(&task->request))
         berth_room_separate(room, why);
     else

@@ -157,6 +157,10 @@ static int take_down(const struct berth_inject *inject, int talk,
             free(injected->note);
             injected->note = strdup(text);
             break;
+        case BERTH_TALK_WARNING:
+            free(injected->warning);
+            injected->warning = strdup(text);
+            break;
         case BERTH_TALK_DONE:
             return environment->failed || injected->set.failed ||
                            injected->binds.failed || injected->facts.failed
@@ -213,12 +217,6 @@ static int use_program(const struct berth_inject *inject,
     if (letters.container >= 0)
         close(letters.container);
     return result;
-}
-
-bool berth_inject_is_asked(const struct berth_request *request)
-{
-    return !berth_request_mpi_is(request, BERTH_MPI_OFF) &&
-           !berth_request_mpi_local(request);
 }
 
 int berth_inject_mounts(const struct berth_request *request,
@@ -278,7 +276,7 @@ int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_i
     berth_environ_split(inject->environment, inject->count, &environment);
     if (environment.failed)
         return berth_err_oom(err);
-    if (berth_inject_is_asked(inject->launch->request))
+    if (berth_request_mpi_chosen(inject->launch->request))
         result = use_program(inject, &environment, &injected, err);
     berth_envdiff_flatten(environment.items, &injected.environment);
     if (result == 0 && injected.environment.failed)
@@ -297,5 +295,6 @@ void berth_injected_fini(struct berth_injected *injected)
     berth_strvec_fini(&injected->binds);
     berth_strvec_fini(&injected->facts);
     free(injected->note);
+    free(injected->warning);
     *injected = (struct berth_injected){0};
 }

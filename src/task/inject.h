@@ -34,10 +34,8 @@ struct berth_injected {
     struct berth_strvec facts; /* name and text (plan/finding.h) by turns */
     char *note;                /* whose MPI runs and why, one sentence; NULL: nothing to
                                   say */
+    char *warning;             /* what may go wrong; NULL: nothing is known */
 };
-
-/* Does the request's mode ask for anything to be done or checked here? */
-bool berth_inject_is_asked(const struct berth_request *request);
 
 /* What the runtime is to mount so that the host's MPI can be seen in the container;
  * appends SRC:DST:ro. The user's directory is made if need be. Returns 0, or -1 with a

@@ -13,7 +13,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
-#include "mpi/pmi.h"
 #include "mpi/program.h"
 #include "mpi/verdict.h"
 #include "plan/fabric.h"
@@ -26,6 +25,7 @@
 #include "task/findings.h"
 #include "task/graft.h"
 #include "task/join.h"
+#include "task/peers.h"
 #include "task/replay.h"
 #include "task/talk.h"
 
@@ -40,7 +40,8 @@ struct inside {
     struct berth_mpi_program wants;
     struct berth_graft grafts[BERTH_MATCHES_MAX];
     int count;
-    bool keeps; /* what is told holds for later steps */
+    struct berth_err warning; /* text "": none */
+    bool keeps;               /* what is told holds for later steps */
 };
 
 int berth_inside_enter(const struct berth_inside *told, struct berth_err *err)
@@ -138,58 +139,19 @@ static int match(struct inside *inside, struct berth_match matches[BERTH_MATCHES
                             stacks->count, matches, err);
 }
 
-/* A variable of the task on the host; the runtime may hide it from the container. */
-static const char *task_variable(const struct inside *inside, const char *name)
+/* Can the tasks find each other with what will run? */
+static int check_peers(struct inside *inside, struct berth_err *err)
 {
-    return berth_environ_value(inside->told->task, name);
-}
+    const struct berth_peers peers = {
+        .program = inside->program,
+        .look = &inside->look,
+        .wants = &inside->wants,
+        .grafts = inside->grafts,
+        .count = inside->count,
+        .task = inside->told->task,
+    };
 
-/* Can the tasks find each other with the library of FAMILY among OBJECTS? */
-static int check_manager(const struct inside *inside,
-                         const struct berth_mpi_objects *objects,
-                         enum berth_mpi_family family, const char *owner,
-                         struct berth_err *err)
-{
-    const char *tasks = task_variable(inside, "SLURM_NTASKS");
-    char name[64];
-    char whose[96];
-
-    snprintf(whose, sizeof(whose), "%s %s", owner,
-             berth_mpi_describe(objects, family, name, sizeof(name)));
-    return berth_mpi_check_manager(
-        berth_mpi_managers(objects, family), task_variable(inside, "SLURM_MPI_TYPE"),
-        tasks ? (unsigned int)strtoul(tasks, NULL, 10) : 1, whose, err);
-}
-
-/* Several families: it is not known which one will run, and one that fits is enough. */
-static int check_grafts(struct inside *inside, struct berth_err *err)
-{
-    int refused = 0;
-
-    for (int i = 0; i < inside->count; i++)
-        refused += check_manager(inside, &inside->grafts[i].staged,
-                                 inside->grafts[i].family, "the host's", err) < 0;
-    return refused && refused == inside->count ? -1 : 0;
-}
-
-static int check_own(struct inside *inside, struct berth_err *err)
-{
-    static const enum berth_mpi_family families[] = {BERTH_MPI_MPICH, BERTH_MPI_OPENMPI,
-                                                     BERTH_MPI_ABI};
-    int asked = 0;
-    int refused = 0;
-
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-        enum berth_mpi_family family = families[i];
-
-        if (!berth_mpi_objects_mpi(&inside->look.objects, family) ||
-            (inside->wants.family != BERTH_MPI_NONE && inside->wants.family != family))
-            continue;
-        asked++;
-        refused += check_manager(inside, &inside->look.objects, family, "the image's",
-                                 err) < 0;
-    }
-    return refused && refused == asked ? -1 : 0;
+    return berth_peers_check(&peers, &inside->warning, err);
 }
 
 /* Do the site and the profile let it run? */
@@ -231,7 +193,7 @@ static int plan(struct inside *inside, struct berth_err *err)
             check_fabric(inside, graft, err) < 0)
             return -1;
     }
-    return check_grafts(inside, err);
+    return check_peers(inside, err);
 }
 
 static int set_variables(const struct berth_graft *graft, struct berth_err *err)
@@ -291,8 +253,33 @@ static int tell_graft(struct inside *inside, const struct berth_graft *graft,
         if (tell_bind(inside, graft, graft->binds.items[i], graft->binds.items[i + 1],
                       err) < 0)
             return -1;
-    return berth_talk_send(inside->told->talk, BERTH_TALK_NOTE,
-                           graft->verdict.because.text, err);
+    return 0;
+}
+
+/* Whose MPI runs: of each family that the program may use. */
+static int tell_whose(struct inside *inside, struct berth_err *err)
+{
+    const struct berth_mpi_objects *image = &inside->look.objects;
+    BERTH_BUF struct berth_buf text = {0};
+
+    for (int i = 0; i < inside->count; i++) {
+        berth_buf_puts(&text, i ? "; " : "");
+        berth_buf_puts(&text, inside->grafts[i].verdict.because.text);
+    }
+    for (size_t i = 0; i < image->count && inside->wants.family == BERTH_MPI_NONE;
+         i++) {
+        enum berth_mpi_family family = image->items[i].library.family;
+        char name[64];
+
+        if (&image->items[i] != berth_mpi_objects_mpi(image, family) ||
+            berth_peers_graft(inside->grafts, inside->count, family))
+            continue;
+        berth_buf_puts(&text, "; the image has another MPI, which stays: ");
+        berth_buf_puts(&text, berth_mpi_describe(image, family, name, sizeof(name)));
+    }
+    if (text.failed)
+        return berth_err_oom(err);
+    return berth_talk_send(inside->told->talk, BERTH_TALK_NOTE, text.text, err);
 }
 
 /* What the loader says where nothing is mounted. */
@@ -311,7 +298,7 @@ static int tell(struct inside *inside, struct berth_err *err)
     for (int i = 0; i < inside->count; i++)
         if (tell_graft(inside, &inside->grafts[i], err) < 0)
             return -1;
-    return 0;
+    return tell_whose(inside, err);
 }
 
 /* The image's own library stays. */
@@ -320,7 +307,7 @@ static int keep_own(struct inside *inside, const struct berth_err *why,
 {
     struct berth_err note;
 
-    if (check_own(inside, err) < 0 || tell_own(inside, err) < 0)
+    if (check_peers(inside, err) < 0 || tell_own(inside, err) < 0)
         return -1;
     if (!why)
         return 0;
@@ -343,6 +330,15 @@ static int tell_findings(const struct inside *inside, struct berth_err *err)
     if (!berth_request_explained(inside->told->request))
         return 0;
     return berth_findings_tell(&findings, err);
+}
+
+static int tell_warning(struct inside *inside, struct berth_err *err)
+{
+    if (!*inside->warning.text)
+        return 0;
+    inside->keeps = false; /* each step is warned */
+    return berth_talk_send(inside->told->talk, BERTH_TALK_WARNING, inside->warning.text,
+                           err);
 }
 
 static bool is_auto(const struct inside *inside)
@@ -407,7 +403,9 @@ static int run(struct inside *inside, struct berth_err *err)
         return -1;
     if (!inside->program)
         return 0;
-    return decide(inside, err) < 0 ? -1 : tell_findings(inside, err);
+    return decide(inside, err) < 0 || tell_warning(inside, err) < 0
+               ? -1
+               : tell_findings(inside, err);
 }
 
 void berth_inside_run(const struct berth_inside *told)

@@ -38,9 +38,10 @@ struct berth_room_page {
     bool forbidden; /* to join; why: because */
     struct berth_err why;
     struct berth_err note; /* text "": none */
-    size_t told;           /* bytes of text[] */
-    size_t before;         /* bytes behind them */
-    size_t after;          /* bytes behind them */
+    struct berth_err warning;
+    size_t told;   /* bytes of text[] */
+    size_t before; /* bytes behind them */
+    size_t after;  /* bytes behind them */
     char text[];
 };
 
@@ -175,6 +176,16 @@ void berth_room_note(struct berth_room *room, const char *note)
 const char *berth_room_noted(const struct berth_room *room)
 {
     return *room->page->note.text ? room->page->note.text : NULL;
+}
+
+void berth_room_warn(struct berth_room *room, const char *warning)
+{
+    berth_err_set(&room->page->warning, "%s", warning);
+}
+
+const char *berth_room_warned(const struct berth_room *room)
+{
+    return *room->page->warning.text ? room->page->warning.text : NULL;
 }
 
 /* At OFFSET in what follows the page. */

@@ -76,6 +76,11 @@ const char *berth_room_forbidden(const struct berth_room *room); /* NULL: they m
 void berth_room_note(struct berth_room *room, const char *note);
 const char *berth_room_noted(const struct berth_room *room);
 
+/* A sentence that a task says where people see it, whether they asked or not; NULL:
+ * none. */
+void berth_room_warn(struct berth_room *room, const char *warning);
+const char *berth_room_warned(const struct berth_room *room);
+
 /* What was found out, for an account of it (plan/explain.h): strings, each ended by
  * NUL; before the state changes and before berth_room_put(). Returns 0, or -1 with a
  * sentence in ERR. */

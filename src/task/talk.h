@@ -17,6 +17,7 @@ enum berth_talk_kind {
     BERTH_TALK_BIND,    /* inside tells: a path of the stage, and behind a newline the
                            file of the image that it is mounted over */
     BERTH_TALK_NOTE,    /* inside tells: whose MPI runs, and why */
+    BERTH_TALK_WARNING, /* inside tells: what may go wrong, for everybody to read */
     BERTH_TALK_FACT,    /* inside tells, for an account: a name of plan/finding.h,
                            newline, text */
     BERTH_TALK_PROGRAM, /* inside tells, and the rest of it up to KEEP, for later steps

@@ -23,15 +23,21 @@ static bool is_verbose(const struct berth_told *told)
     return level && atoi(level) > USUAL;
 }
 
-/* Whose MPI runs, once for a component where berth has chosen. */
+/* Whose MPI runs, once for a component where berth has chosen, and what may go wrong.
+ */
 static void tell_choice(const struct berth_told *told)
 {
     const char *note = berth_room_noted(told->room);
+    const char *warning = berth_room_warned(told->room);
 
     if (note && (is_verbose(told) ||
                  (told->leads && berth_request_mpi_is(told->request, BERTH_MPI_AUTO))))
         fprintf(stderr, "berth: %s: image '%s': --mpi-bind=%s: %s\n", told->node,
                 berth_request_name(told->request), told->request->mpi, note);
+    if (warning && (is_verbose(told) || told->leads))
+        fprintf(stderr, "berth: %s: image '%s': --mpi-bind=%s: warning: %s\n",
+                told->node, berth_request_name(told->request), told->request->mpi,
+                warning);
 }
 
 void berth_tell(const struct berth_told *told)

@@ -339,7 +339,7 @@ static const struct {
      {MPICH("5.0.2"), GLIBC_36},
      BERTH_MPI_YES,
      "what '/usr/bin/python3' starts gets the host's MPICH 5.0.2 where it wants the "
-     "image's MPICH; the image has another MPI, which stays: Open MPI 4.1"},
+     "image's MPICH"},
     {{SCRIPT, "present /usr/lib/libmpi.so.40.30.4 library so=libmpi.so.40 " CALLS
               "def=ompi_mpi_init"},
      {MPICH("5.0.2")},

@@ -314,6 +314,15 @@ fi
 run_rows
 judge
 
+# A program that tells nothing, in an image with two MPIs, of which one finds its peers.
+for mode in auto host mpich hybrid; do
+    matches "--mpi-bind=$mode warns of the MPI that would be alone" \
+        "--mpi-bind=$mode: warning: the .*'s Open MPI .* speaks PMIx .*use srun --mpi=pmix if this is the MPI that .*sh' uses" \
+        "$(alice srun -n2 -N1 --mpi=pmi2 --mpi-bind=$mode --container-image=/images/mpibookworm.sif sh -c true 2>&1)"
+done
+equal "one task is never alone" "" \
+    "$(alice srun -Q -n1 --mpi=pmi2 --mpi-bind=hybrid --container-image=/images/mpibookworm.sif sh -c true 2>&1)"
+
 # A directory that somebody else has put where the host's MPI is kept.
 on n1 root sh -c 'mv /tmp/berth-2001 /tmp/aside; mkdir /tmp/berth-2001; chown bob: /tmp/berth-2001'
 seen=$(alice srun -n1 -w n1 --mpi=pmi2 --mpi-bind=host --container-image=/images/mpibookworm.sif \

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Do the tasks of a step find each other, whichever MPI of the container they use? */
+
+#include "task/peers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/environ.h"
+#include "mpi/pmi.h"
+
+const struct berth_graft *berth_peers_graft(const struct berth_graft *grafts, int count,
+                                            enum berth_mpi_family family)
+{
+    for (int i = 0; i < count; i++)
+        if (grafts[i].family == family)
+            return &grafts[i];
+    return NULL;
+}
+
+/* With the library of FAMILY among OBJECTS. */
+static int check_one(const struct berth_peers *peers,
+                     const struct berth_mpi_objects *objects,
+                     enum berth_mpi_family family, const char *owner,
+                     struct berth_err *err)
+{
+    const char *tasks = berth_environ_value(peers->task, "SLURM_NTASKS");
+    char name[64];
+    char whose[96];
+
+    snprintf(whose, sizeof(whose), "%s %s", owner,
+             berth_mpi_describe(objects, family, name, sizeof(name)));
+    return berth_mpi_check_manager(berth_mpi_managers(objects, family),
+                                   berth_environ_value(peers->task, "SLURM_MPI_TYPE"),
+                                   tasks ? (unsigned int)strtoul(tasks, NULL, 10) : 1,
+                                   whose, err);
+}
+
+/* May the program use the image's own MPI of FAMILY? */
+static bool may_use(const struct berth_peers *peers, enum berth_mpi_family family)
+{
+    enum berth_mpi_family wants = peers->wants->family;
+
+    return berth_mpi_objects_mpi(&peers->look->objects, family) &&
+           (wants == family || wants == BERTH_MPI_NONE || wants == BERTH_MPI_UNKNOWN);
+}
+
+int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_warning,
+                      struct berth_err *err)
+{
+    static const enum berth_mpi_family families[] = {BERTH_MPI_MPICH, BERTH_MPI_OPENMPI,
+                                                     BERTH_MPI_ABI};
+    bool bound = peers->count > 0;
+    bool refused = false;
+    bool fits = false;
+    struct berth_err why;
+
+    *ret_warning->text = '\0';
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        const struct berth_graft *graft =
+            berth_peers_graft(peers->grafts, peers->count, families[i]);
+        bool counts = bound == (graft != NULL);
+
+        if (!graft && !may_use(peers, families[i]))
+            continue;
+        if (check_one(peers, graft ? &graft->staged : &peers->look->objects,
+                      families[i], graft ? "the host's" : "the image's", &why) == 0) {
+            fits |= counts;
+            continue;
+        }
+        berth_err_set(ret_warning, "%s if this is the MPI that '%s' uses", why.text,
+                      peers->program);
+        refused |= counts;
+        if (counts)
+            *err = why;
+    }
+    return refused && !fits ? -1 : 0;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which MPI of an image may leave each task alone, and what is said of it. */
+
+#include "task/peers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "objects.h"
+#include "unit.h"
+
+#define MPICH_LIB                                                                      \
+    "present /l/libmpich.so.12 library so=libmpich.so.12 def=PMPI_Init "               \
+    "def=MPIR_Dup_fn text=PMI_FD"
+#define OPENMPI_LIB                                                                    \
+    "present /l/libmpi.so.40 library so=libmpi.so.40 def=PMPI_Init def=ompi_mpi_init"
+
+#define TELLS "if this is the MPI that '/bin/sh' uses"
+
+enum { FITS, REFUSED };
+
+static const struct {
+    const char *image[3];
+    enum berth_mpi_family wants;
+    enum berth_mpi_family bound[3]; /* NONE ends them */
+    const char *tasks;              /* SLURM_NTASKS; NULL: not set */
+    const char *type;               /* SLURM_MPI_TYPE */
+    int result;
+    const char *said; /* in the sentence, or else in the warning; NULL: nothing */
+} cases[] = {
+    /* One of the image's own fits: the other may be meant. */
+    {{MPICH_LIB, OPENMPI_LIB},
+     BERTH_MPI_NONE,
+     {BERTH_MPI_NONE},
+     "2",
+     "pmi2",
+     FITS,
+     "the image's Open MPI speaks PMIx and the step has --mpi=pmi2, so that each "
+     "of "
+     "the 2 tasks would be rank 0 of 1; use srun --mpi=pmix " TELLS},
+    {{MPICH_LIB, OPENMPI_LIB},
+     BERTH_MPI_UNKNOWN,
+     {BERTH_MPI_NONE},
+     "2",
+     "pmix",
+     FITS,
+     "use srun --mpi=pmi2 " TELLS},
+    {{MPICH_LIB, OPENMPI_LIB},
+     BERTH_MPI_NONE,
+     {BERTH_MPI_NONE},
+     "2",
+     "none",
+     REFUSED,
+     "use srun --mpi="},
+    {{MPICH_LIB, OPENMPI_LIB},
+     BERTH_MPI_NONE,
+     {BERTH_MPI_NONE},
+     "1",
+     "none",
+     FITS,
+     NULL},
+    {{MPICH_LIB, OPENMPI_LIB},
+     BERTH_MPI_NONE,
+     {BERTH_MPI_NONE},
+     NULL,
+     "none",
+     FITS,
+     NULL},
+    /* A program that tells. */
+    {{MPICH_LIB, OPENMPI_LIB},
+     BERTH_MPI_MPICH,
+     {BERTH_MPI_NONE},
+     "2",
+     "pmi2",
+     FITS,
+     NULL},
+    {{MPICH_LIB, OPENMPI_LIB},
+     BERTH_MPI_MPICH,
+     {BERTH_MPI_MPICH},
+     "2",
+     "pmix",
+     REFUSED,
+     "the host's MPICH speaks PMI and the step has --mpi=pmix"},
+    /* What was bound is what is meant; the rest of the image is not. */
+    {{MPICH_LIB, OPENMPI_LIB},
+     BERTH_MPI_NONE,
+     {BERTH_MPI_MPICH},
+     "2",
+     "pmix",
+     REFUSED,
+     "the host's MPICH speaks PMI and the step has --mpi=pmix"},
+    {{MPICH_LIB, OPENMPI_LIB},
+     BERTH_MPI_NONE,
+     {BERTH_MPI_MPICH},
+     "2",
+     "pmi2",
+     FITS,
+     "the image's Open MPI speaks PMIx and"},
+    {{MPICH_LIB, OPENMPI_LIB},
+     BERTH_MPI_NONE,
+     {BERTH_MPI_MPICH, BERTH_MPI_OPENMPI},
+     "2",
+     "pmi2",
+     FITS,
+     "the host's Open MPI speaks PMIx and"},
+    /* There is none. */
+    {{NULL}, BERTH_MPI_NONE, {BERTH_MPI_NONE}, "2", "none", FITS, NULL},
+};
+
+START_TEST(tasks_are_not_left_alone_without_a_word)
+{
+    static const char *const mpich[] = {MPICH_LIB, NULL};
+    static const char *const openmpi[] = {OPENMPI_LIB, NULL};
+    char tasks[24] = "", type[24] = "";
+    char *task[] = {tasks, type, NULL};
+    struct berth_mpi_program wants = {.family = cases[_i].wants};
+    struct berth_graft grafts[2] = {0};
+    struct berth_look look = {0};
+    struct berth_peers peers = {.program = "/bin/sh",
+                                .look = &look,
+                                .wants = &wants,
+                                .grafts = grafts,
+                                .task = task};
+    struct berth_err warning;
+    struct berth_err err;
+
+    if (cases[_i].tasks)
+        snprintf(tasks, sizeof(tasks), "SLURM_NTASKS=%s", cases[_i].tasks);
+    snprintf(type, sizeof(type), "SLURM_MPI_TYPE=%s", cases[_i].type);
+    unit_objects(&look.objects, cases[_i].image);
+    for (; cases[_i].bound[peers.count] != BERTH_MPI_NONE; peers.count++) {
+        struct berth_graft *graft = &grafts[peers.count];
+
+        graft->family = cases[_i].bound[peers.count];
+        unit_objects(&graft->staged,
+                     graft->family == BERTH_MPI_MPICH ? mpich : openmpi);
+    }
+    if (cases[_i].result == REFUSED) {
+        ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), -1);
+        ck_assert_ptr_nonnull(strstr(err.text, cases[_i].said));
+    } else {
+        ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), 0);
+        if (cases[_i].said)
+            ck_assert_ptr_nonnull(strstr(warning.text, cases[_i].said));
+        else
+            ck_assert_str_eq(warning.text, "");
+    }
+    berth_mpi_objects_fini(&look.objects);
+    for (int i = 0; i < peers.count; i++)
+        berth_mpi_objects_fini(&grafts[i].staged);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tcase = tcase_create("peers");
+
+    tcase_add_loop_test(tcase, tasks_are_not_left_alone_without_a_word, 0,
+                        COUNT(cases));
+    return unit_run("peers", tcase);
+}
