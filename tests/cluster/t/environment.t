@@ -259,17 +259,17 @@ who='id -u; id -un; id -g; id -gn; echo ~; echo $HOME $USER; touch $HOME/mine &&
 on login root bash -c 'echo readable >/home/alice/climate; chown root:climate /home/alice/climate; chmod 640 /home/alice/climate'
 mine="2001 alice 2001 alice /home/alice /home/alice alice 2001:2001 readable"
 equal "what a node that knows alice gives" "$mine" \
-    "$(alice srun -w n2 "$A" bash -c "$who" 2>&1 | paste -sd' ')"
+    "$(alice srun -Q -w n2 "$A" bash -c "$who" 2>&1 | paste -sd' ')"
 for export in ALL NONE; do
     equal "an unknown uid, --export=$export" "$mine" \
-        "$(alice srun -w n1 --export=$export "$A" bash -c "$who" 2>&1 | paste -sd' ')"
+        "$(alice srun -Q -w n1 --export=$export "$A" bash -c "$who" 2>&1 | paste -sd' ')"
 done
 equal "an unknown uid, a container for each task" "$mine" \
-    "$(alice srun -w n1 --export=NONE "$A" --container-args=--pid bash -c "$who" 2>&1 | paste -sd' ')"
+    "$(alice srun -Q -w n1 --export=NONE "$A" --container-args=--pid bash -c "$who" 2>&1 | paste -sd' ')"
 equal "an unknown uid, a directory, --container-writable" "$mine" \
-    "$(alice srun -w n1 --container-image=/images/a.dir --container-writable bash -c "$who" 2>&1 | paste -sd' ')"
+    "$(alice srun -Q -w n1 --container-image=/images/a.dir --container-writable bash -c "$who" 2>&1 | paste -sd' ')"
 equal "an unknown uid, many tasks" "8 alice" \
-    "$(alice srun -w n1 -n8 --export=NONE "$A" whoami 2>&1 | sort | uniq -c | awk '{ print $1, $2 }')"
+    "$(alice srun -Q -w n1 -n8 --export=NONE "$A" whoami 2>&1 | sort | uniq -c | awk '{ print $1, $2 }')"
 # (With sbatch --export=NONE Slurm 26.05 holds the job: it cannot read the login environment.)
 equal "an unknown uid, from a batch script" "alice" \
     "$(alice bash -c "./submit -w n1 -o u.log --wrap 'srun --export=NONE $A whoami'; cat u.log")"
