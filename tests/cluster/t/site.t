@@ -34,7 +34,7 @@ runtime:
 YAML
 said "a list of raw flags: one of them" a "$step" --container-args=--cleanenv cat /etc/berth-image
 said "a list of raw flags: another one" \
-    "srun: error: berth: --container-args: '--nv': this site does not allow it; it allows --cleanenv" \
+    "srun: error: berth: --container-args: '--nv': this site does not allow it; it allows --cleanenv (/etc/slurm/berth.yaml:2)" \
     "$step" --container-args=--nv true
 
 site <<'YAML'
