@@ -19,7 +19,7 @@ normalise() {
 }
 
 # What srun says now and then, of its own.
-chance='^srun: job [0-9]+ (queued and waiting for|has been allocated) resources$|Timed out waiting for job step to complete|^srun: (Job step creation temporarily disabled|Step created for)'
+chance='^srun: job [0-9]+ (queued and waiting for|has been allocated) resources$|Timed out waiting for job step to complete|^srun: (Job ([0-9]+ )?step creation temporarily disabled|Step created for)|^srun: error: IO: Hey, you told me node [0-9]+ was down!$'
 
 # run_script WHERE OPTION SCRIPT: alice runs SCRIPT with $C set to OPTION in an empty
 # directory that has the same name each time; $HOME/t holds the tools. What it prints,
