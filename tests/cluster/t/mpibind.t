@@ -21,7 +21,7 @@ more_images=
 if [[ $release == trixie && ${2-} != never ]]; then
     more_images=mpibullseye
     need_images "$more_images"
-    wheels+=(mpich==3.4.3 mpich==4.3.2 impi-rt==2021.16.0)
+    wheels+=(mpich==3.4.3 mpich==4.1.3 mpich==4.3.2 impi-rt==2021.1.1 impi-rt==2021.16.0)
 fi
 for wheel in "${wheels[@]}"; do
     "$tool" wheel "$name" "$wheel" >/dev/null || exit 1
@@ -156,10 +156,12 @@ other_rows() {
 # Another MPI, which the user has chosen as a module does.
 wheel_rows() {
     local it
-    for it in ${more_images:+mpich-3.4.3 mpich-4.3.2}; do
+    for it in ${more_images:+mpich-3.4.3 mpich-4.1.3 mpich-4.3.2}; do
         row "$it" mpibookworm mpich/who pmi2 host "MPICH ${it#*-}"
     done
-    [[ ! $more_images ]] || row impi-rt-2021.16.0 mpibookworm mpich/who pmi2 host "Intel 2021.16"
+    for it in ${more_images:+2021.1.1 2021.16.0}; do
+        row "impi-rt-$it" mpibookworm mpich/who pmi2 host "Intel ${it%.*}"
+    done
     for it in mpich-4.0.3 mpich-4.2.3 mpich-5.0.2; do
         row "$it" mpibookworm mpich/who pmi2 host "MPICH ${it#*-}"
         row $it mpitrixie mpich/rpath pmi2 host "MPICH ${it#*-}"
