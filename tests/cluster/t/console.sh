@@ -72,6 +72,16 @@ console_any_order() {
     [[ -n $more || ${#lines[@]} -eq 0 ]]
 }
 
+# The job of the last command has ended and still has its nodes for a moment, so that the next
+# one would be given others than the document shows.
+console_settle() {
+    # shellcheck disable=SC2016 # for the login host
+    alice bash -c 'for ((i = 0; i < 100; i++)); do
+        [[ -n $(sinfo -h -t completing,allocated,mixed -o %n 2>/dev/null) ]] || break
+        sleep 0.1
+    done' </dev/null
+}
+
 # console_run PLACE WORDS COMMAND [LINE...]: one command, and what it should show.
 console_run() {
     local place=$1 words=$2 prompt=${3:0:1} command=${3:2} compare=console_in_order
@@ -82,6 +92,7 @@ console_run() {
     [[ ! $words =~ on=([a-z0-9,]+) ]] || hosts=${BASH_REMATCH[1]}
     for host in $(console_hosts "$hosts"); do
         if [[ $prompt == '$' ]]; then
+            console_settle
             seen=$(alice bash -c "$command" 2>&1 </dev/null)
         else
             seen=$(on "$host" root timeout -k 10 "${LIMIT:-180}" bash -c "$command" 2>&1 </dev/null)

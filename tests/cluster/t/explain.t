@@ -75,8 +75,8 @@ equal "het step: one that asks is enough" "/images/a.sif /images/b.sif" \
 
 # The same faults as without it.
 faults() {
-    equal "refused as the step is: $1" "$({ alice srun "${@:2}" 2>&1; echo "$?"; } | sort)" \
-        "$({ alice srun $explain "${@:2}" 2>&1; echo "$?"; } | sort)"
+    equal "refused as the step is: $1" "$({ alice srun -Q -w n1 "${@:2}" 2>&1; echo "$?"; } | sort)" \
+        "$({ alice srun -Q -w n1 $explain "${@:2}" 2>&1; echo "$?"; } | sort)"
 }
 faults "a command that is not there" -n2 "$A" gone
 faults "a command that is no program" -n1 "$A" /etc/passwd

