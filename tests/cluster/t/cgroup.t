@@ -13,15 +13,18 @@ I=--container-image=/images/a.sif
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The groups of a job are there as long as a process of it is.
+# The group of a step is there as long as a process of it is. That of a job may stay without
+# one: of two steps that end at the same time each leaves it to the other (so, too, without
+# an image).
 groups_left() {
     local left=''
     for _ in {1..240}; do
-        left=$(on n1 root find /sys/fs/cgroup -name 'job_*')
+        left=$(on n1 root bash -c 'find /sys/fs/cgroup -name "step_*"
+            find /sys/fs/cgroup -path "*/job_*/cgroup.procs" -exec grep -H . {} +')
         [[ -n $left ]] || break
         sleep 0.5
     done
-    equal "$1: no cgroup is left" "" "$left"
+    equal "$1: no cgroup of a step and no process is left" "" "$left"
 }
 
 # await FILE COUNT WORD: until COUNT lines are WORD.
