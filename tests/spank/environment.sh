@@ -62,17 +62,11 @@ argv: ./x 1' \
 short()
 {
     name=$1
-    seen=$2
+    wanted=$2
     shift 2
-    got=$(FAKE_RAW=1 env "$@" 2>&1 |
+    equal "$name" "$wanted" "$(FAKE_RAW=1 env "$@" 2>&1 |
         grep -E '^(\+ (A_B|B|UCX_A|LANG|TERM|USER|TMPDIR|LD_PRELOAD)=|berth|srun)|FAULT' |
-        sed 's/^+ //' | paste -sd' ' -)
-    if [ "$got" = "$seen" ]; then
-        report ok "$name"
-    else
-        report 'not ok' "$name"
-        printf '# expected: %s\n# got:      %s\n' "$seen" "$got"
-    fi
+        sed 's/^+ //' | paste -sd' ' -)"
 }
 I='TMPDIR=/tmp'
 short 'SRUN_EXPORT_ENV=NONE is like the option' "$I UCX_A=1 USER=u" \
@@ -113,38 +107,29 @@ short 'else from Slurm' "$I UCX_A=1 USER=slurms" \
 # Components
 two()
 {
-    env "$@" 2>&1 | grep -E '^([0-9] |\+ (UCX|USER))|FAULT' | paste -sd' ' - | neutral
-}
-check_two()
-{
     name=$1
-    seen=$2
+    wanted=$2
     shift 2
-    got=$(two "$@")
-    if [ "$got" = "$seen" ]; then
-        report ok "$name"
-    else
-        report 'not ok' "$name"
-        printf '# expected: %s\n# got:      %s\n' "$seen" "$got"
-    fi
+    equal "$name" "$wanted" "$(env "$@" 2>&1 |
+        grep -E '^([0-9] |\+ (UCX|USER))|FAULT' | paste -sd' ' - | neutral)"
 }
-check_two 'each component has its own values' \
+two 'each component has its own values' \
     "0 image=T/a: ./x + UCX_A=2 + USER=u 1 image=T/b: ./y + UCX_A=3 + USER=u" \
     FAKE_RAW=1 UCX_A=1 "$fake" srun --export=NONE,UCX_A=2 --container-image=a ./x : \
     --export=NONE,UCX_A=3 --container-image=b ./y
-check_two 'the same image, other values' \
+two 'the same image, other values' \
     "0 image=T/a: ./x + UCX_A=2 + USER=u 1 image=T/a: ./y + UCX_A=1 + USER=u" \
     FAKE_RAW=1 UCX_A=1 "$fake" srun --export=NONE,UCX_A=2 --container-image=a ./x : \
     --export=NONE --container-image=a ./y
-check_two 'one component drops, the other does not' \
+two 'one component drops, the other does not' \
     "0 image=T/a: ./x + UCX_A=1 + USER=u 1 image=T/b: ./y" \
     FAKE_RAW=1 UCX_A=1 "$fake" srun --export=NONE --container-image=a ./x : \
     --export=ALL --container-image=b ./y
-check_two 'the component on the host gets nothing' \
+two 'the component on the host gets nothing' \
     "0 image=T/a: ./x + UCX_A=1 + USER=u 1 host: ./y" \
     FAKE_RAW=1 UCX_A=1 "$fake" srun --export=NONE --container-image=a ./x : \
     --export=NONE ./y
-check_two 'in a het job, out of order' \
+two 'in a het job, out of order' \
     "0 image=T/b: ./y + UCX_A=3 + USER=u 1 image=T/a: ./x + UCX_A=2 + USER=u" \
     FAKE_RAW=1 UCX_A=1 SLURM_HET_SIZE=2 SLURM_JOB_ID=100 SLURM_JOB_ID_HET_GROUP_0=100 \
     SLURM_JOB_ID_HET_GROUP_1=101 "$fake" srun --het-group=1 --export=NONE,UCX_A=2 \

@@ -21,14 +21,10 @@ libexec=$("$fake" --libexec)
 LSAN_OPTIONS=print_suppressions=0
 export LSAN_OPTIONS
 
-T=$(mktemp -d "${TMPDIR:-/tmp}/berth-spank-XXXXXX") || exit 1
-trap 'rm -rf "$T"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$T" || exit 1
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
 mkdir -p a/bin b/bin c/bin
 echo 'not an image' >bad.sif
-count=0
-failures=0
 
 # What the site says in berth.yaml: lines of it, for FAKE_WORDS=$SITE.
 # shellcheck disable=SC2034 # the scripts use it
@@ -51,28 +47,9 @@ neutral()
         s|^\\(+ BERTH_TASK_TERMS=.*\\)profiles:[^ ]*\$|\\1|; /^+ BERTH_TASK_TERMS=\$/d"
 }
 
-# report ok|'not ok' NAME
-report()
+# The command of a case: [VARIABLE=VALUE ...] srun|sbatch|salloc WORD...
+run()
 {
-    count=$((count + 1))
-    echo "$1 $count - $2"
-    [ "$1" = ok ] || failures=$((failures + 1))
-}
-
-# skip NAME WHY
-skip()
-{
-    count=$((count + 1))
-    echo "ok $count - $1 # SKIP $2"
-}
-
-# expect NAME STATUS TEXT [VARIABLE=VALUE ...] srun|sbatch|salloc WORD...
-expect()
-{
-    name=$1
-    status=$2
-    text=$3
-    shift 3
     words=
     while :; do
         case $1 in
@@ -82,31 +59,11 @@ expect()
         words="$words $(quote "$1")"
         shift
     done
-    got=$(eval "exec env $words \"\$fake\" \"\$@\"" 2>&1)
-    got_status=$?
-    got=$(printf '%s\n' "$got" | neutral)
-    if [ "$got" = "$text" ] && [ "$got_status" = "$status" ]; then
-        report ok "$name"
-        return
-    fi
-    report 'not ok' "$name"
-    {
-        echo "expected, with status $status:"
-        printf '%s\n' "$text" | sed 's/^/    /'
-        echo "got, with status $got_status:"
-        printf '%s\n' "$got" | sed 's/^/    /'
-    } | sed 's/^/# /'
+    eval "exec env $words \"\$fake\" \"\$@\""
 }
 
 # TEXT as one word of a shell.
 quote()
 {
     printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")"
-}
-
-# The last line of every script.
-finish()
-{
-    echo "1..$count"
-    [ "$failures" = 0 ]
 }

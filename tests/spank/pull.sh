@@ -49,14 +49,8 @@ export FAKE_CALLS FAKE_IMAGE XDG_CACHE_HOME PATH
 calls()
 {
     seen=$([ ! -f calls ] || sed -n '$=' calls)
-    seen=${seen:-0}
     rm -f calls
-    if [ "$seen" = "$2" ]; then
-        report ok "$1"
-    else
-        report 'not ok' "$1"
-        echo "# $seen pulls instead of $2"
-    fi
+    equal "$1" "$2" "${seen:-0}"
 }
 
 file='T/cache/berth/docker%2Br%2Bapp%3D1/1.sif'

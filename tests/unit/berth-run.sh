@@ -6,11 +6,8 @@
 
 berth=$PWD/tests/unit/berth-here
 built=$PWD/berth
-T=$(mktemp -d "${TMPDIR:-/tmp}/berth-run-XXXXXX") || exit 1
-trap 'rm -rf "$T"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$T" || exit 1
-T=$(pwd -P)
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
 mkdir -p a/bin b/bin path
 cat >path/apptainer <<'END'
 #!/bin/sh
@@ -34,39 +31,6 @@ done
 # A process that ends at once frees nothing.
 ASAN_OPTIONS=detect_leaks=0
 export ASAN_OPTIONS
-count=0
-failures=0
-
-# report ok|'not ok' NAME
-report()
-{
-    count=$((count + 1))
-    echo "$1 $count - $2"
-    [ "$1" = ok ] || failures=$((failures + 1))
-}
-
-# expect NAME STATUS TEXT COMMAND...
-expect()
-{
-    name=$1
-    status=$2
-    text=$3
-    shift 3
-    got=$("$@" 2>&1)
-    got_status=$?
-    got=$(printf '%s\n' "$got" | sed "s|$T|T|g")
-    if [ "$got" = "$text" ] && [ "$got_status" = "$status" ]; then
-        report ok "$name"
-        return
-    fi
-    report 'not ok' "$name"
-    {
-        echo "expected, with status $status:"
-        printf '%s\n' "$text" | sed 's/^/    /'
-        echo "got, with status $got_status:"
-        printf '%s\n' "$got" | sed 's/^/    /'
-    } | sed 's/^/# /'
-}
 
 show='echo "$IMAGE${1+ $*}"'
 
@@ -164,32 +128,20 @@ expect 'a command on the host that is no program' 126 \
     "berth: run: command './a': Permission denied; check the name, or give its path" \
     "$berth" run --container-image=none ./a
 
-# help NAME TEXT WORD...: TEXT is in what it says.
-says()
-{
-    name=$1
-    text=$2
-    shift 2
-    case $("$@" 2>&1) in
-        *"$text"*) report ok "$name" ;;
-        *) report 'not ok' "$name" ;;
-    esac
-}
-says 'no command is a wrong use' 'usage: berth run [OPTION...]' "$berth" run --container-image=a
-says 'it tells its options' '  --container-image=PATH' "$berth" run --help
-says 'it tells what may be left out' '  --mpi-bind[=auto|' "$berth" run --help
+says 'no command is a wrong use' 2 'usage: berth run [OPTION...]' "$berth" run --container-image=a
+says 'it tells its options' 0 '  --container-image=PATH' "$berth" run --help
+says 'it tells what may be left out' 0 '  --mpi-bind[=auto|' "$berth" run --help
 
 # The program as it is built looks for berth-task where it will be installed.
 name='berth-task is not there'
 said=$("$built" run --container-image=a true 2>&1)
 case $said in
     "berth: '/"*"/berth-task': No such file or directory; install berth again on this host")
-        report ok "$name"
+        report 0 "$name"
         ;;
     *)
-        report ok "$name # SKIP it is installed: $said"
+        skip "$name" "it is installed: $said"
         ;;
 esac
 
-echo "1..$count"
-[ "$failures" = 0 ]
+finish

@@ -4,49 +4,11 @@
 
 berth=$PWD/berth
 source=$(cd "${srcdir:-.}" && pwd)
-T=$(mktemp -d "${TMPDIR:-/tmp}/berth-cli-XXXXXX") || exit 1
-trap 'rm -rf "$T"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$T" || exit 1
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
 chmod 755 .
 mkdir -m 1777 run
-T=$(pwd -P)
 unset CRAY_MPICH_DIR I_MPI_ROOT MPICH_DIR MPI_HOME OPAL_PREFIX LD_LIBRARY_PATH
-count=0
-failures=0
-
-# result OK NAME DETAIL
-result()
-{
-    count=$((count + 1))
-    if [ "$1" = yes ]; then
-        echo "ok $count - $2"
-    else
-        failures=$((failures + 1))
-        echo "not ok $count - $2"
-        printf '%s\n' "$3" | sed 's/^/# /'
-    fi
-}
-
-# says NAME STATUS TEXT COMMAND...: it ends with STATUS and says TEXT somewhere.
-says()
-{
-    name=$1
-    want=$2
-    text=$3
-    shift 3
-    seen=$("$@" 2>&1)
-    status=$?
-    case $seen in
-        *"$text"*)
-            [ "$status" = "$want" ] && ok=yes || ok=no
-            ;;
-        *)
-            ok=no
-            ;;
-    esac
-    result "$ok" "$name" "status $status: $seen"
-}
 
 says 'it tells its version' 0 'berth 0.' "$berth" --version
 says 'it tells how it is used' 0 '  berth profiles' "$berth" --help
@@ -86,18 +48,18 @@ says 'doctor takes --brief and nothing else' 2 'usage:' "$berth" doctor --long
 status=$?
 grep -q '^wrong' doctor.out && want=1 || want=0
 [ "$status" = "$want" ] && grep -qE '^(ok   |note |wrong) user namespaces: ' doctor.out &&
-    ! grep -q "$(printf '\033')" doctor.out && ok=yes || ok=no
-result "$ok" 'doctor looks at this host, without colours in a file' "status $status: $(cat doctor.out)"
+    ! grep -q "$(printf '\033')" doctor.out
+report $? 'doctor looks at this host, without colours in a file' "status $status: $(cat doctor.out)"
 "$berth" doctor --brief >brief.out
-[ "$(wc -l <brief.out)" = 1 ] && grep -qE '^berth=[0-9.]+ plugin=.* wrong=' brief.out && ok=yes || ok=no
-result "$ok" 'a brief doctor says one line' "$(cat brief.out)"
+[ "$(wc -l <brief.out)" = 1 ] && grep -qE '^berth=[0-9.]+ plugin=.* wrong=' brief.out
+report $? 'a brief doctor says one line' "$(cat brief.out)"
 if command -v script >/dev/null; then
     script -qec "TERM=xterm '$berth' doctor" /dev/null >colour.out 2>&1 </dev/null
-    grep -q "$(printf '\033')\[3" colour.out && ok=yes || ok=no
-    result "$ok" 'colours are for terminals' "$(cat colour.out)"
+    grep -q "$(printf '\033')\[3" colour.out
+    report $? 'colours are for terminals' "$(cat colour.out)"
     script -qec "NO_COLOR=1 TERM=xterm '$berth' doctor" /dev/null >colour.out 2>&1 </dev/null
-    grep -q "$(printf '\033')" colour.out && ok=no || ok=yes
-    result "$ok" 'NO_COLOR is respected' "$(cat colour.out)"
+    ! grep -q "$(printf '\033')" colour.out
+    report $? 'NO_COLOR is respected' "$(cat colour.out)"
 fi
 for program in init mpi task; do
     says "berth-$program tells its release" 0 "berth-$program 0." "${berth%/*}/berth-$program" --version
@@ -209,5 +171,4 @@ chmod 644 shipped.yaml open.yaml
 says 'check: the shipped file' 0 'no fault found' "$berth" check shipped.yaml
 says 'check: the shipped file with every key in use' 0 'no fault found' "$berth" check open.yaml
 
-echo "1..$count"
-[ "$failures" = 0 ]
+finish

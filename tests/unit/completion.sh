@@ -4,40 +4,14 @@
 # Speaks TAP.
 
 berth=$PWD/berth
-T=$(mktemp -d "${TMPDIR:-/tmp}/berth-complete-XXXXXX") || exit 1
-trap 'rm -rf "$T"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$T" || exit 1
-count=0
-failures=0
-
-# result OK NAME DETAIL
-result()
-{
-    count=$((count + 1))
-    if [ "$1" = yes ]; then
-        echo "ok $count - $2"
-    else
-        failures=$((failures + 1))
-        echo "not ok $count - $2"
-        printf '%s\n' "$3" | sed 's/^/# /'
-    fi
-}
-
-# equal NAME WANTED SEEN
-equal()
-{
-    [ "$2" = "$3" ] && ok=yes || ok=no
-    result "$ok" "$1" "wanted: $2
-seen:   $3"
-}
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
 
 # without SHELL NAME: is it missing?
 without()
 {
     command -v "$1" >/dev/null 2>&1 && return 1
-    count=$((count + 1))
-    echo "ok $count - $2 # SKIP no $1 here"
+    skip "$2" "no $1 here"
 }
 
 for shell in bash zsh fish bash-srun zsh-srun fish-srun; do
@@ -118,5 +92,4 @@ if ! without zsh 'zsh: srun is completed by berth and by what was there'; then
     equal 'zsh: srun is completed by berth and by what was there' '_berth _berth_srun kept' "$seen"
 fi
 
-echo "1..$count"
-[ "$failures" = 0 ]
+finish

@@ -3,14 +3,10 @@
 # The reader of documents (tests/cluster/t/console.sh) without a cluster: what it runs, and
 # that it notices when a document is wrong. Speaks TAP.
 
-T=$(mktemp -d "${TMPDIR:-/tmp}/berth-console-XXXXXX") || exit 1
-trap 'rm -rf "$T"' EXIT
-trap 'exit 1' HUP INT TERM
 # shellcheck source=tests/cluster/t/console.sh
 . "${srcdir:-.}/tests/cluster/t/console.sh"
-cd "$T" || exit 1
-count=0
-failures=0
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
 
 # In place of tests/cluster/t/lib.sh: the commands run here.
 alice() { "$@"; }
@@ -26,14 +22,7 @@ reads() {
     said=''
     cat >document
     console_document document
-    count=$((count + 1))
-    if [[ ${said% } == "$2" ]]; then
-        echo "ok $count - $1"
-    else
-        echo "not ok $count - $1"
-        echo "# expected '$2', seen '${said% }'"
-        failures=$((failures + 1))
-    fi
+    equal "$1" "$2" "${said% }"
 }
 
 reads "output that is right" "ok ok ok" <<'END'
@@ -148,5 +137,4 @@ false
 ```
 END
 
-echo "1..$count"
-((failures == 0))
+finish

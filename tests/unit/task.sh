@@ -8,10 +8,8 @@ task=$PWD/tests/unit/berth-task
 init=$PWD/berth-init
 built=$PWD/berth-task
 mpi=$PWD/berth-mpi
-T=$(mktemp -d "${TMPDIR:-/tmp}/berth-task-XXXXXX") || exit 1
-trap 'rm -rf "$T"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$T" || exit 1
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
 mkdir -p a/bin 'work dir'
 echo 'not an image' >bad.sif
 : >empty.sif
@@ -36,39 +34,6 @@ unset SHOW
 # A process that ends at once frees nothing.
 ASAN_OPTIONS=detect_leaks=0
 export ASAN_OPTIONS
-count=0
-failures=0
-
-# report ok|'not ok' NAME
-report()
-{
-    count=$((count + 1))
-    echo "$1 $count - $2"
-    [ "$1" = ok ] || failures=$((failures + 1))
-}
-
-# expect NAME STATUS TEXT COMMAND...
-expect()
-{
-    name=$1
-    status=$2
-    text=$3
-    shift 3
-    got=$("$@" 2>&1)
-    got_status=$?
-    got=$(printf '%s\n' "$got" | sed "s|$T|T|g; /^profiling:/d") # of --enable-coverage
-    if [ "$got" = "$text" ] && [ "$got_status" = "$status" ]; then
-        report ok "$name"
-        return
-    fi
-    report 'not ok' "$name"
-    {
-        echo "expected, with status $status:"
-        printf '%s\n' "$text" | sed 's/^/    /'
-        echo "got, with status $got_status:"
-        printf '%s\n' "$got" | sed 's/^/    /'
-    } | sed 's/^/# /'
-}
 
 # with REQUEST WORD...: berth-task as the plugin puts it in front of WORDs.
 with()
@@ -131,10 +96,10 @@ name='berth-init is not there'
 said=$(BERTH_TASK_REQUEST=image=$T/a "$built" ./app 2>&1)
 case $said in
     "berth: n1: '/"*"/berth-init': No such file or directory; install berth again on this host")
-        report ok "$name"
+        report 0 "$name"
         ;;
     *)
-        report ok "$name # SKIP it is installed: $said"
+        skip "$name" "it is installed: $said"
         ;;
 esac
 
@@ -151,22 +116,22 @@ chmod +x failing
 expect 'a runtime that fails' 255 \
     "berth: n1: image 'T/a': T/failing did not start it: FATAL:   no luck; ask the administrators, or look with \`berth doctor\` on that node" \
     env "BERTH_TASK_RUNTIME=$T/failing" "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app
-# says WORDS ADVICE: what it says when a runtime gives up with WORDS.
-says()
+# fails WORDS ADVICE: what it says when a runtime gives up with WORDS.
+fails()
 {
     printf '#!/bin/sh\necho "%s" >&2\nexit 255\n' "$1" >failing
     expect "a runtime that fails: $1" 255 \
         "berth: n1: image 'T/a': T/failing did not start it: $1; $2" \
         env "BERTH_TASK_RUNTIME=$T/failing" "BERTH_TASK_REQUEST=image=$T/a&args=-x" "$task" ./app
 }
-says 'Error for command: unknown flag: -x' 'leave that flag out of --container-args'
-says 'Error for command: unknown shorthand flag: x' 'leave that flag out of --container-args'
-says 'Error for command: flag needs an argument: x' 'give that flag a value in --container-args'
-says 'FATAL: could not open image x' \
+fails 'Error for command: unknown flag: -x' 'leave that flag out of --container-args'
+fails 'Error for command: unknown shorthand flag: x' 'leave that flag out of --container-args'
+fails 'Error for command: flag needs an argument: x' 'give that flag a value in --container-args'
+fails 'FATAL: could not open image x' \
     'look for a word in --container-args that is no flag, or a flag that wants a value'
-says "FATAL: you don't have write permissions" 'use --container-writable instead of a flag'
-says "FATAL: mount source x doesn't exist" 'mount what is on every node'
-says 'FATAL: could not mount /x: not a directory' \
+fails "FATAL: you don't have write permissions" 'use --container-writable instead of a flag'
+fails "FATAL: mount source x doesn't exist" 'mount what is on every node'
+fails 'FATAL: could not mount /x: not a directory' \
     'mount a directory over a directory, and a file over a file (--container-mounts)'
 
 # All the way to the application.
@@ -399,5 +364,4 @@ expect 'berth-init with an unknown word' 1 \
     'started with wrong words; it is for berth-task only' \
     sh -c '"$0" --colour red -- ./app 2>&1 | grep -o "started with.*"; exit 1' "$init"
 
-echo "1..$count"
-[ "$failures" = 0 ]
+finish

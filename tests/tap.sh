@@ -1,0 +1,88 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: Apache-2.0
+# For scripts that speak TAP: cases, and a directory of their own, T, in which they
+# go on.
+
+T=$(mktemp -d "${TMPDIR:-/tmp}/berth-test-XXXXXX") || exit 1
+trap 'rm -rf "$T"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$T" || exit 1
+T=$(pwd -P)
+count=0
+failures=0
+
+# report STATUS NAME [DETAIL]: 0 is a success; DETAIL is what a failure tells.
+report()
+{
+    count=$((count + 1))
+    if [ "$1" = 0 ]; then
+        echo "ok $count - $2"
+    else
+        failures=$((failures + 1))
+        echo "not ok $count - $2"
+        printf '%s\n' "${3-}" | sed 's/^/# /'
+    fi
+}
+
+# skip NAME WHY
+skip()
+{
+    count=$((count + 1))
+    echo "ok $count - $1 # SKIP $2"
+}
+
+# equal NAME WANTED SEEN
+equal()
+{
+    [ "$2" = "$3" ]
+    report $? "$1" "expected:
+$(printf '%s\n' "$2" | sed 's/^/    /')
+got:
+$(printf '%s\n' "$3" | sed 's/^/    /')"
+}
+
+# How the command of a case is run, and what of its words is the same in every run
+# (profiling: is of --enable-coverage).
+run()
+{
+    "$@"
+}
+neutral()
+{
+    sed "s|$T|T|g; /^profiling:/d"
+}
+
+# expect NAME STATUS TEXT COMMAND...: it ends with STATUS and says TEXT.
+expect()
+{
+    name=$1
+    wanted="status $2
+$3"
+    shift 3
+    got=$(run "$@" 2>&1)
+    status=$?
+    equal "$name" "$wanted" "status $status
+$(printf '%s\n' "$got" | neutral)"
+}
+
+# says NAME STATUS TEXT COMMAND...: it ends with STATUS and says TEXT somewhere.
+says()
+{
+    name=$1
+    wanted=$2
+    text=$3
+    shift 3
+    got=$("$@" 2>&1)
+    status=$?
+    case "$status $got" in
+        "$wanted "*"$text"*) report 0 "$name" ;;
+        *) report 1 "$name" "status $status: $got" ;;
+    esac
+}
+
+# The last line of every script.
+finish()
+{
+    echo "1..$count"
+    [ "$failures" = 0 ]
+}
