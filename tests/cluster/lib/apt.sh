@@ -16,14 +16,11 @@ need_packages() {
 
 packages_install() {
     local log
-    log=$(mktemp)
-    CLEANUP_PATHS+=("$log")
-    {
+    log=$({
         apt-get update &&
             DEBIAN_FRONTEND=noninteractive apt-get install -y \
                 --no-install-recommends "$@"
-    } >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "apt-get could not install $*"; }
-    rm -f "$log"
+    } 2>&1) || { tail -n 20 <<<"$log" >&2; die "apt-get could not install $*"; }
 }
 
 # apt_download DIR SUITE MIRROR PACKAGE...: puts the .deb files into DIR.
