@@ -42,6 +42,22 @@ static const char *next_option(const char **usage, size_t *ret_length)
     return at;
 }
 
+/* The options that the usage of VERB names, each behind BEFORE. */
+static void put_own_options(struct berth_buf *out,
+                            const struct berth_completion_verb *verb,
+                            const char *before, const char *behind)
+{
+    const char *usage = verb->usage;
+    const char *option;
+    size_t length;
+
+    while ((option = next_option(&usage, &length))) {
+        put(out, before);
+        berth_buf_add(out, option, length);
+        put(out, behind);
+    }
+}
+
 static bool takes_options(const struct berth_completion_verb *verb)
 {
     return strstr(verb->usage, "OPTION") != NULL;
@@ -53,9 +69,8 @@ static bool is_choice(const struct berth_option *option)
            islower((unsigned char)option->argument[strspn(option->argument, "[")]);
 }
 
-/* The words in small letters of [auto|host|NAME], separated by BETWEEN. */
-static void put_choices(struct berth_buf *out, const struct berth_option *option,
-                        const char *between)
+/* The words in small letters of [auto|host|NAME]. */
+static void put_choices(struct berth_buf *out, const struct berth_option *option)
 {
     const char *at = option->argument;
     bool any = false;
@@ -64,7 +79,7 @@ static void put_choices(struct berth_buf *out, const struct berth_option *option
         size_t length = strcspn(at, "[|]");
 
         if (islower((unsigned char)*at)) {
-            put(out, any ? between : "");
+            put(out, any ? " " : "");
             berth_buf_add(out, at, length);
             any = true;
         }
@@ -94,14 +109,18 @@ static void put_schemes(struct berth_buf *out, const char *end)
     }
 }
 
-/* A directory gets its slash, and behind a scheme the user goes on. */
-static void put_bash_files(struct berth_buf *out, const struct berth_option *option)
+/* The words that OPTION may begin with, if there is a list of them, behind FLAG. */
+static void put_list(struct berth_buf *out, const struct berth_option *option,
+                     const char *flag)
 {
-    put(out, "-f");
-    if (!wants_image(option))
+    if (!is_choice(option) && !wants_image(option))
         return;
-    put(out, " -W '");
-    put_schemes(out, "://");
+    put(out, flag);
+    put(out, " '");
+    if (is_choice(option))
+        put_choices(out, option);
+    else
+        put_schemes(out, "://");
     put(out, "'");
 }
 
@@ -139,14 +158,11 @@ static void put_bash_values(struct berth_buf *out, const char *name, const char 
         put(out, "    \"--");
         put(out, prefix);
         put(out, option->name);
-        put(out, "\")\n        mapfile -t COMPREPLY < <(compgen ");
-        if (is_choice(option)) {
-            put(out, "-W '");
-            put_choices(out, option, " ");
-            put(out, "'");
-        } else
-            put_bash_files(out, option);
+        put(out, "\")\n        mapfile -t COMPREPLY < <(compgen");
+        put(out, is_choice(option) ? "" : " -f");
+        put_list(out, option, " -W");
         put(out, " -- \"$cur\")\n");
+        /* A directory gets its slash, and behind a scheme the user goes on. */
         if (!is_choice(option))
             put(out, "        compopt -o filenames 2>/dev/null\n"
                      "        [[ ${COMPREPLY[0]-} != *:// ]] ||\n"
@@ -169,18 +185,10 @@ static void put_bash(const struct berth_completion_verb *verbs, struct berth_buf
     put(out, "--help --version'\n"
              "    elif [[ $cur == -* ]]; then\n        case ${COMP_WORDS[1]} in\n");
     for (const struct berth_completion_verb *verb = verbs; verb->name; verb++) {
-        const char *usage = verb->usage;
-        const char *option;
-        size_t length;
-
         put(out, "        ");
         put(out, verb->name);
         put(out, ") words='");
-        while ((option = next_option(&usage, &length))) {
-            put(out, "--");
-            berth_buf_add(out, option, length);
-            put(out, " ");
-        }
+        put_own_options(out, verb, "--", " ");
         if (takes_options(verb))
             put_bash_options(out, "");
         put(out, "' ;;\n");
@@ -234,7 +242,7 @@ static void put_zsh_options(struct berth_buf *out, const char *prefix)
             put(out, "value:");
             if (is_choice(option)) {
                 put(out, "(");
-                put_choices(out, option, " ");
+                put_choices(out, option);
                 put(out, ")");
             } else if (wants_image(option)) {
                 put(out, "{_files; compadd -S \"\" ");
@@ -261,18 +269,10 @@ static void put_zsh(const struct berth_completion_verb *verbs, struct berth_buf 
              "        _describe verb verbs\n        return\n    fi\n"
              "    shift words\n    ((CURRENT--))\n    case $words[1] in\n");
     for (const struct berth_completion_verb *verb = verbs; verb->name; verb++) {
-        const char *usage = verb->usage;
-        const char *option;
-        size_t length;
-
         put(out, "    ");
         put(out, verb->name);
         put(out, ")\n        _arguments");
-        while ((option = next_option(&usage, &length))) {
-            put(out, " \\\n        '--");
-            berth_buf_add(out, option, length);
-            put(out, "'");
-        }
+        put_own_options(out, verb, " \\\n        '--", "'");
         if (takes_options(verb))
             put_zsh_options(out, "");
         put(out, takes_options(verb) ? " \\\n        '*::command:_normal'"
@@ -297,26 +297,17 @@ static void put_zsh_srun(struct berth_buf *out)
              "done\nunset _berth_command\n");
 }
 
-static void put_fish_options(struct berth_buf *out, const char *where)
+/* COMPLETE is a command up to the name of an option. */
+static void put_fish_options(struct berth_buf *out, const char *complete)
 {
     for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
         const struct berth_option *option = &berth_options[i];
 
-        put(out, "complete ");
-        put(out, where);
-        put(out, " -l ");
+        put(out, complete);
         put(out, option->name);
-        if (is_choice(option)) {
-            put(out, " -x -a '");
-            put_choices(out, option, " ");
-            put(out, "'");
-        } else if (option->argument)
+        if (option->argument)
             put(out, wants_path(option) ? " -r" : " -x");
-        if (wants_image(option)) {
-            put(out, " -a '");
-            put_schemes(out, "://");
-            put(out, "'");
-        }
+        put_list(out, option, " -a");
         put(out, " -d '");
         put_quoted(out, option->help, "\\");
         put(out, "'\n");
@@ -326,38 +317,31 @@ static void put_fish_options(struct berth_buf *out, const char *where)
 static void put_fish(const struct berth_completion_verb *verbs, struct berth_buf *out)
 {
     for (const struct berth_completion_verb *verb = verbs; verb->name; verb++) {
-        BERTH_BUF struct berth_buf where = {0};
-        const char *usage = verb->usage;
-        const char *option;
-        size_t length;
+        BERTH_BUF struct berth_buf complete = {0};
 
         put(out, "complete -c berth -n __fish_use_subcommand -a ");
         put(out, verb->name);
         put(out, " -d '");
         put_quoted(out, verb->help, "\\");
         put(out, "'\n");
-        put(&where, "-c berth -n '__fish_seen_subcommand_from ");
-        put(&where, verb->name);
-        put(&where, "'");
-        out->failed |= where.failed;
-        while (!where.failed && (option = next_option(&usage, &length))) {
-            put(out, "complete ");
-            put(out, where.text);
-            put(out, " -l ");
-            berth_buf_add(out, option, length);
-            put(out, "\n");
-        }
-        if (!where.failed && takes_options(verb))
-            put_fish_options(out, where.text);
+        put(&complete, "complete -c berth -n '__fish_seen_subcommand_from ");
+        put(&complete, verb->name);
+        put(&complete, "' -l ");
+        out->failed |= complete.failed;
+        if (complete.failed)
+            return;
+        put_own_options(out, verb, complete.text, "\n");
+        if (takes_options(verb))
+            put_fish_options(out, complete.text);
     }
 }
 
 /* fish adds to what is known of a command. */
 static void put_fish_srun(struct berth_buf *out)
 {
-    put_fish_options(out, "-c srun");
-    put_fish_options(out, "-c sbatch");
-    put_fish_options(out, "-c salloc");
+    put_fish_options(out, "complete -c srun -l ");
+    put_fish_options(out, "complete -c sbatch -l ");
+    put_fish_options(out, "complete -c salloc -l ");
 }
 
 int berth_completion_write(const char *shell, const struct berth_completion_verb *verbs,
