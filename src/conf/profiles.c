@@ -85,77 +85,37 @@ static int check_setting(const char *text, struct berth_err *err)
     return berth_value_variable(text, err);
 }
 
-#define FIELD(name) offsetof(struct berth_profile, name)
-#define WORDS(...)  ((const char *const[]){__VA_ARGS__, NULL})
-
-const struct berth_key berth_profile_keys[] = {
-    {"name", "none", "the profile", BERTH_SHAPE_VALUE, check_name, NULL, FIELD(name), 0,
-     0},
-    {"stack", "the name", "what users say in --mpi-bind", BERTH_SHAPE_VALUE, check_name,
-     NULL, FIELD(stack), 0, 0},
-    {"family", "none", "whose programs it is for", BERTH_SHAPE_CHOICE, NULL,
-     WORDS("mpich", "openmpi"), FIELD(family), 0, 0},
-    {"prefix", "found by the environment and the loader", "the top of the install",
-     BERTH_SHAPE_VALUE, berth_value_path, NULL, FIELD(prefix), 0, 0},
-    {"match.vendor", "any", "who has made the libraries", BERTH_SHAPE_VALUE,
-     berth_value_text, NULL, FIELD(vendor), 0, 0},
-    {"match.needs", "[]", "what one of which its C library needs", BERTH_SHAPE_LIST,
-     check_library, NULL, FIELD(needs), 0, 0},
-    {"libraries", "[]", "what it opens by SONAME", BERTH_SHAPE_LIST, check_library,
-     NULL, FIELD(names), 0, 0},
-    {"directories", "[]", "where these are looked for first", BERTH_SHAPE_LIST,
-     berth_value_text, NULL, FIELD(nearby), 0, 0},
-    {"plugins", "[]", "directories of which it opens every library", BERTH_SHAPE_COPIES,
-     NULL, NULL, FIELD(plugins), 0, 0},
-    {"data", "[]", "files that it reads", BERTH_SHAPE_COPIES, NULL, NULL, FIELD(data),
-     0, 0},
-    {"root", "none", "the variable that names the top of the install",
-     BERTH_SHAPE_VALUE, berth_value_variable, NULL, FIELD(root), 0, 0},
-    {"environment", "[]", "variables that it wants, NAME=VALUE", BERTH_SHAPE_LIST,
-     berth_value_assignment, NULL, FIELD(environment), 0, 0},
-    {"binds", "[]", "paths of the host that it uses, mounted where they are there",
-     BERTH_SHAPE_LIST, berth_value_mount, NULL, FIELD(binds), 0, 0},
-    {"devices", "[]", "the same of /dev", BERTH_SHAPE_LIST, check_device, NULL,
-     FIELD(devices), 0, 0},
-    {"conflicts.variables", "[]", "what may not be set beside it", BERTH_SHAPE_LIST,
-     check_setting, NULL, FIELD(conflicts.variables), 0, 0},
-    {"conflicts.libraries", "[]", "what a program may not be linked with beside it",
-     BERTH_SHAPE_LIST, check_library, NULL, FIELD(conflicts.libraries), 0, 0},
-    {0},
-};
-
-/* Where the profile has the value of KEY. */
-static void *field(struct draft *draft, const struct berth_key *key)
-{
-    return (char *)&draft->profile + key->field;
-}
-
-static int take_text(struct draft *draft, const struct berth_key *key,
+static int copy_text(const struct berth_reading *reading, const struct berth_key *key,
                      const struct berth_node *node, const char **ret,
                      struct berth_err *err)
 {
     if (berth_reading_check(key, node, err) < 0)
         return -1;
-    *ret = own(draft, strdup(node->text));
+    *ret = own(reading->into, strdup(node->text));
     return 0;
+}
+
+static int take_text(const struct berth_reading *reading, const struct berth_key *key,
+                     const struct berth_node *node, struct berth_err *err)
+{
+    return copy_text(reading, key, node, berth_reading_field(reading, key->field), err);
 }
 
 /* A fault of one item does not hide those of others. Of an empty list there is nothing
  * to tell. */
-static int take_list(const struct berth_reading *reading, const struct berth_key *key,
+static int copy_list(const struct berth_reading *reading, const struct berth_key *key,
                      const struct berth_node *node, const char *const **ret,
                      struct berth_err *err)
 {
-    struct draft *draft = reading->into;
     const char **items;
     size_t count = 0;
     struct berth_err why;
 
     if (node->kind != BERTH_NODE_LIST)
         return berth_reading_mismatch(node, "a list", err);
-    items = own(draft, calloc(node->count + 1, sizeof(*items)));
+    items = own(reading->into, calloc(node->count + 1, sizeof(*items)));
     for (size_t i = 0; items && i < node->count; i++)
-        if (take_text(draft, key, &node->items[i], &items[count], &why) < 0)
+        if (copy_text(reading, key, &node->items[i], &items[count], &why) < 0)
             berth_reading_keep(reading, node->items[i].line, key->path, &why);
         else
             count++;
@@ -163,11 +123,18 @@ static int take_list(const struct berth_reading *reading, const struct berth_key
     return 0;
 }
 
-static int take_family(struct draft *draft, const struct berth_key *key,
+static int take_list(const struct berth_reading *reading, const struct berth_key *key,
+                     const struct berth_node *node, struct berth_err *err)
+{
+    return copy_list(reading, key, node, berth_reading_field(reading, key->field), err);
+}
+
+static int take_family(const struct berth_reading *reading, const struct berth_key *key,
                        const struct berth_node *node, struct berth_err *err)
 {
     static const enum berth_mpi_family families[] = {BERTH_MPI_MPICH,
                                                      BERTH_MPI_OPENMPI};
+    struct draft *draft = reading->into;
     unsigned int at;
 
     if (berth_reading_choose(key, node, &at, err) < 0)
@@ -191,44 +158,49 @@ static int take_copy(const struct berth_reading *reading, const char *path,
     }
     if (!from || !to || node->count != 2 || from->count == 0)
         return berth_err_set(err, "expected a section of from, a list, and to");
-    if (take_list(reading, &places, from, &ret->places, err) < 0)
+    if (copy_list(reading, &places, from, &ret->places, err) < 0)
         return -1;
-    return take_text(reading->into, &into, to, &ret->into, err);
+    return copy_text(reading, &into, to, &ret->into, err);
 }
 
 static int take_copies(const struct berth_reading *reading, const struct berth_key *key,
                        const struct berth_node *node, struct berth_err *err)
 {
-    struct draft *draft = reading->into;
     struct berth_data *copies;
     struct berth_err why;
 
     if (node->kind != BERTH_NODE_LIST)
         return berth_reading_mismatch(node, "a list", err);
-    copies = own(draft, calloc(node->count + 1, sizeof(*copies)));
+    copies = own(reading->into, calloc(node->count + 1, sizeof(*copies)));
     for (size_t i = 0; copies && i < node->count; i++)
         if (take_copy(reading, key->path, &node->items[i], &copies[i], &why) < 0)
             berth_reading_keep(reading, node->items[i].line, key->path, &why);
-    *(const struct berth_data **)field(draft, key) = copies;
+    *(const struct berth_data **)berth_reading_field(reading, key->field) = copies;
     return 0;
 }
 
-static int take(const struct berth_reading *reading, const struct berth_key *key,
-                const struct berth_node *node, struct berth_err *err)
-{
-    struct draft *draft = reading->into;
+#define FIELD(name) offsetof(struct draft, profile.name)
+#define WORDS(...)  ((const char *const[]){__VA_ARGS__, NULL})
 
-    switch (key->shape) {
-    case BERTH_SHAPE_VALUE:
-        return take_text(draft, key, node, field(draft, key), err);
-    case BERTH_SHAPE_LIST:
-        return take_list(reading, key, node, field(draft, key), err);
-    case BERTH_SHAPE_CHOICE:
-        return take_family(draft, key, node, err);
-    default:
-        return take_copies(reading, key, node, err);
-    }
-}
+const struct berth_key berth_profile_keys[] = {
+    {"name", take_text, check_name, NULL, FIELD(name)},
+    {"stack", take_text, check_name, NULL, FIELD(stack)},
+    {"family", take_family, NULL, WORDS("mpich", "openmpi"), FIELD(family)},
+    {"prefix", take_text, berth_value_path, NULL, FIELD(prefix)},
+    {"match.vendor", take_text, berth_value_text, NULL, FIELD(vendor)},
+    {"match.needs", take_list, check_library, NULL, FIELD(needs)},
+    {"libraries", take_list, check_library, NULL, FIELD(names)},
+    {"directories", take_list, berth_value_text, NULL, FIELD(nearby)},
+    {"plugins", take_copies, NULL, NULL, FIELD(plugins)},
+    {"data", take_copies, NULL, NULL, FIELD(data)},
+    {"root", take_text, berth_value_variable, NULL, FIELD(root)},
+    {"environment", take_list, berth_value_assignment, NULL, FIELD(environment)},
+    {"binds", take_list, berth_value_mount, NULL, FIELD(binds)},
+    {"devices", take_list, check_device, NULL, FIELD(devices)},
+    {"conflicts.variables", take_list, check_setting, NULL, FIELD(conflicts.variables)},
+    {"conflicts.libraries", take_list, check_library, NULL, FIELD(conflicts.libraries)},
+    {0},
+};
 
 /* What a profile cannot do without. */
 static void check_whole(const struct berth_reading *reading,
@@ -285,8 +257,9 @@ int berth_profile_read(const char *file, const char *bytes, size_t size,
 {
     BERTH_NODE struct berth_node root = {0};
     struct draft draft = {.set = set};
-    const struct berth_reading reading = {file, berth_profile_keys, take, &draft,
-                                          faults};
+    const struct berth_reading reading = {
+        file, berth_profile_keys, NULL, &draft, faults,
+    };
     size_t before = faults->count;
 
     berth_reading_read(&reading, bytes, size, &root);

@@ -18,7 +18,7 @@ struct berth_profile_set {
     size_t owned_count;
 };
 
-/* Every key of a file, once, with the place that it has in struct berth_profile. */
+/* Every key of a file, once. */
 extern const struct berth_key berth_profile_keys[];
 
 /* Read the SIZE bytes of a file that messages call FILE, and add its profile to SET.

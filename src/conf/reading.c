@@ -54,7 +54,7 @@ int berth_reading_choose(const struct berth_key *key, const struct berth_node *n
         return 0;
     }
     snprintf(expected, sizeof(expected), "%s or %s%s", key->words[0], key->words[1],
-             key->list ? ", or a list of patterns" : "");
+             key->check ? ", or a list of patterns" : "");
     return berth_reading_mismatch(node, expected, err);
 }
 
@@ -126,9 +126,12 @@ static void read_key(const struct berth_reading *reading, const char *section,
     if (!key) {
         unknown(reading->keys, section, node->key, &err);
         berth_reading_keep(reading, node->line, section, &err);
-    } else if (reading->take(reading, key, node, &err) < 0) {
-        berth_reading_keep(reading, node->line, key->path, &err);
+        return;
     }
+    if (reading->note)
+        reading->note(reading, key, node);
+    if (key->take(reading, key, node, &err) < 0)
+        berth_reading_keep(reading, node->line, key->path, &err);
 }
 
 static void read_section(const struct berth_reading *reading,

@@ -8,46 +8,32 @@
 #include "base/strvec.h"
 #include "conf/syntax.h"
 
-/* Files of a site, by a table of their keys: reading, `berth check` and the manual page
- * go by it. */
+/* Files of a site, by a table of their keys. */
 
-enum berth_shape {
-    BERTH_SHAPE_VALUE,          /* one */
-    BERTH_SHAPE_LIST,           /* some */
-    BERTH_SHAPE_PAIRS,          /* NAME: VALUE */
-    BERTH_SHAPE_CHOICE,         /* one of `words` */
-    BERTH_SHAPE_CHOICE_OR_LIST, /* the same, or a list */
-    BERTH_SHAPE_SECONDS,
-    BERTH_SHAPE_FLAG,   /* true or false */
-    BERTH_SHAPE_RULES,  /* of struct berth_site */
-    BERTH_SHAPE_COPIES, /* sections of from and to: struct berth_data */
-};
+struct berth_reading;
 
 struct berth_key {
-    const char *path;     /* SECTION.KEY, or KEY */
-    const char *fallback; /* as it is written; of a list [] */
-    const char *help;
-    enum berth_shape shape;
+    const char *path; /* SECTION.KEY, or KEY */
+    int (*take)(const struct berth_reading *reading, const struct berth_key *key,
+                const struct berth_node *node, struct berth_err *err);
     int (*check)(const char *text, struct berth_err *err); /* one value (values.h) */
-    const char *const *words; /* of a choice, ended by NULL */
+    const char *const *words; /* of a choice, which may be a list if CHECK is there */
     size_t field;             /* its offset in what is read */
-    size_t list;              /* of BERTH_SHAPE_CHOICE_OR_LIST */
-    size_t said;              /* a bool that tells that it was; 0: none */
 };
 
 /* A file that is read. */
 struct berth_reading {
     const char *file;             /* as messages call it */
     const struct berth_key *keys; /* ended by a path of NULL */
-    int (*take)(const struct berth_reading *reading, const struct berth_key *key,
-                const struct berth_node *node, struct berth_err *err);
-    void *into;                  /* for TAKE, what is read */
-    struct berth_strvec *faults; /* `FILE:LINE: KEY: ...` for each */
+    void (*note)(const struct berth_reading *reading, const struct berth_key *key,
+                 const struct berth_node *node); /* that it has the key; NULL */
+    void *into;                                  /* what is read */
+    struct berth_strvec *faults;                 /* `FILE:LINE: KEY: ...` for each */
 };
 
-/* Read the SIZE bytes of the file: TAKE is called for each key that it has; what that
- * says of one is a fault, and so is what is no key. On success the caller owns
- * *RET_ROOT (berth_node_fini), which is empty where the file could not be read. */
+/* Read the SIZE bytes of the file: what TAKE says of a key that it has is a fault, and
+ * so is what is no key. On success the caller owns *RET_ROOT (berth_node_fini), which
+ * is empty where the file could not be read. */
 void berth_reading_read(const struct berth_reading *reading, const char *bytes,
                         size_t size, struct berth_node *ret_root);
 

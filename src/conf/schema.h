@@ -9,7 +9,7 @@
 #include "conf/reading.h"
 #include "conf/site.h"
 
-/* Every key of berth.yaml, once, with the place that it has in struct berth_site. */
+/* Every key of berth.yaml, once. */
 extern const struct berth_key berth_keys[];
 
 /* Read the SIZE bytes of a file that messages call FILE over the defaults. Appends a
