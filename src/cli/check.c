@@ -11,7 +11,10 @@
 #include "plan/path.h"
 #include "plan/policy.h"
 #include "probe/profilesread.h"
+#include "probe/sitefind.h"
 #include "probe/siteread.h"
+
+extern char **environ;
 
 static int check(const char *path, struct berth_strvec *faults, struct berth_err *err)
 {
@@ -38,9 +41,9 @@ int berth_cli_check(int argc, char **argv)
 
     if (argc > 2 || (argc == 2 && *argv[1] == '-'))
         return BERTH_CLI_USAGE;
-    if (argc == 2 && berth_path_absolute(argv[1], directory, &path, &err) < 0)
-        return berth_cli_fail(&err);
-    if (check(path, &faults, &err) < 0)
+    if ((argc == 2 ? berth_path_absolute(argv[1], directory, &path, &err)
+                   : berth_site_find(environ, &path, &err)) < 0 ||
+        check(path, &faults, &err) < 0)
         return berth_cli_fail(&err);
     for (size_t i = 0; i < faults.count; i++)
         fprintf(stderr, "%s\n", faults.items[i]);

@@ -21,7 +21,7 @@
 #include "probe/look.h"
 #include "probe/run.h"
 #include "probe/runtime.h"
-#include "probe/siteread.h"
+#include "probe/sitefind.h"
 #include "task/prospect.h"
 #include "task/visit.h"
 
@@ -245,7 +245,7 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
     it->seen.is_sandbox = image->kind == BERTH_IMAGE_SANDBOX;
     it->seen.file = program;
     if (berth_image_check_machine(path, image, err) < 0 ||
-        berth_site_read(NULL, berth_site_owner(), &it->site, err) < 0 ||
+        berth_site_read_here(environ, &it->site, err) < 0 ||
         berth_terms_of(&it->site, &it->terms, err) < 0 ||
         berth_runtime_find(it->site.runtime.path, getenv("PATH"), &runtime, err) < 0)
         return -1;

@@ -10,7 +10,7 @@
 
 #include "cli/cli.h"
 #include "probe/offered.h"
-#include "probe/siteread.h"
+#include "probe/sitefind.h"
 #include "task/stage.h"
 #include "task/sweep.h"
 
@@ -102,7 +102,7 @@ static int list(bool is_prepared)
         berth_err_set(&err, "profiles --prepare: writes for all users; run it as root");
         return berth_cli_fail(&err);
     }
-    if (berth_site_read(NULL, berth_site_owner(), &site, &err) < 0 ||
+    if (berth_site_read_here(environ, &site, &err) < 0 ||
         berth_terms_of(&site, &terms, &err) < 0 ||
         berth_offered_read(&terms, environ, &offered, &err) < 0)
         return berth_cli_fail(&err);

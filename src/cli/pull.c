@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/fetch.h"
-#include "probe/siteread.h"
+#include "probe/sitefind.h"
 #include "pull/pull.h"
 
 extern char **environ;
@@ -55,7 +55,7 @@ static int fetch(const char *uri, bool again)
 
     pull.uri = uri;
     pull.again = again;
-    if (berth_site_read(NULL, berth_site_owner(), &site, &err) < 0 ||
+    if (berth_site_read_here(environ, &site, &err) < 0 ||
         berth_pull(&pull, &file, &err) < 0)
         return berth_cli_fail(&err);
     printf("%s\n", file);

@@ -12,7 +12,7 @@
 #include "cli/request.h"
 #include "plan/policy.h"
 #include "probe/settle.h"
-#include "probe/siteread.h"
+#include "probe/sitefind.h"
 #include "task/standalone.h"
 
 extern char **environ;
@@ -52,7 +52,7 @@ int berth_cli_run_in_image(struct berth_request *request, char **command,
     const struct berth_standalone standalone = {
         .site = &site, .asked = request, .request = &settled, .terms = &terms};
 
-    if (berth_site_read(NULL, berth_site_owner(), &site, err) < 0 ||
+    if (berth_site_read_here(environ, &site, err) < 0 ||
         berth_policy_refuse(&site, request, err) < 0 ||
         berth_cli_fetch(request, &site, err) < 0 ||
         berth_settle(&site, &settling, request, &settled, &terms, err) < 0 ||

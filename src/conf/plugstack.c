@@ -25,6 +25,13 @@ static enum berth_plugstack_kind kind_of(const char *word)
     return BERTH_PLUGSTACK_WRONG;
 }
 
+static bool is_berth(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return strcmp(slash ? slash + 1 : path, "berth.so") == 0;
+}
+
 static void fini(struct berth_plugstack_line *line)
 {
     free(line->path);
@@ -49,6 +56,7 @@ static int add(struct berth_plugstack *stack, char *text, int number,
     line.kind = words.count > 1 ? kind_of(words.items[0]) : BERTH_PLUGSTACK_WRONG;
     if (line.kind != BERTH_PLUGSTACK_WRONG)
         line.path = berth_steal(&words.items[1]);
+    line.is_berth = line.path && is_berth(line.path);
     for (size_t i = 2; i < words.count; i++)
         berth_strvec_push(&line.words, words.items[i]);
     if (line.words.failed ||

@@ -2,6 +2,7 @@
 #ifndef BERTH_CONF_PLUGSTACK_H
 #define BERTH_CONF_PLUGSTACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -18,6 +19,7 @@ enum berth_plugstack_kind {
 struct berth_plugstack_line {
     enum berth_plugstack_kind kind;
     int number;
+    bool is_berth;             /* the plugin is berth's */
     char *path;                /* of the plugin, or the pattern (glob(7)); NULL: none */
     struct berth_strvec words; /* behind the plugin */
 };

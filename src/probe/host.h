@@ -2,7 +2,10 @@
 #ifndef BERTH_PROBE_HOST_H
 #define BERTH_PROBE_HOST_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
+#include "conf/plugstack.h"
 #include "plan/doctor.h"
 #include "plan/terms.h"
 
@@ -24,7 +27,7 @@ struct berth_host {
 int berth_host_read(const char *root, char *const *env, const char *release,
                     struct berth_doctor_facts *ret_facts, struct berth_err *err);
 
-/* Private to src/probe/host*.c. The texts that are returned are the caller's; NULL:
+/* Private to src/probe. The texts that are returned are the caller's; NULL:
  * cannot be read, or out of memory. */
 
 /* PATH below the root. */
@@ -36,6 +39,31 @@ char *berth_host_text(const struct berth_host *host, const char *path);
 /* What the program at ARGV[0] (a path), run with these words, says on standard output
  * and then on standard error; NULL also when it fails. */
 char *berth_host_ask(const struct berth_host *host, const char *const *argv);
+
+/* NAME beside FILE; NAME alone if it is absolute. */
+char *berth_host_beside(const char *file, const char *name);
+
+/* slurm.conf as Slurm's commands find it. NULL: there is none. */
+struct berth_host_conf {
+    char *path;
+    char *text;      /* with that of the files that it includes */
+    char *plugstack; /* where plugstack.conf is, or would be */
+};
+
+void berth_host_conf(const struct berth_host *host, struct berth_host_conf *ret);
+void berth_host_conf_fini(struct berth_host_conf *conf);
+
+/* Who hears what plugstack.conf says, in Slurm's order. */
+struct berth_host_listener {
+    void (*file)(void *told, const char *text); /* of each; NULL: not wanted */
+    void (*line)(void *told, const char *file,  /* each that includes nothing */
+                 const struct berth_plugstack_line *line);
+    void *told;
+};
+
+/* Read that at PATH with all that it includes. Returns false if it is not there. */
+bool berth_host_plugstack(const struct berth_host *host, const char *path,
+                          const struct berth_host_listener *to);
 
 void berth_host_read_runtime(struct berth_host *host, const char *configured);
 

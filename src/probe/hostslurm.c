@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/environ.h"
 #include "base/grow.h"
 #include "conf/keys.h"
 #include "conf/plugstack.h"
+#include "conf/settings.h"
 #include "conf/site.h"
 #include "elf/value.h"
 #include "plan/option.h"
@@ -25,7 +25,7 @@
 #include "probe/run.h"
 #include "probe/siteread.h"
 
-enum { DEPTH_MAX = 8, PLUGIN_MAX = 64 << 20 };
+enum { PLUGIN_MAX = 64 << 20 };
 
 /* What is read, and what was. */
 struct reading {
@@ -34,7 +34,8 @@ struct reading {
     uint64_t digest;     /* FNV-1a, 64 bits: to compare, not to trust */
     const char *plugins; /* PluginDir; NULL: not told */
     const char *runtime; /* of berth.yaml; NULL: not told */
-    const char *site;    /* the same, of berth.yaml */
+    const char *site;    /* config= of plugstack.conf; NULL: not told */
+    const char *fault;   /* a sentence, of the words there; NULL: none */
     size_t room;
 };
 
@@ -48,67 +49,6 @@ static void mix(struct reading *reading, const char *text)
 static const char *keep(const struct reading *reading, const char *text)
 {
     return berth_doctor_keep(reading->facts, text);
-}
-
-/* DIRECTORY of FILE with NAME behind it; NAME alone if it is absolute. */
-static char *beside(const char *file, const char *name)
-{
-    const char *slash = strrchr(file, '/');
-    char *path = NULL;
-
-    if (*name == '/' || !slash)
-        return strdup(name);
-    return asprintf(&path, "%.*s/%s", (int)(slash - file), file, name) < 0 ? NULL
-                                                                           : path;
-}
-
-/* slurm.conf, with the files that it includes behind it. */
-static char *read_conf(const struct reading *reading, const char *path)
-{
-    BERTH_FREE char *text = berth_host_text(reading->host, path);
-    BERTH_BUF struct berth_buf all = {0};
-    char *next = text;
-    char *line;
-
-    if (!text)
-        return NULL;
-    while ((line = strsep(&next, "\n"))) {
-        if (strncasecmp(line, "include ", 8) == 0) {
-            char *name = line + 8 + strspn(line + 8, " \t");
-            BERTH_FREE char *file = NULL;
-            BERTH_FREE char *more = NULL;
-
-            name[strcspn(name, " \t\r#")] = '\0';
-            file = beside(path, name);
-            more = file ? berth_host_text(reading->host, file) : NULL;
-            berth_buf_puts(&all, more ? more : "");
-        } else
-            berth_buf_puts(&all, line);
-        berth_buf_puts(&all, "\n");
-    }
-    return all.failed ? NULL : berth_steal(&all.text);
-}
-
-/* The usual places of slurm.conf, also where slurmd fetches it ("configless"). */
-static char *find_conf(const struct reading *reading, const char **ret_path)
-{
-    const char *const paths[] = {
-        berth_environ_value(reading->host->env, "SLURM_CONF"),
-        BERTH_SYSCONFDIR "/slurm.conf",
-        "/etc/slurm/slurm.conf",
-        "/run/slurm/conf/slurm.conf",
-        "/var/spool/slurmd/conf-cache/slurm.conf",
-    };
-
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        char *text = paths[i] ? read_conf(reading, paths[i]) : NULL;
-
-        if (text) {
-            *ret_path = keep(reading, paths[i]);
-            return text;
-        }
-    }
-    return NULL;
 }
 
 /* Does the SIZE bytes of a plugin hold the name of one of berth's options, as a text of
@@ -151,24 +91,17 @@ static void read_clashes(const struct reading *reading)
     }
 }
 
-static bool is_berth(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return strcmp(slash ? slash + 1 : path, "berth.so") == 0;
-}
-
 /* What berth's line says. */
 static void read_words(struct reading *reading, const struct berth_strvec *words)
 {
-    for (size_t i = 0; i < words->count; i++) {
-        const char *word = words->items[i];
+    struct berth_settings settings;
+    struct berth_err why;
+    int result = berth_settings_read((int)words->count, words->items, &settings, &why);
 
-        if (strncmp(word, "option_prefix=", 14) == 0)
-            reading->facts->prefix = keep(reading, word + 14);
-        else if (strncmp(word, "config=", 7) == 0)
-            reading->site = keep(reading, word + 7);
-    }
+    reading->fault = result < 0 ? keep(reading, why.text) : NULL;
+    reading->facts->prefix = keep(reading, settings.option_prefix);
+    reading->site = keep(reading, settings.config);
+    berth_settings_fini(&settings);
 }
 
 /* What Slurm would look at in the plugin before it loads it. */
@@ -220,7 +153,7 @@ static void add_plugin(struct reading *reading, const char *file,
     BERTH_FREE char *place = NULL;
     struct berth_doctor_plugin plugin = {
         .path = find_plugin(reading, line->path),
-        .is_berth = is_berth(line->path),
+        .is_berth = line->is_berth,
         .is_required = line->kind == BERTH_PLUGSTACK_REQUIRED,
     };
 
@@ -235,48 +168,22 @@ static void add_plugin(struct reading *reading, const char *file,
         facts->plugins[facts->plugin_count++] = plugin;
 }
 
-static bool read_stack(struct reading *reading, const char *path, int depth);
-
-static void read_included(struct reading *reading, const char *file,
-                          const char *pattern, int depth)
+static void take_file(void *told, const char *text)
 {
-    BERTH_FREE char *full = beside(file, pattern);
-    BERTH_FREE char *place = full ? berth_host_place(reading->host, full) : NULL;
-    size_t skip = strlen(reading->host->root);
-    glob_t found;
-
-    if (!place || depth == 0 || glob(place, 0, NULL, &found) != 0)
-        return;
-    for (size_t i = 0; i < found.gl_pathc; i++)
-        read_stack(reading, found.gl_pathv[i] + skip, depth - 1);
-    globfree(&found);
+    mix(told, text);
 }
 
-/* A file of plugstack.conf; false: it is not there. */
-static bool read_stack(struct reading *reading, const char *path, int depth)
+static void take_line(void *told, const char *file,
+                      const struct berth_plugstack_line *line)
 {
-    BERTH_FREE char *text = berth_host_text(reading->host, path);
-    struct berth_plugstack stack;
+    struct reading *reading = told;
+    BERTH_FREE char *place = NULL;
 
-    if (!text || berth_plugstack_read(text, &stack, NULL) < 0)
-        return false;
-    mix(reading, text);
-    for (size_t i = 0; i < stack.count; i++) {
-        const struct berth_plugstack_line *line = &stack.items[i];
-
-        if (line->kind == BERTH_PLUGSTACK_INCLUDE)
-            read_included(reading, path, line->path, depth);
-        else if (line->kind != BERTH_PLUGSTACK_WRONG)
-            add_plugin(reading, path, line);
-        else if (!reading->facts->slurm.bad_line) {
-            BERTH_FREE char *place = NULL;
-
-            if (asprintf(&place, "%s:%d", path, line->number) >= 0)
-                reading->facts->slurm.bad_line = keep(reading, place);
-        }
-    }
-    berth_plugstack_fini(&stack);
-    return true;
+    if (line->kind != BERTH_PLUGSTACK_WRONG)
+        add_plugin(reading, file, line);
+    else if (!reading->facts->slurm.bad_line &&
+             asprintf(&place, "%s:%d", file, line->number) >= 0)
+        reading->facts->slurm.bad_line = keep(reading, place);
 }
 
 /* What srun says it has, in one line: the lines behind "types are". */
@@ -385,8 +292,10 @@ static void read_site(struct reading *reading)
     if (!place)
         return;
     facts->site.is_there = is_there(place);
-    if (!facts->site.is_there && !reading->site)
-        reading->host->terms.profiles = beside(place, "profiles.d");
+    if (reading->fault)
+        facts->site.fault = reading->fault;
+    else if (!facts->site.is_there && !reading->site)
+        reading->host->terms.profiles = berth_host_beside(place, "profiles.d");
     else if (berth_site_read(place, berth_site_owner(), &site, &why) < 0 ||
              berth_policy_check(&site, &why) < 0)
         facts->site.fault = keep(reading, why.text);
@@ -404,21 +313,22 @@ const char *berth_host_read_slurm(struct berth_host *host)
     struct reading reading = {
         .host = host, .facts = host->facts, .digest = 14695981039346656037U};
     struct berth_doctor_facts *facts = host->facts;
-    BERTH_FREE char *conf = find_conf(&reading, &facts->slurm.conf);
-    BERTH_FREE char *named = conf ? berth_keys_value(conf, "PlugStackConfig") : NULL;
-    BERTH_FREE char *plugins = conf ? berth_keys_value(conf, "PluginDir") : NULL;
-    BERTH_FREE char *usual =
-        beside(conf ? facts->slurm.conf : BERTH_SYSCONFDIR "/", "plugstack.conf");
+    const struct berth_host_listener to = {take_file, take_line, &reading};
+    BERTH_FREE char *plugins = NULL;
+    struct berth_host_conf conf;
 
+    berth_host_conf(host, &conf);
+    plugins = conf.text ? berth_keys_value(conf.text, "PluginDir") : NULL;
     reading.plugins = plugins;
-    facts->slurm.plugstack = keep(&reading, named ? named : usual);
-    if (facts->slurm.plugstack)
-        facts->slurm.has_plugstack =
-            read_stack(&reading, facts->slurm.plugstack, DEPTH_MAX);
+    facts->slurm.conf = keep(&reading, conf.path);
+    facts->slurm.plugstack = keep(&reading, conf.plugstack);
+    if (conf.plugstack)
+        facts->slurm.has_plugstack = berth_host_plugstack(host, conf.plugstack, &to);
     read_clashes(&reading);
     read_srun(&reading);
-    if (conf)
-        read_prolog(&reading, conf);
+    if (conf.text)
+        read_prolog(&reading, conf.text);
+    berth_host_conf_fini(&conf);
     read_site(&reading);
     snprintf(facts->digest, sizeof(facts->digest), "%016llx",
              (unsigned long long)reading.digest);

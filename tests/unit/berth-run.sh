@@ -128,6 +128,19 @@ expect 'a command on the host that is no program' 126 \
     "berth: run: command './a': Permission denied; check the name, or give its path" \
     "$berth" run --container-image=none ./a
 
+# What the site says, in the file that the plugin is told of.
+umask 022
+mkdir slurm
+: >slurm/slurm.conf
+echo "required berth.so config=$T/site.yaml" >slurm/plugstack.conf
+echo 'runtime: {raw_args: deny}' >site.yaml
+chmod 755 .
+for verb in run explain; do
+    expect "what the site denies is denied to $verb" 1 \
+        'berth: --container-args: this site does not allow it; leave it out (T/site.yaml:1)' \
+        env "SLURM_CONF=$T/slurm/slurm.conf" "$berth" "$verb" --container-image=a --container-args=-C true
+done
+
 says 'no command is a wrong use' 2 'usage: berth run [OPTION...]' "$berth" run --container-image=a
 says 'it tells its options' 0 '  --container-image=PATH' "$berth" run --help
 says 'it tells what may be left out' 0 '  --mpi-bind[=auto|' "$berth" run --help

@@ -171,4 +171,42 @@ chmod 644 shipped.yaml open.yaml
 says 'check: the shipped file' 0 'no fault found' "$berth" check shipped.yaml
 says 'check: the shipped file with every key in use' 0 'no fault found' "$berth" check open.yaml
 
+# Which file it is: that of the plugin.
+SLURM_CONF=$T/slurm/slurm.conf
+export SLURM_CONF
+mkdir -p slurm/d image/etc
+: >slurm/slurm.conf
+says 'without a plugstack.conf it is the usual file' 0 '/slurm/berth.yaml: ' "$berth" check
+echo "required other.so config=$T/bad.yaml" >slurm/plugstack.conf
+says 'words of another plugin are not ours' 0 '/slurm/berth.yaml: ' "$berth" check
+echo "include d/*.conf" >slurm/plugstack.conf
+echo "required berth.so config=$T/good.yaml" >slurm/d/berth.conf
+says 'the plugin says which file it is' 0 "$T/good.yaml: no fault found" "$berth" check
+echo "PlugStackConfig=$T/slurm/other.conf" >slurm/slurm.conf
+echo "optional /lib/berth.so config=$T/bad.yaml" >slurm/other.conf
+fault="$T/bad.yaml:2: runtime.share: expected auto or never, got 'x'"
+says 'slurm.conf says where plugstack.conf is' 1 "$fault" "$berth" check
+says 'a file that is named goes first' 0 "$T/good.yaml: no fault found" "$berth" check good.yaml
+for verb in profiles 'pull docker://r/x' 'run --container-image=image ./app' \
+    'explain --container-image=image ./app'; do
+    # shellcheck disable=SC2086
+    says "${verb%% *} goes by the file of the plugin" 1 "berth: $fault" "$berth" $verb
+done
+# shellcheck disable=SC2086
+says 'inspect goes by the file of the plugin' 1 "berth: $fault" $ordinary "$berth" inspect image
+says 'doctor goes by the file of the plugin' 1 "wrong berth.yaml: $fault" "$berth" doctor
+echo "optional /lib/berth.so config=$T/gone.yaml" >slurm/other.conf
+says 'a file that the plugin wants has to be there' 1 "berth: $T/gone.yaml: 'gone.yaml': No such file" \
+    "$berth" run --container-image=image ./app
+echo 'optional /lib/berth.so config=good.yaml' >slurm/other.conf
+fault="plugstack.conf: config: expected an absolute path, got 'good.yaml'"
+for verb in check profiles; do
+    says "$verb refuses what the plugin refuses" 1 "berth: $fault" "$berth" "$verb"
+done
+says 'doctor refuses it too' 1 "wrong berth.yaml: $fault" "$berth" doctor
+if [ "$(id -u)" != 0 ]; then
+    chmod 0 slurm/other.conf
+    says 'a plugstack.conf that cannot be read says nothing' 0 '/slurm/berth.yaml: ' "$berth" check
+fi
+
 finish

@@ -240,6 +240,12 @@ START_TEST(a_fault_of_the_site_is_told)
     look();
     ck_assert_ptr_nonnull(strstr(facts.site.fault, "No such file"));
     berth_doctor_facts_fini(&facts);
+    put("/etc/slurm/plugstack.conf", "required berth.so config=our.yaml\n", 0644);
+    look();
+    ck_assert_pstr_eq(facts.site.fault, "plugstack.conf: config: expected an absolute "
+                                        "path, got 'our.yaml'");
+    berth_doctor_facts_fini(&facts);
+    put("/etc/slurm/plugstack.conf", "required berth.so config=/etc/our.yaml\n", 0644);
     put("/etc/our.yaml", "runtime:\n  shar: never\n", 0644);
     look();
     ck_assert_ptr_nonnull(facts.site.fault);
