@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,15 +31,12 @@
 #include "task/identity.h"
 #include "task/log.h"
 #include "task/program.h"
-#include "task/talk.h"
+#include "task/start.h"
 
 extern char **environ;
 
 /* The descriptors of the keeper, and of the runtime and berth-init up to READY. */
 enum { INIT = 3, TASKS, READY, ANSWER, LOG, MEMORY, DESCRIPTORS = MEMORY - INIT + 1 };
-
-/* An environment larger than this is not one. */
-enum { ENVIRON_MAX = 16 << 20 };
 
 struct keeper {
     struct berth_room *room;
@@ -75,64 +71,6 @@ static void become_runtime(const struct keeper *keeper)
     dprintf(STDERR_FILENO, "%s; ask the administrators to repair it\n",
             strerror(errno));
     _exit(EXIT_FAILURE);
-}
-
-static bool has_ended(pid_t child)
-{
-    siginfo_t info = {0};
-
-    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
-           info.si_pid == child;
-}
-
-/* Wait until there is something to read in ANSWER. The runtime's end is looked for too:
- * a program that it has left behind may keep the other side open. */
-static int await_answer(const struct keeper *keeper, struct berth_err *err)
-{
-    enum { LOOK_AGAIN_MS = 200 };
-    struct pollfd fds[] = {{.fd = ANSWER, .events = POLLIN},
-                           {.fd = TASKS, .events = POLLIN}};
-
-    while (poll(fds, 2, LOOK_AGAIN_MS) < 0 || !fds[0].revents) {
-        if (fds[1].revents)
-            return berth_err_set(err,
-                                 "the step ended before its container had started");
-        if (has_ended(keeper->runtime))
-            return berth_log_explain(LOG, keeper->launch, err);
-        if (time(NULL) > keeper->end)
-            return berth_log_too_late(keeper->launch, berth_room_limit(keeper->room),
-                                      err);
-    }
-    return 0;
-}
-
-static int receive(const struct keeper *keeper, void *bytes, size_t count,
-                   struct berth_err *err)
-{
-    size_t used = 0;
-
-    while (used < count) {
-        ssize_t got;
-
-        if (await_answer(keeper, err) < 0)
-            return -1;
-        got = read(ANSWER, (char *)bytes + used, count - used);
-        if (got == 0 || (got < 0 && errno != EINTR))
-            return berth_log_explain(LOG, keeper->launch, err);
-        used += got > 0 ? (size_t)got : 0;
-    }
-    return 0;
-}
-
-/* The process at the other side, in our numbers, also if it has its own. */
-static int receive_holder(const struct keeper *keeper, pid_t *ret_pid,
-                          struct berth_err *err)
-{
-    if (await_answer(keeper, err) < 0)
-        return -1;
-    return berth_talk_sender(ANSWER, ret_pid) < 0
-               ? berth_log_explain(LOG, keeper->launch, err)
-               : 0;
 }
 
 /* Is NAME (user, pid) another namespace for process PID than for us? */
@@ -282,21 +220,19 @@ static int open_room(struct keeper *keeper, struct berth_err *err)
     BERTH_BUF struct berth_buf after = {0};
     const struct berth_launch *launch = keeper->launch;
     const char *why = berth_room_forbidden(keeper->room);
-    uint32_t count;
+    struct berth_start start = {.launch = launch,
+                                .runtime = keeper->runtime,
+                                .log = LOG,
+                                .answer = ANSWER,
+                                .tasks = TASKS,
+                                .seconds = berth_room_limit(keeper->room),
+                                .end = keeper->end};
     pid_t holder = 0;
 
-    if (receive_holder(keeper, &holder, err) < 0 ||
+    if (berth_start_await(&start, &holder, &after, err) < 0 ||
         berth_opened_check(keeper->runtime, launch->terms->image,
-                           launch->request->image, err) < 0 ||
-        receive(keeper, &count, sizeof(count), err) < 0)
+                           launch->request->image, err) < 0)
         return -1;
-    after.text = count <= ENVIRON_MAX ? malloc(count + 1) : NULL;
-    if (!after.text)
-        return berth_err_oom(err);
-    if (receive(keeper, after.text, count, err) < 0)
-        return -1;
-    after.text[count] = '\0';
-    after.used = count;
     if (!why)
         why = why_separate(holder);
     return why ? send_away(keeper, holder, &after, why, err)

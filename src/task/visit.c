@@ -5,9 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -21,12 +19,12 @@
 #include "task/join.h"
 #include "task/log.h"
 #include "task/program.h"
-#include "task/talk.h"
+#include "task/start.h"
 
 extern char **environ;
 
 /* The descriptors of the runtime and berth-init. */
-enum { TASKS = 10, READY = 11, INIT = 12, ENVIRON_MAX = 16 << 20 };
+enum { TASKS = 10, READY = 11, INIT = 12 };
 
 struct container {
     const struct berth_visit *visit;
@@ -35,7 +33,6 @@ struct container {
     int init, log;
     int tasks[2], ready[2];
     pid_t runtime;
-    time_t end;
 };
 
 static int refuse(struct berth_err *err)
@@ -77,7 +74,6 @@ static int start(struct container *it, struct berth_err *err)
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, it->ready) < 0 ||
         setsockopt(it->ready[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
         return berth_err_set(err, "cannot make a socket: %s", strerror(errno));
-    it->end = time(NULL) + it->visit->seconds;
     it->runtime = fork();
     if (it->runtime == 0)
         become_runtime(it);
@@ -85,63 +81,6 @@ static int start(struct container *it, struct berth_err *err)
     close(it->ready[1]);
     it->tasks[0] = it->ready[1] = -1;
     return it->runtime < 0 ? refuse(err) : 0;
-}
-
-/* Until there is something to read. The other side is closed when the runtime ends. */
-static int await(const struct container *it, struct berth_err *err)
-{
-    enum { LOOK_AGAIN_MS = 200 };
-    struct pollfd fd = {.fd = it->ready[0], .events = POLLIN};
-
-    while (poll(&fd, 1, LOOK_AGAIN_MS) < 0 || !fd.revents)
-        if (time(NULL) > it->end)
-            return berth_log_too_late(&it->launch, it->visit->seconds, err);
-    return 0;
-}
-
-/* Who holds the container: the sender of the first byte, in our numbers. */
-static int receive_holder(const struct container *it, pid_t *ret_pid,
-                          struct berth_err *err)
-{
-    if (await(it, err) < 0)
-        return -1;
-    return berth_talk_sender(it->ready[0], ret_pid) < 0
-               ? berth_log_explain(it->log, &it->launch, err)
-               : 0;
-}
-
-static int receive(const struct container *it, void *bytes, size_t count,
-                   struct berth_err *err)
-{
-    for (size_t used = 0; used < count;) {
-        ssize_t got;
-
-        if (await(it, err) < 0)
-            return -1;
-        got = read(it->ready[0], (char *)bytes + used, count - used);
-        if (got == 0 || (got < 0 && errno != EINTR))
-            return berth_log_explain(it->log, &it->launch, err);
-        used += got > 0 ? (size_t)got : 0;
-    }
-    return 0;
-}
-
-static int receive_environ(const struct container *it, struct berth_strvec *ret,
-                           struct berth_err *err)
-{
-    BERTH_FREE char *bytes = NULL;
-    uint32_t count;
-
-    if (receive(it, &count, sizeof(count), err) < 0)
-        return -1;
-    bytes = count <= ENVIRON_MAX ? malloc(count + 1) : NULL;
-    if (!bytes)
-        return berth_err_oom(err);
-    if (receive(it, bytes, count, err) < 0)
-        return -1;
-    bytes[count] = '\0';
-    berth_environ_split(bytes, count, ret);
-    return ret->failed ? berth_err_oom(err) : 0;
 }
 
 /* In the process that enters: `+` and what was seen, or `-` and a sentence. */
@@ -193,14 +132,25 @@ static int read_answer(int fd, struct berth_buf *ret, struct berth_err *err)
 static int enter(const struct container *it, struct berth_buf *ret,
                  struct berth_err *err)
 {
+    struct berth_start start = {.launch = &it->launch,
+                                .runtime = it->runtime,
+                                .log = it->log,
+                                .answer = it->ready[0],
+                                .tasks = -1,
+                                .seconds = it->visit->seconds,
+                                .end = time(NULL) + it->visit->seconds};
+    BERTH_BUF struct berth_buf variables = {0};
     BERTH_STRVEC struct berth_strvec env = {0};
     pid_t holder = 0;
     pid_t child;
     int answer[2];
     int result;
 
-    if (receive_holder(it, &holder, err) < 0 || receive_environ(it, &env, err) < 0)
+    if (berth_start_await(&start, &holder, &variables, err) < 0)
         return -1;
+    berth_environ_split(variables.text, variables.used, &env);
+    if (env.failed)
+        return berth_err_oom(err);
     if (pipe2(answer, O_CLOEXEC) < 0)
         return berth_err_set(err, "cannot make a pipe: %s", strerror(errno));
     child = fork();

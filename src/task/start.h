@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TASK_START_H
+#define BERTH_TASK_START_H
+
+#include <sys/types.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "plan/launch.h"
+
+/* A container that a runtime starts for berth-init to hold. */
+struct berth_start {
+    const struct berth_launch *launch;
+    pid_t runtime;        /* a child of ours */
+    int log;              /* what it says (task/log.h) */
+    int answer;           /* a socket with SO_PASSCRED, to berth-init */
+    int tasks;            /* readable when no task waits any more; -1: one does */
+    unsigned int seconds; /* that it may take, */
+    time_t end;           /* that is until then */
+};
+
+/* Wait until berth-init runs: which process that is, in our numbers, and its
+ * environment, each variable with its NUL. Returns 0, or -1 with a sentence in ERR. */
+int berth_start_await(const struct berth_start *start, pid_t *ret_holder,
+                      struct berth_buf *ret_environ, struct berth_err *err);
+
+#endif
