@@ -38,7 +38,7 @@ static void fini(struct berth_plugstack_line *line)
     berth_strvec_fini(&line->words);
 }
 
-/* The words of TEXT, which is cut up. A # starts a comment as the first word only. */
+/* The words of TEXT, which is cut up. A # starts a comment wherever it is. */
 static int add(struct berth_plugstack *stack, char *text, int number,
                struct berth_err *err)
 {
@@ -46,12 +46,13 @@ static int add(struct berth_plugstack *stack, char *text, int number,
     BERTH_STRVEC struct berth_strvec words = {0};
     char *word;
 
+    text[strcspn(text, "#")] = '\0';
     while ((word = strsep(&text, BLANKS)))
         if (*word)
             berth_strvec_push(&words, word);
     if (words.failed)
         return berth_err_oom(err);
-    if (words.count == 0 || words.items[0][0] == '#')
+    if (words.count == 0)
         return 0;
     line.kind = words.count > 1 ? kind_of(words.items[0]) : BERTH_PLUGSTACK_WRONG;
     if (line.kind != BERTH_PLUGSTACK_WRONG)
