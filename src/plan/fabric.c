@@ -113,7 +113,8 @@ static int check_conflicts(const struct berth_fabric *fabric, struct berth_err *
 int berth_fabric_check(const struct berth_fabric *fabric, struct berth_err *err)
 {
     if (fabric->keep_glibc && fabric->verdict->answer == BERTH_MPI_YES_WITH_HOST_GLIBC)
-        return berth_err_set(err, "this site puts the host's glibc into no image: %s",
-                             fabric->verdict->because.text);
+        return berth_err_set(err,
+                             "this site puts the host's glibc into no image: %s (%s)",
+                             fabric->verdict->because.text, fabric->keep_glibc);
     return check_conflicts(fabric, err);
 }

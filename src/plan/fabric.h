@@ -2,8 +2,6 @@
 #ifndef BERTH_PLAN_FABRIC_H
 #define BERTH_PLAN_FABRIC_H
 
-#include <stdbool.h>
-
 #include "base/err.h"
 #include "base/strvec.h"
 #include "elf/closure.h"
@@ -29,7 +27,8 @@ struct berth_fabric {
     const struct berth_mpi_verdict *verdict; /* what its libraries say */
     const struct berth_closure *closure;     /* of the program */
     char *const *env;                        /* of the program, ends in NULL */
-    bool keep_glibc; /* the site lets the host's into no image */
+    const char *keep_glibc; /* where the site lets the host's into no image, FILE:LINE;
+                               NULL: it may go there */
 };
 
 /* May it, by what the site and its profile say? Returns 0, or -1 with a sentence in ERR

@@ -13,6 +13,14 @@ static const char image[] = "image";
 static const char profiles[] = "profiles";
 static const char place[] = "signers-place";
 
+/* Where SITE says KEY, for a fault of it. */
+static const char *place_of(const struct berth_site *site, const char *key)
+{
+    const char *found = berth_site_place(site, key, "");
+
+    return found ? found : "berth.yaml";
+}
+
 /* The lists, by the keys that they have in text. */
 static struct berth_strvec *list_of(struct berth_terms *terms, const char *key)
 {
@@ -27,15 +35,19 @@ int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
                    struct berth_err *err)
 {
     const char *asked = berth_site_place(site, "images.signatures", "");
+    const char *kept =
+        site->mpi.glibc == BERTH_GLIBC_REFUSE ? place_of(site, "mpi.glibc") : NULL;
 
-    *ret = (struct berth_terms){.keep_glibc = site->mpi.glibc == BERTH_GLIBC_REFUSE};
+    *ret = (struct berth_terms){0};
+    ret->keep_glibc = kept ? strdup(kept) : NULL;
     ret->signers_place = asked ? strdup(asked) : NULL;
     ret->profiles = site->profiles_dir ? strdup(site->profiles_dir) : NULL;
     berth_strvec_append(&ret->unset, &site->environment.unset);
     berth_strvec_append(&ret->signers, &site->images.signatures);
     berth_strvec_append(&ret->order, &site->mpi.order);
     if (ret->unset.failed || ret->signers.failed || ret->order.failed ||
-        (site->profiles_dir && !ret->profiles) || (asked && !ret->signers_place)) {
+        (site->profiles_dir && !ret->profiles) || (kept && !ret->keep_glibc) ||
+        (asked && !ret->signers_place)) {
         berth_terms_fini(ret);
         return berth_err_oom(err);
     }
@@ -66,7 +78,7 @@ void berth_terms_put(const struct berth_terms *terms, struct berth_buf *buf)
     put_list(buf, "signer", &terms->signers);
     put_list(buf, "order", &terms->order);
     if (terms->keep_glibc)
-        put(buf, glibc, "");
+        put(buf, glibc, terms->keep_glibc);
     if (terms->image)
         put(buf, image, terms->image);
     if (terms->profiles)
@@ -86,11 +98,9 @@ static int take(struct berth_terms *terms, const char *key, const char *value,
         berth_strvec_push(list, value);
         return list->failed ? berth_err_oom(err) : 0;
     }
-    if (strcmp(key, glibc) == 0) {
-        terms->keep_glibc = true;
-        return 0;
-    }
-    if (strcmp(key, image) == 0)
+    if (strcmp(key, glibc) == 0)
+        text = &terms->keep_glibc;
+    else if (strcmp(key, image) == 0)
         text = &terms->image;
     else if (strcmp(key, profiles) == 0)
         text = &terms->profiles;
@@ -131,6 +141,7 @@ void berth_terms_fini(struct berth_terms *terms)
     berth_strvec_fini(&terms->unset);
     berth_strvec_fini(&terms->signers);
     berth_strvec_fini(&terms->order);
+    free(terms->keep_glibc);
     free(terms->image);
     free(terms->profiles);
     free(terms->signers_place);

@@ -2,8 +2,6 @@
 #ifndef BERTH_PLAN_TERMS_H
 #define BERTH_PLAN_TERMS_H
 
-#include <stdbool.h>
-
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/strvec.h"
@@ -19,7 +17,8 @@ struct berth_terms {
                                     told */
     struct berth_strvec order;   /* of the host's MPI stacks, the preferred first */
     char *profiles;              /* the directory of the site's; NULL: none */
-    bool keep_glibc;             /* the host's goes into no image */
+    char *keep_glibc;            /* the host's goes into no image: where the site says
+                                    so, FILE:LINE; NULL: it may */
     char *image;                 /* which file it is (probe/allowed.h); NULL: any */
 };
 

@@ -165,7 +165,7 @@ static int check_fabric(const struct inside *inside, const struct berth_graft *g
         .verdict = &graft->verdict,
         .closure = &inside->look.closure,
         .env = environ,
-        .keep_glibc = terms && terms->keep_glibc,
+        .keep_glibc = terms ? terms->keep_glibc : NULL,
     };
 
     return berth_fabric_check(&fabric, err);

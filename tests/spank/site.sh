@@ -191,7 +191,7 @@ $(printf '%s\n' "$raw" | sed '/^- SLURM/i - BERTH_TASK_RUNTIME=/evil')
 + BERTH_TASK_REPORT=N
 + BERTH_TASK_REQUEST=$A
 + BERTH_TASK_ROOM=N
-+ BERTH_TASK_TERMS=unset:DISPLAY keep-glibc: image:$identity " \
++ BERTH_TASK_TERMS=unset:DISPLAY keep-glibc:T/berth.yaml:3 image:$identity " \
     FAKE_RAW=1 "FAKE_WORDS=$SITE" BERTH_TASK_RUNTIME=/evil srun --container-image=a ./x 1
 rm link
 

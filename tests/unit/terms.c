@@ -21,18 +21,20 @@ START_TEST(terms_survive_their_way)
     site.mpi.glibc = BERTH_GLIBC_REFUSE;
     site.profiles_dir = strdup("/etc/berth/profiles.d");
     berth_site_note(&site, "images.signatures", "", "/b.yaml", 3);
+    berth_site_note(&site, "mpi.glibc", "", "/b.yaml", 7);
     ck_assert_int_eq(berth_terms_of(&site, &terms, &err), 0);
     terms.image = strdup("1.2");
     berth_terms_put(&terms, &text);
-    ck_assert_str_eq(text.text, "unset:A unset:B_2 signer:12AB34CD order:cray-mpich "
-                                "keep-glibc: image:1.2 profiles:/etc/berth/profiles.d "
-                                "signers-place:/b.yaml:3");
+    ck_assert_str_eq(text.text,
+                     "unset:A unset:B_2 signer:12AB34CD order:cray-mpich "
+                     "keep-glibc:/b.yaml:7 image:1.2 profiles:/etc/berth/profiles.d "
+                     "signers-place:/b.yaml:3");
     ck_assert_int_eq(berth_terms_get(text.text, &got, &err), 0);
     ck_assert(berth_strvec_equal(&got.unset, &terms.unset));
     ck_assert_uint_eq(got.signers.count, 1);
     ck_assert_str_eq(got.signers.items[0], "12AB34CD");
     ck_assert(berth_strvec_equal(&got.order, &terms.order));
-    ck_assert(got.keep_glibc);
+    ck_assert_str_eq(got.keep_glibc, "/b.yaml:7");
     ck_assert_str_eq(got.image, "1.2");
     ck_assert_str_eq(got.profiles, "/etc/berth/profiles.d");
     ck_assert_str_eq(got.signers_place, "/b.yaml:3");

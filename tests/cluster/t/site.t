@@ -83,7 +83,7 @@ mpi:
   glibc: refuse
 YAML
 matches "berth inspect judges as a step would" \
-    $'where it is not said: auto\n  --mpi-bind=openmpi [^\n]*: no: [^\n]*\n  --mpi-bind=mpich [^\n]*: no: this site puts the host\'s glibc into no image' \
+    $'where it is not said: auto\n  --mpi-bind=openmpi [^\n]*: no: [^\n]*\n  --mpi-bind=mpich [^\n]*: no: this site puts the host\'s glibc into no image: [^\n]* \('"$yaml:4\\)" \
     "$(alice berth inspect /images/mpich.sif mpiring 2>&1)"
 matches "berth profiles lists what the site prefers first" ^openmpi: "$(alice berth profiles 2>&1)"
 site login </dev/null
