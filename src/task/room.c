@@ -76,10 +76,16 @@ int berth_room_make(struct berth_room *room, unsigned int tasks, unsigned int li
     *room = (struct berth_room){.memory = make_memory(), .tasks = -1, .alive = -1};
     if (room->memory < 0)
         return berth_err_set(err, "cannot share memory: %s", strerror(errno));
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0 ||
-        map(room, sizeof(struct berth_room_page), err) < 0) {
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) {
+        berth_err_set(err, "cannot make a pair of sockets: %s", strerror(errno));
         close(room->memory);
-        return berth_err_set(err, "cannot share memory: %s", strerror(errno));
+        return -1;
+    }
+    if (map(room, sizeof(struct berth_room_page), err) < 0) {
+        close(ends[0]);
+        close(ends[1]);
+        close(room->memory);
+        return -1;
     }
     room->tasks = ends[0];
     room->alive = ends[1];

@@ -38,7 +38,7 @@ struct berth_room {
 };
 
 /* In slurmstepd: make a room for TASKS tasks. LIMIT: seconds that a start may take.
- * Returns 0, or -1 with a sentence in ERR. */
+ * Returns 0, or -1 with a sentence in ERR, and nothing is left of it (page is NULL). */
 int berth_room_make(struct berth_room *room, unsigned int tasks, unsigned int limit,
                     struct berth_err *err);
 

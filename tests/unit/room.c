@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -241,6 +242,48 @@ START_TEST(a_start_may_take_its_time_and_no_more)
 }
 END_TEST
 
+/* The lowest descriptor that is free. */
+static int free_descriptor(void)
+{
+    int fd = dup(STDIN_FILENO);
+
+    close(fd);
+    return fd;
+}
+
+static const struct {
+    int what;    /* of getrlimit(2) */
+    rlim_t most; /* of descriptors: that many more than there are */
+    const char *fault;
+} shortages[] = {
+    {RLIMIT_NOFILE, 0, "cannot share memory: Too many open files"},
+    {RLIMIT_NOFILE, 2, "cannot make a pair of sockets: Too many open files"},
+    {RLIMIT_AS, 1, "cannot share memory: Cannot allocate memory"},
+};
+
+START_TEST(a_room_that_cannot_be_made_leaves_nothing)
+{
+    int first = free_descriptor();
+    struct berth_room none;
+    struct berth_err err = {""};
+    struct rlimit usual, low;
+    int result;
+
+    ck_assert_int_eq(getrlimit(shortages[_i].what, &usual), 0);
+    low = usual;
+    low.rlim_cur = shortages[_i].most;
+    if (shortages[_i].what == RLIMIT_NOFILE)
+        low.rlim_cur += (rlim_t)first;
+    ck_assert_int_eq(setrlimit(shortages[_i].what, &low), 0);
+    result = berth_room_make(&none, 1, 0, &err);
+    ck_assert_int_eq(setrlimit(shortages[_i].what, &usual), 0);
+    ck_assert_int_eq(result, -1);
+    ck_assert_str_eq(err.text, shortages[_i].fault);
+    ck_assert_ptr_null(none.page);
+    ck_assert_int_eq(free_descriptor(), first);
+}
+END_TEST
+
 static const char *const bad_names[] = {"", "x", "3", "3,", ",3"};
 
 START_TEST(a_name_that_is_none_is_refused)
@@ -346,6 +389,8 @@ int main(void)
     tcase_add_test(tests, a_waiter_is_woken);
     tcase_add_test(tests, a_killed_starter_is_noticed);
     tcase_add_test(tests, a_start_may_take_its_time_and_no_more);
+    tcase_add_loop_test(tests, a_room_that_cannot_be_made_leaves_nothing, 0,
+                        COUNT(shortages));
     tcase_add_loop_test(tests, a_name_that_is_none_is_refused, 0, COUNT(bad_names));
     tcase_add_test(tests, closed_descriptors_are_no_room);
     tcase_add_test(tests, the_room_closes_when_the_container_has_ended);
