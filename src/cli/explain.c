@@ -7,10 +7,6 @@
 #include "cli/cli.h"
 #include "cli/request.h"
 
-static const char *const flags[] = {"help", "json", NULL};
-
-enum { HELP = 1 << 0, JSON = 1 << 1 };
-
 /* As JSON where that is asked for in one way or the other. */
 static int set_form(struct berth_request *request, bool is_json, struct berth_err *err)
 {
@@ -24,24 +20,19 @@ static int set_form(struct berth_request *request, bool is_json, struct berth_er
 int berth_cli_explain(int argc, char **argv)
 {
     BERTH_REQUEST struct berth_request request = {0};
-    unsigned int given;
     struct berth_err err;
-    int first = berth_cli_request(argc, argv, flags, &given, &request, &err);
+    bool is_json = false;
+    char **command;
+    int result = berth_cli_request(argc, argv, "json", &is_json, &request, &command);
 
-    if (first < 0)
-        return berth_cli_misused(&err);
-    if (given & HELP)
-        return BERTH_CLI_HELP;
-    if (berth_request_check(&request, &err) < 0)
-        return berth_cli_misused(&err);
+    if (result != EXIT_SUCCESS)
+        return result;
     if (!berth_request_contained(&request)) {
-        berth_err_set(&err, "explain: no image; give --container-image, or set "
-                            "BERTH_CONTAINER_IMAGE");
+        berth_err_set(&err, "explain: --container-image=none is this host, and nothing "
+                            "is done there; name an image");
         return berth_cli_misused(&err);
     }
-    if (first == argc && !request.entrypoint)
-        return BERTH_CLI_USAGE;
-    if (set_form(&request, given & JSON, &err) == 0)
-        berth_cli_run_in_image(&request, argv + first, &err);
+    if (set_form(&request, is_json, &err) == 0)
+        berth_cli_run_in_image(&request, command, &err);
     return berth_cli_fail(&err);
 }

@@ -2,19 +2,21 @@
 #ifndef BERTH_CLI_REQUEST_H
 #define BERTH_CLI_REQUEST_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "plan/request.h"
 
 /* Of the verbs that take what srun takes. */
 
 /* Read the options of ARGV, whose first word is the verb, up to the command: those of
- * plan/option.h, and the verb's own, FLAGS, names ended by NULL. They go over the
- * variables of plan/defaults.h, and these over the default of the job. Returns the
- * place of the command in ARGV (ARGC: none) and in *RET_FLAGS a bit for each of FLAGS
- * that was given; -1 with a sentence in ERR. The caller owns *RET. */
-int berth_cli_request(int argc, char **argv, const char *const *flags,
-                      unsigned int *ret_flags, struct berth_request *ret,
-                      struct berth_err *err);
+ * plan/option.h, --help, and the verb's own, FLAG (NULL: none). They go over the
+ * variables of plan/defaults.h, and these over the default of the job. Returns 0, with
+ * what is asked for, which has an image or asks for the host, in *RET, the words of the
+ * command in *RET_COMMAND, and in *RET_FLAG whether FLAG was given; or what the verb
+ * returns (cli/cli.h). In each case the caller owns *RET. */
+int berth_cli_request(int argc, char **argv, const char *flag, bool *ret_flag,
+                      struct berth_request *ret, char ***ret_command);
 
 /* Become berth-task, which does what REQUEST, which has an image, asks for with
  * COMMAND. Returns only when that fails: -1 with a sentence in ERR. */

@@ -17,10 +17,6 @@
 
 extern char **environ;
 
-static const char *const flags[] = {"help", NULL};
-
-enum { HELP = 1 << 0 };
-
 /* As a shell ends. */
 enum { CANNOT_EXECUTE = 126, NOT_FOUND = 127 };
 
@@ -64,25 +60,14 @@ int berth_cli_run_in_image(struct berth_request *request, char **command,
 int berth_cli_run(int argc, char **argv)
 {
     BERTH_REQUEST struct berth_request request = {0};
-    unsigned int given;
     struct berth_err err;
-    int first = berth_cli_request(argc, argv, flags, &given, &request, &err);
+    char **command;
+    int result = berth_cli_request(argc, argv, NULL, NULL, &request, &command);
 
-    if (first < 0)
-        return berth_cli_misused(&err);
-    if (given & HELP)
-        return BERTH_CLI_HELP;
-    if (berth_request_check(&request, &err) < 0)
-        return berth_cli_misused(&err);
-    if (!request.image) {
-        berth_err_set(&err, "run: no image; give --container-image, or set "
-                            "BERTH_CONTAINER_IMAGE");
-        return berth_cli_misused(&err);
-    }
-    if (first == argc && !request.entrypoint)
-        return BERTH_CLI_USAGE;
+    if (result != EXIT_SUCCESS)
+        return result;
     if (!berth_request_contained(&request))
-        return run_on_host(argv + first);
-    berth_cli_run_in_image(&request, argv + first, &err);
+        return run_on_host(command);
+    berth_cli_run_in_image(&request, command, &err);
     return berth_cli_fail(&err);
 }

@@ -100,6 +100,9 @@ expect 'an image that is not there' 1 \
 expect 'no image' 2 \
     'berth: run: no image; give --container-image, or set BERTH_CONTAINER_IMAGE' \
     "$berth" run true
+expect 'an account of the host' 2 \
+    'berth: explain: --container-image=none is this host, and nothing is done there; name an image' \
+    "$berth" explain --container-image=none true
 expect 'other options without an image' 2 \
     'berth: --container-image: not given, but other options of a container are; name an image' \
     "$berth" run --container-writable true
@@ -118,6 +121,12 @@ expect 'an option that is none' 2 \
 expect 'a letter that is none' 2 \
     "berth: run: '-x' is no option of it; see berth run --help" \
     "$berth" run -x true
+expect 'a letter of another alphabet' 2 \
+    "berth: run: '-é' is no option of it; see berth run --help" \
+    "$berth" run -é true
+expect 'a value for an option that has none' 2 \
+    "berth: run: '--container-writable=yes' takes no value" \
+    "$berth" run --container-image=a --container-writable=yes true
 expect 'an option without its value' 2 \
     "berth: run: '--container-image' needs a value" \
     "$berth" run --container-image
