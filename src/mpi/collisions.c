@@ -69,30 +69,36 @@ static bool serves(const struct berth_elf *library, const char *soname,
     return true;
 }
 
-static void choose(const struct berth_mpi_objects *host, const bool *idle,
+/* Returns false where neither copy serves. */
+static bool choose(const struct berth_mpi_objects *host, const bool *idle,
                    struct berth_mpi_choice *choice, struct berth_err *ret_refused)
 {
     const char *soname = choice->host->soname;
     const struct berth_elf *ours = &choice->host->elf;
     const struct berth_elf *theirs = &choice->image->elf;
-    const char *version, *user;
+    const char *version = "", *user = "";
 
     choice->from_host = true;
+    choice->image_serves = serves(theirs, soname, host, idle, &version, &user);
     if (is_communication(soname))
         choice->because = "it carries the messages, and belongs to the host's drivers";
     else if (ours->version_defs.count == 0 && theirs->version_defs.count == 0)
         choice->because = "it has no versions";
     else if (defines_all(ours, theirs))
         choice->because = "it has every version of the image's";
-    else if (serves(theirs, soname, host, idle, &version, &user)) {
+    else if (choice->image_serves) {
         choice->from_host = false;
         choice->because = "the image's is newer, and has what the host's MPI needs";
-    } else if (!*ret_refused->text)
-        berth_err_set(ret_refused,
-                      "'%s' of the host lacks versions that '%s' of the image has, and "
-                      "the image's lacks %s, which the host's '%s' needs; choose "
-                      "--mpi-bind=hybrid",
-                      choice->host->path, choice->image->path, version, user);
+    } else {
+        if (choice->image->role != BERTH_MPI_PRESENT && !*ret_refused->text)
+            berth_err_set(ret_refused,
+                          "'%s' of the host lacks versions that '%s' of the image has, "
+                          "and the image's lacks %s, which the host's '%s' needs; "
+                          "choose --mpi-bind=hybrid",
+                          choice->host->path, choice->image->path, version, user);
+        return false;
+    }
+    return true;
 }
 
 static bool collides(const struct berth_mpi_object *object)
@@ -119,7 +125,8 @@ int berth_mpi_choose(const struct berth_mpi_objects *image,
         choice.image = berth_mpi_objects_find(image, choice.host->soname);
         if (!choice.image || !collides(choice.image))
             continue;
-        choose(host, idle, &choice, ret_refused);
+        if (!choose(host, idle, &choice, ret_refused))
+            continue;
         if (berth_grow(&choices.items, choices.count, &choices.room, sizeof(choice)) <
             0) {
             berth_mpi_choices_fini(&choices);

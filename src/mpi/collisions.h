@@ -9,7 +9,8 @@
 struct berth_mpi_choice {
     const struct berth_mpi_object *host;
     const struct berth_mpi_object *image;
-    bool from_host; /* false: leave the host's out of what is bound */
+    bool from_host;    /* false: the host's is left out */
+    bool image_serves; /* has all versions that the host's MPI wants of it */
     const char *because;
 };
 
@@ -22,7 +23,8 @@ struct berth_mpi_choices {
 /* Choose for every library of HOST that IMAGE has too, MPI and the C library apart.
  * IDLE has a flag for each of HOST: it is not loaded this time, and not looked at. The
  * choices point into HOST and IMAGE. *RET_REFUSED is a sentence when neither copy
- * serves both sides, or empty. Returns 0, or -1 out of memory. */
+ * serves both sides, or empty; where the image's is only there, there is no choice
+ * then. Returns 0, or -1 out of memory. */
 int berth_mpi_choose(const struct berth_mpi_objects *image,
                      const struct berth_mpi_objects *host, const bool *idle,
                      struct berth_mpi_choices *ret_choices,

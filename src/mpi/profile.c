@@ -204,6 +204,16 @@ static const char *const glibc[] = {
     NULL,
 };
 
+/* A newer one serves whatever an older one of the same SONAME served (libstdc++ manual,
+ * "ABI Policy and Guidelines"), which other libraries with versions do not promise. */
+static const char *const gcc[] = {"libstdc++.so.*",
+                                  "libgcc_s.so.*",
+                                  "libgfortran.so.*",
+                                  "libquadmath.so.*",
+                                  "libgomp.so.*",
+                                  "libatomic.so.*",
+                                  NULL};
+
 /* Brought by --nv together with all that they open themselves. */
 static const char *const drivers[] = {"libcuda.so*", "libnvidia-*.so*",
                                       "libnvcuvid.so*", "libcudadebugger.so*", NULL};
@@ -286,6 +296,11 @@ bool berth_profile_is_glibc(const char *soname)
 const char *const *berth_profile_glibc(void)
 {
     return glibc;
+}
+
+bool berth_profile_is_gcc(const char *soname)
+{
+    return is_one_of(gcc, soname);
 }
 
 bool berth_profile_is_driver(const char *soname)

@@ -96,6 +96,9 @@ bool berth_profile_is_glibc(const char *soname);
 /* The SONAMEs of glibc, ended by NULL; not all exist everywhere. */
 const char *const *berth_profile_glibc(void);
 
+/* Is SONAME a library that programs made by GCC need? */
+bool berth_profile_is_gcc(const char *soname);
+
 /* Does SONAME belong to a driver of the kernel, which the container runtime brings
  * (--nv)? */
 bool berth_profile_is_driver(const char *soname);

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "mpi/names.h"
+#include "mpi/profile.h"
 #include "probe/inventory.h"
 #include "probe/loader.h"
 #include "probe/run.h"
@@ -144,6 +145,35 @@ int berth_look_at(const char *program, char *const *env, struct berth_look *ret_
     }
     *ret_look = look;
     return 0;
+}
+
+/* A damaged one harms nobody who does not load it. */
+static int add_twins(struct berth_look *look, const struct berth_strvec *names,
+                     char *const *env, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec paths = {0};
+
+    if (names->failed)
+        return berth_err_oom(err);
+    if (berth_loader_find(look->loader, look->runner, (const char *const *)names->items,
+                          env, &paths, err) < 0)
+        return -1;
+    for (size_t i = 0; i < paths.count; i++)
+        berth_look_add(&look->objects, BERTH_MPI_PRESENT,
+                       strrchr(paths.items[i], '/') + 1, paths.items[i], NULL);
+    return 0;
+}
+
+int berth_look_at_twins(struct berth_look *look, const struct berth_mpi_objects *staged,
+                        char *const *env, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec names = {0};
+
+    for (size_t i = 0; i < staged->count; i++)
+        if (berth_profile_is_gcc(staged->items[i].soname) &&
+            !berth_mpi_objects_find(&look->objects, staged->items[i].soname))
+            berth_strvec_push(&names, staged->items[i].soname);
+    return names.count > 0 && look->loader ? add_twins(look, &names, env, err) : 0;
 }
 
 void berth_look_fini(struct berth_look *look)

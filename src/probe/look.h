@@ -30,6 +30,13 @@ struct berth_look {
 int berth_look_at(const char *program, char *const *env, struct berth_look *ret_look,
                   struct berth_err *err);
 
+/* A program that is not linked with MPI may load it later (an interpreter), and before
+ * or after that GCC's libraries of the image. Append those that have the name of one of
+ * STAGED, the host's, to the objects of LOOK, as PRESENT. ENV is that
+ * of the program (ends in NULL). Returns 0, or -1 with a sentence in ERR. */
+int berth_look_at_twins(struct berth_look *look, const struct berth_mpi_objects *staged,
+                        char *const *env, struct berth_err *err);
+
 /* Add the library at PATH to OBJECTS. Returns 0, or -1 with a sentence in ERR. */
 int berth_look_add(struct berth_mpi_objects *objects, enum berth_mpi_role role,
                    const char *soname, const char *path, struct berth_err *err);

@@ -91,6 +91,7 @@ static bool remember(struct berth_memo *memo, enum berth_talk_kind kind, char *t
         {BERTH_TALK_FILE, BERTH_MEMO_FILE, true},
         {BERTH_TALK_TARGET, BERTH_MEMO_TARGET, true},
         {BERTH_TALK_FOUND, BERTH_MEMO_FOUND, true},
+        {BERTH_TALK_OUT, BERTH_MEMO_OUT, true},
         {BERTH_TALK_BIND, BERTH_MEMO_BIND, false},
         {BERTH_TALK_SET, BERTH_MEMO_SET, false},
         {BERTH_TALK_NOTE, BERTH_MEMO_NOTE, false},

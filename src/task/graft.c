@@ -91,10 +91,10 @@ int berth_graft_open(const char *mounted, const char *host, struct berth_graft *
     return read_staged(graft, err);
 }
 
-static void add_bind(struct berth_graft *graft, const char *staged, const char *image)
+static void add_pair(struct berth_strvec *pairs, const char *from, const char *over)
 {
-    berth_strvec_push(&graft->binds, staged);
-    berth_strvec_push(&graft->binds, image);
+    berth_strvec_push(pairs, from);
+    berth_strvec_push(pairs, over);
 }
 
 /* The directory of PATH, with its slash. */
@@ -132,7 +132,7 @@ static int plan_glibc(struct berth_graft *graft, const struct berth_look *look,
         real = strncmp(file + 6, "ld-linux", 8) == 0 ? berth_steal(&loader)
                                                      : realpath(image, NULL);
         if (real)
-            add_bind(graft, staged, real);
+            add_pair(&graft->binds, staged, real);
     }
     return 0;
 }
@@ -146,6 +146,21 @@ static void plan_path(struct berth_graft *graft, char *const *env)
 
     berth_strvec_pushf(&graft->set, "LD_LIBRARY_PATH=%s/mpi%s%s", graft->mounted,
                        *rest ? ":" : "", rest);
+}
+
+/* Whatever the program loads first, its process gets the copy that serves both. */
+static void plan_twins(struct berth_graft *graft)
+{
+    for (size_t i = 0; i < graft->verdict.choices.count; i++) {
+        const struct berth_mpi_choice *choice = &graft->verdict.choices.items[i];
+
+        if (!berth_profile_is_gcc(choice->host->soname))
+            continue;
+        if (!choice->from_host)
+            add_pair(&graft->out, choice->image->path, choice->host->path);
+        else if (!choice->image_serves)
+            add_pair(&graft->binds, choice->host->path, choice->image->path);
+    }
 }
 
 int berth_graft_plan(struct berth_graft *graft, const struct berth_mpi_program *program,
@@ -166,29 +181,70 @@ int berth_graft_plan(struct berth_graft *graft, const struct berth_mpi_program *
         return -1;
     if (graft->binds.count == 0)
         plan_path(graft, env);
+    if (program->family == BERTH_MPI_NONE)
+        plan_twins(graft);
     if (verdict->answer == BERTH_MPI_YES_WITH_HOST_GLIBC &&
         plan_glibc(graft, look, err) < 0)
         return -1;
-    return graft->binds.failed || graft->set.failed ? berth_err_oom(err) : 0;
+    return graft->binds.failed || graft->out.failed || graft->set.failed
+               ? berth_err_oom(err)
+               : 0;
 }
 
-int berth_graft_mount(struct berth_graft *graft, struct berth_err *err)
+/* The root of an Apptainer container is unbindable (mount_namespaces(7)): nothing of it
+ * can be the source of a bind mount as long as it is. */
+static int bind_of_root(const char *from, const char *over)
 {
-    for (; graft->done < graft->binds.count; graft->done += 2) {
-        const char *staged = graft->binds.items[graft->done];
-        const char *image = graft->binds.items[graft->done + 1];
+    int result, number;
 
-        if (mount(staged, image, NULL, MS_BIND, NULL) < 0)
-            return berth_err_set(err, "cannot mount '%s' over '%s': %s", staged, image,
+    if (mount(NULL, "/", NULL, MS_PRIVATE, NULL) < 0)
+        return -1;
+    result = mount(from, over, NULL, MS_BIND, NULL);
+    number = errno;
+    mount(NULL, "/", NULL, MS_UNBINDABLE, NULL);
+    errno = number;
+    return result;
+}
+
+int berth_graft_bind(const char *from, const char *over)
+{
+    if (mount(from, over, NULL, MS_BIND, NULL) == 0)
+        return 0;
+    return errno == EINVAL ? bind_of_root(from, over) : -1;
+}
+
+/* The PAIRS that are not *DONE yet. */
+static int mount_pairs(const struct berth_strvec *pairs, size_t *done,
+                       struct berth_err *err)
+{
+    for (; *done < pairs->count; *done += 2) {
+        const char *from = pairs->items[*done];
+        const char *over = pairs->items[*done + 1];
+
+        if (berth_graft_bind(from, over) < 0)
+            return berth_err_set(err, "cannot mount '%s' over '%s': %s", from, over,
                                  strerror(errno));
     }
     return 0;
 }
 
+int berth_graft_mount(struct berth_graft *graft, struct berth_err *err)
+{
+    if (mount_pairs(&graft->out, &graft->out_done, err) < 0)
+        return -1;
+    return mount_pairs(&graft->binds, &graft->done, err);
+}
+
+static void undo_pairs(const struct berth_strvec *pairs, size_t *done)
+{
+    for (; *done > 0; *done -= 2)
+        umount2(pairs->items[*done - 1], MNT_DETACH);
+}
+
 void berth_graft_undo(struct berth_graft *graft)
 {
-    for (; graft->done > 0; graft->done -= 2)
-        umount2(graft->binds.items[graft->done - 1], MNT_DETACH);
+    undo_pairs(&graft->binds, &graft->done);
+    undo_pairs(&graft->out, &graft->out_done);
 }
 
 /* Which of the stage's files is PATH? */
@@ -251,7 +307,7 @@ static int settle(struct berth_graft *graft, const struct berth_closure *closure
         BERTH_FREE char *real = item->path ? realpath(item->path, NULL) : NULL;
 
         if (choice && real && !find_staged(graft, real))
-            add_bind(graft, choice->host->path, real);
+            add_pair(&graft->binds, choice->host->path, real);
     }
     return graft->binds.failed ? berth_err_oom(err) : berth_graft_mount(graft, err);
 }
@@ -335,6 +391,7 @@ void berth_graft_fini(struct berth_graft *graft)
     berth_mpi_objects_fini(&graft->staged);
     berth_manifest_fini(&graft->manifest);
     berth_strvec_fini(&graft->binds);
+    berth_strvec_fini(&graft->out);
     berth_strvec_fini(&graft->set);
     free(graft->files);
     free(graft->mounted);

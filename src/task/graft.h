@@ -32,8 +32,10 @@ struct berth_graft {
     bool is_linked;            /* the program is linked with this family */
     struct berth_strvec binds; /* staged file, file of the image, staged file, ... */
     size_t done;               /* of BINDS, mounted */
-    struct berth_strvec set;   /* NAME=VALUE */
-    const char *target; /* what the loader was asked about in the end; borrowed */
+    struct berth_strvec out; /* file of the image, staged file that is left out, ... */
+    size_t out_done;         /* of OUT, mounted */
+    struct berth_strvec set; /* NAME=VALUE */
+    const char *target;      /* what the loader was asked about in the end; borrowed */
     struct berth_closure closure; /* and what it said */
 };
 
@@ -48,6 +50,10 @@ int berth_graft_open(const char *mounted, const char *host, struct berth_graft *
 int berth_graft_plan(struct berth_graft *graft, const struct berth_mpi_program *program,
                      const struct berth_look *look, char *const *env,
                      struct berth_err *err);
+
+/* Mount the file FROM over the file OVER, in a container of which the caller owns the
+ * mount namespace. Returns 0, or -1 with errno. */
+int berth_graft_bind(const char *from, const char *over);
 
 /* Mount what was planned. The caller owns the mount namespace. */
 int berth_graft_mount(struct berth_graft *graft, struct berth_err *err);

@@ -171,14 +171,24 @@ static int check_fabric(const struct inside *inside, const struct berth_graft *g
     return berth_fabric_check(&fabric, err);
 }
 
-/* Everything is judged before anything is mounted. */
-static int plan(struct inside *inside, struct berth_err *err)
+/* What the program may load besides MPI, and the host's MPI loads too. */
+static int look_at_twins(struct inside *inside, const struct berth_graft *graft,
+                         struct berth_err *err)
 {
-    struct berth_match matches[BERTH_MATCHES_MAX];
-    int count = match(inside, matches, err);
+    size_t seen = inside->look.objects.count;
 
-    if (count < 0)
+    if (inside->wants.family != BERTH_MPI_NONE)
+        return 0;
+    if (berth_look_at_twins(&inside->look, &graft->staged, environ, err) < 0)
         return -1;
+    return berth_replay_tell_present(inside->told->talk, &inside->look.objects, seen,
+                                     err);
+}
+
+/* The stages of what was chosen. */
+static int get_stages(struct inside *inside, const struct berth_match *matches,
+                      int count, struct berth_err *err)
+{
     for (int i = 0; i < count; i++) {
         struct berth_graft *graft = &inside->grafts[i];
 
@@ -189,6 +199,23 @@ static int plan(struct inside *inside, struct berth_err *err)
             return -1;
         }
         inside->count++;
+        if (look_at_twins(inside, graft, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Everything is judged before anything is mounted. */
+static int plan(struct inside *inside, struct berth_err *err)
+{
+    struct berth_match matches[BERTH_MATCHES_MAX];
+    int count = match(inside, matches, err);
+
+    if (count < 0 || get_stages(inside, matches, count, err) < 0)
+        return -1;
+    for (int i = 0; i < count; i++) {
+        struct berth_graft *graft = &inside->grafts[i];
+
         if (berth_graft_plan(graft, &inside->wants, &inside->look, environ, err) < 0 ||
             check_fabric(inside, graft, err) < 0)
             return -1;
@@ -247,7 +274,8 @@ static int tell_graft(struct inside *inside, const struct berth_graft *graft,
                             err) < 0)
             return -1;
     if (berth_replay_tell_list(inside->told->talk, inside->look.loader, graft->target,
-                               &graft->closure, err) < 0)
+                               &graft->closure, err) < 0 ||
+        berth_replay_tell_out(inside->told->talk, &graft->out, err) < 0)
         return -1;
     for (size_t i = 0; i < graft->binds.count; i += 2)
         if (tell_bind(inside, graft, graft->binds.items[i], graft->binds.items[i + 1],

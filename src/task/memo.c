@@ -26,9 +26,10 @@ enum { MEMO_MAX = 1 << 20, NAME_SIZE = 32 };
 static const char *const words[BERTH_MEMO_KINDS] = {
     [BERTH_MEMO_STAGE] = "stage",     [BERTH_MEMO_HOST] = "host",
     [BERTH_MEMO_PROGRAM] = "program", [BERTH_MEMO_FILE] = "file",
-    [BERTH_MEMO_BIND] = "bind",       [BERTH_MEMO_SET] = "set",
-    [BERTH_MEMO_NOTE] = "note",       [BERTH_MEMO_TARGET] = "target",
-    [BERTH_MEMO_FOUND] = "found",     [BERTH_MEMO_DIGEST] = "digest",
+    [BERTH_MEMO_BIND] = "bind",       [BERTH_MEMO_OUT] = "out",
+    [BERTH_MEMO_SET] = "set",         [BERTH_MEMO_NOTE] = "note",
+    [BERTH_MEMO_TARGET] = "target",   [BERTH_MEMO_FOUND] = "found",
+    [BERTH_MEMO_DIGEST] = "digest",
 };
 
 void berth_memo_identity(const char *path, bool with_device,

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "probe/inventory.h"
 #include "probe/loader.h"
+#include "task/graft.h"
 #include "task/talk.h"
 
 extern char **environ;
@@ -49,10 +50,26 @@ int berth_replay_tell_look(int talk, const char *program, const struct berth_loo
     for (size_t i = 0; result == 0 && i < look->closure.count; i++)
         if (look->closure.items[i].path)
             result = tell_file(talk, look->closure.items[i].path, err);
-    for (size_t i = 0; result == 0 && i < look->objects.count; i++)
-        if (look->objects.items[i].role == BERTH_MPI_PRESENT)
-            result = tell_file(talk, look->objects.items[i].path, err);
-    return result;
+    return result == 0 ? berth_replay_tell_present(talk, &look->objects, 0, err) : -1;
+}
+
+int berth_replay_tell_present(int talk, const struct berth_mpi_objects *objects,
+                              size_t from, struct berth_err *err)
+{
+    for (size_t i = from; i < objects->count; i++)
+        if (objects->items[i].role == BERTH_MPI_PRESENT &&
+            tell_file(talk, objects->items[i].path, err) < 0)
+            return -1;
+    return 0;
+}
+
+int berth_replay_tell_out(int talk, const struct berth_strvec *out,
+                          struct berth_err *err)
+{
+    for (size_t i = 0; i + 1 < out->count; i += 2)
+        if (tell(talk, BERTH_TALK_OUT, out->items[i], out->items[i + 1], err) < 0)
+            return -1;
+    return 0;
 }
 
 int berth_replay_tell_list(int talk, const char *loader, const char *file,
@@ -172,12 +189,13 @@ static bool mount_all(const struct berth_memo *memo, struct berth_strvec *done)
 {
     for (size_t i = 0; i < memo->count; i++) {
         const struct berth_memo_record *record = &memo->records[i];
-        BERTH_FREE char *staged = NULL;
+        BERTH_FREE char *from = NULL;
 
-        if (record->kind != BERTH_MEMO_BIND)
+        if (record->kind != BERTH_MEMO_BIND && record->kind != BERTH_MEMO_OUT)
             continue;
-        staged = find_mounted(memo, record->first);
-        if (!staged || mount(staged, record->second, NULL, MS_BIND, NULL) < 0)
+        from = record->kind == BERTH_MEMO_BIND ? find_mounted(memo, record->first)
+                                               : strdup(record->first);
+        if (!from || berth_graft_bind(from, record->second) < 0)
             return false;
         berth_strvec_push(done, record->second);
     }

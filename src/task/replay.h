@@ -14,6 +14,18 @@
 int berth_replay_tell_look(int talk, const char *program, const struct berth_look *look,
                            struct berth_err *err);
 
+/* Tell it those of OBJECTS, from the one at FROM on, that are only present. */
+int berth_replay_tell_present(int talk, const struct berth_mpi_objects *objects,
+                              size_t from, struct berth_err *err);
+
+/* Tell it those of OBJECTS, from the one at FROM on, that are only present. */
+int berth_replay_tell_present(int talk, const struct berth_mpi_objects *objects,
+                              size_t from, struct berth_err *err);
+
+/* Tell it the pairs of files of the image and staged ones that are left out. */
+int berth_replay_tell_out(int talk, const struct berth_strvec *out,
+                          struct berth_err *err);
+
 /* Tell it what LOADER said of FILE in the end. */
 int berth_replay_tell_list(int talk, const char *loader, const char *file,
                            const struct berth_closure *closure, struct berth_err *err);

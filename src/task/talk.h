@@ -25,6 +25,8 @@ enum berth_talk_kind {
     BERTH_TALK_FILE,    /* a file that was read, newline, identity */
     BERTH_TALK_TARGET,  /* a loader, newline, what it was asked about in the end */
     BERTH_TALK_FOUND,   /* what it said: soname, newline, path */
+    BERTH_TALK_OUT,     /* a file of the image, newline, the staged one that is left out
+                           and that it is mounted over */
     BERTH_TALK_KEEP,    /* all that was told will hold as long as nothing changes */
     BERTH_TALK_AGAIN,   /* inside: something has changed, and nothing is mounted */
     BERTH_TALK_REFUSED, /* both: a sentence; nothing comes behind it */

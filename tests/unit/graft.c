@@ -18,12 +18,14 @@
     "int MPI_Init(void) { return 0; } int PMPI_Init(void) { return 0; } "              \
     "int MPIR_Err_return_comm(void) { return 0; } int MPIR_Dup_fn(void) { return 0; }"
 
-#define MANIFEST                                                                       \
+#define MANIFEST_START                                                                 \
     "berth-stage\t1\n"                                                                 \
     "stack\tmpich\tmpich\tMPICH 4.2.1\n"                                               \
     "from\t/usr/lib/libmpi.so.12\n"                                                    \
     "mounted\t/.berth/user/x\n"                                                        \
-    "file\tlib/libmpi.so.12\tlibmpi.so.12\t1\t1\t1\n"                                  \
+    "file\tlib/libmpi.so.12\tlibmpi.so.12\t1\t1\t1\n"
+#define MANIFEST_TWIN "file\tlib/libatomic.so.1\tlibatomic.so.1\t1\t1\t1\n"
+#define MANIFEST_END                                                                   \
     "set\tMPICH_X\t1\n"                                                                \
     "end\n"
 
@@ -72,7 +74,7 @@ static void setup(void)
     unit_compile(directory,
                  "int MPI_Init(void); int _start(void) { return MPI_Init(); }",
                  "-Wl,-rpath,%s/image -Limage -l:libmpi.so.12 -o app", directory);
-    write_file("stage/manifest", 0644, MANIFEST);
+    write_file("stage/manifest", 0644, MANIFEST_START MANIFEST_END);
     graft = (struct berth_graft){.family = BERTH_MPI_MPICH};
 }
 
@@ -282,6 +284,68 @@ START_TEST(a_script_is_run_by_its_interpreter)
 }
 END_TEST
 
+/* A libatomic.so.1 of both sides, of which one has VERSION_2 too; the host's MPI
+ * wants the newest that the host's has. */
+static void make_twins(bool host_is_newer)
+{
+    static const char *const maps[] = {"VERSION_1 { twin; };",
+                                       "VERSION_1 { }; VERSION_2 { twin; } VERSION_1;"};
+    const char *const places[] = {"image", "stage/lib"};
+
+    for (int i = 0; i < 2; i++) {
+        write_file("twin.map", 0644, maps[(i == 1) == host_is_newer]);
+        unit_compile(directory, "int twin(void) { return 0; }",
+                     "-shared -fPIC -Wl,-soname,libatomic.so.1 "
+                     "-Wl,--version-script=twin.map -o %s/libatomic.so.1",
+                     places[i]);
+    }
+    unit_compile(directory,
+                 MPI_CODE " int twin(void); int staged(void) { return twin(); }",
+                 "-shared -fPIC -Wl,-soname,libmpi.so.12 -Wl,-rpath,%s/stage/lib "
+                 "-Lstage/lib -l:libatomic.so.1 -o stage/lib/libmpi.so.12",
+                 directory);
+    write_file("stage/manifest", 0644, MANIFEST_START MANIFEST_TWIN MANIFEST_END);
+}
+
+/* An interpreter may load the image's before the host's MPI, or after it. */
+START_TEST(a_library_of_both_sides_serves_both)
+{
+    bool host_is_newer = _i;
+    BERTH_FREE char *image = in_directory("image");
+    BERTH_FREE char *search = NULL;
+    char *env[] = {(char *)"PATH=/usr/bin:/bin", NULL, NULL};
+    struct stat from, over;
+    const struct berth_strvec *pairs = host_is_newer ? &graft.binds : &graft.out;
+    size_t at = host_is_newer ? 2 : 0;
+
+    make_twins(host_is_newer);
+    ck_assert_int_gt(asprintf(&search, "LD_LIBRARY_PATH=%s", image), 0);
+    env[1] = search;
+    ck_assert_int_eq(berth_look_at("/bin/sh", env, &look, &err), 0);
+    ck_assert_int_eq(berth_mpi_program_read(&look.objects, &program, &err), 0);
+    open_stage();
+    ck_assert_msg(berth_look_at_twins(&look, &graft.staged, env, &err) == 0, "%s",
+                  err.text);
+    ck_assert_msg(berth_graft_plan(&graft, &program, &look, env, &err) == 0, "%s",
+                  err.text);
+    ck_assert_uint_eq(graft.binds.count, host_is_newer ? 4 : 2);
+    ck_assert_uint_eq(pairs->count, at + 2);
+    ck_assert_ptr_nonnull(
+        strstr(pairs->items[at], host_is_newer ? "/stage" : "/image"));
+    ck_assert_ptr_nonnull(
+        strstr(pairs->items[at + 1], host_is_newer ? "/image" : "/stage"));
+    if (!may_mount())
+        return;
+    ck_assert_msg(berth_graft_mount(&graft, &err) == 0, "%s", err.text);
+    ck_assert_int_eq(stat(pairs->items[at], &from), 0);
+    ck_assert_int_eq(stat(pairs->items[at + 1], &over), 0);
+    ck_assert_uint_eq(from.st_ino, over.st_ino);
+    berth_graft_undo(&graft);
+    ck_assert_int_eq(stat(pairs->items[at + 1], &over), 0);
+    ck_assert_uint_ne(from.st_ino, over.st_ino);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("graft");
@@ -296,5 +360,6 @@ int main(void)
     tcase_add_test(tests, a_library_that_is_nowhere_is_found_by_name);
     tcase_add_test(tests, a_damaged_stage_is_refused);
     tcase_add_test(tests, a_script_is_run_by_its_interpreter);
+    tcase_add_loop_test(tests, a_library_of_both_sides_serves_both, 0, 2);
     return unit_run("graft", tests);
 }

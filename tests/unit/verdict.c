@@ -314,7 +314,7 @@ static const struct {
      "host; " HYBRID},
     /* Neither copy of a library serves both. */
     {{C_MPICH, IN_MPICH, GLIBC_36,
-      "present /usr/lib/libz.so.1 library so=libz.so.1 vdef=ZLIB_1 vdef=ZLIB_OURS"},
+      "loaded /usr/lib/libz.so.1 library so=libz.so.1 vdef=ZLIB_1 vdef=ZLIB_OURS"},
      {MPICH("5.0.2"), GLIBC_36, "loaded /h/libucs.so.0 library ver=libz.so.1:ZLIB_2",
       "loaded /h/libz.so.1 library so=libz.so.1 vdef=ZLIB_1 vdef=ZLIB_2"},
      BERTH_MPI_NO,
@@ -460,6 +460,11 @@ static const struct {
      "vdef=GLIBCXX_3.4.36",
      "loaded /h/libstdc++.so.6 library so=libstdc++.so.6 vdef=GLIBCXX_3.4.30",
      "image: the image's is newer, and has what the host's MPI needs"},
+    /* Neither, of a library that may never be loaded. */
+    {"present /i/libhwloc.so.15 library so=libhwloc.so.15 vdef=ABI_1 vdef=OURS",
+     "loaded /h/libhwloc.so.15 library so=libhwloc.so.15 vdef=ABI_1 vdef=ABI_2 "
+     "ver=libhwloc.so.15:ABI_2",
+     "no collision"},
     {"present /i/libhwloc.so.15 library so=libhwloc.so.15",
      "loaded /h/libhwloc.so.15 library so=libhwloc.so.15", "host: it has no versions"},
     {"loaded /i/libfabric.so.1 library so=libfabric.so.1 vdef=FABRIC_1.0 "

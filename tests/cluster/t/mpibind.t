@@ -132,6 +132,9 @@ host_rows() {
     row own mpipypi "$imb" pmi2 mpich "$MPICH"
     row own mpipypi "LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib python3 /opt/t/who.py" pmi2 mpich "$MPICH"
     row own mpipypi "LD_LIBRARY_PATH=/opt/openmpi-5.0.11/lib python3 /opt/t/who.py" pmix openmpi "$OPENMPI"
+    # GCC's libraries of the host may be newer than the image's, or older.
+    row own mpipypi "LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib python3 late.py" pmi2 mpich "$MPICH"
+    row own mpisid mpich/reset pmi2 mpich "$MPICH"
     # On sid it is Open MPI that the loader finds as libmpi_abi.so.1.
     if [[ $release == sid ]]; then
         row own mpipypi mpich-5.0.2/abi pmi2 host "no: --mpi=pmix"
@@ -195,6 +198,14 @@ pmi_rows() {
     done
 }
 
+# What loads the image's libstdc++ before the MPI.
+on login alice bash -c 'cat >late.py' <<'PYTHON'
+import ctypes
+import runpy
+
+ctypes.CDLL("libstdc++.so.6")
+runpy.run_path("/opt/t/who.py")
+PYTHON
 
 # step_of ROW: its srun.
 step_of() {
