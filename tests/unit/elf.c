@@ -41,20 +41,12 @@ static const char caller[] =
 static const char versions[] = "ONE_1 { global: my_data; my_text; };\n"
                                "ONE_2 { global: my_function; my_other; } ONE_1;\n";
 
-static char *in_directory(const char *name)
-{
-    char *path = NULL;
-
-    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, name), 0);
-    return path;
-}
-
 static void setup(void)
 {
     BERTH_FREE char *map = NULL;
 
     directory = unit_directory();
-    map = in_directory("map");
+    map = unit_path(directory, "map");
     unit_write(map, versions, strlen(versions));
     unit_compile(directory, library,
                  "-shared -fPIC -Wl,-soname,libone.so.3 -o libone.so");
@@ -74,10 +66,10 @@ static void teardown(void)
 /* A copy of NAME, to be damaged. */
 static char *copy_of(const char *name)
 {
-    BERTH_FREE char *from = in_directory(name);
+    BERTH_FREE char *from = unit_path(directory, name);
     BERTH_FCLOSE FILE *file = fopen(from, "r");
     struct berth_buf buf = {0};
-    char *path = in_directory("copy");
+    char *path = unit_path(directory, "copy");
     char block[4096];
     size_t got;
 
@@ -153,7 +145,7 @@ static char *tell(const struct berth_elf *elf)
 static void assert_tells(const char *name, const struct berth_elf_question *question,
                          const char *expected)
 {
-    BERTH_FREE char *path = in_directory(name);
+    BERTH_FREE char *path = unit_path(directory, name);
     BERTH_FREE char *lines = NULL;
     struct berth_err err = {""};
     struct berth_elf elf;
@@ -219,7 +211,7 @@ END_TEST
 
 START_TEST(copied_data_has_its_size)
 {
-    BERTH_FREE char *path = in_directory("user");
+    BERTH_FREE char *path = unit_path(directory, "user");
     const struct berth_elf_symbol *symbol;
     struct berth_err err = {""};
     struct berth_elf elf;
@@ -278,7 +270,7 @@ static const struct {
 
 START_TEST(kinds_are_told_apart)
 {
-    BERTH_FREE char *path = in_directory("thing");
+    BERTH_FREE char *path = unit_path(directory, "thing");
     struct berth_err err = {""};
     struct berth_elf elf;
 
@@ -343,7 +335,7 @@ static void assert_text(const char *found, const char *expected)
 
 START_TEST(what_is_no_elf_is_an_answer)
 {
-    BERTH_FREE char *path = in_directory("script");
+    BERTH_FREE char *path = unit_path(directory, "script");
     struct berth_err err = {""};
     struct berth_elf elf;
 
@@ -370,7 +362,7 @@ END_TEST
 
 START_TEST(what_cannot_be_read_is_said)
 {
-    BERTH_FREE char *path = in_directory("closed");
+    BERTH_FREE char *path = unit_path(directory, "closed");
     BERTH_CLOSE int fd = -1;
     struct berth_err err = {""};
     struct berth_elf elf;

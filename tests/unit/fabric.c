@@ -150,7 +150,7 @@ START_TEST(the_devices_of_a_fabric_are_found)
     for (size_t i = 0; i < COUNT(names); i++) {
         BERTH_FREE char *path = NULL;
 
-        ck_assert_int_gt(asprintf(&path, "%s/%s", directory, names[i]), 0);
+        path = unit_path(directory, names[i]);
         unit_write(path, "", 0);
         if (i < 4)
             used += (size_t)snprintf(expected + used, sizeof(expected) - used,

@@ -5,7 +5,6 @@
 #include "mpi/family.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "facts.h"
@@ -115,7 +114,7 @@ START_TEST(compiled_libraries_are_known)
 
     unit_compile(directory, compiled[_i].source, "-shared -fPIC -Wl,-soname,%s -o lib",
                  compiled[_i].soname);
-    ck_assert_int_gt(asprintf(&path, "%s/lib", directory), 0);
+    path = unit_path(directory, "lib");
     fd = open(path, O_RDONLY | O_CLOEXEC);
     ck_assert_msg(berth_elf_read(fd, &berth_mpi_question, &elf, &err) == 0, "%s",
                   err.text);

@@ -64,8 +64,7 @@ START_TEST(all_that_is_in_a_stage_finds_what_is_there)
     unit_remove(host);
     ck_assert_int_eq(berth_loader_self(&loader, &program, &err), 0);
     for (size_t i = 0; i < staged.manifest.file_count; i++) {
-        BERTH_FREE char *file =
-            staging_path(staged.path, staged.manifest.files[i].file);
+        BERTH_FREE char *file = unit_path(staged.path, staged.manifest.files[i].file);
         struct berth_closure closure;
 
         if (strncmp(staged.manifest.files[i].file, "lib/", 4) != 0)
@@ -102,8 +101,8 @@ START_TEST(glibc_is_staged_apart_and_unchanged)
     staging_install();
     staged = staging_make();
     for (int i = 0; i < COUNT(names); i++) {
-        BERTH_FREE char *in = staging_path(staged.path, "glibc");
-        BERTH_FREE char *path = staging_path(in, names[i]);
+        BERTH_FREE char *in = unit_path(staged.path, "glibc");
+        BERTH_FREE char *path = unit_path(in, names[i]);
 
         ck_assert_msg(stat(path, &st) == 0, "%s is not there", path);
     }
@@ -123,7 +122,7 @@ END_TEST
 
 START_TEST(mpi_that_lacks_a_library_is_refused)
 {
-    BERTH_FREE char *library = staging_path(host, "libucs.so.0");
+    BERTH_FREE char *library = unit_path(host, "libucs.so.0");
     BERTH_FREE char *why = NULL;
 
     staging_install();
@@ -137,7 +136,7 @@ END_TEST
 
 START_TEST(mpi_without_glibc_is_refused)
 {
-    BERTH_FREE char *prefix = staging_path(directory, "host");
+    BERTH_FREE char *prefix = unit_path(directory, "host");
     BERTH_FREE char *why = NULL;
 
     install_library(host, "mpich", "libmpi.so.12", "");
@@ -152,12 +151,12 @@ END_TEST
  * the GPU transport above it. */
 START_TEST(a_cray_stack_is_whole)
 {
-    BERTH_FREE char *top = staging_path(directory, "opt/cray/pe/mpich/8.1.29");
-    BERTH_FREE char *mpi = staging_path(top, "ofi/gnu/12.3");
-    BERTH_FREE char *lib = staging_path(mpi, "lib-abi-mpich");
-    BERTH_FREE char *gtl = staging_path(top, "gtl/lib");
-    BERTH_FREE char *fabric = staging_path(directory, "opt/cray/libfabric/1.15/lib64");
-    BERTH_FREE char *providers = staging_path(fabric, "libfabric");
+    BERTH_FREE char *top = unit_path(directory, "opt/cray/pe/mpich/8.1.29");
+    BERTH_FREE char *mpi = unit_path(top, "ofi/gnu/12.3");
+    BERTH_FREE char *lib = unit_path(mpi, "lib-abi-mpich");
+    BERTH_FREE char *gtl = unit_path(top, "gtl/lib");
+    BERTH_FREE char *fabric = unit_path(directory, "opt/cray/libfabric/1.15/lib64");
+    BERTH_FREE char *providers = unit_path(fabric, "libfabric");
     BERTH_FREE char *words = NULL;
     BERTH_FREE char *told = NULL;
     struct berth_staged staged;
@@ -202,11 +201,11 @@ END_TEST
 /* oneAPI's: libfabric is opened by name, tuning files are read. */
 START_TEST(an_intel_stack_brings_its_files)
 {
-    BERTH_FREE char *prefix = staging_path(directory, "host");
-    BERTH_FREE char *fabric = staging_path(prefix, "opt/mpi/libfabric/lib");
-    BERTH_FREE char *providers = staging_path(fabric, "prov");
-    BERTH_FREE char *etc = staging_path(prefix, "opt/mpi/etc");
-    BERTH_FREE char *tuning = staging_path(etc, "tuning_skx_shm.dat");
+    BERTH_FREE char *prefix = unit_path(directory, "host");
+    BERTH_FREE char *fabric = unit_path(prefix, "opt/mpi/libfabric/lib");
+    BERTH_FREE char *providers = unit_path(fabric, "prov");
+    BERTH_FREE char *etc = unit_path(prefix, "opt/mpi/etc");
+    BERTH_FREE char *tuning = unit_path(etc, "tuning_skx_shm.dat");
     BERTH_FREE char *told = NULL;
     struct berth_staged staged;
 
@@ -236,7 +235,7 @@ START_TEST(what_a_site_names_comes_along)
     static const char *const places[] = {"../nowhere", "../extra", NULL};
     static const char *const environment[] = {"A=$STAGE/lib/x", "B=$STAG$STAGE", NULL};
     const struct berth_data plugins[] = {{places, "lib/x"}, {0}};
-    BERTH_FREE char *prefix = staging_path(directory, "host");
+    BERTH_FREE char *prefix = unit_path(directory, "host");
     BERTH_FREE char *command = NULL;
     BERTH_FREE char *told = NULL;
     const struct berth_profile profiles[] = {{.name = "own",
@@ -272,8 +271,8 @@ END_TEST
 
 START_TEST(a_stack_of_too_many_files_is_none)
 {
-    BERTH_FREE char *prefix = staging_path(directory, "host");
-    BERTH_FREE char *etc = staging_path(prefix, "etc");
+    BERTH_FREE char *prefix = unit_path(directory, "host");
+    BERTH_FREE char *etc = unit_path(prefix, "etc");
     BERTH_FREE char *why = NULL;
 
     install_library(host, "intel", "libmpi.so.12", "-Wl,--no-as-needed -lc");
@@ -294,9 +293,9 @@ END_TEST
 /* A driver that is a link to a library counts too: mlx5 of rdma-core is one. */
 START_TEST(verbs_drivers_are_named)
 {
-    BERTH_FREE char *prefix = staging_path(directory, "host");
-    BERTH_FREE char *drivers = staging_path(host, "libibverbs");
-    BERTH_FREE char *link = staging_path(drivers, "libmlx5-rdmav34.so");
+    BERTH_FREE char *prefix = unit_path(directory, "host");
+    BERTH_FREE char *drivers = unit_path(host, "libibverbs");
+    BERTH_FREE char *link = unit_path(drivers, "libmlx5-rdmav34.so");
     BERTH_FREE char *told = NULL;
     struct berth_staged staged;
 

@@ -35,17 +35,9 @@ static struct berth_graft graft;
 static struct berth_look look;
 static struct berth_mpi_program program;
 
-static char *in_directory(const char *name)
-{
-    char *path = NULL;
-
-    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, name), 0);
-    return path;
-}
-
 static void write_file(const char *name, mode_t mode, const char *text)
 {
-    BERTH_FREE char *path = in_directory(name);
+    BERTH_FREE char *path = unit_path(directory, name);
     FILE *file = fopen(path, "w");
 
     ck_assert_ptr_nonnull(file);
@@ -56,7 +48,7 @@ static void write_file(const char *name, mode_t mode, const char *text)
 
 static void make_directory(const char *name)
 {
-    BERTH_FREE char *path = in_directory(name);
+    BERTH_FREE char *path = unit_path(directory, name);
 
     ck_assert_int_eq(mkdir(path, 0755), 0);
 }
@@ -91,7 +83,7 @@ static char *const bare[] = {(char *)"PATH=/usr/bin:/bin", NULL};
 
 static void look_at(const char *name)
 {
-    BERTH_FREE char *path = in_directory(name);
+    BERTH_FREE char *path = unit_path(directory, name);
 
     ck_assert_int_eq(berth_look_at(path, bare, &look, &err), 0);
     ck_assert_int_eq(berth_mpi_program_read(&look.objects, &program, &err), 0);
@@ -99,7 +91,7 @@ static void look_at(const char *name)
 
 static void open_stage(void)
 {
-    BERTH_FREE char *stage = in_directory("stage");
+    BERTH_FREE char *stage = unit_path(directory, "stage");
 
     ck_assert_msg(berth_graft_open(stage, "/host/stage", &graft, &err) == 0, "%s",
                   err.text);
@@ -172,7 +164,7 @@ END_TEST
 static void change_other(const char *map)
 {
     if (!map) {
-        BERTH_FREE char *path = in_directory("image/libother.so.1");
+        BERTH_FREE char *path = unit_path(directory, "image/libother.so.1");
 
         ck_assert_int_eq(unlink(path), 0);
         return;
@@ -233,7 +225,7 @@ END_TEST
 /* A program whose library the image does not have finds the staged one by name. */
 START_TEST(a_library_that_is_nowhere_is_found_by_name)
 {
-    BERTH_FREE char *library = in_directory("image/libmpi.so.12");
+    BERTH_FREE char *library = unit_path(directory, "image/libmpi.so.12");
     char *const env[] = {(char *)"LD_LIBRARY_PATH=/own", NULL};
     BERTH_FREE char *expected = NULL;
 
@@ -262,8 +254,8 @@ END_TEST
  * report. */
 START_TEST(a_script_is_run_by_its_interpreter)
 {
-    BERTH_FREE char *loop = in_directory("loop");
-    BERTH_FREE char *script = in_directory("script");
+    BERTH_FREE char *loop = unit_path(directory, "loop");
+    BERTH_FREE char *script = unit_path(directory, "script");
     BERTH_FREE char *text = NULL;
 
     write_file("script", 0755, "#!/bin/sh\n");
@@ -311,7 +303,7 @@ static void make_twins(bool host_is_newer)
 START_TEST(a_library_of_both_sides_serves_both)
 {
     bool host_is_newer = _i;
-    BERTH_FREE char *image = in_directory("image");
+    BERTH_FREE char *image = unit_path(directory, "image");
     BERTH_FREE char *search = NULL;
     char *env[] = {(char *)"PATH=/usr/bin:/bin", NULL, NULL};
     struct stat from, over;

@@ -48,11 +48,10 @@ static void put(const char *path, const char *text, mode_t mode)
 /* No real srun is started. */
 static void look(void)
 {
-    BERTH_FREE char *srun = NULL;
+    BERTH_FREE char *srun = unit_path(root, "bin/srun");
     BERTH_STRVEC struct berth_strvec env = {0};
     struct berth_err err = {""};
 
-    ck_assert_int_gt(asprintf(&srun, "%s/bin/srun", root), 0);
     if (access(srun, F_OK) < 0)
         put("/bin/srun", "#!/bin/sh\nexit 1\n", 0755);
     put("/bin/scontrol", control, 0755);
@@ -189,7 +188,7 @@ static void make_plugins(void)
     {
         BERTH_FREE char *lib = NULL;
 
-        ck_assert_int_gt(asprintf(&lib, "%s/lib", root), 0);
+        lib = unit_path(root, "lib");
         unit_compile(lib, "", "-shared -fPIC b.c -o berth.so");
         unit_compile(lib, "", "-shared -fPIC o.c -o other.so");
     }

@@ -96,14 +96,6 @@ static void make_sif(struct sif *sif)
     put_part(sif, 1, PARTITION, DATA + 100, BODY - 100);
 }
 
-static char *in_directory(const char *name)
-{
-    char *path = NULL;
-
-    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, name), 0);
-    return path;
-}
-
 /* Probe PATH and expect the sentence `image 'PATH': ERROR`. */
 static void assert_refused(const char *path, int missing, const char *error)
 {
@@ -139,7 +131,7 @@ static void assert_image(const char *path, enum berth_image_kind expected)
 
 START_TEST(a_good_sif_is_an_image)
 {
-    BERTH_FREE char *path = in_directory("a.sif");
+    BERTH_FREE char *path = unit_path(directory, "a.sif");
     struct sif sif;
 
     make_sif(&sif);
@@ -150,7 +142,7 @@ END_TEST
 
 START_TEST(an_unknown_architecture_is_left_to_the_runtime)
 {
-    BERTH_FREE char *path = in_directory("a.sif");
+    BERTH_FREE char *path = unit_path(directory, "a.sif");
     struct sif sif;
 
     make_sif(&sif);
@@ -182,7 +174,7 @@ static const struct {
 
 START_TEST(a_cut_sif_is_refused)
 {
-    BERTH_FREE char *path = in_directory("cut.sif");
+    BERTH_FREE char *path = unit_path(directory, "cut.sif");
     struct sif sif;
 
     make_sif(&sif);
@@ -193,7 +185,7 @@ END_TEST
 
 START_TEST(no_cut_passes)
 {
-    BERTH_FREE char *path = in_directory("cut.sif");
+    BERTH_FREE char *path = unit_path(directory, "cut.sif");
     struct berth_image image;
     struct sif sif;
 
@@ -210,7 +202,7 @@ END_TEST
  * nodes. */
 START_TEST(an_image_for_another_machine_is_refused_where_it_would_run)
 {
-    BERTH_FREE char *path = in_directory("other.sif");
+    BERTH_FREE char *path = unit_path(directory, "other.sif");
     BERTH_FREE char *expected = NULL;
     const char *code = strcmp(own_architecture(), "11") == 0 ? "02" : "11";
     const char *name = strcmp(code, "11") == 0 ? "s390x" : "x86_64";
@@ -264,7 +256,7 @@ static const struct {
 
 START_TEST(a_false_number_is_refused)
 {
-    BERTH_FREE char *path = in_directory("false.sif");
+    BERTH_FREE char *path = unit_path(directory, "false.sif");
     struct sif sif;
 
     make_sif(&sif);
@@ -286,7 +278,7 @@ static const struct {
 
 START_TEST(another_file_is_no_image)
 {
-    BERTH_FREE char *path = in_directory("other");
+    BERTH_FREE char *path = unit_path(directory, "other");
     char bytes[1024] = {0};
 
     memcpy(bytes, others[_i].bytes, others[_i].count);
@@ -302,7 +294,7 @@ static const char *const signs[] = {".singularity.d", "bin", "usr", "etc", "lib"
 
 START_TEST(a_directory_with_a_root_is_a_sandbox)
 {
-    BERTH_FREE char *path = in_directory(signs[_i]);
+    BERTH_FREE char *path = unit_path(directory, signs[_i]);
 
     ck_assert_int_eq(mkdir(path, 0755), 0);
     assert_image(directory, BERTH_IMAGE_SANDBOX);
@@ -311,7 +303,7 @@ END_TEST
 
 START_TEST(links_of_a_sandbox_are_not_followed)
 {
-    BERTH_FREE char *path = in_directory("bin");
+    BERTH_FREE char *path = unit_path(directory, "bin");
 
     ck_assert_int_eq(symlink("usr/bin", path), 0);
     assert_image(directory, BERTH_IMAGE_SANDBOX);
@@ -320,7 +312,7 @@ END_TEST
 
 START_TEST(a_directory_without_a_root_is_none)
 {
-    BERTH_FREE char *path = in_directory("home");
+    BERTH_FREE char *path = unit_path(directory, "home");
 
     ck_assert_int_eq(mkdir(path, 0755), 0);
     assert_refused(directory, 0,
@@ -331,9 +323,9 @@ END_TEST
 
 START_TEST(a_missing_image_is_said_to_be_missing)
 {
-    BERTH_FREE char *path = in_directory("nothing.sif");
-    BERTH_FREE char *below = in_directory("file/below.sif");
-    BERTH_FREE char *file = in_directory("file");
+    BERTH_FREE char *path = unit_path(directory, "nothing.sif");
+    BERTH_FREE char *below = unit_path(directory, "file/below.sif");
+    BERTH_FREE char *file = unit_path(directory, "file");
     static const char error[] =
         "not found; check the path, and that the nodes see this file system";
 
@@ -341,7 +333,7 @@ START_TEST(a_missing_image_is_said_to_be_missing)
     assert_refused(path, 1, error);
     assert_refused(below, 1, error);
     free(path);
-    path = in_directory("ubuntu:22.04");
+    path = unit_path(directory, "ubuntu:22.04");
     assert_refused(path, 1,
                    "not found; check the path, and that the nodes see this file system "
                    "(for an image of a registry write docker://NAME)");
@@ -350,7 +342,7 @@ END_TEST
 
 START_TEST(a_device_or_pipe_is_no_image)
 {
-    BERTH_FREE char *path = in_directory("pipe");
+    BERTH_FREE char *path = unit_path(directory, "pipe");
     static const char error[] = "neither a file nor a directory; expected a SIF file "
                                 "or a sandbox directory";
 
@@ -362,7 +354,7 @@ END_TEST
 
 START_TEST(what_cannot_be_opened_says_why)
 {
-    BERTH_FREE char *path = in_directory("loop");
+    BERTH_FREE char *path = unit_path(directory, "loop");
 
     ck_assert_int_eq(symlink("loop", path), 0);
     assert_refused(path, 0,
@@ -380,9 +372,9 @@ static void become(uid_t user)
 
 START_TEST(an_unreadable_image_is_said_to_be_so)
 {
-    BERTH_FREE char *path = in_directory("secret.sif");
-    BERTH_FREE char *sandbox = in_directory("secret");
-    BERTH_FREE char *closed = in_directory("closed");
+    BERTH_FREE char *path = unit_path(directory, "secret.sif");
+    BERTH_FREE char *sandbox = unit_path(directory, "secret");
+    BERTH_FREE char *closed = unit_path(directory, "closed");
     static const char error[] = "you may not read it; ask its owner for r permission "
                                 "(and x on the directories above)";
 

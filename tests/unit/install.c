@@ -81,6 +81,6 @@ void install_library(const char *directory, const char *kind, const char *file,
              is_c ? kinds[i].c : kinds[i].fortran);
     unit_compile(directory, source, "-shared -fPIC -Wl,-soname,%s %s -o %s", file,
                  words, file);
-    ck_assert_int_gt(asprintf(&left, "%s/source.c", directory), 0);
+    left = unit_path(directory, "source.c");
     ck_assert_int_eq(unlink(left), 0);
 }

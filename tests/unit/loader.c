@@ -13,14 +13,6 @@
 static char *directory;
 static char *loader, *program;
 
-static char *in_directory(const char *name)
-{
-    char *path = NULL;
-
-    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, name), 0);
-    return path;
-}
-
 /* libtop.so.1 needs libbase.so.1, which a RUNPATH finds; libalone.so.1 needs one that
  * is nowhere. */
 static void setup(void)
@@ -29,7 +21,7 @@ static void setup(void)
     BERTH_FREE char *gone = NULL;
 
     directory = unit_directory();
-    gone = in_directory("libgone.so");
+    gone = unit_path(directory, "libgone.so");
     ck_assert_int_eq(berth_loader_self(&loader, &program, &err), 0);
     unit_compile(directory, "int base(void) { return 1; }",
                  "-shared -fPIC -Wl,-soname,libbase.so.1 -o libbase.so.1");
@@ -57,8 +49,8 @@ static char *const bare[] = {(char *)"PATH=/usr/bin:/bin", NULL};
 
 START_TEST(what_a_library_needs_is_listed)
 {
-    BERTH_FREE char *top = in_directory("libtop.so.1");
-    BERTH_FREE char *base = in_directory("libbase.so.1");
+    BERTH_FREE char *top = unit_path(directory, "libtop.so.1");
+    BERTH_FREE char *base = unit_path(directory, "libbase.so.1");
     struct berth_closure closure;
     struct berth_err err;
 
@@ -71,7 +63,7 @@ END_TEST
 
 START_TEST(what_is_missing_is_an_answer)
 {
-    BERTH_FREE char *alone = in_directory("libalone.so.1");
+    BERTH_FREE char *alone = unit_path(directory, "libalone.so.1");
     struct berth_closure closure;
     struct berth_err err;
 
@@ -85,9 +77,9 @@ END_TEST
 /* A program that would do something, under variables that would have it run. */
 START_TEST(nothing_runs)
 {
-    BERTH_FREE char *mark = in_directory("mark");
+    BERTH_FREE char *mark = unit_path(directory, "mark");
     char source[300];
-    BERTH_FREE char *path = in_directory("program");
+    BERTH_FREE char *path = unit_path(directory, "program");
     char *const env[] = {
         (char *)"LD_TRACE_LOADED_OBJECTS=", (char *)"LD_PRELOAD=libno.so", NULL};
     struct berth_closure closure;
@@ -107,7 +99,7 @@ END_TEST
 
 START_TEST(what_cannot_be_loaded_is_an_error)
 {
-    BERTH_FREE char *text = in_directory("text");
+    BERTH_FREE char *text = unit_path(directory, "text");
     BERTH_FREE char *expected = NULL;
     struct berth_closure closure;
     struct berth_err err;
@@ -142,7 +134,7 @@ START_TEST(musl_is_asked_otherwise)
 {
     static const char script[] =
         "#!/bin/sh\n[ \"$1\" = --list ] && printf '\\tlibc.so => /lib/m (0x1)\\n'\n";
-    BERTH_FREE char *musl = in_directory("ld-musl-x86_64.so.1");
+    BERTH_FREE char *musl = unit_path(directory, "ld-musl-x86_64.so.1");
     struct berth_closure closure;
     struct berth_err err;
 
@@ -157,7 +149,7 @@ END_TEST
 START_TEST(babble_is_no_list)
 {
     static const char script[] = "#!/bin/sh\nprintf '\\tbabble\\n'\n";
-    BERTH_FREE char *babbler = in_directory("ld-musl-babbler");
+    BERTH_FREE char *babbler = unit_path(directory, "ld-musl-babbler");
     BERTH_FREE char *expected = NULL;
     struct berth_closure closure;
     struct berth_err err;
@@ -177,7 +169,7 @@ START_TEST(names_are_found_where_the_loader_looks)
                                         NULL};
     BERTH_STRVEC struct berth_strvec found = {0};
     BERTH_FREE char *search = NULL;
-    BERTH_FREE char *top = in_directory("libtop.so.1");
+    BERTH_FREE char *top = unit_path(directory, "libtop.so.1");
     struct berth_err err;
 
     ck_assert_int_gt(asprintf(&search, "LD_LIBRARY_PATH=%s", directory), 0);

@@ -61,17 +61,16 @@ static bool is_there(const char *key)
 /* The path of the only memo, or of the first of several; how many there are. */
 static int list(char **ret_path)
 {
-    BERTH_FREE char *path = NULL;
+    BERTH_FREE char *path = unit_path(top, "memo");
     struct dirent *entry;
     int count = 0;
     DIR *stream;
 
-    ck_assert_int_gt(asprintf(&path, "%s/memo", top), 0);
     stream = opendir(path);
     while (stream && (entry = readdir(stream)))
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
             count++ == 0 && ret_path)
-            ck_assert_int_gt(asprintf(ret_path, "%s/%s", path, entry->d_name), 0);
+            *ret_path = unit_path(path, entry->d_name);
     if (stream)
         closedir(stream);
     return count;
@@ -243,10 +242,9 @@ static const char *const changes[] = {
 START_TEST(a_file_that_changed_has_another_identity)
 {
     char before[BERTH_MEMO_IDENTITY_SIZE], after[BERTH_MEMO_IDENTITY_SIZE];
-    BERTH_FREE char *path = NULL;
+    BERTH_FREE char *path = unit_path(top, "f");
     BERTH_FREE char *command = NULL;
 
-    ck_assert_int_gt(asprintf(&path, "%s/f", top), 0);
     ck_assert_int_gt(asprintf(&command, "cd %s && %s", top, changes[_i]), 0);
     unit_write(path, "hello\n", 6);
     berth_memo_identity(path, true, before);
@@ -261,9 +259,8 @@ END_TEST
 /* Is DIGEST that of the file NAME, and as expected? Whatever it is, it stays so. */
 static void digest_is(const char *name, const char *expected)
 {
-    BERTH_FREE char *path = NULL;
+    BERTH_FREE char *path = unit_path(top, name);
 
-    ck_assert_int_gt(asprintf(&path, "%s/%s", top, name), 0);
     for (int i = 0; i < 2; i++) {
         BERTH_FREE char *digest = berth_digest(path, &root, 60);
 
@@ -310,7 +307,7 @@ START_TEST(a_digest_that_takes_too_long_is_none)
     BERTH_FREE char *digest = NULL;
 
     change("mkfifo f");
-    ck_assert_int_gt(asprintf(&path, "%s/f", top), 0);
+    path = unit_path(top, "f");
     digest = berth_digest(path, &root, 1);
     ck_assert_ptr_null(digest);
     digest = berth_digest(path, &root, 3600); /* is not tried again */

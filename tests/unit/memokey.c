@@ -20,7 +20,7 @@ static char *command[3];
 static void setup(void)
 {
     directory = unit_directory();
-    ck_assert_int_gt(asprintf(&image, "%s/a.sif", directory), 0);
+    image = unit_path(directory, "a.sif");
     unit_write(image, "image", 5);
     command[0] = (char *)"app";
     command[1] = (char *)"-x";
@@ -80,9 +80,8 @@ static void image_grows(void)
 /* Same size, perhaps the same time. */
 static void image_is_another(void)
 {
-    BERTH_FREE char *other = NULL;
+    BERTH_FREE char *other = unit_path(directory, "b.sif");
 
-    ck_assert_int_gt(asprintf(&other, "%s/b.sif", directory), 0);
     unit_write(other, "IMAGE", 5);
     ck_assert_int_eq(rename(other, image), 0);
 }
@@ -224,9 +223,8 @@ START_TEST(a_place_that_a_profile_names_counts)
         {.name = "x", .label = "x:1", .prefix = directory}, {0}};
     BERTH_FREE char *before = NULL;
     BERTH_FREE char *after = NULL;
-    BERTH_FREE char *place = NULL;
+    BERTH_FREE char *place = unit_path(directory, "lib");
 
-    ck_assert_int_gt(asprintf(&place, "%s/lib", directory), 0);
     inside.profiles = profiles;
     before = key();
     ck_assert_int_eq(mkdir(place, 0755), 0);
@@ -256,7 +254,7 @@ START_TEST(a_place_that_appears_makes_another_key)
     BERTH_FREE char *place = NULL;
 
     ck_assert_int_gt(asprintf(&variable, "MPICH_DIR=%s", directory), 0);
-    ck_assert_int_gt(asprintf(&place, "%s/lib", directory), 0);
+    place = unit_path(directory, "lib");
     set(&task, variable);
     before = key();
     ck_assert_int_eq(mkdir(place, 0755), 0);

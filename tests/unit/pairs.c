@@ -68,9 +68,8 @@ static void teardown(void)
 static void make_side(const char *side, const char *const sources[2])
 {
     static const char *const names[] = {"libmpi.so.12", "libmpifort.so.12"};
-    BERTH_FREE char *path = NULL;
+    BERTH_FREE char *path = unit_path(directory, side);
 
-    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, side), 0);
     ck_assert_int_eq(mkdir(path, 0755), 0);
     for (int i = 0; i < 2; i++)
         if (sources[i])
@@ -116,7 +115,7 @@ static void read_image(struct berth_mpi_objects *image)
 
     run("image", "LD_TRACE_LOADED_OBJECTS", text, sizeof(text));
     ck_assert_int_eq(berth_closure_parse(text, strlen(text), &closure, NULL), 0);
-    ck_assert_int_gt(asprintf(&path, "%s/program", directory), 0);
+    path = unit_path(directory, "program");
     add(image, BERTH_MPI_PROGRAM, NULL, path);
     for (size_t i = 0; i < closure.count; i++)
         add(image, BERTH_MPI_LOADED, closure.items[i].soname, closure.items[i].path);

@@ -200,9 +200,8 @@ END_TEST
 static void write_file(const char *directory, const char *name, const char *text,
                        mode_t mode)
 {
-    BERTH_FREE char *path = NULL;
+    BERTH_FREE char *path = unit_path(directory, name);
 
-    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, name), 0);
     unit_write(path, text, strlen(text));
     ck_assert_int_eq(chmod(path, mode), 0);
 }

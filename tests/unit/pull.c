@@ -23,17 +23,9 @@ static int told, waited;
 static pid_t holder; /* of the lock */
 static struct berth_site site;
 
-static char *in_directory(const char *name)
-{
-    char *path = NULL;
-
-    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, name), 0);
-    return path;
-}
-
 static bool is_there(const char *name)
 {
-    BERTH_FREE char *path = in_directory(name);
+    BERTH_FREE char *path = unit_path(directory, name);
 
     return access(path, F_OK) == 0;
 }
@@ -43,7 +35,7 @@ static bool is_there(const char *name)
 /* The smallest SIF file with a file system in it. */
 static void make_sif(const char *name)
 {
-    BERTH_FREE char *path = in_directory(name);
+    BERTH_FREE char *path = unit_path(directory, name);
     unsigned char bytes[1024] = {0};
 
     memcpy(bytes + 32, "SIF_MAGIC", 10);
@@ -71,8 +63,8 @@ static void setup(void)
     BERTH_FREE char *cache = NULL;
 
     directory = unit_directory();
-    runtime = in_directory("runtime");
-    cache = in_directory("cache");
+    runtime = unit_path(directory, "runtime");
+    cache = unit_path(directory, "cache");
     ck_assert_int_gt(asprintf(&env[0], "XDG_CACHE_HOME=%s", cache), 0);
     env[1] = strdup("PATH=/usr/bin:/bin");
     make_sif("good.sif");
@@ -115,7 +107,7 @@ static struct berth_pull app(void)
 /* Pull it, and expect FILE of its directory. */
 static void expect_file(const struct berth_pull *pull, const char *file)
 {
-    BERTH_FREE char *expected = in_directory(file);
+    BERTH_FREE char *expected = unit_path(directory, file);
     BERTH_FREE char *seen = NULL;
     struct berth_err err = {""};
 
@@ -136,7 +128,7 @@ static void expect_error(const struct berth_pull *pull, const char *sentence)
 
 START_TEST(an_image_is_pulled_once)
 {
-    BERTH_FREE char *cache = in_directory("cache/berth");
+    BERTH_FREE char *cache = unit_path(directory, "cache/berth");
     struct berth_pull pull = app();
     struct stat st;
 
@@ -182,7 +174,7 @@ END_TEST
 
 START_TEST(an_image_that_was_cut_is_pulled_again)
 {
-    BERTH_FREE char *file = in_directory(APP "/1.sif");
+    BERTH_FREE char *file = unit_path(directory, APP "/1.sif");
     struct berth_pull pull = app();
 
     expect_file(&pull, APP "/1.sif");
@@ -284,7 +276,7 @@ END_TEST
 
 START_TEST(one_pull_at_a_time)
 {
-    BERTH_FREE char *lock = in_directory(APP "/lock");
+    BERTH_FREE char *lock = unit_path(directory, APP "/lock");
     struct berth_pull pull = app();
     int pipes[2], fd;
     char byte;
@@ -311,7 +303,7 @@ END_TEST
 
 START_TEST(only_the_user_may_write_the_cache)
 {
-    BERTH_FREE char *cache = in_directory("cache/berth");
+    BERTH_FREE char *cache = unit_path(directory, "cache/berth");
     struct berth_pull pull = app();
 
     expect_file(&pull, APP "/1.sif");
@@ -324,9 +316,9 @@ END_TEST
 
 START_TEST(the_cache_may_be_a_link)
 {
-    BERTH_FREE char *above = in_directory("cache");
-    BERTH_FREE char *link = in_directory("cache/berth");
-    BERTH_FREE char *room = in_directory("room");
+    BERTH_FREE char *above = unit_path(directory, "cache");
+    BERTH_FREE char *link = unit_path(directory, "cache/berth");
+    BERTH_FREE char *room = unit_path(directory, "room");
     struct berth_pull pull = app();
 
     ck_assert(mkdir(above, 0755) == 0 && mkdir(room, 0777) == 0);
@@ -340,7 +332,7 @@ END_TEST
 
 START_TEST(a_cache_that_cannot_be_made)
 {
-    BERTH_FREE char *cache = in_directory("cache");
+    BERTH_FREE char *cache = unit_path(directory, "cache");
     struct berth_pull pull = app();
     char nowhere[] = "/proc/berth";
 
@@ -356,8 +348,8 @@ END_TEST
 
 START_TEST(a_lock_that_is_none)
 {
-    BERTH_FREE char *lock = in_directory(APP "/lock");
-    BERTH_FREE char *file = in_directory(APP "/1.sif");
+    BERTH_FREE char *lock = unit_path(directory, APP "/lock");
+    BERTH_FREE char *file = unit_path(directory, APP "/1.sif");
     struct berth_pull pull = app();
 
     expect_file(&pull, APP "/1.sif");
@@ -368,9 +360,9 @@ END_TEST
 
 START_TEST(a_part_that_cannot_go)
 {
-    BERTH_FREE char *layers = in_directory(APP "/layers");
-    BERTH_FREE char *file = in_directory(APP "/1.sif");
-    BERTH_FREE char *above = in_directory(APP);
+    BERTH_FREE char *layers = unit_path(directory, APP "/layers");
+    BERTH_FREE char *file = unit_path(directory, APP "/1.sif");
+    BERTH_FREE char *above = unit_path(directory, APP);
     struct berth_pull pull = app();
 
     if (geteuid() == 0)
@@ -409,8 +401,8 @@ END_TEST
 START_TEST(a_request_gets_the_file)
 {
     BERTH_REQUEST struct berth_request request = {0};
-    BERTH_FREE char *file = in_directory(APP "/1.sif");
-    BERTH_FREE char *second = in_directory(APP "/2.sif");
+    BERTH_FREE char *file = unit_path(directory, APP "/1.sif");
+    BERTH_FREE char *second = unit_path(directory, APP "/2.sif");
     struct berth_pull pull = app();
     struct berth_err err;
 
@@ -518,7 +510,7 @@ END_TEST
 
 START_TEST(on_a_terminal_the_runtime_has_one)
 {
-    BERTH_FREE char *path = in_directory("seen");
+    BERTH_FREE char *path = unit_path(directory, "seen");
     BERTH_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     struct berth_pull pull = app();
     char seen[100] = "";

@@ -25,14 +25,6 @@ static char *const bare[] = {(char *)"PATH=/usr/bin:/bin", NULL};
 
 extern char **environ;
 
-static char *in_directory(const char *name)
-{
-    char *path = NULL;
-
-    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, name), 0);
-    return path;
-}
-
 static void shell(const char *text)
 {
     BERTH_FREE char *line = NULL;
@@ -68,9 +60,9 @@ static void take(int end)
 /* The memo of a step that mounted stage/libmpi.so.12 over image/libmpi.so.12. */
 static void record(void)
 {
-    BERTH_FREE char *stage = in_directory("stage");
-    BERTH_FREE char *staged = in_directory("stage/libmpi.so.12");
-    BERTH_FREE char *image = in_directory("image/libmpi.so.12");
+    BERTH_FREE char *stage = unit_path(directory, "stage");
+    BERTH_FREE char *staged = unit_path(directory, "stage/libmpi.so.12");
+    BERTH_FREE char *image = unit_path(directory, "image/libmpi.so.12");
     int ends[2];
 
     ck_assert_int_eq(berth_look_at(program, bare, &look, &err), 0);
@@ -92,7 +84,7 @@ static void record(void)
 static void setup(void)
 {
     directory = unit_directory();
-    program = in_directory("app");
+    program = unit_path(directory, "app");
     shell("mkdir image stage first");
     unit_compile(directory, "int MPI_Init(void) { return 0; } int image_one;",
                  "-shared -fPIC -Wl,-soname,libmpi.so.12 -o image/libmpi.so.12");
@@ -111,7 +103,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    BERTH_FREE char *image = in_directory("image/libmpi.so.12");
+    BERTH_FREE char *image = unit_path(directory, "image/libmpi.so.12");
 
     umount2(image, MNT_DETACH);
     berth_memo_fini(&memo);
@@ -131,8 +123,8 @@ static bool may_mount(void)
 /* Is the staged library over the image's? */
 static bool is_mounted(void)
 {
-    BERTH_FREE char *staged = in_directory("stage/libmpi.so.12");
-    BERTH_FREE char *image = in_directory("image/libmpi.so.12");
+    BERTH_FREE char *staged = unit_path(directory, "stage/libmpi.so.12");
+    BERTH_FREE char *image = unit_path(directory, "image/libmpi.so.12");
     struct stat a, b;
 
     ck_assert_int_eq(stat(staged, &a), 0);

@@ -23,17 +23,9 @@ static void teardown(void)
     free(directory);
 }
 
-static char *in_directory(const char *name)
-{
-    char *path = NULL;
-
-    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, name), 0);
-    return path;
-}
-
 static void make_program(const char *name, mode_t mode)
 {
-    BERTH_FREE char *path = in_directory(name);
+    BERTH_FREE char *path = unit_path(directory, name);
 
     unit_write(path, "#!/bin/sh\n", 10);
     ck_assert_int_eq(chmod(path, mode), 0);
@@ -41,7 +33,7 @@ static void make_program(const char *name, mode_t mode)
 
 START_TEST(the_configured_one_is_taken)
 {
-    BERTH_FREE char *path = in_directory("mine");
+    BERTH_FREE char *path = unit_path(directory, "mine");
     BERTH_FREE char *found = NULL;
     struct berth_err err;
 
@@ -67,7 +59,7 @@ static const struct {
 
 START_TEST(a_configured_one_that_is_none_is_named)
 {
-    BERTH_FREE char *path = in_directory(broken[_i].name);
+    BERTH_FREE char *path = unit_path(directory, broken[_i].name);
     BERTH_FREE char *found = NULL;
     BERTH_FREE char *expected = NULL;
     struct berth_err err;
@@ -84,7 +76,7 @@ END_TEST
 
 START_TEST(apptainer_is_found_before_singularity)
 {
-    BERTH_FREE char *path = in_directory("apptainer");
+    BERTH_FREE char *path = unit_path(directory, "apptainer");
     BERTH_FREE char *found = NULL;
     struct berth_err err;
 
@@ -100,7 +92,7 @@ static const char *const lists[] = {"%s", "/nowhere:%s", "%s:/nowhere",
 
 START_TEST(a_path_is_searched)
 {
-    BERTH_FREE char *path = in_directory("apptainer");
+    BERTH_FREE char *path = unit_path(directory, "apptainer");
     BERTH_FREE char *found = NULL;
     struct berth_err err;
     char list[1024];

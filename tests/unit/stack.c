@@ -87,7 +87,7 @@ static void install(const char *files)
         slash = strrchr(word, '/');
         *path++ = '\0';
         *slash++ = '\0';
-        ck_assert_int_gt(asprintf(&where, "%s/%s", directory, path), 0);
+        where = unit_path(directory, path);
         install_library(where, word, slash, words ? words : "");
     }
 }

@@ -20,7 +20,7 @@
 
 START_TEST(a_stage_is_found_until_the_host_changes)
 {
-    BERTH_FREE char *library = staging_path(host, "libmpi.so.12");
+    BERTH_FREE char *library = unit_path(host, "libmpi.so.12");
     BERTH_FREE char *first = NULL;
     BERTH_FREE char *copy = NULL;
     struct berth_staged staged;
@@ -54,7 +54,7 @@ END_TEST
 
 START_TEST(a_new_plugin_is_a_change)
 {
-    BERTH_FREE char *ucx = staging_path(host, "ucx");
+    BERTH_FREE char *ucx = unit_path(host, "ucx");
     struct berth_staged staged;
     size_t before;
 
@@ -153,8 +153,8 @@ END_TEST
 /* A patchelf that does what SCRIPT says; first in PATH from now on. */
 static void fake_patchelf(const char *script)
 {
-    BERTH_FREE char *bin = staging_path(directory, "bin");
-    BERTH_FREE char *file = staging_path(bin, "patchelf");
+    BERTH_FREE char *bin = unit_path(directory, "bin");
+    BERTH_FREE char *file = unit_path(bin, "patchelf");
     BERTH_FREE char *text = NULL;
     BERTH_FREE char *search = NULL;
 
@@ -210,7 +210,7 @@ static void await_file(const char *path)
  * was killed the next one takes its work away. */
 START_TEST(what_a_killed_maker_left_is_removed)
 {
-    BERTH_FREE char *mark = staging_path(directory, "mark");
+    BERTH_FREE char *mark = unit_path(directory, "mark");
     BERTH_FREE char *script = NULL;
     BERTH_FREE char *path = strdup(getenv("PATH"));
     struct berth_staged staged;
@@ -302,7 +302,7 @@ END_TEST
 
 START_TEST(what_stands_in_the_way_is_told)
 {
-    BERTH_FREE char *in_the_way = staging_path(root.path, "lib/libmpi.so.12");
+    BERTH_FREE char *in_the_way = unit_path(root.path, "lib/libmpi.so.12");
     BERTH_FREE char *why = NULL;
     BERTH_FREE char *expected = NULL;
     struct berth_gathered gathered;
@@ -372,7 +372,7 @@ START_TEST(a_root_that_cannot_be_is_named)
 
     staging_install();
     free((char *)root.path);
-    root.path = root.mounted = staging_path("/proc", "berth-stage");
+    root.path = root.mounted = unit_path("/proc", "berth-stage");
     why = staging_refusal();
     ck_assert_str_eq(why,
                      "'/proc/berth-stage': cannot be made: No such file or directory; "

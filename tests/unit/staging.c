@@ -19,14 +19,6 @@ struct berth_stage_root root;
 const struct berth_stack *stack;
 static struct berth_stacks stacks;
 
-char *staging_path(const char *parent, const char *name)
-{
-    char *path = NULL;
-
-    ck_assert_int_gt(asprintf(&path, "%s/%s", parent, name), 0);
-    return path;
-}
-
 /* What is found, of which the tests take the first. */
 static void find(const struct berth_profile *profiles, const struct berth_strvec *env)
 {
@@ -66,8 +58,8 @@ void staging_setup(void)
     real = realpath(directory, NULL);
     free(directory);
     directory = berth_steal(&real);
-    host = staging_path(directory, "host/lib");
-    root = (struct berth_stage_root){.path = staging_path(directory, "root"),
+    host = unit_path(directory, "host/lib");
+    root = (struct berth_stage_root){.path = unit_path(directory, "root"),
                                      .owner = geteuid(),
                                      .forbidden = 0077,
                                      .mode = 0700};
@@ -97,10 +89,10 @@ void staging_compile(void)
     const char *const text = "int nothing;";
 
     template = unit_directory();
-    lib = staging_path(template, "lib");
-    ucx = staging_path(lib, "ucx");
-    lost = staging_path(ucx, "liblost.so.1");
-    link = staging_path(ucx, "libuct_one.so");
+    lib = unit_path(template, "lib");
+    ucx = unit_path(lib, "ucx");
+    lost = unit_path(ucx, "liblost.so.1");
+    link = unit_path(ucx, "libuct_one.so");
     install_directory(ucx);
     unit_compile(lib, text,
                  "-shared -fPIC -Wl,-soname,libucs.so.0" LIBC " -o libucs.so.0");
@@ -137,7 +129,7 @@ void staging_remove(void)
 
 void staging_install(void)
 {
-    BERTH_FREE char *prefix = staging_path(directory, "host");
+    BERTH_FREE char *prefix = unit_path(directory, "host");
     BERTH_FREE char *command = NULL;
 
     ck_assert_int_gt(asprintf(&command, "cp -a '%s' '%s'", template, prefix), 0);

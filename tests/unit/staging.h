@@ -36,9 +36,6 @@ void staging_find_stack(const char *variable, const char *value,
 void staging_find_profile(const struct berth_profile *profiles,
                           const char *library_path);
 
-/* PARENT/NAME. The caller frees it. */
-char *staging_path(const char *parent, const char *name);
-
 /* Make a stage, or find one, of stack in root. */
 struct berth_staged staging_make(void);
 int staging_find(struct berth_staged *ret_staged);

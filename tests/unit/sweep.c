@@ -24,14 +24,6 @@ static char *top;
 static char *library; /* that the stages are made of */
 static int root_fd;
 
-static char *join(const char *parent, const char *name)
-{
-    char *path;
-
-    ck_assert_int_gt(asprintf(&path, "%s/%s", parent, name), 0);
-    return path;
-}
-
 static int open_root(void)
 {
     int fd = open(root.path, O_RDONLY | O_DIRECTORY);
@@ -43,9 +35,9 @@ static int open_root(void)
 static void setup(void)
 {
     top = unit_directory();
-    library = join(top, "libmpi.so.12");
+    library = unit_path(top, "libmpi.so.12");
     unit_write(library, "library", 7);
-    root = (struct berth_stage_root){.path = join(top, "root"),
+    root = (struct berth_stage_root){.path = unit_path(top, "root"),
                                      .mounted = "/.berth/user",
                                      .owner = geteuid(),
                                      .forbidden = 0077,
@@ -81,8 +73,8 @@ static void add_source(struct berth_manifest *manifest)
 /* The stage NAME, of what the library is now, that was last used DAYS ago. */
 static void make_stage(const char *name, int days)
 {
-    BERTH_FREE char *path = join(root.path, name);
-    BERTH_FREE char *file = join(path, "manifest");
+    BERTH_FREE char *path = unit_path(root.path, name);
+    BERTH_FREE char *file = unit_path(path, "manifest");
     BERTH_BUF struct berth_buf text = {0};
     const struct timespec used = {.tv_sec = time(NULL) - days * 86400};
     const struct timespec times[] = {used, used};
@@ -90,7 +82,7 @@ static void make_stage(const char *name, int days)
                                       .profile = strdup("mpich"),
                                       .version = strdup("4.2.1"),
                                       .from = strdup(library),
-                                      .mounted = join(root.mounted, name)};
+                                      .mounted = unit_path(root.mounted, name)};
 
     add_source(&manifest);
     ck_assert_int_eq(berth_manifest_write(&manifest, &text, NULL), 0);
@@ -225,7 +217,7 @@ static const char *const others[] = {
 /* A maker has a lock on what it makes. */
 START_TEST(what_is_no_stage_stays)
 {
-    BERTH_FREE char *path = join(root.path, others[_i]);
+    BERTH_FREE char *path = unit_path(root.path, others[_i]);
     int fd;
 
     ck_assert_int_eq(mkdir(path, 0700), 0);
@@ -239,8 +231,8 @@ END_TEST
 
 START_TEST(what_a_killed_sweeper_left_goes)
 {
-    BERTH_FREE char *path = join(root.path, OLD);
-    BERTH_FREE char *aside = join(root.path, ".new-1-old-0");
+    BERTH_FREE char *path = unit_path(root.path, OLD);
+    BERTH_FREE char *aside = unit_path(root.path, ".new-1-old-0");
 
     make_stage(OLD, 0);
     ck_assert_int_eq(rename(path, aside), 0);

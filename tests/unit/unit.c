@@ -83,6 +83,14 @@ void unit_remove(const char *path)
     ck_assert_int_eq(nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+char *unit_path(const char *directory, const char *name)
+{
+    char *path = NULL;
+
+    ck_assert_int_gt(asprintf(&path, "%s/%s", directory, name), 0);
+    return path;
+}
+
 void unit_write(const char *path, const void *bytes, size_t count)
 {
     FILE *file = fopen(path, "w");

@@ -27,6 +27,9 @@ char *unit_golden(const char *name);
 char *unit_directory(void);
 void unit_remove(const char *path);
 
+/* DIRECTORY/NAME. The caller frees it. */
+char *unit_path(const char *directory, const char *name);
+
 /* Make a file PATH with the COUNT bytes. */
 void unit_write(const char *path, const void *bytes, size_t count);
 
