@@ -110,12 +110,8 @@ static void try_lines(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    BERTH_FREE char *text = malloc(size + 1);
+    BERTH_FREE char *text = text_of(data, size);
 
-    if (!text)
-        return 0;
-    memcpy(text, data, size);
-    text[size] = '\0';
     try_signers(text);
     try_listen(text, size);
     try_environment(text, size);

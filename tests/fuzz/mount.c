@@ -39,12 +39,8 @@ static void try_list(const char *text, const char *base)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    BERTH_FREE char *text = malloc(size + 1);
+    BERTH_FREE char *text = text_of(data, size);
 
-    if (!text)
-        return 0;
-    memcpy(text, data, size);
-    text[size] = '\0';
     try_list(text, NULL);
     try_list(text, "/home/a b");
     return 0;

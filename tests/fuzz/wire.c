@@ -52,13 +52,9 @@ static void try_export(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    BERTH_FREE char *text = malloc(size + 1);
+    BERTH_FREE char *text = text_of(data, size);
     struct berth_request request = {0};
 
-    if (!text)
-        return 0;
-    memcpy(text, data, size);
-    text[size] = '\0';
     try_table(text, berth_wire_get_table, berth_wire_put_table);
     try_table(text, berth_wire_get_environment, berth_wire_put_environment);
     if (berth_wire_get_request(text, &request, NULL) == 0)
