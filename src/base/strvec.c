@@ -54,6 +54,14 @@ void berth_strvec_append(struct berth_strvec *vec, const struct berth_strvec *fr
         berth_strvec_push(vec, from->items[i]);
 }
 
+bool berth_strvec_has(const struct berth_strvec *vec, const char *text)
+{
+    for (size_t i = 0; i < vec->count; i++)
+        if (strcmp(vec->items[i], text) == 0)
+            return true;
+    return false;
+}
+
 bool berth_strvec_equal(const struct berth_strvec *a, const struct berth_strvec *b)
 {
     if (a->count != b->count)

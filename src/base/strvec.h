@@ -23,6 +23,8 @@ void berth_strvec_pushf(struct berth_strvec *vec, const char *format, ...)
 /* Append copies of all strings of FROM. */
 void berth_strvec_append(struct berth_strvec *vec, const struct berth_strvec *from);
 
+bool berth_strvec_has(const struct berth_strvec *vec, const char *text);
+
 bool berth_strvec_equal(const struct berth_strvec *a, const struct berth_strvec *b);
 
 /* Free everything; the list can be used again, empty. */

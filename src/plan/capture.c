@@ -90,10 +90,7 @@ static bool site_matches(const struct berth_strvec *patterns, const char *name)
 /* Does the site spell NAME out? */
 static bool site_names(const struct berth_strvec *patterns, const char *name)
 {
-    for (size_t i = 0; patterns && i < patterns->count; i++)
-        if (strcmp(patterns->items[i], name) == 0)
-            return true;
-    return false;
+    return patterns && berth_strvec_has(patterns, name);
 }
 
 static bool is_name(const char *text)

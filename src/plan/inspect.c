@@ -70,12 +70,10 @@ static void list_needs(const struct berth_mpi_object *file, struct berth_strvec 
     const struct berth_elf_needs *needs = &file->elf.version_needs;
 
     for (size_t i = 0; i < needs->count; i++) {
-        bool known = strncmp(needs->items[i].version, "GLIBC_", 6) != 0;
+        const char *version = needs->items[i].version;
 
-        for (size_t k = 0; k < ret->count; k++)
-            known |= strcmp(ret->items[k], needs->items[i].version) == 0;
-        if (!known)
-            berth_strvec_push(ret, needs->items[i].version);
+        if (strncmp(version, "GLIBC_", 6) == 0 && !berth_strvec_has(ret, version))
+            berth_strvec_push(ret, version);
     }
 }
 

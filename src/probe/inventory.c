@@ -34,20 +34,13 @@ bool berth_inventory_is_named(const char *name)
     return false;
 }
 
-static bool has(const struct berth_strvec *list, const char *text)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i], text) == 0)
-            return true;
-    return false;
-}
-
 static void add_file(struct walk *walk, const char *path)
 {
     BERTH_FREE char *real = realpath(path, NULL);
     struct stat st;
 
-    if (real && stat(real, &st) == 0 && S_ISREG(st.st_mode) && !has(walk->found, real))
+    if (real && stat(real, &st) == 0 && S_ISREG(st.st_mode) &&
+        !berth_strvec_has(walk->found, real))
         berth_strvec_push(walk->found, real);
 }
 

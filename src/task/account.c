@@ -66,20 +66,12 @@ static int read_told(const struct berth_room *room, struct told *told,
                : 0;
 }
 
-static bool contains(const struct berth_strvec *list, const char *item)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i], item) == 0)
-            return true;
-    return false;
-}
-
 /* Is variable ITEM (NAME=VALUE) asked for in LIST, by its name or with its value? */
 static bool contains_variable(const struct berth_strvec *list, const char *item)
 {
     BERTH_FREE char *name = strndup(item, strcspn(item, "="));
 
-    return contains(list, item) || (name && contains(list, name));
+    return berth_strvec_has(list, item) || (name && berth_strvec_has(list, name));
 }
 
 /* Those of LIST that the user asked for, and those that the site adds. */
@@ -115,7 +107,8 @@ static int list_mounts(const struct berth_launch *launch, const struct told *tol
     BERTH_STRVEC struct berth_strvec user = {0};
     BERTH_STRVEC struct berth_strvec site = {0};
 
-    split(&launch->request->mounts, &told->asked.mounts, contains, &user, &site);
+    split(&launch->request->mounts, &told->asked.mounts, berth_strvec_has, &user,
+          &site);
     if (launch->request->home == BERTH_YES && launch->home)
         berth_explain_add_mount(explain, launch->home, launch->home, false,
                                 BERTH_FROM_USER, "--container-mount-home");

@@ -82,6 +82,19 @@ START_TEST(lists_are_equal_by_value_and_order)
 }
 END_TEST
 
+START_TEST(a_list_has_its_strings_alone)
+{
+    BERTH_STRVEC struct berth_strvec vec = {0};
+
+    ck_assert(!berth_strvec_has(&vec, ""));
+    berth_strvec_push(&vec, "x");
+    berth_strvec_push(&vec, "long");
+    ck_assert(berth_strvec_has(&vec, "long"));
+    ck_assert(!berth_strvec_has(&vec, "lon"));
+    ck_assert(!berth_strvec_has(&vec, "longer"));
+}
+END_TEST
+
 START_TEST(an_ended_list_is_empty_and_of_use)
 {
     BERTH_STRVEC struct berth_strvec vec = {0};
@@ -114,6 +127,7 @@ int main(void)
     tcase_add_test(tests, strings_are_copies);
     tcase_add_test(tests, a_list_is_appended_whole);
     tcase_add_loop_test(tests, lists_are_equal_by_value_and_order, 0, COUNT(pairs));
+    tcase_add_test(tests, a_list_has_its_strings_alone);
     tcase_add_test(tests, an_ended_list_is_empty_and_of_use);
     tcase_add_test(tests, a_stolen_pointer_leaves_null);
     return unit_run("strvec", tests);
