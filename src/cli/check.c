@@ -19,13 +19,13 @@ extern char **environ;
 static int check(const char *path, struct berth_strvec *faults, struct berth_err *err)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
+    BERTH_TERMS struct berth_terms terms = {0};
     BERTH_PROFILE_SET struct berth_profile_set set = {0};
     struct berth_err why;
 
-    if (berth_site_faults(path, berth_site_owner(), &site, faults, err) < 0)
-        return -1;
-    if (berth_profiles_faults(site.profiles_dir, berth_site_owner(), &set, faults,
-                              err) < 0)
+    if (berth_site_faults(path, berth_site_owner(), &site, faults, err) < 0 ||
+        berth_terms_of(&site, &terms, err) < 0 ||
+        berth_profiles_faults(&terms, berth_site_owner(), &set, faults, err) < 0)
         return -1;
     if (faults->count == 0 && berth_policy_check(&site, &why) < 0)
         berth_strvec_push(faults, why.text);

@@ -8,4 +8,8 @@
  * near it, or all of them. Always returns -1. */
 int berth_suggest(const char *name, const char *const *names, struct berth_err *err);
 
+/* The same, for a NAME that is no KIND, with all of them. */
+int berth_suggest_all(const char *name, const char *kind, const char *const *names,
+                      struct berth_err *err);
+
 #endif

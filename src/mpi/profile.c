@@ -252,6 +252,11 @@ const struct berth_profile *berth_profile_match(const struct berth_profile *prof
     return NULL;
 }
 
+bool berth_profile_is_called(const struct berth_profile *profile, const char *name)
+{
+    return strcmp(profile->stack, name) == 0 || strcmp(profile->name, name) == 0;
+}
+
 const char *berth_profile_label(const struct berth_profile *profile)
 {
     return profile->label ? profile->label : profile->name;

@@ -70,6 +70,9 @@ const struct berth_profile *berth_profile_match(const struct berth_profile *prof
                                                 const struct berth_mpi_library *library,
                                                 const struct berth_closure *closure);
 
+/* Is NAME that of the profile, or of its stack? */
+bool berth_profile_is_called(const struct berth_profile *profile, const char *name);
+
 /* What tells the profile from any other, also from one that had its name. */
 const char *berth_profile_label(const struct berth_profile *profile);
 

@@ -18,7 +18,7 @@ static bool may_be_meant(const struct berth_profile *profile,
     const char *mode = request->mpi;
 
     return strcmp(mode, BERTH_MPI_HOST) == 0 || strcmp(mode, BERTH_MPI_AUTO) == 0 ||
-           strcmp(mode, profile->stack) == 0 || strcmp(mode, profile->name) == 0;
+           berth_profile_is_called(profile, mode);
 }
 
 static int add_bind(const char *text, struct berth_strvec *binds, struct berth_err *err)
@@ -32,14 +32,6 @@ static int add_bind(const char *text, struct berth_strvec *binds, struct berth_e
                            mount.read_only ? "ro" : "rw");
     berth_mount_fini(&mount);
     return binds->failed ? berth_err_oom(err) : 0;
-}
-
-static void add_once(const char *text, struct berth_strvec *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i], text) == 0)
-            return;
-    berth_strvec_push(list, text);
 }
 
 int berth_fabric_list(const struct berth_profile *profiles,
@@ -56,7 +48,8 @@ int berth_fabric_list(const struct berth_profile *profiles,
             if (add_bind(*bind, binds, err) < 0)
                 return berth_err_at(err, "profile '%s': binds", profiles->name);
         for (; device && *device; device++)
-            add_once(*device, devices);
+            if (!berth_strvec_has(devices, *device))
+                berth_strvec_push(devices, *device);
     }
     return devices->failed ? berth_err_oom(err) : 0;
 }

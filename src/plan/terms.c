@@ -13,10 +13,11 @@ static const char image[] = "image";
 static const char profiles[] = "profiles";
 static const char place[] = "signers-place";
 
-/* Where SITE says KEY, for a fault of it. */
-static const char *place_of(const struct berth_site *site, const char *key)
+/* Where SITE says ITEM of KEY, for a fault of it. */
+static const char *place_of(const struct berth_site *site, const char *key,
+                            const char *item)
 {
-    const char *found = berth_site_place(site, key, "");
+    const char *found = berth_site_place(site, key, item);
 
     return found ? found : "berth.yaml";
 }
@@ -36,7 +37,7 @@ int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
 {
     const char *asked = berth_site_place(site, "images.signatures", "");
     const char *kept =
-        site->mpi.glibc == BERTH_GLIBC_REFUSE ? place_of(site, "mpi.glibc") : NULL;
+        site->mpi.glibc == BERTH_GLIBC_REFUSE ? place_of(site, "mpi.glibc", "") : NULL;
 
     *ret = (struct berth_terms){0};
     ret->keep_glibc = kept ? strdup(kept) : NULL;
@@ -44,7 +45,12 @@ int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
     ret->profiles = site->profiles_dir ? strdup(site->profiles_dir) : NULL;
     berth_strvec_append(&ret->unset, &site->environment.unset);
     berth_strvec_append(&ret->signers, &site->images.signatures);
-    berth_strvec_append(&ret->order, &site->mpi.order);
+    for (size_t i = 0; i < site->mpi.order.count; i++) {
+        const char *name = site->mpi.order.items[i];
+
+        berth_strvec_push(&ret->order, name);
+        berth_strvec_push(&ret->order, place_of(site, "mpi.order", name));
+    }
     if (ret->unset.failed || ret->signers.failed || ret->order.failed ||
         (site->profiles_dir && !ret->profiles) || (kept && !ret->keep_glibc) ||
         (asked && !ret->signers_place)) {

@@ -15,7 +15,8 @@ struct berth_terms {
     struct berth_strvec signers; /* fingerprints, one of which has to be the image's */
     char *signers_place;         /* where the site asks for them, FILE:LINE; NULL: not
                                     told */
-    struct berth_strvec order;   /* of the host's MPI stacks, the preferred first */
+    struct berth_strvec order;   /* of the host's MPI stacks, the preferred first: name,
+                                    FILE:LINE, ... */
     char *profiles;              /* the directory of the site's; NULL: none */
     char *keep_glibc;            /* the host's goes into no image: where the site says
                                     so, FILE:LINE; NULL: it may */

@@ -209,11 +209,11 @@ static const char *find_program(const struct berth_host *host, const char *name)
     return berth_doctor_keep(host->facts, path);
 }
 
-/* As steps would be offered them. A profile that is not right is told, and then they
- * are found by berth's own. */
+/* As steps would be offered them. What is not right in the profiles or in the site's
+ * order is told, and then they are found by berth's own. */
 static int read_stacks(const struct berth_host *host)
 {
-    const struct berth_terms plain = {.order = host->terms.order};
+    static const struct berth_terms plain;
     struct berth_doctor_facts *facts = host->facts;
     struct berth_offered offered;
     struct berth_err why;

@@ -4,27 +4,20 @@
 
 #include "probe/offered.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "probe/profilesread.h"
 #include "probe/siteread.h"
 
-static bool is_called(const struct berth_stack *stack, const char *name)
-{
-    return strcmp(stack->profile->stack, name) == 0 ||
-           strcmp(stack->profile->name, name) == 0;
-}
-
 void berth_offered_sort(struct berth_stacks *stacks, const struct berth_strvec *order)
 {
     size_t sorted = 0;
 
-    for (size_t i = 0; i < order->count; i++)
+    for (size_t i = 0; i + 1 < order->count; i += 2)
         for (size_t j = sorted; j < stacks->count; j++) {
             struct berth_stack found = stacks->items[j];
 
-            if (!is_called(&found, order->items[i]))
+            if (!berth_profile_is_called(found.profile, order->items[i]))
                 continue;
             memmove(&stacks->items[sorted + 1], &stacks->items[sorted],
                     (j - sorted) * sizeof(found));
@@ -37,8 +30,7 @@ int berth_offered_read(const struct berth_terms *terms, char *const *env,
 {
     struct berth_offered offered = {0};
 
-    if (berth_profiles_read(terms->profiles, berth_site_owner(), &offered.profiles,
-                            err) < 0)
+    if (berth_profiles_read(terms, berth_site_owner(), &offered.profiles, err) < 0)
         return -1;
     if (berth_stacks_find(offered.profiles.items, env, &offered.stacks, err) < 0) {
         berth_offered_fini(&offered);

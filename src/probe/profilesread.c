@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "conf/suggest.h"
 #include "probe/trusted.h"
 
 static int is_profile(const struct dirent *entry)
@@ -60,14 +61,51 @@ static int read_directory(const char *directory, uid_t owner,
     return result;
 }
 
-int berth_profiles_faults(const char *directory, uid_t owner,
+/* What users and sites may call the stacks. */
+static void list_names(const struct berth_profile_set *set, struct berth_strvec *names)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (!berth_strvec_has(names, set->items[i].stack))
+            berth_strvec_push(names, set->items[i].stack);
+        if (!berth_strvec_has(names, set->items[i].name))
+            berth_strvec_push(names, set->items[i].name);
+    }
+}
+
+/* Does the site prefer what there is? */
+static int check_order(const struct berth_strvec *order,
+                       const struct berth_profile_set *set, struct berth_strvec *faults,
+                       struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec names = {0};
+    struct berth_err why;
+
+    list_names(set, &names);
+    if (names.failed)
+        return berth_err_oom(err);
+    for (size_t i = 0; i + 1 < order->count; i += 2) {
+        if (berth_strvec_has(&names, order->items[i]))
+            continue;
+        berth_suggest_all(order->items[i], "MPI stack or profile",
+                          (const char *const *)names.items, &why);
+        berth_err_at(&why, "%s: mpi.order", order->items[i + 1]);
+        berth_strvec_push(faults, why.text);
+    }
+    return faults->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_profiles_faults(const struct berth_terms *terms, uid_t owner,
                           struct berth_profile_set *ret, struct berth_strvec *faults,
                           struct berth_err *err)
 {
     struct berth_profile_set set = {0};
+    size_t before = faults->count;
 
-    if ((directory && read_directory(directory, owner, &set, faults, err) < 0) ||
-        berth_profile_complete(&set, err) < 0) {
+    if ((terms->profiles &&
+         read_directory(terms->profiles, owner, &set, faults, err) < 0) ||
+        berth_profile_complete(&set, err) < 0 ||
+        (faults->count == before &&
+         check_order(&terms->order, &set, faults, err) < 0)) {
         berth_profile_set_fini(&set);
         return -1;
     }
@@ -75,13 +113,13 @@ int berth_profiles_faults(const char *directory, uid_t owner,
     return 0;
 }
 
-int berth_profiles_read(const char *directory, uid_t owner,
+int berth_profiles_read(const struct berth_terms *terms, uid_t owner,
                         struct berth_profile_set *ret, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec faults = {0};
     BERTH_PROFILE_SET struct berth_profile_set set = {0};
 
-    if (berth_profiles_faults(directory, owner, &set, &faults, err) < 0)
+    if (berth_profiles_faults(terms, owner, &set, &faults, err) < 0)
         return -1;
     if (faults.count > 0)
         return berth_err_set(err, "%s", faults.items[0]);

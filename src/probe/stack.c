@@ -401,8 +401,7 @@ const struct berth_stack *berth_stacks_named(const struct berth_stacks *stacks,
                                              const char *name)
 {
     for (size_t i = 0; i < stacks->count; i++)
-        if (strcmp(stacks->items[i].profile->stack, name) == 0 ||
-            strcmp(stacks->items[i].profile->name, name) == 0)
+        if (berth_profile_is_called(stacks->items[i].profile, name))
             return &stacks->items[i];
     return NULL;
 }

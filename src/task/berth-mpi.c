@@ -311,7 +311,7 @@ static int run(const struct order *order, struct berth_err *err)
     BERTH_PROFILE_SET struct berth_profile_set set = {0};
 
     if (berth_request_mpi_may_host(&order->request) &&
-        berth_profiles_read(order->terms.profiles, berth_site_owner(), &set, err) < 0)
+        berth_profiles_read(&order->terms, berth_site_owner(), &set, err) < 0)
         return -1;
     return run_with(order, set.items, err);
 }

@@ -255,7 +255,7 @@ int berth_inject_fabric(const struct berth_request *request,
 
     if (!berth_request_mpi_may_host(request))
         return 0;
-    if (berth_profiles_read(terms->profiles, berth_site_owner(), &set, err) < 0 ||
+    if (berth_profiles_read(terms, berth_site_owner(), &set, err) < 0 ||
         berth_fabric_list(set.items, request, &binds, &devices, err) < 0 ||
         berth_allowed_present(&binds, &present, err) < 0 ||
         berth_devices_find(&devices, &present, err) < 0)

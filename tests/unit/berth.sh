@@ -162,6 +162,11 @@ mkdir profiles.d
 echo 'name: x' >profiles.d/x.yaml
 says 'check: a profile beside a good file' 1 "$T/profiles.d/x.yaml:1: family: not there" "$berth" check good.yaml
 rm -r profiles.d
+printf 'mpi:\n  order:\n    - mpich\n    - mpihc\n' >"$T/order.yaml"
+chmod 644 "$T/order.yaml"
+says 'check: an order of MPI stacks with one that is none' 1 \
+    "$T/order.yaml:4: mpi.order: 'mpihc' is no MPI stack or profile; expected cray-mpich, " \
+    "$berth" check order.yaml
 says 'check: no such file' 1 "No such file or directory" "$berth" check none.yaml
 says 'check: wrong use' 2 usage: "$berth" check a b
 says 'check: an option' 2 usage: "$berth" check --all
@@ -195,6 +200,9 @@ done
 # shellcheck disable=SC2086
 says 'inspect goes by the file of the plugin' 1 "berth: $fault" $ordinary "$berth" inspect image
 says 'doctor goes by the file of the plugin' 1 "wrong berth.yaml: $fault" "$berth" doctor
+echo "optional /lib/berth.so config=$T/order.yaml" >slurm/other.conf
+says 'doctor finds a wrong order of MPI stacks' 1 "wrong profiles: $T/order.yaml:4: mpi.order: 'mpihc'" \
+    "$berth" doctor
 echo "optional /lib/berth.so config=$T/gone.yaml" >slurm/other.conf
 says 'a file that the plugin wants has to be there' 1 "berth: $T/gone.yaml: 'gone.yaml': No such file" \
     "$berth" run --container-image=image ./app

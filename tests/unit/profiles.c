@@ -209,21 +209,75 @@ static void write_file(const char *directory, const char *name, const char *text
 START_TEST(files_are_read_by_name)
 {
     BERTH_FREE char *directory = unit_directory();
+    const struct berth_terms terms = {.profiles = directory};
 
     write_file(directory, "b.yaml", "name: second\nfamily: mpich\n", 0644);
     write_file(directory, "a.yaml", "name: first\nfamily: openmpi\n", 0644);
     write_file(directory, "a.yaml~", "nonsense: [", 0644);
-    ck_assert_msg(berth_profiles_read(directory, getuid(), &set, &err) == 0, "%s",
+    ck_assert_msg(berth_profiles_read(&terms, getuid(), &set, &err) == 0, "%s",
                   err.text);
     ck_assert_str_eq(set.items[0].name, "first");
     ck_assert_str_eq(set.items[1].name, "second");
     berth_profile_set_fini(&set);
     write_file(directory, "b.yaml", NEEDED, 0666);
-    ck_assert_int_eq(berth_profiles_read(directory, getuid(), &set, &err), -1);
+    ck_assert_int_eq(berth_profiles_read(&terms, getuid(), &set, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "b.yaml"));
     unit_remove(directory);
-    ck_assert_int_eq(berth_profiles_read(directory, getuid(), &set, &err), 0);
+    ck_assert_int_eq(berth_profiles_read(&terms, getuid(), &set, &err), 0);
     ck_assert_str_eq(set.items[0].name, berth_profiles()[0].name);
+}
+END_TEST
+
+static const struct {
+    const char *order[5];
+    const char *faults;
+} preferred[] = {
+    {{NULL}, ""},
+    {{"cray-mpich", "cray-mpich-aries", "own", "own-fast"}, ""},
+    {{"mpihc", "own", "host"},
+     "/b.yaml:1: mpi.order: 'mpihc' is no MPI stack or profile; expected own, "
+     "own-fast, "
+     "cray-mpich, cray-mpich-slingshot, cray-mpich-aries, intel, mvapich, mpich or "
+     "openmpi\n"
+     "/b.yaml:3: mpi.order: 'host' is no MPI stack or profile; expected own, own-fast, "
+     "cray-mpich, cray-mpich-slingshot, cray-mpich-aries, intel, mvapich, mpich or "
+     "openmpi\n"},
+};
+
+/* By the names of stacks and of profiles, the site's and ours. */
+START_TEST(a_site_prefers_what_there_is)
+{
+    BERTH_FREE char *directory = unit_directory();
+    BERTH_FREE char *lines = NULL;
+    BERTH_TERMS struct berth_terms terms = {0};
+
+    write_file(directory, "a.yaml", "name: own-fast\nstack: own\nfamily: mpich\n",
+               0644);
+    terms.profiles = strdup(directory);
+    for (int i = 0; preferred[_i].order[i]; i++) {
+        berth_strvec_push(&terms.order, preferred[_i].order[i]);
+        berth_strvec_pushf(&terms.order, "/b.yaml:%d", i + 1);
+    }
+    ck_assert_int_eq(berth_profiles_faults(&terms, getuid(), &set, &faults, &err), 0);
+    lines = unit_lines(&faults);
+    ck_assert_str_eq(lines, preferred[_i].faults);
+    unit_remove(directory);
+}
+END_TEST
+
+/* The name may be that of a profile that could not be read. */
+START_TEST(a_wrong_profile_is_told_alone)
+{
+    BERTH_FREE char *directory = unit_directory();
+    BERTH_TERMS struct berth_terms terms = {.profiles = strdup(directory)};
+
+    write_file(directory, "a.yaml", "name: own\n", 0644);
+    berth_strvec_push(&terms.order, "own");
+    berth_strvec_push(&terms.order, "/b.yaml:1");
+    ck_assert_int_eq(berth_profiles_faults(&terms, getuid(), &set, &faults, &err), 0);
+    ck_assert_uint_eq(faults.count, 1);
+    ck_assert_ptr_nonnull(strstr(faults.items[0], "a.yaml:1: family: not there"));
+    unit_remove(directory);
 }
 END_TEST
 
@@ -241,5 +295,7 @@ int main(void)
     tcase_add_test(tests, a_name_is_there_once);
     tcase_add_test(tests, every_key_is_in_the_manual);
     tcase_add_test(tests, files_are_read_by_name);
+    tcase_add_loop_test(tests, a_site_prefers_what_there_is, 0, COUNT(preferred));
+    tcase_add_test(tests, a_wrong_profile_is_told_alone);
     return unit_run("profiles", tests);
 }

@@ -260,8 +260,10 @@ START_TEST(the_site_prefers)
 
     for (size_t i = 0; i < COUNT(profiles); i++)
         items[i].profile = &profiles[i];
-    for (int i = 0; i < 3 && orders[_i].order[i]; i++)
+    for (int i = 0; i < 3 && orders[_i].order[i]; i++) {
         berth_strvec_push(&order, orders[_i].order[i]);
+        berth_strvec_push(&order, "/b.yaml:3");
+    }
     berth_offered_sort(&found, &order);
     for (size_t i = 0; i < COUNT(profiles); i++)
         strcat(strcat(sorted, items[i].profile->name), " ");

@@ -18,17 +18,21 @@ START_TEST(terms_survive_their_way)
     berth_strvec_push(&site.environment.unset, "B_2");
     berth_strvec_push(&site.images.signatures, "12AB 34CD");
     berth_strvec_push(&site.mpi.order, "cray-mpich");
+    berth_strvec_push(&site.mpi.order, "x");
     site.mpi.glibc = BERTH_GLIBC_REFUSE;
     site.profiles_dir = strdup("/etc/berth/profiles.d");
     berth_site_note(&site, "images.signatures", "", "/b.yaml", 3);
     berth_site_note(&site, "mpi.glibc", "", "/b.yaml", 7);
+    berth_site_note(&site, "mpi.order", "", "/b.yaml", 8);
+    berth_site_note(&site, "mpi.order", "x", "/b.yaml", 9);
     ck_assert_int_eq(berth_terms_of(&site, &terms, &err), 0);
     terms.image = strdup("1.2");
     berth_terms_put(&terms, &text);
-    ck_assert_str_eq(text.text,
-                     "unset:A unset:B_2 signer:12AB34CD order:cray-mpich "
-                     "keep-glibc:/b.yaml:7 image:1.2 profiles:/etc/berth/profiles.d "
-                     "signers-place:/b.yaml:3");
+    ck_assert_str_eq(text.text, "unset:A unset:B_2 signer:12AB34CD order:cray-mpich "
+                                "order:/b.yaml:8 order:x order:/b.yaml:9 "
+                                "keep-glibc:/b.yaml:7 image:1.2 "
+                                "profiles:/etc/berth/profiles.d "
+                                "signers-place:/b.yaml:3");
     ck_assert_int_eq(berth_terms_get(text.text, &got, &err), 0);
     ck_assert(berth_strvec_equal(&got.unset, &terms.unset));
     ck_assert_uint_eq(got.signers.count, 1);

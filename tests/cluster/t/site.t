@@ -86,7 +86,15 @@ matches "berth inspect judges as a step would" \
     $'where it is not said: auto\n  --mpi-bind=openmpi [^\n]*: no: [^\n]*\n  --mpi-bind=mpich [^\n]*: no: this site puts the host\'s glibc into no image: [^\n]* \('"$yaml:4\\)" \
     "$(alice berth inspect /images/mpich.sif mpiring 2>&1)"
 matches "berth profiles lists what the site prefers first" ^openmpi: "$(alice berth profiles 2>&1)"
-site login </dev/null
+site <<'YAML'
+mpi: {order: [mpihc]}
+YAML
+step="srun -w n1 --mpi=pmi2 --container-image=/images/mpich.sif"
+said "a preferred MPI that is none: the step ends with its place" \
+    "berth: n1: $yaml:1: mpi.order: 'mpihc' is no MPI stack or profile; expected cray-mpich, cray-mpich-slingshot, cray-mpich-aries, intel, mvapich, mpich or openmpi" \
+    "$step" --mpi-bind mpiring
+said "a preferred MPI that is none: steps without the host's MPI run" mpich "$step" cat /etc/berth-image
+site </dev/null
 
 # An MPI in a place to which neither a module nor the loader leads, with a directory of
 # libraries that it opens, a file and a device of the host.
