@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The berth command: what berth knows and does without Slurm. Finds the verb. */
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/streams.h"
 #include "cli/cli.h"
 #include "cli/request.h"
 #include "plan/completion.h"
@@ -130,13 +132,27 @@ static int run(int argc, char **argv)
     return berth_cli_misused(&err);
 }
 
+/* What was printed has to be where it should be, whatever else there is to say. */
+static bool has_lost_output(void)
+{
+    bool is_lost = ferror(stdout);
+
+    if (fclose(stdout) == 0) {
+        if (!is_lost)
+            return false;
+        errno = EIO; /* it has been forgotten what it was */
+    }
+    perror("berth: standard output");
+    return true;
+}
+
 int main(int argc, char **argv)
 {
-    int result = run(argc, argv);
+    int result;
 
-    if (fflush(stdout) != 0 && result == EXIT_SUCCESS) {
-        perror("berth: standard output");
+    berth_streams_hold();
+    result = run(argc, argv);
+    if (has_lost_output() && result == EXIT_SUCCESS)
         result = BERTH_CLI_FAILED;
-    }
     return result;
 }

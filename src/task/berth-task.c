@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/streams.h"
 #include "plan/envdiff.h"
 #include "plan/gpu.h"
 #include "plan/launch.h"
@@ -551,6 +552,7 @@ int main(int argc, char **argv)
     struct berth_err err;
     int status;
 
+    berth_streams_hold();
     /* In a step, the words are the user's. */
     if (!getenv(BERTH_TASK_REQUEST) && berth_program_tells("berth-task", argc, argv))
         return EXIT_SUCCESS;

@@ -92,6 +92,14 @@ expect 'descriptors of the command stay' 0 'through 9' \
 open_files='print join(" ", grep { -e "/proc/self/fd/$_" } 0..999), "\n"'
 expect 'none is added' 0 "$(perl -e "$open_files" 2>&1)" \
     "$berth" run --container-image=a perl -e "$open_files"
+for stream in '<&-' '>&-'; do
+    expect "an account needs its output, whatever else is closed: $stream" 1 \
+        'berth: n1: standard output: '"$([ "$stream" = '>&-' ] && echo Bad file descriptor ||
+            echo No space left on device)" \
+        sh -c "exec \"\$@\" >/dev/full $stream" sh "$berth" explain --container-image=a true
+done
+expect 'what is closed stays closed' 0 "$(perl -e "$open_files" <&- 2>&1)" \
+    sh -c 'exec "$@" <&-' sh "$berth" run --container-image=a perl -e "$open_files"
 
 # What it refuses.
 expect 'an image that is not there' 1 \

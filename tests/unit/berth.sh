@@ -25,6 +25,9 @@ says 'a second word behind --prepare is a wrong use' 2 'usage:' \
     "$berth" profiles --prepare --all
 says 'output that nobody takes is a failure' 1 'berth: standard output: ' \
     sh -c "exec '$berth' --help >/dev/full"
+says 'a closed output is one too' 1 'berth: standard output: ' sh -c "exec '$berth' --help >&-"
+says 'it is told beside a fault of the host' 1 'berth: standard output: ' \
+    sh -c "exec '$berth' doctor >/dev/full"
 
 # A registry that is a script.
 mkdir bin
