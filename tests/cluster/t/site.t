@@ -136,6 +136,15 @@ said "a profile: a device, where the runtime brings none" /dev/fuse \
 said "a profile: what it does not go with" \
     "berth: n1: image '/images/mpich.sif': --mpi-bind=mpich-opt: the host's $mpich does not go with the variable SITE_MODE=old*, which is set (profile 'mpich-opt'); unset it, or choose --mpi-bind=hybrid" \
     "$step" --mpi-bind=mpich-opt --container-env=SITE_MODE=older true
+site <<'YAML'
+mounts: {forbidden: [/etc/fabric.conf]}
+YAML
+said "a profile: its binds are the site's, and not forbidden" fast \
+    "$step" --mpi-bind=mpich-opt cat /etc/fabric.conf
+said "a profile: users cannot have them otherwise" \
+    "srun: error: berth: mount '/etc/fabric.conf:/f:rw': this site forbids '/etc/fabric.conf', what is in it and what holds it; leave the mount out, or start elsewhere if it is the working directory ($yaml:1)" \
+    "$step" --mpi-bind=mpich-opt --container-mounts=/etc/fabric.conf:/f true
+site </dev/null
 
 profile <<'YAML'
 name: mpich-opt
