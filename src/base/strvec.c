@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* Append TEXT itself, which the list owns from now on; NULL means out of memory. */
 static void take(struct berth_strvec *vec, char *text)
 {
@@ -58,6 +60,14 @@ bool berth_strvec_has(const struct berth_strvec *vec, const char *text)
 {
     for (size_t i = 0; i < vec->count; i++)
         if (strcmp(vec->items[i], text) == 0)
+            return true;
+    return false;
+}
+
+bool berth_strvec_has_start(const struct berth_strvec *vec, const char *start)
+{
+    for (size_t i = 0; i < vec->count; i++)
+        if (berth_text_starts(vec->items[i], start))
             return true;
     return false;
 }

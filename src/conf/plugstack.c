@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/text.h"
 
 #define BLANKS " \t\r"
 
@@ -27,9 +28,7 @@ static enum berth_plugstack_kind kind_of(const char *word)
 
 static bool is_berth(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-
-    return strcmp(slash ? slash + 1 : path, "berth.so") == 0;
+    return strcmp(berth_text_base(path), "berth.so") == 0;
 }
 
 static void fini(struct berth_plugstack_line *line)

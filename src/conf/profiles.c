@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "conf/values.h"
 
 /* What is read. */
@@ -72,7 +73,7 @@ static int check_inside(const char *text, struct berth_err *err)
 
 static int check_device(const char *text, struct berth_err *err)
 {
-    if (strncmp(text, "/dev/", 5) == 0)
+    if (berth_text_starts(text, "/dev/"))
         return berth_value_path(text, err);
     return berth_err_set(err, "expected a path of /dev, got '%s'", text);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 int berth_value_text(const char *text, struct berth_err *err)
 {
@@ -20,7 +21,7 @@ static bool climbs(const char *path)
 {
     for (; path; path = strchr(path, '/')) {
         path += *path == '/';
-        if (strncmp(path, "..", 2) == 0 && (path[2] == '/' || !path[2]))
+        if (berth_text_starts(path, "..") && (path[2] == '/' || !path[2]))
             return true;
     }
     return false;
@@ -37,7 +38,7 @@ int berth_value_path(const char *text, struct berth_err *err)
 
 int berth_value_cache(const char *text, struct berth_err *err)
 {
-    if (strncmp(text, "~/", 2) != 0 && *text != '$' && *text != '/')
+    if (!berth_text_starts(text, "~/") && *text != '$' && *text != '/')
         return berth_err_set(
             err, "expected a path that starts with /, ~/ or $NAME, got '%s'", text);
     return 0;
@@ -99,7 +100,7 @@ int berth_value_uri(const char *text, struct berth_err *err)
     for (size_t i = 0; i < scheme; i++)
         if (!islower((unsigned char)text[i]) && !isdigit((unsigned char)text[i]))
             scheme = 0;
-    if (scheme == 0 || strncmp(text + scheme, "://", 3) != 0)
+    if (scheme == 0 || !berth_text_starts(text + scheme, "://"))
         return berth_err_set(err,
                              "expected the beginning of a URI, like docker:// or "
                              "oras://registry.example/climate/, got '%s'",

@@ -9,15 +9,9 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/text.h"
 
 enum { TEXT_MAX = 4 << 20, ITEMS_MAX = 4096, SAID_MAX = 32 };
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
 
 static int add_item(struct berth_closure *closure, const char *name, const char *path,
                     struct berth_err *err)
@@ -30,7 +24,7 @@ static int add_item(struct berth_closure *closure, const char *name, const char 
     if (berth_grow(&closure->items, closure->count, &closure->room, sizeof(*item)) < 0)
         return berth_err_oom(err);
     item = &closure->items[closure->count++];
-    item->soname = strdup(base_name(name));
+    item->soname = strdup(berth_text_base(name));
     item->path = path ? strdup(path) : NULL;
     return !item->soname || (path && !item->path) ? berth_err_oom(err) : 0;
 }
@@ -38,7 +32,7 @@ static int add_item(struct berth_closure *closure, const char *name, const char 
 static int add_missing(struct berth_closure *closure, const char *name,
                        struct berth_err *err)
 {
-    if (berth_closure_find(closure, base_name(name)))
+    if (berth_closure_find(closure, berth_text_base(name)))
         return 0;
     return add_item(closure, name, NULL, err);
 }

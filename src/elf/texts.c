@@ -2,10 +2,11 @@
 /* Constant texts of a library: what names a vendor or a protocol stands nowhere else.
  */
 
-#include <string.h>
 #include <unistd.h>
 
 #include "elf/reader.h"
+
+#include "base/text.h"
 
 enum { TEXT_MIN = 4, TEXT_SIZE = 256, BLOCK = 65536, TEXTS_MAX = 1024 };
 #define SCAN_MAX ((uint64_t)512 << 20)
@@ -85,7 +86,7 @@ static bool scan_sections(const struct berth_elf_reader *reader, struct run *run
         if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS)
             continue;
         name = elf_strptr(reader->elf, names, header.sh_name);
-        if (!name || strncmp(name, ".rodata", 7) != 0)
+        if (!name || !berth_text_starts(name, ".rodata"))
             continue;
         scan_range(reader, header.sh_offset, header.sh_size, run);
         found = true;

@@ -9,15 +9,8 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "mpi/profile.h"
-
-static bool starts_any(const char *text, const char *const *names)
-{
-    for (; *names; names++)
-        if (strncmp(text, *names, strlen(*names)) == 0)
-            return true;
-    return false;
-}
 
 /* They find plugins of their own build, and kernel drivers. */
 static bool is_communication(const char *soname)
@@ -29,21 +22,13 @@ static bool is_communication(const char *soname)
         "libpmi2.so.",   "libcxi.so.",     "libpsm2.so.", "libopen-",
         "libopen_mpi.",  "libmca_common_", NULL};
 
-    return starts_any(soname, names);
-}
-
-static bool defines(const struct berth_elf *elf, const char *version)
-{
-    for (size_t i = 0; i < elf->version_defs.count; i++)
-        if (strcmp(elf->version_defs.items[i], version) == 0)
-            return true;
-    return false;
+    return berth_text_starts_any(soname, names);
 }
 
 static bool defines_all(const struct berth_elf *elf, const struct berth_elf *of)
 {
     for (size_t i = 0; i < of->version_defs.count; i++)
-        if (!defines(elf, of->version_defs.items[i]))
+        if (!berth_strvec_has(&elf->version_defs, of->version_defs.items[i]))
             return false;
     return true;
 }
@@ -59,7 +44,7 @@ static bool serves(const struct berth_elf *library, const char *soname,
 
         for (size_t j = 0; j < needs->count && !idle[i]; j++) {
             if (strcmp(needs->items[j].library, soname) != 0 ||
-                defines(library, needs->items[j].version))
+                berth_strvec_has(&library->version_defs, needs->items[j].version))
                 continue;
             *ret_version = needs->items[j].version;
             *ret_user = objects->items[i].path;

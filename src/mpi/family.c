@@ -10,12 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "mpi/names.h"
-
-static bool starts(const char *text, const char *start)
-{
-    return strncmp(text, start, strlen(start)) == 0;
-}
 
 static bool defines(const struct berth_elf *elf, const char *name)
 {
@@ -42,7 +38,7 @@ static bool any_is(const struct berth_elf_symbols *symbols,
 static bool any_starts(const struct berth_elf_symbols *symbols, const char *start)
 {
     for (size_t i = 0; i < symbols->count; i++)
-        if (starts(symbols->items[i].name, start))
+        if (berth_text_starts(symbols->items[i].name, start))
             return true;
     return false;
 }
@@ -65,7 +61,7 @@ static unsigned int parts_of(const struct berth_elf *elf)
     if (any_starts(&elf->defined, "_ZN3MPI"))
         parts |= BERTH_MPI_CXX;
     /* Debian has empty ones beside them, libmpi_usempi...-gfortran.so. */
-    if (elf->soname && starts(elf->soname, "libmpi_usempi") &&
+    if (elf->soname && berth_text_starts(elf->soname, "libmpi_usempi") &&
         any_is(&elf->defined, berth_mpi_is_symbol) &&
         !(parts & (BERTH_MPI_F08 | BERTH_MPI_FORTRAN)))
         parts |= BERTH_MPI_USEMPI;
@@ -78,7 +74,7 @@ static int abi_number(const char *soname)
     static const char *const stems[] = {"libmpi_abi.so.", "libmpifort_abi.so."};
 
     for (size_t i = 0; i < sizeof(stems) / sizeof(stems[0]); i++)
-        if (starts(soname, stems[i]) &&
+        if (berth_text_starts(soname, stems[i]) &&
             isdigit((unsigned char)soname[strlen(stems[i])]))
             return atoi(soname + strlen(stems[i]));
     return -1;
@@ -88,14 +84,15 @@ enum berth_mpi_family berth_mpi_family_of_soname(const char *soname)
 {
     const char *number = strstr(soname, ".so.");
 
-    if (!starts(soname, "libmpi") || !number)
+    if (!berth_text_starts(soname, "libmpi") || !number)
         return BERTH_MPI_NONE;
     if (abi_number(soname) >= 0)
         return BERTH_MPI_ABI;
-    if (starts(soname, "libmpich"))
+    if (berth_text_starts(soname, "libmpich"))
         return BERTH_MPI_MPICH;
-    if (starts(soname, "libmpi_mpifh") || starts(soname, "libmpi_usempi") ||
-        starts(soname, "libmpi_cxx") || strcmp(number, ".so.40") == 0 ||
+    if (berth_text_starts(soname, "libmpi_mpifh") ||
+        berth_text_starts(soname, "libmpi_usempi") ||
+        berth_text_starts(soname, "libmpi_cxx") || strcmp(number, ".so.40") == 0 ||
         strcmp(number, ".so.20") == 0)
         return BERTH_MPI_OPENMPI;
     return strcmp(number, ".so.12") == 0 ? BERTH_MPI_MPICH : BERTH_MPI_UNKNOWN;
@@ -110,8 +107,8 @@ static enum berth_mpi_family family_by_needed(const struct berth_elf *elf)
     for (size_t i = 0; i < elf->needed.count; i++) {
         enum berth_mpi_family one;
 
-        if (starts(elf->needed.items[i], "libopen-pal") ||
-            starts(elf->needed.items[i], "libopen-rte"))
+        if (berth_text_starts(elf->needed.items[i], "libopen-pal") ||
+            berth_text_starts(elf->needed.items[i], "libopen-rte"))
             return BERTH_MPI_OPENMPI;
         one = berth_mpi_family_of_soname(elf->needed.items[i]);
         if (one != BERTH_MPI_NONE && family == BERTH_MPI_UNKNOWN)
@@ -134,26 +131,18 @@ static enum berth_mpi_family family_of(const struct berth_elf *elf)
     return family_by_needed(elf);
 }
 
-static bool has_text(const struct berth_elf *elf, const char *start)
-{
-    for (size_t i = 0; i < elf->texts.count; i++)
-        if (starts(elf->texts.items[i], start))
-            return true;
-    return false;
-}
-
 static const char *vendor_of(const struct berth_elf *elf)
 {
     if (any_is(&elf->defined, berth_mpi_is_openmpi))
         return "Open MPI";
     if (defines(elf, "I_MPI_Check_image_status") ||
-        has_text(elf, "Intel(R) MPI Library"))
+        berth_strvec_has_start(&elf->texts, "Intel(R) MPI Library"))
         return "Intel MPI";
-    if (has_text(elf, "CRAY MPICH"))
+    if (berth_strvec_has_start(&elf->texts, "CRAY MPICH"))
         return "Cray MPICH";
-    if (has_text(elf, "MVAPICH"))
+    if (berth_strvec_has_start(&elf->texts, "MVAPICH"))
         return "MVAPICH";
-    if (has_text(elf, "ParaStation"))
+    if (berth_strvec_has_start(&elf->texts, "ParaStation"))
         return "ParaStation MPI";
     if (any_is(&elf->defined, berth_mpi_is_mpich))
         return "MPICH";
@@ -184,7 +173,8 @@ static const char *version_text(const struct berth_elf *elf, const char *vendor)
         if (!isdigit((unsigned char)*text))
             continue;
         if (strcmp(vendor, "Intel MPI") == 0) {
-            if (starts(text, "20") && numbers_of(text) >= 2 && text[4] == '.')
+            if (berth_text_starts(text, "20") && numbers_of(text) >= 2 &&
+                text[4] == '.')
                 return text;
         } else if (strcmp(vendor, "Open MPI") == 0) {
             if (numbers_of(text) == 3)
@@ -249,10 +239,10 @@ void berth_mpi_classify(const struct berth_elf *elf, const char *file,
         library.parts = parts_of(elf);
     /* It has no SONAME; it wants the Fortran library's profiling names. */
     if (!library.parts && elf->kind == BERTH_ELF_LIBRARY && file &&
-        starts(file, "libmpi_ilp64.so") && defines(elf, "mpi_init_"))
+        berth_text_starts(file, "libmpi_ilp64.so") && defines(elf, "mpi_init_"))
         library.parts = BERTH_MPI_ILP64;
     if (elf->kind == BERTH_ELF_LIBRARY && elf->soname &&
-        starts(elf->soname, "libopen_mpi.so"))
+        berth_text_starts(elf->soname, "libopen_mpi.so"))
         library.parts |= BERTH_MPI_CORE;
     if (library.parts) {
         library.family = family_of(elf);

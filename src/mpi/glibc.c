@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "mpi/profile.h"
 
 /* For people: the higher of two names is the one with more digits behind the dot, or
@@ -16,8 +17,8 @@ static const char *higher(const char *a, const char *b)
     if (!a || !b)
         return a ? a : b;
     /* GLIBC_ABI_DT_RELR says less to people. */
-    if (strncmp(a, "GLIBC_2.", 8) != 0 || strncmp(b, "GLIBC_2.", 8) != 0)
-        return strncmp(b, "GLIBC_2.", 8) == 0 ? b : a;
+    if (!berth_text_starts(a, "GLIBC_2.") || !berth_text_starts(b, "GLIBC_2."))
+        return berth_text_starts(b, "GLIBC_2.") ? b : a;
     length_a = strcspn(a + 8, ".");
     length_b = strcspn(b + 8, ".");
     if (length_a != length_b)
@@ -31,7 +32,7 @@ static const char *newest(const struct berth_mpi_objects *objects)
     const char *found = NULL;
 
     for (size_t i = 0; libc && i < libc->elf.version_defs.count; i++)
-        if (strncmp(libc->elf.version_defs.items[i], "GLIBC_2.", 8) == 0)
+        if (berth_text_starts(libc->elf.version_defs.items[i], "GLIBC_2."))
             found = higher(found, libc->elf.version_defs.items[i]);
     return found;
 }
@@ -48,10 +49,9 @@ static bool defines(const struct berth_mpi_objects *objects, const char *soname,
 
     if (!told)
         object = berth_mpi_objects_find(objects, "libc.so.6");
-    for (size_t i = 0; object && i < object->elf.version_defs.count; i++)
-        if (strcmp(object->elf.version_defs.items[i], version) == 0)
-            return true;
-    return !told && last && strncmp(version, "GLIBC_2.", 8) == 0 &&
+    if (object && berth_strvec_has(&object->elf.version_defs, version))
+        return true;
+    return !told && last && berth_text_starts(version, "GLIBC_2.") &&
            higher(last, version) == last;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 
 #define FORMAT "berth-stage\t1"
 
@@ -192,7 +193,7 @@ static int take_mounted(struct berth_manifest *manifest, const char *const field
 /* Inside the stage: no way out of it. */
 static int check_inside(const char *file, struct berth_err *err)
 {
-    if (*file == '/' || strncmp(file, "../", 3) == 0 || strstr(file, "/../"))
+    if (*file == '/' || berth_text_starts(file, "../") || strstr(file, "/../"))
         return berth_err_set(err, "'%s' is not in the stage", file);
     return 0;
 }

@@ -6,19 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-static bool starts(const char *text, const char *start)
-{
-    return strncmp(text, start, strlen(start)) == 0;
-}
-
-/* Does TEXT start with one of the NAMES (ended by NULL)? */
-static bool starts_any(const char *text, const char *const *names)
-{
-    for (; *names; names++)
-        if (starts(text, *names))
-            return true;
-    return false;
-}
+#include "base/text.h"
 
 static bool is_any(const char *text, const char *const *names)
 {
@@ -32,14 +20,14 @@ static bool is_any(const char *text, const char *const *names)
  * the common blocks of Open MPI. */
 static bool is_fortran(const char *name)
 {
-    return starts(*name == 'p' ? name + 1 : name, "mpi_");
+    return berth_text_starts(*name == 'p' ? name + 1 : name, "mpi_");
 }
 
 bool berth_mpi_is_openmpi(const char *name)
 {
     static const char *const names[] = {"ompi_", "OMPI_", "mpi_fortran_", NULL};
 
-    return starts_any(name, names);
+    return berth_text_starts_any(name, names);
 }
 
 /* Every MPI has these (The MPIR Process Acquisition Interface, MPI Forum). */
@@ -60,14 +48,14 @@ static bool is_for_debuggers(const char *name)
                                         "MPIR_server_arguments",
                                         NULL};
 
-    return starts_any(name, names);
+    return berth_text_starts_any(name, names);
 }
 
 bool berth_mpi_is_mpich(const char *name)
 {
     static const char *const names[] = {"MPIR_", "MPII_", "mpifcmb", "mpipriv", NULL};
 
-    return starts_any(name, names) && !is_for_debuggers(name);
+    return berth_text_starts_any(name, names) && !is_for_debuggers(name);
 }
 
 bool berth_mpi_is_symbol(const char *name)
@@ -78,7 +66,7 @@ bool berth_mpi_is_symbol(const char *name)
         "_ZN3MPI", "_ZNK3MPI", "_ZTVN3MPI", "_ZTIN3MPI", "_ZTSN3MPI", NULL};
 
     return berth_mpi_is_openmpi(name) || berth_mpi_is_mpich(name) ||
-           starts_any(name, names) || is_fortran(name);
+           berth_text_starts_any(name, names) || is_fortran(name);
 }
 
 static bool wanted_symbol(const char *name)
@@ -106,9 +94,9 @@ static bool wanted_text(const char *text)
         "ParaStation",    "PMI_FD",     NULL};
     static const char *const whole[] = {"fullinit", "cmd=fullinit", NULL};
 
-    return starts_any(text, names) || is_any(text, whole) || is_version(text) ||
-           strstr(text, "cmd=fullinit ") ||
-           starts(text, "Intel(R) MPI Library, Version");
+    return berth_text_starts_any(text, names) || is_any(text, whole) ||
+           is_version(text) || strstr(text, "cmd=fullinit ") ||
+           berth_text_starts(text, "Intel(R) MPI Library, Version");
 }
 
 const struct berth_elf_question berth_mpi_question = {wanted_symbol, wanted_text};

@@ -7,13 +7,7 @@
 #include <string.h>
 
 #include "base/grow.h"
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
+#include "base/text.h"
 
 static struct berth_mpi_object *find_path(struct berth_mpi_objects *objects,
                                           const char *path)
@@ -46,7 +40,7 @@ int berth_mpi_objects_add(struct berth_mpi_objects *objects, enum berth_mpi_role
         return 0;
     }
     if (!soname)
-        soname = object.elf.soname ? object.elf.soname : base_name(path);
+        soname = object.elf.soname ? object.elf.soname : berth_text_base(path);
     object.path = strdup(path);
     if (role != BERTH_MPI_PROGRAM)
         object.soname = strdup(soname);
@@ -56,7 +50,7 @@ int berth_mpi_objects_add(struct berth_mpi_objects *objects, enum berth_mpi_role
         fini(&object);
         return berth_err_oom(err);
     }
-    berth_mpi_classify(&object.elf, base_name(path), &object.library);
+    berth_mpi_classify(&object.elf, berth_text_base(path), &object.library);
     objects->items[objects->count++] = object;
     return 0;
 }

@@ -6,26 +6,7 @@
 
 #include <string.h>
 
-static bool starts(const char *text, const char *start)
-{
-    return strncmp(text, start, strlen(start)) == 0;
-}
-
-static bool needs(const struct berth_elf *elf, const char *start)
-{
-    for (size_t i = 0; i < elf->needed.count; i++)
-        if (starts(elf->needed.items[i], start))
-            return true;
-    return false;
-}
-
-static bool says(const struct berth_elf *elf, const char *start)
-{
-    for (size_t i = 0; i < elf->texts.count; i++)
-        if (starts(elf->texts.items[i], start))
-            return true;
-    return false;
-}
+#include "base/text.h"
 
 /* MPICH and its kin have one library for all. */
 static unsigned int managers_of_mpich(const struct berth_mpi_object *mpi)
@@ -33,12 +14,14 @@ static unsigned int managers_of_mpich(const struct berth_mpi_object *mpi)
     const struct berth_elf *elf = &mpi->elf;
     unsigned int managers = 0;
 
-    if (needs(elf, "libpmix.so.") || berth_elf_find(&elf->undefined, "PMIx_Init"))
+    if (berth_strvec_has_start(&elf->needed, "libpmix.so.") ||
+        berth_elf_find(&elf->undefined, "PMIx_Init"))
         managers |= BERTH_MPI_PMIX;
-    if (says(elf, "PMI_FD"))
+    if (berth_strvec_has_start(&elf->texts, "PMI_FD"))
         managers |= BERTH_MPI_PMI;
-    if (needs(elf, "libpmi.so.") || needs(elf, "libpmi2.so."))
-        managers |= needs(elf, "libpals.so.") ||
+    if (berth_strvec_has_start(&elf->needed, "libpmi.so.") ||
+        berth_strvec_has_start(&elf->needed, "libpmi2.so."))
+        managers |= berth_strvec_has_start(&elf->needed, "libpals.so.") ||
                             (mpi->library.vendor &&
                              strcmp(mpi->library.vendor, "Cray MPICH") == 0)
                         ? BERTH_MPI_CRAY
@@ -49,11 +32,13 @@ static unsigned int managers_of_mpich(const struct berth_mpi_object *mpi)
 /* What a component of Open MPI up to 4 speaks. */
 static unsigned int manager_of_component(const char *name)
 {
-    if (starts(name, "mca_pmix_ext") || starts(name, "mca_pmix_pmix"))
+    if (berth_text_starts(name, "mca_pmix_ext") ||
+        berth_text_starts(name, "mca_pmix_pmix"))
         return BERTH_MPI_PMIX;
-    if (starts(name, "mca_pmix_s1.") || starts(name, "mca_pmix_s2."))
+    if (berth_text_starts(name, "mca_pmix_s1.") ||
+        berth_text_starts(name, "mca_pmix_s2."))
         return BERTH_MPI_SLURM;
-    return starts(name, "mca_pmix_cray") ? BERTH_MPI_CRAY : 0;
+    return berth_text_starts(name, "mca_pmix_cray") ? BERTH_MPI_CRAY : 0;
 }
 
 /* Open MPI speaks PMIx, by its own copy where it has no library, unless its components
@@ -65,10 +50,9 @@ static unsigned int managers_of_openmpi(const struct berth_mpi_objects *objects)
     bool components = false;
 
     for (size_t i = 0; i < objects->count; i++) {
-        const char *slash = strrchr(objects->items[i].path, '/');
-        const char *name = slash ? slash + 1 : objects->items[i].path;
+        const char *name = berth_text_base(objects->items[i].path);
 
-        components |= starts(name, "mca_pmix_");
+        components |= berth_text_starts(name, "mca_pmix_");
         managers |= manager_of_component(name);
     }
     return components ? managers : BERTH_MPI_PMIX;
@@ -93,7 +77,7 @@ static unsigned int served_by(const char *type)
         return 0;
     if (strcmp(type, "pmi2") == 0)
         return BERTH_MPI_PMI | BERTH_MPI_SLURM;
-    if (strcmp(type, "pmix") == 0 || starts(type, "pmix_"))
+    if (strcmp(type, "pmix") == 0 || berth_text_starts(type, "pmix_"))
         return BERTH_MPI_PMIX;
     return strcmp(type, "cray_shasta") == 0 ? BERTH_MPI_CRAY : ~0U;
 }

@@ -7,6 +7,8 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static const struct berth_opener openers[] = {
@@ -325,7 +327,7 @@ static const char *const twins[][2] = {
 void berth_profile_aliases(const char *soname, struct berth_strvec *names)
 {
     const char *version = strstr(soname, ".so");
-    bool is_mpich = version && strncmp(version, ".so.12", 6) == 0;
+    bool is_mpich = version && berth_text_starts(version, ".so.12");
     BERTH_STRVEC struct berth_strvec bases = {0};
 
     if (!version)

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/text.h"
 #include "mpi/names.h"
 
 static bool is_mpi(const struct berth_mpi_object *object)
@@ -19,13 +20,9 @@ static bool is_mpi(const struct berth_mpi_object *object)
 static bool is_needed(const struct berth_mpi_objects *objects,
                       const struct berth_mpi_object *object)
 {
-    for (size_t i = 0; i < objects->count; i++) {
-        const struct berth_strvec *needed = &objects->items[i].elf.needed;
-
-        for (size_t j = 0; j < needed->count; j++)
-            if (strcmp(needed->items[j], object->soname) == 0)
-                return true;
-    }
+    for (size_t i = 0; i < objects->count; i++)
+        if (berth_strvec_has(&objects->items[i].elf.needed, object->soname))
+            return true;
     return false;
 }
 
@@ -80,13 +77,13 @@ static bool loads_mpi(const struct berth_mpi_objects *objects)
 
 static unsigned int part_of(const char *name)
 {
-    if (strncmp(name, "_Z", 2) == 0)
+    if (berth_text_starts(name, "_Z"))
         return BERTH_MPI_CXX;
-    if (strstr(name, "_f08") || strncmp(name, "MPIR_F08", 8) == 0)
+    if (strstr(name, "_f08") || berth_text_starts(name, "MPIR_F08"))
         return BERTH_MPI_F08;
     /* Modules, procedures, and common blocks (mpipriv1_). */
-    if (strncmp(name, "__", 2) == 0 || strncmp(name, "mpi", 3) == 0 ||
-        strncmp(name, "pmpi", 4) == 0)
+    if (berth_text_starts(name, "__") || berth_text_starts(name, "mpi") ||
+        berth_text_starts(name, "pmpi"))
         return BERTH_MPI_FORTRAN;
     return BERTH_MPI_C;
 }
@@ -206,7 +203,7 @@ static void tell_itself(const struct berth_mpi_objects *objects,
         const struct berth_mpi_object *object = &objects->items[i];
 
         if (object->role != BERTH_MPI_PROGRAM) {
-            if (object->soname && strncmp(object->soname, "libc.musl-", 10) == 0)
+            if (object->soname && berth_text_starts(object->soname, "libc.musl-"))
                 program->musl = true;
             continue;
         }

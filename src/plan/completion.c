@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "plan/option.h"
 #include "plan/uri.h"
 
@@ -89,9 +90,9 @@ static void put_choices(struct berth_buf *out, const struct berth_option *option
 
 static bool wants_path(const struct berth_option *option)
 {
-    return option->argument && (strncmp(option->argument, "PATH", 4) == 0 ||
-                                strncmp(option->argument, "SRC", 3) == 0 ||
-                                strncmp(option->argument, "DIR", 3) == 0);
+    return option->argument && (berth_text_starts(option->argument, "PATH") ||
+                                berth_text_starts(option->argument, "SRC") ||
+                                berth_text_starts(option->argument, "DIR"));
 }
 
 static bool wants_image(const struct berth_option *option)

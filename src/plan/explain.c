@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/grow.h"
+#include "base/text.h"
 #include "plan/finding.h"
 
 void berth_explain_put_step(const struct berth_explain_step *step,
@@ -43,9 +44,9 @@ static void get_line(char *line, struct berth_strvec *restored, char **asked,
     char *title;
     char kind[16];
 
-    if (!*asked && strncmp(line, request, strlen(request)) == 0) {
+    if (!*asked && berth_text_starts(line, request)) {
         *asked = strdup(line + strlen(request));
-    } else if (strncmp(line, start, strlen(start)) == 0) {
+    } else if (berth_text_starts(line, start)) {
         line += strlen(start);
         title = strchr(line, ' ');
         if (!title)
@@ -154,12 +155,10 @@ static bool is_of_runtime(const char *item)
     static const char *const items[] = {
         "APPTAINER_", "SINGULARITY_", "PROMPT_COMMAND=PS1=",
         "PS1=",       "USER_PATH=",   "LD_LIBRARY_PATH=/.singularity.d/libs",
+        NULL,
     };
 
-    for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++)
-        if (strncmp(item, items[i], strlen(items[i])) == 0)
-            return true;
-    return false;
+    return berth_text_starts_any(item, items);
 }
 
 static bool is_in(const char *item, enum berth_explain_part part)

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "plan/option.h"
 
 static size_t count_of(const char *text, char c)
@@ -31,7 +32,7 @@ static size_t count_ups(const char *text)
     while (*text) {
         size_t length = strcspn(text, "/=,: ");
 
-        count += length == 2 && strncmp(text, "..", 2) == 0;
+        count += length == 2 && berth_text_starts(text, "..");
         text += length + (text[length] != '\0');
     }
     return count;
@@ -125,13 +126,10 @@ static bool is_no_flag(const char *name)
     static const char *const names[] = {
         "APPNAME=",     "CACHEDIR=", "COMMAND=",    "CONFIGDIR=",     "CONTAINER=",
         "ENVIRONMENT=", "KEYSDIR=",  "NAME=",       "MESSAGELEVEL=",  "SHELL=",
-        "TMPDIR=",      "PULLDIR=",  "PULLFOLDER=", "LOCALCACHEDIR=",
+        "TMPDIR=",      "PULLDIR=",  "PULLFOLDER=", "LOCALCACHEDIR=", NULL,
     };
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strncmp(name, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
+    return berth_text_starts_any(name, names);
 }
 
 const char *berth_flags_variable(const char *text)
@@ -139,7 +137,7 @@ const char *berth_flags_variable(const char *text)
     static const char *const prefixes[] = {"APPTAINER_", "SINGULARITY_"};
 
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-        if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0)
+        if (berth_text_starts(text, prefixes[i]))
             return is_no_flag(text + strlen(prefixes[i])) ? NULL
                                                           : text + strlen(prefixes[i]);
     return NULL;

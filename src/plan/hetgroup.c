@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 void berth_hetgroups_init(struct berth_hetgroups *state, const char *cmdline,
                           size_t count)
 {
@@ -29,7 +31,7 @@ static bool names(const char *word, const char *name, size_t minimum,
 {
     size_t length;
 
-    if (strncmp(word, "--", 2) != 0)
+    if (!berth_text_starts(word, "--"))
         return false;
     word += 2;
     length = strcspn(word, "=");
@@ -100,7 +102,7 @@ unsigned long berth_hetgroups_tasks(const struct berth_hetgroups *state, int opt
         const char *next = i + 1 < end ? state->words.items[i + 1] : NULL;
         const char *value = NULL;
 
-        if (strncmp(word, "-n", 2) == 0)
+        if (berth_text_starts(word, "-n"))
             last = word[2] ? word + 2 : next;
         else if (names(word, "ntasks", strlen("ntasks"), &value))
             last = value ? value : next;
@@ -215,7 +217,7 @@ bool berth_hetgroups_several(const struct berth_hetgroups *state)
 bool berth_hetgroups_word(const struct berth_hetgroups *state, const char *start)
 {
     for (size_t i = 1; i < state->words.count; i++)
-        if (strncmp(state->words.items[i], start, strlen(start)) == 0)
+        if (berth_text_starts(state->words.items[i], start))
             return true;
     return false;
 }

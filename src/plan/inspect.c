@@ -5,8 +5,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "base/text.h"
 #include "mpi/glibc.h"
 #include "mpi/pmi.h"
 
@@ -58,8 +58,8 @@ static bool has_musl(const struct berth_inspection *seen)
         return true;
     for (size_t i = 0; i < seen->objects->count; i++)
         if (seen->objects->items[i].soname &&
-            (strncmp(seen->objects->items[i].soname, "libc.musl-", 10) == 0 ||
-             strncmp(seen->objects->items[i].soname, "ld-musl-", 8) == 0))
+            (berth_text_starts(seen->objects->items[i].soname, "libc.musl-") ||
+             berth_text_starts(seen->objects->items[i].soname, "ld-musl-")))
             return true;
     return false;
 }
@@ -72,7 +72,7 @@ static void list_needs(const struct berth_mpi_object *file, struct berth_strvec 
     for (size_t i = 0; i < needs->count; i++) {
         const char *version = needs->items[i].version;
 
-        if (strncmp(version, "GLIBC_", 6) == 0 && !berth_strvec_has(ret, version))
+        if (berth_text_starts(version, "GLIBC_") && !berth_strvec_has(ret, version))
             berth_strvec_push(ret, version);
     }
 }

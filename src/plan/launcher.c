@@ -5,6 +5,7 @@
 #include "plan/launcher.h"
 
 #include "base/environ.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -183,10 +184,9 @@ static bool is_mpirun(const char *command)
         "mpiexec",       "mpiexec.mpich", "mpiexec.openmpi", "orterun",
         "mpiexec.hydra", "prterun",
     };
-    const char *slash = strrchr(command, '/');
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(slash ? slash + 1 : command, names[i]) == 0)
+        if (strcmp(berth_text_base(command), names[i]) == 0)
             return true;
     return false;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "plan/flags.h"
 #include "plan/mount.h"
 #include "plan/path.h"
@@ -200,7 +201,7 @@ static bool is_mounting(const char *word)
 {
     static const char bind[] = "bind";
 
-    if (strncmp(word, "--", 2) != 0)
+    if (!berth_text_starts(word, "--"))
         return *word == '-' && strpbrk(word, "BHoSW");
     for (int i = -1; i < MOUNTING; i++) {
         const char *name = i < 0 ? bind : mounting[i];

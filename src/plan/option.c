@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 
 const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
     [BERTH_OPTION_IMAGE] =
@@ -87,9 +88,9 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
 
 static bool starts_option(const char *text)
 {
-    return strncmp(text, "--container", strlen("--container")) == 0 ||
-           strncmp(text, "--no-container-", strlen("--no-container-")) == 0 ||
-           strncmp(text, "--mpi-bind", strlen("--mpi-bind")) == 0;
+    return berth_text_starts(text, "--container") ||
+           berth_text_starts(text, "--no-container-") ||
+           berth_text_starts(text, "--mpi-bind");
 }
 
 bool berth_option_is_optional(const struct berth_option *option)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const char *without_dot(const char *text)
 {
     while (text[0] == '.' && text[1] == '/') {
@@ -48,7 +50,7 @@ char *berth_path_clean(const char *text)
 
     while (clean && *text) {
         size_t length = strcspn(text, "/");
-        bool up = length == 2 && strncmp(text, "..", 2) == 0;
+        bool up = length == 2 && berth_text_starts(text, "..");
 
         if (up)
             while (used > 0 && clean[--used] != '/')

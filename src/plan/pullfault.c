@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 #define NO_ROOM                                                                        \
     "free some room, or have the runtime work elsewhere (APPTAINER_TMPDIR, "           \
     "images.cache in berth.yaml)"
@@ -58,10 +60,10 @@ static const char *cut(const char *words, const char *uri)
 {
     const char *at = strstr(words, uri);
 
-    if (strncmp(words, "FATAL:", strlen("FATAL:")) == 0)
+    if (berth_text_starts(words, "FATAL:"))
         words += strlen("FATAL:");
     words += strspn(words, " ");
-    if (at && strncmp(at + strlen(uri), ": ", 2) == 0)
+    if (at && berth_text_starts(at + strlen(uri), ": "))
         words = at + strlen(uri) + 2;
     return words;
 }

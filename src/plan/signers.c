@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* What is said of one signed part of the image. */
 struct signer {
     char partition[128];
@@ -47,7 +49,7 @@ static void take_string(struct signer *signer, const char *key, const char *valu
 
 static void take_word(struct signer *signer, const char *key, const char *value)
 {
-    bool is_true = strncmp(value, "true", 4) == 0;
+    bool is_true = berth_text_starts(value, "true");
 
     if (strcmp(key, "KeyCheck") == 0)
         signer->key = is_true;

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/text.h"
 
 const char *const berth_uri_schemes[] = {"docker", "oras", "library", NULL};
 
@@ -39,7 +40,7 @@ static bool is_known(const char *uri)
         size_t length = strlen(*scheme);
 
         if (strncmp(uri, *scheme, length) == 0 &&
-            strncmp(uri + length, "://", strlen("://")) == 0)
+            berth_text_starts(uri + length, "://"))
             return true;
     }
     return false;
@@ -76,9 +77,7 @@ int berth_uri_check(const char *uri, struct berth_err *err)
 /* Neither tag nor digest: the registry takes "latest". */
 static bool has_version(const char *rest)
 {
-    const char *slash = strrchr(rest, '/');
-
-    return strpbrk(slash ? slash + 1 : rest, ":@");
+    return strpbrk(berth_text_base(rest), ":@");
 }
 
 int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err)

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/text.h"
 #include "conf/keys.h"
 #include "conf/plugstack.h"
 #include "conf/settings.h"
@@ -198,7 +199,7 @@ static void read_types(const struct reading *reading, const char *srun)
     if (next)
         strsep(&next, "\n");
     while (next && (line = strsep(&next, "\n"))) {
-        line += strncmp(line, "srun: ", 6) == 0 ? 6 : 0;
+        line += berth_text_starts(line, "srun: ") ? 6 : 0;
         line += strspn(line, " \t");
         if (*line && !strpbrk(line, " :")) {
             berth_buf_puts(&types, types.used ? " " : "");

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 enum { DEEPEST = 8, MOST = 200000 };
 
@@ -22,16 +23,13 @@ struct walk {
 
 bool berth_inventory_is_named(const char *name)
 {
-    static const char *const starts[] = {"libmpi", "libmpich", "libopen_mpi",
-                                         "libfmpich", "mca_pmix_"};
+    static const char *const starts[] = {"libmpi",    "libmpich",  "libopen_mpi",
+                                         "libfmpich", "mca_pmix_", NULL};
     const char *so = strstr(name, ".so");
 
     if (!so || so[strspn(so, ".so0123456789")] != '\0')
         return false;
-    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
-        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
-            return true;
-    return false;
+    return berth_text_starts_any(name, starts);
 }
 
 static void add_file(struct walk *walk, const char *path)

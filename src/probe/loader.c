@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "elf/facts.h"
 #include "probe/run.h"
 
@@ -21,9 +22,7 @@ enum { SECONDS = 20, MOST = 4 << 20 };
  * and musl only when it is asked by an argument. */
 static bool is_musl(const char *loader)
 {
-    const char *slash = strrchr(loader, '/');
-
-    return strncmp(slash ? slash + 1 : loader, "ld-musl", 7) == 0;
+    return berth_text_starts(berth_text_base(loader), "ld-musl");
 }
 
 /* ENV for LOADER: with what makes glibc's tell and not run, and without what would make
@@ -33,7 +32,8 @@ static void copy_env(const char *loader, char *const *env, struct berth_strvec *
     if (!is_musl(loader))
         berth_strvec_push(ret, "LD_TRACE_LOADED_OBJECTS=1");
     for (; *env; env++)
-        if (strncmp(*env, "LD_", 3) != 0 || strncmp(*env, "LD_LIBRARY_PATH=", 16) == 0)
+        if (!berth_text_starts(*env, "LD_") ||
+            berth_text_starts(*env, "LD_LIBRARY_PATH="))
             berth_strvec_push(ret, *env);
 }
 

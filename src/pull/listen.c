@@ -8,12 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 #define FATAL "FATAL:"
 
 static void end_line(struct berth_listen *listen)
 {
     listen->line[listen->used] = '\0';
-    if (strncmp(listen->line, FATAL, strlen(FATAL)) == 0)
+    if (berth_text_starts(listen->line, FATAL))
         memcpy(listen->fatal, listen->line, listen->used + 1);
     else if (listen->line[strspn(listen->line, " ")])
         memcpy(listen->last, listen->line, listen->used + 1);

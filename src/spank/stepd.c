@@ -10,16 +10,17 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "base/text.h"
+
 int berth_stepd_position(const char *path, uint32_t job, uint32_t step)
 {
     char marker[32];
-    const char *name = strrchr(path, '/');
+    const char *name = berth_text_base(path);
     const char *number;
     char *end;
     long position;
 
     snprintf(marker, sizeof(marker), "_%u.%u.", job, step);
-    name = name ? name + 1 : path;
     number = strstr(name, marker);
     if (!number)
         return -1;

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "probe/loader.h"
 
 enum { FILES_MAX = 4096, DEPTH_MAX = 8 };
@@ -26,13 +27,6 @@ struct gathering {
     char *program;
     struct berth_err *err;
 };
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
 
 /* DIRECTORY of FILE, with PLACE behind it; PLACE alone if it is absolute. */
 static char *beside(const char *file, const char *place)
@@ -258,7 +252,8 @@ static int follow_openers(struct gathering *g)
         for (const struct berth_opener *it = berth_openers(); it->library; it++) {
             const struct berth_gathered_file *file = &g->to->files[i];
 
-            if (file->patched && berth_profile_is(base_name(file->file), it->library) &&
+            if (file->patched &&
+                berth_profile_is(berth_text_base(file->file), it->library) &&
                 open_beside(g, it, file->source) < 0)
                 return -1;
         }
@@ -315,7 +310,8 @@ static int add_names(struct gathering *g)
         return -1;
     /* What is there already stays. */
     for (size_t i = 0; i < paths.count; i++)
-        if (add_library(g, paths.items[i], "lib", base_name(paths.items[i]), NULL) < 0)
+        if (add_library(g, paths.items[i], "lib", berth_text_base(paths.items[i]),
+                        NULL) < 0)
             return -1;
     return 0;
 }
@@ -332,7 +328,7 @@ static int add_tree(struct gathering *g, const char *path, const char *into, int
         return 0;
     if (S_ISREG(st.st_mode)) {
         directory = strndup(into, (size_t)(strrchr(into, '/') - into));
-        return directory ? add(g, path, directory, base_name(into), &plain)
+        return directory ? add(g, path, directory, berth_text_base(into), &plain)
                          : berth_err_oom(g->err);
     }
     if (!S_ISDIR(st.st_mode))
@@ -357,7 +353,7 @@ static int add_data(struct gathering *g)
 {
     const char *library_path = g->stack->libraries[0].path;
     BERTH_FREE char *real = realpath(library_path, NULL);
-    bool is_usr = real && strncmp(real, "/usr/", 5) == 0;
+    bool is_usr = real && berth_text_starts(real, "/usr/");
 
     for (const struct berth_data *it = g->stack->profile->data; it && it->into; it++)
         for (const char *const *place = it->places; *place; place++) {
@@ -387,7 +383,7 @@ static int add_glibc(struct gathering *g)
         return -1;
     libc = berth_closure_find(&closure, "libc.so.6");
     result = libc && libc->path
-                 ? add(g, g->loader, "glibc", base_name(g->loader), &plain)
+                 ? add(g, g->loader, "glibc", berth_text_base(g->loader), &plain)
                  : berth_err_set(g->err,
                                  "'%s': does not need libc.so.6; is this host's "
                                  "C library glibc?",

@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/text.h"
 #include "plan/bindover.h"
 #include "probe/loader.h"
 
@@ -123,14 +124,14 @@ static int plan_glibc(struct berth_graft *graft, const struct berth_look *look,
         BERTH_FREE char *image = NULL;
         BERTH_FREE char *real = NULL;
 
-        if (strncmp(file, "glibc/", 6) != 0)
+        if (!berth_text_starts(file, "glibc/"))
             continue;
         if (asprintf(&staged, "%s/%s", graft->mounted, file) < 0 ||
             asprintf(&image, "%.*s%s", directory_length(libc->path), libc->path,
                      file + 6) < 0)
             return berth_err_oom(err);
-        real = strncmp(file + 6, "ld-linux", 8) == 0 ? berth_steal(&loader)
-                                                     : realpath(image, NULL);
+        real = berth_text_starts(file + 6, "ld-linux") ? berth_steal(&loader)
+                                                       : realpath(image, NULL);
         if (real)
             add_pair(&graft->binds, staged, real);
     }

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "probe/opened.h"
 #include "task/detach.h"
 #include "task/log.h"
@@ -31,14 +32,11 @@
 
 /* The programs that serve images, by the start of their names (comm). */
 static const char *const servers[] = {"squashfuse", "fuse-overlayfs", "fuse2fs",
-                                      "gocryptfs"};
+                                      "gocryptfs", NULL};
 
 static bool is_server(const char *name)
 {
-    for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++)
-        if (strncmp(name, servers[i], strlen(servers[i])) == 0)
-            return true;
-    return false;
+    return berth_text_starts_any(name, servers);
 }
 
 /* What proc(5) tells of a process in its stat file: `pid (name) state ppid`. */

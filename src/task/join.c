@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 /* In the order in which they are entered: the user namespace gives the right to enter
  * the others, and behind the mount namespace /proc is another one. */
@@ -63,9 +64,9 @@ static int read_status(pid_t holder, struct container *container)
     if (!file)
         return -1;
     while (fgets(line, sizeof(line), file)) {
-        if (strncmp(line, "CapBnd:", 7) == 0)
+        if (berth_text_starts(line, "CapBnd:"))
             container->bound = strtoull(line + 7, NULL, 16);
-        if (strncmp(line, "NoNewPrivs:", 11) == 0)
+        if (berth_text_starts(line, "NoNewPrivs:"))
             container->no_new_privs = atoi(line + 11);
     }
     return 0;

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/text.h"
 #include "task/tree.h"
 
 #define DIRECTORY "memo"
@@ -173,7 +174,7 @@ bool berth_memo_load(const struct berth_stage_root *root, const char *key,
         fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     text = fd < 0 ? NULL : read_text(fd, root);
     if (!text || strncmp(text, FORMAT, format) != 0 ||
-        strncmp(text + format, key, strlen(key)) != 0)
+        !berth_text_starts(text + format, key))
         return false;
     if (!take(text + format + strlen(key), &memo)) {
         berth_memo_fini(&memo);

@@ -4,8 +4,8 @@
 #include "task/prospect.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/text.h"
 #include "task/gather.h"
 
 /* What a stage would hold of STACK. */
@@ -19,7 +19,7 @@ static int read_stack(const struct berth_stack *stack,
         return -1;
     for (size_t i = 0; result == 0 && i < gathered.count; i++)
         if (gathered.files[i].patched ||
-            strncmp(gathered.files[i].file, "glibc/", 6) == 0)
+            berth_text_starts(gathered.files[i].file, "glibc/"))
             result = berth_look_add(objects, BERTH_MPI_LOADED, NULL,
                                     gathered.files[i].source, err);
     berth_gathered_fini(&gathered);

@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "probe/inventory.h"
 #include "probe/loader.h"
 #include "task/graft.h"
@@ -128,7 +129,7 @@ bool berth_replay_is_bound(char *const *env)
     size_t room = 0;
 
     for (; *env; env++)
-        if (strncmp(*env, name, strlen(name)) == 0)
+        if (berth_text_starts(*env, name))
             search = *env + strlen(name);
     berth_inventory_usual(search, &directories);
     if (!mounts || directories.failed)

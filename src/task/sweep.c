@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/strvec.h"
+#include "base/text.h"
 #include "task/stage.h"
 #include "task/tree.h"
 
@@ -42,8 +43,7 @@ void berth_sweep_unfinished(int root_fd)
     for (struct dirent *entry; (entry = readdir(list));) {
         BERTH_CLOSE int fd = -1;
 
-        if (strncmp(entry->d_name, BERTH_STAGE_UNFINISHED,
-                    strlen(BERTH_STAGE_UNFINISHED)) != 0)
+        if (!berth_text_starts(entry->d_name, BERTH_STAGE_UNFINISHED))
             continue;
         fd = openat(root_fd, entry->d_name,
                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -7,13 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
+#include "base/text.h"
 
 /* FILE without its end, behind what RET has, if it is in the directory of SETTING. */
 static void join(const struct berth_setting *setting, const char *mounted,
@@ -46,7 +40,7 @@ static bool has_library(const struct berth_gathered *gathered, const char *libra
 {
     for (size_t i = 0; i < gathered->count; i++)
         if (gathered->files[i].patched &&
-            berth_profile_is(base_name(gathered->files[i].file), library_name))
+            berth_profile_is(berth_text_base(gathered->files[i].file), library_name))
             return true;
     return false;
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_BASE_TEXT_H
+#define BERTH_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* What is asked of texts everywhere. */
+
+static inline bool berth_text_starts(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* Does TEXT start with one of STARTS (ended by NULL)? */
+static inline bool berth_text_starts_any(const char *text, const char *const *starts)
+{
+    for (; *starts; starts++)
+        if (berth_text_starts(text, *starts))
+            return true;
+    return false;
+}
+
+/* What is behind the last slash of PATH; all of it, if it has none. */
+static inline const char *berth_text_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+#endif
