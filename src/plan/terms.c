@@ -60,14 +60,14 @@ int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
     return 0;
 }
 
-/* A blank in VALUE would end the word; a fingerprint is written with some. */
+/* A tab in VALUE would end the term. */
 static void put(struct berth_buf *buf, const char *key, const char *value)
 {
-    berth_buf_puts(buf, buf->used ? " " : "");
+    berth_buf_puts(buf, buf->used ? "\t" : "");
     berth_buf_puts(buf, key);
     berth_buf_puts(buf, ":");
     for (; *value; value++)
-        if (!strchr(" \t\n", *value))
+        if (!strchr("\t\n", *value))
             berth_buf_add(buf, value, 1);
 }
 
@@ -128,7 +128,7 @@ int berth_terms_get(const char *text, struct berth_terms *ret, struct berth_err 
 
     if (!copy)
         return berth_err_oom(err);
-    while (*text && (word = strsep(&next, " "))) {
+    while (*text && (word = strsep(&next, "\t"))) {
         char *colon = strchr(word, ':');
 
         if (!colon)

@@ -28,8 +28,8 @@ struct berth_terms {
 int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
                    struct berth_err *err);
 
-/* As text for a variable, and back: words `key:value`. "" stands for no terms. Returns
- * 0, or -1 with a sentence in ERR when TEXT is none. */
+/* As text for a variable, and back: `key:value`, tabs between. "" stands for no terms.
+ * Returns 0, or -1 with a sentence in ERR when TEXT is none. */
 void berth_terms_put(const struct berth_terms *terms, struct berth_buf *buf);
 int berth_terms_get(const char *text, struct berth_terms *ret, struct berth_err *err);
 

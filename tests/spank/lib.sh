@@ -44,7 +44,7 @@ since()
 neutral()
 {
     sed "s|$T|T|g; s|$libexec|LIBEXEC|g
-        s|^\\(+ BERTH_TASK_TERMS=.*\\)profiles:[^ ]*\$|\\1|; /^+ BERTH_TASK_TERMS=\$/d"
+        s|^\\(+ BERTH_TASK_TERMS=.*\\)profiles:[^\t]*\$|\\1|; /^+ BERTH_TASK_TERMS=\$/d"
 }
 
 # The command of a case: [VARIABLE=VALUE ...] srun|sbatch|salloc WORD...

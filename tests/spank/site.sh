@@ -184,6 +184,7 @@ expect 'an image from elsewhere' 1 \
     "FAKE_WORDS=$SITE" srun --container-image=a ./x
 site "images: {roots: [$T]}" 'environment: {unset: [DISPLAY]}' 'mpi: {glibc: refuse}'
 identity=$(stat -c '%d.%i' a)
+tab=$(printf '\t')
 expect 'berth-task knows the terms, and nothing that was forged' 0 \
     "0 $A: ./x 1
 $(printf '%s\n' "$raw" | sed '/^- SLURM/i - BERTH_TASK_RUNTIME=/evil')
@@ -191,7 +192,7 @@ $(printf '%s\n' "$raw" | sed '/^- SLURM/i - BERTH_TASK_RUNTIME=/evil')
 + BERTH_TASK_REPORT=N
 + BERTH_TASK_REQUEST=$A
 + BERTH_TASK_ROOM=N
-+ BERTH_TASK_TERMS=unset:DISPLAY keep-glibc:T/berth.yaml:3 image:$identity " \
++ BERTH_TASK_TERMS=unset:DISPLAY${tab}keep-glibc:T/berth.yaml:3${tab}image:$identity$tab" \
     FAKE_RAW=1 "FAKE_WORDS=$SITE" BERTH_TASK_RUNTIME=/evil srun --container-image=a ./x 1
 rm link
 

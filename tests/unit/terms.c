@@ -20,7 +20,7 @@ START_TEST(terms_survive_their_way)
     berth_strvec_push(&site.mpi.order, "cray-mpich");
     berth_strvec_push(&site.mpi.order, "x");
     site.mpi.glibc = BERTH_GLIBC_REFUSE;
-    site.profiles_dir = strdup("/etc/berth/profiles.d");
+    site.profiles_dir = strdup("/etc/my berth/profiles.d");
     berth_site_note(&site, "images.signatures", "", "/b.yaml", 3);
     berth_site_note(&site, "mpi.glibc", "", "/b.yaml", 7);
     berth_site_note(&site, "mpi.order", "", "/b.yaml", 8);
@@ -28,19 +28,19 @@ START_TEST(terms_survive_their_way)
     ck_assert_int_eq(berth_terms_of(&site, &terms, &err), 0);
     terms.image = strdup("1.2");
     berth_terms_put(&terms, &text);
-    ck_assert_str_eq(text.text, "unset:A unset:B_2 signer:12AB34CD order:cray-mpich "
-                                "order:/b.yaml:8 order:x order:/b.yaml:9 "
-                                "keep-glibc:/b.yaml:7 image:1.2 "
-                                "profiles:/etc/berth/profiles.d "
-                                "signers-place:/b.yaml:3");
+    ck_assert_str_eq(text.text,
+                     "unset:A\tunset:B_2\tsigner:12AB 34CD\torder:cray-mpich\t"
+                     "order:/b.yaml:8\torder:x\torder:/b.yaml:9\t"
+                     "keep-glibc:/b.yaml:7\timage:1.2\t"
+                     "profiles:/etc/my berth/profiles.d\t"
+                     "signers-place:/b.yaml:3");
     ck_assert_int_eq(berth_terms_get(text.text, &got, &err), 0);
     ck_assert(berth_strvec_equal(&got.unset, &terms.unset));
-    ck_assert_uint_eq(got.signers.count, 1);
-    ck_assert_str_eq(got.signers.items[0], "12AB34CD");
+    ck_assert(berth_strvec_equal(&got.signers, &terms.signers));
     ck_assert(berth_strvec_equal(&got.order, &terms.order));
     ck_assert_str_eq(got.keep_glibc, "/b.yaml:7");
     ck_assert_str_eq(got.image, "1.2");
-    ck_assert_str_eq(got.profiles, "/etc/berth/profiles.d");
+    ck_assert_str_eq(got.profiles, "/etc/my berth/profiles.d");
     ck_assert_str_eq(got.signers_place, "/b.yaml:3");
 }
 END_TEST
@@ -66,8 +66,8 @@ static const struct {
     const char *error;
 } bad[] = {
     {"unset", "'unset' is no term of a site"},
-    {"unset:A colour:red", "'colour' is no term of a site"},
-    {"unset:A ", "'' is no term of a site"},
+    {"unset:A\tcolour:red", "'colour' is no term of a site"},
+    {"unset:A\t", "'' is no term of a site"},
 };
 
 START_TEST(other_text_is_refused)
