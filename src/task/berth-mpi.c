@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <signal.h>
 #include <unistd.h>
@@ -324,6 +325,7 @@ int main(int argc, char **argv)
     if (berth_program_tells("berth-mpi", argc, argv))
         return EXIT_SUCCESS;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    umask(022); /* the user's is for the user's files */
     if (read_order(argc, argv, &order, &err) == 0 && run(&order, &err) == 0)
         return EXIT_SUCCESS;
     if (order.talk >= 0)

@@ -225,22 +225,20 @@ int berth_inject_mounts(const struct berth_request *request,
     char path[BERTH_STAGE_USER_SIZE];
     struct berth_stage_root user = berth_stage_user(path);
     struct berth_stage_root site = berth_stage_site();
-    int fd;
+    BERTH_CLOSE int own = -1;
+    BERTH_CLOSE int all = -1;
 
     if (!berth_request_mpi_may_host(request))
         return 0;
-    fd = berth_stage_root_open(&user, err);
-    if (fd < 0 && !berth_request_mpi_must_host(request))
-        return 0; /* staging will fail for the same reason, and the image's own runs */
-    if (fd < 0)
+    own = berth_stage_root_open(&user, err);
+    all = berth_tree_open(site.path, site.owner, site.forbidden, NULL, NULL);
+    /* Otherwise staging will fail for the same reason, and the image's own runs. */
+    if (own < 0 && all < 0 && berth_request_mpi_must_host(request))
         return berth_err_at(err, "--mpi-bind");
-    close(fd);
-    berth_strvec_pushf(mounts, "%s:%s:ro", user.path, user.mounted);
-    fd = berth_tree_open(site.path, site.owner, site.forbidden, NULL, NULL);
-    if (fd >= 0) {
-        close(fd);
+    if (own >= 0)
+        berth_strvec_pushf(mounts, "%s:%s:ro", user.path, user.mounted);
+    if (all >= 0)
         berth_strvec_pushf(mounts, "%s:%s:ro", site.path, site.mounted);
-    }
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 

@@ -228,10 +228,8 @@ static int remove_oldest(int directory)
 
 static void make_directory(const struct berth_stage_root *root)
 {
-    BERTH_CLOSE int top = -1;
+    BERTH_CLOSE int top = berth_stage_root_open(root, NULL);
 
-    mkdir(root->path, root->mode);
-    top = berth_tree_open(root->path, root->owner, root->forbidden, NULL, NULL);
     if (top >= 0)
         mkdirat(top, DIRECTORY, 0700);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -268,6 +269,20 @@ static int publish(int root_fd, const struct berth_stage_root *root, const char 
                          stack->libraries[0].path);
 }
 
+/* Libraries cannot be loaded from a file system that is mounted noexec. */
+static int check_mount(int fd, const struct berth_stage_root *root,
+                       struct berth_err *err)
+{
+    struct statvfs status;
+
+    if (fstatvfs(fd, &status) < 0 || !(status.f_flag & ST_NOEXEC))
+        return 0;
+    return berth_err_set(err,
+                         "'%s': is on a file system that is mounted noexec, where no "
+                         "library can be used" BERTH_STAGE_ADVICE,
+                         root->path);
+}
+
 /* Build NAME under another name, and publish it. */
 static int build(int root_fd, const struct berth_stage_root *root, const char *name,
                  const struct berth_stack *stack, const struct berth_gathered *gathered,
@@ -284,7 +299,7 @@ static int build(int root_fd, const struct berth_stage_root *root, const char *n
     if (asprintf(&mounted, "%s/%s", root->mounted, name) < 0 ||
         asprintf(&path, "%s/%s", root->path, unfinished) < 0)
         result = berth_err_oom(err);
-    else
+    else if ((result = check_mount(dir, root, err)) == 0)
         result = berth_build(dir, path, stack, gathered, mounted, err);
     if (result == 0)
         result = publish(root_fd, root, unfinished, name, stack, ret_staged, err);

@@ -40,10 +40,12 @@ int berth_stage_root_open(const struct berth_stage_root *root, struct berth_err 
         if (parent)
             mkdir(parent, 0755);
     }
-    if (mkdir(root->path, root->mode) < 0 && errno != EEXIST)
+    if (mkdir(root->path, root->mode) == 0)
+        chmod(root->path, root->mode); /* whatever the user's umask takes away */
+    else if (errno != EEXIST)
         return berth_err_set(err,
-                             "'%s': cannot be made: %s; the host's MPI is copied "
-                             "there",
+                             "'%s': cannot be made, and the host's MPI is copied "
+                             "there: %s" BERTH_STAGE_ADVICE,
                              root->path, strerror(errno));
     return berth_tree_open(root->path, root->owner, root->forbidden, NULL, err);
 }

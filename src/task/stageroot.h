@@ -24,6 +24,10 @@ struct berth_stage_root {
 /* A user's stage that no step has used for so many days goes (task/sweep.h). */
 enum { BERTH_STAGE_DAYS = 30 };
 
+/* What makes a user's root needless, behind a sentence. */
+#define BERTH_STAGE_ADVICE                                                             \
+    "; have the administrators run 'berth profiles --prepare' on this node"
+
 /* Bytes of the path of a user's root. */
 enum { BERTH_STAGE_USER_SIZE = 32 };
 

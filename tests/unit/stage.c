@@ -4,8 +4,10 @@
 #include "task/stage.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -374,9 +376,48 @@ START_TEST(a_root_that_cannot_be_is_named)
     free((char *)root.path);
     root.path = root.mounted = unit_path("/proc", "berth-stage");
     why = staging_refusal();
-    ck_assert_str_eq(why,
-                     "'/proc/berth-stage': cannot be made: No such file or directory; "
-                     "the host's MPI is copied there");
+    ck_assert_str_eq(
+        why, "'/proc/berth-stage': cannot be made, and the host's MPI is copied "
+             "there: No such file or directory; have the administrators run "
+             "'berth profiles --prepare' on this node");
+}
+END_TEST
+
+START_TEST(a_root_without_exec_is_refused)
+{
+    BERTH_FREE char *why = NULL;
+
+    staging_install();
+    if ((unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        return;
+    root.owner = geteuid(); /* a user namespace may have another name for it */
+    ck_assert_int_eq(mkdir(root.path, 0700), 0);
+    ck_assert_int_eq(mount(root.path, root.path, NULL, MS_BIND, NULL), 0);
+    ck_assert_int_eq(
+        mount(NULL, root.path, NULL, MS_BIND | MS_REMOUNT | MS_NOEXEC, NULL), 0);
+    why = staging_refusal();
+    ck_assert_str_eq(
+        why, "'@/root': is on a file system that is mounted noexec, where no library "
+             "can be used; have the administrators run 'berth profiles --prepare' on "
+             "this node");
+    ck_assert_int_eq(staging_entries(""), 0);
+    ck_assert_int_eq(umount2(root.path, MNT_DETACH), 0);
+}
+END_TEST
+
+START_TEST(no_umask_makes_a_root_useless)
+{
+    struct stat status;
+    int fd;
+
+    staging_install();
+    umask(0777);
+    fd = berth_stage_root_open(&root, NULL);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(fstat(fd, &status), 0);
+    ck_assert_uint_eq(status.st_mode & 07777, 0700);
+    close(fd);
 }
 END_TEST
 
@@ -417,6 +458,8 @@ int main(void)
     tcase_add_test(tests, a_root_that_takes_nothing_is_told);
     tcase_add_loop_test(tests, a_root_that_is_not_ours_is_refused, 0, COUNT(roots));
     tcase_add_test(tests, a_root_that_cannot_be_is_named);
+    tcase_add_test(tests, a_root_without_exec_is_refused);
+    tcase_add_test(tests, no_umask_makes_a_root_useless);
     tcase_add_test(tests, the_roots_are_where_they_are_documented);
     return unit_run("stage", tests);
 }

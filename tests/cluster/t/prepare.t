@@ -49,6 +49,20 @@ matches "only root prepares for all" "berth: profiles --prepare: .*run it as roo
     "$(on n1 alice berth profiles --prepare 2>&1)"
 equal "... and nothing is there then" "" "$(on n1 root bash -c "ls $site 2>/dev/null")"
 
+# with_tmp OPTIONS COMMAND...: while n1 has another /tmp.
+with_tmp() {
+    on n1 root mount -t tmpfs -o "$1" none /tmp || result FAIL "another /tmp"
+    "${@:2}"
+    steps_over n1
+    on n1 root umount -l /tmp
+}
+matches "a /tmp that is mounted noexec is no place for a stage, and that is said" \
+    "'/tmp/berth-2001': is on a file system that is mounted noexec, .*run 'berth profiles --prepare'" \
+    "$(with_tmp noexec,mode=1777 step alice n1 mpiring 2>&1)"
+matches "... nor is one that the user cannot write" \
+    "'/tmp/berth-2001': cannot be made, .*run 'berth profiles --prepare'" \
+    "$(with_tmp mode=755 step alice n1 mpiring 2>&1)"
+
 for node in n1 n2; do
     on "$node" root berth profiles --prepare >/dev/null || result FAIL "prepare on $node"
 done
@@ -59,6 +73,9 @@ equal "the first step of a user mounts it" "n1 $site/mpich-HASH"$'\n'"n2 $site/m
 equal "... and that of another user" "n1 $site/mpich-HASH" "$(stage_of bob n1)"
 equal "... and neither makes one" "" "$(own n1 2001)$(own n2 2001)$(own n1 2002)"
 matches "MPI runs on it" "rank 3 of 4 on n2 in mpich: MPICH" "$(step alice n1,n2 mpiring 2>&1)"
+equal "... for which it needs no /tmp" "n1 $site/mpich-HASH" "$(with_tmp mode=755 stage_of alice n1)"
+equal "... and not one that allows programs" "n1 $site/mpich-HASH" \
+    "$(with_tmp noexec,mode=1777 stage_of alice n1)"
 equal "nobody but root can write there" "" \
     "$(on n1 root find "$site" ! -type l \( ! -user root -o -perm /022 \) 2>&1)"
 matches "... also from the container" "Read-only|Permission" \
