@@ -186,6 +186,7 @@ int berth_launch_init_argv(const struct berth_launch *launch, struct berth_strve
     push_descriptor("--report", launch->report, argv);
     push_descriptor("--guard", launch->guard, argv);
     push_descriptor("--stderr", launch->said, argv);
+    push_option("--limits", launch->limits, argv);
     if (launch->request->workdir)
         push_option("--workdir", launch->request->workdir, argv);
     else

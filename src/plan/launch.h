@@ -32,6 +32,7 @@ struct berth_launch {
     const struct berth_strvec *set;      /* NAME=VALUE, over the image's; NULL: none */
     char *const *environment;            /* of the task, for NAME of --container-env */
     char *const *command;                /* the user's words, ended by NULL */
+    const char *limits;                  /* of task/limits.h; NULL: none */
     bool unknown_user;                   /* the node does not know who the user is */
 };
 

@@ -21,6 +21,7 @@
 #include "task/become.h"
 #include "task/guard.h"
 #include "task/letter.h"
+#include "task/limits.h"
 #include "task/program.h"
 #include "task/relay.h"
 #include "task/report.h"
@@ -34,6 +35,7 @@ struct init {
     int report;
     int guard;
     int letter;
+    const char *limits; /* the application's */
     bool hold;
     bool only_tries; /* to become the command */
     int tasks;
@@ -53,6 +55,7 @@ static int read_words(int argc, char **argv, struct init *init)
         {"stderr", required_argument, NULL, 'E'},
         {"env", required_argument, NULL, 'e'},
         {"letter", required_argument, NULL, 'l'},
+        {"limits", required_argument, NULL, 'L'},
         {"hold", no_argument, NULL, 'h'},
         {"try", no_argument, NULL, 'T'},
         {"tasks", required_argument, NULL, 't'},
@@ -94,6 +97,9 @@ static int read_words(int argc, char **argv, struct init *init)
             break;
         case 'l':
             init->letter = atoi(optarg);
+            break;
+        case 'L':
+            init->limits = optarg;
             break;
         case 'h':
             init->hold = true;
@@ -205,14 +211,19 @@ static int run(const struct init *init, const char *self, struct berth_err *err)
     if (berth_relay(err) < 0 || berth_become_enter(&init->become, err) < 0)
         return BERTH_REFUSED;
     close_ours(init, self);
+    berth_limits_restore(init->limits);
     return init->only_tries ? berth_become_try(&init->become, err)
                             : berth_become_command(&init->become, err);
 }
 
 int main(int argc, char **argv)
 {
-    struct init init = {
-        .place = "berth-init", .prefix = "", .report = -1, .guard = -1, .letter = -1};
+    struct init init = {.place = "berth-init",
+                        .prefix = "",
+                        .limits = "",
+                        .report = -1,
+                        .guard = -1,
+                        .letter = -1};
     struct berth_err err;
     int status = BERTH_REFUSED;
 

@@ -38,6 +38,7 @@
 #include "task/join.h"
 #include "task/keeper.h"
 #include "task/letter.h"
+#include "task/limits.h"
 #include "task/log.h"
 #include "task/names.h"
 #include "task/program.h"
@@ -249,6 +250,7 @@ static void become_runtime(struct task *task, const struct berth_room *room,
     struct berth_guard guard = {.tasks = room ? room->tasks : -1,
                                 .limit = room ? berth_room_limit(room) : 0};
     BERTH_STRVEC struct berth_strvec argv = {0};
+    BERTH_BUF struct berth_buf limits = {0};
     struct berth_launch launch;
     char init[BERTH_PROGRAM_NAME];
     int fd, letter;
@@ -259,6 +261,8 @@ static void become_runtime(struct task *task, const struct berth_room *room,
     berth_launch_apart(&launch, &task->set);
     berth_program_name(fd, init);
     launch.init = init;
+    berth_limits_raise(&limits);
+    launch.limits = limits.text;
     launch.guard = berth_guard_start(&launch, &guard, err);
     if (launch.guard < 0 || (launch.said = divert(guard.log, err)) < 0)
         return;

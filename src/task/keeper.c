@@ -29,6 +29,7 @@
 #include "task/guard.h"
 #include "task/inject.h"
 #include "task/identity.h"
+#include "task/limits.h"
 #include "task/log.h"
 #include "task/program.h"
 #include "task/start.h"
@@ -311,6 +312,7 @@ static void keep(struct keeper *keeper, const int descriptors[])
     struct berth_err err;
 
     berth_detach(descriptors, DESCRIPTORS, &keeper->mask);
+    berth_limits_raise(NULL);
     sched_setaffinity(0, sizeof(cpu_set_t), berth_room_cpus(keeper->room));
     keeper->room->memory = MEMORY;
     keeper->end = time(NULL) + berth_room_limit(keeper->room);

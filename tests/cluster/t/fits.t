@@ -307,6 +307,8 @@ for propagate in ALL NONE NOFILE STACK,CORE,NPROC CPU; do
     same "limits, --propagate=$propagate" \
         "$limits srun --propagate=$propagate \$C bash -c 'ulimit -Sa; ulimit -Ha'" 'stack size'
 done
+same "limits that are too low for the runtime are the application's alone" \
+    'for l in v:200000 d:60000 f:1; do (ulimit -S -${l%:*} ${l#*:}; srun $C bash -c "ulimit -Sa; ulimit -Ha" 2>&1); done | cat' 'stack size'
 same "signals that are blocked, ignored and caught" \
     'srun $C grep -E "^Sig(Blk|Ign|Cgt)|^Umask|^Cpus_allowed|^Mems_allowed|^Seccomp:|^TracerPid" /proc/self/status' 'SigIgn'
 same "an ignored signal stays ignored" \
