@@ -162,14 +162,17 @@ static int hide_launcher(const struct task *task, struct berth_err *err)
     return 0;
 }
 
-/* $HOME, or what the user database says where Slurm dropped it (--export=NONE); NULL
- * when neither knows. */
+/* $HOME, or what the user database says where it is no directory's name, or Slurm has
+ * dropped it (--export=NONE); NULL when neither knows. */
 static const char *home_directory(void)
 {
     const char *home = getenv("HOME");
-    const struct passwd *user = home ? NULL : getpwuid(getuid());
+    const struct passwd *user;
 
-    return user ? user->pw_dir : home;
+    if (home && *home == '/')
+        return home;
+    user = getpwuid(getuid());
+    return user ? user->pw_dir : NULL;
 }
 
 /* Look whether everything is there, and say how it is started. What RET points to is
@@ -267,7 +270,10 @@ static void become_runtime(struct task *task, const struct berth_room *room,
     if (launch.guard < 0 || (launch.said = divert(guard.log, err)) < 0)
         return;
     letter = write_letter(&launch, err);
-    if (letter >= 0 && berth_launch_argv(&launch, letter, &argv, err) == 0 &&
+    /* The runtime opens the directory that it is in, which may be only to be entered.
+     */
+    if (letter >= 0 && (access(".", R_OK) == 0 || chdir("/") == 0) &&
+        berth_launch_argv(&launch, letter, &argv, err) == 0 &&
         (!launch.unknown_user || berth_identity_provide(err) == 0)) {
         execv(launch.runtime, argv.items);
         berth_err_set(err,

@@ -61,7 +61,10 @@ static void become_runtime(const struct keeper *keeper)
     dup2(LOG, STDERR_FILENO);
     for (int fd = ANSWER; fd <= MEMORY; fd++)
         close(fd);
-    if (keeper->directory && chdir(keeper->directory) < 0)
+    /* The runtime opens the directory that it is in, which may be only to be entered.
+     */
+    if (keeper->directory && access(keeper->directory, R_OK) == 0 &&
+        chdir(keeper->directory) < 0)
         dprintf(STDERR_FILENO, "%s: %s\n", keeper->directory, strerror(errno));
     sigprocmask(SIG_SETMASK, &keeper->mask, NULL);
     if (keeper->launch->unknown_user && berth_identity_provide(&err) < 0) {

@@ -18,6 +18,19 @@ int berth_log_open(struct berth_err *err)
     return fd < 0 ? berth_err_set(err, "cannot make a log: %s", strerror(errno)) : fd;
 }
 
+/* Where LOG names a fault; NULL: nowhere. The words are Apptainer's, and those of Go
+ * for a program that has to end. */
+static char *find_fault(char *log)
+{
+    static const char *const faults[] = {
+        "FATAL", "fatal error:", "runtime/cgo:", "ERROR", "Error"};
+    char *at = NULL;
+
+    for (size_t i = 0; !at && i < sizeof(faults) / sizeof(faults[0]); i++)
+        at = strstr(log, faults[i]);
+    return at;
+}
+
 /* What the runtime said of its end, into LINE: its line that names a fault, else its
  * last. */
 static void last_words(int fd, char *line, size_t size)
@@ -32,9 +45,7 @@ static void last_words(int fd, char *line, size_t size)
     at = st.st_size >= (off_t)sizeof(log) ? st.st_size - (off_t)sizeof(log) + 1 : 0;
     count = pread(fd, log, sizeof(log) - 1, at);
     log[count > 0 ? count : 0] = '\0';
-    text = strstr(log, "FATAL");
-    if (!text)
-        text = strstr(log, "Error");
+    text = find_fault(log);
     if (!text) {
         end = log + strlen(log);
         while (end > log && (end[-1] == '\n' || end[-1] == ' '))
@@ -52,21 +63,34 @@ static const char *advise(const char *words, const struct berth_request *request
     static const struct {
         const char *words;
         const char *advice;
+        bool anyway; /* also where nothing was asked that could be wrong */
     } rows[] = {
-        {"unknown flag", "leave that flag out of --container-args"},
-        {"unknown shorthand flag", "leave that flag out of --container-args"},
-        {"flag needs an argument", "give that flag a value in --container-args"},
-        {"could not open image", "look for a word in --container-args that is no flag, "
-                                 "or a flag that wants a value"},
-        {"don't have write permissions", "use --container-writable instead of a flag"},
-        {"doesn't exist", "mount what is on every node"},
-        {"not a directory", "mount a directory over a directory, and a file over a "
-                            "file (--container-mounts)"},
+        {"engine configuration too big",
+         "unset variables that the command does not need", true},
+        {"runtime/cgo: pthread_create failed",
+         "a hard limit of this node is too low for it (ulimit -H -u, -v); ask the "
+         "administrators",
+         true},
+        {"unknown flag", "leave that flag out of --container-args", false},
+        {"unknown shorthand flag", "leave that flag out of --container-args", false},
+        {"flag needs an argument", "give that flag a value in --container-args", false},
+        {"could not open image",
+         "look for a word in --container-args that is no flag, "
+         "or a flag that wants a value",
+         false},
+        {"don't have write permissions", "use --container-writable instead of a flag",
+         false},
+        {"doesn't exist", "mount what is on every node", false},
+        {"not a directory",
+         "mount a directory over a directory, and a file over a "
+         "file (--container-mounts)",
+         false},
     };
-    bool asked = request->args.count || request->mounts.count;
+    bool asked =
+        request->args.count || request->mounts.count || request->home == BERTH_YES;
 
-    for (size_t i = 0; asked && i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (strstr(words, rows[i].words))
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if ((asked || rows[i].anyway) && strstr(words, rows[i].words))
             return rows[i].advice;
     return "ask the administrators, or look with `berth doctor` on that node";
 }

@@ -116,6 +116,10 @@ chmod +x failing
 expect 'a runtime that fails' 255 \
     "berth: n1: image 'T/a': T/failing did not start it: FATAL:   no luck; ask the administrators, or look with \`berth doctor\` on that node" \
     env "BERTH_TASK_RUNTIME=$T/failing" "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app
+printf '#!/bin/sh\necho "fatal error: no room" >&2\necho "gs 0x0" >&2\nexit 2\n' >failing
+expect 'a runtime that tells much of its end' 2 \
+    "berth: n1: image 'T/a': T/failing did not start it: fatal error: no room; ask the administrators, or look with \`berth doctor\` on that node" \
+    env "BERTH_TASK_RUNTIME=$T/failing" "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app
 # fails WORDS ADVICE: what it says when a runtime gives up with WORDS.
 fails()
 {
@@ -124,6 +128,10 @@ fails()
         "berth: n1: image 'T/a': T/failing did not start it: $1; $2" \
         env "BERTH_TASK_RUNTIME=$T/failing" "BERTH_TASK_REQUEST=image=$T/a&args=-x" "$task" ./app
 }
+fails 'FATAL: engine configuration too big > 1' \
+    'unset variables that the command does not need'
+fails 'runtime/cgo: pthread_create failed: no' \
+    'a hard limit of this node is too low for it (ulimit -H -u, -v); ask the administrators'
 fails 'Error for command: unknown flag: -x' 'leave that flag out of --container-args'
 fails 'Error for command: unknown shorthand flag: x' 'leave that flag out of --container-args'
 fails 'Error for command: flag needs an argument: x' 'give that flag a value in --container-args'

@@ -301,6 +301,8 @@ same_runtime "groups are what the runtime makes of them" 'id' 'uid=2001'
 same "the working directory" \
     'srun $C pwd; mkdir d; srun --chdir=d $C pwd; srun -D /tmp $C pwd; cd d; srun $C sh -c "pwd; /bin/pwd; touch here"; ls' 'here'
 same "the working directory is a link" 'mkdir d; ln -s d l; cd l; srun $C sh -c "pwd; /bin/pwd"; srun --chdir=$PWD $C /bin/pwd' '/w/'
+same "the working directory can be entered and not read" \
+    'mkdir d; cd d; chmod 311 .; srun $C sh -c "pwd; touch here"; srun -n2 $C cat /dev/null; chmod 755 .; ls' 'here'
 same "limits" 'srun $C bash -c "ulimit -Sa; ulimit -Ha"' 'stack size'
 limits='ulimit -S -n 512; ulimit -S -s 4096; ulimit -S -c 0; ulimit -H -u 9000; ulimit -S -t 1000;'
 for propagate in ALL NONE NOFILE STACK,CORE,NPROC CPU; do
