@@ -18,6 +18,19 @@ int berth_log_open(struct berth_err *err)
     return fd < 0 ? berth_err_set(err, "cannot make a log: %s", strerror(errno)) : fd;
 }
 
+/* Take out the colours, which are for a terminal: ESC [ NUMBERS m. */
+static void bleach(char *text)
+{
+    char *to = text;
+
+    while (*text)
+        if (text[0] == '\033' && text[1] == '[')
+            text += 2 + strspn(text + 2, "0123456789;m");
+        else
+            *to++ = *text++;
+    *to = '\0';
+}
+
 /* Where LOG names a fault; NULL: nowhere. The words are Apptainer's, and those of Go
  * for a program that has to end. */
 static char *find_fault(char *log)
@@ -45,6 +58,7 @@ static void last_words(int fd, char *line, size_t size)
     at = st.st_size >= (off_t)sizeof(log) ? st.st_size - (off_t)sizeof(log) + 1 : 0;
     count = pread(fd, log, sizeof(log) - 1, at);
     log[count > 0 ? count : 0] = '\0';
+    bleach(log);
     text = find_fault(log);
     if (!text) {
         end = log + strlen(log);

@@ -116,7 +116,7 @@ chmod +x failing
 expect 'a runtime that fails' 255 \
     "berth: n1: image 'T/a': T/failing did not start it: FATAL:   no luck; ask the administrators, or look with \`berth doctor\` on that node" \
     env "BERTH_TASK_RUNTIME=$T/failing" "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app
-printf '#!/bin/sh\necho "fatal error: no room" >&2\necho "gs 0x0" >&2\nexit 2\n' >failing
+printf '#!/bin/sh\nprintf "\\033[31mfatal error:\\033[0m no room\\n" >&2\necho "gs 0x0" >&2\nexit 2\n' >failing
 expect 'a runtime that tells much of its end' 2 \
     "berth: n1: image 'T/a': T/failing did not start it: fatal error: no room; ask the administrators, or look with \`berth doctor\` on that node" \
     env "BERTH_TASK_RUNTIME=$T/failing" "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app
