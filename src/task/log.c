@@ -85,6 +85,10 @@ static const char *advise(const char *words, const struct berth_request *request
          "a hard limit of this node is too low for it (ulimit -H -u, -v); ask the "
          "administrators",
          true},
+        {"error while loading shared libraries",
+         "take the directory of that library out of LD_LIBRARY_PATH, or have the "
+         "administrators install it",
+         true},
         {"unknown flag", "leave that flag out of --container-args", false},
         {"unknown shorthand flag", "leave that flag out of --container-args", false},
         {"flag needs an argument", "give that flag a value in --container-args", false},
