@@ -24,23 +24,27 @@ def read(path):
 
 
 def rows(values):
-    """Each measurement: its name, and the medians native, again and berth."""
+    """Each measurement: its name, the median of all native runs, below and above
+    which a tenth of them is, and the median of berth."""
     found = []
     for shape, test, size in sorted({key[:3] for key in values if key[1] != "start"}):
-        medians = [statistics.median(values[shape, test, size, system] or [float("nan")])
-                   for system in ("native", "again", "berth")]
-        found.append((f"{shape} {test} {size}", *medians))
+        native = values[shape, test, size, "native"] + values[shape, test, size, "again"]
+        berth = values[shape, test, size, "berth"]
+        if len(native) < 2 or not berth:
+            continue
+        tenths = statistics.quantiles(native, n=10, method="inclusive")
+        found.append((f"{shape} {test} {size}", statistics.median(native),
+                      tenths[0], tenths[-1], statistics.median(berth)))
     return found
 
 
 def table(found):
     print(f"{'nodes x ranks, test, bytes':<28} {'native':>12} {'berth':>12} "
-          f"{'berth/native':>13} {'native/native':>14}")
-    for name, native, again, berth in found:
+          f"{'berth/native':>13} {'native runs':>14}")
+    for name, native, low, high, berth in found:
         unit = "MB/s" if "bandwidth" in name else "us"
-        both = (native + again) / 2
-        print(f"{name:<28} {both:9.2f} {unit:<4}{berth:9.2f} {unit:<4}"
-              f"{berth / both:11.2f} {again / native:14.2f}")
+        print(f"{name:<28} {native:9.2f} {unit:<4}{berth:9.2f} {unit:<4}"
+              f"{berth / native:11.2f} {low / native:8.2f} - {high / native:.2f}")
 
 
 def starts(values):
@@ -54,7 +58,7 @@ def starts(values):
 
 
 def svg(found, path):
-    """For each measurement berth over native, and native over native as the noise."""
+    """For each measurement berth over native, and as the noise the native runs."""
     step, left, width = 22, 220, 640
     height = 70 + step * len(found)
 
@@ -66,20 +70,19 @@ def svg(found, path):
            '<!-- SPDX-License-Identifier: Apache-2.0 -->',
            f'<rect width="{width}" height="{height}" fill="white"/>',
            '<text x="10" y="18">MPI in an image with the host\'s MPI, over native '
-           '(medians); grey: native over native</text>']
+           '(medians); grey: native runs, 10 to 90 %</text>']
     for part in (0, 0.5, 1, 1.5, 2):
         out.append(f'<path d="M{x(part)} 30V{height - 30}" '
                    f'stroke="{"black" if part == 1 else "#dddddd"}"/>')
         out.append(f'<text x="{x(part)}" y="{height - 12}" '
                    f'text-anchor="middle">{part:g}</text>')
-    for row, (name, native, again, berth) in enumerate(found):
+    for row, (name, native, low, high, berth) in enumerate(found):
         y = 45 + step * row
         out.append(f'<text x="10" y="{y + 4}">{name}</text>')
-        for ratio, colour in ((again / native, "#999999"),
-                              (2 * berth / (native + again), "#0a7d4f")):
-            if ratio == ratio:
-                out.append(f'<circle cx="{x(ratio):.1f}" cy="{y}" r="5" fill="{colour}" '
-                           'fill-opacity="0.8"/>')
+        out.append(f'<path d="M{x(low / native):.1f} {y}H{x(high / native):.1f}" '
+                   'stroke="#999999" stroke-width="8"/>')
+        out.append(f'<circle cx="{x(berth / native):.1f}" cy="{y}" r="5" '
+                   'fill="#0a7d4f" fill-opacity="0.8"/>')
     out.append("</svg>")
     with open(path, "w", encoding="ascii") as file:
         file.write("\n".join(out) + "\n")
