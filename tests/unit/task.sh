@@ -299,7 +299,7 @@ expect 'a death by a signal comes through a runtime' 143 \
 expect 'the end of the relay is the end of the application' 137 \
     '' \
     sh -c 'BERTH_TASK_REQUEST=$0 "$@" 2>/dev/null' "image=$T/a" "$task" \
-    sh -c 'kill -KILL $PPID; sleep 5; echo still here'
+    sh -c 'kill -KILL $PPID; sleep 5 >/dev/null 2>&1; echo still here'
 counts='$SIG{USR1} = sub { $n++ }; open F, ">", "ready"; close F; kill @ARGV if @ARGV;
     for (1..5) { select undef, undef, undef, 0.1 } print "$n\n"'
 expect 'a signal that the runtime alone gets reaches the application' 0 \
