@@ -71,17 +71,17 @@ result() {
     esac
 }
 
-# What srun says now and then, of its own: that a job or a step had to wait.
-chance='^srun: job [0-9]+ (queued and waiting for|has been allocated) resources$|Timed out waiting for job step to complete|^srun: (Job ([0-9]+ )?step creation (temporarily disabled|still disabled)|Step created for)|^srun: error: IO: Hey, you told me node [0-9]+ was down!$'
+# What srun says, of its own, when a job or a step has to wait.
+waited='^srun: job [0-9]+ (queued and waiting for|has been allocated) resources$|^srun: (Job ([0-9]+ )?step creation (temporarily disabled|still disabled)|Step created for)'
 
-# without_chance TEXT: TEXT without that.
-without_chance() {
-    if [[ $1 == *srun:* ]]; then grep -avE "$chance" <<<"$1"; else echo "$1"; fi
+# without_waiting TEXT: TEXT without that.
+without_waiting() {
+    if [[ $1 == *srun:* ]]; then grep -avE "$waited" <<<"$1"; else echo "$1"; fi
 }
 
 # equal TITLE EXPECTED SEEN
 equal() {
-    if [[ $2 == "$3" || $2 == "$(without_chance "$3")" ]]; then
+    if [[ $2 == "$3" || $2 == "$(without_waiting "$3")" ]]; then
         result ok "$1"
     else
         result FAIL "$1" "expected: ${2@Q}"$'\n'"seen:     ${3@Q}"
@@ -90,7 +90,7 @@ equal() {
 
 # matches TITLE PATTERN SEEN: an extended regular expression somewhere in SEEN.
 matches() {
-    if [[ $3 =~ $2 || $(without_chance "$3") =~ $2 ]]; then
+    if [[ $3 =~ $2 || $(without_waiting "$3") =~ $2 ]]; then
         result ok "$1"
     else
         result FAIL "$1" "expected: ${2@Q}"$'\n'"seen:     ${3@Q}"

@@ -18,6 +18,10 @@ normalise() {
         -e 's/^(SLURM_(TASK_PID|JOB_?ID|STEP_?ID|STEP_LAUNCHER_PORT|SRUN_COMM_PORT|JOB_(START|END)_TIME|STEP_SLUID|JOB_SLUID|SLUID|PMI2_SRUN_PORT|STEPMGR))=.*/\1=X/'
 }
 
+# What srun says now and then, of its own.
+# shellcheck disable=SC2154 # of lib.sh
+chance="$waited|Timed out waiting for job step to complete|^srun: error: IO: Hey, you told me node [0-9]+ was down!\$"
+
 # run_script WHERE OPTION SCRIPT: alice runs SCRIPT with $C set to OPTION in an empty
 # directory that has the same name each time; $HOME/t holds the tools. What it prints,
 # on both outputs, and its exit status go to $scratch/WHERE.
@@ -27,7 +31,6 @@ run_script() {
     alice env C="$2" bash -c 'rm -rf ~/w && mkdir ~/w && cd ~/w && t=$HOME/t && eval "$1"' \
         script "$3" </dev/null >"$scratch/out" 2>"$scratch/err" || status=$?
     {
-        # shellcheck disable=SC2154 # of lib.sh
         grep -avE "$chance" "$scratch/out"
         echo "--- standard error"
         grep -avE "$chance" "$scratch/err" | sort
