@@ -146,7 +146,7 @@ if command -v python3 >/dev/null; then
     says 'it is JSON' 0 'MPICH 4.2.1 True' sh -c "$ordinary '$berth' inspect --json '$T/app' |
         python3 -c 'import json, sys
 it = json.load(sys.stdin)[\"mpi\"][0]
-print(it[\"family\"], it[\"version\"], it[\"loaded\"])'"
+print(\"%(family)s %(version)s %(loaded)s\" % it)'"
 fi
 
 # check

@@ -442,7 +442,7 @@ same "scancel: a program that traps SIGTERM can tidy up" \
      $t/within 60 test -s ready; sleep 0.3; scancel $(cat ready); wait $!; $t/within 60 test -s tidied; cat tidied' '^tidy'
 # srun sends SIGINT and, without waiting, SIGKILL: the program may win or not.
 same "--quit-on-interrupt" \
-    'set -m; srun -w n1 --quit-on-interrupt $C bash -c "trap \"echo int; exit 5\" INT; touch ready; while :; do sleep 0.1; done" 2>/dev/null & $t/within 60 test -e ready; sleep 0.2; kill -INT $!; wait $!; case $? in 5 | 137) echo ended ;; esac' 'ended'
+    'set -m; srun -w n1 --quit-on-interrupt $C bash -c "trap \"exit 5\" INT; touch ready; while :; do sleep 0.1; done" 2>/dev/null & $t/within 60 test -e ready; sleep 0.2; kill -INT $!; wait $!; case $? in 5 | 137) echo ended ;; esac' 'ended'
 same "SIGUSR1 to srun is handed on" \
     'srun -w n1 $C $t/sig ready USR1 & $t/within 60 test -e ready; sleep 0.2; kill -USR1 $!; sleep 0.3; scancel -s QUIT $(cat ready); wait $!; echo $?' 'USR1='
 same "SIGTERM to srun ends the step" \
