@@ -440,9 +440,10 @@ same "scancel ends a job" \
 same "scancel: a program that traps SIGTERM can tidy up" \
     'srun -w n1 $C bash -c "trap \"sleep 1; cat /etc/os-release >/dev/null && echo tidy >tidied; exit 0\" TERM; echo \$SLURM_JOB_ID >ready; while :; do sleep 0.1; done" 2>/dev/null &
      $t/within 60 test -s ready; sleep 0.3; scancel $(cat ready); wait $!; $t/within 60 test -s tidied; cat tidied' '^tidy'
-# srun sends SIGINT and, without waiting, SIGKILL: the program may win or not.
+# srun sends SIGINT and, without waiting, SIGKILL: the program may win or not, and what the
+# shell says about its job tells which.
 same "--quit-on-interrupt" \
-    'set -m; srun -w n1 --quit-on-interrupt $C bash -c "trap \"exit 5\" INT; touch ready; while :; do sleep 0.1; done" 2>/dev/null & $t/within 60 test -e ready; sleep 0.2; kill -INT $!; wait $!; case $? in 5 | 137) echo ended ;; esac' 'ended'
+    '{ set -m; srun -w n1 --quit-on-interrupt $C bash -c "trap \"exit 5\" INT; touch ready; while :; do sleep 0.1; done" & $t/within 60 test -e ready; sleep 0.2; kill -INT $!; wait $!; case $? in 5 | 137) echo ended ;; esac; } 2>/dev/null' 'ended'
 same "SIGUSR1 to srun is handed on" \
     'srun -w n1 $C $t/sig ready USR1 & $t/within 60 test -e ready; sleep 0.2; kill -USR1 $!; sleep 0.3; scancel -s QUIT $(cat ready); wait $!; echo $?' 'USR1='
 same "SIGTERM to srun ends the step" \
