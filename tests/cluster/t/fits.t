@@ -380,11 +380,11 @@ on n1 root rm -f "$site_prolog"
 # ---- how a task ends
 
 for code in 0 1 2 7 126 127 128 130 255; do
-    same "exit code $code" "srun \$C sh -c 'exit $code'"
+    same "exit code $code" "srun -w n1 \$C sh -c 'exit $code'"
 done
-same "exit codes of several tasks" 'srun -n4 $C sh -c "exit \$SLURM_PROCID"' 'exit status 3'
+same "exit codes of several tasks" 'srun -w n1 -n4 $C sh -c "exit \$SLURM_PROCID"' 'exit status 3'
 for signal in SEGV ABRT KILL TERM FPE HUP INT PIPE; do
-    same "death by SIG$signal" "srun \$C sh -c 'kill -$signal \$\$; sleep 5'"
+    same "death by SIG$signal" "srun -w n1 \$C sh -c 'kill -$signal \$\$; sleep 5'"
     same "death by SIG$signal, of two tasks on two nodes" \
         "srun -w n1,n2 -N2 -n2 \$C sh -c 'kill -$signal \$\$; sleep 5' 2>&1 | sort; echo \${PIPESTATUS[0]}"
 done
@@ -392,14 +392,14 @@ done
 whose=''
 [[ $share == auto ]] || whose='2>&1 | sed "s/ (core dumped)//"; echo ${PIPESTATUS[0]}'
 same "death by a fault, with a core file" \
-    "ulimit -S -c unlimited 2>/dev/null; srun --propagate=CORE \$C sh -c 'kill -SEGV \$\$; sleep 5' $whose" 'Segmentation fault'
+    "ulimit -S -c unlimited 2>/dev/null; srun -w n1 --propagate=CORE \$C sh -c 'kill -SEGV \$\$; sleep 5' $whose" 'Segmentation fault'
 same "--kill-on-bad-exit" \
     'SECONDS=0; srun -w n1,n2 -N2 -n2 -K $C sh -c "[ \$SLURM_PROCID = 1 ] && sleep 0.5 && exit 3; exec sleep 30" 2>&1 | grep -v CANCELLED | sort -u; echo ${PIPESTATUS[0]}; ((SECONDS < 15)) && echo soon' \
     'soon'
-same "--kill-on-bad-exit=0" 'srun -n2 -K0 $C sh -c "[ \$SLURM_PROCID = 1 ] && exit 3; sleep 0.5; echo still here"' 'still here'
+same "--kill-on-bad-exit=0" 'srun -w n1 -n2 -K0 $C sh -c "[ \$SLURM_PROCID = 1 ] && exit 3; sleep 0.5; echo still here"' 'still here'
 same "--wait" 'SECONDS=0; srun -w n1 -n2 --wait=1 $C sh -c "[ \$SLURM_PROCID = 1 ] || exec sleep 30" 2>&1 | sort -u; echo ${PIPESTATUS[0]}; ((SECONDS < 15)) && echo soon' 'soon'
 same "sbatch --wait has the exit code of the script" \
-    'sbatch -W -o job.out $C --wrap "srun sh -c \"exit 9\"" >/dev/null; echo $?; cat job.out' '^9\nsrun: error'
+    'sbatch -W -w n1 -o job.out $C --wrap "srun sh -c \"exit 9\"" >/dev/null; echo $?; cat job.out' '^9\nsrun: error'
 
 # ---- signals
 

@@ -38,8 +38,8 @@ inside "--container-writable is each task's own" $'own\nown' \
 same "words and variables reach the program byte for byte" \
     "export BYTES=\$'\\xff'; srun \$C perl \$t/words \$'caf\\xe9' 'a b' ''" '^636166e9\n612062\n\nff'
 same "PWD, directory and descriptors" 'mkdir d; ln -s d l; cd l; srun $C sh -c "pwd; /bin/pwd; id -u; ls /proc/self/fd | wc -l"' '/w/l'
-same "exit codes" 'srun -n3 $C sh -c "exit \$SLURM_PROCID"' 'exit status 2'
-same "death by a signal" "srun \$C sh -c 'kill -SEGV \$\$; sleep 5'" 'Segmentation fault'
+same "exit codes" 'srun -w n1 -n3 $C sh -c "exit \$SLURM_PROCID"' 'exit status 2'
+same "death by a signal" "srun -w n1 \$C sh -c 'kill -SEGV \$\$; sleep 5'" 'Segmentation fault'
 same "a signal to the step arrives once, and the files of the image stay" \
     'srun -w n1 -n2 $C bash -c "n=0; trap \"n=\\\$((n+1))\" USR1; touch ready.\$SLURM_PROCID
         for i in {1..15}; do sleep 0.1; done; cat /etc/os-release >/dev/null && echo got \$n" 2>/dev/null &
