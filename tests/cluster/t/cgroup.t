@@ -72,7 +72,7 @@ over "scancel, and the application does not care for SIGTERM" '[1-9][0-9]*'
 groups_left "scancel"
 
 live sh -c 'echo ready; until [ -e $HOME/go ]; do sleep 0.1; done; cat /etc/berth-image'
-job=$(on login alice squeue -h -o %i)
+job=$(on login alice squeue -h -t RUNNING -o %i)
 on login root scontrol suspend "$job"
 seen=
 for _ in {1..240}; do
@@ -102,7 +102,7 @@ alice sbatch array >"$work/array" 2>&1
 equal "a job array" "1 a,1 a,2 a,2 a,3 a,3 a" "$(on login alice bash -c 'cat array.[123]' | paste -sd,)"
 
 live sh -c 'echo ready; until [ -e $HOME/go ]; do echo tick; sleep 0.1; done; cat /etc/berth-image'
-step=$(on login alice squeue -h -s -o %i | grep '\.0$')
+step=$(on login alice squeue -h -t RUNNING -o %i.0)
 alice sattach "$step" >"$work/attached" 2>&1 </dev/null &
 attached=$!
 await "$work/attached" 4 tick || result FAIL "sattach" "$(cat "$work/attached")"

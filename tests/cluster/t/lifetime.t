@@ -350,7 +350,7 @@ over "... and the step ends" live '[0-9]+'
 
 echo "# a job that waits"
 live sh -c 'echo ready; i=0; while [ $((i += 1)) -le 10 ]; do sleep 0.2; done; cat /etc/berth-image'
-job=$(on login alice squeue -h -o %i)
+job=$(on login alice squeue -h -t RUNNING -o %i)
 on login root scontrol suspend "$job"
 sleep 2.5
 # Stopped by a signal, or frozen with their cgroup.
