@@ -39,13 +39,9 @@ static void *own(struct draft *draft, void *block)
 
 static int check_name(const char *text, struct berth_err *err)
 {
-    static const char *const taken[] = {"auto",  "host",       "hybrid",
-                                        "local", "local-each", "off"};
-
-    for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
-        if (strcmp(text, taken[i]) == 0)
-            return berth_err_set(err, "'%s' is a mode of --mpi-bind; name it otherwise",
-                                 text);
+    if (berth_value_is_mode(text))
+        return berth_err_set(err, "'%s' is a mode of --mpi-bind; name it otherwise",
+                             text);
     if (!*text || text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")])
         return berth_err_set(err, "expected small letters, digits and -, got '%s'",
                              text);

@@ -98,7 +98,7 @@ static int unknown(const struct berth_key *keys, const char *section, const char
     }
     if (names.failed || !names.count)
         return berth_err_oom(err);
-    return berth_suggest(name, (const char *const *)names.items, err);
+    return berth_suggest(name, "key here", (const char *const *)names.items, err);
 }
 
 static bool is_section(const struct berth_key *keys, const char *name)

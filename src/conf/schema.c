@@ -91,6 +91,7 @@ static int take_pairs(const struct berth_reading *reading, const struct berth_ke
         }
         push(reading, item->key, pairs);
         push(reading, item->text, pairs);
+        berth_site_note(reading->into, key->path, item->key, reading->file, item->line);
     }
     return 0;
 }
@@ -181,7 +182,7 @@ static int take_rule_key(const struct berth_node *node, struct berth_site_rule *
         return take_rule_text(node, &rule->account, err);
     if (strcmp(node->key, "options") == 0)
         return take_options(node, &rule->options, err);
-    return berth_suggest(node->key, keys, err);
+    return berth_suggest(node->key, "key here", keys, err);
 }
 
 static void take_rule(const struct berth_reading *reading,

@@ -71,6 +71,14 @@ const char *berth_site_place(const struct berth_site *site, const char *key,
     return found;
 }
 
+const char *berth_site_where(const struct berth_site *site, const char *key,
+                             const char *item)
+{
+    const char *place = berth_site_place(site, key, item);
+
+    return place ? place : "berth.yaml";
+}
+
 int berth_site_cite(const struct berth_site *site, const char *key, const char *item,
                     struct berth_err *err)
 {

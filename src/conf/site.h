@@ -90,6 +90,10 @@ void berth_site_note(struct berth_site *site, const char *key, const char *item,
 const char *berth_site_place(const struct berth_site *site, const char *key,
                              const char *item);
 
+/* The same, for a fault of it: never NULL. */
+const char *berth_site_where(const struct berth_site *site, const char *key,
+                             const char *item);
+
 /* Add that place to the sentence in ERR (may be NULL). Returns -1. */
 int berth_site_cite(const struct berth_site *site, const char *key, const char *item,
                     struct berth_err *err);

@@ -59,11 +59,15 @@ static const char *nearest(const char *name, const char *const *names)
     return found;
 }
 
-int berth_suggest_all(const char *name, const char *kind, const char *const *names,
-                      struct berth_err *err)
+int berth_suggest(const char *name, const char *kind, const char *const *names,
+                  struct berth_err *err)
 {
     BERTH_BUF struct berth_buf list = {0};
+    const char *meant = nearest(name, names);
 
+    if (meant)
+        return berth_err_set(err, "'%s' is no %s; did you mean '%s'?", name, kind,
+                             meant);
     for (size_t i = 0; names[i]; i++) {
         berth_buf_puts(&list, i == 0 ? "" : names[i + 1] ? ", " : " or ");
         berth_buf_puts(&list, names[i]);
@@ -71,13 +75,4 @@ int berth_suggest_all(const char *name, const char *kind, const char *const *nam
     if (list.failed)
         return berth_err_oom(err);
     return berth_err_set(err, "'%s' is no %s; expected %s", name, kind, list.text);
-}
-
-int berth_suggest(const char *name, const char *const *names, struct berth_err *err)
-{
-    const char *meant = nearest(name, names);
-
-    if (!meant)
-        return berth_suggest_all(name, "key here", names, err);
-    return berth_err_set(err, "'%s' is no key here; did you mean '%s'?", name, meant);
 }

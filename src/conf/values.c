@@ -140,3 +140,14 @@ int berth_value_mode(const char *text, struct berth_err *err)
                              text);
     return 0;
 }
+
+const char *const berth_value_modes[] = {"auto",       "host", "hybrid", "local",
+                                         "local-each", "off",  NULL};
+
+bool berth_value_is_mode(const char *text)
+{
+    for (const char *const *mode = berth_value_modes; *mode; mode++)
+        if (strcmp(text, *mode) == 0)
+            return true;
+    return false;
+}

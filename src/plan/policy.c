@@ -25,15 +25,6 @@ static enum berth_option_id option_of(const char *name)
     return (enum berth_option_id)id;
 }
 
-/* Where the site says ITEM of KEY, for a fault of it. */
-static const char *place_of(const struct berth_site *site, const char *key,
-                            const char *item)
-{
-    const char *place = berth_site_place(site, key, item);
-
-    return place ? place : "berth.yaml";
-}
-
 static int take_rule(const struct berth_strvec *options, struct berth_request *ret,
                      struct berth_err *err)
 {
@@ -64,7 +55,8 @@ static int read_rule(const struct berth_site *site, size_t at,
     if (take_rule(&site->rules[at].options, ret, err) == 0)
         return 0;
     snprintf(number, sizeof(number), "%zu", at + 1);
-    return berth_err_at(err, "%s: rule %s", place_of(site, "rules", number), number);
+    return berth_err_at(err, "%s: rule %s", berth_site_where(site, "rules", number),
+                        number);
 }
 
 static int check_mounts(const struct berth_site *site, const char *key,
@@ -75,19 +67,19 @@ static int check_mounts(const struct berth_site *site, const char *key,
         struct berth_mount mount;
 
         if (berth_mount_parse(text, NULL, &mount, err) < 0)
-            return berth_err_at(err, "%s: %s", place_of(site, key, text), key);
+            return berth_err_at(err, "%s: %s", berth_site_where(site, key, text), key);
         berth_mount_fini(&mount);
     }
     return 0;
 }
 
-static int check_mode(const struct berth_site *site, const char *key, const char *mode,
-                      struct berth_err *err)
+static int check_mode(const struct berth_site *site, const char *key, const char *item,
+                      const char *mode, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request request = {0};
 
     if (berth_request_take(&request, BERTH_OPTION_MPI, mode, NULL, err) < 0)
-        return berth_err_at(err, "%s: %s", place_of(site, key, ""), key);
+        return berth_err_at(err, "%s: %s", berth_site_where(site, key, item), key);
     return 0;
 }
 
@@ -102,9 +94,10 @@ int berth_policy_check(const struct berth_site *site, struct berth_err *err)
             return -1;
     }
     for (size_t i = 0; i + 1 < partitions->count; i += 2)
-        if (check_mode(site, "mpi.partitions", partitions->items[i + 1], err) < 0)
+        if (check_mode(site, "mpi.partitions", partitions->items[i],
+                       partitions->items[i + 1], err) < 0)
             return -1;
-    if (site->mpi.mode && check_mode(site, "mpi.default", site->mpi.mode, err) < 0)
+    if (site->mpi.mode && check_mode(site, "mpi.default", "", site->mpi.mode, err) < 0)
         return -1;
     if (check_mounts(site, "mounts.forced", &site->mounts.forced, err) < 0)
         return -1;

@@ -16,7 +16,9 @@ struct berth_terms {
     char *signers_place;         /* where the site asks for them, FILE:LINE; NULL: not
                                     told */
     struct berth_strvec order;   /* of the host's MPI stacks, the preferred first: name,
-                                    FILE:LINE, ... */
+                                    FILE:LINE: KEY, ... */
+    struct berth_strvec modes;   /* of --mpi-bind, for any job, as far as these name
+                                    such a stack: the same */
     char *profiles;              /* the directory of the site's; NULL: none */
     char *keep_glibc;            /* the host's goes into no image: where the site says
                                     so, FILE:LINE; NULL: it may */

@@ -19,7 +19,7 @@ struct berth_offered {
 int berth_offered_read(const struct berth_terms *terms, char *const *env,
                        struct berth_offered *ret, struct berth_err *err);
 
-/* Put those first whose stack or profile ORDER names (name, FILE:LINE, ...), as it
+/* Put those first whose stack or profile ORDER names (name, FILE:LINE: KEY, ...), as it
  * names them; the others stay as they were found. */
 void berth_offered_sort(struct berth_stacks *stacks, const struct berth_strvec *order);
 

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "conf/suggest.h"
+#include "conf/values.h"
 #include "probe/trusted.h"
 
 static int is_profile(const struct dirent *entry)
@@ -72,26 +73,42 @@ static void list_names(const struct berth_profile_set *set, struct berth_strvec 
     }
 }
 
-/* Does the site prefer what there is? */
-static int check_order(const struct berth_strvec *order,
-                       const struct berth_profile_set *set, struct berth_strvec *faults,
-                       struct berth_err *err)
+/* Each of SAID (name, FILE:LINE: KEY, ...) has to be a KIND, which NAMES are. */
+static int check_said(const struct berth_strvec *said, const char *kind,
+                      const struct berth_strvec *names, struct berth_strvec *faults,
+                      struct berth_err *err)
 {
-    BERTH_STRVEC struct berth_strvec names = {0};
     struct berth_err why;
 
-    list_names(set, &names);
-    if (names.failed)
-        return berth_err_oom(err);
-    for (size_t i = 0; i + 1 < order->count; i += 2) {
-        if (berth_strvec_has(&names, order->items[i]))
+    for (size_t i = 0; i + 1 < said->count; i += 2) {
+        if (berth_strvec_has(names, said->items[i]))
             continue;
-        berth_suggest_all(order->items[i], "MPI stack or profile",
-                          (const char *const *)names.items, &why);
-        berth_err_at(&why, "%s: mpi.order", order->items[i + 1]);
+        berth_suggest(said->items[i], kind, (const char *const *)names->items, &why);
+        berth_err_at(&why, "%s", said->items[i + 1]);
         berth_strvec_push(faults, why.text);
     }
     return faults->failed ? berth_err_oom(err) : 0;
+}
+
+/* Does the site name what there is? A mode may have been meant, too, but not where it
+ * prefers stacks. */
+static int check_names(const struct berth_terms *terms,
+                       const struct berth_profile_set *set, struct berth_strvec *faults,
+                       struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec stacks = {0};
+    BERTH_STRVEC struct berth_strvec modes = {0};
+
+    list_names(set, &stacks);
+    for (const char *const *mode = berth_value_modes; *mode; mode++)
+        berth_strvec_push(&modes, *mode);
+    berth_strvec_append(&modes, &stacks);
+    if (stacks.failed || modes.failed)
+        return berth_err_oom(err);
+    if (check_said(&terms->modes, "mode, MPI stack or profile", &modes, faults, err) <
+        0)
+        return -1;
+    return check_said(&terms->order, "MPI stack or profile", &stacks, faults, err);
 }
 
 int berth_profiles_faults(const struct berth_terms *terms, uid_t owner,
@@ -104,8 +121,7 @@ int berth_profiles_faults(const struct berth_terms *terms, uid_t owner,
     if ((terms->profiles &&
          read_directory(terms->profiles, owner, &set, faults, err) < 0) ||
         berth_profile_complete(&set, err) < 0 ||
-        (faults->count == before &&
-         check_order(&terms->order, &set, faults, err) < 0)) {
+        (faults->count == before && check_names(terms, &set, faults, err) < 0)) {
         berth_profile_set_fini(&set);
         return -1;
     }

@@ -168,8 +168,20 @@ rm -r profiles.d
 printf 'mpi:\n  order:\n    - mpich\n    - mpihc\n' >"$T/order.yaml"
 chmod 644 "$T/order.yaml"
 says 'check: an order of MPI stacks with one that is none' 1 \
-    "$T/order.yaml:4: mpi.order: 'mpihc' is no MPI stack or profile; expected cray-mpich, " \
+    "$T/order.yaml:4: mpi.order: 'mpihc' is no MPI stack or profile; did you mean 'mpich'?" \
     "$berth" check order.yaml
+printf 'mpi:\n  default: mpihc\n  partitions:\n    gpu: hybrid\n    cpu: hybird\n' >"$T/modes.yaml"
+printf 'rules:\n- options: {mpi-bind: own}\n- options: {mpi-bind: opempi}\n' >>"$T/modes.yaml"
+chmod 644 "$T/modes.yaml"
+mkdir profiles.d
+printf 'name: own\nfamily: mpich\n' >profiles.d/own.yaml
+chmod 644 profiles.d/own.yaml
+says 'check: MPI stacks that are none, wherever they are named' 1 \
+    "$T/modes.yaml:2: mpi.default: 'mpihc' is no mode, MPI stack or profile; did you mean 'mpich'?
+$T/modes.yaml:5: mpi.partitions: 'hybird' is no mode, MPI stack or profile; did you mean 'hybrid'?
+$T/modes.yaml:8: rule 2: mpi-bind: 'opempi' is no mode, MPI stack or profile; did you mean 'openmpi'?" \
+    "$berth" check modes.yaml
+rm -r profiles.d
 says 'check: no such file' 1 "No such file or directory" "$berth" check none.yaml
 says 'check: wrong use' 2 usage: "$berth" check a b
 says 'check: an option' 2 usage: "$berth" check --all
@@ -206,6 +218,10 @@ says 'doctor goes by the file of the plugin' 1 "wrong berth.yaml: $fault" "$bert
 echo "optional /lib/berth.so config=$T/order.yaml" >slurm/other.conf
 says 'doctor finds a wrong order of MPI stacks' 1 "wrong profiles: $T/order.yaml:4: mpi.order: 'mpihc'" \
     "$berth" doctor
+echo "optional /lib/berth.so config=$T/modes.yaml" >slurm/other.conf
+fault="$T/modes.yaml:2: mpi.default: 'mpihc' is no mode, MPI stack or profile; did you mean 'mpich'?"
+says 'doctor finds a wrong default of MPI stacks' 1 "wrong profiles: $fault" "$berth" doctor
+says 'profiles finds it, too' 1 "berth: $fault" "$berth" profiles
 echo "optional /lib/berth.so config=$T/gone.yaml" >slurm/other.conf
 says 'a file that the plugin wants has to be there' 1 "berth: $T/gone.yaml: 'gone.yaml': No such file" \
     "$berth" run --container-image=image ./app

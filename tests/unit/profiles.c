@@ -230,22 +230,42 @@ END_TEST
 
 static const struct {
     const char *order[5];
+    const char *modes[5];
     const char *faults;
-} preferred[] = {
-    {{NULL}, ""},
-    {{"cray-mpich", "cray-mpich-aries", "own", "own-fast"}, ""},
+} named[] = {
+    {{NULL}, {NULL}, ""},
+    {{"cray-mpich", "cray-mpich-aries", "own", "own-fast"}, {NULL}, ""},
+    {{NULL}, {"cray-mpich", "cray-mpich-aries", "own", "own-fast"}, ""},
     {{"mpihc", "own", "host"},
-     "/b.yaml:1: mpi.order: 'mpihc' is no MPI stack or profile; expected own, "
-     "own-fast, "
-     "cray-mpich, cray-mpich-slingshot, cray-mpich-aries, intel, mvapich, mpich or "
-     "openmpi\n"
+     {NULL},
+     "/b.yaml:1: mpi.order: 'mpihc' is no MPI stack or profile; did you mean 'mpich'?\n"
      "/b.yaml:3: mpi.order: 'host' is no MPI stack or profile; expected own, own-fast, "
+     "cray-mpich, cray-mpich-slingshot, cray-mpich-aries, intel, mvapich, mpich or "
+     "openmpi\n"},
+    {{"x"},
+     {"mpihc", "own", "hots", "hpcx-2.18"},
+     "/b.yaml:1: mpi.default: 'mpihc' is no mode, MPI stack or profile; did you mean "
+     "'mpich'?\n"
+     "/b.yaml:3: mpi.default: 'hots' is no mode, MPI stack or profile; did you mean "
+     "'host'?\n"
+     "/b.yaml:4: mpi.default: 'hpcx-2.18' is no mode, MPI stack or profile; expected "
+     "auto, host, hybrid, local, local-each, off, own, own-fast, cray-mpich, "
+     "cray-mpich-slingshot, cray-mpich-aries, intel, mvapich, mpich or openmpi\n"
+     "/b.yaml:1: mpi.order: 'x' is no MPI stack or profile; expected own, own-fast, "
      "cray-mpich, cray-mpich-slingshot, cray-mpich-aries, intel, mvapich, mpich or "
      "openmpi\n"},
 };
 
+static void say(struct berth_strvec *said, const char *key, const char *const *names)
+{
+    for (int i = 0; names[i]; i++) {
+        berth_strvec_push(said, names[i]);
+        berth_strvec_pushf(said, "/b.yaml:%d: %s", i + 1, key);
+    }
+}
+
 /* By the names of stacks and of profiles, the site's and ours. */
-START_TEST(a_site_prefers_what_there_is)
+START_TEST(a_site_names_what_there_is)
 {
     BERTH_FREE char *directory = unit_directory();
     BERTH_FREE char *lines = NULL;
@@ -254,13 +274,11 @@ START_TEST(a_site_prefers_what_there_is)
     write_file(directory, "a.yaml", "name: own-fast\nstack: own\nfamily: mpich\n",
                0644);
     terms.profiles = strdup(directory);
-    for (int i = 0; preferred[_i].order[i]; i++) {
-        berth_strvec_push(&terms.order, preferred[_i].order[i]);
-        berth_strvec_pushf(&terms.order, "/b.yaml:%d", i + 1);
-    }
+    say(&terms.order, "mpi.order", named[_i].order);
+    say(&terms.modes, "mpi.default", named[_i].modes);
     ck_assert_int_eq(berth_profiles_faults(&terms, getuid(), &set, &faults, &err), 0);
     lines = unit_lines(&faults);
-    ck_assert_str_eq(lines, preferred[_i].faults);
+    ck_assert_str_eq(lines, named[_i].faults);
     unit_remove(directory);
 }
 END_TEST
@@ -270,10 +288,11 @@ START_TEST(a_wrong_profile_is_told_alone)
 {
     BERTH_FREE char *directory = unit_directory();
     BERTH_TERMS struct berth_terms terms = {.profiles = strdup(directory)};
+    static const char *const own[] = {"own", NULL};
 
     write_file(directory, "a.yaml", "name: own\n", 0644);
-    berth_strvec_push(&terms.order, "own");
-    berth_strvec_push(&terms.order, "/b.yaml:1");
+    say(&terms.order, "mpi.order", own);
+    say(&terms.modes, "mpi.default", own);
     ck_assert_int_eq(berth_profiles_faults(&terms, getuid(), &set, &faults, &err), 0);
     ck_assert_uint_eq(faults.count, 1);
     ck_assert_ptr_nonnull(strstr(faults.items[0], "a.yaml:1: family: not there"));
@@ -295,7 +314,7 @@ int main(void)
     tcase_add_test(tests, a_name_is_there_once);
     tcase_add_test(tests, every_key_is_in_the_manual);
     tcase_add_test(tests, files_are_read_by_name);
-    tcase_add_loop_test(tests, a_site_prefers_what_there_is, 0, COUNT(preferred));
+    tcase_add_loop_test(tests, a_site_names_what_there_is, 0, COUNT(named));
     tcase_add_test(tests, a_wrong_profile_is_told_alone);
     return unit_run("profiles", tests);
 }

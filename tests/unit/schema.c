@@ -276,14 +276,15 @@ static const struct {
     {"mounts.forbidden", "/b", "f:4"},  {"mounts.forbidden", "/other", "f:2"},
     {"mounts.forbidden", "", "f:2"},    {"runtime.raw_args", "", "f:5"},
     {"runtime.raw_args", "--x", "f:5"}, {"rules", "2", "f:8"},
-    {"mounts.forced", "", NULL},
+    {"mounts.forced", "", NULL},        {"mpi.partitions", "b", "f:11"},
 };
 
 START_TEST(what_is_said_is_found_again)
 {
     static const char text[] = "mounts:\n  forbidden:\n    - /a\n    - /b\n"
                                "runtime: {raw_args: [--x]}\nrules:\n"
-                               "  - options: {a: b}\n  - options: {c: d}\n";
+                               "  - options: {a: b}\n  - options: {c: d}\n"
+                               "mpi:\n  partitions: {a: host,\n    b: off}\n";
     BERTH_SITE struct berth_site site = {0};
     BERTH_FREE char *faults = faults_of(text, strlen(text), &site);
     struct berth_err err = {"a; b"};
@@ -335,12 +336,12 @@ START_TEST(a_far_name_is_not_suggested)
     BERTH_FREE char *long_name = repeat("", "x", 1000, "");
     struct berth_err err;
 
-    ck_assert_int_eq(berth_suggest("b", names, &err), -1);
+    ck_assert_int_eq(berth_suggest("b", "key here", names, &err), -1);
     ck_assert_str_eq(err.text, "'b' is no key here; did you mean 'ab'?");
-    ck_assert_int_eq(berth_suggest("xyz", names, &err), -1);
+    ck_assert_int_eq(berth_suggest("xyz", "key here", names, &err), -1);
     ck_assert_str_eq(err.text, "'xyz' is no key here; expected ab or "
                                "abcdefghijklmnopqrstuvwxyz");
-    ck_assert_int_eq(berth_suggest(long_name, names, &err), -1);
+    ck_assert_int_eq(berth_suggest(long_name, "key here", names, &err), -1);
 }
 END_TEST
 

@@ -4,6 +4,7 @@
 #include "plan/terms.h"
 
 #include "base/cleanup.h"
+#include "conf/schema.h"
 #include "unit.h"
 
 START_TEST(terms_survive_their_way)
@@ -25,12 +26,16 @@ START_TEST(terms_survive_their_way)
     berth_site_note(&site, "mpi.glibc", "", "/b.yaml", 7);
     berth_site_note(&site, "mpi.order", "", "/b.yaml", 8);
     berth_site_note(&site, "mpi.order", "x", "/b.yaml", 9);
+    site.mpi.mode = strdup("mpich");
+    berth_site_note(&site, "mpi.default", "", "/b.yaml", 10);
     ck_assert_int_eq(berth_terms_of(&site, &terms, &err), 0);
     terms.image = strdup("1.2");
     berth_terms_put(&terms, &text);
     ck_assert_str_eq(text.text,
                      "unset:A\tunset:B_2\tsigner:12AB 34CD\torder:cray-mpich\t"
-                     "order:/b.yaml:8\torder:x\torder:/b.yaml:9\t"
+                     "order:/b.yaml:8: mpi.order\torder:x\t"
+                     "order:/b.yaml:9: mpi.order\tmode:mpich\t"
+                     "mode:/b.yaml:10: mpi.default\t"
                      "keep-glibc:/b.yaml:7\timage:1.2\t"
                      "profiles:/etc/my berth/profiles.d\t"
                      "signers-place:/b.yaml:3");
@@ -38,10 +43,41 @@ START_TEST(terms_survive_their_way)
     ck_assert(berth_strvec_equal(&got.unset, &terms.unset));
     ck_assert(berth_strvec_equal(&got.signers, &terms.signers));
     ck_assert(berth_strvec_equal(&got.order, &terms.order));
+    ck_assert(berth_strvec_equal(&got.modes, &terms.modes));
     ck_assert_str_eq(got.keep_glibc, "/b.yaml:7");
     ck_assert_str_eq(got.image, "1.2");
     ck_assert_str_eq(got.profiles, "/etc/my berth/profiles.d");
     ck_assert_str_eq(got.signers_place, "/b.yaml:3");
+}
+END_TEST
+
+/* Wherever the site says which MPI is to be used; a mode is told apart. */
+START_TEST(every_stack_has_its_place)
+{
+    static const char file[] = "mpi:\n"
+                               "  default: own\n"
+                               "  partitions:\n"
+                               "    a: hybrid\n"
+                               "    b: mpich\n"
+                               "rules:\n"
+                               "  - options: {mpi-bind: true, container-env: intel}\n"
+                               "  - partition: a\n"
+                               "    options: {container-env: x, mpi-bind: mvapich}\n"
+                               "  - options: {mpi-bind: local-each}\n";
+    BERTH_STRVEC struct berth_strvec faults = {0};
+    BERTH_SITE struct berth_site site = {0};
+    BERTH_TERMS struct berth_terms terms = {0};
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(
+        berth_schema_read("/f", file, sizeof(file) - 1, &site, &faults, &err), 0);
+    ck_assert_uint_eq(faults.count, 0);
+    ck_assert_int_eq(berth_terms_of(&site, &terms, &err), 0);
+    berth_terms_put(&terms, &text);
+    ck_assert_str_eq(text.text, "mode:own\tmode:/f:2: mpi.default\t"
+                                "mode:mpich\tmode:/f:5: mpi.partitions\t"
+                                "mode:mvapich\tmode:/f:8: rule 2: mpi-bind");
 }
 END_TEST
 
@@ -57,7 +93,7 @@ START_TEST(a_site_without_terms_says_nothing)
     berth_terms_put(&terms, &text);
     ck_assert_uint_eq(text.used, 0);
     ck_assert_int_eq(berth_terms_get("", &got, &err), 0);
-    ck_assert(!got.image && !got.keep_glibc && !got.order.count);
+    ck_assert(!got.image && !got.keep_glibc && !got.order.count && !got.modes.count);
 }
 END_TEST
 
@@ -86,6 +122,7 @@ int main(void)
     TCase *tests = tcase_create("terms");
 
     tcase_add_test(tests, terms_survive_their_way);
+    tcase_add_test(tests, every_stack_has_its_place);
     tcase_add_test(tests, a_site_without_terms_says_nothing);
     tcase_add_loop_test(tests, other_text_is_refused, 0, COUNT(bad));
     return unit_run("terms", tests);

@@ -91,9 +91,27 @@ mpi: {order: [mpihc]}
 YAML
 step="srun -w n1 --mpi=pmi2 --container-image=/images/mpich.sif"
 said "a preferred MPI that is none: the step ends with its place" \
-    "berth: n1: $yaml:1: mpi.order: 'mpihc' is no MPI stack or profile; expected cray-mpich, cray-mpich-slingshot, cray-mpich-aries, intel, mvapich, mpich or openmpi" \
+    "berth: n1: $yaml:1: mpi.order: 'mpihc' is no MPI stack or profile; did you mean 'mpich'?" \
     "$step" --mpi-bind mpiring
 said "a preferred MPI that is none: steps without the host's MPI run" mpich "$step" cat /etc/berth-image
+site <<'YAML'
+mpi:
+  partitions:
+    nowhere: mpihc
+YAML
+said "a partition's MPI that is none: the step ends with its place" \
+    "berth: n1: $yaml:3: mpi.partitions: 'mpihc' is no mode, MPI stack or profile; did you mean 'mpich'?" \
+    "$step" --mpi-bind mpiring
+said "a partition's MPI that is none: steps without the host's MPI run" mpich "$step" cat /etc/berth-image
+site <<'YAML'
+rules:
+  - partition: main
+    options: {mpi-bind: opempi}
+YAML
+said "a rule's MPI that is none: the step ends with its place" \
+    "berth: n1: $yaml:2: rule 1: mpi-bind: 'opempi' is no mode, MPI stack or profile; did you mean 'openmpi'?" \
+    "$step" mpiring
+said "a rule's MPI that is none: a step without a container runs" n1 "srun -w n1" hostname
 site </dev/null
 
 # An MPI in a place to which neither a module nor the loader leads, with a directory of
