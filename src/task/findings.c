@@ -46,16 +46,20 @@ static int tell_command(const struct berth_findings *findings, struct berth_err 
 static int tell_image(const struct berth_findings *findings, struct berth_err *err)
 {
     const struct berth_mpi_objects *objects = &findings->look->objects;
+    BERTH_STRVEC struct berth_strvec told = {0};
 
     for (int i = 0; i < FAMILIES; i++) {
-        char name[64];
+        char text[64];
+        const char *name = berth_mpi_describe(objects, families[i], text, sizeof(text));
 
-        if (berth_mpi_objects_mpi(objects, families[i]) &&
-            tell(findings, BERTH_FINDING_IMAGE_MPI,
-                 berth_mpi_describe(objects, families[i], name, sizeof(name)), err) < 0)
+        if (!berth_mpi_objects_mpi(objects, families[i]) ||
+            berth_strvec_has(&told, name))
+            continue;
+        if (tell(findings, BERTH_FINDING_IMAGE_MPI, name, err) < 0)
             return -1;
+        berth_strvec_push(&told, name);
     }
-    return 0;
+    return told.failed ? berth_err_oom(err) : 0;
 }
 
 /* By which names of srun --mpi the library of FAMILY among OBJECTS finds its peers. */

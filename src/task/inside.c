@@ -140,9 +140,9 @@ static int match(struct inside *inside, struct berth_match matches[BERTH_MATCHES
 }
 
 /* Can the tasks find each other with what will run? */
-static int check_peers(struct inside *inside, struct berth_err *err)
+static struct berth_peers peers_of(const struct inside *inside)
 {
-    const struct berth_peers peers = {
+    return (struct berth_peers){
         .program = inside->program,
         .look = &inside->look,
         .wants = &inside->wants,
@@ -150,6 +150,11 @@ static int check_peers(struct inside *inside, struct berth_err *err)
         .count = inside->count,
         .task = inside->told->task,
     };
+}
+
+static int check_peers(struct inside *inside, struct berth_err *err)
+{
+    const struct berth_peers peers = peers_of(inside);
 
     return berth_peers_check(&peers, &inside->warning, err);
 }
@@ -284,29 +289,14 @@ static int tell_graft(struct inside *inside, const struct berth_graft *graft,
     return 0;
 }
 
-/* Whose MPI runs: of each family that the program may use. */
+/* Whose MPI runs. */
 static int tell_whose(struct inside *inside, struct berth_err *err)
 {
-    const struct berth_mpi_objects *image = &inside->look.objects;
+    const struct berth_peers peers = peers_of(inside);
     BERTH_BUF struct berth_buf text = {0};
 
-    for (int i = 0; i < inside->count; i++) {
-        berth_buf_puts(&text, i ? "; " : "");
-        berth_buf_puts(&text, inside->grafts[i].verdict.because.text);
-    }
-    for (size_t i = 0; i < image->count && inside->wants.family == BERTH_MPI_NONE;
-         i++) {
-        enum berth_mpi_family family = image->items[i].library.family;
-        char name[64];
-
-        if (&image->items[i] != berth_mpi_objects_mpi(image, family) ||
-            berth_peers_graft(inside->grafts, inside->count, family))
-            continue;
-        berth_buf_puts(&text, "; the image has another MPI, which stays: ");
-        berth_buf_puts(&text, berth_mpi_describe(image, family, name, sizeof(name)));
-    }
-    if (text.failed)
-        return berth_err_oom(err);
+    if (berth_peers_name(&peers, &text, err) < 0)
+        return -1;
     return berth_talk_send(inside->told->talk, BERTH_TALK_NOTE, text.text, err);
 }
 

@@ -76,3 +76,45 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_war
     }
     return refused && !fits ? -1 : 0;
 }
+
+static void push_once(struct berth_strvec *list, const char *sentence)
+{
+    if (!berth_strvec_has(list, sentence))
+        berth_strvec_push(list, sentence);
+}
+
+/* What nothing was bound over. */
+static void list_others(const struct berth_peers *peers, struct berth_strvec *ret)
+{
+    const struct berth_mpi_objects *image = &peers->look->objects;
+
+    for (size_t i = 0; i < image->count; i++) {
+        enum berth_mpi_family family = image->items[i].library.family;
+        char name[64];
+        char sentence[128];
+
+        if (&image->items[i] != berth_mpi_objects_mpi(image, family) ||
+            berth_peers_graft(peers->grafts, peers->count, family))
+            continue;
+        snprintf(sentence, sizeof(sentence),
+                 "the image has another MPI, which stays: %s",
+                 berth_mpi_describe(image, family, name, sizeof(name)));
+        push_once(ret, sentence);
+    }
+}
+
+int berth_peers_name(const struct berth_peers *peers, struct berth_buf *ret,
+                     struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec sentences = {0};
+
+    for (int i = 0; i < peers->count; i++)
+        push_once(&sentences, peers->grafts[i].verdict.because.text);
+    if (peers->wants->family == BERTH_MPI_NONE)
+        list_others(peers, &sentences);
+    for (size_t i = 0; i < sentences.count; i++) {
+        berth_buf_puts(ret, i ? "; " : "");
+        berth_buf_puts(ret, sentences.items[i]);
+    }
+    return sentences.failed || ret->failed ? berth_err_oom(err) : 0;
+}

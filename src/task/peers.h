@@ -2,6 +2,7 @@
 #ifndef BERTH_TASK_PEERS_H
 #define BERTH_TASK_PEERS_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "mpi/program.h"
 #include "probe/look.h"
@@ -24,6 +25,12 @@ struct berth_peers {
  * 0, or -1 with a sentence in ERR. */
 int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_warning,
                       struct berth_err *err);
+
+/* Say whose MPI runs, of each that the program may use: one install that is two of
+ * them, as Open MPI 6 is with the standard ABI, is named once. COUNT is not 0. Returns
+ * 0, or -1 when out of memory. */
+int berth_peers_name(const struct berth_peers *peers, struct berth_buf *ret,
+                     struct berth_err *err);
 
 /* The graft over the MPI of FAMILY; NULL: that is the image's own. */
 const struct berth_graft *berth_peers_graft(const struct berth_graft *grafts, int count,

@@ -151,11 +151,69 @@ START_TEST(tasks_are_not_left_alone_without_a_word)
 }
 END_TEST
 
+#define ABI_LIB                                                                        \
+    "present /l/libmpi_abi.so.1 library so=libmpi_abi.so.1 def=PMPI_Init "             \
+    "def=ompi_mpi_init"
+#define STAYS "the image has another MPI, which stays: "
+
+static const struct {
+    const char *image[4];
+    enum berth_mpi_family wants;
+    struct {
+        enum berth_mpi_family family;
+        const char *because;
+    } bound[3]; /* NULL ends them */
+    const char *said;
+} installs[] = {
+    {{MPICH_LIB, OPENMPI_LIB},
+     BERTH_MPI_NONE,
+     {{BERTH_MPI_MPICH, "one"}, {BERTH_MPI_OPENMPI, "two"}},
+     "one; two"},
+    {{MPICH_LIB, OPENMPI_LIB}, BERTH_MPI_MPICH, {{BERTH_MPI_MPICH, "one"}}, "one"},
+    {{MPICH_LIB, OPENMPI_LIB},
+     BERTH_MPI_NONE,
+     {{BERTH_MPI_MPICH, "one"}},
+     "one; " STAYS "Open MPI"},
+    /* Open MPI 6: its own family, and the standard ABI. */
+    {{OPENMPI_LIB, ABI_LIB},
+     BERTH_MPI_NONE,
+     {{BERTH_MPI_OPENMPI, "one"}, {BERTH_MPI_ABI, "one"}},
+     "one"},
+    {{MPICH_LIB, OPENMPI_LIB, ABI_LIB},
+     BERTH_MPI_NONE,
+     {{BERTH_MPI_MPICH, "one"}},
+     "one; " STAYS "Open MPI"},
+};
+
+START_TEST(an_install_is_named_once)
+{
+    struct berth_mpi_program wants = {.family = installs[_i].wants};
+    struct berth_graft grafts[2] = {0};
+    struct berth_look look = {0};
+    struct berth_peers peers = {.look = &look, .wants = &wants, .grafts = grafts};
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_err err;
+
+    unit_objects(&look.objects, installs[_i].image);
+    for (; installs[_i].bound[peers.count].because; peers.count++) {
+        struct berth_graft *graft = &grafts[peers.count];
+
+        graft->family = installs[_i].bound[peers.count].family;
+        berth_err_set(&graft->verdict.because, "%s",
+                      installs[_i].bound[peers.count].because);
+    }
+    ck_assert_int_eq(berth_peers_name(&peers, &text, &err), 0);
+    ck_assert_str_eq(text.text, installs[_i].said);
+    berth_mpi_objects_fini(&look.objects);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("peers");
 
     tcase_add_loop_test(tcase, tasks_are_not_left_alone_without_a_word, 0,
                         COUNT(cases));
+    tcase_add_loop_test(tcase, an_install_is_named_once, 0, COUNT(installs));
     return unit_run("peers", tcase);
 }

@@ -362,6 +362,10 @@ if [[ $release == sid ]]; then
             "$(alice srun -n1 --mpi=pmi2 --mpi-bind=host --container-image=/images/${it%:*}.sif \
                 "/opt/t/${it#*:}" 2>&1)"
     done
+    equal "Open MPI 6, which has the standard ABI, too, is named once" \
+        "  MPI: what '/usr/bin/dash' starts gets the host's Open MPI 6.0.0rc2 where it wants the image's Open MPI 6.0.0rc2; the image has another MPI, which stays: MPICH 5.0.2" \
+        "$(alice srun -n1 --mpi=pmi2 --mpi-bind=openmpi --container-explain \
+            --container-image=/images/mpisid.sif sh -c true 2>&1 | grep '^  MPI:')"
 fi
 
 if [[ $has_pmix && $release != bookworm ]]; then
