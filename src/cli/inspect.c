@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "plan/fabric.h"
 #include "plan/inspect.h"
@@ -181,8 +182,7 @@ static void add_libc(struct berth_mpi_objects *objects)
             continue;
         for (size_t k = 0; k < found.gl_pathc; k++)
             berth_look_add(objects, BERTH_MPI_PRESENT,
-                           strrchr(found.gl_pathv[k], '/') + 1, found.gl_pathv[k],
-                           NULL);
+                           berth_text_base(found.gl_pathv[k]), found.gl_pathv[k], NULL);
         globfree(&found);
     }
 }

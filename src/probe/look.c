@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/text.h"
 #include "mpi/names.h"
 #include "mpi/profile.h"
 #include "probe/inventory.h"
@@ -160,7 +161,7 @@ static int add_twins(struct berth_look *look, const struct berth_strvec *names,
         return -1;
     for (size_t i = 0; i < paths.count; i++)
         berth_look_add(&look->objects, BERTH_MPI_PRESENT,
-                       strrchr(paths.items[i], '/') + 1, paths.items[i], NULL);
+                       berth_text_base(paths.items[i]), paths.items[i], NULL);
     return 0;
 }
 

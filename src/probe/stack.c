@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/text.h"
 #include "mpi/family.h"
 #include "mpi/names.h"
 #include "probe/inventory.h"
@@ -56,7 +57,7 @@ static int classify(const char *path, const char *name, struct found *ret_found)
 
     if (fd < 0 || !real || berth_elf_read(fd, &berth_mpi_question, &elf, NULL) < 0)
         return 0;
-    berth_mpi_classify(&elf, strrchr(real, '/') + 1, &found.what);
+    berth_mpi_classify(&elf, berth_text_base(real), &found.what);
     if (elf.soname && strcmp(elf.soname, name) == 0 && found.what.parts) {
         found.library = (struct berth_stack_library){.family = found.what.family,
                                                      .parts = found.what.parts,

@@ -111,7 +111,7 @@ static bool is_searched(const char *path, const struct berth_strvec *directories
     struct stat st;
 
     if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode) &&
-        !berth_inventory_is_named(strrchr(path, '/') + 1))
+        !berth_inventory_is_named(berth_text_base(path)))
         return false;
     for (size_t i = 0; i < directories->count; i++)
         if (is_in(path, directories->items[i]) || is_in(directories->items[i], path))
