@@ -44,6 +44,7 @@
 #include "task/program.h"
 #include "task/report.h"
 #include "task/room.h"
+#include "task/start.h"
 #include "task/tell.h"
 
 extern char **environ;
@@ -270,9 +271,7 @@ static void become_runtime(struct task *task, const struct berth_room *room,
     if (launch.guard < 0 || (launch.said = divert(guard.log, err)) < 0)
         return;
     letter = write_letter(&launch, err);
-    /* The runtime opens the directory that it is in, which may be only to be entered.
-     */
-    if (letter >= 0 && (access(".", R_OK) == 0 || chdir("/") == 0) &&
+    if (letter >= 0 && berth_start_enter(".") == 0 &&
         berth_launch_argv(&launch, letter, &argv, err) == 0 &&
         (!launch.unknown_user || berth_identity_provide(err) == 0)) {
         execv(launch.runtime, argv.items);

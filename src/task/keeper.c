@@ -61,10 +61,7 @@ static void become_runtime(const struct keeper *keeper)
     dup2(LOG, STDERR_FILENO);
     for (int fd = ANSWER; fd <= MEMORY; fd++)
         close(fd);
-    /* The runtime opens the directory that it is in, which may be only to be entered.
-     */
-    if (keeper->directory && access(keeper->directory, R_OK) == 0 &&
-        chdir(keeper->directory) < 0)
+    if (berth_start_enter(keeper->directory) < 0)
         dprintf(STDERR_FILENO, "%s: %s\n", keeper->directory, strerror(errno));
     sigprocmask(SIG_SETMASK, &keeper->mask, NULL);
     if (keeper->launch->unknown_user && berth_identity_provide(&err) < 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What berth-init tells first of the container that it holds. */
+/* Where a runtime starts, and what berth-init tells first of its container. */
 
 #include "task/start.h"
 
@@ -14,6 +14,11 @@
 #include "base/cleanup.h"
 #include "task/log.h"
 #include "task/talk.h"
+
+int berth_start_enter(const char *directory)
+{
+    return chdir(directory && access(directory, R_OK) == 0 ? directory : "/");
+}
 
 static bool has_ended(pid_t child)
 {

@@ -20,6 +20,11 @@ struct berth_start {
     time_t end;           /* that is until then */
 };
 
+/* Go where the runtime is started: to DIRECTORY, or to / where there is none (NULL) or
+ * it may only be entered, because the runtime opens the directory that it is in.
+ * Returns 0, or -1 with errno. */
+int berth_start_enter(const char *directory);
+
 /* Wait until berth-init runs: which process that is, in our numbers, and its
  * environment, each variable with its NUL. Returns 0, or -1 with a sentence in ERR. */
 int berth_start_await(const struct berth_start *start, pid_t *ret_holder,
