@@ -112,3 +112,18 @@ int berth_mpi_check_manager(unsigned int managers, const char *type, unsigned in
                                  managers_known[i].type);
     return 0;
 }
+
+const char *const berth_mpi_contacts[] = {"PMI_FD", "PMIX_NAMESPACE", "PALS_APID",
+                                          NULL};
+
+int berth_mpi_check_contact(const char *lost, unsigned int tasks, const char *whose,
+                            struct berth_err *err)
+{
+    if (tasks <= 1 || !lost)
+        return 0;
+    return berth_err_set(err,
+                         "the runtime takes %s away, by which %s finds its peers, so "
+                         "that each of the %u tasks would be rank 0 of 1; leave "
+                         "--cleanenv and --containall out",
+                         lost, whose, tasks);
+}

@@ -25,4 +25,13 @@ unsigned int berth_mpi_managers(const struct berth_mpi_objects *objects,
 int berth_mpi_check_manager(unsigned int managers, const char *type, unsigned int tasks,
                             const char *whose, struct berth_err *err);
 
+/* Variables without which a library does not find its process manager, which sets one
+ * of them; ended by NULL. */
+extern const char *const berth_mpi_contacts[];
+
+/* The same for TASKS tasks from which the runtime takes the variable LOST of these;
+ * NULL: none. */
+int berth_mpi_check_contact(const char *lost, unsigned int tasks, const char *whose,
+                            struct berth_err *err);
+
 #endif

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/environ.h"
 #include "plan/wire.h"
 #include "probe/offered.h"
 #include "probe/profilesread.h"
@@ -27,6 +28,7 @@
 #include "task/memokey.h"
 #include "task/program.h"
 #include "task/replay.h"
+#include "task/spaces.h"
 #include "task/stage.h"
 #include "task/sweep.h"
 #include "task/talk.h"
@@ -49,7 +51,7 @@ static int read_order(int argc, char **argv, struct order *order, struct berth_e
     order->talk = atoi(argv[3]);
     if (berth_letter_read(atoi(argv[1]), &order->task) < 0 ||
         berth_letter_read(atoi(argv[2]), &order->container) < 0 ||
-        order->task.words.count != 5 || order->container.words.count < 1)
+        order->task.words.count != 6 || order->container.words.count < 1)
         return berth_err_set(err,
                              "started with wrong words; it is for berth-task only");
     if (berth_terms_get(order->task.words.items[3], &order->terms, err) < 0)
@@ -274,6 +276,16 @@ static void use_roots(const struct order *order, const struct berth_stage_root *
     use_root(&site, fds[1]);
 }
 
+/* What the tasks of the step can reach. */
+static void find_reach(const struct order *order, struct berth_inside *inside)
+{
+    const char *nodes = berth_environ_value(inside->task, "SLURM_STEP_NUM_NODES");
+
+    inside->reach.apart = (unsigned int)atoi(order->task.words.items[5]);
+    inside->reach.nodes = nodes ? (unsigned int)atoi(nodes) : 1;
+    berth_spaces_look(inside->holder, &inside->reach);
+}
+
 /* Do it with what the site and berth know of MPI stacks. */
 static int run_with(const struct order *order, const struct berth_profile *profiles,
                     struct berth_err *err)
@@ -294,12 +306,15 @@ static int run_with(const struct order *order, const struct berth_profile *profi
         .directory = *directory ? directory : NULL,
         .task = task ? task : nothing,
     };
-    /* A memo says what was done, and not what was seen. */
-    bool has_key = !berth_request_explained(&order->request) &&
-                   berth_memokey_write(&inside, container ? container : nothing, &key);
+    bool has_key;
     int done;
 
+    find_reach(order, &inside);
     use_roots(order, &user);
+    /* A memo says what was done, and not what was seen, nor who reaches whom. */
+    has_key = !berth_request_explained(&order->request) &&
+              berth_mpi_check_reach(&inside.reach, ~0U, "", NULL) == 0 &&
+              berth_memokey_write(&inside, container ? container : nothing, &key);
     done = has_key ? replay(order, &inside, &user, key.text, err) : 0;
 
     if (done == 0)

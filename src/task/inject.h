@@ -22,6 +22,7 @@ struct berth_inject {
         *launch;             /* the request, the command and the environment */
     const char *environment; /* of the holder, in the form of /proc/PID/environ */
     size_t count;            /* bytes of it */
+    unsigned int apart;      /* as in mpi/reach.h */
     time_t end;              /* time(2): not after */
 };
 

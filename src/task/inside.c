@@ -149,6 +149,8 @@ static struct berth_peers peers_of(const struct inside *inside)
         .grafts = inside->grafts,
         .count = inside->count,
         .task = inside->told->task,
+        .container = environ,
+        .reach = &inside->told->reach,
     };
 }
 

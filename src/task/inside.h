@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include "mpi/reach.h"
 #include "plan/request.h"
 #include "plan/terms.h"
 #include "probe/stack.h"
@@ -19,6 +20,7 @@ struct berth_inside {
     const struct berth_profile *profiles; /* of which stacks may be, as
                                              berth_profiles() */
     const struct berth_stacks *stacks;    /* of the host; NULL: not known yet */
+    struct berth_mpi_reach reach;
     int talk; /* an end of task/talk.h, at which it asks and tells */
 };
 

@@ -14,7 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +31,7 @@
 #include "task/limits.h"
 #include "task/log.h"
 #include "task/program.h"
+#include "task/spaces.h"
 #include "task/start.h"
 
 extern char **environ;
@@ -46,10 +46,11 @@ struct keeper {
     struct berth_strvec argv;
     sigset_t mask; /* of the task */
     pid_t runtime;
-    time_t end;   /* of the time that a start may take */
-    pid_t holder; /* berth-init in the container that tasks join */
-    int space;    /* the mount namespace of that; -1: none */
-    bool over;    /* the last task has ended */
+    time_t end;         /* of the time that a start may take */
+    pid_t holder;       /* berth-init in the container that tasks join */
+    int space;          /* the mount namespace of that; -1: none */
+    bool over;          /* the last task has ended */
+    unsigned int apart; /* tasks that start a container each */
 };
 
 /* In the process that becomes the runtime. */
@@ -74,27 +75,15 @@ static void become_runtime(const struct keeper *keeper)
     _exit(EXIT_FAILURE);
 }
 
-/* Is NAME (user, pid) another namespace for process PID than for us? */
-static int differs(pid_t pid, const char *name)
-{
-    char path[64];
-    struct stat ours, theirs;
-
-    snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
-    if (stat(path, &ours) < 0)
-        return 0;
-    snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
-    return stat(path, &theirs) == 0 && ours.st_ino != theirs.st_ino;
-}
-
 /* A task may enter namespaces only through a user namespace that its user has made (so
  * not those of a setuid runtime), and cannot change its own process namespace. */
 static const char *why_separate(pid_t holder)
 {
-    if (!differs(holder, "user"))
+    if (!berth_spaces_differ(holder, "user"))
         return "the runtime is installed setuid and uses no user namespace "
                "(--container-args=--userns)";
-    return differs(holder, "pid") ? "the container has a process namespace" : NULL;
+    return berth_spaces_differ(holder, "pid") ? "the container has a process namespace"
+                                              : NULL;
 }
 
 /* Open, so that no other container gets its number. */
@@ -113,6 +102,7 @@ static int inject(struct keeper *keeper, pid_t holder, const struct berth_buf *a
                                   .launch = keeper->launch,
                                   .environment = after->text,
                                   .count = after->used,
+                                  .apart = keeper->apart,
                                   .end = keeper->end};
 
     if (berth_inject(&inject, injected, err) < 0)
@@ -191,7 +181,8 @@ static int send_away(struct keeper *keeper, pid_t holder, const struct berth_buf
     struct berth_injected injected = {0};
     int result = 0;
 
-    if (differs(holder, "user"))
+    keeper->apart = berth_room_tasks(keeper->room);
+    if (berth_spaces_differ(holder, "user"))
         result = inject(keeper, holder, after, &injected, err);
     else if (berth_request_mpi_must_host(keeper->launch->request))
         result = berth_err_set(err,

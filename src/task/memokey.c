@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "mpi/pmi.h"
 #include "plan/gpu.h"
 #include "plan/launch.h"
 #include "plan/wire.h"
@@ -65,6 +66,20 @@ static bool put_values(struct berth_buf *key, const char *const *names,
     return ok;
 }
 
+/* Are those there by which a library finds its process manager? Values are the step's.
+ */
+static bool put_contacts(struct berth_buf *key, char *const *first, char *const *second)
+{
+    bool ok = true;
+
+    for (const char *const *name = berth_mpi_contacts; ok && *name; name++)
+        ok = put(key, *name,
+                 berth_environ_value(first, *name) || berth_environ_value(second, *name)
+                     ? "there"
+                     : NULL);
+    return ok;
+}
+
 /* By which the command and its libraries are found in the container, and what may be in
  * the way of the host's MPI. */
 static bool put_variables(struct berth_buf *key, const struct berth_inside *inside,
@@ -79,7 +94,8 @@ static bool put_variables(struct berth_buf *key, const struct berth_inside *insi
     bool ok = true;
 
     berth_launch_env(&launch, &asked);
-    ok = put_values(key, names, asked.items, container);
+    ok = put_values(key, names, asked.items, container) &&
+         put_contacts(key, asked.items, container);
     for (; ok && profile && profile->name; profile++)
         ok = put_values(key, profile->conflicts.variables, asked.items, container);
     return ok && !asked.failed;

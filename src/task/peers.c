@@ -18,22 +18,36 @@ const struct berth_graft *berth_peers_graft(const struct berth_graft *grafts, in
     return NULL;
 }
 
+/* The variable of the process manager that the container has not; NULL: none. */
+static const char *find_lost(const struct berth_peers *peers)
+{
+    for (const char *const *name = berth_mpi_contacts; *name; name++)
+        if (berth_environ_value(peers->task, *name) &&
+            !berth_environ_value(peers->container, *name))
+            return *name;
+    return NULL;
+}
+
 /* With the library of FAMILY among OBJECTS. */
 static int check_one(const struct berth_peers *peers,
                      const struct berth_mpi_objects *objects,
                      enum berth_mpi_family family, const char *owner,
                      struct berth_err *err)
 {
-    const char *tasks = berth_environ_value(peers->task, "SLURM_NTASKS");
+    const char *value = berth_environ_value(peers->task, "SLURM_NTASKS");
+    unsigned int tasks = value ? (unsigned int)strtoul(value, NULL, 10) : 1;
+    unsigned int managers = berth_mpi_managers(objects, family);
     char name[64];
     char whose[96];
 
     snprintf(whose, sizeof(whose), "%s %s", owner,
              berth_mpi_describe(objects, family, name, sizeof(name)));
-    return berth_mpi_check_manager(berth_mpi_managers(objects, family),
-                                   berth_environ_value(peers->task, "SLURM_MPI_TYPE"),
-                                   tasks ? (unsigned int)strtoul(tasks, NULL, 10) : 1,
-                                   whose, err);
+    if (berth_mpi_check_manager(managers,
+                                berth_environ_value(peers->task, "SLURM_MPI_TYPE"),
+                                tasks, whose, err) < 0 ||
+        berth_mpi_check_contact(find_lost(peers), tasks, whose, err) < 0)
+        return -1;
+    return berth_mpi_check_reach(peers->reach, managers, whose, err);
 }
 
 /* May the program use the image's own MPI of FAMILY? */

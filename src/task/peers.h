@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "mpi/program.h"
+#include "mpi/reach.h"
 #include "probe/look.h"
 #include "task/graft.h"
 
@@ -16,10 +17,12 @@ struct berth_peers {
     const struct berth_graft *grafts; /* the host's; */
     int count;                        /* of them; 0: the image's own run */
     char *const *task;                /* its environment on the host; ends in NULL */
+    char *const *container;           /* the same in the container */
+    const struct berth_mpi_reach *reach;
 };
 
-/* Can the tasks of the step find each other with the MPI that will run
- * (berth_mpi_check_manager())? A program of which it is not known which MPI it uses may
+/* Can the tasks of the step find and reach each other with the MPI that will run
+ * (mpi/pmi.h, mpi/reach.h)? A program of which it is not known which MPI it uses may
  * use any of the image: it may run when one fits of those that were bound, or of the
  * image's own where none was; of the others WARNING tells (text "": nothing). Returns
  * 0, or -1 with a sentence in ERR. */

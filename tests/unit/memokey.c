@@ -26,6 +26,7 @@ static void setup(void)
     command[1] = (char *)"-x";
     container = task = (struct berth_strvec){0};
     berth_strvec_push(&container, "PATH=/bin");
+    berth_strvec_push(&container, "PMI_FD=8");
     berth_strvec_push(&container, "LD_LIBRARY_PATH=/.singularity.d/libs");
     berth_strvec_push(&task, "SLURM_JOB_ID=6");
     berth_strvec_push(&task, "SLURM_NTASKS=1");
@@ -137,6 +138,8 @@ static const struct {
     {.of_container = "LD_LIBRARY_PATH=/opt/lib"},
     {.of_container = "LD_PRELOAD=/lib/x.so"},
     {.of_container = "OTHER=1", .is_same = true},
+    {.of_container = "PMI_FD=9", .is_same = true},
+    {.of_container = "PMIX_NAMESPACE=a"},
     {.of_task = "SLURM_NTASKS=2"},
     {.of_task = "SLURM_MPI_TYPE=pmix"},
     {.of_task = "CRAY_MPICH_DIR=/opt/cray"},

@@ -107,6 +107,8 @@ static const struct {
     {{NULL}, BERTH_MPI_NONE, {BERTH_MPI_NONE}, "2", "none", FITS, NULL},
 };
 
+static const struct berth_mpi_reach everywhere;
+
 START_TEST(tasks_are_not_left_alone_without_a_word)
 {
     static const char *const mpich[] = {MPICH_LIB, NULL};
@@ -120,7 +122,8 @@ START_TEST(tasks_are_not_left_alone_without_a_word)
                                 .look = &look,
                                 .wants = &wants,
                                 .grafts = grafts,
-                                .task = task};
+                                .task = task,
+                                .reach = &everywhere};
     struct berth_err warning;
     struct berth_err err;
 
@@ -208,6 +211,38 @@ START_TEST(an_install_is_named_once)
 }
 END_TEST
 
+/* A program that is linked with MPICH, in an image with both. */
+START_TEST(what_the_container_takes_away_counts)
+{
+    static const char *const image[] = {MPICH_LIB, OPENMPI_LIB, NULL};
+    static const struct berth_mpi_reach apart = {.apart = 2, .nodes = 1, .pid = true};
+    char *task[] = {(char *)"SLURM_NTASKS=2", (char *)"SLURM_MPI_TYPE=pmi2",
+                    (char *)"PMI_FD=8", NULL};
+    char *container[] = {(char *)"PMI_FD=8", NULL};
+    struct berth_mpi_program wants = {.family = BERTH_MPI_MPICH};
+    struct berth_look look = {0};
+    struct berth_peers peers = {.program = "/bin/a",
+                                .look = &look,
+                                .wants = &wants,
+                                .task = task,
+                                .container = container,
+                                .reach = &everywhere};
+    struct berth_err warning;
+    struct berth_err err;
+
+    unit_objects(&look.objects, image);
+    ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), 0);
+    peers.reach = &apart;
+    ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "the image's MPICH cannot reach one from"));
+    peers.reach = &everywhere;
+    container[0] = NULL;
+    ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "takes PMI_FD away, by which the image's "));
+    berth_mpi_objects_fini(&look.objects);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("peers");
@@ -215,5 +250,6 @@ int main(void)
     tcase_add_loop_test(tcase, tasks_are_not_left_alone_without_a_word, 0,
                         COUNT(cases));
     tcase_add_loop_test(tcase, an_install_is_named_once, 0, COUNT(installs));
+    tcase_add_test(tcase, what_the_container_takes_away_counts);
     return unit_run("peers", tcase);
 }

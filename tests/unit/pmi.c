@@ -2,6 +2,7 @@
 /* Which process managers an MPI speaks to, and which srun offers. */
 
 #include "mpi/pmi.h"
+#include "mpi/reach.h"
 
 #include <stdio.h>
 
@@ -130,6 +131,62 @@ START_TEST(one_task_finds_itself)
 }
 END_TEST
 
+START_TEST(a_lost_contact_leaves_tasks_alone)
+{
+    struct berth_err err = {""};
+
+    ck_assert_int_eq(berth_mpi_check_contact(NULL, 4, "it", &err), 0);
+    ck_assert_int_eq(berth_mpi_check_contact("PMI_FD", 1, "it", &err), 0);
+    ck_assert_int_eq(berth_mpi_check_contact("PMI_FD", 4, "the host's MPI", &err), -1);
+    ck_assert_str_eq(err.text,
+                     "the runtime takes PMI_FD away, by which the host's MPI finds its "
+                     "peers, so that each of the 4 tasks would be rank 0 of 1; leave "
+                     "--cleanenv and --containall out");
+}
+END_TEST
+
+static const struct {
+    struct berth_mpi_reach reach;
+    unsigned int managers;
+    const char *said; /* NULL: nothing */
+} places[] = {
+    {{.nodes = 2}, BERTH_MPI_PMI, NULL},
+    {{.nodes = 2, .pid = true, .ipc = true, .shm = true}, BERTH_MPI_PMI, NULL},
+    {{.apart = 1, .nodes = 2, .pid = true, .ipc = true}, BERTH_MPI_PMI, NULL},
+    {{.apart = 2, .nodes = 1}, BERTH_MPI_PMIX, NULL},
+    {{.apart = 2, .nodes = 1, .pid = true, .ipc = true},
+     BERTH_MPI_PMI,
+     "each of the 2 tasks of this node has process numbers of its own, so that the "
+     "host's MPI cannot reach one from another; leave --pid and --containall out"},
+    {{.apart = 2, .nodes = 1, .ipc = true},
+     BERTH_MPI_PMI,
+     "has System V IPC of its own, so that the host's MPI cannot reach one from "
+     "another; leave --ipc and --containall out"},
+    {{.apart = 2, .nodes = 1, .shm = true},
+     BERTH_MPI_PMIX,
+     "has a /dev/shm of its own, so that the host's MPI cannot reach one from another; "
+     "leave --contain out"},
+    {{.nodes = 1, .network = true}, BERTH_MPI_PMI, NULL},
+    {{.nodes = 1, .network = true},
+     BERTH_MPI_PMIX,
+     "the container has a network of its own, from which the host's MPI reaches "
+     "neither "
+     "Slurm nor another node; leave --net and --network out"},
+    {{.nodes = 2, .network = true}, BERTH_MPI_PMI, "leave --net and --network out"},
+};
+
+START_TEST(what_tasks_do_not_share_is_refused)
+{
+    struct berth_err err = {""};
+    int result = berth_mpi_check_reach(&places[_i].reach, places[_i].managers,
+                                       "the host's MPI", &err);
+
+    ck_assert_int_eq(result, places[_i].said ? -1 : 0);
+    if (places[_i].said)
+        ck_assert_ptr_nonnull(strstr(err.text, places[_i].said));
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("pmi");
@@ -137,5 +194,7 @@ int main(void)
     tcase_add_loop_test(tests, libraries_say_whom_they_speak_to, 0, COUNT(cases));
     tcase_add_loop_test(tests, a_mismatch_names_the_right_type, 0, COUNT(table));
     tcase_add_loop_test(tests, one_task_finds_itself, 0, COUNT(table));
+    tcase_add_test(tests, a_lost_contact_leaves_tasks_alone);
+    tcase_add_loop_test(tests, what_tasks_do_not_share_is_refused, 0, COUNT(places));
     return unit_run("pmi", tests);
 }

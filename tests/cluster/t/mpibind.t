@@ -343,6 +343,39 @@ done
 equal "one task is never alone" "" \
     "$(alice srun -Q -n1 --mpi=pmi2 --mpi-bind=hybrid --container-image=/images/mpibookworm.sif sh -c true 2>&1)"
 
+# Flags of the runtime by which ranks would not find or reach each other.
+declare -A managers=([mpich]=pmi2 [openmpi]=pmix)
+# runs_with FLAG MODE LIBRARY OPTION...: what such a step says, and its status.
+runs_with() {
+    alice srun --mpi="${managers[$3]}" --mpi-bind="$2" --container-image=/images/mpibookworm.sif \
+        --container-args="$1" "${@:4}" "/opt/t/$3/who" 2>&1
+    echo "status $?"
+}
+# cut_off FLAG MODE LIBRARY WORDS: that is refused.
+cut_off() {
+    matches "--container-args=$1 --mpi-bind=$2, $3: refused" \
+        "^berth: n[0-9]+: image '/images/mpibookworm.sif': --mpi-bind=$2: $4.*status [1-9]" \
+        "$(runs_with "$1" "$2" "$3" -N1 -n2)"
+}
+of_node="each of the 2 tasks of this node has"
+for mode in host hybrid; do
+    cut_off --pid $mode mpich "$of_node process numbers of its own, .*; leave --pid and"
+    cut_off --containall $mode mpich "the runtime takes PMI_FD away, .*; leave --cleanenv and"
+    if [[ -z $shares ]]; then
+        cut_off --ipc $mode mpich "$of_node System V IPC of its own, .*; leave --ipc and"
+        cut_off --contain $mode mpich "$of_node a /dev/shm of its own, .*; leave --contain out"
+    fi
+    if [[ $has_pmix ]]; then
+        cut_off --cleanenv $mode openmpi "the runtime takes PMIX_NAMESPACE away, .*; leave --cleanenv and"
+        cut_off --network=none $mode openmpi "the container has a network of its own, .*; leave --net and"
+    fi
+done
+seen=$(alice env APPTAINER_CLEANENV=1 srun -n2 --mpi=pmi2 --mpi-bind=host \
+    --container-image=/images/mpibookworm.sif /opt/t/mpich/who 2>&1)
+matches "what an earlier step found out does not hide it" "the runtime takes PMI_FD away" "$seen"
+matches "one task has nobody to reach" "^rank 0 of 1 .*status 0\$" \
+    "$(runs_with --containall host mpich -N1 -n1)"
+
 # A directory that somebody else has put where the host's MPI is kept.
 on n1 root sh -c 'mv /tmp/berth-2001 /tmp/aside; mkdir /tmp/berth-2001; chown bob: /tmp/berth-2001'
 seen=$(alice srun -n1 -w n1 --mpi=pmi2 --mpi-bind=host --container-image=/images/mpibookworm.sif \

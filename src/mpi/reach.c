@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Can an MPI reach the other tasks of its step from where its container has put it?
+ * MPICH, Open MPI and UCX name the shared memory of a node by process numbers, tell
+ * those to each other, and open each other's files in /dev/shm. */
+
+#include "mpi/reach.h"
+
+#include <stddef.h>
+
+#include "mpi/pmi.h"
+
+static int refuse(const struct berth_mpi_reach *reach, const char *what,
+                  const char *flags, const char *whose, struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "each of the %u tasks of this node has %s of its own, so that "
+                         "%s cannot reach one from another; leave %s out",
+                         reach->apart, what, whose, flags);
+}
+
+int berth_mpi_check_reach(const struct berth_mpi_reach *reach, unsigned int managers,
+                          const char *whose, struct berth_err *err)
+{
+    if (reach->network && (reach->nodes > 1 || (managers & BERTH_MPI_PMIX)))
+        return berth_err_set(err,
+                             "the container has a network of its own, from which %s "
+                             "reaches neither Slurm nor another node; leave --net and "
+                             "--network out",
+                             whose);
+    if (reach->apart <= 1)
+        return 0;
+    if (reach->pid)
+        return refuse(reach, "process numbers", "--pid and --containall", whose, err);
+    if (reach->ipc)
+        return refuse(reach, "System V IPC", "--ipc and --containall", whose, err);
+    return reach->shm ? refuse(reach, "a /dev/shm", "--contain", whose, err) : 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_MPI_REACH_H
+#define BERTH_MPI_REACH_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/* What a container has for itself of the things by which tasks reach each other. */
+struct berth_mpi_reach {
+    unsigned int apart; /* tasks of the node that have a container each; 0: they are in
+                           one */
+    unsigned int nodes; /* of the step */
+    bool pid;           /* process numbers */
+    bool ipc;           /* System V IPC */
+    bool shm;           /* /dev/shm */
+    bool network;
+};
+
+/* Do the tasks reach each other, and Slurm, on an MPI that speaks MANAGERS (mpi/pmi.h)?
+ * Where they do not, libraries hang or die in MPI_Init, or later. WHOSE is for people.
+ * Returns 0, or -1 with a sentence in ERR that names the flag of the runtime to leave
+ * out. */
+int berth_mpi_check_reach(const struct berth_mpi_reach *reach, unsigned int managers,
+                          const char *whose, struct berth_err *err);
+
+#endif
