@@ -133,6 +133,13 @@ static void keep_own(struct berth_mpi_objects *objects)
             objects->items[i].library.family = BERTH_MPI_NONE;
 }
 
+/* PATH cannot be looked at, by errno. Returns -1. */
+static int refuse(const char *path, struct berth_err *err)
+{
+    return berth_err_set(err, "'%s': %s; give the path of a file or an image", path,
+                         strerror(errno));
+}
+
 static int tell_file(struct inspect *it, const char *path, struct berth_buf *out,
                      struct berth_err *err)
 {
@@ -143,7 +150,7 @@ static int tell_file(struct inspect *it, const char *path, struct berth_buf *out
     int result;
 
     if (!real)
-        return berth_err_oom(err);
+        return refuse(path, err);
     if (berth_look_at(real, environ, &look, err) < 0)
         return -1;
     if (berth_mpi_program_read(&look.objects, &wants, err) < 0) {
@@ -268,8 +275,7 @@ static int look_at_head(const char *path, bool *ret_is_file, struct berth_err *e
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0)
-        return berth_err_set(err, "'%s': %s; give the path of a file or an image", path,
-                             strerror(errno));
+        return refuse(path, err);
     *ret_is_file = S_ISREG(st.st_mode) && read(fd, head, sizeof(head) - 1) > 0 &&
                    (memcmp(head, "\177ELF", 4) == 0 ||
                     (memcmp(head, "#!", 2) == 0 && !strstr(head, run)));

@@ -128,6 +128,13 @@ ${CC:-cc} -shared -fPIC -nostdlib -Wl,-soname,libmpi.so.12 -o mpi/lib/libmpi.so.
     says 'what is not there is one line' 1 \
         "berth: '/nowhere/x': No such file or directory; give the path of a file or an image" \
         $ordinary "$berth" inspect /nowhere/x
+    cp app removed
+    exec 3<removed
+    rm removed
+    says 'an open file that has been removed is one line' 1 \
+        "berth: '/proc/self/fd/3': No such file or directory; give the path of a file or an image" \
+        $ordinary "$berth" inspect /proc/self/fd/3
+    exec 3<&-
     says 'what is neither is one line' 1 "berth: image '$T/mpi.c': not an image" \
         $ordinary "$berth" inspect "$T/mpi.c"
     says 'a directory that is no image is one line' 1 'holds no root file system' \
