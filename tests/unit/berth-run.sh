@@ -59,7 +59,7 @@ expect 'nothing of ours is in the environment' 0 '' \
 expect 'the exit status is that of the command' 7 '' \
     "$berth" run --container-image=a sh -c 'exit 7'
 expect 'a death by a signal is one' 143 '' \
-    sh -c '"$@" 2>/dev/null' sh "$berth" run --container-image=a sh -c 'kill -TERM $$; sleep 5'
+    sh -c '"$@" 2>/dev/null' sh "$berth" run --container-image=a sh -c 'kill -TERM $$; sleep 300'
 expect 'a command that is not there' 127 \
     "berth: n1: image 'T/a': command './gone' is not in the image; check the path, or mount it (--container-mounts)" \
     "$berth" run --container-image=a ./gone

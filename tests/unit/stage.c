@@ -203,7 +203,7 @@ static void await_file(const char *path)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
 
-    for (int i = 0; i < 1000 && access(path, F_OK) < 0; i++)
+    for (int i = 0; i < 12000 && access(path, F_OK) < 0; i++)
         nanosleep(&pause, NULL);
     ck_assert_int_eq(access(path, F_OK), 0);
 }
@@ -221,7 +221,7 @@ START_TEST(what_a_killed_maker_left_is_removed)
     FILE *file;
 
     staging_install();
-    ck_assert_int_gt(asprintf(&script, "echo $$ >%s.new; mv %s.new %s; exec sleep 60",
+    ck_assert_int_gt(asprintf(&script, "echo $$ >%s.new; mv %s.new %s; exec sleep 600",
                               mark, mark, mark),
                      0);
     fake_patchelf(script);

@@ -186,7 +186,7 @@ explained()
     BERTH_TASK_REQUEST="image=$T/a&$request" BERTH_TASK_EXPLAIN=${step%.} BERTH_TASK_LEADS=1 \
         "$task" "$@"
 }
-some() { explained "$@" | head -n 3; }
+some() { explained "$@" | sed -n 1,3p; }
 expect 'an account starts with a summary' 0 "$(cat told)" some explain=text ./app 1
 variables() { P='a b' explained "$@" | sed -n '/^environment/,$p' | grep -v '^    [A-Z_]*='; }
 expect 'an account tells why variables change' 0 \
@@ -258,7 +258,7 @@ runs: 3" \
 mkfifo pipe
 expect 'a pipe that nobody reads stops nothing' 0 \
     'runs: 4' \
-    env "BERTH_TASK_RECORD=$T/pipe" BERTH_TASK_LEADS=1 "BERTH_TASK_REQUEST=image=$T/a" timeout 60 "$task" ./app 4
+    env "BERTH_TASK_RECORD=$T/pipe" BERTH_TASK_LEADS=1 "BERTH_TASK_REQUEST=image=$T/a" timeout 600 "$task" ./app 4
 unset SLURM_JOB_ID SLURM_JOB_USER
 
 # A runtime that stays in front of its application, hands signals on to it, and spoils what
@@ -295,13 +295,15 @@ expect 'the exit status comes through a runtime' 7 \
     with "image=$T/a" sh -c 'exit 7'
 expect 'a death by a signal comes through a runtime' 143 \
     '' \
-    sh -c 'BERTH_TASK_REQUEST=$0 "$@" 2>/dev/null' "image=$T/a" "$task" sh -c 'kill -TERM $$; sleep 5'
+    sh -c 'BERTH_TASK_REQUEST=$0 "$@" 2>/dev/null' "image=$T/a" "$task" sh -c 'kill -TERM $$; sleep 300'
 expect 'the end of the relay is the end of the application' 137 \
     '' \
     sh -c 'BERTH_TASK_REQUEST=$0 "$@" 2>/dev/null' "image=$T/a" "$task" \
-    sh -c 'kill -KILL $PPID; sleep 5 >/dev/null 2>&1; echo still here'
+    sh -c 'kill -KILL $PPID; sleep 300 >/dev/null 2>&1; echo still here'
+# It waits for one as long as that takes, and a moment for another.
 counts='$SIG{USR1} = sub { $n++ }; open F, ">", "ready"; close F; kill @ARGV if @ARGV;
-    for (1..5) { select undef, undef, undef, 0.1 } print "$n\n"'
+    for (1..3000) { last if $n; select undef, undef, undef, 0.1 }
+    for (1..3) { select undef, undef, undef, 0.1 } print "$n\n"'
 expect 'a signal that the runtime alone gets reaches the application' 0 \
     '1' \
     env SEND=yes BERTH_TASK_REQUEST="image=$T/a" "$task" perl -e "$counts"
@@ -322,7 +324,7 @@ expect 'a signal that came before the application reaches it' 0 \
     env BERTH_TASK_RUNTIME="$T/early" BERTH_TASK_REQUEST="image=$T/a" "$task" perl -MPOSIX -e '
         $SIG{USR1} = sub { $n++ };
         sigprocmask(SIG_UNBLOCK, POSIX::SigSet->new(SIGUSR1));
-        for (1..100) { last if $n; select undef, undef, undef, 0.1 }
+        for (1..3000) { last if $n; select undef, undef, undef, 0.1 }
         print "$n\n"'
 export BERTH_TASK_RUNTIME="$T/runtime"
 
