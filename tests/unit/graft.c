@@ -29,6 +29,7 @@
     "set\tMPICH_X\t1\n"                                                                \
     "end\n"
 
+static char *top, *template;
 static char *directory;
 static struct berth_err err;
 static struct berth_graft graft;
@@ -53,9 +54,12 @@ static void make_directory(const char *name)
     ck_assert_int_eq(mkdir(path, 0755), 0);
 }
 
-static void setup(void)
+/* What each test starts with, compiled once, in TOP/template. */
+static void compile(void)
 {
-    directory = unit_directory();
+    top = unit_directory();
+    directory = template = unit_path(top, "template");
+    ck_assert_int_eq(mkdir(directory, 0755), 0);
     make_directory("image");
     make_directory("stage");
     make_directory("stage/lib");
@@ -65,8 +69,21 @@ static void setup(void)
                  "-shared -fPIC -Wl,-soname,libmpi.so.12 -o stage/lib/libmpi.so.12");
     unit_compile(directory,
                  "int MPI_Init(void); int _start(void) { return MPI_Init(); }",
-                 "-Wl,-rpath,%s/image -Limage -l:libmpi.so.12 -o app", directory);
+                 "-Wl,-rpath,%s/used/image -Limage -l:libmpi.so.12 -o app", top);
     write_file("stage/manifest", 0644, MANIFEST_START MANIFEST_END);
+}
+
+static void clean(void)
+{
+    unit_remove(top);
+    free(template);
+    free(top);
+}
+
+static void setup(void)
+{
+    directory = unit_path(top, "used");
+    unit_copy(template, directory);
     graft = (struct berth_graft){.family = BERTH_MPI_MPICH};
 }
 
@@ -342,6 +359,7 @@ int main(void)
 {
     TCase *tests = tcase_create("graft");
 
+    tcase_add_unchecked_fixture(tests, compile, clean);
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, the_staged_library_runs);
     tcase_add_test(tests, the_image_s_library_is_noticed);

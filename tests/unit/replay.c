@@ -14,6 +14,7 @@
 #include "task/talk.h"
 #include "unit.h"
 
+static char *top, *template;
 static char *directory;
 static char *program;
 static char *command[2];
@@ -81,10 +82,12 @@ static void record(void)
     ck_assert(!memo.failed);
 }
 
-static void setup(void)
+/* What each test starts with, compiled once, in TOP/template. */
+static void compile(void)
 {
-    directory = unit_directory();
-    program = unit_path(directory, "app");
+    top = unit_directory();
+    directory = template = unit_path(top, "template");
+    ck_assert_int_eq(mkdir(directory, 0755), 0);
     shell("mkdir image stage first");
     unit_compile(directory, "int MPI_Init(void) { return 0; } int image_one;",
                  "-shared -fPIC -Wl,-soname,libmpi.so.12 -o image/libmpi.so.12");
@@ -92,8 +95,23 @@ static void setup(void)
                  "-shared -fPIC -Wl,-soname,libmpi.so.12 -o stage/libmpi.so.12");
     unit_compile(directory,
                  "int MPI_Init(void); int _start(void) { return MPI_Init(); }",
-                 "-Wl,-rpath,%s/first:%s/image -Limage -l:libmpi.so.12 -o app",
-                 directory, directory);
+                 "-Wl,-rpath,%s/used/first:%s/used/image -Limage -l:libmpi.so.12 "
+                 "-o app",
+                 top, top);
+}
+
+static void clean(void)
+{
+    unit_remove(top);
+    free(template);
+    free(top);
+}
+
+static void setup(void)
+{
+    directory = unit_path(top, "used");
+    unit_copy(template, directory);
+    program = unit_path(directory, "app");
     command[0] = program;
     inside = (struct berth_inside){.command = command};
     memo = (struct berth_memo){0};
@@ -235,6 +253,7 @@ int main(void)
 {
     TCase *tests = tcase_create("replay");
 
+    tcase_add_unchecked_fixture(tests, compile, clean);
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, the_same_is_done_again);
     tcase_add_loop_test(tests, what_has_changed_is_noticed, 0, COUNT(changes));

@@ -130,10 +130,8 @@ void staging_remove(void)
 void staging_install(void)
 {
     BERTH_FREE char *prefix = unit_path(directory, "host");
-    BERTH_FREE char *command = NULL;
 
-    ck_assert_int_gt(asprintf(&command, "cp -a '%s' '%s'", template, prefix), 0);
-    ck_assert_int_eq(system(command), 0);
+    unit_copy(template, prefix);
     staging_find_stack("MPI_HOME", prefix, host);
 }
 

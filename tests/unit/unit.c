@@ -83,6 +83,15 @@ void unit_remove(const char *path)
     ck_assert_int_eq(nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+void unit_copy(const char *from, const char *to)
+{
+    char *command = NULL;
+
+    ck_assert_int_gt(asprintf(&command, "cp -a '%s' '%s'", from, to), 0);
+    ck_assert_int_eq(system(command), 0);
+    free(command);
+}
+
 char *unit_path(const char *directory, const char *name)
 {
     char *path = NULL;

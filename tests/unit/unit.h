@@ -27,6 +27,9 @@ char *unit_golden(const char *name);
 char *unit_directory(void);
 void unit_remove(const char *path);
 
+/* Make TO, which is not there, a copy of the directory FROM with the same times. */
+void unit_copy(const char *from, const char *to);
+
 /* DIRECTORY/NAME. The caller frees it. */
 char *unit_path(const char *directory, const char *name);
 
