@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A node that has no /etc/slurm and gets its configuration from slurmctld ("configless").
+
+# shellcheck disable=SC2016 # words for other shells
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images a
+A=--container-image=/images/a.sif
+plugin=$(on login root sed -nE 's/^required ([^ ]+).*/\1/p' /etc/slurm/plugstack.conf.d/berth.conf)
+
+# distribute: standard input becomes plugstack.conf of login, and n4 gets it.
+distribute() {
+    on login root bash -c 'cat >/etc/slurm/plugstack.conf && scontrol reconfigure'
+    for _ in {1..240}; do
+        [[ $(on n4 root cat /run/slurm/conf/plugstack.conf 2>/dev/null) != "$(on login root cat /etc/slurm/plugstack.conf)" ]] || break
+        sleep 0.5
+    done
+}
+
+on login root bash -c 'cd /etc/slurm && cp slurm.conf slurm.conf.saved && cp plugstack.conf plugstack.conf.saved &&
+    sed -i /^PlugStackConfig/d slurm.conf && echo SlurmctldParameters=enable_configless >>slurm.conf
+    scontrol reconfigure'
+on n4 root bash -c 'kill "$(cat /run/slurm/slurmd.pid)"; while pgrep -x slurmd; do sleep 0.1; done
+    mv /etc/slurm /etc/slurm.saved && cd / && slurmd --conf-server login </dev/null' >/dev/null
+echo "required $plugin" | distribute
+
+equal "a step on such a node runs in its image" a "$(alice srun -Q -w n4 "$A" cat /etc/berth-image 2>&1)"
+equal "a step that is started on such a node, too" "a a" \
+    "$(on n4 alice srun -Q -w n3,n4 -N2 --chdir=/ "$A" cat /etc/berth-image 2>&1 | paste -sd' ')"
+matches "doctor finds the configuration" 'ok    plugstack.conf: /run/slurm/conf/plugstack.conf:1: plugin 1 of 1' \
+    "$(on n4 alice berth doctor 2>&1)"
+
+# Slurm hands out plugstack.conf, and not what it includes.
+echo 'include /etc/slurm/plugstack.conf.d/*.conf' | distribute
+matches "doctor tells of a line that no such node has" \
+    "wrong plugstack.conf: '/run/slurm/conf/plugstack.conf' and what it includes do not name berth.so" \
+    "$(on n4 alice berth doctor 2>&1)"
+
+on n4 root bash -c 'mv /etc/slurm.saved /etc/slurm; rm -rf /run/slurm/conf'
+on login root bash -c 'cd /etc/slurm && mv slurm.conf.saved slurm.conf && mv plugstack.conf.saved plugstack.conf && scontrol reconfigure'
+"$tool" restart "$name" n4 >/dev/null 2>&1
+equal "with /etc/slurm again" a "$(alice srun -Q -w n4 "$A" cat /etc/berth-image 2>&1)"
+finish
