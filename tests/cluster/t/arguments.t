@@ -171,7 +171,7 @@ inside "--container-writable: a task writes to the root, and reads it again" "wr
 inside "--container-writable: the next step does not see it" "wrote gone" \
     "$(writable 'sh -c "echo wrote >/berth && cat /berth"'); $(writable 'sh -c "cat /berth 2>/dev/null || echo gone"')"
 inside "--container-writable: two steps at one time do not see it" "1 2" \
-    "salloc -Q -n2 bash -c '$(writable '-n1 --overlap sh -c "echo 1 >/berth; touch one; \$HOME/t/within 10 test -e two; cat /berth"') & $(writable '-n1 --overlap sh -c "echo 2 >/berth; touch two; \$HOME/t/within 10 test -e one; cat /berth"'); wait' | sort"
+    "salloc -Q -n2 bash -c '$(writable '-n1 --overlap sh -c "echo 1 >/berth; touch one; \$HOME/t/within 60 test -e two; cat /berth"') & $(writable '-n1 --overlap sh -c "echo 2 >/berth; touch two; \$HOME/t/within 60 test -e one; cat /berth"'); wait' | sort"
 inside "--container-writable: the image stays as it is" "gone" \
     "$(writable 'touch /berth'); srun \$C sh -c 'ls /berth 2>/dev/null || echo gone'"
 

@@ -64,7 +64,7 @@ couple() {
     [[ $models != --mpi=pmix* ]] || turns=3
     for ((turn = 1; turn <= turns; turn++)); do
         seen=$(submit coupled "$header" "$module
-timeout -k 5 40 srun $first ${models/@/$second}" 2>&1)
+timeout -k 5 120 srun $first ${models/@/$second}" 2>&1)
         told=$(grep -E '^(atm|ocn|status)\b' <<<"$seen" | tr -s ' \t' ' ' | cut -d, -f1-3 | sort)
         [[ $told != "$said"$'\n'"status 0" ]] || break
         echo "# $title: $(paste -sd';' <<<"$told")"

@@ -194,7 +194,7 @@ as_default "an array: an image for each element" \
         "srun --container-image=/images/\$(sed -n \${SLURM_ARRAY_TASK_ID}p list).sif \$HOME/t/image"; cat a.*' \
     "a b"
 as_default "--overlap: two steps at one time in two images" \
-    'salloc -Q -n1 bash -c "srun --overlap $C sh -c \"\$HOME/t/within 20 test -e two; \$HOME/t/image\" &
+    'salloc -Q -n1 bash -c "srun --overlap $C sh -c \"\$HOME/t/within 60 test -e two; \$HOME/t/image\" &
         srun --overlap --container-image=/images/b.sif sh -c \"\$HOME/t/image; sleep 0.3; touch two\"; wait; srun $t/image"' \
     "b a host"
 as_default "srun --jobid from another shell takes its own image" \
@@ -361,7 +361,7 @@ echo "epilog $SLURM_PROCID $(cat /etc/berth-image 2>/dev/null || echo host)" >ep
 END_OF_TOOL
 same "--task-prolog and --task-epilog" \
     'export GONE=1 STAY=2; srun --task-prolog=$t/prolog --task-epilog=$t/epilog $C $t/variables "GONE|STAY|FROM|LATE"
-     $t/within 5 test -s epilog.out; cat epilog.out' 'FROM_PROLOG=yes'
+     $t/within 60 test -s epilog.out; cat epilog.out' 'FROM_PROLOG=yes'
 same "a task prolog sees what a task sees" \
     'printf "#!/bin/sh\n/home/alice/t/variables BERTH\n/home/alice/t/variables ^SLURM >prolog.out" >p; chmod +x p
      srun -w n1 --task-prolog=$PWD/p $C true; cat prolog.out' 'SLURM_PROCID=0'

@@ -39,9 +39,9 @@ ranks() { grep -E '^(rank|ring) ' "$1" | sed 's/: .*//' | sort; }
 ring() {
     local title=$1 wanted=$2 may_hang=$3 job i status=0
     shift 3
-    LIMIT=60 alice srun "$@" >"$work/out" 2>&1 </dev/null &
+    LIMIT=120 alice srun "$@" >"$work/out" 2>&1 </dev/null &
     job=$!
-    for ((i = 0; i < 120 && may_hang; i++)); do
+    for ((i = 0; i < 600 && may_hang; i++)); do
         [[ $(ranks "$work/out") != "$(sort <<<"$wanted")" ]] || break
         kill -0 "$job" 2>/dev/null || break
         sleep 0.1

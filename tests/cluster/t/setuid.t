@@ -42,12 +42,13 @@ same "exit codes" 'srun -w n1 -n3 $C sh -c "exit \$SLURM_PROCID"' 'exit status 2
 same "death by a signal" "srun -w n1 \$C sh -c 'kill -SEGV \$\$; sleep 5'" 'Segmentation fault'
 same "a signal to the step arrives once, and the files of the image stay" \
     'srun -w n1 -n2 $C bash -c "n=0; trap \"n=\\\$((n+1))\" USR1; touch ready.\$SLURM_PROCID
-        for i in {1..15}; do sleep 0.1; done; cat /etc/os-release >/dev/null && echo got \$n" 2>/dev/null &
-     for i in 0 1; do $t/within 10 test -e ready.$i; done; sleep 0.2; scancel -s USR1 -u alice; wait' \
+        for i in {1..600}; do [ \$n = 0 ] || break; sleep 0.1; done
+        for i in {1..5}; do sleep 0.1; done; cat /etc/os-release >/dev/null && echo got \$n" 2>/dev/null &
+     for i in 0 1; do $t/within 60 test -e ready.$i; done; sleep 0.2; scancel -s USR1 -u alice; wait' \
     'got 1\ngot 1'
 same "a signal to SLURM_TASK_PID" \
     'srun -w n1 $C bash -c "n=0; trap \"n=\\\$((n+1))\" USR1; kill -USR1 \$SLURM_TASK_PID; sleep 0.3; sleep 0.3; echo task \$n"' 'task 1'
 same "scancel" \
-    'srun -w n1 -n2 $C sh -c "touch ready; exec sleep 30" 2>/dev/null & $t/within 10 test -e ready; sleep 0.3; scancel -u alice; wait $!; echo $?'
+    'srun -w n1 -n2 $C sh -c "touch ready; exec sleep 30" 2>/dev/null & $t/within 60 test -e ready; sleep 0.3; scancel -u alice; wait $!; echo $?'
 
 finish
