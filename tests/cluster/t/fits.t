@@ -142,13 +142,14 @@ END_OF_TOOL
 
 # ---- jobs: what a default reaches, and what stays on the host
 
-# batch_same TITLE HEADER SCRIPT [OUTPUT]: HEADER and SCRIPT as a batch script, outside
-# without, inside with the image as the default of the job.
+# batch_of HEADER SCRIPT: a script that submits both as a batch script, whose default is $C,
+# and prints what that has printed.
 batch_of() {
     printf 'cat >job.sh <<"END"\n#!/bin/bash\n%s\nt=$HOME/t\n%s\nEND\n' "$1" "$2"
     printf '$HOME/submit -o job.out $C job.sh && cat job.out\n'
 }
 
+# as_default TITLE SCRIPT SEEN: SCRIPT with the image prints SEEN.
 as_default() {
     run_script inside "$A" "$2"
     sed '/^--- standard error$/,$d' "$scratch/inside" >"$scratch/seen"
@@ -207,10 +208,10 @@ as_default "salloc: the interactive step is on the host, its steps in the image"
     'sed "\$aLaunchParameters=use_interactive_step" /etc/slurm/slurm.conf >slurm.conf
      cp /etc/slurm/cgroup.conf . 2>/dev/null
      { $t/within 60 test -e ready; echo "echo in:\$(hostname):\$(\$HOME/t/image):\$(srun \$HOME/t/image):; exit"; } |
-     SLURM_CONF=$PWD/slurm.conf SHELL=$t/shell $t/terminal salloc -Q $C | tr -d "\r" | grep -o "in:n[0-9]:.*:"' \
+     SLURM_CONF=$PWD/slurm.conf SHELL=$t/shell $t/terminal salloc -Q -w n1 $C | tr -d "\r" | grep -o "in:n[0-9]:.*:"' \
     "in:n1:host:a:"
 same "the environment of the batch script" \
-    "$(batch_of "" '$t/variables "^SLURM|^BERTH" "SLURM_BERTH_JOB"')" 'SLURM_JOB_ID=X'
+    "$(batch_of "#SBATCH -w n1" '$t/variables "^SLURM|^BERTH" "SLURM_BERTH_JOB"')" 'SLURM_JOB_ID=X'
 
 # ---- input and output
 
@@ -405,7 +406,7 @@ same "sbatch --wait has the exit code of the script" \
 
 # signalled COUNT SIGNAL...: each signal COUNT times to a step that counts them.
 signalled() {
-    printf 'srun $C $t/sig ready %s & $t/within 60 test -e ready; sleep 0.2;
+    printf 'srun -w n1 $C $t/sig ready %s & $t/within 60 test -e ready; sleep 0.2;
         for s in %s; do for i in 1 2 3; do scancel -s $s $(cat ready); sleep 0.25; done; done
         scancel -s QUIT $(cat ready); wait $!; echo $?' "$1" "$1"
 }
