@@ -24,7 +24,7 @@
 
 /* And what the keeper adds, for each task. */
 #define BERTH_FINDING_VARIABLE "variable" /* NAME=VALUE, as the runtime has made it */
-#define BERTH_FINDING_SET      "set"      /* NAME=VALUE, for the host's MPI */
+#define BERTH_FINDING_SET      "set"      /* NAME=VALUE, for the MPI that runs */
 #define BERTH_FINDING_BIND     "bind"     /* a staged file on the host */
 #define BERTH_FINDING_OVER     "over"     /* what it is mounted over, next to it */
 

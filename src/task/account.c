@@ -214,7 +214,7 @@ static int list_environment(const struct berth_account *account,
     if (list_image_environment(account, told, explain, err) < 0)
         return -1;
     berth_explain_add_set(explain, &told->set, BERTH_FROM_MPI,
-                          "the host's MPI needs it (--mpi-bind)");
+                          "the MPI that runs needs it (--mpi-bind)");
     if (explain->apart)
         berth_launch_apart(launch, &apart);
     berth_explain_add_set(explain, &apart, BERTH_FROM_BERTH,

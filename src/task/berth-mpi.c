@@ -286,6 +286,17 @@ static void find_reach(const struct order *order, struct berth_inside *inside)
     berth_spaces_look(inside->holder, &inside->reach);
 }
 
+/* A library of PMIx that does not see the files of its server ends in MPI_Init, unless
+ * it is to ask the server for all of it. */
+static int tell_pmix(const struct order *order, const struct berth_inside *inside,
+                     char *const *container, struct berth_err *err)
+{
+    if (!berth_spaces_hide_pmix(inside->holder, inside->task) ||
+        berth_environ_value(container, "PMIX_MCA_gds"))
+        return 0;
+    return berth_talk_send(order->talk, BERTH_TALK_SET, "PMIX_MCA_gds=hash", err);
+}
+
 /* Do it with what the site and berth know of MPI stacks. */
 static int run_with(const struct order *order, const struct berth_profile *profiles,
                     struct berth_err *err)
@@ -309,6 +320,8 @@ static int run_with(const struct order *order, const struct berth_profile *profi
     bool has_key;
     int done;
 
+    if (tell_pmix(order, &inside, container, err) < 0)
+        return -1;
     find_reach(order, &inside);
     use_roots(order, &user);
     /* A memo says what was done, and not what was seen, nor who reaches whom. */

@@ -15,4 +15,9 @@ bool berth_spaces_differ(pid_t pid, const char *name);
  * rest of *REACH stays. */
 void berth_spaces_look(pid_t holder, struct berth_mpi_reach *reach);
 
+/* Does the server of PMIx, which the variables TASK name, keep what it knows in files
+ * that processes in that container do not see? (Slurm's mpi/pmix: pmixp_info.c; PMIx 5
+ * and later: gds/shmem2.) */
+bool berth_spaces_hide_pmix(pid_t holder, char *const *task);
+
 #endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of the node a container shows. This process is its own container. */
+
+#include "task/spaces.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+START_TEST(nothing_of_ours_is_another)
+{
+    struct berth_mpi_reach reach = {.apart = 2, .nodes = 3};
+
+    ck_assert(!berth_spaces_differ(getpid(), "user"));
+    berth_spaces_look(getpid(), &reach);
+    ck_assert(!reach.pid && !reach.ipc && !reach.shm && !reach.network);
+    ck_assert_int_eq(reach.apart, 2);
+    ck_assert_int_eq(reach.nodes, 3);
+}
+END_TEST
+
+static const struct {
+    const char *step;
+    const char *modules;
+    const char *directory; /* that is there, behind the user's number */
+    bool is_hidden;
+} rows[] = {
+    {"slurm.pmix.7.0", "shmem2,hash", "7.0", false},
+    {"slurm.pmix.7.0", "shmem2,hash", "7.1", true},
+    {"slurm.pmix.7.0", "ds21,ds12,hash", "7.1", false},
+    {"prterun-n1-7@1", "shmem2,hash", "7.1", false},
+};
+
+START_TEST(files_of_the_server_may_be_hidden)
+{
+    BERTH_FREE char *directory = unit_directory();
+    BERTH_FREE char *path = NULL;
+    char variables[3][128];
+    char *task[] = {variables[0], variables[1], variables[2], NULL};
+
+    snprintf(variables[0], sizeof(variables[0]), "PMIX_NAMESPACE=%s", rows[_i].step);
+    snprintf(variables[1], sizeof(variables[1]), "PMIX_GDS_MODULE=%s",
+             rows[_i].modules);
+    snprintf(variables[2], sizeof(variables[2]), "PMIX_SYSTEM_TMPDIR=%s", directory);
+    ck_assert_int_gt(asprintf(&path, "%s/spmix_appdir_%u_%s", directory, getuid(),
+                              rows[_i].directory),
+                     0);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_int_eq(berth_spaces_hide_pmix(getpid(), task), rows[_i].is_hidden);
+    unit_remove(directory);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tcase = tcase_create("spaces");
+
+    tcase_add_test(tcase, nothing_of_ours_is_another);
+    tcase_add_loop_test(tcase, files_of_the_server_may_be_hidden, 0, COUNT(rows));
+    return unit_run("spaces", tcase);
+}
