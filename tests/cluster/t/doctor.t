@@ -67,7 +67,7 @@ equal "all is repaired" "0 " "$status $(grep '^wrong' <<<"$seen")"
 
 # Are the nodes alike? How many lines there are, and how many nodes say each.
 alike() {
-    alice bash -c 'srun -N4 --ntasks-per-node=1 berth doctor --brief 2>&1 | sort | uniq -c |
+    alice bash -c 'srun -Q -N4 --ntasks-per-node=1 berth doctor --brief 2>&1 | sort | uniq -c |
         sed -E "s/^ *([0-9]+) .*(wrong=.*)/\1 \2/" | paste -sd" "'
 }
 

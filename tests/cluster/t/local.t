@@ -36,9 +36,12 @@ worlds=(
 
 # local_run IMAGE COMMAND...: both outputs, in one task that has 16 CPUs.
 local_run() {
-    local image=$1
+    local image=$1 out status
     shift
-    alice srun -N1 -n1 -c16 --mpi-bind=local --container-image="/images/$image.sif" "$@" 2>&1 </dev/null
+    out=$(alice srun -N1 -n1 -c16 --mpi-bind=local --container-image="/images/$image.sif" "$@" 2>&1 </dev/null)
+    status=$?
+    without_waiting "$out"
+    return "$status"
 }
 
 # world TITLE SIZE LIBRARY OUTPUT: SIZE ranks of one world, and nothing else is said.
