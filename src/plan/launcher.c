@@ -256,6 +256,31 @@ static int check_mixture(const struct berth_table *table, struct berth_err *err)
     return 0;
 }
 
+/* A component that runs on its image's own library because nothing was said about it,
+ * beside one that does not. */
+static int check_forgotten(const struct berth_table *table, struct berth_err *err)
+{
+    const char *hosts = NULL;
+    bool is_forgotten = false;
+
+    for (size_t i = 0; i < table->count; i++) {
+        const struct berth_request *request = &table->rows[i].request;
+
+        if (berth_request_mpi_may_host(request) &&
+            !berth_request_mpi_is(request, BERTH_MPI_AUTO))
+            hosts = request->mpi;
+        is_forgotten |= berth_request_contained(request) && !request->mpi;
+    }
+    if (!hosts || !is_forgotten)
+        return 0;
+    return berth_err_set(err,
+                         "--mpi-bind=%s: another component has an image and no "
+                         "--mpi-bind, so that the image's own MPI runs there, and the "
+                         "ranks of both would wait for each other in MPI_Init; give it "
+                         "--mpi-bind=%s, or --mpi-bind=off if its MPI is the same",
+                         hosts, hosts);
+}
+
 int berth_launcher_check_table(const struct berth_table *table, struct berth_err *err)
 {
     const char *local = NULL;
@@ -268,7 +293,7 @@ int berth_launcher_check_table(const struct berth_table *table, struct berth_err
             shared = table->rows[i].request.mpi;
     }
     if (!local || !shared)
-        return check_mixture(table, err);
+        return check_mixture(table, err) < 0 ? -1 : check_forgotten(table, err);
     return berth_err_set(
         err,
         "--mpi-bind=%s: the ranks of a component with --mpi-bind=%s "

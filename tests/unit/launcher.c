@@ -207,6 +207,12 @@ END_TEST
     "in MPI_Init; use one of the two for all components, or give each an srun of its " \
     "own"
 
+#define FORGOTTEN(mode)                                                                \
+    "--mpi-bind=" mode ": another component has an image and no --mpi-bind, so that "  \
+    "the image's own MPI runs there, and the ranks of both would wait for each other " \
+    "in MPI_Init; give it --mpi-bind=" mode ", or --mpi-bind=off if its MPI is the "   \
+    "same"
+
 static const struct {
     const char *table;
     const char *refused; /* NULL: it is not */
@@ -224,6 +230,11 @@ static const struct {
     {"1;0:image=/a&mpi-bind=mpich;1:image=/b&mpi-bind=mpich;.", NULL},
     {"1;0:image=/a&mpi-bind=host;1:image=/b&mpi-bind=off;.", NULL},
     {"1;0:image=/a&mpi-bind=auto;1:image=/b&mpi-bind=host;.", NULL},
+    {"1;0:image=/a;1:image=/b&mpi-bind=auto;2:image=/b&mpi-bind=hybrid;.", NULL},
+    {"1;0:;1:image=/b&mpi-bind=host;2:image=none;.", NULL},
+    {"1;0:image=/a;1:image=/b&mpi-bind=host;.", FORGOTTEN("host")},
+    {"1;0:image=/b&mpi-bind=mpich;1:image=/a;2:image=/a&mpi-bind=auto;.",
+     FORGOTTEN("mpich")},
     {"1;0:image=/a&mpi-bind=hybrid;1:image=/b&mpi-bind=host;.",
      MIXED("host", "hybrid")},
     {"1;0:image=/a&mpi-bind=cray;1:image=/b;2:image=/b&mpi-bind=hybrid;.",

@@ -136,6 +136,10 @@ matches "hybrid and host: refused, with advice" \
     '^srun: error: berth: --mpi-bind=host: .*=hybrid runs on another MPI library.*for all components' \
     "$(refused hybrid host)"
 matches "two profiles: refused" '=openmpi: .*=mpich runs on another MPI' "$(refused mpich openmpi)"
+matches "one without --mpi-bind beside one on the host's: refused" \
+    '^srun: error: berth: --mpi-bind=host: another component has an image and no --mpi-bind' \
+    "$(alice srun --mpi=pmi2 -w n1 --mpi-bind=host --container-image=/images/a.sif touch started : \
+        -w n2 --container-image=/images/a.sif touch started 2>&1)"
 equal "... before any task starts" "" "$(on login alice sh -c 'ls started 2>/dev/null')"
 
 finish
