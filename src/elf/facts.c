@@ -38,14 +38,15 @@ static char *copy_text(const char *text)
     return text ? strndup(text, NAME_MAX_SIZE) : NULL;
 }
 
-/* The first line of a script: `#! INTERPRETER [ARGUMENT]`. */
+/* The first line of a script: `#! INTERPRETER [ARGUMENT]`. A CR at its end is part of
+ * that, as the kernel has it. */
 static int read_script(char *line, struct berth_elf *elf, struct berth_err *err)
 {
     char *word = line + 2;
     char *end;
 
     elf->kind = BERTH_ELF_SCRIPT;
-    line[strcspn(line, "\r\n")] = '\0';
+    line[strcspn(line, "\n")] = '\0';
     word += strspn(word, " \t");
     if (*word == '\0')
         return 0;

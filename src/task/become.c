@@ -53,17 +53,37 @@ int berth_become_enter(const struct berth_become *become, struct berth_err *err)
     return 0;
 }
 
-static void explain(const char *name, int number, struct berth_err *err)
+/* Does the #! line of SCRIPT end in CR LF? The kernel takes the CR for a part of the
+ * interpreter's name. */
+static bool has_windows_lines(const char *script)
+{
+    BERTH_FCLOSE FILE *file = fopen(script, "re");
+    char line[512];
+
+    return file && fgets(line, sizeof(line), file) && strncmp(line, "#!", 2) == 0 &&
+           strstr(line, "\r\n");
+}
+
+/* FILE is what NAME was found to be; NULL: it is not on the PATH. */
+static void explain(const char *name, const char *file, int number,
+                    struct berth_err *err)
 {
     const char *path = getenv("PATH");
+    bool is_there = file && access(file, F_OK) == 0;
 
-    if (number == ENOENT && strchr(name, '/') && access(name, F_OK) == 0)
+    if (number == ENOENT && is_there && has_windows_lines(file))
+        berth_err_set(err,
+                      "command '%s' has Windows line ends, which the system takes for "
+                      "a part of the interpreter's name in its #! line; convert it "
+                      "(dos2unix)",
+                      name);
+    else if (number == ENOENT && is_there)
         berth_err_set(
             err,
             "command '%s' is there, but not the interpreter that it names (#! "
             "line, or the loader of another C library); mount or install it",
             name);
-    else if (number == ENOENT && strchr(name, '/'))
+    else if (number == ENOENT && file)
         berth_err_set(err,
                       "command '%s' is not in the image; check the path, or mount it "
                       "(--container-mounts)",
@@ -74,6 +94,12 @@ static void explain(const char *name, int number, struct berth_err *err)
             "command '%s' is not on the image's PATH (%s); check the name, or "
             "give its path",
             name, path ? path : "not set");
+    else if (number == ENOEXEC)
+        berth_err_set(err,
+                      "command '%s' is neither a program for this machine nor a script "
+                      "that begins with #!; build it for this machine, or write "
+                      "#!/bin/sh at its top",
+                      name);
     else
         berth_err_set(err,
                       "command '%s' cannot be executed: %s; name a program, or make "
@@ -135,7 +161,7 @@ int berth_become_command(const struct berth_become *become, struct berth_err *er
         number = errno;
         become->command[0] = name;
     }
-    explain(name, number, err);
+    explain(name, program, number, err);
     return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
 }
 
@@ -159,7 +185,7 @@ static void try_command(const struct berth_become *become, int to)
         program = berth_become_find(become->command[0]);
         if (!program || access(program, X_OK) < 0) {
             answer.status = errno == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
-            explain(become->command[0], errno, &answer.why);
+            explain(become->command[0], program, errno, &answer.why);
         }
     }
     if (write(to, &answer, sizeof(answer)) != sizeof(answer))

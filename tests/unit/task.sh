@@ -14,8 +14,10 @@ mkdir -p a/bin 'work dir'
 echo 'not an image' >bad.sif
 : >empty.sif
 printf '#!/nowhere/sh\n' >lost-interpreter
+printf '#!/bin/sh\r\n' >windows
+echo 'echo ran' >no-interpreter
 printf '#!/bin/sh\necho "runs: $*"\n' >app
-chmod +x app lost-interpreter
+chmod +x app lost-interpreter windows no-interpreter
 echo '#!/bin/sh' >no-program
 cat >runtime <<'END'
 #!/bin/sh
@@ -360,6 +362,15 @@ expect 'a command that is not there' 127 \
 expect 'a command without its interpreter' 127 \
     "$place command './lost-interpreter' is there, but not the interpreter that it names (#! line, or the loader of another C library); mount or install it" \
     with "image=$T/a" ./lost-interpreter
+expect 'such a command, on the PATH' 127 \
+    "$place command 'lost-interpreter' is there, but not the interpreter that it names (#! line, or the loader of another C library); mount or install it" \
+    env PATH="$T:/bin:/usr/bin" BERTH_TASK_REQUEST="image=$T/a" "$task" lost-interpreter
+expect 'a script from Windows' 127 \
+    "$place command './windows' has Windows line ends, which the system takes for a part of the interpreter's name in its #! line; convert it (dos2unix)" \
+    with "image=$T/a" ./windows
+expect 'a script that names no interpreter' 126 \
+    "$place command './no-interpreter' is neither a program for this machine nor a script that begins with #!; build it for this machine, or write #!/bin/sh at its top" \
+    with "image=$T/a" ./no-interpreter
 expect 'a command that is no program' 126 \
     "$place command './no-program' cannot be executed: Permission denied; name a program, or make this one executable (chmod +x)" \
     with "image=$T/a" ./no-program
