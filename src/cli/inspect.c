@@ -153,6 +153,13 @@ static int tell_file(struct inspect *it, const char *path, struct berth_buf *out
         return refuse(path, err);
     if (berth_look_at(real, environ, &look, err) < 0)
         return -1;
+    if (!look.runner) {
+        berth_look_fini(&look);
+        return berth_err_set(err,
+                             "'%s': the interpreter that its #! line names is not "
+                             "there; install it, or look in an image that has it",
+                             path);
+    }
     if (berth_mpi_program_read(&look.objects, &wants, err) < 0) {
         berth_look_fini(&look);
         return -1;

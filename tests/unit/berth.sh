@@ -125,6 +125,10 @@ ${CC:-cc} -shared -fPIC -nostdlib -Wl,-soname,libmpi.so.12 -o mpi/lib/libmpi.so.
     says 'a script is run by its interpreter' 0 'app.sh: script
   interpreter: /bin/sh
   run by: /' $ordinary "$berth" inspect app.sh
+    echo '#!/nowhere/sh' >lost.sh
+    says 'a script without its interpreter is one line' 1 \
+        "berth: './lost.sh': the interpreter that its #! line names is not there; install it, or look in an image that has it" \
+        $ordinary "$berth" inspect ./lost.sh
     says 'what is not there is one line' 1 \
         "berth: '/nowhere/x': No such file or directory; give the path of a file or an image" \
         $ordinary "$berth" inspect /nowhere/x
