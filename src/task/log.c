@@ -89,6 +89,10 @@ static const char *advise(const char *words, const struct berth_request *request
          "take the directory of that library out of LD_LIBRARY_PATH, or have the "
          "administrators install it",
          true},
+        {"stat /proc/self/fd/",
+         "the container needs /proc: leave a flag out that takes it away, or have the "
+         "administrators set `mount proc = yes`",
+         true},
         {"unknown flag", "leave that flag out of --container-args", false},
         {"unknown shorthand flag", "leave that flag out of --container-args", false},
         {"flag needs an argument", "give that flag a value in --container-args", false},
