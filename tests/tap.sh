@@ -7,6 +7,12 @@ T=$(mktemp -d "${TMPDIR:-/tmp}/berth-test-XXXXXX") || exit 1
 trap 'rm -rf "$T"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$T" || exit 1
+# Who runs this may do so in a job, in a container, or use berth.
+ours='BERTH|SLURM|SRUN|SBATCH|SALLOC|APPTAINER|SINGULARITY|PMI|PMIX|OMPI|PALS'
+for name in $(env | sed -nE "s/^(($ours)[A-Z0-9_]*)=.*/\\1/p"); do
+    unset "$name"
+done
+unset CDPATH POSIXLY_CORRECT
 T=$(pwd -P)
 count=0
 failures=0

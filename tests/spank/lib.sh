@@ -11,9 +11,6 @@ case $fake in
     /*) ;;
     *) fake=$PWD/$fake ;;
 esac
-for name in $(env | sed -n 's/^\(SLURM[A-Z0-9_]*\)=.*/\1/p'); do
-    unset "$name"
-done
 release=$("$fake" --release)
 libexec=$("$fake" --libexec)
 

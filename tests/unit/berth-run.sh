@@ -24,10 +24,7 @@ chmod +x path/apptainer
 PATH=$T/path:$PATH
 SLURMD_NODENAME=n1
 export PATH SLURMD_NODENAME
-unset SHOW PMI_RANK PMI_FD PMIX_RANK OMPI_COMM_WORLD_RANK PALS_RANKID SLURM_PROCID SLURM_BERTH_JOB
-for name in $(env | sed -n 's/^\(BERTH_[A-Z_]*\)=.*/\1/p'); do
-    unset "$name"
-done
+unset SHOW
 # A process that ends at once frees nothing.
 ASAN_OPTIONS=detect_leaks=0
 export ASAN_OPTIONS

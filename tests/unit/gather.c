@@ -250,8 +250,8 @@ START_TEST(what_a_site_names_comes_along)
 
     staging_install();
     ck_assert_int_gt(asprintf(&command,
-                              "mkdir %s/extra && cp %s/ucx/*_bad* %s/extra && "
-                              "cp %s/ucx/*_one.so.0 %s/extra/libsite.so",
+                              "mkdir '%s/extra' && cp '%s'/ucx/*_bad* '%s/extra' && "
+                              "cp '%s'/ucx/*_one.so.0 '%s/extra/libsite.so'",
                               prefix, host, prefix, host, prefix),
                      0);
     ck_assert_int_eq(system(command), 0);

@@ -61,13 +61,11 @@ static void make_link(const char *root, const char *target, const char *name)
 
 START_TEST(each_file_of_a_tree_is_found_once)
 {
-    char root[] = "/tmp/berth-inventory-XXXXXX";
+    BERTH_FREE char *root = unit_directory();
     BERTH_STRVEC struct berth_strvec directories = {0};
     BERTH_STRVEC struct berth_strvec found = {0};
-    BERTH_FREE char *command = NULL;
     struct berth_err err;
 
-    ck_assert_ptr_nonnull(mkdtemp(root));
     make_file(root, "lib/libmpi.so.12.1.0");
     make_link(root, "libmpi.so.12.1.0", "lib/libmpi.so.12");
     make_link(root, "libgone.so", "lib/libmpi.so.13");
@@ -79,8 +77,7 @@ START_TEST(each_file_of_a_tree_is_found_once)
     berth_strvec_pushf(&directories, "%s", root);
     berth_strvec_pushf(&directories, "%s/not-there", root);
     ck_assert_int_eq(berth_inventory_read(&directories, &found, &err), 0);
-    ck_assert_int_eq(asprintf(&command, "rm -r %s", root) > 0 ? system(command) : -1,
-                     0);
+    unit_remove(root);
     ck_assert_uint_eq(found.count, 2);
     for (size_t i = 0; i < found.count; i++)
         ck_assert(strstr(found.items[i], "/lib/libmpi.so.12.1.0") ||

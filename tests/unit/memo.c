@@ -140,7 +140,7 @@ START_TEST(what_is_damaged_or_not_the_users_alone_is_none)
     berth_memo_save(&root, KEY, &memo);
     ck_assert(is_there(KEY));
     ck_assert_int_gt(
-        asprintf(&command, "cd %s/memo && f=$(echo *) && %s", top, damages[_i]), 0);
+        asprintf(&command, "cd '%s/memo' && f=$(echo *) && %s", top, damages[_i]), 0);
     ck_assert_int_eq(system(command), 0);
     ck_assert_msg(!is_there(KEY), "%s", damages[_i]);
 }
@@ -245,7 +245,7 @@ START_TEST(a_file_that_changed_has_another_identity)
     BERTH_FREE char *path = unit_path(top, "f");
     BERTH_FREE char *command = NULL;
 
-    ck_assert_int_gt(asprintf(&command, "cd %s && %s", top, changes[_i]), 0);
+    ck_assert_int_gt(asprintf(&command, "cd '%s' && %s", top, changes[_i]), 0);
     unit_write(path, "hello\n", 6);
     berth_memo_identity(path, true, before);
     berth_memo_identity(path, true, after);
@@ -272,7 +272,7 @@ static void change(const char *words)
 {
     BERTH_FREE char *command = NULL;
 
-    ck_assert_int_gt(asprintf(&command, "cd %s && %s", top, words), 0);
+    ck_assert_int_gt(asprintf(&command, "cd '%s' && %s", top, words), 0);
     ck_assert_int_eq(system(command), 0);
 }
 

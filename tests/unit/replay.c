@@ -30,7 +30,7 @@ static void shell(const char *text)
 {
     BERTH_FREE char *line = NULL;
 
-    ck_assert_int_gt(asprintf(&line, "cd %s && %s", directory, text), 0);
+    ck_assert_int_gt(asprintf(&line, "cd '%s' && %s", directory, text), 0);
     ck_assert_int_eq(system(line), 0);
 }
 

@@ -40,8 +40,8 @@ START_TEST(a_stage_is_found_until_the_host_changes)
     berth_staged_fini(&staged);
     ck_assert_int_eq(staging_entries(""), 1);
 
-    ck_assert_int_gt(asprintf(&copy, "cp %s %s.new && mv %s.new %s", library, library,
-                              library, library),
+    ck_assert_int_gt(asprintf(&copy, "cp '%s' '%s.new' && mv '%s.new' '%s'", library,
+                              library, library, library),
                      0);
     ck_assert_int_eq(system(copy), 0);
     ck_assert_int_eq(staging_find(&staged), 0);
@@ -76,12 +76,12 @@ END_TEST
 
 /* What a cleaner of /tmp does, and what a full disk did to others. */
 static const char *const damages[] = {
-    "rm %s/lib/libucs.so.0",
-    "rm %s/mpi/libmpi.so",
-    ": >%s/lib/ucx/libuct_one.so",
-    "rm %s/manifest",
-    "sed -i '$d' %s/manifest",
-    "sed -i 's/^mounted.*/mounted\t\\/elsewhere/' %s/manifest",
+    "rm '%s/lib/libucs.so.0'",
+    "rm '%s/mpi/libmpi.so'",
+    ": >'%s/lib/ucx/libuct_one.so'",
+    "rm '%s/manifest'",
+    "sed -i '$d' '%s/manifest'",
+    "sed -i 's/^mounted.*/mounted\t\\/elsewhere/' '%s/manifest'",
 };
 
 START_TEST(a_damaged_stage_is_made_anew)
@@ -221,7 +221,8 @@ START_TEST(what_a_killed_maker_left_is_removed)
     FILE *file;
 
     staging_install();
-    ck_assert_int_gt(asprintf(&script, "echo $$ >%s.new; mv %s.new %s; exec sleep 600",
+    ck_assert_int_gt(asprintf(&script,
+                              "echo $$ >'%s.new'; mv '%s.new' '%s'; exec sleep 600",
                               mark, mark, mark),
                      0);
     fake_patchelf(script);
@@ -340,12 +341,12 @@ static const struct {
     uid_t other;
     const char *why;
 } roots[] = {
-    {"mkdir -m 0755 %s", 0,
+    {"mkdir -m 0755 '%s'", 0,
      "'@/root': others may use it (mode 0755); allow no more than "
      "mode 0700"},
-    {"ln -s /tmp %s", 0, "'@/root': is no directory; remove it"},
-    {": >%s", 0, "'@/root': is no directory; remove it"},
-    {"mkdir -m 0700 %s", 1, "'@/root': belongs to user "},
+    {"ln -s /tmp '%s'", 0, "'@/root': is no directory; remove it"},
+    {": >'%s'", 0, "'@/root': is no directory; remove it"},
+    {"mkdir -m 0700 '%s'", 1, "'@/root': belongs to user "},
 };
 
 START_TEST(a_root_that_is_not_ours_is_refused)
