@@ -28,10 +28,11 @@ static const char *find_lost(const struct berth_peers *peers)
     return NULL;
 }
 
-/* With the library of FAMILY among OBJECTS. */
+/* With the library of FAMILY among OBJECTS. *RET_SPEAKS: whether it speaks to the
+ * process manager. */
 static int check_one(const struct berth_peers *peers,
                      const struct berth_mpi_objects *objects,
-                     enum berth_mpi_family family, const char *owner,
+                     enum berth_mpi_family family, const char *owner, bool *ret_speaks,
                      struct berth_err *err)
 {
     const char *value = berth_environ_value(peers->task, "SLURM_NTASKS");
@@ -42,9 +43,10 @@ static int check_one(const struct berth_peers *peers,
 
     snprintf(whose, sizeof(whose), "%s %s", owner,
              berth_mpi_describe(objects, family, name, sizeof(name)));
-    if (berth_mpi_check_manager(managers,
-                                berth_environ_value(peers->task, "SLURM_MPI_TYPE"),
-                                tasks, whose, err) < 0 ||
+    *ret_speaks = berth_mpi_check_manager(
+                      managers, berth_environ_value(peers->task, "SLURM_MPI_TYPE"),
+                      tasks, whose, err) == 0;
+    if (!*ret_speaks ||
         berth_mpi_check_contact(find_lost(peers), tasks, whose, err) < 0)
         return -1;
     return berth_mpi_check_reach(peers->reach, managers, whose, err);
@@ -67,6 +69,7 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_war
     bool bound = peers->count > 0;
     bool refused = false;
     bool fits = false;
+    bool is_known = false; /* which one is meant: it speaks to the process manager */
     struct berth_err why;
 
     *ret_warning->text = '\0';
@@ -74,19 +77,22 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_war
         const struct berth_graft *graft =
             berth_peers_graft(peers->grafts, peers->count, families[i]);
         bool counts = bound == (graft != NULL);
+        bool speaks;
 
         if (!graft && !may_use(peers, families[i]))
             continue;
         if (check_one(peers, graft ? &graft->staged : &peers->look->objects,
-                      families[i], graft ? "the host's" : "the image's", &why) == 0) {
+                      families[i], graft ? "the host's" : "the image's", &speaks,
+                      &why) == 0) {
             fits |= counts;
             continue;
         }
         berth_err_set(ret_warning, "%s if this is the MPI that '%s' uses", why.text,
                       peers->program);
         refused |= counts;
-        if (counts)
+        if (counts && (speaks || !is_known))
             *err = why;
+        is_known |= counts && speaks;
     }
     return refused && !fits ? -1 : 0;
 }

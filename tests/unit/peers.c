@@ -235,6 +235,15 @@ START_TEST(what_the_container_takes_away_counts)
     peers.reach = &apart;
     ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "the image's MPICH cannot reach one from"));
+    wants.family = BERTH_MPI_NONE; /* nor is the other one to be used */
+    ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "the image's MPICH cannot reach one from"));
+    task[1] = (char *)"SLURM_MPI_TYPE=pmix";
+    ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), -1);
+    ck_assert_ptr_nonnull(
+        strstr(err.text, "the image's Open MPI cannot reach one from"));
+    task[1] = (char *)"SLURM_MPI_TYPE=pmi2";
+    wants.family = BERTH_MPI_MPICH;
     peers.reach = &everywhere;
     container[0] = NULL;
     ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), -1);
