@@ -281,7 +281,8 @@ static int check_forgotten(const struct berth_table *table, struct berth_err *er
                          hosts, hosts);
 }
 
-int berth_launcher_check_table(const struct berth_table *table, struct berth_err *err)
+int berth_launcher_check_table(const struct berth_table *table, bool site_says,
+                               struct berth_err *err)
 {
     const char *local = NULL;
     const char *shared = NULL;
@@ -292,8 +293,11 @@ int berth_launcher_check_table(const struct berth_table *table, struct berth_err
         else if (sharing(&table->rows[i]))
             shared = table->rows[i].request.mpi;
     }
-    if (!local || !shared)
-        return check_mixture(table, err) < 0 ? -1 : check_forgotten(table, err);
+    if (!local || !shared) {
+        if (check_mixture(table, err) < 0)
+            return -1;
+        return site_says ? 0 : check_forgotten(table, err);
+    }
     return berth_err_set(
         err,
         "--mpi-bind=%s: the ranks of a component with --mpi-bind=%s "

@@ -36,9 +36,11 @@ int berth_launcher_check_command(const struct berth_request *request,
 
 /* Slurm makes one MPI_COMM_WORLD of all components, and a rank waits in it for those
  * that never come, because their mpirun has a world of its own, or because they speak
- * with another MPI library. Refuses modes that come to that for certain. Returns 0, or
- * -1 with a sentence in ERR. */
-int berth_launcher_check_table(const struct berth_table *table, struct berth_err *err);
+ * with another MPI library. Refuses modes that come to that for certain. SITE_SAYS: a
+ * component without a mode may get one of the site's. Returns 0, or -1 with a sentence
+ * in ERR. */
+int berth_launcher_check_table(const struct berth_table *table, bool site_says,
+                               struct berth_err *err);
 
 /* No node sees what another one chooses. So where there are several components, tell
  * those with `auto` here what it may choose (enum berth_world). */

@@ -259,6 +259,18 @@ static int refuse_uri(const struct berth_site *site,
     return request->uri ? berth_origin_check(site, request->uri, err) : 0;
 }
 
+bool berth_policy_says_mpi(const struct berth_site *site)
+{
+    for (size_t i = 0; i < site->rule_count; i++) {
+        const struct berth_strvec *options = &site->rules[i].options;
+
+        for (size_t j = 0; j + 1 < options->count; j += 2)
+            if (option_of(options->items[j]) == BERTH_OPTION_MPI)
+                return true;
+    }
+    return site->mpi.mode || site->mpi.partitions.count;
+}
+
 int berth_policy_refuse(const struct berth_site *site,
                         const struct berth_request *request, struct berth_err *err)
 {

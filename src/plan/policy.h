@@ -2,6 +2,8 @@
 #ifndef BERTH_PLAN_POLICY_H
 #define BERTH_PLAN_POLICY_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/strvec.h"
 #include "conf/site.h"
@@ -23,6 +25,9 @@ struct berth_policy_facts {
 /* Is what SITE says about options and mounts such that it can be done? Returns 0, or -1
  * with a sentence in ERR that names the key. */
 int berth_policy_check(const struct berth_site *site, struct berth_err *err);
+
+/* May SITE give a component a --mpi-bind that its user has not said? */
+bool berth_policy_says_mpi(const struct berth_site *site);
 
 /* Would REQUEST be refused on every node, whatever is found there? For the host where
  * the command is typed. Returns 0, or -1 with a sentence in ERR. */

@@ -234,6 +234,12 @@ static int read_site(struct berth_err *err)
     return 0;
 }
 
+/* May the site say --mpi-bind where the user does not? */
+static bool site_says_mpi(void)
+{
+    return outer_image() || berth_policy_says_mpi(&state.site);
+}
+
 static int check_component(const struct berth_request *request, struct berth_err *err)
 {
     if (!berth_request_contained(request))
@@ -345,7 +351,7 @@ static int end_step_component(int group, struct berth_err *err)
         berth_fetch_image(&state.site, &merged, err) < 0 ||
         add_row(group, &merged, err) < 0 ||
         berth_table_explain(&state.table, err) < 0 ||
-        berth_launcher_check_table(&state.table, err) < 0 ||
+        berth_launcher_check_table(&state.table, site_says_mpi(), err) < 0 ||
         berth_world_check(&state.table, &state.hetgroups, optind, err) < 0 ||
         berth_gather_component(&state.site, &state.table.rows[state.table.count - 1],
                                export_value(), &state.environment, err) < 0)

@@ -285,10 +285,23 @@ START_TEST(nobody_waits_for_who_never_comes)
     int refused;
 
     ck_assert_int_eq(berth_wire_get_table(tables[_i].table, &table, &err), 0);
-    refused = berth_launcher_check_table(&table, &err);
+    refused = berth_launcher_check_table(&table, false, &err);
     ck_assert_int_eq(refused, tables[_i].refused ? -1 : 0);
     if (tables[_i].refused)
         ck_assert_str_eq(err.text, tables[_i].refused);
+}
+END_TEST
+
+START_TEST(a_site_may_say_what_the_user_forgot)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    struct berth_err err = {""};
+
+    ck_assert_int_eq(
+        berth_wire_get_table("1;0:image=/a;1:image=/b&mpi-bind=host;.", &table, &err),
+        0);
+    ck_assert_int_eq(berth_launcher_check_table(&table, false, &err), -1);
+    ck_assert_int_eq(berth_launcher_check_table(&table, true, &err), 0);
 }
 END_TEST
 
@@ -297,6 +310,7 @@ int main(void)
     TCase *tests = tcase_create("launcher");
 
     tcase_add_loop_test(tests, an_mpirun_sees_its_task, 0, COUNT(cases));
+    tcase_add_test(tests, a_site_may_say_what_the_user_forgot);
     tcase_add_loop_test(tests, the_process_manager_has_a_descriptor, 0,
                         COUNT(descriptors));
     tcase_add_test(tests, more_than_one_task_is_refused);

@@ -387,9 +387,31 @@ START_TEST(variables_of_the_runtime_itself_are_no_flags)
 }
 END_TEST
 
+static const struct {
+    const char *site;
+    bool says;
+} modes[] = {
+    {"", false},
+    {"rule=container-workdir=/w", false},
+    {"mpi=auto", true},
+    {"partition=gpu partition=host", true},
+    {"rule=container-workdir=/w rule=account=x&mpi-bind=host", true},
+};
+
+START_TEST(a_site_may_say_the_mode)
+{
+    BERTH_SITE struct berth_site site = berth_site_default();
+
+    say(&site, modes[_i].site);
+    ck_assert_int_eq(berth_policy_says_mpi(&site), modes[_i].says);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("policy");
+
+    tcase_add_loop_test(tests, a_site_may_say_the_mode, 0, COUNT(modes));
 
     tcase_add_loop_test(tests, a_request_becomes_what_is_run, 0, COUNT(good));
     tcase_add_loop_test(tests, what_a_site_does_not_want_is_named, 0, COUNT(bad));
