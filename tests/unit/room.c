@@ -5,6 +5,7 @@
 #include "task/room.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -339,6 +340,13 @@ static void be_container(void)
     nanosleep(&pause, NULL);
     berth_room_set(&entered, BERTH_ROOM_LOST);
     _exit(EXIT_SUCCESS);
+}
+
+/* In place of libc's: it takes as long as it takes. */
+int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+    (void)timeout;
+    return ppoll(fds, count, NULL, NULL);
 }
 
 START_TEST(the_room_closes_when_the_container_has_ended)
