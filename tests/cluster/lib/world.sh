@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bringing a cluster up and taking it down.
 
-CLEAN_ENV=(env '--default-signal=INT,QUIT' -i LANG=C.UTF-8
-    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
-
 # world_up NAME RELEASE NODES: with UP_CGROUP and the arrays UP_BINDS and UP_CONF.
 world_up() {
     local name=$1 release=$2 nodes=$3 since
