@@ -12,7 +12,7 @@
 #include "base/grow.h"
 #include "base/text.h"
 
-#define FORMAT "berth-stage\t1"
+#define FORMAT "berth-stage\t2"
 
 enum { FIELDS_MAX = 5 };
 
@@ -310,7 +310,7 @@ static int read_lines(struct berth_manifest *manifest, char *text,
     char *line = strsep(&text, "\n");
 
     if (strcmp(line, FORMAT) != 0)
-        return berth_err_set(err, "line 1: expected 'berth-stage 1'");
+        return berth_err_set(err, "line 1: expected 'berth-stage 2'");
     while (text && *text) {
         number++;
         line = strsep(&text, "\n");

@@ -13,7 +13,7 @@
 /* What a stage holds (task/stage.h), as the file `manifest` in it tells it: one record
  * a line, a word and its fields, with a tab between.
  *
- *     berth-stage 1                        the first line: the format
+ *     berth-stage 2                        the first line: the format
  *     stack STACK PROFILE VERSION          mpi/profile.h; VERSION for people
  *     from PATH                            the C library on the host
  *     mounted PATH                         where the stage is in the container

@@ -18,6 +18,8 @@
 #include "elf/facts.h"
 #include "mpi/manifest.h"
 #include "probe/run.h"
+#include "task/mark.h"
+#include "task/marklib.h"
 #include "task/tree.h"
 #include "task/variables.h"
 
@@ -101,6 +103,25 @@ static int copy_all(const struct building *b)
     return 0;
 }
 
+/* The library that marks a process, under the name by which it is needed. */
+static const struct berth_gathered_file mark_library = {
+    .source = (char *)"task/mark.c", .file = (char *)"lib/" BERTH_MARK_LIBRARY};
+
+static int write_mark_library(const struct building *b)
+{
+    size_t size;
+    const void *bytes = berth_marklib(&size);
+    BERTH_CLOSE int fd = -1;
+
+    if (berth_tree_parents(b->dir, mark_library.file) < 0)
+        return refuse_room(b, errno);
+    fd = openat(b->dir, mark_library.file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                0644);
+    if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
+        return refuse_room(b, errno);
+    return 0;
+}
+
 /* Run patchelf on the COUNT files of ARGV, behind its options. */
 static int patch_batch(const struct building *b, struct berth_strvec *argv)
 {
@@ -128,16 +149,10 @@ static int patch_batch(const struct building *b, struct berth_strvec *argv)
 }
 
 /* Give all copies that the loader maps the one search path. */
-static int patch_all(const struct building *b)
+static int patch_paths(const struct building *b, const char *patchelf)
 {
-    BERTH_FREE char *patchelf = berth_run_find("patchelf", getenv("PATH"));
     size_t next = 0;
 
-    if (!patchelf)
-        return berth_err_set(
-            b->err, "patchelf: not installed on this node, and --mpi-bind=host "
-                    "needs it; ask the administrators to install the package "
-                    "patchelf");
     while (next < b->gathered->count) {
         BERTH_STRVEC struct berth_strvec argv = {0};
         size_t options;
@@ -155,6 +170,37 @@ static int patch_all(const struct building *b)
             return -1;
     }
     return 0;
+}
+
+/* What no program uses MPI without needs the library that marks the process. */
+static int patch_needs(const struct building *b, const char *patchelf)
+{
+    BERTH_STRVEC struct berth_strvec argv = {0};
+    size_t options;
+
+    berth_strvec_push(&argv, patchelf);
+    berth_strvec_push(&argv, "--add-needed");
+    berth_strvec_push(&argv, BERTH_MARK_LIBRARY);
+    options = argv.count;
+    for (size_t i = 0; i < b->gathered->count; i++) {
+        const struct berth_gathered_file *it = &b->gathered->files[i];
+
+        if (it->patched && it->mpi && (it->mpi->parts & BERTH_MPI_C))
+            berth_strvec_pushf(&argv, "%s/%s", b->path, it->file);
+    }
+    return argv.count > options ? patch_batch(b, &argv) : 0;
+}
+
+static int patch_all(const struct building *b)
+{
+    BERTH_FREE char *patchelf = berth_run_find("patchelf", getenv("PATH"));
+
+    if (!patchelf)
+        return berth_err_set(
+            b->err, "patchelf: not installed on this node, and --mpi-bind=host "
+                    "needs it; ask the administrators to install the package "
+                    "patchelf");
+    return patch_needs(b, patchelf) < 0 ? -1 : patch_paths(b, patchelf);
 }
 
 static bool no_symbol(const char *name)
@@ -257,6 +303,8 @@ static int tell_all(const struct building *b, struct berth_manifest *manifest)
     for (size_t i = 0; i < b->gathered->count; i++)
         if (tell_file(b, &b->gathered->files[i], manifest) < 0)
             return -1;
+    if (tell_file(b, &mark_library, manifest) < 0)
+        return -1;
     berth_strvec_append(&manifest->links, &b->gathered->links);
     if (manifest->links.failed)
         return berth_err_oom(b->err);
@@ -291,7 +339,7 @@ static int build(const struct building *b)
     struct berth_manifest manifest = {0};
     int result;
 
-    if (copy_all(b) < 0 || patch_all(b) < 0)
+    if (copy_all(b) < 0 || write_mark_library(b) < 0 || patch_all(b) < 0)
         return -1;
     result = tell_all(b, &manifest) < 0 ? -1 : write_manifest(b, &manifest);
     berth_manifest_fini(&manifest);

@@ -5,6 +5,7 @@
 
 #include "task/gather.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@ START_TEST(a_stage_has_all_that_is_linked_and_opened)
                            "lib/ucx/libuct_one.so\n"
                            "lib/libdep.so.1\n"
                            "lib/ucx/libuct_two.so.0\n"
+                           "lib/libberth-mark.so\n"
                            "lib/ucx/libuct_one.so.0 -> libuct_one.so\n"
                            "lib/libuct_one.so.0 -> ucx/libuct_one.so\n"
                            "mpi/libmpi.so -> ../lib/libmpi.so.12\n"
@@ -120,6 +122,44 @@ START_TEST(glibc_is_staged_apart_and_unchanged)
 }
 END_TEST
 
+static struct berth_elf read_staged(const struct berth_staged *staged, const char *file)
+{
+    static const struct berth_elf_question everything = {0};
+    BERTH_FREE char *path = unit_path(staged->path, file);
+    BERTH_CLOSE int fd = open(path, O_RDONLY);
+    struct berth_elf elf;
+    struct berth_err err;
+
+    ck_assert_msg(berth_elf_read(fd, &everything, &elf, &err) == 0, "%s", err.text);
+    return elf;
+}
+
+/* And that runs with any C library. */
+START_TEST(the_c_library_brings_the_one_that_marks)
+{
+    struct berth_staged staged;
+    struct berth_elf elf;
+
+    staging_install();
+    staged = staging_make();
+    elf = read_staged(&staged, "lib/libmpi.so.12");
+    ck_assert(berth_strvec_has(&elf.needed, "libberth-mark.so"));
+    ck_assert_str_eq(elf.soname, "libmpi.so.12");
+    berth_elf_fini(&elf);
+    elf = read_staged(&staged, "lib/libmpifort.so.12");
+    ck_assert(!berth_strvec_has(&elf.needed, "libberth-mark.so"));
+    berth_elf_fini(&elf);
+    elf = read_staged(&staged, "lib/libberth-mark.so");
+    ck_assert_str_eq(elf.soname, "libberth-mark.so");
+    ck_assert_uint_eq(elf.needed.count, 0);
+    ck_assert_uint_eq(elf.version_needs.count, 0);
+    ck_assert_uint_eq(elf.undefined.count, 1);
+    ck_assert_str_eq(elf.undefined.items[0].name, "syscall");
+    berth_elf_fini(&elf);
+    berth_staged_fini(&staged);
+}
+END_TEST
+
 START_TEST(mpi_that_lacks_a_library_is_refused)
 {
     BERTH_FREE char *library = unit_path(host, "libucs.so.0");
@@ -189,6 +229,7 @@ START_TEST(a_cray_stack_is_whole)
                            "lib/libcxi.so.1\n"
                            "lib/gtl/libmpi_gtl_hsa.so\n"
                            "lib/libfabric/libcxi-fi.so\n"
+                           "lib/libberth-mark.so\n"
                            "mpi/libmpi.so -> ../lib/libmpi.so.12\n"
                            "mpi/libmpi.so.12 -> ../lib/libmpi.so.12\n"
                            "mpi/libmpich.so -> ../lib/libmpi.so.12\n"
@@ -329,6 +370,7 @@ int main(void)
     tcase_add_test(tests, a_stage_has_all_that_is_linked_and_opened);
     tcase_add_test(tests, all_that_is_in_a_stage_finds_what_is_there);
     tcase_add_test(tests, glibc_is_staged_apart_and_unchanged);
+    tcase_add_test(tests, the_c_library_brings_the_one_that_marks);
     tcase_add_test(tests, mpi_that_lacks_a_library_is_refused);
     tcase_add_test(tests, mpi_without_glibc_is_refused);
     tcase_add_test(tests, a_cray_stack_is_whole);

@@ -19,7 +19,7 @@
     "int MPIR_Err_return_comm(void) { return 0; } int MPIR_Dup_fn(void) { return 0; }"
 
 #define MANIFEST_START                                                                 \
-    "berth-stage\t1\n"                                                                 \
+    "berth-stage\t2\n"                                                                 \
     "stack\tmpich\tmpich\tMPICH 4.2.1\n"                                               \
     "from\t/usr/lib/libmpi.so.12\n"                                                    \
     "mounted\t/.berth/user/x\n"                                                        \
