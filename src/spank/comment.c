@@ -12,6 +12,7 @@
 #include <slurm/spank.h>
 
 #include "base/buf.h"
+#include "spank/release.h"
 
 /* Slurm's own limit (MAX_COMMENT_LEN) is above this. */
 enum { LONGEST = 900 };
@@ -43,42 +44,13 @@ static void write_text(const struct berth_table *table, struct berth_buf *text)
     }
 }
 
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
-
-static int load_job(job_info_msg_t **ret, uint32_t job)
-{
-    slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
-
-    id.job_id = job;
-    return (slurm_load_job)(ret, id, 0);
-}
-
-static void name_job(job_desc_msg_t *update, uint32_t job)
-{
-    update->step_id.job_id = job;
-}
-
-#else
-
-static int load_job(job_info_msg_t **ret, uint32_t job)
-{
-    return slurm_load_job(ret, job, 0);
-}
-
-static void name_job(job_desc_msg_t *update, uint32_t job)
-{
-    update->job_id = job;
-}
-
-#endif
-
 /* Has the job a comment? Where nobody can tell, it has. */
 static bool has_comment(uint32_t job)
 {
     job_info_msg_t *info = NULL;
     bool has = true;
 
-    if (load_job(&info, job) != SLURM_SUCCESS)
+    if (berth_release_load_job(&info, job) != SLURM_SUCCESS)
         return true;
     if (info->record_count > 0)
         has = info->job_array[0].comment && *info->job_array[0].comment;
@@ -97,7 +69,7 @@ void berth_comment_set(uint32_t job, const struct berth_table *table)
     if (text.used > LONGEST)
         text.text[LONGEST] = '\0';
     slurm_init_job_desc_msg(&update);
-    name_job(&update, job);
+    *berth_release_job(&update) = job;
     update.comment = text.text;
     if (slurm_update_job(&update) != SLURM_SUCCESS)
         slurm_verbose("berth: the job gets no comment: %s", slurm_strerror(errno));

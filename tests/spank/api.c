@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "spank/release.h"
+
 #include "fake.h"
 
 extern char **environ;
@@ -77,17 +79,35 @@ void slurm_free_ctl_conf(slurm_conf_t *conf)
     (void)conf;
 }
 
-int slurm_load_job(job_info_msg_t **ret, uint32_t job, uint16_t flags)
+static int load_job(job_info_msg_t **ret, uint32_t job)
 {
     static slurm_job_info_t info;
     static job_info_msg_t all = {.record_count = 1, .job_array = &info};
 
-    (void)flags;
-    info.job_id = job;
+    if (job != fake.job)
+        fake_fault("the plugin asks for job %u", job);
     info.comment = getenv("FAKE_COMMENT");
     *ret = &all;
     return fails("slurm_load_job") ? SLURM_ERROR : SLURM_SUCCESS;
 }
+
+#if BERTH_RELEASE_LOADS_BY_STEP
+
+int(slurm_load_job)(job_info_msg_t **ret, slurm_step_id_t step, uint16_t flags)
+{
+    (void)flags;
+    return load_job(ret, step.job_id);
+}
+
+#else
+
+int slurm_load_job(job_info_msg_t **ret, uint32_t job, uint16_t flags)
+{
+    (void)flags;
+    return load_job(ret, job);
+}
+
+#endif
 
 void slurm_free_job_info_msg(job_info_msg_t *info)
 {
@@ -106,7 +126,7 @@ int slurm_update_job(job_desc_msg_t *job)
         return SLURM_ERROR;
     }
     fflush(stdout);
-    fprintf(stderr, "job %u: comment %s\n", job->job_id, job->comment);
+    fprintf(stderr, "job %u: comment %s\n", *berth_release_job(job), job->comment);
     return SLURM_SUCCESS;
 }
 
