@@ -22,6 +22,7 @@
 #include "probe/offered.h"
 #include "probe/profilesread.h"
 #include "probe/siteread.h"
+#include "task/detach.h"
 #include "task/inside.h"
 #include "task/letter.h"
 #include "task/memo.h"
@@ -260,7 +261,6 @@ static void use_root(const struct berth_stage_root *root, int fd)
 {
     if (fd < 0)
         return;
-    fcntl(fd, F_SETFD, FD_CLOEXEC);
     berth_sweep_use(root, fd);
 }
 
@@ -353,7 +353,8 @@ int main(int argc, char **argv)
     if (berth_program_tells("berth-mpi", argc, argv))
         return EXIT_SUCCESS;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    umask(022); /* the user's is for the user's files */
+    berth_hide_from(STDERR_FILENO + 1); /* from what we start, of the image too */
+    umask(022);                         /* the user's is for the user's files */
     if (read_order(argc, argv, &order, &err) == 0 && run(&order, &err) == 0)
         return EXIT_SUCCESS;
     if (order.talk >= 0)

@@ -332,7 +332,7 @@ static int join(struct task *task, struct berth_room *room, struct berth_err *er
     become.command = command.items;
     if (command.failed)
         return berth_err_oom(err), BERTH_REFUSED;
-    if (berth_join(berth_room_holder(room), BERTH_JOIN_TASK, err) < 0 ||
+    if (berth_join(berth_room_holder(room), err) < 0 ||
         take_environment(task, room, err) < 0 || berth_become_enter(&become, err) < 0)
         return BERTH_REFUSED;
     if (task->report >= 0)

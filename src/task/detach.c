@@ -5,12 +5,28 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { FIRST = 3, MOST = 8 };
+enum { ON_EXEC = 1u << 2 }; /* CLOSE_RANGE_CLOEXEC */
 
-void berth_close_from(int first)
+/* close_range(2): Linux 5.9, and 5.11 for FLAGS. */
+static bool change_range(int first, unsigned int flags)
+{
+#ifdef SYS_close_range
+    return syscall(SYS_close_range, first, ~0U, flags) == 0;
+#else
+    (void)first;
+    (void)flags;
+    return false;
+#endif
+}
+
+/* CHANGE every open descriptor from FIRST on. */
+static void for_each_from(int first, void (*change)(int fd))
 {
     DIR *directory = opendir("/proc/self/fd");
     struct dirent *entry;
@@ -19,10 +35,32 @@ void berth_close_from(int first)
         int fd = atoi(entry->d_name);
 
         if (fd >= first && fd != dirfd(directory))
-            close(fd);
+            change(fd);
     }
     if (directory)
         closedir(directory);
+}
+
+static void close_one(int fd)
+{
+    close(fd);
+}
+
+static void hide_one(int fd)
+{
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+void berth_close_from(int first)
+{
+    if (!change_range(first, 0))
+        for_each_from(first, close_one);
+}
+
+void berth_hide_from(int first)
+{
+    if (!change_range(first, ON_EXEC))
+        for_each_from(first, hide_one);
 }
 
 /* Move the descriptors out of the way first: one may stand where another one goes. */

@@ -14,4 +14,7 @@ void berth_detach(const int keep[], size_t count, sigset_t *ret_mask);
 /* Close every descriptor from FIRST on. */
 void berth_close_from(int first);
 
+/* Let no descriptor from FIRST on stay open in a program that is executed. */
+void berth_hide_from(int first);
+
 #endif

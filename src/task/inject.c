@@ -24,6 +24,7 @@
 #include "probe/devices.h"
 #include "probe/profilesread.h"
 #include "probe/siteread.h"
+#include "task/detach.h"
 #include "task/letter.h"
 #include "task/stageroot.h"
 #include "task/talk.h"
@@ -86,11 +87,14 @@ static int write_letters(const struct berth_inject *inject,
     return letters->container < 0 ? -1 : 0;
 }
 
-/* Variables of the user are for the application; they could lead the loader astray. */
+/* With its own descriptors and no other of ours. Variables of the user are for the
+ * application; they could lead the loader astray. */
 static void become_program(const struct berth_letters *letters)
 {
     static char *const environment[] = {(char *)"PATH=/usr/bin:/bin:/usr/sbin:/sbin",
                                         NULL};
+    const int given[] = {letters->task, letters->container, letters->talk,
+                         letters->user, letters->site};
     char numbers[3][16];
     char *argv[] = {(char *)"berth-mpi", numbers[0], numbers[1], numbers[2], NULL};
     struct berth_err err;
@@ -98,9 +102,9 @@ static void become_program(const struct berth_letters *letters)
     snprintf(numbers[0], sizeof(numbers[0]), "%d", letters->task);
     snprintf(numbers[1], sizeof(numbers[1]), "%d", letters->container);
     snprintf(numbers[2], sizeof(numbers[2]), "%d", letters->talk);
-    fcntl(letters->talk, F_SETFD, 0);
-    fcntl(letters->user, F_SETFD, 0);
-    fcntl(letters->site, F_SETFD, 0);
+    berth_hide_from(STDERR_FILENO + 1);
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+        fcntl(given[i], F_SETFD, 0);
     execve(PROGRAM, argv, environment);
     berth_err_set(&err, "'%s': %s; install berth again on this host", PROGRAM,
                   strerror(errno));

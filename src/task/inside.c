@@ -52,7 +52,7 @@ int berth_inside_enter(const struct berth_inside *told, struct berth_err *err)
     struct berth_become become = {.workdir = told->request->workdir,
                                   .stay = told->directory};
 
-    if (berth_join(told->holder, BERTH_JOIN_OWNER, err) < 0)
+    if (berth_join(told->holder, err) < 0)
         return -1;
     berth_launch_env(&launch, &asked);
     for (size_t i = 0; i < asked.count; i++)

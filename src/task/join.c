@@ -17,8 +17,10 @@
 #include "base/text.h"
 
 /* In the order in which they are entered: the user namespace gives the right to enter
- * the others, and behind the mount namespace /proc is another one. */
-static const char *const namespaces[] = {"user", "ipc", "uts", "net", "cgroup", "mnt"};
+ * the others, and behind the mount namespace /proc is another one. The process
+ * namespace is that of the children that we then start; we ourselves stay in ours. */
+static const char *const namespaces[] = {"user", "ipc",    "uts", "net",
+                                         "pid",  "cgroup", "mnt"};
 
 enum { COUNT = sizeof(namespaces) / sizeof(namespaces[0]) };
 
@@ -99,9 +101,10 @@ static int enter_root(const struct container *container)
     return fchdir(container->root) < 0 || chroot(".") < 0 || chdir("/") < 0 ? -1 : 0;
 }
 
-/* What the kernel gave us with the user namespace goes at exec, because our user id
- * there is not 0; the bound would stay. */
-static void drop_capabilities(const struct container *container)
+/* What the kernel gave us with the user namespace stays until exec. What is executed
+ * then has no more than the container gives its programs, even if its user id there is
+ * 0. */
+static void bound_capabilities(const struct container *container)
 {
     for (int cap = 0; cap < 64; cap++)
         if (!(container->bound >> cap & 1) &&
@@ -111,7 +114,7 @@ static void drop_capabilities(const struct container *container)
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-int berth_join(pid_t holder, enum berth_join_role role, struct berth_err *err)
+int berth_join(pid_t holder, struct berth_err *err)
 {
     struct container container = {0};
 
@@ -125,8 +128,7 @@ int berth_join(pid_t holder, enum berth_join_role role, struct berth_err *err)
                              "cannot join the container: %s; "
                              "runtime.share: never in berth.yaml does without",
                              strerror(errno));
-    if (role == BERTH_JOIN_TASK)
-        drop_capabilities(&container);
+    bound_capabilities(&container);
     for (int i = 0; i < COUNT; i++)
         if (container.space[i] >= 0)
             close(container.space[i]);

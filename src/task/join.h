@@ -6,16 +6,13 @@
 
 #include "base/err.h"
 
-/* As what a process enters. */
-enum berth_join_role {
-    BERTH_JOIN_TASK, /* with no more rights than the container gives its programs */
-    BERTH_JOIN_OWNER /* as who owns its namespaces: may mount, until it executes */
-};
-
 /* Put the calling process (one thread, no privilege) into the container of process
- * HOLDER: its namespaces, its root and, as a task, its capability bound and its
- * no_new_privs. The working directory is then the container's /. On failure the process
- * may be half inside and must end. Returns 0, or -1 with a sentence in ERR. */
-int berth_join(pid_t holder, enum berth_join_role role, struct berth_err *err);
+ * HOLDER: its namespaces and its root. The working directory is then the container's /.
+ * The process owns the namespaces, and may mount there, until it executes; the program
+ * that it becomes, or starts, has no more rights than the container gives its programs
+ * (capability bound, no_new_privs), and one that it starts is in the process namespace,
+ * too. On failure the process may be half inside and must end. Returns 0, or -1 with a
+ * sentence in ERR. */
+int berth_join(pid_t holder, struct berth_err *err);
 
 #endif

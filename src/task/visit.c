@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -16,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "plan/launch.h"
+#include "task/detach.h"
 #include "task/join.h"
 #include "task/log.h"
 #include "task/program.h"
@@ -48,15 +50,13 @@ static void become_runtime(const struct container *it)
     int ready = fcntl(it->ready[1], F_DUPFD, INIT + 1);
     int init = fcntl(it->init, F_DUPFD, INIT + 1);
 
+    berth_hide_from(STDERR_FILENO + 1);
     dup2(null, STDIN_FILENO);
     dup2(it->log, STDOUT_FILENO);
     dup2(it->log, STDERR_FILENO);
     setpgid(0, 0);
     if (dup2(tasks, TASKS) < 0 || dup2(ready, READY) < 0 || dup2(init, INIT) < 0)
         _exit(EXIT_FAILURE);
-    close(tasks);
-    close(ready);
-    close(init);
     execv(it->launch.runtime, it->argv.items);
     dprintf(STDERR_FILENO, "%s\n", strerror(errno));
     _exit(EXIT_FAILURE);
@@ -83,7 +83,8 @@ static int start(struct container *it, struct berth_err *err)
     return it->runtime < 0 ? refuse(err) : 0;
 }
 
-/* In the process that enters: `+` and what was seen, or `-` and a sentence. */
+/* In the process that enters: `+` and what was seen, or `-` and a sentence. What it
+ * starts of the image has nothing of ours open, and not the user's terminal. */
 static void look(const struct container *it, pid_t holder, struct berth_strvec *env,
                  int answer)
 {
@@ -92,8 +93,11 @@ static void look(const struct container *it, pid_t holder, struct berth_strvec *
     struct berth_err err;
 
     berth_buf_puts(&out, "+");
+    berth_hide_from(STDERR_FILENO + 1);
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     environ = env->items ? env->items : nothing;
-    if (berth_join(holder, BERTH_JOIN_OWNER, &err) < 0 ||
+    if (berth_join(holder, &err) < 0 ||
         it->visit->look(it->visit->told, &out, &err) < 0)
         dprintf(answer, "-%s", err.text);
     else if (out.failed)
@@ -211,6 +215,7 @@ int berth_visit(const struct berth_visit *visit, struct berth_buf *ret,
     berth_program_name(INIT, init);
     request.image = strdup(visit->image);
     berth_strvec_push(&request.args, "--userns");
+    berth_strvec_push(&request.args, "--pid"); /* it may not see the user's processes */
     if (!request.image || request.args.failed)
         return berth_err_oom(err);
     if (berth_launch_holder_argv(&it.launch, TASKS, READY, &it.argv, err) < 0)
