@@ -69,12 +69,13 @@ image_command() {
 
 image_build() {
     local image=$1 images=$BERTH_CACHE/images
-    local half=$BERTH_CACHE/image-work/$image.half
+    local half=$BERTH_CACHE/image-work/$image.half tree
+    tree=$(<"$STATE/rootfs")
     rm -rf --one-file-system -- "$half"
     CLEANUP_PATHS+=("$half")
     mkdir -p "$half"
     image_tree "$half/tree"
-    boxed "$BERTH_CACHE/image-work/$image.log" "$(<"$STATE/rootfs")" \
+    boxed "$BERTH_CACHE/image-work/$image.log" "${tree##*:}" \
         "$half:/box" "$HERE:/cluster" -- /cluster/lib/image-build "$image"
     mv -T "$half/out.sif" "$images/$image.sif"
     if [[ -d $half/out.dir ]]; then

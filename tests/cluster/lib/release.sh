@@ -11,15 +11,6 @@ release_check() {
     esac
 }
 
-# Sets REPLY to the Slurm version of RELEASE, for people.
-release_slurm() {
-    case $1 in
-    bookworm) REPLY=22.05 ;;
-    trixie) REPLY=24.11 ;;
-    sid) REPLY=26.05 ;;
-    esac
-}
-
 # The packages of RELEASE's root tree, one per line.
 release_packages() {
     local all=(

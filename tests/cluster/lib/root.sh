@@ -4,8 +4,8 @@
 # shell that then lives in it.  pivot_root, never chroot: the kernel refuses
 # user namespaces inside a chroot, and Apptainer needs them.
 
-# root_stack TREE: a writable view of TREE which nobody else sees; becomes the
-# working directory.
+# root_stack TREES: a writable view of them (lowerdir= of overlayfs, the first on top) which
+# nobody else sees; becomes the working directory.
 root_stack() {
     local base=/mnt
     mount -t tmpfs -o mode=755,size=90% tmpfs "$base"

@@ -45,7 +45,7 @@ rootfs_retire() {
     local old=$1 keep=$2 used
     [[ $old != "$keep" && -d $old ]] || return 0
     for used in "$STATE_ROOT"/*/rootfs; do
-        [[ -f $used && $(<"$used") == "$old" ]] && return 0
+        [[ -f $used && :$(<"$used") == *:"$old" ]] && return 0
     done
     rm -rf --one-file-system -- "$old" "$old.log"
 }

@@ -90,9 +90,9 @@ shell_command() {
         esac
     done
     printf '%s: Slurm %s, hosts %s; files shared by all: /home /shared /images\n' \
-        "$name" "$(release_slurm "$(<"$STATE/release")"; echo "$REPLY")" \
+        "$name" "$(<"$STATE/slurm")" \
         "$(state_hosts | paste -sd' ')" >&2
-    printf 'try: sinfo; srun -N2 hostname; apptainer exec /images/a.sif whichimage\n' >&2
+    printf 'try: sinfo; srun -N2 hostname; singularity exec /images/a.sif whichimage\n' >&2
     run_command -u "$user" -n "$node" -- env BERTH_CLUSTER="$name" \
         script -qec 'bash -l' /dev/null
 }

@@ -4,8 +4,9 @@
 # STATE_ROOT.  A process is written down as "PID STARTTIME", so that a number
 # which the kernel has given away again is not mistaken for ours.
 #
-#   rootfs    the tree it stands on     ready     there once `up` is through
-#   release   its release               settings  the arguments of `up`
+#   rootfs    overlays and the tree     ready     there once `up` is through
+#   release   its release               slurm     the version that runs
+#   runtime   the hosts' container runtime; empty: what the tree has
 #   world     its first process         hosts/H   the first process of host H
 #   log/H     what host H said while it started
 #   etc/      files for every host      home/ shared/   what all hosts share

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bringing a cluster up and taking it down.
 
-# world_up NAME RELEASE NODES: with UP_CGROUP and the arrays UP_BINDS and UP_CONF.
+# world_up NAME RELEASE NODES: with UP_CGROUP, UP_RUNTIME and the arrays UP_BINDS, UP_CONF and
+# UP_OVERLAYS.
 world_up() {
     local name=$1 release=$2 nodes=$3 since
     STATE=$STATE_ROOT/$name
@@ -20,15 +21,12 @@ world_up() {
     state_write "$release" "$REPLY_TREE" "$nodes"
     world_start
     world_await "$nodes" || world_explain
+    host_argv login
+    "${CLEAN_ENV[@]}" "${HOST_ARGV[@]}" sinfo -V | sed 's/.* //' >"$STATE/slurm"
     touch "$STATE/ready"
     CLEANUP_HOOKS=()
     took "$since"
-    release_slurm_took "$name" "$release" "$nodes" "$REPLY"
-}
-
-release_slurm_took() {
-    release_slurm "$2"
-    say "$1: Slurm $REPLY is up with $3 nodes: $4"
+    say "$name: Slurm $(<"$STATE/slurm") is up with $nodes nodes: $REPLY"
 }
 
 # state_write RELEASE TREE NODES: everything the hosts read when they start.
@@ -39,7 +37,8 @@ state_write() {
     chmod 755 "$STATE_ROOT" "$STATE"
     ln -s "$BERTH_CACHE/images" "$STATE/images"
     ln -s "$BERTH_CACHE/wheels" "$STATE/wheels"
-    printf '%s\n' "$tree" >"$STATE/rootfs"
+    printf '%s\n' "${UP_OVERLAYS[@]}" "$tree" | paste -sd: >"$STATE/rootfs"
+    printf '%s\n' "$UP_RUNTIME" >"$STATE/runtime"
     printf '%s\n' "$release" >"$STATE/release"
     printf '%s\n' "${UP_BINDS[@]}" >"$STATE/binds"
     for user in alice:2001 bob:2002; do
@@ -86,6 +85,7 @@ world_await() {
         ! process_alive "$STATE/hosts/login" || break
         sleep 0.05
     done
+    world_whole || return 1
     host_argv login
     # shellcheck disable=SC2016
     "${CLEAN_ENV[@]}" "${HOST_ARGV[@]}" timeout 60 bash -c '

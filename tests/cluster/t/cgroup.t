@@ -59,7 +59,7 @@ over "... which ends as usual" 0
 
 seen=$(alice salloc -Q -w n1 -N1 sh -c "srun --overlap $I true; srun --overlap ps -u alice -o comm=")
 equal "when a step has ended, nothing of its container is there" "" \
-    "$(grep -E '^(berth-|starter|apptainer|Apptainer|squashfuse)' <<<"$seen")"
+    "$(grep -E '^(berth-|starter|apptainer|Apptainer|singularity|Singularity|squashfuse)' <<<"$seen")"
 
 live sh -c 'trap "read -r x </etc/berth-image; echo \$x; exit 3" USR1; echo ready; while :; do sleep 0.1; done'
 on login alice scancel -s USR1 -u alice

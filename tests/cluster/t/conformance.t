@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2016 # what stands in single quotes is for another shell
-# A task sees in its image exactly what it would see under `srun ... apptainer exec`: the
+# A task sees in its image exactly what it would see under `srun ... $runtime exec`: the
 # same environment, byte by byte, and the same identity, limits, mounts, descriptors,
 # namespaces and CPUs; for many images, flags of the runtime and environments, with one
 # container for all tasks and with one for each. And the container belongs to no task.
@@ -59,6 +59,7 @@ on login alice bash -c 'mkdir -p conf && cat >conf/probe.c && cd conf &&
 # write goes to ~/conf/MODE/NUMBER.RANK.*
 script conf/corpus <<'SCRIPT'
 #!/bin/bash
+runtime=$(command -v apptainer singularity | head -n 1)
 mode=$1
 shift
 rm -rf ~/conf/"$mode"
@@ -93,7 +94,7 @@ one() {
     # Where nothing of the environment is left, only a --multi-prog file tells a task its rank.
     [[ $flags != *--cleanenv* ]] || how=multi
     case $mode,$how in
-    plain,multi) echo "0-2 /usr/bin/apptainer --silent exec $flags $image /probe/probe $out %t" ;;
+    plain,multi) echo "0-2 $runtime --silent exec $flags $image /probe/probe $out %t" ;;
     *) echo "0-2 /probe/probe $out %t" ;;
     esac >~/conf/"$mode/$1.multi"
     case $mode,$how in
@@ -101,7 +102,7 @@ one() {
     *,multi) "${words[@]}" --container-image="$image" --container-args="$flags" --multi-prog ~/conf/"$mode/$1.multi" ;;
     bare,*) "${words[@]}" ~/conf/probe ~/conf/"$mode/$1" ;;
     # shellcheck disable=SC2086
-    plain,*) "${words[@]}" /usr/bin/apptainer --silent "$how" $flags "$image" /probe/probe "$out" ;;
+    plain,*) "${words[@]}" "$runtime" --silent "$how" $flags "$image" /probe/probe "$out" ;;
     *)
         [[ $how != run ]] || words+=(--container-entrypoint)
         "${words[@]}" --container-image="$image" --container-args="$flags" /probe/probe "$out"
@@ -130,7 +131,7 @@ collect() {
 }
 
 # What an entry point does is `exec` for the runtime that berth starts.
-normalise_run() { normalise_environment | sed 's/^APPTAINER_COMMAND=run$/APPTAINER_COMMAND=exec/'; }
+normalise_run() { normalise_environment | sed "s/^${RUNTIME}_COMMAND=run\$/${RUNTIME}_COMMAND=exec/"; }
 
 # same MODE FILE NORMALISE NUMBER: what differs from plain, of all three tasks.
 same() {

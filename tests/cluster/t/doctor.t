@@ -18,7 +18,7 @@ doctor n1
 equal "a node is fit: exit status" 0 "$status"
 equal "a node is fit: nothing is wrong" "" "$(grep '^wrong' <<<"$seen")"
 matches "the runtime and the plugin are told" \
-    'ok    runtime: apptainer version .*ok    plugin: .*berth.so., for Slurm [0-9]+\.[0-9]+' "$seen"
+    'ok    runtime: (apptainer|singularity-ce) version .*ok    plugin: .*berth.so., for Slurm [0-9]+\.[0-9]+' "$seen"
 
 # sick TITLE PATTERN BREAK REPAIR: root breaks something on n1, and repairs it.
 sick() {
@@ -39,8 +39,7 @@ plugin=$(on n1 root sed -nE 's/^required ([^ ]+).*/\1/p' $stack/berth.conf)
 sick "a /dev/fuse for root alone" 'wrong /dev/fuse: its mode is 0600' \
     'chmod 0600 /dev/fuse' 'chmod 0666 /dev/fuse'
 sick "no runtime" 'wrong runtime: container runtime: neither apptainer nor singularity' \
-    'mv /usr/bin/apptainer /usr/bin/gone; mv /usr/bin/singularity /usr/bin/gone.link 2>/dev/null || :' \
-    'mv /usr/bin/gone /usr/bin/apptainer; mv /usr/bin/gone.link /usr/bin/singularity 2>/dev/null || :'
+    "$hide_runtime" "$show_runtime"
 sick "a program of berth is missing" "wrong berth's programs: '.*/berth-init' is not there" \
     'cd /usr/libexec/berth && mv berth-init gone' 'cd /usr/libexec/berth && mv gone berth-init'
 sick "another plugin with the same options" \
@@ -103,8 +102,8 @@ inspect "a program that is not there" 1 \
 alice bash -c 'head -c 1000000 /images/a.sif >cut.sif'
 inspect "an image that is cut" 1 "^berth: image 'cut.sif': the file ends before [^"$'\n'"]*$" cut.sif
 inspect "a host's program" 0 'program, for x86_64' /usr/bin/berth
-on login root mv /usr/bin/apptainer /usr/bin/gone
+on login root bash -c "$hide_runtime"
 inspect "without a runtime" 1 '^berth: container runtime: ' /images/mpich.sif
-on login root mv /usr/bin/gone /usr/bin/apptainer
+on login root bash -c "$show_runtime"
 
 finish

@@ -253,7 +253,7 @@ equal "srun in a container: its own image, no mount of the outer one, and it say
 
 on n1 root bash -c 'cp -a /etc/passwd /root/passwd.saved && sed -i /^alice:/d /etc/passwd'
 equal "n1 does not know alice" "" "$(on n1 root getent passwd alice)"
-seen=$(alice srun -w n1 apptainer exec /images/a.sif true 2>&1)
+seen=$(alice srun -w n1 "$runtime" exec /images/a.sif true 2>&1)
 matches "the runtime alone does not start there" "unknown userid 2001" "$seen"
 who='id -u; id -un; id -g; id -gn; echo ~; echo $HOME $USER; touch $HOME/mine && stat -c %u:%g $HOME/mine; [ -r climate ] && cat climate'
 on login root bash -c 'echo readable >/home/alice/climate; chown root:climate /home/alice/climate; chmod 640 /home/alice/climate'

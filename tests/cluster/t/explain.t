@@ -59,7 +59,7 @@ equal "JSON: a mount of the user" \
 equal "JSON: a variable of the user, which is not UTF-8" \
     "[('caf�', 'user', '--container-env')]" "$(changes V <<<"$seen")"
 equal "JSON: the image" "SIF file" "$(of image kind <<<"$seen")"
-matches "JSON: the runtime says its version" "^apptainer version " "$(of runtime version <<<"$seen")"
+matches "JSON: the runtime says its version" "^(apptainer|singularity-ce) version " "$(of runtime version <<<"$seen")"
 equal "as a default of the job it is for the sruns inside" "component 0:" \
     "$(alice salloc -Q -n1 $explain srun "$A" ./run-me 2>/dev/null | cut -d' ' -f1,2 | head -n 1)"
 

@@ -303,14 +303,15 @@ else
 fi
 
 echo "# a runtime that does not start"
+other=/usr/local/bin/$runtime_name
 for node in n1 n2; do
-    spoil "$node" "cat >/usr/local/bin/apptainer <<'END'
+    spoil "$node" "cat >$other <<'END'
 #!/bin/sh
 echo 'FATAL:   container creation failed: no luck' >&2
 echo 'FATAL:   while doing nothing' >&2
 exit 255
 END
-chmod 755 /usr/local/bin/apptainer" "rm -f /usr/local/bin/apptainer"
+chmod 755 $other" "rm -f $other"
 done
 command_line "$IMAGE"
 attempt "${line[@]}"
@@ -319,23 +320,23 @@ equal "runtime fails: srun fails, and nothing runs" "yes 0 " \
 equal "runtime fails: its words come once from each node" 2 "$(grep -c 'no luck' <<<"$seen")"
 put_back
 for node in n1 n2; do
-    spoil "$node" "printf '#!/bin/sh\nsleep 50 & wait\n' >/usr/local/bin/apptainer
-        chmod 755 /usr/local/bin/apptainer" "rm -f /usr/local/bin/apptainer"
+    spoil "$node" "printf '#!/bin/sh\nsleep 50 & wait\n' >$other
+        chmod 755 $other" "rm -f $other"
 done
 site_conf "runtime:"$'\n'"  start_timeout: 2" n1 n2
 refused "runtime hangs: said once by each node" \
-    "image '$A': /usr/local/bin/apptainer did not start it within 2 seconds; ask the administrators" \
+    "image '$A': $other did not start it within 2 seconds; ask the administrators" \
     "$IMAGE"
 sleep 1
 equal "... and nothing is left of it" "no no" \
     "$(for node in n1 n2; do on "$node" root pgrep -u alice . >/dev/null && echo yes || echo no; done | paste -sd' ')"
 put_back
 for node in n1 n2; do
-    spoil "$node" "printf '#!/no/such/interpreter\n' >/usr/local/bin/apptainer
-        chmod 755 /usr/local/bin/apptainer" "rm -f /usr/local/bin/apptainer"
+    spoil "$node" "printf '#!/no/such/interpreter\n' >$other
+        chmod 755 $other" "rm -f $other"
 done
 refused "runtime without its interpreter" \
-    "/usr/local/bin/apptainer.*: No such file or directory; " "$IMAGE"
+    "$other.*: No such file or directory; " "$IMAGE"
 put_back
 spoil n2 "chmod 000 /dev/fuse" "chmod 666 /dev/fuse"
 command_line "$IMAGE"

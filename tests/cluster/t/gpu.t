@@ -23,10 +23,10 @@ on n2 root mknod -m 666 /dev/kfd c 1 3 || exit 1
 
 # What a user has in front of the real runtime.
 alice mkdir -p gpu-bin
-script gpu-bin/apptainer <<'END'
+script "gpu-bin/$runtime_name" <<END
 #!/bin/sh
-echo "$*" >>"$HOME/runtime.log"
-exec /usr/bin/apptainer "$@"
+echo "\$*" >>"\$HOME/runtime.log"
+exec $runtime "\$@"
 END
 
 A=--container-image=/images/a.sif

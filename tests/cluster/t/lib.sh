@@ -28,6 +28,18 @@ alice() {
     on login alice timeout -k 10 "${LIMIT:-180}" "$@"
 }
 
+# The container runtime that berth finds on the hosts: its path, its name, and how the names
+# of its variables begin.
+runtime=$(on login root bash -c 'command -v apptainer singularity' | head -n 1)
+runtime_name=${runtime##*/}
+# shellcheck disable=SC2034
+RUNTIME=${runtime_name^^}
+
+# For a shell of root's: a host without its runtime, and with it again.
+# shellcheck disable=SC2016,SC2034
+hide_runtime='mkdir -p /root/hidden && for it in apptainer singularity; do [ ! -e /usr/bin/$it ] || mv /usr/bin/$it /root/hidden/; done' \
+    show_runtime='mv /root/hidden/* /usr/bin/'
+
 # script NAME: standard input becomes an executable file in alice's home.
 script() {
     on login alice bash -c "cat >'$1' && chmod +x '$1'" || exit 1
@@ -123,11 +135,18 @@ site() {
     done
 }
 
+# built KEY: what the runtime was built with.
+built() { on n1 root "$runtime" buildcfg | sed -n "s/^$1=//p"; }
+
+# May the runtime be setuid here? A SingularityCE that was built without it never is.
+can_setuid() { [[ $(built SINGULARITY_SUID_INSTALL) != 0 ]]; }
+
 # share auto|never|setuid: a container for the tasks of a node; for each task, because the
-# site says so, or because the runtime is setuid. Apptainer uses the starter with that name
-# if it is there; Debian's package leaves it out, but it is the same program.
+# site says so, or because the runtime is setuid. It uses the starter with that name if it is
+# there; Debian's package of Apptainer leaves it out, but it is the same program.
 share() {
-    local host starter=/usr/lib/x86_64-linux-gnu/apptainer/bin/starter
+    local host starter
+    starter=$(built LIBEXECDIR)/$runtime_name/bin/starter
     site_share=${1/setuid/auto}
     site </dev/null
     for host in n1 n2 n3 n4; do

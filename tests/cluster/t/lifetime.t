@@ -141,7 +141,7 @@ step "a child closes everything and lives on for a second" 0 sh -c 'sleep 1 >&- 
 start ended alice salloc -Q -w n1 -N1 sh -c "srun --overlap $IMAGE true; srun --overlap ps -u alice -o comm="
 over "a step ends, and then another one looks" ended 0
 equal "... and nothing of its container is there" "" \
-    "$(grep -E '^(berth-|starter|apptainer|Apptainer|squashfuse)' "$work/ended")"
+    "$(grep -E '^(berth-|starter|apptainer|Apptainer|singularity|Singularity|squashfuse)' "$work/ended")"
 start many alice srun -w n1 -N1 -n64 "$IMAGE" sh -c 'echo ran'
 over "64 tasks on one node" many 0
 says "... and all of them ran" many 64 ran

@@ -370,7 +370,7 @@ for mode in host hybrid; do
         cut_off --network=none $mode openmpi "the container has a network of its own, .*; leave --net and"
     fi
 done
-seen=$(alice env APPTAINER_CLEANENV=1 srun -n2 --mpi=pmi2 --mpi-bind=host \
+seen=$(alice env "${RUNTIME}_CLEANENV=1" srun -n2 --mpi=pmi2 --mpi-bind=host \
     --container-image=/images/mpibookworm.sif /opt/t/mpich/who 2>&1)
 matches "what an earlier step found out does not hide it" "the runtime takes PMI_FD away" "$seen"
 # What the server of PMIx keeps in a file below /tmp.

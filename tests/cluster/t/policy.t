@@ -42,13 +42,13 @@ matches "roots: a step variable that is forged" '^n1$' \
     "$(alice env "SLURM_BERTH_STEP=1;*:image=/home/alice/mine.sif;." srun -w n1 -N1 hostname 2>&1)"
 
 # The runtime of this site finds another file under the name that was looked at.
-on login alice bash -c 'mkdir -p roots; cat >exchange; chmod +x exchange' <<'SH'
+on login alice bash -c 'mkdir -p roots; cat >exchange; chmod +x exchange' <<SH
 #!/bin/sh
-case "$*" in
+case "\$*" in
 */home/alice/roots/x.sif*) cp /home/alice/mine.sif roots/y.sif
     mv roots/y.sif roots/x.sif ;;
 esac
-exec apptainer "$@"
+exec $runtime "\$@"
 SH
 for way in auto never; do
     share "$way"
@@ -63,7 +63,7 @@ YAML
     refused "exchange, share: $way: another file at the time of the start" \
         "it was exchanged while the step started" --container-image=/home/alice/roots/x.sif
 done
-share setuid
+! can_setuid || share setuid
 site <<'YAML'
 images:
   roots: [/images]
@@ -80,28 +80,32 @@ YAML
 said "owners: root's" '^a$' "$image" cat /etc/berth-image
 refused "owners: the user's" "belongs to alice .*images of root only.*berth.yaml:2" --container-image=mine.sif
 
+# Where a runtime keeps keys: if nobody says so, and the variable that says so.
+keyring=.$runtime_name/keys keys=${RUNTIME}_KEYSDIR
+[[ $runtime_name == apptainer ]] || keyring=.singularity/sypgp keys=SINGULARITY_SYPGPDIR
+
 # key OWNER: a key in the directory OWNER of alice's; its fingerprint.
 key() {
-    alice mkdir -m 700 "$1" && alice env "APPTAINER_KEYSDIR=/home/alice/$1" apptainer key newpair \
+    alice mkdir -m 700 "$1" && alice env "$keys=/home/alice/$1" "$runtime" key newpair \
         --name "$1" --email a@b --comment c --password "" --push=false >/dev/null 2>&1 </dev/null
-    alice env "APPTAINER_KEYSDIR=/home/alice/$1" apptainer key list | sed -n 's/^ *Fingerprint: *//p'
+    alice env "$keys=/home/alice/$1" "$runtime" key list | sed -n 's/^ *Fingerprint: *//p'
 }
 
 # signed OWNER IMAGE [FLAG...]: add a signature of OWNER's.
 signed() {
-    alice env "APPTAINER_KEYSDIR=/home/alice/$1" apptainer sign "${@:3}" "$2" >/dev/null 2>&1
+    alice env "$keys=/home/alice/$1" "$runtime" sign "${@:3}" "$2" >/dev/null 2>&1
 }
 
 alice bash -c 'rm -rf site.keys other.keys && cp -f mine.sif signed.sif && cp -f mine.sif other.sif && chmod u+w signed.sif other.sif'
 fingerprint=$(key site.keys)
 other=$(key other.keys)
 # The public keys of all are known on the node, as in a keyring that the user fills.
-alice bash -c 'mkdir -p -m 700 .apptainer/keys && cat site.keys/pgp-public other.keys/pgp-public >.apptainer/keys/pgp-public && chmod 600 .apptainer/keys/pgp-public'
+alice bash -c "mkdir -p -m 700 $keyring && cat site.keys/pgp-public other.keys/pgp-public >$keyring/pgp-public && chmod 600 $keyring/pgp-public"
 signed site.keys signed.sif
 signed other.keys other.sif
 alice bash -c 'cp signed.sif changed.sif; printf evil | dd of=changed.sif bs=1 seek=20000000 conv=notrunc status=none
     mkdir -p layer/etc; echo layer >layer/etc/berth-image; mksquashfs layer layer.sqfs -quiet -noappend >/dev/null 2>&1
-    cp signed.sif layered.sif; apptainer sif add --datatype 4 --parttype 4 --partfs 1 --partarch 2 --groupid 2 layered.sif layer.sqfs'
+    cp signed.sif layered.sif; '"$runtime"' sif add --datatype 4 --parttype 4 --partfs 1 --partarch 2 --groupid 2 layered.sif layer.sqfs'
 signed other.keys layered.sif --group-id 2
 site <<YAML
 images:
@@ -114,7 +118,7 @@ refused "signatures: changed since" "it was changed after it was signed" --conta
 refused "signatures: a layer of somebody else's over the site's" "signed with the key ${other,,}, which is none" \
     --container-image=layered.sif
 said "signatures: not verified in the user's way" '^a$' --container-image=signed.sif \
-    --export=ALL,APPTAINER_VERIFY_KEY=/nowhere.pem cat /etc/berth-image
+    --export=ALL,"${RUNTIME}_VERIFY_KEY=/nowhere.pem" cat /etc/berth-image
 
 site <<'YAML'
 mounts:
@@ -132,12 +136,12 @@ refused "mounts: a link to it" "$forbids" "$image" --container-mounts=/home/alic
 refused "mounts: by a flag of the runtime" "berth: " "$image" --container-args=--bind=/etc/slurm:/s
 refused "mounts: at the place of the site's" "berth: " "$image" --container-mounts=/tmp:/site
 matches "mounts: by a variable of the runtime" "$forbids" \
-    "$(alice env APPTAINER_BIND=/etc/slurm:/s srun -w n1 -N1 "$image" ls /s 2>&1)"
+    "$(alice env "${RUNTIME}_BIND=/etc/slurm:/s" srun -w n1 -N1 "$image" ls /s 2>&1)"
 # Slurm's own copies of options and the runtime's other ways.
 alice bash -c 'ln -sfn /etc/slurm a:b; printf "bind path = /etc/slurm:/s\n" >mine.conf'
 by_option="restricts mounts, and takes them from --container-mounts only"
-for variable in 'APPTAINER_BIND=/home/alice/a\:b:/s' APPTAINER_CONTAINLIBS=/etc/slurm/slurm.conf \
-    APPTAINER_CONFIG_FILE=/home/alice/mine.conf SINGULARITY_MOUNT=type=bind,src=/etc/slurm,dst=/s; do
+for variable in "${RUNTIME}_BIND=/home/alice/a\:b:/s" "${RUNTIME}_CONTAINLIBS=/etc/slurm/slurm.conf" \
+    "${RUNTIME}_CONFIG_FILE=/home/alice/mine.conf" SINGULARITY_MOUNT=type=bind,src=/etc/slurm,dst=/s; do
     refused "mounts: by ${variable%%=*}" "berth: n1: ${variable%%=*}: this site $by_option" "$image" --export=ALL,"${variable}"
 done
 refused "mounts: by flags run together" "$by_option" "$image" --container-args=-eB/etc/slurm

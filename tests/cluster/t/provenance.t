@@ -57,7 +57,7 @@ equal "a step leaves one line, of its first node; a step without an image none" 
     '"alice" '"$id"' 0 0 2 4 "/images/a.sif" "SIF file" true null "off"' \
     "$(fields "$records/alice-$id.jsonl" user job step component nodes tasks image.path image.kind shared apart mpi.mode)"
 matches "the image has the id of its build, and the runtime its version" \
-    '^"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}" "apptainer version [0-9.]+[^"]*"$' \
+    '^"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}" "(apptainer|singularity-ce) version [0-9.]+[^"]*"$' \
     "$(fields "$records/alice-$id.jsonl" image.id runtime.version)"
 equal "the file is the user's" "alice 644" "$(on login root stat -c '%U %a' "$records/alice-$id.jsonl")"
 

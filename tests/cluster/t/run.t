@@ -40,7 +40,7 @@ matches "an image that is not there is one line" \
     "^berth: login: image '/home/alice/gone.sif': not found; [^"$'\n'"]*\$" \
     "$(alice bash -c 'cd; berth run --container-image=gone.sif true' 2>&1)"
 matches "a runtime that does not start is quoted" \
-    "^berth: login: image '/images/a.sif': /usr/bin/apptainer did not start it: [^"$'\n'"]*no-such-flag[^"$'\n'"]*\$" \
+    "^berth: login: image '/images/a.sif': $runtime did not start it: [^"$'\n'"]*no-such-flag[^"$'\n'"]*\$" \
     "$(alice berth run "$A" --container-args=--no-such-flag true 2>&1)"
 
 # world TITLE SIZE LIBRARY OUTPUT: SIZE ranks of one world.
@@ -78,7 +78,7 @@ runs "in a batch script the job's image is the default, in a step each task has 
 world "in a step, behind Slurm's own process manager" 3 'MPICH.*4[.]0' \
     "$(alice srun -N1 -n3 --mpi=pmi2 berth run --container-image=/images/mpich.sif --mpi-bind=hybrid mpiring 2>&1)"
 
-left=$(on login root bash -c 'for i in {1..100}; do pgrep -u alice -a apptainer\|starter\|berth || exit; sleep 0.1; done')
+left=$(on login root bash -c 'for i in {1..100}; do pgrep -u alice -a apptainer\|singularity\|starter\|berth || exit; sleep 0.1; done')
 equal "nothing is left on the host" "" "$left"
 
 finish

@@ -60,9 +60,10 @@ same() {
 }
 
 # same_runtime TITLE PROGRAM...: what the runtime itself changes is no fault of ours:
-# outside is the plain `apptainer exec`.
+# outside is the plain `$runtime exec`.
 same_runtime() {
-    run_script outside "" "srun apptainer --silent exec /images/a.sif $2"
+    # shellcheck disable=SC2154 # of lib.sh
+    run_script outside "" "srun $runtime --silent exec /images/a.sif $2"
     run_script inside "" "srun $A $2"
     judge_same "$1" "${3:-}"
 }

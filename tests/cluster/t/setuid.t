@@ -25,7 +25,7 @@ inside() { equal "$1" "$2" "$(alice srun -w n1 "${@:3}" 2>&1 | grep -v '^srun: '
 
 host=$(on n1 alice readlink /proc/self/ns/user)
 inside "the runtime has no user namespace" "$host" \
-    apptainer --silent exec /images/a.sif readlink /proc/self/ns/user
+    "$runtime" --silent exec /images/a.sif readlink /proc/self/ns/user
 inside "a step runs in its image, without user namespace" "a"$'\n'"$host" \
     "$A" sh -c 'cat /etc/berth-image; readlink /proc/self/ns/user'
 inside "-v says why each task has a container of its own" \

@@ -71,7 +71,7 @@ PUSH
 }
 
 # user COMMAND...: alice, with a registry that has no https.
-user() { alice env APPTAINER_NOHTTPS=1 "$@"; }
+user() { alice env "${RUNTIME}_NOHTTPS=1" "$@"; }
 
 # seen PATTERN: how often the registry has been asked for it.
 seen() { on login root grep -cE "\"GET /v2/$1" $LOG; }
@@ -121,7 +121,7 @@ push app/three:1 a >/dev/null
 push app/four:1 a >/dev/null
 push app/five:1 b >/dev/null
 push app/six:1 b >/dev/null
-user apptainer -q push /images/noshell.sif oras://login:5000/hello:1
+user "$runtime" -q push /images/noshell.sif oras://login:5000/hello:1
 
 # Once for four nodes, and from then on not at all.
 said=$(user srun -N4 --container-image=$DOCKER/one:1 cat /etc/berth-image 2>&1)
@@ -171,7 +171,8 @@ while (my $client = $server->accept) {
     exit;
 }
 LIBRARY
-alice bash -c 'mkdir -p .apptainer; cat >.apptainer/remote.yaml; chmod 600 .apptainer/remote.yaml' <<'REMOTE'
+remote=.$runtime_name/remote.yaml
+alice bash -c "mkdir -p .$runtime_name; cat >$remote; chmod 600 $remote" <<'REMOTE'
 Active: here
 Remotes:
   here:
@@ -187,7 +188,7 @@ equal "library://: it was pulled once" "hello 1" \
 refused "a library:// that is not there" "the registry has no such image" \
     user srun -N2 --container-image=library://entity/coll/hello:2 true
 on login root bash -c 'kill $(</run/library.pid); rm -f /srv/library.pl /srv/library.log'
-alice rm -rf .apptainer/remote.yaml
+alice rm -rf "$remote"
 
 # Several who want it.
 said=$(user srun -N2 --container-image=$DOCKER/two:1 cat /etc/berth-image : \
@@ -212,18 +213,18 @@ srun: berth: pulling image '$DOCKER/three:1'
 pause
 script killed.sh <<SCRIPT
 #!/bin/sh
-export APPTAINER_NOHTTPS=1
+export ${RUNTIME}_NOHTTPS=1
 srun -n1 --container-image=$DOCKER/four:1 true &
 echo \$! >srun.pid
 wait
 SCRIPT
 alice ./killed.sh >/dev/null 2>&1 &
-await on login root pgrep -u alice -f "apptainer pull .*four"
+await on login root pgrep -u alice -f "$runtime_name pull .*four"
 on login root bash -c 'kill -KILL $(</home/alice/srun.pid)'
 wait
-await on login root bash -c '! pgrep -u alice -f "apptainer pull"'
+await on login root bash -c "! pgrep -u alice -f '$runtime_name pull'"
 equal "a pull that is killed ends, and leaves no image" "0 layers lock part" \
-    "$(on login root pgrep -u alice -c apptainer) $(in_cache docker+login=5000+app+four=1)"
+    "$(on login root pgrep -u alice -c "$runtime_name") $(in_cache docker+login=5000+app+four=1)"
 # srun blocks these signals when it starts.
 for signal in INT TERM; do
     user timeout --foreground -k 100 -s $signal 1 srun -n1 --container-image=$DOCKER/four:1 true >/dev/null 2>&1
@@ -254,11 +255,11 @@ SCRIPT
 said=$(user sbatch -W -N1 -n2 -o sbatch.out --container-image=$DOCKER/five:1 ./job.sh 2>&1)
 matches "sbatch pulls at submission" "^sbatch: berth: pulling image '$DOCKER/five:1'" "$said"
 equal "and the job has it" $'b\nb\n1' "$(alice cat sbatch.out; pulled app/five)"
-on login root mv /usr/bin/apptainer /usr/bin/singularity /root/
+on login root bash -c "$hide_runtime"
 said=$(user sbatch -W -N1 -n2 -o sbatch.out --container-image=$DOCKER/six:1 ./job.sh 2>&1)
 refused "srun without a runtime" "container runtime: neither apptainer nor singularity" \
     user srun -n1 --container-image=$DOCKER/none:1 true
-on login root mv /root/apptainer /root/singularity /usr/bin/
+on login root bash -c "$show_runtime"
 matches "sbatch without a runtime leaves it to srun" \
     "^sbatch: berth: image '$DOCKER/six:1': no container runtime on this host" "$said"
 equal "which pulls it on the node" \
