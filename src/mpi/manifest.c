@@ -12,8 +12,6 @@
 #include "base/grow.h"
 #include "base/text.h"
 
-#define FORMAT "berth-stage\t2"
-
 enum { FIELDS_MAX = 5 };
 
 /* One more item of SIZE bytes, zeroed, in a list; NULL: no memory. */
@@ -134,7 +132,7 @@ static void put_sources(const struct berth_manifest *manifest, struct berth_buf 
 int berth_manifest_write(const struct berth_manifest *manifest, struct berth_buf *buf,
                          struct berth_err *err)
 {
-    berth_buf_puts(buf, FORMAT "\n");
+    berth_buf_puts(buf, BERTH_MANIFEST_FORMAT "\n");
     PUT(buf, "stack", manifest->stack, manifest->profile, manifest->version);
     PUT(buf, "from", manifest->from);
     PUT(buf, "mounted", manifest->mounted);
@@ -155,6 +153,8 @@ int berth_manifest_write(const struct berth_manifest *manifest, struct berth_buf
         PUT(buf, "", text + name + 1);
     }
     put_sources(manifest, buf);
+    for (size_t i = 0; i < manifest->absent.count; i++)
+        PUT(buf, "absent", manifest->absent.items[i]);
     berth_buf_puts(buf, "end\n");
     return buf->failed ? berth_err_oom(err) : 0;
 }
@@ -252,6 +252,14 @@ static int take_source(struct berth_manifest *manifest, const char *const fields
     return berth_manifest_add_source(manifest, &source, err);
 }
 
+static int take_absent(struct berth_manifest *manifest, const char *const fields[],
+                       struct berth_err *err)
+{
+    (void)err;
+    berth_strvec_push(&manifest->absent, fields[0]);
+    return 0;
+}
+
 static const struct {
     const char *word;
     size_t fields;
@@ -263,6 +271,7 @@ static const struct {
     {"mounted", 1, true, take_mounted}, {"file", 5, false, take_file},
     {"link", 2, false, take_link},      {"need", 3, false, take_need},
     {"set", 2, false, take_set},        {"source", 5, false, take_source},
+    {"absent", 1, false, take_absent},
 };
 
 enum { RECORDS = sizeof(records) / sizeof(records[0]) };
@@ -297,7 +306,7 @@ static int check_whole(const struct berth_manifest *manifest, const int seen[REC
     for (size_t i = 0; i < RECORDS; i++)
         if (records[i].once && !seen[i])
             return berth_err_set(err, "there is no '%s'", records[i].word);
-    if (manifest->links.failed || manifest->set.failed)
+    if (manifest->links.failed || manifest->set.failed || manifest->absent.failed)
         return berth_err_oom(err);
     return 0;
 }
@@ -309,8 +318,8 @@ static int read_lines(struct berth_manifest *manifest, char *text,
     int number = 1;
     char *line = strsep(&text, "\n");
 
-    if (strcmp(line, FORMAT) != 0)
-        return berth_err_set(err, "line 1: expected 'berth-stage 2'");
+    if (strcmp(line, BERTH_MANIFEST_FORMAT) != 0)
+        return berth_err_set(err, "line 1: expected 'berth-stage 3'");
     while (text && *text) {
         number++;
         line = strsep(&text, "\n");
@@ -358,5 +367,6 @@ void berth_manifest_fini(struct berth_manifest *manifest)
     free(manifest->sources);
     berth_strvec_fini(&manifest->links);
     berth_strvec_fini(&manifest->set);
+    berth_strvec_fini(&manifest->absent);
     *manifest = (struct berth_manifest){0};
 }

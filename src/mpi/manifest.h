@@ -10,20 +10,27 @@
 #include "base/strvec.h"
 #include "mpi/family.h"
 
+/* The first line. A stage that an older release has made is not used. */
+#define BERTH_MANIFEST_FORMAT "berth-stage\t3"
+
 /* What a stage holds (task/stage.h), as the file `manifest` in it tells it: one record
  * a line, a word and its fields, with a tab between.
  *
- *     berth-stage 2                        the first line: the format
+ *     berth-stage 3                        the first line: the format
  *     stack STACK PROFILE VERSION          mpi/profile.h; VERSION for people
  *     from PATH                            the C library on the host
  *     mounted PATH                         where the stage is in the container
  *     file FILE SONAME SIZE FAMILY PARTS   FILE from the top of the stage, bytes;
- * SONAME is - where there is none; FAMILY and PARTS are the numbers of mpi/family.h, 0
- * for what is no library of MPI link FILE TARGET                     a symbolic link
+ *                                          SONAME is - where there is none; FAMILY and
+ *                                          PARTS are the numbers of mpi/family.h, 0 for
+ *                                          what is not a library of MPI
+ *     link FILE TARGET                     a symbolic link
  *     need FILE LIBRARY VERSION            FILE needs e.g. GLIBC_2.34 of libc.so.6
  *     set NAME VALUE                       a variable, once the stage was verified
  *     source PATH DEVICE INODE SIZE TIME   what was copied, or a directory that was
  *                                          listed; TIME in nanoseconds
+ *     absent PATH                          where nothing was found, so that what
+ *                                          appears there is a change
  *     end                                  the last line
  *
  * A file under glibc/ is one of the host's glibc, unchanged; lib/ has libraries under
@@ -65,6 +72,7 @@ struct berth_manifest {
     struct berth_strvec set; /* NAME=VALUE */
     struct berth_staged_source *sources;
     size_t source_count, source_room;
+    struct berth_strvec absent;
 };
 
 /* Add a record, of copies. Returns 0, or -1 with a sentence in ERR (memory; or a text

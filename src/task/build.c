@@ -172,23 +172,39 @@ static int patch_paths(const struct building *b, const char *patchelf)
     return 0;
 }
 
-/* What no program uses MPI without needs the library that marks the process. */
+static void push_need(struct berth_strvec *argv, const char *soname)
+{
+    berth_strvec_push(argv, "--add-needed");
+    berth_strvec_push(argv, soname);
+}
+
+/* What no program uses MPI without needs the library that marks the process.
+ *
+ * Each library of MPI needs itself by the SONAMEs that it has elsewhere, which are
+ * links beside it. The loader takes a library that is loaded for the one that is needed
+ * when that is its SONAME, or a name by which it was asked for before; that it is at
+ * the place of another file does not count (glibc elf/dl-load.c, _dl_map_object). Now,
+ * however it was loaded, the loader finds that it is the same file and has the name. */
 static int patch_needs(const struct building *b, const char *patchelf)
 {
-    BERTH_STRVEC struct berth_strvec argv = {0};
-    size_t options;
-
-    berth_strvec_push(&argv, patchelf);
-    berth_strvec_push(&argv, "--add-needed");
-    berth_strvec_push(&argv, BERTH_MARK_LIBRARY);
-    options = argv.count;
     for (size_t i = 0; i < b->gathered->count; i++) {
         const struct berth_gathered_file *it = &b->gathered->files[i];
+        BERTH_STRVEC struct berth_strvec argv = {0};
 
-        if (it->patched && it->mpi && (it->mpi->parts & BERTH_MPI_C))
-            berth_strvec_pushf(&argv, "%s/%s", b->path, it->file);
+        if (!it->patched || !it->mpi)
+            continue;
+        berth_strvec_push(&argv, patchelf);
+        if (it->mpi->parts & BERTH_MPI_C)
+            push_need(&argv, BERTH_MARK_LIBRARY);
+        for (size_t j = 0; j < it->names.count; j++)
+            push_need(&argv, it->names.items[j]);
+        if (argv.count == 1)
+            continue;
+        berth_strvec_pushf(&argv, "%s/%s", b->path, it->file);
+        if (patch_batch(b, &argv) < 0)
+            return -1;
     }
-    return argv.count > options ? patch_batch(b, &argv) : 0;
+    return 0;
 }
 
 static int patch_all(const struct building *b)
@@ -287,7 +303,8 @@ static int tell_sources(const struct building *b, struct berth_manifest *manifes
         if (tell_source(b, path, &st, manifest) < 0)
             return -1;
     }
-    return 0;
+    berth_strvec_append(&manifest->absent, &gathered->absent);
+    return manifest->absent.failed ? berth_err_oom(b->err) : 0;
 }
 
 static int tell_all(const struct building *b, struct berth_manifest *manifest)

@@ -43,22 +43,27 @@ static int tell_command(const struct berth_findings *findings, struct berth_err 
                      : 0;
 }
 
+/* Each MPI of the image, though several may be of one family. */
 static int tell_image(const struct berth_findings *findings, struct berth_err *err)
 {
     const struct berth_mpi_objects *objects = &findings->look->objects;
     BERTH_STRVEC struct berth_strvec told = {0};
 
-    for (int i = 0; i < FAMILIES; i++) {
-        char text[64];
-        const char *name = berth_mpi_describe(objects, families[i], text, sizeof(text));
+    for (int i = 0; i < FAMILIES; i++)
+        for (size_t j = 0; j < objects->count; j++) {
+            const struct berth_mpi_objects one = {.items = &objects->items[j],
+                                                  .count = 1};
+            char text[64];
+            const char *name =
+                berth_mpi_describe(&one, families[i], text, sizeof(text));
 
-        if (!berth_mpi_objects_mpi(objects, families[i]) ||
-            berth_strvec_has(&told, name))
-            continue;
-        if (tell(findings, BERTH_FINDING_IMAGE_MPI, name, err) < 0)
-            return -1;
-        berth_strvec_push(&told, name);
-    }
+            if (!berth_mpi_objects_mpi(&one, families[i]) ||
+                berth_strvec_has(&told, name))
+                continue;
+            if (tell(findings, BERTH_FINDING_IMAGE_MPI, name, err) < 0)
+                return -1;
+            berth_strvec_push(&told, name);
+        }
     return told.failed ? berth_err_oom(err) : 0;
 }
 

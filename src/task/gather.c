@@ -124,6 +124,18 @@ static int add(struct gathering *g, const char *source, const char *into,
     return more->source ? 0 : berth_err_oom(g->err);
 }
 
+static void push_once(struct berth_strvec *list, const char *text)
+{
+    if (!berth_strvec_has(list, text))
+        berth_strvec_push(list, text);
+}
+
+/* PATH was listed, or is not there: a later change of that is one of the stack. */
+static void remember_place(struct gathering *g, const char *path)
+{
+    push_once(access(path, F_OK) == 0 ? &g->to->directories : &g->to->absent, path);
+}
+
 static const struct berth_gathered_file library = {.patched = true};
 
 /* The first library that CLOSURE lacks; NULL: none. */
@@ -222,8 +234,7 @@ static int add_plugins(struct gathering *g, const struct berth_opener *opener,
         if (add_library(g, file, opener->into, names.items[i], NULL) < 0)
             return -1;
     }
-    if (names.count > 0)
-        berth_strvec_push(&g->to->directories, path);
+    remember_place(g, path);
     return (int)names.count;
 }
 
@@ -290,6 +301,7 @@ static int add_nearby(struct gathering *g, const char *name)
             return berth_err_oom(g->err);
         if (stat(path, &st) == 0)
             return add_library(g, path, "lib", name, NULL) < 0 ? -1 : 1;
+        remember_place(g, path);
     }
     return 0;
 }
@@ -335,7 +347,7 @@ static int add_tree(struct gathering *g, const char *path, const char *into, int
         return 0;
     if (list(path, "*", NULL, &names) < 0)
         return berth_err_oom(g->err);
-    berth_strvec_push(&g->to->directories, path);
+    push_once(&g->to->directories, path);
     for (size_t i = 0; i < names.count; i++) {
         BERTH_FREE char *from = NULL;
         BERTH_FREE char *to = NULL;
@@ -361,8 +373,12 @@ static int add_data(struct gathering *g)
 
             if (!path)
                 return berth_err_oom(g->err);
-            if ((**place == '/' && !is_usr) || access(path, R_OK) < 0)
+            if (**place == '/' && !is_usr)
                 continue;
+            if (access(path, R_OK) < 0) {
+                remember_place(g, path);
+                continue;
+            }
             if (add_tree(g, path, it->into, 0) < 0)
                 return -1;
             break;
@@ -401,26 +417,60 @@ static int add_glibc(struct gathering *g)
     return result;
 }
 
-/* mpi/: the libraries of MPI alone, under all names that programs use. */
+/* INTO/NAME as another name of TARGET. */
+static int add_alias(struct gathering *g, const char *into, const char *name,
+                     const char *target)
+{
+    BERTH_FREE char *file = NULL;
+
+    if (asprintf(&file, "%s/%s", into, name) < 0)
+        return berth_err_oom(g->err);
+    link_to(g->to, file, target);
+    return g->to->links.failed ? berth_err_oom(g->err) : 0;
+}
+
+/* A file in lib/ that is not another name of TARGET. */
+static bool is_taken(const struct berth_gathered *to, const char *name,
+                     const char *target)
+{
+    BERTH_FREE char *file = NULL;
+
+    if (asprintf(&file, "lib/%s", name) < 0 || find_file(to, file))
+        return true;
+    for (size_t i = 0; i < to->links.count; i += 2)
+        if (strcmp(to->links.items[i], file) == 0)
+            return strcmp(to->links.items[i + 1], target) != 0;
+    return false;
+}
+
+/* mpi/: the libraries of MPI alone, under all names that programs use. Those with a
+ * version are SONAMEs elsewhere: the library answers to them wherever it is loaded
+ * from (task/build.c), so that they are beside it, too. */
 static int add_aliases(struct gathering *g)
 {
-    for (size_t i = 0; i < g->stack->count; i++) {
-        const struct berth_stack_library *it = &g->stack->libraries[i];
+    for (size_t i = 0; i < g->to->count; i++) {
+        struct berth_gathered_file *file = &g->to->files[i];
         BERTH_STRVEC struct berth_strvec names = {0};
-        BERTH_FREE char *target = NULL;
 
-        berth_profile_aliases(it->soname, &names);
-        if (names.failed || asprintf(&target, "lib/%s", it->soname) < 0)
-            return berth_err_oom(g->err);
+        if (!file->mpi)
+            continue;
+        berth_profile_aliases(file->mpi->soname, &names);
         for (size_t j = 0; j < names.count; j++) {
-            BERTH_FREE char *file = NULL;
+            const char *name = names.items[j];
 
-            if (asprintf(&file, "mpi/%s", names.items[j]) < 0)
-                return berth_err_oom(g->err);
-            link_to(g->to, file, target);
+            if (add_alias(g, "mpi", name, file->file) < 0)
+                return -1;
+            if (strcmp(name, file->mpi->soname) == 0 || !strstr(name, ".so.") ||
+                is_taken(g->to, name, file->mpi->soname))
+                continue;
+            if (add_alias(g, "lib", name, file->file) < 0)
+                return -1;
+            berth_strvec_push(&file->names, name);
         }
+        if (names.failed || file->names.failed)
+            return berth_err_oom(g->err);
     }
-    return g->to->links.failed ? berth_err_oom(g->err) : 0;
+    return 0;
 }
 
 static int gather_all(struct gathering *g)
@@ -434,7 +484,8 @@ static int gather_all(struct gathering *g)
     if (add_names(g) < 0 || add_own_plugins(g) < 0 || follow_openers(g) < 0 ||
         add_data(g) < 0 || add_glibc(g) < 0 || add_aliases(g) < 0)
         return -1;
-    return g->to->directories.failed ? berth_err_oom(g->err) : 0;
+    return g->to->directories.failed || g->to->absent.failed ? berth_err_oom(g->err)
+                                                             : 0;
 }
 
 int berth_gather(const struct berth_stack *stack, struct berth_gathered *ret_gathered,
@@ -465,9 +516,11 @@ void berth_gathered_fini(struct berth_gathered *gathered)
     for (size_t i = 0; i < gathered->count; i++) {
         free(gathered->files[i].source);
         free(gathered->files[i].file);
+        berth_strvec_fini(&gathered->files[i].names);
     }
     free(gathered->files);
     berth_strvec_fini(&gathered->links);
     berth_strvec_fini(&gathered->directories);
+    berth_strvec_fini(&gathered->absent);
     *gathered = (struct berth_gathered){0};
 }

@@ -16,6 +16,7 @@ struct berth_gathered_file {
     char *file;                            /* from the top of the stage */
     bool patched;                          /* it gets the search path of the stage */
     const struct berth_stack_library *mpi; /* which it is; NULL: none */
+    struct berth_strvec names;             /* SONAMEs that it answers to besides */
 };
 
 /* All that a stack needs: what it is linked with, and what it will open. */
@@ -24,13 +25,16 @@ struct berth_gathered {
     size_t count;
     struct berth_strvec links;       /* FILE, TARGET, FILE, TARGET, ... */
     struct berth_strvec directories; /* of the host, that were listed */
+    struct berth_strvec absent;      /* paths of the host where nothing was found */
 };
 
 /* Gather the files of STACK for a stage: the libraries of MPI, those that they need,
  * the plugins that any of these opens (mpi/profile.h) with what those need, glibc's
  * whole family apart under glibc/, and the stack's data. A plugin that lacks a library
- * on this host is left out, as it cannot be loaded here. Returns 0 with *RET_GATHERED,
- * which the caller owns (berth_gathered_fini); -1 with a sentence in ERR. */
+ * on this host is left out, as it cannot be loaded here. A library of MPI has other
+ * names, too (libmpi.so.12 and libmpich.so.12 are one), each a link beside it. Returns
+ * 0 with *RET_GATHERED, which the caller owns (berth_gathered_fini); -1 with a sentence
+ * in ERR. */
 int berth_gather(const struct berth_stack *stack, struct berth_gathered *ret_gathered,
                  struct berth_err *err);
 

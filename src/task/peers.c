@@ -5,8 +5,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/text.h"
 #include "mpi/pmi.h"
 
 const struct berth_graft *berth_peers_graft(const struct berth_graft *grafts, int count,
@@ -61,6 +64,34 @@ static bool may_use(const struct berth_peers *peers, enum berth_mpi_family famil
            (wants == family || wants == BERTH_MPI_NONE || wants == BERTH_MPI_UNKNOWN);
 }
 
+/* The families beside an interpreter that is not the system's, as bits: those in lib/
+ * of a virtual environment, or of Conda's, are what its programs find. 0: none. */
+static unsigned int find_beside(const struct berth_peers *peers)
+{
+    static const char *const common[] = {"", "/usr", "/usr/local", NULL};
+    const struct berth_mpi_objects *image = &peers->look->objects;
+    BERTH_FREE char *prefix = strdup(peers->look->runner ? peers->look->runner : "");
+    BERTH_FREE char *lib = NULL;
+    BERTH_FREE char *real = NULL;
+    unsigned int families = 0;
+
+    for (int i = 0; prefix && i < 2; i++)
+        if (strrchr(prefix, '/'))
+            *strrchr(prefix, '/') = '\0';
+    for (const char *const *it = common; prefix && *it; it++)
+        if (strcmp(prefix, *it) == 0)
+            return 0;
+    if (!prefix || asprintf(&lib, "%s/lib/", prefix) < 0)
+        return 0;
+    real = realpath(lib, NULL);
+    for (size_t i = 0; real && i < image->count; i++)
+        if (image->items[i].role == BERTH_MPI_PRESENT &&
+            berth_text_starts(image->items[i].path, real) &&
+            image->items[i].path[strlen(real)] == '/')
+            families |= 1U << image->items[i].library.family;
+    return families & ~(1U << BERTH_MPI_NONE);
+}
+
 int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_warning,
                       struct berth_err *err)
 {
@@ -70,6 +101,8 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_war
     bool refused = false;
     bool fits = false;
     bool is_known = false; /* which one is meant: it speaks to the process manager */
+    unsigned int beside =
+        peers->wants->family == BERTH_MPI_NONE ? find_beside(peers) : 0;
     struct berth_err why;
 
     *ret_warning->text = '\0';
@@ -79,7 +112,8 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_war
         bool counts = bound == (graft != NULL);
         bool speaks;
 
-        if (!graft && !may_use(peers, families[i]))
+        if ((!graft && !may_use(peers, families[i])) ||
+            (beside && !(beside & 1U << families[i])))
             continue;
         if (check_one(peers, graft ? &graft->staged : &peers->look->objects,
                       families[i], graft ? "the host's" : "the image's", &speaks,

@@ -63,6 +63,9 @@ static bool is_current(const struct berth_manifest *manifest)
             nanoseconds(&st) != it->time)
             return false;
     }
+    for (size_t i = 0; i < manifest->absent.count; i++)
+        if (access(manifest->absent.items[i], F_OK) == 0)
+            return false;
     return manifest->source_count > 0;
 }
 
@@ -201,12 +204,15 @@ static int name_stage(const struct berth_stack *stack,
 
     mix(&hash, root->mounted, strlen(root->mounted) + 1);
     mix(&hash, label, strlen(label) + 1);
+    mix(&hash, BERTH_MANIFEST_FORMAT, sizeof(BERTH_MANIFEST_FORMAT));
     for (size_t i = 0; i < gathered->count; i++) {
         const struct berth_gathered_file *it = &gathered->files[i];
 
         mix(&hash, it->file, strlen(it->file) + 1);
         mix_source(&hash, it->source, &it->st);
     }
+    for (size_t i = 0; i < gathered->absent.count; i++)
+        mix(&hash, gathered->absent.items[i], strlen(gathered->absent.items[i]) + 1);
     for (size_t i = 0; i < gathered->links.count; i++)
         mix(&hash, gathered->links.items[i], strlen(gathered->links.items[i]) + 1);
     if (asprintf(ret_name, "%s-%016llx", stack->profile->stack,

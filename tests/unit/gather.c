@@ -37,12 +37,15 @@ START_TEST(a_stage_has_all_that_is_linked_and_opened)
                            "mpi/libmpi.so.12 -> ../lib/libmpi.so.12\n"
                            "mpi/libmpich.so -> ../lib/libmpi.so.12\n"
                            "mpi/libmpich.so.12 -> ../lib/libmpi.so.12\n"
+                           "lib/libmpich.so.12 -> libmpi.so.12\n"
                            "mpi/libmpifort.so -> ../lib/libmpifort.so.12\n"
                            "mpi/libmpifort.so.12 -> ../lib/libmpifort.so.12\n"
                            "mpi/libmpichfort.so -> ../lib/libmpifort.so.12\n"
                            "mpi/libmpichfort.so.12 -> ../lib/libmpifort.so.12\n"
+                           "lib/libmpichfort.so.12 -> libmpifort.so.12\n"
                            "mpi/libmpichf90.so -> ../lib/libmpifort.so.12\n"
                            "mpi/libmpichf90.so.12 -> ../lib/libmpifort.so.12\n"
+                           "lib/libmpichf90.so.12 -> libmpifort.so.12\n"
                            "UCX_MODULE_DIR=@/lib/ucx\n");
     ck_assert_str_eq(staged.manifest.version, "MPICH 4.2.1");
     ck_assert_int_eq(staging_entries("mpich-"), 1);
@@ -234,6 +237,7 @@ START_TEST(a_cray_stack_is_whole)
                            "mpi/libmpi.so.12 -> ../lib/libmpi.so.12\n"
                            "mpi/libmpich.so -> ../lib/libmpi.so.12\n"
                            "mpi/libmpich.so.12 -> ../lib/libmpi.so.12\n"
+                           "lib/libmpich.so.12 -> libmpi.so.12\n"
                            "FI_PROVIDER_PATH=@/lib/libfabric\n");
     berth_staged_fini(&staged);
 }

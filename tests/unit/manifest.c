@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "unit.h"
 
-#define HEAD "berth-stage\t2\nstack\tmpich\tmpich\tMPICH 4.2.1\n"
+#define HEAD "berth-stage\t3\nstack\tmpich\tmpich\tMPICH 4.2.1\n"
 #define FROM "from\t/usr/lib/libmpich.so.12\n"
 #define AT   "mounted\t/.berth/user/mpich-1\n"
 
@@ -22,6 +22,7 @@ static const char whole[] = HEAD FROM AT
     "set\tEQUAL\ta=b\n"
     "source\t/usr/lib/libmpich.so.12\t2049\t18446744073709551615\t52734312\t"
     "1745848800000000001\n"
+    "absent\t/etc/ucx/ucx.conf\n"
     "end\n";
 
 START_TEST(what_is_read_is_what_was_written)
@@ -44,6 +45,7 @@ START_TEST(what_is_read_is_what_was_written)
     ck_assert_str_eq(manifest.set.items[2], "EQUAL=a=b");
     ck_assert_uint_eq(manifest.sources[0].inode, UINT64_MAX);
     ck_assert_uint_eq(manifest.sources[0].time, 1745848800000000001U);
+    ck_assert_str_eq(manifest.absent.items[0], "/etc/ucx/ucx.conf");
     ck_assert_int_eq(berth_manifest_write(&manifest, &again, &err), 0);
     ck_assert_str_eq(again.text, whole);
     berth_manifest_fini(&manifest);
@@ -54,8 +56,8 @@ static const struct {
     const char *text;
     const char *why;
 } bad[] = {
-    {"", "line 1: expected 'berth-stage 2'"},
-    {"berth-stage\t1\nend\n", "line 1: expected 'berth-stage 2'"},
+    {"", "line 1: expected 'berth-stage 3'"},
+    {"berth-stage\t1\nend\n", "line 1: expected 'berth-stage 3'"},
     {HEAD FROM AT, "line 4: the end is missing"},
     {HEAD FROM AT "file\tlib/li", "line 5: expected 5 fields after 'file', got 1"},
     {HEAD FROM "end\n", "there is no 'mounted'"},

@@ -4,8 +4,11 @@
 #include "task/peers.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/cleanup.h"
 #include "objects.h"
 #include "unit.h"
 
@@ -154,6 +157,61 @@ START_TEST(tasks_are_not_left_alone_without_a_word)
 }
 END_TEST
 
+/* An interpreter in a virtual environment finds what is beside it. */
+START_TEST(what_is_beside_the_interpreter_is_meant)
+{
+    static const struct {
+        const char *runner; /* below a directory with v/lib/ */
+        const char *type;
+        const char *said; /* NULL: nothing; with pmi2 in the warning */
+        int result;
+    } runners[] = {
+        {"v/bin/python3", "pmi2", NULL, 0},
+        {"v/bin/python3", "pmix", "the image's MPICH speaks PMI", -1},
+        {"w/bin/python3", "pmi2", "the image's Open MPI speaks PMIx", 0},
+    };
+    BERTH_FREE char *directory = unit_directory();
+    BERTH_FREE char *real = realpath(directory, NULL);
+    BERTH_FREE char *prefix = unit_path(real, "v");
+    BERTH_FREE char *lib = unit_path(prefix, "lib");
+    BERTH_FREE char *library = NULL;
+
+    ck_assert_int_eq(mkdir(prefix, 0755), 0);
+    ck_assert_int_eq(mkdir(lib, 0755), 0);
+    ck_assert_int_gt(asprintf(&library,
+                              "present %s/libmpi.so.12 library so=libmpi.so.12 "
+                              "def=PMPI_Init def=MPIR_Dup_fn text=PMI_FD",
+                              lib),
+                     0);
+    for (int i = 0; i < COUNT(runners); i++) {
+        const char *const image[] = {library, OPENMPI_LIB, NULL};
+        char type[32];
+        char *task[] = {(char *)"SLURM_NTASKS=2", type, NULL};
+        const struct berth_mpi_program wants = {.family = BERTH_MPI_NONE};
+        struct berth_look look = {.runner = unit_path(directory, runners[i].runner)};
+        const struct berth_peers peers = {.program = look.runner,
+                                          .look = &look,
+                                          .wants = &wants,
+                                          .task = task,
+                                          .reach = &everywhere};
+        struct berth_err said = {0};
+        struct berth_err err = {0};
+
+        snprintf(type, sizeof(type), "SLURM_MPI_TYPE=%s", runners[i].type);
+        unit_objects(&look.objects, image);
+        ck_assert_int_eq(berth_peers_check(&peers, &said, &err), runners[i].result);
+        if (runners[i].said)
+            ck_assert_ptr_nonnull(
+                strstr(runners[i].result ? err.text : said.text, runners[i].said));
+        else
+            ck_assert_str_eq(said.text, "");
+        berth_mpi_objects_fini(&look.objects);
+        free(look.runner);
+    }
+    unit_remove(directory);
+}
+END_TEST
+
 #define ABI_LIB                                                                        \
     "present /l/libmpi_abi.so.1 library so=libmpi_abi.so.1 def=PMPI_Init "             \
     "def=ompi_mpi_init"
@@ -258,6 +316,7 @@ int main(void)
 
     tcase_add_loop_test(tcase, tasks_are_not_left_alone_without_a_word, 0,
                         COUNT(cases));
+    tcase_add_test(tcase, what_is_beside_the_interpreter_is_meant);
     tcase_add_loop_test(tcase, an_install_is_named_once, 0, COUNT(installs));
     tcase_add_test(tcase, what_the_container_takes_away_counts);
     return unit_run("peers", tcase);

@@ -3,6 +3,7 @@
 
 #include "task/stage.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -70,6 +71,47 @@ START_TEST(a_new_plugin_is_a_change)
     ck_assert_int_eq(staging_find(&staged), 0);
     staged = staging_make();
     ck_assert_uint_eq(staged.manifest.file_count, before + 1);
+    berth_staged_fini(&staged);
+}
+END_TEST
+
+/* Where a library looks and finds nothing yet. */
+START_TEST(plugins_that_appear_are_a_change)
+{
+    BERTH_FREE char *ucx = unit_path(host, "ucx");
+    BERTH_FREE char *aside = unit_path(host, "aside");
+    struct berth_staged staged;
+
+    staging_install();
+    ck_assert_int_eq(rename(ucx, aside), 0);
+    staged = staging_make();
+    berth_staged_fini(&staged);
+    ck_assert_int_eq(staging_find(&staged), 1);
+    berth_staged_fini(&staged);
+    ck_assert_int_eq(rename(aside, ucx), 0);
+    ck_assert_int_eq(staging_find(&staged), 0);
+}
+END_TEST
+
+/* What mpi4py does with the wheels of an MPI: it loads one by its path, and then what
+ * needs it by its SONAME, which is another at the host. A second name of the file is
+ * what a mount over a file is. */
+START_TEST(a_library_at_any_place_has_all_its_names)
+{
+    static const char *const names[] = {"libmpich.so.12", "libmpi.so.12"};
+    BERTH_FREE char *other = unit_path(directory, "libother.so.1");
+    BERTH_FREE char *staged_library = NULL;
+    struct berth_staged staged;
+    void *first;
+
+    staging_install();
+    staged = staging_make();
+    staged_library = unit_path(staged.path, "lib/libmpi.so.12");
+    ck_assert_int_eq(link(staged_library, other), 0);
+    first = dlopen(other, RTLD_NOW | RTLD_LOCAL);
+    ck_assert_msg(first != NULL, "%s", dlerror());
+    for (int i = 0; i < COUNT(names); i++)
+        ck_assert_ptr_eq(dlopen(names[i], RTLD_NOW | RTLD_NOLOAD), first);
     berth_staged_fini(&staged);
 }
 END_TEST
@@ -448,6 +490,8 @@ int main(void)
     tcase_add_checked_fixture(tests, staging_setup, staging_teardown);
     tcase_add_test(tests, a_stage_is_found_until_the_host_changes);
     tcase_add_test(tests, a_new_plugin_is_a_change);
+    tcase_add_test(tests, plugins_that_appear_are_a_change);
+    tcase_add_test(tests, a_library_at_any_place_has_all_its_names);
     tcase_add_loop_test(tests, a_damaged_stage_is_made_anew, 0, COUNT(damages));
     tcase_add_test(tests, a_full_disk_leaves_nothing);
     tcase_add_test(tests, several_makers_make_one);

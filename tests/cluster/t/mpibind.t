@@ -132,6 +132,9 @@ host_rows() {
     row own mpipypi "$imb" pmi2 mpich "$MPICH"
     row own mpipypi "LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib python3 /opt/t/who.py" pmi2 mpich "$MPICH"
     row own mpipypi "LD_LIBRARY_PATH=/opt/openmpi-5.0.11/lib python3 /opt/t/who.py" pmix openmpi "$OPENMPI"
+    # It loads the library of its environment by path, and then itself by SONAME.
+    row own mpipypi "/opt/venv-mpich-4.2.3/bin/python3 /opt/t/who.py" pmi2 host "$MPICH"
+    row own mpipypi "/opt/venv-mpich-4.2.3/bin/python3 twice.py" pmi2 auto "$MPICH"
     # GCC's libraries of the host may be newer than the image's, or older.
     row own mpipypi "LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib python3 late.py" pmi2 mpich "$MPICH"
     row own mpisid mpich/reset pmi2 mpich "$MPICH"
@@ -204,6 +207,17 @@ import ctypes
 import runpy
 
 ctypes.CDLL("libstdc++.so.6")
+runpy.run_path("/opt/t/who.py")
+PYTHON
+
+# The same by hand, as other packages do.
+on login alice bash -c 'cat >twice.py' <<'PYTHON'
+import ctypes
+import runpy
+import sys
+
+ctypes.CDLL(sys.prefix + "/lib/libmpi.so.12")
+ctypes.CDLL("libmpi.so.12")
 runpy.run_path("/opt/t/who.py")
 PYTHON
 
@@ -333,6 +347,16 @@ if [[ ! $has_pmix ]]; then
 fi
 run_rows
 judge
+
+# An environment of its own has one MPI, whatever else is in the image.
+seen=$(alice srun -n2 -N1 --mpi=pmi2 --mpi-bind=host --container-image=/images/mpipypi.sif \
+    /opt/venv-mpich-4.2.3/bin/python3 /opt/t/who.py 2>&1)
+equal "an environment with an MPI is not warned of the image's others" "0" \
+    "$(grep -c warning <<<"$seen")"
+matches "explain names each MPI of the image" \
+    "in the image Intel MPI 2021.19.0.*in the image MPICH 4.0.3.*in the image MPICH 4.2.3.*in the image MPICH 5.0.2" \
+    "$(alice srun -Q -n1 --mpi=pmi2 --mpi-bind=host --container-explain \
+        --container-image=/images/mpipypi.sif /opt/venv-mpich-4.2.3/bin/python3 /opt/t/who.py 2>&1)"
 
 # A program that tells nothing, in an image with two MPIs, of which one finds its peers.
 for mode in auto host mpich hybrid; do
