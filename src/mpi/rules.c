@@ -18,6 +18,13 @@ enum berth_mpi_outcome berth_mpi_end(struct berth_mpi_cause *cause,
     return BERTH_MPI_END;
 }
 
+enum berth_mpi_outcome berth_mpi_end_image(struct berth_mpi_cause *cause,
+                                           enum berth_mpi_answer answer)
+{
+    cause->verdict->reason = BERTH_REASON_IMAGE;
+    return berth_mpi_end(cause, answer);
+}
+
 /* The program itself: can anything of the host be put under it? */
 static enum berth_mpi_outcome judge_kind(struct berth_mpi_cause *cause)
 {
@@ -29,21 +36,21 @@ static enum berth_mpi_outcome judge_kind(struct berth_mpi_cause *cause)
             "'%s' is linked statically, so its MPI is inside it and cannot "
             "be exchanged; link it with shared libraries, or " BERTH_MPI_HYBRID,
             program->path);
-        return berth_mpi_end(cause, BERTH_MPI_NO);
+        return berth_mpi_end_image(cause, BERTH_MPI_NO);
     }
     if (program->kind != BERTH_ELF_PROGRAM && program->kind != BERTH_ELF_SCRIPT) {
         berth_err_set(
             cause->because,
             "'%s' is neither a program nor a script; name one, or " BERTH_MPI_HYBRID,
             program->path ? program->path : "");
-        return berth_mpi_end(cause, BERTH_MPI_CANNOT_TELL);
+        return berth_mpi_end_image(cause, BERTH_MPI_CANNOT_TELL);
     }
     if (program->privileged) {
         berth_err_set(cause->because,
                       "'%s' is setuid, so its loader does not say which MPI it would "
                       "load; take the bit away, or " BERTH_MPI_HYBRID,
                       program->path);
-        return berth_mpi_end(cause, BERTH_MPI_CANNOT_TELL);
+        return berth_mpi_end_image(cause, BERTH_MPI_CANNOT_TELL);
     }
     return BERTH_MPI_PASS;
 }
@@ -60,7 +67,7 @@ static enum berth_mpi_outcome judge_machine(struct berth_mpi_cause *cause)
             "the image has musl as its C library, and the host's %s needs "
             "glibc; build the image on a distribution with glibc, or " BERTH_MPI_HYBRID,
             cause->host_name);
-        return berth_mpi_end(cause, BERTH_MPI_NO);
+        return berth_mpi_end_image(cause, BERTH_MPI_NO);
     }
     if (program->kind != BERTH_ELF_PROGRAM || !program->machine || !host ||
         !host->elf.machine ||
@@ -156,7 +163,7 @@ static enum berth_mpi_outcome judge_family(struct berth_mpi_cause *cause)
                       program->path, program->families.items[0],
                       program->families.count > 1 ? " and of " : "",
                       program->families.count > 1 ? program->families.items[1] : "");
-        return berth_mpi_end(cause, BERTH_MPI_CANNOT_TELL);
+        return berth_mpi_end_image(cause, BERTH_MPI_CANNOT_TELL);
     }
     if (!host)
         return refuse_family(cause);
@@ -328,7 +335,7 @@ static enum berth_mpi_outcome judge_inventory(struct berth_mpi_cause *cause)
                       "'%s' loads no MPI library, and none was found in the image; if "
                       "it uses MPI, name the program itself, or " BERTH_MPI_HYBRID,
                       path);
-        return berth_mpi_end(cause, BERTH_MPI_CANNOT_TELL);
+        return berth_mpi_end_image(cause, BERTH_MPI_CANNOT_TELL);
     }
     if (missing) {
         berth_err_set(cause->because,

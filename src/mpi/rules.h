@@ -31,6 +31,10 @@ enum berth_mpi_outcome {
 enum berth_mpi_outcome berth_mpi_end(struct berth_mpi_cause *cause,
                                      enum berth_mpi_answer answer);
 
+/* The same, for a reason that no host's MPI would change. */
+enum berth_mpi_outcome berth_mpi_end_image(struct berth_mpi_cause *cause,
+                                           enum berth_mpi_answer answer);
+
 /* All rules about the program and MPI itself, in the order in which a user would want
  * to hear of them. Those that pass tell the family and the name of the host's MPI. */
 enum berth_mpi_outcome berth_mpi_apply_rules(struct berth_mpi_cause *cause);

@@ -155,7 +155,8 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
                                     .because = &ret_verdict->because};
     BERTH_FREE bool *idle = NULL;
 
-    *ret_verdict = (struct berth_mpi_verdict){.answer = BERTH_MPI_CANNOT_TELL};
+    *ret_verdict = (struct berth_mpi_verdict){.answer = BERTH_MPI_CANNOT_TELL,
+                                              .reason = BERTH_REASON_HOST};
     if (berth_mpi_apply_rules(&cause) == BERTH_MPI_END)
         return 0;
     idle = find_idle(&cause);

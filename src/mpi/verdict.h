@@ -4,6 +4,7 @@
 
 #include "mpi/collisions.h"
 #include "mpi/program.h"
+#include "mpi/reason.h"
 
 enum berth_mpi_answer {
     BERTH_MPI_YES,
@@ -16,9 +17,10 @@ enum berth_mpi_answer {
 struct berth_mpi_verdict {
     enum berth_mpi_answer answer;
     struct berth_err
-        because;           /* a sentence, with what would be right in it unless YES */
-    unsigned int families; /* YES: whose files of the image are exchanged, as bits
-                              1 << enum berth_mpi_family */
+        because; /* a sentence, with what would be right in it unless YES */
+    enum berth_reason reason; /* unless YES: where that lies */
+    unsigned int families;    /* YES: whose files of the image are exchanged, as bits
+                                 1 << enum berth_mpi_family */
     struct berth_mpi_choices choices; /* YES: what else both sides bring */
 };
 

@@ -120,13 +120,15 @@ int berth_match_find(const char *mode, const struct berth_mpi_program *program,
                      const struct berth_mpi_objects *image,
                      const struct berth_offer *offers, size_t count,
                      struct berth_match ret_matches[BERTH_MATCHES_MAX],
-                     struct berth_err *err)
+                     enum berth_reason *ret_reason, struct berth_err *err)
 {
     static const enum berth_mpi_family families[] = {BERTH_MPI_MPICH, BERTH_MPI_OPENMPI,
                                                      BERTH_MPI_ABI};
     enum berth_mpi_family missing = BERTH_MPI_NONE;
     int found = 0;
 
+    *ret_reason =
+        program->family == BERTH_MPI_UNKNOWN ? BERTH_REASON_IMAGE : BERTH_REASON_NODE;
     if (program->family == BERTH_MPI_UNKNOWN)
         return explain_unknown(program, err);
     if (!is_known(mode, offers, count))

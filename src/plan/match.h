@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "mpi/objects.h"
 #include "mpi/program.h"
+#include "mpi/reason.h"
 #include "plan/request.h"
 
 /* An MPI stack that the host offers. */
@@ -31,11 +32,11 @@ enum { BERTH_MATCHES_MAX = 4 };
  * one for its family. For any other (a script, a Python, a launcher) each family of
  * which the image has libraries gets one, as far as the host offers it. Returns how
  * many matches are in RET_MATCHES; 0 when nothing there has to do with MPI; -1 with a
- * sentence in ERR when nothing can be offered. */
+ * sentence in ERR when nothing can be offered, and in *RET_REASON where that lies. */
 int berth_match_find(const char *mode, const struct berth_mpi_program *program,
                      const struct berth_mpi_objects *image,
                      const struct berth_offer *offers, size_t count,
                      struct berth_match ret_matches[BERTH_MATCHES_MAX],
-                     struct berth_err *err);
+                     enum berth_reason *ret_reason, struct berth_err *err);
 
 #endif

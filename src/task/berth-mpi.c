@@ -99,6 +99,7 @@ static bool remember(struct berth_memo *memo, enum berth_talk_kind kind, char *t
         {BERTH_TALK_BIND, BERTH_MEMO_BIND, false},
         {BERTH_TALK_SET, BERTH_MEMO_SET, false},
         {BERTH_TALK_NOTE, BERTH_MEMO_NOTE, false},
+        {BERTH_TALK_NODE_NOTE, BERTH_MEMO_NODE_NOTE, false},
     };
     char *second = strchr(text, '\n');
 

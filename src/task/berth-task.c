@@ -356,7 +356,7 @@ static void tell(const struct task *task, const struct berth_room *room,
                               .room = room,
                               .apart = why};
 
-    if (berth_request_explained(&task->request))
+    if (task->leads && berth_request_explained(&task->request))
         return; /* the account says it */
     if (room)
         berth_tell(&told);

@@ -159,6 +159,8 @@ static int take_down(const struct berth_inject *inject, int talk,
             push_pair(&injected->facts, text);
             break;
         case BERTH_TALK_NOTE:
+        case BERTH_TALK_NODE_NOTE:
+            injected->differs = kind == BERTH_TALK_NODE_NOTE;
             free(injected->note);
             injected->note = strdup(text);
             break;

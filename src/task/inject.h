@@ -35,6 +35,7 @@ struct berth_injected {
     struct berth_strvec facts; /* name and text (plan/finding.h) by turns */
     char *note;                /* whose MPI runs and why, one sentence; NULL: nothing to
                                   say */
+    bool differs;              /* other nodes may come to another end */
     char *warning;             /* what may go wrong; NULL: nothing is known */
 };
 

@@ -16,6 +16,7 @@
 #include "mpi/program.h"
 #include "mpi/verdict.h"
 #include "plan/fabric.h"
+#include "plan/fallback.h"
 #include "plan/launch.h"
 #include "plan/match.h"
 #include "probe/loader.h"
@@ -40,6 +41,8 @@ struct inside {
     struct berth_mpi_program wants;
     struct berth_graft grafts[BERTH_MATCHES_MAX];
     int count;
+    enum berth_reason reason; /* where that lies because of which it cannot be the
+                                 host's; what is not said is the node's */
     struct berth_err warning; /* text "": none */
     bool keeps;               /* what is told holds for later steps */
 };
@@ -136,7 +139,7 @@ static int match(struct inside *inside, struct berth_match matches[BERTH_MATCHES
             .families = families_of(&stacks->items[i]),
         };
     return berth_match_find(inside->mode, &inside->wants, &inside->look.objects, offers,
-                            stacks->count, matches, err);
+                            stacks->count, matches, &inside->reason, err);
 }
 
 /* Can the tasks find each other with what will run? */
@@ -212,21 +215,33 @@ static int get_stages(struct inside *inside, const struct berth_match *matches,
     return 0;
 }
 
+/* Does it fit? */
+static int judge(struct inside *inside, struct berth_graft *graft,
+                 struct berth_err *err)
+{
+    if (berth_graft_plan(graft, &inside->wants, &inside->look, environ, err) < 0) {
+        inside->reason = graft->verdict.reason;
+        return -1;
+    }
+    inside->reason = BERTH_REASON_HOST;
+    return check_fabric(inside, graft, err);
+}
+
 /* Everything is judged before anything is mounted. */
 static int plan(struct inside *inside, struct berth_err *err)
 {
     struct berth_match matches[BERTH_MATCHES_MAX];
     int count = match(inside, matches, err);
 
-    if (count < 0 || get_stages(inside, matches, count, err) < 0)
+    if (count < 0)
         return -1;
-    for (int i = 0; i < count; i++) {
-        struct berth_graft *graft = &inside->grafts[i];
-
-        if (berth_graft_plan(graft, &inside->wants, &inside->look, environ, err) < 0 ||
-            check_fabric(inside, graft, err) < 0)
+    inside->reason = BERTH_REASON_NODE;
+    if (get_stages(inside, matches, count, err) < 0)
+        return -1;
+    for (int i = 0; i < count; i++)
+        if (judge(inside, &inside->grafts[i], err) < 0)
             return -1;
-    }
+    inside->reason = BERTH_REASON_HOST;
     return check_peers(inside, err);
 }
 
@@ -244,6 +259,7 @@ static int set_variables(const struct berth_graft *graft, struct berth_err *err)
 /* Mount, and let the image's loader say what runs now. */
 static int graft(struct inside *inside, struct berth_err *err)
 {
+    inside->reason = BERTH_REASON_NODE;
     for (int i = 0; i < inside->count; i++)
         if (berth_graft_mount(&inside->grafts[i], err) < 0 ||
             set_variables(&inside->grafts[i], err) < 0)
@@ -321,9 +337,9 @@ static int tell(struct inside *inside, struct berth_err *err)
     return tell_whose(inside, err);
 }
 
-/* The image's own library stays. */
+/* The image's own library stays. KIND: a note of the first node for all, or of each. */
 static int keep_own(struct inside *inside, const struct berth_err *why,
-                    struct berth_err *err)
+                    enum berth_talk_kind kind, struct berth_err *err)
 {
     struct berth_err note;
 
@@ -332,7 +348,7 @@ static int keep_own(struct inside *inside, const struct berth_err *why,
     if (!why)
         return 0;
     berth_err_set(&note, "the image's own MPI runs (hybrid): %s", why->text);
-    return berth_talk_send(inside->told->talk, BERTH_TALK_NOTE, note.text, err);
+    return berth_talk_send(inside->told->talk, kind, note.text, err);
 }
 
 /* For an account of the launch, where one is wanted. */
@@ -387,18 +403,15 @@ static int use_host(struct inside *inside, struct berth_err *err)
 static int do_without(struct inside *inside, const struct berth_err *because,
                       struct berth_err *err)
 {
-    if (!is_auto(inside)) {
-        *err = *because;
-        return -1;
-    }
-    if (inside->told->request->world == BERTH_WORLD_HOST)
-        return berth_err_set(err,
-                             "%s; other components of this srun may run on the host's "
-                             "MPI, so that this one must as well, or all of them on "
-                             "their images' own with --mpi-bind=hybrid in each",
-                             because->text);
+    enum berth_fallback fallback = berth_fallback_decide(
+        inside->told->request, inside->told->reach.nodes, inside->reason);
+    bool is_each = fallback == BERTH_FALLBACK_EACH_SAYS;
+
+    if (!is_each && fallback != BERTH_FALLBACK_YES)
+        return berth_fallback_refuse(fallback, because, err);
     undo(inside);
-    return keep_own(inside, because, err);
+    return keep_own(inside, because, is_each ? BERTH_TALK_NODE_NOTE : BERTH_TALK_NOTE,
+                    err);
 }
 
 /* Whose library runs, as the mode says. */
@@ -407,10 +420,10 @@ static int decide(struct inside *inside, struct berth_err *err)
     struct berth_err why;
 
     if (strcmp(inside->mode, BERTH_MPI_HYBRID) == 0)
-        return keep_own(inside, NULL, err);
+        return keep_own(inside, NULL, BERTH_TALK_NOTE, err);
     if (!berth_request_mpi_may_host(inside->told->request)) {
         berth_err_set(&why, "another component of this srun runs on its image's own");
-        return keep_own(inside, &why, err);
+        return keep_own(inside, &why, BERTH_TALK_NOTE, err);
     }
     if (use_host(inside, &why) == 0)
         return tell(inside, err);

@@ -111,6 +111,8 @@ static int inject(struct keeper *keeper, pid_t holder, const struct berth_buf *a
                             keeper->launch->request->mpi);
     if (injected->note)
         berth_room_note(keeper->room, injected->note);
+    if (injected->differs)
+        berth_room_differ(keeper->room);
     if (injected->warning)
         berth_room_warn(keeper->room, injected->warning);
     return 0;

@@ -20,11 +20,12 @@ enum berth_memo_kind {
     BERTH_MEMO_PROGRAM, /* what the command is in the container: path, "" */
     BERTH_MEMO_FILE,    /* a file in the container, before the mounts: path, identity */
     BERTH_MEMO_BIND,    /* a staged file, by its path on the host; what it goes over */
-    BERTH_MEMO_OUT,    /* a file of the image; the staged one that it goes over, both in
-                          the container */
-    BERTH_MEMO_SET,    /* NAME=VALUE, "" */
-    BERTH_MEMO_NOTE,   /* for people, "" */
-    BERTH_MEMO_TARGET, /* the loader; the file that it is asked about, in the end */
+    BERTH_MEMO_OUT,  /* a file of the image; the staged one that it goes over, both in
+                        the container */
+    BERTH_MEMO_SET,  /* NAME=VALUE, "" */
+    BERTH_MEMO_NOTE, /* for people, "" */
+    BERTH_MEMO_NODE_NOTE, /* the same, of each node */
+    BERTH_MEMO_TARGET,    /* the loader; the file that it is asked about, in the end */
     BERTH_MEMO_FOUND,  /* what it said of the target before this record: a soname, its
                           path ("": missing) */
     BERTH_MEMO_DIGEST, /* of a file, and no more than that: "" if none, "" */

@@ -128,13 +128,15 @@ static bool put_profiles(struct berth_buf *key, const struct berth_profile *prof
     return ok;
 }
 
-/* How the tasks find each other. */
+/* How the tasks find each other, and whether other nodes decide too. */
 static bool put_tasks(struct berth_buf *key, const struct berth_inside *inside)
 {
     const char *tasks = berth_environ_value(inside->task, "SLURM_NTASKS");
 
     return put(key, "mpi", berth_environ_value(inside->task, "SLURM_MPI_TYPE")) &&
-           put(key, "tasks", tasks && strtoul(tasks, NULL, 10) > 1 ? "several" : "one");
+           put(key, "tasks",
+               tasks && strtoul(tasks, NULL, 10) > 1 ? "several" : "one") &&
+           put(key, "nodes", inside->reach.nodes > 1 ? "several" : "one");
 }
 
 /* What leads to the MPI stacks of the host. */

@@ -255,19 +255,27 @@ bool berth_replay_repeat(const struct berth_inside *inside,
     return false;
 }
 
+static void tell_note(int talk, enum berth_talk_kind kind, const char *text)
+{
+    BERTH_FREE char *note = NULL;
+
+    if (asprintf(&note, "%s (as found before)", text) > 0)
+        berth_talk_send(talk, kind, note, NULL);
+}
+
 static void tell_all(int talk, const struct berth_memo *memo)
 {
     for (size_t i = 0; i < memo->count; i++) {
         const struct berth_memo_record *record = &memo->records[i];
-        BERTH_FREE char *note = NULL;
 
         if (record->kind == BERTH_MEMO_SET)
             berth_talk_send(talk, BERTH_TALK_SET, record->first, NULL);
         else if (record->kind == BERTH_MEMO_BIND)
             tell(talk, BERTH_TALK_BIND, record->first, record->second, NULL);
-        else if (record->kind == BERTH_MEMO_NOTE &&
-                 asprintf(&note, "%s (as found before)", record->first) > 0)
-            berth_talk_send(talk, BERTH_TALK_NOTE, note, NULL);
+        else if (record->kind == BERTH_MEMO_NOTE)
+            tell_note(talk, BERTH_TALK_NOTE, record->first);
+        else if (record->kind == BERTH_MEMO_NODE_NOTE)
+            tell_note(talk, BERTH_TALK_NODE_NOTE, record->first);
     }
     berth_talk_send(talk, BERTH_TALK_DONE, "", NULL);
 }

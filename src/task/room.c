@@ -38,6 +38,7 @@ struct berth_room_page {
     bool forbidden; /* to join; why: because */
     struct berth_err why;
     struct berth_err note; /* text "": none */
+    bool differs;          /* the note, from those of other nodes */
     struct berth_err warning;
     size_t told;   /* bytes of text[] */
     size_t before; /* bytes behind them */
@@ -177,6 +178,16 @@ const char *berth_room_forbidden(const struct berth_room *room)
 void berth_room_note(struct berth_room *room, const char *note)
 {
     berth_err_set(&room->page->note, "%s", note);
+}
+
+void berth_room_differ(struct berth_room *room)
+{
+    room->page->differs = true;
+}
+
+bool berth_room_differs(const struct berth_room *room)
+{
+    return room->page->differs;
 }
 
 const char *berth_room_noted(const struct berth_room *room)

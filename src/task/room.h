@@ -76,6 +76,10 @@ const char *berth_room_forbidden(const struct berth_room *room); /* NULL: they m
 void berth_room_note(struct berth_room *room, const char *note);
 const char *berth_room_noted(const struct berth_room *room);
 
+/* Rooms of the step on other nodes may have another note: each node says its own. */
+void berth_room_differ(struct berth_room *room);
+bool berth_room_differs(const struct berth_room *room);
+
 /* A sentence that a task says where people see it, whether they asked or not; NULL:
  * none. */
 void berth_room_warn(struct berth_room *room, const char *warning);

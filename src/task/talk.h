@@ -10,16 +10,17 @@
 /* How the process in the container and the one on the host talk: whole messages, each
  * of a kind and a text. */
 enum berth_talk_kind {
-    BERTH_TALK_STAGE,   /* inside asks: stage the stack of this number */
-    BERTH_TALK_STAGED,  /* host answers: this stage, by its path on the host and, behind
-                           a newline, its path in the container */
-    BERTH_TALK_SET,     /* inside tells: NAME=VALUE for every task */
-    BERTH_TALK_BIND,    /* inside tells: a path of the stage, and behind a newline the
-                           file of the image that it is mounted over */
-    BERTH_TALK_NOTE,    /* inside tells: whose MPI runs, and why */
-    BERTH_TALK_WARNING, /* inside tells: what may go wrong, for everybody to read */
-    BERTH_TALK_FACT,    /* inside tells, for an account: a name of plan/finding.h,
-                           newline, text */
+    BERTH_TALK_STAGE,  /* inside asks: stage the stack of this number */
+    BERTH_TALK_STAGED, /* host answers: this stage, by its path on the host and, behind
+                          a newline, its path in the container */
+    BERTH_TALK_SET,    /* inside tells: NAME=VALUE for every task */
+    BERTH_TALK_BIND,   /* inside tells: a path of the stage, and behind a newline the
+                          file of the image that it is mounted over */
+    BERTH_TALK_NOTE,   /* inside tells: whose MPI runs, and why */
+    BERTH_TALK_NODE_NOTE, /* the same, where other nodes may come to another end */
+    BERTH_TALK_WARNING,   /* inside tells: what may go wrong, for everybody to read */
+    BERTH_TALK_FACT,      /* inside tells, for an account: a name of plan/finding.h,
+                             newline, text */
     BERTH_TALK_PROGRAM, /* inside tells, and the rest of it up to KEEP, for later steps
                            (task/memo.h): what the command is */
     BERTH_TALK_FILE,    /* a file that was read, newline, identity */

@@ -23,15 +23,22 @@ static bool is_verbose(const struct berth_told *told)
     return level && atoi(level) > USUAL;
 }
 
-/* Whose MPI runs, once for a component where berth has chosen, and what may go wrong.
- */
+/* Does this node say whose MPI runs? One does for a component where berth has chosen;
+ * each where they may differ, or somebody asks. */
+static bool says_choice(const struct berth_told *told)
+{
+    return is_verbose(told) || berth_request_explained(told->request) ||
+           berth_room_differs(told->room) ||
+           (told->leads && berth_request_mpi_is(told->request, BERTH_MPI_AUTO));
+}
+
+/* Whose MPI runs, and what may go wrong. */
 static void tell_choice(const struct berth_told *told)
 {
     const char *note = berth_room_noted(told->room);
     const char *warning = berth_room_warned(told->room);
 
-    if (note && (is_verbose(told) ||
-                 (told->leads && berth_request_mpi_is(told->request, BERTH_MPI_AUTO))))
+    if (note && says_choice(told))
         fprintf(stderr, "berth: %s: image '%s': --mpi-bind=%s: %s\n", told->node,
                 berth_request_name(told->request), told->request->mpi, note);
     if (warning && (is_verbose(told) || told->leads))

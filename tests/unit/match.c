@@ -106,13 +106,17 @@ START_TEST(a_family_gets_what_the_host_offers)
     struct berth_mpi_objects image = {0};
     struct berth_match matches[BERTH_MATCHES_MAX];
     struct berth_err err = {""};
+    enum berth_reason reason = BERTH_REASON_IMAGE;
     int count;
 
     for (int family = BERTH_MPI_MPICH; family <= BERTH_MPI_ABI; family++)
         if (rows[_i].image >> family & 1)
             add_library(&image, (enum berth_mpi_family)family);
     count = berth_match_find(rows[_i].mode, &program, &image, both, rows[_i].offers,
-                             matches, &err);
+                             matches, &reason, &err);
+    /* Another node may offer more. */
+    ck_assert_int_eq(reason, rows[_i].program == BERTH_MPI_UNKNOWN ? BERTH_REASON_IMAGE
+                                                                   : BERTH_REASON_NODE);
     ck_assert_str_eq(err.text, rows[_i].error ? rows[_i].error : "");
     ck_assert_int_eq(count, rows[_i].count);
     for (int i = 0; i < count; i++) {
@@ -128,12 +132,15 @@ START_TEST(marks_of_two_families_are_named)
     struct berth_mpi_program program = {.family = BERTH_MPI_UNKNOWN};
     struct berth_mpi_objects image = {0};
     struct berth_match matches[BERTH_MATCHES_MAX];
+    enum berth_reason reason;
     struct berth_err err;
 
     berth_strvec_push(&program.families, "MPICH");
     berth_strvec_push(&program.families, "Open MPI");
-    ck_assert_int_eq(berth_match_find("host", &program, &image, both, 2, matches, &err),
-                     -1);
+    ck_assert_int_eq(
+        berth_match_find("host", &program, &image, both, 2, matches, &reason, &err),
+        -1);
+    ck_assert_int_eq(reason, BERTH_REASON_IMAGE);
     ck_assert_ptr_nonnull(strstr(err.text, "(marks of: MPICH and Open MPI); build it"));
     berth_strvec_fini(&program.families);
 }

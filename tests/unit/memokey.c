@@ -117,6 +117,11 @@ static void directory_is_gone(void)
     inside.directory = NULL;
 }
 
+static void there_are_other_nodes(void)
+{
+    inside.reach.nodes = 2;
+}
+
 static void path_is_asked_for(void)
 {
     berth_strvec_push(&request.env, "PATH=/other");
@@ -153,6 +158,7 @@ static const struct {
     {.change = image_grows},
     {.change = image_is_another},
     {.change = mode_is_another},
+    {.change = there_are_other_nodes},
     {.change = mount_is_asked_for},
     {.change = workdir_is_asked_for},
     {.change = command_is_another},

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether --mpi-bind=auto may take the image's own MPI. */
+
+#include "plan/fallback.h"
+
+enum berth_fallback berth_fallback_decide(const struct berth_request *request,
+                                          unsigned int nodes, enum berth_reason reason)
+{
+    static const enum berth_fallback of_several[] = {
+        [BERTH_REASON_NODE] = BERTH_FALLBACK_NODES,
+        [BERTH_REASON_HOST] = BERTH_FALLBACK_EACH_SAYS,
+        [BERTH_REASON_IMAGE] = BERTH_FALLBACK_YES,
+    };
+
+    if (!berth_request_mpi_is(request, BERTH_MPI_AUTO))
+        return BERTH_FALLBACK_NO;
+    if (request->world == BERTH_WORLD_HOST)
+        return BERTH_FALLBACK_OTHERS;
+    return nodes > 1 ? of_several[reason] : BERTH_FALLBACK_YES;
+}
+
+int berth_fallback_refuse(enum berth_fallback fallback, const struct berth_err *because,
+                          struct berth_err *err)
+{
+    switch (fallback) {
+    case BERTH_FALLBACK_OTHERS:
+        return berth_err_set(err,
+                             "%s; other components of this srun may run on the host's "
+                             "MPI, so that this one must as well, or all of them on "
+                             "their images' own with --mpi-bind=hybrid in each",
+                             because->text);
+    case BERTH_FALLBACK_NODES:
+        return berth_err_set(err,
+                             "%s; other nodes of this step may run on the host's MPI, "
+                             "so that this one must as well: repair it (berth doctor "
+                             "says what it lacks), or run all of them on the image's "
+                             "own with --mpi-bind=hybrid",
+                             because->text);
+    default:
+        *err = *because;
+        return -1;
+    }
+}

@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A step of several nodes runs on one MPI: what is wrong with a node makes it refuse the
+# step, and not choose another MPI than the others.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images mpibookworm
+who=/opt/t/mpich/who
+image=/images/mpibookworm.sif
+LIMIT=60
+
+# run NODES OPTION...: what a step says that runs on these, and how it ends.
+run() {
+    alice srun -Q -K -w "$1" -N "$(tr , '\n' <<<"$1" | wc -l)" --ntasks-per-node=1 --mpi=pmi2 \
+        --container-image=$image "${@:2}" 2>&1
+    echo "status $?"
+}
+
+# breaks TITLE WORDS BREAK MEND: what BREAK, a command of root on n2, does to a step.
+breaks() {
+    local seen
+    on n2 root rm -rf /tmp/berth-2001
+    on n2 root sh -c "$3"
+    seen=$(run n1,n2 --mpi-bind $who)
+    matches "$1: the node refuses" \
+        "berth: n2: image '$image': --mpi-bind=auto: [^"$'\n'"]*$2[^"$'\n'"]*; other nodes of this step may run on the host's MPI, .*--mpi-bind=hybrid.*status [1-9]" "$seen"
+    equal "$1: and no rank runs on another MPI" "" "$(grep -a '^rank .*4[.]0[.]2' <<<"$seen")"
+    matches "$1: --container-explain says so" "berth: n2: .*$2.*; other nodes .*status [1-9]" \
+        "$(run n1,n2 --mpi-bind --container-explain $who)"
+    seen=$(run n2 --mpi-bind $who)
+    matches "$1: alone it takes the image's own, and says so" \
+        "berth: n2: [^"$'\n'"]*: the image's own MPI runs \(hybrid\): [^"$'\n'"]*$2.*rank 0 of 1.*status 0" "$seen"
+    matches "$1: hybrid runs on both" "rank 1 of 2.*status 0" "$(run n1,n2 --mpi-bind=hybrid $who)"
+    on n2 root sh -c "$4"
+}
+
+breaks "no patchelf" "patchelf: not installed on this node" \
+    "mv /usr/bin/patchelf /usr/bin/patchelf.off" "mv /usr/bin/patchelf.off /usr/bin/patchelf"
+breaks "somebody else's directory" "belongs to user 2002" \
+    "mkdir /tmp/berth-2001; chown bob: /tmp/berth-2001" "rm -rf /tmp/berth-2001"
+breaks "a full /tmp" "No space left" \
+    "mount -t tmpfs -o size=1m,mode=1777 none /tmp" "umount -l /tmp"
+breaks "the host's MPI is not there" "the program wants MPICH, and the MPI of this host is" \
+    "mkdir /off; mv /lib/x86_64-linux-gnu/libmpich.so.12* /off; ldconfig" \
+    "mv /off/* /lib/x86_64-linux-gnu; rmdir /off; ldconfig"
+
+# What lies in the program is the same on both.
+seen=$(run n1,n2 --mpi-bind /opt/t/mpich/static)
+matches "a static program: the first node says so for all" \
+    "berth: n1: [^"$'\n'"]*: the image's own MPI runs \(hybrid\): .* is linked statically" "$seen"
+equal "and no other does" 1 "$(grep -ac "the image's own MPI runs" <<<"$seen")"
+
+# Of what both do, both give an account.
+seen=$(run n1,n2 --mpi-bind --container-explain $who)
+matches "--container-explain: the other node says whose MPI runs there" \
+    "berth: n2: image '$image': --mpi-bind=auto: .*the host's MPICH" "$seen"
+equal "the account comes once" 1 "$(grep -c '^component 0' <<<"$seen")"
+finish

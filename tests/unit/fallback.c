@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When --mpi-bind=auto takes the image's own MPI. */
+
+#include "plan/fallback.h"
+
+#include <string.h>
+
+#include "unit.h"
+
+static const struct {
+    const char *mode;
+    enum berth_world world;
+    unsigned int nodes;
+    enum berth_fallback of_node, of_host, of_image; /* by the place of the reason */
+} rows[] = {
+    {"auto", BERTH_WORLD_ALONE, 1, BERTH_FALLBACK_YES, BERTH_FALLBACK_YES,
+     BERTH_FALLBACK_YES},
+    {"auto", BERTH_WORLD_ALONE, 2, BERTH_FALLBACK_NODES, BERTH_FALLBACK_EACH_SAYS,
+     BERTH_FALLBACK_YES},
+    {"auto", BERTH_WORLD_OWN, 2, BERTH_FALLBACK_NODES, BERTH_FALLBACK_EACH_SAYS,
+     BERTH_FALLBACK_YES},
+    {"auto", BERTH_WORLD_HOST, 1, BERTH_FALLBACK_OTHERS, BERTH_FALLBACK_OTHERS,
+     BERTH_FALLBACK_OTHERS},
+    {"auto", BERTH_WORLD_HOST, 2, BERTH_FALLBACK_OTHERS, BERTH_FALLBACK_OTHERS,
+     BERTH_FALLBACK_OTHERS},
+    {"host", BERTH_WORLD_ALONE, 1, BERTH_FALLBACK_NO, BERTH_FALLBACK_NO,
+     BERTH_FALLBACK_NO},
+    {"mpich", BERTH_WORLD_ALONE, 2, BERTH_FALLBACK_NO, BERTH_FALLBACK_NO,
+     BERTH_FALLBACK_NO},
+};
+
+START_TEST(a_node_does_not_choose_another_mpi)
+{
+    struct berth_request request = {.mpi = (char *)rows[_i].mode,
+                                    .world = rows[_i].world};
+    unsigned int nodes = rows[_i].nodes;
+
+    ck_assert_int_eq(berth_fallback_decide(&request, nodes, BERTH_REASON_NODE),
+                     rows[_i].of_node);
+    ck_assert_int_eq(berth_fallback_decide(&request, nodes, BERTH_REASON_HOST),
+                     rows[_i].of_host);
+    ck_assert_int_eq(berth_fallback_decide(&request, nodes, BERTH_REASON_IMAGE),
+                     rows[_i].of_image);
+}
+END_TEST
+
+static const struct {
+    enum berth_fallback fallback;
+    const char *sentence;
+} refusals[] = {
+    {BERTH_FALLBACK_NO, "no patchelf"},
+    {BERTH_FALLBACK_OTHERS,
+     "no patchelf; other components of this srun may run on the host's MPI, so that "
+     "this one must as well, or all of them on their images' own with "
+     "--mpi-bind=hybrid in each"},
+    {BERTH_FALLBACK_NODES,
+     "no patchelf; other nodes of this step may run on the host's MPI, so that this "
+     "one must as well: repair it (berth doctor says what it lacks), or run all of "
+     "them on the image's own with --mpi-bind=hybrid"},
+};
+
+START_TEST(a_refusal_says_who_else_would_differ)
+{
+    struct berth_err because, err;
+
+    berth_err_set(&because, "no patchelf");
+    ck_assert_int_eq(berth_fallback_refuse(refusals[_i].fallback, &because, &err), -1);
+    ck_assert_str_eq(err.text, refusals[_i].sentence);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("fallback");
+
+    tcase_add_loop_test(tests, a_node_does_not_choose_another_mpi, 0, COUNT(rows));
+    tcase_add_loop_test(tests, a_refusal_says_who_else_would_differ, 0,
+                        COUNT(refusals));
+    return unit_run("fallback", tests);
+}
