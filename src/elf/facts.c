@@ -228,6 +228,8 @@ static int read_segments(struct berth_elf_reader *reader,
     }
     if (has_dynamic && read_dynamic(reader, &dynamic, question, elf, err) < 0)
         return -1;
+    if (berth_elf_read_inner(reader, question, elf, err) < 0)
+        return -1;
     return berth_elf_read_texts(reader, question, elf, err);
 }
 
@@ -295,6 +297,7 @@ void berth_elf_fini(struct berth_elf *elf)
     berth_strvec_fini(&elf->needed);
     berth_strvec_fini(&elf->version_defs);
     berth_strvec_fini(&elf->texts);
+    berth_strvec_fini(&elf->inner);
     for (size_t i = 0; i < elf->version_needs.count; i++) {
         free(elf->version_needs.items[i].library);
         free(elf->version_needs.items[i].version);

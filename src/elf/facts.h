@@ -59,15 +59,21 @@ struct berth_elf {
     struct berth_elf_symbols undefined;
     struct berth_elf_symbols defined; /* copied ones too */
     struct berth_elf_symbols copied;  /* R_*_COPY: data that moves into the program */
-    struct berth_strvec texts;        /* of a library's constants */
+    struct berth_strvec texts;        /* of its constants */
+    struct berth_strvec inner;        /* what a program defines for itself alone, by its
+                                         full table of symbols, which `strip` removes */
 };
 
 /* What to keep of the long lists. The functions are given a NUL-terminated text. */
 struct berth_elf_question {
     bool (*symbol)(const char *name); /* NULL: every symbol */
     bool (*text)(const char *text); /* NULL: none. Texts of 4 to 255 bytes (longer ones
-                                       are cut), looked at only in a library that
-                                       defines a symbol that was asked for */
+                                       are cut), looked at only in a program, and in a
+                                       library that defines a symbol that was asked for.
+                                       At most 1024 are kept */
+    bool (*mark)(const char *text); /* NULL: none. Those of them that are always kept */
+    bool (*inner)(const char *name); /* NULL: no symbol */
+    bool any_library; /* look at the texts of a library whatever it defines */
 };
 
 /* Read the file open at FD, which may be anybody's and is not trusted. Works by the

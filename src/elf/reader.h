@@ -49,6 +49,9 @@ int berth_elf_read_symbols(struct berth_elf_reader *reader,
                            struct berth_elf *elf, struct berth_err *err);
 int berth_elf_read_versions(struct berth_elf_reader *reader, struct berth_elf *elf,
                             struct berth_err *err);
+int berth_elf_read_inner(struct berth_elf_reader *reader,
+                         const struct berth_elf_question *question,
+                         struct berth_elf *elf, struct berth_err *err);
 int berth_elf_read_texts(struct berth_elf_reader *reader,
                          const struct berth_elf_question *question,
                          struct berth_elf *elf, struct berth_err *err);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant texts of a library: what names a vendor or a protocol stands nowhere else.
- */
+/* Constant texts: what names a vendor or a protocol stands nowhere else. */
 
 #include <unistd.h>
 
@@ -8,7 +7,7 @@
 
 #include "base/text.h"
 
-enum { TEXT_MIN = 4, TEXT_SIZE = 256, BLOCK = 65536, TEXTS_MAX = 1024 };
+enum { TEXT_MIN = 4, TEXT_SIZE = 256, BLOCK = 65536, TEXTS_MAX = 1024, MARKS_MAX = 64 };
 #define SCAN_MAX ((uint64_t)512 << 20)
 
 /* A text that is being put together, which may reach over blocks. */
@@ -16,15 +15,27 @@ struct run {
     char text[TEXT_SIZE];
     size_t length;
     uint64_t budget; /* bytes that may still be looked at */
-    bool (*wanted)(const char *text);
+    const struct berth_elf_question *question;
     struct berth_strvec *texts;
+    size_t marks;
 };
+
+/* However many texts a program has that look like a version, a mark is kept. */
+static bool is_wanted(struct run *run)
+{
+    if (run->question->mark && run->marks < MARKS_MAX &&
+        run->question->mark(run->text)) {
+        run->marks++;
+        return true;
+    }
+    return run->texts->count - run->marks < TEXTS_MAX && run->question->text &&
+           run->question->text(run->text);
+}
 
 static void end_text(struct run *run)
 {
     run->text[run->length] = '\0';
-    if (run->length >= TEXT_MIN && run->texts->count < TEXTS_MAX &&
-        run->wanted(run->text))
+    if (run->length >= TEXT_MIN && is_wanted(run))
         berth_strvec_push(run->texts, run->text);
     run->length = 0;
 }
@@ -104,16 +115,23 @@ static void scan_segments(const struct berth_elf_reader *reader, struct run *run
             scan_range(reader, segment.p_offset, segment.p_filesz, run);
 }
 
+static bool is_looked_at(const struct berth_elf *elf,
+                         const struct berth_elf_question *question)
+{
+    if (elf->kind == BERTH_ELF_LIBRARY)
+        return elf->defined.count > 0 || question->any_library;
+    return elf->kind == BERTH_ELF_PROGRAM || elf->kind == BERTH_ELF_STATIC;
+}
+
 int berth_elf_read_texts(struct berth_elf_reader *reader,
                          const struct berth_elf_question *question,
                          struct berth_elf *elf, struct berth_err *err)
 {
-    struct run run = {.texts = &elf->texts, .budget = SCAN_MAX};
+    struct run run = {.texts = &elf->texts, .budget = SCAN_MAX, .question = question};
 
-    if (!question || !question->text || elf->kind != BERTH_ELF_LIBRARY ||
-        elf->defined.count == 0)
+    if (!question || (!question->text && !question->mark) ||
+        !is_looked_at(elf, question))
         return 0;
-    run.wanted = question->text;
     if (!scan_sections(reader, &run))
         scan_segments(reader, &run);
     return elf->texts.failed ? berth_err_oom(err) : 0;

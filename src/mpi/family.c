@@ -131,9 +131,9 @@ static enum berth_mpi_family family_of(const struct berth_elf *elf)
     return family_by_needed(elf);
 }
 
-static const char *vendor_of(const struct berth_elf *elf)
+static const char *vendor_of(const struct berth_elf *elf, enum berth_mpi_family family)
 {
-    if (any_is(&elf->defined, berth_mpi_is_openmpi))
+    if (family == BERTH_MPI_OPENMPI || any_is(&elf->defined, berth_mpi_is_openmpi))
         return "Open MPI";
     if (defines(elf, "I_MPI_Check_image_status") ||
         berth_strvec_has_start(&elf->texts, "Intel(R) MPI Library"))
@@ -144,7 +144,7 @@ static const char *vendor_of(const struct berth_elf *elf)
         return "MVAPICH";
     if (berth_strvec_has_start(&elf->texts, "ParaStation"))
         return "ParaStation MPI";
-    if (any_is(&elf->defined, berth_mpi_is_mpich))
+    if (family == BERTH_MPI_MPICH || any_is(&elf->defined, berth_mpi_is_mpich))
         return "MPICH";
     return NULL;
 }
@@ -163,27 +163,40 @@ static int numbers_of(const char *text)
     return count;
 }
 
-/* A text that is the version of the library: MPICH has it behind its c:r:a, Intel a
- * year, Open MPI three numbers. */
-static const char *version_text(const struct berth_elf *elf, const char *vendor)
+/* Intel's versions begin with a year, Open MPI's have three numbers. */
+static bool is_version_of(const char *vendor, const char *text)
 {
+    if (strcmp(vendor, "Intel MPI") == 0)
+        return berth_text_starts(text, "20") && numbers_of(text) >= 2 && text[4] == '.';
+    return strcmp(vendor, "Open MPI") == 0 && numbers_of(text) == 3;
+}
+
+/* A text that is the version of the library. MPICH has it behind its c:r:a. In a
+ * program another one of that form is as likely its own. */
+static const char *version_text(const struct berth_elf *elf,
+                                const struct berth_mpi_library *library)
+{
+    const char *found = NULL;
+
     for (size_t i = 0; i < elf->texts.count; i++) {
         const char *text = elf->texts.items[i];
 
         if (!isdigit((unsigned char)*text))
             continue;
-        if (strcmp(vendor, "Intel MPI") == 0) {
-            if (berth_text_starts(text, "20") && numbers_of(text) >= 2 &&
-                text[4] == '.')
-                return text;
-        } else if (strcmp(vendor, "Open MPI") == 0) {
-            if (numbers_of(text) == 3)
-                return text;
-        } else if (strchr(text, ':') && i + 1 < elf->texts.count &&
-                   numbers_of(elf->texts.items[i + 1]) >= 2)
+        if (strchr(text, ':') && i + 1 < elf->texts.count &&
+            numbers_of(elf->texts.items[i + 1]) >= 2 &&
+            strcmp(library->vendor, "Intel MPI") != 0 &&
+            strcmp(library->vendor, "Open MPI") != 0)
             return elf->texts.items[i + 1];
+        if (!is_version_of(library->vendor, text))
+            continue;
+        if (!library->is_inside)
+            return text;
+        if (found && strcmp(found, text) != 0)
+            return NULL;
+        found = text;
     }
-    return NULL;
+    return found;
 }
 
 /* What the numbers behind .so. in the file's name say: those of libtool, which each
@@ -222,12 +235,57 @@ static void tell_release(const struct berth_elf *elf, const char *file,
 {
     const char *version = NULL;
 
-    library->vendor = vendor_of(elf);
+    library->vendor = vendor_of(elf, library->family);
     if (library->vendor)
-        version = version_text(elf, library->vendor);
+        version = version_text(elf, library);
     if (!version)
         version = version_of_file(library->family, file);
     snprintf(library->version, sizeof(library->version), "%s", version ? version : "");
+}
+
+static void classify_library(const struct berth_elf *elf, const char *file,
+                             struct berth_mpi_library *library)
+{
+    library->parts = parts_of(elf);
+    /* It has no SONAME; it wants the Fortran library's profiling names. */
+    if (!library->parts && file && berth_text_starts(file, "libmpi_ilp64.so") &&
+        defines(elf, "mpi_init_"))
+        library->parts = BERTH_MPI_ILP64;
+    if (elf->soname && berth_text_starts(elf->soname, "libopen_mpi.so"))
+        library->parts |= BERTH_MPI_CORE;
+    if (!library->parts)
+        return;
+    library->family = family_of(elf);
+    if (library->family == BERTH_MPI_ABI)
+        library->abi_number = (unsigned int)abi_number(elf->soname);
+}
+
+static bool has_marks(const struct berth_elf *elf, enum berth_mpi_family family)
+{
+    unsigned int seen = 0;
+
+    for (size_t i = 0; i < elf->texts.count; i++)
+        seen |= berth_mpi_mark(family, elf->texts.items[i]);
+    return __builtin_popcount(seen) >= 2;
+}
+
+static bool has_inner(const struct berth_elf *elf, const char *name)
+{
+    return berth_strvec_has(&elf->inner, name) || defines(elf, name);
+}
+
+/* By constants, which `strip` leaves, or else by symbols. */
+static enum berth_mpi_family family_inside(const struct berth_elf *elf)
+{
+    bool is_mpi = has_inner(elf, "PMPI_Init");
+
+    if (has_marks(elf, BERTH_MPI_OPENMPI) ||
+        (is_mpi && has_inner(elf, "ompi_mpi_init")))
+        return BERTH_MPI_OPENMPI;
+    if (has_marks(elf, BERTH_MPI_MPICH) ||
+        (is_mpi && has_inner(elf, "MPIR_Err_return_comm")))
+        return BERTH_MPI_MPICH;
+    return is_mpi ? BERTH_MPI_UNKNOWN : BERTH_MPI_NONE;
 }
 
 void berth_mpi_classify(const struct berth_elf *elf, const char *file,
@@ -236,18 +294,11 @@ void berth_mpi_classify(const struct berth_elf *elf, const char *file,
     struct berth_mpi_library library = {.parts = 0};
 
     if (elf->kind == BERTH_ELF_LIBRARY)
-        library.parts = parts_of(elf);
-    /* It has no SONAME; it wants the Fortran library's profiling names. */
-    if (!library.parts && elf->kind == BERTH_ELF_LIBRARY && file &&
-        berth_text_starts(file, "libmpi_ilp64.so") && defines(elf, "mpi_init_"))
-        library.parts = BERTH_MPI_ILP64;
-    if (elf->kind == BERTH_ELF_LIBRARY && elf->soname &&
-        berth_text_starts(elf->soname, "libopen_mpi.so"))
-        library.parts |= BERTH_MPI_CORE;
-    if (library.parts) {
-        library.family = family_of(elf);
-        if (library.family == BERTH_MPI_ABI)
-            library.abi_number = (unsigned int)abi_number(elf->soname);
+        classify_library(elf, file, &library);
+    if (!library.parts) {
+        library.family = family_inside(elf);
+        library.is_inside = library.family != BERTH_MPI_NONE;
+        library.parts = library.is_inside ? BERTH_MPI_C : 0;
     }
     if (library.parts & BERTH_MPI_C)
         tell_release(elf, file, &library);

@@ -35,12 +35,15 @@ struct berth_mpi_library {
     unsigned int abi_number; /* BERTH_MPI_ABI: the number behind libmpi_abi.so; 1 is the
                                 standard's, 0 was its name in MPICH 5.0.0 and 5.0.1, and
                                 12 that of a forerunner with other values */
+    bool is_inside; /* it is linked statically into a file that is something else: a
+                       program, or a library that gives no MPI to others */
 };
 
-/* What the library with the facts ELF (read with berth_mpi_question) is. By what it
- * defines and needs, never by its SONAME alone: libmpi.so.12 is MPICH, and Open
- * MPI 1.10 too. FILE is the name of the file without links (libmpi.so.40.30.4), which
- * tells the release when nothing else does; NULL when not known.
+/* Which MPI the file with the facts ELF (read with berth_mpi_question) is, or has
+ * linked into it (is_inside). By what it defines and needs, never by its SONAME alone:
+ * libmpi.so.12 is MPICH, and Open MPI 1.10 too. FILE is the name of the file without
+ * links (libmpi.so.40.30.4), which tells the release when nothing else does; NULL when
+ * not known.
  *
  * Tools that stand between a program and MPI (profilers), MPI's Java libraries, and
  * Open MPI's own lower layers are BERTH_MPI_NONE: no program is linked with them in

@@ -99,4 +99,54 @@ static bool wanted_text(const char *text)
            berth_text_starts(text, "Intel(R) MPI Library, Version");
 }
 
-const struct berth_elf_question berth_mpi_question = {wanted_symbol, wanted_text};
+/* In two parts, lest our own programs have them too. */
+static const struct {
+    enum berth_mpi_family family;
+    const char *start, *rest;
+    bool is_format; /* something else may stand between and behind them */
+} marks[] = {
+    {BERTH_MPI_MPICH, "MPICH Ver", "%s", true},
+    {BERTH_MPI_MPICH, "Intel(R) MPI Library, Ver", "%s", true},
+    {BERTH_MPI_MPICH, "MPIR_CVAR_", "ERROR_CHECKING", false},
+    {BERTH_MPI_MPICH, "**mpi_", "init", false},
+    {BERTH_MPI_OPENMPI, "Open MPI ", "v%d.%d.%d", true},
+    {BERTH_MPI_OPENMPI, "ompi_mpi_", "init: ompi_register_mca_variables failed", false},
+    {BERTH_MPI_OPENMPI, "MPI_Get_", "library_version", false},
+};
+
+unsigned int berth_mpi_mark(enum berth_mpi_family family, const char *text)
+{
+    for (unsigned int i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        const char *rest = text + strlen(marks[i].start);
+
+        if (marks[i].family == family && berth_text_starts(text, marks[i].start) &&
+            (marks[i].is_format ? strstr(rest, marks[i].rest) != NULL
+                                : strcmp(rest, marks[i].rest) == 0))
+            return 1U << i;
+    }
+    return 0;
+}
+
+static bool is_mark(const char *text)
+{
+    return berth_mpi_mark(BERTH_MPI_MPICH, text) ||
+           berth_mpi_mark(BERTH_MPI_OPENMPI, text);
+}
+
+/* What tells of an implementation, and of which. */
+static bool is_inner(const char *name)
+{
+    static const char *const names[] = {"PMPI_Init", "MPIR_Err_return_comm",
+                                        "ompi_mpi_init", NULL};
+
+    return is_any(name, names);
+}
+
+const struct berth_elf_question berth_mpi_question = {
+    .symbol = wanted_symbol, .text = wanted_text, .mark = is_mark, .inner = is_inner};
+
+const struct berth_elf_question berth_mpi_question_of_any = {.symbol = wanted_symbol,
+                                                             .text = wanted_text,
+                                                             .mark = is_mark,
+                                                             .inner = is_inner,
+                                                             .any_library = true};

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "elf/facts.h"
+#include "mpi/family.h"
 
 /* Is NAME a symbol that only an MPI library gives: a function of the MPI standard in C,
  * Fortran or C++, in any spelling of the compilers, or a name that is private to MPICH
@@ -15,9 +15,17 @@ bool berth_mpi_is_symbol(const char *name);
 bool berth_mpi_is_openmpi(const char *name);
 bool berth_mpi_is_mpich(const char *name);
 
+/* Is TEXT, a constant of a file, one that the implementation of FAMILY has? Returns
+ * which one, as a bit; 0: it is not. A tool of an MPI may have one of them
+ * (mpichversion); what has two has the library linked into it. */
+unsigned int berth_mpi_mark(enum berth_mpi_family family, const char *text);
+
 /* What to ask every file for that is judged here (berth_elf_read). Keeps the symbols of
  * MPI, those of process managers, and the texts that name a vendor, a version or a
  * protocol. */
 extern const struct berth_elf_question berth_mpi_question;
+
+/* The same of any library, which takes longer: for what a process has mapped. */
+extern const struct berth_elf_question berth_mpi_question_of_any;
 
 #endif

@@ -236,6 +236,18 @@ static int read_own(const struct berth_mpi_objects *objects, const bool *own,
     return tell_family(&seen, program, err);
 }
 
+/* An MPI that is in one of its files comes before any that is loaded. */
+static void tell_inside(const struct berth_mpi_objects *objects,
+                        struct berth_mpi_program *program)
+{
+    for (size_t i = 0; i < objects->count && !program->inside; i++)
+        if (objects->items[i].role != BERTH_MPI_PRESENT &&
+            objects->items[i].library.is_inside)
+            program->inside = &objects->items[i];
+    if (program->inside)
+        program->family = program->inside->library.family;
+}
+
 int berth_mpi_program_read(const struct berth_mpi_objects *objects,
                            struct berth_mpi_program *ret_program, struct berth_err *err)
 {
@@ -250,6 +262,7 @@ int berth_mpi_program_read(const struct berth_mpi_objects *objects,
         berth_mpi_program_fini(&program);
         return -1;
     }
+    tell_inside(objects, &program);
     *ret_program = program;
     return 0;
 }

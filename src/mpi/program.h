@@ -16,6 +16,9 @@ struct berth_mpi_program {
                         system that is mounted nosuid does not count */
     enum berth_mpi_family family; /* NONE: nothing that is loaded at start wants MPI;
                                      UNKNOWN: it cannot be told, or marks of several */
+    const struct berth_mpi_object
+        *inside;                  /* the file of its own that has an MPI linked into it
+                                     statically; NULL: none. The objects own it */
     unsigned int abi_number;      /* of BERTH_MPI_ABI, see family.h */
     unsigned int parts;           /* of enum berth_mpi_part, that it uses */
     struct berth_strvec families; /* UNKNOWN: whose marks were found, for people */

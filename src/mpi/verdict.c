@@ -12,16 +12,38 @@
 #include "mpi/glibc.h"
 #include "mpi/rules.h"
 
+const char *berth_mpi_library_name(const struct berth_mpi_library *library, char *name,
+                                   size_t size)
+{
+    snprintf(name, size, "%s%s%s",
+             library->vendor ? library->vendor : berth_mpi_family_name(library->family),
+             *library->version ? " " : "", library->version);
+    return name;
+}
+
 const char *berth_mpi_describe(const struct berth_mpi_objects *objects,
                                enum berth_mpi_family family, char *name, size_t size)
 {
     const struct berth_mpi_object *object = berth_mpi_objects_mpi(objects, family);
-    const char *vendor = object ? object->library.vendor : NULL;
-    const char *version = object ? object->library.version : "";
+    const struct berth_mpi_library unknown = {.family = family};
 
-    snprintf(name, size, "%s%s%s", vendor ? vendor : berth_mpi_family_name(family),
-             *version ? " " : "", version);
-    return name;
+    return berth_mpi_library_name(object ? &object->library : &unknown, name, size);
+}
+
+int berth_mpi_check_inside(const struct berth_mpi_program *program,
+                           struct berth_err *err)
+{
+    const struct berth_mpi_object *inside = program->inside;
+    char name[BERTH_MPI_NAME_SIZE];
+
+    if (!inside)
+        return 0;
+    return berth_err_set(err,
+                         "'%s' is linked statically with %s, which cannot be "
+                         "exchanged; link it with shared libraries, "
+                         "or " BERTH_MPI_HYBRID,
+                         inside->path,
+                         berth_mpi_library_name(&inside->library, name, sizeof(name)));
 }
 
 static enum berth_mpi_outcome judge_glibc(struct berth_mpi_cause *cause)

@@ -31,7 +31,7 @@ int berth_bindover_plan(const struct berth_mpi_objects *image,
         const struct berth_mpi_object *object = &image->items[i];
         const struct berth_mpi_object *twin = NULL;
 
-        if (object->library.family == family)
+        if (object->library.family == family && !object->library.is_inside)
             twin = find_twin(&object->library, staged);
         if (!twin)
             continue;

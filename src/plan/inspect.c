@@ -31,7 +31,7 @@ static const struct berth_mpi_object *find_file(const struct berth_inspection *s
 
 static bool is_mpi(const struct berth_mpi_object *object)
 {
-    return object->library.family != BERTH_MPI_NONE;
+    return object->library.family != BERTH_MPI_NONE && !object->library.is_inside;
 }
 
 /* "MPICH 4.2.1", "Intel MPI", "Open MPI" */
@@ -176,6 +176,17 @@ static void put_libc(const struct berth_inspection *seen, struct berth_buf *out)
         put(out, "C library", "none was found");
 }
 
+static void put_inside(const struct berth_mpi_object *object, struct berth_buf *out)
+{
+    bool is_file = object->role == BERTH_MPI_PROGRAM;
+
+    berth_buf_puts(out, "  linked with MPI: statically (");
+    put_name(out, &object->library);
+    berth_buf_puts(out, is_file ? "" : ", in ");
+    berth_buf_puts(out, is_file ? "" : object->path);
+    berth_buf_puts(out, ")\n");
+}
+
 static void put_wants(const struct berth_mpi_program *wants, struct berth_buf *out)
 {
     BERTH_STRVEC struct berth_strvec parts = {0};
@@ -258,7 +269,9 @@ void berth_inspect_text(const struct berth_inspection *seen, struct berth_buf *o
         berth_buf_puts(out, "\n");
     }
     put_libc(seen, out);
-    if (seen->wants && file && file->elf.kind == BERTH_ELF_STATIC)
+    if (seen->wants && file && seen->wants->inside)
+        put_inside(seen->wants->inside, out);
+    else if (seen->wants && file && file->elf.kind == BERTH_ELF_STATIC)
         put(out, "linked with MPI", "nothing tells that of a static program");
     else if (seen->wants && file && file->elf.kind != BERTH_ELF_LIBRARY)
         put_wants(seen->wants, out);
@@ -319,6 +332,7 @@ static void write_wants(const struct berth_mpi_program *wants, struct berth_json
     json->text.failed |= parts.failed;
     berth_json_list(json, "parts", &parts);
     berth_json_number(json, "symbols", (long long)wants->needs.count);
+    berth_json_bool(json, "statically", wants->inside != NULL);
     berth_json_end(json);
 }
 

@@ -10,7 +10,7 @@
 #include "mpi/family.h"
 #include "mpi/names.h"
 
-static bool no_text(const char *text)
+static bool any(const char *text)
 {
     (void)text;
     return true;
@@ -18,7 +18,8 @@ static bool no_text(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct berth_elf_question everything = {NULL, no_text};
+    static const struct berth_elf_question everything = {
+        .text = any, .inner = any, .any_library = true};
     BERTH_CLOSE int fd = memfd_create("fuzz", MFD_CLOEXEC);
     struct berth_mpi_library library;
     struct berth_elf elf;

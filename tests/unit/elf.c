@@ -90,7 +90,8 @@ static bool tells_vendor(const char *text)
     return strstr(text, "vendor") != NULL;
 }
 
-static const struct berth_elf_question ours = {starts_with_my, tells_vendor};
+static const struct berth_elf_question ours = {.symbol = starts_with_my,
+                                               .text = tells_vendor};
 
 static int read_path(const char *path, const struct berth_elf_question *question,
                      struct berth_elf *ret_elf, struct berth_err *err)
@@ -253,6 +254,48 @@ START_TEST(a_program_tells_what_it_misses)
                               programs[_i].lines),
                      0);
     assert_tells("caller", &ours, expected);
+}
+END_TEST
+
+/* More than are kept of what is not a mark. */
+static const char wordy[] =
+    "#define TEN(x) x \"0\", x \"1\", x \"2\", x \"3\", x \"4\", x \"5\", x \"6\", "
+    "x \"7\", x \"8\", x \"9\"\n"
+    "#define HUNDRED(x) TEN(x \"0\"), TEN(x \"1\"), TEN(x \"2\"), TEN(x \"3\"), "
+    "TEN(x \"4\"), TEN(x \"5\"), TEN(x \"6\"), TEN(x \"7\"), TEN(x \"8\"), TEN(x "
+    "\"9\")\n"
+    "const char *const words[] = {HUNDRED(\"vendor a\"), HUNDRED(\"vendor b\"), "
+    "HUNDRED(\"vendor c\"), HUNDRED(\"vendor d\"), HUNDRED(\"vendor e\"), "
+    "HUNDRED(\"vendor f\"), HUNDRED(\"vendor g\"), HUNDRED(\"vendor h\"), "
+    "HUNDRED(\"vendor i\"), HUNDRED(\"vendor j\"), HUNDRED(\"vendor k\"), "
+    "\"a mark\"};\n"
+    "static int my_own(void) { return words[0] != 0; }\n"
+    "int other(void) { return 1; }\n"
+    "void _start(void) { my_own(); }\n";
+
+static bool is_a_mark(const char *text)
+{
+    return strcmp(text, "a mark") == 0;
+}
+
+START_TEST(a_program_tells_its_texts_and_its_own_symbols)
+{
+    static const struct berth_elf_question question = {
+        .text = tells_vendor, .mark = is_a_mark, .inner = starts_with_my};
+    static const struct {
+        const char *flags;
+        size_t inner;
+    } rows[] = {{"-O0", 1}, {"-O0 -static", 1}, {"-O0 -s", 0}};
+    BERTH_FREE char *path = unit_path(directory, "wordy");
+    struct berth_err err = {""};
+    struct berth_elf elf;
+
+    unit_compile(directory, wordy, "%s -o wordy", rows[_i].flags);
+    ck_assert_int_eq(read_path(path, &question, &elf, &err), 0);
+    ck_assert_uint_eq(elf.texts.count, 1024 + 1);
+    ck_assert(berth_strvec_has(&elf.texts, "a mark"));
+    ck_assert_uint_eq(elf.inner.count, rows[_i].inner);
+    berth_elf_fini(&elf);
 }
 END_TEST
 
@@ -513,6 +556,7 @@ int main(void)
     tcase_add_test(tests, versions_are_told);
     tcase_add_test(tests, copied_data_has_its_size);
     tcase_add_loop_test(tests, a_program_tells_what_it_misses, 0, COUNT(programs));
+    tcase_add_loop_test(tests, a_program_tells_its_texts_and_its_own_symbols, 0, 3);
     tcase_add_loop_test(tests, kinds_are_told_apart, 0, COUNT(kinds));
     tcase_add_test(tests, a_library_that_can_be_started_is_a_library);
     tcase_add_test(tests, section_headers_are_not_needed);

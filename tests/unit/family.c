@@ -40,49 +40,53 @@ static const struct {
 } compiled[] = {
     {"libmpi.so.12",
      MPICH TEXTS("\"MPICH Version:      %s\\n\", \"PMI_FD\", \"16:1:4\", \"4.2.3\""),
-     {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "4.2.3", 0}},
-    {"libmpich.so.12", MPICH, {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "", 0}},
-    {"libmpich.so.0", MPICH, {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "", 0}},
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "4.2.3", 0, false}},
+    {"libmpich.so.12", MPICH, {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "", 0, false}},
+    {"libmpich.so.0", MPICH, {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "", 0, false}},
     {"libmpi.so.12",
      MPICH FUNCTION("I_MPI_Check_image_status")
          TEXTS("\"12:0:0\", \"0.16\", \"2021.19.0\""),
-     {BERTH_MPI_MPICH, BERTH_MPI_C, "Intel MPI", "2021.19.0", 0}},
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "Intel MPI", "2021.19.0", 0, false}},
     {"libmpi_gnu_123.so.12",
      MPICH TEXTS("\"CRAY MPICH version 8.1.29.12 (ANL base 3.4a2)\\n\""),
-     {BERTH_MPI_MPICH, BERTH_MPI_C, "Cray MPICH", "", 0}},
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "Cray MPICH", "", 0, false}},
     {"libmpi.so.12",
      MPICH TEXTS("\"MVAPICH2 Version      :\\t%s\\n\""),
-     {BERTH_MPI_MPICH, BERTH_MPI_C, "MVAPICH", "", 0}},
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "MVAPICH", "", 0, false}},
     {"libmpi.so.12",
      MPICH TEXTS("\"ParaStation MPI Version:      %s\\n\""),
-     {BERTH_MPI_MPICH, BERTH_MPI_C, "ParaStation MPI", "", 0}},
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "ParaStation MPI", "", 0, false}},
     /* Open MPI 1.10 has the name of MPICH's. */
-    {"libmpi.so.12", OPENMPI, {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "", 0}},
+    {"libmpi.so.12",
+     OPENMPI,
+     {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "", 0, false}},
     {"libmpi.so.40",
      OPENMPI TEXTS("\"4.1\", \"4.1.4\""),
-     {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "4.1.4", 0}},
+     {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "4.1.4", 0, false}},
     /* The standard's library has the names of who made it. */
-    {"libmpi_abi.so.1", MPICH, {BERTH_MPI_ABI, BERTH_MPI_C, "MPICH", "", 1}},
-    {"libmpi_abi.so.1", OPENMPI, {BERTH_MPI_ABI, BERTH_MPI_C, "Open MPI", "", 1}},
-    {"libmpi_abi.so.0", MPICH, {BERTH_MPI_ABI, BERTH_MPI_C, "MPICH", "", 0}},
-    {"libmpi_abi.so.12", MPICH, {BERTH_MPI_ABI, BERTH_MPI_C, "MPICH", "", 12}},
-    {"libmpi.so.12", C_LIBRARY, {BERTH_MPI_UNKNOWN, BERTH_MPI_C, NULL, "", 0}},
+    {"libmpi_abi.so.1", MPICH, {BERTH_MPI_ABI, BERTH_MPI_C, "MPICH", "", 1, false}},
+    {"libmpi_abi.so.1",
+     OPENMPI,
+     {BERTH_MPI_ABI, BERTH_MPI_C, "Open MPI", "", 1, false}},
+    {"libmpi_abi.so.0", MPICH, {BERTH_MPI_ABI, BERTH_MPI_C, "MPICH", "", 0, false}},
+    {"libmpi_abi.so.12", MPICH, {BERTH_MPI_ABI, BERTH_MPI_C, "MPICH", "", 12, false}},
+    {"libmpi.so.12", C_LIBRARY, {BERTH_MPI_UNKNOWN, BERTH_MPI_C, NULL, "", 0, false}},
     {"libmpifort.so.12",
      FUNCTION("mpi_init_") FUNCTION("pmpi_init_")
          FUNCTION("mpi_init_f08_") "int mpipriv1_[10];\n",
-     {BERTH_MPI_MPICH, BERTH_MPI_FORTRAN | BERTH_MPI_F08, NULL, "", 0}},
+     {BERTH_MPI_MPICH, BERTH_MPI_FORTRAN | BERTH_MPI_F08, NULL, "", 0, false}},
     {"libmpifort_abi.so.1",
      FUNCTION("mpi_init_") FUNCTION("pmpi_init_") "int mpipriv1_[10];\n",
-     {BERTH_MPI_ABI, BERTH_MPI_FORTRAN, NULL, "", 1}},
+     {BERTH_MPI_ABI, BERTH_MPI_FORTRAN, NULL, "", 1, false}},
     {"libmpi_mpifh.so.40",
      FUNCTION("mpi_init_") FUNCTION("pmpi_init_") "int mpi_fortran_bottom_;\n",
-     {BERTH_MPI_OPENMPI, BERTH_MPI_FORTRAN, NULL, "", 0}},
+     {BERTH_MPI_OPENMPI, BERTH_MPI_FORTRAN, NULL, "", 0, false}},
     {"libmpi_usempif08.so.40",
      FUNCTION("mpi_init_f08_") FUNCTION("pmpi_init_f08_") "int mpi_fortran_bottom_;\n",
-     {BERTH_MPI_OPENMPI, BERTH_MPI_F08, NULL, "", 0}},
+     {BERTH_MPI_OPENMPI, BERTH_MPI_F08, NULL, "", 0, false}},
     {"libmpi_usempi_ignore_tkr.so.40",
      FUNCTION("mpi_sizeof_integer_") "int mpi_fortran_bottom_;\n",
-     {BERTH_MPI_OPENMPI, BERTH_MPI_USEMPI, NULL, "", 0}},
+     {BERTH_MPI_OPENMPI, BERTH_MPI_USEMPI, NULL, "", 0, false}},
     {"libmpi_usempif08-gfortran.so.40", "int nothing;\n", {.family = BERTH_MPI_NONE}},
     {"libdarshan.so",
      FUNCTION("MPI_Init") "void PMPI_Init(void);\nvoid f(void) { PMPI_Init(); }\n",
@@ -103,6 +107,7 @@ static void assert_is(const struct berth_elf *elf, const char *file,
                      expected->vendor ? expected->vendor : "not told");
     ck_assert_str_eq(library.version, expected->version);
     ck_assert_uint_eq(library.abi_number, expected->abi_number);
+    ck_assert_int_eq(library.is_inside, expected->is_inside);
 }
 
 START_TEST(compiled_libraries_are_known)
@@ -123,6 +128,79 @@ START_TEST(compiled_libraries_are_known)
 }
 END_TEST
 
+#define VERSION_OF_MPICH "\"MPICH Version:      %s\\nMPICH ABI: %s\\n\""
+#define OF_OPENMPI                                                                     \
+    "\"Open MPI v%d.%d.%d\", "                                                         \
+    "\"ompi_mpi_init: ompi_register_mca_variables failed\", "
+
+/* Programs and libraries of another kind, and what they have linked into them. */
+static const struct {
+    const char *source;
+    const char *options; /* of the compiler */
+    struct berth_mpi_library is;
+} inside[] = {
+    /* libmpich.a in a program whose C library is shared, by its constants. */
+    {TEXTS(VERSION_OF_MPICH ", \"**mpi_init\", \"14:2:2\", \"4.0.2\", \"1.2.3\""),
+     "-s",
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "4.0.2", 0, true}},
+    {TEXTS("\"MPIR_CVAR_ERROR_CHECKING\", \"**mpi_init\", \"CRAY MPICH version 8.1\""),
+     "-s",
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "Cray MPICH", "", 0, true}},
+    {TEXTS("\"Intel(R) MPI Library, Version %s  Build %s\", \"**mpi_init\", "
+           "\"2021.19.0\", \"1.2.3\""),
+     "-static -s",
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "Intel MPI", "2021.19.0", 0, true}},
+    {TEXTS(OF_OPENMPI "\"4.1.8\""),
+     "-s",
+     {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "4.1.8", 0, true}},
+    /* The program has a version too, and nothing tells which is whose. */
+    {TEXTS(OF_OPENMPI "\"4.1.8\", \"1.2.3\""),
+     "-s",
+     {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "", 0, true}},
+    /* By its symbols, where they are left. */
+    {MPICH, "", {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "", 0, true}},
+    {OPENMPI, "", {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "", 0, true}},
+    {C_LIBRARY, "", {BERTH_MPI_UNKNOWN, BERTH_MPI_C, NULL, "", 0, true}},
+    {MPICH, "-s", {.family = BERTH_MPI_NONE}},
+    {MPICH, "-s -rdynamic", {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "", 0, true}},
+    /* A library that keeps its MPI to itself. */
+    {TEXTS(VERSION_OF_MPICH ", \"**mpi_init\", \"14:2:2\", \"4.0.2\""),
+     "-shared -fPIC",
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "4.0.2", 0, true}},
+    /* Tools that name an MPI: mpichversion, Hydra, a profiler, ourselves. */
+    {TEXTS(VERSION_OF_MPICH), "-s", {.family = BERTH_MPI_NONE}},
+    {TEXTS("\"PMI_FD\", \"fullinit\", \"cmd=fullinit-response\""),
+     "-s",
+     {.family = BERTH_MPI_NONE}},
+    {TEXTS("\"MPICH Version:\", \"MPI_Init\", \"MPI_Get_library_version\", "
+           "\"Open MPI\""),
+     "-s",
+     {.family = BERTH_MPI_NONE}},
+    {TEXTS("\"Open MPI v4.1.4\", \"MPI_Get_library_version\""),
+     "-s",
+     {.family = BERTH_MPI_NONE}},
+};
+
+START_TEST(what_is_linked_into_a_file_is_seen)
+{
+    BERTH_FREE char *path = NULL;
+    BERTH_FREE char *source = NULL;
+    BERTH_CLOSE int fd = -1;
+    struct berth_err err = {""};
+    struct berth_elf elf;
+
+    ck_assert_int_ge(asprintf(&source, "%s void _start(void) { }\n", inside[_i].source),
+                     0);
+    unit_compile(directory, source, "%s -o part", inside[_i].options);
+    path = unit_path(directory, "part");
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    ck_assert_msg(berth_elf_read(fd, &berth_mpi_question_of_any, &elf, &err) == 0, "%s",
+                  err.text);
+    assert_is(&elf, NULL, &inside[_i].is);
+    berth_elf_fini(&elf);
+}
+END_TEST
+
 static const struct {
     const char *facts;
     const char *file;
@@ -132,38 +210,41 @@ static const struct {
     {"library so=libmpi.so.40 need=libopen_mpi.so.40 def=MPI_Init def=PMPI_Init "
      "def=ompi_mpi_f_init und=ompi_mpi_comm_world und=ompi_mpi_init text=6.0.0rc2",
      "libmpi.so.40.50.0",
-     {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "6.0.0rc2", 0}},
+     {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "6.0.0rc2", 0, false}},
     {"library so=libmpi.so.40 def=PMPI_Init def=ompi_mpi_init",
      "libmpi.so.40.30.4",
-     {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "4.1", 0}},
+     {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "4.1", 0, false}},
     {"library so=libmpi.so.12 def=PMPI_Init def=ompi_mpi_init",
      "libmpi.so.12.0.2",
-     {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "1.10", 0}},
+     {BERTH_MPI_OPENMPI, BERTH_MPI_C, "Open MPI", "1.10", 0, false}},
     {"library so=libmpich.so.12 def=PMPI_Init def=MPIR_Dup_fn",
      "libmpich.so.12.2.2",
-     {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "4.0", 0}},
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "4.0", 0, false}},
     {"library so=libmpich.so.12 def=PMPI_Init def=MPIR_Dup_fn",
      "libmpich.so.12",
-     {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "", 0}},
+     {BERTH_MPI_MPICH, BERTH_MPI_C, "MPICH", "", 0, false}},
     /* C++: by its neighbours. */
     {"library so=libmpicxx.so.12 need=libmpi.so.12 def=_ZN3MPI4InitEv und=MPI_Init",
      "libmpicxx.so.12",
-     {BERTH_MPI_MPICH, BERTH_MPI_CXX, NULL, "", 0}},
+     {BERTH_MPI_MPICH, BERTH_MPI_CXX, NULL, "", 0, false}},
     {"library so=libmpi_cxx.so.1 need=libmpi.so.12 need=libopen-pal.so.13 "
      "def=_ZN3MPI4InitEv",
      NULL,
-     {BERTH_MPI_OPENMPI, BERTH_MPI_CXX, NULL, "", 0}},
+     {BERTH_MPI_OPENMPI, BERTH_MPI_CXX, NULL, "", 0, false}},
     {"library so=libfoo.so.1 need=libc.so.6 def=_ZN3MPI4InitEv",
      NULL,
-     {BERTH_MPI_UNKNOWN, BERTH_MPI_CXX, NULL, "", 0}},
+     {BERTH_MPI_UNKNOWN, BERTH_MPI_CXX, NULL, "", 0, false}},
     {"library need=libmpi.so.12 need=libmpifort.so.12 def=mpi_init_ data=mpipriv1_:40 "
      "und=pmpi_init_",
      "libmpi_ilp64.so.4.1",
-     {BERTH_MPI_MPICH, BERTH_MPI_ILP64, NULL, "", 0}},
+     {BERTH_MPI_MPICH, BERTH_MPI_ILP64, NULL, "", 0, false}},
     {"library so=libopen_mpi.so.40 data=ompi_mpi_comm_world:8 def=MPIR_debug_gate",
      "libopen_mpi.so.40.50.0",
-     {BERTH_MPI_OPENMPI, BERTH_MPI_CORE, NULL, "", 0}},
-    {"program def=MPI_Init def=PMPI_Init", NULL, {.family = BERTH_MPI_NONE}},
+     {BERTH_MPI_OPENMPI, BERTH_MPI_CORE, NULL, "", 0, false}},
+    {"program def=MPI_Init def=PMPI_Init",
+     NULL,
+     {BERTH_MPI_UNKNOWN, BERTH_MPI_C, NULL, "", 0, true}},
+    {"program def=MPI_Init und=PMPI_Init", NULL, {.family = BERTH_MPI_NONE}},
     {"none", NULL, {.family = BERTH_MPI_NONE}},
 };
 
@@ -268,6 +349,7 @@ int main(void)
 
     tcase_add_unchecked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, compiled_libraries_are_known, 0, COUNT(compiled));
+    tcase_add_loop_test(tests, what_is_linked_into_a_file_is_seen, 0, COUNT(inside));
     tcase_add_loop_test(tests, facts_are_enough, 0, COUNT(told));
     tcase_add_loop_test(tests, a_name_says_a_family, 0, COUNT(sonames));
     tcase_add_loop_test(tests, symbols_of_mpi_are_known, 0, COUNT(symbols));

@@ -84,6 +84,26 @@ static const struct {
      .objects = {"program old static bits=32 machine=z80"},
      .text = "old: program, for an unknown machine, 32 bits, static\n"
              "  linked with MPI: nothing tells that of a static program\n"},
+    {.file = "part",
+     .objects = {"program part program need=libc.so.6 text=**mpi_init "
+                 "text=MPIR_CVAR_ERROR_CHECKING text=14:2:2 text=4.0.2 text=PMI_FD",
+                 GLIBC},
+     .text = "part: program, for x86_64\n"
+             "  loader: /lib64/ld-linux-x86-64.so.2\n"
+             "  needs: libc.so.6\n"
+             "  C library: glibc, up to GLIBC_2.36\n"
+             "  linked with MPI: statically (MPICH 4.0.2)\n"
+             "  MPICH runs with srun --mpi: pmi2\n"},
+    {.file = "user",
+     .objects = {"program user program need=libown.so",
+                 "loaded /lib/libown.so library so=libown.so text=**mpi_init "
+                 "text=MPIR_CVAR_ERROR_CHECKING",
+                 GLIBC},
+     .text = "user: program, for x86_64\n"
+             "  loader: /lib64/ld-linux-x86-64.so.2\n"
+             "  needs: libown.so\n"
+             "  C library: glibc, up to GLIBC_2.36\n"
+             "  linked with MPI: statically (MPICH, in /lib/libown.so)\n"},
     {.file = "run.sh",
      .runner = "/usr/bin/dash",
      .objects = {"program run.sh script bits=0 interp=/bin/sh", GLIBC},

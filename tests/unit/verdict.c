@@ -231,6 +231,21 @@ static const struct {
      BERTH_MPI_NO,
      "'/bin/a' is linked statically, so its MPI is inside it and cannot be exchanged; "
      "link it with shared libraries, or " HYBRID},
+    {{"program /bin/a program need=libc.so.6 text=**mpi_init "
+      "text=MPIR_CVAR_ERROR_CHECKING text=14:2:2 text=4.0.2",
+      IN_MPICH, GLIBC_36},
+     {MPICH("5.0.2")},
+     BERTH_MPI_NO,
+     "'/bin/a' is linked statically with MPICH 4.0.2, which cannot be exchanged; link "
+     "it with shared libraries, or " HYBRID},
+    {{"program /bin/a program need=libown.so",
+      "loaded /lib/libown.so library so=libown.so text=**mpi_init "
+      "text=MPIR_CVAR_ERROR_CHECKING",
+      IN_MPICH, GLIBC_36},
+     {MPICH("5.0.2")},
+     BERTH_MPI_NO,
+     "'/lib/libown.so' is linked statically with MPICH, which cannot be exchanged; "
+     "link it with shared libraries, or " HYBRID},
     {{"program /bin/a none"},
      {MPICH("5.0.2")},
      BERTH_MPI_CANNOT_TELL,
