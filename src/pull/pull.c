@@ -4,6 +4,7 @@
 #include "pull/pull.h"
 
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,19 @@ static int fetch(const struct berth_pull *pull, const struct berth_cache *cache,
     return berth_cache_end(cache, PART, ret_file, err);
 }
 
+/* Another pull may take long, or for ever on a host that is gone. */
+static int lock(const struct berth_pull *pull, struct berth_cache *cache,
+                struct berth_err *err)
+{
+    sigset_t before;
+    int result;
+
+    berth_pull_let_signals_end_us(&before);
+    result = berth_cache_lock(cache, pull->waits, pull->uri, err);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return result;
+}
+
 /* What is in the cache, unless it is to be pulled AGAIN. */
 static int look(const struct berth_pull *pull, const struct place *place,
                 char **ret_file, struct berth_err *err)
@@ -149,8 +163,7 @@ int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err 
                            berth_environ_value(pull->env, "PATH"), &runtime, err) < 0)
         return berth_err_at(err, "image '%s'", pull->uri);
     if (berth_cache_open(place.cache, place.name, &cache, err) < 0 ||
-        berth_cache_lock(&cache, pull->waits, pull->uri, err) < 0 ||
-        look(pull, &place, ret_file, err) < 0)
+        lock(pull, &cache, err) < 0 || look(pull, &place, ret_file, err) < 0)
         return -1;
     return *ret_file ? 0 : fetch(pull, &cache, runtime, ret_file, err);
 }

@@ -2,6 +2,8 @@
 #ifndef BERTH_PULL_RUNTIME_H
 #define BERTH_PULL_RUNTIME_H
 
+#include <signal.h>
+
 #include "base/err.h"
 #include "pull/listen.h"
 
@@ -14,5 +16,10 @@
  * sentence in ERR when it cannot be started. */
 int berth_pull_run(const char *const *argv, const char *const *env,
                    struct berth_listen *listen, int *ret_status, struct berth_err *err);
+
+/* srun blocks the signals that would end it, until it has a thread for them. From here
+ * on they do end it, until the caller sets the mask back to *RET_BEFORE; but those that
+ * it handles, or that somebody has it ignore. */
+void berth_pull_let_signals_end_us(sigset_t *ret_before);
 
 #endif

@@ -200,6 +200,11 @@ for i in 1 2; do
     user srun -n1 --container-image=$DOCKER/three:1 cat /etc/berth-image >"$scratch/$i" 2>&1 &
 done
 await grep -q 'another pull of it is under way' "$scratch/1" "$scratch/2"
+for signal in INT TERM HUP; do
+    user timeout --foreground -k 20 -s $signal 1 srun -n1 --container-image=$DOCKER/three:1 true >"$scratch/waits" 2>&1
+    equal "SIG$signal ends srun while it waits for another's pull" "124 1" \
+        "$? $(grep -c 'another pull of it is under way' "$scratch/waits")"
+done
 go_on
 wait
 equal "two commands at once: one pulls and one waits" \
