@@ -133,22 +133,52 @@ static void read_command_line(void)
                              read_file("/proc/self/cmdline", bytes, LONGEST));
 }
 
-/* Coupled components cannot go on without each other: when one of them cannot start,
- * the other one would wait for it in MPI_Init. srun reads this variable as the default
- * of --kill-on-bad-exit while it reads options; the tasks do not get it. */
-static void set_kill_on_bad_exit(void)
+/* Does the command line have the option that starts with START? */
+static bool is_typed(const char *start)
 {
     char option[160];
+
+    snprintf(option, sizeof(option), "--%s%s", state.settings.option_prefix, start);
+    return berth_hetgroups_word(&state.hetgroups, option);
+}
+
+/* Is there a component with an image? */
+static bool has_image(void)
+{
     char image[BERTH_DEFAULTS_NAME];
 
-    snprintf(option, sizeof(option), "--%scontainer-i", state.settings.option_prefix);
     berth_defaults_name(BERTH_OPTION_IMAGE, image);
-    if (getenv(KILL_ON_BAD_EXIT) || !berth_hetgroups_several(&state.hetgroups) ||
-        !(getenv(BERTH_JOB_VARIABLE) || getenv(image) ||
-          berth_hetgroups_word(&state.hetgroups, option) ||
-          berth_hetgroups_mention(&state.hetgroups, image)))
-        return;
-    state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
+    return getenv(BERTH_JOB_VARIABLE) || getenv(image) || is_typed("container-i") ||
+           berth_hetgroups_mention(&state.hetgroups, image);
+}
+
+/* Are the tasks one MPI_COMM_WORLD, as far as --mpi-bind tells? */
+static bool has_mpi(void)
+{
+    BERTH_REQUEST struct berth_request job = {0};
+    struct berth_request own = {0};
+    char name[BERTH_DEFAULTS_NAME];
+
+    if (is_typed("mpi-b"))
+        return !is_typed("mpi-bind=off") && !is_typed("mpi-bind=local");
+    berth_defaults_name(BERTH_OPTION_MPI, name);
+    own.mpi = getenv(name);
+    if (own.mpi && *own.mpi)
+        return berth_request_mpi_chosen(&own) && !berth_request_mpi_local(&own);
+    return berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, NULL) == 0 &&
+           berth_request_mpi_chosen(&job) && !berth_request_mpi_local(&job);
+}
+
+/* Components, and nodes, of one MPI_COMM_WORLD cannot go on without each other: when
+ * one cannot start, the others would wait for it in MPI_Init. srun reads this variable
+ * as the default of --kill-on-bad-exit while it reads options; the tasks do not get it.
+ */
+static void set_kill_on_bad_exit(void)
+{
+    bool several = berth_hetgroups_several(&state.hetgroups);
+
+    if (!getenv(KILL_ON_BAD_EXIT) && (several ? has_image() : has_mpi()))
+        state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
 }
 
 static void forget_kill_on_bad_exit(void)

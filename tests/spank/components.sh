@@ -119,6 +119,18 @@ expect 'one component is not killed on a bad exit' 0 \
     "published 1;*:$A;.
 0 $A: ./x" \
     FAKE_SHOW=1 srun --container-image=a ./x
+expect 'one component with MPI is killed on a bad exit' 0 \
+    "published 1;*:$A&mpi-bind=auto;., kill on bad exit
+0 $A&mpi-bind=auto: ./x" \
+    FAKE_SHOW=1 srun --container-image=a --mpi-bind ./x
+expect 'so is one by the environment' 0 \
+    "published 1;*:$A&mpi-bind=host;., kill on bad exit
+0 $A&mpi-bind=host: ./x" \
+    BERTH_MPI_BIND=host FAKE_SHOW=1 srun --container-image=a ./x
+expect 'one with an mpirun in each task is not killed on a bad exit' 0 \
+    "published 1;*:$A&mpi-bind=local-each;.
+0 $A&mpi-bind=local-each: ./x" \
+    FAKE_SHOW=1 srun --container-image=a --mpi-bind=local-each ./x
 expect 'the user decides on a bad exit' 0 \
     "published 1;0:$A;1:;.
 0 $A: ./x

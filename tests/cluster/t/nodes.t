@@ -13,7 +13,7 @@ LIMIT=60
 
 # run NODES OPTION...: what a step says that runs on these, and how it ends.
 run() {
-    alice srun -Q -K -w "$1" -N "$(tr , '\n' <<<"$1" | wc -l)" --ntasks-per-node=1 --mpi=pmi2 \
+    alice srun -Q -w "$1" -N "$(tr , '\n' <<<"$1" | wc -l)" --ntasks-per-node=1 --mpi=pmi2 \
         --container-image=$image "${@:2}" 2>&1
     echo "status $?"
 }
