@@ -73,6 +73,8 @@ static int read_runner(const char *program, struct berth_look *look,
             return -1;
         interpreter = berth_steal(&elf.interpreter);
         look->is_script = elf.kind == BERTH_ELF_SCRIPT;
+        look->machine = elf.machine;
+        look->bits = elf.bits;
         berth_elf_fini(&elf);
         if (!look->is_script || !interpreter) {
             look->loader = interpreter;
@@ -115,8 +117,39 @@ static bool is_read(const struct berth_look *look, const char *path)
     return false;
 }
 
+static bool is_musl(const struct berth_elf *elf)
+{
+    return berth_strvec_has_start(&elf->needed, "libc.musl-");
+}
+
+/* Can the runner, or what it starts, load the library? Not one for another machine,
+ * of 32 bits, or for another C library, all of which an image may have beside it. */
+static bool is_loadable(const struct berth_look *look, const struct berth_elf *elf)
+{
+    const char *loader = look->loader ? berth_text_base(look->loader) : "";
+
+    return elf->bits == look->bits &&
+           (!elf->machine || !look->machine ||
+            strcmp(elf->machine, look->machine) == 0) &&
+           (!is_musl(elf) || berth_text_starts(loader, "ld-musl"));
+}
+
 /* What is called like an MPI library and is damaged harms nobody who does not use it.
  */
+static void add_present(struct berth_look *look, const char *soname, const char *path)
+{
+    BERTH_FREE char *real = realpath(path, NULL);
+    struct berth_elf elf;
+
+    if (!real || read_elf(real, &elf, NULL) < 0)
+        return;
+    if (is_loadable(look, &elf))
+        berth_mpi_objects_add(&look->objects, BERTH_MPI_PRESENT, soname, real, &elf,
+                              NULL);
+    else
+        berth_elf_fini(&elf);
+}
+
 static int read_image(struct berth_look *look, char *const *env, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec directories = {0};
@@ -129,8 +162,7 @@ static int read_image(struct berth_look *look, char *const *env, struct berth_er
         return -1;
     for (size_t i = 0; i < found.count; i++)
         if (!is_read(look, found.items[i]))
-            berth_look_add(&look->objects, BERTH_MPI_PRESENT, NULL, found.items[i],
-                           NULL);
+            add_present(look, NULL, found.items[i]);
     return 0;
 }
 
@@ -160,7 +192,6 @@ int berth_look_at(const char *program, char *const *env, struct berth_look *ret_
     return 0;
 }
 
-/* A damaged one harms nobody who does not load it. */
 static int add_twins(struct berth_look *look, const struct berth_strvec *names,
                      char *const *env, struct berth_err *err)
 {
@@ -172,8 +203,7 @@ static int add_twins(struct berth_look *look, const struct berth_strvec *names,
                           env, &paths, err) < 0)
         return -1;
     for (size_t i = 0; i < paths.count; i++)
-        berth_look_add(&look->objects, BERTH_MPI_PRESENT,
-                       berth_text_base(paths.items[i]), paths.items[i], NULL);
+        add_present(look, berth_text_base(paths.items[i]), paths.items[i]);
     return 0;
 }
 

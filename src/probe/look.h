@@ -10,15 +10,18 @@
 
 /* What a program and the image around it say of MPI. */
 struct berth_look {
-    char *runner; /* what the kernel executes for the program: itself, or the
-                     interpreter of a script; NULL: that is not there, and nothing else
-                     is told */
-    char *loader; /* of the runner; NULL: it has none */
+    char *runner;        /* what the kernel executes for the program: itself, or the
+                            interpreter of a script; NULL: that is not there, and nothing else
+                            is told */
+    char *loader;        /* of the runner; NULL: it has none */
+    const char *machine; /* of the runner, as uname -m says it; NULL: not told */
+    int bits;            /* of the runner; 0: it is not ELF */
     struct berth_strvec scripts;      /* the files that lead to it */
     bool is_script;                   /* the runner is an interpreter */
     struct berth_closure closure;     /* of the runner; empty without a loader */
     struct berth_mpi_objects objects; /* the program, what the loader loads for the
-                                         runner, and every MPI library of the image */
+                                         runner, and every MPI library of the image that
+                                         it could load */
 };
 
 /* Look at PROGRAM (a path) in the root that the process has; its libraries are searched

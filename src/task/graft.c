@@ -313,11 +313,27 @@ static int settle(struct berth_graft *graft, const struct berth_closure *closure
     return graft->binds.failed ? berth_err_oom(err) : berth_graft_mount(graft, err);
 }
 
+/* Is SONAME needed and missing without the host's MPI too? */
+static bool is_missing_anyway(const struct berth_look *look, const char *soname)
+{
+    const struct berth_closure_item *item = berth_closure_find(&look->closure, soname);
+
+    return item && !item->path;
+}
+
 /* Nothing that the program needs is missing. */
-static int check_complete(const struct berth_closure *closure, struct berth_err *err)
+static int check_complete(const struct berth_closure *closure,
+                          const struct berth_look *look, struct berth_err *err)
 {
     for (size_t i = 0; i < closure->count; i++)
-        if (!closure->items[i].path)
+        if (!closure->items[i].path &&
+            is_missing_anyway(look, closure->items[i].soname))
+            return berth_err_set(err,
+                                 "'%s' needs '%s', which is not in the image; install "
+                                 "it there, or mount the directory that has it and "
+                                 "name that in LD_LIBRARY_PATH (--container-env)",
+                                 look->runner, closure->items[i].soname);
+        else if (!closure->items[i].path)
             return berth_err_set(
                 err,
                 "with the host's MPI, '%s' is not found; install it in "
@@ -380,7 +396,7 @@ int berth_graft_verify(struct berth_graft *graft, const struct berth_look *look,
     /* The host's copies bring others. */
     if (graft->done != mounted && list(graft, look, env, err) < 0)
         return -1;
-    if (check_complete(&graft->closure, err) < 0)
+    if (check_complete(&graft->closure, look, err) < 0)
         return -1;
     return check_family(graft, look, &graft->closure, err);
 }

@@ -4,7 +4,9 @@
 
 #include "task/graft.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/mount.h>
@@ -218,6 +220,56 @@ START_TEST(what_is_missing_is_named)
 }
 END_TEST
 
+/* No mode has it. */
+START_TEST(what_the_image_lacks_is_named)
+{
+    change_other("VERSION_1 { other; };");
+    unit_compile(directory,
+                 "int MPI_Init(void); int other(void); "
+                 "int _start(void) { return MPI_Init() + other(); }",
+                 "-Wl,-rpath,%s/image -Limage -l:libmpi.so.12 -l:libother.so.1 -o app",
+                 directory);
+    change_other(NULL);
+    plan_only();
+    ck_assert_int_eq(berth_graft_verify(&graft, &look, bare, &err), -1);
+    ck_assert_msg(
+        strstr(err.text,
+               "/app' needs 'libother.so.1', which is not in the image; install it "
+               "there, or mount the directory that has it and name that in "
+               "LD_LIBRARY_PATH (--container-env)"),
+        "%s", err.text);
+    ck_assert_ptr_null(strstr(err.text, "hybrid"));
+}
+END_TEST
+
+/* An image may have libraries for 32 bits beside its own. */
+START_TEST(a_library_for_another_machine_is_not_seen)
+{
+    BERTH_FREE char *library = unit_path(directory, "image/libmpi.so.12");
+    BERTH_FREE char *search = NULL;
+    char *env[] = {NULL, NULL};
+    Elf64_Ehdr header;
+    int fd;
+
+    ck_assert_int_gt(asprintf(&search, "LD_LIBRARY_PATH=%s/image", directory), 0);
+    env[0] = search;
+    for (int foreign = 0; foreign < 2; foreign++) {
+        size_t count = 0;
+
+        ck_assert_int_eq(berth_look_at("/bin/sh", env, &look, &err), 0);
+        for (size_t i = 0; i < look.objects.count; i++)
+            count += strcmp(look.objects.items[i].path, library) == 0;
+        ck_assert_uint_eq(count, foreign ? 0 : 1);
+        berth_look_fini(&look);
+        fd = open(library, O_RDWR | O_CLOEXEC);
+        ck_assert_int_eq(pread(fd, &header, sizeof(header), 0), sizeof(header));
+        header.e_machine = header.e_machine == EM_S390 ? EM_PPC64 : EM_S390;
+        ck_assert_int_eq(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+        close(fd);
+    }
+}
+END_TEST
+
 START_TEST(a_file_that_cannot_be_mounted_over_is_named)
 {
     plan();
@@ -365,6 +417,8 @@ int main(void)
     tcase_add_test(tests, the_image_s_library_is_noticed);
     tcase_add_test(tests, a_program_without_the_library_is_noticed);
     tcase_add_loop_test(tests, what_is_missing_is_named, 0, COUNT(outcomes));
+    tcase_add_test(tests, what_the_image_lacks_is_named);
+    tcase_add_test(tests, a_library_for_another_machine_is_not_seen);
     tcase_add_test(tests, a_file_that_cannot_be_mounted_over_is_named);
     tcase_add_test(tests, without_a_loader_nobody_can_be_asked);
     tcase_add_test(tests, a_library_that_is_nowhere_is_found_by_name);
