@@ -39,6 +39,8 @@ int slurm_spank_init_post_opt(spank_t sp, int count, char **words)
         return berth_local_step(sp);
     case S_CTX_ALLOCATOR:
         return berth_local_job(sp);
+    case S_CTX_REMOTE:
+        return berth_remote_open(sp);
     default:
         return 0;
     }

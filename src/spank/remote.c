@@ -92,6 +92,15 @@ static void read_site(int count, char **words)
     berth_settings_fini(&settings);
 }
 
+int berth_remote_open(spank_t sp)
+{
+    if (!is_ours(sp))
+        return 0;
+    shared.report = berth_report_open();
+    berth_room_make(&shared.room, NULL);
+    return 0;
+}
+
 int berth_remote_step(spank_t sp, int count, char **words)
 {
     uint32_t tasks = 0;
@@ -100,11 +109,11 @@ int berth_remote_step(spank_t sp, int count, char **words)
         return 0;
     read_site(count, words);
     shared.where = berth_stepd_where(sp);
-    shared.report = berth_report_open();
+    if (!shared.room.page)
+        return 0;
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
-    if (berth_room_make(&shared.room, tasks, shared.site.runtime.start_timeout, NULL) ==
-            0 &&
-        shared.site.runtime.share == BERTH_SHARE_NEVER)
+    berth_room_furnish(&shared.room, tasks, shared.site.runtime.start_timeout);
+    if (shared.site.runtime.share == BERTH_SHARE_NEVER)
         berth_room_forbid(&shared.room, "the site says share: never");
     return 0;
 }
@@ -351,6 +360,7 @@ static void close_shared(void)
         return;
     close(shared.room.memory);
     close(shared.room.tasks);
+    close(shared.room.ended);
 }
 
 static int prepare(spank_t sp, const char *prefix, struct berth_err *err)

@@ -12,7 +12,12 @@
  * know them. */
 int berth_remote_init(spank_t sp, int count, char **words);
 
-/* In slurm_spank_user_init(), once for each node and step: what its tasks share. */
+/* In slurm_spank_init_post_opt(), as root, once for each node and step: the descriptors
+ * that its tasks share. With SlurmdParameters=contain_spank (Slurm 24.05) Slurm calls
+ * what comes later in slurmstepd in a child that shares its memory only. */
+int berth_remote_open(spank_t sp);
+
+/* In slurm_spank_user_init(), after that: what the tasks are to know. */
 int berth_remote_step(spank_t sp, int count, char **words);
 
 /* In slurm_spank_task_exit(), in slurmstepd, once for each task: the container ends

@@ -71,7 +71,8 @@ static void renumber(const int keep[], size_t count)
     for (size_t i = 0; i < count; i++)
         moved[i] = fcntl(keep[i], F_DUPFD, FIRST + MOST);
     for (size_t i = 0; i < count; i++)
-        dup2(moved[i], FIRST + (int)i);
+        if (dup2(moved[i], FIRST + (int)i) < 0)
+            close(FIRST + (int)i); /* there is none; what stands there is a task's */
 }
 
 void berth_detach(const int keep[], size_t count, sigset_t *ret_mask)

@@ -286,8 +286,9 @@ static void end_servers(pid_t runtime, const struct wanted *wanted)
 }
 
 /* The descriptors of a guard: berth-init's question, the standard error of the task,
- * what the runtime says, who may report, and whether slurmstepd is there. */
-enum { ASK = 3, SAY, LOG, REPORT, TASKS, DESCRIPTORS = TASKS - ASK + 1 };
+ * what the runtime says, who may report, whether slurmstepd is there, and that we are.
+ */
+enum { ASK = 3, SAY, LOG, REPORT, TASKS, ENDED, DESCRIPTORS = ENDED - ASK + 1 };
 
 struct watch {
     const struct berth_launch *launch;
@@ -405,8 +406,8 @@ int berth_guard_start(const struct berth_launch *launch, const struct berth_guar
         return berth_err_set(err, "cannot start a process: %s", strerror(errno));
     }
     if (child == 0) {
-        const int descriptors[] = {ends[0], dup(STDERR_FILENO), what->log,
-                                   launch->report, what->tasks};
+        const int descriptors[] = {ends[0],        dup(STDERR_FILENO), what->log,
+                                   launch->report, what->tasks,        what->ended};
 
         close(ends[1]);
         if (fork() == 0)

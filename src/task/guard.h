@@ -22,6 +22,7 @@
 struct berth_guard {
     int log;            /* what the runtime says until berth-init has started */
     int tasks;          /* of task/room.h: end of file ends the runtime; -1: none */
+    int ended;          /* of task/room.h: held until all has ended; -1: none */
     unsigned int limit; /* seconds that a start may take; 0: any time */
 };
 

@@ -37,7 +37,16 @@
 extern char **environ;
 
 /* The descriptors of the keeper, and of the runtime and berth-init up to READY. */
-enum { INIT = 3, TASKS, READY, ANSWER, LOG, MEMORY, DESCRIPTORS = MEMORY - INIT + 1 };
+enum {
+    INIT = 3,
+    TASKS,
+    READY,
+    ANSWER,
+    LOG,
+    MEMORY,
+    ENDED, /* held until all that was started has ended */
+    DESCRIPTORS = ENDED - INIT + 1
+};
 
 struct keeper {
     struct berth_room *room;
@@ -60,7 +69,7 @@ static void become_runtime(const struct keeper *keeper)
 
     dup2(LOG, STDOUT_FILENO);
     dup2(LOG, STDERR_FILENO);
-    for (int fd = ANSWER; fd <= MEMORY; fd++)
+    for (int fd = ANSWER; fd <= ENDED; fd++)
         close(fd);
     if (berth_start_enter(keeper->directory) < 0)
         dprintf(STDERR_FILENO, "%s: %s\n", keeper->directory, strerror(errno));
@@ -343,6 +352,7 @@ static int open_all(const struct berth_room *room, int fds[DESCRIPTORS],
     fds[ANSWER - INIT] = ends[0];
     fds[LOG - INIT] = berth_log_open(err);
     fds[MEMORY - INIT] = room->memory;
+    fds[ENDED - INIT] = room->ended;
     return fds[LOG - INIT] < 0 ? -1 : 0;
 }
 

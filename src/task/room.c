@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -69,60 +70,105 @@ static int make_memory(void)
     return -1;
 }
 
-int berth_room_make(struct berth_room *room, unsigned int tasks, unsigned int limit,
-                    struct berth_err *err)
+static int make_sockets(struct berth_room *room, struct berth_err *err)
 {
     int ends[2];
 
-    *room = (struct berth_room){.memory = make_memory(), .tasks = -1, .alive = -1};
-    if (room->memory < 0)
-        return berth_err_set(err, "cannot share memory: %s", strerror(errno));
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0) {
-        berth_err_set(err, "cannot make a pair of sockets: %s", strerror(errno));
-        close(room->memory);
-        return -1;
-    }
-    if (map(room, sizeof(struct berth_room_page), err) < 0) {
-        close(ends[0]);
-        close(ends[1]);
-        close(room->memory);
-        return -1;
-    }
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+        return berth_err_set(err, "cannot make a pair of sockets: %s", strerror(errno));
     room->tasks = ends[0];
     room->alive = ends[1];
     fcntl(room->alive, F_SETFD, FD_CLOEXEC);
+    return 0;
+}
+
+/* Who inherits the reading end may open the other one: slurmstepd makes the pipe as
+ * root, and the tasks are the user's. Nobody else can name it. */
+static int make_pipe(struct berth_room *room, struct berth_err *err)
+{
+    int ends[2];
+
+    if (pipe(ends) < 0)
+        return berth_err_set(err, "cannot make a pipe: %s", strerror(errno));
+    fchmod(ends[0], S_IWUSR | S_IWGRP | S_IWOTH);
+    close(ends[1]);
+    room->ended = ends[0];
+    return 0;
+}
+
+static void close_all(struct berth_room *room)
+{
+    int *const fds[] = {&room->memory, &room->tasks, &room->alive, &room->ended};
+
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+        if (*fds[i] >= 0)
+            close(*fds[i]);
+        *fds[i] = -1;
+    }
+}
+
+int berth_room_make(struct berth_room *room, struct berth_err *err)
+{
+    *room = (struct berth_room){
+        .memory = make_memory(), .tasks = -1, .alive = -1, .ended = -1};
+    if (room->memory < 0)
+        return berth_err_set(err, "cannot share memory: %s", strerror(errno));
+    if (make_sockets(room, err) == 0 && make_pipe(room, err) == 0 &&
+        map(room, sizeof(struct berth_room_page), err) == 0)
+        return 0;
+    close_all(room);
+    return -1;
+}
+
+void berth_room_furnish(struct berth_room *room, unsigned int tasks, unsigned int limit)
+{
     room->page->tasks = tasks;
     room->page->limit = limit;
     sched_getaffinity(0, sizeof(room->page->cpus), &room->page->cpus);
-    return 0;
 }
 
 void berth_room_name(const struct berth_room *room, char *text, size_t size)
 {
-    snprintf(text, size, "%d,%d", room->memory, room->tasks);
+    snprintf(text, size, "%d,%d,%d", room->memory, room->tasks, room->ended);
+}
+
+/* The writing end of the pipe whose reading end is FD; -1: it cannot be opened, and
+ * slurmstepd will not wait for us. */
+static int open_other_end(int fd)
+{
+    char path[64];
+    int other;
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    other = open(path, O_WRONLY | O_CLOEXEC);
+    close(fd);
+    return other;
 }
 
 int berth_room_enter(struct berth_room *room, const char *text, struct berth_err *err)
 {
-    *room = (struct berth_room){.alive = -1};
-    if (sscanf(text, "%d,%d", &room->memory, &room->tasks) != 2)
+    int ended;
+
+    *room = (struct berth_room){.alive = -1, .ended = -1};
+    if (sscanf(text, "%d,%d,%d", &room->memory, &room->tasks, &ended) != 3)
         return berth_err_set(err, "'%s' names no room", text);
     fcntl(room->memory, F_SETFD, FD_CLOEXEC);
     fcntl(room->tasks, F_SETFD, FD_CLOEXEC);
-    return map(room, sizeof(struct berth_room_page), err);
+    if (map(room, sizeof(struct berth_room_page), err) < 0)
+        return -1;
+    room->ended = open_other_end(ended);
+    return 0;
 }
 
 void berth_room_close(struct berth_room *room)
 {
-    struct pollfd others = {.fd = room->alive, .events = POLLIN};
+    struct pollfd writers = {.fd = room->ended}; /* POLLHUP: there are none */
 
     if (room->alive < 0)
         return;
-    close(room->tasks);
     shutdown(room->alive, SHUT_WR);
-    poll(&others, 1, LAST_MS);
-    close(room->alive);
-    room->tasks = room->alive = -1;
+    poll(&writers, 1, LAST_MS);
+    close_all(room);
 }
 
 bool berth_room_claim(struct berth_room *room)

@@ -10,14 +10,17 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Where the tasks of a step on a node meet: memory and a pair of sockets that
+/* Where the tasks of a step on a node meet: memory, a pair of sockets and a pipe that
  * slurmstepd makes before it forks them, and that they inherit. There is no file,
  * directory or lock that could be left behind or belong to somebody else, and no two
  * steps can meet by mistake.
  *
- * The sockets tell the container when to end, and slurmstepd when it has: slurmstepd
- * has the only descriptor of its own end and shuts it down after the last task, or
- * dies; the processes of the container hold the other end until they end. */
+ * The sockets tell the container when to end: slurmstepd has the only descriptor of its
+ * own end and shuts it down after the last task, or dies. The pipe tells slurmstepd
+ * when the container has ended: only tasks open its writing end, and the processes that
+ * stay with a container hold it. Nothing depends on a descriptor that slurmstepd
+ * closes: it may call the plugin in a child that shares its memory and not its
+ * descriptors (SlurmdParameters=contain_spank). */
 
 enum berth_room_state {
     BERTH_ROOM_NEW,      /* nobody has started the container */
@@ -33,14 +36,20 @@ struct berth_room_page; /* the shared memory */
 struct berth_room {
     struct berth_room_page *page;
     int memory; /* descriptor of the shared memory */
-    int tasks;  /* one end: end of file when the last task has ended */
+    int tasks;  /* one socket: end of file when the last task has ended */
     int alive;  /* the other; slurmstepd's; -1 elsewhere */
+    int ended;  /* the pipe: in slurmstepd its reading end, elsewhere its writing end;
+                   -1: none */
 };
 
-/* In slurmstepd: make a room for TASKS tasks. LIMIT: seconds that a start may take.
- * Returns 0, or -1 with a sentence in ERR, and nothing is left of it (page is NULL). */
-int berth_room_make(struct berth_room *room, unsigned int tasks, unsigned int limit,
-                    struct berth_err *err);
+/* In slurmstepd: make a room. Returns 0, or -1 with a sentence in ERR, and nothing is
+ * left of it (page is NULL). */
+int berth_room_make(struct berth_room *room, struct berth_err *err);
+
+/* In slurmstepd: it is for TASKS tasks, LIMIT are the seconds that a start may take,
+ * and the container gets the CPUs of the caller. */
+void berth_room_furnish(struct berth_room *room, unsigned int tasks,
+                        unsigned int limit);
 
 /* Its descriptors as text, for berth_room_enter() in another program. */
 void berth_room_name(const struct berth_room *room, char *text, size_t size);

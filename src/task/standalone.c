@@ -123,9 +123,9 @@ static int make_room(const struct berth_site *site, char *name, size_t size,
 {
     struct berth_room room;
 
-    if (berth_room_make(&room, 1, site->runtime.start_timeout, err) < 0 ||
-        start_watch(&room, err) < 0)
+    if (berth_room_make(&room, err) < 0 || start_watch(&room, err) < 0)
         return -1;
+    berth_room_furnish(&room, 1, site->runtime.start_timeout);
     if (site->runtime.share == BERTH_SHARE_NEVER)
         berth_room_forbid(&room, "the site says share: never");
     berth_room_name(&room, name, size);

@@ -33,6 +33,7 @@
  *     FAKE_FAIL      the call of the plugin that fails, or the item that is not told
  *     FAKE_STEP      srun: the step's number; default 0
  *     FAKE_TASKS     srun: tasks of each component; default 1
+ *     FAKE_CONTAIN   if set: SlurmdParameters=contain_spank
  *     FAKE_RAW       if set: also print argv and the changes of the environment
  *     FAKE_SHOW      if set: srun prints the table that it published
  */

@@ -2,6 +2,7 @@
 /* slurmstepd and the tasks of one component on one node. */
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,21 @@ static void print_raw(char **before)
         }
 }
 
+/* berth-task will inherit what the tasks share. */
+static void check_room(void)
+{
+    const char *room = getenv("BERTH_TASK_ROOM");
+    int fds[3] = {-1, -1, -1};
+
+    if (!room)
+        return;
+    sscanf(room, "%d,%d,%d", &fds[0], &fds[1], &fds[2]);
+    for (int i = 0; i < 3; i++)
+        if (fcntl(fds[i], F_GETFD) != 0)
+            printf("FAULT: descriptor %d of '%s' is not open, or not inherited\n", i,
+                   room);
+}
+
 /* What must be so in every task, wrapped or not. */
 static void check_task(bool wrapped)
 {
@@ -171,6 +187,8 @@ static void check_task(bool wrapped)
         printf("FAULT: berth-task and its report do not come together\n");
     if (report && fcntl(atoi(report), F_GETFD) != 0)
         printf("FAULT: the report descriptor is not open, or not inherited\n");
+    if (wrapped)
+        check_room();
     if (!wrapped && getenv("BERTH_TASK_ARGV0"))
         printf("FAULT: an argv[0] for nobody\n");
 }
@@ -216,6 +234,28 @@ static int run_task(const struct place *place, int task)
     return 0;
 }
 
+static int call_and_exit(void *name)
+{
+    _exit(fake_call(name) < 0);
+}
+
+/* With contain_spank, as Slurm does it: in a child that shares memory and not
+ * descriptors. */
+static int call_contained(const char *name)
+{
+    enum { STACK = 1 << 20 };
+    static char stack[STACK];
+    int status = 0;
+    pid_t child;
+
+    if (!getenv("FAKE_CONTAIN"))
+        return fake_call(name);
+    child = clone(call_and_exit, stack + STACK, CLONE_VM | SIGCHLD, (void *)name);
+    if (waitpid(child, &status, 0) < 0 || !WIFEXITED(status))
+        fake_fault("%s died", name);
+    return -WEXITSTATUS(status);
+}
+
 static int run_tasks(const struct place *place)
 {
     const char *number = getenv("FAKE_TASKS");
@@ -234,7 +274,7 @@ static int run_tasks(const struct place *place)
         if (waitpid(child, &status, 0) < 0 || !WIFEXITED(status))
             fake_fault("task %d died", task);
         fake.task = task;
-        fake_call("slurm_spank_task_exit");
+        call_contained("slurm_spank_task_exit");
         fake.task = -1;
         worst = WEXITSTATUS(status) > worst ? WEXITSTATUS(status) : worst;
     }
@@ -266,7 +306,7 @@ int fake_stepd(int argc, char **argv)
     fake.argv = receive_options(argv + 6);
     if (fake_call("slurm_spank_init_post_opt") < 0)
         fake_fault("init_post_opt failed on the node, which drains it");
-    if (fake_call("slurm_spank_user_init") < 0)
+    if (call_contained("slurm_spank_user_init") < 0)
         fake_fault("user_init failed on the node, which drains it");
     status = run_tasks(&place);
     fake_call("slurm_spank_exit");

@@ -30,6 +30,10 @@ argv: LIBEXEC/berth-task 1
 + BERTH_TASK_ROOM=N" \
         FAKE_RAW=1 srun --container-image=a ./x 1
 fi
+expect 'tasks share what they inherit where Slurm calls the plugin in a child' 0 \
+    "0 $A: ./x
+0 $A: ./x" \
+    FAKE_CONTAIN=1 FAKE_TASKS=2 srun --container-image=a ./x
 expect 'a task without options is as if berth were not there' 0 \
     '0 host: ./x 1
 argv: ./x 1' \

@@ -24,7 +24,8 @@ static void setup(void)
 {
     struct berth_err err = {""};
 
-    ck_assert_msg(berth_room_make(&room, 4, 30, &err) == 0, "%s", err.text);
+    ck_assert_msg(berth_room_make(&room, &err) == 0, "%s", err.text);
+    berth_room_furnish(&room, 4, 30);
     berth_room_name(&room, name, sizeof(name));
 }
 
@@ -249,7 +250,8 @@ START_TEST(a_start_may_take_its_time_and_no_more)
     struct berth_err err;
 
     passing = 1;
-    ck_assert_int_eq(berth_room_make(&hasty, 1, 0, &err), 0);
+    ck_assert_int_eq(berth_room_make(&hasty, &err), 0);
+    berth_room_furnish(&hasty, 1, 0);
     ck_assert(berth_room_claim(&hasty));
     ck_assert_int_eq(berth_room_wait(&hasty, &err), BERTH_ROOM_FAILED);
     ck_assert_str_eq(err.text, "the container did not start within 0 seconds; ask the "
@@ -276,6 +278,7 @@ static const struct {
 } shortages[] = {
     {RLIMIT_NOFILE, 0, "cannot share memory: Too many open files"},
     {RLIMIT_NOFILE, 2, "cannot make a pair of sockets: Too many open files"},
+    {RLIMIT_NOFILE, 4, "cannot make a pipe: Too many open files"},
     {RLIMIT_AS, 1, "cannot share memory: Cannot allocate memory"},
 };
 
@@ -293,7 +296,7 @@ START_TEST(a_room_that_cannot_be_made_leaves_nothing)
     if (shortages[_i].what == RLIMIT_NOFILE)
         low.rlim_cur += (rlim_t)first;
     ck_assert_int_eq(setrlimit(shortages[_i].what, &low), 0);
-    result = berth_room_make(&none, 1, 0, &err);
+    result = berth_room_make(&none, &err);
     ck_assert_int_eq(setrlimit(shortages[_i].what, &usual), 0);
     ck_assert_int_eq(result, -1);
     ck_assert_str_eq(err.text, shortages[_i].fault);
@@ -302,7 +305,7 @@ START_TEST(a_room_that_cannot_be_made_leaves_nothing)
 }
 END_TEST
 
-static const char *const bad_names[] = {"", "x", "3", "3,", ",3"};
+static const char *const bad_names[] = {"", "x", "3", "3,", ",3", "3,4", "3,4,"};
 
 START_TEST(a_name_that_is_none_is_refused)
 {
@@ -321,7 +324,7 @@ START_TEST(closed_descriptors_are_no_room)
     struct berth_room entered;
     struct berth_err err;
 
-    ck_assert_int_eq(berth_room_enter(&entered, "998,999", &err), -1);
+    ck_assert_int_eq(berth_room_enter(&entered, "997,998,999", &err), -1);
     ck_assert_str_eq(err.text, "cannot share memory: Bad file descriptor");
 }
 END_TEST
@@ -358,6 +361,27 @@ START_TEST(the_room_closes_when_the_container_has_ended)
         be_container();
     berth_room_close(&room);
     ck_assert_int_eq(berth_room_state(&room), BERTH_ROOM_LOST);
+    ck_assert_int_eq(waitpid(container, &status, 0), container);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+/* With SlurmdParameters=contain_spank: its descriptors are copies of slurmstepd's. */
+START_TEST(the_room_closes_from_a_child_of_slurmstepd)
+{
+    pid_t container = fork();
+    pid_t child;
+    int status;
+
+    if (container == 0)
+        be_container();
+    child = fork();
+    if (child == 0) {
+        berth_room_close(&room);
+        _exit(berth_room_state(&room) != BERTH_ROOM_LOST);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
     ck_assert_int_eq(waitpid(container, &status, 0), container);
     ck_assert_int_eq(status, 0);
 }
@@ -419,6 +443,7 @@ int main(void)
     tcase_add_loop_test(tests, a_name_that_is_none_is_refused, 0, COUNT(bad_names));
     tcase_add_test(tests, closed_descriptors_are_no_room);
     tcase_add_test(tests, the_room_closes_when_the_container_has_ended);
+    tcase_add_test(tests, the_room_closes_from_a_child_of_slurmstepd);
     tcase_add_test(tests, the_container_hears_that_slurmstepd_was_killed);
     tcase_add_test(tests, a_task_cannot_shrink_the_memory);
     tcase_add_test(tests, descriptors_close_when_the_application_starts);
