@@ -42,7 +42,8 @@ static struct {
     struct berth_site site;   /* what it wants */
     struct berth_err fault;   /* of its configuration; text "": none */
     int report;               /* who may report a fault; -1: none was made */
-    struct berth_room room;   /* where they meet; page NULL: nowhere */
+    struct berth_room room;   /* where they meet; page NULL: nowhere, */
+    struct berth_err no_room; /* and why */
     uint32_t ended;           /* tasks that have */
     bool told;                /* that the container was lost */
 } shared = {.report = -1};
@@ -97,7 +98,7 @@ int berth_remote_open(spank_t sp)
     if (!is_ours(sp))
         return 0;
     shared.report = berth_report_open();
-    berth_room_make(&shared.room, NULL);
+    berth_room_make(&shared.room, &shared.no_room);
     return 0;
 }
 
@@ -289,6 +290,14 @@ static int tell_record(spank_t sp, struct berth_err *err)
     return set_variable(sp, BERTH_TASK_RECORD, site->provenance.file, err);
 }
 
+/* Whose MPI runs is found out where the tasks meet. */
+static int check_room(const struct berth_request *request, struct berth_err *err)
+{
+    if (shared.room.page || !berth_request_mpi_chosen(request))
+        return 0;
+    return berth_err_set(err, BERTH_TASK_NO_ROOM, request->mpi, shared.no_room.text);
+}
+
 /* Tell berth-task what to do, and put it in front. */
 static int hand_over(spank_t sp, const struct berth_request *request,
                      const struct berth_terms *terms, const char *prefix,
@@ -390,7 +399,7 @@ static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
         }
     }
     if (berth_settle_step(sp, &shared.site, &row->request, &request, &terms, err) < 0 ||
-        check_tasks(sp, &request, err) < 0)
+        check_tasks(sp, &request, err) < 0 || check_room(&request, err) < 0)
         return -1;
     forget_forged(sp);
     if (tell_step(sp, &row->request, &table, &restored, err) < 0)

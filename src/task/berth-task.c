@@ -550,6 +550,11 @@ static int run(struct task *task, char **argv, struct berth_err *err)
         return run_nothing(task, err);
     if (task->room)
         return run_shared(task, err);
+    if (berth_request_mpi_chosen(&task->request))
+        return berth_err_set(err, BERTH_TASK_NO_ROOM, task->request.mpi,
+                             BERTH_TASK_ROOM
+                             " is not set; has a task prolog unset it?"),
+               BERTH_REFUSED;
     if (verify(task, ALONE_SECONDS, err) < 0)
         return BERTH_REFUSED;
     tell(task, NULL, "its tasks cannot meet");

@@ -38,6 +38,11 @@
 /* The descriptors of task/room.h; absent: nothing is shared. */
 #define BERTH_TASK_ROOM "BERTH_TASK_ROOM"
 
+/* With --mpi-bind=%s that is an error: %s says why. */
+#define BERTH_TASK_NO_ROOM                                                             \
+    "--mpi-bind=%s: the tasks of this node cannot meet to decide whose MPI runs: %s; " \
+    "submit the step again, or without --mpi-bind"
+
 /* The user's argv[0], where berth-task stands in its place (Slurm before 23.11). */
 #define BERTH_TASK_ARGV0 "BERTH_TASK_ARGV0"
 

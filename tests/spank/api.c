@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "spank/release.h"
@@ -44,6 +46,14 @@ int access(const char *path, int mode)
         return faccessat(AT_FDCWD, path, mode, 0);
     errno = ENOENT;
     return fails("access") ? -1 : 0;
+}
+
+int memfd_create(const char *name, unsigned int flags)
+{
+    if (!fails("memfd_create"))
+        return (int)syscall(SYS_memfd_create, name, flags);
+    errno = EMFILE;
+    return -1;
 }
 
 static void say(const char *middle, const char *format, va_list args)

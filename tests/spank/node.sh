@@ -34,6 +34,13 @@ expect 'tasks share what they inherit where Slurm calls the plugin in a child' 0
     "0 $A: ./x
 0 $A: ./x" \
     FAKE_CONTAIN=1 FAKE_TASKS=2 srun --container-image=a ./x
+expect 'what the tasks cannot share they go on without' 0 "0 $A: ./x" \
+    FAKE_FAIL=memfd_create srun --container-image=a ./x
+for mode in auto hybrid host; do
+    expect "--mpi-bind=$mode needs what the tasks share" 1 \
+        "berth: n1: --mpi-bind=$mode: the tasks of this node cannot meet to decide whose MPI runs: cannot share memory: Too many open files; submit the step again, or without --mpi-bind" \
+        FAKE_FAIL=memfd_create srun --container-image=a --mpi-bind=$mode ./x
+done
 expect 'a task without options is as if berth were not there' 0 \
     '0 host: ./x 1
 argv: ./x 1' \

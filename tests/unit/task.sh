@@ -332,6 +332,12 @@ expect 'a signal that came before the application reaches it' 0 \
         print "$n\n"'
 export BERTH_TASK_RUNTIME="$T/runtime"
 
+for mode in auto hybrid host cray; do
+    expect "--mpi-bind=$mode where the tasks cannot meet" 1 \
+        "berth: n1: --mpi-bind=$mode: the tasks of this node cannot meet to decide whose MPI runs: BERTH_TASK_ROOM is not set; has a task prolog unset it?; submit the step again, or without --mpi-bind" \
+        env BERTH_TASK_REQUEST="image=$T/a&mpi-bind=$mode" "$task" ./app
+done
+
 # An mpirun of its own sees nothing of Slurm, and what is not its socket is not closed.
 seen='env | grep -E "^(SLURM|PMI_|HYDRA)" | sort | tr "\n" " "; echo 9 is open >&9'
 slurm='SLURM_JOB_ID=7 SLURM_ARRAY_TASK_ID=3 SLURM_PROCID=5 PMI_FD=9 HYDRA_BOOTSTRAP=slurm'
