@@ -79,8 +79,9 @@ static int prepare(const struct berth_stacks *stacks)
         int found = berth_stage_find(&stacks->items[i], &site, &staged, &err);
 
         if (found == 0)
-            found =
-                berth_stage_make(&stacks->items[i], &site, &staged, &err) < 0 ? -1 : 1;
+            found = berth_stage_make(&stacks->items[i], &site, 0, &staged, &err) < 0
+                        ? -1
+                        : 1;
         if (found < 0)
             result = berth_cli_fail(&err);
         else

@@ -22,6 +22,7 @@
 #include "probe/offered.h"
 #include "probe/profilesread.h"
 #include "probe/siteread.h"
+#include "task/build.h"
 #include "task/detach.h"
 #include "task/inside.h"
 #include "task/letter.h"
@@ -42,8 +43,17 @@ struct order {
     struct berth_letter container;
     struct berth_request request;
     struct berth_terms terms;
-    int talk; /* to the keeper */
+    int talk;   /* to the keeper */
+    time_t end; /* berth_build_now(): a copy is to be there by then */
 };
+
+/* The keeper ends us when its time is over, which is to be said before that. */
+static time_t find_end(const char *seconds)
+{
+    long left = strtol(seconds, NULL, 10);
+
+    return berth_build_now() + left - 1 - left / 8;
+}
 
 static int read_order(int argc, char **argv, struct order *order, struct berth_err *err)
 {
@@ -52,9 +62,10 @@ static int read_order(int argc, char **argv, struct order *order, struct berth_e
     order->talk = atoi(argv[3]);
     if (berth_letter_read(atoi(argv[1]), &order->task) < 0 ||
         berth_letter_read(atoi(argv[2]), &order->container) < 0 ||
-        order->task.words.count != 6 || order->container.words.count < 1)
+        order->task.words.count != 7 || order->container.words.count < 1)
         return berth_err_set(err,
                              "started with wrong words; it is for berth-task only");
+    order->end = find_end(order->task.words.items[6]);
     if (berth_terms_get(order->task.words.items[3], &order->terms, err) < 0)
         return -1;
     return berth_wire_get_request(order->task.words.items[1], &order->request, err);
@@ -62,17 +73,20 @@ static int read_order(int argc, char **argv, struct order *order, struct berth_e
 
 /* Stage the stack of number NUMBER, and tell inside where it is. A stack that cannot be
  * staged is told too: inside decides what that means. */
-static int stage(const struct berth_stacks *stacks, const char *number, int inside,
-                 struct berth_memo *memo, struct berth_err *err)
+static int stage(const struct order *order, const struct berth_stacks *stacks,
+                 const char *number, int inside, struct berth_memo *memo,
+                 struct berth_err *err)
 {
     size_t at = strtoul(number, NULL, 10);
+    time_t now = berth_build_now();
+    time_t left = order->end > now ? order->end - now : 1;
     struct berth_staged staged;
     BERTH_FREE char *answer = NULL;
     struct berth_err why;
 
     if (at >= stacks->count)
         return berth_err_set(err, "there is no stack %zu", at);
-    if (berth_stage_get(&stacks->items[at], &staged, &why) < 0)
+    if (berth_stage_get(&stacks->items[at], (unsigned int)left, &staged, &why) < 0)
         return berth_talk_send(inside, BERTH_TALK_REFUSED, why.text, err);
     berth_stage_touch(staged.path);
     berth_memo_add(memo, BERTH_MEMO_STAGE, staged.path, staged.mounted);
@@ -131,7 +145,7 @@ static int serve(const struct order *order, const struct berth_stacks *stacks,
             return -1;
         result = 0;
         if (kind == BERTH_TALK_STAGE)
-            result = stage(stacks, text, inside, memo, err);
+            result = stage(order, stacks, text, inside, memo, err);
         else if (kind == BERTH_TALK_KEEP)
             *ret_keep = true;
         else if (kind != BERTH_TALK_AGAIN && !remember(memo, kind, text))

@@ -20,6 +20,7 @@
 #include "probe/run.h"
 #include "task/mark.h"
 #include "task/marklib.h"
+#include "task/stageroot.h"
 #include "task/tree.h"
 #include "task/variables.h"
 
@@ -34,8 +35,13 @@ struct building {
     const struct berth_stack *stack;
     const struct berth_gathered *gathered;
     const char *mounted;
+    time_t end;
+    time_t half; /* of the time from the start until END */
     struct berth_err *err;
 };
+
+/* The copy of a file that is not whole yet. */
+#define PARTIAL ".partial"
 
 /* The place is the root: what is in it has a name that soon goes. */
 static int refuse_room(const struct building *b, int number)
@@ -80,27 +86,58 @@ static int copy_file(const struct building *b, const struct berth_gathered_file 
     if (from < 0)
         return berth_err_set(b->err, "'%s': cannot be read: %s", file->source,
                              strerror(errno));
+    unlinkat(b->dir, PARTIAL, 0);
     if (berth_tree_parents(b->dir, file->file) < 0 ||
-        berth_tree_copy(from, b->dir, file->file,
-                        file->st.st_mode & 0111 ? 0755 : 0644) < 0)
+        berth_tree_copy(from, b->dir, PARTIAL, file->st.st_mode & 0111 ? 0755 : 0644) <
+            0)
         return refuse_room(b, errno);
     if (fstat(from, &st) < 0 || !is_same(&st, &file->st))
         return refuse_change(b, file->source);
-    return 0;
+    return renameat(b->dir, PARTIAL, b->dir, file->file) < 0 ? refuse_room(b, errno)
+                                                             : 0;
 }
 
+/* DONE of the files are there. */
+static int give_up(const struct building *b, size_t done)
+{
+    berth_err_set(b->err,
+                  "'%.*s': the host's MPI is not copied there yet (%zu of %zu files); "
+                  "submit the step again, which goes on with it" BERTH_STAGE_SLOW,
+                  (int)(strrchr(b->path, '/') - b->path), b->path, done,
+                  b->gathered->count);
+    return BERTH_BUILD_LATE;
+}
+
+static bool is_copied(const struct building *b, const struct berth_gathered_file *file)
+{
+    struct stat st;
+
+    return fstatat(b->dir, file->file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(st.st_mode) && st.st_size == file->st.st_size;
+}
+
+/* What an earlier call has copied is there. The rest of the work cannot be left half
+ * done, so that it has half of the time at least. */
 static int copy_all(const struct building *b)
 {
     const struct berth_strvec *links = &b->gathered->links;
+    bool copied = false;
 
-    for (size_t i = 0; i < b->gathered->count; i++)
+    for (size_t i = 0; i < b->gathered->count; i++) {
+        if (is_copied(b, &b->gathered->files[i]))
+            continue;
+        if (berth_build_is_late(b->end))
+            return give_up(b, i);
         if (copy_file(b, &b->gathered->files[i]) < 0)
             return -1;
+        copied = true;
+    }
     for (size_t i = 0; i < links->count; i += 2)
         if (berth_tree_parents(b->dir, links->items[i]) < 0 ||
-            symlinkat(links->items[i + 1], b->dir, links->items[i]) < 0)
+            (symlinkat(links->items[i + 1], b->dir, links->items[i]) < 0 &&
+             errno != EEXIST))
             return refuse_room(b, errno);
-    return 0;
+    return copied && berth_build_is_late(b->half) ? give_up(b, b->gathered->count) : 0;
 }
 
 /* The library that marks a process, under the name by which it is needed. */
@@ -351,23 +388,44 @@ static int write_manifest(const struct building *b,
     return 0;
 }
 
+/* From here on there are files that are neither the host's nor finished. */
+static int spoil(const struct building *b)
+{
+    BERTH_CLOSE int fd =
+        openat(b->dir, BERTH_BUILD_SPOILT, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    return fd < 0 ? refuse_room(b, errno) : 0;
+}
+
 static int build(const struct building *b)
 {
     struct berth_manifest manifest = {0};
-    int result;
+    int result = copy_all(b);
 
-    if (copy_all(b) < 0 || write_mark_library(b) < 0 || patch_all(b) < 0)
+    if (result != 0)
+        return result;
+    if (spoil(b) < 0 || write_mark_library(b) < 0 || patch_all(b) < 0)
         return -1;
     result = tell_all(b, &manifest) < 0 ? -1 : write_manifest(b, &manifest);
     berth_manifest_fini(&manifest);
+    if (result == 0 && unlinkat(b->dir, BERTH_BUILD_SPOILT, 0) < 0)
+        return refuse_room(b, errno);
     return result;
 }
 
-int berth_build(int dir, const char *path, const struct berth_stack *stack,
-                const struct berth_gathered *gathered, const char *mounted,
-                struct berth_err *err)
+int berth_build(const struct berth_build *it, struct berth_err *err)
 {
-    const struct building b = {dir, path, stack, gathered, mounted, err};
+    time_t now = berth_build_now();
+    const struct building b = {
+        .dir = it->dir,
+        .path = it->path,
+        .stack = it->stack,
+        .gathered = it->gathered,
+        .mounted = it->mounted,
+        .end = it->end,
+        .half = it->end ? now + (it->end - now) / 2 : 0,
+        .err = err,
+    };
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction before;
     int result;
@@ -377,4 +435,17 @@ int berth_build(int dir, const char *path, const struct berth_stack *stack,
     result = build(&b);
     sigaction(SIGXFSZ, &before, NULL);
     return result;
+}
+
+time_t berth_build_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+bool berth_build_is_late(time_t end)
+{
+    return end && berth_build_now() >= end;
 }

@@ -2,16 +2,36 @@
 #ifndef BERTH_TASK_BUILD_H
 #define BERTH_TASK_BUILD_H
 
+#include <stdbool.h>
+#include <time.h>
+
 #include "base/err.h"
 #include "probe/stack.h"
 #include "task/gather.h"
 
-/* Fill the empty directory PATH, open at DIR, with what was GATHERED of STACK: copies,
- * their search path changed to where the stage is MOUNTED in the container, links and
- * the manifest. Returns 0, or -1 with a sentence in ERR (no room, a source that
- * changes, no patchelf); what is there then is to be removed. */
-int berth_build(int dir, const char *path, const struct berth_stack *stack,
-                const struct berth_gathered *gathered, const char *mounted,
-                struct berth_err *err);
+/* What is made, and where. */
+struct berth_build {
+    int dir;          /* the directory, open */
+    const char *path; /* of it */
+    const struct berth_stack *stack;
+    const struct berth_gathered *gathered;
+    const char *mounted; /* where the stage is in the container */
+    time_t end;          /* berth_build_now(): not after; 0: without end */
+};
+
+/* Fill the directory with copies of what was gathered, their search path changed to
+ * where the stage is mounted, links and the manifest. What an earlier call has copied
+ * by then stays. Returns 0; -1 with a sentence in ERR (no room, a source that changes,
+ * no patchelf), and what is there then is to be removed; BERTH_BUILD_LATE with a
+ * sentence in ERR, and another call goes on with it. */
+enum { BERTH_BUILD_LATE = 1 };
+int berth_build(const struct berth_build *build, struct berth_err *err);
+
+/* A file of the directory that says that another call cannot go on with it. */
+#define BERTH_BUILD_SPOILT ".patching"
+
+/* Seconds of a clock that nobody sets; and is it END (0: never)? */
+time_t berth_build_now(void);
+bool berth_build_is_late(time_t end);
 
 #endif

@@ -78,6 +78,7 @@ static int write_letters(const struct berth_inject *inject,
     berth_strvec_push(&words, terms.used ? terms.text : "");
     berth_strvec_pushf(&words, "%d,%d", letters->user, letters->site);
     berth_strvec_pushf(&words, "%u", inject->apart);
+    berth_strvec_pushf(&words, "%ld", (long)(inject->end - time(NULL)));
     berth_launch_command(launch, &command);
     if (words.failed || command.failed || request.failed || terms.failed)
         return berth_err_oom(err);

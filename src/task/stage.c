@@ -230,26 +230,29 @@ static bool is_at(int root_fd, const char *name, int fd)
            a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
-/* A new directory below ROOT_FD that is locked, so that nobody takes it for a dead
- * maker's. Returns a descriptor. */
-static int make_unfinished(int root_fd, const struct berth_stage_root *root,
-                           char name[32], struct berth_err *err)
+/* The directory in which NAME is made, with what an earlier maker has left of it;
+ * locked, so that nobody takes it for a dead maker's. Only its owner may open it, and
+ * so lock it. Returns a descriptor. */
+static int open_unfinished(int root_fd, const struct berth_stage_root *root,
+                           const char *unfinished, struct berth_err *err)
 {
     for (int i = 0; i < 1000; i++) {
         int fd;
 
-        snprintf(name, 32, BERTH_STAGE_UNFINISHED "%d-%d", getpid(), i);
-        if (mkdirat(root_fd, name, 0755) < 0) {
-            if (errno == EEXIST)
-                continue;
+        if (mkdirat(root_fd, unfinished, 0700) < 0 && errno != EEXIST)
             break;
+        fd = openat(root_fd, unfinished,
+                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+            is_at(root_fd, unfinished, fd)) {
+            if (faccessat(fd, BERTH_BUILD_SPOILT, F_OK, 0) < 0)
+                return fd;
+            berth_tree_remove(root_fd, unfinished);
         }
-        fd = openat(root_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && is_at(root_fd, name, fd))
-            return fd;
         /* Another has just removed it, before it was locked. */
-        if (fd >= 0)
-            close(fd);
+        if (fd < 0)
+            break;
+        close(fd);
     }
     return berth_err_set(err, "'%s': cannot be written to: %s", root->path,
                          strerror(errno));
@@ -291,52 +294,111 @@ static int check_mount(int fd, const struct berth_stage_root *root,
 
 /* Build NAME under another name, and publish it. */
 static int build(int root_fd, const struct berth_stage_root *root, const char *name,
-                 const struct berth_stack *stack, const struct berth_gathered *gathered,
-                 struct berth_staged *ret_staged, struct berth_err *err)
+                 const struct berth_build *how, struct berth_staged *ret_staged,
+                 struct berth_err *err)
 {
+    struct berth_build b = *how;
     BERTH_FREE char *mounted = NULL;
     BERTH_FREE char *path = NULL;
-    char unfinished[32];
-    BERTH_CLOSE int dir = make_unfinished(root_fd, root, unfinished, err);
-    int result;
+    BERTH_FREE char *unfinished = NULL;
+    BERTH_CLOSE int dir = -1;
+    int result = -1;
 
+    if (asprintf(&unfinished, BERTH_STAGE_UNFINISHED "%s", name) < 0 ||
+        asprintf(&mounted, "%s/%s", root->mounted, name) < 0 ||
+        asprintf(&path, "%s/%s", root->path, unfinished) < 0)
+        return berth_err_oom(err);
+    dir = open_unfinished(root_fd, root, unfinished, err);
     if (dir < 0)
         return -1;
-    if (asprintf(&mounted, "%s/%s", root->mounted, name) < 0 ||
-        asprintf(&path, "%s/%s", root->path, unfinished) < 0)
-        result = berth_err_oom(err);
-    else if ((result = check_mount(dir, root, err)) == 0)
-        result = berth_build(dir, path, stack, gathered, mounted, err);
+    b.dir = dir;
+    b.path = path;
+    b.mounted = mounted;
+    if (check_mount(dir, root, err) == 0)
+        result = berth_build(&b, err);
+    if (result == BERTH_BUILD_LATE)
+        return -1;
+    if (result == 0 && fchmod(dir, 0755) < 0)
+        result = berth_err_set(err, "'%s': %s", path, strerror(errno));
     if (result == 0)
-        result = publish(root_fd, root, unfinished, name, stack, ret_staged, err);
+        result = publish(root_fd, root, unfinished, name, b.stack, ret_staged, err);
     if (is_at(root_fd, unfinished, dir))
         berth_tree_remove(root_fd, unfinished);
     return result;
 }
 
-int berth_stage_make(const struct berth_stack *stack,
-                     const struct berth_stage_root *root,
-                     struct berth_staged *ret_staged, struct berth_err *err)
+static int make(int fd, const struct berth_stack *stack,
+                const struct berth_stage_root *root, time_t end,
+                struct berth_staged *ret_staged, struct berth_err *err)
 {
     struct berth_gathered gathered = {0};
+    const struct berth_build how = {.stack = stack, .gathered = &gathered, .end = end};
     BERTH_FREE char *name = NULL;
-    BERTH_CLOSE int fd = berth_stage_root_open(root, err);
     int result;
 
-    if (fd < 0)
-        return -1;
-    berth_sweep_unfinished(fd);
     if (berth_gather(stack, &gathered, err) < 0)
         return -1;
     result = name_stage(stack, root, &gathered, &name, err);
     if (result == 0 && !look_at(fd, root, name, stack, ret_staged))
-        result = build(fd, root, name, stack, &gathered, ret_staged, err);
+        result = build(fd, root, name, &how, ret_staged, err);
     berth_gathered_fini(&gathered);
     return result;
 }
 
-int berth_stage_get(const struct berth_stack *stack, struct berth_staged *ret_staged,
-                    struct berth_err *err)
+/* Wait until nobody else makes a stage of STACK in ROOT, open at ROOT_FD. The file can
+ * be opened by the owner of ROOT alone. Returns a descriptor of it. */
+static int take_turn(int root_fd, const struct berth_stage_root *root,
+                     const struct berth_stack *stack, time_t end, struct berth_err *err)
+{
+    static const struct timespec moment = {.tv_nsec = 50000000};
+    BERTH_FREE char *name = NULL;
+    BERTH_CLOSE int fd = -1;
+    int result;
+
+    if (asprintf(&name, ".lock-%s", stack->profile->stack) < 0)
+        return berth_err_oom(err);
+    fd = openat(root_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return berth_err_set(err, "'%s': cannot be written to: %s", root->path,
+                             strerror(errno));
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (berth_build_is_late(end))
+            return berth_err_set(
+                err,
+                "'%s': another step still copies the host's MPI "
+                "there; submit this one again when that is done" BERTH_STAGE_SLOW,
+                root->path);
+        nanosleep(&moment, NULL);
+    }
+    result = fd;
+    fd = -1;
+    return result;
+}
+
+int berth_stage_make(const struct berth_stack *stack,
+                     const struct berth_stage_root *root, unsigned int seconds,
+                     struct berth_staged *ret_staged, struct berth_err *err)
+{
+    time_t end = seconds ? berth_build_now() + (time_t)seconds : 0;
+    BERTH_CLOSE int fd = berth_stage_root_open(root, err);
+    BERTH_CLOSE int turn = -1;
+    int found;
+
+    if (fd < 0)
+        return -1;
+    turn = take_turn(fd, root, stack, end, err);
+    if (turn < 0)
+        return -1;
+    /* By whom it was waited for. */
+    found = berth_stage_find(stack, root, ret_staged, err);
+    if (found != 0)
+        return found < 0 ? -1 : 0;
+    berth_sweep_unfinished(fd);
+    return make(fd, stack, root, end, ret_staged, err);
+}
+
+int berth_stage_get(const struct berth_stack *stack, unsigned int seconds,
+                    struct berth_staged *ret_staged, struct berth_err *err)
 {
     char path[BERTH_STAGE_USER_SIZE];
     const struct berth_stage_root site = berth_stage_site();
@@ -347,7 +409,7 @@ int berth_stage_get(const struct berth_stack *stack, struct berth_staged *ret_st
         found = berth_stage_find(stack, &user, ret_staged, err);
     if (found < 0)
         return -1;
-    return found ? 0 : berth_stage_make(stack, &user, ret_staged, err);
+    return found ? 0 : berth_stage_make(stack, &user, seconds, ret_staged, err);
 }
 
 void berth_staged_fini(struct berth_staged *staged)

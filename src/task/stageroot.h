@@ -28,6 +28,11 @@ enum { BERTH_STAGE_DAYS = 30 };
 #define BERTH_STAGE_ADVICE                                                             \
     "; have the administrators run 'berth profiles --prepare' on this node"
 
+/* What helps where the time of a start is too short for a copy, behind a sentence. */
+#define BERTH_STAGE_SLOW                                                               \
+    ", have the administrators run 'berth profiles --prepare' on this node, or raise " \
+    "runtime.start_timeout in berth.yaml"
+
 /* Bytes of the path of a user's root. */
 enum { BERTH_STAGE_USER_SIZE = 32 };
 

@@ -34,25 +34,6 @@ static DIR *list_root(int root_fd)
     return list;
 }
 
-void berth_sweep_unfinished(int root_fd)
-{
-    DIR *list = list_root(root_fd);
-
-    if (!list)
-        return;
-    for (struct dirent *entry; (entry = readdir(list));) {
-        BERTH_CLOSE int fd = -1;
-
-        if (!berth_text_starts(entry->d_name, BERTH_STAGE_UNFINISHED))
-            continue;
-        fd = openat(root_fd, entry->d_name,
-                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-            berth_tree_remove(root_fd, entry->d_name);
-    }
-    closedir(list);
-}
-
 /* Is NAME a stage by its name, STACK-HASH? */
 static bool is_stage(const char *name)
 {
@@ -68,6 +49,35 @@ static time_t time_of(int root_fd, const char *name, time_t none)
     struct stat st;
 
     return fstatat(root_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? none : st.st_mtime;
+}
+
+/* Does the next maker go on with what is in NAME (task/build.h)? */
+static bool is_of_use(int root_fd, const char *name)
+{
+    time_t now = time(NULL);
+
+    return is_stage(name + strlen(BERTH_STAGE_UNFINISHED)) &&
+           now - time_of(root_fd, name, 0) < DAY;
+}
+
+void berth_sweep_unfinished(int root_fd)
+{
+    DIR *list = list_root(root_fd);
+
+    if (!list)
+        return;
+    for (struct dirent *entry; (entry = readdir(list));) {
+        BERTH_CLOSE int fd = -1;
+
+        if (!berth_text_starts(entry->d_name, BERTH_STAGE_UNFINISHED) ||
+            is_of_use(root_fd, entry->d_name))
+            continue;
+        fd = openat(root_fd, entry->d_name,
+                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+            berth_tree_remove(root_fd, entry->d_name);
+    }
+    closedir(list);
 }
 
 static bool is_stale(const struct berth_stage_root *root, int root_fd, const char *name)
@@ -94,10 +104,13 @@ static void find_stale(const struct berth_stage_root *root, int root_fd,
     closedir(list);
 }
 
-/* Nobody else can keep the owner from it, or for longer than that takes. */
+/* Of a root that others may open, anybody can have the lock for as long as they like.
+ * Then nothing is removed there, and the root is used all the same. */
 static void lock_shared(const struct berth_stage_root *root, int root_fd)
 {
-    flock(root_fd, root->owner == geteuid() ? LOCK_SH : LOCK_SH | LOCK_NB);
+    bool is_private = (root->forbidden & 0077) == 0077;
+
+    flock(root_fd, is_private ? LOCK_SH : LOCK_SH | LOCK_NB);
 }
 
 /* Under the lock they only get a name under which nobody finds them. */

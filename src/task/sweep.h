@@ -21,8 +21,8 @@ void berth_sweep_use(const struct berth_stage_root *root, int root_fd);
  * root, nothing is removed. */
 void berth_sweep(const struct berth_stage_root *root);
 
-/* Remove what killed makers, and killed sweepers, have left in the root open at
- * ROOT_FD. */
+/* Remove what killed makers (a day ago), and killed sweepers, have left in the root
+ * open at ROOT_FD. */
 void berth_sweep_unfinished(int root_fd);
 
 #endif

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -167,33 +168,6 @@ START_TEST(a_full_disk_leaves_nothing)
 }
 END_TEST
 
-START_TEST(several_makers_make_one)
-{
-    enum { MAKERS = 4 };
-    struct berth_staged staged;
-
-    staging_install();
-    for (int i = 0; i < MAKERS; i++)
-        if (fork() == 0) {
-            struct berth_err err;
-
-            if (berth_stage_make(stack, &root, &staged, &err) == 0)
-                _exit(0);
-            fprintf(stderr, "%s\n", err.text);
-            _exit(1);
-        }
-    for (int i = 0; i < MAKERS; i++) {
-        int status;
-
-        ck_assert_int_gt(wait(&status), 0);
-        ck_assert_int_eq(status, 0);
-    }
-    ck_assert_int_eq(staging_entries(""), 1);
-    ck_assert_int_eq(staging_find(&staged), 1);
-    berth_staged_fini(&staged);
-}
-END_TEST
-
 /* A patchelf that does what SCRIPT says; first in PATH from now on. */
 static void fake_patchelf(const char *script)
 {
@@ -209,6 +183,85 @@ static void fake_patchelf(const char *script)
     ck_assert_int_gt(asprintf(&search, "%s:/usr/bin:/bin", bin), 0);
     ck_assert_int_eq(setenv("PATH", search, 1), 0);
 }
+
+/* The others wait for the one, and copy nothing. */
+START_TEST(several_makers_make_one)
+{
+    enum { MAKERS = 8, PATCHELFS = 3 }; /* the C library, Fortran's, and all paths */
+    BERTH_FREE char *log = unit_path(directory, "log");
+    BERTH_FREE char *script = NULL;
+    struct berth_staged staged;
+    struct stat st;
+
+    staging_install();
+    ck_assert_int_gt(
+        asprintf(&script, "echo >>'%s'; exec /usr/bin/patchelf \"$@\"", log), 0);
+    fake_patchelf(script);
+    for (int i = 0; i < MAKERS; i++)
+        if (fork() == 0) {
+            struct berth_err err;
+
+            if (berth_stage_make(stack, &root, 0, &staged, &err) == 0)
+                _exit(0);
+            fprintf(stderr, "%s\n", err.text);
+            _exit(1);
+        }
+    for (int i = 0; i < MAKERS; i++) {
+        int status;
+
+        ck_assert_int_gt(wait(&status), 0);
+        ck_assert_int_eq(status, 0);
+    }
+    ck_assert_int_eq(staging_entries(""), 1);
+    ck_assert_int_eq(staging_find(&staged), 1);
+    ck_assert_int_eq(stat(log, &st), 0);
+    ck_assert_int_eq(st.st_size, PATCHELFS);
+    berth_staged_fini(&staged);
+}
+END_TEST
+
+static ino_t inode_of(const char *start, const char *file)
+{
+    BERTH_FREE char *command = NULL;
+    unsigned long inode = 0;
+    FILE *found;
+
+    ck_assert_int_gt(
+        asprintf(&command, "stat -c %%i '%s'/%s*/%s", root.path, start, file), 0);
+    found = popen(command, "r");
+    ck_assert_int_eq(fscanf(found, "%lu", &inode), 1);
+    pclose(found);
+    return inode;
+}
+
+/* A copy that takes longer than a start may: the next step goes on with it. */
+START_TEST(what_was_copied_in_time_stays)
+{
+    BERTH_FREE char *expected = NULL;
+    struct berth_staged staged;
+    struct berth_err err;
+    ino_t copied;
+
+    staging_install();
+    ck_assert_int_eq(berth_stage_make(stack, &root, 1, &staged, &err), -1);
+    ck_assert_int_gt(asprintf(&expected,
+                              "'%s': the host's MPI is not copied there yet (",
+                              root.path),
+                     0);
+    ck_assert_int_eq(strncmp(err.text, expected, strlen(expected)), 0);
+    ck_assert_ptr_nonnull(
+        strstr(err.text, " files); submit the step again, which goes on with it, have "
+                         "the administrators run 'berth profiles --prepare' on this "
+                         "node, or raise runtime.start_timeout in berth.yaml"));
+    ck_assert_int_eq(staging_entries("mpich-"), 0);
+    ck_assert_int_eq(staging_entries(".new-"), 1);
+    copied = inode_of(".new-mpich-", "glibc/libc.so.6");
+    staged = staging_make();
+    ck_assert_uint_eq(inode_of("mpich-", "glibc/libc.so.6"), copied);
+    ck_assert_int_eq(staging_entries(""), 1);
+    berth_staged_fini(&staged);
+}
+END_TEST
 
 static const struct {
     const char *script;
@@ -250,14 +303,15 @@ static void await_file(const char *path)
     ck_assert_int_eq(access(path, F_OK), 0);
 }
 
-/* One is stopped in its middle. As long as it lives nobody touches its work; when it
- * was killed the next one takes its work away. */
+/* One is stopped in its middle. As long as it lives nobody touches its work, and others
+ * wait for it; when it was killed the next one takes away what cannot be used. */
 START_TEST(what_a_killed_maker_left_is_removed)
 {
     BERTH_FREE char *mark = unit_path(directory, "mark");
     BERTH_FREE char *script = NULL;
     BERTH_FREE char *path = strdup(getenv("PATH"));
     struct berth_staged staged;
+    struct berth_err err;
     int status, sleeper = 0;
     pid_t maker;
     FILE *file;
@@ -270,14 +324,16 @@ START_TEST(what_a_killed_maker_left_is_removed)
     fake_patchelf(script);
     maker = fork();
     if (maker == 0)
-        _exit(berth_stage_make(stack, &root, &staged, NULL) < 0);
+        _exit(berth_stage_make(stack, &root, 0, &staged, NULL) < 0);
     await_file(mark);
     ck_assert_int_eq(setenv("PATH", path, 1), 0);
 
-    staged = staging_make();
-    berth_staged_fini(&staged);
+    ck_assert_int_eq(berth_stage_make(stack, &root, 1, &staged, &err), -1);
+    ck_assert_ptr_nonnull(strstr(
+        err.text, "': another step still copies the host's MPI there; submit this "
+                  "one again when that is done, have the administrators run"));
     ck_assert_int_eq(staging_entries(".new-"), 1);
-    ck_assert_int_eq(staging_entries("mpich-"), 1);
+    ck_assert_int_eq(staging_entries("mpich-"), 0);
 
     ck_assert_int_eq(kill(maker, SIGKILL), 0);
     ck_assert_int_eq(waitpid(maker, &status, 0), maker);
@@ -316,8 +372,13 @@ static char *build_refusal(const struct berth_gathered *gathered)
 {
     struct berth_err err;
     int dir = open(root.path, O_RDONLY | O_DIRECTORY);
+    const struct berth_build build = {.dir = dir,
+                                      .path = root.path,
+                                      .stack = stack,
+                                      .gathered = gathered,
+                                      .mounted = "/m"};
 
-    ck_assert_int_eq(berth_build(dir, root.path, stack, gathered, "/m", &err), -1);
+    ck_assert_int_eq(berth_build(&build, &err), -1);
     close(dir);
     return strdup(err.text);
 }
@@ -358,7 +419,7 @@ START_TEST(what_stands_in_the_way_is_told)
     ck_assert_int_eq(berth_gather(stack, &gathered, &err), 0);
     why = build_refusal(&gathered);
     ck_assert_int_gt(
-        asprintf(&expected, "'%s': cannot be written: File exists", directory), 0);
+        asprintf(&expected, "'%s': cannot be written: Is a directory", directory), 0);
     ck_assert_str_eq(why, expected);
     berth_gathered_fini(&gathered);
 }
@@ -495,6 +556,7 @@ int main(void)
     tcase_add_loop_test(tests, a_damaged_stage_is_made_anew, 0, COUNT(damages));
     tcase_add_test(tests, a_full_disk_leaves_nothing);
     tcase_add_test(tests, several_makers_make_one);
+    tcase_add_test(tests, what_was_copied_in_time_stays);
     tcase_add_loop_test(tests, a_patchelf_that_fails_is_quoted, 0, COUNT(broken));
     tcase_add_test(tests, what_a_killed_maker_left_is_removed);
     tcase_add_test(tests, a_host_that_changes_meanwhile_is_refused);

@@ -186,6 +186,7 @@ int staging_entries(const char *start)
 
     for (struct dirent *entry; list && (entry = readdir(list));)
         count += strncmp(entry->d_name, start, strlen(start)) == 0 &&
+                 strncmp(entry->d_name, ".lock-", 6) != 0 &&
                  strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
     if (list)
         closedir(list);
@@ -197,7 +198,8 @@ struct berth_staged staging_make(void)
     struct berth_staged staged;
     struct berth_err err;
 
-    ck_assert_msg(berth_stage_make(stack, &root, &staged, &err) == 0, "%s", err.text);
+    ck_assert_msg(berth_stage_make(stack, &root, 0, &staged, &err) == 0, "%s",
+                  err.text);
     return staged;
 }
 
@@ -208,7 +210,7 @@ char *staging_refusal(void)
     struct berth_staged staged;
     struct berth_err err;
 
-    ck_assert_int_eq(berth_stage_make(stack, &root, &staged, &err), -1);
+    ck_assert_int_eq(berth_stage_make(stack, &root, 0, &staged, &err), -1);
     put(&buf, err.text, directory);
     return buf.text;
 }

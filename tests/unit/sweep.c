@@ -180,6 +180,37 @@ START_TEST(who_uses_the_root_has_it_locked)
 }
 END_TEST
 
+/* A root that others may open: nobody can keep its owner waiting. */
+START_TEST(a_lock_of_somebody_else_is_not_waited_for)
+{
+    int other = open_root();
+
+    root.forbidden = 0022;
+    ck_assert_int_eq(flock(other, LOCK_EX), 0);
+    alarm(10);
+    berth_sweep_use(&root, root_fd);
+    berth_sweep(&root);
+    alarm(0);
+    close(other);
+}
+END_TEST
+
+/* What a maker goes on with, for a day. */
+START_TEST(what_can_be_gone_on_with_stays)
+{
+    const struct timespec yesterday = {.tv_sec = time(NULL) - 86400 - 1};
+    const struct timespec times[] = {yesterday, yesterday};
+    BERTH_FREE char *path = unit_path(root.path, ".new-" OLD);
+
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    berth_sweep(&root);
+    ck_assert(is_there(".new-" OLD));
+    ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+    berth_sweep(&root);
+    ck_assert(!is_there(".new-" OLD));
+}
+END_TEST
+
 START_TEST(once_a_day_is_enough)
 {
     const struct timespec yesterday = {.tv_sec = time(NULL) - 86400 - 1};
@@ -250,6 +281,8 @@ int main(void)
     tcase_add_loop_test(tests, a_stage_that_is_not_used_goes, 0, COUNT(idle));
     tcase_add_test(tests, nothing_goes_while_another_step_runs);
     tcase_add_test(tests, who_uses_the_root_has_it_locked);
+    tcase_add_test(tests, a_lock_of_somebody_else_is_not_waited_for);
+    tcase_add_test(tests, what_can_be_gone_on_with_stays);
     tcase_add_test(tests, once_a_day_is_enough);
     tcase_add_test(tests, the_root_of_somebody_else_is_only_used);
     tcase_add_loop_test(tests, what_is_no_stage_stays, 0, COUNT(others));

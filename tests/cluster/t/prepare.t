@@ -94,6 +94,37 @@ on n1 root berth profiles --prepare >/dev/null
 equal "... which takes the old one away when no step uses it" 1 \
     "$(on n1 root sh -c "ls -d $site/mpich-* | wc -l")"
 
+# Nobody can keep root waiting.
+on n1 bob flock -x "$site" sleep 60 &
+holder=$!
+sleep 1
+on n1 root timeout 50 berth profiles --prepare >/dev/null
+equal "a lock that a user has on root's stages keeps nobody waiting" 0 $?
+kill "$holder"
+wait "$holder" 2>/dev/null
+
+# Many first steps at once, on a node without a copy: one copies, the others wait for it.
+on n1 root bash -c "rm -rf $site /tmp/berth-2001
+    mv /usr/bin/patchelf /usr/bin/patchelf.real
+    printf '#!/bin/sh\necho >>/tmp/patched\nexec /usr/bin/patchelf.real \"\$@\"\n' >/usr/bin/patchelf
+    chmod 755 /usr/bin/patchelf; : >/tmp/patched; chmod 666 /tmp/patched"
+patched() { on n1 root sh -c 'wc -l </tmp/patched; : >/tmp/patched'; }
+matches "a first step on a node" "rank 1 of 2 on n1 in mpich: MPICH" "$(step alice n1 mpiring 2>&1)"
+once=$(patched)
+steps_over n1
+on n1 root rm -rf /tmp/berth-2001
+at_once() {
+    for _ in {1..16}; do
+        alice timeout -k 10 180 srun -Q -w n1 -n1 --mpi=pmi2 --mpi-bind=host \
+            --container-image=/images/mpich.sif true 2>&1 || echo failed &
+    done
+    wait
+}
+equal "16 first steps at once succeed" "" "$(at_once)"
+equal "... and make one copy" "$once 1" "$(patched) $(own n1 2001 | wc -l)"
+on n1 root mv /usr/bin/patchelf.real /usr/bin/patchelf
+on n1 root berth profiles --prepare >/dev/null || result FAIL "prepare once more"
+
 # Somebody else could have put a library there.
 on n2 root chmod 1777 "$site"
 equal "stages in a directory that others can write are not mounted" \
