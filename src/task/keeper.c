@@ -30,6 +30,7 @@
 #include "task/identity.h"
 #include "task/limits.h"
 #include "task/log.h"
+#include "task/precheck.h"
 #include "task/program.h"
 #include "task/spaces.h"
 #include "task/start.h"
@@ -104,17 +105,11 @@ static int open_space(pid_t pid)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static int inject(struct keeper *keeper, pid_t holder, const struct berth_buf *after,
-                  struct berth_injected *injected, struct berth_err *err)
+/* What came of it, for people; RESULT: or it is refused. */
+static int note(struct keeper *keeper, const struct berth_injected *injected,
+                int result, struct berth_err *err)
 {
-    struct berth_inject inject = {.holder = holder,
-                                  .launch = keeper->launch,
-                                  .environment = after->text,
-                                  .count = after->used,
-                                  .apart = keeper->apart,
-                                  .end = keeper->end};
-
-    if (berth_inject(&inject, injected, err) < 0)
+    if (result < 0)
         return berth_err_at(err, "image '%s': --mpi-bind=%s",
                             berth_request_name(keeper->launch->request),
                             keeper->launch->request->mpi);
@@ -125,6 +120,42 @@ static int inject(struct keeper *keeper, pid_t holder, const struct berth_buf *a
     if (injected->warning)
         berth_room_warn(keeper->room, injected->warning);
     return 0;
+}
+
+static int inject(struct keeper *keeper, pid_t holder, const struct berth_buf *after,
+                  struct berth_injected *injected, struct berth_err *err)
+{
+    struct berth_inject inject = {.holder = holder,
+                                  .launch = keeper->launch,
+                                  .environment = after->text,
+                                  .count = after->used,
+                                  .apart = keeper->apart,
+                                  .end = keeper->end};
+
+    return note(keeper, injected, berth_inject(&inject, injected, err), err);
+}
+
+/* Nothing can be put into the containers, WHY; what the image has is looked at. */
+static int precheck(struct keeper *keeper, const char *why,
+                    struct berth_injected *injected, struct berth_err *err)
+{
+    const struct berth_request *request = keeper->launch->request;
+    struct berth_precheck precheck = {.launch = keeper->launch,
+                                      .why = why,
+                                      .apart = keeper->apart,
+                                      .mask = &keeper->mask,
+                                      .end = keeper->end};
+
+    if (!berth_request_mpi_chosen(request))
+        return 0;
+    if (berth_request_mpi_must_host(request))
+        return note(keeper, injected,
+                    berth_err_set(err,
+                                  "%s, so that nothing can be put into its containers; "
+                                  "choose --mpi-bind=hybrid",
+                                  why),
+                    err);
+    return note(keeper, injected, berth_precheck(&precheck, injected, err), err);
 }
 
 static void push_finding(struct berth_strvec *list, const char *name, const char *text)
@@ -195,12 +226,8 @@ static int send_away(struct keeper *keeper, pid_t holder, const struct berth_buf
     keeper->apart = berth_room_tasks(keeper->room);
     if (berth_spaces_differ(holder, "user"))
         result = inject(keeper, holder, after, &injected, err);
-    else if (berth_request_mpi_must_host(keeper->launch->request))
-        result = berth_err_set(err,
-                               "image '%s': --mpi-bind=%s: %s, so that nothing can be "
-                               "put into its containers; choose --mpi-bind=hybrid",
-                               berth_request_name(keeper->launch->request),
-                               keeper->launch->request->mpi, why);
+    else
+        result = precheck(keeper, why, &injected, err);
     kill(holder, SIGKILL);
     if (result == 0)
         result = tell(keeper, after, &injected, err);

@@ -18,6 +18,7 @@
 #include "base/environ.h"
 #include "plan/launch.h"
 #include "task/detach.h"
+#include "task/identity.h"
 #include "task/join.h"
 #include "task/log.h"
 #include "task/program.h"
@@ -29,7 +30,10 @@ extern char **environ;
 enum { TASKS = 10, READY = 11, INIT = 12 };
 
 struct container {
-    const struct berth_visit *visit;
+    const struct berth_visit *visit;     /* NULL: of a step */
+    const struct berth_visit_step *step; /* NULL: of no step */
+    unsigned int seconds;                /* that it may take to start, */
+    time_t end;                          /* that is until then */
     struct berth_launch launch;
     struct berth_strvec argv;
     int init, log;
@@ -42,6 +46,17 @@ static int refuse(struct berth_err *err)
     return berth_err_set(err, "cannot start a process: %s", strerror(errno));
 }
 
+/* What is for the runtime of a step as it is for that of its tasks. */
+static int enter_step(const struct container *it, struct berth_err *err)
+{
+    if (!it->step)
+        return 0;
+    if (berth_start_enter(it->launch.directory) < 0)
+        return berth_err_set(err, "%s: %s", it->launch.directory, strerror(errno));
+    sigprocmask(SIG_SETMASK, it->step->mask, NULL);
+    return it->launch.unknown_user ? berth_identity_provide(err) : 0;
+}
+
 /* In the process that becomes the runtime: with its three descriptors and no other. */
 static void become_runtime(const struct container *it)
 {
@@ -49,6 +64,7 @@ static void become_runtime(const struct container *it)
     int tasks = fcntl(it->tasks[0], F_DUPFD, INIT + 1);
     int ready = fcntl(it->ready[1], F_DUPFD, INIT + 1);
     int init = fcntl(it->init, F_DUPFD, INIT + 1);
+    struct berth_err err;
 
     berth_hide_from(STDERR_FILENO + 1);
     dup2(null, STDIN_FILENO);
@@ -57,6 +73,10 @@ static void become_runtime(const struct container *it)
     setpgid(0, 0);
     if (dup2(tasks, TASKS) < 0 || dup2(ready, READY) < 0 || dup2(init, INIT) < 0)
         _exit(EXIT_FAILURE);
+    if (enter_step(it, &err) < 0) {
+        dprintf(STDERR_FILENO, "%s\n", err.text);
+        _exit(EXIT_FAILURE);
+    }
     execv(it->launch.runtime, it->argv.items);
     dprintf(STDERR_FILENO, "%s\n", strerror(errno));
     _exit(EXIT_FAILURE);
@@ -133,16 +153,23 @@ static int read_answer(int fd, struct berth_buf *ret, struct berth_err *err)
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-static int enter(const struct container *it, struct berth_buf *ret,
-                 struct berth_err *err)
+static int await(const struct container *it, pid_t *ret_holder,
+                 struct berth_buf *ret_variables, struct berth_err *err)
 {
     struct berth_start start = {.launch = &it->launch,
                                 .runtime = it->runtime,
                                 .log = it->log,
                                 .answer = it->ready[0],
                                 .tasks = -1,
-                                .seconds = it->visit->seconds,
-                                .end = time(NULL) + it->visit->seconds};
+                                .seconds = it->seconds,
+                                .end = it->end};
+
+    return berth_start_await(&start, ret_holder, ret_variables, err);
+}
+
+static int enter(const struct container *it, struct berth_buf *ret,
+                 struct berth_err *err)
+{
     BERTH_BUF struct berth_buf variables = {0};
     BERTH_STRVEC struct berth_strvec env = {0};
     pid_t holder = 0;
@@ -150,7 +177,7 @@ static int enter(const struct container *it, struct berth_buf *ret,
     int answer[2];
     int result;
 
-    if (berth_start_await(&start, &holder, &variables, err) < 0)
+    if (await(it, &holder, &variables, err) < 0)
         return -1;
     berth_environ_split(variables.text, variables.used, &env);
     if (env.failed)
@@ -195,6 +222,8 @@ int berth_visit(const struct berth_visit *visit, struct berth_buf *ret,
     BERTH_REQUEST struct berth_request request = {.home = BERTH_NO};
     char init[BERTH_PROGRAM_NAME];
     struct container it = {.visit = visit,
+                           .seconds = visit->seconds,
+                           .end = time(NULL) + visit->seconds,
                            .init = -1,
                            .log = -1,
                            .tasks = {-1, -1},
@@ -221,6 +250,38 @@ int berth_visit(const struct berth_visit *visit, struct berth_buf *ret,
     if (berth_launch_holder_argv(&it.launch, TASKS, READY, &it.argv, err) < 0)
         return -1;
     result = start(&it, err) < 0 ? -1 : enter(&it, ret, err);
+    end(&it, result);
+    return result;
+}
+
+static int use(const struct container *it, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf variables = {0};
+    pid_t holder = 0;
+
+    if (await(it, &holder, &variables, err) < 0)
+        return -1;
+    return it->step->use(it->step->told, holder, &variables, err);
+}
+
+int berth_visit_step(const struct berth_visit_step *step, struct berth_err *err)
+{
+    char init[BERTH_PROGRAM_NAME];
+    struct container it = {.step = step,
+                           .seconds = step->seconds,
+                           .end = step->end,
+                           .init = -1,
+                           .log = -1,
+                           .tasks = {-1, -1},
+                           .ready = {-1, -1},
+                           .launch = *step->launch};
+    int result;
+
+    berth_program_name(INIT, init);
+    it.launch.init = init;
+    if (berth_launch_holder_argv(&it.launch, TASKS, READY, &it.argv, err) < 0)
+        return -1;
+    result = start(&it, err) < 0 ? -1 : use(&it, err);
     end(&it, result);
     return result;
 }

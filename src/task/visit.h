@@ -2,8 +2,13 @@
 #ifndef BERTH_TASK_VISIT_H
 #define BERTH_TASK_VISIT_H
 
+#include <signal.h>
+#include <sys/types.h>
+#include <time.h>
+
 #include "base/buf.h"
 #include "base/err.h"
+#include "plan/launch.h"
 
 /* A look into an image from a process of the host, as the tasks of a step see it. */
 struct berth_visit {
@@ -21,5 +26,21 @@ struct berth_visit {
  * appended to RET; -1 with a sentence in ERR, of the runtime too when it refuses. */
 int berth_visit(const struct berth_visit *visit, struct berth_buf *ret,
                 struct berth_err *err);
+
+/* A container of a step that no task is to join. Borrows everything. */
+struct berth_visit_step {
+    const struct berth_launch *launch; /* its request asks for a user namespace */
+    const sigset_t *mask;              /* of the runtime's signals */
+    unsigned int seconds;              /* that it may take to start, */
+    time_t end;                        /* that is until then */
+    /* What is done when it is there, in this process: HOLDER is berth-init, VARIABLES
+     * its environment. Returns 0, or -1 with a sentence in ERR. */
+    int (*use)(void *told, pid_t holder, const struct berth_buf *variables,
+               struct berth_err *err);
+    void *told;
+};
+
+/* Start it, use it and end it. Returns 0, or -1 with a sentence in ERR. */
+int berth_visit_step(const struct berth_visit_step *step, struct berth_err *err);
 
 #endif

@@ -10,7 +10,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/same.sh"
 
-need_images a
+need_images a mpibookworm
 on login alice rm -rf t w
 tool_within
 tool words <<'END_OF_TOOL'
@@ -50,5 +50,39 @@ same "a signal to SLURM_TASK_PID" \
     'srun -w n1 $C bash -c "n=0; trap \"n=\\\$((n+1))\" USR1; kill -USR1 \$SLURM_TASK_PID; sleep 0.3; sleep 0.3; echo task \$n"' 'task 1'
 same "scancel" \
     'srun -w n1 -n2 $C sh -c "touch ready; exec sleep 30" 2>/dev/null & $t/within 60 test -e ready; sleep 0.3; scancel -u alice; wait $!; echo $?'
+
+# mpi MANAGER MODE PROGRAM OPTION...: what a step of two tasks says, and its status.
+mpi() {
+    alice srun -Q -w n1 -n2 --mpi="$1" --container-image=/images/mpibookworm.sif \
+        --mpi-bind="$2" "${@:4}" "/opt/t/$3" 2>&1
+    echo "status $?"
+}
+for mode in auto hybrid; do
+    matches "--mpi-bind=$mode: ranks that would each be alone are refused" \
+        "^berth: n1: image '/images/mpibookworm.sif': --mpi-bind=$mode: the image's Open MPI 4.1.4 speaks PMIx and the step has --mpi=pmi2, .*status [1-9]" \
+        "$(mpi pmi2 $mode openmpi/who)"
+    matches "--mpi-bind=$mode: --container-explain refuses them, too" "speaks PMIx .*status [1-9]" \
+        "$(mpi pmi2 $mode openmpi/who --container-explain)"
+done
+seen=$(mpi pmi2 auto mpich/who)
+matches "--mpi-bind=auto says that the image's own MPI runs, and it does" \
+    "--mpi-bind=auto: the image's own MPI runs \(hybrid\): the runtime is installed setuid .*rank [01] of 2 .*4[.]0[.]2.*status 0" "$seen"
+equal "that takes one line" 1 "$(grep -ac '^berth: ' <<<"$seen")"
+matches "--mpi-bind=hybrid says nothing where the library fits" "^rank [01] of 2 .*status 0\$" \
+    "$(mpi pmi2 hybrid mpich/who)"
+matches "--mpi-bind=host is refused" "installed setuid .* nothing can be put into its containers; choose --mpi-bind=hybrid.*status [1-9]" \
+    "$(mpi pmi2 host mpich/who)"
+
+# Where the user may have no user namespace either.
+on n1 root bash -c 'mv /usr/bin/apptainer /usr/bin/apptainer.real
+    printf "#!/bin/bash\nfor word; do [[ \$word != --userns ]] || { echo no user namespaces here >&2; exit 1; }; done\nexec /usr/bin/apptainer.real \"\$@\"\n" >/usr/bin/apptainer
+    chmod 755 /usr/bin/apptainer'
+for mode in auto hybrid; do
+    seen=$(mpi pmi2 $mode mpich/who)
+    matches "--mpi-bind=$mode says that nothing could be checked" \
+        "^berth: n1: [^"$'\n'"]*--mpi-bind=$mode: warning: the image's own MPI runs, unchecked: .*installed setuid .*no user namespaces here.*rank [01] of 2 .*status 0" "$seen"
+    equal "in one line" 1 "$(grep -ac '^berth: ' <<<"$seen")"
+done
+on n1 root mv /usr/bin/apptainer.real /usr/bin/apptainer
 
 finish
