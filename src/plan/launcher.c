@@ -131,6 +131,24 @@ static void push_slots(const char *name, const char *cpus, struct berth_strvec *
         berth_strvec_pushf(ret, "%s%s", name, cpus);
 }
 
+/* The mpiruns of a user on a node share TMPDIR/ompi.NODE.UID with Open MPI 4. The one
+ * that ends last removes it; one that begins in that moment fails, because it has seen
+ * the directory and then cannot use it (open-mpi/ompi 8510). So each task has its own,
+ * unless the user has chosen a place. */
+static void push_session(char *const *own, struct berth_strvec *ret)
+{
+    const char *job = berth_environ_value(own, "SLURM_JOB_ID");
+    const char *step = berth_environ_value(own, "SLURM_STEP_ID");
+    const char *task = berth_environ_value(own, "SLURM_PROCID");
+    const char *place = berth_environ_value(own, "TMPDIR");
+
+    if (job && step && task && !has(ret, "OMPI_MCA_orte_tmpdir_base=") &&
+        !has(ret, "OMPI_MCA_orte_local_tmpdir_base=") &&
+        !has(ret, "OMPI_MCA_orte_top_session_dir="))
+        berth_strvec_pushf(ret, "OMPI_MCA_orte_top_session_dir=%s/ompi.%s.%s.%s",
+                           place && *place == '/' ? place : "/tmp", job, step, task);
+}
+
 static void push_defaults(const char *cpus, struct berth_strvec *ret)
 {
     if (cpus) {
@@ -149,6 +167,7 @@ int berth_launcher_environment(const struct berth_request *request, char *const 
         if (is_shown(request, *variable))
             berth_strvec_push(ret, *variable);
     push_defaults(count_cpus(request, own), ret);
+    push_session(own, ret);
     return ret->failed ? berth_err_oom(err) : 0;
 }
 

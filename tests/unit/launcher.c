@@ -34,7 +34,7 @@ static const struct {
      {"SLURM_JOB_ID=1", "SLURM_JOBID=1", "SLURM_JOB_NODELIST=n1", "SLURM_NODELIST=n1",
       "SLURM_TASKS_PER_NODE=1", "SLURM_NNODES=1", "SLURM_NODEID=0", "SLURM_STEP_ID=0",
       "SLURM_MPI_TYPE=pmix", "SLURM_PROCID=0", "SLURMD_NODENAME=n1"},
-     FOR_OPEN_MPI},
+     FOR_OPEN_MPI "OMPI_MCA_orte_top_session_dir=/tmp/ompi.1.0.0\n"},
     {"a process manager is hidden",
      "local",
      {"PMI_FD=17", "PMI_RANK=0", "PMI2_DEBUG=1", "PMIX_RANK=0", "PMIX_SERVER_TMPDIR=/t",
@@ -105,6 +105,24 @@ static const struct {
      "OMPI_MCA_hwloc_base_binding_policy=core\n"
      "PRTE_MCA_hwloc_default_binding_policy=\n"
      "PMIX_MCA_mca_base_suppress_deprecated_warning=0\nOMPI_MCA_plm_rsh_agent=false\n"},
+    {"each task has its own session directory",
+     "local-each",
+     {"SLURM_JOB_ID=7", "SLURM_STEP_ID=0", "SLURM_PROCID=3"},
+     "SLURM_PROCID=3\n" SLOTS("1") FOR_OPEN_MPI
+     "OMPI_MCA_orte_top_session_dir=/tmp/ompi.7.0.3\n"},
+    {"in the job's own place",
+     "local",
+     {"SLURM_JOB_ID=7", "SLURM_STEP_ID=0", "SLURM_PROCID=0", "TMPDIR=/t"},
+     "TMPDIR=/t\n" FOR_OPEN_MPI "OMPI_MCA_orte_top_session_dir=/t/ompi.7.0.0\n"},
+    {"which has a path",
+     "local",
+     {"SLURM_JOB_ID=7", "SLURM_STEP_ID=0", "SLURM_PROCID=0", "TMPDIR="},
+     "TMPDIR=\n" FOR_OPEN_MPI "OMPI_MCA_orte_top_session_dir=/tmp/ompi.7.0.0\n"},
+    {"or where the user wants it",
+     "local",
+     {"SLURM_JOB_ID=7", "SLURM_STEP_ID=0", "SLURM_PROCID=0",
+      "OMPI_MCA_orte_tmpdir_base=/u"},
+     "OMPI_MCA_orte_tmpdir_base=/u\n" FOR_OPEN_MPI},
 };
 
 START_TEST(an_mpirun_sees_its_task)

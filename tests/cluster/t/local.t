@@ -111,6 +111,12 @@ matches "Intel MPI: ... also when they have bound themselves" '\{1\}.*\{1\}' \
 equal "Open MPI: more ranks than CPUs" 4 \
     "$(alice srun -n1 --mpi-bind=local --container-image=/images/openmpi.sif mpirun -n 4 true && echo 4)"
 
+# Or one that ends takes the directory away from one that begins.
+equal "Open MPI 4: mpiruns of a node have a session directory each" "0 1" \
+    "$(alice srun -w n1 -n2 --mpi-bind=local-each --container-image=/images/openmpi.sif mpirun -n 1 \
+        sh -c 'ls -d /tmp/ompi*.$SLURM_PROCID | sed "s/.*[.]//"' | sort | paste -sd' ')"
+equal "... and leave none" "" "$(on n1 root bash -c 'ls -d /tmp/ompi* 2>/dev/null; :')"
+
 # A node name that does not resolve, and no ssh.
 script empty </dev/null
 alice chmod -x empty
