@@ -49,7 +49,7 @@ int berth_cli_run_in_image(struct berth_request *request, char **command,
         .site = &site, .asked = request, .request = &settled, .terms = &terms};
 
     if (berth_site_read_here(environ, &site, err) < 0 ||
-        berth_policy_refuse(&site, request, err) < 0 ||
+        berth_policy_refuse(&site, request, environ, err) < 0 ||
         berth_cli_fetch(request, &site, err) < 0 ||
         berth_settle(&site, &settling, request, &settled, &terms, err) < 0 ||
         berth_standalone_prepare(&standalone, err) < 0)

@@ -120,13 +120,20 @@ int berth_flags_check_args(const struct berth_site *site,
 }
 
 /* Variables with the prefix of a flag that are none: what the runtime sets itself in a
- * container, and where it keeps its files. */
+ * container, where it keeps its files, and how it reaches a registry, for which nothing
+ * on a node asks. */
 static bool is_no_flag(const char *name)
 {
     static const char *const names[] = {
-        "APPNAME=",     "CACHEDIR=", "COMMAND=",    "CONFIGDIR=",     "CONTAINER=",
-        "ENVIRONMENT=", "KEYSDIR=",  "NAME=",       "MESSAGELEVEL=",  "SHELL=",
-        "TMPDIR=",      "PULLDIR=",  "PULLFOLDER=", "LOCALCACHEDIR=", NULL,
+        "APPNAME=",         "CACHEDIR=",
+        "COMMAND=",         "CONFIGDIR=",
+        "CONTAINER=",       "ENVIRONMENT=",
+        "KEYSDIR=",         "NAME=",
+        "MESSAGELEVEL=",    "SHELL=",
+        "TMPDIR=",          "PULLDIR=",
+        "PULLFOLDER=",      "LOCALCACHEDIR=",
+        "NOHTTPS=",         "DOCKER_USERNAME=",
+        "DOCKER_PASSWORD=", NULL,
     };
 
     return berth_text_starts_any(name, names);

@@ -61,16 +61,18 @@ static int list_variables(const struct berth_mountrules_task *task,
 
 int berth_mountrules_list(const struct berth_request *request,
                           const struct berth_mountrules_task *task,
-                          struct berth_strvec *mounts, struct berth_err *err)
+                          struct berth_strvec *mounts, size_t *ret_named,
+                          struct berth_err *err)
 {
     berth_strvec_append(mounts, &request->mounts);
     if (request->home == BERTH_YES && task->home && *task->home == '/')
         berth_strvec_pushf(mounts, "%s:%s:rw", task->home, task->home);
-    if (list_variables(task, mounts, err) < 0)
-        return -1;
     if (task->directory && strcmp(task->directory, "/") != 0 &&
         request->home != BERTH_NO)
         berth_strvec_pushf(mounts, "%s:%s:rw", task->directory, task->directory);
+    *ret_named = mounts->count;
+    if (list_variables(task, mounts, err) < 0)
+        return -1;
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 
@@ -184,6 +186,50 @@ int berth_mountrules_check(const struct berth_site *site,
                         sources && i < sources->count ? sources->items[i] : "",
                         err) < 0)
             return -1;
+    return 0;
+}
+
+/* The source of the mount TEXT is REAL; IS_NAMED: it is mounted by name. */
+static int check_source(const char *text, const char *real, bool is_named,
+                        struct berth_err *err)
+{
+    BERTH_FREE char *clean = NULL;
+    struct berth_mount mount;
+
+    if (!*real)
+        return berth_err_set(err,
+                             "mount '%s': its source is not there, so that this site "
+                             "cannot see where it leads; make it before the step "
+                             "starts, or leave the mount out",
+                             text);
+    if (strchr(real, ':'))
+        return berth_err_set(err,
+                             "mount '%s': its source is really '%s', and no mount can "
+                             "be written for a path with a ':'; rename it",
+                             text, real);
+    if (!is_named || berth_mount_parse(text, NULL, &mount, err) < 0)
+        return is_named ? -1 : 0;
+    clean = berth_path_clean(mount.source);
+    berth_mount_fini(&mount);
+    if (clean && strcmp(clean, real) == 0)
+        return 0;
+    return berth_err_set(err,
+                         "mount '%s': its source is really '%s', and a variable of "
+                         "the runtime mounts by name; give it with --container-mounts",
+                         text, real);
+}
+
+int berth_mountrules_check_sources(const struct berth_site *site,
+                                   const struct berth_strvec *mounts,
+                                   const struct berth_strvec *sources, size_t count,
+                                   size_t named, struct berth_err *err)
+{
+    if (site->mounts.forbidden.count == 0)
+        return 0;
+    for (size_t i = 0; i < mounts->count; i++)
+        if ((i < count || i >= named) &&
+            check_source(mounts->items[i], sources->items[i], i >= named, err) < 0)
+            return berth_site_cite(site, "mounts.forbidden", "", err);
     return 0;
 }
 

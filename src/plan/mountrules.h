@@ -17,12 +17,23 @@ struct berth_mountrules_task {
 };
 
 /* What the user wants mounted, each SRC:DST:ro|rw, appended to MOUNTS: first that of
- * REQUEST; then the home directory, where REQUEST asks for it; what the environment of
- * TASK asks of the runtime (APPTAINER_BIND); and the working directory, which the
- * runtime mounts unasked. Returns 0, or -1 with a sentence in ERR. */
+ * REQUEST; then the home directory, where REQUEST asks for it; the working directory,
+ * which the runtime mounts unasked; and, from *RET_NAMED on, what the environment of
+ * TASK asks of the runtime (APPTAINER_BIND), which the runtime mounts by name. Returns
+ * 0, or -1 with a sentence in ERR. */
 int berth_mountrules_list(const struct berth_request *request,
                           const struct berth_mountrules_task *task,
-                          struct berth_strvec *mounts, struct berth_err *err);
+                          struct berth_strvec *mounts, size_t *ret_named,
+                          struct berth_err *err);
+
+/* Where SITE forbids some mounts, it has to know what a user's lead to until they are
+ * made: each of MOUNTS, of which the first COUNT are the request's, which will be made
+ * from the real path in SOURCES, and those from NAMED on are made by name. Returns 0,
+ * or -1 with a sentence in ERR. */
+int berth_mountrules_check_sources(const struct berth_site *site,
+                                   const struct berth_strvec *mounts,
+                                   const struct berth_strvec *sources, size_t count,
+                                   size_t named, struct berth_err *err);
 
 /* Does SITE let a user make MOUNTS? Forbidden is what the site forbids, what is below
  * it, and what holds it, by name and by SOURCES: the real path of the source of each

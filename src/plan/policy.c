@@ -205,7 +205,7 @@ static int settle_sources(const struct berth_site *site,
 
         if (berth_mount_parse(request->mounts.items[i], NULL, &mount, err) < 0)
             return -1;
-        if (*real && !strchr(real, ':'))
+        if (*real)
             berth_strvec_pushf(ret, "%s:%s:%s", real, mount.destination,
                                mount.read_only ? "ro" : "rw");
         else
@@ -272,14 +272,16 @@ bool berth_policy_says_mpi(const struct berth_site *site)
 }
 
 int berth_policy_refuse(const struct berth_site *site,
-                        const struct berth_request *request, struct berth_err *err)
+                        const struct berth_request *request, char *const *environment,
+                        struct berth_err *err)
 {
     if (berth_policy_check(site, err) < 0)
         return -1;
     if (!berth_request_contained(request))
         return 0;
     if (refuse_words(site, request, err) < 0 ||
-        berth_mountrules_check_flags(site, &request->args, NULL, err) < 0 ||
+        (environment && berth_flags_check_environment(site, environment, err) < 0) ||
+        berth_mountrules_check_flags(site, &request->args, environment, err) < 0 ||
         berth_mountrules_check(site, &request->mounts, NULL, err) < 0)
         return -1;
     return forces_image(site) ? 0 : refuse_uri(site, request, err);
@@ -330,6 +332,9 @@ int berth_policy_apply(const struct berth_site *site,
         berth_mountrules_check_flags(site, &request->args, facts->environment, err) <
             0 ||
         berth_mountrules_check(site, facts->mounts, facts->sources, err) < 0 ||
+        (facts->sources && berth_mountrules_check_sources(
+                               site, facts->mounts, facts->sources,
+                               request->mounts.count, facts->named, err) < 0) ||
         force(site, facts, &forced, err) < 0 ||
         put_together(site, facts, request, &forced, &whole, err) < 0 ||
         refuse_uri(site, &whole, err) < 0)

@@ -20,6 +20,7 @@ struct berth_policy_facts {
                                            "": there is none; NULL: not looked at */
     const struct berth_strvec *present; /* those of mounts.default whose source is
                                            there; NULL: none */
+    size_t named; /* of mounts, those from here on are made by name */
 };
 
 /* Is what SITE says about options and mounts such that it can be done? Returns 0, or -1
@@ -30,9 +31,11 @@ int berth_policy_check(const struct berth_site *site, struct berth_err *err);
 bool berth_policy_says_mpi(const struct berth_site *site);
 
 /* Would REQUEST be refused on every node, whatever is found there? For the host where
- * the command is typed. Returns 0, or -1 with a sentence in ERR. */
+ * the command is typed. ENVIRONMENT is what every task will have; NULL: not known.
+ * Returns 0, or -1 with a sentence in ERR. */
 int berth_policy_refuse(const struct berth_site *site,
-                        const struct berth_request *request, struct berth_err *err);
+                        const struct berth_request *request, char *const *environment,
+                        struct berth_err *err);
 
 /* REQUEST as it is to be run: what the site forces over what the user says over the
  * site's defaults. A request without a

@@ -54,8 +54,9 @@ static int apply(const struct berth_site *site, struct berth_policy_facts *facts
     BERTH_STRVEC struct berth_strvec present = {0};
     bool is_restricted = site->mounts.forbidden.count || site->mounts.forced.count;
 
-    if (is_restricted && (berth_mountrules_list(request, task, &mounts, err) < 0 ||
-                          berth_allowed_sources(&mounts, &sources, err) < 0))
+    if (is_restricted &&
+        (berth_mountrules_list(request, task, &mounts, &facts->named, err) < 0 ||
+         berth_allowed_sources(&mounts, &sources, err) < 0))
         return -1;
     if (berth_allowed_present(&site->mounts.defaults, &present, err) < 0)
         return -1;

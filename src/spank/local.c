@@ -270,11 +270,14 @@ static bool site_says_mpi(void)
     return outer_image() || berth_policy_says_mpi(&state.site);
 }
 
-static int check_component(const struct berth_request *request, struct berth_err *err)
+/* ENVIRONMENT as for berth_policy_refuse(). */
+static int check_component(const struct berth_request *request,
+                           char *const *environment, struct berth_err *err)
 {
     if (!berth_request_contained(request))
         return 0;
-    if (read_site(err) < 0 || berth_policy_refuse(&state.site, request, err) < 0)
+    if (read_site(err) < 0 ||
+        berth_policy_refuse(&state.site, request, environment, err) < 0)
         return -1;
     return check_image(request, err);
 }
@@ -365,6 +368,18 @@ static int check_launcher(const struct berth_request *request, struct berth_err 
     return berth_launcher_check_tasks(request, tasks, err);
 }
 
+/* Its tasks have the environment of srun where --export leaves that as it is. */
+static int check_step_component(const struct berth_request *request,
+                                struct berth_err *err)
+{
+    BERTH_EXPORT struct berth_export export = {0};
+
+    if (berth_export_read(export_value(), &export, err) < 0)
+        return -1;
+    return check_component(
+        request, export.all && export.assigned.count == 0 ? environ : NULL, err);
+}
+
 static int end_step_component(int group, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request merged = {0};
@@ -377,7 +392,7 @@ static int end_step_component(int group, struct berth_err *err)
         return -1;
     if (!berth_request_contained(&merged))
         berth_request_fini(&merged);
-    if (check_component(&merged, err) < 0 || check_launcher(&merged, err) < 0 ||
+    if (check_step_component(&merged, err) < 0 || check_launcher(&merged, err) < 0 ||
         berth_fetch_image(&state.site, &merged, err) < 0 ||
         add_row(group, &merged, err) < 0 ||
         berth_table_explain(&state.table, err) < 0 ||
@@ -496,7 +511,7 @@ static int end_job_component(struct berth_err *err)
         berth_request_merge(&state.job, &state.own, &merged, err) < 0)
         return -1;
     berth_request_fini(&state.own);
-    if (check_component(&merged, err) < 0 ||
+    if (check_component(&merged, NULL, err) < 0 ||
         (image && berth_request_check(&merged, err) < 0) ||
         berth_fetch_image(&state.site, &merged, err) < 0 ||
         add_row((int)state.table.count, &merged, err) < 0)

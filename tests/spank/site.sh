@@ -124,6 +124,15 @@ expect 'raw_args: deny: srun refuses' 1 \
 expect 'raw_args: deny: sbatch refuses' 1 \
     "sbatch: error: berth: $DENIED" \
     "FAKE_WORDS=$SITE" sbatch --container-image=a --container-args=--nv job.sh
+expect 'raw_args: deny: srun refuses a flag in the environment' 1 \
+    'srun: error: berth: APPTAINER_BIND: this variable is a flag for the container runtime, and this site does not allow it; unset it (T/berth.yaml:1)' \
+    "FAKE_WORDS=$SITE" APPTAINER_BIND=/x srun --container-image=a ./x
+expect 'raw_args: deny: a variable that a component does not get' 0 \
+    "0 $A: ./x" \
+    "FAKE_WORDS=$SITE" APPTAINER_BIND=/x srun --export=NONE --container-image=a ./x
+expect 'raw_args: deny: variables for a pull' 0 \
+    "0 $A: ./x" \
+    "FAKE_WORDS=$SITE" APPTAINER_NOHTTPS=1 APPTAINER_DOCKER_PASSWORD=x srun --container-image=a ./x
 expect 'raw_args: deny: the node refuses what srun let through' 1 \
     "berth: n1: $DENIED" \
     "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&args=--nv;." srun ./x
@@ -170,14 +179,17 @@ expect 'a rule for others' 0 "0 $A&mpi-bind=local: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu SLURM_JOB_ACCOUNT=x \
     srun --container-image=a --mpi-bind=local ./x
 site 'mounts: {forced: [/usr:/site:ro], default: [/bin:/tools, /nowhere], forbidden: [/etc]}'
-expect 'the mounts of the site' 0 "0 $A&mounts=/d:/d:rw&mounts=/bin:/tools:rw&mounts=/usr:/site:ro: ./x" \
-    "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/d ./x
+expect 'the mounts of the site' 0 "0 $A&mounts=/tmp:/d:rw&mounts=/bin:/tools:rw&mounts=/usr:/site:ro: ./x" \
+    "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/tmp:/d ./x
 forbidden="this site forbids '/etc', what is in it and what holds it; leave the mount out, or start elsewhere if it is the working directory (T/berth.yaml:1)"
 expect 'a forbidden mount: srun refuses' 1 "srun: error: berth: mount '/etc/passwd:/p:rw': $forbidden" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/etc/passwd:/p ./x
 ln -s /etc/passwd link
 expect 'a forbidden mount: the node sees behind a link' 1 "berth: n1: mount 'T/link:/p:rw': $forbidden" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=link:/p ./x
+expect 'a mount whose source may come later' 1 \
+    "berth: n1: mount 'T/late:/p:rw': its source is not there, so that this site cannot see where it leads; make it before the step starts, or leave the mount out (T/berth.yaml:1)" \
+    "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=late:/p ./x
 site 'images: {roots: [/usr, '"$T/b"'/..data]}'
 expect 'an image from elsewhere' 1 \
     "berth: n1: image 'T/a': it is 'T/a', and this site allows images in /usr, T/b/..data only; take one from there (T/berth.yaml:1)" \

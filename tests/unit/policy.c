@@ -85,8 +85,21 @@ static void say(struct berth_site *site, const char *text)
     }
 }
 
-/* The step is in partition `main` and account `climate`, its task in /home/u; of the
- * sources /link is really /secret/x. Defaults are there but for /none. */
+/* The real path of PATH: /link is really /secret/x, /colon has one, /none is not there.
+ */
+static const char *real_of(const char *path)
+{
+    static const char *const others[][2] = {
+        {"/link", "/secret/x"}, {"/other", "/ok"}, {"/colon", "/a:b"}, {"/none", ""}};
+
+    for (size_t i = 0; i < COUNT(others); i++)
+        if (strcmp(path, others[i][0]) == 0)
+            return others[i][1];
+    return path;
+}
+
+/* The step is in partition `main` and account `climate`, its task in /home/u. Defaults
+ * are there but for /none. */
 static int decide(const char *site_text, const char *variable, const char *asked,
                   struct berth_buf *ret, struct berth_err *err)
 {
@@ -98,15 +111,19 @@ static int decide(const char *site_text, const char *variable, const char *asked
     BERTH_STRVEC struct berth_strvec present = {0};
     char *const environment[] = {(char *)"PATH=/bin", (char *)variable, NULL};
     struct berth_mountrules_task task = {environment, "/home/u", "/home/u"};
-    struct berth_policy_facts facts = {"main",  "climate", environment,
-                                       &mounts, &sources,  &present};
+    struct berth_policy_facts facts = {
+        "main", "climate", environment, &mounts, &sources, &present, 0};
 
     say(&site, site_text);
     ck_assert_int_eq(berth_wire_get_request(asked, &request, err), 0);
-    ck_assert_int_eq(berth_mountrules_list(&request, &task, &mounts, err), 0);
-    for (size_t i = 0; i < mounts.count; i++)
-        berth_strvec_push(
-            &sources, strncmp(mounts.items[i], "/link:", 6) == 0 ? "/secret/x" : "");
+    ck_assert_int_eq(berth_mountrules_list(&request, &task, &mounts, &facts.named, err),
+                     0);
+    for (size_t i = 0; i < mounts.count; i++) {
+        BERTH_FREE char *source =
+            strndup(mounts.items[i], strcspn(mounts.items[i], ":"));
+
+        berth_strvec_push(&sources, real_of(source));
+    }
     for (size_t i = 0; i < site.mounts.defaults.count; i++)
         if (strncmp(site.mounts.defaults.items[i], "/none:", 6) != 0)
             berth_strvec_push(&present, site.mounts.defaults.items[i]);
@@ -299,6 +316,18 @@ static const struct {
     {"forbidden=/secret", NULL, "image=/a&args=-eB/x", ONLY_MOUNTS("-eB/x")},
     {"forced=/x:/y:ro", NULL, "image=/a&args=--overlay%3D/x",
      ONLY_MOUNTS("--overlay=/x")},
+    {"forbidden=/secret", NULL, "image=/a&mounts=/none:/x:rw",
+     "mount '/none:/x:rw': its source is not there, so that this site cannot see where "
+     "it leads; make it before the step starts, or leave the mount out"},
+    {"forbidden=/secret", "APPTAINER_BIND=/none:/x", "image=/a",
+     "mount '/none:/x:rw': its source is not there, so that this site cannot see where "
+     "it leads; make it before the step starts, or leave the mount out"},
+    {"forbidden=/secret", NULL, "image=/a&mounts=/colon:/x:rw",
+     "mount '/colon:/x:rw': its source is really '/a:b', and no mount can be written "
+     "for a path with a ':'; rename it"},
+    {"forbidden=/secret", "APPTAINER_BIND=/other:/x", "image=/a",
+     "mount '/other:/x:rw': its source is really '/ok', and a variable of the runtime "
+     "mounts by name; give it with --container-mounts"},
     {"forced=/x:/y:ro", NULL, "image=/a&mounts=/e:/y/bin:rw",
      "mount '/e:/y/bin:rw': this site itself mounts '/x:/y:ro' there; choose another "
      "place in the image"},
@@ -330,30 +359,39 @@ END_TEST
 /* What no node would let through is told where the command is typed. */
 static const struct {
     const char *site;
+    const char *variable; /* of the environment; NULL: that is not known */
     const char *asked;
     const char *error; /* NULL: only a node can tell */
 } early[] = {
-    {"deny=", "image=/a&args=--nv",
+    {"deny=", "APPTAINER_BIND=/x", "image=/a",
+     "APPTAINER_BIND: this variable is a flag for the container runtime, and this site "
+     "does not allow it; unset it"},
+    {"forbidden=/secret", "APPTAINER_MOUNT=type=bind", "image=/a",
+     ONLY_BY_OPTION("APPTAINER_MOUNT")},
+    {"deny=", "APPTAINER_DOCKER_PASSWORD=x", "image=/a", NULL},
+    {"deny=", NULL, "image=/a&args=--nv",
      "--container-args: this site does not allow it; leave it out"},
-    {"forbidden=/secret", "image=/a&mounts=/secret/x:/x:ro",
+    {"forbidden=/secret", NULL, "image=/a&mounts=/secret/x:/x:ro",
      FORBIDS("/secret/x:/x:ro")},
-    {"forbidden=/secret", "image=/a&args=-B", ONLY_MOUNTS("-B")},
-    {"forbidden=/secret", "image=/a&mounts=/link:/x:ro", NULL},
-    {"rule=colour=red", "image=/a",
+    {"forbidden=/secret", NULL, "image=/a&args=-B", ONLY_MOUNTS("-B")},
+    {"forbidden=/secret", NULL, "image=/a&mounts=/link:/x:ro", NULL},
+    {"rule=colour=red", NULL, "image=/a",
      "berth.yaml: rule 1: 'colour' is no option; expected a name like "
      "container-image"},
-    {"deny=", "image=none", NULL},
+    {"deny=", NULL, "image=none", NULL},
 };
 
 START_TEST(a_refusal_costs_no_allocation)
 {
     BERTH_SITE struct berth_site site;
     BERTH_REQUEST struct berth_request request = {0};
+    char *const environment[] = {(char *)early[_i].variable, NULL};
     struct berth_err err = {""};
 
     say(&site, early[_i].site);
     ck_assert_int_eq(berth_wire_get_request(early[_i].asked, &request, &err), 0);
-    ck_assert_int_eq(berth_policy_refuse(&site, &request, &err),
+    ck_assert_int_eq(berth_policy_refuse(&site, &request,
+                                         early[_i].variable ? environment : NULL, &err),
                      early[_i].error ? -1 : 0);
     ck_assert_str_eq(err.text, early[_i].error ? early[_i].error : "");
 }
@@ -367,8 +405,9 @@ START_TEST(the_home_directory_is_a_mount)
     char *const environment[] = {NULL};
     struct berth_mountrules_task task = {environment, "/secret", "/"};
     struct berth_err err;
+    size_t named;
 
-    ck_assert_int_eq(berth_mountrules_list(&request, &task, &mounts, &err), 0);
+    ck_assert_int_eq(berth_mountrules_list(&request, &task, &mounts, &named, &err), 0);
     lines = unit_lines(&mounts);
     ck_assert_str_eq(lines, "/secret:/secret:rw\n");
 }
@@ -376,11 +415,18 @@ END_TEST
 
 START_TEST(variables_of_the_runtime_itself_are_no_flags)
 {
+    static const char *const of_pulls[] = {
+        "APPTAINER_NOHTTPS=1",         "SINGULARITY_NOHTTPS=1",
+        "APPTAINER_DOCKER_USERNAME=u", "SINGULARITY_DOCKER_USERNAME=u",
+        "APPTAINER_DOCKER_PASSWORD=p", "SINGULARITY_DOCKER_PASSWORD=p",
+    };
     BERTH_BUF struct berth_buf text = {0};
     struct berth_err err = {""};
 
     ck_assert_int_eq(decide("deny=", "APPTAINER_CACHEDIR=/x", "image=/a", &text, &err),
                      0);
+    for (size_t i = 0; i < COUNT(of_pulls); i++)
+        ck_assert_int_eq(decide("deny=", of_pulls[i], "image=/a", &text, &err), 0);
     ck_assert_int_eq(decide("deny=", "APPTAINERENV_X=1", "image=/a", &text, &err), 0);
     ck_assert_int_eq(decide("allow=--nv", "APPTAINER_NV=yes", "image=/a", &text, &err),
                      0);

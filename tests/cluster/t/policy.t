@@ -128,6 +128,9 @@ mounts:
 YAML
 forbids="this site forbids '/etc/slurm',[^(]*.[/]etc/slurm/berth.yaml:4[)]"
 alice ln -sfn /etc/slurm hidden
+alice ln -sfn /tmp tmp.link
+alice ln -sfn /tmp/a:b colon
+on n1 alice mkdir -p /tmp/a:b
 said "mounts: the site's are there" 'yes' "$image" sh -c 'test -d /site/doc && test -d /srv && echo yes'
 refused "mounts: forbidden" "$forbids" "$image" --container-mounts=/etc/slurm:/s
 refused "mounts: what is in it" "$forbids" "$image" --container-mounts=/etc/slurm/slurm.conf:/s
@@ -137,6 +140,28 @@ refused "mounts: by a flag of the runtime" "berth: " "$image" --container-args=-
 refused "mounts: at the place of the site's" "berth: " "$image" --container-mounts=/tmp:/site
 matches "mounts: by a variable of the runtime" "$forbids" \
     "$(alice env "${RUNTIME}_BIND=/etc/slurm:/s" srun -w n1 -N1 "$image" ls /s 2>&1)"
+# A source that a --task-prolog of the user's makes, or leads elsewhere.
+script prolog.sh <<'PROLOG'
+#!/bin/sh
+ln -sfn /etc/slurm /home/alice/late
+PROLOG
+for variable in '' APPTAINER_BIND=/home/alice/late:/s; do
+    for was in "rm -f late" "ln -sfn /tmp late"; do
+        alice bash -c "$was"
+        mounted=(--container-mounts=/home/alice/late:/s)
+        [[ -z $variable ]] || mounted=(--export="ALL,$variable")
+        out=$(alice srun -w n1 -N1 "$image" --task-prolog=/home/alice/prolog.sh "${mounted[@]}" \
+            sh -c 'ls /s/slurm.conf && echo r''ead' 2>&1 </dev/null)
+        equal "mounts: ${variable:-an option}, $was, and then a link to it: not read" 0 "$(grep -c read <<<"$out")"
+    done
+done
+alice rm -f late
+refused "mounts: a source that is not there" "its source is not there.*berth.yaml:4" "$image" \
+    --container-mounts=/home/alice/late:/s
+refused "mounts: a source with a colon" "its source is really '/tmp/a:b', and no mount can be written" "$image" \
+    --container-mounts=/home/alice/colon:/s
+refused "mounts: a link, by a variable" "is really '/tmp', and a variable of the runtime mounts by name" "$image" \
+    --export=ALL,APPTAINER_BIND=/home/alice/tmp.link:/s
 # Slurm's own copies of options and the runtime's other ways.
 alice bash -c 'ln -sfn /etc/slurm a:b; printf "bind path = /etc/slurm:/s\n" >mine.conf'
 by_option="restricts mounts, and takes them from --container-mounts only"
@@ -190,6 +215,12 @@ matches "berth run: environment, and rules of its job" '^yes  main$' \
 matches "a rule asks Slurm for the account" '^physics$' \
     "$(alice env SLURM_JOB_ACCOUNT=x srun -A physics -w n1 -N1 "$image" sh -c 'echo $RULE' 2>&1)"
 said "a rule for each component" 'main.*main' "$image" sh -c 'echo $RULE' : -w n2 -N1 "$image" sh -c 'echo $RULE'
+matches "raw_args: a variable of the runtime, before anything is allocated" \
+    "^srun: error: berth: APPTAINER_BIND: this variable is a flag .*unset it [(]/etc/slurm/berth.yaml:2[)]$" \
+    "$(alice env APPTAINER_BIND=/tmp srun -w n1 -N1 "$image" true 2>&1)"
+matches "raw_args: the login for a pull is no flag" '^a$' \
+    "$(alice env APPTAINER_DOCKER_USERNAME=u APPTAINER_DOCKER_PASSWORD=p APPTAINER_NOHTTPS=1 \
+        srun -w n1 -N1 "$image" cat /etc/berth-image 2>&1)"
 refused "raw_args: another flag behind an allowed one" "does not allow it" "$image" \
     --container-args='--cleanenv --bind /etc'
 
