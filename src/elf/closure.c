@@ -116,8 +116,10 @@ static int read_sentence(struct berth_closure *closure, char *line,
 
     if (at && strstr(at, "' not found (required by "))
         return read_version(closure, line, at, err);
-    /* The library has no versions at all; the loader goes on. */
-    if (strstr(line, ": no version information available"))
+    /* The library has no versions at all, or it is one of LD_PRELOAD that is not there;
+     * the loader goes on. */
+    if (strstr(line, ": no version information available") ||
+        strstr(line, " cannot be preloaded ("))
         return 0;
     name = between(line, "error while loading shared libraries: ",
                    ": cannot open shared object file");

@@ -25,15 +25,21 @@ static bool is_musl(const char *loader)
     return berth_text_starts(berth_text_base(loader), "ld-musl");
 }
 
+/* Variables of the loader that decide which files it maps: of a program that is asked
+ * about as it will run, and of one that is only to find libraries. */
+static const char *const as_it_runs[] = {
+    "LD_LIBRARY_PATH=", "LD_PRELOAD=", "LD_AUDIT=", NULL};
+static const char *const to_find[] = {"LD_LIBRARY_PATH=", NULL};
+
 /* ENV for LOADER: with what makes glibc's tell and not run, and without what would make
- * it do anything else. */
-static void copy_env(const char *loader, char *const *env, struct berth_strvec *ret)
+ * it do anything else. Of its own variables it gets NAMES. */
+static void copy_env(const char *loader, char *const *env, const char *const *names,
+                     struct berth_strvec *ret)
 {
     if (!is_musl(loader))
         berth_strvec_push(ret, "LD_TRACE_LOADED_OBJECTS=1");
     for (; *env; env++)
-        if (!berth_text_starts(*env, "LD_") ||
-            berth_text_starts(*env, "LD_LIBRARY_PATH="))
+        if (!berth_text_starts(*env, "LD_") || berth_text_starts_any(*env, names))
             berth_strvec_push(ret, *env);
 }
 
@@ -69,7 +75,7 @@ int berth_loader_list(const char *loader, const char *file, char *const *env,
     BERTH_STRVEC struct berth_strvec copy = {0};
     struct berth_closure closure;
 
-    copy_env(loader, env, &copy);
+    copy_env(loader, env, as_it_runs, &copy);
     if (ask(loader, file, &copy, &closure, err) < 0)
         return -1;
     if (closure.count == 0 && !closure.is_static) {
@@ -107,7 +113,7 @@ int berth_loader_find(const char *loader, const char *program, const char *const
     if (preload.failed)
         return berth_err_oom(err);
     berth_strvec_push(&copy, preload.text);
-    copy_env(loader, env, &copy);
+    copy_env(loader, env, to_find, &copy);
     if (ask(loader, program, &copy, &closure, err) < 0)
         return -1;
     for (size_t i = 0; i < closure.count; i++)

@@ -9,11 +9,11 @@
 /* The dynamic linker is asked what it would do; its search is not ours to repeat. */
 
 /* Ask LOADER what it would map for FILE, a program or a library (both are paths of the
- * root that the process has), in the environment ENV (ends in NULL). Nothing of FILE
- * runs. Returns 0 with *RET_CLOSURE, which the caller owns (berth_closure_fini); what
- * is not found is an answer in it. Returns -1 with a sentence in ERR when the loader
- * cannot be started or does not end within 20 seconds, or FILE is nothing that it can
- * load. */
+ * root that the process has), in the environment ENV (ends in NULL), what LD_PRELOAD
+ * brings included. Nothing of FILE runs; what LD_AUDIT names does. Returns 0 with
+ * *RET_CLOSURE, which the caller owns (berth_closure_fini); what is not found is an
+ * answer in it. Returns -1 with a sentence in ERR when the loader cannot be started or
+ * does not end within 20 seconds, or FILE is nothing that it can load. */
 int berth_loader_list(const char *loader, const char *file, char *const *env,
                       struct berth_closure *ret_closure, struct berth_err *err);
 

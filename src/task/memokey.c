@@ -85,7 +85,8 @@ static bool put_contacts(struct berth_buf *key, char *const *first, char *const 
 static bool put_variables(struct berth_buf *key, const struct berth_inside *inside,
                           char *const *container)
 {
-    static const char *const names[] = {"PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", NULL};
+    static const char *const names[] = {"PATH", "LD_LIBRARY_PATH", "LD_PRELOAD",
+                                        "LD_AUDIT", NULL};
     struct berth_launch launch = {.request = inside->request,
                                   .terms = inside->terms,
                                   .environment = inside->task};

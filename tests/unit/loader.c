@@ -74,6 +74,23 @@ START_TEST(what_is_missing_is_an_answer)
 }
 END_TEST
 
+/* As it will be when the program runs. */
+START_TEST(what_is_preloaded_is_listed)
+{
+    BERTH_FREE char *base = unit_path(directory, "libbase.so.1");
+    char preload[300];
+    char *const env[] = {preload, NULL};
+    struct berth_closure closure;
+    struct berth_err err;
+
+    snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", base);
+    ck_assert_int_eq(berth_loader_list(loader, program, env, &closure, &err), 0);
+    ck_assert_ptr_nonnull(berth_closure_find(&closure, "libbase.so.1"));
+    ck_assert_str_eq(berth_closure_find(&closure, "libbase.so.1")->path, base);
+    berth_closure_fini(&closure);
+}
+END_TEST
+
 /* A program that would do something, under variables that would have it run. */
 START_TEST(nothing_runs)
 {
@@ -190,6 +207,7 @@ int main(void)
     TCase *tests = tcase_create("loader");
 
     tcase_add_unchecked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, what_is_preloaded_is_listed);
     tcase_add_test(tests, what_a_library_needs_is_listed);
     tcase_add_test(tests, what_is_missing_is_an_answer);
     tcase_add_test(tests, nothing_runs);

@@ -142,6 +142,7 @@ static const struct {
     {.of_container = "PATH=/usr/bin"},
     {.of_container = "LD_LIBRARY_PATH=/opt/lib"},
     {.of_container = "LD_PRELOAD=/lib/x.so"},
+    {.of_container = "LD_AUDIT=/lib/x.so"},
     {.of_container = "OTHER=1", .is_same = true},
     {.of_container = "PMI_FD=9", .is_same = true},
     {.of_container = "PMIX_NAMESPACE=a"},

@@ -50,6 +50,17 @@ equal "a program in a mount is known" "0 as before" "$(seen alice ./ring)"
 alice sh -c 'cp ring new && mv new ring'
 equal "and looked at again when it is replaced" "0 looked" "$(seen alice ./ring)"
 
+# Another MPI library of the image goes before the one that the program is linked with.
+# shellcheck disable=SC2016 # for the nodes
+alice sh -c 'mkdir -p pre; srun -w n1 -N1 --container-image=/images/mpich.sif --container-mounts=$HOME/pre:/pre \
+    sh -c "cp -L /usr/lib/*/libmpich.so.12 /pre/"'
+for variable in LD_PRELOAD=/pre/libmpich.so.12 LD_PRELOAD=libnothing.so; do
+    matches "with $variable the ranks are on the host's MPI, too" \
+        "rank 1 of 2 on n1 in mpich: MPICH Version:[[:space:]]*${version:-none}" \
+        "$(alice srun -w n1 -N1 -n2 --mpi=pmi2 --container-image=$image --mpi-bind=host \
+            --container-mounts=/home/alice/pre:/pre --container-env="$variable" $ring 2>&1)"
+done
+
 alice sh -c 'mkdir -p more'
 seen alice --container-mounts=/home/alice/more:/opt/more sh -c true >/dev/null
 equal "where mounts are searched for MPI nothing is taken for known" "0 looked" \
