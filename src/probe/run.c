@@ -54,14 +54,6 @@ char *berth_run_find(const char *name, const char *path)
     return found ? found : search(USUAL_DIRECTORIES, name);
 }
 
-static long now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000L + now.tv_nsec / 1000000L;
-}
-
 /* Its own process group, so that it can be killed with its children; the signals of a
  * fresh process. Returns an errno. */
 static int spawn(const struct berth_run *run, int out, int err, pid_t *ret_pid)
@@ -109,20 +101,19 @@ static int refuse_slow(const struct berth_run *run, struct berth_err *err)
                          run->argv[0], run->seconds);
 }
 
-/* Until both pipes are closed, or END. */
-static int listen_to(const struct berth_run *run, int out, int err_fd, long end,
-                     struct berth_ran *ran, struct berth_err *err)
+/* Until both pipes are closed, or DEADLINE. */
+static int listen_to(const struct berth_run *run, int out, int err_fd,
+                     struct berth_deadline *deadline, struct berth_ran *ran,
+                     struct berth_err *err)
 {
     struct pollfd fds[] = {{.fd = out, .events = POLLIN},
                            {.fd = err_fd, .events = POLLIN}};
     struct berth_buf *bufs[] = {&ran->out, &ran->err};
 
     while (fds[0].fd >= 0 || fds[1].fd >= 0) {
-        long left = end - now_ms();
-
-        if (left <= 0)
+        if (berth_deadline_left(deadline) <= 0)
             return refuse_slow(run, err);
-        if (poll(fds, 2, (int)left) <= 0)
+        if (poll(fds, 2, BERTH_DEADLINE_LOOK_MS) <= 0)
             continue;
         for (int i = 0; i < 2; i++)
             if (fds[i].fd >= 0 && fds[i].revents && !take(fds[i].fd, bufs[i]))
@@ -139,13 +130,14 @@ static int listen_to(const struct berth_run *run, int out, int err_fd, long end,
 }
 
 /* A program may close what we listen to and stay. */
-static int await(const struct berth_run *run, pid_t pid, long end, int *ret_status,
+static int await(const struct berth_run *run, pid_t pid,
+                 struct berth_deadline *deadline, int *ret_status,
                  struct berth_err *err)
 {
     const struct timespec pause = {.tv_nsec = 2000000};
 
     while (waitpid(pid, ret_status, WNOHANG) == 0) {
-        if (now_ms() > end)
+        if (berth_deadline_left(deadline) < 0)
             return refuse_slow(run, err);
         nanosleep(&pause, NULL);
     }
@@ -167,23 +159,28 @@ int berth_run(const struct berth_run *run, struct berth_ran *ret_ran,
               struct berth_err *err)
 {
     struct berth_ran ran = {.status = 0};
-    long end = now_ms() + run->seconds * 1000L;
+    struct berth_deadline *deadline = run->deadline;
+    struct berth_deadline own;
     int out[2], errors[2];
     pid_t pid;
     int number, result;
 
     if (make_pipes(out, errors, err) < 0)
         return -1;
+    if (!deadline) {
+        deadline = &own;
+        berth_deadline_begin(deadline, (unsigned int)run->seconds);
+    }
     number = spawn(run, out[1], errors[1], &pid);
     close(out[1]);
     close(errors[1]);
     result = number ? berth_err_set(err, "'%s': cannot be started: %s", run->argv[0],
                                     strerror(number))
-                    : listen_to(run, out[0], errors[0], end, &ran, err);
+                    : listen_to(run, out[0], errors[0], deadline, &ran, err);
     close(out[0]);
     close(errors[0]);
     if (!number && result == 0)
-        result = await(run, pid, end, &ran.status, err);
+        result = await(run, pid, deadline, &ran.status, err);
     if (!number && result < 0) {
         kill(-pid, SIGKILL);
         while (waitpid(pid, &ran.status, 0) < 0 && errno == EINTR)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "base/deadline.h"
 #include "base/err.h"
 
 /* The first DIRECTORY/NAME that is a program, of the absolute directories in PATH (a
@@ -22,6 +23,8 @@ struct berth_run {
     const char *const *env;  /* ended by NULL */
     int seconds;             /* that it may take */
     size_t most;             /* bytes that it may say, in all */
+    /* What is left of the seconds; NULL: all. */
+    struct berth_deadline *deadline;
 };
 
 /* What it said and how it ended. */

@@ -70,8 +70,10 @@ static int verify(const struct berth_signature *signature, int image,
     char name[64];
     const char *const argv[] = {signature->runtime, "verify", "--local",
                                 "--json",           name,     NULL};
-    struct berth_run run = {
-        .argv = argv, .seconds = (int)signature->seconds, .most = MOST};
+    struct berth_run run = {.argv = argv,
+                            .seconds = (int)signature->seconds,
+                            .deadline = signature->deadline,
+                            .most = MOST};
     struct berth_ran ran;
     struct berth_err why;
     int result;

@@ -13,7 +13,8 @@ struct berth_signature {
     const struct berth_strvec *fingerprints; /* empty: nobody asks */
     char *const *environment; /* tells the runtime where its keys are; ended by NULL */
     unsigned int seconds;     /* that it may take */
-    const char *place;        /* where that is asked for; NULL: not told */
+    struct berth_deadline *deadline; /* as in probe/run.h */
+    const char *place;               /* where that is asked for; NULL: not told */
 };
 
 /* Is the SIF file signed with these keys only? Lets the runtime verify it with the keys

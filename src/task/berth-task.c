@@ -40,7 +40,6 @@
 #include "task/letter.h"
 #include "task/limits.h"
 #include "task/log.h"
-#include "task/marks.h"
 #include "task/names.h"
 #include "task/program.h"
 #include "task/report.h"
@@ -284,14 +283,16 @@ static void become_runtime(struct task *task, const struct berth_room *room,
     dup2(launch.said, STDERR_FILENO);
 }
 
-/* Start the container of the room. What goes wrong is said in the room, for all. */
+/* Start the container of the room. What goes wrong is said in the room, for all, if
+ * nobody has given up by then. */
 static void start_container(struct task *task, struct berth_room *room)
 {
     struct berth_launch launch;
     struct berth_err err;
 
     if (prepare(task, &launch, &err) < 0 ||
-        berth_keeper_start(&launch, task->directory, room, &err) < 0)
+        (berth_room_state(room) == BERTH_ROOM_STARTING &&
+         berth_keeper_start(&launch, task->directory, room, &err) < 0))
         berth_room_fail(room, &err);
 }
 
@@ -334,10 +335,8 @@ static int join(struct task *task, struct berth_room *room, struct berth_err *er
     become.command = command.items;
     if (command.failed)
         return berth_err_oom(err), BERTH_REFUSED;
-    if (berth_join(berth_room_holder(room), err) < 0)
-        return BERTH_REFUSED;
-    berth_marks_join(task->environment);
-    if (take_environment(task, room, err) < 0 || berth_become_enter(&become, err) < 0)
+    if (berth_join(berth_room_holder(room), err) < 0 ||
+        take_environment(task, room, err) < 0 || berth_become_enter(&become, err) < 0)
         return BERTH_REFUSED;
     if (task->report >= 0)
         fcntl(task->report, F_SETFD, FD_CLOEXEC);
@@ -380,7 +379,8 @@ static void take_plan(struct task *task, const struct berth_room *room)
 }
 
 /* Is the image signed as the site wants it? Asked once for all tasks. */
-static int verify(const struct task *task, unsigned int seconds, struct berth_err *err)
+static int verify(const struct task *task, unsigned int seconds,
+                  struct berth_deadline *deadline, struct berth_err *err)
 {
     BERTH_FREE char *runtime = NULL;
     struct berth_signature signature = {
@@ -389,6 +389,7 @@ static int verify(const struct task *task, unsigned int seconds, struct berth_er
         .fingerprints = &task->terms.signers,
         .environment = environ,
         .seconds = seconds,
+        .deadline = deadline,
         .place = task->terms.signers_place,
     };
 
@@ -406,11 +407,11 @@ static void start(struct task *task, struct berth_room *room)
     const char *why = berth_room_forbidden(room);
     struct berth_err err;
 
-    if (verify(task, berth_room_limit(room), &err) < 0)
+    if (verify(task, berth_room_limit(room), berth_room_deadline(room), &err) < 0)
         berth_room_fail(room, &err);
     else if (why && !berth_request_mpi_chosen(&task->request) &&
              !berth_request_explained(&task->request))
-        berth_room_separate(room, why);
+        berth_room_separate(room, why, &err);
     else
         start_container(task, room);
 }
@@ -558,7 +559,7 @@ static int run(struct task *task, char **argv, struct berth_err *err)
                              BERTH_TASK_ROOM
                              " is not set; has a task prolog unset it?"),
                BERTH_REFUSED;
-    if (verify(task, ALONE_SECONDS, err) < 0)
+    if (verify(task, ALONE_SECONDS, NULL, err) < 0)
         return BERTH_REFUSED;
     tell(task, NULL, "its tasks cannot meet");
     return run_apart(task, NULL, true, "its tasks cannot meet", err);

@@ -17,9 +17,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/deadline.h"
 #include "base/text.h"
 #include "probe/opened.h"
 #include "task/detach.h"
@@ -295,8 +295,8 @@ struct watch {
     pid_t runtime;
     struct wanted servers_left;
     struct berth_guard guard;
-    time_t end;   /* of the time that a start may take */
-    bool started; /* the container has */
+    struct berth_deadline deadline; /* of the start */
+    bool started;                   /* the container has */
     bool late;
     struct berth_err exchanged; /* what is said if the image was; text "": it was not */
 };
@@ -339,10 +339,10 @@ static void report_end(const struct watch *watch)
                      &err);
 }
 
-static bool is_late(const struct watch *watch)
+static bool is_late(struct watch *watch)
 {
     return watch->guard.limit && !watch->started && !watch->late &&
-           time(NULL) > watch->end;
+           berth_deadline_left(&watch->deadline) < 0;
 }
 
 static void await_end(struct watch *watch)
@@ -359,7 +359,7 @@ static void await_end(struct watch *watch)
     fds[2].fd = (int)syscall(SYS_pidfd_open, watch->runtime, 0);
     fds[3].fd = watch->guard.tasks < 0 ? -1 : TASKS;
     while (!fds[2].revents && kill(watch->runtime, 0) == 0) {
-        poll(fds, 4, LOOK_AGAIN_MS);
+        poll(fds, 4, watch->started ? LOOK_AGAIN_MS : BERTH_DEADLINE_LOOK_MS);
         if (fds[0].revents) {
             answer(watch);
             fds[0].fd = -1;
@@ -381,7 +381,7 @@ static void await_end(struct watch *watch)
 static void guard(struct watch *watch, const int descriptors[])
 {
     berth_detach(descriptors, DESCRIPTORS, NULL);
-    watch->end = time(NULL) + watch->guard.limit;
+    berth_deadline_begin(&watch->deadline, watch->guard.limit);
     await_end(watch);
     if (!watch->started)
         report_end(watch);

@@ -26,7 +26,6 @@
 #include "probe/siteread.h"
 #include "task/detach.h"
 #include "task/letter.h"
-#include "task/mark.h"
 #include "task/stageroot.h"
 #include "task/talk.h"
 #include "task/tree.h"
@@ -40,7 +39,6 @@ struct berth_letters {
     int talk;      /* task/talk.h */
     int user;      /* the roots of stages that the container mounts; -1: it does not */
     int site;
-    int said; /* as in struct berth_inject */
 };
 
 static int open_root(struct berth_stage_root root)
@@ -80,8 +78,8 @@ static int write_letters(const struct berth_inject *inject,
     berth_strvec_push(&words, terms.used ? terms.text : "");
     berth_strvec_pushf(&words, "%d,%d", letters->user, letters->site);
     berth_strvec_pushf(&words, "%u", inject->apart);
-    berth_strvec_pushf(&words, "%ld", (long)(inject->end - time(NULL)));
-    berth_strvec_pushf(&words, "%d,%u,%d", inject->said, inject->tasks, inject->parent);
+    berth_strvec_pushf(&words, "%ld",
+                       (long)(berth_deadline_left(inject->deadline) / 1000));
     berth_launch_command(launch, &command);
     if (words.failed || command.failed || request.failed || terms.failed)
         return berth_err_oom(err);
@@ -98,7 +96,7 @@ static void become_program(const struct berth_letters *letters)
     static char *const environment[] = {(char *)"PATH=/usr/bin:/bin:/usr/sbin:/sbin",
                                         NULL};
     const int given[] = {letters->task, letters->container, letters->talk,
-                         letters->user, letters->site,      letters->said};
+                         letters->user, letters->site};
     char numbers[3][16];
     char *argv[] = {(char *)"berth-mpi", numbers[0], numbers[1], numbers[2], NULL};
     struct berth_err err;
@@ -149,7 +147,7 @@ static int take_down(const struct berth_inject *inject, int talk,
     enum berth_talk_kind kind;
 
     for (;;) {
-        if (berth_talk_receive(talk, inject->end, &kind, text, err) < 0)
+        if (berth_talk_receive(talk, inject->deadline, &kind, text, err) < 0)
             return berth_err_at(err, "berth-mpi");
         switch (kind) {
         case BERTH_TALK_SET:
@@ -204,23 +202,19 @@ static int run_program(const struct berth_inject *inject, struct berth_letters *
         result = berth_err_set(err, "cannot start a process: %s", strerror(errno));
     else
         result = take_down(inject, ends[0], environment, injected, err);
-    if (result == 0) {
-        injected->witness = (struct berth_inject_witness){child, ends[0]};
-        return 0;
-    }
     close(ends[0]);
-    if (child > 0)
+    if (child > 0 && result < 0)
         kill(child, SIGKILL);
     while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
         ;
-    return -1;
+    return result;
 }
 
 static int use_program(const struct berth_inject *inject,
                        struct berth_strvec *environment,
                        struct berth_injected *injected, struct berth_err *err)
 {
-    struct berth_letters letters = {-1, -1, -1, -1, -1, inject->said};
+    struct berth_letters letters = {-1, -1, -1, -1, -1};
     int result;
 
     open_roots(inject->launch->request, &letters);
@@ -238,7 +232,7 @@ int berth_inject_mounts(const struct berth_request *request,
                         struct berth_strvec *mounts, struct berth_err *err)
 {
     char path[BERTH_STAGE_USER_SIZE];
-    struct berth_stage_root user = berth_stage_user_made(path);
+    struct berth_stage_root user = berth_stage_user(path);
     struct berth_stage_root site = berth_stage_site();
     BERTH_CLOSE int own = -1;
     BERTH_CLOSE int all = -1;
@@ -254,9 +248,6 @@ int berth_inject_mounts(const struct berth_request *request,
         berth_strvec_pushf(mounts, "%s:%s:ro", user.path, user.mounted);
     if (all >= 0)
         berth_strvec_pushf(mounts, "%s:%s:ro", site.path, site.mounted);
-    /* Some directory that every node has: a place for the marks (task/marks.h). */
-    if (own >= 0 || all >= 0)
-        berth_strvec_pushf(mounts, "%s:%s:ro", BERTH_LIBEXECDIR, BERTH_MARK_DIRECTORY);
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 
@@ -312,7 +303,5 @@ void berth_injected_fini(struct berth_injected *injected)
     berth_strvec_fini(&injected->facts);
     free(injected->note);
     free(injected->warning);
-    if (injected->witness.end > 0)
-        close(injected->witness.end);
     *injected = (struct berth_injected){0};
 }

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
-#include <time.h>
 
 #include "base/buf.h"
+#include "base/deadline.h"
 #include "base/err.h"
 #include "base/strvec.h"
 #include "plan/launch.h"
@@ -23,17 +23,7 @@ struct berth_inject {
     const char *environment; /* of the holder, in the form of /proc/PID/environ */
     size_t count;            /* bytes of it */
     unsigned int apart;      /* as in mpi/reach.h */
-    time_t end;              /* time(2): not after */
-    int said;                /* standard error of a task; -1: none */
-    unsigned int tasks;      /* of the step on this node */
-    pid_t parent;            /* of the tasks */
-};
-
-/* A child of the caller that may live on, to watch the tasks (task/witness.h). It ends
- * when END is closed, if not before. */
-struct berth_inject_witness {
-    pid_t pid;
-    int end;
+    struct berth_deadline *deadline;
 };
 
 /* What came of it. */
@@ -47,7 +37,6 @@ struct berth_injected {
                                   say */
     bool differs;              /* other nodes may come to another end */
     char *warning;             /* what may go wrong; NULL: nothing is known */
-    struct berth_inject_witness witness; /* {0}: there is none */
 };
 
 /* What the runtime is to mount so that the host's MPI can be seen in the container;

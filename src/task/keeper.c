@@ -15,7 +15,6 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -37,8 +36,7 @@
 
 extern char **environ;
 
-/* The descriptors of the keeper, and of the runtime and berth-init up to READY. SAID is
- * a task's standard error, open only until the witness has it. */
+/* The descriptors of the keeper, and of the runtime and berth-init up to READY. */
 enum {
     INIT = 3,
     TASKS,
@@ -47,8 +45,7 @@ enum {
     LOG,
     MEMORY,
     ENDED, /* held until all that was started has ended */
-    SAID,
-    DESCRIPTORS = SAID - INIT + 1
+    DESCRIPTORS = ENDED - INIT + 1
 };
 
 struct keeper {
@@ -58,13 +55,10 @@ struct keeper {
     struct berth_strvec argv;
     sigset_t mask; /* of the task */
     pid_t runtime;
-    time_t end;         /* of the time that a start may take */
     pid_t holder;       /* berth-init in the container that tasks join */
     int space;          /* the mount namespace of that; -1: none */
     bool over;          /* the last task has ended */
     unsigned int apart; /* tasks that start a container each */
-    pid_t parent;       /* of the tasks */
-    struct berth_inject_witness witness;
 };
 
 /* In the process that becomes the runtime. */
@@ -74,7 +68,7 @@ static void become_runtime(const struct keeper *keeper)
 
     dup2(LOG, STDOUT_FILENO);
     dup2(LOG, STDERR_FILENO);
-    for (int fd = ANSWER; fd <= SAID; fd++)
+    for (int fd = ANSWER; fd <= ENDED; fd++)
         close(fd);
     if (berth_start_enter(keeper->directory) < 0)
         dprintf(STDERR_FILENO, "%s: %s\n", keeper->directory, strerror(errno));
@@ -134,16 +128,9 @@ static int inject(struct keeper *keeper, pid_t holder, const struct berth_buf *a
                                   .environment = after->text,
                                   .count = after->used,
                                   .apart = keeper->apart,
-                                  .end = keeper->end,
-                                  .said = SAID,
-                                  .tasks = berth_room_tasks(keeper->room),
-                                  .parent = keeper->parent};
-    int result = berth_inject(&inject, injected, err);
+                                  .deadline = berth_room_deadline(keeper->room)};
 
-    close(SAID);
-    keeper->witness = injected->witness;
-    injected->witness = (struct berth_inject_witness){0};
-    return note(keeper, injected, result, err);
+    return note(keeper, injected, berth_inject(&inject, injected, err), err);
 }
 
 /* Nothing can be put into the containers, WHY; what the image has is looked at. */
@@ -155,7 +142,8 @@ static int precheck(struct keeper *keeper, const char *why,
                                       .why = why,
                                       .apart = keeper->apart,
                                       .mask = &keeper->mask,
-                                      .end = keeper->end};
+                                      .seconds = berth_room_limit(keeper->room),
+                                      .deadline = berth_room_deadline(keeper->room)};
 
     if (!berth_request_mpi_chosen(request))
         return 0;
@@ -251,8 +239,7 @@ static int send_away(struct keeper *keeper, pid_t holder, const struct berth_buf
         return berth_err_oom(err);
     if (berth_room_put(keeper->room, &set, &binds, err) < 0)
         return -1;
-    berth_room_separate(keeper->room, why);
-    return 0;
+    return berth_room_separate(keeper->room, why, err);
 }
 
 /* Wait for berth-init in the container, and go on with the tasks. */
@@ -267,7 +254,7 @@ static int open_room(struct keeper *keeper, struct berth_err *err)
                                 .answer = ANSWER,
                                 .tasks = TASKS,
                                 .seconds = berth_room_limit(keeper->room),
-                                .end = keeper->end};
+                                .deadline = berth_room_deadline(keeper->room)};
     pid_t holder = 0;
 
     if (berth_start_await(&start, &holder, &after, err) < 0 ||
@@ -286,8 +273,6 @@ static int open_room(struct keeper *keeper, struct berth_err *err)
 static void end_container(struct keeper *keeper)
 {
     keeper->over = true;
-    if (keeper->witness.pid)
-        close(keeper->witness.end);
     berth_guard_end_space(keeper->space, keeper->holder);
     if (keeper->space >= 0)
         close(keeper->space);
@@ -315,11 +300,8 @@ static bool attend(const struct keeper *keeper, pid_t pid, int status)
         berth_guard_go_on(pid, status, keeper->runtime);
         return false;
     }
-    if (pid == keeper->witness.pid)
-        return false;
-    if ((pid == keeper->runtime || WIFSIGNALED(status)) && !keeper->over &&
-        berth_room_state(keeper->room) == BERTH_ROOM_READY)
-        berth_room_set(keeper->room, BERTH_ROOM_LOST);
+    if ((pid == keeper->runtime || WIFSIGNALED(status)) && !keeper->over)
+        berth_room_lose(keeper->room);
     return pid == keeper->runtime;
 }
 
@@ -343,8 +325,7 @@ static void stay(struct keeper *keeper)
             ended |= attend(keeper, pid, status);
             continue;
         }
-        await_change(keeper, children,
-                     ended && keeper->over ? PAUSE_MS : LOOK_AGAIN_MS);
+        await_change(keeper, children, ended ? PAUSE_MS : LOOK_AGAIN_MS);
         if (ended && keeper->over && ++rounds > PATIENCE)
             berth_guard_end_children();
     }
@@ -357,12 +338,9 @@ static void keep(struct keeper *keeper, const int descriptors[])
     struct berth_err err;
 
     berth_detach(descriptors, DESCRIPTORS, &keeper->mask);
-    if (!berth_request_mpi_may_host(keeper->launch->request))
-        close(SAID);
     berth_limits_raise(NULL);
     sched_setaffinity(0, sizeof(cpu_set_t), berth_room_cpus(keeper->room));
     keeper->room->memory = MEMORY;
-    keeper->end = time(NULL) + berth_room_limit(keeper->room);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* what the runtime leaves comes to us */
     keeper->runtime = fork();
     if (keeper->runtime == 0)
@@ -398,7 +376,6 @@ static int open_all(const struct berth_room *room, int fds[DESCRIPTORS],
     fds[LOG - INIT] = berth_log_open(err);
     fds[MEMORY - INIT] = room->memory;
     fds[ENDED - INIT] = room->ended;
-    fds[SAID - INIT] = STDERR_FILENO;
     return fds[LOG - INIT] < 0 ? -1 : 0;
 }
 
@@ -413,11 +390,8 @@ static void close_all(const int fds[DESCRIPTORS])
 int berth_keeper_start(struct berth_launch *launch, const char *directory,
                        struct berth_room *room, struct berth_err *err)
 {
-    struct keeper keeper = {.room = room,
-                            .launch = launch,
-                            .directory = directory,
-                            .space = -1,
-                            .parent = getppid()};
+    struct keeper keeper = {
+        .room = room, .launch = launch, .directory = directory, .space = -1};
     int fds[DESCRIPTORS];
     char init[BERTH_PROGRAM_NAME];
     int status = 0;

@@ -28,7 +28,7 @@ static int look_inside(void *told, pid_t holder, const struct berth_buf *variabl
                                   .environment = variables->text,
                                   .count = variables->used,
                                   .apart = look->precheck->apart,
-                                  .end = look->precheck->end};
+                                  .deadline = look->precheck->deadline};
 
     look->is_in = true;
     return berth_inject(&inject, &look->injected, err);
@@ -93,9 +93,8 @@ int berth_precheck(const struct berth_precheck *precheck,
     struct look look = {.precheck = precheck, .launch = &launch};
     struct berth_visit_step step = {.launch = &launch,
                                     .mask = precheck->mask,
-                                    .seconds =
-                                        (unsigned int)(precheck->end - time(NULL)),
-                                    .end = precheck->end,
+                                    .seconds = precheck->seconds,
+                                    .deadline = precheck->deadline,
                                     .use = look_inside,
                                     .told = &look};
     struct berth_err why;

@@ -3,7 +3,6 @@
 #define BERTH_TASK_PRECHECK_H
 
 #include <signal.h>
-#include <time.h>
 
 #include "task/inject.h"
 
@@ -15,7 +14,8 @@ struct berth_precheck {
     const char *why;      /* they cannot be entered */
     unsigned int apart;   /* as in mpi/reach.h */
     const sigset_t *mask; /* as in task/visit.h */
-    time_t end;           /* time(2): not after */
+    unsigned int seconds; /* as in task/visit.h */
+    struct berth_deadline *deadline;
 };
 
 /* Returns 0 with *RET_INJECTED, which the caller owns (berth_injected_fini): with a

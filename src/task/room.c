@@ -23,8 +23,8 @@
 /* What a waiter looks for anew: often enough to notice a killed starter. */
 enum { LOOK_AGAIN_MS = 100 };
 
-/* Seconds beyond the limit: the starter keeps the limit too, and can say more. */
-enum { GRACE = 2 };
+/* Beyond the limit: the starter keeps the limit too, and can say more. */
+enum { GRACE_MS = 2000 };
 
 /* How long the container may take to end. It takes a few of these. */
 enum { LAST_MS = 2000 };
@@ -35,6 +35,7 @@ struct berth_room_page {
     pid_t holder;
     unsigned int tasks;
     unsigned int limit;
+    struct berth_deadline deadline;
     cpu_set_t cpus;
     bool forbidden; /* to join; why: because */
     struct berth_err why;
@@ -178,6 +179,7 @@ bool berth_room_claim(struct berth_room *room)
 
     if (!atomic_compare_exchange_strong(&room->page->starter, &nobody, getpid()))
         return false;
+    berth_deadline_begin(&room->page->deadline, room->page->limit);
     atomic_compare_exchange_strong(&room->page->state, &new, BERTH_ROOM_STARTING);
     return true;
 }
@@ -187,10 +189,29 @@ void berth_room_hand_on(struct berth_room *room, pid_t pid)
     atomic_store(&room->page->starter, pid);
 }
 
-void berth_room_set(struct berth_room *room, enum berth_room_state state)
+static bool is_waiting(uint32_t state)
 {
-    atomic_store(&room->page->state, state);
+    return state == BERTH_ROOM_NEW || state == BERTH_ROOM_STARTING;
+}
+
+/* The start ends so, for all, unless it has ended. Returns whether it did. */
+static bool settle(struct berth_room *room, enum berth_room_state state)
+{
+    uint32_t now = atomic_load(&room->page->state);
+
+    do {
+        if (!is_waiting(now))
+            return false;
+    } while (!atomic_compare_exchange_weak(&room->page->state, &now, state));
     syscall(SYS_futex, &room->page->state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+    return true;
+}
+
+void berth_room_lose(struct berth_room *room)
+{
+    uint32_t ready = BERTH_ROOM_READY;
+
+    atomic_compare_exchange_strong(&room->page->state, &ready, BERTH_ROOM_LOST);
 }
 
 enum berth_room_state berth_room_state(const struct berth_room *room)
@@ -198,16 +219,36 @@ enum berth_room_state berth_room_state(const struct berth_room *room)
     return (enum berth_room_state)atomic_load(&room->page->state);
 }
 
-void berth_room_fail(struct berth_room *room, const struct berth_err *why)
+/* Why the start has failed, or the tasks are to separate. */
+static void explain(const struct berth_room *room, enum berth_room_state state,
+                    struct berth_err *err)
 {
-    room->page->why = *why;
-    berth_room_set(room, BERTH_ROOM_FAILED);
+    if (state == BERTH_ROOM_LATE)
+        berth_err_set(err,
+                      "the container did not start within %u seconds; ask the "
+                      "administrators (start_timeout in berth.yaml)",
+                      room->page->limit);
+    else if (state == BERTH_ROOM_KILLED)
+        berth_err_set(err, "the process that started the container was killed; "
+                           "submit the step again");
+    else if (state == BERTH_ROOM_FAILED || state == BERTH_ROOM_SEPARATE)
+        *err = room->page->why;
 }
 
-void berth_room_separate(struct berth_room *room, const char *why)
+/* Only who starts the container writes the sentence, before the state. */
+int berth_room_fail(struct berth_room *room, const struct berth_err *why)
+{
+    room->page->why = *why;
+    return settle(room, BERTH_ROOM_FAILED) ? 0 : -1;
+}
+
+int berth_room_separate(struct berth_room *room, const char *why, struct berth_err *err)
 {
     berth_err_set(&room->page->why, "%s", why);
-    berth_room_set(room, BERTH_ROOM_SEPARATE);
+    if (settle(room, BERTH_ROOM_SEPARATE))
+        return 0;
+    explain(room, berth_room_state(room), err);
+    return -1;
 }
 
 void berth_room_forbid(struct berth_room *room, const char *why)
@@ -288,26 +329,15 @@ int berth_room_ready(struct berth_room *room, pid_t holder,
     if (berth_room_put(room, before, after, err) < 0)
         return -1;
     room->page->holder = holder;
-    berth_room_set(room, BERTH_ROOM_READY);
-    return 0;
-}
-
-static bool is_waiting(enum berth_room_state state)
-{
-    return state == BERTH_ROOM_NEW || state == BERTH_ROOM_STARTING;
+    if (settle(room, BERTH_ROOM_READY))
+        return 0;
+    explain(room, berth_room_state(room), err);
+    return -1;
 }
 
 static bool is_gone(pid_t pid)
 {
     return pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
-}
-
-static time_t seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
 }
 
 /* All that berth_room_put() was told is in the memory: see it. */
@@ -321,31 +351,28 @@ static enum berth_room_state see(struct berth_room *room, enum berth_room_state 
     return map(room, size, err) < 0 ? BERTH_ROOM_FAILED : state;
 }
 
+/* Give up for all, where there is a reason to. */
+static void give_up(struct berth_room *room, enum berth_room_state state)
+{
+    if (is_gone(atomic_load(&room->page->starter)))
+        settle(room, BERTH_ROOM_KILLED);
+    else if (state == BERTH_ROOM_STARTING &&
+             berth_deadline_left(&room->page->deadline) < -GRACE_MS)
+        settle(room, BERTH_ROOM_LATE);
+}
+
 enum berth_room_state berth_room_wait(struct berth_room *room, struct berth_err *err)
 {
     const struct timespec pause = {.tv_nsec = LOOK_AGAIN_MS * 1000000L};
-    time_t end = seconds() + room->page->limit + GRACE;
     enum berth_room_state state;
 
     while (is_waiting(state = berth_room_state(room))) {
-        bool gone = is_gone(atomic_load(&room->page->starter));
-
-        if (gone && is_waiting(berth_room_state(room))) {
-            berth_err_set(err, "the process that started the container was killed; "
-                               "submit the step again");
-            return BERTH_ROOM_FAILED;
-        }
-        if (seconds() > end) {
-            berth_err_set(err,
-                          "the container did not start within %u seconds; ask the "
-                          "administrators (start_timeout in berth.yaml)",
-                          room->page->limit);
-            return BERTH_ROOM_FAILED;
-        }
+        give_up(room, state);
         syscall(SYS_futex, &room->page->state, FUTEX_WAIT, state, &pause, NULL, 0);
     }
-    if (state == BERTH_ROOM_FAILED || state == BERTH_ROOM_SEPARATE)
-        *err = room->page->why;
+    explain(room, state, err);
+    if (state == BERTH_ROOM_LATE || state == BERTH_ROOM_KILLED)
+        return BERTH_ROOM_FAILED;
     if (state == BERTH_ROOM_READY || state == BERTH_ROOM_SEPARATE)
         return see(room, state, err);
     return state;
@@ -382,6 +409,11 @@ const cpu_set_t *berth_room_cpus(const struct berth_room *room)
 unsigned int berth_room_limit(const struct berth_room *room)
 {
     return room->page->limit;
+}
+
+struct berth_deadline *berth_room_deadline(const struct berth_room *room)
+{
+    return &room->page->deadline;
 }
 
 unsigned int berth_room_tasks(const struct berth_room *room)

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "base/deadline.h"
 #include "base/err.h"
 
 /* Where the tasks of a step on a node meet: memory, a pair of sockets and a pipe that
@@ -28,6 +29,8 @@ enum berth_room_state {
     BERTH_ROOM_READY,    /* tasks can join it */
     BERTH_ROOM_SEPARATE, /* it cannot be joined: each task starts its own */
     BERTH_ROOM_FAILED,   /* it did not start; the sentence says why */
+    BERTH_ROOM_LATE,     /* it did not start in time */
+    BERTH_ROOM_KILLED,   /* who started it is gone */
     BERTH_ROOM_LOST      /* it ended before its tasks */
 };
 
@@ -70,10 +73,16 @@ bool berth_room_claim(struct berth_room *room);
 /* The caller leaves the starting to process PID: waiters give up when it is gone. */
 void berth_room_hand_on(struct berth_room *room, pid_t pid);
 
-/* Set the state and wake all waiters. */
-void berth_room_fail(struct berth_room *room, const struct berth_err *why);
-void berth_room_set(struct berth_room *room, enum berth_room_state state);
-void berth_room_separate(struct berth_room *room, const char *why);
+/* Who starts the container says how that went, and wakes all waiters. A waiter may have
+ * given up for all: then nothing changes, the container has to end, and -1 is returned
+ * (with a sentence in ERR). */
+int berth_room_fail(struct berth_room *room, const struct berth_err *why);
+int berth_room_separate(struct berth_room *room, const char *why,
+                        struct berth_err *err);
+
+/* The container that was READY has ended. */
+void berth_room_lose(struct berth_room *room);
+
 enum berth_room_state berth_room_state(const struct berth_room *room);
 
 /* Tasks of this room may not join a container, and WHY. The state stays: somebody may
@@ -105,15 +114,15 @@ const char *berth_room_told(const struct berth_room *room, size_t *ret_count);
 int berth_room_put(struct berth_room *room, const struct berth_buf *before,
                    const struct berth_buf *after, struct berth_err *err);
 
-/* Set the state to READY: tasks join process HOLDER, whose environment is AFTER, made
+/* As berth_room_separate(): tasks join process HOLDER, whose environment is AFTER, made
  * from BEFORE (both like /proc/PID/environ). */
 int berth_room_ready(struct berth_room *room, pid_t holder,
                      const struct berth_buf *before, const struct berth_buf *after,
                      struct berth_err *err);
 
 /* Wait until the state is neither NEW nor STARTING. Returns it; FAILED, with a sentence
- * in ERR, also when the limit is over or who started it is gone. In SEPARATE, ERR says
- * why. */
+ * in ERR, for each way to fail. When the time is over, or who starts the container is
+ * gone, the start has failed for all tasks. In SEPARATE, ERR says why. */
 enum berth_room_state berth_room_wait(struct berth_room *room, struct berth_err *err);
 
 /* What berth_room_ready() or berth_room_put() was told; valid while the room is. */
@@ -124,8 +133,10 @@ const char *berth_room_after(const struct berth_room *room, size_t *ret_count);
 /* The CPUs of the step on this node: those of slurmstepd. */
 const cpu_set_t *berth_room_cpus(const struct berth_room *room);
 
-/* Seconds that a start may take. */
+/* Seconds that a start may take, from berth_room_claim() on, and what is left of them.
+ */
 unsigned int berth_room_limit(const struct berth_room *room);
+struct berth_deadline *berth_room_deadline(const struct berth_room *room);
 
 /* Tasks of the step on this node. */
 unsigned int berth_room_tasks(const struct berth_room *room);

@@ -32,17 +32,16 @@ static bool has_ended(pid_t child)
  * it has left behind may keep the other side open. */
 static int await(const struct berth_start *start, struct berth_err *err)
 {
-    enum { LOOK_AGAIN_MS = 200 };
     struct pollfd fds[] = {{.fd = start->answer, .events = POLLIN},
                            {.fd = start->tasks, .events = POLLIN}};
 
-    while (poll(fds, 2, LOOK_AGAIN_MS) < 0 || !fds[0].revents) {
+    while (poll(fds, 2, BERTH_DEADLINE_LOOK_MS) < 0 || !fds[0].revents) {
         if (fds[1].revents)
             return berth_err_set(err,
                                  "the step ended before its container had started");
         if (has_ended(start->runtime))
             return berth_log_explain(start->log, start->launch, err);
-        if (time(NULL) > start->end)
+        if (berth_deadline_left(start->deadline) < 0)
             return berth_log_too_late(start->launch, start->seconds, err);
     }
     return 0;

@@ -3,9 +3,9 @@
 #define BERTH_TASK_START_H
 
 #include <sys/types.h>
-#include <time.h>
 
 #include "base/buf.h"
+#include "base/deadline.h"
 #include "base/err.h"
 #include "plan/launch.h"
 
@@ -17,7 +17,7 @@ struct berth_start {
     int answer;           /* a socket with SO_PASSCRED, to berth-init */
     int tasks;            /* readable when no task waits any more; -1: one does */
     unsigned int seconds; /* that it may take, */
-    time_t end;           /* that is until then */
+    struct berth_deadline *deadline; /* and what is left of them */
 };
 
 /* Go where the runtime is started: to DIRECTORY, or to / where there is none (NULL) or

@@ -30,18 +30,18 @@ int berth_talk_send(int end, enum berth_talk_kind kind, const char *text,
     return 0;
 }
 
-int berth_talk_receive(int end, time_t until, enum berth_talk_kind *ret_kind,
-                       char text[BERTH_TALK_SIZE], struct berth_err *err)
+int berth_talk_receive(int end, struct berth_deadline *deadline,
+                       enum berth_talk_kind *ret_kind, char text[BERTH_TALK_SIZE],
+                       struct berth_err *err)
 {
-    enum { LOOK_AGAIN_MS = 200 };
     unsigned char kind;
     struct iovec parts[] = {{&kind, 1}, {text, BERTH_TALK_SIZE - 1}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     struct pollfd readable = {.fd = end, .events = POLLIN};
     ssize_t got;
 
-    while (poll(&readable, 1, LOOK_AGAIN_MS) <= 0)
-        if (until && time(NULL) > until)
+    while (poll(&readable, 1, BERTH_DEADLINE_LOOK_MS) <= 0)
+        if (deadline && berth_deadline_left(deadline) < 0)
             return berth_err_set(err, "it takes too long");
     got = recvmsg(end, &message, 0);
     if (got < 1)

@@ -3,8 +3,8 @@
 #define BERTH_TASK_TALK_H
 
 #include <sys/types.h>
-#include <time.h>
 
+#include "base/deadline.h"
 #include "base/err.h"
 
 /* How the process in the container and the one on the host talk: whole messages, each
@@ -19,8 +19,6 @@ enum berth_talk_kind {
     BERTH_TALK_NOTE,   /* inside tells: whose MPI runs, and why */
     BERTH_TALK_NODE_NOTE, /* the same, where other nodes may come to another end */
     BERTH_TALK_WARNING,   /* inside tells: what may go wrong, for everybody to read */
-    BERTH_TALK_WITNESS,   /* inside tells: the host's MPI that each rank will load, for
-                             people; the marks (task/marks.h) are there */
     BERTH_TALK_FACT,      /* inside tells, for an account: a name of plan/finding.h,
                              newline, text */
     BERTH_TALK_PROGRAM, /* inside tells, and the rest of it up to KEEP, for later steps
@@ -45,10 +43,11 @@ int berth_talk_open(int ret_ends[2], struct berth_err *err);
 int berth_talk_send(int end, enum berth_talk_kind kind, const char *text,
                     struct berth_err *err);
 
-/* Wait for a message until UNTIL (time(2)); 0: for ever. The text goes to TEXT. Returns
+/* Wait for a message until DEADLINE; NULL: for ever. The text goes to TEXT. Returns
  * 0, or -1 with a sentence in ERR; then the other side may be gone. */
-int berth_talk_receive(int end, time_t until, enum berth_talk_kind *ret_kind,
-                       char text[BERTH_TALK_SIZE], struct berth_err *err);
+int berth_talk_receive(int end, struct berth_deadline *deadline,
+                       enum berth_talk_kind *ret_kind, char text[BERTH_TALK_SIZE],
+                       struct berth_err *err);
 
 /* Which process, in our numbers, sent the next byte at END, a socket with SO_PASSCRED.
  * Returns 0, or -1: there is none, or it does not say. */

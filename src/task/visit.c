@@ -11,7 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -33,7 +32,7 @@ struct container {
     const struct berth_visit *visit;     /* NULL: of a step */
     const struct berth_visit_step *step; /* NULL: of no step */
     unsigned int seconds;                /* that it may take to start, */
-    time_t end;                          /* that is until then */
+    struct berth_deadline *deadline;     /* and what is left of them */
     struct berth_launch launch;
     struct berth_strvec argv;
     int init, log;
@@ -162,7 +161,7 @@ static int await(const struct container *it, pid_t *ret_holder,
                                 .answer = it->ready[0],
                                 .tasks = -1,
                                 .seconds = it->seconds,
-                                .end = it->end};
+                                .deadline = it->deadline};
 
     return berth_start_await(&start, ret_holder, ret_variables, err);
 }
@@ -220,10 +219,11 @@ int berth_visit(const struct berth_visit *visit, struct berth_buf *ret,
 {
     static char *const command[] = {NULL};
     BERTH_REQUEST struct berth_request request = {.home = BERTH_NO};
+    struct berth_deadline deadline;
     char init[BERTH_PROGRAM_NAME];
     struct container it = {.visit = visit,
                            .seconds = visit->seconds,
-                           .end = time(NULL) + visit->seconds,
+                           .deadline = &deadline,
                            .init = -1,
                            .log = -1,
                            .tasks = {-1, -1},
@@ -249,6 +249,7 @@ int berth_visit(const struct berth_visit *visit, struct berth_buf *ret,
         return berth_err_oom(err);
     if (berth_launch_holder_argv(&it.launch, TASKS, READY, &it.argv, err) < 0)
         return -1;
+    berth_deadline_begin(&deadline, visit->seconds);
     result = start(&it, err) < 0 ? -1 : enter(&it, ret, err);
     end(&it, result);
     return result;
@@ -269,7 +270,7 @@ int berth_visit_step(const struct berth_visit_step *step, struct berth_err *err)
     char init[BERTH_PROGRAM_NAME];
     struct container it = {.step = step,
                            .seconds = step->seconds,
-                           .end = step->end,
+                           .deadline = step->deadline,
                            .init = -1,
                            .log = -1,
                            .tasks = {-1, -1},

@@ -4,9 +4,9 @@
 
 #include <signal.h>
 #include <sys/types.h>
-#include <time.h>
 
 #include "base/buf.h"
+#include "base/deadline.h"
 #include "base/err.h"
 #include "plan/launch.h"
 
@@ -32,7 +32,7 @@ struct berth_visit_step {
     const struct berth_launch *launch; /* its request asks for a user namespace */
     const sigset_t *mask;              /* of the runtime's signals */
     unsigned int seconds;              /* that it may take to start, */
-    time_t end;                        /* that is until then */
+    struct berth_deadline *deadline;   /* and what is left of them */
     /* What is done when it is there, in this process: HOLDER is berth-init, VARIABLES
      * its environment. Returns 0, or -1 with a sentence in ERR. */
     int (*use)(void *told, pid_t holder, const struct berth_buf *variables,

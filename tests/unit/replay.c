@@ -43,7 +43,7 @@ static void take(int end)
     for (;;) {
         char *second;
 
-        ck_assert_int_eq(berth_talk_receive(end, 0, &kind, text, &err), 0);
+        ck_assert_int_eq(berth_talk_receive(end, NULL, &kind, text, &err), 0);
         if (kind == BERTH_TALK_DONE)
             return;
         second = strchr(text, '\n');

@@ -65,8 +65,6 @@ START_TEST(one_task_starts_the_container)
 }
 END_TEST
 
-static const enum berth_room_state states[] = {BERTH_ROOM_SEPARATE, BERTH_ROOM_LOST};
-
 static int wait_for_it(struct berth_room *entered)
 {
     struct berth_err err;
@@ -74,10 +72,22 @@ static int wait_for_it(struct berth_room *entered)
     return (int)berth_room_wait(entered, &err);
 }
 
-START_TEST(a_waiter_learns_the_state)
+static void make_ready(void)
 {
-    berth_room_set(&room, states[_i]);
-    ck_assert_int_eq(in_task(wait_for_it), (int)states[_i]);
+    const struct berth_buf nothing = {(char *)"", 0, 0, false};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_room_ready(&room, 1, &nothing, &nothing, &err), 0);
+}
+
+START_TEST(a_waiter_learns_that_the_container_was_lost)
+{
+    berth_room_lose(&room);
+    ck_assert_int_eq(berth_room_state(&room), BERTH_ROOM_NEW);
+    make_ready();
+    ck_assert_int_eq(in_task(wait_for_it), BERTH_ROOM_READY);
+    berth_room_lose(&room);
+    ck_assert_int_eq(in_task(wait_for_it), BERTH_ROOM_LOST);
 }
 END_TEST
 
@@ -95,27 +105,9 @@ START_TEST(a_failure_is_told_to_all)
     struct berth_err why;
 
     berth_err_set(&why, "image '/a': it is broken; mend it");
-    berth_room_fail(&room, &why);
+    ck_assert_int_eq(berth_room_fail(&room, &why), 0);
     ck_assert_int_eq(in_task(wait_and_compare), 0);
     ck_assert_int_eq(in_task(wait_and_compare), 0);
-}
-END_TEST
-
-static int claim_and_wait(struct berth_room *entered)
-{
-    struct berth_err err;
-
-    return !berth_room_claim(entered) ||
-           berth_room_state(entered) != BERTH_ROOM_SEPARATE ||
-           berth_room_wait(entered, &err) != BERTH_ROOM_SEPARATE ||
-           berth_room_tasks(entered) != 4 || strcmp(err.text, "the site says so") != 0;
-}
-
-START_TEST(a_room_can_be_separate_from_the_start)
-{
-    berth_room_separate(&room, "the site says so");
-    ck_assert_int_eq(in_task(claim_and_wait), 0);
-    ck_assert_int_eq(in_task(claim), 0);
 }
 END_TEST
 
@@ -184,7 +176,7 @@ START_TEST(who_starts_a_container_of_its_own_learns_what_was_found)
     berth_room_note(&room, "the image's own MPI runs");
     ck_assert_int_eq(berth_room_tell(&room, &told_buf, &err), 0);
     ck_assert_int_eq(berth_room_put(&room, &before_buf, &after_buf, &err), 0);
-    berth_room_separate(&room, "the site says so");
+    ck_assert_int_eq(berth_room_separate(&room, "the site says so", &err), 0);
     ck_assert_int_eq(in_task(read_what_is_separate), 0);
 }
 END_TEST
@@ -211,8 +203,7 @@ START_TEST(a_waiter_is_woken)
 
     if (child == 0) {
         usleep(20000);
-        berth_room_set(&room, BERTH_ROOM_SEPARATE);
-        _exit(0);
+        _exit(berth_room_separate(&room, "they may not meet", &err) != 0);
     }
     berth_room_hand_on(&room, getpid());
     ck_assert_int_eq(berth_room_wait(&room, &err), BERTH_ROOM_SEPARATE);
@@ -258,6 +249,50 @@ START_TEST(a_start_may_take_its_time_and_no_more)
                                "administrators (start_timeout in berth.yaml)");
     passing = 0;
     ck_assert_int_gt(passed, 2);
+    berth_room_close(&hasty);
+}
+END_TEST
+
+/* Either all tasks start or none: what a waiter has given up is over for the starter.
+ */
+START_TEST(who_starts_too_late_starts_nothing)
+{
+    struct berth_room hasty;
+    struct berth_err late, err;
+
+    passing = 1;
+    ck_assert_int_eq(berth_room_make(&hasty, &err), 0);
+    berth_room_furnish(&hasty, 2, 3);
+    ck_assert(berth_room_claim(&hasty));
+    ck_assert_int_eq(berth_room_wait(&hasty, &late), BERTH_ROOM_FAILED);
+    passing = 0;
+    ck_assert_str_eq(late.text, "the container did not start within 3 seconds; ask the "
+                                "administrators (start_timeout in berth.yaml)");
+    ck_assert_int_eq(berth_room_ready(&hasty, 4711, &before_buf, &after_buf, &err), -1);
+    ck_assert_str_eq(err.text, late.text);
+    ck_assert_int_eq(berth_room_separate(&hasty, "the site says so", &err), -1);
+    ck_assert_str_eq(err.text, late.text);
+    berth_err_set(&err, "it is broken");
+    ck_assert_int_eq(berth_room_fail(&hasty, &err), -1);
+    ck_assert_int_eq(berth_room_wait(&hasty, &err), BERTH_ROOM_FAILED);
+    ck_assert_str_eq(err.text, late.text);
+    berth_room_close(&hasty);
+}
+END_TEST
+
+/* And the other way round. */
+START_TEST(who_has_started_is_not_late)
+{
+    struct berth_room hasty;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_room_make(&hasty, &err), 0);
+    berth_room_furnish(&hasty, 2, 0);
+    ck_assert(berth_room_claim(&hasty));
+    passing = 10;
+    ck_assert_int_eq(berth_room_ready(&hasty, 4711, &before_buf, &after_buf, &err), 0);
+    ck_assert_int_eq(berth_room_wait(&hasty, &err), BERTH_ROOM_READY);
+    passing = 0;
     berth_room_close(&hasty);
 }
 END_TEST
@@ -332,17 +367,28 @@ END_TEST
 /* A container, which is there for a while when its last task has gone. */
 static void be_container(void)
 {
+    const struct berth_buf nothing = {(char *)"", 0, 0, false};
+    struct berth_err err;
     const struct timespec pause = {.tv_nsec = 100000000};
     struct berth_room entered;
     char byte;
 
     close(room.alive);
     if (berth_room_enter(&entered, name, NULL) < 0 ||
+        berth_room_ready(&entered, getpid(), &nothing, &nothing, &err) < 0 ||
         read(entered.tasks, &byte, 1) != 0)
         _exit(EXIT_FAILURE);
     nanosleep(&pause, NULL);
-    berth_room_set(&entered, BERTH_ROOM_LOST);
+    berth_room_lose(&entered);
     _exit(EXIT_SUCCESS);
+}
+
+static void await_container(void)
+{
+    struct berth_err err;
+
+    berth_room_hand_on(&room, getpid());
+    ck_assert_int_eq(berth_room_wait(&room, &err), BERTH_ROOM_READY);
 }
 
 /* In place of libc's: it takes as long as it takes. */
@@ -359,6 +405,7 @@ START_TEST(the_room_closes_when_the_container_has_ended)
 
     if (container == 0)
         be_container();
+    await_container();
     berth_room_close(&room);
     ck_assert_int_eq(berth_room_state(&room), BERTH_ROOM_LOST);
     ck_assert_int_eq(waitpid(container, &status, 0), container);
@@ -375,6 +422,7 @@ START_TEST(the_room_closes_from_a_child_of_slurmstepd)
 
     if (container == 0)
         be_container();
+    await_container();
     child = fork();
     if (child == 0) {
         berth_room_close(&room);
@@ -394,6 +442,7 @@ START_TEST(the_container_hears_that_slurmstepd_was_killed)
 
     if (container == 0)
         be_container();
+    await_container();
     close(room.alive);
     ck_assert_int_eq(waitpid(container, &status, 0), container);
     ck_assert_int_eq(status, 0);
@@ -429,15 +478,16 @@ int main(void)
 
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, one_task_starts_the_container);
-    tcase_add_loop_test(tests, a_waiter_learns_the_state, 0, COUNT(states));
+    tcase_add_test(tests, a_waiter_learns_that_the_container_was_lost);
     tcase_add_test(tests, a_failure_is_told_to_all);
-    tcase_add_test(tests, a_room_can_be_separate_from_the_start);
     tcase_add_test(tests, what_is_ready_is_seen_by_all);
     tcase_add_test(tests, who_starts_a_container_of_its_own_learns_what_was_found);
     tcase_add_test(tests, an_environment_may_be_large);
     tcase_add_test(tests, a_waiter_is_woken);
     tcase_add_test(tests, a_killed_starter_is_noticed);
     tcase_add_test(tests, a_start_may_take_its_time_and_no_more);
+    tcase_add_test(tests, who_starts_too_late_starts_nothing);
+    tcase_add_test(tests, who_has_started_is_not_late);
     tcase_add_loop_test(tests, a_room_that_cannot_be_made_leaves_nothing, 0,
                         COUNT(shortages));
     tcase_add_loop_test(tests, a_name_that_is_none_is_refused, 0, COUNT(bad_names));

@@ -17,7 +17,7 @@ static int run_script(const char *script, int seconds, size_t most,
                       struct berth_ran *ret_ran, struct berth_err *err)
 {
     const char *const argv[] = {"/bin/sh", "-c", script, NULL};
-    const struct berth_run run = {argv, env, seconds, most};
+    const struct berth_run run = {argv, env, seconds, most, NULL};
 
     return berth_run(&run, ret_ran, err);
 }
@@ -115,7 +115,7 @@ END_TEST
 START_TEST(what_is_not_there_is_named)
 {
     const char *const argv[] = {"/nowhere/patchelf", NULL};
-    const struct berth_run run = {argv, env, 1, 10};
+    const struct berth_run run = {argv, env, 1, 10, NULL};
     struct berth_ran ran;
     struct berth_err err;
 

@@ -30,10 +30,10 @@ START_TEST(messages_arrive_whole_and_in_order)
 
     ck_assert_int_eq(berth_talk_send(ends[0], BERTH_TALK_SET, "A=1\n2", &err), 0);
     ck_assert_int_eq(berth_talk_send(ends[0], BERTH_TALK_DONE, "", &err), 0);
-    ck_assert_int_eq(berth_talk_receive(ends[1], 0, &kind, text, &err), 0);
+    ck_assert_int_eq(berth_talk_receive(ends[1], NULL, &kind, text, &err), 0);
     ck_assert_int_eq(kind, BERTH_TALK_SET);
     ck_assert_str_eq(text, "A=1\n2");
-    ck_assert_int_eq(berth_talk_receive(ends[1], 0, &kind, text, &err), 0);
+    ck_assert_int_eq(berth_talk_receive(ends[1], NULL, &kind, text, &err), 0);
     ck_assert_int_eq(kind, BERTH_TALK_DONE);
     ck_assert_str_eq(text, "");
 }
@@ -41,10 +41,11 @@ END_TEST
 
 START_TEST(who_waits_too_long_gives_up)
 {
+    struct berth_deadline deadline;
     enum berth_talk_kind kind;
 
-    ck_assert_int_eq(berth_talk_receive(ends[1], time(NULL) - 1, &kind, text, &err),
-                     -1);
+    berth_deadline_begin(&deadline, 0);
+    ck_assert_int_eq(berth_talk_receive(ends[1], &deadline, &kind, text, &err), -1);
     ck_assert_str_eq(err.text, "it takes too long");
 }
 END_TEST
@@ -54,7 +55,7 @@ START_TEST(who_is_gone_is_noticed)
     enum berth_talk_kind kind;
 
     close(ends[0]);
-    ck_assert_int_eq(berth_talk_receive(ends[1], 0, &kind, text, &err), -1);
+    ck_assert_int_eq(berth_talk_receive(ends[1], NULL, &kind, text, &err), -1);
     ck_assert_str_eq(err.text, "the other process has ended: it was killed");
     ck_assert_int_eq(berth_talk_send(ends[1], BERTH_TALK_DONE, "", &err), -1);
     ck_assert_str_eq(err.text, "the other process has ended: Broken pipe");

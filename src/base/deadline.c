@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The clock of what may take some time and no more. */
+
+#include "base/deadline.h"
+
+#include <time.h>
+
+/* That may lie between two looks on a busy node. A stop costs as much. */
+enum { GAP_MS = 1000 };
+
+static int64_t milliseconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+}
+
+void berth_deadline_begin(struct berth_deadline *deadline, unsigned int seconds)
+{
+    atomic_store(&deadline->left, seconds * INT64_C(1000));
+    atomic_store(&deadline->looked, milliseconds());
+}
+
+int64_t berth_deadline_left(struct berth_deadline *deadline)
+{
+    int64_t now = milliseconds();
+    int64_t gap = now - atomic_exchange(&deadline->looked, now);
+
+    if (gap <= 0) /* somebody has looked meanwhile */
+        return atomic_load(&deadline->left);
+    if (gap > GAP_MS)
+        gap = GAP_MS;
+    return atomic_fetch_sub(&deadline->left, gap) - gap;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long something may take. */
+
+#include "base/deadline.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+/* The clock, in place of libc's: milliseconds; 0: libc's, which Check looks at too. */
+static int64_t clock_ms;
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    if (clock_ms == 0)
+        return (int)syscall(SYS_clock_gettime, clock, now);
+    now->tv_sec = (time_t)(clock_ms / 1000);
+    now->tv_nsec = (long)(clock_ms % 1000) * 1000000;
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int64_t looks[4]; /* milliseconds between two looks; 0: none */
+    int64_t left;     /* of 3 seconds, after the last */
+} cases[] = {
+    {"time passes", {100, 200, 200}, 2500},
+    {"a second between two looks counts", {1000, 1000}, 1000},
+    {"of a longer stop a second counts", {100, 60000, 100}, 1800},
+    {"a process that is stopped twice", {3600000, 3600000, 100}, 900},
+    {"the time is over", {1000, 1000, 1000, 200}, -200},
+};
+
+START_TEST(time_counts_while_somebody_looks)
+{
+    struct berth_deadline deadline;
+    int64_t left = 0;
+
+    clock_ms = 5000;
+    berth_deadline_begin(&deadline, 3);
+    for (int i = 0; i < 4 && cases[_i].looks[i]; i++) {
+        clock_ms += cases[_i].looks[i];
+        left = berth_deadline_left(&deadline);
+    }
+    clock_ms = 0;
+    ck_assert_msg(left == cases[_i].left, "%s: %ld", cases[_i].name, (long)left);
+}
+END_TEST
+
+/* Two processes that look by turns do not count the same time twice. */
+START_TEST(it_is_one_clock_for_all_who_look)
+{
+    struct berth_deadline deadline;
+    int64_t left;
+
+    clock_ms = 5000;
+    berth_deadline_begin(&deadline, 3);
+    for (int i = 0; i < 10; i++) {
+        clock_ms += 50;
+        berth_deadline_left(&deadline);
+        berth_deadline_left(&deadline);
+    }
+    clock_ms -= 10; /* one that read the clock before the last to look */
+    left = berth_deadline_left(&deadline);
+    clock_ms = 0;
+    ck_assert_int_eq(left, 2500);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("deadline");
+
+    tcase_add_loop_test(tests, time_counts_while_somebody_looks, 0, COUNT(cases));
+    tcase_add_test(tests, it_is_one_clock_for_all_who_look);
+    return unit_run("deadline", tests);
+}
