@@ -11,8 +11,8 @@
 /* What a program and the image around it say of MPI. */
 struct berth_look {
     char *runner;        /* what the kernel executes for the program: itself, or the
-                            interpreter of a script; NULL: that is not there, and nothing else
-                            is told */
+                            interpreter of a script; NULL: that is not there, and
+                            nothing else is told */
     char *loader;        /* of the runner; NULL: it has none */
     const char *machine; /* of the runner, as uname -m says it; NULL: not told */
     int bits;            /* of the runner; 0: it is not ELF */
