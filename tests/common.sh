@@ -23,6 +23,8 @@ declare -A SLURM=([bookworm]=22.05 [trixie]=24.11 [sid]=26.05)
 
 # shellcheck source=tests/cluster/lib/apt.sh
 . "$top/tests/cluster/lib/apt.sh"
+# shellcheck source=tests/cluster/lib/install.sh
+. "$top/tests/cluster/lib/install.sh"
 
 die() {
     echo "${0##*/}: $*" >&2

@@ -13,6 +13,7 @@ builder_packages() {
 # builder_command TREE [SOURCE:PLACE]... -- COMMAND...
 builder_command() {
     local packages
+    need_packages mount util-linux
     if [[ $1 == builder ]]; then
         mapfile -t packages < <(builder_packages)
         tree_ensure builder bookworm "${packages[@]}"

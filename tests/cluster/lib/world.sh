@@ -13,7 +13,7 @@ world_up() {
         return 0
     fi
     world_remove
-    need_packages iproute2 util-linux
+    need_packages iproute2 mount util-linux
     rootfs_ensure "$release"
     now_ms
     since=$REPLY
