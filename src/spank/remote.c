@@ -407,14 +407,25 @@ static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
     return hand_over(sp, &request, &terms, prefix, err);
 }
 
+/* In a step that is not ours, like the shell of salloc, which is an srun too. A
+ * TaskProlog would take it for a node without the plugin. */
+static void forget_table(spank_t sp)
+{
+    spank_unsetenv(sp, BERTH_STEP_VARIABLE);
+    spank_unsetenv(sp, BERTH_ENV_VARIABLE);
+    spank_unsetenv(sp, BERTH_MULTIPROG_VARIABLE);
+}
+
 int berth_remote_task(spank_t sp, int count, char **words)
 {
     struct berth_settings settings;
     struct berth_err err;
     char node[256];
 
-    if (!is_ours(sp))
+    if (!is_ours(sp)) {
+        forget_table(sp);
         return 0;
+    }
     berth_settings_read(count, words, &settings, NULL);
     forget_slurm_copies(sp, settings.option_prefix);
     if (prepare(sp, settings.option_prefix, &err) == 0) {

@@ -626,6 +626,9 @@ without_plugin() {
 runs "TaskProlog, plugin there: an image" 8 "" "$IMAGE"
 runs "TaskProlog, plugin there: the host" 8 host
 refused "TaskProlog, plugin there: missing image" "not found; check" "$MISSING"
+equal "TaskProlog, plugin there: the shell of salloc (use_interactive_step) starts on the host" host \
+    "$(alice salloc -Q -w n1 -n1 --container-image="$A" srun --interactive \
+        sh -c 'test -e /etc/berth-image || echo host' 2>&1)"
 hosts_conf "" n2
 without_plugin "TaskProlog, n2 does not name the plugin"
 runs "TaskProlog, n2 does not name the plugin: a step without options runs" 8 host
