@@ -224,6 +224,18 @@ int berth_launcher_check_command(const struct berth_request *request,
                          request->mpi, tasks, command);
 }
 
+int berth_launcher_check_bundle(const struct berth_request *request, const char *bundle,
+                                struct berth_err *err)
+{
+    if (!bundle || !*bundle || !berth_request_contained(request))
+        return 0;
+    return berth_err_set(
+        err,
+        "image '%s': Slurm would run the OCI bundle '%s' instead of it "
+        "(--container or SLURM_CONTAINER); leave one of the two out",
+        berth_request_name(request), bundle);
+}
+
 /* Is that the image's own library, asked for or not? */
 static bool is_own(const struct berth_request *request)
 {

@@ -34,6 +34,12 @@ int berth_launcher_check_command(const struct berth_request *request,
                                  unsigned long tasks, const char *command,
                                  struct berth_err *err);
 
+/* Does Slurm start the OCI bundle BUNDLE (its own --container; NULL or "": none) for
+ * the component? It takes the command before plugins can put a word in front, so that
+ * the image would not run. Returns 0, or -1 with a sentence in ERR. */
+int berth_launcher_check_bundle(const struct berth_request *request, const char *bundle,
+                                struct berth_err *err);
+
 /* Slurm makes one MPI_COMM_WORLD of all components, and a rank waits in it for those
  * that never come, because their mpirun has a world of its own, or because they speak
  * with another MPI library. Refuses modes that come to that for certain. SITE_SAYS: a

@@ -364,7 +364,13 @@ static int merge_step(struct berth_request *ret, struct berth_err *err)
 static int check_launcher(const struct berth_request *request, struct berth_err *err)
 {
     unsigned long tasks = berth_hetgroups_tasks(&state.hetgroups, optind);
+    const char *bundle = NULL;
 
+    if (!berth_hetgroups_option(&state.hetgroups, optind, "container",
+                                strlen("container"), &bundle))
+        bundle = getenv(BERTH_BUNDLE_VARIABLE);
+    if (berth_launcher_check_bundle(request, bundle, err) < 0)
+        return -1;
     return berth_launcher_check_tasks(request, tasks, err);
 }
 

@@ -13,6 +13,9 @@
  * its configuration already. */
 #define BERTH_MULTIPROG_VARIABLE "SLURM_BERTH_MULTIPROG"
 
+/* Slurm's own, for srun and the task: the OCI bundle of --container. */
+#define BERTH_BUNDLE_VARIABLE "SLURM_CONTAINER"
+
 /* Who finds one of these runs in a container: the runtime sets them there. */
 #define BERTH_OUTER_APPTAINER   "APPTAINER_CONTAINER"
 #define BERTH_OUTER_SINGULARITY "SINGULARITY_CONTAINER"

@@ -230,7 +230,11 @@ static int check_tasks(spank_t sp, const struct berth_request *request,
                        struct berth_err *err)
 {
     uint32_t tasks = count_tasks(sp);
+    char bundle[256] = "";
 
+    spank_getenv(sp, BERTH_BUNDLE_VARIABLE, bundle, sizeof(bundle));
+    if (berth_launcher_check_bundle(request, bundle, err) < 0)
+        return -1;
     if (berth_launcher_check_tasks(request, tasks, err) < 0)
         return -1;
     return berth_launcher_check_command(request, tasks, command_of(sp), err);

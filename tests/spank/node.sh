@@ -94,6 +94,23 @@ for step in 4294967291 4294967292 4294967290 4294967295; do
         FAKE_STEP=$step FAKE_TABLE=broken srun ./x
 done
 
+# Slurm's own containers. A node sees the variable also where srun could not.
+bundle="Slurm would run the OCI bundle '/b' instead of it (--container or SLURM_CONTAINER); leave one of the two out"
+for words in --container=/b '--container /b'; do
+    # shellcheck disable=SC2086 # words
+    expect "$words beside --container-image" 1 "srun: error: berth: image 'T/a': $bundle" \
+        srun $words --container-image=a ./x
+done
+expect 'SLURM_CONTAINER beside --container-image' 1 "srun: error: berth: image 'T/a': $bundle" \
+    SLURM_CONTAINER=/b srun --container-image=a ./x
+expect '--container where the job says the image' 1 "srun: error: berth: image 'T/a': $bundle" \
+    FAKE_SCRIPT="$fake srun --container=/b ./x" sbatch --container-image=a script
+expect '--container of a component on the host' 0 "0 $A: ./x
+1 host: ./y" \
+    srun --container-image=a ./x : --container=/b ./y
+expect 'SLURM_CONTAINER on the node' 1 "berth: n1: image 'T/a': $bundle" \
+    FAKE_TABLE="1;*:image=$T/a;." SLURM_CONTAINER=/b srun ./x
+
 # A table that srun did not write.
 advice='; do not set it by hand, and have one release of berth on all hosts'
 malformed()
