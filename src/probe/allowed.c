@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -19,6 +21,10 @@
 #include "plan/path.h"
 #include "probe/image.h"
 #include "probe/opened.h"
+
+#ifndef FUSE_SUPER_MAGIC
+#define FUSE_SUPER_MAGIC 0x65735546 /* linux/magic.h, from Linux 5.17 on */
+#endif
 
 bool berth_allowed_is_asked(const struct berth_site *site)
 {
@@ -116,6 +122,51 @@ static int check_owner(const struct berth_site *site, const char *path, uid_t us
     return berth_site_cite(site, "images.owners", "", err);
 }
 
+bool berth_allowed_read_mounter(const char *line, dev_t device, uid_t *ret_user)
+{
+    static const char name[] = ",user_id=";
+    unsigned int major_number, minor_number;
+    const char *options = strrchr(line, ' ');
+    const char *user = options ? strstr(options, name) : NULL;
+
+    if (!user || sscanf(line, "%*d %*d %u:%u", &major_number, &minor_number) != 2 ||
+        makedev(major_number, minor_number) != device)
+        return false;
+    *ret_user = (uid_t)strtoul(user + strlen(name), NULL, 10);
+    return true;
+}
+
+/* Who has mounted the file system of FILE, open at FD, and says whose its files are:
+ * root, unless it is a user's own (FUSE). -1: that cannot be seen. */
+static uid_t find_mounter(int fd, const struct stat *file)
+{
+    BERTH_FCLOSE FILE *mounts = NULL;
+    BERTH_FREE char *line = NULL;
+    struct statfs system;
+    size_t room = 0;
+    uid_t user;
+
+    if (fstatfs(fd, &system) == 0 && system.f_type != FUSE_SUPER_MAGIC)
+        return 0;
+    mounts = fopen("/proc/self/mountinfo", "re");
+    while (mounts && getline(&line, &room, mounts) > 0)
+        if (berth_allowed_read_mounter(line, file->st_dev, &user))
+            return user;
+    return (uid_t)-1;
+}
+
+/* An owner is the word of who has mounted the file system. */
+static int check_mounter(const struct berth_site *site, const char *path, int fd,
+                         const struct stat *file, struct berth_err *err)
+{
+    uid_t user = find_mounter(fd, file);
+
+    if (user == 0 || check_owner(site, path, user, err) == 0)
+        return 0;
+    return berth_err_at(err, "a file system of uid %lu's own (FUSE)",
+                        (unsigned long)user);
+}
+
 /* There is nothing to be opened at PATH. */
 static int explain(const char *path, int number, struct berth_err *err)
 {
@@ -140,7 +191,8 @@ int berth_allowed_image(const struct berth_site *site, const char *path,
     if (!real || !is_file(real, &st))
         return berth_err_set(err, BERTH_OPENED_EXCHANGED, path);
     if (check_roots(site, path, real, err) < 0 ||
-        check_owner(site, path, st.st_uid, err) < 0)
+        check_owner(site, path, st.st_uid, err) < 0 ||
+        check_mounter(site, path, fd, &st, err) < 0)
         return -1;
     *ret_identity = berth_opened_identity(&st);
     if (!*ret_identity)

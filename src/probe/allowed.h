@@ -3,6 +3,7 @@
 #define BERTH_PROBE_ALLOWED_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "base/strvec.h"
@@ -12,12 +13,16 @@
 bool berth_allowed_is_asked(const struct berth_site *site);
 
 /* Is the image at PATH one that SITE allows: in one of its directories, and owned by
- * one of its users? The file is opened once, and asked where it is and whose it is.
- * Returns 0 with *RET_PATH, where it really is, and *RET_IDENTITY, which file it is;
- * the caller frees both. Returns -1 with a sentence in ERR, also when there is nothing
- * at PATH. */
+ * one of its users, as is its file system where a user has mounted that (FUSE)? The
+ * file is opened once, and asked where it is and whose it is. Returns 0 with *RET_PATH,
+ * where it really is, and *RET_IDENTITY, which file it is; the caller frees both.
+ * Returns -1 with a sentence in ERR, also when there is nothing at PATH. */
 int berth_allowed_image(const struct berth_site *site, const char *path,
                         char **ret_path, char **ret_identity, struct berth_err *err);
+
+/* Is LINE, of /proc/self/mountinfo, that of the FUSE file system DEVICE? Then *RET_USER
+ * is the user who has mounted it. */
+bool berth_allowed_read_mounter(const char *line, dev_t device, uid_t *ret_user);
 
 /* The real path of the source of each of MOUNTS (SRC:DST:ro|rw), "" where there is
  * none, appended to SOURCES. Returns 0, or -1 when out of memory. */

@@ -7,6 +7,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -204,6 +205,33 @@ START_TEST(sources_of_mounts_are_resolved)
 }
 END_TEST
 
+static const struct {
+    const char *line;
+    bool is_it;
+    uid_t user;
+} mounts[] = {
+    {"36 35 0:49 / /home/u/m rw - fuse.squashfuse squashfuse "
+     "ro,user_id=2001,group_id=1",
+     true, 2001},
+    {"36 35 0:49 / /m rw,nosuid shared:1 - fuse cvmfs2 ro,user_id=0,group_id=0\n", true,
+     0},
+    {"36 35 0:50 / /m rw - fuse x ro,user_id=0,group_id=0", false, 7},
+    /* names that say what only the kernel may */
+    {"36 35 0:49 / /m,user_id=0 rw - fuse x,user_id=0 ro,user_id=2001", true, 2001},
+    {"36 35 0:49 / /m rw - ext4 /dev/x,user_id=0 rw", false, 7},
+    {"", false, 7},
+};
+
+START_TEST(who_has_mounted_a_file_system_is_told)
+{
+    uid_t user = 7;
+
+    ck_assert_int_eq(berth_allowed_read_mounter(mounts[_i].line, makedev(0, 49), &user),
+                     mounts[_i].is_it);
+    ck_assert_int_eq(user, mounts[_i].user);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("allowed");
@@ -213,6 +241,7 @@ int main(void)
     tcase_add_test(tests, the_owner_is_that_of_the_file);
     tcase_add_test(tests, what_is_not_there_is_told_as_ever);
     tcase_add_test(tests, an_exchanged_image_is_not_open);
+    tcase_add_loop_test(tests, who_has_mounted_a_file_system_is_told, 0, COUNT(mounts));
     tcase_add_test(tests, sources_of_mounts_are_resolved);
     return unit_run("allowed", tests);
 }

@@ -84,6 +84,18 @@ refused "owners: the user's" "belongs to alice .*images of root only.*berth.yaml
 keyring=.$runtime_name/keys keys=${RUNTIME}_KEYSDIR
 [[ $runtime_name == apptainer ]] || keyring=.singularity/sypgp keys=SINGULARITY_SYPGPDIR
 
+# A file system of the user's own says what the user has it say.
+alice bash -c 'mkdir -p fuse tree; cp -f mine.sif tree/evil.sif; mksquashfs tree tree.sqfs -quiet -noappend -all-root >/dev/null 2>&1'
+on n1 alice squashfuse tree.sqfs fuse
+equal "owners: it is root's, by its own word" root "$(on n1 alice stat -c %U fuse/evil.sif)"
+refused "owners: root's on a file system of the user's" \
+    "a file system of uid 2001's own [(]FUSE[)]: image '/home/alice/fuse/evil.sif': it belongs to alice .*images of root only" \
+    --container-image=fuse/evil.sif
+on n1 alice fusermount -u fuse || on n1 alice fusermount3 -u fuse
+on n1 root bash -c 'mkdir -p /srv/fuse && squashfuse -o allow_other /home/alice/tree.sqfs /srv/fuse'
+said "owners: root's on a file system of root's" 'either.a$' --container-image=/srv/fuse/evil.sif cat /etc/berth-image
+on n1 root bash -c 'umount /srv/fuse && rmdir /srv/fuse'
+
 # key OWNER: a key in the directory OWNER of alice's; its fingerprint.
 key() {
     alice mkdir -m 700 "$1" && alice env "$keys=/home/alice/$1" "$runtime" key newpair \
