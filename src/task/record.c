@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -14,13 +16,32 @@
 #include "probe/runtime.h"
 #include "task/digest.h"
 
+/* Where several users write to a directory, another one can be there first. What root
+ * has put there may be anything; else it is a file of the user's, by one name. */
+static bool is_trusted(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 &&
+           (st.st_uid == 0 ||
+            (st.st_uid == geteuid() && S_ISREG(st.st_mode) && st.st_nlink == 1));
+}
+
 /* A pipe that nobody reads must not stop a step, nor a line fill half of a disk. */
 static int append(const char *path, const struct berth_buf *line, struct berth_err *err)
 {
-    BERTH_CLOSE int fd = open(
-        path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
-    ssize_t written = fd < 0 ? -1 : write(fd, line->text, line->used);
+    BERTH_CLOSE int fd = open(path,
+                              O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK |
+                                  O_NOCTTY | O_NOFOLLOW,
+                              0644);
+    ssize_t written;
 
+    if (fd < 0 ? errno == ELOOP : !is_trusted(fd))
+        return berth_err_set(err,
+                             "provenance.file '%s': it is a link, or not a file of "
+                             "yours or root's; ask the administrators to remove it",
+                             path);
+    written = fd < 0 ? -1 : write(fd, line->text, line->used);
     if (written == (ssize_t)line->used)
         return 0;
     return berth_err_set(err,

@@ -259,6 +259,11 @@ expect 'with -v it is said' 0 \
     "berth: n1: no record is kept: provenance.file '/gone/steps': No such file or directory; ask the administrators to let you write there
 runs: 3" \
     env SRUN_DEBUG=4 BERTH_TASK_RECORD=/gone/steps BERTH_TASK_LEADS=1 "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app 3
+ln -s steps-alice-17 link
+expect 'a link is not followed' 0 \
+    "berth: n1: no record is kept: provenance.file 'T/link': it is a link, or not a file of yours or root's; ask the administrators to remove it
+runs: 3" \
+    env SRUN_DEBUG=4 "BERTH_TASK_RECORD=$T/link" BERTH_TASK_LEADS=1 "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app 3
 mkfifo pipe
 expect 'a pipe that nobody reads stops nothing' 0 \
     'runs: 4' \

@@ -94,6 +94,25 @@ id=$(digest /srv/own.sif)
 equal "unless it was changed; where the digest cannot be had the step runs" null "$(fields "$records/alice-$id.jsonl" image.digest)"
 on n1 root mv /root/sha256sum /usr/bin/
 
+# Where all may write, bob has been there first.
+site "provenance: {file: $records/%u}"
+on login bob bash -c "touch $records/alice; chmod 666 $records/alice"
+on login alice touch mine.txt
+for what in "bob's file" "a link" "a second name"; do
+    matches "$what is not taken for a record" \
+        "berth: n1: no record is kept: provenance.file '$records/alice': it is a link, or not a file of yours or root's; ask" \
+        "$(alice srun -v -w n1 "$A" true 2>&1)"
+    on login root rm -f "$records/alice"
+    case $what in
+    bob*) alice ln -s /home/alice/mine.txt "$records/alice" ;;
+    *) on login root bash -c "touch $records/x; chown alice $records/x; ln -f $records/x $records/alice" ;;
+    esac
+done
+equal "nor written to" "0 0" "$(on login root stat -c %s /home/alice/mine.txt "$records/x" | paste -sd' ')"
+on login root bash -c "rm -f $records/alice; touch $records/alice; chmod 666 $records/alice"
+alice srun -w n1 "$A" true
+equal "a file that root has made is" 1 "$(on login root cat "$records/alice" | wc -l)"
+
 site "provenance: {file: /nowhere/%j}"
 equal "a record that cannot be kept fails no step" a "$(alice srun "$A" cat /etc/berth-image 2>&1)"
 matches "srun -v says why" "berth: n1: no record is kept: provenance.file '/nowhere/[0-9]+': No such file or directory; ask the administrators" \
