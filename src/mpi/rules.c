@@ -30,7 +30,7 @@ static enum berth_mpi_outcome judge_kind(struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_program *program = cause->program;
 
-    if (berth_mpi_check_inside(program, cause->because) < 0)
+    if (berth_mpi_check_program(program, cause->because) < 0)
         return berth_mpi_end(cause, BERTH_MPI_NO);
     if (program->kind == BERTH_ELF_STATIC) {
         berth_err_set(

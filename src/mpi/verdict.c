@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "mpi/glibc.h"
 #include "mpi/rules.h"
 
@@ -30,12 +31,27 @@ const char *berth_mpi_describe(const struct berth_mpi_objects *objects,
     return berth_mpi_library_name(object ? &object->library : &unknown, name, size);
 }
 
-int berth_mpi_check_inside(const struct berth_mpi_program *program,
-                           struct berth_err *err)
+/* By the name of the file, which all of them keep. */
+static bool is_starter(const char *name)
+{
+    static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun",
+                                        NULL};
+
+    return berth_text_starts_any(name, names);
+}
+
+int berth_mpi_check_program(const struct berth_mpi_program *program,
+                            struct berth_err *err)
 {
     const struct berth_mpi_object *inside = program->inside;
     char name[BERTH_MPI_NAME_SIZE];
 
+    if (program->path && is_starter(berth_text_base(program->path)))
+        return berth_err_set(err,
+                             "'%s' starts ranks itself, which cannot be done in every "
+                             "task of a step; choose --mpi-bind=local for an mpirun on "
+                             "one node, or let srun start the program",
+                             program->path);
     if (!inside)
         return 0;
     return berth_err_set(err,

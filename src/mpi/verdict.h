@@ -40,10 +40,11 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
                     const struct berth_mpi_objects *host,
                     struct berth_mpi_verdict *ret_verdict, struct berth_err *err);
 
-/* Can the MPI of PROGRAM be exchanged at all? Not one that is linked into it. Returns
- * 0, or -1 with a sentence in ERR. */
-int berth_mpi_check_inside(const struct berth_mpi_program *program,
-                           struct berth_err *err);
+/* Can the host's MPI stand for that of PROGRAM at all? Not where that is linked into
+ * it, nor where it starts ranks itself (mpirun). Returns 0, or -1 with a sentence in
+ * ERR. */
+int berth_mpi_check_program(const struct berth_mpi_program *program,
+                            struct berth_err *err);
 
 /* Who made LIBRARY, for people: "MPICH 4.2.3", "Intel MPI". The text is written to NAME
  * (SIZE bytes), which is returned. */

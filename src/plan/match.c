@@ -128,10 +128,11 @@ int berth_match_find(const char *mode, const struct berth_mpi_program *program,
     enum berth_mpi_family missing = BERTH_MPI_NONE;
     int found = 0;
 
-    *ret_reason = program->inside || program->family == BERTH_MPI_UNKNOWN
+    *ret_reason = berth_mpi_check_program(program, NULL) < 0 ||
+                          program->family == BERTH_MPI_UNKNOWN
                       ? BERTH_REASON_IMAGE
                       : BERTH_REASON_NODE;
-    if (berth_mpi_check_inside(program, err) < 0)
+    if (berth_mpi_check_program(program, err) < 0)
         return -1;
     if (program->family == BERTH_MPI_UNKNOWN)
         return explain_unknown(program, err);

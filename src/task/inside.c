@@ -15,6 +15,7 @@
 #include "base/environ.h"
 #include "mpi/program.h"
 #include "mpi/verdict.h"
+#include "plan/command.h"
 #include "plan/fabric.h"
 #include "plan/fallback.h"
 #include "plan/launch.h"
@@ -66,11 +67,20 @@ int berth_inside_enter(const struct berth_inside *told, struct berth_err *err)
     return 0;
 }
 
-char *berth_inside_find(const struct berth_inside *told)
+static char *find(const char *name)
 {
-    BERTH_FREE char *found = berth_become_find(told->command[0]);
+    BERTH_FREE char *found = berth_become_find(name);
 
     return found && berth_run_is_program(found) ? berth_steal(&found) : NULL;
+}
+
+char *berth_inside_find(const struct berth_inside *told)
+{
+    BERTH_FREE char *found = find(told->command[0]);
+    BERTH_FREE char *name = found ? berth_command_program(told->command) : NULL;
+    char *program = name ? find(name) : NULL;
+
+    return program ? program : berth_steal(&found);
 }
 
 static int look(struct inside *inside, struct berth_err *err)

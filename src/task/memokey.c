@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "mpi/pmi.h"
+#include "plan/command.h"
 #include "plan/gpu.h"
 #include "plan/launch.h"
 #include "plan/wire.h"
@@ -46,7 +47,9 @@ static bool put_request(struct berth_buf *key, const struct berth_request *reque
 
 static bool put_command(struct berth_buf *key, const struct berth_inside *inside)
 {
-    return put(key, "command", inside->command[0]) &&
+    BERTH_FREE char *program = berth_command_program(inside->command);
+
+    return put(key, "command", inside->command[0]) && put(key, "program", program) &&
            put(key, "directory", inside->directory);
 }
 

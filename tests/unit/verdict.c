@@ -246,6 +246,13 @@ static const struct {
      BERTH_MPI_NO,
      "'/lib/libown.so' is linked statically with MPICH, which cannot be exchanged; "
      "link it with shared libraries, or " HYBRID},
+    {{"program /usr/bin/mpiexec.hydra program need=libc.so.6", IN_MPICH, GLIBC_36},
+     {MPICH("5.0.2")},
+     BERTH_MPI_NO,
+     "'/usr/bin/mpiexec.hydra' starts ranks itself, which cannot be done in every task "
+     "of "
+     "a step; choose --mpi-bind=local for an mpirun on one node, or let srun start the "
+     "program"},
     {{"program /bin/a none"},
      {MPICH("5.0.2")},
      BERTH_MPI_CANNOT_TELL,
