@@ -241,8 +241,9 @@ static void tell_inside(const struct berth_mpi_objects *objects,
                         struct berth_mpi_program *program)
 {
     for (size_t i = 0; i < objects->count && !program->inside; i++)
-        if (objects->items[i].role != BERTH_MPI_PRESENT &&
-            objects->items[i].library.is_inside)
+        if (objects->items[i].library.is_inside &&
+            (objects->items[i].role != BERTH_MPI_PRESENT ||
+             objects->items[i].elf.kind != BERTH_ELF_LIBRARY))
             program->inside = &objects->items[i];
     if (program->inside)
         program->family = program->inside->library.family;

@@ -136,12 +136,12 @@ static bool is_loadable(const struct berth_look *look, const struct berth_elf *e
 
 /* What is called like an MPI library and is damaged harms nobody who does not use it.
  */
-static void add_present(struct berth_look *look, const char *soname, const char *path)
+void berth_look_present(struct berth_look *look, const char *soname, const char *path)
 {
     BERTH_FREE char *real = realpath(path, NULL);
     struct berth_elf elf;
 
-    if (!real || read_elf(real, &elf, NULL) < 0)
+    if (!real || is_read(look, real) || read_elf(real, &elf, NULL) < 0)
         return;
     if (is_loadable(look, &elf))
         berth_mpi_objects_add(&look->objects, BERTH_MPI_PRESENT, soname, real, &elf,
@@ -161,13 +161,12 @@ static int read_image(struct berth_look *look, char *const *env, struct berth_er
     if (berth_inventory_read(&directories, &found, err) < 0)
         return -1;
     for (size_t i = 0; i < found.count; i++)
-        if (!is_read(look, found.items[i]))
-            add_present(look, NULL, found.items[i]);
+        berth_look_present(look, NULL, found.items[i]);
     return 0;
 }
 
-static int read_all(struct berth_look *look, const char *program, char *const *env,
-                    struct berth_err *err)
+static int read_start(struct berth_look *look, const char *program, char *const *env,
+                      struct berth_err *err)
 {
     if (read_runner(program, look, err) < 0)
         return -1;
@@ -176,15 +175,30 @@ static int read_all(struct berth_look *look, const char *program, char *const *e
     if (berth_look_add(&look->objects, BERTH_MPI_PROGRAM, NULL, program, err) < 0 ||
         read_closure(look, env, err) < 0)
         return -1;
-    return read_image(look, env, err);
+    return 0;
+}
+
+int berth_look_at_start(const char *program, char *const *env,
+                        struct berth_look *ret_look, struct berth_err *err)
+{
+    struct berth_look look = {0};
+
+    if (read_start(&look, program, env, err) < 0) {
+        berth_look_fini(&look);
+        return -1;
+    }
+    *ret_look = look;
+    return 0;
 }
 
 int berth_look_at(const char *program, char *const *env, struct berth_look *ret_look,
                   struct berth_err *err)
 {
-    struct berth_look look = {0};
+    struct berth_look look;
 
-    if (read_all(&look, program, env, err) < 0) {
+    if (berth_look_at_start(program, env, &look, err) < 0)
+        return -1;
+    if (look.runner && read_image(&look, env, err) < 0) {
         berth_look_fini(&look);
         return -1;
     }
@@ -203,7 +217,7 @@ static int add_twins(struct berth_look *look, const struct berth_strvec *names,
                           env, &paths, err) < 0)
         return -1;
     for (size_t i = 0; i < paths.count; i++)
-        add_present(look, berth_text_base(paths.items[i]), paths.items[i]);
+        berth_look_present(look, berth_text_base(paths.items[i]), paths.items[i]);
     return 0;
 }
 

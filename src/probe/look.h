@@ -33,6 +33,14 @@ struct berth_look {
 int berth_look_at(const char *program, char *const *env, struct berth_look *ret_look,
                   struct berth_err *err);
 
+/* The same without the MPI libraries that are around it. */
+int berth_look_at_start(const char *program, char *const *env,
+                        struct berth_look *ret_look, struct berth_err *err);
+
+/* Add the file at PATH to the objects of LOOK as PRESENT, if the runner could load it
+ * and it can be read. SONAME may be NULL (mpi/objects.h). */
+void berth_look_present(struct berth_look *look, const char *soname, const char *path);
+
 /* A program that is not linked with MPI may load it later (an interpreter), and before
  * or after that GCC's libraries of the image. Append those that have the name of one of
  * STAGED, the host's, to the objects of LOOK, as PRESENT. ENV is that

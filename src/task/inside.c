@@ -20,6 +20,7 @@
 #include "plan/fallback.h"
 #include "plan/launch.h"
 #include "plan/match.h"
+#include "probe/beside.h"
 #include "probe/loader.h"
 #include "probe/look.h"
 #include "probe/run.h"
@@ -83,8 +84,26 @@ char *berth_inside_find(const struct berth_inside *told)
     return program ? program : berth_steal(&found);
 }
 
+/* What a program that is not linked with MPI may load, or start. */
+static int look_beside(struct inside *inside, bool *ret_outside, struct berth_err *err)
+{
+    const struct berth_beside beside = {.program = inside->program,
+                                        .command = inside->told->command,
+                                        .env = environ,
+                                        .mounts = &inside->told->request->mounts};
+
+    if (inside->wants.family != BERTH_MPI_NONE)
+        return 0;
+    berth_mpi_program_fini(&inside->wants);
+    if (berth_beside_look(&beside, &inside->look, ret_outside, err) < 0)
+        return -1;
+    return berth_mpi_program_read(&inside->look.objects, &inside->wants, err);
+}
+
 static int look(struct inside *inside, struct berth_err *err)
 {
+    bool outside = false;
+
     inside->program = berth_inside_find(inside->told);
     if (!inside->program)
         return 0; /* the task says so */
@@ -94,9 +113,10 @@ static int look(struct inside *inside, struct berth_err *err)
         free(berth_steal(&inside->program));
         return 0;
     }
-    if (berth_mpi_program_read(&inside->look.objects, &inside->wants, err) < 0)
+    if (berth_mpi_program_read(&inside->look.objects, &inside->wants, err) < 0 ||
+        look_beside(inside, &outside, err) < 0)
         return -1;
-    inside->keeps = inside->look.closure.version_count == 0 &&
+    inside->keeps = !outside && inside->look.closure.version_count == 0 &&
                     ((inside->wants.family != BERTH_MPI_NONE &&
                       inside->wants.family != BERTH_MPI_UNKNOWN) ||
                      berth_replay_is_bound(environ));

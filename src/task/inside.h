@@ -29,8 +29,9 @@ struct berth_inside {
  * sentence in ERR. */
 int berth_inside_enter(const struct berth_inside *inside, struct berth_err *err);
 
-/* The file that the command is, where the process is, or that it starts, where its words
- * tell that (plan/command.h); NULL: none that could be executed. The caller frees it. */
+/* The file that the command is, where the process is, or that it starts, where its
+ * words tell that (plan/command.h); NULL: none that could be executed. The caller frees
+ * it. */
 char *berth_inside_find(const struct berth_inside *inside);
 
 /* Enter the container as the owner of its namespaces, look at the program, put the

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MPI libraries that are found by what a command and its environment name. */
+
+#include "probe/beside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "unit.h"
+
+#define MPI_CODE                                                                       \
+    "int MPI_Init(void) { return 0; } int PMPI_Init(void) { return 0; } "              \
+    "int MPIR_Dup_fn(void) { return 0; }"
+
+static char *directory;
+
+/* Libraries and programs below PREFIX, which is in the test's directory. */
+static void make(const char *prefix)
+{
+    char command[512];
+
+    snprintf(command, sizeof(command),
+             "mkdir -p %s/%s/bin %s/%s/lib/python3.1/"
+             "site-packages/wheel.libs",
+             directory, prefix, directory, prefix);
+    ck_assert_int_eq(system(command), 0);
+    unit_compile(directory, MPI_CODE,
+                 "-shared -fPIC -Wl,-soname,libmpi.so.12 -o %s/lib/libmpi.so.12",
+                 prefix);
+    unit_compile(directory, MPI_CODE,
+                 "-shared -fPIC -Wl,-soname,libodd.so -o %s/lib/libodd.so", prefix);
+    unit_compile(directory, MPI_CODE,
+                 "-shared -fPIC -o "
+                 "%s/lib/python3.1/site-packages/wheel.libs/libmpi-1a2b.so.12.1",
+                 prefix);
+    unit_compile(directory, "int MPI_Init(void); void _start(void) { MPI_Init(); }",
+                 "-Wl,-rpath,%s/%s/lib -L%s/lib -l:libodd.so -o %s/bin/odd", directory,
+                 prefix, prefix, prefix);
+}
+
+static void setup(void)
+{
+    directory = unit_directory();
+    make("own");
+    make("mount/child");
+}
+
+static void teardown(void)
+{
+    unit_remove(directory);
+    free(directory);
+}
+
+/* In each text, @ is the directory of the test. */
+static const struct {
+    const char *program;
+    const char *words[4];
+    const char *env;
+    const char *mount;
+    const char *script;   /* what is in @/script */
+    const char *found[4]; /* of what the prefix has */
+} rows[] = {
+    {"/bin/sh", {"sh", "-c", "true"}, "HOME=@", NULL, NULL, {NULL}},
+    {"/bin/sh",
+     {"sh"},
+     "HOME=@/own",
+     NULL,
+     NULL,
+     {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
+    {"/bin/sh",
+     {"sh"},
+     "VIRTUAL_ENV=@/own",
+     NULL,
+     NULL,
+     {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
+    {"/bin/sh",
+     {"sh"},
+     "CONDA_PREFIX=@/own",
+     NULL,
+     NULL,
+     {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
+    /* Of a program that is named, what its loader finds, too. */
+    {"/bin/sh",
+     {"sh", "-c", "date; @/own/bin/odd"},
+     "A=",
+     NULL,
+     NULL,
+     {"libmpi.so.12", "libmpi-1a2b.so.12.1", "libodd.so"}},
+    {"/bin/sh",
+     {"sh", "-c", "date; ~/bin/odd"},
+     "HOME=@/own",
+     NULL,
+     NULL,
+     {"libmpi.so.12", "libmpi-1a2b.so.12.1", "libodd.so"}},
+    {"/bin/sh",
+     {"python3", "x.py", "@/own/lib/libmpi.so.12"},
+     "A=",
+     NULL,
+     NULL,
+     {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
+    {"/bin/sh",
+     {"sh", "@/script"},
+     "A=",
+     NULL,
+     "export X=@/own/lib\n",
+     {"libmpi.so.12"}},
+    {"/bin/sh",
+     {"sh"},
+     "A=",
+     "/x:@/own:ro",
+     NULL,
+     {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
+    {"/bin/sh",
+     {"sh"},
+     "A=",
+     "/x:@/mount:ro",
+     NULL,
+     {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
+    {"@/own/bin/odd",
+     {"odd"},
+     "A=",
+     NULL,
+     NULL,
+     {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
+};
+
+/* TEXT with the directory for @; the caller frees it. */
+static char *fill(const char *text)
+{
+    struct berth_buf buf = {0};
+
+    for (; *text; text++)
+        if (*text == '@')
+            berth_buf_puts(&buf, directory);
+        else
+            berth_buf_add(&buf, text, 1);
+    berth_buf_puts(&buf, "");
+    return buf.text ? buf.text : strdup("");
+}
+
+static bool has(const struct berth_look *look, const char *name)
+{
+    for (size_t i = 0; i < look->objects.count; i++)
+        if (look->objects.items[i].role == BERTH_MPI_PRESENT &&
+            strstr(look->objects.items[i].path, directory) &&
+            strcmp(berth_text_base(look->objects.items[i].path), name) == 0)
+            return true;
+    return false;
+}
+
+START_TEST(what_is_named_is_found)
+{
+    static const char *const names[] = {"libmpi.so.12", "libmpi-1a2b.so.12.1",
+                                        "libodd.so"};
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec mounts = {0};
+    BERTH_FREE char *program = fill(rows[_i].program);
+    BERTH_FREE char *variable = fill(rows[_i].env);
+    BERTH_FREE char *script = unit_path(directory, "script");
+    char *env[] = {variable, NULL};
+    struct berth_beside beside = {.program = program, .env = env, .mounts = &mounts};
+    struct berth_look look;
+    struct berth_err err = {""};
+    bool outside;
+
+    for (int i = 0; i < 4 && rows[_i].words[i]; i++) {
+        BERTH_FREE char *word = fill(rows[_i].words[i]);
+
+        berth_strvec_push(&words, word);
+    }
+    beside.command = words.items;
+    if (rows[_i].mount) {
+        BERTH_FREE char *mount = fill(rows[_i].mount);
+
+        berth_strvec_push(&mounts, mount);
+    }
+    if (rows[_i].script) {
+        BERTH_FREE char *text = fill(rows[_i].script);
+
+        unit_write(script, text, strlen(text));
+    }
+    ck_assert_int_eq(berth_look_at_start("/bin/sh", env, &look, &err), 0);
+    ck_assert_msg(berth_beside_look(&beside, &look, &outside, &err) == 0, "%s",
+                  err.text);
+    for (int i = 0; i < COUNT(names); i++) {
+        bool expected = false;
+
+        for (int k = 0; k < 4 && rows[_i].found[k]; k++)
+            expected |= strcmp(rows[_i].found[k], names[i]) == 0;
+        ck_assert_msg(has(&look, names[i]) == expected, "%s", names[i]);
+    }
+    berth_look_fini(&look);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("beside");
+
+    tcase_add_unchecked_fixture(tests, setup, teardown);
+    tcase_add_loop_test(tests, what_is_named_is_found, 0, COUNT(rows));
+    return unit_run("beside", tests);
+}
