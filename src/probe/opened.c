@@ -42,19 +42,17 @@ static bool has(DIR *directory, const char *identity)
     return found;
 }
 
-int berth_opened_check(pid_t runtime, const char *identity, const char *image,
-                       struct berth_err *err)
+enum berth_opened berth_opened_by(pid_t pid, const char *identity)
 {
     char name[64];
     bool found;
     DIR *directory;
 
-    if (!identity)
-        return 0;
-    snprintf(name, sizeof(name), "/proc/%d/fd", runtime);
+    snprintf(name, sizeof(name), "/proc/%d/fd", pid);
     directory = opendir(name);
-    found = directory ? has(directory, identity) : errno == EACCES;
-    if (directory)
-        closedir(directory);
-    return found ? 0 : berth_err_set(err, BERTH_OPENED_EXCHANGED, image);
+    if (!directory)
+        return errno == EACCES ? BERTH_OPENED_HIDDEN : BERTH_OPENED_NO;
+    found = has(directory, identity);
+    closedir(directory);
+    return found ? BERTH_OPENED_YES : BERTH_OPENED_NO;
 }

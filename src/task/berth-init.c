@@ -204,10 +204,23 @@ static void close_ours(const struct init *init, const char *self)
         fcntl(init->report, F_SETFD, FD_CLOEXEC);
 }
 
+/* Until the guard is on duty, or will never be: it has ended. Returns -1, without a
+ * sentence, if nothing may run; the guard says why. */
+static int await_guard(int fd)
+{
+    char answer = BERTH_GUARD_GUARDS;
+
+    if (write(fd, "", 1) == 1)
+        while (read(fd, &answer, 1) < 0 && errno == EINTR)
+            ;
+    close(fd);
+    return answer == BERTH_GUARD_REFUSES ? -1 : 0;
+}
+
 static int run(const struct init *init, const char *self, struct berth_err *err)
 {
-    if (init->guard >= 0)
-        berth_guard_wait(init->guard);
+    if (init->guard >= 0 && await_guard(init->guard) < 0)
+        exit(BERTH_REFUSED);
     if (berth_relay(err) < 0 || berth_become_enter(&init->become, err) < 0)
         return BERTH_REFUSED;
     close_ours(init, self);

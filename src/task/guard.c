@@ -3,7 +3,6 @@
 
 #include "task/guard.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,178 +19,82 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
-#include "base/text.h"
-#include "probe/opened.h"
 #include "task/detach.h"
 #include "task/log.h"
+#include "task/processes.h"
 #include "task/report.h"
+#include "task/servers.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434 /* Linux 5.3, the same number everywhere */
 #endif
 
-/* The programs that serve images, by the start of their names (comm). */
-static const char *const servers[] = {"squashfuse", "fuse-overlayfs", "fuse2fs",
-                                      "gocryptfs", NULL};
-
-static bool is_server(const char *name)
+static bool kill_child(const struct berth_process *process, void *parent)
 {
-    return berth_text_starts_any(name, servers);
-}
-
-/* What proc(5) tells of a process in its stat file: `pid (name) state ppid`. */
-struct process {
-    pid_t pid;
-    pid_t parent;
-    char name[32];
-};
-
-static bool read_stat(const char *pid, struct process *ret)
-{
-    char path[300];
-    char line[256];
-    char *open, *close;
-    size_t count;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-    file = fopen(path, "re");
-    if (!file)
-        return false;
-    count = fread(line, 1, sizeof(line) - 1, file);
-    fclose(file);
-    line[count] = '\0';
-    open = strchr(line, '(');
-    close = strrchr(line, ')');
-    if (!open || !close || sscanf(close + 1, " %*c %d", &ret->parent) != 1)
-        return false;
-    *close = '\0';
-    ret->pid = (pid_t)atoi(pid);
-    snprintf(ret->name, sizeof(ret->name), "%s", open + 1);
-    return true;
-}
-
-/* What a process is looked at for: its parent, an open socket, its mount namespace and
- * that it is not BUT. */
-struct wanted {
-    pid_t parent;
-    ino_t socket;
-    ino_t space;
-    pid_t but;
-};
-
-/* Call VISIT with every process and WANTED; returns how often it said true. */
-static int count_processes(bool (*visit)(const struct process *, const struct wanted *),
-                           const struct wanted *wanted)
-{
-    DIR *directory = opendir("/proc");
-    struct dirent *entry;
-    struct process process;
-    int count = 0;
-
-    while (directory && (entry = readdir(directory)))
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-            read_stat(entry->d_name, &process))
-            count += visit(&process, wanted);
-    if (directory)
-        closedir(directory);
-    return count;
-}
-
-/* Trace the threads of PID that are not traced yet; returns how many. */
-static int seize_threads(pid_t pid)
-{
-    char path[64];
-    struct dirent *entry;
-    DIR *directory;
-    int count = 0;
-
-    snprintf(path, sizeof(path), "/proc/%d/task", pid);
-    directory = opendir(path);
-    while (directory && (entry = readdir(directory)))
-        count += entry->d_name[0] != '.' &&
-                 ptrace(PTRACE_SEIZE, atoi(entry->d_name), 0, PTRACE_O_TRACECLONE) == 0;
-    if (directory)
-        closedir(directory);
-    return count;
-}
-
-/* A signal to a process goes to any of its threads, to another one while the first is
- * stopped for its tracer. What a thread starts is traced if itself is, so there are
- * none when a look at all of them finds none. */
-static bool seize_server(const struct process *process, const struct wanted *wanted)
-{
-    bool seized = false;
-
-    if (process->parent != wanted->parent || !is_server(process->name))
-        return false;
-    while (seize_threads(process->pid) > 0)
-        seized = true;
-    return seized;
-}
-
-int berth_guard_seize(pid_t runtime)
-{
-    const struct wanted wanted = {.parent = runtime};
-
-    return count_processes(seize_server, &wanted);
-}
-
-static bool kill_child(const struct process *process, const struct wanted *wanted)
-{
-    return process->parent == wanted->parent && kill(process->pid, SIGKILL) == 0;
+    return process->parent == *(const pid_t *)parent &&
+           !berth_servers_has_name(process->name) && kill(process->pid, SIGKILL) == 0;
 }
 
 void berth_guard_end_children(void)
 {
-    const struct wanted wanted = {.parent = getpid()};
+    pid_t self = getpid();
 
-    count_processes(kill_child, &wanted);
+    berth_processes_visit(kill_child, &self);
 }
 
-static bool kill_in_space(const struct process *process, const struct wanted *wanted)
+/* A mount namespace, and a process in it that goes on. */
+struct space {
+    ino_t number;
+    pid_t but;
+};
+
+static bool kill_in_space(const struct berth_process *process, void *data)
 {
+    const struct space *wanted = data;
     char path[64];
     struct stat space;
 
     snprintf(path, sizeof(path), "/proc/%d/ns/mnt", process->pid);
     return process->pid != wanted->but && stat(path, &space) == 0 &&
-           space.st_ino == wanted->space && kill(process->pid, SIGKILL) == 0;
+           space.st_ino == wanted->number && kill(process->pid, SIGKILL) == 0;
 }
 
 void berth_guard_end_space(int space, pid_t but)
 {
     enum { ROUNDS = 10 }; /* one that we see may start one that we do not */
-    struct wanted wanted = {.but = but};
+    struct space wanted = {.but = but};
     struct stat status;
 
     if (fstat(space, &status) < 0)
         return;
-    wanted.space = status.st_ino;
-    for (int i = 0; i < ROUNDS && count_processes(kill_in_space, &wanted) > 0; i++)
+    wanted.number = status.st_ino;
+    for (int i = 0; i < ROUNDS && berth_processes_visit(kill_in_space, &wanted) > 0;
+         i++)
         ;
 }
 
-/* A child, a child's child, ... */
-static bool kill_descendant(const struct process *process, const struct wanted *wanted)
+/* A child, a child's child, ... A server is told to end later, so that it can unmount.
+ */
+static bool kill_descendant(const struct berth_process *process, void *data)
 {
-    struct process above = *process;
-    char parent[16];
+    struct berth_process above = *process;
+    pid_t parent = *(const pid_t *)data;
+    char name[16];
 
-    while (above.parent > 1 && above.parent != wanted->parent) {
-        snprintf(parent, sizeof(parent), "%d", above.parent);
-        if (!read_stat(parent, &above))
+    if (process->parent == parent && berth_servers_has_name(process->name))
+        return false;
+    while (above.parent > 1 && above.parent != parent) {
+        snprintf(name, sizeof(name), "%d", above.parent);
+        if (!berth_process_read(name, &above))
             return false;
     }
-    return above.parent == wanted->parent && kill(process->pid, SIGKILL) == 0;
+    return above.parent == parent && kill(process->pid, SIGKILL) == 0;
 }
 
-static bool kill_tree(pid_t pid)
+bool berth_guard_end_tree(pid_t pid)
 {
-    const struct wanted wanted = {.parent = pid};
-
     kill(pid, SIGSTOP);
-    count_processes(kill_descendant, &wanted);
+    berth_processes_visit(kill_descendant, &pid);
     return kill(pid, SIGKILL) == 0;
 }
 
@@ -205,15 +108,16 @@ static bool is_thread_of(pid_t thread, pid_t process)
 }
 
 /* May the signal that stopped the thread PID reach it: from the kernel (a fault, a
- * broken pipe), from the runtime, which ends it, or from another thread of its process,
- * which ends its workers so (pthread_cancel(3))? */
+ * broken pipe), from the runtime or from us, who end it, or from another thread of its
+ * process, which ends its workers so (pthread_cancel(3))? */
 static bool is_allowed(pid_t pid, pid_t runtime)
 {
     siginfo_t info;
 
     if (ptrace(PTRACE_GETSIGINFO, pid, 0, &info) < 0)
         return true;
-    return info.si_code > 0 || info.si_pid == runtime || is_thread_of(pid, info.si_pid);
+    return info.si_code > 0 || info.si_pid == runtime || info.si_pid == getpid() ||
+           is_thread_of(pid, info.si_pid);
 }
 
 void berth_guard_go_on(pid_t pid, int status, pid_t runtime)
@@ -229,36 +133,6 @@ void berth_guard_go_on(pid_t pid, int status, pid_t runtime)
         ptrace(PTRACE_CONT, pid, 0, is_allowed(pid, runtime) ? number : 0);
 }
 
-static bool has_socket(pid_t pid, ino_t socket)
-{
-    char path[300];
-    struct dirent *entry;
-    struct stat status;
-    bool found = false;
-    DIR *directory;
-
-    snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-    directory = opendir(path);
-    while (directory && !found && (entry = readdir(directory)))
-        found = fstatat(dirfd(directory), entry->d_name, &status, 0) == 0 &&
-                S_ISSOCK(status.st_mode) && status.st_ino == socket;
-    if (directory)
-        closedir(directory);
-    return found;
-}
-
-/* The servers that a killed runtime leaves have another parent by now, but still the
- * descriptor that they inherited: berth-init's side of our socket. */
-static bool is_left(const struct process *process, const struct wanted *wanted)
-{
-    return is_server(process->name) && has_socket(process->pid, wanted->socket);
-}
-
-static bool kill_left(const struct process *process, const struct wanted *wanted)
-{
-    return is_left(process, wanted) && kill(process->pid, SIGKILL) == 0;
-}
-
 /* Let go on what has stopped, and forget what has ended. */
 static void attend(pid_t runtime)
 {
@@ -271,18 +145,17 @@ static void attend(pid_t runtime)
 }
 
 /* The runtime has ended. It ends its servers first, unless it was killed. */
-static void end_servers(pid_t runtime, const struct wanted *wanted)
+static void end_servers(struct berth_servers *servers)
 {
     enum { PAUSE_MS = 50, PATIENCE = 10 };
 
-    for (int i = 0; count_processes(is_left, wanted) > 0; i++) {
+    for (int i = 0; i < 3 * PATIENCE && berth_servers_count(servers) > 0; i++) {
         if (i >= PATIENCE)
-            count_processes(kill_left, wanted);
-        if (i >= 2 * PATIENCE)
-            return;
+            berth_servers_end(servers, i < 2 * PATIENCE ? SIGTERM : SIGKILL);
         poll(NULL, 0, PAUSE_MS);
-        attend(runtime);
+        attend(servers->runtime);
     }
+    berth_servers_tidy(servers);
 }
 
 /* The descriptors of a guard: berth-init's question, the standard error of the task,
@@ -293,7 +166,7 @@ enum { ASK = 3, SAY, LOG, REPORT, TASKS, ENDED, DESCRIPTORS = ENDED - ASK + 1 };
 struct watch {
     const struct berth_launch *launch;
     pid_t runtime;
-    struct wanted servers_left;
+    struct berth_servers servers;
     struct berth_guard guard;
     struct berth_deadline deadline; /* of the start */
     bool started;                   /* the container has */
@@ -301,21 +174,26 @@ struct watch {
     struct berth_err exchanged; /* what is said if the image was; text "": it was not */
 };
 
-/* berth-init asks whether we are on duty. */
+/* berth-init asks whether we are on duty. If it is not to go on, it ends, and then the
+ * runtime does, which takes away what it has made. */
 static void answer(struct watch *watch)
 {
+    enum { PATIENCE = 5 };
     const struct berth_launch *launch = watch->launch;
     char byte;
 
     if (read(ASK, &byte, 1) == 1) {
-        if (berth_opened_check(watch->runtime, launch->terms->image,
-                               launch->request->image, &watch->exchanged) < 0) {
-            kill_tree(watch->runtime);
+        if (berth_servers_check(&watch->servers, launch->terms->image,
+                                launch->request->image, &watch->exchanged) < 0) {
+            send(ASK, (char[]){BERTH_GUARD_REFUSES}, 1, MSG_NOSIGNAL);
+            watch->guard.limit = PATIENCE;
+            berth_deadline_begin(&watch->deadline, PATIENCE);
+            close(ASK);
             return;
         }
         watch->started = true;
-        berth_guard_seize(watch->runtime);
-        send(ASK, "", 1, MSG_NOSIGNAL);
+        berth_servers_seize(&watch->servers);
+        send(ASK, (char[]){BERTH_GUARD_GUARDS}, 1, MSG_NOSIGNAL);
         close(SAY); /* it is the application's from now on */
     }
     close(ASK);
@@ -329,7 +207,7 @@ static void report_end(const struct watch *watch)
     struct stat log = {0};
 
     fstat(LOG, &log);
-    if (watch->late)
+    if (watch->late && !*err.text)
         berth_log_too_late(watch->launch, watch->guard.limit, &err);
     else if (!*err.text && log.st_size > 0)
         berth_log_explain(LOG, watch->launch, &err);
@@ -366,9 +244,9 @@ static void await_end(struct watch *watch)
             fds[0].revents = 0;
         }
         if (is_late(watch))
-            watch->late = kill_tree(watch->runtime);
+            watch->late = berth_guard_end_tree(watch->runtime);
         if (fds[3].revents) { /* slurmstepd was killed */
-            kill_tree(watch->runtime);
+            berth_guard_end_tree(watch->runtime);
             fds[3].fd = -1;
             fds[3].revents = 0;
         }
@@ -385,20 +263,23 @@ static void guard(struct watch *watch, const int descriptors[])
     await_end(watch);
     if (!watch->started)
         report_end(watch);
-    end_servers(watch->runtime, &watch->servers_left);
+    end_servers(&watch->servers);
 }
 
 int berth_guard_start(const struct berth_launch *launch, const struct berth_guard *what,
                       struct berth_err *err)
 {
-    struct watch watch = {.launch = launch, .runtime = getpid(), .guard = *what};
+    struct watch watch = {.launch = launch,
+                          .runtime = getpid(),
+                          .guard = *what,
+                          .servers = {.runtime = getpid()}};
     struct stat status;
     pid_t child;
     int ends[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0 || fstat(ends[1], &status) < 0)
         return berth_err_set(err, "cannot make a socket: %s", strerror(errno));
-    watch.servers_left.socket = status.st_ino;
+    watch.servers.socket = status.st_ino;
     child = fork();
     if (child < 0) {
         close(ends[0]);
@@ -418,14 +299,4 @@ int berth_guard_start(const struct berth_launch *launch, const struct berth_guar
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
         ;
     return ends[1];
-}
-
-void berth_guard_wait(int fd)
-{
-    char byte;
-
-    if (write(fd, "", 1) == 1)
-        while (read(fd, &byte, 1) < 0 && errno == EINTR)
-            ;
-    close(fd);
 }

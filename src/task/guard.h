@@ -2,6 +2,7 @@
 #ifndef BERTH_TASK_GUARD_H
 #define BERTH_TASK_GUARD_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -26,25 +27,27 @@ struct berth_guard {
     unsigned int limit; /* seconds that a start may take; 0: any time */
 };
 
+/* What a guard answers to berth-init: it is on duty, or nothing may run. */
+enum { BERTH_GUARD_GUARDS, BERTH_GUARD_REFUSES };
+
 /* Start a guard for the runtime of LAUNCH that the calling process will become. If that
  * ends before berth-init has started, or takes too long, it also says so. Returns the
- * descriptor by which berth_guard_wait() reaches it, which stays open through exec; -1
+ * descriptor by which berth-init reaches it, which stays open through exec; -1
  * with a sentence in ERR. */
 int berth_guard_start(const struct berth_launch *launch, const struct berth_guard *what,
                       struct berth_err *err);
 
-/* For a process that does other work besides: trace the servers of images that RUNTIME
- * has started by now (returns how many), and let PID go on from the stop that waitpid()
- * told in STATUS. */
-int berth_guard_seize(pid_t runtime);
+/* For a process that does other work besides and has traced the servers
+ * (task/servers.h) of RUNTIME: let PID go on from the stop that waitpid() told in
+ * STATUS. */
 void berth_guard_go_on(pid_t pid, int status, pid_t runtime);
+
+/* Kill the process PID and all below it but servers. Returns whether there was one. */
+bool berth_guard_end_tree(pid_t pid);
 
 /* Kill every child of the calling process; every process but one in the mount namespace
  * that the descriptor SPACE is of. */
 void berth_guard_end_children(void);
 void berth_guard_end_space(int space, pid_t but);
-
-/* In the image: return when the guard is on duty, or will never be. Closes FD. */
-void berth_guard_wait(int fd);
 
 #endif

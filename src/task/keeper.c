@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +23,6 @@
 #include "base/environ.h"
 #include "plan/envdiff.h"
 #include "plan/finding.h"
-#include "probe/opened.h"
 #include "task/detach.h"
 #include "task/guard.h"
 #include "task/inject.h"
@@ -31,6 +31,7 @@
 #include "task/log.h"
 #include "task/precheck.h"
 #include "task/program.h"
+#include "task/servers.h"
 #include "task/spaces.h"
 #include "task/start.h"
 
@@ -55,6 +56,7 @@ struct keeper {
     struct berth_strvec argv;
     sigset_t mask; /* of the task */
     pid_t runtime;
+    struct berth_servers servers;
     pid_t holder;       /* berth-init in the container that tasks join */
     int space;          /* the mount namespace of that; -1: none */
     bool over;          /* the last task has ended */
@@ -202,9 +204,8 @@ static int admit(struct keeper *keeper, pid_t holder, const struct berth_buf *af
         return berth_err_oom(err);
     if (inject(keeper, holder, after, &injected, err) < 0)
         return -1;
-    keeper->holder = holder;
     keeper->space = open_space(holder);
-    berth_guard_seize(keeper->runtime);
+    berth_servers_seize(&keeper->servers);
     result = tell(keeper, after, &injected, err);
     if (result == 0)
         result =
@@ -257,9 +258,11 @@ static int open_room(struct keeper *keeper, struct berth_err *err)
                                 .deadline = berth_room_deadline(keeper->room)};
     pid_t holder = 0;
 
-    if (berth_start_await(&start, &holder, &after, err) < 0 ||
-        berth_opened_check(keeper->runtime, launch->terms->image,
-                           launch->request->image, err) < 0)
+    if (berth_start_await(&start, &holder, &after, err) < 0)
+        return -1;
+    keeper->holder = holder;
+    if (berth_servers_check(&keeper->servers, launch->terms->image,
+                            launch->request->image, err) < 0)
         return -1;
     if (!why)
         why = why_separate(holder);
@@ -305,12 +308,25 @@ static bool attend(const struct keeper *keeper, pid_t pid, int status)
     return pid == keeper->runtime;
 }
 
+/* The runtime and the last task have ended ROUNDS ago: what should have ended with them
+ * ends, servers by a signal that lets them unmount first. */
+static void end_left(struct keeper *keeper, int rounds)
+{
+    enum { PATIENCE = 10 };
+
+    if (rounds <= PATIENCE)
+        return;
+    keeper->servers.runtime = getpid(); /* what it leaves is ours */
+    berth_servers_end(&keeper->servers, rounds <= 2 * PATIENCE ? SIGTERM : SIGKILL);
+    berth_guard_end_children();
+}
+
 /* Until the runtime, all that is traced and the last task have ended. The runtime ends
  * the programs that serve its image before itself; where it has not, it was killed:
  * they serve the tasks that run, and then nobody. */
 static void stay(struct keeper *keeper)
 {
-    enum { LOOK_AGAIN_MS = 1000, PAUSE_MS = 50, PATIENCE = 10 };
+    enum { LOOK_AGAIN_MS = 1000, PAUSE_MS = 50 };
     bool ended = false;
     int rounds = 0;
     int children, status;
@@ -326,15 +342,27 @@ static void stay(struct keeper *keeper)
             continue;
         }
         await_change(keeper, children, ended ? PAUSE_MS : LOOK_AGAIN_MS);
-        if (ended && keeper->over && ++rounds > PATIENCE)
-            berth_guard_end_children();
+        if (ended && keeper->over)
+            end_left(keeper, ++rounds);
     }
+    berth_servers_tidy(&keeper->servers);
     while (!keeper->over)
         await_change(keeper, children, -1);
 }
 
+/* A container that has started ends when its first process does; the runtime then takes
+ * away what it has made. One that has not is killed. */
+static void end_start(const struct keeper *keeper)
+{
+    if (keeper->holder)
+        kill(keeper->holder, SIGKILL);
+    else if (keeper->runtime > 0)
+        berth_guard_end_tree(keeper->runtime);
+}
+
 static void keep(struct keeper *keeper, const int descriptors[])
 {
+    struct stat ready;
     struct berth_err err;
 
     berth_detach(descriptors, DESCRIPTORS, &keeper->mask);
@@ -345,14 +373,16 @@ static void keep(struct keeper *keeper, const int descriptors[])
     keeper->runtime = fork();
     if (keeper->runtime == 0)
         become_runtime(keeper);
+    keeper->servers.runtime = keeper->runtime;
+    if (fstat(READY, &ready) == 0)
+        keeper->servers.socket = ready.st_ino;
     close(INIT);
     close(READY);
     if (keeper->runtime < 0)
         berth_err_set(&err, "cannot start a process: %s", strerror(errno));
     if (keeper->runtime < 0 || open_room(keeper, &err) < 0) {
         berth_room_fail(keeper->room, &err);
-        if (keeper->runtime > 0)
-            kill(keeper->runtime, SIGKILL);
+        end_start(keeper);
     }
     stay(keeper);
 }

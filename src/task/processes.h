@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TASK_PROCESSES_H
+#define BERTH_TASK_PROCESSES_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* What proc(5) tells of a process in its stat file: `pid (name) state ppid`. */
+struct berth_process {
+    pid_t pid;
+    pid_t parent;
+    char name[32];
+};
+
+/* Read what /proc/PID/stat says. Returns whether there is such a process. */
+bool berth_process_read(const char *pid, struct berth_process *ret);
+
+/* Call VISIT with every process and DATA; returns how often it said true. */
+int berth_processes_visit(bool (*visit)(const struct berth_process *, void *),
+                          void *data);
+
+#endif

@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# SingularityCE without setuid, where it is not as Apptainer: on a cluster that has it
+# (up --runtime), else a stand-in for it (singularity.pl).
+
+# shellcheck disable=SC2016 # what stands in single quotes is for another shell
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images a b
+scratch_file=$(mktemp)
+trap 'site </dev/null; rm -f "$scratch_file"' EXIT
+mine=$runtime
+if [[ $runtime_name == apptainer ]]; then
+    mine=/home/alice/bin/singularity
+    on login alice mkdir -p bin
+    script bin/singularity <"$here/singularity.pl"
+fi
+image=--container-image=/images/a.sif
+alice cp -f /images/a.sif mine.sif
+
+# ce SHARE [LINE]...: the site has that runtime, and LINEs.
+ce() {
+    site n1 <<<"runtime:"$'\n'"  path: ${path:-$mine}"$'\n'"  share: $1$(printf '\n%s' "${@:2}")"
+}
+
+# step ARGS...: what a step of two tasks on n1 says and prints, and how it ends.
+step() {
+    alice srun -Q -w n1 -N1 -n2 "$@" 2>&1 </dev/null
+    echo "status $?"
+}
+
+# nothing TITLE: no mount, no directory and no process is left on n1, given some seconds.
+nothing() {
+    local left i
+    for ((i = 0; i < 40; i++)); do
+        left=$(on n1 root bash -c 'ls -d /tmp/rootfs-* 2>/dev/null; grep " fuse" /proc/mounts; pgrep -u alice -a')
+        [[ -n $left ]] || break
+        sleep 0.2
+    done
+    equal "$1: nothing is left" "" "$left"
+}
+
+# await_ready: until both tasks have made ready.RANK.
+await_ready() {
+    on login alice bash -c 'for i in {1..200}; do
+        [[ ! -e ready.0 || ! -e ready.1 ]] || break; sleep 0.1; done; rm -f ready.0 ready.1'
+}
+
+for way in auto never; do
+    ce "$way" 'images:' '  roots: [/images, /home/alice/roots]'
+    equal "share: $way: an image of the site's" $'a\na\nstatus 0' "$(step "$image" cat /etc/berth-image)"
+    nothing "share: $way"
+    seen=$(step "$image" sh -c 'sleep 1; cat /proc/[0-9]*/status 2>/dev/null' |
+        awk '$1 == "Name:" { name = $2 } $1 == "TracerPid:" && name ~ /^squashfuse/ { print ($2 > 0) }' | sort -u)
+    equal "share: $way: the server of the image is guarded" 1 "$seen"
+    step "$image" sh -c 'touch ready.$SLURM_PROCID; sleep 3; cat /etc/berth-image' >"$scratch_file" &
+    await_ready
+    on n1 root bash -c 'for i in {1..50}; do pkill -USR1 squashfuse; pkill -TERM squashfuse; done'
+    wait $!
+    equal "share: $way: ... from the signals of others" $'a\na\nstatus 0' "$(<"$scratch_file")"
+    nothing "share: $way: ... and its end"
+
+    # The runtime finds another file under the name that was looked at.
+    on login alice bash -c 'mkdir -p roots; cp -f mine.sif roots/x.sif; cat >exchange; chmod +x exchange' <<SH
+#!/bin/sh
+case "\$*" in
+*/home/alice/roots/x.sif*) cp /images/b.sif roots/y.sif
+    mv -f roots/y.sif roots/x.sif ;;
+esac
+exec $mine "\$@"
+SH
+    path=/home/alice/exchange ce "$way" 'images:' '  roots: [/images, /home/alice/roots]'
+    seen=$(step --container-image=/home/alice/roots/x.sif cat /etc/berth-image)
+    matches "share: $way: an image that is exchanged is refused" \
+        "image '/home/alice/roots/x.sif': it was exchanged while the step started" "$seen"
+    matches "share: $way: ... and nothing runs" "^[^b]*berth: [^"$'\n'"]*"$'\n'".*status [1-9]" "$seen"$'\n'
+    nothing "share: $way: an image that is exchanged"
+
+    ce "$way"
+    step "$image" sh -c 'touch ready.$SLURM_PROCID; sleep 20' >/dev/null &
+    await_ready
+    on n1 root pkill -KILL -u alice -f 'singularity .*exec|[Ss]ingularity runtime'
+    wait $!
+    nothing "share: $way: SIGKILL to the runtime"
+done
+
+# Without FUSE it unpacks the image: nothing then tells which file that was.
+on n1 root chmod 000 /dev/fuse
+ce auto
+equal "an image that is unpacked" $'a\na\nstatus 0' "$(step "$image" cat /etc/berth-image)"
+ce auto 'images:' '  roots: [/images]'
+matches "an image that is unpacked where the site allows certain ones: it cannot be compared" \
+    "image '/images/a.sif': the runtime has unpacked it instead of mounting it, so that it cannot be compared with the file that this site allows; ask the administrators to repair /dev/fuse and squashfuse on that node.*status [1-9]" \
+    "$(step "$image" cat /etc/berth-image | paste -sd' ')"
+on n1 root chmod 666 /dev/fuse
+nothing "an image that is unpacked"
+
+finish
