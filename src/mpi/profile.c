@@ -85,6 +85,24 @@ static const struct berth_setting settings[] = {
     {0},
 };
 
+/* What the site has set for a library. Where the library looks by itself:
+ *
+ * UCX (src/ucs/config/parser.c, and the texts of libucs): /etc/ucx, then ../etc/ucx
+ * beside it, which wins; 1.13 looks for ../etc/ucx.conf. Seen.
+ * UCC (src/core/ucc_constructor.c): share/ beside its lib/, where HOME has none.
+ *
+ * libfabric (src/var.c), its provider psm3 (prov/psm3/psm3/utils/utils_env.h) and
+ * MVAPICH2 (its user guide) have one fixed path each, so that those are mounted, see
+ * the binds below. libibverbs reads names of drivers alone, which RDMAV_DRIVERS gives
+ * it; hwloc and PSM2 read no file (their texts). */
+static const struct berth_config configs[] = {
+    {"libucs.so",
+     {LIST("../etc/ucx/ucx.conf", "/etc/ucx/ucx.conf"), "etc/ucx/ucx.conf"}},
+    {"libucs.so", {LIST("../etc/ucx.conf", "/etc/ucx/ucx.conf"), "etc/ucx.conf"}},
+    {"libucc.so", {LIST("../share/ucc.conf"), "share/ucc.conf"}},
+    {0},
+};
+
 /* Help texts and the site's parameters (ompi opal/util/show_help.c,
  * opal/mca/base/mca_base_var.c). */
 static const struct berth_data openmpi_data[] = {
@@ -92,6 +110,10 @@ static const struct berth_data openmpi_data[] = {
     {LIST("../etc/openmpi-mca-params.conf", "/etc/openmpi/openmpi-mca-params.conf",
           "/etc/openmpi-x86_64/openmpi-mca-params.conf"),
      "etc/openmpi/openmpi-mca-params.conf"},
+    {LIST("../etc/openmpi-mca-params-override.conf",
+          "/etc/openmpi/openmpi-mca-params-override.conf",
+          "/etc/openmpi-x86_64/openmpi-mca-params-override.conf"),
+     "etc/openmpi/openmpi-mca-params-override.conf"},
     {0},
 };
 
@@ -106,8 +128,13 @@ static const struct berth_data intel_data[] = {
 #define ANY_FABRIC                                                                     \
     "/dev/infiniband", "/dev/xpmem", "/dev/knem", "/dev/hfi1_*", "/dev/hugepages"
 
+/* What libfabric and its providers read at a fixed path. */
+#define FABRIC_FILES                                                                   \
+    "/etc/libfabric.conf:/etc/libfabric.conf:ro", "/etc/psm3.conf:/etc/psm3.conf:ro"
+
 /* PMI and Slurm's own client ask munge. */
-static const char *const plain_binds[] = {"/run/munge", "/etc/hosts", NULL};
+static const char *const plain_binds[] = {"/run/munge", "/etc/hosts", FABRIC_FILES,
+                                          NULL};
 static const char *const plain_devices[] = {ANY_FABRIC, NULL};
 
 /* More than one row may fit; the first counts. */
@@ -122,7 +149,7 @@ static const struct berth_profile known[] = {
      .needs = LIST("libpals.so.*", "libcxi.so.*", "libfabric.so.*"),
      .names = LIST("libcxi.so.1", "libxpmem.so.0", "libpals.so.0"),
      .nearby = LIST("../../../../../../pals/default/lib"),
-     .binds = LIST("/run/cxi", "/etc/hosts", "/run/munge"),
+     .binds = LIST("/run/cxi", "/etc/hosts", "/run/munge", FABRIC_FILES),
      .devices = LIST("/dev/cxi*", "/dev/ss0", ANY_FABRIC)},
     /* Aries: what shifter's prep_cray_mpi_libs.py adds by hand, charliecloud's
      * ch-fromhost makes and Sarus mounts. Not seen: no such host. */
@@ -156,7 +183,8 @@ static const struct berth_profile known[] = {
      .stack = "mvapich",
      .family = BERTH_MPI_MPICH,
      .vendor = "MVAPICH",
-     .binds = plain_binds,
+     .binds = LIST("/run/munge", "/etc/hosts", FABRIC_FILES,
+                   "/etc/mvapich2.conf:/etc/mvapich2.conf:ro"),
      .devices = plain_devices},
     {.name = "mpich",
      .stack = "mpich",
@@ -285,6 +313,11 @@ const struct berth_opener *berth_openers(void)
 const struct berth_setting *berth_settings(void)
 {
     return settings;
+}
+
+const struct berth_config *berth_configs(void)
+{
+    return configs;
 }
 
 bool berth_profile_is(const char *soname, const char *library)

@@ -38,6 +38,14 @@ struct berth_data {
     const char *into;          /* a directory or file in the stage */
 };
 
+/* What a library beside MPI reads when it starts, of a place that is found from its
+ * own.
+ */
+struct berth_config {
+    const char *library; /* its SONAME without version */
+    struct berth_data data;
+};
+
 struct berth_profile {
     const char *name;  /* of the table: cray-mpich-slingshot */
     const char *label; /* name:HASH of one that a site has written; NULL: ours */
@@ -79,11 +87,12 @@ const char *berth_profile_label(const struct berth_profile *profile);
 /* The profile of that name; NULL: none. */
 const struct berth_profile *berth_profile_find(const char *name);
 
-/* All profiles, all openers and all settings; each ends in one whose first member is
- * NULL. */
+/* All profiles, openers, settings and configurations; each ends in one whose first
+ * member is NULL. */
 const struct berth_profile *berth_profiles(void);
 const struct berth_opener *berth_openers(void);
 const struct berth_setting *berth_settings(void);
+const struct berth_config *berth_configs(void);
 
 /* Is SONAME that of LIBRARY (libucs.so.0 of libucs.so)? */
 bool berth_profile_is(const char *soname, const char *library);

@@ -105,6 +105,20 @@ static void put_fact(const struct berth_explain *explain, struct berth_json *jso
     put_text(json, name, berth_explain_fact(explain, fact));
 }
 
+/* The files that the libraries of the stack whose facts start at AT read. */
+static void put_configs(const struct berth_strvec *facts, size_t at,
+                        struct berth_json *json)
+{
+    berth_json_array(json, "config");
+    for (; at + 1 < facts->count; at += 2) {
+        if (strcmp(facts->items[at], BERTH_FINDING_STACK) == 0)
+            break;
+        if (strcmp(facts->items[at], BERTH_FINDING_CONFIG) == 0)
+            put_text(json, NULL, facts->items[at + 1]);
+    }
+    berth_json_end(json);
+}
+
 /* The facts of the stack that starts at AT. */
 static void put_stack(const struct berth_explain *explain, size_t at,
                       struct berth_json *json)
@@ -124,6 +138,7 @@ static void put_stack(const struct berth_explain *explain, size_t at,
 
     berth_json_object(json, NULL);
     put_text(json, "version", facts->items[at + 1]);
+    put_configs(facts, at + 2, json);
     for (at += 2; at + 1 < facts->count; at += 2) {
         if (strcmp(facts->items[at], BERTH_FINDING_STACK) == 0)
             break;

@@ -138,6 +138,21 @@ static int tell_verified(const struct berth_findings *findings,
     return 0;
 }
 
+/* The files by which the site sets what the staged libraries do. The first sources of a
+ * manifest are those of its files. */
+static int tell_configs(const struct berth_findings *findings,
+                        const struct berth_manifest *manifest, struct berth_err *err)
+{
+    for (size_t i = 0; i < manifest->file_count && i < manifest->source_count; i++) {
+        const char *dot = strrchr(manifest->files[i].file, '.');
+
+        if (dot && strcmp(dot, ".conf") == 0 &&
+            tell(findings, BERTH_FINDING_CONFIG, manifest->sources[i].path, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int tell_graft(const struct berth_findings *findings,
                       const struct berth_graft *graft, struct berth_err *err)
 {
@@ -145,6 +160,7 @@ static int tell_graft(const struct berth_findings *findings,
         tell(findings, BERTH_FINDING_PROFILE, graft->stack->profile->name, err) < 0 ||
         tell(findings, BERTH_FINDING_FOUND, graft->stack->origin, err) < 0 ||
         tell(findings, BERTH_FINDING_STAGED, graft->host, err) < 0 ||
+        tell_configs(findings, &graft->manifest, err) < 0 ||
         tell_glibc(findings, graft, err) < 0 ||
         tell_managers(findings, &graft->staged, graft->family, err) < 0)
         return -1;

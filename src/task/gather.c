@@ -361,27 +361,51 @@ static int add_tree(struct gathering *g, const char *path, const char *into, int
     return 0;
 }
 
-static int add_data(struct gathering *g)
+/* DATA, of the first of its places from LIBRARY that is there. */
+static int add_datum(struct gathering *g, const char *library_path,
+                     const struct berth_data *data)
 {
-    const char *library_path = g->stack->libraries[0].path;
     BERTH_FREE char *real = realpath(library_path, NULL);
     bool is_usr = real && berth_text_starts(real, "/usr/");
 
-    for (const struct berth_data *it = g->stack->profile->data; it && it->into; it++)
-        for (const char *const *place = it->places; *place; place++) {
-            BERTH_FREE char *path = beside(library_path, *place);
+    for (const char *const *place = data->places; *place; place++) {
+        BERTH_FREE char *path = beside(library_path, *place);
 
-            if (!path)
+        if (!path)
+            return berth_err_oom(g->err);
+        if (**place == '/' && !is_usr)
+            continue;
+        if (access(path, R_OK) == 0)
+            return add_tree(g, path, data->into, 0);
+        remember_place(g, path);
+    }
+    return 0;
+}
+
+static int add_data(struct gathering *g)
+{
+    for (const struct berth_data *it = g->stack->profile->data; it && it->into; it++)
+        if (add_datum(g, g->stack->libraries[0].path, it) < 0)
+            return -1;
+    return 0;
+}
+
+/* What the site has set for the libraries beside MPI. */
+static int add_configs(struct gathering *g)
+{
+    for (size_t i = 0; i < g->to->count; i++)
+        for (const struct berth_config *it = berth_configs(); it->library; it++) {
+            const struct berth_gathered_file *file = &g->to->files[i];
+            BERTH_FREE char *source = NULL;
+
+            if (!file->patched ||
+                !berth_profile_is(berth_text_base(file->file), it->library))
+                continue;
+            source = strdup(file->source); /* the files move when one is added */
+            if (!source)
                 return berth_err_oom(g->err);
-            if (**place == '/' && !is_usr)
-                continue;
-            if (access(path, R_OK) < 0) {
-                remember_place(g, path);
-                continue;
-            }
-            if (add_tree(g, path, it->into, 0) < 0)
+            if (add_datum(g, source, &it->data) < 0)
                 return -1;
-            break;
         }
     return 0;
 }
@@ -482,7 +506,7 @@ static int gather_all(struct gathering *g)
             return -1;
     }
     if (add_names(g) < 0 || add_own_plugins(g) < 0 || follow_openers(g) < 0 ||
-        add_data(g) < 0 || add_glibc(g) < 0 || add_aliases(g) < 0)
+        add_data(g) < 0 || add_configs(g) < 0 || add_glibc(g) < 0 || add_aliases(g) < 0)
         return -1;
     return g->to->directories.failed || g->to->absent.failed ? berth_err_oom(g->err)
                                                              : 0;

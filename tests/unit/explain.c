@@ -56,6 +56,7 @@ static void add_mpi(struct berth_explain *explain)
     add_fact(explain, BERTH_FINDING_PROFILE, "mpich");
     add_fact(explain, BERTH_FINDING_FOUND, "the loader");
     add_fact(explain, BERTH_FINDING_STAGED, "/tmp/berth-1/mpich-0");
+    add_fact(explain, BERTH_FINDING_CONFIG, "/etc/ucx/ucx.conf");
     add_fact(explain, BERTH_FINDING_GLIBC, "replaced");
     add_fact(explain, BERTH_FINDING_GLIBC_IMAGE, "GLIBC_2.36");
     add_fact(explain, BERTH_FINDING_GLIBC_HOST, "GLIBC_2.41");

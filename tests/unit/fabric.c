@@ -165,7 +165,9 @@ START_TEST(the_devices_of_a_fabric_are_found)
     ck_assert_int_eq(berth_devices_find(&patterns, &mounts, &err), 0);
     assert_lines(&mounts, expected);
     assert_lines(&binds, "/run/cxi:/run/cxi:rw\n/etc/hosts:/etc/hosts:rw\n"
-                         "/run/munge:/run/munge:rw\n");
+                         "/run/munge:/run/munge:rw\n"
+                         "/etc/libfabric.conf:/etc/libfabric.conf:ro\n"
+                         "/etc/psm3.conf:/etc/psm3.conf:ro\n");
     unit_remove(directory);
 }
 END_TEST

@@ -94,6 +94,27 @@ START_TEST(plugins_that_appear_are_a_change)
 }
 END_TEST
 
+/* What the site sets for UCX, made after the first copy. */
+START_TEST(a_configuration_that_appears_comes_along)
+{
+    BERTH_FREE char *etc = unit_path(directory, "host/etc/ucx");
+    BERTH_FREE char *conf = unit_path(etc, "ucx.conf");
+    BERTH_FREE char *copy = NULL;
+    struct berth_staged staged;
+
+    staging_install();
+    staged = staging_make();
+    berth_staged_fini(&staged);
+    install_directory(etc);
+    unit_write(conf, "UCX_LOG_LEVEL=info\n", 19);
+    ck_assert_int_eq(staging_find(&staged), 0);
+    staged = staging_make();
+    copy = unit_path(staged.path, "etc/ucx/ucx.conf");
+    ck_assert_int_eq(access(copy, R_OK), 0);
+    berth_staged_fini(&staged);
+}
+END_TEST
+
 /* What mpi4py does with the wheels of an MPI: it loads one by its path, and then what
  * needs it by its SONAME, which is another at the host. A second name of the file is
  * what a mount over a file is. */
@@ -552,6 +573,7 @@ int main(void)
     tcase_add_test(tests, a_stage_is_found_until_the_host_changes);
     tcase_add_test(tests, a_new_plugin_is_a_change);
     tcase_add_test(tests, plugins_that_appear_are_a_change);
+    tcase_add_test(tests, a_configuration_that_appears_comes_along);
     tcase_add_test(tests, a_library_at_any_place_has_all_its_names);
     tcase_add_loop_test(tests, a_damaged_stage_is_made_anew, 0, COUNT(damages));
     tcase_add_test(tests, a_full_disk_leaves_nothing);

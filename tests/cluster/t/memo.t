@@ -77,4 +77,18 @@ matches "... and so is a script whose interpreter is not there" \
     "command './noint' is there, but not the interpreter" \
     "$(alice srun -w n1 -N1 -n1 --mpi=pmi2 --container-image=$image --mpi-bind ./noint 2>&1)"
 
+# What the host sets for the libraries beside MPI comes along, also when it is made later.
+configured() {
+    alice srun -Q -w n1 -n2 --mpi=pmi2 --mpi-bind=mpich --container-image=/images/mpich.sif mpiring 2>&1 |
+        grep -c 'UCX  *INFO'
+}
+equal "UCX says nothing by itself" 0 "$(configured)"
+on n1 root sh -c 'mkdir -p /etc/ucx; echo UCX_LOG_LEVEL=info >/etc/ucx/ucx.conf'
+matches "an ucx.conf of the host that appears is read" "^[1-9]" "$(configured)"
+matches "... and the account of the step says so" "set by +/etc/ucx/ucx.conf" \
+    "$(alice srun -Q -w n1 -n1 --mpi=pmi2 --mpi-bind=mpich --container-explain \
+        --container-image=/images/mpich.sif mpiring 2>&1)"
+on n1 root rm -r /etc/ucx
+equal "... and no more when it has gone" 0 "$(configured)"
+
 finish
