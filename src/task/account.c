@@ -116,8 +116,9 @@ static int list_mounts(const struct berth_launch *launch, const struct told *tol
         add_mounts(&site, BERTH_FROM_SITE, "the site mounts it in every container",
                    explain, err) < 0 ||
         add_mounts(launch->mounts, BERTH_FROM_BERTH,
-                   "here are the copies of the host's MPI (--mpi-bind)", explain,
-                   err) < 0 ||
+                   "here are the copies of the host's MPI, and the marks of who "
+                   "loads it (--mpi-bind)",
+                   explain, err) < 0 ||
         add_mounts(launch->fabric, BERTH_FROM_MPI,
                    "a profile of the host's MPI names it (--mpi-bind)", explain,
                    err) < 0)

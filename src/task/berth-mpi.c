@@ -2,7 +2,8 @@
 /* berth-mpi: puts the host's MPI into a container that runs (--mpi-bind). Started by
  * the keeper, as the user, once for a step on a node. Finds the host's MPI stacks, and
  * stages the one that is asked for by its child, which enters the container; or lets it
- * do at once what an earlier step did. */
+ * do at once what an earlier step did. Where the host's MPI is in the container then,
+ * it stays and watches whether the ranks load it. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,12 +29,15 @@
 #include "task/letter.h"
 #include "task/memo.h"
 #include "task/memokey.h"
+#include "task/names.h"
 #include "task/program.h"
 #include "task/replay.h"
 #include "task/spaces.h"
 #include "task/stage.h"
 #include "task/sweep.h"
 #include "task/talk.h"
+#include "task/tell.h"
+#include "task/witness.h"
 
 extern char **environ;
 
@@ -45,6 +49,8 @@ struct order {
     struct berth_terms terms;
     int talk;   /* to the keeper */
     time_t end; /* berth_build_now(): a copy is to be there by then */
+    int said;   /* standard error of a task; -1: none */
+    struct berth_witness *witness;
 };
 
 /* The keeper ends us when its time is over, which is to be said before that. */
@@ -62,10 +68,11 @@ static int read_order(int argc, char **argv, struct order *order, struct berth_e
     order->talk = atoi(argv[3]);
     if (berth_letter_read(atoi(argv[1]), &order->task) < 0 ||
         berth_letter_read(atoi(argv[2]), &order->container) < 0 ||
-        order->task.words.count != 7 || order->container.words.count < 1)
+        order->task.words.count != 8 || order->container.words.count < 1)
         return berth_err_set(err,
                              "started with wrong words; it is for berth-task only");
     order->end = find_end(order->task.words.items[6]);
+    order->said = atoi(order->task.words.items[7]);
     if (berth_terms_get(order->task.words.items[3], &order->terms, err) < 0)
         return -1;
     return berth_wire_get_request(order->task.words.items[1], &order->request, err);
@@ -114,6 +121,7 @@ static bool remember(struct berth_memo *memo, enum berth_talk_kind kind, char *t
         {BERTH_TALK_SET, BERTH_MEMO_SET, false},
         {BERTH_TALK_NOTE, BERTH_MEMO_NOTE, false},
         {BERTH_TALK_NODE_NOTE, BERTH_MEMO_NODE_NOTE, false},
+        {BERTH_TALK_WITNESS, BERTH_MEMO_WITNESS, true},
     };
     char *second = strchr(text, '\n');
 
@@ -215,6 +223,19 @@ static bool holds(const struct berth_memo *memo, const struct berth_stage_root *
     return true;
 }
 
+/* What there is to be witnessed, of what was told and staged. */
+static void take_witness(const struct order *order, const struct berth_memo *memo)
+{
+    for (size_t i = 0; i < memo->count; i++) {
+        const struct berth_memo_record *it = &memo->records[i];
+
+        if (it->kind == BERTH_MEMO_STAGE)
+            berth_strvec_push(&order->witness->stages, it->first);
+        if (it->kind == BERTH_MEMO_WITNESS && !order->witness->host)
+            order->witness->host = strdup(it->first);
+    }
+}
+
 /* Do what an earlier step did. Returns 1 when that is done; 0 when there is none, or it
  * is another now; -1 with a sentence in ERR. */
 static int replay(const struct order *order, struct berth_inside *inside,
@@ -230,6 +251,8 @@ static int replay(const struct order *order, struct berth_inside *inside,
         return 0;
     if (holds(&memo, user))
         result = go_inside(order, inside, &memo, &ignored, &keep, err);
+    if (result == BERTH_TALK_DONE)
+        take_witness(order, &memo);
     if (result == BERTH_TALK_AGAIN)
         berth_memo_forget(user, key);
     berth_memo_fini(&memo);
@@ -266,6 +289,8 @@ static int look(const struct order *order, struct berth_inside *inside,
     inside->stacks = &stacks;
     remember_host(&memo, &stacks);
     result = go_inside(order, inside, NULL, &memo, &keep, err);
+    if (result == BERTH_TALK_DONE)
+        take_witness(order, &memo);
     if (result == BERTH_TALK_DONE && keep && key)
         berth_memo_save(user, key, &memo);
     berth_memo_fini(&memo);
@@ -360,9 +385,37 @@ static int run(const struct order *order, struct berth_err *err)
     return run_with(order, set.items, err);
 }
 
+/* With the end of the keeper's socket as standard input, a task's standard error as our
+ * own, and nothing else. */
+static void witness(const struct order *order)
+{
+    struct berth_witness *it = order->witness;
+    char *const *task = order->task.environment.items;
+    unsigned int apart = (unsigned int)atoi(order->task.words.items[5]);
+    const char *node = berth_environ_value(task, BERTH_TASK_NODE);
+    int tasks, parent;
+
+    if (!it->host || order->said < 0 || berth_request_explained(&order->request) ||
+        sscanf(order->task.words.items[7], "%*d,%d,%d", &tasks, &parent) != 2)
+        return;
+    it->node = node ? node : "this node";
+    it->image = berth_request_name(&order->request);
+    it->mode = order->request.mpi;
+    it->must = berth_request_mpi_must_host(&order->request);
+    it->verbose = berth_tell_is_verbose(task);
+    it->tasks = (unsigned int)tasks;
+    it->holder = apart ? 0 : atoi(order->task.words.items[0]);
+    it->parent = parent;
+    dup2(order->talk, STDIN_FILENO);
+    dup2(order->said, STDERR_FILENO);
+    berth_close_from(STDERR_FILENO + 1);
+    berth_witness_run(it);
+}
+
 int main(int argc, char **argv)
 {
-    static struct order order = {.talk = -1};
+    static struct berth_witness to_witness;
+    static struct order order = {.talk = -1, .said = -1, .witness = &to_witness};
     struct berth_err err;
 
     if (berth_program_tells("berth-mpi", argc, argv))
@@ -370,8 +423,11 @@ int main(int argc, char **argv)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     berth_hide_from(STDERR_FILENO + 1); /* from what we start, of the image too */
     umask(022);                         /* the user's is for the user's files */
-    if (read_order(argc, argv, &order, &err) == 0 && run(&order, &err) == 0)
+    if (read_order(argc, argv, &order, &err) == 0 && run(&order, &err) == 0) {
+        witness(&order);
+        berth_witness_fini(&to_witness);
         return EXIT_SUCCESS;
+    }
     if (order.talk >= 0)
         berth_talk_send(order.talk, BERTH_TALK_REFUSED, err.text, NULL);
     else

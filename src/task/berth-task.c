@@ -40,6 +40,7 @@
 #include "task/letter.h"
 #include "task/limits.h"
 #include "task/log.h"
+#include "task/marks.h"
 #include "task/names.h"
 #include "task/program.h"
 #include "task/report.h"
@@ -335,8 +336,10 @@ static int join(struct task *task, struct berth_room *room, struct berth_err *er
     become.command = command.items;
     if (command.failed)
         return berth_err_oom(err), BERTH_REFUSED;
-    if (berth_join(berth_room_holder(room), err) < 0 ||
-        take_environment(task, room, err) < 0 || berth_become_enter(&become, err) < 0)
+    if (berth_join(berth_room_holder(room), err) < 0)
+        return BERTH_REFUSED;
+    berth_marks_join(task->environment);
+    if (take_environment(task, room, err) < 0 || berth_become_enter(&become, err) < 0)
         return BERTH_REFUSED;
     if (task->report >= 0)
         fcntl(task->report, F_SETFD, FD_CLOEXEC);

@@ -26,6 +26,7 @@
 #include "probe/siteread.h"
 #include "task/detach.h"
 #include "task/letter.h"
+#include "task/mark.h"
 #include "task/stageroot.h"
 #include "task/talk.h"
 #include "task/tree.h"
@@ -39,6 +40,7 @@ struct berth_letters {
     int talk;      /* task/talk.h */
     int user;      /* the roots of stages that the container mounts; -1: it does not */
     int site;
+    int said; /* as in struct berth_inject */
 };
 
 static int open_root(struct berth_stage_root root)
@@ -80,6 +82,7 @@ static int write_letters(const struct berth_inject *inject,
     berth_strvec_pushf(&words, "%u", inject->apart);
     berth_strvec_pushf(&words, "%ld",
                        (long)(berth_deadline_left(inject->deadline) / 1000));
+    berth_strvec_pushf(&words, "%d,%u,%d", inject->said, inject->tasks, inject->parent);
     berth_launch_command(launch, &command);
     if (words.failed || command.failed || request.failed || terms.failed)
         return berth_err_oom(err);
@@ -96,7 +99,7 @@ static void become_program(const struct berth_letters *letters)
     static char *const environment[] = {(char *)"PATH=/usr/bin:/bin:/usr/sbin:/sbin",
                                         NULL};
     const int given[] = {letters->task, letters->container, letters->talk,
-                         letters->user, letters->site};
+                         letters->user, letters->site,      letters->said};
     char numbers[3][16];
     char *argv[] = {(char *)"berth-mpi", numbers[0], numbers[1], numbers[2], NULL};
     struct berth_err err;
@@ -202,19 +205,23 @@ static int run_program(const struct berth_inject *inject, struct berth_letters *
         result = berth_err_set(err, "cannot start a process: %s", strerror(errno));
     else
         result = take_down(inject, ends[0], environment, injected, err);
+    if (result == 0) {
+        injected->witness = (struct berth_inject_witness){child, ends[0]};
+        return 0;
+    }
     close(ends[0]);
-    if (child > 0 && result < 0)
+    if (child > 0)
         kill(child, SIGKILL);
     while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
         ;
-    return result;
+    return -1;
 }
 
 static int use_program(const struct berth_inject *inject,
                        struct berth_strvec *environment,
                        struct berth_injected *injected, struct berth_err *err)
 {
-    struct berth_letters letters = {-1, -1, -1, -1, -1};
+    struct berth_letters letters = {-1, -1, -1, -1, -1, inject->said};
     int result;
 
     open_roots(inject->launch->request, &letters);
@@ -248,6 +255,9 @@ int berth_inject_mounts(const struct berth_request *request,
         berth_strvec_pushf(mounts, "%s:%s:ro", user.path, user.mounted);
     if (all >= 0)
         berth_strvec_pushf(mounts, "%s:%s:ro", site.path, site.mounted);
+    /* Some directory that every node has: a place for the marks (task/marks.h). */
+    if (own >= 0 || all >= 0)
+        berth_strvec_pushf(mounts, "%s:%s:ro", BERTH_LIBEXECDIR, BERTH_MARK_DIRECTORY);
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 
@@ -303,5 +313,7 @@ void berth_injected_fini(struct berth_injected *injected)
     berth_strvec_fini(&injected->facts);
     free(injected->note);
     free(injected->warning);
+    if (injected->witness.end > 0)
+        close(injected->witness.end);
     *injected = (struct berth_injected){0};
 }

@@ -24,6 +24,16 @@ struct berth_inject {
     size_t count;            /* bytes of it */
     unsigned int apart;      /* as in mpi/reach.h */
     struct berth_deadline *deadline;
+    int said;           /* standard error of a task; -1: none */
+    unsigned int tasks; /* of the step on this node */
+    pid_t parent;       /* of the tasks */
+};
+
+/* A child of the caller that may live on, to watch the tasks (task/witness.h). It ends
+ * when END is closed, if not before. */
+struct berth_inject_witness {
+    pid_t pid;
+    int end;
 };
 
 /* What came of it. */
@@ -37,6 +47,7 @@ struct berth_injected {
                                   say */
     bool differs;              /* other nodes may come to another end */
     char *warning;             /* what may go wrong; NULL: nothing is known */
+    struct berth_inject_witness witness; /* {0}: there is none */
 };
 
 /* What the runtime is to mount so that the host's MPI can be seen in the container;

@@ -28,6 +28,7 @@
 #include "task/findings.h"
 #include "task/graft.h"
 #include "task/join.h"
+#include "task/marks.h"
 #include "task/peers.h"
 #include "task/replay.h"
 #include "task/talk.h"
@@ -357,6 +358,21 @@ static int tell_own(struct inside *inside, struct berth_err *err)
                                   inside->look.runner, &inside->look.closure, err);
 }
 
+/* What each rank will load. Without the marks its processes tell it still. */
+static int tell_witness(struct inside *inside, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    berth_marks_mount();
+    for (int i = 0; i < inside->count; i++) {
+        berth_buf_puts(&text, i ? " or " : "");
+        berth_buf_puts(&text, inside->grafts[i].manifest.version);
+    }
+    return text.failed ? berth_err_oom(err)
+                       : berth_talk_send(inside->told->talk, BERTH_TALK_WITNESS,
+                                         text.text, err);
+}
+
 static int tell(struct inside *inside, struct berth_err *err)
 {
     if (inside->count == 0)
@@ -364,7 +380,7 @@ static int tell(struct inside *inside, struct berth_err *err)
     for (int i = 0; i < inside->count; i++)
         if (tell_graft(inside, &inside->grafts[i], err) < 0)
             return -1;
-    return tell_whose(inside, err);
+    return tell_witness(inside, err) < 0 ? -1 : tell_whose(inside, err);
 }
 
 /* The image's own library stays. KIND: a note of the first node for all, or of each. */

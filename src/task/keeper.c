@@ -37,7 +37,8 @@
 
 extern char **environ;
 
-/* The descriptors of the keeper, and of the runtime and berth-init up to READY. */
+/* The descriptors of the keeper, and of the runtime and berth-init up to READY. SAID is
+ * a task's standard error, open only until the witness has it. */
 enum {
     INIT = 3,
     TASKS,
@@ -46,7 +47,8 @@ enum {
     LOG,
     MEMORY,
     ENDED, /* held until all that was started has ended */
-    DESCRIPTORS = ENDED - INIT + 1
+    SAID,
+    DESCRIPTORS = SAID - INIT + 1
 };
 
 struct keeper {
@@ -61,6 +63,8 @@ struct keeper {
     int space;          /* the mount namespace of that; -1: none */
     bool over;          /* the last task has ended */
     unsigned int apart; /* tasks that start a container each */
+    pid_t parent;       /* of the tasks */
+    struct berth_inject_witness witness;
 };
 
 /* In the process that becomes the runtime. */
@@ -70,7 +74,7 @@ static void become_runtime(const struct keeper *keeper)
 
     dup2(LOG, STDOUT_FILENO);
     dup2(LOG, STDERR_FILENO);
-    for (int fd = ANSWER; fd <= ENDED; fd++)
+    for (int fd = ANSWER; fd <= SAID; fd++)
         close(fd);
     if (berth_start_enter(keeper->directory) < 0)
         dprintf(STDERR_FILENO, "%s: %s\n", keeper->directory, strerror(errno));
@@ -130,9 +134,18 @@ static int inject(struct keeper *keeper, pid_t holder, const struct berth_buf *a
                                   .environment = after->text,
                                   .count = after->used,
                                   .apart = keeper->apart,
-                                  .deadline = berth_room_deadline(keeper->room)};
+                                  .deadline = berth_room_deadline(keeper->room),
+                                  .said = SAID,
+                                  .tasks = berth_room_tasks(keeper->room),
+                                  .parent = keeper->parent};
+    int result = berth_inject(&inject, injected, err);
 
-    return note(keeper, injected, berth_inject(&inject, injected, err), err);
+    close(SAID);
+    if (result == 0) {
+        keeper->witness = injected->witness;
+        injected->witness = (struct berth_inject_witness){0};
+    }
+    return note(keeper, injected, result, err);
 }
 
 /* Nothing can be put into the containers, WHY; what the image has is looked at. */
@@ -276,6 +289,8 @@ static int open_room(struct keeper *keeper, struct berth_err *err)
 static void end_container(struct keeper *keeper)
 {
     keeper->over = true;
+    if (keeper->witness.pid)
+        close(keeper->witness.end);
     berth_guard_end_space(keeper->space, keeper->holder);
     if (keeper->space >= 0)
         close(keeper->space);
@@ -303,6 +318,8 @@ static bool attend(const struct keeper *keeper, pid_t pid, int status)
         berth_guard_go_on(pid, status, keeper->runtime);
         return false;
     }
+    if (pid == keeper->witness.pid)
+        return false;
     if ((pid == keeper->runtime || WIFSIGNALED(status)) && !keeper->over)
         berth_room_lose(keeper->room);
     return pid == keeper->runtime;
@@ -341,7 +358,8 @@ static void stay(struct keeper *keeper)
             ended |= attend(keeper, pid, status);
             continue;
         }
-        await_change(keeper, children, ended ? PAUSE_MS : LOOK_AGAIN_MS);
+        await_change(keeper, children,
+                     ended && keeper->over ? PAUSE_MS : LOOK_AGAIN_MS);
         if (ended && keeper->over)
             end_left(keeper, ++rounds);
     }
@@ -366,6 +384,8 @@ static void keep(struct keeper *keeper, const int descriptors[])
     struct berth_err err;
 
     berth_detach(descriptors, DESCRIPTORS, &keeper->mask);
+    if (!berth_request_mpi_may_host(keeper->launch->request))
+        close(SAID);
     berth_limits_raise(NULL);
     sched_setaffinity(0, sizeof(cpu_set_t), berth_room_cpus(keeper->room));
     keeper->room->memory = MEMORY;
@@ -406,6 +426,7 @@ static int open_all(const struct berth_room *room, int fds[DESCRIPTORS],
     fds[LOG - INIT] = berth_log_open(err);
     fds[MEMORY - INIT] = room->memory;
     fds[ENDED - INIT] = room->ended;
+    fds[SAID - INIT] = STDERR_FILENO;
     return fds[LOG - INIT] < 0 ? -1 : 0;
 }
 
@@ -420,8 +441,11 @@ static void close_all(const int fds[DESCRIPTORS])
 int berth_keeper_start(struct berth_launch *launch, const char *directory,
                        struct berth_room *room, struct berth_err *err)
 {
-    struct keeper keeper = {
-        .room = room, .launch = launch, .directory = directory, .space = -1};
+    struct keeper keeper = {.room = room,
+                            .launch = launch,
+                            .directory = directory,
+                            .space = -1,
+                            .parent = getppid()};
     int fds[DESCRIPTORS];
     char init[BERTH_PROGRAM_NAME];
     int status = 0;

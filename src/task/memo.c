@@ -31,6 +31,7 @@ static const char *const words[BERTH_MEMO_KINDS] = {
     [BERTH_MEMO_SET] = "set",         [BERTH_MEMO_NOTE] = "note",
     [BERTH_MEMO_TARGET] = "target",   [BERTH_MEMO_FOUND] = "found",
     [BERTH_MEMO_DIGEST] = "digest",   [BERTH_MEMO_NODE_NOTE] = "node-note",
+    [BERTH_MEMO_WITNESS] = "witness",
 };
 
 void berth_memo_identity(const char *path, bool with_device,

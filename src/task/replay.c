@@ -16,6 +16,7 @@
 #include "probe/inventory.h"
 #include "probe/loader.h"
 #include "task/graft.h"
+#include "task/marks.h"
 #include "task/talk.h"
 
 extern char **environ;
@@ -276,6 +277,10 @@ static void tell_all(int talk, const struct berth_memo *memo)
             tell_note(talk, BERTH_TALK_NOTE, record->first);
         else if (record->kind == BERTH_MEMO_NODE_NOTE)
             tell_note(talk, BERTH_TALK_NODE_NOTE, record->first);
+        else if (record->kind == BERTH_MEMO_WITNESS) {
+            berth_marks_mount();
+            berth_talk_send(talk, BERTH_TALK_WITNESS, record->first, NULL);
+        }
     }
     berth_talk_send(talk, BERTH_TALK_DONE, "", NULL);
 }

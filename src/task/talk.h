@@ -19,6 +19,8 @@ enum berth_talk_kind {
     BERTH_TALK_NOTE,   /* inside tells: whose MPI runs, and why */
     BERTH_TALK_NODE_NOTE, /* the same, where other nodes may come to another end */
     BERTH_TALK_WARNING,   /* inside tells: what may go wrong, for everybody to read */
+    BERTH_TALK_WITNESS,   /* inside tells: the host's MPI that each rank will load, for
+                             people; the marks (task/marks.h) are there */
     BERTH_TALK_FACT,      /* inside tells, for an account: a name of plan/finding.h,
                              newline, text */
     BERTH_TALK_PROGRAM, /* inside tells, and the rest of it up to KEEP, for later steps

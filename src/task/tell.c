@@ -14,13 +14,17 @@
 #include "probe/runtime.h"
 #include "task/record.h"
 
-/* Was srun started with -v? */
-static bool is_verbose(const struct berth_told *told)
+bool berth_tell_is_verbose(char *const *environment)
 {
     enum { USUAL = 3 }; /* without -v (LOG_LEVEL_INFO of Slurm's log.h) */
-    const char *level = berth_environ_value(told->environment, "SRUN_DEBUG");
+    const char *level = berth_environ_value(environment, "SRUN_DEBUG");
 
     return level && atoi(level) > USUAL;
+}
+
+static bool is_verbose(const struct berth_told *told)
+{
+    return berth_tell_is_verbose(told->environment);
 }
 
 /* Does this node say whose MPI runs? One does for a component where berth has chosen;

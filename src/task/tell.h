@@ -24,6 +24,9 @@ struct berth_told {
  * many containers there are on this node. Needs a room. */
 void berth_tell(const struct berth_told *told);
 
+/* Was the srun of this environment started with -v? */
+bool berth_tell_is_verbose(char *const *environment);
+
 /* Keep a record of the component (task/record.h) where PATTERN says. That it cannot be
  * kept is said with srun -v. */
 void berth_tell_keep(const struct berth_told *told, const char *pattern);

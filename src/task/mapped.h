@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_TASK_MAPPED_H
+#define BERTH_TASK_MAPPED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Which MPI the processes of a step have mapped (/proc/PID/maps), by what is in the
+ * files and not by their names. The staged files are known by their inodes; that the
+ * host's MPI is there, by the library that marks (task/mark.h), since its C library
+ * always brings it and the other files may be mapped for another reason. */
+
+enum berth_mapped {
+    BERTH_MAPPED_NONE,   /* no MPI */
+    BERTH_MAPPED_STAGED, /* the host's, as it was staged */
+    BERTH_MAPPED_OTHER,  /* another one */
+};
+
+enum { BERTH_MAPPED_NAME = 64 };
+
+struct berth_mapped_file {
+    dev_t device; /* as /proc/PID/maps tells it */
+    ino_t inode;
+    enum berth_mapped kind;
+    char *path;                   /* of another MPI, as the process has it */
+    char name[BERTH_MAPPED_NAME]; /* of that MPI, for people */
+};
+
+struct berth_mapped_stage {
+    dev_t device;
+    ino_t inode;
+    bool marks; /* it is the library that marks */
+};
+
+/* What was seen, so that each file is read once. Starts as {0}. */
+struct berth_mapped_files {
+    struct berth_mapped_file *items;
+    size_t count, room;
+    struct berth_mapped_stage *staged;
+    size_t staged_count, staged_room;
+};
+
+/* The files below PATH, on the host, are staged ones. */
+void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path);
+
+/* What has PID mapped, or one of its descendants? STAGED comes before OTHER; then
+ * *RET_FILE is the file, valid until the next call. What cannot be read is NONE. */
+enum berth_mapped berth_mapped_look(struct berth_mapped_files *files, pid_t pid,
+                                    const struct berth_mapped_file **ret_file);
+
+void berth_mapped_fini(struct berth_mapped_files *files);
+
+#endif

@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# With --mpi-bind that chose the host's MPI, berth knows whether the ranks have loaded it:
+# who runs with another one is named, whatever it is called and however it came, and nobody
+# else is. The step ends for it where the host's was asked for.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images mpich mpibookworm
+alice mkdir -p odd
+# An MPICH under a name that says nothing, in a place that no forecast looks at.
+alice srun -n1 --container-image=/images/mpibookworm.sif \
+    sh -c 'cp /usr/lib/x86_64-linux-gnu/libmpich.so.12 ~/odd/libodd9.so' || exit 1
+# odd.py LIBRARY SECONDS [unlink]: MPI_Init of that library.
+script odd.py <<'PROGRAM'
+#!/usr/bin/python3
+import ctypes, os, sys, time
+library = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
+if "unlink" in sys.argv:
+    os.unlink(sys.argv[1])
+library.MPI_Init(None, None)
+time.sleep(float(sys.argv[2]))
+library.MPI_Finalize()
+PROGRAM
+# bundle NAME SECONDS [unlink]: unpacks its MPI when it is run.
+script bundle <<'PROGRAM'
+#!/bin/sh
+mkdir -p /tmp/bundle-$SLURM_JOB_ID && cp ~/odd/libodd9.so /tmp/bundle-$SLURM_JOB_ID/$1 || exit
+~/odd.py /tmp/bundle-$SLURM_JOB_ID/$1 $2 $3
+status=$?
+rm -rf /tmp/bundle-$SLURM_JOB_ID
+exit $status
+PROGRAM
+# Rank 0 runs with the host's MPI, and waits for the others.
+script mixed <<'PROGRAM'
+#!/bin/sh
+[ $SLURM_PROCID = 0 ] && exec /opt/t/mpich/who
+exec ~/odd.py ~/odd/libodd9.so 20
+PROGRAM
+
+# run OPTION... COMMAND: what is said of the ranks, node by node, and the status. MODE is
+# that of --mpi-bind.
+run() {
+    alice srun --mpi=pmi2 "--mpi-bind=${MODE:-host}" "$@" 2>&1 >/dev/null |
+        sed -nE 's/^berth: (n.): .* --mpi-bind=[a-z]*: (warning: )?(.* (runs with|ranks? .*loaded|was seen).*)/\1: \2\3/p' | sort
+    echo "status ${PIPESTATUS[0]}"
+}
+
+mpich=/images/mpich.sif
+both=/images/mpibookworm.sif
+wrong='rank [0-9] runs with .[^ ]*/libodd9.so. \(MPICH 4.0.2\) and not with the host.s (MPICH|Open MPI) [0-9]'
+
+matches "ranks on two nodes have loaded it" \
+    "^n1: 2 of 2 ranks loaded the host's MPICH [0-9.]+"$'\n'"n2: 2 of 2 ranks loaded the host's MPICH [0-9.]+"$'\nstatus 0$' \
+    "$(run -v -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$mpich mpiring)"
+matches "again, as found before" "^n1: 2 of 2 ranks loaded .*"$'\nstatus 0$' \
+    "$(run -v -w n1 -n2 --container-image=$mpich mpiring)"
+matches "16 ranks of a shell" "^n1: 16 of 16 ranks loaded .*"$'\nstatus 0$' \
+    "$(run -v -w n1 -n16 --container-image=$mpich sh -c 'mpiring; :')"
+matches "without Slurm's variables" "^n1: 1 of 1 ranks loaded .*"$'\nstatus 0$' \
+    "$(run -v -w n1 -n1 --container-image=$both env -i /opt/t/mpich/who)"
+matches "a child without Slurm's variables" "^n1: 1 of 1 ranks loaded .*"$'\nstatus 0$' \
+    "$(run -v -w n1 -n1 --container-image=$both sh -c 'env -i /opt/t/mpich/who; :')"
+equal "nothing is said of right ranks without -v" "status 0" \
+    "$(run -N2 -n4 --container-image=$mpich mpiring)"
+for command in true "sleep 1" "sh -c 'sleep 1'" "ls /"; do
+    equal "a program without MPI: $command" "status 0" \
+        "$(run -N2 -n4 --container-image=$mpich sh -c "$command")"
+done
+equal "a Python without MPI" "status 0" \
+    "$(run -n2 --container-image=$both python3 -c 'import time; time.sleep(0.5)')"
+equal "nothing is killed before it has a status" "status 3" \
+    "$(run -n1 --container-image=$mpich sh -c 'exit 3')"
+matches "with -v it is said that there was none" '^n1: none of 2 ranks was seen to load an MPI library'$'\nstatus 0$' \
+    "$(run -v -w n1 -n2 --container-image=$mpich sleep 0.3)"
+
+matches "an MPI of another name, on two nodes" "^n[12]: $wrong.*choose --mpi-bind=hybrid"$'\nstatus 1(37|43)$' \
+    "$(run -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$both ./odd.py odd/libodd9.so 20)"
+matches "one that ends soon" "^n1: $wrong.*"$'\nstatus 137$' \
+    "$(run -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 0.1)"
+matches "behind --mpi-bind=mpich" "^n1: rank 0 runs with .* and not with the host's MPICH [0-9.]+; .*"$'\nstatus 137$' \
+    "$(MODE=mpich run -w n1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20)"
+matches "behind --mpi-bind=auto it is a warning" "^n1: warning: $wrong.*"$'\n'"n2: warning: $wrong.*"$'\nstatus 0$' \
+    "$(MODE=auto run -w n1,n2 -N2 -n2 --container-image=$both ./odd.py odd/libodd9.so 1)"
+matches "unpacked to /tmp" "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libstrange.so' \(MPICH 4.0.2\).*"$'\nstatus 137$' \
+    "$(run -w n1 -n1 --container-image=$both ./bundle libstrange.so 20)"
+matches "and deleted" "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libmpich.so.12( \(deleted\))?' \(MPICH.*\).*"$'\nstatus 137$' \
+    "$(run -w n1 -n1 --container-image=$both ./bundle libmpich.so.12 20 unlink)"
+matches "beside a right rank, behind auto" "^n1: rank 1 runs with .*, as other ranks on this node do; .*"$'\nstatus 137$' \
+    "$(MODE=auto run -w n1 -n2 --container-image=$both ./mixed)"
+matches "in one of two components" "^n.: $wrong.*"$'\nstatus 1[34][0-9]$' \
+    "$(run -N1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20 : --mpi-bind=host -N1 -n1 --container-image=$mpich sleep 20 | grep -v 'none of')"
+
+# A witness that is killed is missed by nobody.
+alice srun --mpi=pmi2 --mpi-bind=host -w n1 -n2 --container-image=$mpich sleep 2 >killed.log 2>&1 &
+for _ in {1..100}; do
+    on n1 root pkill -KILL -x berth-mpi -n 2>/dev/null && break
+    sleep 0.1
+done
+wait $!
+equal "the witness is killed" 0 $?
+rm -f killed.log
+
+finish

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which MPI a process has mapped. */
+
+#include "task/mapped.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "install.h"
+#include "unit.h"
+
+static char *directory;
+
+static void setup(void)
+{
+    BERTH_FREE char *command = NULL;
+
+    directory = unit_directory();
+    install_library(directory, "mpich", "libmpi.so.12", "");
+    unit_compile(directory, "int nothing;", "-shared -fPIC -o libnone.so");
+    ck_assert_int_gt(
+        asprintf(&command,
+                 "cd '%s' && mkdir -p stage/lib && "
+                 "cp libmpi.so.12 stage/lib && "
+                 "cp libnone.so stage/lib/libberth-mark.so && "
+                 "mv libmpi.so.12 libodd.so && cp libodd.so libmpich.so.12",
+                 directory),
+        0);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void teardown(void)
+{
+    unit_remove(directory);
+    free(directory);
+}
+
+/* Map FILE of the directory; `-FILE`: and delete it. */
+static void map(const char *file)
+{
+    BERTH_FREE char *path = unit_path(directory, file + (*file == '-'));
+    BERTH_CLOSE int fd = open(path, O_RDONLY);
+
+    if (fd < 0 || mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED ||
+        (*file == '-' && unlink(path) < 0))
+        _exit(EXIT_FAILURE);
+}
+
+/* A process that has FILES, with blanks between; behind a `/`, a child of it has. */
+static pid_t start(const char *files)
+{
+    BERTH_FREE char *words = strdup(files);
+    char byte;
+    int ends[2];
+    pid_t child;
+
+    ck_assert_int_eq(pipe(ends), 0);
+    child = fork();
+    if (child == 0) {
+        for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
+            if (strcmp(word, "/") != 0)
+                map(word);
+            else if (fork() > 0)
+                for (;;)
+                    pause();
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+        }
+        if (write(ends[1], "", 1) == 1)
+            for (;;)
+                pause();
+        _exit(EXIT_FAILURE);
+    }
+    close(ends[1]);
+    ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    return child;
+}
+
+static const struct {
+    const char *files;
+    enum berth_mapped kind;
+    const char *path; /* the end of it */
+    const char *name;
+} looks[] = {
+    {"libnone.so", BERTH_MAPPED_NONE, NULL, NULL},
+    {"libnone.so libodd.so", BERTH_MAPPED_OTHER, "/libodd.so", "MPICH 4.2.1"},
+    {"libnone.so / libodd.so", BERTH_MAPPED_OTHER, "/libodd.so", "MPICH 4.2.1"},
+    {"libodd.so / stage/lib/libmpi.so.12 stage/lib/libberth-mark.so",
+     BERTH_MAPPED_STAGED, NULL, NULL},
+    {"stage/lib/libmpi.so.12", BERTH_MAPPED_NONE, NULL, NULL},
+    {"-libmpich.so.12", BERTH_MAPPED_OTHER, "/libmpich.so.12 (deleted)", "MPICH"},
+    {"-libnone.so", BERTH_MAPPED_NONE, NULL, NULL},
+};
+
+START_TEST(an_mpi_that_is_mapped_is_known)
+{
+    struct berth_mapped_files files = {0};
+    const struct berth_mapped_file *file;
+    BERTH_FREE char *stage = unit_path(directory, "stage");
+    pid_t pid = start(looks[_i].files);
+
+    berth_mapped_add_stage(&files, stage);
+    for (int again = 0; again < 2; again++) {
+        ck_assert_int_eq(berth_mapped_look(&files, pid, &file), looks[_i].kind);
+        if (looks[_i].name) {
+            ck_assert_str_eq(strrchr(file->path, '/'), looks[_i].path);
+            ck_assert_str_eq(file->name, looks[_i].name);
+        }
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    ck_assert_int_eq(berth_mapped_look(&files, pid, &file), BERTH_MAPPED_NONE);
+    ck_assert_ptr_null(file);
+    berth_mapped_fini(&files);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("mapped");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_loop_test(tests, an_mpi_that_is_mapped_is_known, 0, COUNT(looks));
+    return unit_run("mapped", tests);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is said of ranks that have loaded the host's MPI, another one, or none. */
+
+#include "task/witness.h"
+
+#include <string.h>
+
+#include "unit.h"
+
+/* R: right, W: wrong, -: unknown; one letter for each rank. */
+static void ranks_of(const char *letters, struct berth_rank ranks[])
+{
+    for (unsigned int i = 0; letters[i]; i++)
+        ranks[i] =
+            (struct berth_rank){.pid = 100 + (int)i,
+                                .number = 10 + i,
+                                .path = (char *)"/tmp/libodd.so",
+                                .name = (char *)"MPICH 4.0.2",
+                                .state = letters[i] == 'R'   ? BERTH_RANK_RIGHT
+                                         : letters[i] == 'W' ? BERTH_RANK_WRONG
+                                                             : BERTH_RANK_UNKNOWN};
+}
+
+#define WRONG                                                                          \
+    " runs with '/tmp/libodd.so' (MPICH 4.0.2) and not with the host's MPICH 4.2.1"
+#define REMEDY                                                                         \
+    "; have it load the image's MPI, over which the host's is mounted, or choose "     \
+    "--mpi-bind=hybrid"
+
+static const struct {
+    const char *ranks;
+    bool must;
+    const char *said; /* NULL: nothing */
+    bool end;
+} judged[] = {
+    {"RR", true, NULL, false},
+    {"--", true, NULL, false},
+    {"R-", true, NULL, false},
+    {"W", true, "rank 10" WRONG REMEDY, true},
+    {"-WW", true, "rank 11" WRONG REMEDY, true},
+    {"-W", false, "warning: rank 11" WRONG REMEDY, false},
+    {"RW", false, "rank 11" WRONG ", as other ranks on this node do" REMEDY, true},
+    {"RW", true, "rank 11" WRONG ", as other ranks on this node do" REMEDY, true},
+};
+
+START_TEST(a_rank_with_another_mpi_is_named)
+{
+    struct berth_rank ranks[8];
+    const struct berth_witness witness = {.must = judged[_i].must,
+                                          .tasks =
+                                              (unsigned int)strlen(judged[_i].ranks),
+                                          .host = (char *)"MPICH 4.2.1"};
+    struct berth_err said;
+    bool end = false;
+
+    ranks_of(judged[_i].ranks, ranks);
+    ck_assert_int_eq(berth_witness_judge(&witness, ranks, &said, &end),
+                     judged[_i].said != NULL);
+    if (judged[_i].said)
+        ck_assert_str_eq(said.text, judged[_i].said);
+    ck_assert_int_eq(end, judged[_i].end);
+}
+END_TEST
+
+static const struct {
+    const char *ranks;
+    const char *said;
+} counted[] = {
+    {"RR", "2 of 2 ranks loaded the host's MPICH 4.2.1"},
+    {"R--", "1 of 3 ranks loaded the host's MPICH 4.2.1, and no MPI was seen in the "
+            "others"},
+    {"--", "none of 2 ranks was seen to load an MPI library"},
+};
+
+START_TEST(ranks_are_counted)
+{
+    struct berth_rank ranks[8];
+    const struct berth_witness witness = {.tasks =
+                                              (unsigned int)strlen(counted[_i].ranks),
+                                          .host = (char *)"MPICH 4.2.1"};
+    struct berth_err said;
+
+    ranks_of(counted[_i].ranks, ranks);
+    berth_witness_count(&witness, ranks, &said);
+    ck_assert_str_eq(said.text, counted[_i].said);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("witness");
+
+    tcase_add_loop_test(tests, a_rank_with_another_mpi_is_named, 0, COUNT(judged));
+    tcase_add_loop_test(tests, ranks_are_counted, 0, COUNT(counted));
+    return unit_run("witness", tests);
+}
