@@ -51,9 +51,10 @@ mpich=/images/mpich.sif
 both=/images/mpibookworm.sif
 wrong='rank [0-9] runs with .[^ ]*/libodd9.so. \(MPICH 4.0.2\) and not with the host.s (MPICH|Open MPI) [0-9]'
 
+# Debian 12's MPICH hangs between nodes (mpi.t): each rank is a world.
 matches "ranks on two nodes have loaded it" \
     "^n1: 2 of 2 ranks loaded the host's MPICH [0-9.]+"$'\n'"n2: 2 of 2 ranks loaded the host's MPICH [0-9.]+"$'\nstatus 0$' \
-    "$(run -v -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$mpich mpiring)"
+    "$(run -v -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$both env -u PMI_FD /opt/t/mpich/who)"
 matches "again, as found before" "^n1: 2 of 2 ranks loaded .*"$'\nstatus 0$' \
     "$(run -v -w n1 -n2 --container-image=$mpich mpiring)"
 matches "16 ranks of a shell" "^n1: 16 of 16 ranks loaded .*"$'\nstatus 0$' \
@@ -63,7 +64,7 @@ matches "without Slurm's variables" "^n1: 1 of 1 ranks loaded .*"$'\nstatus 0$' 
 matches "a child without Slurm's variables" "^n1: 1 of 1 ranks loaded .*"$'\nstatus 0$' \
     "$(run -v -w n1 -n1 --container-image=$both sh -c 'env -i /opt/t/mpich/who; :')"
 equal "nothing is said of right ranks without -v" "status 0" \
-    "$(run -N2 -n4 --container-image=$mpich mpiring)"
+    "$(run -w n1 -n4 --container-image=$mpich mpiring)"
 for command in true "sleep 1" "sh -c 'sleep 1'" "ls /"; do
     equal "a program without MPI: $command" "status 0" \
         "$(run -N2 -n4 --container-image=$mpich sh -c "$command")"
@@ -92,6 +93,9 @@ matches "beside a right rank, behind auto" "^n1: rank 1 runs with .*, as other r
 matches "in one of two components" "^n.: $wrong.*"$'\nstatus 1[34][0-9]$' \
     "$(run -N1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20 : --mpi-bind=host -N1 -n1 --container-image=$mpich sleep 20 | grep -v 'none of')"
 
+matches "linked into a program, behind a shell" "^n1: rank [01] runs with '/opt/t/mpich/static' \(MPICH 4.0.2\).*"$'\nstatus [0-9]+$' \
+    "$(MODE=mpich run -w n1 -n2 --container-image=$both sh -c '/opt/t/mpich/static; :')"
+
 # A witness that is killed is missed by nobody.
 alice srun --mpi=pmi2 --mpi-bind=host -w n1 -n2 --container-image=$mpich sleep 2 >killed.log 2>&1 &
 for _ in {1..100}; do
@@ -101,5 +105,15 @@ done
 wait $!
 equal "the witness is killed" 0 $?
 rm -f killed.log
+
+# There are no marks then.
+share never
+matches "share: never: an MPI of another name" "^n1: $wrong.*"$'\nstatus 137$' \
+    "$(MODE=mpich run -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 20)"
+matches "share: never: right ranks" "^n1: 2 of 2 ranks loaded .*"$'\nstatus 0$' \
+    "$(run -v -w n1 -n2 --container-image=$mpich sh -c 'mpiring & sleep 1; wait')"
+equal "share: never: a program without MPI" "status 0" \
+    "$(run -N2 -n4 --container-image=$mpich sleep 0.5)"
+share auto
 
 finish
