@@ -54,6 +54,8 @@ struct berth_doctor_facts {
         bool is_setuid; /* has a starter with that bit */
     } runtime;
     const char *patchelf;
+    const char
+        *taken; /* a /tmp/berth-UID that another made, and whose: 'PATH' of user N */
     struct berth_doctor_program programs[3];
     struct {
         const char *srun;    /* NULL: there is no Slurm here */

@@ -196,6 +196,12 @@ static void judge_patchelf(const struct berth_doctor_facts *facts,
     else
         NOTE("patchelf", "install the package patchelf",
              "it is missing, and --mpi-bind=host needs it to copy the host's MPI");
+    if (facts->taken)
+        NOTE("/tmp/berth-UID",
+             "remove it, ask that user why, and run 'berth profiles --prepare' here",
+             "%s is not its user's, whose copies of the host's MPI go to "
+             "/tmp/berth-UID.XXXXXX",
+             facts->taken);
     if (facts->stacks.count == 0)
         NOTE("host's MPI", "load its module, or set MPI_HOME, and ask again",
              "none was found; --mpi-bind can only use the image's own");

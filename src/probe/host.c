@@ -178,6 +178,29 @@ static void read_memory(const struct berth_host *host)
     facts->shm.megabytes = (long)(space.f_blocks * space.f_frsize >> 20);
 }
 
+/* The first /tmp/berth-UID that does not belong to UID: another was there before. */
+static void read_taken(const struct berth_host *host)
+{
+    BERTH_FREE char *pattern = berth_host_place(host, "/tmp/berth-*");
+    glob_t found;
+
+    if (!pattern || glob(pattern, 0, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc && !host->facts->taken; i++) {
+        const char *path = found.gl_pathv[i];
+        const char *number = strrchr(path, '-') + 1;
+        BERTH_FREE char *text = NULL;
+        struct stat st;
+
+        if (number[strspn(number, "0123456789")] == '\0' && *number &&
+            lstat(path, &st) == 0 && st.st_uid != strtoul(number, NULL, 10) &&
+            asprintf(&text, "'%s' of user %u", path + strlen(host->root), st.st_uid) >
+                0)
+            host->facts->taken = berth_doctor_keep(host->facts, text);
+    }
+    globfree(&found);
+}
+
 /* The release behind the last blank of "berth-task 0.1.0". */
 static const char *release_of(const struct berth_host *host, const char *path)
 {
@@ -256,6 +279,7 @@ int berth_host_read(const char *root, char *const *env, const char *release,
     facts.fusermount = find_program(&host, "fusermount3");
     facts.patchelf = find_program(&host, "patchelf");
     read_programs(&host);
+    read_taken(&host);
     berth_host_read_runtime(&host, berth_host_read_slurm(&host));
     read_memory(&host);
     result = read_stacks(&host);

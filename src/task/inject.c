@@ -239,7 +239,7 @@ int berth_inject_mounts(const struct berth_request *request,
                         struct berth_strvec *mounts, struct berth_err *err)
 {
     char path[BERTH_STAGE_USER_SIZE];
-    struct berth_stage_root user = berth_stage_user(path);
+    struct berth_stage_root user = berth_stage_user_made(path);
     struct berth_stage_root site = berth_stage_site();
     BERTH_CLOSE int own = -1;
     BERTH_CLOSE int all = -1;

@@ -55,7 +55,7 @@ static int append(const char *path, const struct berth_buf *line, struct berth_e
 static char *digest_of(const struct berth_record *record)
 {
     char path[BERTH_STAGE_USER_SIZE];
-    const struct berth_stage_root user = berth_stage_user(path);
+    const struct berth_stage_root user = berth_stage_user_made(path);
     struct berth_image image;
 
     if (!record->digest_limit ||

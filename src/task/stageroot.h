@@ -2,6 +2,7 @@
 #ifndef BERTH_TASK_STAGEROOT_H
 #define BERTH_TASK_STAGEROOT_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -34,12 +35,21 @@ enum { BERTH_STAGE_DAYS = 30 };
     "runtime.start_timeout in berth.yaml"
 
 /* Bytes of the path of a user's root. */
-enum { BERTH_STAGE_USER_SIZE = 32 };
+enum { BERTH_STAGE_USER_SIZE = 64 };
 
-/* The root for all users; and that of the process's user, /tmp/berth-UID, whose name is
- * written to PATH and lives as long as that. */
+/* The root for all users; and that of the process's user, whose name is written to PATH
+ * and lives as long as that: /tmp/berth-UID, or where that is somebody else's (anybody
+ * may make it first) the user's own directory /tmp/berth-UID.XXXXXX, if there is one.
+ */
 struct berth_stage_root berth_stage_site(void);
 struct berth_stage_root berth_stage_user(char path[BERTH_STAGE_USER_SIZE]);
+
+/* The same; the second choice is made if the first one is somebody else's. */
+struct berth_stage_root berth_stage_user_made(char path[BERTH_STAGE_USER_SIZE]);
+
+/* Those of TOP, a directory like /tmp; for MAKE the second choice is made. */
+struct berth_stage_root berth_stage_user_in(const char *top, bool make,
+                                            char path[BERTH_STAGE_USER_SIZE]);
 
 /* Open the directory, made if it is not there. One that is the owner's alone stays what
  * it is: nobody else can move it away from a /tmp with its sticky bit. Returns a

@@ -189,6 +189,7 @@ CHANGE(50, f->slurm.prolog = NULL, f->slurm.has_prolog_lines = false)
 CHANGE(51,
        f->site.profile = "/etc/slurm/profiles.d/x.yaml:2: family: expected mpich or "
                          "openmpi, got 'mpi'")
+CHANGE(52, f->taken = "'/tmp/berth-2001' of user 2002")
 
 static const struct {
     void (*change)(struct berth_doctor_facts *);
@@ -269,6 +270,10 @@ static const struct {
      "note patchelf: it is missing, and --mpi-bind=host needs it to copy the host's "
      "MPI",
      "install the package patchelf"},
+    {change_52,
+     "note /tmp/berth-UID: '/tmp/berth-2001' of user 2002 is not its user's, whose "
+     "copies of the host's MPI go to /tmp/berth-UID.XXXXXX",
+     "remove it, ask that user why, and run 'berth profiles --prepare' here"},
     {change_22,
      "note host's MPI: none was found; --mpi-bind can only use the image's own",
      "load its module, or set MPI_HOME, and ask again"},

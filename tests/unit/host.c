@@ -82,6 +82,23 @@ START_TEST(the_kernel_is_read)
 }
 END_TEST
 
+START_TEST(a_directory_that_another_made_is_named)
+{
+    char own[32], told[64];
+
+    snprintf(own, sizeof(own), "/tmp/berth-%u/x", geteuid());
+    put(own, "", 0600);
+    put("/tmp/berth-other/x", "", 0600);
+    put("/tmp/berth-4294967294.abcdef/x", "", 0600);
+    look();
+    ck_assert_ptr_null(facts.taken);
+    put("/tmp/berth-4294967294/x", "", 0600);
+    look();
+    snprintf(told, sizeof(told), "'/tmp/berth-4294967294' of user %u", geteuid());
+    ck_assert_str_eq(facts.taken, told);
+}
+END_TEST
+
 START_TEST(an_empty_root_tells_little)
 {
     look();
@@ -324,6 +341,7 @@ int main(void)
 
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, the_kernel_is_read);
+    tcase_add_test(tests, a_directory_that_another_made_is_named);
     tcase_add_test(tests, an_empty_root_tells_little);
     tcase_add_test(tests, the_runtime_is_read);
     tcase_add_test(tests, a_runtime_that_fails_tells_nothing);

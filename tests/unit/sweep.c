@@ -272,6 +272,40 @@ START_TEST(what_a_killed_sweeper_left_goes)
 }
 END_TEST
 
+/* Anybody may make the first choice; nobody else one of the user's. */
+START_TEST(a_root_that_is_taken_has_a_second)
+{
+    char path[BERTH_STAGE_USER_SIZE], again[BERTH_STAGE_USER_SIZE];
+    char name[24];
+    BERTH_FREE char *top = unit_directory();
+    BERTH_FREE char *first = NULL;
+    BERTH_FREE char *lost = NULL;
+    struct stat st;
+
+    snprintf(name, sizeof(name), "berth-%u", geteuid());
+    first = unit_path(top, name);
+    ck_assert_int_gt(asprintf(&lost, "%s.aaaaaa", first), 0);
+    berth_stage_user_in(top, true, path);
+    ck_assert_str_eq(path, first);
+    unit_write(first, "", 0); /* not a directory, so not one of the user's */
+    unit_write(lost, "", 0);
+    berth_stage_user_in(top, true, path);
+    ck_assert_int_eq(strncmp(path, first, strlen(first)), 0);
+    ck_assert_str_ne(path, first);
+    ck_assert_str_ne(path, lost);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_uint_eq(st.st_mode & 07777, 0700);
+    for (int i = 0; i < 2; i++) {
+        berth_stage_user_in(top, i, again);
+        ck_assert_str_eq(again, path);
+    }
+    ck_assert_int_eq(unlink(first), 0);
+    berth_stage_user_in(top, true, again);
+    ck_assert_str_eq(again, first);
+    unit_remove(top);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("sweep");
@@ -283,6 +317,7 @@ int main(void)
     tcase_add_test(tests, who_uses_the_root_has_it_locked);
     tcase_add_test(tests, a_lock_of_somebody_else_is_not_waited_for);
     tcase_add_test(tests, what_can_be_gone_on_with_stays);
+    tcase_add_test(tests, a_root_that_is_taken_has_a_second);
     tcase_add_test(tests, once_a_day_is_enough);
     tcase_add_test(tests, the_root_of_somebody_else_is_only_used);
     tcase_add_loop_test(tests, what_is_no_stage_stays, 0, COUNT(others));

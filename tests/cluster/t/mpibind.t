@@ -415,12 +415,13 @@ matches "one task has nobody to reach" "^rank 0 of 1 .*status 0\$" \
 on n1 root sh -c 'mv /tmp/berth-2001 /tmp/aside; mkdir /tmp/berth-2001; chown bob: /tmp/berth-2001'
 seen=$(alice srun -n1 -w n1 --mpi=pmi2 --mpi-bind=host --container-image=/images/mpibookworm.sif \
     /opt/t/mpich/who 2>&1)
-if [[ $seen == *"--mpi-bind: '/tmp/berth-2001': belongs to user 2002, not to user 2001; "* ]]; then
-    result ok "a directory of somebody else is not used"
-else
-    result FAIL "a directory of somebody else is not used" "$seen"
-fi
-on n1 root sh -c 'rmdir /tmp/berth-2001; mv /tmp/aside /tmp/berth-2001'
+matches "a directory of somebody else is not used, and the user gets another" \
+    "^rank 0 of 1 on n1 in mpibookworm: .*/[.]berth/user/mpich-" "$seen"
+equal "... which is the user's alone" "700 alice 1" "$(on n1 root sh -c \
+    'stat -c "%a %U" /tmp/berth-2001.*; ls -d /tmp/berth-2001.*/mpich-* | wc -l' | paste -sd' ')"
+matches "... and doctor says so" "/tmp/berth-UID: '/tmp/berth-2001' of user 2002 is not its user's" \
+    "$(on n1 root berth doctor 2>&1)"
+on n1 root sh -c 'rmdir /tmp/berth-2001; rm -rf /tmp/berth-2001.*; mv /tmp/aside /tmp/berth-2001'
 
 # This Slurm has no process manager for Open MPI 6: a world of one is all that it makes.
 if [[ $release == sid ]]; then

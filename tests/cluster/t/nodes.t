@@ -38,8 +38,9 @@ breaks() {
 
 breaks "no patchelf" "patchelf: not installed on this node" \
     "mv /usr/bin/patchelf /usr/bin/patchelf.off" "mv /usr/bin/patchelf.off /usr/bin/patchelf"
-breaks "somebody else's directory" "belongs to user 2002" \
-    "mkdir /tmp/berth-2001; chown bob: /tmp/berth-2001" "rm -rf /tmp/berth-2001"
+breaks "a directory that others may use" "others may use it" \
+    "mkdir /tmp/berth-2001; chown alice: /tmp/berth-2001; chmod 777 /tmp/berth-2001" \
+    "rm -rf /tmp/berth-2001"
 breaks "a full /tmp" "No space left" \
     "mount -t tmpfs -o size=1m,mode=1777 none /tmp" "umount -l /tmp"
 breaks "the host's MPI is not there" "the program wants MPICH, and the MPI of this host is" \
