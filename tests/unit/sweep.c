@@ -277,32 +277,32 @@ START_TEST(a_root_that_is_taken_has_a_second)
 {
     char path[BERTH_STAGE_USER_SIZE], again[BERTH_STAGE_USER_SIZE];
     char name[24];
-    BERTH_FREE char *top = unit_directory();
+    BERTH_FREE char *place = unit_directory();
     BERTH_FREE char *first = NULL;
     BERTH_FREE char *lost = NULL;
     struct stat st;
 
     snprintf(name, sizeof(name), "berth-%u", geteuid());
-    first = unit_path(top, name);
+    first = unit_path(place, name);
     ck_assert_int_gt(asprintf(&lost, "%s.aaaaaa", first), 0);
-    berth_stage_user_in(top, true, path);
+    berth_stage_user_in(place, true, path);
     ck_assert_str_eq(path, first);
     unit_write(first, "", 0); /* not a directory, so not one of the user's */
     unit_write(lost, "", 0);
-    berth_stage_user_in(top, true, path);
+    berth_stage_user_in(place, true, path);
     ck_assert_int_eq(strncmp(path, first, strlen(first)), 0);
     ck_assert_str_ne(path, first);
     ck_assert_str_ne(path, lost);
     ck_assert_int_eq(stat(path, &st), 0);
     ck_assert_uint_eq(st.st_mode & 07777, 0700);
     for (int i = 0; i < 2; i++) {
-        berth_stage_user_in(top, i, again);
+        berth_stage_user_in(place, i, again);
         ck_assert_str_eq(again, path);
     }
     ck_assert_int_eq(unlink(first), 0);
-    berth_stage_user_in(top, true, again);
+    berth_stage_user_in(place, true, again);
     ck_assert_str_eq(again, first);
-    unit_remove(top);
+    unit_remove(place);
 }
 END_TEST
 
