@@ -276,9 +276,9 @@ START_TEST(what_was_copied_in_time_stays)
                          "node, or raise runtime.start_timeout in berth.yaml"));
     ck_assert_int_eq(staging_entries("mpich-"), 0);
     ck_assert_int_eq(staging_entries(".new-"), 1);
-    copied = inode_of(".new-mpich-*/glibc/libc.so.6");
+    copied = inode_of(".new-mpich-*");
     staged = staging_make();
-    ck_assert_uint_eq(inode_of("mpich-*/glibc/libc.so.6"), copied);
+    ck_assert_uint_eq(inode_of("mpich-*"), copied);
     ck_assert_int_eq(staging_entries(""), 1);
     berth_staged_fini(&staged);
 }
