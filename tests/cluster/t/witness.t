@@ -39,6 +39,13 @@ script mixed <<'PROGRAM'
 exec ~/odd.py ~/odd/libodd9.so 20
 PROGRAM
 
+# The static program is not to be seen beforehand.
+script hidden <<'PROGRAM'
+#!/bin/sh
+where=/opt/t/mpich
+$where/static
+PROGRAM
+
 # run OPTION... COMMAND: what is said of the ranks, node by node, and the status. MODE is
 # that of --mpi-bind.
 run() {
@@ -94,7 +101,7 @@ matches "in one of two components" "^n.: $wrong.*"$'\nstatus 1[34][0-9]$' \
     "$(run -N1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20 : --mpi-bind=host -N1 -n1 --container-image=$mpich sleep 20 | grep -v 'none of')"
 
 matches "linked into a program, behind a shell" "^n1: rank [01] runs with '/opt/t/mpich/static' \(MPICH 4.0.2\).*"$'\nstatus [0-9]+$' \
-    "$(MODE=mpich run -w n1 -n2 --container-image=$both sh -c 'where=/opt/t/mpich; $where/static; :')"
+    "$(MODE=mpich run -w n1 -n2 --container-image=$both ./hidden)"
 
 # A witness that is killed is missed by nobody.
 alice srun --mpi=pmi2 --mpi-bind=host -w n1 -n2 --container-image=$mpich sleep 2 >killed.log 2>&1 &
