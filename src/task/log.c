@@ -89,6 +89,10 @@ static const char *advise(const char *words, const struct berth_request *request
          "take the directory of that library out of LD_LIBRARY_PATH, or have the "
          "administrators install it",
          true},
+        {"unknown compression algorithm",
+         "the image is good, and another runtime reads it; build it with gzip, which "
+         "each one reads (mksquashfs -comp gzip)",
+         true},
         {"stat /proc/self/fd/",
          "the container needs /proc: leave a flag out that takes it away, or have the "
          "administrators set `mount proc = yes`",

@@ -136,6 +136,8 @@ fails 'runtime/cgo: pthread_create failed: no' \
     'a hard limit of this node is too low for it (ulimit -H -u, -v); ask the administrators'
 fails 'apptainer: error while loading shared libraries: libx.so.1: file too short' \
     'take the directory of that library out of LD_LIBRARY_PATH, or have the administrators install it'
+fails 'FATAL: corrupted image: unknown compression algorithm value 6' \
+    'the image is good, and another runtime reads it; build it with gzip, which each one reads (mksquashfs -comp gzip)'
 fails 'FATAL: stat /proc/self/fd/3: no such file or directory' \
     "the container needs /proc: leave a flag out that takes it away, or have the administrators set \`mount proc = yes\`"
 fails 'Error for command: unknown flag: -x' 'leave that flag out of --container-args'
