@@ -419,6 +419,7 @@ START_TEST(variables_of_the_runtime_itself_are_no_flags)
         "APPTAINER_NOHTTPS=1",         "SINGULARITY_NOHTTPS=1",
         "APPTAINER_DOCKER_USERNAME=u", "SINGULARITY_DOCKER_USERNAME=u",
         "APPTAINER_DOCKER_PASSWORD=p", "SINGULARITY_DOCKER_PASSWORD=p",
+        "SINGULARITY_SYPGPDIR=/k",
     };
     BERTH_BUF struct berth_buf text = {0};
     struct berth_err err = {""};
