@@ -32,6 +32,7 @@ enum {
     SIF_OFFSET_AT = 17,
     SIF_SIZE_AT = 25,
     SIF_TYPE_PARTITION = 0x4004,
+    SIF_TYPE_OCI_INDEX = 0x400A,
     SIF_DESCRIPTORS_MAX = 4096
 };
 
@@ -105,6 +106,7 @@ static int check_parts(const char *path, int fd, const unsigned char *header,
     uint64_t total = read_le(header + SIF_TOTAL_AT, 8);
     uint64_t start = read_le(header + SIF_DESCRIPTORS_AT, 8);
     bool partition = false;
+    bool oci = false;
 
     if (total > SIF_DESCRIPTORS_MAX || start > size)
         return refuse_cut(path, err);
@@ -122,7 +124,14 @@ static int check_parts(const char *path, int fd, const unsigned char *header,
         if (at > size || count > size - at)
             return refuse_cut(path, err);
         partition |= read_le(part, 4) == SIF_TYPE_PARTITION;
+        oci |= read_le(part, 4) == SIF_TYPE_OCI_INDEX;
     }
+    if (!partition && oci)
+        return berth_err_set(err,
+                             "image '%s': an OCI-SIF file, which SingularityCE runs "
+                             "with --oci only; make one without: singularity pull "
+                             "--no-oci",
+                             path);
     if (!partition)
         return berth_err_set(err,
                              "image '%s': a SIF file without a file system in it; "

@@ -127,6 +127,9 @@ static void assert_image(const char *path, enum berth_image_kind expected)
 #define NOT_SIF                                                                        \
     "not an image; expected a SIF file (made by 'singularity build' or 'singularity "  \
     "pull') or a sandbox directory"
+#define OCI_SIF                                                                        \
+    "an OCI-SIF file, which SingularityCE runs with --oci only; make one without: "    \
+    "singularity pull --no-oci"
 #define NO_PARTITION "a SIF file without a file system in it; build it again"
 
 START_TEST(a_good_sif_is_an_image)
@@ -251,6 +254,7 @@ static const struct {
     {"part one too long", HEADER + DESCRIPTOR + 25, 8, BODY - 99, CUT},
     {"part of 2^64-1", HEADER + DESCRIPTOR + 25, 8, UINT64_MAX, CUT},
     {"another type", HEADER + DESCRIPTOR, 4, 0x4003, NO_PARTITION},
+    {"an OCI image", HEADER + DESCRIPTOR, 4, 0x400A, OCI_SIF},
     {"partition unused", HEADER + DESCRIPTOR + 4, 1, 0, NO_PARTITION},
 };
 
