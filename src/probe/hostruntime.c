@@ -92,8 +92,12 @@ static void read_build(const struct berth_host *host)
     BERTH_FREE char *directory = said ? berth_keys_value(said, "LIBEXECDIR") : NULL;
     BERTH_FREE char *starter =
         directory ? find_part(host, directory, "starter-suid") : NULL;
+    BERTH_FREE char *suid =
+        said ? berth_keys_value(said, "SINGULARITY_SUID_INSTALL") : NULL;
 
-    facts->runtime.is_setuid = has_setuid(starter);
+    /* Apptainer uses such a starter if it is there, SingularityCE if it was built so.
+     */
+    facts->runtime.is_setuid = has_setuid(starter) && !(suid && strcmp(suid, "0") == 0);
     read_squashfuse(host, directory);
     if (!said)
         return;

@@ -144,6 +144,16 @@ START_TEST(the_runtime_is_read)
 }
 END_TEST
 
+START_TEST(singularity_may_have_a_starter_that_it_does_not_use)
+{
+    put("/bin/apptainer",
+        "#!/bin/sh\necho LIBEXECDIR=/libexec; echo SINGULARITY_SUID_INSTALL=0\n", 0755);
+    put("/libexec/apptainer/bin/starter-suid", "", geteuid() == 0 ? 04755 : 0755);
+    look();
+    ck_assert(!facts.runtime.is_setuid);
+}
+END_TEST
+
 START_TEST(a_runtime_that_fails_tells_nothing)
 {
     put("/bin/apptainer", "#!/bin/sh\necho lost; exit 1\n", 0755);
@@ -344,6 +354,7 @@ int main(void)
     tcase_add_test(tests, a_directory_that_another_made_is_named);
     tcase_add_test(tests, an_empty_root_tells_little);
     tcase_add_test(tests, the_runtime_is_read);
+    tcase_add_test(tests, singularity_may_have_a_starter_that_it_does_not_use);
     tcase_add_test(tests, a_runtime_that_fails_tells_nothing);
     tcase_add_loop_test(tests, srun_is_asked, 0, COUNT(lists));
     tcase_add_test(tests, scontrol_tells_the_release_where_srun_fails);
