@@ -131,7 +131,7 @@ equal "share=never: what its libraries are told" "n" \
 share setuid
 seen=$(alice srun -n1 "$M" --mpi-bind $json $who)
 matches "a setuid runtime: why" "installed setuid" "$(of container because <<<"$seen")"
-matches "a setuid runtime: no host's MPI" "^the image's own MPI runs [(]hybrid[)]: nothing can be put into" \
+matches "a setuid runtime: no host's MPI" "^the image's own MPI runs [(]hybrid[)]: the runtime is installed setuid" \
     "$(of mpi verdict <<<"$seen")"
 share auto
 seen=$(alice srun -n1 "$A" --container-args=--pid $json ./run-me)
