@@ -32,6 +32,8 @@ struct berth_launch {
     const struct berth_strvec *set;      /* NAME=VALUE, over the image's; NULL: none */
     char *const *environment;            /* of the task, for NAME of --container-env */
     char *const *command;                /* the user's words, ended by NULL */
+    const char *programs;                /* of all tasks of the step, each a line, where
+                                            these differ; NULL: that of the command */
     const char *limits;                  /* of task/limits.h; NULL: none */
     bool unknown_user;                   /* the node does not know who the user is */
 };

@@ -470,14 +470,6 @@ int berth_local_launch(spank_t sp)
     return 0;
 }
 
-static int publish_multiprog(struct berth_err *err)
-{
-    if (!berth_table_contained(&state.table) ||
-        !berth_hetgroups_option(&state.hetgroups, optind, "multi-prog", 2, NULL))
-        return 0;
-    return setenv(BERTH_MULTIPROG_VARIABLE, "1", 1) < 0 ? berth_err_oom(err) : 0;
-}
-
 #else
 
 int berth_local_launch(spank_t sp)
@@ -487,13 +479,16 @@ int berth_local_launch(spank_t sp)
     return 0;
 }
 
+#endif
+
+/* The nodes cannot tell such a step from others. */
 static int publish_multiprog(struct berth_err *err)
 {
-    (void)err;
-    return 0;
+    if (!berth_table_contained(&state.table) ||
+        !berth_hetgroups_option(&state.hetgroups, optind, "multi-prog", 2, NULL))
+        return 0;
+    return setenv(BERTH_MULTIPROG_VARIABLE, "1", 1) < 0 ? berth_err_oom(err) : 0;
 }
-
-#endif
 
 int berth_local_step(spank_t sp)
 {

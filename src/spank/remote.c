@@ -20,6 +20,7 @@
 #include "plan/components.h"
 #include "plan/explain.h"
 #include "plan/launcher.h"
+#include "plan/multiprog.h"
 #include "plan/option.h"
 #include "plan/wire.h"
 #include "probe/siteread.h"
@@ -162,6 +163,7 @@ static int put_in_front(spank_t sp, struct berth_err *err)
 {
     const char *argv[] = {TASK_PROGRAM};
 
+    spank_unsetenv(sp, BERTH_MULTIPROG_VARIABLE);
     if (spank_prepend_task_argv(sp, 1, argv) != ESPANK_SUCCESS)
         return berth_err_set(err, "Slurm did not take " TASK_PROGRAM " as the command");
     return 0;
@@ -193,6 +195,34 @@ static int put_in_front(spank_t sp, struct berth_err *err)
 }
 
 #endif
+
+/* With --multi-prog: the programs of all tasks, of which each node looks at each. */
+static int tell_programs(spank_t sp, const struct berth_request *request,
+                         struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec programs = {0};
+    BERTH_BUF struct berth_buf text = {0};
+    char multiprog[8];
+    char **argv = NULL;
+    int argc = 0;
+
+    if (!berth_request_mpi_chosen(request) ||
+        spank_getenv(sp, BERTH_MULTIPROG_VARIABLE, multiprog, sizeof(multiprog)) !=
+            ESPANK_SUCCESS)
+        return 0;
+    if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 2)
+        return berth_err_set(err, "Slurm does not tell the --multi-prog configuration");
+    if (berth_multiprog_programs(argv[1], TASK_PROGRAM, &programs, err) < 0)
+        return -1;
+    for (size_t i = 0; i < programs.count; i++) {
+        berth_buf_puts(&text, i ? "\n" : "");
+        berth_buf_puts(&text, programs.items[i]);
+    }
+    if (text.failed)
+        return berth_err_oom(err);
+    return programs.count > 1 ? set_variable(sp, BERTH_TASK_PROGRAMS, text.text, err)
+                              : 0;
+}
 
 /* Is this the node that speaks for the component? */
 static bool leads(spank_t sp, const struct berth_request *request)
@@ -271,8 +301,9 @@ static int tell_step(spank_t sp, const struct berth_request *request,
 static void forget_forged(spank_t sp)
 {
     static const char *const names[] = {
-        BERTH_TASK_ARGV0,  BERTH_TASK_DIGEST, BERTH_TASK_EXPLAIN, BERTH_TASK_LEADS,
-        BERTH_TASK_RECORD, BERTH_TASK_ROOM,   BERTH_TASK_RUNTIME, BERTH_TASK_TERMS,
+        BERTH_TASK_ARGV0, BERTH_TASK_DIGEST,   BERTH_TASK_EXPLAIN,
+        BERTH_TASK_LEADS, BERTH_TASK_PROGRAMS, BERTH_TASK_RECORD,
+        BERTH_TASK_ROOM,  BERTH_TASK_RUNTIME,  BERTH_TASK_TERMS,
     };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -406,7 +437,8 @@ static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
         check_tasks(sp, &request, err) < 0 || check_room(&request, err) < 0)
         return -1;
     forget_forged(sp);
-    if (tell_step(sp, &row->request, &table, &restored, err) < 0)
+    if (tell_step(sp, &row->request, &table, &restored, err) < 0 ||
+        tell_programs(sp, &row->request, err) < 0)
         return -1;
     return hand_over(sp, &request, &terms, prefix, err);
 }

@@ -47,9 +47,10 @@ struct order {
     struct berth_letter container;
     struct berth_request request;
     struct berth_terms terms;
-    int talk;   /* to the keeper */
-    time_t end; /* berth_build_now(): a copy is to be there by then */
-    int said;   /* standard error of a task; -1: none */
+    struct berth_strvec programs; /* of several; none: that of the command */
+    int talk;                     /* to the keeper */
+    time_t end;                   /* berth_build_now(): a copy is to be there by then */
+    int said;                     /* standard error of a task; -1: none */
     struct berth_witness *witness;
 };
 
@@ -61,6 +62,13 @@ static time_t find_end(const char *seconds)
     return berth_build_now() + left - 1 - left / 8;
 }
 
+/* Each a line of TEXT, which this changes. */
+static void split_programs(char *text, struct berth_strvec *ret)
+{
+    while (text && *text)
+        berth_strvec_push(ret, strsep(&text, "\n"));
+}
+
 static int read_order(int argc, char **argv, struct order *order, struct berth_err *err)
 {
     if (argc != 4)
@@ -68,11 +76,14 @@ static int read_order(int argc, char **argv, struct order *order, struct berth_e
     order->talk = atoi(argv[3]);
     if (berth_letter_read(atoi(argv[1]), &order->task) < 0 ||
         berth_letter_read(atoi(argv[2]), &order->container) < 0 ||
-        order->task.words.count != 8 || order->container.words.count < 1)
+        order->task.words.count != 9 || order->container.words.count < 1)
         return berth_err_set(err,
                              "started with wrong words; it is for berth-task only");
     order->end = find_end(order->task.words.items[6]);
     order->said = atoi(order->task.words.items[7]);
+    split_programs(order->task.words.items[8], &order->programs);
+    if (order->programs.failed)
+        return berth_err_oom(err);
     if (berth_terms_get(order->task.words.items[3], &order->terms, err) < 0)
         return -1;
     return berth_wire_get_request(order->task.words.items[1], &order->request, err);
@@ -354,6 +365,7 @@ static int run_with(const struct order *order, const struct berth_profile *profi
         .terms = &order->terms,
         .profiles = profiles,
         .command = order->container.words.items,
+        .programs = order->programs.count ? &order->programs : NULL,
         .directory = *directory ? directory : NULL,
         .task = task ? task : nothing,
     };
@@ -364,8 +376,9 @@ static int run_with(const struct order *order, const struct berth_profile *profi
         return -1;
     find_reach(order, &inside);
     use_roots(order, &user);
-    /* A memo says what was done, and not what was seen, nor who reaches whom. */
-    has_key = !berth_request_explained(&order->request) &&
+    /* A memo says what was done for one program, and not what was seen, nor who reaches
+     * whom. */
+    has_key = !inside.programs && !berth_request_explained(&order->request) &&
               berth_mpi_check_reach(&inside.reach, ~0U, "", NULL) == 0 &&
               berth_memokey_write(&inside, container ? container : nothing, &key);
     done = has_key ? replay(order, &inside, &user, key.text, err) : 0;

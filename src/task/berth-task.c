@@ -72,6 +72,7 @@ struct task {
     struct berth_strvec fabric; /* the same, of the host's MPI */
     struct berth_strvec set;    /* for the host's MPI, in a container of our own */
     struct berth_strvec binds;
+    char *programs;           /* as in plan/launch.h */
     struct berth_buf account; /* printed in the end, where one is asked for */
 };
 
@@ -123,6 +124,7 @@ static int read_task(struct task *task, char **argv, struct berth_err *err)
 
     task->report = report ? atoi(report) : -1;
     task->prefix = take_variable(BERTH_TASK_PREFIX);
+    task->programs = take_variable(BERTH_TASK_PROGRAMS);
     task->leads = leads != NULL;
     task->step = take_variable(BERTH_TASK_EXPLAIN);
     task->record = take_variable(BERTH_TASK_RECORD);
@@ -216,6 +218,7 @@ static int prepare(struct task *task, struct berth_launch *ret, struct berth_err
         .gpu_because = gpu.because,
         .set = &task->set,
         .command = task->command,
+        .programs = task->request.entrypoint ? NULL : task->programs,
         .unknown_user = !berth_identity_is_known(),
     };
     return 0;

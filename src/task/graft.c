@@ -214,6 +214,44 @@ int berth_graft_bind(const char *from, const char *over)
     return errno == EINVAL ? bind_of_root(from, over) : -1;
 }
 
+/* Is PAIR, of two, in LIST? */
+static bool has_pair(const struct berth_strvec *list, char *const *pair)
+{
+    for (size_t i = 0; i + 1 < list->count; i += 2)
+        if (strcmp(list->items[i], pair[0]) == 0 &&
+            strcmp(list->items[i + 1], pair[1]) == 0)
+            return true;
+    return false;
+}
+
+static void leave_out(struct berth_strvec *pairs, struct berth_strvec *bound)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i + 1 < pairs->count; i += 2) {
+        char *pair[] = {pairs->items[i], pairs->items[i + 1]};
+
+        if (has_pair(bound, pair)) {
+            free(pair[0]);
+            free(pair[1]);
+            continue;
+        }
+        berth_strvec_push(bound, pair[0]);
+        berth_strvec_push(bound, pair[1]);
+        pairs->items[kept++] = pair[0];
+        pairs->items[kept++] = pair[1];
+    }
+    pairs->count = kept;
+    if (pairs->items)
+        pairs->items[kept] = NULL;
+}
+
+void berth_graft_leave_out(struct berth_graft *graft, struct berth_strvec *bound)
+{
+    leave_out(&graft->out, bound);
+    leave_out(&graft->binds, bound);
+}
+
 /* The PAIRS that are not *DONE yet. */
 static int mount_pairs(const struct berth_strvec *pairs, size_t *done,
                        struct berth_err *err)
@@ -234,6 +272,17 @@ int berth_graft_mount(struct berth_graft *graft, struct berth_err *err)
     if (mount_pairs(&graft->out, &graft->out_done, err) < 0)
         return -1;
     return mount_pairs(&graft->binds, &graft->done, err);
+}
+
+int berth_graft_set(const struct berth_graft *graft, struct berth_err *err)
+{
+    for (size_t i = 0; i < graft->set.count; i++) {
+        char *copy = strdup(graft->set.items[i]);
+
+        if (!copy || putenv(copy) != 0)
+            return berth_err_oom(err);
+    }
+    return 0;
 }
 
 static void undo_pairs(const struct berth_strvec *pairs, size_t *done)

@@ -55,8 +55,15 @@ int berth_graft_plan(struct berth_graft *graft, const struct berth_mpi_program *
  * mount namespace. Returns 0, or -1 with errno. */
 int berth_graft_bind(const char *from, const char *over);
 
+/* Leave out of what was planned what is in BOUND, where it is mounted for another
+ * program; BOUND gets the rest, what and over what by turns. Before the first mount. */
+void berth_graft_leave_out(struct berth_graft *graft, struct berth_strvec *bound);
+
 /* Mount what was planned. The caller owns the mount namespace. */
 int berth_graft_mount(struct berth_graft *graft, struct berth_err *err);
+
+/* Set its variables in this process. Returns 0, or -1 when out of memory. */
+int berth_graft_set(const struct berth_graft *graft, struct berth_err *err);
 
 /* Ask the loader of LOOK again, in the environment ENV, which has SET in it: is each
  * library of the family the staged one, and is nothing missing? Where the image and the

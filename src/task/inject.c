@@ -83,6 +83,7 @@ static int write_letters(const struct berth_inject *inject,
     berth_strvec_pushf(&words, "%ld",
                        (long)(berth_deadline_left(inject->deadline) / 1000));
     berth_strvec_pushf(&words, "%d,%u,%d", inject->said, inject->tasks, inject->parent);
+    berth_strvec_push(&words, launch->programs ? launch->programs : "");
     berth_launch_command(launch, &command);
     if (words.failed || command.failed || request.failed || terms.failed)
         return berth_err_oom(err);

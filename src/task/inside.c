@@ -35,7 +35,7 @@
 
 extern char **environ;
 
-/* What is known so far. */
+/* What is known so far of a program. */
 struct inside {
     const struct berth_inside *told;
     const char *mode;
@@ -48,6 +48,17 @@ struct inside {
                                  host's; what is not said is the node's */
     struct berth_err warning; /* text "": none */
     bool keeps;               /* what is told holds for later steps */
+};
+
+/* The programs that count: one, but for a step of several (srun --multi-prog). One
+ * decision holds for all, as they are one MPI_COMM_WORLD. */
+struct programs {
+    const struct berth_inside *told;
+    struct inside *items;
+    size_t count;
+    struct berth_strvec bound; /* what is mounted over what, by turns */
+    enum berth_reason reason;  /* of the program because of which it cannot be the
+                                  host's */
 };
 
 int berth_inside_enter(const struct berth_inside *told, struct berth_err *err)
@@ -76,20 +87,26 @@ static char *find(const char *name)
     return found && berth_run_is_program(found) ? berth_steal(&found) : NULL;
 }
 
-char *berth_inside_find(const struct berth_inside *told)
+static char *find_program(char *const *command)
 {
-    BERTH_FREE char *found = find(told->command[0]);
-    BERTH_FREE char *name = found ? berth_command_program(told->command) : NULL;
+    BERTH_FREE char *found = find(command[0]);
+    BERTH_FREE char *name = found ? berth_command_program(command) : NULL;
     char *program = name ? find(name) : NULL;
 
     return program ? program : berth_steal(&found);
 }
 
+char *berth_inside_find(const struct berth_inside *told)
+{
+    return find_program(told->command);
+}
+
 /* What a program that is not linked with MPI may load, or start. */
-static int look_beside(struct inside *inside, bool *ret_outside, struct berth_err *err)
+static int look_beside(struct inside *inside, char *const *command, bool *ret_outside,
+                       struct berth_err *err)
 {
     const struct berth_beside beside = {.program = inside->program,
-                                        .command = inside->told->command,
+                                        .command = command,
                                         .env = environ,
                                         .mounts = &inside->told->request->mounts};
 
@@ -101,11 +118,11 @@ static int look_beside(struct inside *inside, bool *ret_outside, struct berth_er
     return berth_mpi_program_read(&inside->look.objects, &inside->wants, err);
 }
 
-static int look(struct inside *inside, struct berth_err *err)
+static int look(struct inside *inside, char *const *command, struct berth_err *err)
 {
     bool outside = false;
 
-    inside->program = berth_inside_find(inside->told);
+    inside->program = find_program(command);
     if (!inside->program)
         return 0; /* the task says so */
     if (berth_look_at(inside->program, environ, &inside->look, err) < 0)
@@ -115,7 +132,7 @@ static int look(struct inside *inside, struct berth_err *err)
         return 0;
     }
     if (berth_mpi_program_read(&inside->look.objects, &inside->wants, err) < 0 ||
-        look_beside(inside, &outside, err) < 0)
+        look_beside(inside, command, &outside, err) < 0)
         return -1;
     inside->keeps = !outside && inside->look.closure.version_count == 0 &&
                     ((inside->wants.family != BERTH_MPI_NONE &&
@@ -276,77 +293,74 @@ static int plan(struct inside *inside, struct berth_err *err)
     return check_peers(inside, err);
 }
 
-static int set_variables(const struct berth_graft *graft, struct berth_err *err)
+static int mount_all(struct inside *inside, struct berth_strvec *bound,
+                     struct berth_err *err)
 {
-    for (size_t i = 0; i < graft->set.count; i++) {
-        char *copy = strdup(graft->set.items[i]);
-
-        if (!copy || putenv(copy) != 0)
-            return berth_err_oom(err);
-    }
-    return 0;
-}
-
-/* Mount, and let the image's loader say what runs now. */
-static int graft(struct inside *inside, struct berth_err *err)
-{
-    inside->reason = BERTH_REASON_NODE;
-    for (int i = 0; i < inside->count; i++)
+    for (int i = 0; i < inside->count; i++) {
+        if (bound)
+            berth_graft_leave_out(&inside->grafts[i], bound);
         if (berth_graft_mount(&inside->grafts[i], err) < 0 ||
-            set_variables(&inside->grafts[i], err) < 0)
+            berth_graft_set(&inside->grafts[i], err) < 0)
             return -1;
-    for (int i = 0; i < inside->count; i++)
-        if (berth_graft_verify(&inside->grafts[i], &inside->look, environ, err) < 0)
-            return -1;
+    }
+    return bound && bound->failed ? berth_err_oom(err) : 0;
+}
+
+/* Let the image's loader say what runs now. */
+static int verify(struct programs *programs, struct berth_err *err)
+{
+    for (struct inside *it = programs->items; it < programs->items + programs->count;
+         it++)
+        for (int i = 0; i < it->count; i++)
+            if (berth_graft_verify(&it->grafts[i], &it->look, environ, err) < 0)
+                return -1;
     return 0;
 }
 
-static void undo(struct inside *inside)
+static int graft(struct programs *programs, struct berth_err *err)
 {
-    for (int i = inside->count - 1; i >= 0; i--)
-        berth_graft_undo(&inside->grafts[i]);
-    inside->count = 0;
+    bool is_one = programs->count == 1;
+
+    programs->reason = BERTH_REASON_NODE;
+    for (size_t i = 0; i < programs->count; i++)
+        if (mount_all(&programs->items[i], is_one ? NULL : &programs->bound, err) < 0)
+            return -1;
+    /* What is mounted then for one lies over files of the others. */
+    return verify(programs, err) < 0 || (!is_one && verify(programs, err) < 0) ? -1 : 0;
 }
 
-/* The path on the host of what is staged at PATH in the container. */
-static int tell_bind(struct inside *inside, const struct berth_graft *graft,
-                     const char *staged, const char *image, struct berth_err *err)
+static void undo(struct programs *programs)
 {
-    BERTH_FREE char *text = NULL;
+    for (size_t k = programs->count; k > 0; k--) {
+        struct inside *inside = &programs->items[k - 1];
 
-    if (asprintf(&text, "%s%s\n%s", graft->host, staged + strlen(graft->mounted),
-                 image) < 0)
+        for (int i = inside->count - 1; i >= 0; i--)
+            berth_graft_undo(&inside->grafts[i]);
+        inside->count = 0;
+    }
+}
+
+/* Whose MPI runs, in one note. */
+static int tell_whose(const struct programs *programs, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf note = {0};
+
+    for (size_t i = 0; i < programs->count; i++) {
+        const struct berth_peers peers = peers_of(&programs->items[i]);
+        BERTH_BUF struct berth_buf text = {0};
+
+        if (peers.count > 0 && berth_peers_name(&peers, &text, err) < 0)
+            return -1;
+        if (!text.used || (note.text && strstr(note.text, text.text)))
+            continue;
+        berth_buf_puts(&note, note.used ? "; " : "");
+        berth_buf_puts(&note, text.text);
+    }
+    if (note.failed)
         return berth_err_oom(err);
-    return berth_talk_send(inside->told->talk, BERTH_TALK_BIND, text, err);
-}
-
-static int tell_graft(struct inside *inside, const struct berth_graft *graft,
-                      struct berth_err *err)
-{
-    for (size_t i = 0; i < graft->set.count; i++)
-        if (berth_talk_send(inside->told->talk, BERTH_TALK_SET, graft->set.items[i],
-                            err) < 0)
-            return -1;
-    if (berth_replay_tell_list(inside->told->talk, inside->look.loader, graft->target,
-                               &graft->closure, err) < 0 ||
-        berth_replay_tell_out(inside->told->talk, &graft->out, err) < 0)
-        return -1;
-    for (size_t i = 0; i < graft->binds.count; i += 2)
-        if (tell_bind(inside, graft, graft->binds.items[i], graft->binds.items[i + 1],
-                      err) < 0)
-            return -1;
-    return 0;
-}
-
-/* Whose MPI runs. */
-static int tell_whose(struct inside *inside, struct berth_err *err)
-{
-    const struct berth_peers peers = peers_of(inside);
-    BERTH_BUF struct berth_buf text = {0};
-
-    if (berth_peers_name(&peers, &text, err) < 0)
-        return -1;
-    return berth_talk_send(inside->told->talk, BERTH_TALK_NOTE, text.text, err);
+    return note.used
+               ? berth_talk_send(programs->told->talk, BERTH_TALK_NOTE, note.text, err)
+               : 0;
 }
 
 /* What the loader says where nothing is mounted. */
@@ -373,28 +387,41 @@ static int tell_witness(struct inside *inside, struct berth_err *err)
                                          text.text, err);
 }
 
-static int tell(struct inside *inside, struct berth_err *err)
+static int tell_one(struct inside *inside, struct berth_err *err)
 {
     if (inside->count == 0)
         return tell_own(inside, err);
     for (int i = 0; i < inside->count; i++)
-        if (tell_graft(inside, &inside->grafts[i], err) < 0)
+        if (berth_replay_tell_graft(inside->told->talk, inside->look.loader,
+                                    &inside->grafts[i], err) < 0)
             return -1;
-    return tell_witness(inside, err) < 0 ? -1 : tell_whose(inside, err);
+    return 0;
+}
+
+static int tell(struct programs *programs, struct berth_err *err)
+{
+    for (size_t i = 0; i < programs->count; i++)
+        if (tell_one(&programs->items[i], err) < 0)
+            return -1;
+    if (programs->items[0].count > 0 && tell_witness(&programs->items[0], err) < 0)
+        return -1;
+    return tell_whose(programs, err);
 }
 
 /* The image's own library stays. KIND: a note of the first node for all, or of each. */
-static int keep_own(struct inside *inside, const struct berth_err *why,
+static int keep_own(struct programs *programs, const struct berth_err *why,
                     enum berth_talk_kind kind, struct berth_err *err)
 {
     struct berth_err note;
 
-    if (check_peers(inside, err) < 0 || tell_own(inside, err) < 0)
-        return -1;
+    for (size_t i = 0; i < programs->count; i++)
+        if (check_peers(&programs->items[i], err) < 0 ||
+            tell_own(&programs->items[i], err) < 0)
+            return -1;
     if (!why)
         return 0;
     berth_err_set(&note, "the image's own MPI runs (hybrid): %s", why->text);
-    return berth_talk_send(inside->told->talk, kind, note.text, err);
+    return berth_talk_send(programs->told->talk, kind, note.text, err);
 }
 
 /* For an account of the launch, where one is wanted. */
@@ -423,80 +450,150 @@ static int tell_warning(struct inside *inside, struct berth_err *err)
                            err);
 }
 
-static bool is_auto(const struct inside *inside)
+static int plan_all(struct programs *programs, struct berth_err *err)
 {
-    return strcmp(inside->mode, BERTH_MPI_AUTO) == 0;
+    for (size_t i = 0; i < programs->count; i++)
+        if (plan(&programs->items[i], err) < 0) {
+            programs->reason = programs->items[i].reason;
+            return -1;
+        }
+    return 0;
 }
 
 /* The host's library, or a sentence why not. */
-static int use_host(struct inside *inside, struct berth_err *err)
+static int use_host(struct programs *programs, struct berth_err *err)
 {
-    if (plan(inside, err) < 0)
+    struct inside *first = &programs->items[0];
+
+    if (plan_all(programs, err) < 0)
         return -1;
-    if (graft(inside, err) < 0) {
-        inside->keeps = false; /* that was no verdict */
+    if (graft(programs, err) < 0) {
+        first->keeps = false; /* that was no verdict */
         return -1;
     }
-    if (inside->count == 0 && !is_auto(inside))
+    if (first->count == 0 && strcmp(first->mode, BERTH_MPI_AUTO) != 0)
         return berth_err_set(err,
                              "'%s' is not linked with MPI, and the image has no MPI "
                              "library; leave --mpi-bind out",
-                             inside->program);
+                             first->program);
     return 0;
 }
 
 /* It cannot be the host's library, BECAUSE. */
-static int do_without(struct inside *inside, const struct berth_err *because,
+static int do_without(struct programs *programs, const struct berth_err *because,
                       struct berth_err *err)
 {
-    enum berth_fallback fallback = berth_fallback_decide(
-        inside->told->request, inside->told->reach.nodes, inside->reason);
+    const struct berth_inside *told = programs->told;
+    enum berth_fallback fallback =
+        berth_fallback_decide(told->request, told->reach.nodes, programs->reason);
     bool is_each = fallback == BERTH_FALLBACK_EACH_SAYS;
 
     if (!is_each && fallback != BERTH_FALLBACK_YES)
         return berth_fallback_refuse(fallback, because, err);
-    undo(inside);
-    return keep_own(inside, because, is_each ? BERTH_TALK_NODE_NOTE : BERTH_TALK_NOTE,
+    undo(programs);
+    return keep_own(programs, because, is_each ? BERTH_TALK_NODE_NOTE : BERTH_TALK_NOTE,
                     err);
 }
 
 /* Whose library runs, as the mode says. */
-static int decide(struct inside *inside, struct berth_err *err)
+static int decide(struct programs *programs, struct berth_err *err)
 {
+    const struct berth_request *request = programs->told->request;
     struct berth_err why;
 
-    if (strcmp(inside->mode, BERTH_MPI_HYBRID) == 0)
-        return keep_own(inside, NULL, BERTH_TALK_NOTE, err);
-    if (!berth_request_mpi_may_host(inside->told->request)) {
+    if (berth_request_mpi_is(request, BERTH_MPI_HYBRID))
+        return keep_own(programs, NULL, BERTH_TALK_NOTE, err);
+    if (!berth_request_mpi_may_host(request)) {
         berth_err_set(&why, "another component of this srun runs on its image's own");
-        return keep_own(inside, &why, BERTH_TALK_NOTE, err);
+        return keep_own(programs, &why, BERTH_TALK_NOTE, err);
     }
-    if (use_host(inside, &why) == 0)
-        return tell(inside, err);
-    return do_without(inside, &why, err);
+    if (use_host(programs, &why) == 0)
+        return tell(programs, err);
+    return do_without(programs, &why, err);
 }
 
-static int run(struct inside *inside, struct berth_err *err)
+/* Look at all that are there. */
+static int look_at_all(struct programs *programs, struct berth_err *err)
 {
-    if (berth_inside_enter(inside->told, err) < 0 || look(inside, err) < 0)
+    const struct berth_inside *told = programs->told;
+    const struct berth_strvec *names = told->programs;
+    size_t count = names ? names->count : 1;
+
+    programs->items = calloc(count, sizeof(*programs->items));
+    if (!programs->items)
+        return berth_err_oom(err);
+    for (size_t i = 0; i < count; i++) {
+        struct inside *item = &programs->items[programs->count];
+        char *const alone[] = {names ? names->items[i] : NULL, NULL};
+
+        *item = (struct inside){.told = told, .mode = told->request->mpi};
+        if (look(item, names ? alone : told->command, err) < 0)
+            return -1;
+        programs->count += item->program != NULL;
+    }
+    return 0;
+}
+
+/* Of several programs those that are linked with MPI; where none is, the first. */
+static void select_linked(struct programs *programs)
+{
+    size_t linked = 0;
+
+    for (size_t i = 0; i < programs->count; i++)
+        if (programs->items[i].wants.family != BERTH_MPI_NONE)
+            programs->items[linked++] = programs->items[i];
+    programs->count = linked ? linked : programs->count > 0;
+}
+
+/* No two of them wait for each other for ever. */
+static int check_families(const struct programs *programs, struct berth_err *err)
+{
+    const struct inside *first = NULL;
+
+    for (size_t i = 0; i < programs->count; i++) {
+        const struct inside *item = &programs->items[i];
+        enum berth_mpi_family family = item->wants.family;
+
+        if (family != BERTH_MPI_MPICH && family != BERTH_MPI_OPENMPI)
+            continue;
+        if (first && first->wants.family != family)
+            return berth_err_set(err,
+                                 "'%s' wants %s and '%s' wants %s, and the ranks of "
+                                 "both would wait for each other in MPI_Init; build "
+                                 "both with one MPI, or give each an srun of its own",
+                                 first->program,
+                                 berth_mpi_family_name(first->wants.family),
+                                 item->program, berth_mpi_family_name(family));
+        first = item;
+    }
+    return 0;
+}
+
+static int run(struct programs *programs, struct berth_err *err)
+{
+    if (berth_inside_enter(programs->told, err) < 0 || look_at_all(programs, err) < 0)
         return -1;
-    if (!inside->program)
+    select_linked(programs);
+    if (programs->count == 0)
         return 0;
-    return decide(inside, err) < 0 || tell_warning(inside, err) < 0
-               ? -1
-               : tell_findings(inside, err);
+    if (check_families(programs, err) < 0 || decide(programs, err) < 0)
+        return -1;
+    for (size_t i = 0; i < programs->count; i++)
+        if (tell_warning(&programs->items[i], err) < 0)
+            return -1;
+    return tell_findings(&programs->items[0], err);
 }
 
 void berth_inside_run(const struct berth_inside *told)
 {
-    struct inside inside = {.told = told, .mode = told->request->mpi};
+    struct programs programs = {.told = told};
     struct berth_err err;
 
-    if (run(&inside, &err) < 0) {
+    if (run(&programs, &err) < 0) {
         berth_talk_send(told->talk, BERTH_TALK_REFUSED, err.text, NULL);
         return;
     }
-    if (inside.keeps)
+    if (programs.count && programs.items[0].keeps)
         berth_talk_send(told->talk, BERTH_TALK_KEEP, "", NULL);
     berth_talk_send(told->talk, BERTH_TALK_DONE, "", NULL);
 }

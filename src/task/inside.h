@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include "base/strvec.h"
 #include "mpi/reach.h"
 #include "plan/request.h"
 #include "plan/terms.h"
@@ -13,10 +14,12 @@
 struct berth_inside {
     pid_t holder; /* of the namespaces */
     const struct berth_request *request;
-    const struct berth_terms *terms; /* of the site; NULL: none */
-    char *const *command;            /* as the image runs it, ended by NULL */
-    const char *directory;           /* of the task on the host; NULL: gone */
-    char *const *task;               /* the environment of the task, ended by NULL */
+    const struct berth_terms *terms;     /* of the site; NULL: none */
+    char *const *command;                /* as the image runs it, ended by NULL */
+    const struct berth_strvec *programs; /* of the tasks, where these differ (srun
+                                            --multi-prog); NULL: that of the command */
+    const char *directory;               /* of the task on the host; NULL: gone */
+    char *const *task; /* the environment of the task, ended by NULL */
     const struct berth_profile *profiles; /* of which stacks may be, as
                                              berth_profiles() */
     const struct berth_stacks *stacks;    /* of the host; NULL: not known yet */
@@ -34,7 +37,7 @@ int berth_inside_enter(const struct berth_inside *inside, struct berth_err *err)
  * it. */
 char *berth_inside_find(const struct berth_inside *inside);
 
-/* Enter the container as the owner of its namespaces, look at the program, put the
+/* Enter the container as the owner of its namespaces, look at the programs, put the
  * staged libraries of the host's MPI over those of the image, and let the image's own
  * loader say whether they are what will run. The process has the environment of the
  * container, and is to end when this returns. */

@@ -14,6 +14,10 @@
 /* Set on the first node of a component, which speaks for it. */
 #define BERTH_TASK_LEADS "BERTH_TASK_LEADS"
 
+/* With --multi-prog and --mpi-bind: the programs of all tasks of the step, each a line,
+ * where these are several; absent: the command is that of all. */
+#define BERTH_TASK_PROGRAMS "BERTH_TASK_PROGRAMS"
+
 /* The site's runtime; absent: find one. */
 #define BERTH_TASK_RUNTIME "BERTH_TASK_RUNTIME"
 

@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "probe/inventory.h"
 #include "probe/loader.h"
-#include "task/graft.h"
 #include "task/marks.h"
 #include "task/talk.h"
 
@@ -65,8 +64,8 @@ int berth_replay_tell_present(int talk, const struct berth_mpi_objects *objects,
     return 0;
 }
 
-int berth_replay_tell_out(int talk, const struct berth_strvec *out,
-                          struct berth_err *err)
+/* The pairs of files of the image and staged ones that are left out. */
+static int tell_out(int talk, const struct berth_strvec *out, struct berth_err *err)
 {
     for (size_t i = 0; i + 1 < out->count; i += 2)
         if (tell(talk, BERTH_TALK_OUT, out->items[i], out->items[i + 1], err) < 0)
@@ -83,6 +82,33 @@ int berth_replay_tell_list(int talk, const char *loader, const char *file,
         result = tell(talk, BERTH_TALK_FOUND, closure->items[i].soname,
                       closure->items[i].path ? closure->items[i].path : "", err);
     return result;
+}
+
+/* The path on the host of what is staged at STAGED in the container. */
+static int tell_bind(int talk, const struct berth_graft *graft, const char *staged,
+                     const char *image, struct berth_err *err)
+{
+    BERTH_FREE char *path = NULL;
+
+    if (asprintf(&path, "%s%s", graft->host, staged + strlen(graft->mounted)) < 0)
+        return berth_err_oom(err);
+    return tell(talk, BERTH_TALK_BIND, path, image, err);
+}
+
+int berth_replay_tell_graft(int talk, const char *loader,
+                            const struct berth_graft *graft, struct berth_err *err)
+{
+    for (size_t i = 0; i < graft->set.count; i++)
+        if (berth_talk_send(talk, BERTH_TALK_SET, graft->set.items[i], err) < 0)
+            return -1;
+    if (berth_replay_tell_list(talk, loader, graft->target, &graft->closure, err) < 0 ||
+        tell_out(talk, &graft->out, err) < 0)
+        return -1;
+    for (size_t i = 0; i < graft->binds.count; i += 2)
+        if (tell_bind(talk, graft, graft->binds.items[i], graft->binds.items[i + 1],
+                      err) < 0)
+            return -1;
+    return 0;
 }
 
 /* Is PATH the directory BELOW, or in it? */

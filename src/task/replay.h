@@ -4,6 +4,7 @@
 
 #include "elf/closure.h"
 #include "probe/look.h"
+#include "task/graft.h"
 #include "task/inside.h"
 #include "task/memo.h"
 
@@ -22,13 +23,13 @@ int berth_replay_tell_present(int talk, const struct berth_mpi_objects *objects,
 int berth_replay_tell_present(int talk, const struct berth_mpi_objects *objects,
                               size_t from, struct berth_err *err);
 
-/* Tell it the pairs of files of the image and staged ones that are left out. */
-int berth_replay_tell_out(int talk, const struct berth_strvec *out,
-                          struct berth_err *err);
-
 /* Tell it what LOADER said of FILE in the end. */
 int berth_replay_tell_list(int talk, const char *loader, const char *file,
                            const struct berth_closure *closure, struct berth_err *err);
+
+/* Tell it what GRAFT has mounted and set, and what LOADER says then. */
+int berth_replay_tell_graft(int talk, const char *loader,
+                            const struct berth_graft *graft, struct berth_err *err);
 
 /* Do those files decide alone? Not where mounts, whose files can change, are searched
  * for MPI libraries by name in the environment ENV. */

@@ -77,6 +77,37 @@ expect '--multi-prog: every program gets berth-task' 0 \
 expect '--multi-prog by a beginning of its name' 0 \
     "0 $A: ./x 1" \
     srun --container-image=a --multi conf
+name='--multi-prog with --mpi-bind: the programs are told'
+if since 23.11; then
+    expect "$name" 0 \
+        "0 $A&mpi-bind=auto: ./x 1
+argv: LIBEXEC/berth-task ./x 1
+- SLURM_BERTH_STEP=1;*:$A&mpi-bind=auto;.
+- SLURM_BERTH_MULTIPROG=1
++ BERTH_TASK_LEADS=1
++ BERTH_TASK_PREFIX=
++ BERTH_TASK_PROGRAMS=./x
+./y
++ BERTH_TASK_REPORT=N
++ BERTH_TASK_REQUEST=$A&mpi-bind=auto
++ BERTH_TASK_ROOM=N" \
+        FAKE_RAW=1 srun --container-image=a --mpi-bind --multi-prog conf
+    printf '0 ./x 1\n1-3 ./x 2\n' >one
+    expect '--multi-prog with --mpi-bind: one program is that of the command' 0 \
+        "0 $A&mpi-bind=auto: ./x 1
+argv: LIBEXEC/berth-task ./x 1
+- SLURM_BERTH_STEP=1;*:$A&mpi-bind=auto;.
+- SLURM_BERTH_MULTIPROG=1
++ BERTH_TASK_LEADS=1
++ BERTH_TASK_PREFIX=
++ BERTH_TASK_REPORT=N
++ BERTH_TASK_REQUEST=$A&mpi-bind=auto
++ BERTH_TASK_ROOM=N" \
+        FAKE_RAW=1 srun --container-image=a --mpi-bind --multi-prog one
+    expect '--multi-prog with --mpi-bind: they are not told' 1 \
+        'berth: n1: Slurm does not tell the --multi-prog configuration' \
+        FAKE_FAIL=S_JOB_ARGV srun --container-image=a --mpi-bind --multi-prog conf
+fi
 expect '--multi-prog without an image' 0 \
     '0 host: ./x 1' \
     srun --multi-prog conf
