@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/environ.h"
 #include "plan/flags.h"
 #include "plan/mount.h"
 #include "plan/mountrules.h"
@@ -141,6 +142,39 @@ static int force(const struct berth_site *site, const struct berth_policy_facts 
     return 0;
 }
 
+/* Is ITEM (NAME or NAME=VALUE) of NAME? */
+static bool is_variable(const char *item, const char *name)
+{
+    size_t length = strcspn(item, "=");
+
+    return strlen(name) == length && strncmp(item, name, length) == 0;
+}
+
+static bool unsets(const struct berth_site *site, const char *item)
+{
+    for (size_t i = 0; i < site->environment.unset.count; i++)
+        if (is_variable(item, site->environment.unset.items[i]))
+            return true;
+    return false;
+}
+
+/* The site's variables; of one that the task has, only the name, so that its value
+ * comes along, past a --cleanenv too. What no container is to have of the task is the
+ * site's. */
+static void put_variables(const struct berth_site *site, char *const *environment,
+                          struct berth_strvec *ret)
+{
+    for (size_t i = 0; i < site->environment.set.count; i++) {
+        const char *item = site->environment.set.items[i];
+        BERTH_FREE char *name = strndup(item, strcspn(item, "="));
+        bool is_kept =
+            name && berth_environ_value(environment, name) && !unsets(site, item);
+
+        berth_strvec_push(ret, is_kept ? name : item);
+        ret->failed |= !name;
+    }
+}
+
 /* What holds where the user says nothing. */
 static int take_defaults(const struct berth_site *site,
                          const struct berth_policy_facts *facts,
@@ -152,7 +186,7 @@ static int take_defaults(const struct berth_site *site,
     for (size_t i = 0; i + 1 < partitions->count; i += 2)
         if (facts->partition && strcmp(partitions->items[i], facts->partition) == 0)
             mode = partitions->items[i + 1];
-    berth_strvec_append(&ret->env, &site->environment.set);
+    put_variables(site, facts->environment, &ret->env);
     if (ret->env.failed)
         return berth_err_oom(err);
     return mode ? berth_request_take(ret, BERTH_OPTION_MPI, mode, NULL, err) : 0;
@@ -213,14 +247,6 @@ static int settle_sources(const struct berth_site *site,
         berth_mount_fini(&mount);
     }
     return ret->failed ? berth_err_oom(err) : 0;
-}
-
-/* Is ITEM (NAME or NAME=VALUE) of NAME? */
-static bool is_variable(const char *item, const char *name)
-{
-    size_t length = strcspn(item, "=");
-
-    return strlen(name) == length && strncmp(item, name, length) == 0;
 }
 
 /* What the user may not say at all, whatever the node has. */

@@ -414,6 +414,7 @@ static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
     BERTH_REQUEST struct berth_request request = {0};
     BERTH_TERMS struct berth_terms terms = {0};
     const struct berth_row *row = NULL;
+    int is_restored = 0;
 
     if (read_table(sp, &table, err) < 0 ||
         berth_table_find(&table, &shared.where, &row, err) < 0)
@@ -424,7 +425,9 @@ static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
             return -1;
         }
         berth_restore_forget_outer(sp);
-        if (berth_restore(sp, &shared.site, &table, &shared.where, &restored, err) < 0)
+        is_restored =
+            berth_restore(sp, &shared.site, &table, &shared.where, &restored, err);
+        if (is_restored < 0)
             return -1;
     } else {
         berth_restore_nothing(sp);
@@ -434,6 +437,7 @@ static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
         }
     }
     if (berth_settle_step(sp, &shared.site, &row->request, &request, &terms, err) < 0 ||
+        (is_restored && berth_restore_tmpdir(sp, &restored, err) < 0) ||
         check_tasks(sp, &request, err) < 0 || check_room(&request, err) < 0)
         return -1;
     forget_forged(sp);

@@ -77,7 +77,6 @@ static int restore_name(spank_t sp, const struct berth_capture_rules *rules,
     return set_missing(sp, name, user, list->title, restored, err);
 }
 
-/* Slurm sets TMPDIR for one task of a node, and it is this. */
 static int restore_row(spank_t sp, const struct berth_site *site,
                        const struct berth_strvec *env, struct berth_strvec *restored,
                        struct berth_err *err)
@@ -95,6 +94,12 @@ static int restore_row(spank_t sp, const struct berth_site *site,
     if (restore_name(sp, &rules, "USER", restored, err) < 0 ||
         restore_name(sp, &rules, "LOGNAME", restored, err) < 0)
         return -1;
+    return 1;
+}
+
+int berth_restore_tmpdir(spank_t sp, struct berth_strvec *restored,
+                         struct berth_err *err)
+{
     return set_missing(sp, "TMPDIR", "/tmp", "Slurm's default", restored, err);
 }
 

@@ -12,11 +12,17 @@
  * environment and, for the component at WHERE of STEP, set what it holds and the task
  * does not have (so that what --export names, and what Slurm sets, wins). Only what
  * this node's SITE captures too is set. RESTORED gets the name of each variable that
- * was set, and the title of the list that it is on (plan/capture.h). Returns 0, or -1
- * with a sentence in ERR. */
+ * was set, and the title of the list that it is on (plan/capture.h). Returns 1; 0 when
+ * --export has dropped nothing; -1 with a sentence in ERR. */
 int berth_restore(spank_t sp, const struct berth_site *site,
                   const struct berth_table *step, const struct berth_where *where,
                   struct berth_strvec *restored, struct berth_err *err);
+
+/* Then also TMPDIR, which Slurm sets for one task of a node. This is not the user's: do
+ * it after the site has decided about what is. Returns 0, or -1 with a sentence in ERR.
+ */
+int berth_restore_tmpdir(spank_t sp, struct berth_strvec *restored,
+                         struct berth_err *err);
 
 /* For a task in an image, of an srun that runs in a container itself: take out what the
  * runtime of that one has set, which this one would take for wishes (mounts, above

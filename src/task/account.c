@@ -66,21 +66,13 @@ static int read_told(const struct berth_room *room, struct told *told,
                : 0;
 }
 
-/* Is variable ITEM (NAME=VALUE) asked for in LIST, by its name or with its value? */
-static bool contains_variable(const struct berth_strvec *list, const char *item)
-{
-    BERTH_FREE char *name = strndup(item, strcspn(item, "="));
-
-    return berth_strvec_has(list, item) || (name && berth_strvec_has(list, name));
-}
-
 /* Those of LIST that the user asked for, and those that the site adds. */
 static void split(const struct berth_strvec *list, const struct berth_strvec *asked,
-                  bool (*is_in)(const struct berth_strvec *, const char *),
                   struct berth_strvec *user, struct berth_strvec *site)
 {
     for (size_t i = 0; i < list->count; i++)
-        berth_strvec_push(is_in(asked, list->items[i]) ? user : site, list->items[i]);
+        berth_strvec_push(berth_strvec_has(asked, list->items[i]) ? user : site,
+                          list->items[i]);
 }
 
 static int add_mounts(const struct berth_strvec *mounts, const char *from,
@@ -107,8 +99,7 @@ static int list_mounts(const struct berth_launch *launch, const struct told *tol
     BERTH_STRVEC struct berth_strvec user = {0};
     BERTH_STRVEC struct berth_strvec site = {0};
 
-    split(&launch->request->mounts, &told->asked.mounts, berth_strvec_has, &user,
-          &site);
+    split(&launch->request->mounts, &told->asked.mounts, &user, &site);
     if (launch->request->home == BERTH_YES && launch->home)
         berth_explain_add_mount(explain, launch->home, launch->home, false,
                                 BERTH_FROM_USER, "--container-mount-home");
@@ -196,15 +187,51 @@ static int list_image_environment(const struct berth_account *account,
     return 0;
 }
 
+/* ITEM of the request: of the user, of the site, or of the site with the value that the
+ * task has (plan/policy.c). */
+static void list_item(const struct berth_launch *launch, const struct told *told,
+                      const char *item, struct berth_explain *explain)
+{
+    const char *equals = strchr(item, '=');
+    BERTH_FREE char *name = strndup(item, strcspn(item, "="));
+    const char *value = equals ? equals + 1
+                        : name ? berth_environ_value(launch->environment, name)
+                               : NULL;
+
+    explain->failed |= !name;
+    if (!name || !value)
+        return;
+    if (berth_strvec_has(&told->asked.env, item))
+        berth_explain_add_variable(explain, name, value, BERTH_FROM_USER,
+                                   "--container-env");
+    else if (equals)
+        berth_explain_add_variable(explain, name, value, BERTH_FROM_SITE,
+                                   "the site sets it in every container");
+    else
+        berth_explain_add_variable(explain, name, value, BERTH_FROM_USER,
+                                   "exported, over what the site sets "
+                                   "(environment.set)");
+}
+
+/* What berth_launch_env() makes of the environment, in its order. */
+static void list_asked(const struct berth_launch *launch, const struct told *told,
+                       struct berth_explain *explain)
+{
+    const struct berth_strvec *env = &launch->request->env;
+
+    for (size_t i = 0; launch->terms && i < launch->terms->unset.count; i++)
+        berth_explain_add_variable(explain, launch->terms->unset.items[i], NULL,
+                                   BERTH_FROM_SITE, "the site has it in no container");
+    for (size_t i = 0; i < env->count; i++)
+        list_item(launch, told, env->items[i], explain);
+}
+
 static int list_environment(const struct berth_account *account,
                             const struct told *told, struct berth_explain *explain,
                             struct berth_err *err)
 {
     const struct berth_launch *launch = account->launch;
     BERTH_STRVEC struct berth_strvec apart = {0};
-    BERTH_STRVEC struct berth_strvec asked = {0};
-    BERTH_STRVEC struct berth_strvec user = {0};
-    BERTH_STRVEC struct berth_strvec site = {0};
 
     list_restored(account, explain);
     if (berth_request_mpi_local(launch->request))
@@ -221,17 +248,8 @@ static int list_environment(const struct berth_account *account,
     berth_explain_add_set(explain, &apart, BERTH_FROM_BERTH,
                           "in a container of its own a task cannot read the memory of "
                           "others");
-    berth_launch_env(launch, &asked);
-    split(&asked, &told->asked.env, contains_variable, &user, &site);
-    berth_explain_add_set(explain, &site, BERTH_FROM_SITE,
-                          "the site sets it in every container");
-    berth_explain_add_set(explain, &user, BERTH_FROM_USER, "--container-env");
-    for (size_t i = 0; launch->terms && i < launch->terms->unset.count; i++)
-        berth_explain_add_variable(explain, launch->terms->unset.items[i], NULL,
-                                   BERTH_FROM_SITE, "the site has it in no container");
-    return apart.failed || asked.failed || user.failed || site.failed || explain->failed
-               ? berth_err_oom(err)
-               : 0;
+    list_asked(launch, told, explain);
+    return apart.failed || explain->failed ? berth_err_oom(err) : 0;
 }
 
 /* Without the plugin all is the user's. */

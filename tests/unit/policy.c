@@ -98,8 +98,8 @@ static const char *real_of(const char *path)
     return path;
 }
 
-/* The step is in partition `main` and account `climate`, its task in /home/u. Defaults
- * are there but for /none. */
+/* The step is in partition `main` and account `climate`, its task in /home/u, with USER
+ * and EMPTY exported. Defaults are there but for /none. */
 static int decide(const char *site_text, const char *variable, const char *asked,
                   struct berth_buf *ret, struct berth_err *err)
 {
@@ -109,7 +109,8 @@ static int decide(const char *site_text, const char *variable, const char *asked
     BERTH_STRVEC struct berth_strvec mounts = {0};
     BERTH_STRVEC struct berth_strvec sources = {0};
     BERTH_STRVEC struct berth_strvec present = {0};
-    char *const environment[] = {(char *)"PATH=/bin", (char *)variable, NULL};
+    char *const environment[] = {(char *)"PATH=/bin", (char *)"USER=u",
+                                 (char *)"EMPTY=", (char *)variable, NULL};
     struct berth_mountrules_task task = {environment, "/home/u", "/home/u"};
     struct berth_policy_facts facts = {
         "main", "climate", environment, &mounts, &sources, &present, 0};
@@ -182,6 +183,12 @@ static const struct {
     /* environment */
     {"set=A=1", "image=/a&env=B%3D2", "image=/a&env=A%3D1&env=B%3D2"},
     {"set=A=1", "image=/a&env=A%3D2", "image=/a&env=A%3D1&env=A%3D2"},
+    {"set=USER=1", "image=/a", "image=/a&env=USER"},
+    {"set=USER=1", "image=/a&env=USER%3D2", "image=/a&env=USER&env=USER%3D2"},
+    {"set=USER=1 set=USE=2 set=USERS=3", "image=/a",
+     "image=/a&env=USER&env=USE%3D2&env=USERS%3D3"},
+    {"set=EMPTY=1", "image=/a", "image=/a&env=EMPTY"},
+    {"set=USER=1 unset=USER", "image=/a", "image=/a&env=USER%3D1"},
     /* images */
     {"uris=docker://h/a", "image=/a", "image=/a"},
     /* flags */

@@ -214,7 +214,21 @@ environment, besides what Slurm sets; of a name that is there twice the later wi
     S=2
   user: --container-env
     U=1' \
-    origins 'explain=text&env=U%3D1&env=S%3D2&mounts=/tmp:/tmp:rw&mounts=/usr:/usr:ro' ./app
+    origins 'explain=text&env=S%3D2&env=U%3D1&mounts=/tmp:/tmp:rw&mounts=/usr:/usr:ro' ./app
+step=$(printf 'component 0 alone 1 1\nasked image=/a&env=U%%3D1&env=F%%3D1\n.')
+exported() { E=own origins "$@" | sed -n '/^environment/,$p'; }
+expect 'an account tells in the order in which variables are set' 0 \
+    'environment, besides what Slurm sets; of a name that is there twice the later wins
+  site: the site sets it in every container
+    S=2
+  user: exported, over what the site sets (environment.set)
+    E=own
+  user: --container-env
+    U=1
+    F=1
+  site: the site sets it in every container
+    F=2' \
+    exported 'explain=text&env=S%3D2&env=E&env=GONE&env=U%3D1&env=F%3D1&env=F%3D2' ./app
 expect 'an account is given by the first node of a component alone' 0 '' \
     with "image=$T/a&explain=text" ./app
 expect 'a component on the host is not run either' 0 '' with explain=text ./app

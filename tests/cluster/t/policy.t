@@ -209,8 +209,8 @@ site <<'YAML'
 runtime:
   raw_args: [--cleanenv]
 environment:
-  set: [SITE=yes]
-  unset: [EDITOR]
+  set: [SITE=yes, BOTH=site, TMPDIR=/site]
+  unset: [EDITOR, BOTH]
 rules:
   - partition: main
     options: {container-env: "RULE=main"}
@@ -219,6 +219,21 @@ rules:
 YAML
 matches "environment: set, unset, and a rule for the partition" '^yes  main$' \
     "$(alice env EDITOR=vi srun -w n1 -N1 "$image" sh -c 'echo "$SITE $EDITOR $RULE"' 2>&1)"
+# variables TITLE EXPECTED srun...: SITE, BOTH and RULE, which the user exports, and TMPDIR, as tasks see them.
+variables() {
+    equal "environment: $1" "$2" "$(alice env SITE=own BOTH=own RULE=own "${@:3}" \
+        "$image" sh -c 'echo "$SITE $BOTH $RULE $TMPDIR"' 2>&1 </dev/null)"
+}
+variables "an export goes over what is set" "own site main /site" srun -w n1 -N1
+variables "an export of each of two tasks" "own site main /site"$'\n'"own site main /site" srun -w n1 -N1 -n2
+variables "an export goes over what is set, past --cleanenv" "own site main /site" srun -w n1 -N1 --container-args=--cleanenv
+variables "--container-env goes over an export" "option site main /site" srun -w n1 -N1 --container-env=SITE=option
+variables "nothing is exported" "yes site main /site" srun -w n1 -N1 --export=NONE
+equal "environment: berth run: an export" "own site" \
+    "$(on n1 alice env SITE=own BOTH=own timeout 180 berth run "$image" sh -c 'echo "$SITE $BOTH"' 2>&1)"
+matches "environment: explain says which one won, and why" \
+    'site: the site has it in no container EDITOR .* user: exported, over what the site sets .environment[.]set. SITE=own site: [^=]*BOTH=site TMPDIR=/site user: --container-env RULE=mine site: [^=]*RULE=main' \
+    "$(alice env SITE=own BOTH=own srun -w n1 -N1 "$image" --container-env=RULE=mine --container-explain true 2>&1 | xargs -d '\n' | tr -s ' ')"
 said "a rule goes before the user" '^main$' "$image" --container-env=RULE=mine sh -c 'echo $RULE'
 matches "a rule asks Slurm, not the environment" '^main$' \
     "$(alice env SLURM_JOB_PARTITION=x srun -w n1 -N1 "$image" sh -c 'echo $RULE' 2>&1)"
