@@ -92,6 +92,7 @@ START_TEST(a_directory_that_another_made_is_named)
     put("/tmp/berth-4294967294.abcdef/x", "", 0600);
     look();
     ck_assert_ptr_null(facts.taken);
+    berth_doctor_facts_fini(&facts);
     put("/tmp/berth-4294967294/x", "", 0600);
     look();
     snprintf(told, sizeof(told), "'/tmp/berth-4294967294' of user %u", geteuid());
