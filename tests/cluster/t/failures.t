@@ -12,7 +12,7 @@ A=/images/a.sif
 small=/images/noshell.sif
 IMAGE=--container-image=$A
 MISSING=--container-image=/srv/nowhere/x.sif
-two="srun -w n1,n2 -N2 --ntasks-per-node=4"
+two="srun -w n1,n2 -N2 --ntasks-per-node=4 --kill-on-bad-exit=0"
 conf=/etc/slurm/plugstack.conf.d/berth.conf
 
 # What every task does: /shared is on all hosts and in no image, so that only a task on
