@@ -83,8 +83,9 @@ result() {
     esac
 }
 
-# What srun says, of its own, when a job or a step has to wait.
-waited='^srun: job [0-9]+ (queued and waiting for|has been allocated) resources$|^srun: (Job ([0-9]+ )?step creation (temporarily disabled|still disabled)|Step created for)'
+# What srun says, of its own, when a job or a step has to wait, or a task's end ends it
+# (--kill-on-bad-exit, which --mpi-bind brings).
+waited='^srun: job [0-9]+ (queued and waiting for|has been allocated) resources$|^srun: (Job ([0-9]+ )?step creation (temporarily disabled|still disabled)|Step created for)|^srun: (launch/slurm: [a-z_]+: )?(Force )?Terminat(ing|ed) (Step|Job)'
 
 # without_waiting TEXT: TEXT without that.
 without_waiting() {
