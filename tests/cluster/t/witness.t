@@ -40,7 +40,7 @@ exec ~/odd.py ~/odd/libodd9.so 20
 PROGRAM
 
 # The static program is not to be seen beforehand.
-script hidden <<'PROGRAM'
+script behind <<'PROGRAM'
 #!/bin/sh
 where=/opt/t/mpich
 $where/static
@@ -101,7 +101,7 @@ matches "in one of two components" "^n.: $wrong.*"$'\nstatus 1[34][0-9]$' \
     "$(run -N1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20 : --mpi-bind=host -N1 -n1 --container-image=$mpich sleep 20 | grep -v 'none of')"
 
 matches "linked into a program, behind a shell" "^n1: rank [01] runs with '/opt/t/mpich/static' \(MPICH 4.0.2\).*"$'\nstatus [0-9]+$' \
-    "$(MODE=mpich run -w n1 -n2 --container-image=$both ./hidden)"
+    "$(MODE=mpich run -w n1 -n2 --container-image=$both ./behind)"
 
 # A witness that is killed is missed by nobody.
 alice srun --mpi=pmi2 --mpi-bind=host -w n1 -n2 --container-image=$mpich sleep 2 >killed.log 2>&1 &
