@@ -157,13 +157,13 @@ world_down() {
 }
 
 # node_restart NODE: a new slurmd, which reads its configuration and plugins
-# anew; tasks that run go on.
+# anew; tasks that run go on.  A slurmd that is just reconfigured starts its own
+# successor, so that the one of the pid file is not always the only one.
 node_restart() {
     host_argv "$1"
     # shellcheck disable=SC2016
     "${CLEAN_ENV[@]}" "${HOST_ARGV[@]}" bash -c '
-        pid=$(cat /run/slurm/slurmd.pid 2>/dev/null) && kill "$pid"
-        while [[ -n $pid && -d /proc/$pid ]]; do sleep 0.02; done
+        for _ in {1..1000}; do pkill -x slurmd || break; sleep 0.02; done
         for it in /sys/fs/cgroup/*/cgroup.procs; do
             [[ ! -e $it ]] || echo $$ >"$it"
         done

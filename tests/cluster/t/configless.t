@@ -22,7 +22,7 @@ distribute() {
 on login root bash -c 'cd /etc/slurm && cp slurm.conf slurm.conf.saved && cp plugstack.conf plugstack.conf.saved &&
     sed -i /^PlugStackConfig/d slurm.conf && echo SlurmctldParameters=enable_configless >>slurm.conf
     scontrol reconfigure'
-on n4 root bash -c 'kill "$(cat /run/slurm/slurmd.pid)"; while pgrep -x slurmd; do sleep 0.1; done
+on n4 root bash -c 'for _ in {1..200}; do pkill -x slurmd || break; sleep 0.1; done
     mv /etc/slurm /etc/slurm.saved && cd / && slurmd --conf-server login </dev/null' >/dev/null
 echo "required $plugin" | distribute
 
