@@ -58,10 +58,10 @@ static int write_seen(const struct inspect *it, struct berth_buf *out,
 static const char *answer_of(const struct berth_mpi_verdict *verdict)
 {
     static const char *const answers[] = {
-        [BERTH_MPI_YES] = "yes",
-        [BERTH_MPI_YES_WITH_HOST_GLIBC] = "yes, with the host's glibc",
-        [BERTH_MPI_NO] = "no",
-        [BERTH_MPI_CANNOT_TELL] = "cannot tell",
+        [BERTH_VERDICT_YES] = "yes",
+        [BERTH_VERDICT_YES_WITH_HOST_GLIBC] = "yes, with the host's glibc",
+        [BERTH_VERDICT_NO] = "no",
+        [BERTH_VERDICT_CANNOT_TELL] = "cannot tell",
     };
 
     return answers[verdict->answer];
@@ -85,10 +85,10 @@ static int judge_one(const struct inspect *it, size_t at, const struct berth_loo
     if (berth_mpi_judge(it->seen.wants, &look->objects, &it->prospects.objects[at], ret,
                         err) < 0)
         return -1;
-    if ((ret->answer == BERTH_MPI_YES ||
-         ret->answer == BERTH_MPI_YES_WITH_HOST_GLIBC) &&
+    if ((ret->answer == BERTH_VERDICT_YES ||
+         ret->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC) &&
         berth_fabric_check(&fabric, &why) < 0) {
-        ret->answer = BERTH_MPI_NO;
+        ret->answer = BERTH_VERDICT_NO;
         ret->because = why;
     }
     return 0;
@@ -129,8 +129,8 @@ static int judge(struct inspect *it, const struct berth_look *look,
 static void keep_own(struct berth_mpi_objects *objects)
 {
     for (size_t i = 0; i < objects->count; i++)
-        if (objects->items[i].role == BERTH_MPI_PRESENT)
-            objects->items[i].library.family = BERTH_MPI_NONE;
+        if (objects->items[i].role == BERTH_ROLE_PRESENT)
+            objects->items[i].library.family = BERTH_FAMILY_NONE;
 }
 
 /* PATH cannot be looked at, by errno. Returns -1. */
@@ -195,7 +195,7 @@ static void add_libc(struct berth_mpi_objects *objects)
         if (glob(patterns[i], 0, NULL, &found) != 0)
             continue;
         for (size_t k = 0; k < found.gl_pathc; k++)
-            berth_look_add(objects, BERTH_MPI_PRESENT,
+            berth_look_add(objects, BERTH_ROLE_PRESENT,
                            berth_text_base(found.gl_pathv[k]), found.gl_pathv[k], NULL);
         globfree(&found);
     }
@@ -217,7 +217,7 @@ static int tell_libraries(void *told, struct berth_buf *out, struct berth_err *e
     if (berth_inventory_read(&directories, &found, err) < 0)
         return -1;
     for (size_t i = 0; i < found.count; i++)
-        berth_look_add(&objects, BERTH_MPI_PRESENT, NULL, found.items[i], NULL);
+        berth_look_add(&objects, BERTH_ROLE_PRESENT, NULL, found.items[i], NULL);
     add_libc(&objects);
     it->seen.objects = &objects;
     result = write_seen(it, out, err);
@@ -264,7 +264,7 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
         berth_runtime_find(it->site.runtime.path, getenv("PATH"), &runtime, err) < 0)
         return -1;
     if (program)
-        it->seen.mode = it->site.mpi.mode ? it->site.mpi.mode : BERTH_MPI_OFF;
+        it->seen.mode = it->site.mpi.mode ? it->site.mpi.mode : BERTH_MODE_OFF;
     if (program && berth_prospects_read(&it->terms, environ, &it->prospects, err) < 0)
         return -1;
     visit.runtime = runtime;

@@ -20,11 +20,11 @@ static void print_parts(const struct berth_stack_library *library)
 {
     const char *comma = "";
 
-    if (library->family == BERTH_MPI_ABI) {
-        printf("%s", berth_mpi_family_name(BERTH_MPI_ABI));
+    if (library->family == BERTH_FAMILY_ABI) {
+        printf("%s", berth_mpi_family_name(BERTH_FAMILY_ABI));
         comma = ", ";
     }
-    for (unsigned int part = 1; part < 1U << BERTH_MPI_PARTS; part <<= 1)
+    for (unsigned int part = 1; part < 1U << BERTH_PART_COUNT; part <<= 1)
         if (library->parts & part) {
             printf("%s%s", comma, berth_mpi_part_name((enum berth_mpi_part)part));
             comma = ", ";

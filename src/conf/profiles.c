@@ -129,8 +129,8 @@ static int take_list(const struct berth_reading *reading, const struct berth_key
 static int take_family(const struct berth_reading *reading, const struct berth_key *key,
                        const struct berth_node *node, struct berth_err *err)
 {
-    static const enum berth_mpi_family families[] = {BERTH_MPI_MPICH,
-                                                     BERTH_MPI_OPENMPI};
+    static const enum berth_mpi_family families[] = {BERTH_FAMILY_MPICH,
+                                                     BERTH_FAMILY_OPENMPI};
     struct draft *draft = reading->into;
     unsigned int at;
 

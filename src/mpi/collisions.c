@@ -75,7 +75,7 @@ static bool choose(const struct berth_mpi_objects *host, const bool *idle,
         choice->from_host = false;
         choice->because = "the image's is newer, and has what the host's MPI needs";
     } else {
-        if (choice->image->role != BERTH_MPI_PRESENT && !*ret_refused->text)
+        if (choice->image->role != BERTH_ROLE_PRESENT && !*ret_refused->text)
             berth_err_set(ret_refused,
                           "'%s' of the host lacks versions that '%s' of the image has, "
                           "and the image's lacks %s, which the host's '%s' needs; "
@@ -89,7 +89,7 @@ static bool choose(const struct berth_mpi_objects *host, const bool *idle,
 static bool collides(const struct berth_mpi_object *object)
 {
     return object->elf.kind == BERTH_ELF_LIBRARY && object->soname &&
-           object->library.family == BERTH_MPI_NONE &&
+           object->library.family == BERTH_FAMILY_NONE &&
            !berth_profile_is_glibc(object->soname);
 }
 

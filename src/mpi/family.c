@@ -53,18 +53,18 @@ static unsigned int parts_of(const struct berth_elf *elf)
     unsigned int parts = 0;
 
     if (defines(elf, "PMPI_Init"))
-        parts |= BERTH_MPI_C;
+        parts |= BERTH_PART_C;
     if (defines_any(elf, fortran))
-        parts |= BERTH_MPI_FORTRAN;
+        parts |= BERTH_PART_FORTRAN;
     if (defines_any(elf, f08) && !berth_elf_find(&elf->undefined, "pmpi_init_f08_"))
-        parts |= BERTH_MPI_F08;
+        parts |= BERTH_PART_F08;
     if (any_starts(&elf->defined, "_ZN3MPI"))
-        parts |= BERTH_MPI_CXX;
+        parts |= BERTH_PART_CXX;
     /* Debian has empty ones beside them, libmpi_usempi...-gfortran.so. */
     if (elf->soname && berth_text_starts(elf->soname, "libmpi_usempi") &&
         any_is(&elf->defined, berth_mpi_is_symbol) &&
-        !(parts & (BERTH_MPI_F08 | BERTH_MPI_FORTRAN)))
-        parts |= BERTH_MPI_USEMPI;
+        !(parts & (BERTH_PART_F08 | BERTH_PART_FORTRAN)))
+        parts |= BERTH_PART_USEMPI;
     return parts;
 }
 
@@ -85,33 +85,33 @@ enum berth_mpi_family berth_mpi_family_of_soname(const char *soname)
     const char *number = strstr(soname, ".so.");
 
     if (!berth_text_starts(soname, "libmpi") || !number)
-        return BERTH_MPI_NONE;
+        return BERTH_FAMILY_NONE;
     if (abi_number(soname) >= 0)
-        return BERTH_MPI_ABI;
+        return BERTH_FAMILY_ABI;
     if (berth_text_starts(soname, "libmpich"))
-        return BERTH_MPI_MPICH;
+        return BERTH_FAMILY_MPICH;
     if (berth_text_starts(soname, "libmpi_mpifh") ||
         berth_text_starts(soname, "libmpi_usempi") ||
         berth_text_starts(soname, "libmpi_cxx") || strcmp(number, ".so.40") == 0 ||
         strcmp(number, ".so.20") == 0)
-        return BERTH_MPI_OPENMPI;
-    return strcmp(number, ".so.12") == 0 ? BERTH_MPI_MPICH : BERTH_MPI_UNKNOWN;
+        return BERTH_FAMILY_OPENMPI;
+    return strcmp(number, ".so.12") == 0 ? BERTH_FAMILY_MPICH : BERTH_FAMILY_UNKNOWN;
 }
 
 /* The family by what the library needs, where its symbols do not tell: the C++ library
  * of MPICH knows MPI by the standard's names only. */
 static enum berth_mpi_family family_by_needed(const struct berth_elf *elf)
 {
-    enum berth_mpi_family family = BERTH_MPI_UNKNOWN;
+    enum berth_mpi_family family = BERTH_FAMILY_UNKNOWN;
 
     for (size_t i = 0; i < elf->needed.count; i++) {
         enum berth_mpi_family one;
 
         if (berth_text_starts(elf->needed.items[i], "libopen-pal") ||
             berth_text_starts(elf->needed.items[i], "libopen-rte"))
-            return BERTH_MPI_OPENMPI;
+            return BERTH_FAMILY_OPENMPI;
         one = berth_mpi_family_of_soname(elf->needed.items[i]);
-        if (one != BERTH_MPI_NONE && family == BERTH_MPI_UNKNOWN)
+        if (one != BERTH_FAMILY_NONE && family == BERTH_FAMILY_UNKNOWN)
             family = one;
     }
     return family;
@@ -121,19 +121,19 @@ static enum berth_mpi_family family_of(const struct berth_elf *elf)
 {
     /* Before the symbols: the standard's libraries have the private names too. */
     if (elf->soname && abi_number(elf->soname) >= 0)
-        return BERTH_MPI_ABI;
+        return BERTH_FAMILY_ABI;
     if (any_is(&elf->defined, berth_mpi_is_openmpi) ||
         any_is(&elf->undefined, berth_mpi_is_openmpi))
-        return BERTH_MPI_OPENMPI;
+        return BERTH_FAMILY_OPENMPI;
     if (any_is(&elf->defined, berth_mpi_is_mpich) ||
         any_is(&elf->undefined, berth_mpi_is_mpich))
-        return BERTH_MPI_MPICH;
+        return BERTH_FAMILY_MPICH;
     return family_by_needed(elf);
 }
 
 static const char *vendor_of(const struct berth_elf *elf, enum berth_mpi_family family)
 {
-    if (family == BERTH_MPI_OPENMPI || any_is(&elf->defined, berth_mpi_is_openmpi))
+    if (family == BERTH_FAMILY_OPENMPI || any_is(&elf->defined, berth_mpi_is_openmpi))
         return "Open MPI";
     if (defines(elf, "I_MPI_Check_image_status") ||
         berth_strvec_has_start(&elf->texts, "Intel(R) MPI Library"))
@@ -144,7 +144,7 @@ static const char *vendor_of(const struct berth_elf *elf, enum berth_mpi_family 
         return "MVAPICH";
     if (berth_strvec_has_start(&elf->texts, "ParaStation"))
         return "ParaStation MPI";
-    if (family == BERTH_MPI_MPICH || any_is(&elf->defined, berth_mpi_is_mpich))
+    if (family == BERTH_FAMILY_MPICH || any_is(&elf->defined, berth_mpi_is_mpich))
         return "MPICH";
     return NULL;
 }
@@ -206,13 +206,13 @@ static const struct {
     int major, minor;
     const char *version;
 } files[] = {
-    {BERTH_MPI_OPENMPI, 12, 0, "1.10"}, {BERTH_MPI_OPENMPI, 20, 10, "2"},
-    {BERTH_MPI_OPENMPI, 40, 0, "3.0"},  {BERTH_MPI_OPENMPI, 40, 10, "3.1"},
-    {BERTH_MPI_OPENMPI, 40, 20, "4.0"}, {BERTH_MPI_OPENMPI, 40, 30, "4.1"},
-    {BERTH_MPI_OPENMPI, 40, 40, "5.0"}, {BERTH_MPI_OPENMPI, 40, 50, "6.0"},
-    {BERTH_MPI_MPICH, 12, 2, "4.0"},    {BERTH_MPI_MPICH, 12, 3, "4.1"},
-    {BERTH_MPI_MPICH, 12, 4, "4.2"},    {BERTH_MPI_MPICH, 12, 5, "4.3"},
-    {BERTH_MPI_MPICH, 12, 6, "5.0"},
+    {BERTH_FAMILY_OPENMPI, 12, 0, "1.10"}, {BERTH_FAMILY_OPENMPI, 20, 10, "2"},
+    {BERTH_FAMILY_OPENMPI, 40, 0, "3.0"},  {BERTH_FAMILY_OPENMPI, 40, 10, "3.1"},
+    {BERTH_FAMILY_OPENMPI, 40, 20, "4.0"}, {BERTH_FAMILY_OPENMPI, 40, 30, "4.1"},
+    {BERTH_FAMILY_OPENMPI, 40, 40, "5.0"}, {BERTH_FAMILY_OPENMPI, 40, 50, "6.0"},
+    {BERTH_FAMILY_MPICH, 12, 2, "4.0"},    {BERTH_FAMILY_MPICH, 12, 3, "4.1"},
+    {BERTH_FAMILY_MPICH, 12, 4, "4.2"},    {BERTH_FAMILY_MPICH, 12, 5, "4.3"},
+    {BERTH_FAMILY_MPICH, 12, 6, "5.0"},
 };
 
 static const char *version_of_file(enum berth_mpi_family family, const char *file)
@@ -250,13 +250,13 @@ static void classify_library(const struct berth_elf *elf, const char *file,
     /* It has no SONAME; it wants the Fortran library's profiling names. */
     if (!library->parts && file && berth_text_starts(file, "libmpi_ilp64.so") &&
         defines(elf, "mpi_init_"))
-        library->parts = BERTH_MPI_ILP64;
+        library->parts = BERTH_PART_ILP64;
     if (elf->soname && berth_text_starts(elf->soname, "libopen_mpi.so"))
-        library->parts |= BERTH_MPI_CORE;
+        library->parts |= BERTH_PART_CORE;
     if (!library->parts)
         return;
     library->family = family_of(elf);
-    if (library->family == BERTH_MPI_ABI)
+    if (library->family == BERTH_FAMILY_ABI)
         library->abi_number = (unsigned int)abi_number(elf->soname);
 }
 
@@ -279,13 +279,13 @@ static enum berth_mpi_family family_inside(const struct berth_elf *elf)
 {
     bool is_mpi = has_inner(elf, "PMPI_Init");
 
-    if (has_marks(elf, BERTH_MPI_OPENMPI) ||
+    if (has_marks(elf, BERTH_FAMILY_OPENMPI) ||
         (is_mpi && has_inner(elf, "ompi_mpi_init")))
-        return BERTH_MPI_OPENMPI;
-    if (has_marks(elf, BERTH_MPI_MPICH) ||
+        return BERTH_FAMILY_OPENMPI;
+    if (has_marks(elf, BERTH_FAMILY_MPICH) ||
         (is_mpi && has_inner(elf, "MPIR_Err_return_comm")))
-        return BERTH_MPI_MPICH;
-    return is_mpi ? BERTH_MPI_UNKNOWN : BERTH_MPI_NONE;
+        return BERTH_FAMILY_MPICH;
+    return is_mpi ? BERTH_FAMILY_UNKNOWN : BERTH_FAMILY_NONE;
 }
 
 void berth_mpi_classify(const struct berth_elf *elf, const char *file,
@@ -297,10 +297,10 @@ void berth_mpi_classify(const struct berth_elf *elf, const char *file,
         classify_library(elf, file, &library);
     if (!library.parts) {
         library.family = family_inside(elf);
-        library.is_inside = library.family != BERTH_MPI_NONE;
-        library.parts = library.is_inside ? BERTH_MPI_C : 0;
+        library.is_inside = library.family != BERTH_FAMILY_NONE;
+        library.parts = library.is_inside ? BERTH_PART_C : 0;
     }
-    if (library.parts & BERTH_MPI_C)
+    if (library.parts & BERTH_PART_C)
         tell_release(elf, file, &library);
     *ret_library = library;
 }
@@ -308,15 +308,15 @@ void berth_mpi_classify(const struct berth_elf *elf, const char *file,
 const char *berth_mpi_family_name(enum berth_mpi_family family)
 {
     switch (family) {
-    case BERTH_MPI_MPICH:
+    case BERTH_FAMILY_MPICH:
         return "MPICH";
-    case BERTH_MPI_OPENMPI:
+    case BERTH_FAMILY_OPENMPI:
         return "Open MPI";
-    case BERTH_MPI_ABI:
+    case BERTH_FAMILY_ABI:
         return "the MPI standard ABI";
-    case BERTH_MPI_NONE:
+    case BERTH_FAMILY_NONE:
         return "no MPI";
-    case BERTH_MPI_UNKNOWN:
+    case BERTH_FAMILY_UNKNOWN:
         break;
     }
     return "an unknown MPI";
@@ -325,19 +325,19 @@ const char *berth_mpi_family_name(enum berth_mpi_family family)
 const char *berth_mpi_part_name(enum berth_mpi_part part)
 {
     switch (part) {
-    case BERTH_MPI_C:
+    case BERTH_PART_C:
         return "C";
-    case BERTH_MPI_FORTRAN:
+    case BERTH_PART_FORTRAN:
         return "Fortran (mpif.h, use mpi)";
-    case BERTH_MPI_USEMPI:
+    case BERTH_PART_USEMPI:
         return "Fortran (use mpi)";
-    case BERTH_MPI_F08:
+    case BERTH_PART_F08:
         return "Fortran 2008 (use mpi_f08)";
-    case BERTH_MPI_CXX:
+    case BERTH_PART_CXX:
         return "C++";
-    case BERTH_MPI_ILP64:
+    case BERTH_PART_ILP64:
         return "Fortran with 8-byte INTEGER (ILP64)";
-    case BERTH_MPI_CORE:
+    case BERTH_PART_CORE:
         break;
     }
     return "the core library of Open MPI 6 (libopen_mpi)";

@@ -6,35 +6,35 @@
 
 /* Libraries of one family can stand for each other at load time; those of two never. */
 enum berth_mpi_family {
-    BERTH_MPI_NONE,    /* no MPI library */
-    BERTH_MPI_MPICH,   /* MPICH and what keeps its ABI: Intel, Cray, MVAPICH, ... */
-    BERTH_MPI_OPENMPI, /* Open MPI */
-    BERTH_MPI_ABI,     /* the ABI of the MPI 5 standard: libmpi_abi */
-    BERTH_MPI_UNKNOWN, /* an MPI library of a family that we do not know */
+    BERTH_FAMILY_NONE,    /* no MPI library */
+    BERTH_FAMILY_MPICH,   /* MPICH and what keeps its ABI: Intel, Cray, MVAPICH, ... */
+    BERTH_FAMILY_OPENMPI, /* Open MPI */
+    BERTH_FAMILY_ABI,     /* the ABI of the MPI 5 standard: libmpi_abi */
+    BERTH_FAMILY_UNKNOWN, /* an MPI library of a family that we do not know */
 };
 
 /* What a library gives to programs; a file may give several. A file of the host can
  * stand for one of the image when it gives all that the other does. */
 enum berth_mpi_part {
-    BERTH_MPI_C = 1,
-    BERTH_MPI_FORTRAN = 2, /* mpif.h and the procedures of `use mpi` */
-    BERTH_MPI_USEMPI = 4,  /* the part of `use mpi` that Open MPI has in its own file */
-    BERTH_MPI_F08 = 8,     /* `use mpi_f08` */
-    BERTH_MPI_CXX = 16,    /* the C++ bindings, gone since MPI 3.0 */
-    BERTH_MPI_ILP64 = 32,  /* Intel's Fortran interface with INTEGER of 8 bytes */
-    BERTH_MPI_CORE = 64,   /* libopen_mpi of Open MPI 6, with the handles: its compilers
-                              link programs with it beside the C library */
+    BERTH_PART_C = 1,
+    BERTH_PART_FORTRAN = 2, /* mpif.h and the procedures of `use mpi` */
+    BERTH_PART_USEMPI = 4, /* the part of `use mpi` that Open MPI has in its own file */
+    BERTH_PART_F08 = 8,    /* `use mpi_f08` */
+    BERTH_PART_CXX = 16,   /* the C++ bindings, gone since MPI 3.0 */
+    BERTH_PART_ILP64 = 32, /* Intel's Fortran interface with INTEGER of 8 bytes */
+    BERTH_PART_CORE = 64,  /* libopen_mpi of Open MPI 6, with the handles: its compilers
+                             link programs with it beside the C library */
 };
-#define BERTH_MPI_PARTS 7
+#define BERTH_PART_COUNT 7
 
 struct berth_mpi_library {
     enum berth_mpi_family family;
     unsigned int parts;      /* of enum berth_mpi_part */
     const char *vendor;      /* for people, e.g. "Intel MPI"; NULL when not told */
     char version[24];        /* for people, e.g. "4.2.1"; "" when not told */
-    unsigned int abi_number; /* BERTH_MPI_ABI: the number behind libmpi_abi.so; 1 is the
-                                standard's, 0 was its name in MPICH 5.0.0 and 5.0.1, and
-                                12 that of a forerunner with other values */
+    unsigned int abi_number; /* BERTH_FAMILY_ABI: the number behind libmpi_abi.so; 1 is
+                                the standard's, 0 was its name in MPICH 5.0.0 and 5.0.1,
+                                and 12 that of a forerunner with other values */
     bool is_inside; /* it is linked statically into a file that is something else: a
                        program, or a library that gives no MPI to others */
 };
@@ -46,7 +46,7 @@ struct berth_mpi_library {
  * not known.
  *
  * Tools that stand between a program and MPI (profilers), MPI's Java libraries, and
- * Open MPI's own lower layers are BERTH_MPI_NONE: no program is linked with them in
+ * Open MPI's own lower layers are BERTH_FAMILY_NONE: no program is linked with them in
  * place of MPI. */
 void berth_mpi_classify(const struct berth_elf *elf, const char *file,
                         struct berth_mpi_library *ret_library);
@@ -58,8 +58,9 @@ const char *berth_mpi_family_name(enum berth_mpi_family family);
 const char *berth_mpi_part_name(enum berth_mpi_part part);
 
 /* The family that a program without other marks wants when it needs SONAME: MPICH for
- * libmpi.so.12, Open MPI for libmpi.so.40, ... BERTH_MPI_NONE when that is no name of
- * an MPI library, BERTH_MPI_UNKNOWN when the name says no family (libmpi.so.0). */
+ * libmpi.so.12, Open MPI for libmpi.so.40, ... BERTH_FAMILY_NONE when that is no name
+ * of an MPI library, BERTH_FAMILY_UNKNOWN when the name says no family (libmpi.so.0).
+ */
 enum berth_mpi_family berth_mpi_family_of_soname(const char *soname);
 
 #endif

@@ -210,7 +210,7 @@ static int take_file(struct berth_manifest *manifest, const char *const fields[]
         take_number(fields[3], &family, err) < 0 ||
         take_number(fields[4], &parts, err) < 0)
         return -1;
-    if (family > BERTH_MPI_UNKNOWN || parts >> BERTH_MPI_PARTS)
+    if (family > BERTH_FAMILY_UNKNOWN || parts >> BERTH_PART_COUNT)
         return berth_err_set(err, "'%s': there is no such MPI", fields[0]);
     file.family = (enum berth_mpi_family)family;
     file.parts = (unsigned int)parts;

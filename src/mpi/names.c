@@ -105,13 +105,14 @@ static const struct {
     const char *start, *rest;
     bool is_format; /* something else may stand between and behind them */
 } marks[] = {
-    {BERTH_MPI_MPICH, "MPICH Ver", "%s", true},
-    {BERTH_MPI_MPICH, "Intel(R) MPI Library, Ver", "%s", true},
-    {BERTH_MPI_MPICH, "MPIR_CVAR_", "ERROR_CHECKING", false},
-    {BERTH_MPI_MPICH, "**mpi_", "init", false},
-    {BERTH_MPI_OPENMPI, "Open MPI ", "v%d.%d.%d", true},
-    {BERTH_MPI_OPENMPI, "ompi_mpi_", "init: ompi_register_mca_variables failed", false},
-    {BERTH_MPI_OPENMPI, "MPI_Get_", "library_version", false},
+    {BERTH_FAMILY_MPICH, "MPICH Ver", "%s", true},
+    {BERTH_FAMILY_MPICH, "Intel(R) MPI Library, Ver", "%s", true},
+    {BERTH_FAMILY_MPICH, "MPIR_CVAR_", "ERROR_CHECKING", false},
+    {BERTH_FAMILY_MPICH, "**mpi_", "init", false},
+    {BERTH_FAMILY_OPENMPI, "Open MPI ", "v%d.%d.%d", true},
+    {BERTH_FAMILY_OPENMPI, "ompi_mpi_", "init: ompi_register_mca_variables failed",
+     false},
+    {BERTH_FAMILY_OPENMPI, "MPI_Get_", "library_version", false},
 };
 
 unsigned int berth_mpi_mark(enum berth_mpi_family family, const char *text)
@@ -129,8 +130,8 @@ unsigned int berth_mpi_mark(enum berth_mpi_family family, const char *text)
 
 static bool is_mark(const char *text)
 {
-    return berth_mpi_mark(BERTH_MPI_MPICH, text) ||
-           berth_mpi_mark(BERTH_MPI_OPENMPI, text);
+    return berth_mpi_mark(BERTH_FAMILY_MPICH, text) ||
+           berth_mpi_mark(BERTH_FAMILY_OPENMPI, text);
 }
 
 /* What tells of an implementation, and of which. */

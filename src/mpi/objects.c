@@ -42,9 +42,9 @@ int berth_mpi_objects_add(struct berth_mpi_objects *objects, enum berth_mpi_role
     if (!soname)
         soname = object.elf.soname ? object.elf.soname : berth_text_base(path);
     object.path = strdup(path);
-    if (role != BERTH_MPI_PROGRAM)
+    if (role != BERTH_ROLE_PROGRAM)
         object.soname = strdup(soname);
-    if (!object.path || (role != BERTH_MPI_PROGRAM && !object.soname) ||
+    if (!object.path || (role != BERTH_ROLE_PROGRAM && !object.soname) ||
         berth_grow(&objects->items, objects->count, &objects->room, sizeof(object)) <
             0) {
         fini(&object);
@@ -79,7 +79,7 @@ berth_mpi_objects_mpi(const struct berth_mpi_objects *objects,
 {
     for (size_t i = 0; i < objects->count; i++)
         if (objects->items[i].library.family == family &&
-            (objects->items[i].library.parts & BERTH_MPI_C))
+            (objects->items[i].library.parts & BERTH_PART_C))
             return &objects->items[i];
     return NULL;
 }

@@ -6,9 +6,9 @@
 
 /* How a file takes part. */
 enum berth_mpi_role {
-    BERTH_MPI_PROGRAM, /* the command itself, at most one; of an image only */
-    BERTH_MPI_LOADED,  /* the loader loads it when the program starts */
-    BERTH_MPI_PRESENT, /* it is there, and may be loaded later */
+    BERTH_ROLE_PROGRAM, /* the command itself, at most one; of an image only */
+    BERTH_ROLE_LOADED,  /* the loader loads it when the program starts */
+    BERTH_ROLE_PRESENT, /* it is there, and may be loaded later */
 };
 
 struct berth_mpi_object {

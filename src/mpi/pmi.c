@@ -16,16 +16,16 @@ static unsigned int managers_of_mpich(const struct berth_mpi_object *mpi)
 
     if (berth_strvec_has_start(&elf->needed, "libpmix.so.") ||
         berth_elf_find(&elf->undefined, "PMIx_Init"))
-        managers |= BERTH_MPI_PMIX;
+        managers |= BERTH_PMI_PMIX;
     if (berth_strvec_has_start(&elf->texts, "PMI_FD"))
-        managers |= BERTH_MPI_PMI;
+        managers |= BERTH_PMI_SIMPLE;
     if (berth_strvec_has_start(&elf->needed, "libpmi.so.") ||
         berth_strvec_has_start(&elf->needed, "libpmi2.so."))
         managers |= berth_strvec_has_start(&elf->needed, "libpals.so.") ||
                             (mpi->library.vendor &&
                              strcmp(mpi->library.vendor, "Cray MPICH") == 0)
-                        ? BERTH_MPI_CRAY
-                        : BERTH_MPI_SLURM;
+                        ? BERTH_PMI_CRAY
+                        : BERTH_PMI_SLURM;
     return managers;
 }
 
@@ -34,11 +34,11 @@ static unsigned int manager_of_component(const char *name)
 {
     if (berth_text_starts(name, "mca_pmix_ext") ||
         berth_text_starts(name, "mca_pmix_pmix"))
-        return BERTH_MPI_PMIX;
+        return BERTH_PMI_PMIX;
     if (berth_text_starts(name, "mca_pmix_s1.") ||
         berth_text_starts(name, "mca_pmix_s2."))
-        return BERTH_MPI_SLURM;
-    return berth_text_starts(name, "mca_pmix_cray") ? BERTH_MPI_CRAY : 0;
+        return BERTH_PMI_SLURM;
+    return berth_text_starts(name, "mca_pmix_cray") ? BERTH_PMI_CRAY : 0;
 }
 
 /* Open MPI speaks PMIx, by its own copy where it has no library, unless its components
@@ -55,7 +55,7 @@ static unsigned int managers_of_openmpi(const struct berth_mpi_objects *objects)
         components |= berth_text_starts(name, "mca_pmix_");
         managers |= manager_of_component(name);
     }
-    return components ? managers : BERTH_MPI_PMIX;
+    return components ? managers : BERTH_PMI_PMIX;
 }
 
 unsigned int berth_mpi_managers(const struct berth_mpi_objects *objects,
@@ -76,10 +76,10 @@ static unsigned int served_by(const char *type)
     if (strcmp(type, "none") == 0 || strcmp(type, "openmpi") == 0)
         return 0;
     if (strcmp(type, "pmi2") == 0)
-        return BERTH_MPI_PMI | BERTH_MPI_SLURM;
+        return BERTH_PMI_SIMPLE | BERTH_PMI_SLURM;
     if (strcmp(type, "pmix") == 0 || berth_text_starts(type, "pmix_"))
-        return BERTH_MPI_PMIX;
-    return strcmp(type, "cray_shasta") == 0 ? BERTH_MPI_CRAY : ~0U;
+        return BERTH_PMI_PMIX;
+    return strcmp(type, "cray_shasta") == 0 ? BERTH_PMI_CRAY : ~0U;
 }
 
 static const struct {
@@ -87,10 +87,10 @@ static const struct {
     const char *name;
     const char *type;
 } managers_known[] = {
-    {BERTH_MPI_CRAY, "Cray's PMI", "cray_shasta"},
-    {BERTH_MPI_PMIX, "PMIx", "pmix"},
-    {BERTH_MPI_PMI, "PMI", "pmi2"},
-    {BERTH_MPI_SLURM, "Slurm's PMI", "pmi2"},
+    {BERTH_PMI_CRAY, "Cray's PMI", "cray_shasta"},
+    {BERTH_PMI_PMIX, "PMIx", "pmix"},
+    {BERTH_PMI_SIMPLE, "PMI", "pmi2"},
+    {BERTH_PMI_SLURM, "Slurm's PMI", "pmi2"},
 };
 
 int berth_mpi_check_manager(unsigned int managers, const char *type, unsigned int tasks,

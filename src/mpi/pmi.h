@@ -6,10 +6,10 @@
 
 /* How an MPI library learns who its peers are. */
 enum berth_mpi_manager {
-    BERTH_MPI_PMI = 1,   /* PMI 1 or 2, over the descriptor PMI_FD: srun --mpi=pmi2 */
-    BERTH_MPI_PMIX = 2,  /* PMIx: srun --mpi=pmix */
-    BERTH_MPI_SLURM = 4, /* libpmi or libpmi2 of Slurm, which reach --mpi=pmi2 */
-    BERTH_MPI_CRAY = 8,  /* Cray's libpmi and PALS: srun --mpi=cray_shasta */
+    BERTH_PMI_SIMPLE = 1, /* PMI 1 or 2, over the descriptor PMI_FD: srun --mpi=pmi2 */
+    BERTH_PMI_PMIX = 2,   /* PMIx: srun --mpi=pmix */
+    BERTH_PMI_SLURM = 4,  /* libpmi or libpmi2 of Slurm, which reach --mpi=pmi2 */
+    BERTH_PMI_CRAY = 8,   /* Cray's libpmi and PALS: srun --mpi=cray_shasta */
 };
 
 /* Which of them the MPI of FAMILY among OBJECTS speaks, as bits; 0: none is known. The

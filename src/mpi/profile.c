@@ -144,7 +144,7 @@ static const struct berth_profile known[] = {
      * is mounted for all. Not seen: no such host. */
     {.name = "cray-mpich-slingshot",
      .stack = "cray-mpich",
-     .family = BERTH_MPI_MPICH,
+     .family = BERTH_FAMILY_MPICH,
      .vendor = "Cray MPICH",
      .needs = LIST("libpals.so.*", "libcxi.so.*", "libfabric.so.*"),
      .names = LIST("libcxi.so.1", "libxpmem.so.0", "libpals.so.0"),
@@ -155,7 +155,7 @@ static const struct berth_profile known[] = {
      * ch-fromhost makes and Sarus mounts. Not seen: no such host. */
     {.name = "cray-mpich-aries",
      .stack = "cray-mpich",
-     .family = BERTH_MPI_MPICH,
+     .family = BERTH_FAMILY_MPICH,
      .vendor = "Cray MPICH",
      .needs = LIST("libugni.so.*", "libudreg.so.*", "libalps*.so.*"),
      .names = LIST("libwlm_detect.so.0", "libalpslli.so.0", "libalpsutil.so.0",
@@ -170,7 +170,7 @@ static const struct berth_profile known[] = {
      * opt/mpi/libfabric, older ones in libfabric. */
     {.name = "intel",
      .stack = "intel",
-     .family = BERTH_MPI_MPICH,
+     .family = BERTH_FAMILY_MPICH,
      .vendor = "Intel MPI",
      .names = LIST("libfabric.so.1", "libnuma.so.1", "libxpmem.so.0"),
      .nearby = LIST("../opt/mpi/libfabric/lib", "../../opt/mpi/libfabric/lib",
@@ -181,14 +181,14 @@ static const struct berth_profile known[] = {
      .devices = plain_devices},
     {.name = "mvapich",
      .stack = "mvapich",
-     .family = BERTH_MPI_MPICH,
+     .family = BERTH_FAMILY_MPICH,
      .vendor = "MVAPICH",
      .binds = LIST("/run/munge", "/etc/hosts", FABRIC_FILES,
                    "/etc/mvapich2.conf:/etc/mvapich2.conf:ro"),
      .devices = plain_devices},
     {.name = "mpich",
      .stack = "mpich",
-     .family = BERTH_MPI_MPICH,
+     .family = BERTH_FAMILY_MPICH,
      .binds = plain_binds,
      .devices = plain_devices},
     /* 4, 5 and 6 alike: what differs between them (libopen-rte, an own or a foreign
@@ -197,7 +197,7 @@ static const struct berth_profile known[] = {
      * (their places: opal/mca/base/mca_base_component_repository.c, and PMIx's). */
     {.name = "openmpi",
      .stack = "openmpi",
-     .family = BERTH_MPI_OPENMPI,
+     .family = BERTH_FAMILY_OPENMPI,
      .data = openmpi_data,
      .binds = plain_binds,
      .devices = plain_devices,

@@ -14,7 +14,7 @@
 
 static bool is_mpi(const struct berth_mpi_object *object)
 {
-    return object->library.family != BERTH_MPI_NONE;
+    return object->library.family != BERTH_FAMILY_NONE;
 }
 
 static bool is_needed(const struct berth_mpi_objects *objects,
@@ -28,7 +28,7 @@ static bool is_needed(const struct berth_mpi_objects *objects,
 
 static bool may_be_own(const struct berth_mpi_object *object)
 {
-    return !is_mpi(object) && object->role != BERTH_MPI_PRESENT;
+    return !is_mpi(object) && object->role != BERTH_ROLE_PRESENT;
 }
 
 /* Which files are the program's own: it, what it needs, and what is preloaded. The
@@ -40,8 +40,8 @@ static bool *find_own(const struct berth_mpi_objects *objects)
     for (size_t i = 0; own && i < objects->count; i++) {
         const struct berth_mpi_object *object = &objects->items[i];
 
-        if (object->role == BERTH_MPI_PROGRAM ||
-            (object->role == BERTH_MPI_LOADED && !is_needed(objects, object)))
+        if (object->role == BERTH_ROLE_PROGRAM ||
+            (object->role == BERTH_ROLE_LOADED && !is_needed(objects, object)))
             berth_mpi_objects_reach(objects, object, may_be_own, own);
     }
     return own;
@@ -60,7 +60,7 @@ static bool defined_by_mpi(const struct berth_mpi_objects *objects, const bool *
                            const char *name)
 {
     for (size_t i = 0; i < objects->count; i++)
-        if (!own[i] && objects->items[i].role == BERTH_MPI_LOADED &&
+        if (!own[i] && objects->items[i].role == BERTH_ROLE_LOADED &&
             berth_elf_find(&objects->items[i].elf.defined, name))
             return true;
     return false;
@@ -69,8 +69,8 @@ static bool defined_by_mpi(const struct berth_mpi_objects *objects, const bool *
 static bool loads_mpi(const struct berth_mpi_objects *objects)
 {
     for (size_t i = 0; i < objects->count; i++)
-        if (objects->items[i].role == BERTH_MPI_LOADED &&
-            (objects->items[i].library.parts & BERTH_MPI_C))
+        if (objects->items[i].role == BERTH_ROLE_LOADED &&
+            (objects->items[i].library.parts & BERTH_PART_C))
             return true;
     return false;
 }
@@ -78,14 +78,14 @@ static bool loads_mpi(const struct berth_mpi_objects *objects)
 static unsigned int part_of(const char *name)
 {
     if (berth_text_starts(name, "_Z"))
-        return BERTH_MPI_CXX;
+        return BERTH_PART_CXX;
     if (strstr(name, "_f08") || berth_text_starts(name, "MPIR_F08"))
-        return BERTH_MPI_F08;
+        return BERTH_PART_F08;
     /* Modules, procedures, and common blocks (mpipriv1_). */
     if (berth_text_starts(name, "__") || berth_text_starts(name, "mpi") ||
         berth_text_starts(name, "pmpi"))
-        return BERTH_MPI_FORTRAN;
-    return BERTH_MPI_C;
+        return BERTH_PART_FORTRAN;
+    return BERTH_PART_C;
 }
 
 /* SIZE: of what was copied into the program, or 0. */
@@ -142,9 +142,9 @@ static unsigned int marks_of(const struct berth_elf_symbols *symbols)
 
     for (size_t i = 0; i < symbols->count; i++) {
         if (berth_mpi_is_openmpi(symbols->items[i].name))
-            seen |= 1U << BERTH_MPI_OPENMPI;
+            seen |= 1U << BERTH_FAMILY_OPENMPI;
         else if (berth_mpi_is_mpich(symbols->items[i].name))
-            seen |= 1U << BERTH_MPI_MPICH;
+            seen |= 1U << BERTH_FAMILY_MPICH;
     }
     return seen;
 }
@@ -162,15 +162,15 @@ static void see_needed(const struct berth_mpi_objects *objects, const char *sona
 {
     const struct berth_mpi_object *needed = berth_mpi_objects_find(objects, soname);
 
-    if (needed && needed->role == BERTH_MPI_LOADED) {
+    if (needed && needed->role == BERTH_ROLE_LOADED) {
         if (!is_mpi(needed))
             return;
         seen->libraries |= 1U << needed->library.family;
         seen->abi_number = needed->library.abi_number;
         seen->parts |= needed->library.parts &
-                       (BERTH_MPI_USEMPI | BERTH_MPI_ILP64 | BERTH_MPI_CORE);
-    } else if (berth_mpi_family_of_soname(soname) == BERTH_MPI_ABI) {
-        seen->libraries |= 1U << BERTH_MPI_ABI;
+                       (BERTH_PART_USEMPI | BERTH_PART_ILP64 | BERTH_PART_CORE);
+    } else if (berth_mpi_family_of_soname(soname) == BERTH_FAMILY_ABI) {
+        seen->libraries |= 1U << BERTH_FAMILY_ABI;
         seen->abi_number = (unsigned int)atoi(strstr(soname, ".so.") + 4);
     } else
         seen->names |= 1U << berth_mpi_family_of_soname(soname);
@@ -182,15 +182,16 @@ static int tell_family(const struct seen *seen, struct berth_mpi_program *progra
     unsigned int families = seen->marks | seen->libraries;
 
     if (!families)
-        families = seen->names & ~(1U << BERTH_MPI_NONE);
-    program->family = BERTH_MPI_NONE;
+        families = seen->names & ~(1U << BERTH_FAMILY_NONE);
+    program->family = BERTH_FAMILY_NONE;
     program->abi_number = seen->abi_number;
     program->parts |= seen->parts;
-    for (unsigned int family = BERTH_MPI_MPICH; family <= BERTH_MPI_UNKNOWN; family++) {
+    for (unsigned int family = BERTH_FAMILY_MPICH; family <= BERTH_FAMILY_UNKNOWN;
+         family++) {
         if (!(families & 1U << family))
             continue;
         program->family = families == 1U << family ? (enum berth_mpi_family)family
-                                                   : BERTH_MPI_UNKNOWN;
+                                                   : BERTH_FAMILY_UNKNOWN;
         berth_strvec_push(&program->families, berth_mpi_family_name(family));
     }
     return program->families.failed ? berth_err_oom(err) : 0;
@@ -202,7 +203,7 @@ static void tell_itself(const struct berth_mpi_objects *objects,
     for (size_t i = 0; i < objects->count; i++) {
         const struct berth_mpi_object *object = &objects->items[i];
 
-        if (object->role != BERTH_MPI_PROGRAM) {
+        if (object->role != BERTH_ROLE_PROGRAM) {
             if (object->soname && berth_text_starts(object->soname, "libc.musl-"))
                 program->musl = true;
             continue;
@@ -242,7 +243,7 @@ static void tell_inside(const struct berth_mpi_objects *objects,
 {
     for (size_t i = 0; i < objects->count && !program->inside; i++)
         if (objects->items[i].library.is_inside &&
-            (objects->items[i].role != BERTH_MPI_PRESENT ||
+            (objects->items[i].role != BERTH_ROLE_PRESENT ||
              objects->items[i].elf.kind != BERTH_ELF_LIBRARY))
             program->inside = &objects->items[i];
     if (program->inside)
@@ -252,7 +253,7 @@ static void tell_inside(const struct berth_mpi_objects *objects,
 int berth_mpi_program_read(const struct berth_mpi_objects *objects,
                            struct berth_mpi_program *ret_program, struct berth_err *err)
 {
-    struct berth_mpi_program program = {.family = BERTH_MPI_NONE};
+    struct berth_mpi_program program = {.family = BERTH_FAMILY_NONE};
     BERTH_FREE bool *own = find_own(objects);
 
     *ret_program = program;

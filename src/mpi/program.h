@@ -19,7 +19,7 @@ struct berth_mpi_program {
     const struct berth_mpi_object
         *inside;                  /* the file of its own that has an MPI linked into it
                                      statically; NULL: none. The objects own it */
-    unsigned int abi_number;      /* of BERTH_MPI_ABI, see family.h */
+    unsigned int abi_number;      /* of BERTH_FAMILY_ABI, see family.h */
     unsigned int parts;           /* of enum berth_mpi_part, that it uses */
     struct berth_strvec families; /* UNKNOWN: whose marks were found, for people */
     struct berth_elf_symbols

@@ -21,7 +21,7 @@ static int refuse(const struct berth_mpi_reach *reach, const char *what,
 int berth_mpi_check_reach(const struct berth_mpi_reach *reach, unsigned int managers,
                           const char *whose, struct berth_err *err)
 {
-    if (reach->network && (reach->nodes > 1 || (managers & BERTH_MPI_PMIX)))
+    if (reach->network && (reach->nodes > 1 || (managers & BERTH_PMI_PMIX)))
         return berth_err_set(err,
                              "the container has a network of its own, from which %s "
                              "reaches neither Slurm nor another node; leave --net and "

@@ -15,7 +15,7 @@ enum berth_mpi_outcome berth_mpi_end(struct berth_mpi_cause *cause,
                                      enum berth_mpi_answer answer)
 {
     cause->verdict->answer = answer;
-    return BERTH_MPI_END;
+    return BERTH_RULE_END;
 }
 
 enum berth_mpi_outcome berth_mpi_end_image(struct berth_mpi_cause *cause,
@@ -31,30 +31,30 @@ static enum berth_mpi_outcome judge_kind(struct berth_mpi_cause *cause)
     const struct berth_mpi_program *program = cause->program;
 
     if (berth_mpi_check_program(program, cause->because) < 0)
-        return berth_mpi_end(cause, BERTH_MPI_NO);
+        return berth_mpi_end(cause, BERTH_VERDICT_NO);
     if (program->kind == BERTH_ELF_STATIC) {
         berth_err_set(
             cause->because,
             "'%s' is linked statically, so its MPI is inside it and cannot "
-            "be exchanged; link it with shared libraries, or " BERTH_MPI_HYBRID,
+            "be exchanged; link it with shared libraries, or " BERTH_RULES_HYBRID,
             program->path);
-        return berth_mpi_end_image(cause, BERTH_MPI_NO);
+        return berth_mpi_end_image(cause, BERTH_VERDICT_NO);
     }
     if (program->kind != BERTH_ELF_PROGRAM && program->kind != BERTH_ELF_SCRIPT) {
         berth_err_set(
             cause->because,
-            "'%s' is neither a program nor a script; name one, or " BERTH_MPI_HYBRID,
+            "'%s' is neither a program nor a script; name one, or " BERTH_RULES_HYBRID,
             program->path ? program->path : "");
-        return berth_mpi_end_image(cause, BERTH_MPI_CANNOT_TELL);
+        return berth_mpi_end_image(cause, BERTH_VERDICT_CANNOT_TELL);
     }
     if (program->privileged) {
         berth_err_set(cause->because,
                       "'%s' is setuid, so its loader does not say which MPI it would "
-                      "load; take the bit away, or " BERTH_MPI_HYBRID,
+                      "load; take the bit away, or " BERTH_RULES_HYBRID,
                       program->path);
-        return berth_mpi_end_image(cause, BERTH_MPI_CANNOT_TELL);
+        return berth_mpi_end_image(cause, BERTH_VERDICT_CANNOT_TELL);
     }
-    return BERTH_MPI_PASS;
+    return BERTH_RULE_PASS;
 }
 
 static enum berth_mpi_outcome judge_machine(struct berth_mpi_cause *cause)
@@ -64,24 +64,24 @@ static enum berth_mpi_outcome judge_machine(struct berth_mpi_cause *cause)
         berth_mpi_objects_mpi(cause->host, cause->family);
 
     if (program->musl) {
-        berth_err_set(
-            cause->because,
-            "the image has musl as its C library, and the host's %s needs "
-            "glibc; build the image on a distribution with glibc, or " BERTH_MPI_HYBRID,
-            cause->host_name);
-        return berth_mpi_end_image(cause, BERTH_MPI_NO);
+        berth_err_set(cause->because,
+                      "the image has musl as its C library, and the host's %s needs "
+                      "glibc; build the image on a distribution with glibc, "
+                      "or " BERTH_RULES_HYBRID,
+                      cause->host_name);
+        return berth_mpi_end_image(cause, BERTH_VERDICT_NO);
     }
     if (program->kind != BERTH_ELF_PROGRAM || !program->machine || !host ||
         !host->elf.machine ||
         (strcmp(program->machine, host->elf.machine) == 0 &&
          program->bits == host->elf.bits))
-        return BERTH_MPI_PASS;
+        return BERTH_RULE_PASS;
     berth_err_set(cause->because,
                   "'%s' is for %s (%d bits) and the host's %s for %s (%d bits); use "
                   "an image for the host's machine",
                   program->path, program->machine, program->bits, cause->host_name,
                   host->elf.machine, host->elf.bits);
-    return berth_mpi_end(cause, BERTH_MPI_NO);
+    return berth_mpi_end(cause, BERTH_VERDICT_NO);
 }
 
 static bool abi_fits(unsigned int program, unsigned int host)
@@ -93,15 +93,15 @@ static bool abi_fits(unsigned int program, unsigned int host)
 /* The family of the host when it has one C library or several of one family. */
 static enum berth_mpi_family only_family(const struct berth_mpi_objects *host)
 {
-    enum berth_mpi_family found = BERTH_MPI_NONE;
+    enum berth_mpi_family found = BERTH_FAMILY_NONE;
 
     for (size_t i = 0; i < host->count; i++) {
         const struct berth_mpi_library *library = &host->items[i].library;
 
-        if (!(library->parts & BERTH_MPI_C))
+        if (!(library->parts & BERTH_PART_C))
             continue;
         /* An installation's native library speaks for it. */
-        if (found == BERTH_MPI_NONE || found == BERTH_MPI_ABI)
+        if (found == BERTH_FAMILY_NONE || found == BERTH_FAMILY_ABI)
             found = library->family;
     }
     return found;
@@ -113,43 +113,43 @@ static enum berth_mpi_outcome refuse_family(struct berth_mpi_cause *cause)
 
     berth_mpi_describe(cause->host, only_family(cause->host), cause->host_name,
                        sizeof(cause->host_name));
-    if (family == BERTH_MPI_ABI) {
+    if (family == BERTH_FAMILY_ABI) {
         berth_err_set(cause->because,
                       "the program wants the MPI standard ABI (libmpi_abi.so.1), and "
                       "the host's %s "
-                      "has no such library; " BERTH_MPI_HYBRID
+                      "has no such library; " BERTH_RULES_HYBRID
                       ", or a profile whose MPI has it (--mpi-bind=NAME)",
                       cause->host_name);
-        return berth_mpi_end(cause, BERTH_MPI_NO);
+        return berth_mpi_end(cause, BERTH_VERDICT_NO);
     }
     berth_err_set(cause->because,
-                  "the program wants %s, and the host's MPI is %s; " BERTH_MPI_HYBRID
+                  "the program wants %s, and the host's MPI is %s; " BERTH_RULES_HYBRID
                   ", or a profile with %s (--mpi-bind=NAME)",
                   berth_mpi_family_name(family), cause->host_name,
                   berth_mpi_family_name(family));
-    return berth_mpi_end(cause, BERTH_MPI_NO);
+    return berth_mpi_end(cause, BERTH_VERDICT_NO);
 }
 
 static enum berth_mpi_outcome judge_host(struct berth_mpi_cause *cause)
 {
     enum berth_mpi_family family = only_family(cause->host);
 
-    if (family == BERTH_MPI_NONE) {
+    if (family == BERTH_FAMILY_NONE) {
         berth_err_set(cause->because,
                       "no MPI library was found on the host; load its module before "
-                      "srun, name a profile (--mpi-bind=NAME), or " BERTH_MPI_HYBRID);
-        return berth_mpi_end(cause, BERTH_MPI_NO);
+                      "srun, name a profile (--mpi-bind=NAME), or " BERTH_RULES_HYBRID);
+        return berth_mpi_end(cause, BERTH_VERDICT_NO);
     }
-    if (family == BERTH_MPI_UNKNOWN) {
+    if (family == BERTH_FAMILY_UNKNOWN) {
         berth_err_set(cause->because,
                       "'%s' of the host is neither MPICH nor Open MPI; name a profile "
-                      "(--mpi-bind=NAME), or " BERTH_MPI_HYBRID,
+                      "(--mpi-bind=NAME), or " BERTH_RULES_HYBRID,
                       berth_mpi_objects_mpi(cause->host, family)->path);
-        return berth_mpi_end(cause, BERTH_MPI_CANNOT_TELL);
+        return berth_mpi_end(cause, BERTH_VERDICT_CANNOT_TELL);
     }
     cause->family = family;
     berth_mpi_describe(cause->host, family, cause->host_name, sizeof(cause->host_name));
-    return BERTH_MPI_PASS;
+    return BERTH_RULE_PASS;
 }
 
 static enum berth_mpi_outcome judge_family(struct berth_mpi_cause *cause)
@@ -158,30 +158,30 @@ static enum berth_mpi_outcome judge_family(struct berth_mpi_cause *cause)
     const struct berth_mpi_object *host =
         berth_mpi_objects_mpi(cause->host, program->family);
 
-    if (program->family == BERTH_MPI_UNKNOWN) {
+    if (program->family == BERTH_FAMILY_UNKNOWN) {
         berth_err_set(cause->because,
                       "'%s' has marks of %s%s%s, so it cannot be told which MPI it "
-                      "wants; " BERTH_MPI_HYBRID,
+                      "wants; " BERTH_RULES_HYBRID,
                       program->path, program->families.items[0],
                       program->families.count > 1 ? " and of " : "",
                       program->families.count > 1 ? program->families.items[1] : "");
-        return berth_mpi_end_image(cause, BERTH_MPI_CANNOT_TELL);
+        return berth_mpi_end_image(cause, BERTH_VERDICT_CANNOT_TELL);
     }
     if (!host)
         return refuse_family(cause);
-    if (program->family == BERTH_MPI_ABI &&
+    if (program->family == BERTH_FAMILY_ABI &&
         !abi_fits(program->abi_number, host->library.abi_number)) {
         berth_err_set(cause->because,
                       "the program wants libmpi_abi.so.%u and the host's %s has "
                       "libmpi_abi.so.%u, which is another ABI; build it again, "
-                      "or " BERTH_MPI_HYBRID,
+                      "or " BERTH_RULES_HYBRID,
                       program->abi_number, cause->host_name, host->library.abi_number);
-        return berth_mpi_end(cause, BERTH_MPI_NO);
+        return berth_mpi_end(cause, BERTH_VERDICT_NO);
     }
     cause->family = program->family;
     berth_mpi_describe(cause->host, program->family, cause->host_name,
                        sizeof(cause->host_name));
-    return BERTH_MPI_PASS;
+    return BERTH_RULE_PASS;
 }
 
 static enum berth_mpi_outcome judge_parts(struct berth_mpi_cause *cause)
@@ -189,24 +189,24 @@ static enum berth_mpi_outcome judge_parts(struct berth_mpi_cause *cause)
     unsigned int missing =
         cause->program->parts & ~berth_mpi_objects_parts(cause->host, cause->family);
 
-    for (int i = 0; i < BERTH_MPI_PARTS; i++)
+    for (int i = 0; i < BERTH_PART_COUNT; i++)
         if (missing & 1U << i) {
             berth_err_set(cause->because,
                           "the program uses MPI from %s, and the host's %s has no "
-                          "library for that; " BERTH_MPI_HYBRID
+                          "library for that; " BERTH_RULES_HYBRID
                           ", or a profile whose MPI has it (--mpi-bind=NAME)",
                           berth_mpi_part_name(1U << i), cause->host_name);
-            return berth_mpi_end(cause, BERTH_MPI_NO);
+            return berth_mpi_end(cause, BERTH_VERDICT_NO);
         }
-    return BERTH_MPI_PASS;
+    return BERTH_RULE_PASS;
 }
 
 /* Can the program load OBJECT, a part of the host's MPI? A script may load any. */
 static bool is_used(const struct berth_mpi_cause *cause,
                     const struct berth_mpi_object *object)
 {
-    return cause->program->family == BERTH_MPI_NONE ||
-           (object->library.parts & (cause->program->parts | BERTH_MPI_C));
+    return cause->program->family == BERTH_FAMILY_NONE ||
+           (object->library.parts & (cause->program->parts | BERTH_PART_C));
 }
 
 /* Parts of two installations do not fit each other, even of one family. */
@@ -226,12 +226,12 @@ static enum berth_mpi_outcome judge_install(struct berth_mpi_cause *cause)
             berth_err_set(cause->because,
                           "'%s' of the host needs %s, which the host's %s lacks, so "
                           "they are of two installations; name a profile of one "
-                          "(--mpi-bind=NAME), or " BERTH_MPI_HYBRID,
+                          "(--mpi-bind=NAME), or " BERTH_RULES_HYBRID,
                           object->path, symbol->name, cause->host_name);
-            return berth_mpi_end(cause, BERTH_MPI_NO);
+            return berth_mpi_end(cause, BERTH_VERDICT_NO);
         }
     }
-    return BERTH_MPI_PASS;
+    return BERTH_RULE_PASS;
 }
 
 /* The symbol that the files of the program's family define, not those of another family
@@ -245,7 +245,7 @@ static const struct berth_elf_symbol *host_symbol(const struct berth_mpi_cause *
         const struct berth_mpi_object *object = &cause->host->items[i];
 
         if (object->library.family == cause->family ||
-            object->library.family == BERTH_MPI_NONE)
+            object->library.family == BERTH_FAMILY_NONE)
             found = berth_elf_find(&object->elf.defined, name);
     }
     return found;
@@ -265,14 +265,14 @@ static enum berth_mpi_outcome judge_symbols(struct berth_mpi_cause *cause)
                                      missing > 1 ? ", " : "", needs->items[i].name);
     }
     if (!missing)
-        return BERTH_MPI_PASS;
+        return BERTH_RULE_PASS;
     berth_err_set(cause->because,
                   "the host's %s lacks %zu of the %zu MPI symbols that the program "
-                  "needs (%s%s); " BERTH_MPI_HYBRID
+                  "needs (%s%s); " BERTH_RULES_HYBRID
                   ", or a profile with another release (--mpi-bind=NAME)",
                   cause->host_name, missing, needs->count, names,
                   missing > NAMED_MAX ? ", ..." : "");
-    return berth_mpi_end(cause, BERTH_MPI_NO);
+    return berth_mpi_end(cause, BERTH_VERDICT_NO);
 }
 
 static enum berth_mpi_outcome judge_sizes(struct berth_mpi_cause *cause)
@@ -289,12 +289,12 @@ static enum berth_mpi_outcome judge_sizes(struct berth_mpi_cause *cause)
         berth_err_set(
             cause->because,
             "the program was built where %s has %llu bytes, and in the "
-            "host's %s it has %llu; build it with that release, or " BERTH_MPI_HYBRID,
+            "host's %s it has %llu; build it with that release, or " BERTH_RULES_HYBRID,
             need->name, (unsigned long long)need->size, cause->host_name,
             (unsigned long long)symbol->size);
-        return berth_mpi_end(cause, BERTH_MPI_NO);
+        return berth_mpi_end(cause, BERTH_VERDICT_NO);
     }
-    return BERTH_MPI_PASS;
+    return BERTH_RULE_PASS;
 }
 
 /* Where the image has nothing of the host's own family, both may have the standard's.
@@ -302,13 +302,13 @@ static enum berth_mpi_outcome judge_sizes(struct berth_mpi_cause *cause)
 static enum berth_mpi_outcome share_abi(struct berth_mpi_cause *cause)
 {
     if (berth_mpi_objects_parts(cause->image, cause->family) ||
-        !berth_mpi_objects_mpi(cause->image, BERTH_MPI_ABI) ||
-        !berth_mpi_objects_mpi(cause->host, BERTH_MPI_ABI))
-        return BERTH_MPI_PASS;
-    cause->family = BERTH_MPI_ABI;
-    berth_mpi_describe(cause->host, BERTH_MPI_ABI, cause->host_name,
+        !berth_mpi_objects_mpi(cause->image, BERTH_FAMILY_ABI) ||
+        !berth_mpi_objects_mpi(cause->host, BERTH_FAMILY_ABI))
+        return BERTH_RULE_PASS;
+    cause->family = BERTH_FAMILY_ABI;
+    berth_mpi_describe(cause->host, BERTH_FAMILY_ABI, cause->host_name,
                        sizeof(cause->host_name));
-    return BERTH_MPI_PASS;
+    return BERTH_RULE_PASS;
 }
 
 /* What an image has, when what will run in it cannot be known. */
@@ -317,36 +317,37 @@ static enum berth_mpi_outcome judge_inventory(struct berth_mpi_cause *cause)
     const char *path = cause->program->path;
     unsigned int here = berth_mpi_objects_parts(cause->image, cause->family);
     unsigned int host = berth_mpi_objects_parts(cause->host, cause->family);
-    unsigned int missing = here & ~host & (BERTH_MPI_FORTRAN | BERTH_MPI_F08);
+    unsigned int missing = here & ~host & (BERTH_PART_FORTRAN | BERTH_PART_F08);
     char theirs[BERTH_MPI_NAME_SIZE];
 
-    for (int family = BERTH_MPI_MPICH; !here && family <= BERTH_MPI_UNKNOWN; family++) {
+    for (int family = BERTH_FAMILY_MPICH; !here && family <= BERTH_FAMILY_UNKNOWN;
+         family++) {
         enum berth_mpi_family other = (enum berth_mpi_family)family;
 
         if (!berth_mpi_objects_parts(cause->image, other))
             continue;
         berth_err_set(cause->because,
-                      "the image's MPI is %s, and the host's is %s; " BERTH_MPI_HYBRID
+                      "the image's MPI is %s, and the host's is %s; " BERTH_RULES_HYBRID
                       ", or a profile with %s (--mpi-bind=NAME)",
                       berth_mpi_describe(cause->image, other, theirs, sizeof(theirs)),
                       cause->host_name, berth_mpi_family_name(other));
-        return berth_mpi_end(cause, BERTH_MPI_NO);
+        return berth_mpi_end(cause, BERTH_VERDICT_NO);
     }
     if (!here) {
         berth_err_set(cause->because,
                       "'%s' loads no MPI library, and none was found in the image; if "
-                      "it uses MPI, name the program itself, or " BERTH_MPI_HYBRID,
+                      "it uses MPI, name the program itself, or " BERTH_RULES_HYBRID,
                       path);
-        return berth_mpi_end_image(cause, BERTH_MPI_CANNOT_TELL);
+        return berth_mpi_end_image(cause, BERTH_VERDICT_CANNOT_TELL);
     }
     if (missing) {
         berth_err_set(cause->because,
                       "'%s' may start programs in Fortran, for which the host's %s "
-                      "has no library; name the program itself, or " BERTH_MPI_HYBRID,
+                      "has no library; name the program itself, or " BERTH_RULES_HYBRID,
                       path, cause->host_name);
-        return berth_mpi_end(cause, BERTH_MPI_CANNOT_TELL);
+        return berth_mpi_end(cause, BERTH_VERDICT_CANNOT_TELL);
     }
-    return BERTH_MPI_PASS;
+    return BERTH_RULE_PASS;
 }
 
 enum berth_mpi_outcome berth_mpi_apply_rules(struct berth_mpi_cause *cause)
@@ -359,15 +360,15 @@ enum berth_mpi_outcome berth_mpi_apply_rules(struct berth_mpi_cause *cause)
         judge_machine, judge_inventory, judge_install};
     size_t count = sizeof(of_program) / sizeof(of_program[0]);
 
-    if (cause->program->family != BERTH_MPI_NONE) {
+    if (cause->program->family != BERTH_FAMILY_NONE) {
         for (size_t i = 0; i < count; i++)
-            if (of_program[i](cause) == BERTH_MPI_END)
-                return BERTH_MPI_END;
-        return BERTH_MPI_PASS;
+            if (of_program[i](cause) == BERTH_RULE_END)
+                return BERTH_RULE_END;
+        return BERTH_RULE_PASS;
     }
     count = sizeof(of_inventory) / sizeof(of_inventory[0]);
     for (size_t i = 0; i < count; i++)
-        if (of_inventory[i](cause) == BERTH_MPI_END)
-            return BERTH_MPI_END;
-    return BERTH_MPI_PASS;
+        if (of_inventory[i](cause) == BERTH_RULE_END)
+            return BERTH_RULE_END;
+    return BERTH_RULE_PASS;
 }

@@ -6,7 +6,7 @@
 
 /* Private to verdict.c: what a judgement is made of. */
 
-#define BERTH_MPI_HYBRID "choose --mpi-bind=hybrid"
+#define BERTH_RULES_HYBRID "choose --mpi-bind=hybrid"
 
 enum { BERTH_MPI_NAME_SIZE = 64 };
 
@@ -23,11 +23,11 @@ struct berth_mpi_cause {
 };
 
 enum berth_mpi_outcome {
-    BERTH_MPI_PASS,
-    BERTH_MPI_END, /* the answer is there, and its sentence */
+    BERTH_RULE_PASS,
+    BERTH_RULE_END, /* the answer is there, and its sentence */
 };
 
-/* Give the answer, after the sentence. Returns BERTH_MPI_END. */
+/* Give the answer, after the sentence. Returns BERTH_RULE_END. */
 enum berth_mpi_outcome berth_mpi_end(struct berth_mpi_cause *cause,
                                      enum berth_mpi_answer answer);
 

@@ -57,7 +57,7 @@ int berth_mpi_check_program(const struct berth_mpi_program *program,
     return berth_err_set(err,
                          "'%s' is linked statically with %s, which cannot be "
                          "exchanged; link it with shared libraries, "
-                         "or " BERTH_MPI_HYBRID,
+                         "or " BERTH_RULES_HYBRID,
                          inside->path,
                          berth_mpi_library_name(&inside->library, name, sizeof(name)));
 }
@@ -69,30 +69,30 @@ static enum berth_mpi_outcome judge_glibc(struct berth_mpi_cause *cause)
     berth_mpi_compare_glibc(cause->image, cause->host, cause->idle,
                             &cause->verdict->choices, &glibc);
     if (glibc.image_serves)
-        return BERTH_MPI_PASS;
+        return BERTH_RULE_PASS;
     if (!glibc.image_newest || !glibc.host_newest) {
-        berth_err_set(
-            cause->because,
-            "the host's %s needs %s, and no libc.so.6 was found %s; " BERTH_MPI_HYBRID,
-            cause->host_name, glibc.version,
-            glibc.image_newest ? "on the host" : "in the image");
-        return berth_mpi_end(cause, BERTH_MPI_CANNOT_TELL);
+        berth_err_set(cause->because,
+                      "the host's %s needs %s, and no libc.so.6 was found "
+                      "%s; " BERTH_RULES_HYBRID,
+                      cause->host_name, glibc.version,
+                      glibc.image_newest ? "on the host" : "in the image");
+        return berth_mpi_end(cause, BERTH_VERDICT_CANNOT_TELL);
     }
     if (!glibc.host_serves) {
         berth_err_set(cause->because,
                       "the host's %s needs %s, which the image's glibc (%s) lacks, "
                       "and the image needs %s, which the host's glibc (%s) "
-                      "lacks; " BERTH_MPI_HYBRID,
+                      "lacks; " BERTH_RULES_HYBRID,
                       cause->host_name, glibc.version, glibc.image_newest,
                       glibc.host_lacks, glibc.host_newest);
-        return berth_mpi_end(cause, BERTH_MPI_NO);
+        return berth_mpi_end(cause, BERTH_VERDICT_NO);
     }
     berth_err_set(cause->because,
                   "the host's %s needs %s and the image's glibc has %s, so the host's "
                   "glibc goes with it; where the site forbids that, build the image "
-                  "on a newer distribution, or " BERTH_MPI_HYBRID,
+                  "on a newer distribution, or " BERTH_RULES_HYBRID,
                   cause->host_name, glibc.version, glibc.image_newest);
-    return berth_mpi_end(cause, BERTH_MPI_YES_WITH_HOST_GLIBC);
+    return berth_mpi_end(cause, BERTH_VERDICT_YES_WITH_HOST_GLIBC);
 }
 
 static void tell_inventory(struct berth_mpi_cause *cause)
@@ -110,8 +110,8 @@ static void tell_yes(struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_program *program = cause->program;
 
-    cause->verdict->answer = BERTH_MPI_YES;
-    if (program->family == BERTH_MPI_NONE)
+    cause->verdict->answer = BERTH_VERDICT_YES;
+    if (program->family == BERTH_FAMILY_NONE)
         tell_inventory(cause);
     else
         berth_err_set(cause->because,
@@ -126,9 +126,9 @@ static unsigned int exchanged(const struct berth_mpi_cause *cause)
 {
     unsigned int families = 1U << cause->family;
 
-    if (cause->program->family != BERTH_MPI_NONE)
+    if (cause->program->family != BERTH_FAMILY_NONE)
         return families;
-    for (int family = BERTH_MPI_MPICH; family < BERTH_MPI_UNKNOWN; family++)
+    for (int family = BERTH_FAMILY_MPICH; family < BERTH_FAMILY_UNKNOWN; family++)
         if (berth_mpi_objects_mpi(cause->host, (enum berth_mpi_family)family) &&
             berth_mpi_objects_mpi(cause->image, (enum berth_mpi_family)family))
             families |= 1U << family;
@@ -141,7 +141,7 @@ static unsigned int exchanged(const struct berth_mpi_cause *cause)
 static bool *find_idle(const struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_objects *host = cause->host;
-    unsigned int parts = cause->program->parts | BERTH_MPI_C;
+    unsigned int parts = cause->program->parts | BERTH_PART_C;
     bool *idle = calloc(host->count + 1, sizeof(*idle));
     BERTH_FREE bool *loaded = calloc(host->count + 1, sizeof(*loaded));
 
@@ -149,7 +149,7 @@ static bool *find_idle(const struct berth_mpi_cause *cause)
         free(idle);
         return NULL;
     }
-    if (cause->program->family == BERTH_MPI_NONE)
+    if (cause->program->family == BERTH_FAMILY_NONE)
         return idle;
     for (size_t i = 0; i < host->count; i++)
         if (host->items[i].library.parts && !(host->items[i].library.parts & parts))
@@ -171,12 +171,12 @@ static int judge_rest(struct berth_mpi_cause *cause, struct berth_err *err)
                          &refused, err) < 0)
         return -1;
     if (*refused.text) {
-        verdict->answer = BERTH_MPI_NO;
+        verdict->answer = BERTH_VERDICT_NO;
         verdict->because = refused;
         return 0;
     }
     verdict->families = exchanged(cause);
-    if (judge_glibc(cause) == BERTH_MPI_PASS)
+    if (judge_glibc(cause) == BERTH_RULE_PASS)
         tell_yes(cause);
     return 0;
 }
@@ -193,9 +193,9 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
                                     .because = &ret_verdict->because};
     BERTH_FREE bool *idle = NULL;
 
-    *ret_verdict = (struct berth_mpi_verdict){.answer = BERTH_MPI_CANNOT_TELL,
+    *ret_verdict = (struct berth_mpi_verdict){.answer = BERTH_VERDICT_CANNOT_TELL,
                                               .reason = BERTH_REASON_HOST};
-    if (berth_mpi_apply_rules(&cause) == BERTH_MPI_END)
+    if (berth_mpi_apply_rules(&cause) == BERTH_RULE_END)
         return 0;
     idle = find_idle(&cause);
     if (!idle)

@@ -7,10 +7,10 @@
 #include "mpi/reason.h"
 
 enum berth_mpi_answer {
-    BERTH_MPI_YES,
-    BERTH_MPI_YES_WITH_HOST_GLIBC, /* only with the host's glibc, all of it */
-    BERTH_MPI_NO,
-    BERTH_MPI_CANNOT_TELL,
+    BERTH_VERDICT_YES,
+    BERTH_VERDICT_YES_WITH_HOST_GLIBC, /* only with the host's glibc, all of it */
+    BERTH_VERDICT_NO,
+    BERTH_VERDICT_CANNOT_TELL,
 };
 
 /* Can the program run on the host's MPI? */

@@ -201,14 +201,14 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
 
     if (!berth_request_contained(request))
         berth_buf_puts(ret, "as on the host");
-    else if (berth_request_mpi_is(request, BERTH_MPI_OFF))
+    else if (berth_request_mpi_is(request, BERTH_MODE_OFF))
         berth_buf_puts(ret, "left alone (no --mpi-bind)");
     else if (berth_request_mpi_local(request))
         berth_buf_puts(ret, "the image's own mpirun, on the CPUs of its task, which "
                             "sees nothing of Slurm");
     else if (explain->note)
         berth_buf_puts(ret, explain->note);
-    else if (berth_request_mpi_is(request, BERTH_MPI_HYBRID))
+    else if (berth_request_mpi_is(request, BERTH_MODE_HYBRID))
         berth_buf_puts(ret, "the image's own MPI runs, over Slurm's process manager");
     else if (explain->apart && !berth_explain_fact(explain, BERTH_FINDING_PROGRAM))
         berth_buf_puts(ret,

@@ -206,7 +206,7 @@ static void put_mpi(const struct berth_explain *explain, struct berth_json *json
     berth_explain_mpi(explain, &verdict);
     json->text.failed |= verdict.failed;
     berth_json_object(json, "mpi");
-    put_text(json, "asked", mode ? mode : BERTH_MPI_OFF);
+    put_text(json, "asked", mode ? mode : BERTH_MODE_OFF);
     put_text(json, "from", mode ? explain->mode_from : NULL);
     put_text(json, "srun", explain->manager);
     put_text(json, "verdict", verdict.text);

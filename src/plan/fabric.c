@@ -17,7 +17,7 @@ static bool may_be_meant(const struct berth_profile *profile,
 {
     const char *mode = request->mpi;
 
-    return strcmp(mode, BERTH_MPI_HOST) == 0 || strcmp(mode, BERTH_MPI_AUTO) == 0 ||
+    return strcmp(mode, BERTH_MODE_HOST) == 0 || strcmp(mode, BERTH_MODE_AUTO) == 0 ||
            berth_profile_is_called(profile, mode);
 }
 
@@ -105,7 +105,8 @@ static int check_conflicts(const struct berth_fabric *fabric, struct berth_err *
 
 int berth_fabric_check(const struct berth_fabric *fabric, struct berth_err *err)
 {
-    if (fabric->keep_glibc && fabric->verdict->answer == BERTH_MPI_YES_WITH_HOST_GLIBC)
+    if (fabric->keep_glibc &&
+        fabric->verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC)
         return berth_err_set(err,
                              "this site puts the host's glibc into no image: %s (%s)",
                              fabric->verdict->because.text, fabric->keep_glibc);

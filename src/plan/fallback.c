@@ -12,7 +12,7 @@ enum berth_fallback berth_fallback_decide(const struct berth_request *request,
         [BERTH_REASON_IMAGE] = BERTH_FALLBACK_YES,
     };
 
-    if (!berth_request_mpi_is(request, BERTH_MPI_AUTO))
+    if (!berth_request_mpi_is(request, BERTH_MODE_AUTO))
         return BERTH_FALLBACK_NO;
     if (request->world == BERTH_WORLD_HOST)
         return BERTH_FALLBACK_OTHERS;

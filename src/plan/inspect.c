@@ -24,14 +24,14 @@ static const char *kind_name(enum berth_elf_kind kind)
 static const struct berth_mpi_object *find_file(const struct berth_inspection *seen)
 {
     for (size_t i = 0; seen->file && i < seen->objects->count; i++)
-        if (seen->objects->items[i].role == BERTH_MPI_PROGRAM)
+        if (seen->objects->items[i].role == BERTH_ROLE_PROGRAM)
             return &seen->objects->items[i];
     return NULL;
 }
 
 static bool is_mpi(const struct berth_mpi_object *object)
 {
-    return object->library.family != BERTH_MPI_NONE && !object->library.is_inside;
+    return object->library.family != BERTH_FAMILY_NONE && !object->library.is_inside;
 }
 
 /* "MPICH 4.2.1", "Intel MPI", "Open MPI" */
@@ -83,9 +83,9 @@ static void list_managers(unsigned int managers, struct berth_strvec *ret)
         unsigned int manager;
         const char *type;
     } types[] = {
-        {BERTH_MPI_PMI | BERTH_MPI_SLURM, "pmi2"},
-        {BERTH_MPI_PMIX, "pmix"},
-        {BERTH_MPI_CRAY, "cray_shasta"},
+        {BERTH_PMI_SIMPLE | BERTH_PMI_SLURM, "pmi2"},
+        {BERTH_PMI_PMIX, "pmix"},
+        {BERTH_PMI_CRAY, "cray_shasta"},
     };
 
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
@@ -95,7 +95,7 @@ static void list_managers(unsigned int managers, struct berth_strvec *ret)
 
 static void list_parts(unsigned int parts, struct berth_strvec *ret)
 {
-    for (unsigned int part = 1; part < 1U << BERTH_MPI_PARTS; part <<= 1)
+    for (unsigned int part = 1; part < 1U << BERTH_PART_COUNT; part <<= 1)
         if (parts & part)
             berth_strvec_push(ret, berth_mpi_part_name((enum berth_mpi_part)part));
 }
@@ -178,7 +178,7 @@ static void put_libc(const struct berth_inspection *seen, struct berth_buf *out)
 
 static void put_inside(const struct berth_mpi_object *object, struct berth_buf *out)
 {
-    bool is_file = object->role == BERTH_MPI_PROGRAM;
+    bool is_file = object->role == BERTH_ROLE_PROGRAM;
 
     berth_buf_puts(out, "  linked with MPI: statically (");
     put_name(out, &object->library);
@@ -192,11 +192,11 @@ static void put_wants(const struct berth_mpi_program *wants, struct berth_buf *o
     BERTH_STRVEC struct berth_strvec parts = {0};
     char symbols[48];
 
-    if (wants->family == BERTH_MPI_NONE) {
+    if (wants->family == BERTH_FAMILY_NONE) {
         put(out, "linked with MPI", "no");
         return;
     }
-    if (wants->family == BERTH_MPI_UNKNOWN)
+    if (wants->family == BERTH_FAMILY_UNKNOWN)
         put_list(out, "linked with MPI, with marks of", &wants->families);
     else
         put(out, "linked with MPI", berth_mpi_family_name(wants->family));
@@ -210,7 +210,7 @@ static void put_library(const struct berth_mpi_object *object, struct berth_buf 
 {
     BERTH_STRVEC struct berth_strvec parts = {0};
 
-    berth_buf_puts(out, object->role == BERTH_MPI_LOADED ? "  loads " : "  has ");
+    berth_buf_puts(out, object->role == BERTH_ROLE_LOADED ? "  loads " : "  has ");
     put_name(out, &object->library);
     berth_buf_puts(out, ": ");
     berth_buf_puts(out, object->path);
@@ -234,12 +234,12 @@ static void put_libraries(const struct berth_inspection *seen, struct berth_buf 
         if (!is_mpi(object))
             continue;
         any = true;
-        if (object->role != BERTH_MPI_PROGRAM)
+        if (object->role != BERTH_ROLE_PROGRAM)
             put_library(object, out);
     }
     if (!any && !seen->file)
         put(out, "MPI", "none was found");
-    for (int family = BERTH_MPI_MPICH; family < BERTH_MPI_UNKNOWN; family++) {
+    for (int family = BERTH_FAMILY_MPICH; family < BERTH_FAMILY_UNKNOWN; family++) {
         BERTH_STRVEC struct berth_strvec types = {0};
         char name[96];
 
@@ -325,9 +325,10 @@ static void write_wants(const struct berth_mpi_program *wants, struct berth_json
     BERTH_STRVEC struct berth_strvec parts = {0};
 
     berth_json_object(json, "linked");
-    berth_json_string(
-        json, "family",
-        wants->family == BERTH_MPI_NONE ? NULL : berth_mpi_family_name(wants->family));
+    berth_json_string(json, "family",
+                      wants->family == BERTH_FAMILY_NONE
+                          ? NULL
+                          : berth_mpi_family_name(wants->family));
     list_parts(wants->parts, &parts);
     json->text.failed |= parts.failed;
     berth_json_list(json, "parts", &parts);
@@ -349,7 +350,7 @@ static void write_libraries(const struct berth_inspection *seen,
             continue;
         berth_json_object(json, NULL);
         berth_json_string(json, "path", object->path);
-        berth_json_bool(json, "loaded", object->role != BERTH_MPI_PRESENT);
+        berth_json_bool(json, "loaded", object->role != BERTH_ROLE_PRESENT);
         berth_json_string(json, "family", berth_mpi_family_name(library->family));
         berth_json_string(json, "vendor", library->vendor);
         berth_json_string(json, "version", *library->version ? library->version : NULL);

@@ -79,7 +79,7 @@ void berth_launch_manager_places(const struct berth_launch *launch,
 {
     static const char *const names[] = {"PMIX_SERVER_TMPDIR", "PALS_SPOOL_DIR"};
 
-    if (berth_request_mpi_is(launch->request, BERTH_MPI_OFF) ||
+    if (berth_request_mpi_is(launch->request, BERTH_MODE_OFF) ||
         berth_request_mpi_local(launch->request))
         return;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -131,7 +131,7 @@ void berth_launch_apart(const struct berth_launch *launch, struct berth_strvec *
         {"OMPI_MCA_smsc", "^cma"},
     };
 
-    if (berth_request_mpi_is(launch->request, BERTH_MPI_OFF))
+    if (berth_request_mpi_is(launch->request, BERTH_MODE_OFF))
         return;
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
         if (!value_of(launch, settings[i].name))

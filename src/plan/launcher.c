@@ -83,7 +83,7 @@ static bool is_shown(const struct berth_request *request, const char *variable)
         if (matches(rules[i].name, variable))
             return rules[i].sight == SHOWN ||
                    (rules[i].sight == SHOWN_EACH &&
-                    berth_request_mpi_is(request, BERTH_MPI_LOCAL_EACH));
+                    berth_request_mpi_is(request, BERTH_MODE_LOCAL_EACH));
     return true;
 }
 
@@ -110,7 +110,7 @@ static const char *count_cpus(const struct berth_request *request, char *const *
 
     if (cpus)
         return cpus;
-    if (berth_request_mpi_is(request, BERTH_MPI_LOCAL_EACH))
+    if (berth_request_mpi_is(request, BERTH_MODE_LOCAL_EACH))
         return "1";
     return berth_environ_value(own, "SLURM_CPUS_ON_NODE");
 }
@@ -186,7 +186,7 @@ int berth_launcher_descriptor(char *const *own)
 int berth_launcher_check_tasks(const struct berth_request *request, unsigned long tasks,
                                struct berth_err *err)
 {
-    if (!berth_request_mpi_is(request, BERTH_MPI_LOCAL) || tasks < 2)
+    if (!berth_request_mpi_is(request, BERTH_MODE_LOCAL) || tasks < 2)
         return 0;
     return berth_err_set(
         err,
@@ -214,7 +214,7 @@ int berth_launcher_check_command(const struct berth_request *request,
                                  unsigned long tasks, const char *command,
                                  struct berth_err *err)
 {
-    if (tasks < 2 || berth_request_mpi_is(request, BERTH_MPI_OFF) ||
+    if (tasks < 2 || berth_request_mpi_is(request, BERTH_MODE_OFF) ||
         berth_request_mpi_local(request) || !is_mpirun(command))
         return 0;
     return berth_err_set(err,
@@ -240,29 +240,29 @@ int berth_launcher_check_bundle(const struct berth_request *request, const char 
 static bool is_own(const struct berth_request *request)
 {
     return berth_request_contained(request) &&
-           (berth_request_mpi_is(request, BERTH_MPI_HYBRID) ||
-            berth_request_mpi_is(request, BERTH_MPI_OFF));
+           (berth_request_mpi_is(request, BERTH_MODE_HYBRID) ||
+            berth_request_mpi_is(request, BERTH_MODE_OFF));
 }
 
 static bool is_name(const char *mode)
 {
-    return strcmp(mode, BERTH_MPI_AUTO) != 0 && strcmp(mode, BERTH_MPI_HOST) != 0 &&
-           strcmp(mode, BERTH_MPI_HYBRID) != 0;
+    return strcmp(mode, BERTH_MODE_AUTO) != 0 && strcmp(mode, BERTH_MODE_HOST) != 0 &&
+           strcmp(mode, BERTH_MODE_HYBRID) != 0;
 }
 
 /* Do the modes A and B, not local, make two libraries of one world? */
 static bool is_mixed(const char *a, const char *b)
 {
-    if (strcmp(a, BERTH_MPI_AUTO) == 0 || strcmp(b, BERTH_MPI_AUTO) == 0)
+    if (strcmp(a, BERTH_MODE_AUTO) == 0 || strcmp(b, BERTH_MODE_AUTO) == 0)
         return false;
-    return (strcmp(a, BERTH_MPI_HYBRID) == 0) != (strcmp(b, BERTH_MPI_HYBRID) == 0) ||
+    return (strcmp(a, BERTH_MODE_HYBRID) == 0) != (strcmp(b, BERTH_MODE_HYBRID) == 0) ||
            (is_name(a) && is_name(b) && strcmp(a, b) != 0);
 }
 
 /* The request of the row, if it shares the world; NULL: it does not. */
 static const struct berth_request *sharing(const struct berth_row *row)
 {
-    return berth_request_mpi_is(&row->request, BERTH_MPI_OFF) ||
+    return berth_request_mpi_is(&row->request, BERTH_MODE_OFF) ||
                    berth_request_mpi_local(&row->request)
                ? NULL
                : &row->request;
@@ -298,7 +298,7 @@ static int check_forgotten(const struct berth_table *table, struct berth_err *er
         const struct berth_request *request = &table->rows[i].request;
 
         if (berth_request_mpi_may_host(request) &&
-            !berth_request_mpi_is(request, BERTH_MPI_AUTO))
+            !berth_request_mpi_is(request, BERTH_MODE_AUTO))
             hosts = request->mpi;
         is_forgotten |= berth_request_contained(request) && !request->mpi;
     }
@@ -346,7 +346,7 @@ void berth_launcher_settle(struct berth_table *table)
     for (size_t i = 0; i < table->count; i++) {
         struct berth_request *request = &table->rows[i].request;
 
-        if (table->count < 2 || !berth_request_mpi_is(request, BERTH_MPI_AUTO))
+        if (table->count < 2 || !berth_request_mpi_is(request, BERTH_MODE_AUTO))
             request->world = BERTH_WORLD_ALONE;
         else
             request->world = own ? BERTH_WORLD_OWN : BERTH_WORLD_HOST;

@@ -11,7 +11,7 @@
 
 static bool is_host(const char *mode)
 {
-    return strcmp(mode, BERTH_MPI_HOST) == 0 || strcmp(mode, BERTH_MPI_AUTO) == 0;
+    return strcmp(mode, BERTH_MODE_HOST) == 0 || strcmp(mode, BERTH_MODE_AUTO) == 0;
 }
 
 static bool is_named(const struct berth_offer *offer, const char *mode)
@@ -123,24 +123,24 @@ int berth_match_find(const char *mode, const struct berth_mpi_program *program,
                      struct berth_match ret_matches[BERTH_MATCHES_MAX],
                      enum berth_reason *ret_reason, struct berth_err *err)
 {
-    static const enum berth_mpi_family families[] = {BERTH_MPI_MPICH, BERTH_MPI_OPENMPI,
-                                                     BERTH_MPI_ABI};
-    enum berth_mpi_family missing = BERTH_MPI_NONE;
+    static const enum berth_mpi_family families[] = {
+        BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
+    enum berth_mpi_family missing = BERTH_FAMILY_NONE;
     int found = 0;
 
     *ret_reason = berth_mpi_check_program(program, NULL) < 0 ||
-                          program->family == BERTH_MPI_UNKNOWN
+                          program->family == BERTH_FAMILY_UNKNOWN
                       ? BERTH_REASON_IMAGE
                       : BERTH_REASON_NODE;
     if (berth_mpi_check_program(program, err) < 0)
         return -1;
-    if (program->family == BERTH_MPI_UNKNOWN)
+    if (program->family == BERTH_FAMILY_UNKNOWN)
         return explain_unknown(program, err);
     if (!is_known(mode, offers, count))
-        return explain(mode, BERTH_MPI_NONE, offers, count, err);
+        return explain(mode, BERTH_FAMILY_NONE, offers, count, err);
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         size_t offer = find_offer(mode, families[i], offers, count);
-        bool wanted = program->family == BERTH_MPI_NONE
+        bool wanted = program->family == BERTH_FAMILY_NONE
                           ? has_family(image, families[i])
                           : program->family == families[i];
 
@@ -149,7 +149,7 @@ int berth_match_find(const char *mode, const struct berth_mpi_program *program,
         else if (wanted)
             missing = families[i];
     }
-    if (found == 0 && missing != BERTH_MPI_NONE)
+    if (found == 0 && missing != BERTH_FAMILY_NONE)
         return explain(mode, missing, offers, count, err);
     return found;
 }

@@ -79,7 +79,7 @@ static void put_launch(struct berth_json *json, const struct berth_record *recor
     berth_json_string(json, "version", record->runtime_version);
     berth_json_end(json);
     berth_json_object(json, "mpi");
-    berth_json_string(json, "mode", mpi ? mpi : BERTH_MPI_OFF);
+    berth_json_string(json, "mode", mpi ? mpi : BERTH_MODE_OFF);
     berth_json_string(json, "type", value_of(record, "SLURM_MPI_TYPE"));
     berth_json_string(json, "verdict", record->note);
     berth_json_end(json);

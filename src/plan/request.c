@@ -177,7 +177,7 @@ static int take_mpi(struct berth_request *request, const char *value,
     char *mode;
 
     if (!value || *value == '\0' || strcmp(value, "(null)") == 0)
-        value = BERTH_MPI_AUTO;
+        value = BERTH_MODE_AUTO;
     if (!is_mode(value))
         return berth_err_set(err,
                              "'%s' is no mode; expected auto, host, hybrid, local, "
@@ -305,34 +305,34 @@ static bool said_more(const struct berth_request *request)
 
 bool berth_request_mpi_is(const struct berth_request *request, const char *mode)
 {
-    return strcmp(request->mpi ? request->mpi : BERTH_MPI_OFF, mode) == 0;
+    return strcmp(request->mpi ? request->mpi : BERTH_MODE_OFF, mode) == 0;
 }
 
 bool berth_request_mpi_local(const struct berth_request *request)
 {
-    return berth_request_mpi_is(request, BERTH_MPI_LOCAL) ||
-           berth_request_mpi_is(request, BERTH_MPI_LOCAL_EACH);
+    return berth_request_mpi_is(request, BERTH_MODE_LOCAL) ||
+           berth_request_mpi_is(request, BERTH_MODE_LOCAL_EACH);
 }
 
 bool berth_request_mpi_chosen(const struct berth_request *request)
 {
-    return !berth_request_mpi_is(request, BERTH_MPI_OFF) &&
+    return !berth_request_mpi_is(request, BERTH_MODE_OFF) &&
            !berth_request_mpi_local(request);
 }
 
 bool berth_request_mpi_may_host(const struct berth_request *request)
 {
-    return !berth_request_mpi_is(request, BERTH_MPI_OFF) &&
-           !berth_request_mpi_is(request, BERTH_MPI_HYBRID) &&
+    return !berth_request_mpi_is(request, BERTH_MODE_OFF) &&
+           !berth_request_mpi_is(request, BERTH_MODE_HYBRID) &&
            !berth_request_mpi_local(request) &&
-           !(berth_request_mpi_is(request, BERTH_MPI_AUTO) &&
+           !(berth_request_mpi_is(request, BERTH_MODE_AUTO) &&
              request->world == BERTH_WORLD_OWN);
 }
 
 bool berth_request_mpi_must_host(const struct berth_request *request)
 {
     return berth_request_mpi_may_host(request) &&
-           (!berth_request_mpi_is(request, BERTH_MPI_AUTO) ||
+           (!berth_request_mpi_is(request, BERTH_MODE_AUTO) ||
             request->world == BERTH_WORLD_HOST);
 }
 

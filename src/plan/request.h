@@ -9,7 +9,7 @@
 
 enum berth_choice { BERTH_UNSAID, BERTH_NO, BERTH_YES };
 
-/* What BERTH_MPI_AUTO may choose where several components are one MPI_COMM_WORLD: two
+/* What BERTH_MODE_AUTO may choose where several components are one MPI_COMM_WORLD: two
  * MPI libraries in it wait for each other in MPI_Init for ever. */
 enum berth_world {
     BERTH_WORLD_ALONE, /* anything: there is no other component */
@@ -37,12 +37,12 @@ struct berth_request {
 };
 
 /* The values of --mpi-bind; any other is the name of a profile of the host's MPI. */
-#define BERTH_MPI_AUTO       "auto"       /* host where that can be, else hybrid */
-#define BERTH_MPI_HOST       "host"       /* the host's library in the image */
-#define BERTH_MPI_HYBRID     "hybrid"     /* the image's library, Slurm's PMI */
-#define BERTH_MPI_LOCAL      "local"      /* the image's own mpirun, one task */
-#define BERTH_MPI_LOCAL_EACH "local-each" /* the same, in every task */
-#define BERTH_MPI_OFF        "off"        /* as if not asked */
+#define BERTH_MODE_AUTO       "auto"       /* host where that can be, else hybrid */
+#define BERTH_MODE_HOST       "host"       /* the host's library in the image */
+#define BERTH_MODE_HYBRID     "hybrid"     /* the image's library, Slurm's PMI */
+#define BERTH_MODE_LOCAL      "local"      /* the image's own mpirun, one task */
+#define BERTH_MODE_LOCAL_EACH "local-each" /* the same, in every task */
+#define BERTH_MODE_OFF        "off"        /* as if not asked */
 
 /* The values of --container-explain. */
 #define BERTH_EXPLAIN_TEXT "text" /* print the plan for people, run nothing */
@@ -101,7 +101,7 @@ static inline const char *berth_request_name(const struct berth_request *request
     return request->uri ? request->uri : request->image;
 }
 
-/* Is the value of --mpi-bind one of these? Not said is BERTH_MPI_OFF. */
+/* Is the value of --mpi-bind one of these? Not said is BERTH_MODE_OFF. */
 bool berth_request_mpi_is(const struct berth_request *request, const char *mode);
 
 /* Is it to be seen to which MPI library the tasks use? */
@@ -111,7 +111,8 @@ bool berth_request_mpi_chosen(const struct berth_request *request);
 bool berth_request_mpi_may_host(const struct berth_request *request);
 bool berth_request_mpi_must_host(const struct berth_request *request);
 
-/* Does every task start an mpirun of its own (BERTH_MPI_LOCAL or BERTH_MPI_LOCAL_EACH)?
+/* Does every task start an mpirun of its own (BERTH_MODE_LOCAL or
+ * BERTH_MODE_LOCAL_EACH)?
  */
 bool berth_request_mpi_local(const struct berth_request *request);
 

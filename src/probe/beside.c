@@ -150,7 +150,7 @@ static void add_program(struct search *search, const char *path)
         berth_look_at_start(path, search->beside->env, &look, NULL) < 0)
         return;
     for (size_t i = 0; i < look.objects.count; i++)
-        if (look.objects.items[i].library.family != BERTH_MPI_NONE)
+        if (look.objects.items[i].library.family != BERTH_FAMILY_NONE)
             berth_look_present(search->look, look.objects.items[i].soname,
                                look.objects.items[i].path);
     berth_look_fini(&look);

@@ -101,8 +101,8 @@ static int read_closure(struct berth_look *look, char *const *env,
     for (size_t i = 0; i < look->closure.count; i++) {
         const struct berth_closure_item *item = &look->closure.items[i];
 
-        if (item->path && berth_look_add(&look->objects, BERTH_MPI_LOADED, item->soname,
-                                         item->path, err) < 0)
+        if (item->path && berth_look_add(&look->objects, BERTH_ROLE_LOADED,
+                                         item->soname, item->path, err) < 0)
             return -1;
     }
     return 0;
@@ -144,7 +144,7 @@ void berth_look_present(struct berth_look *look, const char *soname, const char 
     if (!real || is_read(look, real) || read_elf(real, &elf, NULL) < 0)
         return;
     if (is_loadable(look, &elf))
-        berth_mpi_objects_add(&look->objects, BERTH_MPI_PRESENT, soname, real, &elf,
+        berth_mpi_objects_add(&look->objects, BERTH_ROLE_PRESENT, soname, real, &elf,
                               NULL);
     else
         berth_elf_fini(&elf);
@@ -172,7 +172,7 @@ static int read_start(struct berth_look *look, const char *program, char *const 
         return -1;
     if (!look->runner)
         return 0;
-    if (berth_look_add(&look->objects, BERTH_MPI_PROGRAM, NULL, program, err) < 0 ||
+    if (berth_look_add(&look->objects, BERTH_ROLE_PROGRAM, NULL, program, err) < 0 ||
         read_closure(look, env, err) < 0)
         return -1;
     return 0;

@@ -52,7 +52,7 @@ int berth_look_at_twins(struct berth_look *look, const struct berth_mpi_objects 
  * library of any kind, for instance one that a process has mapped. Reads the file, and
  * starts nothing; ten megabytes of constants take some milliseconds. FILE is its name
  * without directories and links, which may tell the release; or NULL. Returns 0 with
- * *RET_LIBRARY, which owns nothing: of family BERTH_MPI_NONE where there is none. -1
+ * *RET_LIBRARY, which owns nothing: of family BERTH_FAMILY_NONE where there is none. -1
  * with a sentence in ERR when the file cannot be read or is damaged. */
 int berth_look_inside(int fd, const char *file, struct berth_mpi_library *ret_library,
                       struct berth_err *err);

@@ -123,8 +123,8 @@ static void read_directory(const char *path, struct directory *ret)
 
 static bool is_c_library(const struct found *it)
 {
-    return (it->what.parts & BERTH_MPI_C) &&
-           (it->what.family == BERTH_MPI_MPICH || it->what.family == BERTH_MPI_OPENMPI);
+    return (it->what.parts & BERTH_PART_C) && (it->what.family == BERTH_FAMILY_MPICH ||
+                                               it->what.family == BERTH_FAMILY_OPENMPI);
 }
 
 /* Do IT and the C library C come from one install? They are in one directory. The
@@ -133,7 +133,7 @@ static bool goes_with(const struct found *it, const struct found *c)
 {
     if (it == c || is_c_library(it))
         return false;
-    if (it->what.family != BERTH_MPI_ABI)
+    if (it->what.family != BERTH_FAMILY_ABI)
         return it->what.family == c->what.family;
     return it->what.vendor
                ? c->what.vendor && strcmp(it->what.vendor, c->what.vendor) == 0

@@ -9,7 +9,7 @@
 #include "mpi/profile.h"
 
 struct berth_stack_library {
-    enum berth_mpi_family family; /* that of the stack, or BERTH_MPI_ABI */
+    enum berth_mpi_family family; /* that of the stack, or BERTH_FAMILY_ABI */
     unsigned int parts;           /* of enum berth_mpi_part */
     char *soname;
     char *path;

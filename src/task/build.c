@@ -231,7 +231,7 @@ static int patch_needs(const struct building *b, const char *patchelf)
         if (!it->patched || !it->mpi)
             continue;
         berth_strvec_push(&argv, patchelf);
-        if (it->mpi->parts & BERTH_MPI_C)
+        if (it->mpi->parts & BERTH_PART_C)
             push_need(&argv, BERTH_MARK_LIBRARY);
         for (size_t j = 0; j < it->names.count; j++)
             push_need(&argv, it->names.items[j]);
@@ -295,7 +295,7 @@ static int tell_file(const struct building *b, const struct berth_gathered_file 
         return berth_err_at(b->err, "'%s'", file->source);
     told.size = (uint64_t)st.st_size;
     told.soname = elf.soname ? elf.soname : (char *)"-";
-    told.family = file->mpi ? file->mpi->family : BERTH_MPI_NONE;
+    told.family = file->mpi ? file->mpi->family : BERTH_FAMILY_NONE;
     told.parts = file->mpi ? file->mpi->parts : 0;
     result = berth_manifest_add_file(manifest, &told, b->err);
     if (result == 0 && file->patched)

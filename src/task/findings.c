@@ -11,8 +11,8 @@
 #include "plan/finding.h"
 #include "task/talk.h"
 
-static const enum berth_mpi_family families[] = {BERTH_MPI_MPICH, BERTH_MPI_OPENMPI,
-                                                 BERTH_MPI_ABI};
+static const enum berth_mpi_family families[] = {
+    BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
 
 enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
 
@@ -32,7 +32,7 @@ static int tell_command(const struct berth_findings *findings, struct berth_err 
 {
     const struct berth_look *look = findings->look;
     enum berth_mpi_family family = findings->wants->family;
-    bool is_linked = family != BERTH_MPI_NONE && family != BERTH_MPI_UNKNOWN;
+    bool is_linked = family != BERTH_FAMILY_NONE && family != BERTH_FAMILY_UNKNOWN;
 
     if (tell(findings, BERTH_FINDING_PROGRAM, findings->program, err) < 0 ||
         (strcmp(look->runner, findings->program) != 0 &&
@@ -76,9 +76,9 @@ static int tell_managers(const struct berth_findings *findings,
         unsigned int manager;
         const char *name;
     } names[] = {
-        {BERTH_MPI_PMI | BERTH_MPI_SLURM, " pmi2"},
-        {BERTH_MPI_PMIX, " pmix"},
-        {BERTH_MPI_CRAY, " cray_shasta"},
+        {BERTH_PMI_SIMPLE | BERTH_PMI_SLURM, " pmi2"},
+        {BERTH_PMI_PMIX, " pmix"},
+        {BERTH_PMI_CRAY, " cray_shasta"},
     };
     unsigned int managers = berth_mpi_managers(objects, family);
     char text[64] = "";
@@ -93,7 +93,7 @@ static int tell_managers(const struct berth_findings *findings,
 static int tell_glibc(const struct berth_findings *findings,
                       const struct berth_graft *graft, struct berth_err *err)
 {
-    bool is_replaced = graft->verdict.answer == BERTH_MPI_YES_WITH_HOST_GLIBC;
+    bool is_replaced = graft->verdict.answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC;
     struct berth_mpi_glibc glibc;
 
     berth_mpi_compare_glibc(&findings->look->objects, &graft->staged, NULL, NULL,
@@ -186,7 +186,7 @@ static int tell_own(const struct berth_findings *findings, struct berth_err *err
 
     for (int i = 0; i < FAMILIES; i++)
         if (berth_mpi_objects_mpi(&look->objects, families[i]) &&
-            (findings->wants->family == BERTH_MPI_NONE ||
+            (findings->wants->family == BERTH_FAMILY_NONE ||
              findings->wants->family == families[i]) &&
             tell_managers(findings, &look->objects, families[i], err) < 0)
             return -1;

@@ -59,7 +59,7 @@ static int read_staged(struct berth_graft *graft, struct berth_err *err)
             continue;
         if (asprintf(&path, "%s/%s", graft->mounted, file->file) < 0)
             return berth_err_oom(err);
-        if (berth_look_add(&graft->staged, BERTH_MPI_LOADED, file->soname, path, err) <
+        if (berth_look_add(&graft->staged, BERTH_ROLE_LOADED, file->soname, path, err) <
             0)
             return -1;
     }
@@ -173,7 +173,8 @@ int berth_graft_plan(struct berth_graft *graft, const struct berth_mpi_program *
     graft->is_linked = program->family == graft->family;
     if (berth_mpi_judge(program, &look->objects, &graft->staged, verdict, err) < 0)
         return -1;
-    if (verdict->answer == BERTH_MPI_NO || verdict->answer == BERTH_MPI_CANNOT_TELL) {
+    if (verdict->answer == BERTH_VERDICT_NO ||
+        verdict->answer == BERTH_VERDICT_CANNOT_TELL) {
         *err = verdict->because;
         return -1;
     }
@@ -182,9 +183,9 @@ int berth_graft_plan(struct berth_graft *graft, const struct berth_mpi_program *
         return -1;
     if (graft->binds.count == 0)
         plan_path(graft, env);
-    if (program->family == BERTH_MPI_NONE)
+    if (program->family == BERTH_FAMILY_NONE)
         plan_twins(graft);
-    if (verdict->answer == BERTH_MPI_YES_WITH_HOST_GLIBC &&
+    if (verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC &&
         plan_glibc(graft, look, err) < 0)
         return -1;
     return graft->binds.failed || graft->out.failed || graft->set.failed

@@ -110,7 +110,7 @@ static int look_beside(struct inside *inside, char *const *command, bool *ret_ou
                                         .env = environ,
                                         .mounts = &inside->told->request->mounts};
 
-    if (inside->wants.family != BERTH_MPI_NONE)
+    if (inside->wants.family != BERTH_FAMILY_NONE)
         return 0;
     berth_mpi_program_fini(&inside->wants);
     if (berth_beside_look(&beside, &inside->look, ret_outside, err) < 0)
@@ -135,8 +135,8 @@ static int look(struct inside *inside, char *const *command, struct berth_err *e
         look_beside(inside, command, &outside, err) < 0)
         return -1;
     inside->keeps = !outside && inside->look.closure.version_count == 0 &&
-                    ((inside->wants.family != BERTH_MPI_NONE &&
-                      inside->wants.family != BERTH_MPI_UNKNOWN) ||
+                    ((inside->wants.family != BERTH_FAMILY_NONE &&
+                      inside->wants.family != BERTH_FAMILY_UNKNOWN) ||
                      berth_replay_is_bound(environ));
     return berth_replay_tell_look(inside->told->talk, inside->program, &inside->look,
                                   err);
@@ -235,7 +235,7 @@ static int look_at_twins(struct inside *inside, const struct berth_graft *graft,
 {
     size_t seen = inside->look.objects.count;
 
-    if (inside->wants.family != BERTH_MPI_NONE)
+    if (inside->wants.family != BERTH_FAMILY_NONE)
         return 0;
     if (berth_look_at_twins(&inside->look, &graft->staged, environ, err) < 0)
         return -1;
@@ -471,7 +471,7 @@ static int use_host(struct programs *programs, struct berth_err *err)
         first->keeps = false; /* that was no verdict */
         return -1;
     }
-    if (first->count == 0 && strcmp(first->mode, BERTH_MPI_AUTO) != 0)
+    if (first->count == 0 && strcmp(first->mode, BERTH_MODE_AUTO) != 0)
         return berth_err_set(err,
                              "'%s' is not linked with MPI, and the image has no MPI "
                              "library; leave --mpi-bind out",
@@ -501,7 +501,7 @@ static int decide(struct programs *programs, struct berth_err *err)
     const struct berth_request *request = programs->told->request;
     struct berth_err why;
 
-    if (berth_request_mpi_is(request, BERTH_MPI_HYBRID))
+    if (berth_request_mpi_is(request, BERTH_MODE_HYBRID))
         return keep_own(programs, NULL, BERTH_TALK_NOTE, err);
     if (!berth_request_mpi_may_host(request)) {
         berth_err_set(&why, "another component of this srun runs on its image's own");
@@ -540,7 +540,7 @@ static void select_linked(struct programs *programs)
     size_t linked = 0;
 
     for (size_t i = 0; i < programs->count; i++)
-        if (programs->items[i].wants.family != BERTH_MPI_NONE)
+        if (programs->items[i].wants.family != BERTH_FAMILY_NONE)
             programs->items[linked++] = programs->items[i];
     programs->count = linked ? linked : programs->count > 0;
 }
@@ -554,7 +554,7 @@ static int check_families(const struct programs *programs, struct berth_err *err
         const struct inside *item = &programs->items[i];
         enum berth_mpi_family family = item->wants.family;
 
-        if (family != BERTH_MPI_MPICH && family != BERTH_MPI_OPENMPI)
+        if (family != BERTH_FAMILY_MPICH && family != BERTH_FAMILY_OPENMPI)
             continue;
         if (first && first->wants.family != family)
             return berth_err_set(err,

@@ -80,7 +80,7 @@ static void judge_name(const char *path, struct berth_mapped_file *file)
     if (end)
         *end = '\0';
     family = berth_mpi_family_of_soname(berth_text_base(copy));
-    if (family == BERTH_MPI_NONE)
+    if (family == BERTH_FAMILY_NONE)
         return;
     file->kind = BERTH_MAPPED_OTHER;
     snprintf(file->name, sizeof(file->name), "%s", berth_mpi_family_name(family));
@@ -94,7 +94,7 @@ static void judge_content(int fd, const char *path, struct berth_mapped_file *fi
     if (berth_elf_read(fd, &berth_mpi_question, &elf, NULL) < 0)
         return;
     berth_mpi_classify(&elf, berth_text_base(path), &library);
-    if (library.parts & BERTH_MPI_C)
+    if (library.parts & BERTH_PART_C)
         name_library(&library, file);
     berth_elf_fini(&elf);
 }

@@ -61,7 +61,8 @@ static bool may_use(const struct berth_peers *peers, enum berth_mpi_family famil
     enum berth_mpi_family wants = peers->wants->family;
 
     return berth_mpi_objects_mpi(&peers->look->objects, family) &&
-           (wants == family || wants == BERTH_MPI_NONE || wants == BERTH_MPI_UNKNOWN);
+           (wants == family || wants == BERTH_FAMILY_NONE ||
+            wants == BERTH_FAMILY_UNKNOWN);
 }
 
 /* The families beside an interpreter that is not the system's, as bits: those in lib/
@@ -85,24 +86,24 @@ static unsigned int find_beside(const struct berth_peers *peers)
         return 0;
     real = realpath(lib, NULL);
     for (size_t i = 0; real && i < image->count; i++)
-        if (image->items[i].role == BERTH_MPI_PRESENT &&
+        if (image->items[i].role == BERTH_ROLE_PRESENT &&
             berth_text_starts(image->items[i].path, real) &&
             image->items[i].path[strlen(real)] == '/')
             families |= 1U << image->items[i].library.family;
-    return families & ~(1U << BERTH_MPI_NONE);
+    return families & ~(1U << BERTH_FAMILY_NONE);
 }
 
 int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_warning,
                       struct berth_err *err)
 {
-    static const enum berth_mpi_family families[] = {BERTH_MPI_MPICH, BERTH_MPI_OPENMPI,
-                                                     BERTH_MPI_ABI};
+    static const enum berth_mpi_family families[] = {
+        BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
     bool bound = peers->count > 0;
     bool refused = false;
     bool fits = false;
     bool is_known = false; /* which one is meant: it speaks to the process manager */
     unsigned int beside =
-        peers->wants->family == BERTH_MPI_NONE ? find_beside(peers) : 0;
+        peers->wants->family == BERTH_FAMILY_NONE ? find_beside(peers) : 0;
     struct berth_err why;
 
     *ret_warning->text = '\0';
@@ -164,7 +165,7 @@ int berth_peers_name(const struct berth_peers *peers, struct berth_buf *ret,
 
     for (int i = 0; i < peers->count; i++)
         push_once(&sentences, peers->grafts[i].verdict.because.text);
-    if (peers->wants->family == BERTH_MPI_NONE)
+    if (peers->wants->family == BERTH_FAMILY_NONE)
         list_others(peers, &sentences);
     for (size_t i = 0; i < sentences.count; i++) {
         berth_buf_puts(ret, i ? "; " : "");

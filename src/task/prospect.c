@@ -20,7 +20,7 @@ static int read_stack(const struct berth_stack *stack,
     for (size_t i = 0; result == 0 && i < gathered.count; i++)
         if (gathered.files[i].patched ||
             berth_text_starts(gathered.files[i].file, "glibc/"))
-            result = berth_look_add(objects, BERTH_MPI_LOADED, NULL,
+            result = berth_look_add(objects, BERTH_ROLE_LOADED, NULL,
                                     gathered.files[i].source, err);
     berth_gathered_fini(&gathered);
     return result;

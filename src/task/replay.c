@@ -58,7 +58,7 @@ int berth_replay_tell_present(int talk, const struct berth_mpi_objects *objects,
                               size_t from, struct berth_err *err)
 {
     for (size_t i = from; i < objects->count; i++)
-        if (objects->items[i].role == BERTH_MPI_PRESENT &&
+        if (objects->items[i].role == BERTH_ROLE_PRESENT &&
             tell_file(talk, objects->items[i].path, err) < 0)
             return -1;
     return 0;

@@ -33,7 +33,7 @@ static bool says_choice(const struct berth_told *told)
 {
     return is_verbose(told) || berth_request_explained(told->request) ||
            berth_room_differs(told->room) ||
-           (told->leads && berth_request_mpi_is(told->request, BERTH_MPI_AUTO));
+           (told->leads && berth_request_mpi_is(told->request, BERTH_MODE_AUTO));
 }
 
 /* Whose MPI runs, and what may go wrong. */

@@ -145,7 +145,7 @@ static char *fill(const char *text)
 static bool has(const struct berth_look *look, const char *name)
 {
     for (size_t i = 0; i < look->objects.count; i++)
-        if (look->objects.items[i].role == BERTH_MPI_PRESENT &&
+        if (look->objects.items[i].role == BERTH_ROLE_PRESENT &&
             strstr(look->objects.items[i].path, directory) &&
             strcmp(berth_text_base(look->objects.items[i].path), name) == 0)
             return true;

@@ -7,10 +7,10 @@
 #include "unit.h"
 
 enum {
-    C = BERTH_MPI_C,
-    FORTRAN = BERTH_MPI_FORTRAN,
-    F08 = BERTH_MPI_F08,
-    CXX = BERTH_MPI_CXX
+    C = BERTH_PART_C,
+    FORTRAN = BERTH_PART_FORTRAN,
+    F08 = BERTH_PART_F08,
+    CXX = BERTH_PART_CXX
 };
 
 struct library {
@@ -25,33 +25,37 @@ static const struct {
     enum berth_mpi_family family;
     const char *binds; /* STAGED IMAGE lines */
 } rows[] = {
-    {{{NULL}}, {{"/s/libmpi", BERTH_MPI_MPICH, C}, {NULL}}, BERTH_MPI_MPICH, ""},
-    {{{"/i/libmpich", BERTH_MPI_MPICH, C},
-      {"/i/libmpichfort", BERTH_MPI_MPICH, FORTRAN | F08},
-      {"/i/libmpichcxx", BERTH_MPI_MPICH, CXX},
-      {"/opt/libmpich", BERTH_MPI_MPICH, C},
-      {"/i/openmpi", BERTH_MPI_OPENMPI, C},
+    {{{NULL}}, {{"/s/libmpi", BERTH_FAMILY_MPICH, C}, {NULL}}, BERTH_FAMILY_MPICH, ""},
+    {{{"/i/libmpich", BERTH_FAMILY_MPICH, C},
+      {"/i/libmpichfort", BERTH_FAMILY_MPICH, FORTRAN | F08},
+      {"/i/libmpichcxx", BERTH_FAMILY_MPICH, CXX},
+      {"/opt/libmpich", BERTH_FAMILY_MPICH, C},
+      {"/i/openmpi", BERTH_FAMILY_OPENMPI, C},
       {NULL}},
-     {{"/s/libmpi", BERTH_MPI_MPICH, C},
-      {"/s/libmpifort", BERTH_MPI_MPICH, FORTRAN | F08},
-      {"/s/libmpi_abi", BERTH_MPI_ABI, C},
+     {{"/s/libmpi", BERTH_FAMILY_MPICH, C},
+      {"/s/libmpifort", BERTH_FAMILY_MPICH, FORTRAN | F08},
+      {"/s/libmpi_abi", BERTH_FAMILY_ABI, C},
       {NULL}},
-     BERTH_MPI_MPICH,
+     BERTH_FAMILY_MPICH,
      "/s/libmpi\n/i/libmpich\n/s/libmpifort\n/i/libmpichfort\n/s/libmpi\n/opt/"
      "libmpich\n"},
-    {{{"/i/libmpi", BERTH_MPI_MPICH, C | FORTRAN}, {NULL}},
-     {{"/s/libmpi", BERTH_MPI_MPICH, C}, {NULL}},
-     BERTH_MPI_MPICH,
+    {{{"/i/libmpi", BERTH_FAMILY_MPICH, C | FORTRAN}, {NULL}},
+     {{"/s/libmpi", BERTH_FAMILY_MPICH, C}, {NULL}},
+     BERTH_FAMILY_MPICH,
      ""},
-    {{{"/i/libmpi", BERTH_MPI_MPICH, C}, {NULL}},
-     {{"/s/all", BERTH_MPI_MPICH, C | FORTRAN | F08},
-      {"/s/libmpi", BERTH_MPI_MPICH, C},
+    {{{"/i/libmpi", BERTH_FAMILY_MPICH, C}, {NULL}},
+     {{"/s/all", BERTH_FAMILY_MPICH, C | FORTRAN | F08},
+      {"/s/libmpi", BERTH_FAMILY_MPICH, C},
       {NULL}},
-     BERTH_MPI_MPICH,
+     BERTH_FAMILY_MPICH,
      "/s/libmpi\n/i/libmpi\n"},
-    {{{"/i/libmpi_abi", BERTH_MPI_ABI, C}, {"/i/libmpi", BERTH_MPI_MPICH, C}, {NULL}},
-     {{"/s/libmpi_abi", BERTH_MPI_ABI, C}, {"/s/libmpi", BERTH_MPI_MPICH, C}, {NULL}},
-     BERTH_MPI_ABI,
+    {{{"/i/libmpi_abi", BERTH_FAMILY_ABI, C},
+      {"/i/libmpi", BERTH_FAMILY_MPICH, C},
+      {NULL}},
+     {{"/s/libmpi_abi", BERTH_FAMILY_ABI, C},
+      {"/s/libmpi", BERTH_FAMILY_MPICH, C},
+      {NULL}},
+     BERTH_FAMILY_ABI,
      "/s/libmpi_abi\n/i/libmpi_abi\n"},
 };
 
@@ -61,7 +65,7 @@ static void add_all(struct berth_mpi_objects *objects, const struct library *lib
         struct berth_elf elf = {.kind = BERTH_ELF_LIBRARY};
         struct berth_err err;
 
-        ck_assert_int_eq(berth_mpi_objects_add(objects, BERTH_MPI_PRESENT, NULL,
+        ck_assert_int_eq(berth_mpi_objects_add(objects, BERTH_ROLE_PRESENT, NULL,
                                                library->path, &elf, &err),
                          0);
         objects->items[objects->count - 1].library = (struct berth_mpi_library){

@@ -86,27 +86,27 @@ static const struct {
     enum berth_mpi_answer answer;
     const char *why; /* NULL: it goes */
 } meetings[] = {
-    {{NULL}, "libc.so.6", BERTH_MPI_YES, NULL},
-    {{"SETTLED=1", "FI_PROVIDER=cxi"}, "libgold.so.1", BERTH_MPI_YES, NULL},
+    {{NULL}, "libc.so.6", BERTH_VERDICT_YES, NULL},
+    {{"SETTLED=1", "FI_PROVIDER=cxi"}, "libgold.so.1", BERTH_VERDICT_YES, NULL},
     {{"A=1", "SET="},
      "libc.so.6",
-     BERTH_MPI_YES,
+     BERTH_VERDICT_YES,
      "the host's MPICH 4 does not go with the variable SET, which is set (profile "
      "'z'); "
      "unset it, or choose --mpi-bind=hybrid"},
     {{"FI_PROVIDER=tcp;ofi_rxm"},
      "libc.so.6",
-     BERTH_MPI_YES,
+     BERTH_VERDICT_YES,
      "the host's MPICH 4 does not go with the variable FI_PROVIDER=tcp*, which is set "
      "(profile 'z'); unset it, or choose --mpi-bind=hybrid"},
     {{NULL},
      "libolder.so.3",
-     BERTH_MPI_YES,
+     BERTH_VERDICT_YES,
      "the host's MPICH 4 does not go with 'libolder.so.3', which the program is linked "
      "with (profile 'z'); choose --mpi-bind=hybrid"},
     {{NULL},
      "libc.so.6",
-     BERTH_MPI_YES_WITH_HOST_GLIBC,
+     BERTH_VERDICT_YES_WITH_HOST_GLIBC,
      "this site puts the host's glibc into no image: it is older (/b.yaml:7)"},
 };
 

@@ -286,7 +286,7 @@ START_TEST(what_a_site_names_comes_along)
     const struct berth_profile profiles[] = {{.name = "own",
                                               .label = "own:1",
                                               .stack = "own",
-                                              .family = BERTH_MPI_MPICH,
+                                              .family = BERTH_FAMILY_MPICH,
                                               .prefix = prefix,
                                               .plugins = plugins,
                                               .environment = environment},

@@ -86,7 +86,7 @@ static void setup(void)
 {
     directory = unit_path(top, "used");
     unit_copy(template, directory);
-    graft = (struct berth_graft){.family = BERTH_MPI_MPICH};
+    graft = (struct berth_graft){.family = BERTH_FAMILY_MPICH};
 }
 
 static void teardown(void)
@@ -331,7 +331,7 @@ START_TEST(a_script_is_run_by_its_interpreter)
     look_at("script");
     ck_assert(look.is_script);
     ck_assert_str_eq(look.runner, "/bin/sh");
-    ck_assert_int_eq(program.family, BERTH_MPI_NONE);
+    ck_assert_int_eq(program.family, BERTH_FAMILY_NONE);
     berth_mpi_program_fini(&program);
     berth_look_fini(&look);
     write_file("script", 0755, "#!/no/such/interpreter\n");

@@ -36,8 +36,8 @@ START_TEST(what_is_read_is_what_was_written)
     ck_assert_str_eq(manifest.version, "MPICH 4.2.1");
     ck_assert_int_eq(manifest.file_count, 2);
     ck_assert_uint_eq(manifest.files[0].size, 52734312);
-    ck_assert_int_eq(manifest.files[0].family, BERTH_MPI_MPICH);
-    ck_assert_int_eq(manifest.files[0].parts, BERTH_MPI_C);
+    ck_assert_int_eq(manifest.files[0].family, BERTH_FAMILY_MPICH);
+    ck_assert_int_eq(manifest.files[0].parts, BERTH_PART_C);
     ck_assert_str_eq(manifest.files[1].soname, "-");
     ck_assert_str_eq(manifest.links.items[1], "../lib/libmpich.so.12");
     ck_assert_str_eq(manifest.needs[0].version, "GLIBC_2.38");

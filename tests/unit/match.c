@@ -7,9 +7,9 @@
 
 #include "unit.h"
 
-#define MPICH   (1u << BERTH_MPI_MPICH)
-#define OPENMPI (1u << BERTH_MPI_OPENMPI)
-#define ABI     (1u << BERTH_MPI_ABI)
+#define MPICH   (1u << BERTH_FAMILY_MPICH)
+#define OPENMPI (1u << BERTH_FAMILY_OPENMPI)
+#define ABI     (1u << BERTH_FAMILY_ABI)
 
 static const struct berth_offer both[] = {
     {"mpich", "mpich", "MPICH 4.2.1", MPICH},
@@ -26,25 +26,37 @@ static const struct {
     struct berth_match matches[3];
     const char *error;
 } rows[] = {
-    {"host", BERTH_MPI_MPICH, MPICH, 2, 1, {{BERTH_MPI_MPICH, 0}}, NULL},
-    {"auto", BERTH_MPI_OPENMPI, MPICH | OPENMPI, 2, 1, {{BERTH_MPI_OPENMPI, 1}}, NULL},
-    {"openmpi", BERTH_MPI_OPENMPI, 0, 2, 1, {{BERTH_MPI_OPENMPI, 1}}, NULL},
-    {"openmpi-5", BERTH_MPI_OPENMPI, 0, 2, 1, {{BERTH_MPI_OPENMPI, 1}}, NULL},
-    {"mpich-abi", BERTH_MPI_MPICH, MPICH, 3, 1, {{BERTH_MPI_MPICH, 2}}, NULL},
-    {"host", BERTH_MPI_ABI, ABI | MPICH, 3, 1, {{BERTH_MPI_ABI, 2}}, NULL},
-    {"host", BERTH_MPI_NONE, 0, 2, 0, {{0}}, NULL},
-    {"host", BERTH_MPI_NONE, MPICH, 2, 1, {{BERTH_MPI_MPICH, 0}}, NULL},
+    {"host", BERTH_FAMILY_MPICH, MPICH, 2, 1, {{BERTH_FAMILY_MPICH, 0}}, NULL},
+    {"auto",
+     BERTH_FAMILY_OPENMPI,
+     MPICH | OPENMPI,
+     2,
+     1,
+     {{BERTH_FAMILY_OPENMPI, 1}},
+     NULL},
+    {"openmpi", BERTH_FAMILY_OPENMPI, 0, 2, 1, {{BERTH_FAMILY_OPENMPI, 1}}, NULL},
+    {"openmpi-5", BERTH_FAMILY_OPENMPI, 0, 2, 1, {{BERTH_FAMILY_OPENMPI, 1}}, NULL},
+    {"mpich-abi", BERTH_FAMILY_MPICH, MPICH, 3, 1, {{BERTH_FAMILY_MPICH, 2}}, NULL},
+    {"host", BERTH_FAMILY_ABI, ABI | MPICH, 3, 1, {{BERTH_FAMILY_ABI, 2}}, NULL},
+    {"host", BERTH_FAMILY_NONE, 0, 2, 0, {{0}}, NULL},
+    {"host", BERTH_FAMILY_NONE, MPICH, 2, 1, {{BERTH_FAMILY_MPICH, 0}}, NULL},
     {"host",
-     BERTH_MPI_NONE,
+     BERTH_FAMILY_NONE,
      MPICH | OPENMPI,
      2,
      2,
-     {{BERTH_MPI_MPICH, 0}, {BERTH_MPI_OPENMPI, 1}},
+     {{BERTH_FAMILY_MPICH, 0}, {BERTH_FAMILY_OPENMPI, 1}},
      NULL},
-    {"host", BERTH_MPI_NONE, MPICH | OPENMPI, 1, 1, {{BERTH_MPI_MPICH, 0}}, NULL},
-    {"openmpi", BERTH_MPI_NONE, MPICH | OPENMPI, 2, 1, {{BERTH_MPI_OPENMPI, 1}}, NULL},
+    {"host", BERTH_FAMILY_NONE, MPICH | OPENMPI, 1, 1, {{BERTH_FAMILY_MPICH, 0}}, NULL},
+    {"openmpi",
+     BERTH_FAMILY_NONE,
+     MPICH | OPENMPI,
+     2,
+     1,
+     {{BERTH_FAMILY_OPENMPI, 1}},
+     NULL},
     {"host",
-     BERTH_MPI_OPENMPI,
+     BERTH_FAMILY_OPENMPI,
      OPENMPI,
      1,
      -1,
@@ -53,7 +65,7 @@ static const struct {
      "take "
      "the image's own with --mpi-bind=hybrid, or load a module that brings Open MPI"},
     {"auto",
-     BERTH_MPI_NONE,
+     BERTH_FAMILY_NONE,
      OPENMPI,
      0,
      -1,
@@ -61,7 +73,7 @@ static const struct {
      "the program wants Open MPI, and the MPI of this host is none; take the image's "
      "own with --mpi-bind=hybrid, or load a module that brings Open MPI"},
     {"mpich",
-     BERTH_MPI_OPENMPI,
+     BERTH_FAMILY_OPENMPI,
      OPENMPI,
      2,
      -1,
@@ -69,7 +81,7 @@ static const struct {
      "the program wants Open MPI, and 'mpich' is MPICH 4.2.1; leave the choice to "
      "--mpi-bind=host, or take the image's own MPI with --mpi-bind=hybrid"},
     {"intel",
-     BERTH_MPI_NONE,
+     BERTH_FAMILY_NONE,
      0,
      2,
      -1,
@@ -78,7 +90,7 @@ static const struct {
      "(openmpi); expected one of them, or auto, host, hybrid, local, local-each or "
      "off"},
     {"auto",
-     BERTH_MPI_UNKNOWN,
+     BERTH_FAMILY_UNKNOWN,
      MPICH,
      2,
      -1,
@@ -95,9 +107,9 @@ static void add_library(struct berth_mpi_objects *image, enum berth_mpi_family f
 
     snprintf(path, sizeof(path), "/lib/libmpi-%d.so", (int)family);
     ck_assert_int_eq(
-        berth_mpi_objects_add(image, BERTH_MPI_PRESENT, NULL, path, &elf, &err), 0);
+        berth_mpi_objects_add(image, BERTH_ROLE_PRESENT, NULL, path, &elf, &err), 0);
     image->items[image->count - 1].library =
-        (struct berth_mpi_library){.family = family, .parts = BERTH_MPI_C};
+        (struct berth_mpi_library){.family = family, .parts = BERTH_PART_C};
 }
 
 START_TEST(a_family_gets_what_the_host_offers)
@@ -109,14 +121,15 @@ START_TEST(a_family_gets_what_the_host_offers)
     enum berth_reason reason = BERTH_REASON_IMAGE;
     int count;
 
-    for (int family = BERTH_MPI_MPICH; family <= BERTH_MPI_ABI; family++)
+    for (int family = BERTH_FAMILY_MPICH; family <= BERTH_FAMILY_ABI; family++)
         if (rows[_i].image >> family & 1)
             add_library(&image, (enum berth_mpi_family)family);
     count = berth_match_find(rows[_i].mode, &program, &image, both, rows[_i].offers,
                              matches, &reason, &err);
     /* Another node may offer more. */
-    ck_assert_int_eq(reason, rows[_i].program == BERTH_MPI_UNKNOWN ? BERTH_REASON_IMAGE
-                                                                   : BERTH_REASON_NODE);
+    ck_assert_int_eq(reason, rows[_i].program == BERTH_FAMILY_UNKNOWN
+                                 ? BERTH_REASON_IMAGE
+                                 : BERTH_REASON_NODE);
     ck_assert_str_eq(err.text, rows[_i].error ? rows[_i].error : "");
     ck_assert_int_eq(count, rows[_i].count);
     for (int i = 0; i < count; i++) {
@@ -129,7 +142,7 @@ END_TEST
 
 START_TEST(marks_of_two_families_are_named)
 {
-    struct berth_mpi_program program = {.family = BERTH_MPI_UNKNOWN};
+    struct berth_mpi_program program = {.family = BERTH_FAMILY_UNKNOWN};
     struct berth_mpi_objects image = {0};
     struct berth_match matches[BERTH_MATCHES_MAX];
     enum berth_reason reason;

@@ -40,15 +40,15 @@ static const struct {
     enum berth_mpi_answer answer;
     bool runs; /* whatever the verdict */
 } pairs[] = {
-    {{MPICH}, {MPICH}, C_PROGRAM, BERTH_MPI_YES, true},
-    {{MPICH}, {OLD_MPICH}, C_PROGRAM, BERTH_MPI_NO, false},
-    {{MPICH, MPICH_FORT}, {MPICH, MPICH_FORT}, F_PROGRAM, BERTH_MPI_YES, true},
-    {{MPICH, MPICH_FORT}, {MPICH}, F_PROGRAM, BERTH_MPI_NO, false},
-    {{OPENMPI}, {OPENMPI}, OMPI_PROGRAM, BERTH_MPI_YES, true},
-    {{OPENMPI}, {MPICH}, OMPI_PROGRAM, BERTH_MPI_NO, false},
+    {{MPICH}, {MPICH}, C_PROGRAM, BERTH_VERDICT_YES, true},
+    {{MPICH}, {OLD_MPICH}, C_PROGRAM, BERTH_VERDICT_NO, false},
+    {{MPICH, MPICH_FORT}, {MPICH, MPICH_FORT}, F_PROGRAM, BERTH_VERDICT_YES, true},
+    {{MPICH, MPICH_FORT}, {MPICH}, F_PROGRAM, BERTH_VERDICT_NO, false},
+    {{OPENMPI}, {OPENMPI}, OMPI_PROGRAM, BERTH_VERDICT_YES, true},
+    {{OPENMPI}, {MPICH}, OMPI_PROGRAM, BERTH_VERDICT_NO, false},
     /* What the loader lets pass, and ends badly in a real MPI. */
-    {{MPICH}, {OPENMPI "void MPI_Send(void) { }\n"}, C_PROGRAM, BERTH_MPI_NO, true},
-    {{OPENMPI}, {NEW_OPENMPI}, OMPI_PROGRAM, BERTH_MPI_NO, true},
+    {{MPICH}, {OPENMPI "void MPI_Send(void) { }\n"}, C_PROGRAM, BERTH_VERDICT_NO, true},
+    {{OPENMPI}, {NEW_OPENMPI}, OMPI_PROGRAM, BERTH_VERDICT_NO, true},
 };
 
 static char *directory;
@@ -116,9 +116,9 @@ static void read_image(struct berth_mpi_objects *image)
     run("image", "LD_TRACE_LOADED_OBJECTS", text, sizeof(text));
     ck_assert_int_eq(berth_closure_parse(text, strlen(text), &closure, NULL), 0);
     path = unit_path(directory, "program");
-    add(image, BERTH_MPI_PROGRAM, NULL, path);
+    add(image, BERTH_ROLE_PROGRAM, NULL, path);
     for (size_t i = 0; i < closure.count; i++)
-        add(image, BERTH_MPI_LOADED, closure.items[i].soname, closure.items[i].path);
+        add(image, BERTH_ROLE_LOADED, closure.items[i].soname, closure.items[i].path);
     berth_closure_fini(&closure);
 }
 
@@ -131,7 +131,7 @@ static void read_host(struct berth_mpi_objects *host, const char *const sources[
 
         ck_assert_int_gt(asprintf(&path, "%s/host/%s", directory, names[i]), 0);
         if (sources[i])
-            add(host, BERTH_MPI_LOADED, names[i], path);
+            add(host, BERTH_ROLE_LOADED, names[i], path);
     }
 }
 

@@ -33,8 +33,8 @@ static const struct {
 } cases[] = {
     /* One of the image's own fits: the other may be meant. */
     {{MPICH_LIB, OPENMPI_LIB},
-     BERTH_MPI_NONE,
-     {BERTH_MPI_NONE},
+     BERTH_FAMILY_NONE,
+     {BERTH_FAMILY_NONE},
      "2",
      "pmi2",
      FITS,
@@ -42,72 +42,72 @@ static const struct {
      "of "
      "the 2 tasks would be rank 0 of 1; use srun --mpi=pmix " TELLS},
     {{MPICH_LIB, OPENMPI_LIB},
-     BERTH_MPI_UNKNOWN,
-     {BERTH_MPI_NONE},
+     BERTH_FAMILY_UNKNOWN,
+     {BERTH_FAMILY_NONE},
      "2",
      "pmix",
      FITS,
      "use srun --mpi=pmi2 " TELLS},
     {{MPICH_LIB, OPENMPI_LIB},
-     BERTH_MPI_NONE,
-     {BERTH_MPI_NONE},
+     BERTH_FAMILY_NONE,
+     {BERTH_FAMILY_NONE},
      "2",
      "none",
      REFUSED,
      "use srun --mpi="},
     {{MPICH_LIB, OPENMPI_LIB},
-     BERTH_MPI_NONE,
-     {BERTH_MPI_NONE},
+     BERTH_FAMILY_NONE,
+     {BERTH_FAMILY_NONE},
      "1",
      "none",
      FITS,
      NULL},
     {{MPICH_LIB, OPENMPI_LIB},
-     BERTH_MPI_NONE,
-     {BERTH_MPI_NONE},
+     BERTH_FAMILY_NONE,
+     {BERTH_FAMILY_NONE},
      NULL,
      "none",
      FITS,
      NULL},
     /* A program that tells. */
     {{MPICH_LIB, OPENMPI_LIB},
-     BERTH_MPI_MPICH,
-     {BERTH_MPI_NONE},
+     BERTH_FAMILY_MPICH,
+     {BERTH_FAMILY_NONE},
      "2",
      "pmi2",
      FITS,
      NULL},
     {{MPICH_LIB, OPENMPI_LIB},
-     BERTH_MPI_MPICH,
-     {BERTH_MPI_MPICH},
+     BERTH_FAMILY_MPICH,
+     {BERTH_FAMILY_MPICH},
      "2",
      "pmix",
      REFUSED,
      "the host's MPICH speaks PMI and the step has --mpi=pmix"},
     /* What was bound is what is meant; the rest of the image is not. */
     {{MPICH_LIB, OPENMPI_LIB},
-     BERTH_MPI_NONE,
-     {BERTH_MPI_MPICH},
+     BERTH_FAMILY_NONE,
+     {BERTH_FAMILY_MPICH},
      "2",
      "pmix",
      REFUSED,
      "the host's MPICH speaks PMI and the step has --mpi=pmix"},
     {{MPICH_LIB, OPENMPI_LIB},
-     BERTH_MPI_NONE,
-     {BERTH_MPI_MPICH},
+     BERTH_FAMILY_NONE,
+     {BERTH_FAMILY_MPICH},
      "2",
      "pmi2",
      FITS,
      "the image's Open MPI speaks PMIx and"},
     {{MPICH_LIB, OPENMPI_LIB},
-     BERTH_MPI_NONE,
-     {BERTH_MPI_MPICH, BERTH_MPI_OPENMPI},
+     BERTH_FAMILY_NONE,
+     {BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI},
      "2",
      "pmi2",
      FITS,
      "the host's Open MPI speaks PMIx and"},
     /* There is none. */
-    {{NULL}, BERTH_MPI_NONE, {BERTH_MPI_NONE}, "2", "none", FITS, NULL},
+    {{NULL}, BERTH_FAMILY_NONE, {BERTH_FAMILY_NONE}, "2", "none", FITS, NULL},
 };
 
 static const struct berth_mpi_reach everywhere;
@@ -134,12 +134,12 @@ START_TEST(tasks_are_not_left_alone_without_a_word)
         snprintf(tasks, sizeof(tasks), "SLURM_NTASKS=%s", cases[_i].tasks);
     snprintf(type, sizeof(type), "SLURM_MPI_TYPE=%s", cases[_i].type);
     unit_objects(&look.objects, cases[_i].image);
-    for (; cases[_i].bound[peers.count] != BERTH_MPI_NONE; peers.count++) {
+    for (; cases[_i].bound[peers.count] != BERTH_FAMILY_NONE; peers.count++) {
         struct berth_graft *graft = &grafts[peers.count];
 
         graft->family = cases[_i].bound[peers.count];
         unit_objects(&graft->staged,
-                     graft->family == BERTH_MPI_MPICH ? mpich : openmpi);
+                     graft->family == BERTH_FAMILY_MPICH ? mpich : openmpi);
     }
     if (cases[_i].result == REFUSED) {
         ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), -1);
@@ -187,7 +187,7 @@ START_TEST(what_is_beside_the_interpreter_is_meant)
         const char *const image[] = {library, OPENMPI_LIB, NULL};
         char type[32];
         char *task[] = {(char *)"SLURM_NTASKS=2", type, NULL};
-        const struct berth_mpi_program wants = {.family = BERTH_MPI_NONE};
+        const struct berth_mpi_program wants = {.family = BERTH_FAMILY_NONE};
         struct berth_look look = {.runner = unit_path(directory, runners[i].runner)};
         const struct berth_peers peers = {.program = look.runner,
                                           .look = &look,
@@ -227,22 +227,25 @@ static const struct {
     const char *said;
 } installs[] = {
     {{MPICH_LIB, OPENMPI_LIB},
-     BERTH_MPI_NONE,
-     {{BERTH_MPI_MPICH, "one"}, {BERTH_MPI_OPENMPI, "two"}},
+     BERTH_FAMILY_NONE,
+     {{BERTH_FAMILY_MPICH, "one"}, {BERTH_FAMILY_OPENMPI, "two"}},
      "one; two"},
-    {{MPICH_LIB, OPENMPI_LIB}, BERTH_MPI_MPICH, {{BERTH_MPI_MPICH, "one"}}, "one"},
     {{MPICH_LIB, OPENMPI_LIB},
-     BERTH_MPI_NONE,
-     {{BERTH_MPI_MPICH, "one"}},
+     BERTH_FAMILY_MPICH,
+     {{BERTH_FAMILY_MPICH, "one"}},
+     "one"},
+    {{MPICH_LIB, OPENMPI_LIB},
+     BERTH_FAMILY_NONE,
+     {{BERTH_FAMILY_MPICH, "one"}},
      "one; " STAYS "Open MPI"},
     /* Open MPI 6: its own family, and the standard ABI. */
     {{OPENMPI_LIB, ABI_LIB},
-     BERTH_MPI_NONE,
-     {{BERTH_MPI_OPENMPI, "one"}, {BERTH_MPI_ABI, "one"}},
+     BERTH_FAMILY_NONE,
+     {{BERTH_FAMILY_OPENMPI, "one"}, {BERTH_FAMILY_ABI, "one"}},
      "one"},
     {{MPICH_LIB, OPENMPI_LIB, ABI_LIB},
-     BERTH_MPI_NONE,
-     {{BERTH_MPI_MPICH, "one"}},
+     BERTH_FAMILY_NONE,
+     {{BERTH_FAMILY_MPICH, "one"}},
      "one; " STAYS "Open MPI"},
 };
 
@@ -277,7 +280,7 @@ START_TEST(what_the_container_takes_away_counts)
     char *task[] = {(char *)"SLURM_NTASKS=2", (char *)"SLURM_MPI_TYPE=pmi2",
                     (char *)"PMI_FD=8", NULL};
     char *container[] = {(char *)"PMI_FD=8", NULL};
-    struct berth_mpi_program wants = {.family = BERTH_MPI_MPICH};
+    struct berth_mpi_program wants = {.family = BERTH_FAMILY_MPICH};
     struct berth_look look = {0};
     struct berth_peers peers = {.program = "/bin/a",
                                 .look = &look,
@@ -293,7 +296,7 @@ START_TEST(what_the_container_takes_away_counts)
     peers.reach = &apart;
     ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "the image's MPICH cannot reach one from"));
-    wants.family = BERTH_MPI_NONE; /* nor is the other one to be used */
+    wants.family = BERTH_FAMILY_NONE; /* nor is the other one to be used */
     ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "the image's MPICH cannot reach one from"));
     task[1] = (char *)"SLURM_MPI_TYPE=pmix";
@@ -301,7 +304,7 @@ START_TEST(what_the_container_takes_away_counts)
     ck_assert_ptr_nonnull(
         strstr(err.text, "the image's Open MPI cannot reach one from"));
     task[1] = (char *)"SLURM_MPI_TYPE=pmi2";
-    wants.family = BERTH_MPI_MPICH;
+    wants.family = BERTH_FAMILY_MPICH;
     peers.reach = &everywhere;
     container[0] = NULL;
     ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), -1);

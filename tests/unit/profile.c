@@ -15,27 +15,28 @@ static const struct {
     const char *needs; /* one SONAME of the closure */
     const char *profile;
 } stacks[] = {
-    {BERTH_MPI_MPICH, "MPICH", "libucp.so.0", "mpich"},
-    {BERTH_MPI_MPICH, "ParaStation MPI", "libpsmpi.so.1", "mpich"},
-    {BERTH_MPI_MPICH, NULL, "libc.so.6", "mpich"},
-    {BERTH_MPI_MPICH, "MVAPICH", "libibverbs.so.1", "mvapich"},
-    {BERTH_MPI_MPICH, "Intel MPI", "libc.so.6", "intel"},
-    {BERTH_MPI_MPICH, "Cray MPICH", "libpals.so.0", "cray-mpich-slingshot"},
-    {BERTH_MPI_MPICH, "Cray MPICH", "libfabric.so.1", "cray-mpich-slingshot"},
-    {BERTH_MPI_MPICH, "Cray MPICH", "libugni.so.0", "cray-mpich-aries"},
-    {BERTH_MPI_MPICH, "Cray MPICH", "libalpslli.so.0", "cray-mpich-aries"},
-    {BERTH_MPI_OPENMPI, "Open MPI", "libopen-rte.so.40", "openmpi"},
-    {BERTH_MPI_OPENMPI, "Open MPI", "libopen-pal.so.80", "openmpi"},
-    {BERTH_MPI_ABI, NULL, "libc.so.6", NULL},
-    {BERTH_MPI_UNKNOWN, NULL, "libc.so.6", NULL},
+    {BERTH_FAMILY_MPICH, "MPICH", "libucp.so.0", "mpich"},
+    {BERTH_FAMILY_MPICH, "ParaStation MPI", "libpsmpi.so.1", "mpich"},
+    {BERTH_FAMILY_MPICH, NULL, "libc.so.6", "mpich"},
+    {BERTH_FAMILY_MPICH, "MVAPICH", "libibverbs.so.1", "mvapich"},
+    {BERTH_FAMILY_MPICH, "Intel MPI", "libc.so.6", "intel"},
+    {BERTH_FAMILY_MPICH, "Cray MPICH", "libpals.so.0", "cray-mpich-slingshot"},
+    {BERTH_FAMILY_MPICH, "Cray MPICH", "libfabric.so.1", "cray-mpich-slingshot"},
+    {BERTH_FAMILY_MPICH, "Cray MPICH", "libugni.so.0", "cray-mpich-aries"},
+    {BERTH_FAMILY_MPICH, "Cray MPICH", "libalpslli.so.0", "cray-mpich-aries"},
+    {BERTH_FAMILY_OPENMPI, "Open MPI", "libopen-rte.so.40", "openmpi"},
+    {BERTH_FAMILY_OPENMPI, "Open MPI", "libopen-pal.so.80", "openmpi"},
+    {BERTH_FAMILY_ABI, NULL, "libc.so.6", NULL},
+    {BERTH_FAMILY_UNKNOWN, NULL, "libc.so.6", NULL},
 };
 
 START_TEST(a_library_has_its_profile)
 {
     struct berth_closure_item item = {.soname = (char *)stacks[_i].needs};
     const struct berth_closure closure = {.items = &item, .count = 1};
-    const struct berth_mpi_library library = {
-        .family = stacks[_i].family, .parts = BERTH_MPI_C, .vendor = stacks[_i].vendor};
+    const struct berth_mpi_library library = {.family = stacks[_i].family,
+                                              .parts = BERTH_PART_C,
+                                              .vendor = stacks[_i].vendor};
     const struct berth_profile *found =
         berth_profile_match(berth_profiles(), &library, &closure);
 

@@ -115,7 +115,7 @@ static char *tell(const struct berth_mpi_program *program)
     BERTH_STRVEC struct berth_strvec lines = {0};
 
     berth_strvec_push(&lines, berth_mpi_family_name(program->family));
-    for (int i = 0; i < BERTH_MPI_PARTS; i++)
+    for (int i = 0; i < BERTH_PART_COUNT; i++)
         if (program->parts & 1U << i)
             berth_strvec_push(&lines, berth_mpi_part_name(1U << i));
     for (size_t i = 0; i < program->needs.count; i++) {
@@ -178,7 +178,7 @@ START_TEST(a_file_is_there_once)
     unit_object(&objects, "present /l/liby.so library");
     unit_object(&objects, "present /other/libx.so.1 library so=libx.so.1");
     ck_assert_uint_eq(objects.count, 3);
-    ck_assert_int_eq(objects.items[0].role, BERTH_MPI_LOADED);
+    ck_assert_int_eq(objects.items[0].role, BERTH_ROLE_LOADED);
     ck_assert_str_eq(berth_mpi_objects_find(&objects, "libx.so.1")->path,
                      "/l/libx.so.1");
     ck_assert_str_eq(berth_mpi_objects_find(&objects, "liby.so")->path, "/l/liby.so");

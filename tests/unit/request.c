@@ -305,10 +305,10 @@ START_TEST(a_mode_not_said_is_off)
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err;
 
-    ck_assert(berth_request_mpi_is(&request, BERTH_MPI_OFF));
+    ck_assert(berth_request_mpi_is(&request, BERTH_MODE_OFF));
     ck_assert_int_eq(berth_request_take(&request, MPI, "host", NULL, &err), 0);
-    ck_assert(berth_request_mpi_is(&request, BERTH_MPI_HOST));
-    ck_assert(!berth_request_mpi_is(&request, BERTH_MPI_OFF));
+    ck_assert(berth_request_mpi_is(&request, BERTH_MODE_HOST));
+    ck_assert(!berth_request_mpi_is(&request, BERTH_MODE_OFF));
 }
 END_TEST
 

@@ -279,10 +279,13 @@ START_TEST(a_profile_with_a_prefix_is_for_what_is_there)
     BERTH_FREE char *other = in_directory("@/q");
     BERTH_FREE char *told = NULL;
     const struct berth_profile profiles[] = {
-        {.name = "own", .stack = "own", .family = BERTH_MPI_MPICH, .prefix = prefix},
-        {.name = "odd", .stack = "odd", .family = BERTH_MPI_OPENMPI, .prefix = prefix},
-        {.name = "not", .stack = "not", .family = BERTH_MPI_MPICH, .prefix = other},
-        {.name = "mpich", .stack = "mpich", .family = BERTH_MPI_MPICH},
+        {.name = "own", .stack = "own", .family = BERTH_FAMILY_MPICH, .prefix = prefix},
+        {.name = "odd",
+         .stack = "odd",
+         .family = BERTH_FAMILY_OPENMPI,
+         .prefix = prefix},
+        {.name = "not", .stack = "not", .family = BERTH_FAMILY_MPICH, .prefix = other},
+        {.name = "mpich", .stack = "mpich", .family = BERTH_FAMILY_MPICH},
         {0}};
     char *const env[] = {path, NULL};
     struct berth_stacks stacks;

@@ -83,27 +83,27 @@ static const struct {
     /* One family, several makers and releases. */
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2"), GLIBC_36},
-     BERTH_MPI_YES,
+     BERTH_VERDICT_YES,
      "the program wants MPICH, and the host's MPICH 5.0.2 has all MPI symbols that it "
      "needs (2)"},
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {INTEL, GLIBC_36},
-     BERTH_MPI_YES,
+     BERTH_VERDICT_YES,
      "the program wants MPICH, and the host's Intel MPI 2021.19.0 has all MPI symbols "
      "that it needs (2)"},
     {{C_OMPI, IN_OMPI},
      {OMPI5},
-     BERTH_MPI_YES,
+     BERTH_VERDICT_YES,
      "the program wants Open MPI, and the host's Open MPI 5.0.7 has all MPI symbols "
      "that it needs (2)"},
     {{C_OMPI, IN_OMPI},
      {OMPI6, OMPI6_CORE},
-     BERTH_MPI_YES,
+     BERTH_VERDICT_YES,
      "the program wants Open MPI, and the host's Open MPI 6.0.0rc2 has all MPI symbols "
      "that it needs (2)"},
     {{F_MPICH, IN_MPICHFORT, IN_MPICH, GLIBC_36},
      {MPICH("4.2.3"), MPICH_FORT, GLIBC_36},
-     BERTH_MPI_YES,
+     BERTH_VERDICT_YES,
      "the program wants MPICH, and the host's MPICH 4.2.3 has all MPI symbols that it "
      "needs (1)"},
     /* Ubuntu 18.04: a name of no family. */
@@ -111,131 +111,131 @@ static const struct {
       "loaded /l/libmpich.so.0 library so=libmpich.so.0 " CALLS "def=MPIR_Dup_fn",
       GLIBC_36},
      {MPICH("4.2.3"), GLIBC_36},
-     BERTH_MPI_YES,
+     BERTH_VERDICT_YES,
      "the program wants MPICH, and the host's MPICH 4.2.3 has all MPI symbols that it "
      "needs (1)"},
     /* The standard's ABI runs on everybody who has it. */
     {{C_ABI, GLIBC_36},
      {MPICH("5.0.2"), MPICH_ABI, GLIBC_36},
-     BERTH_MPI_YES,
+     BERTH_VERDICT_YES,
      "the program wants the MPI standard ABI, and the host's MPICH has all MPI symbols "
      "that it needs (1)"},
     {{C_ABI, GLIBC_36},
      {OMPI6, OMPI6_CORE, OMPI6_ABI},
-     BERTH_MPI_YES,
+     BERTH_VERDICT_YES,
      "the program wants the MPI standard ABI, and the host's Open MPI has all MPI "
      "symbols that it needs (1)"},
     {{"program /bin/a program need=libmpi_abi.so.0 und=MPI_Init"},
      {MPICH_ABI},
-     BERTH_MPI_YES,
+     BERTH_VERDICT_YES,
      "the program wants the MPI standard ABI, and the host's MPICH has all MPI symbols "
      "that it needs (1)"},
     {{"program /bin/a program need=libmpi_abi.so.12 und=MPI_Init"},
      {MPICH_ABI},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "the program wants libmpi_abi.so.12 and the host's MPICH has libmpi_abi.so.1, "
      "which is another ABI; build it again, or " HYBRID},
     {{C_ABI, GLIBC_36},
      {MPICH("4.2.3")},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "the program wants the MPI standard ABI (libmpi_abi.so.1), and the host's MPICH "
      "4.2.3 has no such library; " HYBRID
      ", or a profile whose MPI has it (--mpi-bind=NAME)"},
     /* Two families. */
     {{C_OMPI, IN_OMPI},
      {MPICH("4.2.3")},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "the program wants Open MPI, and the host's MPI is MPICH 4.2.3; " HYBRID
      ", or a profile with Open MPI (--mpi-bind=NAME)"},
     {{C_MPICH, IN_MPICH},
      {OMPI5},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "the program wants MPICH, and the host's MPI is Open MPI 5.0.7; " HYBRID
      ", or a profile with MPICH (--mpi-bind=NAME)"},
     {{C_OMPI110, IN_OMPI110},
      {MPICH("4.2.3")},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "the program wants Open MPI, and the host's MPI is MPICH 4.2.3; " HYBRID
      ", or a profile with Open MPI (--mpi-bind=NAME)"},
     {{"program /bin/a program need=libmpi.so.12 und=MPI_Init"},
      {OMPI110},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "the program wants MPICH, and the host's MPI is Open MPI; " HYBRID
      ", or a profile with MPICH (--mpi-bind=NAME)"},
     {{C_OMPI110,
       "loaded /usr/lib/libmpi.so.12 library so=libmpi.so.12 " CALLS "def=MPIR_Dup_fn"},
      {MPICH("4.2.3")},
-     BERTH_MPI_CANNOT_TELL,
+     BERTH_VERDICT_CANNOT_TELL,
      "'/bin/a' has marks of MPICH and of Open MPI, so it cannot be told which MPI it "
      "wants; " HYBRID},
     {{"program /bin/a program need=libmpi.so.0 und=MPI_Init"},
      {MPICH("4.2.3")},
-     BERTH_MPI_CANNOT_TELL,
+     BERTH_VERDICT_CANNOT_TELL,
      "'/bin/a' has marks of an unknown MPI, so it cannot be told which MPI it "
      "wants; " HYBRID},
     /* What the host lacks. */
     {{C_MPICH, IN_MPICH},
      {GLIBC_36},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "no MPI library was found on the host; load its module before srun, name a "
      "profile (--mpi-bind=NAME), or " HYBRID},
     {{C_MPICH, IN_MPICH},
      {"loaded /h/libmpi.so.7 library so=libmpi.so.7 def=PMPI_Init"},
-     BERTH_MPI_CANNOT_TELL,
+     BERTH_VERDICT_CANNOT_TELL,
      "'/h/libmpi.so.7' of the host is neither MPICH nor Open MPI; name a profile "
      "(--mpi-bind=NAME), or " HYBRID},
     {{F_MPICH, IN_MPICHFORT, IN_MPICH},
      {MPICH("5.0.2")},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "the program uses MPI from Fortran (mpif.h, use mpi), and the host's MPICH 5.0.2 "
      "has no library for that; " HYBRID
      ", or a profile whose MPI has it (--mpi-bind=NAME)"},
     {{"program /bin/a program need=libmpi_cxx.so.40 und=_ZN3MPI4InitEv"},
      {OMPI5},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "the program uses MPI from C++, and the host's Open MPI 5.0.7 has no library for "
      "that; " HYBRID ", or a profile whose MPI has it (--mpi-bind=NAME)"},
     {{"program /bin/a program need=libmpi_usempif08.so.40 und=mpi_init_f08_ "
       "und=mpi_allreduce_f08_"},
      {OMPI6, OMPI6_CORE, OMPI6_F08},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "the host's Open MPI 6.0.0rc2 lacks 1 of the 2 MPI symbols that the program needs "
      "(mpi_allreduce_f08_); " HYBRID
      ", or a profile with another release (--mpi-bind=NAME)"},
     {{"program /bin/a program need=libmpi.so.12 und=MPI_Init und=MPI_A und=MPI_B "
       "und=MPI_C und=MPI_D"},
      {MPICH("4.2.3")},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "the host's MPICH 4.2.3 lacks 4 of the 5 MPI symbols that the program needs "
      "(MPI_A, MPI_B, MPI_C, ...); " HYBRID
      ", or a profile with another release (--mpi-bind=NAME)"},
     {{C_OMPI110, IN_OMPI110},
      {OMPI5},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "the program was built where ompi_mpi_comm_world has 456 bytes, and in the host's "
      "Open MPI 5.0.7 it has 512; build it with that release, or " HYBRID},
     {{F_MPICH, IN_MPICHFORT, IN_MPICH},
      {MPICH("5.0.2"), MPICH_FORT " und=MPIR_Gone"},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "'/h/libmpifort.so.12' of the host needs MPIR_Gone, which the host's MPICH 5.0.2 "
      "lacks, so they are of two installations; name a profile of one "
      "(--mpi-bind=NAME), or " HYBRID},
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2"), MPICH_FORT " und=MPIR_Gone", GLIBC_36},
-     BERTH_MPI_YES,
+     BERTH_VERDICT_YES,
      "the program wants MPICH, and the host's MPICH 5.0.2 has all MPI symbols that it "
      "needs (2)"},
     /* What cannot be exchanged. */
     {{"program /bin/a static"},
      {MPICH("5.0.2")},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "'/bin/a' is linked statically, so its MPI is inside it and cannot be exchanged; "
      "link it with shared libraries, or " HYBRID},
     {{"program /bin/a program need=libc.so.6 text=**mpi_init "
       "text=MPIR_CVAR_ERROR_CHECKING text=14:2:2 text=4.0.2",
       IN_MPICH, GLIBC_36},
      {MPICH("5.0.2")},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "'/bin/a' is linked statically with MPICH 4.0.2, which cannot be exchanged; link "
      "it with shared libraries, or " HYBRID},
     {{"program /bin/a program need=libown.so",
@@ -243,46 +243,46 @@ static const struct {
       "text=MPIR_CVAR_ERROR_CHECKING",
       IN_MPICH, GLIBC_36},
      {MPICH("5.0.2")},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "'/lib/libown.so' is linked statically with MPICH, which cannot be exchanged; "
      "link it with shared libraries, or " HYBRID},
     {{"program /usr/bin/mpiexec.hydra program need=libc.so.6", IN_MPICH, GLIBC_36},
      {MPICH("5.0.2")},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "'/usr/bin/mpiexec.hydra' starts ranks itself, which cannot be done in every task "
      "of "
      "a step; choose --mpi-bind=local for an mpirun on one node, or let srun start the "
      "program"},
     {{"program /bin/a none"},
      {MPICH("5.0.2")},
-     BERTH_MPI_CANNOT_TELL,
+     BERTH_VERDICT_CANNOT_TELL,
      "'/bin/a' is neither a program nor a script; name one, or " HYBRID},
     {{"program /bin/a program interp=/lib/ld-musl-x86_64.so.1 need=libmpi.so.12 "
       "und=MPI_Init"},
      {MPICH("5.0.2")},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "the image has musl as its C library, and the host's MPICH 5.0.2 needs glibc; "
      "build the image on a distribution with glibc, or " HYBRID},
     {{"program /bin/a program machine=aarch64 need=libmpi.so.12 und=MPI_Init"},
      {MPICH("5.0.2")},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "'/bin/a' is for aarch64 (64 bits) and the host's MPICH 5.0.2 for x86_64 (64 "
      "bits); use an image for the host's machine"},
     {{"program /bin/a program bits=32 need=libmpi.so.12 und=MPI_Init"},
      {MPICH("5.0.2")},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "'/bin/a' is for x86_64 (32 bits) and the host's MPICH 5.0.2 for x86_64 (64 "
      "bits); use an image for the host's machine"},
     /* glibc. */
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2") " ver=libc.so.6:GLIBC_2.38", GLIBC_41},
-     BERTH_MPI_YES_WITH_HOST_GLIBC,
+     BERTH_VERDICT_YES_WITH_HOST_GLIBC,
      "the host's MPICH 5.0.2 needs GLIBC_2.38 and the image's glibc has GLIBC_2.36, so "
      "the host's glibc goes with it; where the site forbids that, build the image on a "
      "newer distribution, or " HYBRID},
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2") " ver=libc.so.6:GLIBC_ABI_DT_RELR", GLIBC_41},
-     BERTH_MPI_YES_WITH_HOST_GLIBC,
+     BERTH_VERDICT_YES_WITH_HOST_GLIBC,
      "the host's MPICH 5.0.2 needs GLIBC_ABI_DT_RELR and the image's glibc has "
      "GLIBC_2.36, so the host's glibc goes with it; where the site forbids that, build "
      "the image on a newer distribution, or " HYBRID},
@@ -290,19 +290,19 @@ static const struct {
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2") " ver=libpthread.so.0:GLIBC_2.12 ver=libm.so.6:GLIBC_2.29",
       GLIBC_41},
-     BERTH_MPI_YES,
+     BERTH_VERDICT_YES,
      "the program wants MPICH, and the host's MPICH 5.0.2 has all MPI symbols that it "
      "needs (2)"},
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2") " ver=libm.so.6:GLIBC_2.38 ver=libm.so.6:GLIBC_2.4", GLIBC_41},
-     BERTH_MPI_YES_WITH_HOST_GLIBC,
+     BERTH_VERDICT_YES_WITH_HOST_GLIBC,
      "the host's MPICH 5.0.2 needs GLIBC_2.38 and the image's glibc has GLIBC_2.36, so "
      "the host's glibc goes with it; where the site forbids that, build the image on a "
      "newer distribution, or " HYBRID},
     {{C_MPICH, IN_MPICH, GLIBC_36,
       "loaded /lib/libm.so.6 library so=libm.so.6 vdef=GLIBC_2.2.5"},
      {MPICH("5.0.2") " ver=libm.so.6:GLIBC_2.29", GLIBC_41},
-     BERTH_MPI_YES_WITH_HOST_GLIBC,
+     BERTH_VERDICT_YES_WITH_HOST_GLIBC,
      "the host's MPICH 5.0.2 needs GLIBC_2.29 and the image's glibc has GLIBC_2.36, so "
      "the host's glibc goes with it; where the site forbids that, build the image on a "
      "newer distribution, or " HYBRID},
@@ -311,7 +311,7 @@ static const struct {
       "loaded /lib/libc.so.6 library so=libc.so.6 vdef=GLIBC_2.4 vdef=GLIBC_2.17"},
      {MPICH("5.0.2"), "present /h/libfabric.so.1 library ver=libc.so.6:GLIBC_2.27",
       GLIBC_41 " vdef=GLIBC_2.27 vdef=GLIBC_2.4"},
-     BERTH_MPI_YES_WITH_HOST_GLIBC,
+     BERTH_VERDICT_YES_WITH_HOST_GLIBC,
      "the host's MPICH 5.0.2 needs GLIBC_2.27 and the image's glibc has GLIBC_2.17, so "
      "the host's glibc goes with it; where the site forbids that, build the image on a "
      "newer distribution, or " HYBRID},
@@ -320,18 +320,18 @@ static const struct {
       "loaded /lib/libm.so.6 library so=libm.so.6 vdef=GLIBC_2.2.5"},
      {MPICH("5.0.2") " ver=libm.so.6:GLIBC_2.35", GLIBC_36,
       "loaded /lib/libm.so.6 library so=libm.so.6 vdef=GLIBC_2.35"},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "the host's MPICH 5.0.2 needs GLIBC_2.35, which the image's glibc (GLIBC_2.40) "
      "lacks, and the image needs GLIBC_2.40, which the host's glibc (GLIBC_2.36) "
      "lacks; " HYBRID},
     {{C_MPICH, IN_MPICH},
      {MPICH("5.0.2"), GLIBC_36},
-     BERTH_MPI_CANNOT_TELL,
+     BERTH_VERDICT_CANNOT_TELL,
      "the host's MPICH 5.0.2 needs GLIBC_2.17, and no libc.so.6 was found in the "
      "image; " HYBRID},
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2") " ver=libc.so.6:GLIBC_2.38"},
-     BERTH_MPI_CANNOT_TELL,
+     BERTH_VERDICT_CANNOT_TELL,
      "the host's MPICH 5.0.2 needs GLIBC_2.38, and no libc.so.6 was found on the "
      "host; " HYBRID},
     /* Neither copy of a library serves both. */
@@ -339,7 +339,7 @@ static const struct {
       "loaded /usr/lib/libz.so.1 library so=libz.so.1 vdef=ZLIB_1 vdef=ZLIB_OURS"},
      {MPICH("5.0.2"), GLIBC_36, "loaded /h/libucs.so.0 library ver=libz.so.1:ZLIB_2",
       "loaded /h/libz.so.1 library so=libz.so.1 vdef=ZLIB_1 vdef=ZLIB_2"},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "'/h/libz.so.1' of the host lacks versions that '/usr/lib/libz.so.1' of the image "
      "has, and the image's lacks ZLIB_2, which the host's '/h/libucs.so.0' "
      "needs; " HYBRID},
@@ -349,7 +349,7 @@ static const struct {
       "def=MPIR_Dup_fn",
       GLIBC_36},
      {MPICH("5.0.2"), GLIBC_36},
-     BERTH_MPI_YES,
+     BERTH_VERDICT_YES,
      "what '/run.sh' starts gets the host's MPICH 5.0.2 where it wants the image's "
      "MPICH 4.0"},
     {{PYTHON,
@@ -359,18 +359,18 @@ static const struct {
       "def=ompi_mpi_init",
       GLIBC_36},
      {MPICH("5.0.2"), GLIBC_36},
-     BERTH_MPI_YES,
+     BERTH_VERDICT_YES,
      "what '/usr/bin/python3' starts gets the host's MPICH 5.0.2 where it wants the "
      "image's MPICH"},
     {{SCRIPT, "present /usr/lib/libmpi.so.40.30.4 library so=libmpi.so.40 " CALLS
               "def=ompi_mpi_init"},
      {MPICH("5.0.2")},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "the image's MPI is Open MPI 4.1, and the host's is MPICH 5.0.2; " HYBRID
      ", or a profile with Open MPI (--mpi-bind=NAME)"},
     {{SCRIPT, GLIBC_36},
      {MPICH("5.0.2")},
-     BERTH_MPI_CANNOT_TELL,
+     BERTH_VERDICT_CANNOT_TELL,
      "'/run.sh' loads no MPI library, and none was found in the image; if it uses MPI, "
      "name the program itself, or " HYBRID},
     {{SCRIPT,
@@ -379,13 +379,13 @@ static const struct {
       "present /usr/lib/libmpichfort.so.12 library so=libmpichfort.so.12 def=mpi_init_ "
       "def=pmpi_init_ data=mpipriv1_:40"},
      {MPICH("5.0.2")},
-     BERTH_MPI_CANNOT_TELL,
+     BERTH_VERDICT_CANNOT_TELL,
      "'/run.sh' may start programs in Fortran, for which the host's MPICH 5.0.2 has no "
      "library; name the program itself, or " HYBRID},
     {{SCRIPT, "present /lib/libc.musl-x86_64.so.1 library so=libc.musl-x86_64.so.1",
       "present /usr/lib/libmpi.so.12 library so=libmpi.so.12 " CALLS "def=MPIR_Dup_fn"},
      {MPICH("5.0.2")},
-     BERTH_MPI_NO,
+     BERTH_VERDICT_NO,
      "the image has musl as its C library, and the host's MPICH 5.0.2 needs glibc; "
      "build the image on a distribution with glibc, or " HYBRID},
 };
@@ -425,25 +425,27 @@ static const struct {
     const char *host[6];
     unsigned int families;
 } exchanges[] = {
-    {{C_MPICH, IN_MPICH, GLIBC_36}, {MPICH("5.0.2"), MPICH_ABI}, 1U << BERTH_MPI_MPICH},
-    {{C_ABI, IN_MPICH, GLIBC_36}, {MPICH("5.0.2"), MPICH_ABI}, 1U << BERTH_MPI_ABI},
+    {{C_MPICH, IN_MPICH, GLIBC_36},
+     {MPICH("5.0.2"), MPICH_ABI},
+     1U << BERTH_FAMILY_MPICH},
+    {{C_ABI, IN_MPICH, GLIBC_36}, {MPICH("5.0.2"), MPICH_ABI}, 1U << BERTH_FAMILY_ABI},
     {{SCRIPT, IN_MPICH, "present /l/libmpi_abi.so.1 library so=libmpi_abi.so.1 " CALLS,
       GLIBC_36},
      {MPICH("5.0.2"), MPICH_ABI},
-     1U << BERTH_MPI_MPICH | 1U << BERTH_MPI_ABI},
+     1U << BERTH_FAMILY_MPICH | 1U << BERTH_FAMILY_ABI},
     {{SCRIPT, IN_MPICH, IN_OMPI, GLIBC_36},
      {MPICH("5.0.2"), MPICH_ABI},
-     1U << BERTH_MPI_MPICH},
+     1U << BERTH_FAMILY_MPICH},
     {{PYTHON, "present /l/libmpi_abi.so.1 library so=libmpi_abi.so.1 " CALLS, IN_OMPI,
       GLIBC_36},
      {MPICH("5.0.2"), MPICH_ABI},
-     1U << BERTH_MPI_ABI},
+     1U << BERTH_FAMILY_ABI},
 };
 
 START_TEST(families_that_are_exchanged_are_told)
 {
     judge(exchanges[_i].image, exchanges[_i].host);
-    ck_assert_int_eq(verdict.answer, BERTH_MPI_YES);
+    ck_assert_int_eq(verdict.answer, BERTH_VERDICT_YES);
     ck_assert_uint_eq(verdict.families, exchanges[_i].families);
     forget();
 }
@@ -459,7 +461,7 @@ START_TEST(a_setuid_program_cannot_be_asked)
     ck_assert_int_eq(berth_mpi_program_read(&image, &program, NULL), 0);
     program.privileged = true;
     ck_assert_int_eq(berth_mpi_judge(&program, &image, &host, &verdict, NULL), 0);
-    ck_assert_int_eq(verdict.answer, BERTH_MPI_CANNOT_TELL);
+    ck_assert_int_eq(verdict.answer, BERTH_VERDICT_CANNOT_TELL);
     ck_assert_str_eq(
         verdict.because.text,
         "'/bin/a' is setuid, so its loader does not say which MPI it would "
@@ -507,7 +509,7 @@ START_TEST(one_copy_of_a_library_is_chosen)
     char chosen[256] = "no collision";
 
     judge(images, hosts);
-    ck_assert_int_eq(verdict.answer, BERTH_MPI_YES);
+    ck_assert_int_eq(verdict.answer, BERTH_VERDICT_YES);
     ck_assert_uint_le(verdict.choices.count, 1);
     if (verdict.choices.count)
         snprintf(chosen, sizeof(chosen), "%s: %s",
@@ -530,7 +532,7 @@ START_TEST(a_copy_that_is_left_out_needs_no_glibc)
         NULL};
 
     judge(images, hosts);
-    ck_assert_int_eq(verdict.answer, BERTH_MPI_YES);
+    ck_assert_int_eq(verdict.answer, BERTH_VERDICT_YES);
     ck_assert(berth_mpi_left_out(&verdict.choices, &host.items[1]));
     ck_assert(!berth_mpi_left_out(&verdict.choices, &host.items[0]));
     forget();
@@ -544,16 +546,16 @@ static const struct {
     enum berth_mpi_answer answer;
 } users[] = {
     {C_MPICH, "loaded /h/libgfortran.so.5 library ver=libc.so.6:GLIBC_2.38",
-     BERTH_MPI_YES},
+     BERTH_VERDICT_YES},
     {F_MPICH, "loaded /h/libgfortran.so.5 library ver=libc.so.6:GLIBC_2.38",
-     BERTH_MPI_YES_WITH_HOST_GLIBC},
+     BERTH_VERDICT_YES_WITH_HOST_GLIBC},
     {SCRIPT, "loaded /h/libgfortran.so.5 library ver=libc.so.6:GLIBC_2.38",
-     BERTH_MPI_YES_WITH_HOST_GLIBC},
+     BERTH_VERDICT_YES_WITH_HOST_GLIBC},
     {C_MPICH, "loaded /h/ucx/libuct_ib.so.0 library ver=libc.so.6:GLIBC_2.38",
-     BERTH_MPI_YES_WITH_HOST_GLIBC},
+     BERTH_VERDICT_YES_WITH_HOST_GLIBC},
     {C_MPICH,
      "loaded /h/libucs.so.0 library need=libgfortran.so.5 ver=libc.so.6:GLIBC_2.38",
-     BERTH_MPI_YES_WITH_HOST_GLIBC},
+     BERTH_VERDICT_YES_WITH_HOST_GLIBC},
 };
 
 START_TEST(what_the_program_does_not_load_needs_no_glibc)
