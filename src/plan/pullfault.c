@@ -10,49 +10,60 @@
 #include "base/text.h"
 
 #define NO_ROOM                                                                        \
-    "free some room, or have the runtime work elsewhere (APPTAINER_TMPDIR, "           \
-    "images.cache in berth.yaml)"
+    .advice = "free some room, or have the runtime work elsewhere (",                  \
+    .word = BERTH_PRODUCT_TMPDIR, .rest = ", images.cache in berth.yaml)",             \
+    .is_full = true
+#define NO_IMAGE .advice = "the registry has no such image; check the name and the tag"
+#define NO_ROUTE                                                                       \
+    .advice = "this host does not reach the registry; pull it first on a host that "   \
+              "does: berth pull URI"
+#define LOG_IN(to)                                                                     \
+    .advice = "it is not there, or not for " to                                        \
+              "; check the name, and log in if the registry wants that (",             \
+    .word = BERTH_PRODUCT_LOGIN, .rest = ")"
 
 /* The first row that fits. */
-static const struct {
+static const struct fault {
     const char *words;
-    const char *advice;
+    const char *advice;           /* behind it what the product calls ... */
+    enum berth_product_word word; /* ... this, and the rest */
+    const char *rest;             /* NULL: none */
+    bool is_full;                 /* there is no room */
 } faults[] = {
     {"no space left on device", NO_ROOM},
     {"quota exceeded", NO_ROOM},
-    {"permission denied", "the runtime may not write there; look at that directory"},
-    {"executable file not found", "the runtime misses that program on this host; ask "
-                                  "the administrators to install it"},
+    {"permission denied",
+     .advice = "the runtime may not write there; look at that directory"},
+    {"executable file not found",
+     .advice = "the runtime misses that program on this host; ask the administrators "
+               "to install it"},
     {"toomanyrequests",
-     "the registry has had too many requests from here; wait, or log "
-     "in to it (apptainer registry login)"},
-    {"server gave HTTP response to HTTPS", "the registry has no https; if that is "
-                                           "meant to be, set APPTAINER_NOHTTPS=1"},
-    {"x509: ", "this host does not trust the registry's certificate; ask the "
-               "administrators to install the one that signed it"},
-    {"no library client", "no library is set up for you; add one (apptainer remote "
-                          "add), or use docker:// or oras://"},
-    {"unauthorized", "it is not there, or not for all; check the name, and log in if "
-                     "the registry wants that (apptainer registry login)"},
-    {"authentication required", "it is not there, or not for all; check the name, and "
-                                "log in if the registry wants that (apptainer "
-                                "registry login)"},
-    {"denied", "it is not there, or not for you; check the name, and log in if the "
-               "registry wants that (apptainer registry login)"},
-    {"manifest unknown", "the registry has no such image; check the name and the tag"},
-    {"name unknown", "the registry has no such image; check the name and the tag"},
-    {"does not exist in the library",
-     "the registry has no such image; check the name and the tag"},
-    {"not found", "the registry has no such image; check the name and the tag"},
-    {"no image found in", "the registry has it for other machines only; use one for "
-                          "this machine"},
-    {"invalid layer mediatype", "there is no SIF file under that name; for an image of "
-                                "Docker's kind write docker://"},
-    {"invalid reference format", "the registry would not take that name; check it"},
-    {"dial tcp", "this host does not reach the registry; pull it first on a host that "
-                 "does: berth pull URI"},
-    {"timeout", "this host does not reach the registry; pull it first on a host that "
-                "does: berth pull URI"},
+     .advice = "the registry has had too many requests from here; wait, or log in to "
+               "it (",
+     .word = BERTH_PRODUCT_LOGIN, .rest = ")"},
+    {"server gave HTTP response to HTTPS",
+     .advice = "the registry has no https; if that is meant to be, set ",
+     .word = BERTH_PRODUCT_NOHTTPS, .rest = "=1"},
+    {"x509: ", .advice = "this host does not trust the registry's certificate; ask the "
+                         "administrators to install the one that signed it"},
+    {"no library client", .advice = "no library is set up for you; add one (",
+     .word = BERTH_PRODUCT_REMOTE, .rest = "), or use docker:// or oras://"},
+    {"unauthorized", LOG_IN("all")},
+    {"authentication required", LOG_IN("all")},
+    {"denied", LOG_IN("you")},
+    {"manifest unknown", NO_IMAGE},
+    {"name unknown", NO_IMAGE},
+    {"does not exist in the library", NO_IMAGE},
+    {"not found", NO_IMAGE},
+    {"no image found in",
+     .advice = "the registry has it for other machines only; use one for this machine"},
+    {"invalid layer mediatype",
+     .advice = "there is no SIF file under that name; for an image of Docker's kind "
+               "write docker://"},
+    {"invalid reference format",
+     .advice = "the registry would not take that name; check it"},
+    {"dial tcp", NO_ROUTE},
+    {"timeout", NO_ROUTE},
 };
 
 /* Behind the last part that tells what the runtime was doing. */
@@ -68,33 +79,36 @@ static const char *cut(const char *words, const char *uri)
     return words;
 }
 
-static const char *advice_for(const char *words)
+/* NULL: nothing is known of it. */
+static const struct fault *find(const char *words)
 {
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
         if (strcasestr(words, faults[i].words))
-            return faults[i].advice;
+            return &faults[i];
     return NULL;
 }
 
-int berth_pullfault_tell(const char *uri, const char *runtime, const char *words,
+int berth_pullfault_tell(const char *uri, const char *runtime,
+                         const struct berth_product *product, const char *words,
                          struct berth_err *err)
 {
-    const char *advice = advice_for(words);
+    const struct fault *fault = find(words);
 
     words = cut(words, uri);
-    if (!advice)
+    if (!fault)
         return berth_err_set(err,
                              "image '%s': %s did not pull it: %s; try it by hand: %s "
                              "pull %s",
                              uri, runtime, *words ? words : "it said nothing", runtime,
                              uri);
-    return berth_err_set(err, "image '%s': it cannot be pulled: %s; %s", uri, words,
-                         advice);
+    return berth_err_set(err, "image '%s': it cannot be pulled: %s; %s%s%s", uri, words,
+                         fault->advice, product->words[fault->word],
+                         fault->rest ? fault->rest : "");
 }
 
 bool berth_pullfault_is_full(const char *words)
 {
-    const char *advice = advice_for(words);
+    const struct fault *fault = find(words);
 
-    return advice && strcmp(advice, NO_ROOM) == 0;
+    return fault && fault->is_full;
 }

@@ -5,11 +5,13 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "plan/product.h"
 
 /* What the runtime said last when it did not pull URI, as a sentence in ERR: what is
  * left of its WORDS ("": none) without what it was doing, and what would be right.
- * RUNTIME is its path. Always returns -1. */
-int berth_pullfault_tell(const char *uri, const char *runtime, const char *words,
+ * RUNTIME is its path, and PRODUCT what it is. Always returns -1. */
+int berth_pullfault_tell(const char *uri, const char *runtime,
+                         const struct berth_product *product, const char *words,
                          struct berth_err *err);
 
 /* Do WORDS say that there is no room? Then nothing is worth keeping. */

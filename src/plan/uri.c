@@ -69,7 +69,8 @@ int berth_uri_check(const char *uri, struct berth_err *err)
     if (rest[host] && memchr(rest, '@', host))
         return berth_err_set(err,
                              "a user or password in a URI is seen by all; leave it out "
-                             "and log in first: apptainer registry login %.*s",
+                             "and log in first: apptainer (or singularity) registry "
+                             "login %.*s",
                              (int)(uri + strcspn(uri, ":") + 3 - uri), uri);
     return 0;
 }

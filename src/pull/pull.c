@@ -14,7 +14,9 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/strvec.h"
+#include "base/text.h"
 #include "plan/origin.h"
+#include "plan/product.h"
 #include "plan/pullfault.h"
 #include "plan/uri.h"
 #include "probe/image.h"
@@ -63,13 +65,14 @@ int berth_pull_find(const struct berth_pull *pull, char **ret_file,
 
 /* The user's environment. Layers are kept in the cache until the image is there, so
  * that a pull that was cut short goes on, and takes no room for ever; a user who wants
- * to keep them says where. */
+ * to keep them says where. SINGULARITY_OCI and --no-oci together are refused. */
 static int make_environment(const struct berth_pull *pull,
                             const struct berth_cache *cache, struct berth_strvec *ret,
                             struct berth_err *err)
 {
     for (char *const *it = pull->env; it && *it; it++)
-        berth_strvec_push(ret, *it);
+        if (!berth_text_starts(*it, "SINGULARITY_OCI="))
+            berth_strvec_push(ret, *it);
     if (!berth_environ_value(pull->env, "APPTAINER_CACHEDIR") &&
         !berth_environ_value(pull->env, "SINGULARITY_CACHEDIR")) {
         berth_strvec_pushf(ret, "APPTAINER_CACHEDIR=%s/layers", cache->path);
@@ -78,10 +81,14 @@ static int make_environment(const struct berth_pull *pull,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-/* Have RUNTIME make FILE. */
+/* Have RUNTIME make FILE. An OCI-SIF would not run in a step. */
 static int run(const struct berth_pull *pull, const struct berth_cache *cache,
                const char *runtime, const char *file, struct berth_err *err)
 {
+    BERTH_FREE char *version = berth_runtime_version(runtime);
+    const struct berth_product *product = berth_product_of(version);
+    const char *const plain[] = {runtime, "pull", file, pull->uri, NULL};
+    const char *const no_oci[] = {runtime, "pull", "--no-oci", file, pull->uri, NULL};
     BERTH_STRVEC struct berth_strvec env = {0};
     struct berth_listen listen = {.terminal = pull->terminal};
     int status;
@@ -89,7 +96,7 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
     if (make_environment(pull, cache, &env, err) < 0)
         return -1;
     pull->tells(pull->uri);
-    if (berth_pull_run((const char *const[]){runtime, "pull", file, pull->uri, NULL},
+    if (berth_pull_run(product->may_pull_oci ? no_oci : plain,
                        (const char *const *)env.items, &listen, &status, err) < 0)
         return -1;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
@@ -102,7 +109,8 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
     berth_cache_drop(cache, berth_pullfault_is_full(berth_listen_words(&listen))
                                 ? BERTH_CACHE_KEEP_NOTHING
                                 : BERTH_CACHE_KEEP_LAYERS);
-    return berth_pullfault_tell(pull->uri, runtime, berth_listen_words(&listen), err);
+    return berth_pullfault_tell(pull->uri, runtime, product,
+                                berth_listen_words(&listen), err);
 }
 
 /* With the lock. */

@@ -39,7 +39,9 @@ static void try_listen(const char *bytes, size_t count)
         berth_listen_take(&listen, bytes + at, count - at < 7 ? count - at : 7);
     words = berth_listen_words(&listen);
     must(strlen(words) < BERTH_LISTEN_LINE && !strpbrk(words, "\r\n\033"));
-    must(berth_pullfault_tell("docker://a", "/r", words, &err) == -1 && *err.text);
+    must(berth_pullfault_tell("docker://a", "/r", berth_product_of(words), words,
+                              &err) == -1 &&
+         *err.text);
 }
 
 static bool has_twice(const struct berth_strvec *list)

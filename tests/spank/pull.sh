@@ -28,6 +28,7 @@ mkdir bin
 cat >bin/apptainer <<'END'
 #!/bin/sh
 # pull FILE URI
+[ "$1" = pull ] || exit
 echo "$3" >>"$FAKE_CALLS"
 case $3 in
     *nobody*)

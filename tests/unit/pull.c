@@ -18,6 +18,7 @@
 #define URI "docker://r/app:1"
 
 static char *directory, *runtime;
+static const char *version; /* that the runtime tells */
 static char *env[4];
 static int told, waited;
 static pid_t holder; /* of the lock */
@@ -52,8 +53,11 @@ static void make_runtime(const char *script)
 {
     BERTH_FREE char *text = NULL;
 
-    ck_assert_int_gt(
-        asprintf(&text, "#!/bin/sh\ncd '%s'\n: >>calls\n%s\n", directory, script), 0);
+    ck_assert_int_gt(asprintf(&text,
+                              "#!/bin/sh\n[ \"$1\" != --version ] || exec echo '%s'\n"
+                              "cd '%s'\n: >>calls\n%s\n",
+                              version, directory, script),
+                     0);
     unit_write(runtime, text, strlen(text));
     ck_assert_int_eq(chmod(runtime, 0755), 0);
 }
@@ -68,6 +72,7 @@ static void setup(void)
     ck_assert_int_gt(asprintf(&env[0], "XDG_CACHE_HOME=%s", cache), 0);
     env[1] = strdup("PATH=/usr/bin:/bin");
     make_sif("good.sif");
+    version = "apptainer version 1.4.5";
     make_runtime("cp good.sif \"$2\"");
 }
 
@@ -426,6 +431,31 @@ START_TEST(a_request_gets_the_file)
 }
 END_TEST
 
+START_TEST(singularity_may_make_no_oci_sif)
+{
+    struct berth_pull pull = app();
+
+    version = "singularity-ce version 4.5.1";
+    env[2] = strdup("SINGULARITY_OCI=1");
+    make_runtime("[ $# = 4 ] && [ \"$1 $2\" = 'pull --no-oci' ] && "
+                 "[ -z \"${SINGULARITY_OCI+x}\" ] && cp good.sif \"$3\"");
+    expect_file(&pull, APP "/1.sif");
+    pull.again = true;
+    make_runtime("echo 'FATAL: unauthorized'; exit 255");
+    expect_error(&pull, "(singularity registry login)");
+}
+END_TEST
+
+START_TEST(singularity_3_does_not_know_of_oci)
+{
+    struct berth_pull pull = app();
+
+    version = "singularity-ce version 3.11.4";
+    make_runtime("[ $# = 3 ] && [ \"$1\" = pull ] && cp good.sif \"$2\"");
+    expect_file(&pull, APP "/1.sif");
+}
+END_TEST
+
 static const struct {
     const char *words;
     const char *sentence; /* behind the URI */
@@ -469,7 +499,9 @@ START_TEST(a_fault_is_told_with_what_to_do)
 
     ck_assert_int_gt(asprintf(&expected, "image '" URI "': %s", faults[_i].sentence),
                      0);
-    ck_assert_int_eq(berth_pullfault_tell(URI, "/bin/a", faults[_i].words, &err), -1);
+    ck_assert_int_eq(berth_pullfault_tell(URI, "/bin/a", berth_product_of(NULL),
+                                          faults[_i].words, &err),
+                     -1);
     ck_assert_str_eq(err.text, expected);
     ck_assert(!berth_pullfault_is_full(faults[_i].words));
 }
@@ -547,6 +579,8 @@ int main(void)
     tcase_add_test(tests, without_a_runtime);
     tcase_add_test(tests, the_site_decides_from_where);
     tcase_add_test(tests, a_request_gets_the_file);
+    tcase_add_test(tests, singularity_may_make_no_oci_sif);
+    tcase_add_test(tests, singularity_3_does_not_know_of_oci);
     tcase_add_loop_test(tests, a_fault_is_told_with_what_to_do, 0, COUNT(faults));
     tcase_add_loop_test(tests, what_the_runtime_says, 0, COUNT(speeches));
     tcase_add_test(tests, on_a_terminal_the_runtime_has_one);

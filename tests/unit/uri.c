@@ -41,7 +41,7 @@ END_TEST
     "a directory"
 #define LOGIN                                                                          \
     "a user or password in a URI is seen by all; leave it out and log in first: "      \
-    "apptainer registry login docker://"
+    "apptainer (or singularity) registry login docker://"
 
 static const struct {
     const char *uri;
