@@ -42,7 +42,11 @@ struct berth_doctor_facts {
         const char *user; /* who asks; NULL: has no name, or is root */
         bool has_uids, has_gids;
     } subid;
-    long fuse;              /* permissions of /dev/fuse */
+    long fuse; /* permissions of /dev/fuse */
+    struct {
+        long count, in_use; /* /dev/loop0, /dev/loop1, ... */
+        bool has_control;   /* /dev/loop-control: the kernel makes more */
+    } loops;
     const char *squashfuse; /* path */
     const char *fusermount; /* path */
     struct {
@@ -51,7 +55,8 @@ struct berth_doctor_facts {
         const char *version; /* "apptainer version 1.4.5" */
         const char *conf;    /* its configuration */
         const char *allow_setuid, *max_loop, *paths, *owners, *bind; /* its values */
-        bool is_setuid; /* has a starter with that bit */
+        const char *by_loop; /* its line that has root mount SIF files by /dev/loop* */
+        bool is_setuid;      /* has a starter with that bit */
     } runtime;
     const char *patchelf;
     const char

@@ -2,6 +2,7 @@
 /* What of the host itself is right, worth knowing or wrong, and what to do about it.
  * Knows nothing of how the facts were found. */
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,8 +53,9 @@ static void judge_namespaces(const struct berth_doctor_facts *facts,
     else if (facts->userns.apparmor > 0 && !facts->userns.has_profile)
         berth_diagnoses_add(
             diagnoses, level, NAMESPACES,
-            "install the AppArmor profile of the runtime (/etc/apparmor.d/apptainer), "
-            "or sysctl kernel.apparmor_restrict_unprivileged_userns=0",
+            "install the AppArmor profile of the runtime (/etc/apparmor.d/apptainer, "
+            "or singularity-ce), or sysctl "
+            "kernel.apparmor_restrict_unprivileged_userns=0",
             "kernel.apparmor_restrict_unprivileged_userns is %ld and no AppArmor "
             "profile names the runtime",
             facts->userns.apparmor);
@@ -139,6 +141,30 @@ static void judge_limits(const struct berth_doctor_facts *facts,
              facts->runtime.max_loop);
 }
 
+#define LOOPS "/dev/loop*"
+
+static void judge_loops(const struct berth_doctor_facts *facts,
+                        struct berth_diagnoses *diagnoses)
+{
+    long most = facts->runtime.max_loop ? atol(facts->runtime.max_loop) : LONG_MAX;
+    long count = facts->loops.count;
+
+    if (!facts->runtime.by_loop || !is_setuid(facts))
+        return;
+    if (count == 0 && !facts->loops.has_control)
+        WRONG(LOOPS,
+              "modprobe loop, and the word loop in /etc/modules-load.d/loop.conf; or "
+              "no instead of yes, and FUSE mounts SIF files",
+              "there is none, and %s has '%s', so that no SIF file can be mounted",
+              facts->runtime.conf, facts->runtime.by_loop);
+    else if (count > 0 && facts->loops.in_use == count &&
+             (count >= most || !facts->loops.has_control))
+        WRONG(LOOPS, "look what they are used for: losetup -l",
+              "all %ld are in use, and each container of a node takes one", count);
+    else
+        OK(LOOPS, "%ld, of which %ld are in use", count, facts->loops.in_use);
+}
+
 static void judge_runtime(const struct berth_doctor_facts *facts,
                           struct berth_diagnoses *diagnoses)
 {
@@ -155,13 +181,15 @@ static void judge_runtime(const struct berth_doctor_facts *facts,
               "'%s' does not tell its version", path);
     else if (is_setuid(facts))
         NOTE("runtime",
-             "use the runtime without setuid (Apptainer without apptainer-suid, or "
-             "'allow setuid = no'), so that the tasks of a node can share a container",
+             "use the runtime without setuid (Apptainer without apptainer-suid, "
+             "SingularityCE built with --without-suid, or 'allow setuid = no'), so "
+             "that the tasks of a node can share a container",
              "%s ('%s'), with setuid: each task starts a container of its own",
              facts->runtime.version, path);
     else
         OK("runtime", "%s ('%s'), without setuid", facts->runtime.version, path);
     judge_limits(facts, diagnoses);
+    judge_loops(facts, diagnoses);
 }
 
 static void judge_programs(const struct berth_doctor_facts *facts,

@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/text.h"
 #include "probe/offered.h"
 #include "probe/run.h"
 
@@ -93,6 +94,26 @@ static bool is_there(const struct berth_host *host, const char *pattern)
     if (any)
         globfree(&found);
     return any;
+}
+
+static void read_loops(const struct berth_host *host)
+{
+    BERTH_FREE char *pattern = berth_host_place(host, "/dev/loop[0-9]*");
+    struct berth_doctor_facts *facts = host->facts;
+    glob_t found;
+
+    facts->loops.has_control = is_there(host, "/dev/loop-control");
+    if (!pattern || glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
+        return;
+    facts->loops.count = (long)found.gl_pathc;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char file[64];
+
+        snprintf(file, sizeof(file), "/sys/block/%s/loop",
+                 berth_text_base(found.gl_pathv[i]));
+        facts->loops.in_use += is_there(host, file);
+    }
+    globfree(&found);
 }
 
 /* Why an ordinary user may make no user namespace now; NULL: may. */
@@ -276,6 +297,7 @@ int berth_host_read(const char *root, char *const *env, const char *release,
     read_namespaces(&host);
     read_ranges(&host);
     facts.fuse = mode_of(&host, "/dev/fuse");
+    read_loops(&host);
     facts.fusermount = find_program(&host, "fusermount3");
     facts.patchelf = find_program(&host, "patchelf");
     read_programs(&host);

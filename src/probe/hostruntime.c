@@ -69,6 +69,22 @@ static void read_squashfuse(const struct berth_host *host, const char *directory
     }
 }
 
+/* Apptainer has another name for it; there, too, the administrators have to say yes. */
+static void read_kernel_mounts(const struct berth_host *host, const char *text)
+{
+    static const char *const keys[] = {"allow kernel squashfs",
+                                       "allow setuid-mount squashfs"};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        BERTH_FREE char *value = berth_keys_value(text, keys[i]);
+        BERTH_FREE char *line = NULL;
+
+        if (value && strcmp(value, "yes") == 0 &&
+            asprintf(&line, "%s = yes", keys[i]) > 0)
+            host->facts->runtime.by_loop = berth_doctor_keep(host->facts, line);
+    }
+}
+
 static void read_conf(const struct berth_host *host)
 {
     struct berth_doctor_facts *facts = host->facts;
@@ -81,6 +97,7 @@ static void read_conf(const struct berth_host *host)
     facts->runtime.paths = keep_value(host, text, "limit container paths");
     facts->runtime.owners = keep_value(host, text, "limit container owners");
     facts->runtime.bind = keep_value(host, text, "user bind control");
+    read_kernel_mounts(host, text);
 }
 
 /* What the runtime says of its own directories. */

@@ -191,6 +191,17 @@ CHANGE(51,
                          "openmpi, got 'mpi'")
 CHANGE(52, f->taken = "'/tmp/berth-2001' of user 2002")
 
+#define BY_LOOP                                                                        \
+    f->runtime.is_setuid = true, f->runtime.by_loop = "allow kernel squashfs = yes"
+
+CHANGE(53, BY_LOOP)
+CHANGE(54, BY_LOOP, f->loops.count = 8, f->loops.in_use = 8)
+CHANGE(55, BY_LOOP, f->loops.count = 8, f->loops.in_use = 8,
+       f->loops.has_control = true)
+CHANGE(56, BY_LOOP, f->loops.count = 8, f->loops.in_use = 8,
+       f->loops.has_control = true, f->runtime.max_loop = "8")
+CHANGE(57, BY_LOOP, f->loops.count = 8, f->loops.in_use = 2)
+
 static const struct {
     void (*change)(struct berth_doctor_facts *);
     const char *line;
@@ -207,8 +218,8 @@ static const struct {
     {change_3,
      "wrong user namespaces: kernel.apparmor_restrict_unprivileged_userns is 1 and no "
      "AppArmor profile names the runtime",
-     "install the AppArmor profile of the runtime (/etc/apparmor.d/apptainer), or "
-     "sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
+     "install the AppArmor profile of the runtime (/etc/apparmor.d/apptainer, or "
+     "singularity-ce), or sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
     {change_4, "ok user namespaces: an ordinary user can make them", NULL},
     {change_5,
      "wrong user namespaces: an ordinary user could make none: No space left on device",
@@ -240,8 +251,9 @@ static const struct {
     {change_14,
      "note runtime: apptainer version 1.4.5 ('/usr/bin/apptainer'), with setuid: each "
      "task starts a container of its own",
-     "use the runtime without setuid (Apptainer without apptainer-suid, or 'allow "
-     "setuid = no'), so that the tasks of a node can share a container"},
+     "use the runtime without setuid (Apptainer without apptainer-suid, SingularityCE "
+     "built with --without-suid, or 'allow setuid = no'), so that the tasks of a node "
+     "can share a container"},
     {change_15,
      "wrong runtime's limits: /etc/apptainer/apptainer.conf has 'user bind control = "
      "no', so that nothing can be mounted",
@@ -371,6 +383,19 @@ static const struct {
      "note TaskProlog: there is none that ends tasks where the plugin is missing",
      "copy /usr/share/berth/taskprolog-berth.sh to /etc/slurm, write one with the line "
      "`. /etc/slurm/taskprolog-berth.sh`, and name it in slurm.conf"},
+    {change_53,
+     "wrong /dev/loop*: there is none, and /etc/apptainer/apptainer.conf has 'allow "
+     "kernel squashfs = yes', so that no SIF file can be mounted",
+     "modprobe loop, and the word loop in /etc/modules-load.d/loop.conf; or no instead "
+     "of yes, and FUSE mounts SIF files"},
+    {change_54,
+     "wrong /dev/loop*: all 8 are in use, and each container of a node takes one",
+     "look what they are used for: losetup -l"},
+    {change_55, "ok /dev/loop*: 8, of which 8 are in use", NULL},
+    {change_56,
+     "wrong /dev/loop*: all 8 are in use, and each container of a node takes one",
+     "look what they are used for: losetup -l"},
+    {change_57, "ok /dev/loop*: 8, of which 2 are in use", NULL},
 };
 
 static void make_setuid(struct berth_doctor_facts *f)
@@ -464,6 +489,7 @@ START_TEST(a_setuid_runtime_needs_less)
     berth_diagnoses_fini(&diagnoses);
     diagnoses = (struct berth_diagnoses){0};
     facts.runtime.allow_setuid = "no";
+    facts.runtime.by_loop = "allow kernel squashfs = yes";
     berth_doctor_judge(&facts, &diagnoses);
     ck_assert_uint_eq(berth_diagnoses_wrong(&diagnoses), 2);
     end(&facts, &diagnoses);

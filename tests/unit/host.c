@@ -106,6 +106,8 @@ START_TEST(an_empty_root_tells_little)
     ck_assert_int_eq(facts.userns.max, -1);
     ck_assert_int_eq(facts.fuse, -1);
     ck_assert_int_eq(facts.shm.mode, -1);
+    ck_assert_int_eq(facts.loops.count, 0);
+    ck_assert(!facts.loops.has_control);
     ck_assert_ptr_null(facts.slurm.conf);
     ck_assert_str_eq(facts.slurm.plugstack, BERTH_SYSCONFDIR "/plugstack.conf");
     ck_assert(!facts.slurm.has_plugstack);
@@ -129,9 +131,10 @@ START_TEST(the_runtime_is_read)
     put("/libexec/apptainer/bin/starter-suid", "", geteuid() == 0 ? 04755 : 0755);
     put("/etc/a.conf",
         "allow setuid = no\nmax loop devices = 4\nuser bind control = yes\n"
-        "limit container paths = /images\n",
+        "limit container paths = /images\nallow kernel squashfs = no\n",
         0644);
     look();
+    ck_assert_ptr_null(facts.runtime.by_loop);
     ck_assert_str_eq(facts.runtime.version, "apptainer version 9.8.7");
     ck_assert_int_eq(facts.runtime.is_setuid, geteuid() == 0);
     ck_assert_str_eq(facts.runtime.allow_setuid, "no");
@@ -142,6 +145,27 @@ START_TEST(the_runtime_is_read)
     ck_assert_int_gt(
         asprintf(&squashfuse, "%s/libexec/apptainer/bin/squashfuse_ll", root), 0);
     ck_assert_str_eq(facts.squashfuse, squashfuse);
+}
+END_TEST
+
+static const char *const kernel_mounts[] = {"allow kernel squashfs = yes",
+                                            "allow setuid-mount squashfs = yes"};
+
+START_TEST(loop_devices_are_counted)
+{
+    put("/bin/apptainer", RUNTIME, 0755);
+    put("/etc/a.conf", kernel_mounts[_i], 0644);
+    put("/dev/loop0", "", 0644);
+    put("/dev/loop11", "", 0644);
+    put("/dev/loop12", "", 0644);
+    put("/dev/loop-control", "", 0644);
+    put("/sys/block/loop11/loop/backing_file", "", 0644);
+    put("/sys/block/loop12/size", "", 0644);
+    look();
+    ck_assert_str_eq(facts.runtime.by_loop, kernel_mounts[_i]);
+    ck_assert_int_eq(facts.loops.count, 3);
+    ck_assert_int_eq(facts.loops.in_use, 1);
+    ck_assert(facts.loops.has_control);
 }
 END_TEST
 
@@ -355,6 +379,7 @@ int main(void)
     tcase_add_test(tests, a_directory_that_another_made_is_named);
     tcase_add_test(tests, an_empty_root_tells_little);
     tcase_add_test(tests, the_runtime_is_read);
+    tcase_add_loop_test(tests, loop_devices_are_counted, 0, COUNT(kernel_mounts));
     tcase_add_test(tests, singularity_may_have_a_starter_that_it_does_not_use);
     tcase_add_test(tests, a_runtime_that_fails_tells_nothing);
     tcase_add_loop_test(tests, srun_is_asked, 0, COUNT(lists));
