@@ -257,6 +257,7 @@ static void become_runtime(struct task *task, const struct berth_room *room,
 {
     struct berth_guard guard = {.tasks = room ? room->tasks : -1,
                                 .ended = room ? room->ended : -1,
+                                .room = room,
                                 .limit = room ? berth_room_limit(room) : 0};
     BERTH_STRVEC struct berth_strvec argv = {0};
     BERTH_BUF struct berth_buf limits = {0};

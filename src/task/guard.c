@@ -24,6 +24,7 @@
 #include "task/processes.h"
 #include "task/report.h"
 #include "task/servers.h"
+#include "task/tell.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434 /* Linux 5.3, the same number everywhere */
@@ -174,6 +175,17 @@ struct watch {
     struct berth_err exchanged; /* what is said if the image was; text "": it was not */
 };
 
+/* Once for the tasks of a node. */
+static void tell_unpacked(struct watch *watch)
+{
+    const struct berth_launch *launch = watch->launch;
+
+    if (berth_servers_unpacked(&watch->servers, launch->request->image) &&
+        (!watch->guard.room || berth_room_unpack(watch->guard.room)))
+        dprintf(SAY, BERTH_TELL_UNPACKED, launch->node,
+                berth_request_name(launch->request));
+}
+
 /* berth-init asks whether we are on duty. If it is not to go on, it ends, and then the
  * runtime does, which takes away what it has made. */
 static void answer(struct watch *watch)
@@ -191,6 +203,7 @@ static void answer(struct watch *watch)
             close(ASK);
             return;
         }
+        tell_unpacked(watch);
         watch->started = true;
         berth_servers_seize(&watch->servers);
         send(ASK, (char[]){BERTH_GUARD_GUARDS}, 1, MSG_NOSIGNAL);

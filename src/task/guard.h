@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "plan/launch.h"
+#include "task/room.h"
 
 /* Slurm sends a signal to every process of a step, so the program that serves the image
  * (squashfuse, fuse-overlayfs) gets the application's SIGUSR1 and SIGTERM too and ends,
@@ -21,10 +22,11 @@
 
 /* What else a guard looks at. */
 struct berth_guard {
-    int log;            /* what the runtime says until berth-init has started */
-    int tasks;          /* of task/room.h: end of file ends the runtime; -1: none */
-    int ended;          /* of task/room.h: held until all has ended; -1: none */
-    unsigned int limit; /* seconds that a start may take; 0: any time */
+    int log;   /* what the runtime says until berth-init has started */
+    int tasks; /* of task/room.h: end of file ends the runtime; -1: none */
+    int ended; /* of task/room.h: held until all has ended; -1: none */
+    const struct berth_room *room; /* NULL: there is none */
+    unsigned int limit;            /* seconds that a start may take; 0: any time */
 };
 
 /* What a guard answers to berth-init: it is on duty, or nothing may run. */

@@ -277,6 +277,8 @@ static int open_room(struct keeper *keeper, struct berth_err *err)
     if (berth_servers_check(&keeper->servers, launch->terms->image,
                             launch->request->image, err) < 0)
         return -1;
+    if (berth_servers_unpacked(&keeper->servers, launch->request->image))
+        berth_room_unpack(keeper->room);
     if (!why)
         why = why_separate(holder);
     return why ? send_away(keeper, holder, &after, why, err)

@@ -42,6 +42,7 @@ struct berth_room_page {
     struct berth_err note; /* text "": none */
     bool differs;          /* the note, from those of other nodes */
     struct berth_err warning;
+    atomic_bool unpacked;
     size_t told;   /* bytes of text[] */
     size_t before; /* bytes behind them */
     size_t after;  /* bytes behind them */
@@ -290,6 +291,16 @@ void berth_room_warn(struct berth_room *room, const char *warning)
 const char *berth_room_warned(const struct berth_room *room)
 {
     return *room->page->warning.text ? room->page->warning.text : NULL;
+}
+
+bool berth_room_unpack(const struct berth_room *room)
+{
+    return !atomic_exchange(&room->page->unpacked, true);
+}
+
+bool berth_room_unpacked(const struct berth_room *room)
+{
+    return atomic_load(&room->page->unpacked);
 }
 
 /* At OFFSET in what follows the page. */

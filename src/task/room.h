@@ -103,6 +103,11 @@ bool berth_room_differs(const struct berth_room *room);
 void berth_room_warn(struct berth_room *room, const char *warning);
 const char *berth_room_warned(const struct berth_room *room);
 
+/* The runtime of a container of this room has unpacked its image. Returns whether that
+ * is known for the first time. */
+bool berth_room_unpack(const struct berth_room *room);
+bool berth_room_unpacked(const struct berth_room *room);
+
 /* What was found out, for an account of it (plan/explain.h): strings, each ended by
  * NUL; before the state changes and before berth_room_put(). Returns 0, or -1 with a
  * sentence in ERR. */

@@ -218,6 +218,19 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+bool berth_servers_unpacked(struct berth_servers *servers, const char *image)
+{
+    BERTH_FREE char *identity = NULL;
+    struct search search = {.servers = servers};
+    struct stat st;
+
+    if (geteuid() == 0 || stat(image, &st) < 0 || S_ISDIR(st.st_mode))
+        return false;
+    search.identity = identity = berth_opened_identity(&st);
+    return identity && berth_opened_by(servers->runtime, identity) == BERTH_OPENED_NO &&
+           berth_processes_visit(has_image, &search) == 0 && !search.any;
+}
+
 int berth_servers_check(struct berth_servers *servers, const char *identity,
                         const char *image, struct berth_err *err)
 {
@@ -229,9 +242,8 @@ int berth_servers_check(struct berth_servers *servers, const char *identity,
     if (search.any || is_directory(image))
         return berth_err_set(err, BERTH_OPENED_EXCHANGED, image);
     return berth_err_set(err,
-                         "image '%s': the runtime has unpacked it instead of mounting "
-                         "it, so that it cannot be compared with the file that this "
-                         "site allows; ask the administrators to repair /dev/fuse and "
-                         "squashfuse on that node",
+                         BERTH_SERVERS_UNPACKED
+                         "so that it cannot be compared with the file that this site "
+                         "allows" BERTH_SERVERS_REPAIR,
                          image);
 }

@@ -35,6 +35,17 @@ void berth_servers_end(struct berth_servers *servers, int number);
  * their mounts and the directories that it had made for them. */
 void berth_servers_tidy(struct berth_servers *servers);
 
+/* Has the runtime unpacked IMAGE into a directory instead of mounting it? Nobody has
+ * its file open then. Of a setuid runtime that cannot be seen, and root's lets the
+ * kernel mount it. */
+bool berth_servers_unpacked(struct berth_servers *servers, const char *image);
+
+/* What is said of that: IMAGE, and what it costs. */
+#define BERTH_SERVERS_UNPACKED                                                         \
+    "image '%s': the runtime has unpacked it instead of mounting it, "
+#define BERTH_SERVERS_REPAIR                                                           \
+    "; ask the administrators to repair /dev/fuse and squashfuse on that node"
+
 /* Has the runtime, or a server, the file IDENTITY (NULL: nobody asks) open, which IMAGE
  * led to when it was looked at? Of a setuid runtime that cannot be seen, and is
  * believed; a runtime that has unpacked the image is not. Returns 0, or -1 with a

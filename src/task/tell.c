@@ -56,6 +56,9 @@ void berth_tell(const struct berth_told *told)
     unsigned int tasks = berth_room_tasks(told->room);
 
     tell_choice(told);
+    if (berth_room_unpacked(told->room))
+        fprintf(stderr, BERTH_TELL_UNPACKED, told->node,
+                berth_request_name(told->request));
     if (is_verbose(told))
         fprintf(stderr, "berth: %s: image '%s': %s %u task%s%s%s\n", told->node,
                 berth_request_name(told->request),

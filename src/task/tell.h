@@ -6,6 +6,7 @@
 
 #include "plan/request.h"
 #include "task/room.h"
+#include "task/servers.h"
 
 /* What is known when the containers of a node's tasks are there. Borrows everything. */
 struct berth_told {
@@ -19,6 +20,11 @@ struct berth_told {
     unsigned int digest_limit;     /* as in plan/record.h */
     const char *apart; /* why each task has a container of its own; NULL: it has not */
 };
+
+/* What is said of NODE and IMAGE where the runtime does not mount it. */
+#define BERTH_TELL_UNPACKED                                                            \
+    "berth: %s: " BERTH_SERVERS_UNPACKED                                               \
+    "which takes time at each start, and room in /tmp" BERTH_SERVERS_REPAIR "\n"
 
 /* Say, on standard error, what berth has chosen for the component, and with srun -v how
  * many containers there are on this node. Needs a room. */

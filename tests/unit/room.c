@@ -472,6 +472,15 @@ START_TEST(descriptors_close_when_the_application_starts)
 }
 END_TEST
 
+START_TEST(an_unpacked_image_is_told_once)
+{
+    ck_assert(!berth_room_unpacked(&room));
+    ck_assert(berth_room_unpack(&room));
+    ck_assert(!berth_room_unpack(&room));
+    ck_assert(berth_room_unpacked(&room));
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("room");
@@ -480,6 +489,7 @@ int main(void)
     tcase_add_test(tests, one_task_starts_the_container);
     tcase_add_test(tests, a_waiter_learns_that_the_container_was_lost);
     tcase_add_test(tests, a_failure_is_told_to_all);
+    tcase_add_test(tests, an_unpacked_image_is_told_once);
     tcase_add_test(tests, what_is_ready_is_seen_by_all);
     tcase_add_test(tests, who_starts_a_container_of_its_own_learns_what_was_found);
     tcase_add_test(tests, an_environment_may_be_large);

@@ -85,10 +85,24 @@ SH
     nothing "share: $way: SIGKILL to the runtime"
 done
 
+# A squashfs with zstd, by what its first block says of itself.
+on login alice perl -e 'local $/; open F, "+<", "mine.sif"; $at = index <F>, "hsqs"; seek F, $at + 20, 0; print F pack "v", 6'
+ce auto
+seen=$(step --container-image=/home/alice/mine.sif cat /etc/berth-image)
+matches "an image with zstd is refused, and the advice names gzip" \
+    "berth: n1: image '/home/alice/mine.sif': $mine did not start it: [^"$'\n'"]*unknown compression algorithm[^"$'\n'"]*; the image is good, and another runtime reads it; build it with gzip, which each one reads \(mksquashfs -comp gzip\).*status [1-9]" \
+    "$seen"
+equal "... with one line" 1 "$(grep -c berth: <<<"$seen")"
+nothing "an image with zstd"
+
 # Without FUSE it unpacks the image: nothing then tells which file that was.
 on n1 root chmod 000 /dev/fuse
-ce auto
-equal "an image that is unpacked" $'a\na\nstatus 0' "$(step "$image" cat /etc/berth-image)"
+slow="berth: n1: image '/images/a.sif': the runtime has unpacked it instead of mounting it, which takes time at each start, and room in /tmp; ask the administrators to repair /dev/fuse and squashfuse on that node"
+for way in auto never; do
+    ce "$way"
+    equal "share: $way: an image that is unpacked is so with one line" $'a\na\n'"$slow"$'\nstatus 0' \
+        "$(step "$image" cat /etc/berth-image | sort)"
+done
 ce auto 'images:' '  roots: [/images]'
 matches "an image that is unpacked where the site allows certain ones: it cannot be compared" \
     "image '/images/a.sif': the runtime has unpacked it instead of mounting it, so that it cannot be compared with the file that this site allows; ask the administrators to repair /dev/fuse and squashfuse on that node.*status [1-9]" \
