@@ -128,7 +128,7 @@ static int run(int argc, char **argv)
     for (int i = 0; i < VERBS; i++)
         if (strcmp(argv[1], verbs[i].name) == 0)
             return run_verb(i, argc - 1, argv + 1);
-    berth_err_set(&err, "'%s' is no verb; see berth --help", argv[1]);
+    berth_err_set(&err, "'%s' is not a verb; see berth --help", argv[1]);
     return berth_cli_misused(&err);
 }
 

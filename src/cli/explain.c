@@ -28,8 +28,8 @@ int berth_cli_explain(int argc, char **argv)
     if (result != EXIT_SUCCESS)
         return result;
     if (!berth_request_contained(&request)) {
-        berth_err_set(&err, "explain: --container-image=none is this host, and nothing "
-                            "is done there; name an image");
+        berth_err_set(&err, "explain: with --container-image=none the command runs on "
+                            "this host, and berth does nothing; name an image");
         return berth_cli_misused(&err);
     }
     if (set_form(&request, is_json, &err) == 0)

@@ -301,7 +301,7 @@ static int inspect(struct inspect *it, const char *path, const char *program,
     if (look_at_head(path, &is_file, err) < 0)
         return -1;
     if (is_file && program)
-        return berth_err_set(err, "'%s': no image; leave '%s' out", path, program);
+        return berth_err_set(err, "'%s': not an image; leave out '%s'", path, program);
     if (is_file)
         return tell_file(it, path, out, err);
     if (berth_image_probe(path, &image, NULL, err) < 0)

@@ -56,8 +56,7 @@ static int read_options(int argc, char **argv, const struct option *options,
         if (found == '?' && optopt >= FIRST)
             return berth_err_set(err, "%s: '%s' takes no value", argv[0], argv[at]);
         if (found == '?')
-            return berth_err_set(err,
-                                 "%s: '%s' is no option of it; see berth %s --help",
+            return berth_err_set(err, "%s: '%s' is not an option; see berth %s --help",
                                  argv[0], argv[at], argv[0]);
         if (id >= BERTH_OPTION_COUNT)
             given[id] = true;

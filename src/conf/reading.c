@@ -82,9 +82,8 @@ static int unknown(const struct berth_key *keys, const char *section, const char
     const char *dot = strchr(name, '.');
 
     if (dot && find_key(keys, name))
-        return berth_err_set(err,
-                             "'%s' is no key here; write it as %s: below %.*s:", name,
-                             dot + 1, (int)(dot - name), name);
+        return berth_err_set(err, "'%s' is not a key here; write it as %s: below %.*s:",
+                             name, dot + 1, (int)(dot - name), name);
 
     for (const struct berth_key *key = keys; key->path; key++) {
         const char *rest = key->path + (length ? length + 1 : 0);
@@ -98,7 +97,7 @@ static int unknown(const struct berth_key *keys, const char *section, const char
     }
     if (names.failed || !names.count)
         return berth_err_oom(err);
-    return berth_suggest(name, "key here", (const char *const *)names.items, err);
+    return berth_suggest(name, "a key here", (const char *const *)names.items, err);
 }
 
 static bool is_section(const struct berth_key *keys, const char *name)

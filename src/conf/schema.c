@@ -182,7 +182,7 @@ static int take_rule_key(const struct berth_node *node, struct berth_site_rule *
         return take_rule_text(node, &rule->account, err);
     if (strcmp(node->key, "options") == 0)
         return take_options(node, &rule->options, err);
-    return berth_suggest(node->key, "key here", keys, err);
+    return berth_suggest(node->key, "a key here", keys, err);
 }
 
 static void take_rule(const struct berth_reading *reading,

@@ -65,8 +65,9 @@ static int take_word(struct berth_settings *settings, const char *word,
         return keys[i].take(settings, equals + 1, err);
     }
     return berth_err_set(err,
-                         PLACE ": '%s' is no setting of berth; expected option_prefix= "
-                               "or config=; what else the site wants is in berth.yaml",
+                         PLACE ": '%s' is not a setting of berth; expected "
+                               "option_prefix= or config= (all else is set in "
+                               "berth.yaml)",
                          word);
 }
 

@@ -66,7 +66,7 @@ int berth_suggest(const char *name, const char *kind, const char *const *names,
     const char *meant = nearest(name, names);
 
     if (meant)
-        return berth_err_set(err, "'%s' is no %s; did you mean '%s'?", name, kind,
+        return berth_err_set(err, "'%s' is not %s; did you mean '%s'?", name, kind,
                              meant);
     for (size_t i = 0; names[i]; i++) {
         berth_buf_puts(&list, i == 0 ? "" : names[i + 1] ? ", " : " or ");
@@ -74,5 +74,5 @@ int berth_suggest(const char *name, const char *kind, const char *const *names,
     }
     if (list.failed)
         return berth_err_oom(err);
-    return berth_err_set(err, "'%s' is no %s; expected %s", name, kind, list.text);
+    return berth_err_set(err, "'%s' is not %s; expected %s", name, kind, list.text);
 }

@@ -4,8 +4,9 @@
 
 #include "base/err.h"
 
-/* NAME is no KIND, whose NAMES these are (ended by NULL, not empty): say so in ERR,
- * with the one that is near it, or all of them. Always returns -1. */
+/* Sets in ERR that NAME is not KIND ("a key here"), with the nearest of NAMES as the
+ * correction, or all of NAMES where none is near. NAMES ends with NULL and is not
+ * empty. Always returns -1. */
 int berth_suggest(const char *name, const char *kind, const char *const *names,
                   struct berth_err *err);
 

@@ -55,7 +55,7 @@ static int explain(const struct reading *reading, struct berth_err *err)
     if (parser->error == YAML_MEMORY_ERROR)
         return berth_err_oom(err);
     if (parser->error == YAML_READER_ERROR) {
-        berth_err_set(err, "the file is no text in UTF-8 (%s); save it as UTF-8",
+        berth_err_set(err, "the file is not UTF-8 text (%s); save it as UTF-8",
                       problem);
         return at(reading, line_at(reading, parser->problem_offset), err);
     }

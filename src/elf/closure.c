@@ -19,8 +19,7 @@ static int add_item(struct berth_closure *closure, const char *name, const char 
     struct berth_closure_item *item;
 
     if (closure->count == ITEMS_MAX)
-        return berth_err_set(err, "the loader tells of more than %d libraries",
-                             ITEMS_MAX);
+        return berth_err_set(err, "the loader lists more than %d libraries", ITEMS_MAX);
     if (berth_grow(&closure->items, closure->count, &closure->room, sizeof(*item)) < 0)
         return berth_err_oom(err);
     item = &closure->items[closure->count++];
@@ -58,7 +57,7 @@ static int read_library(struct berth_closure *closure, char *line,
     while (address && strstr(address + 1, " (0x"))
         address = strstr(address + 1, " (0x");
     if (!address)
-        return berth_err_set(err, "'%s' is no line of a loader", line);
+        return berth_err_set(err, "'%s' is not a line that a loader prints", line);
     *address = '\0';
     /* linux-vdso.so.1, linux-gate.so.1: from the kernel. */
     if (!strchr(path, '/'))
@@ -155,7 +154,7 @@ int berth_closure_parse(const char *text, size_t count,
 
     *ret_closure = closure;
     if (count > TEXT_MAX || memchr(text, '\0', count))
-        return berth_err_set(err, "what the loader says is no list of libraries");
+        return berth_err_set(err, "the loader's output is not a list of libraries");
     copy = strndup(text, count);
     if (!copy)
         return berth_err_oom(err);

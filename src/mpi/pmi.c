@@ -105,9 +105,8 @@ int berth_mpi_check_manager(unsigned int managers, const char *type, unsigned in
     for (size_t i = 0; i < count; i++)
         if (managers & managers_known[i].manager)
             return berth_err_set(err,
-                                 "%s speaks %s and the step has --mpi=%s, so that each "
-                                 "of the %u tasks would be rank 0 of 1; use srun "
-                                 "--mpi=%s",
+                                 "%s speaks %s and the step has --mpi=%s, so each of "
+                                 "the %u tasks would be rank 0 of 1; use srun --mpi=%s",
                                  whose, managers_known[i].name, type, tasks,
                                  managers_known[i].type);
     return 0;
@@ -122,8 +121,8 @@ int berth_mpi_check_contact(const char *lost, unsigned int tasks, const char *wh
     if (tasks <= 1 || !lost)
         return 0;
     return berth_err_set(err,
-                         "the runtime takes %s away, by which %s finds its peers, so "
-                         "that each of the %u tasks would be rank 0 of 1; leave "
-                         "--cleanenv and --containall out",
+                         "the runtime removes %s, by which %s finds its peers, so each "
+                         "of the %u tasks would be rank 0 of 1; leave out --cleanenv "
+                         "and --containall",
                          lost, whose, tasks);
 }

@@ -13,8 +13,8 @@ static int refuse(const struct berth_mpi_reach *reach, const char *what,
                   const char *flags, const char *whose, struct berth_err *err)
 {
     return berth_err_set(err,
-                         "each of the %u tasks of this node has %s of its own, so that "
-                         "%s cannot reach one from another; leave %s out",
+                         "each of the %u tasks of this node has %s of its own, so %s "
+                         "cannot reach one from another; leave %s out",
                          reach->apart, what, whose, flags);
 }
 
@@ -24,8 +24,8 @@ int berth_mpi_check_reach(const struct berth_mpi_reach *reach, unsigned int mana
     if (reach->network && (reach->nodes > 1 || (managers & BERTH_PMI_PMIX)))
         return berth_err_set(err,
                              "the container has a network of its own, from which %s "
-                             "reaches neither Slurm nor another node; leave --net and "
-                             "--network out",
+                             "reaches neither Slurm nor another node; leave out --net "
+                             "and --network",
                              whose);
     if (reach->apart <= 1)
         return 0;

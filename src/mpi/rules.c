@@ -160,7 +160,7 @@ static enum berth_mpi_outcome judge_family(struct berth_mpi_cause *cause)
 
     if (program->family == BERTH_FAMILY_UNKNOWN) {
         berth_err_set(cause->because,
-                      "'%s' has marks of %s%s%s, so it cannot be told which MPI it "
+                      "'%s' has marks of %s%s%s, so berth cannot tell which MPI it "
                       "wants; " BERTH_RULES_HYBRID,
                       program->path, program->families.items[0],
                       program->families.count > 1 ? " and of " : "",

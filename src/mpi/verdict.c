@@ -89,8 +89,7 @@ static enum berth_mpi_outcome judge_glibc(struct berth_mpi_cause *cause)
     }
     berth_err_set(cause->because,
                   "the host's %s needs %s and the image's glibc has %s, so the host's "
-                  "glibc goes with it; where the site forbids that, build the image "
-                  "on a newer distribution, or " BERTH_RULES_HYBRID,
+                  "glibc replaces it",
                   cause->host_name, glibc.version, glibc.image_newest);
     return berth_mpi_end(cause, BERTH_VERDICT_YES_WITH_HOST_GLIBC);
 }
@@ -101,7 +100,7 @@ static void tell_inventory(struct berth_mpi_cause *cause)
 
     berth_err_set(
         &cause->verdict->because,
-        "what '%s' starts gets the host's %s where it wants the image's %s",
+        "programs that '%s' starts get the host's %s instead of the image's %s",
         cause->program->path, cause->host_name,
         berth_mpi_describe(cause->image, cause->family, exchanged, sizeof(exchanged)));
 }

@@ -242,7 +242,8 @@ static void judge_memory(const struct berth_doctor_facts *facts,
 {
     if (!facts->shm.is_mounted)
         WRONG("/dev/shm", "mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /dev/shm",
-              "it is no file system of its own, and MPI keeps its shared memory there");
+              "it is not a file system of its own, and MPI keeps its shared memory "
+              "there");
     else if ((facts->shm.mode & 07777) != 01777)
         WRONG("/dev/shm", "chmod 1777 /dev/shm", "its mode is %04lo instead of 1777",
               (unsigned long)facts->shm.mode);

@@ -58,7 +58,7 @@ static void judge_plugin(const struct berth_doctor_facts *facts,
               "%s: '%s' is not there", plugin->place, plugin->path);
     else if (!plugin->slurm)
         WRONG("plugin", "install berth's package for this release of Slurm",
-              "'%s' is no plugin of Slurm", plugin->path);
+              "'%s' is not a plugin of Slurm", plugin->path);
     else if (here && plugin->slurm >> 8 != here >> 8)
         WRONG("plugin", "install berth's package for this release of Slurm",
               "'%s' is for Slurm %s, and this host has %s: it is not loaded",

@@ -108,7 +108,9 @@ int berth_fabric_check(const struct berth_fabric *fabric, struct berth_err *err)
     if (fabric->keep_glibc &&
         fabric->verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC)
         return berth_err_set(err,
-                             "this site puts the host's glibc into no image: %s (%s)",
+                             "%s, which this site does not allow (%s); build the "
+                             "image on a newer distribution, or choose "
+                             "--mpi-bind=hybrid",
                              fabric->verdict->because.text, fabric->keep_glibc);
     return check_conflicts(fabric, err);
 }

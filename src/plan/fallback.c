@@ -25,16 +25,16 @@ int berth_fallback_refuse(enum berth_fallback fallback, const struct berth_err *
     switch (fallback) {
     case BERTH_FALLBACK_OTHERS:
         return berth_err_set(err,
-                             "%s; other components of this srun may run on the host's "
-                             "MPI, so that this one must as well, or all of them on "
-                             "their images' own with --mpi-bind=hybrid in each",
+                             "%s; other components of this srun may use the host's "
+                             "MPI, so this one must use it, too; otherwise give "
+                             "--mpi-bind=hybrid to each component",
                              because->text);
     case BERTH_FALLBACK_NODES:
         return berth_err_set(err,
-                             "%s; other nodes of this step may run on the host's MPI, "
-                             "so that this one must as well: repair it (berth doctor "
-                             "says what it lacks), or run all of them on the image's "
-                             "own with --mpi-bind=hybrid",
+                             "%s; other nodes of this step may use the host's MPI, so "
+                             "this one must use it, too: repair it (berth doctor says "
+                             "what it lacks), or use the image's own on all nodes with "
+                             "--mpi-bind=hybrid",
                              because->text);
     default:
         *err = *because;

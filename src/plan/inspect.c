@@ -272,7 +272,7 @@ void berth_inspect_text(const struct berth_inspection *seen, struct berth_buf *o
     if (seen->wants && file && seen->wants->inside)
         put_inside(seen->wants->inside, out);
     else if (seen->wants && file && file->elf.kind == BERTH_ELF_STATIC)
-        put(out, "linked with MPI", "nothing tells that of a static program");
+        put(out, "linked with MPI", "unknown for a static program");
     else if (seen->wants && file && file->elf.kind != BERTH_ELF_LIBRARY)
         put_wants(seen->wants, out);
     put_libraries(seen, out);

@@ -368,6 +368,6 @@ int berth_launcher_check_step(const char *type, struct berth_err *err)
     return berth_err_set(err,
                          "--mpi=pmi2: components of one step wait for each other in "
                          "MPI_Init for ever, in every release of Slurm; use "
-                         "--mpi=pmix, or make it a heterogeneous job (#SBATCH hetjob, "
-                         "or srun outside a job)");
+                         "--mpi=pmix if your MPI speaks PMIx, or make it a "
+                         "heterogeneous job (#SBATCH hetjob, or srun outside a job)");
 }

@@ -105,8 +105,8 @@ static int explain_unknown(const struct berth_mpi_program *program,
     if (text.failed)
         return berth_err_oom(err);
     return berth_err_set(err,
-                         "which MPI the program wants cannot be told (marks of: %s); "
-                         "build it with one MPI, or take the image's own with "
+                         "berth cannot tell which MPI the program wants (marks of: "
+                         "%s); build it with one MPI, or take the image's own with "
                          "--mpi-bind=hybrid",
                          text.text);
 }

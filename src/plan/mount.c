@@ -34,7 +34,7 @@ static int read_mode(const char *mode, const char *text, bool *ret_read_only,
                      struct berth_err *err)
 {
     if (strcmp(mode, "ro") != 0 && strcmp(mode, "rw") != 0)
-        return berth_err_set(err, "'%s': '%s' is no mount mode; expected ro or rw",
+        return berth_err_set(err, "'%s': '%s' is not a mount mode; expected ro or rw",
                              text, mode);
     *ret_read_only = strcmp(mode, "ro") == 0;
     return 0;
@@ -54,14 +54,14 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
         return berth_err_oom(err);
     count = split(copy, field);
     if (count > 3 || *field[0] == '\0' || (count > 1 && *field[1] == '\0'))
-        return berth_err_set(err, "'%s' is no mount; " EXPECTED, text);
+        return berth_err_set(err, "'%s' is not a mount; " EXPECTED, text);
     if (count == 3 && read_mode(field[2], text, &read_only, err) < 0)
         return -1;
     if (berth_path_absolute(field[0], base, &source, err) < 0)
         return berth_err_at(err, "'%s'", text);
     if (count > 1 && *field[1] != '/')
         return berth_err_set(err,
-                             "'%s': '%s' is no place in the image; a destination "
+                             "'%s': '%s' is not a place in the image; a destination "
                              "starts with /",
                              text, field[1]);
     destination = strdup(count > 1 ? field[1] : source);

@@ -159,9 +159,9 @@ static int check_mount(const struct berth_site *site, const char *text,
     if (found) {
         berth_err_set(
             err,
-            "mount '%s': this site forbids '%s', what is in it and what holds "
-            "it; leave the mount out, or start elsewhere if it is the working "
-            "directory",
+            "mount '%s': this site forbids '%s', everything in it and the directories "
+            "above it; leave the mount out, or start in another directory if this is "
+            "the working directory",
             text, found);
         return berth_site_cite(site, "mounts.forbidden", found, err);
     }
@@ -198,14 +198,14 @@ static int check_source(const char *text, const char *real, bool is_named,
 
     if (!*real)
         return berth_err_set(err,
-                             "mount '%s': its source is not there, so that this site "
-                             "cannot see where it leads; make it before the step "
-                             "starts, or leave the mount out",
+                             "mount '%s': its source does not exist, so berth cannot "
+                             "see where it leads; create it before the step starts, or "
+                             "leave the mount out",
                              text);
     if (strchr(real, ':'))
         return berth_err_set(err,
-                             "mount '%s': its source is really '%s', and no mount can "
-                             "be written for a path with a ':'; rename it",
+                             "mount '%s': its source is really '%s', and a path with a "
+                             "':' cannot be mounted; rename it",
                              text, real);
     if (!is_named || berth_mount_parse(text, NULL, &mount, err) < 0)
         return is_named ? -1 : 0;

@@ -55,7 +55,8 @@ int berth_origin_check(const struct berth_site *site, const char *uri,
         return 0;
     if (uris->count == 0) {
         berth_err_set(err,
-                      "image '%s': this site allows no URI; name a file or a directory",
+                      "image '%s': this site does not allow URIs; name a file or a "
+                      "directory",
                       uri);
         return berth_site_cite(
             site, site->images.uris_said ? "images.uris" : "images.roots", "", err);
@@ -66,8 +67,8 @@ int berth_origin_check(const struct berth_site *site, const char *uri,
     }
     if (text.failed)
         return berth_err_oom(err);
-    berth_err_set(err,
-                  "image '%s': this site allows no images from there; it allows %s",
-                  uri, text.text);
+    berth_err_set(
+        err, "image '%s': this site does not allow images from there; it allows %s",
+        uri, text.text);
     return berth_site_cite(site, "images.uris", "", err);
 }

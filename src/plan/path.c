@@ -30,7 +30,7 @@ int berth_path_absolute(const char *text, const char *base, char **ret_path,
             return berth_err_oom(err);
     } else if (*text == '~' || *text == '$') {
         return berth_err_set(err,
-                             "'%s': neither the shell nor Slurm expands that here; "
+                             "'%s': neither the shell nor Slurm expands this here; "
                              "write the path from /",
                              text);
     } else if (!base) {

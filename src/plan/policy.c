@@ -35,7 +35,7 @@ static int take_rule(const struct berth_strvec *options, struct berth_request *r
 
         if (id == BERTH_OPTION_COUNT)
             return berth_err_set(err,
-                                 "'%s' is no option; expected a name like "
+                                 "'%s' is not an option; expected a name like "
                                  "container-image",
                                  name);
         if (berth_request_take(ret, id, options->items[i + 1], NULL, err) < 0)

@@ -17,8 +17,8 @@
 #define NO_ROUTE                                                                       \
     .advice = "this host does not reach the registry; pull it first on a host that "   \
               "does: berth pull URI"
-#define LOG_IN(to)                                                                     \
-    .advice = "it is not there, or not for " to                                        \
+#define LOG_IN(is)                                                                     \
+    .advice = "it does not exist, or " is                                              \
               "; check the name, and log in if the registry wants that (",             \
     .word = BERTH_PRODUCT_LOGIN, .rest = ")"
 
@@ -35,8 +35,8 @@ static const struct fault {
     {"permission denied",
      .advice = "the runtime may not write there; look at that directory"},
     {"executable file not found",
-     .advice = "the runtime misses that program on this host; ask the administrators "
-               "to install it"},
+     .advice = "the runtime needs this program, which is not on this host; ask the "
+               "administrators to install it"},
     {"toomanyrequests",
      .advice = "the registry has had too many requests from here; wait, or log in to "
                "it (",
@@ -48,9 +48,9 @@ static const struct fault {
                          "administrators to install the one that signed it"},
     {"no library client", .advice = "no library is set up for you; add one (",
      .word = BERTH_PRODUCT_REMOTE, .rest = "), or use docker:// or oras://"},
-    {"unauthorized", LOG_IN("all")},
-    {"authentication required", LOG_IN("all")},
-    {"denied", LOG_IN("you")},
+    {"unauthorized", LOG_IN("is not public")},
+    {"authentication required", LOG_IN("is not public")},
+    {"denied", LOG_IN("you may not read it")},
     {"manifest unknown", NO_IMAGE},
     {"name unknown", NO_IMAGE},
     {"does not exist in the library", NO_IMAGE},
@@ -58,8 +58,8 @@ static const struct fault {
     {"no image found in",
      .advice = "the registry has it for other machines only; use one for this machine"},
     {"invalid layer mediatype",
-     .advice = "there is no SIF file under that name; for an image of Docker's kind "
-               "write docker://"},
+     .advice = "there is no SIF file under that name; for a Docker image write "
+               "docker://"},
     {"invalid reference format",
      .advice = "the registry would not take that name; check it"},
     {"dial tcp", NO_ROUTE},

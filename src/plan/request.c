@@ -106,7 +106,7 @@ static int take_variable(struct berth_request *request, const char *item,
 {
     if (!is_name(item, strcspn(item, "=")))
         return berth_err_set(err,
-                             "'%s' is no variable; expected NAME or NAME=VALUE "
+                             "'%s' is not a variable; expected NAME or NAME=VALUE "
                              "(write \\, for a comma in a value)",
                              item);
     berth_strvec_push(&request->env, item);
@@ -180,7 +180,7 @@ static int take_mpi(struct berth_request *request, const char *value,
         value = BERTH_MODE_AUTO;
     if (!is_mode(value))
         return berth_err_set(err,
-                             "'%s' is no mode; expected auto, host, hybrid, local, "
+                             "'%s' is not a mode; expected auto, host, hybrid, local, "
                              "local-each, off, or the name of a profile",
                              value);
     mode = strdup(value);
@@ -200,7 +200,7 @@ static int take_gpu(struct berth_request *request, const char *value,
             return kind ? take_scalar(&request->gpu, kind, err) : berth_err_oom(err);
         }
     return berth_err_set(
-        err, "'%s' is no kind of GPU; expected auto, nvidia, rocm or off", value);
+        err, "'%s' is not a kind of GPU; expected auto, nvidia, rocm or off", value);
 }
 
 static int take_explain(struct berth_request *request, const char *value,
@@ -227,7 +227,7 @@ static int take_explain(struct berth_request *request, const char *value,
         form = strdup(forms[i].means);
         return form ? take_scalar(&request->explain, form, err) : berth_err_oom(err);
     }
-    return berth_err_set(err, "'%s' is no form; expected text, json or off", value);
+    return berth_err_set(err, "'%s' is not a form; expected text, json or off", value);
 }
 
 int berth_request_take(struct berth_request *request, enum berth_option_id id,
@@ -413,10 +413,10 @@ int berth_request_check(const struct berth_request *request, struct berth_err *e
     if (berth_request_contained(request) || !said_more(request))
         return 0;
     if (request->image)
-        return berth_err_set(err, "--container-image=none: the other options of a "
-                                  "container mean nothing on the host; leave them out");
-    return berth_err_set(err, "--container-image: not given, but other options of a "
-                              "container are; name an image");
+        return berth_err_set(err, "--container-image=none: the other container options "
+                                  "mean nothing on the host; leave them out");
+    return berth_err_set(err, "--container-image: not given, but other container "
+                              "options are; name an image");
 }
 
 void berth_request_fini(struct berth_request *request)

@@ -87,8 +87,8 @@ static int check_signer(const struct signer *signer,
 {
     if (!is_taken(signer, fingerprints))
         return berth_err_set(err,
-                             "it is signed with the key %s, which is none that this "
-                             "site takes",
+                             "it is signed with the key %s, which this site does not "
+                             "accept",
                              signer->fingerprint);
     if (!signer->key || !signer->data)
         return berth_err_set(err, "it was changed after it was signed with the key %s",

@@ -160,7 +160,7 @@ static int take(struct berth_terms *terms, const char *key, const char *value,
     else if (strcmp(key, place) == 0)
         text = &terms->signers_place;
     else
-        return berth_err_set(err, "'%s' is no term of a site", key);
+        return berth_err_set(err, "'%s' is not a term of a site", key);
     free(*text);
     *text = strdup(value);
     return *text ? 0 : berth_err_oom(err);
@@ -179,7 +179,7 @@ int berth_terms_get(const char *text, struct berth_terms *ret, struct berth_err 
         char *colon = strchr(word, ':');
 
         if (!colon)
-            return berth_err_set(err, "'%s' is no term of a site", word);
+            return berth_err_set(err, "'%s' is not a term of a site", word);
         *colon = '\0';
         if (take(&terms, word, colon + 1, err) < 0)
             return -1;

@@ -129,7 +129,7 @@ static int add_variable(struct berth_buf *path, const char *text, char *const *e
         length++;
     if (length == 0 || (braced && start[length] != '}'))
         return berth_err_set(err,
-                             "images.cache: '%s' is no variable; expected $NAME, or "
+                             "images.cache: '%s' is not a variable; expected $NAME, or "
                              "${NAME}",
                              text);
     name = strndup(start, length);

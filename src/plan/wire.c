@@ -195,7 +195,7 @@ static int take_world(struct berth_request *request, const char *value,
             request->world = (enum berth_world)i;
             return 0;
         }
-    return berth_err_set(err, "'%s' is no " WORLD " of this release", value);
+    return berth_err_set(err, "'%s' is not a " WORLD " of this release", value);
 }
 
 /* Behind the file that was pulled from there. */
@@ -226,7 +226,7 @@ static int get_field(char *field, struct berth_request *request, struct berth_er
         return take_uri(request, value, err);
     id = option_of(field);
     if (id == BERTH_OPTION_COUNT)
-        return berth_err_set(err, "'%s' is no option of this release", field);
+        return berth_err_set(err, "'%s' is not an option of this release", field);
     return take_decoded(request, id, value, err);
 }
 
@@ -287,8 +287,7 @@ int berth_wire_put_table(const struct berth_table *table, char **ret_text,
     if (buf.used > BERTH_WIRE_MAX)
         return berth_err_set(
             err,
-            "the options of the containers take %zu bytes; at most %d can "
-            "be sent to the nodes",
+            "the container options take %zu bytes; at most %d can be sent to the nodes",
             buf.used, BERTH_WIRE_MAX);
     *ret_text = berth_steal(&buf.text);
     return 0;
@@ -334,7 +333,7 @@ static int get_row(char *text, struct berth_table *table, struct berth_err *err)
         return berth_err_set(err, "a component has no number");
     *fields++ = '\0';
     if (get_group(text, &group) < 0)
-        return berth_err_set(err, "'%s' is no component", text);
+        return berth_err_set(err, "'%s' is not a component", text);
     if (group >= 0 && has_group(table, group))
         return berth_err_set(err, "component %d is there twice", group);
     if (berth_wire_get_request(fields, &request, err) < 0 ||

@@ -105,10 +105,10 @@ static int check_names(const struct berth_terms *terms,
     berth_strvec_append(&modes, &stacks);
     if (stacks.failed || modes.failed)
         return berth_err_oom(err);
-    if (check_said(&terms->modes, "mode, MPI stack or profile", &modes, faults, err) <
+    if (check_said(&terms->modes, "a mode, MPI stack or profile", &modes, faults, err) <
         0)
         return -1;
-    return check_said(&terms->order, "MPI stack or profile", &stacks, faults, err);
+    return check_said(&terms->order, "an MPI stack or profile", &stacks, faults, err);
 }
 
 int berth_profiles_faults(const struct berth_terms *terms, uid_t owner,

@@ -96,7 +96,7 @@ static bool take(int fd, struct berth_buf *buf)
 static int refuse_slow(const struct berth_run *run, struct berth_err *err)
 {
     return berth_err_set(err,
-                         "'%s': not done after %d seconds; look whether this node is "
+                         "'%s': not done after %d seconds; check whether this node is "
                          "overloaded or a file system hangs",
                          run->argv[0], run->seconds);
 }

@@ -424,8 +424,8 @@ static void tell(void)
 {
     if (outer_image() && berth_table_contained(&state.table))
         slurm_info(
-            "berth: this srun runs in '%s'; its tasks get their own image, and no "
-            "mount of that one",
+            "berth: this srun runs in '%s'; its tasks get their own image, and none of "
+            "that image's mounts",
             outer_image());
     berth_gather_tell(&state.site, &state.environment);
 }
@@ -519,9 +519,9 @@ static int end_job_component(struct berth_err *err)
         return -1;
     if (!berth_table_uniform(&state.table))
         return berth_err_set(err,
-                             "the components of this job have different options "
-                             "of a container, and a job has one default for all of its "
-                             "sruns; give them to the sruns inside instead: srun "
+                             "the components of this job have different container "
+                             "options, and a job has one default for all of its sruns; "
+                             "give them to the sruns inside instead: srun "
                              "--container-image=A ... : --container-image=B ...");
     return publish(BERTH_JOB_VARIABLE, berth_request_said(&state.table.rows[0].request),
                    err);

@@ -55,8 +55,8 @@ static int restore_one(spank_t sp, const struct berth_capture_rules *rules,
     if (!list)
         return berth_err_set(err,
                              BERTH_ENV_VARIABLE
-                             ": '%s' is no variable that this node restores; have the "
-                             "same berth.yaml on all hosts",
+                             ": '%s' is not a variable that this node restores; have "
+                             "the same berth.yaml on all hosts",
                              name);
     if (strcmp(name, "TERM") == 0 && !is_set(sp, PTY_VARIABLE))
         return 0;

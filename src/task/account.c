@@ -107,8 +107,8 @@ static int list_mounts(const struct berth_launch *launch, const struct told *tol
         add_mounts(&site, BERTH_FROM_SITE, "the site mounts it in every container",
                    explain, err) < 0 ||
         add_mounts(launch->mounts, BERTH_FROM_BERTH,
-                   "here are the copies of the host's MPI, and the marks of who "
-                   "loads it (--mpi-bind)",
+                   "the copies of the host's MPI, and the record of the ranks that "
+                   "load it (--mpi-bind)",
                    explain, err) < 0 ||
         add_mounts(launch->fabric, BERTH_FROM_MPI,
                    "a profile of the host's MPI names it (--mpi-bind)", explain,
@@ -118,7 +118,8 @@ static int list_mounts(const struct berth_launch *launch, const struct told *tol
     for (size_t i = 0; i < places.count; i++)
         berth_explain_add_mount(explain, places.items[i], places.items[i], false,
                                 BERTH_FROM_BERTH,
-                                "here Slurm's process manager meets the tasks (--mpi)");
+                                "Slurm's process manager and the tasks meet here "
+                                "(--mpi)");
     for (size_t i = 0; i + 1 < told->binds.count; i += 2)
         berth_explain_add_mount(explain, told->binds.items[i], told->binds.items[i + 1],
                                 true, BERTH_FROM_MPI,
@@ -183,7 +184,7 @@ static int list_image_environment(const struct berth_account *account,
                              "the container runtime sets it in every image");
     berth_explain_add_change(explain, account->environment, result.items,
                              BERTH_EXPLAIN_REST, BERTH_FROM_IMAGE,
-                             "what the runtime makes of the image's environment");
+                             "the image's environment, as the runtime sets it");
     return 0;
 }
 
@@ -209,7 +210,7 @@ static void list_item(const struct berth_launch *launch, const struct told *told
                                    "the site sets it in every container");
     else
         berth_explain_add_variable(explain, name, value, BERTH_FROM_USER,
-                                   "exported, over what the site sets "
+                                   "exported, which wins over the site "
                                    "(environment.set)");
 }
 
@@ -221,7 +222,9 @@ static void list_asked(const struct berth_launch *launch, const struct told *tol
 
     for (size_t i = 0; launch->terms && i < launch->terms->unset.count; i++)
         berth_explain_add_variable(explain, launch->terms->unset.items[i], NULL,
-                                   BERTH_FROM_SITE, "the site has it in no container");
+                                   BERTH_FROM_SITE,
+                                   "the site unsets it in every "
+                                   "container");
     for (size_t i = 0; i < env->count; i++)
         list_item(launch, told, env->items[i], explain);
 }
@@ -237,8 +240,8 @@ static int list_environment(const struct berth_account *account,
     if (berth_request_mpi_local(launch->request))
         berth_explain_add_change(explain, launch->environment, account->environment,
                                  BERTH_EXPLAIN_ALL, BERTH_FROM_BERTH,
-                                 "an mpirun in the task is to know nothing of Slurm "
-                                 "(--mpi-bind=local)");
+                                 "hidden, so that an mpirun in the task starts ranks "
+                                 "without Slurm (--mpi-bind=local)");
     if (list_image_environment(account, told, explain, err) < 0)
         return -1;
     berth_explain_add_set(explain, &told->set, BERTH_FROM_MPI,
@@ -246,7 +249,7 @@ static int list_environment(const struct berth_account *account,
     if (explain->apart)
         berth_launch_apart(launch, &apart);
     berth_explain_add_set(explain, &apart, BERTH_FROM_BERTH,
-                          "in a container of its own a task cannot read the memory of "
+                          "a task in a container of its own cannot read the memory of "
                           "others");
     list_asked(launch, told, explain);
     return apart.failed || explain->failed ? berth_err_oom(err) : 0;

@@ -102,7 +102,7 @@ static int give_up(const struct building *b, size_t done)
 {
     berth_err_set(b->err,
                   "'%.*s': the host's MPI is not copied there yet (%zu of %zu files); "
-                  "submit the step again, which goes on with it" BERTH_STAGE_SLOW,
+                  "submit the step again to go on with the copy" BERTH_STAGE_SLOW,
                   (int)(strrchr(b->path, '/') - b->path), b->path, done,
                   b->gathered->count);
     return BERTH_BUILD_LATE;

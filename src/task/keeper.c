@@ -165,7 +165,7 @@ static int precheck(struct keeper *keeper, const char *why,
     if (berth_request_mpi_must_host(request))
         return note(keeper, injected,
                     berth_err_set(err,
-                                  "%s, so that nothing can be put into its containers; "
+                                  "%s, so nothing can be mounted in its containers; "
                                   "choose --mpi-bind=hybrid",
                                   why),
                     err);

@@ -91,18 +91,18 @@ static const char *advise(const char *words, const struct berth_request *request
          true},
         {"unknown compression algorithm",
          "the image is good, and another runtime reads it; build it with gzip, which "
-         "each one reads (mksquashfs -comp gzip)",
+         "every runtime reads (mksquashfs -comp gzip)",
          true},
         {"stat /proc/self/fd/",
-         "the container needs /proc: leave a flag out that takes it away, or have the "
+         "the container needs /proc: leave out the flag that removes it, or have the "
          "administrators set `mount proc = yes`",
          true},
         {"unknown flag", "leave that flag out of --container-args", false},
         {"unknown shorthand flag", "leave that flag out of --container-args", false},
         {"flag needs an argument", "give that flag a value in --container-args", false},
         {"could not open image",
-         "look for a word in --container-args that is no flag, "
-         "or a flag that wants a value",
+         "look in --container-args for a word that is not a flag, or a flag without "
+         "its value",
          false},
         {"don't have write permissions", "use --container-writable instead of a flag",
          false},

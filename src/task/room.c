@@ -153,7 +153,7 @@ int berth_room_enter(struct berth_room *room, const char *text, struct berth_err
 
     *room = (struct berth_room){.alive = -1, .ended = -1};
     if (sscanf(text, "%d,%d,%d", &room->memory, &room->tasks, &ended) != 3)
-        return berth_err_set(err, "'%s' names no room", text);
+        return berth_err_set(err, "'%s' does not name a room", text);
     fcntl(room->memory, F_SETFD, FD_CLOEXEC);
     fcntl(room->tasks, F_SETFD, FD_CLOEXEC);
     if (map(room, sizeof(struct berth_room_page), err) < 0)

@@ -22,7 +22,7 @@ int berth_tree_open(const char *path, uid_t owner, mode_t forbidden, int *ret_mi
     if (ret_missing)
         *ret_missing = fd < 0 && errno == ENOENT;
     if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
-        return berth_err_set(err, "'%s': is no directory; remove it", path);
+        return berth_err_set(err, "'%s': is not a directory; remove it", path);
     if (fd < 0 || fstat(fd, &st) < 0)
         return berth_err_set(err, "'%s': cannot be opened: %s", path, strerror(errno));
     if (st.st_uid != owner)

@@ -175,9 +175,9 @@ forged "it holds more than variables$advice" '1;*:image=/x;.'
 forged "the value of 'env' is not encoded$advice" '1;*:env=UCX_A%3D%0;.'
 forged "the end is missing$advice" "1;$(printf '\177ELF\001\377')"
 forged "longer than 65536 bytes; do not set it by hand" "1;*:env=UCX_A%3D$(printf '%070000d' 0);."
-forged "'LD_PRELOAD' is no variable that this node restores; have the same berth.yaml on all hosts" \
+forged "'LD_PRELOAD' is not a variable that this node restores; have the same berth.yaml on all hosts" \
     '1;*:env=LD_PRELOAD%3D/x;.'
-forged "'PATH' is no variable that this node restores; have the same berth.yaml on all hosts" \
+forged "'PATH' is not a variable that this node restores; have the same berth.yaml on all hosts" \
     '1;*:env=UCX_A%3D1&env=PATH%3D/x;.'
 expect 'forged: for another number of components' 1 \
     "berth: n1: SLURM_BERTH_ENV: it is for 3 components, and the step has 2$advice
@@ -197,7 +197,7 @@ expect 'a task that takes no variable' 1 \
 
 # srun in a container
 expect 'srun in a container says so, and hands on nothing of the runtime' 0 \
-    "srun: berth: this srun runs in '/outer.sif'; its tasks get their own image, and no mount of that one
+    "srun: berth: this srun runs in '/outer.sif'; its tasks get their own image, and none of that image's mounts
 $(sees '' '' | sed '/^- SLURM/i\
 - APPTAINER_CONTAINER=/outer.sif\
 - APPTAINER_BIND=/opt\
@@ -206,7 +206,7 @@ $(sees '' '' | sed '/^- SLURM/i\
     FAKE_RAW=1 APPTAINER_CONTAINER=/outer.sif APPTAINER_BIND=/opt APPTAINER_NAME=outer.sif \
     SINGULARITY_BIND=/opt APPTAINER_NOHTTPS=1 srun --container-image=a ./x 1
 expect 'the same with singularity' 0 \
-    "srun: berth: this srun runs in '/outer.sif'; its tasks get their own image, and no mount of that one
+    "srun: berth: this srun runs in '/outer.sif'; its tasks get their own image, and none of that image's mounts
 0 $A: ./x" \
     SINGULARITY_CONTAINER=/outer.sif srun --container-image=a ./x
 expect 'a step on the host is left alone there' 0 '0 host: ./x 1

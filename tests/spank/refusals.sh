@@ -36,13 +36,13 @@ refuse 'a URI of another kind' \
     "--container-image: 'file:///a.sif': cannot be pulled; expected docker://, oras:// or library://, or a SIF file or a directory" \
     --container-image=file:///a.sif
 refuse 'a mount with too many colons' \
-    "--container-mounts: '/a:/b:ro:x' is no mount; expected SRC[:DST[:ro|rw]][,...]" \
+    "--container-mounts: '/a:/b:ro:x' is not a mount; expected SRC[:DST[:ro|rw]][,...]" \
     --container-image=a --container-mounts=/a:/b:ro:x
 refuse 'a mount mode' \
-    "--container-mounts: '/a:/b:r': 'r' is no mount mode; expected ro or rw" \
+    "--container-mounts: '/a:/b:r': 'r' is not a mount mode; expected ro or rw" \
     --container-image=a --container-mounts=/a:/b:r
 refuse 'a relative destination' \
-    "--container-mounts: '/a:b': 'b' is no place in the image; a destination starts with /" \
+    "--container-mounts: '/a:b': 'b' is not a place in the image; a destination starts with /" \
     --container-image=a --container-mounts=/a:b
 refuse 'a relative working directory' \
     "--container-workdir: 'w' is not absolute; expected a directory in the image, from /" \
@@ -51,16 +51,16 @@ refuse 'home and no home' \
     '--no-container-mount-home: given together with its opposite; expected one of --container-mount-home and --no-container-mount-home' \
     --container-image=a --container-mount-home --no-container-mount-home
 refuse 'a variable without a name' \
-    "--container-env: '=x' is no variable; expected NAME or NAME=VALUE (write \\, for a comma in a value)" \
+    "--container-env: '=x' is not a variable; expected NAME or NAME=VALUE (write \\, for a comma in a value)" \
     --container-image=a --container-env==x
 refuse 'a mode of --mpi-bind' \
-    "--mpi-bind: 'Host' is no mode; expected auto, host, hybrid, local, local-each, off, or the name of a profile" \
+    "--mpi-bind: 'Host' is not a mode; expected auto, host, hybrid, local, local-each, off, or the name of a profile" \
     --container-image=a --mpi-bind=Host
 refuse 'the first of two faults' \
     "--container-workdir: 'v' is not absolute; expected a directory in the image, from /" \
     --container-image=a --container-workdir=v --container-mounts=/a:b
 refuse 'other options with none' \
-    '--container-image=none: the other options of a container mean nothing on the host; leave them out' \
+    '--container-image=none: the other container options mean nothing on the host; leave them out' \
     --container-image=none --container-writable
 refuse 'what is not an image' \
     "image 'T/bad.sif': not an image; expected a SIF file (made by 'singularity build' or 'singularity pull') or a sandbox directory" \
@@ -70,10 +70,10 @@ refuse 'a control character in a value' \
     --container-image=a --container-workdir="$(printf '\033[2Jw\nx')"
 
 expect 'options without an image' 1 \
-    'srun: error: berth: --container-image: not given, but other options of a container are; name an image' \
+    'srun: error: berth: --container-image: not given, but other container options are; name an image' \
     srun --container-mounts=/d ./x
 expect 'options without an image in the second component' 1 \
-    'srun: error: berth: --container-image: not given, but other options of a container are; name an image' \
+    'srun: error: berth: --container-image: not given, but other container options are; name an image' \
     srun --container-image=a ./x : --container-mounts=/d ./y
 
 # A missing image may be on the nodes.
@@ -142,7 +142,7 @@ expect '--mpi-bind=local beside its like, and beside what is not MPI' 0 \
     --container-image=c --mpi-bind=off ./z : ./w
 
 # Components of one step, whose MPI would hang.
-HANG='srun: error: berth: --mpi=pmi2: components of one step wait for each other in MPI_Init for ever, in every release of Slurm; use --mpi=pmix, or make it a heterogeneous job (#SBATCH hetjob, or srun outside a job)'
+HANG='srun: error: berth: --mpi=pmi2: components of one step wait for each other in MPI_Init for ever, in every release of Slurm; use --mpi=pmix if your MPI speaks PMIx, or make it a heterogeneous job (#SBATCH hetjob, or srun outside a job)'
 two='--container-image=a --mpi-bind=hybrid ./x : --container-image=b --mpi-bind=hybrid ./y'
 # shellcheck disable=SC2086 # TWO are words
 {
@@ -174,7 +174,7 @@ two='--container-image=a --mpi-bind=hybrid ./x : --container-image=b --mpi-bind=
 # What is too long for an environment variable.
 long=$(printf '%040000d' 0)
 expect 'options longer than what can be sent' 1 \
-    'srun: error: berth: the options of the containers take 80031 bytes; at most 65536 can be sent to the nodes' \
+    'srun: error: berth: the container options take 80031 bytes; at most 65536 can be sent to the nodes' \
     SLURM_JOB_ID=100 srun --container-image=/ "--container-env=A=$long" \
     "--container-env=A=$long" ./x
 

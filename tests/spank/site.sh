@@ -21,7 +21,7 @@ expect 'errors name the option as the site does' 1 \
     FAKE_WORDS=option_prefix=berth- srun --berth-container-image=a \
     --berth-container-workdir=w ./x
 expect 'advice names the option as the site does' 1 \
-    'srun: error: berth: --berth-container-image=none: the other options of a container mean nothing on the host; leave them out' \
+    'srun: error: berth: --berth-container-image=none: the other container options mean nothing on the host; leave them out' \
     FAKE_WORDS=option_prefix=berth- srun --berth-container-image=none \
     --berth-container-writable ./x
 expect 'a default with the prefix' 0 \
@@ -181,14 +181,14 @@ expect 'a rule for others' 0 "0 $A&mpi-bind=local: ./x" \
 site 'mounts: {forced: [/usr:/site:ro], default: [/bin:/tools, /nowhere], forbidden: [/etc]}'
 expect 'the mounts of the site' 0 "0 $A&mounts=/tmp:/d:rw&mounts=/bin:/tools:rw&mounts=/usr:/site:ro: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/tmp:/d ./x
-forbidden="this site forbids '/etc', what is in it and what holds it; leave the mount out, or start elsewhere if it is the working directory (T/berth.yaml:1)"
+forbidden="this site forbids '/etc', everything in it and the directories above it; leave the mount out, or start in another directory if this is the working directory (T/berth.yaml:1)"
 expect 'a forbidden mount: srun refuses' 1 "srun: error: berth: mount '/etc/passwd:/p:rw': $forbidden" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/etc/passwd:/p ./x
 ln -s /etc/passwd link
 expect 'a forbidden mount: the node sees behind a link' 1 "berth: n1: mount 'T/link:/p:rw': $forbidden" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=link:/p ./x
 expect 'a mount whose source may come later' 1 \
-    "berth: n1: mount 'T/late:/p:rw': its source is not there, so that this site cannot see where it leads; make it before the step starts, or leave the mount out (T/berth.yaml:1)" \
+    "berth: n1: mount 'T/late:/p:rw': its source does not exist, so berth cannot see where it leads; create it before the step starts, or leave the mount out (T/berth.yaml:1)" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=late:/p ./x
 site 'images: {roots: [/usr, '"$T/b"'/..data]}'
 expect 'an image from elsewhere' 1 \
@@ -246,7 +246,7 @@ expect 'the same on the node' 1 \
 chmod 644 berth.yaml
 
 # A word that berth does not know.
-UNKNOWN="plugstack.conf: 'colour=red' is no setting of berth; expected option_prefix= or config=; what else the site wants is in berth.yaml"
+UNKNOWN="plugstack.conf: 'colour=red' is not a setting of berth; expected option_prefix= or config= (all else is set in berth.yaml)"
 expect 'an unknown word: container steps fail' 1 \
     "srun: error: berth: $UNKNOWN" \
     FAKE_WORDS=colour=red srun --container-image=a ./x

@@ -106,10 +106,10 @@ expect 'no image' 2 \
     'berth: run: no image; give --container-image, or set BERTH_CONTAINER_IMAGE' \
     "$berth" run true
 expect 'an account of the host' 2 \
-    'berth: explain: --container-image=none is this host, and nothing is done there; name an image' \
+    'berth: explain: with --container-image=none the command runs on this host, and berth does nothing; name an image' \
     "$berth" explain --container-image=none true
 expect 'other options without an image' 2 \
-    'berth: --container-image: not given, but other options of a container are; name an image' \
+    'berth: --container-image: not given, but other container options are; name an image' \
     "$berth" run --container-writable true
 expect 'a value that is wrong' 2 \
     "berth: --container-workdir: 'x' is not absolute; expected a directory in the image, from /" \
@@ -121,13 +121,13 @@ expect 'a default of a job that is none' 2 \
     "berth: SLURM_BERTH_JOB: form '9' is not this release's (1); do not set it by hand, and have one release of berth on all hosts" \
     env 'SLURM_BERTH_JOB=9;*:image=/a' "$berth" run true
 expect 'an option that is none' 2 \
-    "berth: run: '--colour' is no option of it; see berth run --help" \
+    "berth: run: '--colour' is not an option; see berth run --help" \
     "$berth" run --colour true
 expect 'a letter that is none' 2 \
-    "berth: run: '-x' is no option of it; see berth run --help" \
+    "berth: run: '-x' is not an option; see berth run --help" \
     "$berth" run -x true
 expect 'a letter of another alphabet' 2 \
-    "berth: run: '-é' is no option of it; see berth run --help" \
+    "berth: run: '-é' is not an option; see berth run --help" \
     "$berth" run -é true
 expect 'a value for an option that has none' 2 \
     "berth: run: '--container-writable=yes' takes no value" \

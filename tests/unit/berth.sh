@@ -13,7 +13,7 @@ unset CRAY_MPICH_DIR I_MPI_ROOT MPICH_DIR MPI_HOME OPAL_PREFIX LD_LIBRARY_PATH
 says 'it tells its version' 0 'berth 0.' "$berth" --version
 says 'it tells how it is used' 0 '  berth profiles' "$berth" --help
 says 'nothing to do is a wrong use' 2 'usage: berth' "$berth"
-says 'a verb that is not there is a wrong use' 2 "berth: 'explode' is no verb; see berth --help" \
+says 'a verb that is not there is a wrong use' 2 "berth: 'explode' is not a verb; see berth --help" \
     "$berth" explode
 for verb in check doctor explain inspect profiles pull run; do
     says "how $verb is used is no fault" 0 "usage: berth $verb [" "$berth" "$verb" --help
@@ -75,7 +75,7 @@ says 'an account without an image' 2 \
     "$berth" explain ./app
 says 'an account without a command is a wrong use' 2 'usage:' \
     "$berth" explain --container-image=image
-says 'an account with a wrong option' 2 "berth: explain: '--colour' is no option of it" \
+says 'an account with a wrong option' 2 "berth: explain: '--colour' is not an option" \
     "$berth" explain --colour --container-image=image ./app
 says 'how an account is asked for' 0 '--json: for programs' "$berth" explain --help
 
@@ -145,7 +145,7 @@ ${CC:-cc} -shared -fPIC -nostdlib -Wl,-soname,libmpi.so.12 -o mpi/lib/libmpi.so.
         $ordinary "$berth" inspect "$T/run"
     head -c 900 app >short
     says 'a file that is cut is one line' 1 "berth: '$T/short': " $ordinary "$berth" inspect "$T/short"
-    says 'a program of a file is a mistake' 1 "berth: '$T/app': no image; leave 'x' out" \
+    says 'a program of a file is a mistake' 1 "berth: '$T/app': not an image; leave out 'x'" \
         $ordinary "$berth" inspect "$T/app" x
     says 'inspect without a file is a wrong use' 2 'usage:' $ordinary "$berth" inspect
     says 'an option that is not there is a wrong use' 2 'usage:' $ordinary "$berth" inspect --xml app
@@ -167,11 +167,11 @@ printf 'rules: [{options: {mpi: host}}]\n' >"$T/rule.yaml"
 chmod 644 "$T"/*.yaml
 says 'check: a good file' 0 "$T/good.yaml: no fault found" "$berth" check good.yaml
 says 'check: all faults of a file' 1 "$T/bad.yaml:2: runtime.share: expected auto or never, got 'x'
-$T/bad.yaml:3: 'image' is no key here; did you mean 'images'?" "$berth" check "$T/bad.yaml"
+$T/bad.yaml:3: 'image' is not a key here; did you mean 'images'?" "$berth" check "$T/bad.yaml"
 # shellcheck disable=SC2016 # words for sh
 says 'check: a file in a directory that is gone' 1 "berth: 'x.yaml' is not absolute" \
     sh -c 'mkdir gone && cd gone && rmdir ../gone && exec "$0" check x.yaml' "$berth"
-says 'check: a rule that names no option' 1 "rule 1: 'mpi' is no option" "$berth" check rule.yaml
+says 'check: a rule that names no option' 1 "rule 1: 'mpi' is not an option" "$berth" check rule.yaml
 mkdir profiles.d
 echo 'name: x' >profiles.d/x.yaml
 says 'check: a profile beside a good file' 1 "$T/profiles.d/x.yaml:1: family: not there" "$berth" check good.yaml
@@ -179,7 +179,7 @@ rm -r profiles.d
 printf 'mpi:\n  order:\n    - mpich\n    - mpihc\n' >"$T/order.yaml"
 chmod 644 "$T/order.yaml"
 says 'check: an order of MPI stacks with one that is none' 1 \
-    "$T/order.yaml:4: mpi.order: 'mpihc' is no MPI stack or profile; did you mean 'mpich'?" \
+    "$T/order.yaml:4: mpi.order: 'mpihc' is not an MPI stack or profile; did you mean 'mpich'?" \
     "$berth" check order.yaml
 printf 'mpi:\n  default: mpihc\n  partitions:\n    gpu: hybrid\n    cpu: hybird\n' >"$T/modes.yaml"
 printf 'rules:\n- options: {mpi-bind: own}\n- options: {mpi-bind: opempi}\n' >>"$T/modes.yaml"
@@ -188,9 +188,9 @@ mkdir profiles.d
 printf 'name: own\nfamily: mpich\n' >profiles.d/own.yaml
 chmod 644 profiles.d/own.yaml
 says 'check: MPI stacks that are none, wherever they are named' 1 \
-    "$T/modes.yaml:2: mpi.default: 'mpihc' is no mode, MPI stack or profile; did you mean 'mpich'?
-$T/modes.yaml:5: mpi.partitions: 'hybird' is no mode, MPI stack or profile; did you mean 'hybrid'?
-$T/modes.yaml:8: rule 2: mpi-bind: 'opempi' is no mode, MPI stack or profile; did you mean 'openmpi'?" \
+    "$T/modes.yaml:2: mpi.default: 'mpihc' is not a mode, MPI stack or profile; did you mean 'mpich'?
+$T/modes.yaml:5: mpi.partitions: 'hybird' is not a mode, MPI stack or profile; did you mean 'hybrid'?
+$T/modes.yaml:8: rule 2: mpi-bind: 'opempi' is not a mode, MPI stack or profile; did you mean 'openmpi'?" \
     "$berth" check modes.yaml
 rm -r profiles.d
 says 'check: no such file' 1 "No such file or directory" "$berth" check none.yaml
@@ -230,7 +230,7 @@ echo "optional /lib/berth.so config=$T/order.yaml" >slurm/other.conf
 says 'doctor finds a wrong order of MPI stacks' 1 "wrong profiles: $T/order.yaml:4: mpi.order: 'mpihc'" \
     "$berth" doctor
 echo "optional /lib/berth.so config=$T/modes.yaml" >slurm/other.conf
-fault="$T/modes.yaml:2: mpi.default: 'mpihc' is no mode, MPI stack or profile; did you mean 'mpich'?"
+fault="$T/modes.yaml:2: mpi.default: 'mpihc' is not a mode, MPI stack or profile; did you mean 'mpich'?"
 says 'doctor finds a wrong default of MPI stacks' 1 "wrong profiles: $fault" "$berth" doctor
 says 'profiles finds it, too' 1 "berth: $fault" "$berth" profiles
 echo "optional /lib/berth.so config=$T/gone.yaml" >slurm/other.conf

@@ -96,9 +96,9 @@ static const struct {
     size_t count;
     const char *error;
 } bad[] = {
-    {"\0x", 2, "what the loader says is no list of libraries"},
-    {"\thello\n", 7, "'hello' is no line of a loader"},
-    {"\tlibx => /x\n", 12, "'libx' is no line of a loader"},
+    {"\0x", 2, "the loader's output is not a list of libraries"},
+    {"\thello\n", 7, "'hello' is not a line that a loader prints"},
+    {"\tlibx => /x\n", 12, "'libx' is not a line that a loader prints"},
 };
 
 START_TEST(what_is_no_loader_s_is_refused)
@@ -124,7 +124,7 @@ START_TEST(a_list_has_an_end)
         berth_strvec_pushf(&lines, "\tlib%d.so => /lib%d.so (0x1)", i, i);
     text = unit_lines(&lines);
     ck_assert_int_eq(berth_closure_parse(text, strlen(text), &closure, &err), -1);
-    ck_assert_str_eq(err.text, "the loader tells of more than 4096 libraries");
+    ck_assert_str_eq(err.text, "the loader lists more than 4096 libraries");
 }
 END_TEST
 

@@ -290,8 +290,8 @@ static const struct {
      "note host's MPI: none was found; --mpi-bind can only use the image's own",
      "load its module, or set MPI_HOME, and ask again"},
     {change_23,
-     "wrong /dev/shm: it is no file system of its own, and MPI keeps its shared memory "
-     "there",
+     "wrong /dev/shm: it is not a file system of its own, and MPI keeps its shared "
+     "memory there",
      "mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /dev/shm"},
     {change_24, "wrong /dev/shm: its mode is 0755 instead of 1777",
      "chmod 1777 /dev/shm"},
@@ -351,7 +351,7 @@ static const struct {
      "wrong plugin: /etc/slurm/plugstack.conf.d/berth.conf:1: "
      "'/usr/lib64/slurm/berth.so' is not there",
      "install berth's package for this release of Slurm"},
-    {change_41, "wrong plugin: '/usr/lib64/slurm/berth.so' is no plugin of Slurm",
+    {change_41, "wrong plugin: '/usr/lib64/slurm/berth.so' is not a plugin of Slurm",
      "install berth's package for this release of Slurm"},
     {change_42,
      "wrong plugin: '/usr/lib64/slurm/berth.so' is for Slurm 22.05, and this host has "

@@ -107,7 +107,9 @@ static const struct {
     {{NULL},
      "libc.so.6",
      BERTH_VERDICT_YES_WITH_HOST_GLIBC,
-     "this site puts the host's glibc into no image: it is older (/b.yaml:7)"},
+     "it is older, which this site does not allow (/b.yaml:7); build the image on a "
+     "newer "
+     "distribution, or choose --mpi-bind=hybrid"},
 };
 
 START_TEST(what_does_not_go_together_is_named)

@@ -50,13 +50,12 @@ static const struct {
 } refusals[] = {
     {BERTH_FALLBACK_NO, "no patchelf"},
     {BERTH_FALLBACK_OTHERS,
-     "no patchelf; other components of this srun may run on the host's MPI, so that "
-     "this one must as well, or all of them on their images' own with "
-     "--mpi-bind=hybrid in each"},
+     "no patchelf; other components of this srun may use the host's MPI, so this one "
+     "must use it, too; otherwise give --mpi-bind=hybrid to each component"},
     {BERTH_FALLBACK_NODES,
-     "no patchelf; other nodes of this step may run on the host's MPI, so that this "
-     "one must as well: repair it (berth doctor says what it lacks), or run all of "
-     "them on the image's own with --mpi-bind=hybrid"},
+     "no patchelf; other nodes of this step may use the host's MPI, so this one must "
+     "use it, too: repair it (berth doctor says what it lacks), or use the image's own "
+     "on all nodes with --mpi-bind=hybrid"},
 };
 
 START_TEST(a_refusal_says_who_else_would_differ)

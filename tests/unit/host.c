@@ -334,7 +334,7 @@ START_TEST(a_fault_of_a_profile_is_told)
     put("/etc/our.yaml", "rules: [{options: {mpi: host}}]\n", 0644);
     look();
     ck_assert_ptr_nonnull(facts.site.fault);
-    ck_assert_ptr_nonnull(strstr(facts.site.fault, "'mpi' is no option"));
+    ck_assert_ptr_nonnull(strstr(facts.site.fault, "'mpi' is not an option"));
 }
 END_TEST
 

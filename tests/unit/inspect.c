@@ -82,8 +82,8 @@ static const struct {
              "  not found: libx.so.1\n"},
     {.file = "old",
      .objects = {"program old static bits=32 machine=z80"},
-     .text = "old: program, for an unknown machine, 32 bits, static\n"
-             "  linked with MPI: nothing tells that of a static program\n"},
+     .text = "old: program, for an unknown machine, 32 bits, static\n  linked with "
+             "MPI: unknown for a static program\n"},
     {.file = "part",
      .objects = {"program part program need=libc.so.6 text=**mpi_init "
                  "text=MPIR_CVAR_ERROR_CHECKING text=14:2:2 text=4.0.2 text=PMI_FD",

@@ -174,8 +174,10 @@ START_TEST(babble_is_no_list)
     unit_write(babbler, script, strlen(script));
     ck_assert_int_eq(chmod(babbler, 0755), 0);
     ck_assert_int_eq(berth_loader_list(babbler, program, bare, &closure, &err), -1);
-    ck_assert_int_gt(
-        asprintf(&expected, "'%s': 'babble' is no line of a loader", program), 0);
+    ck_assert_int_gt(asprintf(&expected,
+                              "'%s': 'babble' is not a line that a loader prints",
+                              program),
+                     0);
     ck_assert_str_eq(err.text, expected);
 }
 END_TEST

@@ -95,8 +95,8 @@ static const struct {
      2,
      -1,
      {{0}},
-     "which MPI the program wants cannot be told (marks of: none that is known); build "
-     "it with one MPI, or take the image's own with --mpi-bind=hybrid"},
+     "berth cannot tell which MPI the program wants (marks of: none that is known); "
+     "build it with one MPI, or take the image's own with --mpi-bind=hybrid"},
 };
 
 static void add_library(struct berth_mpi_objects *image, enum berth_mpi_family family)

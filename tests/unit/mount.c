@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "unit.h"
 
-#define EXPECTED " is no mount; expected SRC[:DST[:ro|rw]][,...]"
+#define EXPECTED " is not a mount; expected SRC[:DST[:ro|rw]][,...]"
 
 static const struct {
     const char *text;
@@ -51,17 +51,17 @@ static const struct {
     {"/a::ro", NULL, "'/a::ro'" EXPECTED},
     {"/a:/b:ro:rw", NULL, "'/a:/b:ro:rw'" EXPECTED},
     {"/a:/b:/c:/d:/e", NULL, "'/a:/b:/c:/d:/e'" EXPECTED},
-    {"/a:/b:", NULL, "'/a:/b:': '' is no mount mode; expected ro or rw"},
-    {"/a:/b:RO", NULL, "'/a:/b:RO': 'RO' is no mount mode; expected ro or rw"},
-    {"/a:/b:rox", NULL, "'/a:/b:rox': 'rox' is no mount mode; expected ro or rw"},
+    {"/a:/b:", NULL, "'/a:/b:': '' is not a mount mode; expected ro or rw"},
+    {"/a:/b:RO", NULL, "'/a:/b:RO': 'RO' is not a mount mode; expected ro or rw"},
+    {"/a:/b:rox", NULL, "'/a:/b:rox': 'rox' is not a mount mode; expected ro or rw"},
     {"/a://", "/w",
      "'/a://': the image itself is at /; expected a directory or a file below it as "
      "the destination"},
     {"a:/b", NULL, "'a:/b': 'a' is not absolute; expected a path from /"},
     {"/a:b", "/home",
-     "'/a:b': 'b' is no place in the image; a destination starts with /"},
+     "'/a:b': 'b' is not a place in the image; a destination starts with /"},
     {"/a:ro", NULL,
-     "'/a:ro': 'ro' is no place in the image; a destination starts with /"},
+     "'/a:ro': 'ro' is not a place in the image; a destination starts with /"},
 };
 
 START_TEST(a_wrong_mount_is_named)

@@ -52,13 +52,13 @@ START_TEST(a_refusal_names_what_is_allowed)
     ck_assert_int_eq(berth_origin_check(&site, "docker://h/a", &err), 0);
     site.images.uris_said = true;
     ck_assert_int_eq(berth_origin_check(&site, "docker://h/a", &err), -1);
-    ck_assert_str_eq(err.text, "image 'docker://h/a': this site allows no URI; name a "
-                               "file or a directory");
+    ck_assert_str_eq(err.text, "image 'docker://h/a': this site does not allow URIs; "
+                               "name a file or a directory");
     berth_strvec_push(&site.images.uris, "docker://x");
     berth_strvec_push(&site.images.uris, "oras://y");
     ck_assert_int_eq(berth_origin_check(&site, "docker://h/a", &err), -1);
-    ck_assert_str_eq(err.text, "image 'docker://h/a': this site allows no images from "
-                               "there; it allows docker://x, oras://y");
+    ck_assert_str_eq(err.text, "image 'docker://h/a': this site does not allow images "
+                               "from there; it allows docker://x, oras://y");
 }
 END_TEST
 

@@ -38,9 +38,8 @@ static const struct {
      "2",
      "pmi2",
      FITS,
-     "the image's Open MPI speaks PMIx and the step has --mpi=pmi2, so that each "
-     "of "
-     "the 2 tasks would be rank 0 of 1; use srun --mpi=pmix " TELLS},
+     "the image's Open MPI speaks PMIx and the step has --mpi=pmi2, so each of the 2 "
+     "tasks would be rank 0 of 1; use srun --mpi=pmix " TELLS},
     {{MPICH_LIB, OPENMPI_LIB},
      BERTH_FAMILY_UNKNOWN,
      {BERTH_FAMILY_NONE},
@@ -308,7 +307,7 @@ START_TEST(what_the_container_takes_away_counts)
     peers.reach = &everywhere;
     container[0] = NULL;
     ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), -1);
-    ck_assert_ptr_nonnull(strstr(err.text, "takes PMI_FD away, by which the image's "));
+    ck_assert_ptr_nonnull(strstr(err.text, "removes PMI_FD, by which the image's "));
     berth_mpi_objects_fini(&look.objects);
 }
 END_TEST

@@ -118,8 +118,8 @@ START_TEST(a_mismatch_names_the_right_type)
 
     if (table[_i].speaks)
         snprintf(expected, sizeof(expected),
-                 "the host's MPI speaks %s and the step has --mpi=%s, so that each of "
-                 "the 4 tasks would be rank 0 of 1; use srun --mpi=%s",
+                 "the host's MPI speaks %s and the step has --mpi=%s, so each of the 4 "
+                 "tasks would be rank 0 of 1; use srun --mpi=%s",
                  table[_i].speaks, type ? type : "none", table[_i].use);
     ck_assert_str_eq(err.text, expected);
     ck_assert_int_eq(result, table[_i].speaks ? -1 : 0);
@@ -141,9 +141,9 @@ START_TEST(a_lost_contact_leaves_tasks_alone)
     ck_assert_int_eq(berth_mpi_check_contact("PMI_FD", 1, "it", &err), 0);
     ck_assert_int_eq(berth_mpi_check_contact("PMI_FD", 4, "the host's MPI", &err), -1);
     ck_assert_str_eq(err.text,
-                     "the runtime takes PMI_FD away, by which the host's MPI finds its "
-                     "peers, so that each of the 4 tasks would be rank 0 of 1; leave "
-                     "--cleanenv and --containall out");
+                     "the runtime removes PMI_FD, by which the host's MPI finds its "
+                     "peers, so each of the 4 tasks would be rank 0 of 1; leave out "
+                     "--cleanenv and --containall");
 }
 END_TEST
 
@@ -158,23 +158,22 @@ static const struct {
     {{.apart = 2, .nodes = 1}, BERTH_PMI_PMIX, NULL},
     {{.apart = 2, .nodes = 1, .pid = true, .ipc = true},
      BERTH_PMI_SIMPLE,
-     "each of the 2 tasks of this node has process numbers of its own, so that the "
+     "each of the 2 tasks of this node has process numbers of its own, so the "
      "host's MPI cannot reach one from another; leave --pid and --containall out"},
     {{.apart = 2, .nodes = 1, .ipc = true},
      BERTH_PMI_SIMPLE,
-     "has System V IPC of its own, so that the host's MPI cannot reach one from "
+     "has System V IPC of its own, so the host's MPI cannot reach one from "
      "another; leave --ipc and --containall out"},
     {{.apart = 2, .nodes = 1, .shm = true},
      BERTH_PMI_PMIX,
-     "has a /dev/shm of its own, so that the host's MPI cannot reach one from another; "
+     "has a /dev/shm of its own, so the host's MPI cannot reach one from another; "
      "leave --contain out"},
     {{.nodes = 1, .network = true}, BERTH_PMI_SIMPLE, NULL},
     {{.nodes = 1, .network = true},
      BERTH_PMI_PMIX,
      "the container has a network of its own, from which the host's MPI reaches "
-     "neither "
-     "Slurm nor another node; leave --net and --network out"},
-    {{.nodes = 2, .network = true}, BERTH_PMI_SIMPLE, "leave --net and --network out"},
+     "neither Slurm nor another node; leave out --net and --network"},
+    {{.nodes = 2, .network = true}, BERTH_PMI_SIMPLE, "leave out --net and --network"},
 };
 
 START_TEST(what_tasks_do_not_share_is_refused)

@@ -210,9 +210,9 @@ START_TEST(a_request_becomes_what_is_run)
     if (!good[_i].runs) { /* `%3D` is for the wire, not for a site */
         ck_assert_int_eq(result, -1);
         ck_assert_str_eq(err.text,
-                         "berth.yaml: rule 1: container-env: 'A%3D1' is no variable; "
-                         "expected NAME or NAME=VALUE (write \\, for a comma in a "
-                         "value)");
+                         "berth.yaml: rule 1: container-env: 'A%3D1' is not a "
+                         "variable; expected NAME or NAME=VALUE (write \\, for a comma "
+                         "in a value)");
         return;
     }
     ck_assert_msg(result == 0, "%s: %s", good[_i].site, err.text);
@@ -224,8 +224,9 @@ END_TEST
     "--container-args: '" what "': this site does not allow it; it allows "
 #define FORBIDS(mount)                                                                 \
     "mount '" mount                                                                    \
-    "': this site forbids '/secret', what is in it and what holds it; "                \
-    "leave the mount out, or start elsewhere if it is the working directory"
+    "': this site forbids '/secret', everything in it and the directories above it; "  \
+    "leave the mount out, or start in another directory if this is the working "       \
+    "directory"
 #define ONLY_BY_OPTION(name)                                                           \
     name ": this site restricts mounts, and takes them from --container-mounts only; " \
          "unset this variable"
@@ -241,7 +242,7 @@ static const struct {
 } bad[] = {
     /* rules that cannot be */
     {"rule=colour=red", NULL, "image=/a",
-     "berth.yaml: rule 1: 'colour' is no option; expected a name like "
+     "berth.yaml: rule 1: 'colour' is not an option; expected a name like "
      "container-image"},
     {"rule=container-image=/b rule=partition=x&container-workdir=w", NULL, "image=/a",
      "berth.yaml: rule 2: container-workdir: 'w' is not absolute; expected a directory "
@@ -250,16 +251,16 @@ static const struct {
      "berth.yaml: rule 1: container-image: a rule cannot take the image away; name "
      "one"},
     {"forced=/a:b", NULL, "image=/a",
-     "berth.yaml: mounts.forced: '/a:b': 'b' is no place in the image; a destination "
-     "starts with /"},
+     "berth.yaml: mounts.forced: '/a:b': 'b' is not a place in the image; a "
+     "destination starts with /"},
     {"default=x", NULL, "image=/a",
      "berth.yaml: mounts.default: 'x': 'x' is not absolute; expected a path from /"},
     {"mpi=HOST", NULL, "image=/a",
-     "berth.yaml: mpi.default: 'HOST' is no mode; expected auto, host, hybrid, local, "
-     "local-each, off, or the name of a profile"},
+     "berth.yaml: mpi.default: 'HOST' is not a mode; expected auto, host, hybrid, "
+     "local, local-each, off, or the name of a profile"},
     {"partition=p partition=?", NULL, "image=/a",
-     "berth.yaml: mpi.partitions: '?' is no mode; expected auto, host, hybrid, local, "
-     "local-each, off, or the name of a profile"},
+     "berth.yaml: mpi.partitions: '?' is not a mode; expected auto, host, hybrid, "
+     "local, local-each, off, or the name of a profile"},
     /* flags */
     {"deny=", NULL, "image=/a&args=--nv",
      "--container-args: this site does not allow it; leave it out"},
@@ -324,14 +325,14 @@ static const struct {
     {"forced=/x:/y:ro", NULL, "image=/a&args=--overlay%3D/x",
      ONLY_MOUNTS("--overlay=/x")},
     {"forbidden=/secret", NULL, "image=/a&mounts=/none:/x:rw",
-     "mount '/none:/x:rw': its source is not there, so that this site cannot see where "
-     "it leads; make it before the step starts, or leave the mount out"},
+     "mount '/none:/x:rw': its source does not exist, so berth cannot see where it "
+     "leads; create it before the step starts, or leave the mount out"},
     {"forbidden=/secret", "APPTAINER_BIND=/none:/x", "image=/a",
-     "mount '/none:/x:rw': its source is not there, so that this site cannot see where "
-     "it leads; make it before the step starts, or leave the mount out"},
+     "mount '/none:/x:rw': its source does not exist, so berth cannot see where it "
+     "leads; create it before the step starts, or leave the mount out"},
     {"forbidden=/secret", NULL, "image=/a&mounts=/colon:/x:rw",
-     "mount '/colon:/x:rw': its source is really '/a:b', and no mount can be written "
-     "for a path with a ':'; rename it"},
+     "mount '/colon:/x:rw': its source is really '/a:b', and a path with a ':' cannot "
+     "be mounted; rename it"},
     {"forbidden=/secret", "APPTAINER_BIND=/other:/x", "image=/a",
      "mount '/other:/x:rw': its source is really '/ok', and a variable of the runtime "
      "mounts by name; give it with --container-mounts"},
@@ -342,9 +343,9 @@ static const struct {
      "mount '/x/b:/y/c:rw': this site itself mounts '/x:/y:ro' there; choose another "
      "place in the image"},
     {"forbidden=/home/u", NULL, "image=/a",
-     "mount '/home/u:/home/u:rw': this site forbids '/home/u', what is in it and what "
-     "holds it; leave the mount out, or start elsewhere if it is the working "
-     "directory"},
+     "mount '/home/u:/home/u:rw': this site forbids '/home/u', everything in it and "
+     "the directories above it; leave the mount out, or start in another directory if "
+     "this is the working directory"},
     /* environment */
     {"unset=A", NULL, "image=/a&env=A%3D1",
      "--container-env: 'A': this site unsets it in every container; leave it out"},
@@ -383,7 +384,7 @@ static const struct {
     {"forbidden=/secret", NULL, "image=/a&args=-B", ONLY_MOUNTS("-B")},
     {"forbidden=/secret", NULL, "image=/a&mounts=/link:/x:ro", NULL},
     {"rule=colour=red", NULL, "image=/a",
-     "berth.yaml: rule 1: 'colour' is no option; expected a name like "
+     "berth.yaml: rule 1: 'colour' is not an option; expected a name like "
      "container-image"},
     {"deny=", NULL, "image=none", NULL},
 };

@@ -127,14 +127,14 @@ static const struct {
      "f:1: name: 'host' is a mode of --mpi-bind; name it otherwise"},
     {"name: x\nfamily: mpi\n", "f:2: family: expected mpich or openmpi, got 'mpi'"},
     {NEEDED "librarys: []\n",
-     "f:3: 'librarys' is no key here; did you mean 'libraries'?"},
+     "f:3: 'librarys' is not a key here; did you mean 'libraries'?"},
     {NEEDED "libraries: a\n", "f:3: libraries: expected a list, got 'a'"},
     {NEEDED "libraries:\n  - a.so\n  - /lib/a.so\n",
      "f:5: libraries: expected the SONAME of a library, got '/lib/a.so'"},
     {NEEDED "match: a\n",
      "f:3: match: expected a section of KEY: VALUE lines, got 'a'"},
     {NEEDED "match:\n  vendors: a\n",
-     "f:4: match: 'vendors' is no key here; did you mean 'vendor'?"},
+     "f:4: match: 'vendors' is not a key here; did you mean 'vendor'?"},
     {NEEDED "root: [a]\n", "f:3: root: expected one value, got a list"},
     {NEEDED "binds: [run]\n",
      "f:3: binds: expected SRC[:DST[:ro|rw]] with absolute paths, got 'run'"},
@@ -238,22 +238,20 @@ static const struct {
     {{NULL}, {"cray-mpich", "cray-mpich-aries", "own", "own-fast"}, ""},
     {{"mpihc", "own", "host"},
      {NULL},
-     "/b.yaml:1: mpi.order: 'mpihc' is no MPI stack or profile; did you mean 'mpich'?\n"
-     "/b.yaml:3: mpi.order: 'host' is no MPI stack or profile; expected own, own-fast, "
-     "cray-mpich, cray-mpich-slingshot, cray-mpich-aries, intel, mvapich, mpich or "
-     "openmpi\n"},
+     "/b.yaml:1: mpi.order: 'mpihc' is not an MPI stack or profile; did you mean "
+     "'mpich'?\n/b.yaml:3: mpi.order: 'host' is not an MPI stack or profile; expected "
+     "own, own-fast, cray-mpich, cray-mpich-slingshot, cray-mpich-aries, intel, "
+     "mvapich, mpich or openmpi\n"},
     {{"x"},
      {"mpihc", "own", "hots", "hpcx-2.18"},
-     "/b.yaml:1: mpi.default: 'mpihc' is no mode, MPI stack or profile; did you mean "
-     "'mpich'?\n"
-     "/b.yaml:3: mpi.default: 'hots' is no mode, MPI stack or profile; did you mean "
-     "'host'?\n"
-     "/b.yaml:4: mpi.default: 'hpcx-2.18' is no mode, MPI stack or profile; expected "
-     "auto, host, hybrid, local, local-each, off, own, own-fast, cray-mpich, "
-     "cray-mpich-slingshot, cray-mpich-aries, intel, mvapich, mpich or openmpi\n"
-     "/b.yaml:1: mpi.order: 'x' is no MPI stack or profile; expected own, own-fast, "
-     "cray-mpich, cray-mpich-slingshot, cray-mpich-aries, intel, mvapich, mpich or "
-     "openmpi\n"},
+     "/b.yaml:1: mpi.default: 'mpihc' is not a mode, MPI stack or profile; did you "
+     "mean 'mpich'?\n/b.yaml:3: mpi.default: 'hots' is not a mode, MPI stack or "
+     "profile; did you mean 'host'?\n/b.yaml:4: mpi.default: 'hpcx-2.18' is not a "
+     "mode, MPI stack or profile; expected auto, host, hybrid, local, local-each, off, "
+     "own, own-fast, cray-mpich, cray-mpich-slingshot, cray-mpich-aries, intel, "
+     "mvapich, mpich or openmpi\n/b.yaml:1: mpi.order: 'x' is not an MPI stack or "
+     "profile; expected own, own-fast, cray-mpich, cray-mpich-slingshot, "
+     "cray-mpich-aries, intel, mvapich, mpich or openmpi\n"},
 };
 
 static void say(struct berth_strvec *said, const char *key, const char *const *names)

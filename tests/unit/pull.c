@@ -342,7 +342,7 @@ START_TEST(a_cache_that_cannot_be_made)
     char nowhere[] = "/proc/berth";
 
     unit_write(cache, "", 0);
-    expect_error(&pull, "': is no directory; remove it");
+    expect_error(&pull, "': is not a directory; remove it");
     ck_assert_int_eq(unlink(cache), 0);
     site.images.cache = nowhere;
     expect_error(&pull,
@@ -397,7 +397,7 @@ START_TEST(the_site_decides_from_where)
     struct berth_pull pull = app();
 
     site.images.uris_said = true;
-    expect_error(&pull, "image '" URI "': this site allows no URI");
+    expect_error(&pull, "image '" URI "': this site does not allow URIs");
     ck_assert(!is_there("cache"));
     site.images.uris_said = false;
 }
@@ -479,9 +479,9 @@ static const struct {
      "it cannot be pulled: open /cache/x: permission denied; the runtime may not write "
      "there; look at that directory"},
     {"requested access to the resource is denied",
-     "it cannot be pulled: requested access to the resource is denied; it is not "
-     "there, or not for you; check the name, and log in if the registry wants that "
-     "(apptainer registry login)"},
+     "it cannot be pulled: requested access to the resource is denied; it does not "
+     "exist, or you may not read it; check the name, and log in if the registry wants "
+     "that (apptainer registry login)"},
     {"FATAL:   While pulling library image: error fetching image: image does not exist "
      "in the library: e/c/x:2 (amd64)",
      "it cannot be pulled: While pulling library image: error fetching image: image "

@@ -114,11 +114,13 @@ END_TEST
     "given together with its opposite; expected one of --container-mount-home and "    \
     "--no-container-mount-home"
 #define NO_VARIABLE(text)                                                              \
-    "'" text "' is no variable; expected NAME or NAME=VALUE (write \\, for a comma "   \
+    "'" text                                                                           \
+    "' is not a variable; expected NAME or NAME=VALUE (write \\, for a comma "         \
     "in a value)"
 
 #define NO_MODE(text)                                                                  \
-    "'" text "' is no mode; expected auto, host, hybrid, local, local-each, off, or "  \
+    "'" text                                                                           \
+    "' is not a mode; expected auto, host, hybrid, local, local-each, off, or "        \
     "the name of a profile"
 
 static const struct {
@@ -141,7 +143,7 @@ static const struct {
     {{{IMAGE, "docker://a"}, {IMAGE, "/a"}, {END, NULL}}, TWICE("docker://a", "/a")},
     {{{GPU, ""}, {END, NULL}}, "the value is empty; give one, or leave the option out"},
     {{{GPU, "amd"}, {END, NULL}},
-     "'amd' is no kind of GPU; expected auto, nvidia, rocm or off"},
+     "'amd' is not a kind of GPU; expected auto, nvidia, rocm or off"},
     {{{GPU, "off"}, {GPU, "rocm"}, {END, NULL}}, TWICE("off", "rocm")},
     {{{IMAGE, "/a"}, {IMAGE, "/b"}, {END, NULL}}, TWICE("/a", "/b")},
     {{{IMAGE, "/a"}, {IMAGE, "none"}, {END, NULL}}, TWICE("/a", "none")},
@@ -149,10 +151,11 @@ static const struct {
     {{{WORKDIR, "/a"}, {WORKDIR, "/b"}, {END, NULL}}, TWICE("/a", "/b")},
     {{{WORKDIR, "w"}, {END, NULL}},
      "'w' is not absolute; expected a directory in the image, from /"},
-    {{{EXPLAIN, "xml"}, {END, NULL}}, "'xml' is no form; expected text, json or off"},
+    {{{EXPLAIN, "xml"}, {END, NULL}},
+     "'xml' is not a form; expected text, json or off"},
     {{{EXPLAIN, "json"}, {EXPLAIN, "off"}, {END, NULL}}, TWICE("json", "off")},
     {{{MOUNTS, "/a:b"}, {END, NULL}},
-     "'/a:b': 'b' is no place in the image; a destination starts with /"},
+     "'/a:b': 'b' is not a place in the image; a destination starts with /"},
     {{{HOME, NULL}, {NO_HOME, NULL}, {END, NULL}}, OPPOSITE},
     {{{NO_HOME, NULL}, {HOME, NULL}, {END, NULL}}, OPPOSITE},
     {{{ENV, "1A=x"}, {END, NULL}}, NO_VARIABLE("1A=x")},
@@ -270,12 +273,10 @@ START_TEST(own_values_go_over_defaults)
 END_TEST
 
 #define ON_HOST                                                                        \
-    "--container-image=none: the other options of a container mean nothing on the "    \
-    "host; "                                                                           \
+    "--container-image=none: the other container options mean nothing on the host; "   \
     "leave them out"
 #define NO_IMAGE                                                                       \
-    "--container-image: not given, but other options of a container are; name an "     \
-    "image"
+    "--container-image: not given, but other container options are; name an image"
 
 static const struct {
     struct given given[3];

@@ -348,7 +348,7 @@ START_TEST(a_name_that_is_none_is_refused)
     struct berth_err err;
     char expected[64];
 
-    snprintf(expected, sizeof(expected), "'%s' names no room", bad_names[_i]);
+    snprintf(expected, sizeof(expected), "'%s' does not name a room", bad_names[_i]);
     ck_assert_int_eq(berth_room_enter(&entered, bad_names[_i], &err), -1);
     ck_assert_str_eq(err.text, expected);
 }

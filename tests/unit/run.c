@@ -64,11 +64,11 @@ static const struct {
     const char *why;
 } bad[] = {
     {"sleep 600", 1,
-     "'/bin/sh': not done after 1 seconds; look whether this node is "
-     "overloaded or a file system hangs"},
+     "'/bin/sh': not done after 1 seconds; check whether this node is overloaded or a "
+     "file system hangs"},
     {"exec >&- 2>&-; sleep 600", 1,
-     "'/bin/sh': not done after 1 seconds; look whether this "
-     "node is overloaded or a file system hangs"},
+     "'/bin/sh': not done after 1 seconds; check whether this node is overloaded or a "
+     "file system hangs"},
     {"yes", ENOUGH,
      "'/bin/sh': says more than 1000 bytes; is it the program of that name?"},
 };

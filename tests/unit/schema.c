@@ -214,21 +214,21 @@ static const struct {
     {"rules: [{partition: [a], options: {mpi-bind: off}}]",
      "f:1: rules: expected one name, got a list\n"},
     {"rules:\n- options: {mpi-bind: off}\n  partitoin: x",
-     "f:3: rules: 'partitoin' is no key here; did you mean 'partition'?\n"},
+     "f:3: rules: 'partitoin' is not a key here; did you mean 'partition'?\n"},
     /* keys */
-    {"imgaes: {}", "f:1: 'imgaes' is no key here; did you mean 'images'?\n"},
-    {"xyzzy: {}", "f:1: 'xyzzy' is no key here; expected runtime, images, mounts, "
+    {"imgaes: {}", "f:1: 'imgaes' is not a key here; did you mean 'images'?\n"},
+    {"xyzzy: {}", "f:1: 'xyzzy' is not a key here; expected runtime, images, mounts, "
                   "environment, mpi, rules, provenance or profiles_dir\n"},
     {"runtime:\n  paht: /a",
-     "f:2: runtime: 'paht' is no key here; did you mean 'path'?\n"},
-    {"runtime:\n  colour: red", "f:2: runtime: 'colour' is no key here; expected path, "
-                                "args, share, start_timeout or raw_args\n"},
-    {"runtime.path: /a", "f:1: 'runtime.path' is no key here; write it as path: below "
-                         "runtime:\n"},
+     "f:2: runtime: 'paht' is not a key here; did you mean 'path'?\n"},
+    {"runtime:\n  colour: red", "f:2: runtime: 'colour' is not a key here; expected "
+                                "path, args, share, start_timeout or raw_args\n"},
+    {"runtime.path: /a", "f:1: 'runtime.path' is not a key here; write it as path: "
+                         "below runtime:\n"},
     {"\nruntime:\n  share: x\nimages:\n  root: [a]\nmpi: {glibc: y}\n",
-     "f:3: runtime.share: expected auto or never, got 'x'\n"
-     "f:5: images: 'root' is no key here; did you mean 'roots'?\n"
-     "f:6: mpi.glibc: expected replace or refuse, got 'y'\n"},
+     "f:3: runtime.share: expected auto or never, got 'x'\nf:5: images: 'root' is not "
+     "a key here; did you mean 'roots'?\nf:6: mpi.glibc: expected replace or refuse, "
+     "got 'y'\n"},
     /* YAML */
     {"mpi: {glibc: refuse\n", "f:2: not YAML: did not find expected ',' or '}' (while "
                               "parsing a flow mapping); check indentation, quotes and "
@@ -251,11 +251,11 @@ static const struct {
     {"a: \"x\\0y\"\n", "f:1: a text with a NUL in it; leave it out\n"},
     {"mpi: {}\n---\nmpi: {}\n", "f:2: a second document ('---'); expected one\n"},
     {"a: [[[[[[[[1]]]]]]]]\n", "f:1: more than 8 levels deep; no key is that deep\n"},
-    {"mpi: {}\na: \xff\n", "f:2: the file is no text in UTF-8 (invalid leading UTF-8 "
+    {"mpi: {}\na: \xff\n", "f:2: the file is not UTF-8 text (invalid leading UTF-8 "
                            "octet); save it as UTF-8\n"},
-    {"mpi: {}\n# \x01\n", "f:2: the file is no text in UTF-8 (control characters are "
-                          "not allowed); save it as UTF-8\n"},
-    {"\xff\xfem\n", "f:1: the file is no text in UTF-8 (invalid leading UTF-8 octet); "
+    {"mpi: {}\n# \x01\n", "f:2: the file is not UTF-8 text (control characters are not "
+                          "allowed); save it as UTF-8\n"},
+    {"\xff\xfem\n", "f:1: the file is not UTF-8 text (invalid leading UTF-8 octet); "
                     "save it as UTF-8\n"},
 };
 
@@ -336,12 +336,12 @@ START_TEST(a_far_name_is_not_suggested)
     BERTH_FREE char *long_name = repeat("", "x", 1000, "");
     struct berth_err err;
 
-    ck_assert_int_eq(berth_suggest("b", "key here", names, &err), -1);
-    ck_assert_str_eq(err.text, "'b' is no key here; did you mean 'ab'?");
-    ck_assert_int_eq(berth_suggest("xyz", "key here", names, &err), -1);
-    ck_assert_str_eq(err.text, "'xyz' is no key here; expected ab or "
+    ck_assert_int_eq(berth_suggest("b", "a key here", names, &err), -1);
+    ck_assert_str_eq(err.text, "'b' is not a key here; did you mean 'ab'?");
+    ck_assert_int_eq(berth_suggest("xyz", "a key here", names, &err), -1);
+    ck_assert_str_eq(err.text, "'xyz' is not a key here; expected ab or "
                                "abcdefghijklmnopqrstuvwxyz");
-    ck_assert_int_eq(berth_suggest(long_name, "key here", names, &err), -1);
+    ck_assert_int_eq(berth_suggest(long_name, "a key here", names, &err), -1);
 }
 END_TEST
 

@@ -49,8 +49,8 @@ START_TEST(words_become_settings)
 END_TEST
 
 #define SETTINGS                                                                       \
-    " is no setting of berth; expected option_prefix= or config=; what else the site " \
-    "wants is in berth.yaml"
+    " is not a setting of berth; expected option_prefix= or config= (all else is set " \
+    "in berth.yaml)"
 
 static const struct {
     const char *word;

@@ -19,7 +19,7 @@
 
 #define GOOD    SIGNED("FS", "a", "12ab34cd", "true", "true")
 #define CHANGED "it was changed after it was signed with the key 12ab34cd"
-#define OTHER   "it is signed with the key 99ff, which is none that this site takes"
+#define OTHER   "it is signed with the key 99ff, which this site does not accept"
 
 static const struct {
     const char *answer;
@@ -37,9 +37,9 @@ static const struct {
     {GOOD SIGNED("FS", "a", "12ab34cd", "true", "false"), CHANGED},
     {GOOD GOOD SIGNED("Def.FILE", "a", "00", "true", "true"), NULL},
     {SIGNED("FS", "a", "12ab34cd00", "true", "true"),
-     "it is signed with the key 12ab34cd00, which is none that this site takes"},
+     "it is signed with the key 12ab34cd00, which this site does not accept"},
     {SIGNED("FS", "a", "12ab", "true", "true"),
-     "it is signed with the key 12ab, which is none that this site takes"},
+     "it is signed with the key 12ab, which this site does not accept"},
     /* a name that looks like a field */
     {SIGNED("FS", "\\\", \\\"Fingerprint\\\": \\\"12ab34cd", "99ff", "true", "true"),
      OTHER},
@@ -81,7 +81,7 @@ static const struct {
      "image 'IMAGE': the runtime does not verify it (FATAL: no)" ADVICE},
     {"echo 'FATAL: no such key' >&2; exit 255",
      "image 'IMAGE': it is not signed" ADVICE},
-    {"sleep 600", "image 'IMAGE': verify: 'RUNTIME': not done after 0 seconds; look "
+    {"sleep 600", "image 'IMAGE': verify: 'RUNTIME': not done after 0 seconds; check "
                   "whether this node is overloaded or a file system hangs"},
 };
 

@@ -271,7 +271,7 @@ START_TEST(what_was_copied_in_time_stays)
                      0);
     ck_assert_int_eq(strncmp(err.text, expected, strlen(expected)), 0);
     ck_assert_ptr_nonnull(
-        strstr(err.text, " files); submit the step again, which goes on with it, have "
+        strstr(err.text, " files); submit the step again to go on with the copy, have "
                          "the administrators run 'berth profiles --prepare' on this "
                          "node, or raise runtime.start_timeout in berth.yaml"));
     ck_assert_int_eq(staging_entries("mpich-"), 0);
@@ -468,8 +468,8 @@ static const struct {
     {"mkdir -m 0755 '%s'", 0,
      "'@/root': others may use it (mode 0755); allow no more than "
      "mode 0700"},
-    {"ln -s /tmp '%s'", 0, "'@/root': is no directory; remove it"},
-    {": >'%s'", 0, "'@/root': is no directory; remove it"},
+    {"ln -s /tmp '%s'", 0, "'@/root': is not a directory; remove it"},
+    {": >'%s'", 0, "'@/root': is not a directory; remove it"},
     {"mkdir -m 0700 '%s'", 1, "'@/root': belongs to user "},
 };
 

@@ -53,7 +53,7 @@ expect 'no command' 1 \
     'berth: n1: no command given' \
     with "image=$T/a"
 expect 'a request that is none' 1 \
-    "berth: n1: BERTH_TASK_REQUEST: 'colour' is no option of this release" \
+    "berth: n1: BERTH_TASK_REQUEST: 'colour' is not an option of this release" \
     with colour=red ./app
 expect 'an image that is not there' 1 \
     "berth: n1: image 'T/gone.sif': not found; check the path, and that the nodes see this file system" \
@@ -137,14 +137,14 @@ fails 'runtime/cgo: pthread_create failed: no' \
 fails 'apptainer: error while loading shared libraries: libx.so.1: file too short' \
     'take the directory of that library out of LD_LIBRARY_PATH, or have the administrators install it'
 fails 'FATAL: corrupted image: unknown compression algorithm value 6' \
-    'the image is good, and another runtime reads it; build it with gzip, which each one reads (mksquashfs -comp gzip)'
+    'the image is good, and another runtime reads it; build it with gzip, which every runtime reads (mksquashfs -comp gzip)'
 fails 'FATAL: stat /proc/self/fd/3: no such file or directory' \
-    "the container needs /proc: leave a flag out that takes it away, or have the administrators set \`mount proc = yes\`"
+    "the container needs /proc: leave out the flag that removes it, or have the administrators set \`mount proc = yes\`"
 fails 'Error for command: unknown flag: -x' 'leave that flag out of --container-args'
 fails 'Error for command: unknown shorthand flag: x' 'leave that flag out of --container-args'
 fails 'Error for command: flag needs an argument: x' 'give that flag a value in --container-args'
 fails 'FATAL: could not open image x' \
-    'look for a word in --container-args that is no flag, or a flag that wants a value'
+    'look in --container-args for a word that is not a flag, or a flag without its value'
 fails "FATAL: you don't have write permissions" 'use --container-writable instead of a flag'
 fails "FATAL: mount source x doesn't exist" 'mount what is on every node'
 fails 'FATAL: could not mount /x: not a directory' \
@@ -221,7 +221,7 @@ expect 'an account tells in the order in which variables are set' 0 \
     'environment, besides what Slurm sets; of a name that is there twice the later wins
   site: the site sets it in every container
     S=2
-  user: exported, over what the site sets (environment.set)
+  user: exported, which wins over the site (environment.set)
     E=own
   user: --container-env
     U=1

@@ -101,9 +101,9 @@ static const struct {
     const char *text;
     const char *error;
 } bad[] = {
-    {"unset", "'unset' is no term of a site"},
-    {"unset:A\tcolour:red", "'colour' is no term of a site"},
-    {"unset:A\t", "'' is no term of a site"},
+    {"unset", "'unset' is not a term of a site"},
+    {"unset:A\tcolour:red", "'colour' is not a term of a site"},
+    {"unset:A\t", "'' is not a term of a site"},
 };
 
 START_TEST(other_text_is_refused)

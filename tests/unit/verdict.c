@@ -166,12 +166,12 @@ static const struct {
       "loaded /usr/lib/libmpi.so.12 library so=libmpi.so.12 " CALLS "def=MPIR_Dup_fn"},
      {MPICH("4.2.3")},
      BERTH_VERDICT_CANNOT_TELL,
-     "'/bin/a' has marks of MPICH and of Open MPI, so it cannot be told which MPI it "
+     "'/bin/a' has marks of MPICH and of Open MPI, so berth cannot tell which MPI it "
      "wants; " HYBRID},
     {{"program /bin/a program need=libmpi.so.0 und=MPI_Init"},
      {MPICH("4.2.3")},
      BERTH_VERDICT_CANNOT_TELL,
-     "'/bin/a' has marks of an unknown MPI, so it cannot be told which MPI it "
+     "'/bin/a' has marks of an unknown MPI, so berth cannot tell which MPI it "
      "wants; " HYBRID},
     /* What the host lacks. */
     {{C_MPICH, IN_MPICH},
@@ -278,14 +278,12 @@ static const struct {
      {MPICH("5.0.2") " ver=libc.so.6:GLIBC_2.38", GLIBC_41},
      BERTH_VERDICT_YES_WITH_HOST_GLIBC,
      "the host's MPICH 5.0.2 needs GLIBC_2.38 and the image's glibc has GLIBC_2.36, so "
-     "the host's glibc goes with it; where the site forbids that, build the image on a "
-     "newer distribution, or " HYBRID},
+     "the host's glibc replaces it"},
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2") " ver=libc.so.6:GLIBC_ABI_DT_RELR", GLIBC_41},
      BERTH_VERDICT_YES_WITH_HOST_GLIBC,
      "the host's MPICH 5.0.2 needs GLIBC_ABI_DT_RELR and the image's glibc has "
-     "GLIBC_2.36, so the host's glibc goes with it; where the site forbids that, build "
-     "the image on a newer distribution, or " HYBRID},
+     "GLIBC_2.36, so the host's glibc replaces it"},
     /* A file that was not looked at has what its libc.so.6 lets expect. */
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2") " ver=libpthread.so.0:GLIBC_2.12 ver=libm.so.6:GLIBC_2.29",
@@ -297,15 +295,13 @@ static const struct {
      {MPICH("5.0.2") " ver=libm.so.6:GLIBC_2.38 ver=libm.so.6:GLIBC_2.4", GLIBC_41},
      BERTH_VERDICT_YES_WITH_HOST_GLIBC,
      "the host's MPICH 5.0.2 needs GLIBC_2.38 and the image's glibc has GLIBC_2.36, so "
-     "the host's glibc goes with it; where the site forbids that, build the image on a "
-     "newer distribution, or " HYBRID},
+     "the host's glibc replaces it"},
     {{C_MPICH, IN_MPICH, GLIBC_36,
       "loaded /lib/libm.so.6 library so=libm.so.6 vdef=GLIBC_2.2.5"},
      {MPICH("5.0.2") " ver=libm.so.6:GLIBC_2.29", GLIBC_41},
      BERTH_VERDICT_YES_WITH_HOST_GLIBC,
      "the host's MPICH 5.0.2 needs GLIBC_2.29 and the image's glibc has GLIBC_2.36, so "
-     "the host's glibc goes with it; where the site forbids that, build the image on a "
-     "newer distribution, or " HYBRID},
+     "the host's glibc replaces it"},
     /* Two digits are more than one, and a library that MPI loads later counts. */
     {{C_MPICH, IN_MPICH,
       "loaded /lib/libc.so.6 library so=libc.so.6 vdef=GLIBC_2.4 vdef=GLIBC_2.17"},
@@ -313,8 +309,7 @@ static const struct {
       GLIBC_41 " vdef=GLIBC_2.27 vdef=GLIBC_2.4"},
      BERTH_VERDICT_YES_WITH_HOST_GLIBC,
      "the host's MPICH 5.0.2 needs GLIBC_2.27 and the image's glibc has GLIBC_2.17, so "
-     "the host's glibc goes with it; where the site forbids that, build the image on a "
-     "newer distribution, or " HYBRID},
+     "the host's glibc replaces it"},
     {{C_MPICH " ver=libc.so.6:GLIBC_2.40", IN_MPICH,
       GLIBC_36 " vdef=GLIBC_2.39 vdef=GLIBC_2.40",
       "loaded /lib/libm.so.6 library so=libm.so.6 vdef=GLIBC_2.2.5"},
@@ -350,7 +345,7 @@ static const struct {
       GLIBC_36},
      {MPICH("5.0.2"), GLIBC_36},
      BERTH_VERDICT_YES,
-     "what '/run.sh' starts gets the host's MPICH 5.0.2 where it wants the image's "
+     "programs that '/run.sh' starts get the host's MPICH 5.0.2 instead of the image's "
      "MPICH 4.0"},
     {{PYTHON,
       "present /usr/lib/libmpich.so.12 library so=libmpich.so.12 " CALLS
@@ -360,8 +355,8 @@ static const struct {
       GLIBC_36},
      {MPICH("5.0.2"), GLIBC_36},
      BERTH_VERDICT_YES,
-     "what '/usr/bin/python3' starts gets the host's MPICH 5.0.2 where it wants the "
-     "image's MPICH"},
+     "programs that '/usr/bin/python3' starts get the host's MPICH 5.0.2 instead of "
+     "the image's MPICH"},
     {{SCRIPT, "present /usr/lib/libmpi.so.40.30.4 library so=libmpi.so.40 " CALLS
               "def=ompi_mpi_init"},
      {MPICH("5.0.2")},

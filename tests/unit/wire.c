@@ -125,12 +125,12 @@ static const struct {
     {"&image=/a", "'' has no value"},
     {"image=/a&&writable=", "'' has no value"},
     {"image=/a&mou", "'mou' has no value"},
-    {"=x", "'' is no option of this release"},
-    {"colour=red", "'colour' is no option of this release"},
-    {"image=/a&world=flat", "'flat' is no world of this release"},
-    {"Image=/a", "'Image' is no option of this release"},
-    {"container-image=/a", "'container-image' is no option of this release"},
-    {"a\nb=", "'a\\nb' is no option of this release"},
+    {"=x", "'' is not an option of this release"},
+    {"colour=red", "'colour' is not an option of this release"},
+    {"image=/a&world=flat", "'flat' is not a world of this release"},
+    {"Image=/a", "'Image' is not an option of this release"},
+    {"container-image=/a", "'container-image' is not an option of this release"},
+    {"a\nb=", "'a\\nb' is not an option of this release"},
     {"image=/a&uri=file://a",
      "'file://a': cannot be pulled; expected docker://, oras:// or "
      "library://, or a SIF file or a directory"},
@@ -152,11 +152,11 @@ static const struct {
     {"image=/a&image=/b",
      "given twice, '/a' and '/b'; expected one value for each component"},
     {"mounts=/a:b:rw",
-     "'/a:b:rw': 'b' is no place in the image; a destination starts with /"},
+     "'/a:b:rw': 'b' is not a place in the image; a destination starts with /"},
     {"mounts=a:/b:rw", "'a:/b:rw': 'a' is not absolute; expected a path from /"},
     {"workdir=w", "'w' is not absolute; expected a directory in the image, from /"},
-    {"env=1", "'1' is no variable; expected NAME or NAME=VALUE (write \\, for a comma "
-              "in a value)"},
+    {"env=1", "'1' is not a variable; expected NAME or NAME=VALUE (write \\, for a "
+              "comma in a value)"},
     {"mount-home=&no-mount-home=",
      "given together with its opposite; expected one of --container-mount-home and "
      "--no-container-mount-home"},
@@ -227,14 +227,14 @@ static const struct {
     {"1;*:image=/a;.\n", "the end is missing"},
     {"1;image=/a;.", "a component has no number"},
     {"1;0:image=/a;;.", "a component has no number"},
-    {"1;:image=/a;.", "'' is no component"},
-    {"1;128:image=/a;.", "'128' is no component"},
-    {"1;-1:image=/a;.", "'-1' is no component"},
-    {"1;+1:image=/a;.", "'+1' is no component"},
-    {"1; 1:image=/a;.", "' 1' is no component"},
-    {"1;1x:image=/a;.", "'1x' is no component"},
-    {"1;**:image=/a;.", "'**' is no component"},
-    {"1;99999999999999999999:image=/a;.", "'99999999999999999999' is no component"},
+    {"1;:image=/a;.", "'' is not a component"},
+    {"1;128:image=/a;.", "'128' is not a component"},
+    {"1;-1:image=/a;.", "'-1' is not a component"},
+    {"1;+1:image=/a;.", "'+1' is not a component"},
+    {"1; 1:image=/a;.", "' 1' is not a component"},
+    {"1;1x:image=/a;.", "'1x' is not a component"},
+    {"1;**:image=/a;.", "'**' is not a component"},
+    {"1;99999999999999999999:image=/a;.", "'99999999999999999999' is not a component"},
     {"1;0:image=/a;0:image=/b;.", "component 0 is there twice"},
     {"1;0:image=/%;.", "the value of 'image' is not encoded"},
     {"1;0:image=/a;1:ima;.", "'ima' has no value"},
@@ -337,8 +337,8 @@ START_TEST(a_longer_table_is_not_written)
 
     ck_assert_int_eq(put_of_length(BERTH_WIRE_MAX + 1, &text, &err), -1);
     ck_assert_str_eq(err.text,
-                     "the options of the containers take 65537 bytes; at most "
-                     "65536 can be sent to the nodes");
+                     "the container options take 65537 bytes; at most 65536 can be "
+                     "sent to the nodes");
     ck_assert_ptr_null(text);
 }
 END_TEST
@@ -384,8 +384,8 @@ static const struct {
     {"1;*:image=/a;.", "it holds more than variables"},
     {"1;0:env=A%3D1;1:args=-x;.", "it holds more than variables"},
     {"1;*:env=A%00;.", "the value of 'env' is not encoded"},
-    {"1;*:env=%FF%3D1;.", "'\xff=1' is no variable; expected NAME or NAME=VALUE (write "
-                          "\\, for a comma in a value)"},
+    {"1;*:env=%FF%3D1;.", "'\xff=1' is not a variable; expected NAME or NAME=VALUE "
+                          "(write \\, for a comma in a value)"},
 };
 
 START_TEST(a_malformed_environment_is_refused)

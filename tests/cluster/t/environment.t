@@ -246,7 +246,7 @@ srun -Q --overlap --container-image="$HOME/hostroot" --container-env=UCX_A=1,EDI
 NESTED
 need_shared=$(alice salloc -Q -N1 ./nested 2>&1 </dev/null | paste -sd' ')
 equal "srun in a container: its own image, no mount of the outer one, and it says so" \
-    "outer srun: berth: this srun runs in '/home/alice/hostroot'; its tasks get their own image, and no mount of that one a 1 e a.sif 1 none host hostroot" \
+    "outer srun: berth: this srun runs in '/home/alice/hostroot'; its tasks get their own image, and none of that image's mounts a 1 e a.sif 1 none host hostroot" \
     "$need_shared"
 
 # ---- a node that does not know the user
@@ -295,7 +295,7 @@ forged "cut short" "SLURM_BERTH_ENV: the end is missing" "$step" 'SLURM_BERTH_EN
 forged "another form" "SLURM_BERTH_ENV: form '9'" "$step" 'SLURM_BERTH_ENV=9;*:env=UCX_A%3D1;.'
 forged "another number of components" "SLURM_BERTH_ENV: " "$step" 'SLURM_BERTH_ENV=1;0:;1:env=UCX_A%3D1;.'
 forged "binary" "SLURM_BERTH_ENV: form " "$step" $'SLURM_BERTH_ENV=\x7fELF\x01\xff\xfe;'
-forged "a variable that is not restored" "'LD_PRELOAD' is no variable that this node restores" "$step" 'SLURM_BERTH_ENV=1;*:env=LD_PRELOAD%3D/x;.'
+forged "a variable that is not restored" "'LD_PRELOAD' is not a variable that this node restores" "$step" 'SLURM_BERTH_ENV=1;*:env=LD_PRELOAD%3D/x;.'
 forged "100 KB" "SLURM_BERTH_ENV: longer than 65536" "$step" "SLURM_BERTH_ENV=1;*:env=UCX_A%3D$(printf '%0100000d' 0);."
 forged "the options, cut short" "SLURM_BERTH_STEP: the end is missing" "SLURM_BERTH_STEP=1;*:image=/images/a"
 forged "the options, of another form" "SLURM_BERTH_STEP: form '9'" "SLURM_BERTH_STEP=9;*:image=/images/a.sif"

@@ -107,7 +107,7 @@ equal "hybrid: the library that runs" "libmpich.so.12 None" \
     "$(of mpi verified libraries 0 soname <<<"$seen") $(of mpi verified libraries 0 staged <<<"$seen")"
 seen=$(alice srun -n1 "$A" --mpi-bind=local $json ./run-me)
 equal "local: the launcher's variables are taken away" \
-    "[(None, 'berth', 'an mpirun in the task is to know nothing of Slurm (--mpi-bind=local)')]" \
+    "[(None, 'berth', 'hidden, so that an mpirun in the task starts ranks without Slurm (--mpi-bind=local)')]" \
     "$(changes SLURM_JOB_ID <<<"$seen")"
 
 # Variables that --export drops.

@@ -345,19 +345,19 @@ cut_off() {
 of_node="each of the 2 tasks of this node has"
 for mode in host hybrid; do
     cut_off --pid $mode mpich "$of_node process numbers of its own, .*; leave --pid and"
-    cut_off --containall $mode mpich "the runtime takes PMI_FD away, .*; leave --cleanenv and"
+    cut_off --containall $mode mpich "the runtime removes PMI_FD, .*; leave out --cleanenv and"
     if [[ -z $shares ]]; then
         cut_off --ipc $mode mpich "$of_node System V IPC of its own, .*; leave --ipc and"
         cut_off --contain $mode mpich "$of_node a /dev/shm of its own, .*; leave --contain out"
     fi
     if [[ $has_pmix ]]; then
-        cut_off --cleanenv $mode openmpi "the runtime takes PMIX_NAMESPACE away, .*; leave --cleanenv and"
+        cut_off --cleanenv $mode openmpi "the runtime removes PMIX_NAMESPACE, .*; leave out --cleanenv and"
         cut_off --network=none $mode openmpi "the container has a network of its own, .*; leave --net and"
     fi
 done
 seen=$(alice env "${RUNTIME}_CLEANENV=1" srun -n2 --mpi=pmi2 --mpi-bind=host \
     --container-image=/images/mpibookworm.sif /opt/t/mpich/who 2>&1)
-matches "what an earlier step found out does not hide it" "the runtime takes PMI_FD away" "$seen"
+matches "what an earlier step found out does not hide it" "the runtime removes PMI_FD" "$seen"
 # What the server of PMIx keeps in a file below /tmp.
 if [[ $has_pmix ]]; then
     on login alice mkdir -p own
@@ -393,7 +393,7 @@ if [[ $release == sid ]]; then
                 "/opt/t/${it#*:}" 2>&1)"
     done
     equal "Open MPI 6, which has the standard ABI, too, is named once" \
-        "  MPI: what '/usr/bin/dash' starts gets the host's Open MPI 6.0.0rc2 where it wants the image's Open MPI 6.0.0rc2; the image has another MPI, which stays: MPICH 5.0.2" \
+        "  MPI: programs that '/usr/bin/dash' starts get the host's Open MPI 6.0.0rc2 instead of the image's Open MPI 6.0.0rc2; the image has another MPI, which stays: MPICH 5.0.2" \
         "$(alice srun -n1 --mpi=pmi2 --mpi-bind=openmpi --container-explain \
             --container-image=/images/mpisid.sif sh -c true 2>&1 | grep '^  MPI:')"
 fi

@@ -125,9 +125,9 @@ images:
 YAML
 refused "signatures: an image without" "it is not signed" "$image"
 said "signatures: the site's" '^a$' --container-image=signed.sif cat /etc/berth-image
-refused "signatures: somebody else's" "signed with the key ${other,,}, which is none" --container-image=other.sif
+refused "signatures: somebody else's" "signed with the key ${other,,}, which this site does not accept" --container-image=other.sif
 refused "signatures: changed since" "it was changed after it was signed" --container-image=changed.sif
-refused "signatures: a layer of somebody else's over the site's" "signed with the key ${other,,}, which is none" \
+refused "signatures: a layer of somebody else's over the site's" "signed with the key ${other,,}, which this site does not accept" \
     --container-image=layered.sif
 said "signatures: not verified in the user's way" '^a$' --container-image=signed.sif \
     --export=ALL,"${RUNTIME}_VERIFY_KEY=/nowhere.pem" cat /etc/berth-image
@@ -168,9 +168,9 @@ for variable in '' APPTAINER_BIND=/home/alice/late:/s; do
     done
 done
 alice rm -f late
-refused "mounts: a source that is not there" "its source is not there.*berth.yaml:4" "$image" \
+refused "mounts: a source that is not there" "its source does not exist.*berth.yaml:4" "$image" \
     --container-mounts=/home/alice/late:/s
-refused "mounts: a source with a colon" "its source is really '/tmp/a:b', and no mount can be written" "$image" \
+refused "mounts: a source with a colon" "its source is really '/tmp/a:b', and a path with a .:. cannot be mounted" "$image" \
     --container-mounts=/home/alice/colon:/s
 refused "mounts: a link, by a variable" "is really '/tmp', and a variable of the runtime mounts by name" "$image" \
     --export=ALL,APPTAINER_BIND=/home/alice/tmp.link:/s
@@ -232,7 +232,7 @@ variables "nothing is exported" "yes site main /site" srun -w n1 -N1 --export=NO
 equal "environment: berth run: an export" "own site" \
     "$(on n1 alice env SITE=own BOTH=own timeout 180 berth run "$image" sh -c 'echo "$SITE $BOTH"' 2>&1)"
 matches "environment: explain says which one won, and why" \
-    'site: the site has it in no container EDITOR .* user: exported, over what the site sets .environment[.]set. SITE=own site: [^=]*BOTH=site TMPDIR=/site user: --container-env RULE=mine site: [^=]*RULE=main' \
+    'site: the site unsets it in every container EDITOR .* user: exported, which wins over the site .environment[.]set. SITE=own site: [^=]*BOTH=site TMPDIR=/site user: --container-env RULE=mine site: [^=]*RULE=main' \
     "$(alice env SITE=own BOTH=own srun -w n1 -N1 "$image" --container-env=RULE=mine --container-explain true 2>&1 | xargs -d '\n' | tr -s ' ')"
 said "a rule goes before the user" '^main$' "$image" --container-env=RULE=mine sh -c 'echo $RULE'
 matches "a rule asks Slurm, not the environment" '^main$' \

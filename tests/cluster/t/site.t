@@ -42,7 +42,7 @@ runtime:
   start_timeout: 99
   shrae: never
 YAML
-fault="$yaml:3: runtime: 'shrae' is no key here; did you mean 'share'?"
+fault="$yaml:3: runtime: 'shrae' is not a key here; did you mean 'share'?"
 said "a fault: srun names file, line and key" "srun: error: berth: $fault" "$step" true
 said "a fault: sbatch too" "sbatch: error: berth: $fault" \
     "sbatch --container-image=/images/a.sif --wrap=true"
@@ -83,7 +83,7 @@ mpi:
   glibc: refuse
 YAML
 matches "berth inspect judges as a step would" \
-    $'where it is not said: auto\n  --mpi-bind=openmpi [^\n]*: no: [^\n]*\n  --mpi-bind=mpich [^\n]*: no: this site puts the host\'s glibc into no image: [^\n]* \('"$yaml:4\\)" \
+    $'where it is not said: auto\n  --mpi-bind=openmpi [^\n]*: no: [^\n]*\n  --mpi-bind=mpich [^\n]*: no: [^\n]* so the host\'s glibc replaces it, which this site does not allow \('"$yaml:4\\)" \
     "$(alice berth inspect /images/mpich.sif mpiring 2>&1)"
 matches "berth profiles lists what the site prefers first" ^openmpi: "$(alice berth profiles 2>&1)"
 site <<'YAML'
@@ -91,7 +91,7 @@ mpi: {order: [mpihc]}
 YAML
 step="srun -w n1 --mpi=pmi2 --container-image=/images/mpich.sif"
 said "a preferred MPI that is none: the step ends with its place" \
-    "berth: n1: $yaml:1: mpi.order: 'mpihc' is no MPI stack or profile; did you mean 'mpich'?" \
+    "berth: n1: $yaml:1: mpi.order: 'mpihc' is not an MPI stack or profile; did you mean 'mpich'?" \
     "$step" --mpi-bind mpiring
 said "a preferred MPI that is none: steps without the host's MPI run" mpich "$step" cat /etc/berth-image
 site <<'YAML'
@@ -100,7 +100,7 @@ mpi:
     nowhere: mpihc
 YAML
 said "a partition's MPI that is none: the step ends with its place" \
-    "berth: n1: $yaml:3: mpi.partitions: 'mpihc' is no mode, MPI stack or profile; did you mean 'mpich'?" \
+    "berth: n1: $yaml:3: mpi.partitions: 'mpihc' is not a mode, MPI stack or profile; did you mean 'mpich'?" \
     "$step" --mpi-bind mpiring
 said "a partition's MPI that is none: steps without the host's MPI run" mpich "$step" cat /etc/berth-image
 site <<'YAML'
@@ -109,7 +109,7 @@ rules:
     options: {mpi-bind: opempi}
 YAML
 said "a rule's MPI that is none: the step ends with its place" \
-    "berth: n1: $yaml:2: rule 1: mpi-bind: 'opempi' is no mode, MPI stack or profile; did you mean 'openmpi'?" \
+    "berth: n1: $yaml:2: rule 1: mpi-bind: 'opempi' is not a mode, MPI stack or profile; did you mean 'openmpi'?" \
     "$step" mpiring
 said "a rule's MPI that is none: a step without a container runs" n1 "srun -w n1" hostname
 site </dev/null
@@ -160,7 +160,7 @@ YAML
 said "a profile: its binds are the site's, and not forbidden" fast \
     "$step" --mpi-bind=mpich-opt cat /etc/fabric.conf
 said "a profile: users cannot have them otherwise" \
-    "srun: error: berth: mount '/etc/fabric.conf:/f:rw': this site forbids '/etc/fabric.conf', what is in it and what holds it; leave the mount out, or start elsewhere if it is the working directory ($yaml:1)" \
+    "srun: error: berth: mount '/etc/fabric.conf:/f:rw': this site forbids '/etc/fabric.conf', everything in it and the directories above it; leave the mount out, or start in another directory if this is the working directory ($yaml:1)" \
     "$step" --mpi-bind=mpich-opt --container-mounts=/etc/fabric.conf:/f true
 site </dev/null
 
@@ -171,11 +171,11 @@ prefix: /opt/mpich
 bind: [/etc/fabric.conf]
 YAML
 said "a broken profile: the step ends with its place" \
-    "berth: n1: $profiles/x.yaml:4: 'bind' is no key here; did you mean 'binds'?" \
+    "berth: n1: $profiles/x.yaml:4: 'bind' is not a key here; did you mean 'binds'?" \
     "$step" --mpi-bind=host mpiring
-matches "a broken profile: berth check finds it" "^$profiles/x.yaml:4: 'bind' is no key" \
+matches "a broken profile: berth check finds it" "^$profiles/x.yaml:4: 'bind' is not a key" \
     "$(on n1 alice berth check 2>&1)"
-matches "a broken profile: berth doctor finds it" "wrong profiles: $profiles/x.yaml:4: 'bind' is no key" \
+matches "a broken profile: berth doctor finds it" "wrong profiles: $profiles/x.yaml:4: 'bind' is not a key" \
     "$(on n1 alice berth doctor 2>&1)"
 said "a broken profile: steps without the host's MPI run" mpich "$step" cat /etc/berth-image
 said "a broken profile: also with the image's own" mpich "$step" --mpi-bind=hybrid cat /etc/berth-image

@@ -280,7 +280,7 @@ shared=/shared/alice/images/docker+login=5000+app+two=1/1.sif
 equal "images.cache: berth pull uses it" "$shared" "$(user berth pull $DOCKER/two:1 2>/dev/null)"
 equal "images.cache: so does srun, on four nodes" $'a\na\na\na' \
     "$(user srun -N4 --container-image=$DOCKER/two:1 cat /etc/berth-image 2>&1)"
-refused "images.uris" "this site allows no images from there; it allows docker://login:5000/app" \
+refused "images.uris" "this site does not allow images from there; it allows docker://login:5000/app" \
     user srun -N2 --container-image=oras://login:5000/hello:1 true
 site </dev/null
 alice rm -rf /shared/alice
@@ -294,7 +294,7 @@ refused "a registry that is not there" "connection refused; this host does not r
     user srun -N2 --container-image=docker://login:5001/app:1 true
 refused "a registry without https" "the registry has no https" \
     alice srun -N2 --container-image=$DOCKER/none:1 true
-refused "no SIF file" "for an image of Docker's kind write docker://" \
+refused "no SIF file" "for a Docker image write docker://" \
     user srun -N2 --container-image=oras://login:5000/app/two:1 true
 refused "no library" "no library is set up for you" \
     user srun -N2 --container-image=library://entity/x:1 true
