@@ -71,4 +71,20 @@ done <"$work/patterns" | rule 'every variable that is restored is in the manual 
 [ "$(wc -l <"$work/patterns")" -gt 40 ] || echo 'src/plan/capture.c:1: few patterns found' |
     rule 'the patterns are read'
 
+# What MESSAGES quotes, without what stands for something else, against the texts in src.
+product | xargs cat | awk 'BEGIN { RS = "\001" }
+    {
+        gsub(/"([ \n\t\\]|BERTH_[A-Z_]+)*"/, "")
+        gsub(/\\"/, "\"")
+        print
+    }' >"$work/texts"
+sed -n '/^\.SH MESSAGES/,/^\.SH EXIT/p' "$page" |
+    sed -n '/^\.T[PQ]$/{ n; s/\\fI[^\\]*\\f[BR]/\n/g; s/\\f[BR]//g; s/\\-/-/g; p; }' |
+    grep -E '.{12}' | sed "s/^[' :]*//" >"$work/quoted"
+while read -r text; do
+    grep -qF -- "$text" "$work/texts" || echo "$page:1: no program says '$text'"
+done <"$work/quoted" | rule 'the messages in the manual page are those of the programs'
+[ "$(wc -l <"$work/quoted")" -gt 30 ] || echo "$page:1: few messages found" |
+    rule 'the messages in the manual page are read'
+
 finish
