@@ -164,7 +164,8 @@ CHANGE(25, f->shm.megabytes = 64)
 CHANGE(26, f->ptrace = 1)
 CHANGE(27, f->ptrace = 3)
 CHANGE(28, f->ptrace = -1)
-CHANGE(29, f->site.fault = "/etc/slurm/berth.yaml:3: runtime.shar: no such key")
+CHANGE(29, f->site.fault = "/etc/slurm/berth.yaml:3: runtime: 'shar' is not a key "
+                           "here; did you mean 'share'?")
 CHANGE(30, f->site.is_there = false)
 CHANGE(31, f->slurm.srun = NULL)
 CHANGE(32, f->slurm.conf = NULL, f->slurm.has_plugstack = false)
@@ -308,7 +309,9 @@ static const struct {
      "signal for the application also ends the program that serves its image",
      "sysctl kernel.yama.ptrace_scope=1 (0 for CMA), and the same in /etc/sysctl.d"},
     {change_28, "ok kernel.yama.ptrace_scope: ranks of a node can use CMA", NULL},
-    {change_29, "wrong berth.yaml: /etc/slurm/berth.yaml:3: runtime.shar: no such key",
+    {change_29,
+     "wrong berth.yaml: /etc/slurm/berth.yaml:3: runtime: 'shar' is not a key here; "
+     "did you mean 'share'?",
      "correct it; until then steps with an image end"},
     {change_30, "ok berth.yaml: none ('/etc/slurm/berth.yaml'): the defaults hold",
      NULL},
