@@ -395,7 +395,7 @@ in_image "mount source relative, missing" "'/home/alice/nowhere': No such file" 
     --container-mounts=nowhere:/mnt
 in_image "mount of a directory over a file" "did not start it: .*; mount a directory over a directory" \
     --container-mounts=/srv/cwd:/bin/cat
-in_image "a word for the runtime that is no flag" "did not start it: .*; look for a word in --container-args" \
+in_image "a word for the runtime that is no flag" "did not start it: .*; look in --container-args for a word" \
     --container-args=nv
 in_image "an MPI that the host does not have" "no MPI called 'none'; .*expected one of them, or auto" \
     --mpi-bind=none
