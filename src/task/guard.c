@@ -19,9 +19,11 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
+#include "base/text.h"
 #include "task/detach.h"
 #include "task/log.h"
 #include "task/processes.h"
+#include "task/remains.h"
 #include "task/report.h"
 #include "task/servers.h"
 #include "task/tell.h"
@@ -74,6 +76,20 @@ void berth_guard_end_space(int space, pid_t but)
         ;
 }
 
+/* A server detaches itself when it has mounted, and lets fusermount mount: who kills
+ * the one or the other in between leaves a mount without a server. */
+static bool is_mounting(const struct berth_process *process, pid_t runtime)
+{
+    struct berth_process above;
+    char parent[16];
+
+    snprintf(parent, sizeof(parent), "%d", process->parent);
+    return berth_text_starts(process->name, "fusermount") ||
+           (berth_servers_has_name(process->name) &&
+            (process->parent == runtime || (berth_process_read(parent, &above) &&
+                                            berth_servers_has_name(above.name))));
+}
+
 /* A child, a child's child, ... A server is told to end later, so that it can unmount.
  */
 static bool kill_descendant(const struct berth_process *process, void *data)
@@ -82,7 +98,7 @@ static bool kill_descendant(const struct berth_process *process, void *data)
     pid_t parent = *(const pid_t *)data;
     char name[16];
 
-    if (process->parent == parent && berth_servers_has_name(process->name))
+    if (is_mounting(process, parent))
         return false;
     while (above.parent > 1 && above.parent != parent) {
         snprintf(name, sizeof(name), "%d", above.parent);
@@ -277,6 +293,8 @@ static void guard(struct watch *watch, const int descriptors[])
     if (!watch->started)
         report_end(watch);
     end_servers(&watch->servers);
+    if (!watch->started)
+        berth_remains_clear(watch->launch->runtime);
 }
 
 int berth_guard_start(const struct berth_launch *launch, const struct berth_guard *what,

@@ -31,6 +31,7 @@
 #include "task/log.h"
 #include "task/precheck.h"
 #include "task/program.h"
+#include "task/remains.h"
 #include "task/servers.h"
 #include "task/spaces.h"
 #include "task/start.h"
@@ -366,6 +367,8 @@ static void stay(struct keeper *keeper)
             end_left(keeper, ++rounds);
     }
     berth_servers_tidy(&keeper->servers);
+    if (!keeper->holder)
+        berth_remains_clear(keeper->launch->runtime);
     while (!keeper->over)
         await_change(keeper, children, -1);
 }

@@ -7,20 +7,18 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "probe/opened.h"
 #include "task/processes.h"
+#include "task/remains.h"
 #include "task/spaces.h"
 
 bool berth_servers_has_name(const char *name)
@@ -158,39 +156,10 @@ void berth_servers_end(struct berth_servers *servers, int number)
     berth_processes_visit(end, &(struct order){servers, number});
 }
 
-/* A user may take away a mount of FUSE only through a program that is setuid. */
-static void unmount(const char *place)
-{
-    static const char *const programs[] = {"/usr/bin/fusermount3",
-                                           "/usr/bin/fusermount"};
-    char *const environment[] = {NULL};
-    pid_t pid;
-
-    if (umount2(place, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
-        return;
-    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-        const char *const argv[] = {programs[i], "-q", "-u", "-z", "--", place, NULL};
-
-        if (posix_spawn(&pid, programs[i], NULL, NULL, (char *const *)argv,
-                        environment) == 0) {
-            waitpid(pid, NULL, 0);
-            return;
-        }
-    }
-}
-
 void berth_servers_tidy(struct berth_servers *servers)
 {
-    for (size_t i = 0; i < servers->mounts.count; i++) {
-        char *place = servers->mounts.items[i];
-
-        if (rmdir(place) < 0) {
-            unmount(place);
-            rmdir(place);
-        }
-        *strrchr(place, '/') = '\0';
-        rmdir(place);
-    }
+    for (size_t i = 0; i < servers->mounts.count; i++)
+        berth_remains_unmount(servers->mounts.items[i]);
     berth_strvec_fini(&servers->mounts);
 }
 

@@ -34,7 +34,7 @@ step() {
 nothing() {
     local left i
     for ((i = 0; i < 40; i++)); do
-        left=$(on n1 root bash -c 'ls -d /tmp/rootfs-* 2>/dev/null; grep " fuse" /proc/mounts; pgrep -u alice -a')
+        left=$(on n1 root bash -c 'ls -d /tmp/{rootfs-,check-overlay}[0-9]* 2>/dev/null; grep " fuse" /proc/mounts; pgrep -u alice -a')
         [[ -n $left ]] || break
         sleep 0.2
     done
@@ -84,6 +84,30 @@ SH
     wait $!
     nothing "share: $way: SIGKILL to the runtime"
 done
+
+# Whoever ends a runtime while it starts may find it anywhere: before it mounts, or while
+# it does, so that nobody serves the mount.
+script stuck <<'SH'
+#!/bin/sh
+mkdir -p /tmp/check-overlay$$/w/work /tmp/check-overlay$$/l /tmp/rootfs-1$$/root /tmp/rootfs-2$$/root
+squashfuse_ll -f /home/alice/stuck.sqfs /tmp/rootfs-2$$/root &
+until [ -e /tmp/rootfs-2$$/root/stuck ]; do sleep 0.05; done
+kill -KILL $!
+echo $$ >>/home/alice/stuck.log
+exec sleep 60
+SH
+on login alice mksquashfs stuck stuck.sqfs -quiet -comp gzip -noappend >/dev/null
+on n1 alice mkdir -p /tmp/check-overlays /tmp/rootfs-mine
+for row in auto:1 never:2; do
+    way=${row%:*}
+    path=/home/alice/stuck ce "$way" '  start_timeout: 2'
+    on login alice rm -f stuck.log
+    matches "share: $way: a runtime that stops while it starts" \
+        "stuck did not start it within 2 seconds; .*status [1-9]" "$(step "$image" true | paste -sd' ')"
+    equal "share: $way: ... when it has a mount" "${row#*:}" "$(on login alice grep -c . stuck.log)"
+    nothing "share: $way: ... and is ended"
+done
+equal "but for what is not the runtime's" "" "$(on n1 alice rmdir /tmp/check-overlays /tmp/rootfs-mine 2>&1)"
 
 # A squashfs with zstd, by what its first block says of itself.
 on login alice perl -e 'local $/; open F, "+<", "mine.sif"; $at = index <F>, "hsqs"; seek F, $at + 20, 0; print F pack "v", 6'

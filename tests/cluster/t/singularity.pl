@@ -3,11 +3,11 @@
 # A stand-in for SingularityCE without setuid, made of the Apptainer that is here: for
 # ce.t. What is different there, and matters to berth: the image is served by a squashfuse
 # that detaches itself, below /tmp in the mount namespace of the host; the runtime does not
-# hold the file; who kills the runtime leaves the mount and its directory; gzip only; where
-# /dev/fuse does not serve, the image is unpacked.
+# hold the file; who kills the runtime leaves the mount and its directory, and another one
+# in which it tries overlayfs; gzip only; where /dev/fuse does not serve, the image is
+# unpacked.
 use strict;
 use warnings;
-use File::Temp 'tempdir';
 
 my $image;
 for (@ARGV) {
@@ -31,7 +31,13 @@ if (unpack('v', $compression) > 5) {
     exit 255;
 }
 
-my $top = tempdir('/tmp/rootfs-XXXXXXXXXX');
+my $check = "/tmp/check-overlay$$" . int rand 1e6;
+my @parts = ($check, map { "$check/$_" } qw(l u w m));
+mkdir for @parts;
+select undef, undef, undef, 0.02;
+rmdir for reverse @parts;
+my $top = "/tmp/rootfs-$$" . int rand 1e6;
+mkdir $top, 0700 or die;
 my $root = "$top/root";
 mkdir $root;
 my $unpacked = system 'squashfuse_ll', '-o', "uid=$<,gid=$>,ro,offset=$at", $$image, $root;
