@@ -22,6 +22,13 @@ static inline bool berth_text_starts_any(const char *text, const char *const *st
     return false;
 }
 
+static inline bool berth_text_ends(const char *text, const char *end)
+{
+    size_t length = strlen(text), rest = strlen(end);
+
+    return length >= rest && strcmp(text + length - rest, end) == 0;
+}
+
 /* What is behind the last slash of PATH; all of it, if it has none. */
 static inline const char *berth_text_base(const char *path)
 {

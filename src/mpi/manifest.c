@@ -319,7 +319,7 @@ static int read_lines(struct berth_manifest *manifest, char *text,
     char *line = strsep(&text, "\n");
 
     if (strcmp(line, BERTH_MANIFEST_FORMAT) != 0)
-        return berth_err_set(err, "line 1: expected 'berth-stage 3'");
+        return berth_err_set(err, "line 1: expected 'berth-stage 4'");
     while (text && *text) {
         number++;
         line = strsep(&text, "\n");

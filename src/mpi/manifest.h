@@ -11,12 +11,12 @@
 #include "mpi/family.h"
 
 /* The first line. A stage that an older release has made is not used. */
-#define BERTH_MANIFEST_FORMAT "berth-stage\t3"
+#define BERTH_MANIFEST_FORMAT "berth-stage\t4"
 
 /* What a stage holds (task/stage.h), as the file `manifest` in it tells it: one record
  * a line, a word and its fields, with a tab between.
  *
- *     berth-stage 3                        the first line: the format
+ *     berth-stage 4                        the first line: the format
  *     stack STACK PROFILE VERSION          mpi/profile.h; VERSION for people
  *     from PATH                            the C library on the host
  *     mounted PATH                         where the stage is in the container

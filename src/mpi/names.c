@@ -69,6 +69,16 @@ bool berth_mpi_is_symbol(const char *name)
            berth_text_starts_any(name, names) || is_fortran(name);
 }
 
+bool berth_mpi_is_c_function(const char *name)
+{
+    const char *rest = *name == 'P' ? name + 1 : name;
+
+    /* Constants, and procedures of some compilers, have capitals alone. */
+    return berth_text_starts(rest, "MPI_") &&
+           strpbrk(rest, "abcdefghijklmnopqrstuvwxyz") && !berth_text_ends(rest, "_") &&
+           !berth_text_ends(rest, "_f") && !berth_text_ends(rest, "_f08");
+}
+
 static bool wanted_symbol(const char *name)
 {
     static const char *const names[] = {"I_MPI_Check_image_status", "PMI_Init",

@@ -15,6 +15,10 @@ bool berth_mpi_is_symbol(const char *name);
 bool berth_mpi_is_openmpi(const char *name);
 bool berth_mpi_is_mpich(const char *name);
 
+/* Is NAME a function of the MPI standard in C, or its PMPI_ name? Not one of those of
+ * Open MPI's Fortran libraries that are spelled like it (MPI_Send_f, MPI_Send_f08). */
+bool berth_mpi_is_c_function(const char *name);
+
 /* Is TEXT, a constant of a file, one that the implementation of FAMILY has? Returns
  * which one, as a bit; 0: it is not. A tool of an MPI may have one of them
  * (mpichversion); what has two has the library linked into it. */

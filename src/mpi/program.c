@@ -79,6 +79,8 @@ static unsigned int part_of(const char *name)
 {
     if (berth_text_starts(name, "_Z"))
         return BERTH_PART_CXX;
+    if (berth_mpi_is_c_function(name)) /* MPI_Status_f082c is one */
+        return BERTH_PART_C;
     if (strstr(name, "_f08") || berth_text_starts(name, "MPIR_F08"))
         return BERTH_PART_F08;
     /* Modules, procedures, and common blocks (mpipriv1_). */

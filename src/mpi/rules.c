@@ -201,21 +201,13 @@ static enum berth_mpi_outcome judge_parts(struct berth_mpi_cause *cause)
     return BERTH_RULE_PASS;
 }
 
-/* Can the program load OBJECT, a part of the host's MPI? A script may load any. */
-static bool is_used(const struct berth_mpi_cause *cause,
-                    const struct berth_mpi_object *object)
-{
-    return cause->program->family == BERTH_FAMILY_NONE ||
-           (object->library.parts & (cause->program->parts | BERTH_PART_C));
-}
-
 /* Parts of two installations do not fit each other, even of one family. */
 static enum berth_mpi_outcome judge_install(struct berth_mpi_cause *cause)
 {
     for (size_t i = 0; i < cause->host->count; i++) {
         const struct berth_mpi_object *object = &cause->host->items[i];
 
-        if (object->library.family != cause->family || !is_used(cause, object))
+        if (object->library.family != cause->family || cause->idle[i])
             continue;
         for (size_t j = 0; j < object->elf.undefined.count; j++) {
             const struct berth_elf_symbol *symbol = &object->elf.undefined.items[j];
@@ -234,8 +226,8 @@ static enum berth_mpi_outcome judge_install(struct berth_mpi_cause *cause)
     return BERTH_RULE_PASS;
 }
 
-/* The symbol that the files of the program's family define, not those of another family
- * that the host has too. */
+/* The symbol in the files that the program gets, not in those of another family that
+ * the host has too. */
 static const struct berth_elf_symbol *host_symbol(const struct berth_mpi_cause *cause,
                                                   const char *name)
 {
@@ -244,8 +236,8 @@ static const struct berth_elf_symbol *host_symbol(const struct berth_mpi_cause *
     for (size_t i = 0; i < cause->host->count && !found; i++) {
         const struct berth_mpi_object *object = &cause->host->items[i];
 
-        if (object->library.family == cause->family ||
-            object->library.family == BERTH_FAMILY_NONE)
+        if (!cause->idle[i] && (object->library.family == cause->family ||
+                                object->library.family == BERTH_FAMILY_NONE))
             found = berth_elf_find(&object->elf.defined, name);
     }
     return found;

@@ -134,13 +134,29 @@ static unsigned int exchanged(const struct berth_mpi_cause *cause)
     return families;
 }
 
+/* The parts that the program loads: what it uses, and what it is linked with besides.
+ */
+static unsigned int loaded_parts(const struct berth_mpi_cause *cause)
+{
+    unsigned int parts = cause->program->parts | BERTH_PART_C;
+
+    for (size_t i = 0; i < cause->image->count; i++) {
+        const struct berth_mpi_object *object = &cause->image->items[i];
+
+        if (object->role == BERTH_ROLE_LOADED &&
+            object->library.family == cause->program->family)
+            parts |= object->library.parts;
+    }
+    return parts;
+}
+
 /* Which files of the host this program does not get: Fortran's library and libgfortran,
  * if it is in C. What no MPI library needs (a plugin) counts always. The caller frees
  * the flags; NULL: out of memory. */
 static bool *find_idle(const struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_objects *host = cause->host;
-    unsigned int parts = cause->program->parts | BERTH_PART_C;
+    unsigned int parts = loaded_parts(cause);
     bool *idle = calloc(host->count + 1, sizeof(*idle));
     BERTH_FREE bool *loaded = calloc(host->count + 1, sizeof(*loaded));
 
@@ -194,12 +210,12 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
 
     *ret_verdict = (struct berth_mpi_verdict){.answer = BERTH_VERDICT_CANNOT_TELL,
                                               .reason = BERTH_REASON_HOST};
-    if (berth_mpi_apply_rules(&cause) == BERTH_RULE_END)
-        return 0;
     idle = find_idle(&cause);
     if (!idle)
         return berth_err_oom(err);
     cause.idle = idle;
+    if (berth_mpi_apply_rules(&cause) == BERTH_RULE_END)
+        return 0;
     return judge_rest(&cause, err);
 }
 

@@ -44,13 +44,6 @@ static bool is_new(struct berth_strvec *list, const char *path)
     return true;
 }
 
-static bool ends_in(const char *name, const char *end)
-{
-    size_t length = strlen(name), rest = strlen(end);
-
-    return length > rest && strcmp(name + length - rest, end) == 0;
-}
-
 typedef void use_entry(struct search *search, const char *name, const char *path);
 
 /* USE each entry of the directory REAL, at most MOST. */
@@ -96,7 +89,7 @@ static void use_library(struct search *search, const char *name, const char *pat
 /* site-packages: the libraries that a wheel brings are in NAME.libs. */
 static void use_package(struct search *search, const char *name, const char *path)
 {
-    if (ends_in(name, ".libs"))
+    if (berth_text_ends(name, ".libs"))
         each(search, path, use_library);
 }
 

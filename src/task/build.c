@@ -215,7 +215,8 @@ static void push_need(struct berth_strvec *argv, const char *soname)
     berth_strvec_push(argv, soname);
 }
 
-/* What no program uses MPI without needs the library that marks the process.
+/* What no program uses MPI without needs the library that marks the process, and those
+ * of its install that have functions which programs look for in it.
  *
  * Each library of MPI needs itself by the SONAMEs that it has elsewhere, which are
  * links beside it. The loader takes a library that is loaded for the one that is needed
@@ -233,8 +234,8 @@ static int patch_needs(const struct building *b, const char *patchelf)
         berth_strvec_push(&argv, patchelf);
         if (it->mpi->parts & BERTH_PART_C)
             push_need(&argv, BERTH_MARK_LIBRARY);
-        for (size_t j = 0; j < it->names.count; j++)
-            push_need(&argv, it->names.items[j]);
+        for (size_t j = 0; j < it->needs.count; j++)
+            push_need(&argv, it->needs.items[j]);
         if (argv.count == 1)
             continue;
         berth_strvec_pushf(&argv, "%s/%s", b->path, it->file);

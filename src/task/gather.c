@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "probe/loader.h"
+#include "task/sisters.h"
 
 enum { FILES_MAX = 4096, DEPTH_MAX = 8 };
 
@@ -489,9 +490,9 @@ static int add_aliases(struct gathering *g)
                 continue;
             if (add_alias(g, "lib", name, file->file) < 0)
                 return -1;
-            berth_strvec_push(&file->names, name);
+            berth_strvec_push(&file->needs, name);
         }
-        if (names.failed || file->names.failed)
+        if (names.failed || file->needs.failed)
             return berth_err_oom(g->err);
     }
     return 0;
@@ -506,7 +507,8 @@ static int gather_all(struct gathering *g)
             return -1;
     }
     if (add_names(g) < 0 || add_own_plugins(g) < 0 || follow_openers(g) < 0 ||
-        add_data(g) < 0 || add_configs(g) < 0 || add_glibc(g) < 0 || add_aliases(g) < 0)
+        add_data(g) < 0 || add_configs(g) < 0 || add_glibc(g) < 0 ||
+        add_aliases(g) < 0 || berth_sisters_add(g->to, g->err) < 0)
         return -1;
     return g->to->directories.failed || g->to->absent.failed ? berth_err_oom(g->err)
                                                              : 0;
@@ -540,7 +542,7 @@ void berth_gathered_fini(struct berth_gathered *gathered)
     for (size_t i = 0; i < gathered->count; i++) {
         free(gathered->files[i].source);
         free(gathered->files[i].file);
-        berth_strvec_fini(&gathered->files[i].names);
+        berth_strvec_fini(&gathered->files[i].needs);
     }
     free(gathered->files);
     berth_strvec_fini(&gathered->links);

@@ -16,7 +16,7 @@ struct berth_gathered_file {
     char *file;                            /* from the top of the stage */
     bool patched;                          /* it gets the search path of the stage */
     const struct berth_stack_library *mpi; /* which it is; NULL: none */
-    struct berth_strvec names;             /* SONAMEs that it answers to besides */
+    struct berth_strvec needs; /* SONAMEs that it needs besides, in a stage */
 };
 
 /* All that a stack needs: what it is linked with, and what it will open. */
@@ -32,8 +32,9 @@ struct berth_gathered {
  * the plugins that any of these opens (mpi/profile.h) with what those need, glibc's
  * whole family apart under glibc/, and the stack's data. A plugin that lacks a library
  * on this host is left out, as it cannot be loaded here. A library of MPI has other
- * names, too (libmpi.so.12 and libmpich.so.12 are one), each a link beside it. Returns
- * 0 with *RET_GATHERED, which the caller owns (berth_gathered_fini); -1 with a sentence
+ * names, too (libmpi.so.12 and libmpich.so.12 are one), each a link beside it, and
+ * needs itself by them, and the sisters that complete it (task/sisters.h). Returns 0
+ * with *RET_GATHERED, which the caller owns (berth_gathered_fini); -1 with a sentence
  * in ERR. */
 int berth_gather(const struct berth_stack *stack, struct berth_gathered *ret_gathered,
                  struct berth_err *err);

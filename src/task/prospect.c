@@ -8,6 +8,19 @@
 #include "base/text.h"
 #include "task/gather.h"
 
+/* As it would be in a stage. */
+static int add_file(const struct berth_gathered_file *file,
+                    struct berth_mpi_objects *objects, struct berth_err *err)
+{
+    struct berth_strvec *needed;
+
+    if (berth_look_add(objects, BERTH_ROLE_LOADED, NULL, file->source, err) < 0)
+        return -1;
+    needed = &objects->items[objects->count - 1].elf.needed;
+    berth_strvec_append(needed, &file->needs);
+    return needed->failed ? berth_err_oom(err) : 0;
+}
+
 /* What a stage would hold of STACK. */
 static int read_stack(const struct berth_stack *stack,
                       struct berth_mpi_objects *objects, struct berth_err *err)
@@ -20,8 +33,7 @@ static int read_stack(const struct berth_stack *stack,
     for (size_t i = 0; result == 0 && i < gathered.count; i++)
         if (gathered.files[i].patched ||
             berth_text_starts(gathered.files[i].file, "glibc/"))
-            result = berth_look_add(objects, BERTH_ROLE_LOADED, NULL,
-                                    gathered.files[i].source, err);
+            result = add_file(&gathered.files[i], objects, err);
     berth_gathered_fini(&gathered);
     return result;
 }

@@ -14,6 +14,7 @@
 #include "install.h"
 #include "probe/loader.h"
 #include "staging.h"
+#include "task/prospect.h"
 #include "unit.h"
 
 START_TEST(a_stage_has_all_that_is_linked_and_opened)
@@ -160,6 +161,99 @@ START_TEST(the_c_library_brings_the_one_that_marks)
     ck_assert_str_eq(elf.undefined.items[0].name, "syscall");
     berth_elf_fini(&elf);
     berth_staged_fini(&staged);
+}
+END_TEST
+
+/* Functions of libmpifort.so.12, and whether a program in C may look for them in
+ * libmpi.so.12. */
+static const struct {
+    const char *functions;
+    bool needed;
+} sisters[] = {
+    {"int MPI_Comm_f2c(int i) { return i; }", true},
+    {"int PMPI_Comm_f2c(int i) { return i; }", true},
+    {"int PMPI_Init(void) { return 0; } int MPI_Status_c2f08(void) { return 0; }"
+     "int MPI_SEND(void) { return 0; } int MPI_Send_(void) { return 0; }"
+     "int MPI_Send_f(void) { return 0; } int MPI_Send_f08(void) { return 0; }",
+     false},
+};
+
+static void move_functions(const char *functions)
+{
+    BERTH_FREE char *source = NULL;
+
+    ck_assert_int_gt(asprintf(&source,
+                              "extern int MPIR_Err_return_comm; void pmpi_init_(void) "
+                              "{ MPIR_Err_return_comm++; } %s",
+                              functions),
+                     0);
+    unit_compile(host, source,
+                 "-shared -fPIC -Wl,-soname,libmpifort.so.12" LIBC
+                 " -L. -l:libmpi.so.12 -o libmpifort.so.12");
+}
+
+START_TEST(the_c_library_needs_the_sister_that_completes_it)
+{
+    struct berth_staged staged;
+    struct berth_elf elf;
+
+    staging_install();
+    move_functions(sisters[_i].functions);
+    staged = staging_make();
+    elf = read_staged(&staged, "lib/libmpi.so.12");
+    ck_assert_int_eq(berth_strvec_has(&elf.needed, "libmpifort.so.12"),
+                     sisters[_i].needed);
+    berth_elf_fini(&elf);
+    elf = read_staged(&staged, "lib/libmpifort.so.12");
+    ck_assert(!berth_strvec_has(&elf.needed, "libmpifort.so.12"));
+    berth_elf_fini(&elf);
+    berth_staged_fini(&staged);
+}
+END_TEST
+
+/* The loader starts a program that knows libmpi.so.12 alone. */
+START_TEST(a_function_that_has_moved_is_found)
+{
+    BERTH_FREE char *command = NULL;
+    struct berth_staged staged;
+
+    staging_install();
+    unit_compile(directory, "int MPI_Comm_f2c(int i) { return i; }",
+                 "-shared -fPIC -Wl,-soname,libmpi.so.12 -o libmpi.so.12");
+    unit_compile(directory,
+                 "void _exit(int); int MPI_Comm_f2c(int);"
+                 "void _start(void) { _exit(MPI_Comm_f2c(7)); }",
+                 "-L. -l:libmpi.so.12 -lc -o program");
+    move_functions("int MPI_Comm_f2c(int i) { return i; }");
+    staged = staging_make();
+    ck_assert_int_gt(asprintf(&command,
+                              "LD_BIND_NOW=1 LD_LIBRARY_PATH='%s/mpi' '%s/program'",
+                              staged.path, directory),
+                     0);
+    ck_assert_int_eq(system(command), 7 << 8);
+    berth_staged_fini(&staged);
+}
+END_TEST
+
+/* `berth inspect` judges what is not staged. */
+START_TEST(a_prospect_is_what_would_be_staged)
+{
+    const struct berth_terms terms = {0};
+    BERTH_STRVEC struct berth_strvec env = {0};
+    const struct berth_mpi_object *library;
+    struct berth_prospects prospects;
+    struct berth_err err;
+
+    staging_install();
+    move_functions("int MPI_Comm_f2c(int i) { return i; }");
+    berth_strvec_pushf(&env, "MPI_HOME=%s/host", directory);
+    berth_strvec_pushf(&env, "LD_LIBRARY_PATH=%s", host);
+    ck_assert_msg(berth_prospects_read(&terms, env.items, &prospects, &err) == 0, "%s",
+                  err.text);
+    library = berth_mpi_objects_mpi(&prospects.objects[0], BERTH_FAMILY_MPICH);
+    ck_assert_ptr_nonnull(library);
+    ck_assert(berth_strvec_has(&library->elf.needed, "libmpifort.so.12"));
+    berth_prospects_fini(&prospects);
 }
 END_TEST
 
@@ -375,6 +469,10 @@ int main(void)
     tcase_add_test(tests, all_that_is_in_a_stage_finds_what_is_there);
     tcase_add_test(tests, glibc_is_staged_apart_and_unchanged);
     tcase_add_test(tests, the_c_library_brings_the_one_that_marks);
+    tcase_add_loop_test(tests, the_c_library_needs_the_sister_that_completes_it, 0,
+                        COUNT(sisters));
+    tcase_add_test(tests, a_function_that_has_moved_is_found);
+    tcase_add_test(tests, a_prospect_is_what_would_be_staged);
     tcase_add_test(tests, mpi_that_lacks_a_library_is_refused);
     tcase_add_test(tests, mpi_without_glibc_is_refused);
     tcase_add_test(tests, a_cray_stack_is_whole);

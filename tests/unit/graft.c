@@ -21,7 +21,7 @@
     "int MPIR_Err_return_comm(void) { return 0; } int MPIR_Dup_fn(void) { return 0; }"
 
 #define MANIFEST_START                                                                 \
-    "berth-stage\t3\n"                                                                 \
+    "berth-stage\t4\n"                                                                 \
     "stack\tmpich\tmpich\tMPICH 4.2.1\n"                                               \
     "from\t/usr/lib/libmpi.so.12\n"                                                    \
     "mounted\t/.berth/user/x\n"                                                        \
@@ -312,7 +312,7 @@ END_TEST
 
 START_TEST(a_damaged_stage_is_refused)
 {
-    write_file("stage/manifest", 0644, "berth-stage 3\nend");
+    write_file("stage/manifest", 0644, "berth-stage 4\nend");
     look_at("app");
     ck_assert_int_eq(berth_graft_open("/not/there", "/x", &graft, &err), -1);
     ck_assert_str_eq(err.text, "'/not/there/manifest': No such file or directory");

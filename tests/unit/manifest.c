@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "unit.h"
 
-#define HEAD "berth-stage\t3\nstack\tmpich\tmpich\tMPICH 4.2.1\n"
+#define HEAD "berth-stage\t4\nstack\tmpich\tmpich\tMPICH 4.2.1\n"
 #define FROM "from\t/usr/lib/libmpich.so.12\n"
 #define AT   "mounted\t/.berth/user/mpich-1\n"
 
@@ -56,8 +56,8 @@ static const struct {
     const char *text;
     const char *why;
 } bad[] = {
-    {"", "line 1: expected 'berth-stage 3'"},
-    {"berth-stage\t1\nend\n", "line 1: expected 'berth-stage 3'"},
+    {"", "line 1: expected 'berth-stage 4'"},
+    {"berth-stage\t1\nend\n", "line 1: expected 'berth-stage 4'"},
     {HEAD FROM AT, "line 4: the end is missing"},
     {HEAD FROM AT "file\tlib/li", "line 5: expected 5 fields after 'file', got 1"},
     {HEAD FROM "end\n", "there is no 'mounted'"},

@@ -18,7 +18,8 @@
 #define WORLD(longs)   "long ompi_mpi_comm_world[" longs "];\n"
 #define CALLS          FUNCTION("MPI_Init") FUNCTION("PMPI_Init")
 #define OLD_MPICH      CALLS FUNCTION("MPIR_Dup_fn")
-#define MPICH          OLD_MPICH FUNCTION("MPI_Send")
+#define SEND           FUNCTION("MPI_Send")
+#define MPICH          OLD_MPICH SEND
 #define OPENMPI        CALLS FUNCTION("ompi_mpi_init") WORLD("8")
 #define NEW_OPENMPI    CALLS FUNCTION("ompi_mpi_init") WORLD("9")
 #define PRIVATE        "int mpipriv1_[9];\n"
@@ -44,6 +45,7 @@ static const struct {
     {{MPICH}, {OLD_MPICH}, C_PROGRAM, BERTH_VERDICT_NO, false},
     {{MPICH, MPICH_FORT}, {MPICH, MPICH_FORT}, F_PROGRAM, BERTH_VERDICT_YES, true},
     {{MPICH, MPICH_FORT}, {MPICH}, F_PROGRAM, BERTH_VERDICT_NO, false},
+    {{MPICH}, {OLD_MPICH, MPICH_FORT SEND}, C_PROGRAM, BERTH_VERDICT_NO, false},
     {{OPENMPI}, {OPENMPI}, OMPI_PROGRAM, BERTH_VERDICT_YES, true},
     {{OPENMPI}, {MPICH}, OMPI_PROGRAM, BERTH_VERDICT_NO, false},
     /* What the loader lets pass, and ends badly in a real MPI. */

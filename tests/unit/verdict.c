@@ -69,10 +69,11 @@
 #define IN_OMPI110                                                                     \
     "loaded /usr/lib/libmpi.so.12.0.2 library so=libmpi.so.12 " CALLS                  \
     "def=ompi_mpi_init data=ompi_mpi_comm_world:456"
-#define C_ABI  "program /bin/a program need=libmpi_abi.so.1 und=MPI_Init"
-#define PYTHON "program /usr/bin/python3 program need=libc.so.6"
-#define SCRIPT "program /run.sh script"
-#define HYBRID "choose --mpi-bind=hybrid"
+#define C_ABI    "program /bin/a program need=libmpi_abi.so.1 und=MPI_Init"
+#define PYTHON   "program /usr/bin/python3 program need=libc.so.6"
+#define SCRIPT   "program /run.sh script"
+#define GFORTRAN "loaded /h/libgfortran.so.5 library ver=libc.so.6:GLIBC_2.38"
+#define HYBRID   "choose --mpi-bind=hybrid"
 
 static const struct {
     const char *image[8];
@@ -209,6 +210,18 @@ static const struct {
      "the host's MPICH 4.2.3 lacks 4 of the 5 MPI symbols that the program needs "
      "(MPI_A, MPI_B, MPI_C, ...); " HYBRID
      ", or a profile with another release (--mpi-bind=NAME)"},
+    /* A function in a library that libmpi brings, or that the program needs, too. */
+    {{C_MPICH " und=MPI_Comm_f2c", IN_MPICH " def=MPI_Comm_f2c", GLIBC_36},
+     {MPICH("6.0.0") " need=libmpifort.so.12", MPICH_FORT " def=MPI_Comm_f2c"},
+     BERTH_VERDICT_YES,
+     "the program wants MPICH, and the host's MPICH 6.0.0 has all MPI symbols that it "
+     "needs (3)"},
+    {{C_MPICH " und=MPI_Comm_f2c", IN_MPICH, IN_MPICHFORT " def=MPI_Comm_f2c",
+      GLIBC_36},
+     {MPICH("6.0.0"), MPICH_FORT " def=MPI_Comm_f2c"},
+     BERTH_VERDICT_YES,
+     "the program wants MPICH, and the host's MPICH 6.0.0 has all MPI symbols that it "
+     "needs (3)"},
     {{C_OMPI110, IN_OMPI110},
      {OMPI5},
      BERTH_VERDICT_NO,
@@ -536,27 +549,26 @@ END_TEST
 
 /* libgfortran is only loaded with Fortran's library; a plugin always is. */
 static const struct {
-    const char *program;
+    const char *image[2];
     const char *host;
     enum berth_mpi_answer answer;
 } users[] = {
-    {C_MPICH, "loaded /h/libgfortran.so.5 library ver=libc.so.6:GLIBC_2.38",
-     BERTH_VERDICT_YES},
-    {F_MPICH, "loaded /h/libgfortran.so.5 library ver=libc.so.6:GLIBC_2.38",
+    {{C_MPICH}, GFORTRAN, BERTH_VERDICT_YES},
+    {{C_MPICH, IN_MPICHFORT}, GFORTRAN, BERTH_VERDICT_YES_WITH_HOST_GLIBC},
+    {{F_MPICH, IN_MPICHFORT}, GFORTRAN, BERTH_VERDICT_YES_WITH_HOST_GLIBC},
+    {{SCRIPT}, GFORTRAN, BERTH_VERDICT_YES_WITH_HOST_GLIBC},
+    {{C_MPICH},
+     "loaded /h/ucx/libuct_ib.so.0 library ver=libc.so.6:GLIBC_2.38",
      BERTH_VERDICT_YES_WITH_HOST_GLIBC},
-    {SCRIPT, "loaded /h/libgfortran.so.5 library ver=libc.so.6:GLIBC_2.38",
-     BERTH_VERDICT_YES_WITH_HOST_GLIBC},
-    {C_MPICH, "loaded /h/ucx/libuct_ib.so.0 library ver=libc.so.6:GLIBC_2.38",
-     BERTH_VERDICT_YES_WITH_HOST_GLIBC},
-    {C_MPICH,
+    {{C_MPICH},
      "loaded /h/libucs.so.0 library need=libgfortran.so.5 ver=libc.so.6:GLIBC_2.38",
      BERTH_VERDICT_YES_WITH_HOST_GLIBC},
 };
 
 START_TEST(what_the_program_does_not_load_needs_no_glibc)
 {
-    const char *const images[] = {users[_i].program, IN_MPICH, IN_MPICHFORT, GLIBC_36,
-                                  NULL};
+    const char *const images[] = {IN_MPICH, GLIBC_36, users[_i].image[0],
+                                  users[_i].image[1], NULL};
     const char *const hosts[] = {MPICH("5.0.2"), MPICH_FORT " need=libgfortran.so.5",
                                  users[_i].host, GLIBC_41, NULL};
 
