@@ -264,7 +264,7 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
         berth_runtime_find(it->site.runtime.path, getenv("PATH"), &runtime, err) < 0)
         return -1;
     if (program)
-        it->seen.mode = it->site.mpi.mode ? it->site.mpi.mode : BERTH_MODE_OFF;
+        it->seen.mode = it->site.mpi.mode ? it->site.mpi.mode : "off";
     if (program && berth_prospects_read(&it->terms, environ, &it->prospects, err) < 0)
         return -1;
     visit.runtime = runtime;

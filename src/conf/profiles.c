@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "conf/mode.h"
 #include "conf/values.h"
 
 /* What is read. */
@@ -39,10 +40,10 @@ static void *own(struct draft *draft, void *block)
 
 static int check_name(const char *text, struct berth_err *err)
 {
-    if (berth_value_is_mode(text))
+    if (berth_mode_of(text) != BERTH_MODE_NAME)
         return berth_err_set(err, "'%s' is a mode of --mpi-bind; name it otherwise",
                              text);
-    if (!*text || text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")])
+    if (!berth_mode_is_word(text))
         return berth_err_set(err, "expected small letters, digits and -, got '%s'",
                              text);
     return 0;

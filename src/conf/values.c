@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "conf/mode.h"
 
 int berth_value_text(const char *text, struct berth_err *err)
 {
@@ -129,25 +130,10 @@ int berth_value_fingerprint(const char *text, struct berth_err *err)
 
 int berth_value_mode(const char *text, struct berth_err *err)
 {
-    const char *c = text;
-
-    while (islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '-')
-        c++;
-    if (c == text || *c)
+    if (!berth_mode_is_word(text))
         return berth_err_set(err,
                              "expected a mode of --mpi-bind, or a stack that `berth "
                              "profiles` names, got '%s'",
                              text);
     return 0;
-}
-
-const char *const berth_value_modes[] = {"auto",       "host", "hybrid", "local",
-                                         "local-each", "off",  NULL};
-
-bool berth_value_is_mode(const char *text)
-{
-    for (const char *const *mode = berth_value_modes; *mode; mode++)
-        if (strcmp(text, *mode) == 0)
-            return true;
-    return false;
 }

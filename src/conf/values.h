@@ -2,8 +2,6 @@
 #ifndef BERTH_CONF_VALUES_H
 #define BERTH_CONF_VALUES_H
 
-#include <stdbool.h>
-
 #include "base/err.h"
 
 /* What one value of a configuration file may be. Each returns 0, or -1 with
@@ -37,13 +35,7 @@ int berth_value_user(const char *text, struct berth_err *err);
 /* 40 or 64 hexadecimal digits. */
 int berth_value_fingerprint(const char *text, struct berth_err *err);
 
-/* A mode of --mpi-bind, or a stack of the host: small letters, digits and - */
+/* A mode of --mpi-bind, or a name that a stack or profile can have (conf/mode.h). */
 int berth_value_mode(const char *text, struct berth_err *err);
-
-/* The modes of --mpi-bind that are no stack; ended by NULL. */
-extern const char *const berth_value_modes[];
-
-/* Is TEXT one of these? */
-bool berth_value_is_mode(const char *text);
 
 #endif

@@ -200,14 +200,13 @@ static void put_verified(const struct berth_explain *explain, struct berth_json 
 
 static void put_mpi(const struct berth_explain *explain, struct berth_json *json)
 {
-    const char *mode = explain->request->mpi;
     BERTH_BUF struct berth_buf verdict = {0};
 
     berth_explain_mpi(explain, &verdict);
     json->text.failed |= verdict.failed;
     berth_json_object(json, "mpi");
-    put_text(json, "asked", mode ? mode : BERTH_MODE_OFF);
-    put_text(json, "from", mode ? explain->mode_from : NULL);
+    put_text(json, "asked", berth_request_mode(explain->request));
+    put_text(json, "from", explain->request->mpi ? explain->mode_from : NULL);
     put_text(json, "srun", explain->manager);
     put_text(json, "verdict", verdict.text);
     put_fact(explain, json, "command", BERTH_FINDING_PROGRAM);

@@ -302,8 +302,7 @@ static void put_findings(const struct berth_explain *explain, struct berth_buf *
 static void put_mpi(const struct berth_explain *explain, struct berth_buf *buf)
 {
     berth_buf_puts(buf, "\nMPI\n");
-    put_line(buf, "--mpi-bind",
-             explain->request->mpi ? explain->request->mpi : BERTH_MODE_OFF);
+    put_line(buf, "--mpi-bind", berth_request_mode(explain->request));
     put_line(buf, "asked by",
              explain->request->mpi && explain->mode_from ? explain->mode_from : NULL);
     put_line(buf, "srun --mpi", explain->manager);

@@ -15,10 +15,8 @@
 static bool may_be_meant(const struct berth_profile *profile,
                          const struct berth_request *request)
 {
-    const char *mode = request->mpi;
-
-    return strcmp(mode, BERTH_MODE_HOST) == 0 || strcmp(mode, BERTH_MODE_AUTO) == 0 ||
-           berth_profile_is_called(profile, mode);
+    return !berth_request_mpi_is(request, BERTH_MODE_NAME) ||
+           berth_profile_is_called(profile, request->mpi);
 }
 
 static int add_bind(const char *text, struct berth_strvec *binds, struct berth_err *err)

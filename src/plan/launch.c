@@ -79,8 +79,7 @@ void berth_launch_manager_places(const struct berth_launch *launch,
 {
     static const char *const names[] = {"PMIX_SERVER_TMPDIR", "PALS_SPOOL_DIR"};
 
-    if (berth_request_mpi_is(launch->request, BERTH_MODE_OFF) ||
-        berth_request_mpi_local(launch->request))
+    if (!berth_request_mpi_chosen(launch->request))
         return;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *directory = value_of(launch, names[i]);

@@ -214,8 +214,7 @@ int berth_launcher_check_command(const struct berth_request *request,
                                  unsigned long tasks, const char *command,
                                  struct berth_err *err)
 {
-    if (tasks < 2 || berth_request_mpi_is(request, BERTH_MODE_OFF) ||
-        berth_request_mpi_local(request) || !is_mpirun(command))
+    if (tasks < 2 || !berth_request_mpi_chosen(request) || !is_mpirun(command))
         return 0;
     return berth_err_set(err,
                          "--mpi-bind=%s: srun starts the ranks, and each of the %lu "
@@ -244,28 +243,23 @@ static bool is_own(const struct berth_request *request)
             berth_request_mpi_is(request, BERTH_MODE_OFF));
 }
 
-static bool is_name(const char *mode)
+/* Do A and B, whose modes are neither off nor local, make two libraries of one world?
+ */
+static bool is_mixed(const struct berth_request *a, const struct berth_request *b)
 {
-    return strcmp(mode, BERTH_MODE_AUTO) != 0 && strcmp(mode, BERTH_MODE_HOST) != 0 &&
-           strcmp(mode, BERTH_MODE_HYBRID) != 0;
-}
+    enum berth_mode first = berth_mode_of(a->mpi);
+    enum berth_mode then = berth_mode_of(b->mpi);
 
-/* Do the modes A and B, not local, make two libraries of one world? */
-static bool is_mixed(const char *a, const char *b)
-{
-    if (strcmp(a, BERTH_MODE_AUTO) == 0 || strcmp(b, BERTH_MODE_AUTO) == 0)
+    if (first == BERTH_MODE_AUTO || then == BERTH_MODE_AUTO)
         return false;
-    return (strcmp(a, BERTH_MODE_HYBRID) == 0) != (strcmp(b, BERTH_MODE_HYBRID) == 0) ||
-           (is_name(a) && is_name(b) && strcmp(a, b) != 0);
+    return (first == BERTH_MODE_HYBRID) != (then == BERTH_MODE_HYBRID) ||
+           (first == BERTH_MODE_NAME && then == first && strcmp(a->mpi, b->mpi) != 0);
 }
 
 /* The request of the row, if it shares the world; NULL: it does not. */
 static const struct berth_request *sharing(const struct berth_row *row)
 {
-    return berth_request_mpi_is(&row->request, BERTH_MODE_OFF) ||
-                   berth_request_mpi_local(&row->request)
-               ? NULL
-               : &row->request;
+    return berth_request_mpi_chosen(&row->request) ? &row->request : NULL;
 }
 
 static int check_mixture(const struct berth_table *table, struct berth_err *err)
@@ -275,7 +269,7 @@ static int check_mixture(const struct berth_table *table, struct berth_err *err)
             const struct berth_request *a = sharing(&table->rows[j]);
             const struct berth_request *b = sharing(&table->rows[i]);
 
-            if (a && b && is_mixed(a->mpi, b->mpi))
+            if (a && b && is_mixed(a, b))
                 return berth_err_set(
                     err,
                     "--mpi-bind=%s: a component with --mpi-bind=%s runs on another MPI "

@@ -7,11 +7,14 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/choice.h"
+#include "conf/mode.h"
 #include "mpi/verdict.h"
 
 static bool is_host(const char *mode)
 {
-    return strcmp(mode, BERTH_MODE_HOST) == 0 || strcmp(mode, BERTH_MODE_AUTO) == 0;
+    return berth_mode_of(mode) == BERTH_MODE_HOST ||
+           berth_mode_of(mode) == BERTH_MODE_AUTO;
 }
 
 static bool is_named(const struct berth_offer *offer, const char *mode)
@@ -46,9 +49,11 @@ static int explain(const char *mode, enum berth_mpi_family family,
                    struct berth_err *err)
 {
     BERTH_BUF struct berth_buf text = {0};
+    BERTH_BUF struct berth_buf modes = {0};
 
     list_offers(offers, count, &text);
-    if (text.failed)
+    berth_choice_list(BERTH_MODE_WORDS, NULL, &modes);
+    if (text.failed || modes.failed)
         return berth_err_oom(err);
     for (size_t i = 0; i < count && !is_host(mode); i++)
         if (is_named(&offers[i], mode))
@@ -61,9 +66,8 @@ static int explain(const char *mode, enum berth_mpi_family family,
     if (!is_host(mode))
         return berth_err_set(err,
                              "this host has no MPI called '%s'; it has %s; expected "
-                             "one of them, or auto, host, hybrid, local, local-each or "
-                             "off",
-                             mode, text.text);
+                             "one of them, or %s",
+                             mode, text.text, modes.text);
     return berth_err_set(err,
                          "the program wants %s, and the MPI of this host is %s; take "
                          "the image's own with --mpi-bind=hybrid, or load a module "

@@ -75,7 +75,7 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
     [BERTH_OPTION_MPI] =
         {
             "mpi-bind",
-            "[auto|host|NAME|hybrid|local|local-each|off]",
+            "[" BERTH_MODE_WORDS "]",
             "whose MPI the tasks use: the host's, or the image's (hybrid, local)",
         },
     [BERTH_OPTION_EXPLAIN] =

@@ -74,32 +74,14 @@ static int check_mounts(const struct berth_site *site, const char *key,
     return 0;
 }
 
-static int check_mode(const struct berth_site *site, const char *key, const char *item,
-                      const char *mode, struct berth_err *err)
-{
-    BERTH_REQUEST struct berth_request request = {0};
-
-    if (berth_request_take(&request, BERTH_OPTION_MPI, mode, NULL, err) < 0)
-        return berth_err_at(err, "%s: %s", berth_site_where(site, key, item), key);
-    return 0;
-}
-
 int berth_policy_check(const struct berth_site *site, struct berth_err *err)
 {
-    const struct berth_strvec *partitions = &site->mpi.partitions;
-
     for (size_t i = 0; i < site->rule_count; i++) {
         BERTH_REQUEST struct berth_request request = {0};
 
         if (read_rule(site, i, &request, err) < 0)
             return -1;
     }
-    for (size_t i = 0; i + 1 < partitions->count; i += 2)
-        if (check_mode(site, "mpi.partitions", partitions->items[i],
-                       partitions->items[i + 1], err) < 0)
-            return -1;
-    if (site->mpi.mode && check_mode(site, "mpi.default", "", site->mpi.mode, err) < 0)
-        return -1;
     if (check_mounts(site, "mounts.forced", &site->mounts.forced, err) < 0)
         return -1;
     return check_mounts(site, "mounts.default", &site->mounts.defaults, err);

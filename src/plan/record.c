@@ -72,14 +72,12 @@ static void put_image(struct berth_json *json, const struct berth_record *record
 
 static void put_launch(struct berth_json *json, const struct berth_record *record)
 {
-    const char *mpi = record->request->mpi;
-
     berth_json_object(json, "runtime");
     berth_json_string(json, "path", record->runtime);
     berth_json_string(json, "version", record->runtime_version);
     berth_json_end(json);
     berth_json_object(json, "mpi");
-    berth_json_string(json, "mode", mpi ? mpi : BERTH_MODE_OFF);
+    berth_json_string(json, "mode", berth_request_mode(record->request));
     berth_json_string(json, "type", value_of(record, "SLURM_MPI_TYPE"));
     berth_json_string(json, "verdict", record->note);
     berth_json_end(json);

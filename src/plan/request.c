@@ -161,14 +161,6 @@ static int take_args(struct berth_request *request, const char *value,
     return request->args.failed ? berth_err_oom(err) : 0;
 }
 
-/* The name of a profile is that of a file, and a word in messages. */
-static bool is_mode(const char *value)
-{
-    size_t length = strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789._-");
-
-    return value[length] == '\0' && length < 64 && isalnum((unsigned char)*value);
-}
-
 /* Slurm writes an optional argument that is not there as "(null)" where it forwards it.
  */
 static int take_mpi(struct berth_request *request, const char *value,
@@ -177,8 +169,8 @@ static int take_mpi(struct berth_request *request, const char *value,
     char *mode;
 
     if (!value || *value == '\0' || strcmp(value, "(null)") == 0)
-        value = BERTH_MODE_AUTO;
-    if (!is_mode(value))
+        value = "auto";
+    if (!berth_mode_is_word(value))
         return berth_err_set(err,
                              "'%s' is not a mode; expected auto, host, hybrid, local, "
                              "local-each, off, or the name of a profile",
@@ -303,9 +295,14 @@ static bool said_more(const struct berth_request *request)
            request->args.count || request->gpu || request->mpi || request->explain;
 }
 
-bool berth_request_mpi_is(const struct berth_request *request, const char *mode)
+const char *berth_request_mode(const struct berth_request *request)
 {
-    return strcmp(request->mpi ? request->mpi : BERTH_MODE_OFF, mode) == 0;
+    return request->mpi ? request->mpi : "off";
+}
+
+bool berth_request_mpi_is(const struct berth_request *request, enum berth_mode mode)
+{
+    return berth_mode_of(request->mpi) == mode;
 }
 
 bool berth_request_mpi_local(const struct berth_request *request)
@@ -322,9 +319,8 @@ bool berth_request_mpi_chosen(const struct berth_request *request)
 
 bool berth_request_mpi_may_host(const struct berth_request *request)
 {
-    return !berth_request_mpi_is(request, BERTH_MODE_OFF) &&
+    return berth_request_mpi_chosen(request) &&
            !berth_request_mpi_is(request, BERTH_MODE_HYBRID) &&
-           !berth_request_mpi_local(request) &&
            !(berth_request_mpi_is(request, BERTH_MODE_AUTO) &&
              request->world == BERTH_WORLD_OWN);
 }

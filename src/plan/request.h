@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "conf/mode.h"
 
 enum berth_choice { BERTH_UNSAID, BERTH_NO, BERTH_YES };
 
@@ -35,14 +36,6 @@ struct berth_request {
     enum berth_world world; /* not said by anybody: of the other components */
     char *explain;          /* BERTH_EXPLAIN_...; NULL: unsaid */
 };
-
-/* The values of --mpi-bind; any other is the name of a profile of the host's MPI. */
-#define BERTH_MODE_AUTO       "auto"       /* host where that can be, else hybrid */
-#define BERTH_MODE_HOST       "host"       /* the host's library in the image */
-#define BERTH_MODE_HYBRID     "hybrid"     /* the image's library, Slurm's PMI */
-#define BERTH_MODE_LOCAL      "local"      /* the image's own mpirun, one task */
-#define BERTH_MODE_LOCAL_EACH "local-each" /* the same, in every task */
-#define BERTH_MODE_OFF        "off"        /* as if not asked */
 
 /* The values of --container-explain. */
 #define BERTH_EXPLAIN_TEXT "text" /* print the plan for people, run nothing */
@@ -101,8 +94,11 @@ static inline const char *berth_request_name(const struct berth_request *request
     return request->uri ? request->uri : request->image;
 }
 
-/* Is the value of --mpi-bind one of these? Not said is BERTH_MODE_OFF. */
-bool berth_request_mpi_is(const struct berth_request *request, const char *mode);
+/* The value of --mpi-bind, also where it was not said. */
+const char *berth_request_mode(const struct berth_request *request);
+
+/* Is that its mode? */
+bool berth_request_mpi_is(const struct berth_request *request, enum berth_mode mode);
 
 /* Is it to be seen to which MPI library the tasks use? */
 bool berth_request_mpi_chosen(const struct berth_request *request);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "conf/values.h"
+#include "conf/mode.h"
 #include "plan/option.h"
 
 static const char glibc[] = "keep-glibc";
@@ -32,7 +32,7 @@ static struct berth_strvec *list_of(struct berth_terms *terms, const char *key)
 static void push_mode(const struct berth_site *site, const char *key, const char *item,
                       const char *what, const char *mode, struct berth_strvec *ret)
 {
-    if (!*mode || berth_value_is_mode(mode))
+    if (!*mode || berth_mode_of(mode) != BERTH_MODE_NAME)
         return;
     berth_strvec_push(ret, mode);
     berth_strvec_pushf(ret, "%s: %s", berth_site_where(site, key, item), what);

@@ -10,9 +10,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/choice.h"
 #include "base/cleanup.h"
+#include "conf/mode.h"
 #include "conf/suggest.h"
-#include "conf/values.h"
 #include "probe/trusted.h"
 
 static int is_profile(const struct dirent *entry)
@@ -100,8 +101,7 @@ static int check_names(const struct berth_terms *terms,
     BERTH_STRVEC struct berth_strvec modes = {0};
 
     list_names(set, &stacks);
-    for (const char *const *mode = berth_value_modes; *mode; mode++)
-        berth_strvec_push(&modes, *mode);
+    berth_choice_split(BERTH_MODE_WORDS, &modes);
     berth_strvec_append(&modes, &stacks);
     if (stacks.failed || modes.failed)
         return berth_err_oom(err);

@@ -164,9 +164,9 @@ static bool has_mpi(void)
     berth_defaults_name(BERTH_OPTION_MPI, name);
     own.mpi = getenv(name);
     if (own.mpi && *own.mpi)
-        return berth_request_mpi_chosen(&own) && !berth_request_mpi_local(&own);
+        return berth_request_mpi_chosen(&own);
     return berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, NULL) == 0 &&
-           berth_request_mpi_chosen(&job) && !berth_request_mpi_local(&job);
+           berth_request_mpi_chosen(&job);
 }
 
 /* Components, and nodes, of one MPI_COMM_WORLD cannot go on without each other: when

@@ -471,7 +471,7 @@ static int use_host(struct programs *programs, struct berth_err *err)
         first->keeps = false; /* that was no verdict */
         return -1;
     }
-    if (first->count == 0 && strcmp(first->mode, BERTH_MODE_AUTO) != 0)
+    if (first->count == 0 && berth_mode_of(first->mode) != BERTH_MODE_AUTO)
         return berth_err_set(err,
                              "'%s' is not linked with MPI, and the image has no MPI "
                              "library; leave --mpi-bind out",

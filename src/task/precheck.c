@@ -43,7 +43,7 @@ static int copy_request(const struct berth_request *request, struct berth_reques
     if (berth_request_merge(&nothing, request, ret, err) < 0)
         return -1;
     free(ret->mpi);
-    ret->mpi = strdup(BERTH_MODE_HYBRID);
+    ret->mpi = strdup("hybrid");
     berth_strvec_push(&ret->args, "--userns");
     return ret->mpi && !ret->args.failed ? 0 : berth_err_oom(err);
 }

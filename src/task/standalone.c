@@ -98,7 +98,7 @@ static int start_watch(struct berth_room *room, struct berth_err *err)
 static int put_request(const struct berth_request *request, struct berth_buf *buf,
                        struct berth_err *err)
 {
-    struct berth_request ranks = {.mpi = (char *)BERTH_MODE_HYBRID};
+    struct berth_request ranks = {.mpi = (char *)"hybrid"};
     struct berth_launch launch = {.request = &ranks, .environment = environ};
     BERTH_STRVEC struct berth_strvec env = {0};
     struct berth_request told = *request;

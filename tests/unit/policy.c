@@ -255,12 +255,6 @@ static const struct {
      "destination starts with /"},
     {"default=x", NULL, "image=/a",
      "berth.yaml: mounts.default: 'x': 'x' is not absolute; expected a path from /"},
-    {"mpi=HOST", NULL, "image=/a",
-     "berth.yaml: mpi.default: 'HOST' is not a mode; expected auto, host, hybrid, "
-     "local, local-each, off, or the name of a profile"},
-    {"partition=p partition=?", NULL, "image=/a",
-     "berth.yaml: mpi.partitions: '?' is not a mode; expected auto, host, hybrid, "
-     "local, local-each, off, or the name of a profile"},
     /* flags */
     {"deny=", NULL, "image=/a&args=--nv",
      "--container-args: this site does not allow it; leave it out"},

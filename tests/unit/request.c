@@ -87,7 +87,7 @@ static const struct {
     {{{MPI, NULL}, {END, NULL}}, "mpi-bind=auto"},
     {{{MPI, ""}, {MPI, "(null)"}, {MPI, "auto"}, {END, NULL}}, "mpi-bind=auto"},
     {{{MPI, "local-each"}, {END, NULL}}, "mpi-bind=local-each"},
-    {{{MPI, "cray-mpich_8.1"}, {END, NULL}}, "mpi-bind=cray-mpich_8.1"},
+    {{{MPI, "cray-mpich-8"}, {END, NULL}}, "mpi-bind=cray-mpich-8"},
     {{{EXPLAIN, NULL}, {EXPLAIN, "(null)"}, {EXPLAIN, "text"}, {END, NULL}},
      "explain=text"},
     {{{EXPLAIN, "json"}, {EXPLAIN, "json"}, {END, NULL}}, "explain=json"},
@@ -169,6 +169,9 @@ static const struct {
     {{{MPI, "Host"}, {END, NULL}}, NO_MODE("Host")},
     {{{MPI, "-x"}, {END, NULL}}, NO_MODE("-x")},
     {{{MPI, "a/b"}, {END, NULL}}, NO_MODE("a/b")},
+    {{{MPI, "NAME"}, {END, NULL}}, NO_MODE("NAME")},
+    {{{MPI, "mpich_4"}, {END, NULL}}, NO_MODE("mpich_4")},
+    {{{MPI, "mpich-4.2"}, {END, NULL}}, NO_MODE("mpich-4.2")},
     {{{MPI, "host"}, {MPI, "off"}, {END, NULL}}, TWICE("host", "off")},
 };
 

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of words, as one text that people and the program read. */
+
+#include "base/choice.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* The next word of *CHOICES, of *RET_LENGTH bytes; NULL: there are no more. */
+static const char *next_word(const char **choices, size_t *ret_length)
+{
+    const char *word = *choices + strspn(*choices, "[|]");
+
+    *ret_length = strcspn(word, "[|]");
+    *choices = word + *ret_length;
+    return *word ? word : NULL;
+}
+
+int berth_choice_find(const char *choices, const char *word)
+{
+    const char *choice;
+    size_t length;
+
+    for (int at = 0; (choice = next_word(&choices, &length)); at++)
+        if (!isupper((unsigned char)*choice) && strlen(word) == length &&
+            strncmp(word, choice, length) == 0)
+            return at;
+    return -1;
+}
+
+void berth_choice_split(const char *choices, struct berth_strvec *ret)
+{
+    const char *choice;
+    size_t length;
+
+    while ((choice = next_word(&choices, &length)))
+        if (!isupper((unsigned char)*choice))
+            berth_strvec_pushf(ret, "%.*s", (int)length, choice);
+}
+
+void berth_choice_list(const char *choices, const char *other, struct berth_buf *ret)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+
+    berth_choice_split(choices, &words);
+    for (size_t i = 0; i < words.count; i++) {
+        bool is_last = i + 1 == words.count && !other;
+
+        berth_buf_puts(ret, i == 0 ? "" : is_last ? " or " : ", ");
+        berth_buf_puts(ret, words.items[i]);
+    }
+    if (other) {
+        berth_buf_puts(ret, ", or ");
+        berth_buf_puts(ret, other);
+    }
+    ret->failed |= words.failed;
+}

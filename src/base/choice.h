@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_BASE_CHOICE_H
+#define BERTH_BASE_CHOICE_H
+
+#include "base/buf.h"
+#include "base/strvec.h"
+
+/* A list of words as users read it: `auto|nvidia|off`, `[text|json]`. A word in
+ * capitals stands for any other text. */
+
+/* The place of WORD in CHOICES, from 0; -1: it is not one of them. */
+int berth_choice_find(const char *choices, const char *word);
+
+/* Append the words to RET, without those in capitals. */
+void berth_choice_split(const char *choices, struct berth_strvec *ret);
+
+/* Append the words as "auto, nvidia or off"; with OTHER, which is what the word in
+ * capitals stands for, as "auto, nvidia, off, or OTHER". OTHER may be NULL. */
+void berth_choice_list(const char *choices, const char *other, struct berth_buf *ret);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of words. */
+
+#include "base/choice.h"
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+static const struct {
+    const char *choices;
+    const char *word;
+    int at;
+} finds[] = {
+    {"a|bc|d", "a", 0},     {"a|bc|d", "bc", 1}, {"a|bc|d", "d", 2},
+    {"a|bc|d", "b", -1},    {"a|bc|d", "", -1},  {"a|bc|d", "a|bc", -1},
+    {"[a|NAME|b]", "b", 2}, {"[a|b]", "a", 0},   {"[a|NAME|b]", "NAME", -1},
+    {"[a|b]", "b]", -1},    {"[a|b]", "c", -1},
+};
+
+START_TEST(a_word_is_found)
+{
+    ck_assert_int_eq(berth_choice_find(finds[_i].choices, finds[_i].word),
+                     finds[_i].at);
+}
+END_TEST
+
+START_TEST(what_stands_for_another_text_is_left_out)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_FREE char *lines = NULL;
+
+    berth_choice_split("[a|NAME|b]", &words);
+    lines = unit_lines(&words);
+    ck_assert_str_eq(lines, "a\nb\n");
+}
+END_TEST
+
+static const struct {
+    const char *choices;
+    const char *other;
+    const char *text;
+} lists[] = {
+    {"a", NULL, "a"},
+    {"a|b", NULL, "a or b"},
+    {"[a|NAME|b|c]", NULL, "a, b or c"},
+    {"[a|NAME|b]", "a name", "a, b, or a name"},
+};
+
+START_TEST(a_list_is_written_as_in_a_sentence)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    berth_choice_list(lists[_i].choices, lists[_i].other, &text);
+    ck_assert_str_eq(text.text, lists[_i].text);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("choice");
+
+    tcase_add_loop_test(tests, a_word_is_found, 0, COUNT(finds));
+    tcase_add_test(tests, what_stands_for_another_text_is_left_out);
+    tcase_add_loop_test(tests, a_list_is_written_as_in_a_sentence, 0, COUNT(lists));
+    return unit_run("choice", tests);
+}
