@@ -2,7 +2,6 @@
 /* berth explain: what berth run would do, and why, and nothing of it. */
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/request.h"
@@ -12,9 +11,8 @@ static int set_form(struct berth_request *request, bool is_json, struct berth_er
 {
     if (!is_json && berth_request_explained(request))
         return 0;
-    free(request->explain);
-    request->explain = strdup(is_json ? BERTH_EXPLAIN_JSON : BERTH_EXPLAIN_TEXT);
-    return request->explain ? 0 : berth_err_oom(err);
+    return berth_request_put(request, BERTH_OPTION_EXPLAIN,
+                             is_json ? BERTH_EXPLAIN_JSON : BERTH_EXPLAIN_TEXT, err);
 }
 
 int berth_cli_explain(int argc, char **argv)

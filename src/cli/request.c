@@ -77,15 +77,15 @@ static int read_request(int argc, char **argv, const char *flag, bool *given,
     BERTH_REQUEST struct berth_request own = {0};
     BERTH_REQUEST struct berth_request asked = {0};
     BERTH_REQUEST struct berth_request job = {0};
-    BERTH_REQUEST struct berth_request defaults = {0};
     int command;
 
     fill(flag, options);
     command = read_options(argc, argv, options, given, &own, err);
     if (command < 0 || berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, err) < 0 ||
         berth_defaults_take(environ, &nothing, directory, &asked, err) < 0 ||
-        berth_request_merge(&job, &asked, &defaults, err) < 0 ||
-        berth_request_merge(&defaults, &own, ret, err) < 0)
+        berth_request_put_over(ret, &job, err) < 0 ||
+        berth_request_put_over(ret, &asked, err) < 0 ||
+        berth_request_put_over(ret, &own, err) < 0)
         return -1;
     return command;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/choice.h"
 #include "base/text.h"
 #include "plan/option.h"
 #include "plan/uri.h"
@@ -70,22 +71,16 @@ static bool is_choice(const struct berth_option *option)
            islower((unsigned char)option->argument[strspn(option->argument, "[")]);
 }
 
-/* The words in small letters of [auto|host|NAME]. */
 static void put_choices(struct berth_buf *out, const struct berth_option *option)
 {
-    const char *at = option->argument;
-    bool any = false;
+    BERTH_STRVEC struct berth_strvec words = {0};
 
-    while (*(at += strspn(at, "[|]"))) {
-        size_t length = strcspn(at, "[|]");
-
-        if (islower((unsigned char)*at)) {
-            put(out, any ? " " : "");
-            berth_buf_add(out, at, length);
-            any = true;
-        }
-        at += length;
+    berth_choice_split(option->argument, &words);
+    for (size_t i = 0; i < words.count; i++) {
+        put(out, i ? " " : "");
+        put(out, words.items[i]);
     }
+    out->failed |= words.failed;
 }
 
 static bool wants_path(const struct berth_option *option)

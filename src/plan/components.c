@@ -42,10 +42,8 @@ int berth_table_explain(struct berth_table *table, struct berth_err *err)
 
         if (berth_request_explained(request))
             continue;
-        free(request->explain);
-        request->explain = strdup(form);
-        if (!request->explain)
-            return berth_err_oom(err);
+        if (berth_request_put(request, BERTH_OPTION_EXPLAIN, form, err) < 0)
+            return -1;
     }
     return 0;
 }

@@ -4,10 +4,11 @@
 #include "plan/defaults.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/choice.h"
+#include "base/environ.h"
 #include "plan/components.h"
 #include "plan/option.h"
 #include "plan/wire.h"
@@ -32,34 +33,21 @@ static const char *value_in(const char *item, const char *name, const char *othe
 static const char *find(char *const *environ, const struct berth_strvec *assigned,
                         const char *name)
 {
-    const char *value = NULL;
+    const char *value = berth_environ_value(environ, name);
 
-    for (; *environ && !value; environ++)
-        value = value_in(*environ, name, NULL);
     for (size_t i = 0; i < assigned->count; i++)
         value = value_in(assigned->items[i], name, value);
     return value;
 }
 
-static bool is_one_of(const char *text, const char *const *words)
-{
-    for (; *words; words++)
-        if (strcmp(text, *words) == 0)
-            return true;
-    return false;
-}
-
 static int take(enum berth_option_id id, const char *value, const char *base,
                 struct berth_request *ret, struct berth_err *err)
 {
-    static const char *const yes[] = {"yes", "1", "true", NULL};
-    static const char *const no[] = {"no", "0", "false", NULL};
-
     if (berth_options[id].argument)
         return berth_request_take(ret, id, value, base, err);
-    if (is_one_of(value, no))
+    if (berth_choice_find("no|0|false", value) >= 0)
         return 0;
-    if (!is_one_of(value, yes))
+    if (berth_choice_find("yes|1|true", value) < 0)
         return berth_err_set(err, "expected yes or no, got '%s'", value);
     return berth_request_take(ret, id, NULL, base, err);
 }

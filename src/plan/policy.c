@@ -17,21 +17,12 @@
 #include "plan/option.h"
 #include "plan/origin.h"
 
-static enum berth_option_id option_of(const char *name)
-{
-    int id = 0;
-
-    while (id < BERTH_OPTION_COUNT && strcmp(berth_options[id].name, name) != 0)
-        id++;
-    return (enum berth_option_id)id;
-}
-
 static int take_rule(const struct berth_strvec *options, struct berth_request *ret,
                      struct berth_err *err)
 {
     for (size_t i = 0; i + 1 < options->count; i += 2) {
         const char *name = options->items[i];
-        enum berth_option_id id = option_of(name);
+        enum berth_option_id id = berth_option_find(name);
 
         if (id == BERTH_OPTION_COUNT)
             return berth_err_set(err,
@@ -96,19 +87,6 @@ static bool applies(const struct berth_site_rule *rule,
             (facts->account && strcmp(rule->account, facts->account) == 0));
 }
 
-/* Replace *REQUEST by OWN over it. */
-static int put_over(struct berth_request *request, const struct berth_request *own,
-                    struct berth_err *err)
-{
-    struct berth_request merged;
-
-    if (berth_request_merge(request, own, &merged, err) < 0)
-        return -1;
-    berth_request_fini(request);
-    *request = merged;
-    return 0;
-}
-
 /* What the rules force on this job; a later one goes over an earlier one. */
 static int force(const struct berth_site *site, const struct berth_policy_facts *facts,
                  struct berth_request *ret, struct berth_err *err)
@@ -118,7 +96,8 @@ static int force(const struct berth_site *site, const struct berth_policy_facts 
 
         if (!applies(&site->rules[i], facts))
             continue;
-        if (read_rule(site, i, &rule, err) < 0 || put_over(ret, &rule, err) < 0)
+        if (read_rule(site, i, &rule, err) < 0 ||
+            berth_request_put_over(ret, &rule, err) < 0)
             return -1;
     }
     return 0;
@@ -251,12 +230,12 @@ static int refuse_words(const struct berth_site *site,
     return 0;
 }
 
-static bool forces_image(const struct berth_site *site)
+/* Does a rule of the site say the option ID? */
+static bool forces(const struct berth_site *site, enum berth_option_id id)
 {
     for (size_t i = 0; i < site->rule_count; i++)
         for (size_t j = 0; j + 1 < site->rules[i].options.count; j += 2)
-            if (strcmp(site->rules[i].options.items[j],
-                       berth_options[BERTH_OPTION_IMAGE].name) == 0)
+            if (berth_option_find(site->rules[i].options.items[j]) == id)
                 return true;
     return false;
 }
@@ -269,14 +248,8 @@ static int refuse_uri(const struct berth_site *site,
 
 bool berth_policy_says_mpi(const struct berth_site *site)
 {
-    for (size_t i = 0; i < site->rule_count; i++) {
-        const struct berth_strvec *options = &site->rules[i].options;
-
-        for (size_t j = 0; j + 1 < options->count; j += 2)
-            if (option_of(options->items[j]) == BERTH_OPTION_MPI)
-                return true;
-    }
-    return site->mpi.mode || site->mpi.partitions.count;
+    return forces(site, BERTH_OPTION_MPI) || site->mpi.mode ||
+           site->mpi.partitions.count;
 }
 
 int berth_policy_refuse(const struct berth_site *site,
@@ -292,7 +265,7 @@ int berth_policy_refuse(const struct berth_site *site,
         berth_mountrules_check_flags(site, &request->args, environment, err) < 0 ||
         berth_mountrules_check(site, &request->mounts, NULL, err) < 0)
         return -1;
-    return forces_image(site) ? 0 : refuse_uri(site, request, err);
+    return forces(site, BERTH_OPTION_IMAGE) ? 0 : refuse_uri(site, request, err);
 }
 
 /* FIRST and then THEN, as the words of the runtime. */
@@ -313,8 +286,9 @@ static int put_together(const struct berth_site *site,
 {
     BERTH_STRVEC struct berth_strvec users = {0};
 
-    if (take_defaults(site, facts, ret, err) < 0 || put_over(ret, request, err) < 0 ||
-        put_over(ret, forced, err) < 0 ||
+    if (take_defaults(site, facts, ret, err) < 0 ||
+        berth_request_put_over(ret, request, err) < 0 ||
+        berth_request_put_over(ret, forced, err) < 0 ||
         settle_sources(site, facts, request, &users, err) < 0)
         return -1;
     berth_strvec_fini(&ret->mounts);
@@ -331,10 +305,9 @@ int berth_policy_apply(const struct berth_site *site,
 {
     BERTH_REQUEST struct berth_request forced = {0};
     BERTH_REQUEST struct berth_request whole = {0};
-    static const struct berth_request nothing;
 
     if (!berth_request_contained(request))
-        return berth_request_merge(&nothing, request, ret, err);
+        return berth_request_put_over(ret, request, err);
     if (berth_policy_check(site, err) < 0 || refuse_words(site, request, err) < 0 ||
         berth_flags_check_environment(site, facts->environment, err) < 0 ||
         berth_mountrules_check_flags(site, &request->args, facts->environment, err) <

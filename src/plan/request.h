@@ -8,7 +8,7 @@
 #include "base/strvec.h"
 #include "conf/mode.h"
 
-enum berth_choice { BERTH_UNSAID, BERTH_NO, BERTH_YES };
+enum berth_choice { BERTH_UNSAID, BERTH_YES, BERTH_NO };
 
 /* What BERTH_MODE_AUTO may choose where several components are one MPI_COMM_WORLD: two
  * MPI libraries in it wait for each other in MPI_Init for ever. */
@@ -27,14 +27,14 @@ struct berth_request {
     struct berth_strvec mounts; /* each SRC:DST:ro|rw, in the order given */
     char *workdir;              /* in the image; NULL: where the task is */
     enum berth_choice home;     /* is $HOME mounted; not said: the runtime's default */
-    bool writable;              /* a throw-away overlay */
-    bool entrypoint;            /* through the image's runscript */
-    struct berth_strvec env;    /* each NAME (pass) or NAME=VALUE (set) */
-    struct berth_strvec args;   /* flags for the runtime, one word each */
-    char *gpu;                  /* whose GPUs: BERTH_GPU_...; NULL: unsaid */
-    char *mpi;              /* whose MPI: BERTH_MPI_... or a profile; NULL: unsaid */
-    enum berth_world world; /* not said by anybody: of the other components */
-    char *explain;          /* BERTH_EXPLAIN_...; NULL: unsaid */
+    enum berth_choice writable; /* a throw-away overlay */
+    enum berth_choice entrypoint; /* through the image's runscript */
+    struct berth_strvec env;      /* each NAME (pass) or NAME=VALUE (set) */
+    struct berth_strvec args;     /* flags for the runtime, one word each */
+    char *gpu;                    /* whose GPUs: BERTH_GPU_...; NULL: unsaid */
+    char *mpi;                    /* whose MPI: a word of conf/mode.h; NULL: unsaid */
+    enum berth_world world;       /* not said by anybody: of the other components */
+    char *explain;                /* BERTH_EXPLAIN_...; NULL: unsaid */
 };
 
 /* The values of --container-explain. */
@@ -76,6 +76,16 @@ enum berth_option_id {
  */
 int berth_request_take(struct berth_request *request, enum berth_option_id id,
                        const char *value, const char *base, struct berth_err *err);
+
+/* What the request says of the option ID, in full form: the value AT, from 0; "" for an
+ * option without a value. NULL: there are no more. */
+const char *berth_request_value(const struct berth_request *request,
+                                enum berth_option_id id, size_t at);
+
+/* Let the request say VALUE, in full form, of the option ID: behind the other values of
+ * a list, else in the place of what it says. Returns 0, or -1 when out of memory. */
+int berth_request_put(struct berth_request *request, enum berth_option_id id,
+                      const char *value, struct berth_err *err);
 
 /* Does the request ask for a container? */
 bool berth_request_contained(const struct berth_request *request);
@@ -120,12 +130,10 @@ bool berth_request_said(const struct berth_request *request);
 
 bool berth_request_equal(const struct berth_request *a, const struct berth_request *b);
 
-/* OWN over DEFAULTS: scalars of OWN win, lists are DEFAULTS first and then OWN. An
- * image `none` in OWN cancels all of DEFAULTS. On success the caller owns *RET. Returns
- * 0, or -1 when out of memory. */
-int berth_request_merge(const struct berth_request *defaults,
-                        const struct berth_request *own, struct berth_request *ret,
-                        struct berth_err *err);
+/* Put OWN over REQUEST: its scalars win, its lists come behind. An image `none` in OWN
+ * cancels all that REQUEST says. Returns 0, or -1 when out of memory. */
+int berth_request_put_over(struct berth_request *request,
+                           const struct berth_request *own, struct berth_err *err);
 
 /* Refuse what cannot mean anything: other options without an image, or with `none`.
  * Returns 0, or -1 with a sentence in ERR. */

@@ -3,9 +3,6 @@
 
 #include "plan/source.h"
 
-#include <stddef.h>
-#include <string.h>
-
 #include "base/buf.h"
 #include "plan/option.h"
 
@@ -15,16 +12,6 @@ static const char *const names[SOURCES] = {
     "the command line of srun",
     "its environment",
     "the job (sbatch, salloc)",
-};
-
-static const struct {
-    enum berth_option_id id;
-    size_t field;
-} scalars[] = {
-    {BERTH_OPTION_IMAGE, offsetof(struct berth_request, image)},
-    {BERTH_OPTION_WORKDIR, offsetof(struct berth_request, workdir)},
-    {BERTH_OPTION_GPU, offsetof(struct berth_request, gpu)},
-    {BERTH_OPTION_MPI, offsetof(struct berth_request, mpi)},
 };
 
 static void put_value(struct berth_buf *text, const char *value, int source)
@@ -65,11 +52,13 @@ void berth_source_tell(const struct berth_request *own,
 {
     const struct berth_request *const requests[SOURCES] = {own, environment, job};
 
-    for (size_t i = 0; i < sizeof(scalars) / sizeof(scalars[0]); i++) {
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
         const char *values[SOURCES];
 
+        if (berth_options[id].kind != BERTH_KIND_TEXT || id == BERTH_OPTION_EXPLAIN)
+            continue;
         for (int k = 0; k < SOURCES; k++)
-            values[k] = *(char *const *)((const char *)requests[k] + scalars[i].field);
-        tell(berth_options[scalars[i].id].name, values, ret);
+            values[k] = berth_request_value(requests[k], id, 0);
+        tell(berth_options[id].name, values, ret);
     }
 }

@@ -77,50 +77,21 @@ static void put_pair(struct fields *fields, const char *key, const char *value)
     put_value(fields->buf, value);
 }
 
-static void put_field(struct fields *fields, enum berth_option_id id, const char *value)
-{
-    char key[32];
-
-    key_of(id, key);
-    put_pair(fields, key, value);
-}
-
-static void put_list(struct fields *fields, enum berth_option_id id,
-                     const struct berth_strvec *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        put_field(fields, id, list->items[i]);
-}
-
 void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *request)
 {
     struct fields fields = {buf, buf->used};
 
-    if (request->image)
-        put_field(&fields, BERTH_OPTION_IMAGE, request->image);
-    if (request->uri && !berth_request_unpulled(request)) {
-        berth_buf_puts(buf, "&" URI "=");
-        put_value(buf, request->uri);
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
+        const char *value;
+        char key[32];
+
+        key_of(id, key);
+        for (size_t i = 0; (value = berth_request_value(request, id, i)); i++)
+            put_pair(&fields, key, value);
+        if (id == BERTH_OPTION_IMAGE && request->uri &&
+            !berth_request_unpulled(request))
+            put_pair(&fields, URI, request->uri);
     }
-    put_list(&fields, BERTH_OPTION_MOUNTS, &request->mounts);
-    if (request->workdir)
-        put_field(&fields, BERTH_OPTION_WORKDIR, request->workdir);
-    if (request->home == BERTH_YES)
-        put_field(&fields, BERTH_OPTION_MOUNT_HOME, "");
-    if (request->home == BERTH_NO)
-        put_field(&fields, BERTH_OPTION_NO_MOUNT_HOME, "");
-    if (request->writable)
-        put_field(&fields, BERTH_OPTION_WRITABLE, "");
-    if (request->entrypoint)
-        put_field(&fields, BERTH_OPTION_ENTRYPOINT, "");
-    put_list(&fields, BERTH_OPTION_ENV, &request->env);
-    put_list(&fields, BERTH_OPTION_ARGS, &request->args);
-    if (request->gpu)
-        put_field(&fields, BERTH_OPTION_GPU, request->gpu);
-    if (request->mpi)
-        put_field(&fields, BERTH_OPTION_MPI, request->mpi);
-    if (request->explain)
-        put_field(&fields, BERTH_OPTION_EXPLAIN, request->explain);
     if (request->world)
         put_pair(&fields, WORLD, worlds[request->world]);
 }

@@ -27,6 +27,7 @@
 #include "plan/option.h"
 #include "plan/policy.h"
 #include "plan/source.h"
+#include "plan/spell.h"
 #include "plan/wire.h"
 #include "probe/image.h"
 #include "probe/siteread.h"
@@ -62,7 +63,7 @@ static struct {
  * `optional`: the job would run on the host. */
 static void refuse(struct berth_err *err)
 {
-    berth_option_spell(state.settings.option_prefix, err);
+    berth_spell_options(state.settings.option_prefix, err);
     fprintf(stderr, "%s: error: berth: %s\n", program_invocation_short_name, err->text);
     exit(EXIT_FAILURE);
 }
@@ -347,13 +348,13 @@ static int merge_step(struct berth_request *ret, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request job = {0};
     BERTH_REQUEST struct berth_request asked = {0};
-    BERTH_REQUEST struct berth_request defaults = {0};
 
     if (raise_fault(&state.option_fault, err) < 0 ||
         berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, err) < 0 ||
         read_environment(&asked, err) < 0 ||
-        berth_request_merge(&job, &asked, &defaults, err) < 0 ||
-        berth_request_merge(&defaults, &state.own, ret, err) < 0)
+        berth_request_put_over(ret, &job, err) < 0 ||
+        berth_request_put_over(ret, &asked, err) < 0 ||
+        berth_request_put_over(ret, &state.own, err) < 0)
         return -1;
     if (berth_request_explained(ret) && berth_request_contained(ret))
         tell_sources(&asked, &job);
@@ -509,7 +510,8 @@ static int end_job_component(struct berth_err *err)
     bool image = state.own.image;
 
     if (raise_fault(&state.option_fault, err) < 0 ||
-        berth_request_merge(&state.job, &state.own, &merged, err) < 0)
+        berth_request_put_over(&merged, &state.job, err) < 0 ||
+        berth_request_put_over(&merged, &state.own, err) < 0)
         return -1;
     berth_request_fini(&state.own);
     if (check_component(&merged, NULL, err) < 0 ||

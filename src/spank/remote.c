@@ -22,6 +22,7 @@
 #include "plan/launcher.h"
 #include "plan/multiprog.h"
 #include "plan/option.h"
+#include "plan/spell.h"
 #include "plan/wire.h"
 #include "probe/siteread.h"
 #include "spank/names.h"
@@ -474,7 +475,7 @@ int berth_remote_task(spank_t sp, int count, char **words)
     }
     if (spank_getenv(sp, BERTH_TASK_NODE, node, sizeof(node)) != ESPANK_SUCCESS)
         strcpy(node, "this node");
-    berth_option_spell(settings.option_prefix, &err);
+    berth_spell_options(settings.option_prefix, &err);
     berth_report(shared.report, node, &err);
     _exit(EXIT_FAILURE);
 }

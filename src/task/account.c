@@ -259,11 +259,9 @@ static int list_environment(const struct berth_account *account,
 static int read_asked(const struct berth_account *account, const char *text,
                       struct berth_request *ret, struct berth_err *err)
 {
-    static const struct berth_request nothing;
-
     if (text)
         return berth_wire_get_request(text, ret, err);
-    return berth_request_merge(&nothing, account->launch->request, ret, err);
+    return berth_request_put_over(ret, account->launch->request, err);
 }
 
 static bool is_same(const char *a, const char *b)

@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "plan/envdiff.h"
-#include "plan/option.h"
+#include "plan/spell.h"
 #include "task/become.h"
 #include "task/guard.h"
 #include "task/letter.h"
@@ -251,7 +251,7 @@ int main(int argc, char **argv)
         status = run(&init, argv[0], &err);
     if (status == EXIT_SUCCESS)
         return status;
-    berth_option_spell(init.prefix, &err);
+    berth_spell_options(init.prefix, &err);
     berth_report(init.report, init.place, &err);
     return status;
 }

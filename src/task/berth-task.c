@@ -23,7 +23,7 @@
 #include "plan/gpu.h"
 #include "plan/launch.h"
 #include "plan/launcher.h"
-#include "plan/option.h"
+#include "plan/spell.h"
 #include "plan/wire.h"
 #include "probe/gpu.h"
 #include "probe/image.h"
@@ -247,7 +247,7 @@ static int divert(int log, struct berth_err *err)
 
 static void fail(const struct task *task, struct berth_err *err)
 {
-    berth_option_spell(task->prefix ? task->prefix : "", err);
+    berth_spell_options(task->prefix ? task->prefix : "", err);
     berth_report(task->report, task->node ? task->node : "berth-task", err);
 }
 

@@ -38,14 +38,10 @@ static int look_inside(void *told, pid_t holder, const struct berth_buf *variabl
 static int copy_request(const struct berth_request *request, struct berth_request *ret,
                         struct berth_err *err)
 {
-    static const struct berth_request nothing;
-
-    if (berth_request_merge(&nothing, request, ret, err) < 0)
+    if (berth_request_put_over(ret, request, err) < 0 ||
+        berth_request_put(ret, BERTH_OPTION_MPI, "hybrid", err) < 0)
         return -1;
-    free(ret->mpi);
-    ret->mpi = strdup("hybrid");
-    berth_strvec_push(&ret->args, "--userns");
-    return ret->mpi && !ret->args.failed ? 0 : berth_err_oom(err);
+    return berth_request_put(ret, BERTH_OPTION_ARGS, "--userns", err);
 }
 
 static char *copy_sentence(const struct berth_err *sentence)

@@ -72,11 +72,10 @@ static void try_option(struct berth_request *request, const char *word)
  */
 static void try_request(const struct berth_request *request)
 {
-    static const struct berth_request nothing;
     BERTH_BUF struct berth_buf text = {0};
-    struct berth_request merged, again;
+    struct berth_request merged = {0}, again;
 
-    must(berth_request_merge(&nothing, request, &merged, NULL) == 0);
+    must(berth_request_put_over(&merged, request, NULL) == 0);
     must(berth_request_equal(request, &merged));
     if (berth_request_said(request)) {
         berth_wire_put_request(&text, request);

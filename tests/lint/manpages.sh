@@ -15,7 +15,7 @@ page=man/spank_berth.8.in
 # The options of the table, and those that the page writes; one a line.
 in_table()
 {
-    sed -nE 's/^ *"((no-)?container-[a-z-]+|mpi-bind)",$/\1/p' src/plan/option.c | sort -u
+    sed -nE 's/.* = \{"((no-)?container-[a-z-]+|mpi-bind)",.*/\1/p' src/plan/option.c | sort -u
 }
 
 in_page()

@@ -270,7 +270,8 @@ START_TEST(own_values_go_over_defaults)
 
     ck_assert_int_eq(take_all(merges[_i].defaults, &defaults, &err), 0);
     ck_assert_int_eq(take_all(merges[_i].own, &own, &err), 0);
-    ck_assert_int_eq(berth_request_merge(&defaults, &own, &merged, &err), 0);
+    ck_assert_int_eq(berth_request_put_over(&merged, &defaults, &err), 0);
+    ck_assert_int_eq(berth_request_put_over(&merged, &own, &err), 0);
     assert_fields(&merged, merges[_i].fields);
 }
 END_TEST

@@ -61,8 +61,8 @@ START_TEST(a_value_survives_in_every_field)
     berth_strvec_push(&request.env, "NAME");
     request.home = BERTH_NO;
     request.world = BERTH_WORLD_OWN;
-    request.writable = true;
-    request.entrypoint = true;
+    request.writable = BERTH_YES;
+    request.entrypoint = BERTH_YES;
     assert_round_trip(&request);
 }
 END_TEST
