@@ -77,6 +77,9 @@ static const struct berth_setting settings[] = {
     {"libpmix.so", "PMIX_INSTALL_PREFIX", "", NULL}, /* before PMIx 5 */
     {"libpmix.so", "PMIX_LIBDIR", "lib", NULL},
     {"libpmix.so", "PMIX_PKGLIBDIR", "lib/pmix", NULL},
+    {"libpmix.so", "PMIX_SYSCONFDIR", "etc/pmix", NULL},
+    /* Debian's parameters name the directory of the host, and a variable wins. */
+    {"libpmix.so", "PMIX_MCA_mca_base_component_path", "lib/pmix", NULL},
     {"libopen-pal.so", "OPAL_PREFIX", "", NULL},
     {"libopen-pal.so", "OPAL_LIBDIR", "lib", NULL},
     {"libopen-pal.so", "OPAL_PKGLIBDIR", "lib/openmpi", NULL},
@@ -90,6 +93,8 @@ static const struct berth_setting settings[] = {
  * UCX (src/ucs/config/parser.c, and the texts of libucs): /etc/ucx, then ../etc/ucx
  * beside it, which wins; 1.13 looks for ../etc/ucx.conf. Seen.
  * UCC (src/core/ucc_constructor.c): share/ beside its lib/, where HOME has none.
+ * PMIx (src/mca/base/pmix_mca_base_var.c): its sysconfdir, which Debian has in pmix2/.
+ * Seen: it read that of the image.
  *
  * libfabric (src/var.c), its provider psm3 (prov/psm3/psm3/utils/utils_env.h) and
  * MVAPICH2 (its user guide) have one fixed path each, so that those are mounted, see
@@ -100,6 +105,15 @@ static const struct berth_config configs[] = {
      {LIST("../etc/ucx/ucx.conf", "/etc/ucx/ucx.conf"), "etc/ucx/ucx.conf"}},
     {"libucs.so", {LIST("../etc/ucx.conf", "/etc/ucx/ucx.conf"), "etc/ucx.conf"}},
     {"libucc.so", {LIST("../share/ucc.conf"), "share/ucc.conf"}},
+    {"libpmix.so",
+     {LIST("pmix2/share/pmix-mca-params.conf", "../etc/pmix-mca-params.conf",
+           "/etc/pmix-mca-params.conf"),
+      "etc/pmix/pmix-mca-params.conf"}},
+    {"libpmix.so",
+     {LIST("pmix2/share/pmix-mca-params-override.conf",
+           "../etc/pmix-mca-params-override.conf",
+           "/etc/pmix-mca-params-override.conf"),
+      "etc/pmix/pmix-mca-params-override.conf"}},
     {0},
 };
 

@@ -72,9 +72,13 @@ END_TEST
 START_TEST(a_setting_points_to_where_plugins_go)
 {
     static const char *const pairs[][2] = {
-        {"libucs.so", "UCX_MODULE_DIR"},       {"libfabric.so", "FI_PROVIDER_PATH"},
-        {"libhwloc.so", "HWLOC_PLUGINS_PATH"}, {"libibverbs.so", "RDMAV_DRIVERS"},
-        {"libpmix.so", "PMIX_PKGLIBDIR"},      {"libopen-pal.so", "OPAL_PKGLIBDIR"},
+        {"libucs.so", "UCX_MODULE_DIR"},
+        {"libfabric.so", "FI_PROVIDER_PATH"},
+        {"libhwloc.so", "HWLOC_PLUGINS_PATH"},
+        {"libibverbs.so", "RDMAV_DRIVERS"},
+        {"libpmix.so", "PMIX_PKGLIBDIR"},
+        {"libopen-pal.so", "OPAL_PKGLIBDIR"},
+        {"libpmix.so", "PMIX_MCA_mca_base_component_path"},
     };
     const struct berth_opener *opener = berth_openers();
     const struct berth_setting *setting = berth_settings();
@@ -177,7 +181,7 @@ int main(void)
 
     tcase_add_loop_test(tests, a_library_has_its_profile, 0, COUNT(stacks));
     tcase_add_test(tests, the_tables_are_sound);
-    tcase_add_loop_test(tests, a_setting_points_to_where_plugins_go, 0, 6);
+    tcase_add_loop_test(tests, a_setting_points_to_where_plugins_go, 0, 7);
     tcase_add_loop_test(tests, plugins_are_told_by_name, 0, COUNT(plugins));
     tcase_add_loop_test(tests, a_library_of_mpi_has_many_names, 0, COUNT(aliases));
     tcase_add_test(tests, glibc_and_drivers_are_known);

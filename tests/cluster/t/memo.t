@@ -91,4 +91,20 @@ matches "... and the account of the step says so" "set by +/etc/ucx/ucx.conf" \
 on n1 root rm -r /etc/ucx
 equal "... and no more when it has gone" 0 "$(configured)"
 
+# The same of PMIx. Debian's file names a directory of the host, which is not the image's.
+if alice srun --mpi=list 2>&1 | grep -q pmix; then
+    need_images openmpi
+    parameters=$(on n1 root sh -c 'echo /usr/lib/*/pmix2/share/pmix-mca-params.conf')
+    # speakers: how many processes tell what PMIx does. slurmstepd may be one.
+    speakers() {
+        alice srun -Q -w n1 -n1 --mpi=pmix --mpi-bind=openmpi --container-image=/images/openmpi.sif mpiring 2>&1 |
+            grep -o '^\[n1:[0-9]*\]' | sort -u | grep -c .
+    }
+    equal "PMIx says nothing by itself" 0 "$(speakers)"
+    on n1 root sh -c "cp $parameters /root/ && echo ptl_base_verbose=5 >>$parameters"
+    equal "the host's parameters of PMIx reach slurmstepd and the rank" 2 "$(speakers)"
+    on n1 root cp /root/pmix-mca-params.conf "$parameters"
+    equal "... and no more when they are what they were" 0 "$(speakers)"
+fi
+
 finish
