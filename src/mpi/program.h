@@ -10,10 +10,7 @@ struct berth_mpi_program {
     enum berth_elf_kind kind;
     const char *machine; /* NULL: not told */
     int bits;
-    bool musl;       /* its C library is musl, or the image has no other */
-    bool privileged; /* runs with other rights than its caller's, so that its loader
-                        cannot be asked. Set by the caller; a setuid bit on a file
-                        system that is mounted nosuid does not count */
+    bool musl;                    /* its C library is musl, or the image has no other */
     enum berth_mpi_family family; /* NONE: nothing that is loaded at start wants MPI;
                                      UNKNOWN: it cannot be told, or marks of several */
     const struct berth_mpi_object

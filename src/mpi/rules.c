@@ -47,13 +47,6 @@ static enum berth_mpi_outcome judge_kind(struct berth_mpi_cause *cause)
             program->path ? program->path : "");
         return berth_mpi_end_image(cause, BERTH_VERDICT_CANNOT_TELL);
     }
-    if (program->privileged) {
-        berth_err_set(cause->because,
-                      "'%s' is setuid, so its loader does not say which MPI it would "
-                      "load; take the bit away, or " BERTH_RULES_HYBRID,
-                      program->path);
-        return berth_mpi_end_image(cause, BERTH_VERDICT_CANNOT_TELL);
-    }
     return BERTH_RULE_PASS;
 }
 

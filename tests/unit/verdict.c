@@ -459,25 +459,6 @@ START_TEST(families_that_are_exchanged_are_told)
 }
 END_TEST
 
-START_TEST(a_setuid_program_cannot_be_asked)
-{
-    const char *const images[] = {C_MPICH, IN_MPICH, NULL};
-    const char *const hosts[] = {MPICH("5.0.2"), NULL};
-
-    unit_objects(&image, images);
-    unit_objects(&host, hosts);
-    ck_assert_int_eq(berth_mpi_program_read(&image, &program, NULL), 0);
-    program.privileged = true;
-    ck_assert_int_eq(berth_mpi_judge(&program, &image, &host, &verdict, NULL), 0);
-    ck_assert_int_eq(verdict.answer, BERTH_VERDICT_CANNOT_TELL);
-    ck_assert_str_eq(
-        verdict.because.text,
-        "'/bin/a' is setuid, so its loader does not say which MPI it would "
-        "load; take the bit away, or " HYBRID);
-    forget();
-}
-END_TEST
-
 /* One library that both sides bring. */
 static const struct {
     const char *image;
@@ -585,7 +566,6 @@ int main(void)
     tcase_add_loop_test(tests, pairs_are_judged, 0, COUNT(cases));
     tcase_add_loop_test(tests, families_that_are_exchanged_are_told, 0,
                         COUNT(exchanges));
-    tcase_add_test(tests, a_setuid_program_cannot_be_asked);
     tcase_add_loop_test(tests, one_copy_of_a_library_is_chosen, 0, COUNT(collisions));
     tcase_add_test(tests, a_copy_that_is_left_out_needs_no_glibc);
     tcase_add_loop_test(tests, what_the_program_does_not_load_needs_no_glibc, 0,
