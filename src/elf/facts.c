@@ -52,11 +52,7 @@ static int read_script(char *line, struct berth_elf *elf, struct berth_err *err)
         return 0;
     end = word + strcspn(word, " \t");
     elf->interpreter = strndup(word, (size_t)(end - word));
-    end += strspn(end, " \t");
-    if (*end != '\0')
-        elf->argument = strdup(end);
-    return !elf->interpreter || (*end != '\0' && !elf->argument) ? berth_err_oom(err)
-                                                                 : 0;
+    return elf->interpreter ? 0 : berth_err_oom(err);
 }
 
 static int read_interpreter(struct berth_elf_reader *reader, const GElf_Phdr *segment,
@@ -290,7 +286,6 @@ static void free_symbols(struct berth_elf_symbols *symbols)
 void berth_elf_fini(struct berth_elf *elf)
 {
     free(elf->interpreter);
-    free(elf->argument);
     free(elf->soname);
     free(elf->rpath);
     free(elf->runpath);

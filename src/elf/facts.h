@@ -49,7 +49,6 @@ struct berth_elf {
     const char *machine; /* as uname -m says it; NULL: one that we do not know */
     int bits;            /* 32 or 64 */
     char *interpreter;   /* the loader, or what stands behind #! */
-    char *argument;      /* the rest of the #! line */
     char *soname;
     struct berth_strvec needed;
     char *rpath;

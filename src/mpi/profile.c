@@ -306,14 +306,6 @@ const char *berth_profile_label(const struct berth_profile *profile)
     return profile->label ? profile->label : profile->name;
 }
 
-const struct berth_profile *berth_profile_find(const char *name)
-{
-    for (const struct berth_profile *it = known; it->name; it++)
-        if (strcmp(it->name, name) == 0)
-            return it;
-    return NULL;
-}
-
 const struct berth_profile *berth_profiles(void)
 {
     return known;

@@ -84,9 +84,6 @@ bool berth_profile_is_called(const struct berth_profile *profile, const char *na
 /* What tells the profile from any other, also from one that had its name. */
 const char *berth_profile_label(const struct berth_profile *profile);
 
-/* The profile of that name; NULL: none. */
-const struct berth_profile *berth_profile_find(const char *name);
-
 /* All profiles, openers, settings and configurations; each ends in one whose first
  * member is NULL. */
 const struct berth_profile *berth_profiles(void);

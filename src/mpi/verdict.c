@@ -120,20 +120,6 @@ static void tell_yes(struct berth_mpi_cause *cause)
                       program->needs.count);
 }
 
-/* Of a program only what it wants; of a script all that the host can stand for. */
-static unsigned int exchanged(const struct berth_mpi_cause *cause)
-{
-    unsigned int families = 1U << cause->family;
-
-    if (cause->program->family != BERTH_FAMILY_NONE)
-        return families;
-    for (int family = BERTH_FAMILY_MPICH; family < BERTH_FAMILY_UNKNOWN; family++)
-        if (berth_mpi_objects_mpi(cause->host, (enum berth_mpi_family)family) &&
-            berth_mpi_objects_mpi(cause->image, (enum berth_mpi_family)family))
-            families |= 1U << family;
-    return families;
-}
-
 /* The parts that the program loads: what it uses, and what it is linked with besides.
  */
 static unsigned int loaded_parts(const struct berth_mpi_cause *cause)
@@ -190,7 +176,6 @@ static int judge_rest(struct berth_mpi_cause *cause, struct berth_err *err)
         verdict->because = refused;
         return 0;
     }
-    verdict->families = exchanged(cause);
     if (judge_glibc(cause) == BERTH_RULE_PASS)
         tell_yes(cause);
     return 0;

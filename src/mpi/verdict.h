@@ -18,9 +18,7 @@ struct berth_mpi_verdict {
     enum berth_mpi_answer answer;
     struct berth_err
         because; /* a sentence, with what would be right in it unless YES */
-    enum berth_reason reason; /* unless YES: where that lies */
-    unsigned int families;    /* YES: whose files of the image are exchanged, as bits
-                                 1 << enum berth_mpi_family */
+    enum berth_reason reason;         /* unless YES: where that lies */
     struct berth_mpi_choices choices; /* YES: what else both sides bring */
 };
 

@@ -398,15 +398,6 @@ int berth_stacks_find(const struct berth_profile *profiles, char *const *env,
     return result;
 }
 
-const struct berth_stack *berth_stacks_named(const struct berth_stacks *stacks,
-                                             const char *name)
-{
-    for (size_t i = 0; i < stacks->count; i++)
-        if (berth_profile_is_called(stacks->items[i].profile, name))
-            return &stacks->items[i];
-    return NULL;
-}
-
 void berth_stacks_fini(struct berth_stacks *stacks)
 {
     for (size_t i = 0; i < stacks->count; i++)

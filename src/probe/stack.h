@@ -47,10 +47,6 @@ extern const char *const berth_stacks_variables[];
 void berth_stacks_places(const struct berth_profile *profiles, char *const *env,
                          struct berth_strvec *ret);
 
-/* The first of the stacks whose profile or stack has that name; NULL: none. */
-const struct berth_stack *berth_stacks_named(const struct berth_stacks *stacks,
-                                             const char *name);
-
 void berth_stacks_fini(struct berth_stacks *stacks);
 
 #endif

@@ -53,16 +53,6 @@ static int find_place(const struct berth_pull *pull, struct place *ret,
                            user ? user->pw_dir : home, &ret->cache, err);
 }
 
-int berth_pull_find(const struct berth_pull *pull, char **ret_file,
-                    struct berth_err *err)
-{
-    PLACE struct place place = {0};
-
-    if (find_place(pull, &place, err) < 0)
-        return -1;
-    return berth_cache_find(place.cache, place.name, ret_file, err);
-}
-
 /* The user's environment. Layers are kept in the cache until the image is there, so
  * that a pull that was cut short goes on, and takes no room for ever; a user who wants
  * to keep them says where. SINGULARITY_OCI and --no-oci together are refused. */

@@ -24,11 +24,6 @@ struct berth_pull {
  * As the calling user. Returns 0, or -1 with a sentence in ERR. */
 int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err *err);
 
-/* The file in the cache; NULL when it is not there. Makes and pulls nothing; reads of
- * PULL only uri, site and env. Returns 0, or -1 with a sentence in ERR. */
-int berth_pull_find(const struct berth_pull *pull, char **ret_file,
-                    struct berth_err *err);
-
 /* Where the image of REQUEST is from a registry, and not a file yet or no more: pull it
  * as HOW says, but for its uri, and make the file the image. Returns 0, or -1 with a
  * sentence in ERR. */

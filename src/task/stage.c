@@ -99,8 +99,7 @@ static bool is_of(const struct berth_manifest *manifest,
 static bool look_at(int root_fd, const struct berth_stage_root *root, const char *name,
                     const struct berth_stack *stack, struct berth_staged *ret_staged)
 {
-    struct berth_staged staged = {.is_site = root->owner == 0 &&
-                                             strcmp(root->path, BERTH_STAGE_SITE) == 0};
+    struct berth_staged staged = {0};
     BERTH_CLOSE int dir =
         openat(root_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     BERTH_CLOSE int fd =

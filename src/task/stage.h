@@ -21,7 +21,6 @@
 struct berth_staged {
     char *path;    /* on the host */
     char *mounted; /* in the container, when the root is at its place there */
-    bool is_site;  /* of the site's root */
     struct berth_manifest manifest;
 };
 

@@ -56,7 +56,8 @@ START_TEST(the_tables_are_sound)
         for (const struct berth_setting *other = it + 1; other->library; other++)
             ck_assert_str_ne(it->variable, other->variable);
     for (const struct berth_profile *it = berth_profiles(); it->name; it++) {
-        ck_assert_ptr_eq(berth_profile_find(it->name), it);
+        for (const struct berth_profile *other = it + 1; other->name; other++)
+            ck_assert_str_ne(it->name, other->name);
         ck_assert_int_eq(strncmp(it->name, it->stack, strlen(it->stack)), 0);
         ck_assert(it->binds && it->devices);
         for (const char *const *path = it->binds; *path; path++)
@@ -64,7 +65,6 @@ START_TEST(the_tables_are_sound)
         for (const char *const *path = it->devices; *path; path++)
             ck_assert_int_eq(strncmp(*path, "/dev/", 5), 0);
     }
-    ck_assert_ptr_null(berth_profile_find("lam"));
 }
 END_TEST
 

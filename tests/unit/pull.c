@@ -148,21 +148,6 @@ START_TEST(an_image_is_pulled_once)
 }
 END_TEST
 
-START_TEST(looking_pulls_nothing)
-{
-    BERTH_FREE char *file = NULL;
-    struct berth_pull pull = app();
-    struct berth_err err;
-
-    ck_assert_int_eq(berth_pull_find(&pull, &file, &err), 0);
-    ck_assert_ptr_null(file);
-    ck_assert(!is_there("cache"));
-    expect_file(&pull, APP "/1.sif");
-    ck_assert_int_eq(berth_pull_find(&pull, &file, &err), 0);
-    ck_assert_ptr_nonnull(file);
-}
-END_TEST
-
 START_TEST(again_pulls_and_leaves_what_jobs_may_use)
 {
     struct berth_pull pull = app();
@@ -561,7 +546,6 @@ int main(void)
 
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, an_image_is_pulled_once);
-    tcase_add_test(tests, looking_pulls_nothing);
     tcase_add_test(tests, again_pulls_and_leaves_what_jobs_may_use);
     tcase_add_test(tests, an_image_that_was_cut_is_pulled_again);
     tcase_add_test(tests, the_runtime_keeps_its_layers_in_the_cache);

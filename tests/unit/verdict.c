@@ -427,38 +427,6 @@ START_TEST(pairs_are_judged)
 }
 END_TEST
 
-/* Whose files of the image are exchanged. */
-static const struct {
-    const char *image[6];
-    const char *host[6];
-    unsigned int families;
-} exchanges[] = {
-    {{C_MPICH, IN_MPICH, GLIBC_36},
-     {MPICH("5.0.2"), MPICH_ABI},
-     1U << BERTH_FAMILY_MPICH},
-    {{C_ABI, IN_MPICH, GLIBC_36}, {MPICH("5.0.2"), MPICH_ABI}, 1U << BERTH_FAMILY_ABI},
-    {{SCRIPT, IN_MPICH, "present /l/libmpi_abi.so.1 library so=libmpi_abi.so.1 " CALLS,
-      GLIBC_36},
-     {MPICH("5.0.2"), MPICH_ABI},
-     1U << BERTH_FAMILY_MPICH | 1U << BERTH_FAMILY_ABI},
-    {{SCRIPT, IN_MPICH, IN_OMPI, GLIBC_36},
-     {MPICH("5.0.2"), MPICH_ABI},
-     1U << BERTH_FAMILY_MPICH},
-    {{PYTHON, "present /l/libmpi_abi.so.1 library so=libmpi_abi.so.1 " CALLS, IN_OMPI,
-      GLIBC_36},
-     {MPICH("5.0.2"), MPICH_ABI},
-     1U << BERTH_FAMILY_ABI},
-};
-
-START_TEST(families_that_are_exchanged_are_told)
-{
-    judge(exchanges[_i].image, exchanges[_i].host);
-    ck_assert_int_eq(verdict.answer, BERTH_VERDICT_YES);
-    ck_assert_uint_eq(verdict.families, exchanges[_i].families);
-    forget();
-}
-END_TEST
-
 /* One library that both sides bring. */
 static const struct {
     const char *image;
@@ -564,8 +532,6 @@ int main(void)
     TCase *tests = tcase_create("verdict");
 
     tcase_add_loop_test(tests, pairs_are_judged, 0, COUNT(cases));
-    tcase_add_loop_test(tests, families_that_are_exchanged_are_told, 0,
-                        COUNT(exchanges));
     tcase_add_loop_test(tests, one_copy_of_a_library_is_chosen, 0, COUNT(collisions));
     tcase_add_test(tests, a_copy_that_is_left_out_needs_no_glibc);
     tcase_add_loop_test(tests, what_the_program_does_not_load_needs_no_glibc, 0,
