@@ -50,23 +50,8 @@ int berth_manifest_add_file(struct berth_manifest *manifest,
     if (!item)
         return berth_err_oom(err);
     item->size = file->size;
-    item->family = file->family;
-    item->parts = file->parts;
     return copy((char **const[]){&item->file, &item->soname},
                 (const char *const[]){file->file, file->soname}, 2, err);
-}
-
-int berth_manifest_add_need(struct berth_manifest *manifest, const char *file,
-                            const char *library, const char *version,
-                            struct berth_err *err)
-{
-    struct berth_staged_need *item = add(&manifest->needs, &manifest->need_count,
-                                         &manifest->need_room, sizeof(*item));
-
-    if (!item)
-        return berth_err_oom(err);
-    return copy((char **const[]){&item->file, &item->library, &item->version},
-                (const char *const[]){file, library, version}, 3, err);
 }
 
 int berth_manifest_add_source(struct berth_manifest *manifest,
@@ -114,7 +99,7 @@ static void put_files(const struct berth_manifest *manifest, struct berth_buf *b
         const struct berth_staged_file *it = &manifest->files[i];
 
         put(buf, (const char *const[]){"file", it->file, it->soname, NULL});
-        put_numbers(buf, (const uint64_t[]){it->size, it->family, it->parts}, 3);
+        put_numbers(buf, &it->size, 1);
     }
 }
 
@@ -133,17 +118,12 @@ int berth_manifest_write(const struct berth_manifest *manifest, struct berth_buf
                          struct berth_err *err)
 {
     berth_buf_puts(buf, BERTH_MANIFEST_FORMAT "\n");
-    PUT(buf, "stack", manifest->stack, manifest->profile, manifest->version);
+    PUT(buf, "profile", manifest->profile, manifest->version);
     PUT(buf, "from", manifest->from);
     PUT(buf, "mounted", manifest->mounted);
     put_files(manifest, buf);
     for (size_t i = 0; i + 1 < manifest->links.count; i += 2)
         PUT(buf, "link", manifest->links.items[i], manifest->links.items[i + 1]);
-    for (size_t i = 0; i < manifest->need_count; i++) {
-        const struct berth_staged_need *item = &manifest->needs[i];
-
-        PUT(buf, "need", item->file, item->library, item->version);
-    }
     for (size_t i = 0; i < manifest->set.count; i++) {
         const char *text = manifest->set.items[i];
         size_t name = strcspn(text, "=");
@@ -170,12 +150,11 @@ static int take_number(const char *text, uint64_t *ret_number, struct berth_err 
     return 0;
 }
 
-static int take_stack(struct berth_manifest *manifest, const char *const fields[],
-                      struct berth_err *err)
+static int take_profile(struct berth_manifest *manifest, const char *const fields[],
+                        struct berth_err *err)
 {
-    return copy(
-        (char **const[]){&manifest->stack, &manifest->profile, &manifest->version},
-        fields, 3, err);
+    return copy((char **const[]){&manifest->profile, &manifest->version}, fields, 2,
+                err);
 }
 
 static int take_from(struct berth_manifest *manifest, const char *const fields[],
@@ -203,17 +182,9 @@ static int take_file(struct berth_manifest *manifest, const char *const fields[]
 {
     struct berth_staged_file file = {.file = (char *)fields[0],
                                      .soname = (char *)fields[1]};
-    uint64_t family, parts;
 
-    if (check_inside(fields[0], err) < 0 ||
-        take_number(fields[2], &file.size, err) < 0 ||
-        take_number(fields[3], &family, err) < 0 ||
-        take_number(fields[4], &parts, err) < 0)
+    if (check_inside(fields[0], err) < 0 || take_number(fields[2], &file.size, err) < 0)
         return -1;
-    if (family > BERTH_FAMILY_UNKNOWN || parts >> BERTH_PART_COUNT)
-        return berth_err_set(err, "'%s': there is no such MPI", fields[0]);
-    file.family = (enum berth_mpi_family)family;
-    file.parts = (unsigned int)parts;
     return berth_manifest_add_file(manifest, &file, err);
 }
 
@@ -223,12 +194,6 @@ static int take_link(struct berth_manifest *manifest, const char *const fields[]
     berth_strvec_push(&manifest->links, fields[0]);
     berth_strvec_push(&manifest->links, fields[1]);
     return check_inside(fields[0], err);
-}
-
-static int take_need(struct berth_manifest *manifest, const char *const fields[],
-                     struct berth_err *err)
-{
-    return berth_manifest_add_need(manifest, fields[0], fields[1], fields[2], err);
 }
 
 static int take_set(struct berth_manifest *manifest, const char *const fields[],
@@ -267,11 +232,10 @@ static const struct {
     int (*take)(struct berth_manifest *manifest, const char *const fields[],
                 struct berth_err *err);
 } records[] = {
-    {"stack", 3, true, take_stack},     {"from", 1, true, take_from},
-    {"mounted", 1, true, take_mounted}, {"file", 5, false, take_file},
-    {"link", 2, false, take_link},      {"need", 3, false, take_need},
-    {"set", 2, false, take_set},        {"source", 5, false, take_source},
-    {"absent", 1, false, take_absent},
+    {"profile", 2, true, take_profile}, {"from", 1, true, take_from},
+    {"mounted", 1, true, take_mounted}, {"file", 3, false, take_file},
+    {"link", 2, false, take_link},      {"set", 2, false, take_set},
+    {"source", 5, false, take_source},  {"absent", 1, false, take_absent},
 };
 
 enum { RECORDS = sizeof(records) / sizeof(records[0]) };
@@ -319,7 +283,7 @@ static int read_lines(struct berth_manifest *manifest, char *text,
     char *line = strsep(&text, "\n");
 
     if (strcmp(line, BERTH_MANIFEST_FORMAT) != 0)
-        return berth_err_set(err, "line 1: expected 'berth-stage 4'");
+        return berth_err_set(err, "line 1: expected 'berth-stage 5'");
     while (text && *text) {
         number++;
         line = strsep(&text, "\n");
@@ -346,7 +310,6 @@ int berth_manifest_read(char *text, struct berth_manifest *ret_manifest,
 
 void berth_manifest_fini(struct berth_manifest *manifest)
 {
-    free(manifest->stack);
     free(manifest->profile);
     free(manifest->version);
     free(manifest->from);
@@ -355,15 +318,9 @@ void berth_manifest_fini(struct berth_manifest *manifest)
         free(manifest->files[i].file);
         free(manifest->files[i].soname);
     }
-    for (size_t i = 0; i < manifest->need_count; i++) {
-        free(manifest->needs[i].file);
-        free(manifest->needs[i].library);
-        free(manifest->needs[i].version);
-    }
     for (size_t i = 0; i < manifest->source_count; i++)
         free(manifest->sources[i].path);
     free(manifest->files);
-    free(manifest->needs);
     free(manifest->sources);
     berth_strvec_fini(&manifest->links);
     berth_strvec_fini(&manifest->set);

@@ -8,24 +8,23 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/strvec.h"
-#include "mpi/family.h"
 
 /* The first line. A stage that an older release has made is not used. */
-#define BERTH_MANIFEST_FORMAT "berth-stage\t4"
+#define BERTH_MANIFEST_FORMAT "berth-stage\t5"
+
+/* Bytes of the file; a larger one is not read. */
+enum { BERTH_MANIFEST_MAX = 16 << 20 };
 
 /* What a stage holds (task/stage.h), as the file `manifest` in it tells it: one record
  * a line, a word and its fields, with a tab between.
  *
- *     berth-stage 4                        the first line: the format
- *     stack STACK PROFILE VERSION          mpi/profile.h; VERSION for people
+ *     berth-stage 5                        the first line: the format
+ *     profile PROFILE VERSION              mpi/profile.h; VERSION for people
  *     from PATH                            the C library on the host
  *     mounted PATH                         where the stage is in the container
- *     file FILE SONAME SIZE FAMILY PARTS   FILE from the top of the stage, bytes;
- *                                          SONAME is - where there is none; FAMILY and
- *                                          PARTS are the numbers of mpi/family.h, 0 for
- *                                          what is not a library of MPI
+ *     file FILE SONAME SIZE                FILE from the top of the stage, bytes;
+ *                                          SONAME is - where there is none
  *     link FILE TARGET                     a symbolic link
- *     need FILE LIBRARY VERSION            FILE needs e.g. GLIBC_2.34 of libc.so.6
  *     set NAME VALUE                       a variable, once the stage was verified
  *     source PATH DEVICE INODE SIZE TIME   what was copied, or a directory that was
  *                                          listed; TIME in nanoseconds
@@ -40,14 +39,6 @@ struct berth_staged_file {
     char *file;
     uint64_t size;
     char *soname; /* "-": none */
-    enum berth_mpi_family family;
-    unsigned int parts; /* of enum berth_mpi_part */
-};
-
-struct berth_staged_need {
-    char *file;
-    char *library;
-    char *version;
 };
 
 struct berth_staged_source {
@@ -59,7 +50,6 @@ struct berth_staged_source {
 };
 
 struct berth_manifest {
-    char *stack;
     char *profile;
     char *version;
     char *from;
@@ -67,9 +57,7 @@ struct berth_manifest {
     struct berth_staged_file *files;
     size_t file_count, file_room;
     struct berth_strvec links; /* FILE, TARGET, FILE, TARGET, ... */
-    struct berth_staged_need *needs;
-    size_t need_count, need_room;
-    struct berth_strvec set; /* NAME=VALUE */
+    struct berth_strvec set;   /* NAME=VALUE */
     struct berth_staged_source *sources;
     size_t source_count, source_room;
     struct berth_strvec absent;
@@ -79,9 +67,6 @@ struct berth_manifest {
  * that a record cannot hold). */
 int berth_manifest_add_file(struct berth_manifest *manifest,
                             const struct berth_staged_file *file,
-                            struct berth_err *err);
-int berth_manifest_add_need(struct berth_manifest *manifest, const char *file,
-                            const char *library, const char *version,
                             struct berth_err *err);
 int berth_manifest_add_source(struct berth_manifest *manifest,
                               const struct berth_staged_source *source,

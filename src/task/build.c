@@ -296,15 +296,9 @@ static int tell_file(const struct building *b, const struct berth_gathered_file 
         return berth_err_at(b->err, "'%s'", file->source);
     told.size = (uint64_t)st.st_size;
     told.soname = elf.soname ? elf.soname : (char *)"-";
-    told.family = file->mpi ? file->mpi->family : BERTH_FAMILY_NONE;
-    told.parts = file->mpi ? file->mpi->parts : 0;
     result = berth_manifest_add_file(manifest, &told, b->err);
     if (result == 0 && file->patched)
         result = check_path(b, file->file, &elf);
-    for (size_t i = 0; result == 0 && file->patched && i < elf.version_needs.count; i++)
-        result = berth_manifest_add_need(manifest, file->file,
-                                         elf.version_needs.items[i].library,
-                                         elf.version_needs.items[i].version, b->err);
     berth_elf_fini(&elf);
     return result;
 }
@@ -347,13 +341,12 @@ static int tell_sources(const struct building *b, struct berth_manifest *manifes
 
 static int tell_all(const struct building *b, struct berth_manifest *manifest)
 {
-    manifest->stack = strdup(b->stack->profile->stack);
     manifest->profile = strdup(berth_profile_label(b->stack->profile));
     manifest->version = strdup(b->stack->version);
     manifest->from = strdup(b->stack->libraries[0].path);
     manifest->mounted = strdup(b->mounted);
-    if (!manifest->stack || !manifest->profile || !manifest->version ||
-        !manifest->from || !manifest->mounted)
+    if (!manifest->profile || !manifest->version || !manifest->from ||
+        !manifest->mounted)
         return berth_err_oom(b->err);
     for (size_t i = 0; i < b->gathered->count; i++)
         if (tell_file(b, &b->gathered->files[i], manifest) < 0)

@@ -20,20 +20,17 @@
 #include "plan/bindover.h"
 #include "probe/loader.h"
 
-/* A manifest larger than this is none. */
-enum { MANIFEST_MAX = 4 << 20 };
-
 static int read_manifest(struct berth_graft *graft, struct berth_err *err)
 {
     BERTH_FREE char *path = NULL;
-    BERTH_FREE char *text = malloc(MANIFEST_MAX + 1);
+    BERTH_FREE char *text = malloc(BERTH_MANIFEST_MAX + 1);
     BERTH_CLOSE int fd = -1;
     ssize_t used;
 
     if (!text || asprintf(&path, "%s/manifest", graft->mounted) < 0)
         return berth_err_oom(err);
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    used = fd < 0 ? -1 : read(fd, text, MANIFEST_MAX);
+    used = fd < 0 ? -1 : read(fd, text, BERTH_MANIFEST_MAX);
     if (used < 0)
         return berth_err_set(err, "'%s': %s", path, strerror(errno));
     text[used] = '\0';

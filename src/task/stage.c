@@ -23,8 +23,6 @@
 
 #define MANIFEST "manifest"
 
-enum { MANIFEST_MAX = 16 << 20 };
-
 /* The whole file open at FD; NULL: too large, or it cannot be read. */
 static char *read_text(int fd)
 {
@@ -32,7 +30,7 @@ static char *read_text(int fd)
     struct stat st;
     off_t used = 0;
 
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > MANIFEST_MAX)
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > BERTH_MANIFEST_MAX)
         return NULL;
     text = malloc((size_t)st.st_size + 1);
     while (text && used < st.st_size) {

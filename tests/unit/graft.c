@@ -21,12 +21,12 @@
     "int MPIR_Err_return_comm(void) { return 0; } int MPIR_Dup_fn(void) { return 0; }"
 
 #define MANIFEST_START                                                                 \
-    "berth-stage\t4\n"                                                                 \
-    "stack\tmpich\tmpich\tMPICH 4.2.1\n"                                               \
+    "berth-stage\t5\n"                                                                 \
+    "profile\tmpich\tMPICH 4.2.1\n"                                                    \
     "from\t/usr/lib/libmpi.so.12\n"                                                    \
     "mounted\t/.berth/user/x\n"                                                        \
-    "file\tlib/libmpi.so.12\tlibmpi.so.12\t1\t1\t1\n"
-#define MANIFEST_TWIN "file\tlib/libatomic.so.1\tlibatomic.so.1\t1\t1\t1\n"
+    "file\tlib/libmpi.so.12\tlibmpi.so.12\t1\n"
+#define MANIFEST_TWIN "file\tlib/libatomic.so.1\tlibatomic.so.1\t1\n"
 #define MANIFEST_END                                                                   \
     "set\tMPICH_X\t1\n"                                                                \
     "end\n"
@@ -312,7 +312,7 @@ END_TEST
 
 START_TEST(a_damaged_stage_is_refused)
 {
-    write_file("stage/manifest", 0644, "berth-stage 4\nend");
+    write_file("stage/manifest", 0644, "berth-stage 5\nend");
     look_at("app");
     ck_assert_int_eq(berth_graft_open("/not/there", "/x", &graft, &err), -1);
     ck_assert_str_eq(err.text, "'/not/there/manifest': No such file or directory");

@@ -160,9 +160,6 @@ char *staging_tell(const struct berth_staged *staged)
             strncmp(it->soname, "libgcc_s", 8) == 0)
             continue;
         berth_buf_puts(&buf, it->file);
-        berth_buf_puts(&buf, it->parts & BERTH_PART_C ? " (C)"
-                             : it->parts              ? " (F)"
-                                                      : "");
         berth_buf_puts(&buf, "\n");
     }
     for (size_t i = 0; i < manifest->links.count; i += 2) {

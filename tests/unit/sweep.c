@@ -78,8 +78,7 @@ static void make_stage(const char *name, int days)
     BERTH_BUF struct berth_buf text = {0};
     const struct timespec used = {.tv_sec = time(NULL) - days * 86400};
     const struct timespec times[] = {used, used};
-    struct berth_manifest manifest = {.stack = strdup("mpich"),
-                                      .profile = strdup("mpich"),
+    struct berth_manifest manifest = {.profile = strdup("mpich"),
                                       .version = strdup("4.2.1"),
                                       .from = strdup(library),
                                       .mounted = unit_path(root.mounted, name)};
