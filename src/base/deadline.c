@@ -8,7 +8,7 @@
 /* That may lie between two looks on a busy node. A stop costs as much. */
 enum { GAP_MS = 1000 };
 
-static int64_t milliseconds(void)
+int64_t berth_clock(void)
 {
     struct timespec now;
 
@@ -19,12 +19,12 @@ static int64_t milliseconds(void)
 void berth_deadline_begin(struct berth_deadline *deadline, unsigned int seconds)
 {
     atomic_store(&deadline->left, seconds * INT64_C(1000));
-    atomic_store(&deadline->looked, milliseconds());
+    atomic_store(&deadline->looked, berth_clock());
 }
 
 int64_t berth_deadline_left(struct berth_deadline *deadline)
 {
-    int64_t now = milliseconds();
+    int64_t now = berth_clock();
     int64_t gap = now - atomic_exchange(&deadline->looked, now);
 
     if (gap <= 0) /* somebody has looked meanwhile */

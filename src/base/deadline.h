@@ -5,6 +5,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+/* Milliseconds of the monotonic clock. */
+int64_t berth_clock(void);
+
 /* How long something may take, on a monotonic clock that stands still while the
  * processes that look at it are stopped (scontrol suspend, gang scheduling): of the
  * time between two looks a second counts at most. Who waits looks more often. It may

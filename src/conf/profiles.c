@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "conf/mode.h"
 #include "conf/values.h"
@@ -236,14 +237,12 @@ static int push(struct berth_profile_set *set, const struct berth_profile *profi
     return 0;
 }
 
-/* FNV-1a, 64 bits: which text it was. */
+/* Which text it was. */
 static char *label(const char *name, const char *bytes, size_t size)
 {
-    uint64_t hash = 14695981039346656037U;
+    uint64_t hash = berth_hash(BERTH_HASH_START, bytes, size);
     char *text = NULL;
 
-    while (size--)
-        hash = (hash ^ (unsigned char)*bytes++) * 1099511628211U;
     if (asprintf(&text, "%s:%016llx", name, (unsigned long long)hash) < 0)
         return NULL;
     return text;

@@ -12,8 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "probe/inventory.h"
 #include "probe/loader.h"
@@ -203,14 +205,11 @@ static void add_text(struct search *search, const char *text)
 
 static void add_script(struct search *search, const char *path)
 {
-    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    BERTH_FREE char *text = malloc(SCRIPT_MAX + 1);
-    ssize_t got = fd >= 0 && text ? read(fd, text, SCRIPT_MAX) : -1;
+    BERTH_BUF struct berth_buf text = {0};
 
-    if (got <= 0 || memchr(text, '\0', (size_t)got))
-        return;
-    text[got] = '\0';
-    add_text(search, text);
+    if (berth_fd_read_path(path, SCRIPT_MAX, &text) == 0 && text.text &&
+        !memchr(text.text, '\0', text.used))
+        add_text(search, text.text);
 }
 
 /* The first operands of an interpreter are scripts. */

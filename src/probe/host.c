@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "probe/offered.h"
 #include "probe/run.h"
@@ -35,17 +36,11 @@ char *berth_host_place(const struct berth_host *host, const char *path)
 char *berth_host_text(const struct berth_host *host, const char *path)
 {
     BERTH_FREE char *place = berth_host_place(host, path);
-    BERTH_CLOSE int fd = place ? open(place, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     BERTH_BUF struct berth_buf text = {0};
-    char bytes[4096];
-    ssize_t got;
 
-    if (fd < 0)
+    if (!place || berth_fd_read_path(place, TEXT_MAX, &text) < 0)
         return NULL;
-    while (text.used < TEXT_MAX && (got = read(fd, bytes, sizeof(bytes))) > 0)
-        berth_buf_add(&text, bytes, (size_t)got);
-    if (!text.text && !text.failed)
-        return strdup("");
+    berth_buf_puts(&text, "");
     return text.failed ? NULL : berth_steal(&text.text);
 }
 

@@ -13,7 +13,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/buf.h"
+#include "base/fd.h"
 #include "base/grow.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "conf/keys.h"
 #include "conf/plugstack.h"
@@ -32,7 +35,7 @@ enum { PLUGIN_MAX = 64 << 20 };
 struct reading {
     struct berth_host *host;
     struct berth_doctor_facts *facts;
-    uint64_t digest;     /* FNV-1a, 64 bits: to compare, not to trust */
+    uint64_t digest;
     const char *plugins; /* PluginDir; NULL: not told */
     const char *runtime; /* of berth.yaml; NULL: not told */
     const char *site;    /* config= of plugstack.conf; NULL: not told */
@@ -42,9 +45,7 @@ struct reading {
 
 static void mix(struct reading *reading, const char *text)
 {
-    for (; *text; text++)
-        reading->digest = (reading->digest ^ (unsigned char)*text) * 1099511628211U;
-    reading->digest *= 1099511628211U;
+    reading->digest = berth_hash(reading->digest, text, strlen(text) + 1);
 }
 
 static const char *keep(const struct reading *reading, const char *text)
@@ -79,16 +80,11 @@ static void read_clashes(const struct reading *reading)
     for (size_t i = 0; i < reading->facts->plugin_count; i++) {
         struct berth_doctor_plugin *plugin = &reading->facts->plugins[i];
         BERTH_FREE char *place = berth_host_place(reading->host, plugin->path);
-        BERTH_CLOSE int fd =
-            place && !plugin->is_berth ? open(place, O_RDONLY | O_CLOEXEC) : -1;
-        BERTH_FREE char *bytes = NULL;
-        struct stat st;
+        BERTH_BUF struct berth_buf bytes = {0};
 
-        if (fd < 0 || fstat(fd, &st) < 0 || st.st_size > PLUGIN_MAX)
-            continue;
-        bytes = malloc((size_t)st.st_size + 1);
-        if (bytes && read(fd, bytes, (size_t)st.st_size) == st.st_size)
-            plugin->clash = find_clash(bytes, (size_t)st.st_size, prefix);
+        if (place && !plugin->is_berth &&
+            berth_fd_read_path(place, PLUGIN_MAX, &bytes) == 0 && bytes.text)
+            plugin->clash = find_clash(bytes.text, bytes.used, prefix);
     }
 }
 
@@ -312,7 +308,7 @@ static void read_site(struct reading *reading)
 const char *berth_host_read_slurm(struct berth_host *host)
 {
     struct reading reading = {
-        .host = host, .facts = host->facts, .digest = 14695981039346656037U};
+        .host = host, .facts = host->facts, .digest = BERTH_HASH_START};
     struct berth_doctor_facts *facts = host->facts;
     const struct berth_host_listener to = {take_file, take_line, &reading};
     BERTH_FREE char *plugins = NULL;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "conf/syntax.h"
 
 /* As many as the kernel follows (path_resolution(7)). */
@@ -188,15 +189,7 @@ int berth_trusted_open(const char *path, uid_t owner, int *ret_missing,
 int berth_trusted_read(int fd, const char *path, struct berth_buf *buf,
                        struct berth_err *err)
 {
-    char block[16384];
-    ssize_t got;
-
-    while (buf->used <= BERTH_SYNTAX_BYTES &&
-           (got = read(fd, block, sizeof(block))) != 0) {
-        if (got < 0 && errno != EINTR)
-            return berth_err_set(err, "%s: %s", path, strerror(errno));
-        if (got > 0)
-            berth_buf_add(buf, block, (size_t)got);
-    }
+    if (berth_fd_read(fd, BERTH_SYNTAX_BYTES + 1, buf) < 0)
+        return berth_err_set(err, "%s: %s", path, strerror(errno));
     return buf->failed ? berth_err_oom(err) : 0;
 }

@@ -15,7 +15,9 @@
 
 #include <slurm/slurm.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "conf/settings.h"
 #include "conf/site.h"
 #include "plan/components.h"
@@ -106,32 +108,15 @@ static void forget_slurm_copies(void)
     }
 }
 
-/* The whole of a small file of /proc. */
-static size_t read_file(const char *path, char *bytes, size_t size)
-{
-    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    size_t used = 0;
-    ssize_t got;
-
-    while (fd >= 0 && used < size && (got = read(fd, bytes + used, size - used)) != 0) {
-        if (got > 0)
-            used += (size_t)got;
-        else if (errno != EINTR)
-            break;
-    }
-    return used;
-}
-
 static void read_command_line(void)
 {
     enum {
         LONGEST = 4 << 20
     }; /* of an argument list: more than a quarter of the stack */
-    BERTH_FREE char *bytes = malloc(LONGEST);
+    BERTH_BUF struct berth_buf line = {0};
 
-    if (bytes)
-        berth_hetgroups_init(&state.hetgroups, bytes,
-                             read_file("/proc/self/cmdline", bytes, LONGEST));
+    berth_fd_read_path("/proc/self/cmdline", LONGEST, &line);
+    berth_hetgroups_init(&state.hetgroups, line.text, line.used);
 }
 
 /* Does the command line have the option that starts with START? */

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/fd.h"
 #include "plan/envdiff.h"
 #include "plan/finding.h"
 #include "plan/mount.h"
@@ -326,12 +327,7 @@ int berth_account_write(const struct berth_account *account, struct berth_buf *r
 
 int berth_account_print(const struct berth_buf *text, struct berth_err *err)
 {
-    for (size_t used = 0; used < text->used;) {
-        ssize_t written = write(STDOUT_FILENO, text->text + used, text->used - used);
-
-        if (written < 0 && errno != EINTR)
-            return berth_err_set(err, "standard output: %s", strerror(errno));
-        used += written > 0 ? (size_t)written : 0;
-    }
-    return 0;
+    if (berth_fd_write(STDOUT_FILENO, text->text, text->used) == 0)
+        return 0;
+    return berth_err_set(err, "standard output: %s", strerror(errno));
 }

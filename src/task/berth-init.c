@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/fd.h"
 #include "plan/envdiff.h"
 #include "plan/spell.h"
 #include "task/become.h"
@@ -149,19 +150,6 @@ static int read_letter(struct init *init)
     return read_words((int)letter.words.count, letter.words.items, init);
 }
 
-static bool send_all(int fd, const void *bytes, size_t count)
-{
-    while (count > 0) {
-        ssize_t sent = write(fd, bytes, count);
-
-        if (sent < 0 && errno != EINTR)
-            return false;
-        bytes = (const char *)bytes + (sent > 0 ? sent : 0);
-        count -= sent > 0 ? (size_t)sent : 0;
-    }
-    return true;
-}
-
 /* One byte, by which the keeper learns who we are; then how long the environment is,
  * and the environment. */
 static bool tell_environment(int fd)
@@ -171,8 +159,9 @@ static bool tell_environment(int fd)
 
     berth_envdiff_flatten(environ, &text);
     count = (uint32_t)text.used;
-    return !text.failed && send_all(fd, "!", 1) &&
-           send_all(fd, &count, sizeof(count)) && send_all(fd, text.text, text.used);
+    return !text.failed && berth_fd_write(fd, "!", 1) == 0 &&
+           berth_fd_write(fd, &count, sizeof(count)) == 0 &&
+           berth_fd_write(fd, text.text, text.used) == 0;
 }
 
 /* Keep the container until the last task has ended. Signals are the application's; when

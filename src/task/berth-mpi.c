@@ -49,17 +49,17 @@ struct order {
     struct berth_terms terms;
     struct berth_strvec programs; /* of several; none: that of the command */
     int talk;                     /* to the keeper */
-    time_t end;                   /* berth_build_now(): a copy is to be there by then */
+    int64_t end;                  /* on berth_clock(): a copy is to be there by then */
     int said;                     /* standard error of a task; -1: none */
     struct berth_witness *witness;
 };
 
 /* The keeper ends us when its time is over, which is to be said before that. */
-static time_t find_end(const char *seconds)
+static int64_t find_end(const char *seconds)
 {
     long left = strtol(seconds, NULL, 10);
 
-    return berth_build_now() + left - 1 - left / 8;
+    return berth_clock() + (left - 1 - left / 8) * 1000;
 }
 
 /* Each a line of TEXT, which this changes. */
@@ -96,15 +96,15 @@ static int stage(const struct order *order, const struct berth_stacks *stacks,
                  struct berth_err *err)
 {
     size_t at = strtoul(number, NULL, 10);
-    time_t now = berth_build_now();
-    time_t left = order->end > now ? order->end - now : 1;
+    int64_t least = berth_clock() + 1000;
     struct berth_staged staged;
     BERTH_FREE char *answer = NULL;
     struct berth_err why;
 
     if (at >= stacks->count)
         return berth_err_set(err, "there is no stack %zu", at);
-    if (berth_stage_get(&stacks->items[at], (unsigned int)left, &staged, &why) < 0)
+    if (berth_stage_get(&stacks->items[at], order->end > least ? order->end : least,
+                        &staged, &why) < 0)
         return berth_talk_send(inside, BERTH_TALK_REFUSED, why.text, err);
     berth_stage_touch(staged.path);
     berth_memo_add(memo, BERTH_MEMO_STAGE, staged.path, staged.mounted);

@@ -15,6 +15,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/deadline.h"
+#include "base/fd.h"
 #include "elf/facts.h"
 #include "mpi/manifest.h"
 #include "probe/run.h"
@@ -35,8 +37,8 @@ struct building {
     const struct berth_stack *stack;
     const struct berth_gathered *gathered;
     const char *mounted;
-    time_t end;
-    time_t half; /* of the time from the start until END */
+    int64_t end;
+    int64_t half; /* of the time from the start until END */
     struct berth_err *err;
 };
 
@@ -140,6 +142,20 @@ static int copy_all(const struct building *b)
     return copied && berth_build_is_late(b->half) ? give_up(b, b->gathered->count) : 0;
 }
 
+/* All of the new file FD (-1: errno says why not), which is closed. Some file systems
+ * say only then that there is no room. */
+static int write_whole(const struct building *b, int fd, const void *bytes, size_t size)
+{
+    int result = fd < 0 ? -1 : berth_fd_write(fd, bytes, size);
+    int number = errno;
+
+    if (fd >= 0 && close(fd) < 0 && result == 0) {
+        result = -1;
+        number = errno;
+    }
+    return result < 0 ? refuse_room(b, number) : 0;
+}
+
 /* The library that marks a process, under the name by which it is needed. */
 static const struct berth_gathered_file mark_library = {
     .source = (char *)"task/mark.c", .file = (char *)"lib/" BERTH_MARK_LIBRARY};
@@ -148,15 +164,13 @@ static int write_mark_library(const struct building *b)
 {
     size_t size;
     const void *bytes = berth_marklib(&size);
-    BERTH_CLOSE int fd = -1;
+    int fd;
 
     if (berth_tree_parents(b->dir, mark_library.file) < 0)
         return refuse_room(b, errno);
     fd = openat(b->dir, mark_library.file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                 0644);
-    if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
-        return refuse_room(b, errno);
-    return 0;
+    return write_whole(b, fd, bytes, size);
 }
 
 /* Run patchelf on the COUNT files of ARGV, behind its options. */
@@ -367,19 +381,12 @@ static int write_manifest(const struct building *b,
                           const struct berth_manifest *manifest)
 {
     BERTH_BUF struct berth_buf text = {0};
-    FILE *file;
-    int fd, result;
+    int fd;
 
     if (berth_manifest_write(manifest, &text, b->err) < 0)
         return -1;
     fd = openat(b->dir, "manifest", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!file)
-        return refuse_room(b, errno);
-    result = fwrite(text.text, 1, text.used, file) == text.used ? 0 : -1;
-    if (fclose(file) != 0 || result < 0)
-        return refuse_room(b, errno);
-    return 0;
+    return write_whole(b, fd, text.text, text.used);
 }
 
 /* From here on there are files that are neither the host's nor finished. */
@@ -409,7 +416,7 @@ static int build(const struct building *b)
 
 int berth_build(const struct berth_build *it, struct berth_err *err)
 {
-    time_t now = berth_build_now();
+    int64_t now = berth_clock();
     const struct building b = {
         .dir = it->dir,
         .path = it->path,
@@ -431,15 +438,7 @@ int berth_build(const struct berth_build *it, struct berth_err *err)
     return result;
 }
 
-time_t berth_build_now(void)
+bool berth_build_is_late(int64_t end)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
-
-bool berth_build_is_late(time_t end)
-{
-    return end && berth_build_now() >= end;
+    return end && berth_clock() >= end;
 }

@@ -3,7 +3,7 @@
 #define BERTH_TASK_BUILD_H
 
 #include <stdbool.h>
-#include <time.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "probe/stack.h"
@@ -16,7 +16,7 @@ struct berth_build {
     const struct berth_stack *stack;
     const struct berth_gathered *gathered;
     const char *mounted; /* where the stage is in the container */
-    time_t end;          /* berth_build_now(): not after; 0: without end */
+    int64_t end;         /* on berth_clock(): not after; 0: without end */
 };
 
 /* Fill the directory with copies of what was gathered, their search path changed to
@@ -30,8 +30,7 @@ int berth_build(const struct berth_build *build, struct berth_err *err);
 /* A file of the directory that says that another call cannot go on with it. */
 #define BERTH_BUILD_SPOILT ".patching"
 
-/* Seconds of a clock that nobody sets; and is it END (0: never)? */
-time_t berth_build_now(void);
-bool berth_build_is_late(time_t end);
+/* Is it END, on berth_clock() (0: never)? */
+bool berth_build_is_late(int64_t end);
 
 #endif

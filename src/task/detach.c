@@ -4,10 +4,13 @@
 #include "task/detach.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { FIRST = 3, MOST = 8 };
@@ -90,4 +93,28 @@ void berth_detach(const int keep[], size_t count, sigset_t *ret_mask)
     sigprocmask(SIG_BLOCK, &all, ret_mask);
     if (chdir("/") < 0)
         return; /* it only keeps a directory busy */
+}
+
+int berth_detach_fork(void (*born)(void *data, pid_t pid), void *data,
+                      struct berth_err *err)
+{
+    pid_t child = fork();
+    int number = errno;
+    int status = 0;
+
+    if (child == 0) {
+        pid_t grandchild = fork();
+
+        if (grandchild == 0)
+            return 0;
+        if (grandchild > 0 && born)
+            born(data, grandchild);
+        _exit(grandchild < 0);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (child > 0 && status == 0)
+        return 1;
+    return berth_err_set(err, "cannot start a process: %s",
+                         strerror(child < 0 ? number : EAGAIN));
 }

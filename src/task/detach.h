@@ -4,12 +4,21 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
 
 /* Make the calling process nobody's: a session of its own, standard input and outputs
  * from and to nothing, / as its directory, all signals blocked (the mask as it was goes
  * to *RET_MASK, which may be NULL), and no descriptor but the COUNT (at most 8) in
  * KEEP, which become 3, 4, ... in that order. */
 void berth_detach(const int keep[], size_t count, sigset_t *ret_mask);
+
+/* Start a process that the caller does not wait for: the child of a child that ends.
+ * BORN (NULL: nobody asks) is called with DATA and its number before the caller goes on.
+ * Returns 0 in the new process, 1 in the caller; -1 with a sentence in ERR. */
+int berth_detach_fork(void (*born)(void *data, pid_t pid), void *data,
+                      struct berth_err *err);
 
 /* Close every descriptor from FIRST on. */
 void berth_close_from(int first);

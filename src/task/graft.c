@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "plan/bindover.h"
 #include "probe/loader.h"
@@ -23,18 +24,16 @@
 static int read_manifest(struct berth_graft *graft, struct berth_err *err)
 {
     BERTH_FREE char *path = NULL;
-    BERTH_FREE char *text = malloc(BERTH_MANIFEST_MAX + 1);
-    BERTH_CLOSE int fd = -1;
-    ssize_t used;
+    BERTH_BUF struct berth_buf text = {0};
 
-    if (!text || asprintf(&path, "%s/manifest", graft->mounted) < 0)
+    if (asprintf(&path, "%s/manifest", graft->mounted) < 0)
         return berth_err_oom(err);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    used = fd < 0 ? -1 : read(fd, text, BERTH_MANIFEST_MAX);
-    if (used < 0)
+    if (berth_fd_read_path(path, BERTH_MANIFEST_MAX, &text) < 0)
         return berth_err_set(err, "'%s': %s", path, strerror(errno));
-    text[used] = '\0';
-    if (berth_manifest_read(text, &graft->manifest, err) < 0)
+    berth_buf_puts(&text, "");
+    if (text.failed)
+        return berth_err_oom(err);
+    if (berth_manifest_read(text.text, &graft->manifest, err) < 0)
         return berth_err_at(err, "'%s'", path);
     return 0;
 }

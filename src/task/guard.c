@@ -14,12 +14,12 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/deadline.h"
 #include "base/text.h"
+#include "probe/opened.h"
 #include "task/detach.h"
 #include "task/log.h"
 #include "task/processes.h"
@@ -27,10 +27,6 @@
 #include "task/report.h"
 #include "task/servers.h"
 #include "task/tell.h"
-
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434 /* Linux 5.3, the same number everywhere */
-#endif
 
 static bool kill_child(const struct berth_process *process, void *parent)
 {
@@ -263,7 +259,7 @@ static void await_end(struct watch *watch)
     sigaddset(&signals, SIGCHLD);
     fds[0].fd = ASK;
     fds[1].fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    fds[2].fd = (int)syscall(SYS_pidfd_open, watch->runtime, 0);
+    fds[2].fd = berth_process_open(watch->runtime);
     fds[3].fd = watch->guard.tasks < 0 ? -1 : TASKS;
     while (!fds[2].revents && kill(watch->runtime, 0) == 0) {
         poll(fds, 4, watch->started ? LOOK_AGAIN_MS : BERTH_DEADLINE_LOOK_MS);
@@ -305,29 +301,23 @@ int berth_guard_start(const struct berth_launch *launch, const struct berth_guar
                           .guard = *what,
                           .servers = {.runtime = getpid()}};
     struct stat status;
-    pid_t child;
+    int result;
     int ends[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0 || fstat(ends[1], &status) < 0)
         return berth_err_set(err, "cannot make a socket: %s", strerror(errno));
-    watch.servers.socket = status.st_ino;
-    child = fork();
-    if (child < 0) {
-        close(ends[0]);
-        close(ends[1]);
-        return berth_err_set(err, "cannot start a process: %s", strerror(errno));
-    }
-    if (child == 0) {
+    watch.servers.socket = berth_opened_identity(&status);
+    result = berth_detach_fork(NULL, NULL, err);
+    if (result == 0) {
         const int descriptors[] = {ends[0],        dup(STDERR_FILENO), what->log,
                                    launch->report, what->tasks,        what->ended};
 
         close(ends[1]);
-        if (fork() == 0)
-            guard(&watch, descriptors);
+        guard(&watch, descriptors);
         _exit(0);
     }
     close(ends[0]);
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
-    return ends[1];
+    if (result < 0)
+        close(ends[1]);
+    return result < 0 ? -1 : ends[1];
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 
 #define DATABASE "/etc/passwd"
 
@@ -67,13 +68,7 @@ void berth_identity_line(struct berth_buf *buf, uid_t uid, gid_t gid, const char
 /* What the host knows, which may be nothing. */
 static void add_database(struct berth_buf *buf)
 {
-    BERTH_CLOSE int fd = open(DATABASE, O_RDONLY | O_CLOEXEC);
-    char bytes[65536];
-    ssize_t count;
-
-    while (fd >= 0 && buf->used < LARGEST &&
-           (count = read(fd, bytes, sizeof(bytes))) > 0)
-        berth_buf_add(buf, bytes, (size_t)count);
+    berth_fd_read_path(DATABASE, LARGEST, buf);
     if (buf->used && buf->text[buf->used - 1] != '\n')
         berth_buf_puts(buf, "\n");
 }
@@ -82,7 +77,7 @@ static bool write_file(const char *path, const char *text, size_t count)
 {
     BERTH_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 
-    return fd >= 0 && write(fd, text, count) == (ssize_t)count;
+    return fd >= 0 && berth_fd_write(fd, text, count) == 0;
 }
 
 static bool write_map(const char *path, unsigned int id)

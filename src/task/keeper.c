@@ -23,6 +23,7 @@
 #include "base/environ.h"
 #include "plan/envdiff.h"
 #include "plan/finding.h"
+#include "probe/opened.h"
 #include "task/detach.h"
 #include "task/guard.h"
 #include "task/inject.h"
@@ -400,7 +401,7 @@ static void keep(struct keeper *keeper, const int descriptors[])
         become_runtime(keeper);
     keeper->servers.runtime = keeper->runtime;
     if (fstat(READY, &ready) == 0)
-        keeper->servers.socket = ready.st_ino;
+        keeper->servers.socket = berth_opened_identity(&ready);
     close(INIT);
     close(READY);
     if (keeper->runtime < 0)
@@ -443,6 +444,11 @@ static void close_all(const int fds[DESCRIPTORS])
     close(fds[LOG - INIT]);
 }
 
+static void hand_on(void *room, pid_t keeper)
+{
+    berth_room_hand_on(room, keeper);
+}
+
 int berth_keeper_start(struct berth_launch *launch, const char *directory,
                        struct berth_room *room, struct berth_err *err)
 {
@@ -453,31 +459,17 @@ int berth_keeper_start(struct berth_launch *launch, const char *directory,
                             .parent = getppid()};
     int fds[DESCRIPTORS];
     char init[BERTH_PROGRAM_NAME];
-    int status = 0;
-    pid_t child;
+    int result;
 
     berth_program_name(INIT, init);
     launch->init = init;
     if (berth_launch_holder_argv(launch, TASKS, READY, &keeper.argv, err) < 0 ||
         open_all(room, fds, err) < 0)
         return -1;
-    child = fork();
-    if (child == 0) {
-        pid_t grandchild = fork();
-
-        if (grandchild == 0)
-            keep(&keeper, fds);
-        else if (grandchild > 0)
-            berth_room_hand_on(room, grandchild);
-        _exit(grandchild < 0);
-    }
+    result = berth_detach_fork(hand_on, room, err);
+    if (result == 0)
+        keep(&keeper, fds);
     close_all(fds);
     berth_strvec_fini(&keeper.argv);
-    if (child < 0)
-        return berth_err_set(err, "cannot start a process: %s", strerror(errno));
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return berth_err_set(err, "cannot start a process: %s", strerror(EAGAIN));
-    return 0;
+    return result < 0 ? -1 : 0;
 }

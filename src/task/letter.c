@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/fd.h"
 #include "plan/envdiff.h"
 
 /* In front of the words and, behind them, the environment. */
@@ -21,19 +22,6 @@ struct head {
     uint32_t words; /* bytes */
     uint32_t environment;
 };
-
-static int write_all(int fd, const void *bytes, size_t count)
-{
-    while (count > 0) {
-        ssize_t written = write(fd, bytes, count);
-
-        if (written < 0 && errno != EINTR)
-            return -1;
-        bytes = (const char *)bytes + (written > 0 ? written : 0);
-        count -= written > 0 ? (size_t)written : 0;
-    }
-    return 0;
-}
 
 int berth_letter_write(const struct berth_strvec *words, char *const *environment,
                        struct berth_err *err)
@@ -49,8 +37,8 @@ int berth_letter_write(const struct berth_strvec *words, char *const *environmen
     if (text.failed)
         return berth_err_oom(err);
     fd = memfd_create("berth-letter", 0);
-    if (fd >= 0 && write_all(fd, &head, sizeof(head)) == 0 &&
-        write_all(fd, text.text, text.used) == 0)
+    if (fd >= 0 && berth_fd_write(fd, &head, sizeof(head)) == 0 &&
+        berth_fd_write(fd, text.text, text.used) == 0)
         return fd;
     berth_err_set(err, "cannot share memory: %s", strerror(errno));
     if (fd >= 0)

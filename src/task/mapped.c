@@ -18,8 +18,8 @@
 #include "elf/facts.h"
 #include "mpi/family.h"
 #include "mpi/names.h"
-#include "task/kin.h"
 #include "task/mark.h"
+#include "task/processes.h"
 
 #define DELETED " (deleted)"
 
@@ -187,7 +187,7 @@ static void look_below(struct look *look, pid_t pid, int depth)
     size_t count;
 
     look_at(look, pid);
-    count = depth < DEPTH_MAX ? berth_kin_children(pid, &children) : 0;
+    count = depth < DEPTH_MAX ? berth_process_children(pid, &children) : 0;
     for (size_t i = 0; i < count && look->kind != BERTH_MAPPED_STAGED; i++)
         look_below(look, children[i], depth + 1);
 }

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "task/tree.h"
 
@@ -108,13 +109,11 @@ static bool take(char *text, struct berth_memo *memo)
     return true;
 }
 
-/* FNV-1a, 64 bits: a name; the key itself is in the file. */
+/* The key itself is in the file. */
 static void name_memo(const char *key, char name[NAME_SIZE])
 {
-    uint64_t hash = 14695981039346656037U;
+    uint64_t hash = berth_hash(BERTH_HASH_START, key, strlen(key));
 
-    for (; *key; key++)
-        hash = (hash ^ (unsigned char)*key) * 1099511628211U;
     snprintf(name, NAME_SIZE, "%016llx", (unsigned long long)hash);
 }
 

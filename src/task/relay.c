@@ -13,9 +13,9 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/deadline.h"
 #include "task/detach.h"
 
 /* For so many milliseconds a signal of the runtime waits for its twin from elsewhere,
@@ -31,18 +31,10 @@ struct relay {
     int64_t due[SIGNALS];  /* when the runtime's goes on; 0: there is none */
 };
 
-static int64_t milliseconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void take(struct relay *relay, const struct signalfd_siginfo *info)
 {
     uint32_t number = info->ssi_signo;
-    int64_t now = milliseconds();
+    int64_t now = berth_clock();
     bool forwarded =
         info->ssi_code <= 0 && info->ssi_pid > 0 && (pid_t)info->ssi_pid == getppid();
 
@@ -58,7 +50,7 @@ static void take(struct relay *relay, const struct signalfd_siginfo *info)
  * ever. */
 static int hand_on(struct relay *relay)
 {
-    int64_t now = milliseconds();
+    int64_t now = berth_clock();
     int64_t next = -1;
 
     for (int number = 1; number < SIGNALS; number++) {

@@ -29,30 +29,13 @@ bool berth_servers_has_name(const char *name)
     return berth_text_starts_any(name, names);
 }
 
-static bool has_socket(pid_t pid, ino_t socket)
-{
-    char path[300];
-    struct dirent *entry;
-    struct stat status;
-    bool found = false;
-    DIR *directory;
-
-    snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-    directory = opendir(path);
-    while (directory && !found && (entry = readdir(directory)))
-        found = fstatat(dirfd(directory), entry->d_name, &status, 0) == 0 &&
-                S_ISSOCK(status.st_mode) && status.st_ino == socket;
-    if (directory)
-        closedir(directory);
-    return found;
-}
-
 static bool is_ours(const struct berth_process *process,
                     const struct berth_servers *servers)
 {
     return berth_servers_has_name(process->name) &&
            (process->parent == servers->runtime ||
-            (servers->socket && has_socket(process->pid, servers->socket)));
+            (servers->socket &&
+             berth_opened_by(process->pid, servers->socket) == BERTH_OPENED_YES));
 }
 
 static bool visit_ours(const struct berth_process *process, void *servers)

@@ -14,7 +14,7 @@
  * they have inherited from the runtime. */
 struct berth_servers {
     pid_t runtime;              /* which starts them */
-    ino_t socket;               /* that it has from us; 0: none */
+    char *socket; /* that it has from us, as in probe/opened.h; NULL: none */
     struct berth_strvec mounts; /* on this host, of those that were told to end */
 };
 

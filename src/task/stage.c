@@ -12,38 +12,19 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/hash.h"
 #include "task/build.h"
 #include "task/gather.h"
 #include "task/sweep.h"
 #include "task/tree.h"
 
 #define MANIFEST "manifest"
-
-/* The whole file open at FD; NULL: too large, or it cannot be read. */
-static char *read_text(int fd)
-{
-    BERTH_FREE char *text = NULL;
-    struct stat st;
-    off_t used = 0;
-
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > BERTH_MANIFEST_MAX)
-        return NULL;
-    text = malloc((size_t)st.st_size + 1);
-    while (text && used < st.st_size) {
-        ssize_t got = read(fd, text + used, (size_t)(st.st_size - used));
-
-        if (got <= 0)
-            return NULL;
-        used += got;
-    }
-    if (text)
-        text[used] = '\0';
-    return berth_steal(&text);
-}
 
 static uint64_t nanoseconds(const struct stat *st)
 {
@@ -101,10 +82,12 @@ static bool look_at(int root_fd, const struct berth_stage_root *root, const char
     BERTH_CLOSE int dir =
         openat(root_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     BERTH_CLOSE int fd =
-        dir < 0 ? -1 : openat(dir, MANIFEST, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    BERTH_FREE char *text = fd < 0 ? NULL : read_text(fd);
+        dir < 0 ? -1
+                : openat(dir, MANIFEST, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    BERTH_BUF struct berth_buf text = {0};
 
-    if (!text || berth_manifest_read(text, &staged.manifest, NULL) < 0)
+    if (fd < 0 || berth_fd_read(fd, BERTH_MANIFEST_MAX, &text) < 0 || !text.text ||
+        berth_manifest_read(text.text, &staged.manifest, NULL) < 0)
         return false;
     if (asprintf(&staged.path, "%s/%s", root->path, name) < 0)
         staged.path = NULL;
@@ -172,13 +155,14 @@ void berth_stage_touch(const char *path)
     utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
-/* FNV-1a, 64 bits: a name, not a seal. */
 static void mix(uint64_t *hash, const void *bytes, size_t count)
 {
-    const unsigned char *at = bytes;
+    *hash = berth_hash(*hash, bytes, count);
+}
 
-    while (count--)
-        *hash = (*hash ^ *at++) * 1099511628211U;
+static void mix_text(uint64_t *hash, const char *text)
+{
+    mix(hash, text, strlen(text) + 1);
 }
 
 static void mix_source(uint64_t *hash, const char *path, const struct stat *st)
@@ -186,7 +170,7 @@ static void mix_source(uint64_t *hash, const char *path, const struct stat *st)
     const uint64_t numbers[] = {st->st_dev, st->st_ino, (uint64_t)st->st_size,
                                 nanoseconds(st)};
 
-    mix(hash, path, strlen(path) + 1);
+    mix_text(hash, path);
     mix(hash, numbers, sizeof(numbers));
 }
 
@@ -197,21 +181,21 @@ static int name_stage(const struct berth_stack *stack,
                       struct berth_err *err)
 {
     const char *label = berth_profile_label(stack->profile);
-    uint64_t hash = 14695981039346656037U;
+    uint64_t hash = BERTH_HASH_START;
 
-    mix(&hash, root->mounted, strlen(root->mounted) + 1);
-    mix(&hash, label, strlen(label) + 1);
-    mix(&hash, BERTH_MANIFEST_FORMAT, sizeof(BERTH_MANIFEST_FORMAT));
+    mix_text(&hash, root->mounted);
+    mix_text(&hash, label);
+    mix_text(&hash, BERTH_MANIFEST_FORMAT);
     for (size_t i = 0; i < gathered->count; i++) {
         const struct berth_gathered_file *it = &gathered->files[i];
 
-        mix(&hash, it->file, strlen(it->file) + 1);
+        mix_text(&hash, it->file);
         mix_source(&hash, it->source, &it->st);
     }
     for (size_t i = 0; i < gathered->absent.count; i++)
-        mix(&hash, gathered->absent.items[i], strlen(gathered->absent.items[i]) + 1);
+        mix_text(&hash, gathered->absent.items[i]);
     for (size_t i = 0; i < gathered->links.count; i++)
-        mix(&hash, gathered->links.items[i], strlen(gathered->links.items[i]) + 1);
+        mix_text(&hash, gathered->links.items[i]);
     if (asprintf(ret_name, "%s-%016llx", stack->profile->stack,
                  (unsigned long long)hash) < 0)
         return berth_err_oom(err);
@@ -325,7 +309,7 @@ static int build(int root_fd, const struct berth_stage_root *root, const char *n
 }
 
 static int make(int fd, const struct berth_stack *stack,
-                const struct berth_stage_root *root, time_t end,
+                const struct berth_stage_root *root, int64_t end,
                 struct berth_staged *ret_staged, struct berth_err *err)
 {
     struct berth_gathered gathered = {0};
@@ -345,7 +329,8 @@ static int make(int fd, const struct berth_stack *stack,
 /* Wait until nobody else makes a stage of STACK in ROOT, open at ROOT_FD. The file can
  * be opened by the owner of ROOT alone. Returns a descriptor of it. */
 static int take_turn(int root_fd, const struct berth_stage_root *root,
-                     const struct berth_stack *stack, time_t end, struct berth_err *err)
+                     const struct berth_stack *stack, int64_t end,
+                     struct berth_err *err)
 {
     static const struct timespec moment = {.tv_nsec = 50000000};
     BERTH_FREE char *name = NULL;
@@ -373,10 +358,9 @@ static int take_turn(int root_fd, const struct berth_stage_root *root,
 }
 
 int berth_stage_make(const struct berth_stack *stack,
-                     const struct berth_stage_root *root, unsigned int seconds,
+                     const struct berth_stage_root *root, int64_t end,
                      struct berth_staged *ret_staged, struct berth_err *err)
 {
-    time_t end = seconds ? berth_build_now() + (time_t)seconds : 0;
     BERTH_CLOSE int fd = berth_stage_root_open(root, err);
     BERTH_CLOSE int turn = -1;
     int found;
@@ -394,7 +378,7 @@ int berth_stage_make(const struct berth_stack *stack,
     return make(fd, stack, root, end, ret_staged, err);
 }
 
-int berth_stage_get(const struct berth_stack *stack, unsigned int seconds,
+int berth_stage_get(const struct berth_stack *stack, int64_t end,
                     struct berth_staged *ret_staged, struct berth_err *err)
 {
     char path[BERTH_STAGE_USER_SIZE];
@@ -406,7 +390,7 @@ int berth_stage_get(const struct berth_stack *stack, unsigned int seconds,
         found = berth_stage_find(stack, &user, ret_staged, err);
     if (found < 0)
         return -1;
-    return found ? 0 : berth_stage_make(stack, &user, seconds, ret_staged, err);
+    return found ? 0 : berth_stage_make(stack, &user, end, ret_staged, err);
 }
 
 void berth_staged_fini(struct berth_staged *staged)

@@ -3,6 +3,7 @@
 #define BERTH_TASK_STAGE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "mpi/manifest.h"
@@ -42,16 +43,17 @@ void berth_stage_touch(const char *path);
 /* Make a stage of STACK in ROOT, which is made if need be. One process makes it; others
  * that want it wait for that one. Takes about a second, or as long as reading the
  * host's MPI and writing it takes; needs `patchelf` and up to some hundred megabytes.
- * SECONDS is for how long at most (0: without end); what was copied by then stays, as
- * does what a killed maker has copied, and the next one goes on with it. Returns 0 with
- * *RET_STAGED; -1 with a sentence in ERR, and nothing is left behind but for that. */
+ * END is until when at most, on berth_clock() (0: without end); what was copied by then
+ * stays, as does what a killed maker has copied, and the next one goes on with it.
+ * Returns 0 with *RET_STAGED; -1 with a sentence in ERR, and nothing is left behind but
+ * for that. */
 int berth_stage_make(const struct berth_stack *stack,
-                     const struct berth_stage_root *root, unsigned int seconds,
+                     const struct berth_stage_root *root, int64_t end,
                      struct berth_staged *ret_staged, struct berth_err *err);
 
 /* Find one in the site's root, else in the user's, else make one there, as above.
  * Returns 0 with *RET_STAGED, or -1 with a sentence in ERR. */
-int berth_stage_get(const struct berth_stack *stack, unsigned int seconds,
+int berth_stage_get(const struct berth_stack *stack, int64_t end,
                     struct berth_staged *ret_staged, struct berth_err *err);
 
 void berth_staged_fini(struct berth_staged *staged);

@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -22,13 +20,10 @@
 #include "plan/wire.h"
 #include "task/detach.h"
 #include "task/names.h"
+#include "task/processes.h"
 #include "task/room.h"
 
 #define TASK_PROGRAM BERTH_LIBEXECDIR "/berth-task"
-
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434 /* Linux 5.3, the same number everywhere */
-#endif
 
 extern char **environ;
 
@@ -65,7 +60,7 @@ static void watch(pid_t pid, int alive)
     struct pollfd end = {.events = POLLIN};
 
     berth_detach(&alive, 1, NULL);
-    end.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    end.fd = berth_process_open(pid);
     while (!end.revents && kill(pid, 0) == 0)
         poll(&end, 1, LOOK_AGAIN_MS);
     _exit(EXIT_SUCCESS);
@@ -75,22 +70,12 @@ static void watch(pid_t pid, int alive)
 static int start_watch(struct berth_room *room, struct berth_err *err)
 {
     pid_t self = getpid();
-    pid_t child = fork();
-    int status = 0;
+    int result = berth_detach_fork(NULL, NULL, err);
 
-    if (child == 0) {
-        pid_t grandchild = fork();
-
-        if (grandchild == 0)
-            watch(self, room->alive);
-        _exit(grandchild < 0);
-    }
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
+    if (result == 0)
+        watch(self, room->alive);
     close(room->alive); /* the watch has it */
-    if (child < 0 || status != 0)
-        return berth_err_set(err, "cannot start a process: %s", strerror(EAGAIN));
-    return 0;
+    return result < 0 ? -1 : 0;
 }
 
 /* Where an mpirun has started this process, what its MPI library is to know comes

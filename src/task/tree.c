@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 
 int berth_tree_open(const char *path, uid_t owner, mode_t forbidden, int *ret_missing,
                     struct berth_err *err)
@@ -69,13 +70,8 @@ static int copy_bytes(int from, int to)
     if (errno != EXDEV && errno != ENOSYS && errno != EINVAL && errno != EOPNOTSUPP)
         return -1;
     while ((got = read(from, bytes, sizeof(bytes))) > 0)
-        for (ssize_t used = 0; used < got;) {
-            ssize_t put = write(to, bytes + used, (size_t)(got - used));
-
-            if (put < 0)
-                return -1;
-            used += put;
-        }
+        if (berth_fd_write(to, bytes, (size_t)got) < 0)
+            return -1;
     return got < 0 ? -1 : 0;
 }
 

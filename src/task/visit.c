@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/fd.h"
 #include "plan/launch.h"
 #include "task/detach.h"
 #include "task/identity.h"
@@ -122,26 +123,15 @@ static void look(const struct container *it, pid_t holder, struct berth_strvec *
     else if (out.failed)
         dprintf(answer, "-out of memory");
     else
-        for (size_t done = 0; done < out.used;) {
-            ssize_t count = write(answer, out.text + done, out.used - done);
-
-            if (count < 0 && errno != EINTR)
-                _exit(EXIT_FAILURE);
-            done += count > 0 ? (size_t)count : 0;
-        }
+        berth_fd_write(answer, out.text, out.used);
     _exit(EXIT_SUCCESS);
 }
 
 static int read_answer(int fd, struct berth_buf *ret, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf all = {0};
-    char bytes[4096];
-    ssize_t count;
 
-    while ((count = read(fd, bytes, sizeof(bytes))) > 0 ||
-           (count < 0 && errno == EINTR))
-        if (count > 0)
-            berth_buf_add(&all, bytes, (size_t)count);
+    berth_fd_read(fd, SIZE_MAX, &all);
     if (all.failed)
         return berth_err_oom(err);
     if (!all.text)

@@ -12,16 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/deadline.h"
 #include "base/environ.h"
 #include "task/guard.h"
-#include "task/kin.h"
 #include "task/mapped.h"
 #include "task/mark.h"
 #include "task/marks.h"
+#include "task/processes.h"
 
 /* Milliseconds: between two looks at first and at most, which grow by a part of the
  * time that has gone by; and for how long a rank may have another MPI before the host's
@@ -34,18 +34,10 @@ struct watch {
     struct berth_mapped_files files;
     int marks;       /* -1: there are none */
     int space;       /* the mount namespace of the tasks; -1: each has its own */
-    long long since; /* the last task was seen first */
+    int64_t since;   /* the last task was seen first */
     bool has_spoken; /* of a wrong rank */
     bool is_over;    /* the tasks have ended, or are made to */
 };
-
-static long long milliseconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static unsigned int count(const struct berth_witness *witness,
                           const struct berth_rank *ranks, enum berth_rank_state state)
@@ -124,14 +116,14 @@ static void see(struct watch *watch, unsigned int local, pid_t pid, unsigned int
         return;
     rank->pid = pid;
     rank->number = number;
-    watch->since = milliseconds();
+    watch->since = berth_clock();
 }
 
 /* Tasks that share nothing are known as children of slurmstepd. */
 static void find_children(struct watch *watch)
 {
     BERTH_FREE pid_t *children = NULL;
-    size_t found = berth_kin_children(watch->told->parent, &children);
+    size_t found = berth_process_children(watch->told->parent, &children);
 
     for (size_t i = 0; i < found; i++) {
         unsigned int local, number;
@@ -163,12 +155,12 @@ static void suspect(struct berth_rank *rank, const struct berth_mapped_file *fil
     rank->path = strdup(file->path);
     rank->name = strdup(file->name);
     if (rank->path && rank->name)
-        rank->suspected = milliseconds();
+        rank->suspected = berth_clock();
 }
 
 static bool has_waited(const struct berth_rank *rank)
 {
-    return milliseconds() >= rank->suspected + PATIENCE;
+    return berth_clock() >= rank->suspected + PATIENCE;
 }
 
 static void look_at(struct watch *watch, struct berth_rank *rank)
@@ -245,7 +237,7 @@ static bool is_done(const struct watch *watch)
 /* Milliseconds until the next look. */
 static int pause_of(const struct watch *watch)
 {
-    long long gone = (milliseconds() - watch->since) / PART;
+    long long gone = (berth_clock() - watch->since) / PART;
 
     for (unsigned int i = 0; i < watch->told->tasks; i++)
         if (watch->ranks[i].suspected && !has_waited(&watch->ranks[i]))
@@ -273,7 +265,7 @@ static void watch_ranks(struct watch *watch)
 {
     struct pollfd keeper = {.fd = STDIN_FILENO, .events = POLLIN};
 
-    watch->since = milliseconds();
+    watch->since = berth_clock();
     while (!watch->is_over && !is_done(watch)) {
         if (poll(&keeper, 1, pause_of(watch)) > 0)
             watch->is_over = true;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/deadline.h"
 #include "install.h"
 #include "staging.h"
 #include "task/build.h"
@@ -264,7 +265,8 @@ START_TEST(what_was_copied_in_time_stays)
     ino_t copied;
 
     staging_install();
-    ck_assert_int_eq(berth_stage_make(stack, &root, 1, &staged, &err), -1);
+    ck_assert_int_eq(berth_stage_make(stack, &root, berth_clock() + 2, &staged, &err),
+                     -1);
     ck_assert_int_gt(asprintf(&expected,
                               "'%s': the host's MPI is not copied there yet (",
                               root.path),
@@ -349,7 +351,8 @@ START_TEST(what_a_killed_maker_left_is_removed)
     await_file(mark);
     ck_assert_int_eq(setenv("PATH", path, 1), 0);
 
-    ck_assert_int_eq(berth_stage_make(stack, &root, 1, &staged, &err), -1);
+    ck_assert_int_eq(
+        berth_stage_make(stack, &root, berth_clock() + 1000, &staged, &err), -1);
     ck_assert_ptr_nonnull(strstr(
         err.text, "': another step still copies the host's MPI there; submit this "
                   "one again when that is done, have the administrators run"));

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads and writes as a whole. */
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+int berth_fd_read(int fd, size_t most, struct berth_buf *buf)
+{
+    char bytes[16384];
+
+    while (buf->used < most && !buf->failed) {
+        size_t left = most - buf->used;
+        ssize_t got = read(fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes));
+
+        if (got == 0)
+            break;
+        if (got > 0)
+            berth_buf_add(buf, bytes, (size_t)got);
+        else if (errno != EINTR)
+            return -1;
+    }
+    return 0;
+}
+
+int berth_fd_read_path(const char *path, size_t most, struct berth_buf *buf)
+{
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    return fd < 0 ? -1 : berth_fd_read(fd, most, buf);
+}
+
+int berth_fd_write(int fd, const void *bytes, size_t count)
+{
+    const char *at = bytes;
+
+    while (count > 0) {
+        ssize_t put = write(fd, at, count);
+
+        if (put < 0 && errno != EINTR)
+            return -1;
+        at += put > 0 ? put : 0;
+        count -= put > 0 ? (size_t)put : 0;
+    }
+    return 0;
+}
