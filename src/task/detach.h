@@ -15,8 +15,8 @@
 void berth_detach(const int keep[], size_t count, sigset_t *ret_mask);
 
 /* Start a process that the caller does not wait for: the child of a child that ends.
- * BORN (NULL: nobody asks) is called with DATA and its number before the caller goes on.
- * Returns 0 in the new process, 1 in the caller; -1 with a sentence in ERR. */
+ * BORN (NULL: nobody asks) is called with DATA and its number before the caller goes
+ * on. Returns 0 in the new process, 1 in the caller; -1 with a sentence in ERR. */
 int berth_detach_fork(void (*born)(void *data, pid_t pid), void *data,
                       struct berth_err *err);
 

@@ -13,8 +13,8 @@
  * the image below /tmp where the host sees it: these are known by a socket of ours that
  * they have inherited from the runtime. */
 struct berth_servers {
-    pid_t runtime;              /* which starts them */
-    char *socket; /* that it has from us, as in probe/opened.h; NULL: none */
+    pid_t runtime; /* which starts them */
+    char *socket;  /* that it has from us, as in probe/opened.h; NULL: none */
     struct berth_strvec mounts; /* on this host, of those that were told to end */
 };
 

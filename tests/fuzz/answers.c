@@ -23,7 +23,7 @@ static void try_signers(const char *text)
 
     berth_strvec_push(&keys, "12 ab34CD");
     if (berth_signers_check(text, &keys, &err) == 0)
-        must(strstr(text, "Fingerprint") && strstr(text, "FS") && strstr(text, "true"));
+        must(strstr(text, "true"));
     else
         must(*err.text);
 }

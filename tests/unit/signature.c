@@ -9,15 +9,17 @@
 #include "plan/signers.h"
 #include "unit.h"
 
-#define SIGNED(partition, name, fingerprint, key, data)                                \
-    "{\n  \"Signatures\": 1,\n  \"SignerKeys\": [\n    {\n      \"Signer\": {\n"       \
+#define KEY(partition, name, fingerprint, key, data)                                   \
+    "\n    {\n      \"Signer\": {\n"                                                   \
     "        \"Partition\": \"" partition "\",\n        \"Name\": \"" name "\",\n"     \
     "        \"Fingerprint\": \"" fingerprint "\",\n        \"KeyLocal\": true,\n"     \
-    "        \"KeyCheck\": " key ",\n        \"DataCheck\": " data                     \
-    "\n      }\n    }\n"                                                               \
-    "  ]\n}\n"
+    "        \"KeyCheck\": " key ",\n        \"DataCheck\": " data "\n      }\n    }"
+#define KEYS(keys) "{\n  \"Signatures\": 1,\n  \"SignerKeys\": [" keys "\n  ]\n}\n"
+#define SIGNED(partition, name, fingerprint, key, data)                                \
+    KEYS(KEY(partition, name, fingerprint, key, data))
 
-#define GOOD    SIGNED("FS", "a", "12ab34cd", "true", "true")
+#define GOOD    KEY("FS", "a", "12ab34cd", "true", "true")
+#define NO_JSON "the runtime does not say in JSON who has signed it"
 #define CHANGED "it was changed after it was signed with the key 12ab34cd"
 #define OTHER   "it is signed with the key 99ff, which this site does not accept"
 
@@ -32,10 +34,11 @@ static const struct {
     {SIGNED("FS", "a", "12ab34cd", "true", "false"), CHANGED},
     {SIGNED("Def.FILE", "a", "12ab34cd", "true", "true"), "it is not signed"},
     /* a second file system would go over the first */
-    {GOOD SIGNED("FS", "a", "99ff", "true", "true"), OTHER},
-    {SIGNED("FS", "a", "99ff", "true", "true") GOOD, OTHER},
-    {GOOD SIGNED("FS", "a", "12ab34cd", "true", "false"), CHANGED},
-    {GOOD GOOD SIGNED("Def.FILE", "a", "00", "true", "true"), NULL},
+    {KEYS(GOOD "," KEY("FS", "a", "99ff", "true", "true")), OTHER},
+    {KEYS(KEY("FS", "a", "99ff", "true", "true") "," GOOD), OTHER},
+    {KEYS(GOOD "," KEY("FS", "a", "12ab34cd", "true", "false")), CHANGED},
+    {KEYS(GOOD "," GOOD "," KEY("Def.FILE", "a", "00", "true", "true")), NULL},
+    {KEYS(GOOD) KEYS(GOOD), NO_JSON},
     {SIGNED("FS", "a", "12ab34cd00", "true", "true"),
      "it is signed with the key 12ab34cd00, which this site does not accept"},
     {SIGNED("FS", "a", "12ab", "true", "true"),
@@ -47,9 +50,14 @@ static const struct {
     {SIGNED("FS", "{", "99ff", "true", "true"), OTHER},
     {"{\"Signatures\": 0, \"SignerKeys\": null}", "it is not signed"},
     {"", "it is not signed"},
-    {"{\"Signer\": {\"Fingerprint\": \"12ab34cd", CHANGED},
-    {"\"{\\\"", "it is not signed"},
-    {"{\"a", "it is not signed"},
+    {"{\"SignerKeys\": [[1], {\"Signer\": []}]}",
+     "it is signed with the key ?, which this site does not accept"},
+    /* a word in place of true, and a key twice */
+    {SIGNED("FS", "a", "12ab34cd", "\"true\"", "true"), CHANGED},
+    {SIGNED("FS", "a", "12ab34cd", "true", "true, \"DataCheck\": false"), NO_JSON},
+    {"{\"SignerKeys\": [{\"Signer\": {\"Fingerprint\": \"12ab34cd", NO_JSON},
+    {"\"{\\\"", NO_JSON},
+    {"{\"a", NO_JSON},
     {"\\", "it is not signed"},
 };
 
