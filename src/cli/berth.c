@@ -10,7 +10,6 @@
 #include "base/streams.h"
 #include "cli/cli.h"
 #include "cli/request.h"
-#include "plan/completion.h"
 
 static const struct {
     const char *name;
@@ -46,8 +45,8 @@ static void print_usage(FILE *stream)
     for (int i = 0; i < VERBS; i++)
         fprintf(stream, "  berth %s %s\n      %s\n", verbs[i].name, verbs[i].usage,
                 verbs[i].help);
-    fprintf(stream, "  berth --complete bash|zsh|fish\n  berth --help | --version\nSee "
-                    "berth VERB --help and berth(1).\n");
+    fprintf(stream,
+            "  berth --help | --version\nSee berth VERB --help and berth(1).\n");
 }
 
 static int tell(const struct berth_err *err, int status)
@@ -64,22 +63,6 @@ int berth_cli_fail(const struct berth_err *err)
 int berth_cli_misused(const struct berth_err *err)
 {
     return tell(err, BERTH_CLI_MISUSED);
-}
-
-/* For the completion of a shell. */
-static int print_completion(const char *shell)
-{
-    struct berth_completion_verb list[VERBS + 1] = {0};
-    BERTH_BUF struct berth_buf out = {0};
-    struct berth_err err;
-
-    for (int i = 0; i < VERBS; i++)
-        list[i] = (struct berth_completion_verb){verbs[i].name, verbs[i].usage,
-                                                 verbs[i].help};
-    if (berth_completion_write(shell, list, &out, &err) < 0)
-        return berth_cli_misused(&err);
-    fputs(out.text, stdout);
-    return EXIT_SUCCESS;
 }
 
 static void print_help(int verb)
@@ -115,8 +98,11 @@ static int run(int argc, char **argv)
         print_usage(stderr);
         return BERTH_CLI_MISUSED;
     }
-    if (argc == 3 && strcmp(argv[1], "--complete") == 0)
-        return print_completion(argv[2]);
+    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+        for (int i = 0; i < VERBS; i++)
+            berth_cli_list(verbs[i].name, verbs[i].usage, verbs[i].help);
+        return EXIT_SUCCESS;
+    }
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         printf("berth %s\n", BERTH_VERSION);
         return EXIT_SUCCESS;

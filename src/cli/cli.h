@@ -23,6 +23,9 @@ int berth_cli_profiles(int argc, char **argv);
 int berth_cli_pull(int argc, char **argv);
 int berth_cli_run(int argc, char **argv);
 
+/* Print VERB and its options for the completions of shells. */
+void berth_cli_list(const char *verb, const char *usage, const char *help);
+
 /* Print the sentence; returns BERTH_CLI_FAILED. */
 int berth_cli_fail(const struct berth_err *err);
 
