@@ -342,3 +342,12 @@ const char *berth_mpi_part_name(enum berth_mpi_part part)
     }
     return "the core library of Open MPI 6 (libopen_mpi)";
 }
+
+const char *berth_mpi_library_name(const struct berth_mpi_library *library, char *name,
+                                   size_t size)
+{
+    snprintf(name, size, "%s%s%s",
+             library->vendor ? library->vendor : berth_mpi_family_name(library->family),
+             *library->version ? " " : "", library->version);
+    return name;
+}

@@ -54,6 +54,14 @@ void berth_mpi_classify(const struct berth_elf *elf, const char *file,
 /* "Open MPI", "MPICH", "the MPI standard ABI", "an unknown MPI" */
 const char *berth_mpi_family_name(enum berth_mpi_family family);
 
+/* Bytes of such a text. */
+enum { BERTH_MPI_NAME_SIZE = 64 };
+
+/* Who made LIBRARY, for people: "MPICH 4.2.3", "Intel MPI". The text is written to NAME
+ * (SIZE bytes), which is returned. */
+const char *berth_mpi_library_name(const struct berth_mpi_library *library, char *name,
+                                   size_t size);
+
 /* The part for people, e.g. "Fortran (mpif.h, use mpi)". PART is one bit. */
 const char *berth_mpi_part_name(enum berth_mpi_part part);
 

@@ -18,8 +18,9 @@ enum berth_mpi_outcome berth_mpi_end(struct berth_mpi_cause *cause,
     return BERTH_RULE_END;
 }
 
-enum berth_mpi_outcome berth_mpi_end_image(struct berth_mpi_cause *cause,
-                                           enum berth_mpi_answer answer)
+/* The same, for a reason that no host's MPI would change. */
+static enum berth_mpi_outcome end_image(struct berth_mpi_cause *cause,
+                                        enum berth_mpi_answer answer)
 {
     cause->verdict->reason = BERTH_REASON_IMAGE;
     return berth_mpi_end(cause, answer);
@@ -38,14 +39,14 @@ static enum berth_mpi_outcome judge_kind(struct berth_mpi_cause *cause)
             "'%s' is linked statically, so its MPI is inside it and cannot "
             "be exchanged; link it with shared libraries, or " BERTH_RULES_HYBRID,
             program->path);
-        return berth_mpi_end_image(cause, BERTH_VERDICT_NO);
+        return end_image(cause, BERTH_VERDICT_NO);
     }
     if (program->kind != BERTH_ELF_PROGRAM && program->kind != BERTH_ELF_SCRIPT) {
         berth_err_set(
             cause->because,
             "'%s' is neither a program nor a script; name one, or " BERTH_RULES_HYBRID,
             program->path ? program->path : "");
-        return berth_mpi_end_image(cause, BERTH_VERDICT_CANNOT_TELL);
+        return end_image(cause, BERTH_VERDICT_CANNOT_TELL);
     }
     return BERTH_RULE_PASS;
 }
@@ -62,7 +63,7 @@ static enum berth_mpi_outcome judge_machine(struct berth_mpi_cause *cause)
                       "glibc; build the image on a distribution with glibc, "
                       "or " BERTH_RULES_HYBRID,
                       cause->host_name);
-        return berth_mpi_end_image(cause, BERTH_VERDICT_NO);
+        return end_image(cause, BERTH_VERDICT_NO);
     }
     if (program->kind != BERTH_ELF_PROGRAM || !program->machine || !host ||
         !host->elf.machine ||
@@ -158,7 +159,7 @@ static enum berth_mpi_outcome judge_family(struct berth_mpi_cause *cause)
                       program->path, program->families.items[0],
                       program->families.count > 1 ? " and of " : "",
                       program->families.count > 1 ? program->families.items[1] : "");
-        return berth_mpi_end_image(cause, BERTH_VERDICT_CANNOT_TELL);
+        return end_image(cause, BERTH_VERDICT_CANNOT_TELL);
     }
     if (!host)
         return refuse_family(cause);
@@ -323,7 +324,7 @@ static enum berth_mpi_outcome judge_inventory(struct berth_mpi_cause *cause)
                       "'%s' loads no MPI library, and none was found in the image; if "
                       "it uses MPI, name the program itself, or " BERTH_RULES_HYBRID,
                       path);
-        return berth_mpi_end_image(cause, BERTH_VERDICT_CANNOT_TELL);
+        return end_image(cause, BERTH_VERDICT_CANNOT_TELL);
     }
     if (missing) {
         berth_err_set(cause->because,

@@ -8,8 +8,6 @@
 
 #define BERTH_RULES_HYBRID "choose --mpi-bind=hybrid"
 
-enum { BERTH_MPI_NAME_SIZE = 64 };
-
 /* The two sides, and what is known of them by now. */
 struct berth_mpi_cause {
     const struct berth_mpi_program *program;
@@ -30,10 +28,6 @@ enum berth_mpi_outcome {
 /* Give the answer, after the sentence. Returns BERTH_RULE_END. */
 enum berth_mpi_outcome berth_mpi_end(struct berth_mpi_cause *cause,
                                      enum berth_mpi_answer answer);
-
-/* The same, for a reason that no host's MPI would change. */
-enum berth_mpi_outcome berth_mpi_end_image(struct berth_mpi_cause *cause,
-                                           enum berth_mpi_answer answer);
 
 /* All rules about the program and MPI itself, in the order in which a user would want
  * to hear of them. Those that pass tell the family and the name of the host's MPI. */

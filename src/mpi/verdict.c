@@ -13,15 +13,6 @@
 #include "mpi/glibc.h"
 #include "mpi/rules.h"
 
-const char *berth_mpi_library_name(const struct berth_mpi_library *library, char *name,
-                                   size_t size)
-{
-    snprintf(name, size, "%s%s%s",
-             library->vendor ? library->vendor : berth_mpi_family_name(library->family),
-             *library->version ? " " : "", library->version);
-    return name;
-}
-
 const char *berth_mpi_describe(const struct berth_mpi_objects *objects,
                                enum berth_mpi_family family, char *name, size_t size)
 {

@@ -44,11 +44,6 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
 int berth_mpi_check_program(const struct berth_mpi_program *program,
                             struct berth_err *err);
 
-/* Who made LIBRARY, for people: "MPICH 4.2.3", "Intel MPI". The text is written to NAME
- * (SIZE bytes), which is returned. */
-const char *berth_mpi_library_name(const struct berth_mpi_library *library, char *name,
-                                   size_t size);
-
 /* Who made the MPI of FAMILY among OBJECTS, for people: "MPICH 4.2.3", "Intel MPI". The
  * text is written to NAME (SIZE bytes), which is returned. */
 const char *berth_mpi_describe(const struct berth_mpi_objects *objects,

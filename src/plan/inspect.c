@@ -37,10 +37,9 @@ static bool is_mpi(const struct berth_mpi_object *object)
 /* "MPICH 4.2.1", "Intel MPI", "Open MPI" */
 static void put_name(struct berth_buf *out, const struct berth_mpi_library *library)
 {
-    berth_buf_puts(out, library->vendor ? library->vendor
-                                        : berth_mpi_family_name(library->family));
-    berth_buf_puts(out, *library->version ? " " : "");
-    berth_buf_puts(out, library->version);
+    char name[BERTH_MPI_NAME_SIZE];
+
+    berth_buf_puts(out, berth_mpi_library_name(library, name, sizeof(name)));
 }
 
 static const char *newest_glibc(const struct berth_inspection *seen)

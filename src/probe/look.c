@@ -32,18 +32,6 @@ static int read_elf(const char *path, struct berth_elf *ret_elf, struct berth_er
     return 0;
 }
 
-int berth_look_inside(int fd, const char *file, struct berth_mpi_library *ret_library,
-                      struct berth_err *err)
-{
-    struct berth_elf elf;
-
-    if (berth_elf_read(fd, &berth_mpi_question_of_any, &elf, err) < 0)
-        return -1;
-    berth_mpi_classify(&elf, file, ret_library);
-    berth_elf_fini(&elf);
-    return 0;
-}
-
 int berth_look_add(struct berth_mpi_objects *objects, enum berth_mpi_role role,
                    const char *soname, const char *path, struct berth_err *err)
 {

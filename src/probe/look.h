@@ -48,15 +48,6 @@ void berth_look_present(struct berth_look *look, const char *soname, const char 
 int berth_look_at_twins(struct berth_look *look, const struct berth_mpi_objects *staged,
                         char *const *env, struct berth_err *err);
 
-/* Which MPI is the file open at FD, or is linked into it statically: a program, or a
- * library of any kind, for instance one that a process has mapped. Reads the file, and
- * starts nothing; ten megabytes of constants take some milliseconds. FILE is its name
- * without directories and links, which may tell the release; or NULL. Returns 0 with
- * *RET_LIBRARY, which owns nothing: of family BERTH_FAMILY_NONE where there is none. -1
- * with a sentence in ERR when the file cannot be read or is damaged. */
-int berth_look_inside(int fd, const char *file, struct berth_mpi_library *ret_library,
-                      struct berth_err *err);
-
 /* Add the library at PATH to OBJECTS. Returns 0, or -1 with a sentence in ERR. */
 int berth_look_add(struct berth_mpi_objects *objects, enum berth_mpi_role role,
                    const char *soname, const char *path, struct berth_err *err);

@@ -187,17 +187,14 @@ static int fill(const struct search *s, const char *origin,
 {
     const char *path = berth_environ_value(s->env, "LD_LIBRARY_PATH");
     bool ok = push(ret, &c->library);
+    char name[BERTH_MPI_NAME_SIZE];
 
     for (size_t i = 0; ok && i < directory->count; i++)
         if (goes_with(&directory->items[i], c))
             ok = push(ret, &directory->items[i].library);
     ret->origin = strdup(origin);
     ret->search = path ? strdup(path) : NULL;
-    if (asprintf(&ret->version, "%s%s%s",
-                 c->what.vendor ? c->what.vendor
-                                : berth_mpi_family_name(c->what.family),
-                 *c->what.version ? " " : "", c->what.version) < 0)
-        ret->version = NULL;
+    ret->version = strdup(berth_mpi_library_name(&c->what, name, sizeof(name)));
     return ok && ret->origin && ret->version && (!path || ret->search)
                ? 0
                : berth_err_oom(s->err);

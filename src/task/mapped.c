@@ -16,7 +16,6 @@
 #include "base/grow.h"
 #include "base/text.h"
 #include "elf/facts.h"
-#include "mpi/family.h"
 #include "mpi/names.h"
 #include "task/mark.h"
 #include "task/processes.h"
@@ -60,12 +59,8 @@ static bool judge_staged(const struct berth_mapped_files *files, dev_t device,
 static void name_library(const struct berth_mpi_library *library,
                          struct berth_mapped_file *file)
 {
-    const char *name =
-        library->vendor ? library->vendor : berth_mpi_family_name(library->family);
-
     file->kind = BERTH_MAPPED_OTHER;
-    snprintf(file->name, sizeof(file->name), "%s%s%s", name,
-             *library->version ? " " : "", library->version);
+    berth_mpi_library_name(library, file->name, sizeof(file->name));
 }
 
 /* A file that is gone, or is not to be read, has a name at least. */

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "mpi/family.h"
+
 /* Which MPI the processes of a step have mapped (/proc/PID/maps), by what is in the
  * files and not by their names. The staged files are known by their inodes; that the
  * host's MPI is there, by the library that marks (task/mark.h), since its C library
@@ -17,14 +19,12 @@ enum berth_mapped {
     BERTH_MAPPED_OTHER,  /* another one */
 };
 
-enum { BERTH_MAPPED_NAME = 64 };
-
 struct berth_mapped_file {
     dev_t device; /* as /proc/PID/maps tells it */
     ino_t inode;
     enum berth_mapped kind;
-    char *path;                   /* of another MPI, as the process has it */
-    char name[BERTH_MAPPED_NAME]; /* of that MPI, for people */
+    char *path;                     /* of another MPI, as the process has it */
+    char name[BERTH_MPI_NAME_SIZE]; /* of that MPI, for people */
 };
 
 struct berth_mapped_stage {

@@ -12,8 +12,9 @@
 #include "base/text.h"
 #include "mpi/pmi.h"
 
-const struct berth_graft *berth_peers_graft(const struct berth_graft *grafts, int count,
-                                            enum berth_mpi_family family)
+/* The graft over the MPI of FAMILY; NULL: that is the image's own. */
+static const struct berth_graft *graft_of(const struct berth_graft *grafts, int count,
+                                          enum berth_mpi_family family)
 {
     for (int i = 0; i < count; i++)
         if (grafts[i].family == family)
@@ -109,7 +110,7 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_war
     *ret_warning->text = '\0';
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         const struct berth_graft *graft =
-            berth_peers_graft(peers->grafts, peers->count, families[i]);
+            graft_of(peers->grafts, peers->count, families[i]);
         bool counts = bound == (graft != NULL);
         bool speaks;
 
@@ -149,7 +150,7 @@ static void list_others(const struct berth_peers *peers, struct berth_strvec *re
         char sentence[128];
 
         if (&image->items[i] != berth_mpi_objects_mpi(image, family) ||
-            berth_peers_graft(peers->grafts, peers->count, family))
+            graft_of(peers->grafts, peers->count, family))
             continue;
         snprintf(sentence, sizeof(sentence),
                  "the image has another MPI, which stays: %s",

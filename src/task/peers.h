@@ -35,8 +35,4 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_war
 int berth_peers_name(const struct berth_peers *peers, struct berth_buf *ret,
                      struct berth_err *err);
 
-/* The graft over the MPI of FAMILY; NULL: that is the image's own. */
-const struct berth_graft *berth_peers_graft(const struct berth_graft *grafts, int count,
-                                            enum berth_mpi_family family);
-
 #endif
