@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "task/build.h"
 #include "task/gather.h"
 #include "task/sweep.h"
@@ -64,12 +65,37 @@ static bool is_whole(int dir, const struct berth_manifest *manifest)
     return true;
 }
 
+/* Is the library SONAME there, or a link of that name? */
+static bool has_library(const struct berth_manifest *manifest, const char *soname)
+{
+    for (size_t i = 0; i < manifest->file_count; i++)
+        if (berth_text_starts(manifest->files[i].file, "lib/") &&
+            strcmp(manifest->files[i].file + 4, soname) == 0)
+            return true;
+    for (size_t i = 0; i < manifest->links.count; i += 2)
+        if (berth_text_starts(manifest->links.items[i], "lib/") &&
+            strcmp(manifest->links.items[i] + 4, soname) == 0)
+            return true;
+    return false;
+}
+
+/* One may have been installed after the stage was made. */
+static bool has_all(const struct berth_manifest *manifest,
+                    const struct berth_stack *stack)
+{
+    for (size_t i = 0; i < stack->count; i++)
+        if (!has_library(manifest, stack->libraries[i].soname))
+            return false;
+    return true;
+}
+
 static bool is_of(const struct berth_manifest *manifest,
                   const struct berth_stack *stack, const char *mounted)
 {
     return (!stack ||
             (strcmp(manifest->from, stack->libraries[0].path) == 0 &&
-             strcmp(manifest->profile, berth_profile_label(stack->profile)) == 0)) &&
+             strcmp(manifest->profile, berth_profile_label(stack->profile)) == 0 &&
+             has_all(manifest, stack))) &&
            strcmp(manifest->mounted, mounted) == 0;
 }
 

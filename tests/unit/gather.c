@@ -253,6 +253,32 @@ START_TEST(a_prospect_is_what_would_be_staged)
 }
 END_TEST
 
+/* Fortran's, which is a package of its own. */
+START_TEST(a_library_that_appears_is_a_change)
+{
+    BERTH_FREE char *prefix = unit_path(directory, "host");
+    BERTH_FREE char *library = unit_path(host, "libmpifort.so.12");
+    BERTH_FREE char *aside = unit_path(directory, "aside");
+    BERTH_FREE char *copy = NULL;
+    struct berth_staged staged;
+
+    staging_install();
+    ck_assert_int_eq(rename(library, aside), 0);
+    staging_find_stack("MPI_HOME", prefix, host);
+    staged = staging_make();
+    berth_staged_fini(&staged);
+    ck_assert_int_eq(staging_find(&staged), 1);
+    berth_staged_fini(&staged);
+    ck_assert_int_eq(rename(aside, library), 0);
+    staging_find_stack("MPI_HOME", prefix, host);
+    ck_assert_int_eq(staging_find(&staged), 0);
+    staged = staging_make();
+    copy = unit_path(staged.path, "lib/libmpifort.so.12");
+    ck_assert_int_eq(access(copy, R_OK), 0);
+    berth_staged_fini(&staged);
+}
+END_TEST
+
 START_TEST(mpi_that_lacks_a_library_is_refused)
 {
     BERTH_FREE char *library = unit_path(host, "libucs.so.0");
@@ -469,6 +495,7 @@ int main(void)
                         COUNT(sisters));
     tcase_add_test(tests, a_function_that_has_moved_is_found);
     tcase_add_test(tests, a_prospect_is_what_would_be_staged);
+    tcase_add_test(tests, a_library_that_appears_is_a_change);
     tcase_add_test(tests, mpi_that_lacks_a_library_is_refused);
     tcase_add_test(tests, mpi_without_glibc_is_refused);
     tcase_add_test(tests, a_cray_stack_is_whole);

@@ -24,6 +24,7 @@ static void find(const struct berth_profile *profiles, const struct berth_strvec
 {
     struct berth_err err;
 
+    berth_stacks_fini(&stacks);
     ck_assert_msg(berth_stacks_find(profiles, env->items, &stacks, &err) == 0, "%s",
                   err.text);
     ck_assert_int_gt(stacks.count, 0);
@@ -45,7 +46,6 @@ void staging_find_profile(const struct berth_profile *profiles,
 {
     BERTH_STRVEC struct berth_strvec env = {0};
 
-    berth_stacks_fini(&stacks);
     berth_strvec_pushf(&env, "LD_LIBRARY_PATH=%s", library_path);
     find(profiles, &env);
 }
