@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What a scope gives back when it ends, and how a value leaves a scope alive. */
+/* Cleanup attributes: what is freed or closed when a scope ends; and how ownership of a
+ * value leaves the scope. */
 
 static inline void berth_cleanup_free(void *p)
 {
@@ -37,7 +38,7 @@ static inline void *berth_steal_ptr(void *p)
 #define BERTH_CLOSE  __attribute__((cleanup(berth_cleanup_close)))
 #define BERTH_FCLOSE __attribute__((cleanup(berth_cleanup_fclose)))
 
-/* The value of the pointer *P, which is NULL from then on: ownership moves. */
+/* Returns the pointer *P and sets *P to NULL: ownership moves to the caller. */
 #define berth_steal(p) ((__typeof__(*(p)))berth_steal_ptr(p))
 
 #endif

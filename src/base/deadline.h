@@ -8,22 +8,23 @@
 /* Milliseconds of the monotonic clock. */
 int64_t berth_clock(void);
 
-/* How long something may take, on a monotonic clock that stands still while the
- * processes that look at it are stopped (scontrol suspend, gang scheduling): of the
- * time between two looks a second counts at most. Who waits looks more often. It may
- * lie in memory that processes share: then it is one clock for all of them. */
+/* The time that is left for something, on a monotonic clock that stands still while the
+ * processes that read it are stopped (scontrol suspend, gang scheduling): at most one
+ * second counts between two reads, so a process that waits reads it more often. A
+ * deadline in shared memory is one clock for all processes. */
 struct berth_deadline {
     _Atomic int64_t looked; /* when somebody did last, in milliseconds */
     _Atomic int64_t left;   /* milliseconds, as of then */
 };
 
-/* A wait may last so long before the next look. */
+/* The longest wait between two reads. */
 enum { BERTH_DEADLINE_LOOK_MS = 200 };
 
-/* SECONDS from now on. Before that, nobody else may look. */
+/* Begins DEADLINE: SECONDS from now. No other process may read it before. */
 void berth_deadline_begin(struct berth_deadline *deadline, unsigned int seconds);
 
-/* Look: how many milliseconds are left; below 0: how long it is over. */
+/* Reads the clock. Returns the milliseconds that are left; below 0: since when they are
+ * over. */
 int64_t berth_deadline_left(struct berth_deadline *deadline);
 
 #endif

@@ -17,7 +17,7 @@ struct berth_err {
 int berth_err_set(struct berth_err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Put `place: ` in front of the sentence that is there. Always returns -1. */
+/* Puts `place: ` in front of the sentence in ERR. Always returns -1. */
 int berth_err_at(struct berth_err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

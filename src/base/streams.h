@@ -2,9 +2,9 @@
 #ifndef BERTH_BASE_STREAMS_H
 #define BERTH_BASE_STREAMS_H
 
-/* For main(), first: let no file that is opened later be standard input, output or
- * error. Where one of them is closed, something that can be neither read nor written,
- * as the stream is to be, takes its place until exec. */
+/* Called first in main(), so that no file that is opened later becomes standard input,
+ * output or error: if one of these is closed, a descriptor that can be neither read nor
+ * written takes its place until exec. */
 void berth_streams_hold(void);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What is asked of texts everywhere. */
+/* Small questions about texts. */
 
 static inline bool berth_text_starts(const char *text, const char *start)
 {

@@ -7,14 +7,14 @@
 #include "base/err.h"
 #include "plan/request.h"
 
-/* Of the verbs that take what srun takes. */
+/* For the verbs with the options of srun. */
 
 /* Read the options of ARGV, whose first word is the verb, up to the command: those of
- * plan/option.h, --help, and the verb's own, FLAG (NULL: none). They go over the
- * variables of plan/defaults.h, and these over the default of the job. Returns 0, with
- * what is asked for, which has an image or asks for the host, in *RET, the words of the
- * command in *RET_COMMAND, and in *RET_FLAG whether FLAG was given; or what the verb
- * returns (cli/cli.h). In each case the caller owns *RET. */
+ * plan/option.h, --help, and the verb's own, FLAG (NULL: none). They win over the
+ * variables of plan/defaults.h, and these over the default of the job. Returns 0 with
+ * the request in *RET (it has an image, or asks for the host), the words of the command
+ * in *RET_COMMAND, and in *RET_FLAG whether FLAG was given; otherwise the status that
+ * the verb returns (cli/cli.h). In each case the caller owns *RET. */
 int berth_cli_request(int argc, char **argv, const char *flag, bool *ret_flag,
                       struct berth_request *ret, char ***ret_command);
 

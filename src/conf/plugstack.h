@@ -13,7 +13,7 @@ enum berth_plugstack_kind {
     BERTH_PLUGSTACK_REQUIRED,
     BERTH_PLUGSTACK_OPTIONAL,
     BERTH_PLUGSTACK_INCLUDE,
-    BERTH_PLUGSTACK_WRONG, /* Slurm does not understand it */
+    BERTH_PLUGSTACK_WRONG, /* a line that Slurm does not understand */
 };
 
 struct berth_plugstack_line {

@@ -8,7 +8,7 @@
 #include "base/strvec.h"
 #include "conf/syntax.h"
 
-/* Files of a site, by a table of their keys. */
+/* Reads a site's files by a table of their keys. */
 
 struct berth_reading;
 
@@ -26,25 +26,26 @@ struct berth_reading {
     const char *file;             /* as messages call it */
     const struct berth_key *keys; /* ended by a path of NULL */
     void (*note)(const struct berth_reading *reading, const struct berth_key *key,
-                 const struct berth_node *node); /* that it has the key; NULL */
-    void *into;                                  /* what is read */
-    struct berth_strvec *faults;                 /* `FILE:LINE: KEY: ...` for each */
+                 const struct berth_node
+                     *node);     /* called for each key in the file; may be NULL */
+    void *into;                  /* what is read */
+    struct berth_strvec *faults; /* `FILE:LINE: KEY: ...` for each */
 };
 
-/* Read the SIZE bytes of the file: what TAKE says of a key that it has is a fault, and
- * so is what is no key. On success the caller owns *RET_ROOT (berth_node_fini), which
- * is empty where the file could not be read. */
+/* Reads the SIZE bytes of the file. Each error of a key's TAKE is a fault, and so is an
+ * unknown key. On success the caller owns *RET_ROOT (berth_node_fini), which is empty
+ * where the file could not be read. */
 void berth_reading_read(const struct berth_reading *reading, const char *bytes,
                         size_t size, struct berth_node *ret_root);
 
-/* Keep what ERR says of what PATH ("": the file) has on LINE. */
+/* Adds to the faults the sentence in ERR about PATH ("": the file) on LINE. */
 void berth_reading_keep(const struct berth_reading *reading, unsigned int line,
                         const char *path, struct berth_err *err);
 
-/* Where what is read has the value at OFFSET. */
+/* The address of the field at OFFSET in what is read. */
 void *berth_reading_field(const struct berth_reading *reading, size_t offset);
 
-/* NODE is something else than the key wants. Always returns -1. */
+/* Sets in ERR that NODE is not EXPECTED. Always returns -1. */
 int berth_reading_mismatch(const struct berth_node *node, const char *expected,
                            struct berth_err *err);
 

@@ -4,12 +4,11 @@
 
 #include "base/err.h"
 
-/* What the site says behind berth.so in plugstack.conf, as KEY=VALUE words; what else
- * it wants is in berth.yaml (conf/site.h):
+/* The settings behind berth.so in plugstack.conf, as KEY=VALUE words; all other
+ * settings are in berth.yaml (conf/site.h):
  *
  *     option_prefix=PREFIX   every option is --PREFIX...; default none
- *     config=PATH            where berth.yaml is; default BERTH_SITE_FILE
- */
+ *     config=PATH            where berth.yaml is; default BERTH_SITE_FILE */
 struct berth_settings {
     char *option_prefix; /* "" when not said */
     char *config;        /* NULL when not said */

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* Where the site says what it wants, unless plugstack.conf says config=PATH. */
+/* The settings file, unless plugstack.conf says config=PATH. */
 #define BERTH_SITE_FILE BERTH_SYSCONFDIR "/berth.yaml"
 
 enum berth_site_share { BERTH_SHARE_AUTO, BERTH_SHARE_NEVER };
@@ -76,7 +76,7 @@ struct berth_site {
     struct berth_strvec places; /* where it says so: key, item, FILE:LINE, ... */
 };
 
-/* What holds where there is no file: everything is allowed. */
+/* The defaults without a file: everything is allowed. */
 struct berth_site berth_site_default(void);
 
 void berth_site_fini(struct berth_site *site);
@@ -85,12 +85,12 @@ void berth_site_fini(struct berth_site *site);
 void berth_site_note(struct berth_site *site, const char *key, const char *item,
                      const char *file, unsigned int line);
 
-/* Where it says so, FILE:LINE; an item that is not known is where its key is; NULL:
- * nowhere. */
+/* FILE:LINE of ITEM of KEY, or of KEY if ITEM is not known; NULL: neither is in the
+ * file. */
 const char *berth_site_place(const struct berth_site *site, const char *key,
                              const char *item);
 
-/* The same, for a fault of it: never NULL. */
+/* The same, for a message about a fault: never NULL. */
 const char *berth_site_where(const struct berth_site *site, const char *key,
                              const char *item);
 

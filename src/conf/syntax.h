@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-/* What is written in a configuration file, as a tree. The only user of libyaml. */
+/* The contents of a configuration file, as a tree. The only user of libyaml. */
 
 /* No file of a site comes near these; a file made to eat memory does. */
 enum {
@@ -23,7 +23,7 @@ struct berth_node {
     unsigned int line;        /* the first is 1 */
     char *key;                /* in a map; else NULL */
     char *text;               /* of a scalar */
-    bool quoted;              /* the scalar is; so '' is a text and not nothing */
+    bool quoted;              /* the scalar is quoted: '' is a text and not empty */
     struct berth_node *items; /* of a list or a map */
     size_t count;
     size_t room;

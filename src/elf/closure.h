@@ -21,22 +21,22 @@ struct berth_closure_version {
     char *user;    /* the path of who needs it */
 };
 
-/* What a loader said under LD_TRACE_LOADED_OBJECTS=1 or to --list. */
+/* The answer of a loader, under LD_TRACE_LOADED_OBJECTS=1 or to --list. */
 struct berth_closure {
     struct berth_closure_item *items; /* in the order of loading, without the vDSO */
     size_t count, room;
     struct berth_closure_version *versions;
     size_t version_count, version_room;
-    bool is_static;           /* it said that there is nothing to load */
-    struct berth_strvec said; /* its other sentences, at most 32 */
+    bool is_static;           /* the program is static: nothing to load */
+    struct berth_strvec said; /* its other messages, at most 32 */
 };
 
 /* Read the COUNT bytes of TEXT, which are what a loader (glibc 2.27 to 2.43, musl)
  * wrote to stdout and stderr, in any order. glibc's exit status says nothing: it is 0
- * when a library or a version is missing. With LD_TRACE_LOADED_OBJECTS=1 all that is
- * missing is told, with --list only the first. On success the caller owns *RET_CLOSURE
- * (berth_closure_fini). Returns 0, or -1 with a sentence in ERR when the text is no
- * loader's or out of memory. */
+ * when a library or a version is missing. LD_TRACE_LOADED_OBJECTS=1 lists every library
+ * that is missing, --list only the first. On success the caller owns *RET_CLOSURE
+ * (berth_closure_fini). Returns 0, or -1 with a sentence in ERR when TEXT is not from a
+ * loader, or out of memory. */
 int berth_closure_parse(const char *text, size_t count,
                         struct berth_closure *ret_closure, struct berth_err *err);
 

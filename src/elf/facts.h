@@ -10,7 +10,7 @@
 #include "base/strvec.h"
 
 enum berth_elf_kind {
-    BERTH_ELF_NONE,    /* neither ELF nor a script; also what is no regular file */
+    BERTH_ELF_NONE,    /* neither ELF nor a script, or not a regular file */
     BERTH_ELF_SCRIPT,  /* starts with #! */
     BERTH_ELF_STATIC,  /* a program that no loader starts (PIE or not) */
     BERTH_ELF_PROGRAM, /* a program that names its loader (PT_INTERP) */
@@ -43,12 +43,12 @@ struct berth_elf_needs {
     size_t room;
 };
 
-/* What one file says of itself. What a file does not have is NULL or empty. */
+/* The facts in one ELF file. Members that the file does not have are NULL or empty. */
 struct berth_elf {
     enum berth_elf_kind kind;
-    const char *machine; /* as uname -m says it; NULL: one that we do not know */
+    const char *machine; /* as `uname -m` prints it; NULL: unknown to us */
     int bits;            /* 32 or 64 */
-    char *interpreter;   /* the loader, or what stands behind #! */
+    char *interpreter;   /* the loader, or the interpreter behind #! */
     char *soname;
     struct berth_strvec needed;
     char *rpath;
@@ -59,8 +59,8 @@ struct berth_elf {
     struct berth_elf_symbols defined; /* copied ones too */
     struct berth_elf_symbols copied;  /* R_*_COPY: data that moves into the program */
     struct berth_strvec texts;        /* of its constants */
-    struct berth_strvec inner;        /* what a program defines for itself alone, by its
-                                         full table of symbols, which `strip` removes */
+    struct berth_strvec inner; /* symbols that a program does not export, from its full
+                                  symbol table, which `strip` removes */
 };
 
 /* What to keep of the long lists. The functions are given a NUL-terminated text. */
@@ -77,7 +77,7 @@ struct berth_elf_question {
 
 /* Read the file open at FD, which may be anybody's and is not trusted. Works by the
  * program headers, so that files without section headers say as much (gABI chapter 5).
- * A file that is no ELF is an answer (kind), not an error. Returns 0 with *RET_ELF,
+ * A file that is not ELF is an answer (kind), not an error. Returns 0 with *RET_ELF,
  * which the caller owns (berth_elf_fini); -1 with a sentence in ERR when FD cannot be
  * read or the ELF file is damaged. */
 int berth_elf_read(int fd, const struct berth_elf_question *question,

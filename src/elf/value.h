@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/* Copy up to COUNT bytes of what the dynamic symbol NAME of the ELF file open at FD
- * stands for: the value that a constant of a library has before anything runs. Returns
- * how many; 0 when the file is no ELF file, is damaged, or has no such data. */
+/* Copies up to COUNT bytes of the data of the dynamic symbol NAME in the ELF file open
+ * at FD: the value of a library's constant before anything runs. Returns the number of
+ * bytes; 0 when the file is not ELF, is damaged, or has no such data. */
 size_t berth_elf_value(int fd, const char *name, void *bytes, size_t count);
 
 #endif

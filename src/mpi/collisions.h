@@ -4,13 +4,15 @@
 
 #include "mpi/objects.h"
 
-/* One process has one library of a SONAME, the first that is mapped. Where the host's
- * MPI and the image both bring one, this is whose it is to be. */
+/* A process has one library for each SONAME, the first that is mapped. Where the host's
+ * MPI and the image both bring one, a choice says which of them the process is to have.
+ */
 struct berth_mpi_choice {
     const struct berth_mpi_object *host;
     const struct berth_mpi_object *image;
-    bool from_host;    /* false: the host's is left out */
-    bool image_serves; /* has all versions that the host's MPI wants of it */
+    bool from_host;    /* false: the host's library is left out */
+    bool image_serves; /* the image's library has all versions that the host's MPI wants
+                        */
     const char *because;
 };
 
@@ -20,11 +22,12 @@ struct berth_mpi_choices {
     size_t room;
 };
 
-/* Choose for every library of HOST that IMAGE has too, MPI and the C library apart.
- * IDLE has a flag for each of HOST: it is not loaded this time, and not looked at. The
- * choices point into HOST and IMAGE. *RET_REFUSED is a sentence when neither copy
- * serves both sides, or empty; where the image's is only there, there is no choice
- * then. Returns 0, or -1 out of memory. */
+/* Makes a choice for every library of HOST that IMAGE has, too, except for MPI and the
+ * C library. IDLE has a flag for each library of HOST: true if this program does not
+ * load it, and it needs no choice. The choices point into HOST and IMAGE. If neither
+ * copy serves both sides, *RET_REFUSED is a sentence that says so; but if the image's
+ * copy is only present, and not loaded, that library gets no choice and no refusal.
+ * Otherwise *RET_REFUSED is empty. Returns 0, or -1 out of memory. */
 int berth_mpi_choose(const struct berth_mpi_objects *image,
                      const struct berth_mpi_objects *host, const bool *idle,
                      struct berth_mpi_choices *ret_choices,

@@ -7,10 +7,10 @@
 /* Libraries of one family can stand for each other at load time; those of two never. */
 enum berth_mpi_family {
     BERTH_FAMILY_NONE,    /* no MPI library */
-    BERTH_FAMILY_MPICH,   /* MPICH and what keeps its ABI: Intel, Cray, MVAPICH, ... */
+    BERTH_FAMILY_MPICH,   /* MPICH and what has its ABI: Intel, Cray, MVAPICH, ... */
     BERTH_FAMILY_OPENMPI, /* Open MPI */
     BERTH_FAMILY_ABI,     /* the ABI of the MPI 5 standard: libmpi_abi */
-    BERTH_FAMILY_UNKNOWN, /* an MPI library of a family that we do not know */
+    BERTH_FAMILY_UNKNOWN, /* an MPI library of a family unknown to us */
 };
 
 /* What a library gives to programs; a file may give several. A file of the host can
@@ -35,8 +35,8 @@ struct berth_mpi_library {
     unsigned int abi_number; /* BERTH_FAMILY_ABI: the number behind libmpi_abi.so; 1 is
                                 the standard's, 0 was its name in MPICH 5.0.0 and 5.0.1,
                                 and 12 that of a forerunner with other values */
-    bool is_inside; /* it is linked statically into a file that is something else: a
-                       program, or a library that gives no MPI to others */
+    bool is_inside; /* it is linked statically into another file: a program, or a
+                       library that does not offer MPI to others */
 };
 
 /* Which MPI the file with the facts ELF (read with berth_mpi_question) is, or has
@@ -66,9 +66,9 @@ const char *berth_mpi_library_name(const struct berth_mpi_library *library, char
 const char *berth_mpi_part_name(enum berth_mpi_part part);
 
 /* The family that a program without other marks wants when it needs SONAME: MPICH for
- * libmpi.so.12, Open MPI for libmpi.so.40, ... BERTH_FAMILY_NONE when that is no name
- * of an MPI library, BERTH_FAMILY_UNKNOWN when the name says no family (libmpi.so.0).
- */
+ * libmpi.so.12, Open MPI for libmpi.so.40, ... BERTH_FAMILY_NONE when SONAME is not the
+ * name of an MPI library, BERTH_FAMILY_UNKNOWN when the name does not tell the family
+ * (libmpi.so.0). */
 enum berth_mpi_family berth_mpi_family_of_soname(const char *soname);
 
 #endif

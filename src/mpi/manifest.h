@@ -76,9 +76,9 @@ int berth_manifest_add_source(struct berth_manifest *manifest,
 int berth_manifest_write(const struct berth_manifest *manifest, struct berth_buf *buf,
                          struct berth_err *err);
 
-/* Read what TEXT says, which is changed. Returns 0 with *RET_MANIFEST, which the caller
- * owns (berth_manifest_fini); -1 with a sentence in ERR, which has the line's number.
- */
+/* Reads a manifest from TEXT, which is changed. Returns 0 with *RET_MANIFEST, which the
+ * caller owns (berth_manifest_fini); -1 with a sentence in ERR, which has the line's
+ * number. */
 int berth_manifest_read(char *text, struct berth_manifest *ret_manifest,
                         struct berth_err *err);
 

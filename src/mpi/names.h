@@ -19,17 +19,18 @@ bool berth_mpi_is_mpich(const char *name);
  * Open MPI's Fortran libraries that are spelled like it (MPI_Send_f, MPI_Send_f08). */
 bool berth_mpi_is_c_function(const char *name);
 
-/* Is TEXT, a constant of a file, one that the implementation of FAMILY has? Returns
- * which one, as a bit; 0: it is not. A tool of an MPI may have one of them
- * (mpichversion); what has two has the library linked into it. */
+/* Is TEXT, a constant in a file, a mark of the implementation of FAMILY? Returns the
+ * mark as a bit, or 0. A tool of an MPI may have one of the marks (mpichversion); a
+ * file with two has the library linked into it. */
 unsigned int berth_mpi_mark(enum berth_mpi_family family, const char *text);
 
-/* What to ask every file for that is judged here (berth_elf_read). Keeps the symbols of
- * MPI, those of process managers, and the texts that name a vendor, a version or a
- * protocol. */
+/* The question for every file that is judged here (berth_elf_read): the symbols of MPI
+ * and of process managers, and the texts that name a vendor, a version or a protocol.
+ */
 extern const struct berth_elf_question berth_mpi_question;
 
-/* The same of any library, which takes longer: for what a process has mapped. */
+/* The same question for any library, which takes longer: for files that a process has
+ * mapped. */
 extern const struct berth_elf_question berth_mpi_question_of_any;
 
 #endif

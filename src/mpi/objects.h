@@ -13,10 +13,10 @@ enum berth_mpi_role {
 
 struct berth_mpi_object {
     enum berth_mpi_role role;
-    char *soname; /* the name that it is needed by; NULL for a program */
+    char *soname; /* the name under which others need it; NULL for a program */
     char *path;
     struct berth_elf elf;
-    struct berth_mpi_library library; /* what it is of an MPI */
+    struct berth_mpi_library library; /* the part of an MPI that it is */
 };
 
 /* The files of one side, an image or a host. Start with `= {0}`. */
@@ -26,11 +26,11 @@ struct berth_mpi_objects {
     size_t room;
 };
 
-/* Append a file with the facts *ELF (of berth_mpi_question), which the list owns from
- * now on, also when it fails; *ELF is empty then. PATH is without links, if possible,
+/* Appends a file with the facts *ELF (of berth_mpi_question). The list owns these from
+ * now on, also if this fails; *ELF is then empty. PATH is without links, if possible,
  * since the name of the file tells releases. SONAME may be NULL: then it is the file's
- * own, or else the end of PATH. A file that is there twice by path is kept once, with
- * the stronger role. Returns 0, or -1 out of memory. */
+ * own, or else the end of PATH. A path that is added twice is kept once, with the
+ * stronger role. Returns 0, or -1 out of memory. */
 int berth_mpi_objects_add(struct berth_mpi_objects *objects, enum berth_mpi_role role,
                           const char *soname, const char *path, struct berth_elf *elf,
                           struct berth_err *err);
@@ -53,8 +53,9 @@ berth_mpi_objects_symbol(const struct berth_mpi_objects *objects, const char *na
 unsigned int berth_mpi_objects_parts(const struct berth_mpi_objects *objects,
                                      enum berth_mpi_family family);
 
-/* Mark in SEEN, which has a flag for each of OBJECTS, OBJECT and all that it needs, for
- * which THROUGH holds (NULL: always); nothing is reached through another. */
+/* Marks OBJECT, and all that it needs, in SEEN, which has a flag for each of OBJECTS.
+ * Only objects for which THROUGH is true (NULL: all) are marked and followed further.
+ */
 void berth_mpi_objects_reach(const struct berth_mpi_objects *objects,
                              const struct berth_mpi_object *object,
                              bool (*through)(const struct berth_mpi_object *object),

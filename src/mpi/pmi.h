@@ -4,7 +4,7 @@
 
 #include "mpi/objects.h"
 
-/* How an MPI library learns who its peers are. */
+/* The process managers from which an MPI library learns who its peers are. */
 enum berth_mpi_manager {
     BERTH_PMI_SIMPLE = 1, /* PMI 1 or 2, over the descriptor PMI_FD: srun --mpi=pmi2 */
     BERTH_PMI_PMIX = 2,   /* PMIx: srun --mpi=pmix */
@@ -12,24 +12,25 @@ enum berth_mpi_manager {
     BERTH_PMI_CRAY = 8,   /* Cray's libpmi and PALS: srun --mpi=cray_shasta */
 };
 
-/* Which of them the MPI of FAMILY among OBJECTS speaks, as bits; 0: none is known. The
- * components mca_pmix_*.so of Open MPI up to 4 count when they are among OBJECTS. */
+/* The process managers that the MPI of FAMILY among OBJECTS speaks, as bits; 0:
+ * unknown. The components mca_pmix_*.so of Open MPI up to 4 count when they are among
+ * OBJECTS. */
 unsigned int berth_mpi_managers(const struct berth_mpi_objects *objects,
                                 enum berth_mpi_family family);
 
 /* Can TASKS tasks find each other when srun runs them with --mpi=TYPE (SLURM_MPI_TYPE;
- * NULL: not set) on an MPI that speaks MANAGERS? One task finds itself always, and what
- * is not known (no managers, a type of the site's own) passes. WHOSE is for people:
- * "the host's MPICH 4.2.3". Returns 0, or -1 with a sentence in ERR that names the type
- * to use. */
+ * NULL: not set) on an MPI that speaks MANAGERS? A single task always finds itself;
+ * unknown managers and unknown types (a site's own) pass. WHOSE is for people: "the
+ * host's MPICH 4.2.3". Returns 0, or -1 with a sentence in ERR that names the type to
+ * use. */
 int berth_mpi_check_manager(unsigned int managers, const char *type, unsigned int tasks,
                             const char *whose, struct berth_err *err);
 
-/* Variables without which a library does not find its process manager, which sets one
- * of them; ended by NULL. */
+/* The variables by which a library finds its process manager, which sets one of them;
+ * ended by NULL. */
 extern const char *const berth_mpi_contacts[];
 
-/* The same for TASKS tasks from which the runtime takes the variable LOST of these;
+/* The same check for TASKS tasks, if the runtime removes LOST, one of these variables;
  * NULL: none. */
 int berth_mpi_check_contact(const char *lost, unsigned int tasks, const char *whose,
                             struct berth_err *err);

@@ -8,8 +8,8 @@
 #include "elf/closure.h"
 #include "mpi/family.h"
 
-/* What is known of the MPI stacks of the field, as tables. A stack is the MPI libraries
- * of one install with all that they need or open. Lists of texts end in NULL. */
+/* Knowledge about MPI stacks, as tables. A stack is the MPI libraries of one install
+ * with all that they need or open. Lists of texts end in NULL. */
 
 /* What a library opens by itself while it runs, so that no loader lists it. */
 struct berth_opener {
@@ -17,7 +17,7 @@ struct berth_opener {
     const char *const *places; /* directories, from that of the library; the first that
                                   has a match counts */
     const char *pattern;       /* of the files in there (fnmatch(3)) */
-    const char *const *skip;   /* of them, not these (fnmatch(3)); NULL: none */
+    const char *const *skip;   /* files to leave out (fnmatch(3)); NULL: none */
     const char *into;          /* the directory in the stage */
 };
 
@@ -38,9 +38,8 @@ struct berth_data {
     const char *into;          /* a directory or file in the stage */
 };
 
-/* What a library beside MPI reads when it starts, of a place that is found from its
- * own.
- */
+/* A file that a library beside MPI reads when it starts; its place depends on the
+ * library's. */
 struct berth_config {
     const char *library; /* its SONAME without version */
     struct berth_data data;
@@ -55,7 +54,7 @@ struct berth_profile {
     const char *vendor;        /* as mpi/family.h says it; NULL: any */
     const char *const *needs;  /* one of these SONAMEs (fnmatch(3)) is in the closure;
                                   NULL: whatever is */
-    const char *const *names;  /* opened by SONAME, by whichever library */
+    const char *const *names;  /* SONAMEs that some library of the stack opens */
     const char *const *nearby; /* where to look for them, from the C library */
     const struct berth_data *plugins; /* directories, of which every library is opened;
                                          ends in {0} */
@@ -68,7 +67,7 @@ struct berth_profile {
         const char *const *variables; /* NAME, or NAME=VALUE (fnmatch(3)) */
         const char *const
             *libraries; /* SONAMEs (fnmatch(3)) of the program's closure */
-    } conflicts;        /* what may not be there beside it */
+    } conflicts;        /* what must not be present beside the stack */
 };
 
 /* The first of PROFILES (it ends as berth_profiles() does) that fits the C library
@@ -81,7 +80,7 @@ const struct berth_profile *berth_profile_match(const struct berth_profile *prof
 /* Is NAME that of the profile, or of its stack? */
 bool berth_profile_is_called(const struct berth_profile *profile, const char *name);
 
-/* What tells the profile from any other, also from one that had its name. */
+/* A label that differs for every profile, also from an earlier one of the same name. */
 const char *berth_profile_label(const struct berth_profile *profile);
 
 /* All profiles, openers, settings and configurations; each ends in one whose first
@@ -98,8 +97,8 @@ bool berth_profile_is(const char *soname, const char *library);
  * same without version, and what distributions call it. */
 void berth_profile_aliases(const char *soname, struct berth_strvec *names);
 
-/* Does SONAME belong to glibc, all of which comes from one build, or none? The loader
- * too. */
+/* Does SONAME belong to glibc, the loader included? All of glibc comes from one build,
+ * or none of it. */
 bool berth_profile_is_glibc(const char *soname);
 
 /* The SONAMEs of glibc, ended by NULL; not all exist everywhere. */
@@ -108,7 +107,7 @@ const char *const *berth_profile_glibc(void);
 /* Is SONAME a library that programs made by GCC need? */
 bool berth_profile_is_gcc(const char *soname);
 
-/* Does SONAME belong to a driver of the kernel, which the container runtime brings
+/* Does SONAME belong to a kernel driver's libraries, which the container runtime mounts
  * (--nv)? */
 bool berth_profile_is_driver(const char *soname);
 

@@ -6,10 +6,10 @@
 
 #include "base/err.h"
 
-/* What a container has for itself of the things by which tasks reach each other. */
+/* Which means of reaching each other each container has for itself. */
 struct berth_mpi_reach {
-    unsigned int apart; /* tasks of the node that have a container each; 0: they are in
-                           one */
+    unsigned int apart; /* number of tasks of the node, if each has its own container;
+                           0: they share one */
     unsigned int nodes; /* of the step */
     bool pid;           /* process numbers */
     bool ipc;           /* System V IPC */

@@ -4,11 +4,11 @@
 
 #include "mpi/verdict.h"
 
-/* Private to verdict.c: what a judgement is made of. */
+/* Private to verdict.c: the inputs of a judgement, and its rules. */
 
 #define BERTH_RULES_HYBRID "choose --mpi-bind=hybrid"
 
-/* The two sides, and what is known of them by now. */
+/* Both sides, and what the rules have found so far. */
 struct berth_mpi_cause {
     const struct berth_mpi_program *program;
     const struct berth_mpi_objects *image;
@@ -25,12 +25,12 @@ enum berth_mpi_outcome {
     BERTH_RULE_END, /* the answer is there, and its sentence */
 };
 
-/* Give the answer, after the sentence. Returns BERTH_RULE_END. */
+/* Sets the answer; the sentence is set before. Returns BERTH_RULE_END. */
 enum berth_mpi_outcome berth_mpi_end(struct berth_mpi_cause *cause,
                                      enum berth_mpi_answer answer);
 
 /* All rules about the program and MPI itself, in the order in which a user would want
- * to hear of them. Those that pass tell the family and the name of the host's MPI. */
+ * to hear of them. If all pass, CAUSE has the family and the name of the host's MPI. */
 enum berth_mpi_outcome berth_mpi_apply_rules(struct berth_mpi_cause *cause);
 
 #endif

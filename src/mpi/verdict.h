@@ -18,8 +18,8 @@ struct berth_mpi_verdict {
     enum berth_mpi_answer answer;
     struct berth_err
         because; /* a sentence, with what would be right in it unless YES */
-    enum berth_reason reason;         /* unless YES: where that lies */
-    struct berth_mpi_choices choices; /* YES: what else both sides bring */
+    enum berth_reason reason;         /* unless YES: where the reason lies */
+    struct berth_mpi_choices choices; /* YES: for libraries that both sides bring */
 };
 
 /* Judge, from facts alone. IMAGE has the program, what its loader loads (LOADED) and,
@@ -38,14 +38,14 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
                     const struct berth_mpi_objects *host,
                     struct berth_mpi_verdict *ret_verdict, struct berth_err *err);
 
-/* Can the host's MPI stand for that of PROGRAM at all? Not where that is linked into
- * it, nor where it starts ranks itself (mpirun). Returns 0, or -1 with a sentence in
- * ERR. */
+/* Can the host's MPI replace that of PROGRAM at all? Not if MPI is linked into PROGRAM
+ * statically, nor if PROGRAM starts ranks itself (mpirun). Returns 0, or -1 with a
+ * sentence in ERR. */
 int berth_mpi_check_program(const struct berth_mpi_program *program,
                             struct berth_err *err);
 
-/* Who made the MPI of FAMILY among OBJECTS, for people: "MPICH 4.2.3", "Intel MPI". The
- * text is written to NAME (SIZE bytes), which is returned. */
+/* The name of the MPI of FAMILY among OBJECTS, for people: "MPICH 4.2.3", "Intel MPI".
+ * The text is written to NAME (SIZE bytes), which is returned. */
 const char *berth_mpi_describe(const struct berth_mpi_objects *objects,
                                enum berth_mpi_family family, char *name, size_t size);
 

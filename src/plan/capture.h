@@ -20,12 +20,12 @@ struct berth_capture_list {
 /* The built-in lists, ended by a title of NULL. */
 extern const struct berth_capture_list berth_capture_lists[];
 
-/* Names that no list brings along: secrets, and paths that are the image's own. Ended
- * by NULL. */
+/* Names that are never restored: secrets, and paths that are the image's own. Ended by
+ * NULL. */
 extern const char *const berth_capture_denied[];
 
-/* What the site adds; either may be NULL. A name that it spells out in CAPTURE goes
- * over the built-in denials; DENY goes over everything. */
+/* The site's additions; either may be NULL. A name that is spelled out in CAPTURE wins
+ * over the built-in denials; DENY wins over everything. */
 struct berth_capture_rules {
     const struct berth_strvec *capture; /* patterns */
     const struct berth_strvec *deny;    /* patterns */
@@ -36,8 +36,8 @@ const struct berth_capture_list *
 berth_capture_find(const struct berth_capture_rules *rules, const char *name);
 
 /* Append to RET the variables of ENVIRON that are captured, each NAME=VALUE, sorted by
- * name. ASSIGNED (plan/export.h) goes over ENVIRON, the last of several wins. Returns
- * 0, or -1 when out of memory. */
+ * name. ASSIGNED (plan/export.h) wins over ENVIRON, and the last of several wins.
+ * Returns 0, or -1 when out of memory. */
 int berth_capture_choose(const struct berth_capture_rules *rules, char *const *environ,
                          const struct berth_strvec *assigned, struct berth_strvec *ret,
                          struct berth_err *err);

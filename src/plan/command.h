@@ -2,12 +2,11 @@
 #ifndef BERTH_PLAN_COMMAND_H
 #define BERTH_PLAN_COMMAND_H
 
-/* The program that COMMAND (ends in NULL) comes to, as far as its words tell: PROGRAM
- * of `env A=b PROGRAM`, `taskset -c 0 PROGRAM`, `sh -c 'exec PROGRAM ...'`, `ld.so
- * PROGRAM`. Returns its name, or its path, which the caller frees. NULL: COMMAND starts
- * no other, or what it starts takes more than words to tell (loops, variables, several
- * programs), or has an environment of its own in which libraries are found elsewhere.
- */
+/* The program that COMMAND (ends in NULL) starts in the end, as far as its words tell:
+ * PROGRAM of `env A=b PROGRAM`, `taskset -c 0 PROGRAM`, `sh -c 'exec PROGRAM ...'`,
+ * `ld.so PROGRAM`. Returns its name, or its path, which the caller frees. NULL: COMMAND
+ * starts no other program; or its words do not tell which (loops, variables, several
+ * programs); or it changes the environment so that libraries are found elsewhere. */
 char *berth_command_program(char *const *command);
 
 #endif

@@ -14,7 +14,7 @@
 
 enum {
     BERTH_GROUP_ALL = -1,     /* the row is every component's */
-    BERTH_GROUP_UNKNOWN = -2, /* it could not be read from the command line */
+    BERTH_GROUP_UNKNOWN = -2, /* could not be read from the command line */
     BERTH_GROUP_MAX = 127     /* MAX_HET_JOB_COMPONENTS - 1 in Slurm */
 };
 
@@ -28,7 +28,7 @@ struct berth_table {
     size_t count;
 };
 
-/* Where a node finds itself. Slurm tells a component its number in one of two ways. */
+/* Which component a node runs; Slurm tells it in one of two ways. */
 struct berth_where {
     int group;    /* het job: the het group of this job id; -1: not one */
     int position; /* het step in one allocation: step_het_comp; -1: not one */
@@ -39,10 +39,10 @@ struct berth_where {
 int berth_table_add(struct berth_table *table, int group,
                     const struct berth_request *request, struct berth_err *err);
 
-/* Are all rows the same, so that nobody needs to know which one is whose? */
+/* Are all rows the same? Then no node needs to know its row. */
 bool berth_table_uniform(const struct berth_table *table);
 
-/* Has every row the group of its component? */
+/* Is the group of every row known? */
 bool berth_table_known(const struct berth_table *table);
 
 /* One component that is to be explained makes the whole step explained: none of its

@@ -8,7 +8,7 @@
 
 /* Options by environment: BERTH_CONTAINER_IMAGE=/a.sif is like
  * --container-image=/a.sif, and so on for each row of plan/option.h. An option without
- * a value is given by `yes` and not by `no`. An empty variable is none. */
+ * a value is given by `yes` and not by `no`. An empty variable does not count. */
 
 /* Bytes of the longest name. */
 #define BERTH_DEFAULTS_NAME 64
@@ -16,8 +16,8 @@
 /* The name of the variable of option ID. */
 void berth_defaults_name(enum berth_option_id id, char name[BERTH_DEFAULTS_NAME]);
 
-/* Take the options that ENVIRON (ended by NULL) asks for, and ASSIGNED (plan/export.h),
- * which goes over it. BASE is the directory of relative paths, NULL when there is none.
+/* Takes the options that ENVIRON (ended by NULL) and ASSIGNED (plan/export.h) ask for;
+ * ASSIGNED wins. BASE is the directory of relative paths, NULL when there is none.
  * Returns 0, or -1 with a sentence in ERR that names the variable. */
 int berth_defaults_take(char *const *environ, const struct berth_strvec *assigned,
                         const char *base, struct berth_request *ret,

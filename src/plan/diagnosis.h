@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What was found about a host, a sentence for each thing. */
+/* The diagnosis of a host, a sentence for each thing. */
 
 enum berth_diagnosis_level {
     BERTH_DIAGNOSIS_OK,
@@ -27,7 +27,7 @@ struct berth_diagnoses {
 };
 
 /* Append a diagnosis; ABOUT and REMEDY must outlive the list. Control characters of the
- * text are escaped. Start FINDINGS with `= {0}`. */
+ * text are escaped. Start DIAGNOSES with `= {0}`. */
 void berth_diagnoses_add(struct berth_diagnoses *diagnoses,
                          enum berth_diagnosis_level level, const char *about,
                          const char *remedy, const char *format, ...)
@@ -36,7 +36,7 @@ void berth_diagnoses_add(struct berth_diagnoses *diagnoses,
 /* "ok", "note", "wrong" */
 const char *berth_diagnosis_word(enum berth_diagnosis_level level);
 
-/* How many say that something is wrong. */
+/* The number of diagnoses that are WRONG. */
 size_t berth_diagnoses_wrong(const struct berth_diagnoses *diagnoses);
 
 void berth_diagnoses_fini(struct berth_diagnoses *diagnoses);

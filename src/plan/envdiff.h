@@ -8,12 +8,12 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* The runtime makes the environment of the image once, out of one task's environment.
- * Here its difference is applied to another task's: what the runtime took away is taken
- * away, what it set or changed is set, and the rest (SLURM_PROCID, PMI_FD, ...) stays
- * the task's own. BEFORE and AFTER are NAME=VALUE strings one behind the other, each
- * ended by NUL, as in /proc/PID/environ; OWN is the task's, ended by NULL. Appends to
- * RET. Returns 0, or -1 when out of memory. */
+/* The runtime makes the environment of the image once, from one task's environment.
+ * This applies the difference to another task's environment: variables that the runtime
+ * removed are removed, those that it set or changed are set, and all others
+ * (SLURM_PROCID, PMI_FD, ...) stay the task's own. BEFORE and AFTER are NAME=VALUE
+ * strings one behind the other, each ended by NUL, as in /proc/PID/environ; OWN is the
+ * task's, ended by NULL. Appends to RET. Returns 0, or -1 when out of memory. */
 int berth_envdiff_apply(const char *before, size_t before_count, const char *after,
                         size_t after_count, char *const *own, struct berth_strvec *ret,
                         struct berth_err *err);

@@ -22,17 +22,17 @@ struct berth_explain_step {
     uint32_t nodes;                      /* of the component; 0: not told */
     uint32_t tasks;                      /* of the component; 0: not told */
     const struct berth_strvec *restored; /* name, title of a list, ...; NULL: none */
-    const char *asked; /* the user's request, as on the wire, where it may be another
-                          than what is run; NULL: it is the same */
+    const char *asked; /* the user's request as text (plan/wire.h), if it may differ
+                          from the one that runs; NULL: it is the same */
 };
 
-/* As text for an environment variable, appended to TEXT. */
+/* Appends STEP to TEXT, in the form of an environment variable. */
 void berth_explain_put_step(const struct berth_explain_step *step,
                             struct berth_buf *text);
 
-/* And back. RESTORED, which the caller owns, gets the names, and *RET_ASKED (may be
- * NULL: nobody asks), which the caller frees, the request. What is not understood is
- * passed over. TEXT may be NULL. */
+/* Reads that text. RESTORED, which the caller owns, gets the names; *RET_ASKED, which
+ * the caller frees, gets the request (RET_ASKED may be NULL). Unknown parts are
+ * ignored. TEXT may be NULL. */
 void berth_explain_get_step(const char *text, struct berth_strvec *restored,
                             char **ret_asked, struct berth_explain_step *ret);
 
@@ -113,7 +113,7 @@ void berth_explain_add_change(struct berth_explain *explain, char *const *before
 /* The value of fact NAME, the first; NULL: there is none. */
 const char *berth_explain_fact(const struct berth_explain *explain, const char *name);
 
-/* In one sentence: whose MPI runs. */
+/* Appends one sentence: whose MPI runs. */
 void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *ret);
 
 /* For people: a summary of three lines, then everything. For programs: one JSON object.
@@ -122,7 +122,8 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
 void berth_explain_text(const struct berth_explain *explain, struct berth_buf *ret);
 void berth_explain_json(const struct berth_explain *explain, struct berth_buf *ret);
 
-/* The one of them that the request asks for. Returns 0, or -1 when out of memory. */
+/* Appends the form, text or JSON, that the request asks for. Returns 0, or -1 when out
+ * of memory. */
 int berth_explain_write(const struct berth_explain *explain, struct berth_buf *ret,
                         struct berth_err *err);
 

@@ -11,8 +11,8 @@
  * of up to 1024 bytes in one piece, and several components write at once. */
 enum { BERTH_EXPLAIN_LONGEST = 800 };
 
-/* TEXT, cut where it is too long, but not in a character. The caller frees it; NULL:
- * out of memory. */
+/* A copy of TEXT, cut if it is too long, but not inside a character. The caller frees
+ * it; NULL: out of memory. */
 char *berth_explain_cut(const char *text);
 
 /* Append LINES to RET, each with the component in front where that is needed. */

@@ -9,12 +9,12 @@
 
 /* What srun's --export, or the variable that stands for it, does to the environment of
  * a component (_build_user_env() in srun's launch.c): a list of words, separated by
- * commas outside of quotes. ALL passes everything; NONE ends the list, and what stands
- * behind it Slurm forgets; NAME=VALUE sets, NAME passes. NIL is no word of its own
- * here: like any list without ALL it passes what begins with SLURM. */
+ * commas outside of quotes. ALL passes everything; NONE ends the list, and Slurm
+ * ignores the words behind it; NAME=VALUE sets, NAME passes. NIL is not a special word
+ * here: like any list without ALL it passes variables that begin with SLURM. */
 struct berth_export {
     bool all;                     /* Slurm drops nothing */
-    struct berth_strvec assigned; /* each NAME=VALUE, those behind NONE too */
+    struct berth_strvec assigned; /* each NAME=VALUE, also those behind NONE */
 };
 
 /* Read VALUE; NULL: nothing was said, which means ALL. On success the caller owns *RET.

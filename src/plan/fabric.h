@@ -9,7 +9,7 @@
 #include "mpi/verdict.h"
 #include "plan/request.h"
 
-/* What the profiles of the host's MPI say of the world around it. */
+/* The mounts that profiles of the host's MPI want, and the conflicts that they name. */
 
 /* What the PROFILES (as berth_profiles()) that REQUEST may mean want mounted, each
  * once, the first of those at one place: appends SRC:DST:ro|rw to BINDS and patterns
@@ -27,12 +27,12 @@ struct berth_fabric {
     const struct berth_mpi_verdict *verdict; /* what its libraries say */
     const struct berth_closure *closure;     /* of the program */
     char *const *env;                        /* of the program, ends in NULL */
-    const char *keep_glibc; /* where the site lets the host's into no image, FILE:LINE;
-                               NULL: it may go there */
+    const char *keep_glibc; /* FILE:LINE where the site forbids the host's glibc in
+                               images; NULL: it is allowed */
 };
 
-/* May it, by what the site and its profile say? Returns 0, or -1 with a sentence in ERR
- * that names what is in its way. */
+/* May this MPI run, by the site's settings and its profile? Returns 0, or -1 with a
+ * sentence in ERR that names the obstacle. */
 int berth_fabric_check(const struct berth_fabric *fabric, struct berth_err *err);
 
 #endif

@@ -23,7 +23,7 @@
 #define BERTH_FINDING_LIBRARY     "library" /* soname TAB path TAB staged file */
 #define BERTH_FINDING_OWN         "own" /* soname TAB path: MPI of the image itself */
 
-/* And what the keeper adds, for each task. */
+/* The findings that the keeper adds, for each task. */
 #define BERTH_FINDING_VARIABLE "variable" /* NAME=VALUE, as the runtime has made it */
 #define BERTH_FINDING_SET      "set"      /* NAME=VALUE, for the MPI that runs */
 #define BERTH_FINDING_BIND     "bind"     /* a staged file on the host */

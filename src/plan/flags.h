@@ -9,13 +9,14 @@
 /* May a user of SITE give the runtime the words ARGS? A list allows whole words: a
  * pattern without a space one word, which has to start with `-`; a pattern with a space
  * a flag and the word behind it, which is its value. In a pattern `*` and its like
- * (fnmatch(3)) stand for no `,`, no `:` and no component `..`, so that no second value
- * comes in behind an allowed one. Returns 0, or -1 with a sentence in ERR. */
+ * (fnmatch(3)) do not match `,`, `:` or a component `..`, so that no second value gets
+ * in behind an allowed one. Returns 0, or -1 with a sentence in ERR. */
 int berth_flags_check_args(const struct berth_site *site,
                            const struct berth_strvec *args, struct berth_err *err);
 
-/* And what ENVIRONMENT (ended by NULL) says to it: APPTAINER_NAME=VALUE is
- * --name=VALUE, and --name where the value is 1, yes, true or on. */
+/* The same for flags that ENVIRONMENT (ended by NULL) gives to the runtime:
+ * APPTAINER_NAME=VALUE is --name=VALUE, and --name where the value is 1, yes, true or
+ * on. */
 int berth_flags_check_environment(const struct berth_site *site,
                                   char *const *environment, struct berth_err *err);
 

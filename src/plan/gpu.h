@@ -13,7 +13,7 @@ struct berth_gpu_host {
     bool rocm;   /* BERTH_GPU_ROCM_DEVICE is there */
 };
 
-/* What each driver has one of on a host, whatever the number of its GPUs. */
+/* The device that each driver has once on a host, whatever the number of GPUs. */
 #define BERTH_GPU_NVIDIA_DEVICE "/dev/nvidiactl"
 #define BERTH_GPU_ROCM_DEVICE   "/dev/kfd"
 
@@ -23,9 +23,9 @@ struct berth_gpu_choice {
     const char *because;
 };
 
-/* Has the process with the environment OWN (ended by NULL) been given GPUs? In a job of
- * Slurm the variables tell that slurmstepd sets for a step (or a batch script) with
- * GPUs; outside of jobs all of the host's are its own. */
+/* Has the process with the environment OWN (ended by NULL) been given GPUs? In a Slurm
+ * job the variables tell that slurmstepd sets for a step (or a batch script) with GPUs;
+ * outside of jobs all GPUs of the host count as given. */
 bool berth_gpu_is_given(char *const *own);
 
 /* What REQUEST asks for in a process with the environment OWN on HOST. Returns 0, or -1

@@ -8,14 +8,14 @@
 #include "base/strvec.h"
 #include "plan/components.h"
 
-/* Which het group srun is at, each time that it has read the options of a component.
+/* The het group whose options srun has just read.
  *
  * srun reads each spec of `srun SPEC : SPEC` once for every het group that the spec
  * names (`--het-group=0,2`; one if it names none) and calls the plugins after each
  * reading, in the order of the command line and not of the groups
- * (initialize_and_process_args() in srun's opt.c). SPANK does not say which one it is,
- * so it is read from the same command line: getopt's `optind` tells where the options
- * of the spec end. */
+ * (initialize_and_process_args() in srun's opt.c). SPANK does not tell the group, so it
+ * is read from the same command line: getopt's `optind` tells where the options of the
+ * spec end. */
 struct berth_hetgroups {
     struct berth_strvec words; /* srun's argv */
     size_t spec;               /* index of the current spec's word 0: "srun" or ":" */

@@ -11,7 +11,7 @@
 #include "mpi/objects.h"
 #include "mpi/program.h"
 
-/* What one MPI of the host could be to a program. Borrows its texts. */
+/* Whether one MPI of the host fits a program. Borrows its texts. */
 struct berth_inspect_offer {
     const char *stack;   /* as users say it */
     const char *version; /* for people */

@@ -9,7 +9,8 @@
 #include "plan/request.h"
 #include "plan/terms.h"
 
-/* What is known when a task starts its container. Borrows everything. */
+/* The facts from which the runtime's command line is made, when a task starts its
+ * container. Borrows everything. */
 struct berth_launch {
     const char *runtime;                 /* absolute path of singularity or apptainer */
     const char *init;                    /* path of berth-init, valid in the image */
@@ -44,8 +45,8 @@ struct berth_launch {
 int berth_launch_argv(const struct berth_launch *launch, int letter,
                       struct berth_strvec *argv, struct berth_err *err);
 
-/* These words of berth-init, which becomes the user's command, or only tries to, where
- * the request is to be explained. */
+/* The words of berth-init, which becomes the user's command, or only tries to, if the
+ * request is to be explained. */
 int berth_launch_init_argv(const struct berth_launch *launch, struct berth_strvec *argv,
                            struct berth_err *err);
 
@@ -55,14 +56,14 @@ int berth_launch_init_argv(const struct berth_launch *launch, struct berth_strve
 int berth_launch_holder_argv(const struct berth_launch *launch, int tasks, int ready,
                              struct berth_strvec *argv, struct berth_err *err);
 
-/* What MPI libraries are to be told where every task has a user namespace of its own,
- * in which no other task's memory can be read: appends NAME=VALUE to SET for what the
- * task does not set itself. Nothing under --mpi-bind=off. (openucx issues 4224 and
- * 8958, pull request 9213; Open MPI issue 4948, pull requests 6997 and 6998.) */
+/* Settings of MPI libraries for tasks that each have a user namespace of their own, and
+ * so cannot read each other's memory: appends NAME=VALUE to SET, unless the task has
+ * the variable. Nothing under --mpi-bind=off. (openucx issues 4224 and 8958, pull
+ * request 9213; Open MPI issue 4948, pull requests 6997 and 6998.) */
 void berth_launch_apart(const struct berth_launch *launch, struct berth_strvec *set);
 
-/* The directories of the host that Slurm's process manager shares with the tasks, which
- * are mounted where they are; appended to RET. */
+/* Appends to RET the directories of the host that Slurm's process manager shares with
+ * the tasks; they are mounted at the same place. */
 void berth_launch_manager_places(const struct berth_launch *launch,
                                  struct berth_strvec *ret);
 

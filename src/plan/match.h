@@ -18,21 +18,22 @@ struct berth_offer {
     unsigned int families; /* a bit 1 << enum berth_mpi_family for each that it has */
 };
 
-/* Whose library stands for those of one family. */
+/* The stack whose library replaces those of one family. */
 struct berth_match {
     enum berth_mpi_family family;
     size_t offer;
 };
 
-/* There are that many families at most. */
+/* The number of families. */
 enum { BERTH_MATCHES_MAX = 4 };
 
-/* Which of the COUNT OFFERS stand for which family under the MODE of the request (auto
- * is as host). Of several the first is taken. A program that is linked with MPI gets
- * one for its family. For any other (a script, a Python, a launcher) each family of
- * which the image has libraries gets one, as far as the host offers it. Returns how
- * many matches are in RET_MATCHES; 0 when nothing there has to do with MPI; -1 with a
- * sentence in ERR when nothing can be offered, and in *RET_REASON where that lies. */
+/* Chooses from the COUNT OFFERS one for each family, under the MODE of the request
+ * (auto counts as host). Of several the first is taken. A program that is linked with
+ * MPI gets one for its family. For any other (a script, a Python, a launcher) each
+ * family of which the image has libraries gets one, as far as the host offers it.
+ * Returns how many matches are in RET_MATCHES; 0 when neither program nor image uses
+ * MPI; -1 with a sentence in ERR when no offer fits, and in *RET_REASON where the
+ * reason lies. */
 int berth_match_find(const char *mode, const struct berth_mpi_program *program,
                      const struct berth_mpi_objects *image,
                      const struct berth_offer *offers, size_t count,

@@ -9,7 +9,8 @@
 #include "conf/site.h"
 #include "plan/request.h"
 
-/* Where a task is and what it says besides its request. Borrows everything. */
+/* A task's directories and environment, which can ask for mounts, too. Borrows
+ * everything. */
 struct berth_mountrules_task {
     char *const *environment; /* ended by NULL */
     const char *home;         /* NULL: not known */
@@ -26,32 +27,33 @@ int berth_mountrules_list(const struct berth_request *request,
                           struct berth_strvec *mounts, size_t *ret_named,
                           struct berth_err *err);
 
-/* Where SITE forbids some mounts, it has to know what a user's lead to until they are
- * made: each of MOUNTS, of which the first COUNT are the request's, which will be made
- * from the real path in SOURCES, and those from NAMED on are made by name. Returns 0,
- * or -1 with a sentence in ERR. */
+/* If SITE forbids mounts, the target that was checked must be the one that is mounted.
+ * The first COUNT of MOUNTS are the request's, and are made from their real path in
+ * SOURCES; those from NAMED on are made by name, so their name must be the real path.
+ * Returns 0, or -1 with a sentence in ERR. */
 int berth_mountrules_check_sources(const struct berth_site *site,
                                    const struct berth_strvec *mounts,
                                    const struct berth_strvec *sources, size_t count,
                                    size_t named, struct berth_err *err);
 
-/* Does SITE let a user make MOUNTS? Forbidden is what the site forbids, what is below
- * it, and what holds it, by name and by SOURCES: the real path of the source of each
- * mount, "" where there is none; NULL: not known. So is a place at or below one at
- * which the site mounts something itself. Returns 0, or -1 with a sentence in ERR. */
+/* Does SITE let a user make MOUNTS? Forbidden are the paths that the site lists,
+ * everything below them and the directories above them, both by name and by SOURCES:
+ * the real path of the source of each mount, "" where there is none; NULL: not known.
+ * So are destinations at or below one at which the site mounts something itself.
+ * Returns 0, or -1 with a sentence in ERR. */
 int berth_mountrules_check(const struct berth_site *site,
                            const struct berth_strvec *mounts,
                            const struct berth_strvec *sources, struct berth_err *err);
 
-/* Where SITE restricts mounts, the runtime takes them from nowhere else: not from ARGS
- * (where these are not on a list of the site's own), nor from ENVIRONMENT (NULL: not
- * looked at) in a form that berth_mountrules_list() does not read. Returns 0, or -1
- * with a sentence in ERR. */
+/* If SITE restricts mounts, a user may not ask the runtime for them in another way: not
+ * in ARGS (where these are not on a list of the site's own), nor from ENVIRONMENT
+ * (NULL: not looked at) in a form that berth_mountrules_list() does not read. Returns
+ * 0, or -1 with a sentence in ERR. */
 int berth_mountrules_check_flags(const struct berth_site *site,
                                  const struct berth_strvec *args,
                                  char *const *environment, struct berth_err *err);
 
-/* Is something of LIST mounted where the mount TEXT goes? */
+/* Does LIST have a mount with the destination of the mount TEXT? */
 bool berth_mountrules_is_taken(const struct berth_strvec *list, const char *text);
 
 #endif

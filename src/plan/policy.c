@@ -268,7 +268,7 @@ int berth_policy_refuse(const struct berth_site *site,
     return forces(site, BERTH_OPTION_IMAGE) ? 0 : refuse_uri(site, request, err);
 }
 
-/* FIRST and then THEN, as the words of the runtime. */
+/* The arguments of the runtime: the site's, then those of a rule, then the user's. */
 static void put_args(const struct berth_strvec *site, const struct berth_strvec *forced,
                      const struct berth_strvec *users, struct berth_strvec *ret)
 {

@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "plan/product.h"
 
-/* What the runtime said last when it did not pull URI, as a sentence in ERR: what is
- * left of its WORDS ("": none) without what it was doing, and what would be right.
+/* Makes a sentence in ERR from WORDS, the last words of a runtime that did not pull URI
+ * ("": none): the reason without what the runtime was doing, and what would be right.
  * RUNTIME is its path, and PRODUCT what it is. Always returns -1. */
 int berth_pullfault_tell(const char *uri, const char *runtime,
                          const struct berth_product *product, const char *words,

@@ -9,12 +9,12 @@
 #include "base/strvec.h"
 #include "plan/request.h"
 
-/* What a site keeps of a component of a step (provenance in berth.yaml): which image
- * ran, how, and on whose MPI. Borrows everything; NULL: not known. */
+/* The record of a component of a step (provenance in berth.yaml): which image ran, how,
+ * and on whose MPI. Borrows everything; NULL: not known. */
 struct berth_record {
     time_t time;
     char *const *environment; /* of the task: user, job, step, cluster */
-    const char *user;         /* where that does not tell it */
+    const char *user;         /* if the environment does not tell it */
     const char *node;
     int component; /* of the step, from 0 */
     unsigned int nodes, tasks;
@@ -25,8 +25,9 @@ struct berth_record {
     const char *digest;        /* "sha256:..." of the image's file */
     const char *runtime;
     const char *runtime_version;
-    const char *note;  /* whose MPI runs, and why */
-    const char *apart; /* why each task has a container of its own; NULL: it has not */
+    const char *note; /* whose MPI runs, and why */
+    const char
+        *apart; /* why each task has a container of its own; NULL: tasks share one */
 };
 
 /* The record as one line of JSON with its newline, appended to LINE. Returns 0, or -1

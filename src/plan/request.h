@@ -13,13 +13,13 @@ enum berth_choice { BERTH_UNSAID, BERTH_YES, BERTH_NO };
 /* What BERTH_MODE_AUTO may choose where several components are one MPI_COMM_WORLD: two
  * MPI libraries in it wait for each other in MPI_Init for ever. */
 enum berth_world {
-    BERTH_WORLD_ALONE, /* anything: there is no other component */
+    BERTH_WORLD_ALONE, /* anything, because there is no other component */
     BERTH_WORLD_HOST,  /* the host's or nothing */
-    BERTH_WORLD_OWN    /* the image's: that of another component is its image's */
+    BERTH_WORLD_OWN    /* the image's, because another component runs on its image's */
 };
 
-/* What one component asks for, as far as it was said. Paths are absolute. A value
- * struct: start with `= {0}`, end with berth_request_fini(). */
+/* The options of one component. Paths are absolute. A value struct: start with `= {0}`,
+ * end with berth_request_fini(). */
 struct berth_request {
     char *image;                /* NULL: not said; BERTH_NO_IMAGE: on the host; a path,
                                    or a URI that has not been pulled yet */
@@ -33,7 +33,7 @@ struct berth_request {
     struct berth_strvec args;     /* flags for the runtime, one word each */
     char *gpu;                    /* whose GPUs: BERTH_GPU_...; NULL: unsaid */
     char *mpi;                    /* whose MPI: a word of conf/mode.h; NULL: unsaid */
-    enum berth_world world;       /* not said by anybody: of the other components */
+    enum berth_world world;       /* what the other components allow; not an option */
     char *explain;                /* BERTH_EXPLAIN_...; NULL: unsaid */
 };
 
@@ -110,10 +110,10 @@ const char *berth_request_mode(const struct berth_request *request);
 /* Is that its mode? */
 bool berth_request_mpi_is(const struct berth_request *request, enum berth_mode mode);
 
-/* Is it to be seen to which MPI library the tasks use? */
+/* Does --mpi-bind choose an MPI library: is it neither off, local nor local-each? */
 bool berth_request_mpi_chosen(const struct berth_request *request);
 
-/* May the host's library, and must it be that? AUTO goes by `world`. */
+/* May, and must, the tasks use the host's library? AUTO goes by `world`. */
 bool berth_request_mpi_may_host(const struct berth_request *request);
 bool berth_request_mpi_must_host(const struct berth_request *request);
 
@@ -125,7 +125,7 @@ bool berth_request_mpi_local(const struct berth_request *request);
 /* Is the plan to be printed and nothing to be run? */
 bool berth_request_explained(const struct berth_request *request);
 
-/* Was anything said at all? */
+/* Was any option given? */
 bool berth_request_said(const struct berth_request *request);
 
 bool berth_request_equal(const struct berth_request *a, const struct berth_request *b);

@@ -5,10 +5,10 @@
 #include "base/strvec.h"
 #include "plan/request.h"
 
-/* Where the options of a component of srun come from, for who asks for an account: OWN,
- * what its command line says, goes over ENVIRONMENT, and that over the default of JOB.
- * Appends a sentence for each option with one value that was said elsewhere than on the
- * command line. Ask for RET's `failed`. */
+/* The sources of a component's options, for an account: OWN, from the command line of
+ * srun, wins over ENVIRONMENT, and that over the default of JOB. Appends to RET a
+ * sentence for each option with one value that does not come from the command line
+ * alone. Check RET's `failed`. */
 void berth_source_tell(const struct berth_request *own,
                        const struct berth_request *environment,
                        const struct berth_request *job, struct berth_strvec *ret);

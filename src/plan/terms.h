@@ -7,25 +7,26 @@
 #include "base/strvec.h"
 #include "conf/site.h"
 
-/* On what terms a site lets a request run, as far as these are no options: what the
- * plugin tells berth-task besides the request. A value struct: start with `= {0}`, end
- * with berth_terms_fini(). */
+/* What the plugin tells berth-task besides the request: the site's settings that are
+ * not options of a component. A value struct: start with `= {0}`, end with
+ * berth_terms_fini(). */
 struct berth_terms {
-    struct berth_strvec unset;   /* variables, in no container */
-    struct berth_strvec signers; /* fingerprints, one of which has to be the image's */
-    char *signers_place;         /* where the site asks for them, FILE:LINE; NULL: not
-                                    told */
-    struct berth_strvec order;   /* of the host's MPI stacks, the preferred first: name,
-                                    FILE:LINE: KEY, ... */
-    struct berth_strvec modes;   /* of --mpi-bind, for any job, as far as these name
-                                    such a stack: the same */
-    char *profiles;              /* the directory of the site's; NULL: none */
-    char *keep_glibc;            /* the host's goes into no image: where the site says
-                                    so, FILE:LINE; NULL: it may */
-    char *image;                 /* which file it is (probe/allowed.h); NULL: any */
+    struct berth_strvec unset; /* variables, in no container */
+    struct berth_strvec
+        signers; /* fingerprints of the keys that may sign an image; empty: any image */
+    char *signers_place;       /* where the site asks for them, FILE:LINE; NULL: not
+                                  told */
+    struct berth_strvec order; /* of the host's MPI stacks, the preferred first: name,
+                                  FILE:LINE: KEY, ... */
+    struct berth_strvec modes; /* of --mpi-bind, for any job, as far as these name
+                                  such a stack: the same */
+    char *profiles;            /* the directory of the site's; NULL: none */
+    char *keep_glibc; /* FILE:LINE where the site forbids the host's glibc in images;
+                         NULL: it is allowed */
+    char *image; /* the identity of the image's file (probe/allowed.h); NULL: any */
 };
 
-/* What SITE says of it. On success the caller owns *RET. Returns 0, or -1 when out of
+/* The terms of SITE. On success the caller owns *RET. Returns 0, or -1 when out of
  * memory. */
 int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
                    struct berth_err *err);

@@ -15,9 +15,8 @@ extern const char *const berth_uri_schemes[];
 /* Is TEXT a URI of any scheme ("x://y"), and not a path? */
 bool berth_uri_is(const char *text);
 
-/* Is URI one that can be pulled? It is checked as far as a command line and a log can
- * carry it; what is a name, the registry knows. Returns 0, or -1 with a sentence in
- * ERR. */
+/* Is URI one that can be pulled? Checks only that a command line and a log can carry
+ * it; the registry knows which names exist. Returns 0, or -1 with a sentence in ERR. */
 int berth_uri_check(const char *uri, struct berth_err *err);
 
 /* A name for the directory of URI in a cache, with no other URI's: the scheme, `+`, and

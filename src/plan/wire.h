@@ -15,14 +15,14 @@
  *                                     the point says that nothing was cut off
  *
  * A field is an option's name without "container-" and its value, or, behind an image
- * that was pulled, `uri` and where it is from; every byte that is
- * not a letter, a digit or one of -_.:,/ is %XX. The text therefore has no spaces,
- * quotes or newlines. Decoding trusts nothing: it checks each value like a user's. */
+ * that was pulled, `uri` and its URI; every byte that is not a letter, a digit or one
+ * of -_.:,/ is %XX. The text therefore has no spaces, quotes or newlines. Decoding
+ * trusts nothing: it checks each value like a user's. */
 
 /* Bytes of the longest text. Linux takes 128 KiB for one string (MAX_ARG_STRLEN). */
 #define BERTH_WIRE_MAX 65536
 
-/* For who finds another text in a variable. */
+/* The advice when a variable has an unexpected text. */
 #define BERTH_VARIABLE_ADVICE                                                          \
     "; do not set it by hand, and have one release of berth on all hosts"
 

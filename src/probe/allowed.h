@@ -9,14 +9,14 @@
 #include "base/strvec.h"
 #include "conf/site.h"
 
-/* Does SITE restrict images in files, so that there is something to look at? */
+/* Does SITE restrict images, so that files have to be checked? */
 bool berth_allowed_is_asked(const struct berth_site *site);
 
 /* Is the image at PATH one that SITE allows: in one of its directories, and owned by
  * one of its users, as is its file system where a user has mounted that (FUSE)? The
- * file is opened once, and asked where it is and whose it is. Returns 0 with *RET_PATH,
- * where it really is, and *RET_IDENTITY, which file it is; the caller frees both.
- * Returns -1 with a sentence in ERR, also when there is nothing at PATH. */
+ * file is opened once; its path and its owner are those of the open file. Returns 0
+ * with *RET_PATH, where it really is, and *RET_IDENTITY, which file it is; the caller
+ * frees both. Returns -1 with a sentence in ERR, also when there is nothing at PATH. */
 int berth_allowed_image(const struct berth_site *site, const char *path,
                         char **ret_path, char **ret_identity, struct berth_err *err);
 
@@ -29,7 +29,7 @@ bool berth_allowed_read_mounter(const char *line, dev_t device, uid_t *ret_user)
 int berth_allowed_sources(const struct berth_strvec *mounts,
                           struct berth_strvec *sources, struct berth_err *err);
 
-/* Those of MOUNTS whose source is there, appended to PRESENT. */
+/* Appends to PRESENT those of MOUNTS whose source exists. */
 int berth_allowed_present(const struct berth_strvec *mounts,
                           struct berth_strvec *present, struct berth_err *err);
 

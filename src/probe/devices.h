@@ -5,8 +5,8 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* What is there of PATTERNS (glob(7)), each as a mount PATH:PATH:rw, appended to
- * MOUNTS. Returns 0, or -1 when out of memory. */
+/* Appends to MOUNTS a mount PATH:PATH:rw for each path that matches PATTERNS (glob(7)).
+ * Returns 0, or -1 when out of memory. */
 int berth_devices_find(const struct berth_strvec *patterns, struct berth_strvec *mounts,
                        struct berth_err *err);
 

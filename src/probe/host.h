@@ -53,7 +53,7 @@ struct berth_host_conf {
 void berth_host_conf(const struct berth_host *host, struct berth_host_conf *ret);
 void berth_host_conf_fini(struct berth_host_conf *conf);
 
-/* Who hears what plugstack.conf says, in Slurm's order. */
+/* The callbacks for files and lines of plugstack.conf, in Slurm's order. */
 struct berth_host_listener {
     void (*file)(void *told, const char *text); /* of each; NULL: not wanted */
     void (*line)(void *told, const char *file,  /* each that includes nothing */

@@ -17,10 +17,11 @@ struct berth_image {
     const char *machine; /* as uname -m says it; NULL: not told */
 };
 
-/* What is found at PATH, as the calling user. Reads a SIF file's header and the list of
- * its parts, no more. Returns 0; -1 with a sentence `image 'PATH': what is wrong; what
- * would be right` for what is missing, unreadable, cut short, or no image. *RET_MISSING
- * (may be NULL) says whether it failed because there is nothing at PATH. */
+/* Reads the image at PATH, as the calling user. Reads a SIF file's header and the list
+ * of its parts, no more. Returns 0; -1 with a sentence `image 'PATH': what is wrong;
+ * what would be right` if it is missing, unreadable, cut short, or not an image.
+ * *RET_MISSING (may be NULL) says whether it failed because there is nothing at PATH.
+ */
 int berth_image_probe(const char *path, struct berth_image *ret_image, int *ret_missing,
                       struct berth_err *err);
 
@@ -35,8 +36,8 @@ int berth_image_check_machine(const char *path, const struct berth_image *image,
 int berth_image_describe(const char *path, struct berth_strvec *ret,
                          struct berth_err *err);
 
-/* Is the image of REQUEST, which is a file by now, on this node, and for it? Returns 0,
- * or -1 with a sentence in ERR. */
+/* Is the image of REQUEST, which is a file now, on this node, and built for its
+ * machine? Returns 0, or -1 with a sentence in ERR. */
 int berth_image_look(const struct berth_request *request, struct berth_err *err);
 
 #endif

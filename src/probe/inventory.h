@@ -7,10 +7,10 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* Is NAME, without directories, how a file with an MPI interface is called:
- * libmpi.so.12, libmpich.so.12.2.2, libmpi_usempif08.so.40, libmpi_cray.so.12, ...; or
- * a client of a process manager that Open MPI loads (mca_pmix_ext3x.so)? What it is
- * really is to be read in it (mpi/family.h). */
+/* Is NAME, without directories, a name of a file with an MPI interface: libmpi.so.12,
+ * libmpich.so.12.2.2, libmpi_usempif08.so.40, libmpi_cray.so.12, ...; or a client of a
+ * process manager that Open MPI loads (mca_pmix_ext3x.so)? What the file is, only its
+ * contents tell (mpi/family.h). */
 bool berth_inventory_is_named(const char *name);
 
 /* Find the files that are called so below the DIRECTORIES (those that do not exist are

@@ -8,12 +8,12 @@
 #include "elf/closure.h"
 #include "mpi/objects.h"
 
-/* What a program and the image around it say of MPI. */
+/* The facts about MPI in a program and in the image around it. */
 struct berth_look {
-    char *runner;        /* what the kernel executes for the program: itself, or the
-                            interpreter of a script; NULL: that is not there, and
-                            nothing else is told */
-    char *loader;        /* of the runner; NULL: it has none */
+    char *runner; /* the file that the kernel executes for the program: the program, or
+                     the interpreter of a script; NULL: it is missing, and the other
+                     members are empty */
+    char *loader; /* of the runner; NULL: it has none */
     const char *machine; /* of the runner, as uname -m says it; NULL: not told */
     int bits;            /* of the runner; 0: it is not ELF */
     struct berth_strvec scripts;      /* the files that lead to it */
@@ -33,7 +33,7 @@ struct berth_look {
 int berth_look_at(const char *program, char *const *env, struct berth_look *ret_look,
                   struct berth_err *err);
 
-/* The same without the MPI libraries that are around it. */
+/* The same without the MPI libraries of the image. */
 int berth_look_at_start(const char *program, char *const *env,
                         struct berth_look *ret_look, struct berth_err *err);
 

@@ -19,8 +19,8 @@ struct berth_offered {
 int berth_offered_read(const struct berth_terms *terms, char *const *env,
                        struct berth_offered *ret, struct berth_err *err);
 
-/* Put those first whose stack or profile ORDER names (name, FILE:LINE: KEY, ...), as it
- * names them; the others stay as they were found. */
+/* Sorts the stacks whose stack or profile ORDER (name, FILE:LINE: KEY, ...) names to
+ * the front, in that order; the others stay as they were found. */
 void berth_offered_sort(struct berth_stacks *stacks, const struct berth_strvec *order);
 
 void berth_offered_fini(struct berth_offered *offered);

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Which file it is, whatever it is called: its device and its number, as text. The
- * caller frees it; NULL when out of memory. */
+/* The identity of a file, whatever its name: device and inode, as text. The caller
+ * frees it; NULL when out of memory. */
 char *berth_opened_identity(const struct stat *file);
 
 enum berth_opened {
@@ -18,7 +18,7 @@ enum berth_opened {
 /* Has the process PID the file IDENTITY open? */
 enum berth_opened berth_opened_by(pid_t pid, const char *identity);
 
-/* What is said of an image when it is another file than the one that was looked at. */
+/* The message for an image that is not the file that was checked. */
 #define BERTH_OPENED_EXCHANGED                                                         \
     "image '%s': it was exchanged while the step started; leave it where it is until " \
     "the step runs"

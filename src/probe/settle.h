@@ -7,17 +7,17 @@
 #include "plan/request.h"
 #include "plan/terms.h"
 
-/* Who asks for a container. Borrows everything. */
+/* The job and the task that ask for a container. Borrows everything. */
 struct berth_settling {
     const char *partition;    /* of the job; NULL: there is none */
     const char *account;      /* the same */
     char *const *environment; /* of the task, ended by NULL */
 };
 
-/* On the host and in the directory where REQUEST is to be run, as its user: what SITE
- * makes of it, in a step as for `berth run` and `berth explain`. On success the caller
- * owns *RET, the request as it is to be run, and *RET_TERMS. Returns 0, or -1 with a
- * sentence in ERR that says why it must not run. */
+/* Applies SITE to REQUEST, on the host, in the directory and as the user of the task;
+ * for steps, `berth run` and `berth explain`. On success the caller owns *RET, the
+ * request as it is to be run, and *RET_TERMS. Returns 0, or -1 with a sentence in ERR
+ * that says why it must not run. */
 int berth_settle(const struct berth_site *site, const struct berth_settling *settling,
                  const struct berth_request *request, struct berth_request *ret,
                  struct berth_terms *ret_terms, struct berth_err *err);

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* What is asked. Borrows everything. */
+/* The image, and the keys that may have signed it. Borrows everything. */
 struct berth_signature {
     const char *runtime;
     const char *image;
@@ -17,9 +17,9 @@ struct berth_signature {
     const char *place;               /* where that is asked for; NULL: not told */
 };
 
-/* Is the SIF file signed with these keys only? Lets the runtime verify it with the keys
- * that it finds on this host. Whose they are does not matter: the fingerprint of a
- * key is the key. Returns 0, or -1 with a sentence in ERR. */
+/* Is the SIF file signed with these keys only? The runtime verifies it with the keys
+ * that it finds on this host. Whose keyring that is does not matter, because the
+ * fingerprint identifies the key. Returns 0, or -1 with a sentence in ERR. */
 int berth_signature_check(const struct berth_signature *signature,
                           struct berth_err *err);
 

@@ -5,14 +5,14 @@
 #include "base/err.h"
 #include "conf/site.h"
 
-/* For the berth command, to which Slurm does not hand the words behind its plugin: what
- * the plugin goes by on this host. */
+/* The settings of the plugin on this host, for the command berth, which does not get
+ * the words behind berth.so from Slurm. */
 
-/* Which berth.yaml that is: that of config= in plugstack.conf, which is beside
- * slurm.conf or named there (SLURM_CONF of the environment ENV, which ends in NULL, or
- * the usual places). NULL in *RET_PATH, which the caller frees: nothing is said, or
- * they cannot be read, and it is BERTH_SITE_FILE. Returns 0, or -1 with the sentence in
- * ERR with which the plugin refuses those words. */
+/* The path of berth.yaml: config= in plugstack.conf, which is beside slurm.conf or
+ * named there (SLURM_CONF of the environment ENV, which ends in NULL, or the usual
+ * places). NULL in *RET_PATH, which the caller frees: no config=, or the files cannot
+ * be read; then it is BERTH_SITE_FILE. Returns 0, or -1 with the sentence in ERR with
+ * which the plugin refuses those words. */
 int berth_site_find(char *const *env, char **ret_path, struct berth_err *err);
 
 /* Find it, and read it as berth_site_read() does. */

@@ -14,7 +14,7 @@
  * may be open to them). OWNER is who decides what berth is on this host, the owner of
  * its program (berth_site_owner()).
  *
- * PATH NULL: BERTH_SITE_FILE; if that is not there, the defaults hold. */
+ * PATH NULL: BERTH_SITE_FILE; if it does not exist, the defaults apply. */
 
 /* Read it into *RET, which the caller owns. Returns 0, or -1 with the first fault in
  * ERR, and the defaults in *RET. */

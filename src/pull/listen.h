@@ -8,14 +8,14 @@
 /* Bytes that are kept of a line. */
 enum { BERTH_LISTEN_LINE = 1024 };
 
-/* What the runtime says while it pulls. On a terminal that is seen as it comes, with
- * its progress bars, but for the line in which it gives up: that becomes a part of
- * ours. Start with `= {.terminal = FD}`, or -1 for none. */
+/* The runtime's output while it pulls. On a terminal the user sees it as it comes, with
+ * progress bars, except for the line in which the runtime gives up: that becomes a part
+ * of our message. Start with `= {.terminal = FD}`, or -1 for none. */
 struct berth_listen {
     int terminal;
     bool inside; /* a line that has been begun on the terminal */
     bool held;   /* the line at hand is not shown */
-    bool escape; /* of a terminal's language: is no text */
+    bool escape; /* inside an escape sequence of a terminal, which is not text */
     size_t used;
     char line[BERTH_LISTEN_LINE];  /* at hand */
     char last[BERTH_LISTEN_LINE];  /* that said anything */

@@ -24,9 +24,8 @@ struct berth_pull {
  * As the calling user. Returns 0, or -1 with a sentence in ERR. */
 int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err *err);
 
-/* Where the image of REQUEST is from a registry, and not a file yet or no more: pull it
- * as HOW says, but for its uri, and make the file the image. Returns 0, or -1 with a
- * sentence in ERR. */
+/* If the image of REQUEST is a URI without a file, pulls it as HOW says (except for
+ * HOW's uri), and makes the file the image. Returns 0, or -1 with a sentence in ERR. */
 int berth_pull_request(const struct berth_pull *how, struct berth_request *request,
                        struct berth_err *err);
 

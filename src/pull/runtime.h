@@ -17,9 +17,9 @@
 int berth_pull_run(const char *const *argv, const char *const *env,
                    struct berth_listen *listen, int *ret_status, struct berth_err *err);
 
-/* srun blocks the signals that would end it, until it has a thread for them. From here
- * on they do end it, until the caller sets the mask back to *RET_BEFORE; but those that
- * it handles, or that somebody has it ignore. */
+/* srun blocks the signals that would end it, until it has a thread for them. This lets
+ * them end it, until the caller sets the mask back to *RET_BEFORE; except for signals
+ * that it handles or ignores. */
 void berth_pull_let_signals_end_us(sigset_t *ret_before);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include <slurm/spank.h>
 
-/* Our side in srun, sbatch and salloc: the user's own process, before anything runs. A
- * fault here ends the command (exit status 1) with one line, and costs no allocation.
+/* The plugin in srun, sbatch and salloc: the user's own process, before anything runs.
+ * A fault here ends the command (exit status 1) with one line, and costs no allocation.
  */
 
 /* In slurm_spank_init(): register the options and forget what an outer step published.

@@ -2,9 +2,10 @@
 #ifndef BERTH_SPANK_NAMES_H
 #define BERTH_SPANK_NAMES_H
 
-/* Variables between our two sides. Slurm carries what starts with SLURM to the nodes on
- * every release, under --export=NONE too; a name of the form SLURM_SPANK_* it would
- * take for its own. That of sbatch and salloc is in plan/defaults.h. */
+/* Variables between the plugin in srun and the plugin in slurmstepd. Every release of
+ * Slurm carries variables that start with SLURM to the nodes, also under --export=NONE;
+ * it would take the form SLURM_SPANK_* for its own. That of sbatch and salloc is in
+ * plan/defaults.h. */
 
 #define BERTH_STEP_VARIABLE "SLURM_BERTH_STEP" /* srun -> the tasks' nodes */
 #define BERTH_ENV_VARIABLE  "SLURM_BERTH_ENV"  /* the same: what --export drops */
@@ -16,7 +17,8 @@
 /* Slurm's own, for srun and the task: the OCI bundle of --container. */
 #define BERTH_BUNDLE_VARIABLE "SLURM_CONTAINER"
 
-/* Who finds one of these runs in a container: the runtime sets them there. */
+/* A process that has one of these variables runs in a container: the runtime sets them.
+ */
 #define BERTH_OUTER_APPTAINER   "APPTAINER_CONTAINER"
 #define BERTH_OUTER_SINGULARITY "SINGULARITY_CONTAINER"
 

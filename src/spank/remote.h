@@ -4,7 +4,7 @@
 
 #include <slurm/spank.h>
 
-/* Our side in slurmstepd. Only berth_remote_task() can refuse, because a fault in any
+/* The plugin in slurmstepd. Only berth_remote_task() can refuse, because a fault in any
  * callback before it drains the node or is lost (Slurm's behaviour differs by release).
  */
 
@@ -17,7 +17,8 @@ int berth_remote_init(spank_t sp, int count, char **words);
  * what comes later in slurmstepd in a child that shares its memory only. */
 int berth_remote_open(spank_t sp);
 
-/* In slurm_spank_user_init(), after that: what the tasks are to know. */
+/* In slurm_spank_user_init(), later: writes the number of tasks and the limits for the
+ * tasks to read. */
 int berth_remote_step(spank_t sp, int count, char **words);
 
 /* In slurm_spank_task_exit(), in slurmstepd, once for each task: the container ends

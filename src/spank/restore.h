@@ -18,19 +18,18 @@ int berth_restore(spank_t sp, const struct berth_site *site,
                   const struct berth_table *step, const struct berth_where *where,
                   struct berth_strvec *restored, struct berth_err *err);
 
-/* Then also TMPDIR, which Slurm sets for one task of a node. This is not the user's: do
- * it after the site has decided about what is. Returns 0, or -1 with a sentence in ERR.
- */
+/* The same for TMPDIR, which Slurm sets for one task of a node only. It is not the
+ * user's variable: call this after the site has decided about the user's. Returns 0, or
+ * -1 with a sentence in ERR. */
 int berth_restore_tmpdir(spank_t sp, struct berth_strvec *restored,
                          struct berth_err *err);
 
-/* For a task in an image, of an srun that runs in a container itself: take out what the
- * runtime of that one has set, which this one would take for wishes (mounts, above
- * all).
- */
+/* For a task in an image, of an srun that runs in a container itself: removes the
+ * variables that the outer container's runtime has set, because the inner one would
+ * take them for requests (mounts, above all). */
 void berth_restore_forget_outer(spank_t sp);
 
-/* For a task on the host: only take the variable out. */
+/* For a task on the host: only removes the variable. */
 void berth_restore_nothing(spank_t sp);
 
 #endif

@@ -7,14 +7,16 @@
 #include "plan/launch.h"
 #include "task/room.h"
 
-/* What the task that speaks for a component knows. Borrows everything. */
+/* The facts for the account of a component, which one task of it prints. Borrows
+ * everything. */
 struct berth_account {
-    const struct berth_launch *launch; /* of a component on the host: with node, request
-                                          and command alone */
-    char *const *environment;          /* of the task, as far as it is ours to change */
-    const char *step;                  /* BERTH_TASK_EXPLAIN; NULL: not set */
-    const struct berth_room *room;     /* what its keeper told; NULL: there is none */
-    const char *apart; /* why each task has a container of its own; NULL: it has not */
+    const struct berth_launch *
+        launch; /* for a component on the host only node, request and command are set */
+    char *const *environment;      /* of the task, after the changes that are berth's */
+    const char *step;              /* BERTH_TASK_EXPLAIN; NULL: not set */
+    const struct berth_room *room; /* with the keeper's findings; NULL: there is none */
+    const char
+        *apart; /* why each task has a container of its own; NULL: tasks share one */
 };
 
 /* The account of the launch (plan/explain.h), as the request wants to see it, appended

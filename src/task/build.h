@@ -9,7 +9,7 @@
 #include "probe/stack.h"
 #include "task/gather.h"
 
-/* What is made, and where. */
+/* The stage to build, and where. */
 struct berth_build {
     int dir;          /* the directory, open */
     const char *path; /* of it */
@@ -20,10 +20,10 @@ struct berth_build {
 };
 
 /* Fill the directory with copies of what was gathered, their search path changed to
- * where the stage is mounted, links and the manifest. What an earlier call has copied
- * by then stays. Returns 0; -1 with a sentence in ERR (no room, a source that changes,
- * no patchelf), and what is there then is to be removed; BERTH_BUILD_LATE with a
- * sentence in ERR, and another call goes on with it. */
+ * where the stage is mounted, links and the manifest. Files that an earlier call has
+ * copied stay. Returns 0; -1 with a sentence in ERR (no room, a source that changes, no
+ * patchelf), and the directory is to be removed; BERTH_BUILD_LATE with a sentence in
+ * ERR, and another call goes on with it. */
 enum { BERTH_BUILD_LATE = 1 };
 int berth_build(const struct berth_build *build, struct berth_err *err);
 

@@ -5,8 +5,8 @@
 #include "base/err.h"
 #include "plan/request.h"
 
-/* Are the names of the image and the mounts such that the runtime takes them, and is
- * the source of each mount there? Returns 0, or -1 with a sentence in ERR. */
+/* Can the runtime use the names of the image and the mounts, and does the source of
+ * each mount exist? Returns 0, or -1 with a sentence in ERR. */
 int berth_carry_check(const struct berth_request *request, struct berth_err *err);
 
 #endif

@@ -8,9 +8,9 @@
 
 #include "base/err.h"
 
-/* Make the calling process nobody's: a session of its own, standard input and outputs
- * from and to nothing, / as its directory, all signals blocked (the mask as it was goes
- * to *RET_MASK, which may be NULL), and no descriptor but the COUNT (at most 8) in
+/* Detaches the calling process: it gets its own session, /dev/null as standard input
+ * and outputs, / as its directory, and all signals blocked (the old mask goes to
+ * *RET_MASK, which may be NULL). Closes all descriptors but the COUNT (at most 8) in
  * KEEP, which become 3, 4, ... in that order. */
 void berth_detach(const int keep[], size_t count, sigset_t *ret_mask);
 

@@ -5,9 +5,10 @@
 #include "task/stageroot.h"
 
 /* "sha256:" and the 64 digits that sha256sum(1) prints for the file PATH, which takes
- * about a second for each gigabyte: so it is kept below ROOT (task/memo.h), and asked
- * again when the file's device, inode, size or time is another. It may take SECONDS;
- * that there is none is kept as well. NULL: none; the caller frees it. */
+ * about a second for each gigabyte: so the digest is kept below ROOT (task/memo.h), and
+ * computed again when the file's device, inode, size or time has changed. It may take
+ * SECONDS; a failure is kept as well. Returns NULL when there is none; the caller frees
+ * the text. */
 char *berth_digest(const char *path, const struct berth_stage_root *root,
                    unsigned int seconds);
 

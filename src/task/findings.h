@@ -7,7 +7,7 @@
 #include "probe/look.h"
 #include "task/graft.h"
 
-/* What was seen and done in a container. Borrows everything. */
+/* What berth-mpi has seen and done in a container. Borrows everything. */
 struct berth_findings {
     int talk;            /* where it is told */
     const char *program; /* the file that the command is */
@@ -17,8 +17,8 @@ struct berth_findings {
     int count;                        /* 0: the image's own library runs */
 };
 
-/* Tell it by the names of plan/finding.h. The process is in the container. Returns 0,
- * or -1 with a sentence in ERR. */
+/* Sends these findings, by the names of plan/finding.h. The process is in the
+ * container. Returns 0, or -1 with a sentence in ERR. */
 int berth_findings_tell(const struct berth_findings *findings, struct berth_err *err);
 
 #endif

@@ -13,9 +13,9 @@
 struct berth_gathered_file {
     char *source;
     struct stat st;
-    char *file;                            /* from the top of the stage */
-    bool patched;                          /* it gets the search path of the stage */
-    const struct berth_stack_library *mpi; /* which it is; NULL: none */
+    char *file;   /* from the top of the stage */
+    bool patched; /* its search path becomes that of the stage */
+    const struct berth_stack_library *mpi; /* which library of MPI it is; NULL: none */
     struct berth_strvec needs; /* SONAMEs that it needs besides, in a stage */
 };
 

@@ -19,7 +19,7 @@ struct berth_graft_file {
     ino_t inode;
 };
 
-/* One stage of the host's MPI, put over one family of an image. */
+/* One stage of the host's MPI, mounted over the libraries of one family in an image. */
 struct berth_graft {
     enum berth_mpi_family family;    /* set by the caller */
     const struct berth_stack *stack; /* that is staged; set by the caller */
@@ -35,8 +35,8 @@ struct berth_graft {
     struct berth_strvec out; /* file of the image, staged file that is left out, ... */
     size_t out_done;         /* of OUT, mounted */
     struct berth_strvec set; /* NAME=VALUE */
-    const char *target;      /* what the loader was asked about in the end; borrowed */
-    struct berth_closure closure; /* and what it said */
+    const char *target; /* the file about which the loader was asked last; borrowed */
+    struct berth_closure closure; /* and its answer */
 };
 
 /* Read the stage at MOUNTED, which is HOST outside. Returns 0, or -1 with a sentence in
@@ -44,9 +44,9 @@ struct berth_graft {
 int berth_graft_open(const char *mounted, const char *host, struct berth_graft *graft,
                      struct berth_err *err);
 
-/* May the staged libraries stand for those that PROGRAM, in the image of LOOK, wants in
- * the environment ENV; and what goes over what? Returns 0; -1 with a sentence in ERR
- * when they may not. */
+/* Judges whether the staged libraries can replace those that PROGRAM, in the image of
+ * LOOK, wants in the environment ENV, and plans the mounts. Returns 0, or -1 with a
+ * sentence in ERR when they cannot. */
 int berth_graft_plan(struct berth_graft *graft, const struct berth_mpi_program *program,
                      const struct berth_look *look, char *const *env,
                      struct berth_err *err);
@@ -55,8 +55,9 @@ int berth_graft_plan(struct berth_graft *graft, const struct berth_mpi_program *
  * mount namespace. Returns 0, or -1 with errno. */
 int berth_graft_bind(const char *from, const char *over);
 
-/* Leave out of what was planned what is in BOUND, where it is mounted for another
- * program; BOUND gets the rest, what and over what by turns. Before the first mount. */
+/* Drops planned mounts that are in BOUND, because they are mounted for another program,
+ * and appends the others to BOUND: source, destination, source, ... Call it before the
+ * first mount. */
 void berth_graft_leave_out(struct berth_graft *graft, struct berth_strvec *bound);
 
 /* Mount what was planned. The caller owns the mount namespace. */
@@ -65,14 +66,14 @@ int berth_graft_mount(struct berth_graft *graft, struct berth_err *err);
 /* Set its variables in this process. Returns 0, or -1 when out of memory. */
 int berth_graft_set(const struct berth_graft *graft, struct berth_err *err);
 
-/* Ask the loader of LOOK again, in the environment ENV, which has SET in it: is each
- * library of the family the staged one, and is nothing missing? Where the image and the
- * stage both bring a library and the process is to have the staged one, that is mounted
- * too. Returns 0, or -1 with a sentence in ERR that names the file. */
+/* Ask the loader of LOOK again, in the environment ENV, which has SET in it: each
+ * library of the family must be the staged one, and nothing may be missing. If image
+ * and stage both bring a library and the process is to have the staged one, mounts
+ * that, too. Returns 0, or -1 with a sentence in ERR that names the file. */
 int berth_graft_verify(struct berth_graft *graft, const struct berth_look *look,
                        char *const *env, struct berth_err *err);
 
-/* The staged file that PATH is now; NULL: it is none. */
+/* The staged file that is mounted at PATH; NULL: none. */
 const char *berth_graft_staged(const struct berth_graft *graft, const char *path);
 
 /* Take the mounts away. */

@@ -20,7 +20,7 @@
  *
  * The two sides: berth-task starts it, berth-init in the image waits for it. */
 
-/* What else a guard looks at. */
+/* What a guard watches besides signals. */
 struct berth_guard {
     int log;   /* what the runtime says until berth-init has started */
     int tasks; /* of task/room.h: end of file ends the runtime; -1: none */
@@ -29,7 +29,7 @@ struct berth_guard {
     unsigned int limit;            /* seconds that a start may take; 0: any time */
 };
 
-/* What a guard answers to berth-init: it is on duty, or nothing may run. */
+/* A guard's answer to berth-init: it guards the server, or nothing may run. */
 enum { BERTH_GUARD_GUARDS, BERTH_GUARD_REFUSES };
 
 /* Start a guard for the runtime of LAUNCH that the calling process will become. If that
@@ -44,7 +44,8 @@ int berth_guard_start(const struct berth_launch *launch, const struct berth_guar
  * STATUS. */
 void berth_guard_go_on(pid_t pid, int status, pid_t runtime);
 
-/* Kill the process PID and all below it but servers. Returns whether there was one. */
+/* Kills the process PID and its descendants, except for servers. Returns whether there
+ * was a process to kill. */
 bool berth_guard_end_tree(pid_t pid);
 
 /* Kill every child of the calling process; every process but one in the mount namespace

@@ -15,7 +15,7 @@
 /* Putting the host's MPI into a container that runs (--mpi-bind). The program berth-mpi
  * does it, so that a step without the option pays for none of it. */
 
-/* Whose container it is, and what will run in it. Borrows everything. */
+/* The container, and the command that will run in it. Borrows everything. */
 struct berth_inject {
     pid_t holder; /* of the namespaces */
     const struct berth_launch
@@ -36,16 +36,16 @@ struct berth_inject_witness {
     int end;
 };
 
-/* What came of it. */
+/* The result. */
 struct berth_injected {
     struct berth_buf environment; /* with what the host's MPI wants; the same form */
-    struct berth_strvec set;      /* that alone: NAME=VALUE */
+    struct berth_strvec set;      /* only the variables of the host's MPI: NAME=VALUE */
     struct berth_strvec binds; /* what is mounted over what, for containers of tasks of
                                   their own: host path, path in the image, ... */
     struct berth_strvec facts; /* name and text (plan/finding.h) by turns */
     char *note;                /* whose MPI runs and why, one sentence; NULL: nothing to
                                   say */
-    bool differs;              /* other nodes may come to another end */
+    bool differs;              /* other nodes may decide otherwise */
     char *warning;             /* what may go wrong; NULL: nothing is known */
     struct berth_inject_witness witness; /* {0}: there is none */
 };
@@ -63,9 +63,9 @@ int berth_inject_fabric(const struct berth_request *request,
                         const struct berth_terms *terms, struct berth_strvec *mounts,
                         struct berth_err *err);
 
-/* Do what the request's mode says; off: only the environment is copied. Returns 0 with
- * *RET_INJECTED, which the caller owns (berth_injected_fini); -1 with a sentence in ERR
- * when the step must not run. */
+/* Binds the host's MPI as the request's mode says; off: only copies the environment.
+ * Returns 0 with *RET_INJECTED, which the caller owns (berth_injected_fini); -1 with a
+ * sentence in ERR when the step must not run. */
 int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_injected,
                  struct berth_err *err);
 

@@ -10,7 +10,7 @@
 #include "plan/terms.h"
 #include "probe/stack.h"
 
-/* What the process that enters the container is told. Borrows everything. */
+/* The inputs of the process that enters the container. Borrows everything. */
 struct berth_inside {
     pid_t holder; /* of the namespaces */
     const struct berth_request *request;
@@ -20,21 +20,21 @@ struct berth_inside {
                                             --multi-prog); NULL: that of the command */
     const char *directory;               /* of the task on the host; NULL: gone */
     char *const *task; /* the environment of the task, ended by NULL */
-    const struct berth_profile *profiles; /* of which stacks may be, as
-                                             berth_profiles() */
-    const struct berth_stacks *stacks;    /* of the host; NULL: not known yet */
+    const struct berth_profile
+        *profiles; /* for the stacks that may be used, as berth_profiles() */
+    const struct berth_stacks *stacks; /* of the host; NULL: not known yet */
     struct berth_mpi_reach reach;
     int talk; /* an end of task/talk.h, at which it asks and tells */
 };
 
-/* Be where the application will be, as the owner of the container's namespaces, with
- * its environment. The process has that of the container. Returns 0, or -1 with a
- * sentence in ERR. */
+/* Enters the container as the owner of its namespaces, at the place and with the
+ * environment that the application will have. The process has the environment of the
+ * container before. Returns 0, or -1 with a sentence in ERR. */
 int berth_inside_enter(const struct berth_inside *inside, struct berth_err *err);
 
-/* The file that the command is, where the process is, or that it starts, where its
- * words tell that (plan/command.h); NULL: none that could be executed. The caller frees
- * it. */
+/* The file of the command, in the root of this process, or of the program that the
+ * command starts, if its words tell that (plan/command.h); NULL: no such file that can
+ * be executed. The caller frees it. */
 char *berth_inside_find(const struct berth_inside *inside);
 
 /* Enter the container as the owner of its namespaces, look at the programs, put the

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words and an environment, byte for byte, from one program to the next but one. */
+/* Arguments and an environment, byte for byte, from berth-task to berth-init, past the
+ * runtime between them. */
 
 #include "task/letter.h"
 

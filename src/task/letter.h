@@ -7,19 +7,18 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* What berth-task tells berth-init in a container of one task alone: berth-init's
- * words, and the environment of the task. The runtime would carry both as JSON, in
- * which each byte that is not UTF-8 becomes another; and what stands on its command
- * line is seen by all users of the host. So both are in memory that has a descriptor
- * and no name. */
+/* What berth-task hands to berth-init in the container of one task: berth-init's
+ * arguments and the task's environment. The runtime would carry both as JSON, which
+ * changes bytes that are not UTF-8, and all users of the host can read its command
+ * line. So both are in memory (memfd) that has a descriptor and no name. */
 
 /* Returns the descriptor, which stays open through exec; -1 with a sentence in ERR. */
 int berth_letter_write(const struct berth_strvec *words, char *const *environment,
                        struct berth_err *err);
 
-/* As it was written: the words; and NAME=VALUE strings one behind the other, each ended
- * by NUL, and the list of them. Never freed: it is read once, by a program that becomes
- * another. */
+/* The contents, as they were written: the words; and the environment as a list and as
+ * bytes (NAME=VALUE strings, each ended by NUL). Never freed: the program that reads it
+ * executes another one. */
 struct berth_letter {
     struct berth_strvec words;
     struct berth_strvec environment;
@@ -27,7 +26,8 @@ struct berth_letter {
     size_t count;
 };
 
-/* Read and close FD. Returns 0, or -1 when FD is no letter. */
+/* Reads and closes FD. Returns 0, or -1 when FD was not made by berth_letter_write().
+ */
 int berth_letter_read(int fd, struct berth_letter *ret);
 
 #endif

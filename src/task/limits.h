@@ -5,10 +5,11 @@
 #include "base/buf.h"
 
 /* Slurm hands on the soft limits of the user's shell (PropagateResourceLimits in
- * slurm.conf(5)). They are for the application: a runtime reserves more memory than a
- * login node may allow, has many threads, and what serves an image uses CPU time as
- * long as the application runs. So raise these to their hard limits; what they were is
- * appended to RET_WERE (NULL: not), for berth_limits_restore(). */
+ * slurm.conf(5)). These limits are for the application: a runtime reserves more memory
+ * than a login node may allow, has many threads, and the program that serves an image
+ * uses CPU time as long as the application runs. berth_limits_raise() raises them to
+ * their hard limits and appends the old ones to RET_WERE (may be NULL), for
+ * berth_limits_restore(). */
 void berth_limits_raise(struct berth_buf *ret_were);
 void berth_limits_restore(const char *were);
 

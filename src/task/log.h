@@ -5,8 +5,8 @@
 #include "base/err.h"
 #include "plan/launch.h"
 
-/* What a runtime says goes to memory, because every task's runtime says the same, in
- * words about itself, and the user wants one line. */
+/* A runtime writes its messages to memory, because every task's runtime writes the
+ * same, about itself, and the user wants one line. */
 
 /* Returns the descriptor to which the runtime writes, which stays open through exec
  * only where it is copied to standard error; -1 with a sentence in ERR. */

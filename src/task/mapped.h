@@ -8,10 +8,11 @@
 
 #include "mpi/family.h"
 
-/* Which MPI the processes of a step have mapped (/proc/PID/maps), by what is in the
- * files and not by their names. The staged files are known by their inodes; that the
- * host's MPI is there, by the library that marks (task/mark.h), since its C library
- * always brings it and the other files may be mapped for another reason. */
+/* Which MPI the processes of a step have mapped (/proc/PID/maps), by the contents of
+ * the files and not by their names. Staged files are known by their inodes. A process
+ * has loaded the host's MPI if it has mapped the library that marks (task/mark.h),
+ * which comes with the host's C library of MPI; other staged files may be mapped for
+ * another reason. */
 
 enum berth_mapped {
     BERTH_MAPPED_NONE,   /* no MPI */
@@ -33,7 +34,7 @@ struct berth_mapped_stage {
     bool marks; /* it is the library that marks */
 };
 
-/* What was seen, so that each file is read once. Starts as {0}. */
+/* The files that were seen, so that each is read once. Starts as {0}. */
 struct berth_mapped_files {
     struct berth_mapped_file *items;
     size_t count, room;
@@ -44,8 +45,8 @@ struct berth_mapped_files {
 /* The files below PATH, on the host, are staged ones. */
 void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path);
 
-/* What has PID mapped, or one of its descendants? STAGED comes before OTHER; then
- * *RET_FILE is the file, valid until the next call. What cannot be read is NONE. */
+/* What have PID and its descendants mapped? STAGED comes before OTHER; then *RET_FILE
+ * is the file, valid until the next call. A process that cannot be read is NONE. */
 enum berth_mapped berth_mapped_look(struct berth_mapped_files *files, pid_t pid,
                                     const struct berth_mapped_file **ret_file);
 

@@ -4,8 +4,8 @@
 
 /* Where a process of a step says that it has loaded the host's MPI: in a directory in
  * memory that berth-mpi mounts inside the container (task/marks.h), by making
- * directories in it. One name costs one system call, a second one of the same rank
- * changes nothing, and no limit on the size of files can end the application for it.
+ * directories in it. A mark costs one system call, a second mark of the same rank
+ * changes nothing, and no limit on the size of files can end the application.
  *
  *     3          the rank with SLURM_LOCALID 3 has loaded it
  *     pid-1234   process 1234 has, whose environment tells no rank

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* The marks of task/mark.h, but for making them. They are in a tmpfs in the container,
- * so that they go with it, are nobody else's, and take no room on a disk. */
+/* The marks of task/mark.h: mounting and reading them. They are in a tmpfs in the
+ * container: they end with it, belong to nobody else, and need no disk. */
 
 /* As the owner of the container's namespaces: mount it. Returns 0, or -1 with errno. */
 int berth_marks_mount(void);

@@ -9,9 +9,9 @@
 
 /* What a step found out about the host's MPI in a container, for later steps that are
  * told the same (task/memokey.h): a file memo/HASH in the user's directory for stages,
- * which only the user may write. It is a cache, and no more: what is damaged, or not
- * the user's alone, is like none; what cannot be written is not; nothing here has an
- * error for anybody.
+ * which only the user may write. It is only a cache: a file that is damaged or not the
+ * user's alone counts as missing, a file that cannot be written is not written, and no
+ * function here reports an error.
  *
  * A memo is a list of records of two texts. */
 enum berth_memo_kind {
@@ -45,12 +45,13 @@ struct berth_memo {
     bool failed; /* no memory, or a text that is too long: not to be kept */
 };
 
-/* A user has at most that many; the ones that were not used for the longest time go. */
+/* The most memos that a user has; those that were not used for the longest time are
+ * removed. */
 enum { BERTH_MEMOS_MAX = 48 };
 
-/* What tells a file from another, and from itself before it was changed: its size, its
- * time and its inode; and of host files the device, which in a container is another for
- * each mount. The file at the end of links; "": there is none. */
+/* The identity of a file and of its contents: size, time and inode, and for host files
+ * the device, which in a container differs for each mount. Follows links; "": no such
+ * file. */
 enum { BERTH_MEMO_IDENTITY_SIZE = 96 };
 void berth_memo_identity(const char *path, bool with_device,
                          char identity[BERTH_MEMO_IDENTITY_SIZE]);
@@ -64,11 +65,11 @@ void berth_memo_add(struct berth_memo *memo, enum berth_memo_kind kind,
 bool berth_memo_load(const struct berth_stage_root *root, const char *key,
                      struct berth_memo *ret_memo);
 
-/* Keep MEMO as that of KEY. ROOT is made if need be. */
+/* Saves MEMO under KEY. Makes ROOT if it does not exist. */
 void berth_memo_save(const struct berth_stage_root *root, const char *key,
                      const struct berth_memo *memo);
 
-/* There is to be no memo of KEY. */
+/* Removes the memo of KEY. */
 void berth_memo_forget(const struct berth_stage_root *root, const char *key);
 
 void berth_memo_fini(struct berth_memo *memo);

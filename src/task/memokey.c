@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What has to be the same so that what was found before is looked at at all. */
+/* The key of a memo: if any part differs, the image is inspected again. */
 
 #include "task/memokey.h"
 

@@ -7,11 +7,11 @@
 #include "base/buf.h"
 #include "task/inside.h"
 
-/* Append to KEY all that the answer depends on and that is known without a look into
+/* Appends to KEY all that the result depends on and that is known without inspecting
  * the container, which runs with the environment CONTAINER (ends in NULL): lines of
- * text. Nothing that a user may want to hide is in it. False: there is no key, since
- * the image is a directory, whose files can change one by one, or because of a newline
- * in a value. */
+ * text. KEY contains nothing that a user may want to hide. Returns false when there is
+ * no key: the image is a directory, whose files can change one by one, or a value has a
+ * newline. */
 bool berth_memokey_write(const struct berth_inside *inside, char *const *container,
                          struct berth_buf *key);
 

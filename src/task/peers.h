@@ -22,15 +22,15 @@ struct berth_peers {
 };
 
 /* Can the tasks of the step find and reach each other with the MPI that will run
- * (mpi/pmi.h, mpi/reach.h)? A program of which it is not known which MPI it uses may
- * use any of the image: it may run when one fits of those that were bound, or of the
- * image's own where none was; of the others WARNING tells (text "": nothing). Returns
- * 0, or -1 with a sentence in ERR. */
+ * (mpi/pmi.h, mpi/reach.h)? A program whose MPI is not known may use any MPI of the
+ * image: it may run if one of the bound ones fits, or, if none was bound, one of the
+ * image's own. *RET_WARNING names one that does not fit ("": none). Returns 0, or -1
+ * with a sentence in ERR. */
 int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_warning,
                       struct berth_err *err);
 
-/* Say whose MPI runs, of each that the program may use: one install that is two of
- * them, as Open MPI 6 is with the standard ABI, is named once. COUNT is not 0. Returns
+/* Appends the name of each MPI that the program may use; an install that provides two
+ * of them, as Open MPI 6 with the standard ABI, is named once. COUNT is not 0. Returns
  * 0, or -1 when out of memory. */
 int berth_peers_name(const struct berth_peers *peers, struct berth_buf *ret,
                      struct berth_err *err);

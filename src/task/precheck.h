@@ -6,12 +6,12 @@
 
 #include "task/inject.h"
 
-/* The containers of a setuid runtime cannot be entered, so that each task runs on the
- * image's own MPI. Whether that speaks the process manager is seen in another container
- * of the image, with a user namespace. Borrows everything. */
+/* The containers of a setuid runtime cannot be entered, so each task runs on the
+ * image's own MPI. This checks in another container of the image, with a user
+ * namespace, whether that MPI speaks the process manager. Borrows everything. */
 struct berth_precheck {
     const struct berth_launch *launch;
-    const char *why;      /* they cannot be entered */
+    const char *why;      /* why why they cannot be entered */
     unsigned int apart;   /* as in mpi/reach.h */
     const sigset_t *mask; /* as in task/visit.h */
     unsigned int seconds; /* as in task/visit.h */
@@ -19,8 +19,8 @@ struct berth_precheck {
 };
 
 /* Returns 0 with *RET_INJECTED, which the caller owns (berth_injected_fini): with a
- * warning where the user may have no user namespace either, so that nothing can be
- * seen. Returns -1 with a sentence in ERR when the step must not run. */
+ * warning if the user may have no user namespace either, and nothing can be checked.
+ * Returns -1 with a sentence in ERR when the step must not run. */
 int berth_precheck(const struct berth_precheck *precheck,
                    struct berth_injected *ret_injected, struct berth_err *err);
 

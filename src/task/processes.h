@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* What proc(5) tells of a process in its stat file: `pid (name) state ppid`. */
+/* A process, from its stat file (proc(5)): `pid (name) state ppid`. */
 struct berth_process {
     pid_t pid;
     pid_t parent;

@@ -12,8 +12,8 @@
  * Returns it, or -1 with a sentence in ERR. */
 int berth_program_open(struct berth_err *err);
 
-/* Was the program NAME asked for its release, as `berth doctor` does, by the only word
- * --version? Then tells it. */
+/* Prints the release of the program NAME if --version is its only argument (`berth
+ * doctor` asks so). Returns whether it did. */
 bool berth_program_tells(const char *name, int argc, char *const *argv);
 
 /* Bytes of the longest name. */

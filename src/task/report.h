@@ -5,13 +5,14 @@
 #include "base/err.h"
 
 /* Every task of a step on a node meets the same fault, and the user wants one line. The
- * tasks share a pipe with one byte in it: who gets the byte speaks. */
+ * tasks share a pipe with one byte in it: the task that reads the byte prints the line.
+ */
 
 /* Make the pipe. Its reading end is not closed on exec, and reading never blocks.
  * Returns the descriptor, or -1 (then every task speaks). */
 int berth_report_open(void);
 
-/* May the caller speak? FD: the descriptor, -1 for always. */
+/* May the caller print the line? FD is the descriptor, -1: always. */
 int berth_report_claim(int fd);
 
 /* Write `berth: PLACE: SENTENCE` to standard error in one piece, if this is the first

@@ -30,7 +30,7 @@ enum berth_room_state {
     BERTH_ROOM_SEPARATE, /* it cannot be joined: each task starts its own */
     BERTH_ROOM_FAILED,   /* it did not start; the sentence says why */
     BERTH_ROOM_LATE,     /* it did not start in time */
-    BERTH_ROOM_KILLED,   /* who started it is gone */
+    BERTH_ROOM_KILLED,   /* the process that started it is gone */
     BERTH_ROOM_LOST      /* it ended before its tasks */
 };
 
@@ -98,8 +98,7 @@ const char *berth_room_noted(const struct berth_room *room);
 void berth_room_differ(struct berth_room *room);
 bool berth_room_differs(const struct berth_room *room);
 
-/* A sentence that a task says where people see it, whether they asked or not; NULL:
- * none. */
+/* A warning that a task prints in any case; NULL: none. */
 void berth_room_warn(struct berth_room *room, const char *warning);
 const char *berth_room_warned(const struct berth_room *room);
 
@@ -108,14 +107,15 @@ const char *berth_room_warned(const struct berth_room *room);
 bool berth_room_unpack(const struct berth_room *room);
 bool berth_room_unpacked(const struct berth_room *room);
 
-/* What was found out, for an account of it (plan/explain.h): strings, each ended by
- * NUL; before the state changes and before berth_room_put(). Returns 0, or -1 with a
+/* Stores the findings for an account (plan/explain.h): strings, each ended by NUL. Call
+ * it before the state changes and before berth_room_put(). Returns 0, or -1 with a
  * sentence in ERR. */
 int berth_room_tell(struct berth_room *room, const struct berth_buf *findings,
                     struct berth_err *err);
 const char *berth_room_told(const struct berth_room *room, size_t *ret_count);
 
-/* What the tasks get when they have waited: two lists of strings, each ended by NUL. */
+/* Stores what the tasks get when they have waited: two lists of strings, each ended by
+ * NUL. */
 int berth_room_put(struct berth_room *room, const struct berth_buf *before,
                    const struct berth_buf *after, struct berth_err *err);
 
@@ -126,11 +126,12 @@ int berth_room_ready(struct berth_room *room, pid_t holder,
                      struct berth_err *err);
 
 /* Wait until the state is neither NEW nor STARTING. Returns it; FAILED, with a sentence
- * in ERR, for each way to fail. When the time is over, or who starts the container is
- * gone, the start has failed for all tasks. In SEPARATE, ERR says why. */
+ * in ERR, for each way to fail. When the time is over, or the process that starts the
+ * container is gone, the start has failed for all tasks. In SEPARATE, ERR says why. */
 enum berth_room_state berth_room_wait(struct berth_room *room, struct berth_err *err);
 
-/* What berth_room_ready() or berth_room_put() was told; valid while the room is. */
+/* The arguments of berth_room_ready() or berth_room_put(); valid as long as the room.
+ */
 pid_t berth_room_holder(const struct berth_room *room);
 const char *berth_room_before(const struct berth_room *room, size_t *ret_count);
 const char *berth_room_after(const struct berth_room *room, size_t *ret_count);

@@ -22,14 +22,14 @@ struct berth_stage_root {
 #define BERTH_STAGE_SITE_MOUNTED "/.berth/site"
 #define BERTH_STAGE_USER_MOUNTED "/.berth/user"
 
-/* A user's stage that no step has used for so many days goes (task/sweep.h). */
+/* A user's stage that no step has used for so many days is removed (task/sweep.h). */
 enum { BERTH_STAGE_DAYS = 30 };
 
-/* What makes a user's root needless, behind a sentence. */
+/* Advice that makes a user's root unnecessary, appended to a sentence. */
 #define BERTH_STAGE_ADVICE                                                             \
     "; have the administrators run 'berth profiles --prepare' on this node"
 
-/* What helps where the time of a start is too short for a copy, behind a sentence. */
+/* Advice if a start is too short for a copy, appended to a sentence. */
 #define BERTH_STAGE_SLOW                                                               \
     ", have the administrators run 'berth profiles --prepare' on this node, or raise " \
     "runtime.start_timeout in berth.yaml"
@@ -44,7 +44,7 @@ enum { BERTH_STAGE_USER_SIZE = 64 };
 struct berth_stage_root berth_stage_site(void);
 struct berth_stage_root berth_stage_user(char path[BERTH_STAGE_USER_SIZE]);
 
-/* The same; the second choice is made if the first one is somebody else's. */
+/* The same; makes the second directory if the first one belongs to somebody else. */
 struct berth_stage_root berth_stage_user_made(char path[BERTH_STAGE_USER_SIZE]);
 
 /* Those of TOP, a directory like /tmp; for MAKE the second choice is made. */

@@ -7,10 +7,10 @@
 #include "plan/request.h"
 #include "plan/terms.h"
 
-/* What the plugin does in a step, for one process without it: the same berth-task, and
- * a container for this process alone. */
+/* Does for one process what the plugin does for a step: the same berth-task, and a
+ * container for this process alone. */
 
-/* What is to be run. Borrows everything. */
+/* The request of `berth run` or `berth explain`. Borrows everything. */
 struct berth_standalone {
     const struct berth_site *site;
     const struct berth_request *asked;   /* by the user */
@@ -18,11 +18,11 @@ struct berth_standalone {
     const struct berth_terms *terms;     /* and its terms (probe/settle.h) */
 };
 
-/* Tell berth-task, in the environment of the calling process, to run that, and make the
- * room of its container (task/room.h). The container ends with the calling process,
- * whatever that becomes. Where an mpirun has started the process, its MPI library is
- * told that the other ranks are in containers of their own (berth_launch_apart()).
- * Returns 0, or -1 with a sentence in ERR. */
+/* Sets the variables for berth-task in the environment of the calling process, and
+ * makes the room of its container (task/room.h). The container ends with the calling
+ * process, whatever that becomes. Where an mpirun has started the process, its MPI
+ * library is told that the other ranks are in containers of their own
+ * (berth_launch_apart()). Returns 0, or -1 with a sentence in ERR. */
 int berth_standalone_prepare(const struct berth_standalone *standalone,
                              struct berth_err *err);
 

@@ -15,14 +15,14 @@ struct berth_start {
     pid_t runtime;        /* a child of ours */
     int log;              /* what it says (task/log.h) */
     int answer;           /* a socket with SO_PASSCRED, to berth-init */
-    int tasks;            /* readable when no task waits any more; -1: one does */
+    int tasks;            /* readable when no task waits any more; -1: not watched */
     unsigned int seconds; /* that it may take, */
     struct berth_deadline *deadline; /* and what is left of them */
 };
 
-/* Go where the runtime is started: to DIRECTORY, or to / where there is none (NULL) or
- * it may only be entered, because the runtime opens the directory that it is in.
- * Returns 0, or -1 with errno. */
+/* Changes to the directory where the runtime is started: DIRECTORY, or / if DIRECTORY
+ * is NULL or cannot be read, because the runtime opens its working directory. Returns
+ * 0, or -1 with errno. */
 int berth_start_enter(const char *directory);
 
 /* Wait until berth-init runs: which process that is, in our numbers, and its

@@ -4,14 +4,14 @@
 
 #include "task/stageroot.h"
 
-/* Stages that nobody needs any more. A step holds a shared lock on the roots that its
- * container mounts; who removes a stage has had the lock for itself. So one that is in
- * use stays, whatever the host's MPI has become meanwhile. */
+/* Removes stages that nobody needs any more. A step holds a shared lock on the roots
+ * that its container mounts, and a stage is removed under an exclusive lock. So a stage
+ * in use stays, even if the host's MPI has changed. */
 
 /* A stage in the making, or one to be removed; who makes it holds a lock on it. */
 #define BERTH_STAGE_UNFINISHED ".new-"
 
-/* Use the stages of ROOT, open at ROOT_FD, as long as that descriptor is open, here or
+/* Locks the stages of ROOT, open at ROOT_FD, until that descriptor is closed here and
  * in the process that it comes from. Before, at most once a day and for ROOT's owner
  * alone, berth_sweep(). */
 void berth_sweep_use(const struct berth_stage_root *root, int root_fd);

@@ -7,8 +7,8 @@
 #include "base/deadline.h"
 #include "base/err.h"
 
-/* How the process in the container and the one on the host talk: whole messages, each
- * of a kind and a text. */
+/* The messages between the process in the container and the one on the host; each has a
+ * kind and a text. */
 enum berth_talk_kind {
     BERTH_TALK_STAGE,  /* inside asks: stage the stack of this number */
     BERTH_TALK_STAGED, /* host answers: this stage, by its path on the host and, behind
@@ -17,7 +17,7 @@ enum berth_talk_kind {
     BERTH_TALK_BIND,   /* inside tells: a path of the stage, and behind a newline the
                           file of the image that it is mounted over */
     BERTH_TALK_NOTE,   /* inside tells: whose MPI runs, and why */
-    BERTH_TALK_NODE_NOTE, /* the same, where other nodes may come to another end */
+    BERTH_TALK_NODE_NOTE, /* the same, where other nodes may decide otherwise */
     BERTH_TALK_WARNING,   /* inside tells: what may go wrong, for everybody to read */
     BERTH_TALK_WITNESS,   /* inside tells: the host's MPI that each rank will load, for
                              people; the marks (task/marks.h) are there */

@@ -8,7 +8,8 @@
 #include "task/room.h"
 #include "task/servers.h"
 
-/* What is known when the containers of a node's tasks are there. Borrows everything. */
+/* The facts for the lines that berth prints when the containers of a node's tasks run.
+ * Borrows everything. */
 struct berth_told {
     const char *node;
     const struct berth_request *request;
@@ -18,16 +19,17 @@ struct berth_told {
     const char *runtime;           /* the site's; NULL: find one */
     const struct berth_room *room; /* NULL: there is none */
     unsigned int digest_limit;     /* as in plan/record.h */
-    const char *apart; /* why each task has a container of its own; NULL: it has not */
+    const char
+        *apart; /* why each task has a container of its own; NULL: tasks share one */
 };
 
-/* What is said of NODE and IMAGE where the runtime does not mount it. */
+/* The line about NODE and IMAGE for a runtime that unpacks the image. */
 #define BERTH_TELL_UNPACKED                                                            \
     "berth: %s: " BERTH_SERVERS_UNPACKED                                               \
     "which takes time at each start, and room in /tmp" BERTH_SERVERS_REPAIR "\n"
 
-/* Say, on standard error, what berth has chosen for the component, and with srun -v how
- * many containers there are on this node. Needs a room. */
+/* Prints on standard error what berth has chosen for the component, and with srun -v
+ * the number of containers on this node. Needs a room. */
 void berth_tell(const struct berth_told *told);
 
 /* Was the srun of this environment started with -v? */

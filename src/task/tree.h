@@ -8,9 +8,9 @@
 
 /* Directories and files by descriptor, so that what was checked is what is used. */
 
-/* Open the directory PATH, which is no symbolic link, belongs to OWNER and gives nobody
- * the permissions FORBIDDEN (bits of st_mode). Returns a descriptor; -1 with a sentence
- * in ERR, and *RET_MISSING (may be NULL) 1 if nothing is there. */
+/* Opens the directory PATH, which must not be a symbolic link, must belong to OWNER and
+ * must give nobody the permissions FORBIDDEN (bits of st_mode). Returns a descriptor;
+ * -1 with a sentence in ERR, and *RET_MISSING (may be NULL) 1 if nothing is there. */
 int berth_tree_open(const char *path, uid_t owner, mode_t forbidden, int *ret_missing,
                     struct berth_err *err);
 

@@ -6,8 +6,8 @@
 #include "base/strvec.h"
 #include "task/gather.h"
 
-/* Append NAME=VALUE for each variable that what was GATHERED of STACK wants, in a stage
- * that is MOUNTED there in the container. Returns 0, or -1 with a sentence in ERR. */
+/* Appends NAME=VALUE for each variable that the files GATHERED of STACK need, in a
+ * stage at MOUNTED in the container. Returns 0, or -1 with a sentence in ERR. */
 int berth_variables_list(const struct berth_gathered *gathered,
                          const struct berth_stack *stack, const char *mounted,
                          struct berth_strvec *ret, struct berth_err *err);

@@ -10,14 +10,14 @@
 #include "base/err.h"
 #include "plan/launch.h"
 
-/* A look into an image from a process of the host, as the tasks of a step see it. */
+/* Inspects an image from a process of the host, as the tasks of a step see it. */
 struct berth_visit {
     const char *runtime;  /* path */
     const char *image;    /* path */
     unsigned int seconds; /* that the container may take to start */
-    /* What is done in the container, in a process of its own with the container's
-     * environment; nothing of the image runs but what this starts. It appends to OUT,
-     * and returns 0, or -1 with a sentence in ERR. */
+    /* Called in the container, in its own process with the container's environment.
+     * Appends to OUT, and returns 0, or -1 with a sentence in ERR. Nothing of the image
+     * runs but what this starts. */
     int (*look)(void *told, struct berth_buf *out, struct berth_err *err);
     void *told;
 };
@@ -40,7 +40,8 @@ struct berth_visit_step {
     void *told;
 };
 
-/* Start it, use it and end it. Returns 0, or -1 with a sentence in ERR. */
+/* Starts the container, calls USE and ends the container. Returns 0, or -1 with a
+ * sentence in ERR. */
 int berth_visit_step(const struct berth_visit_step *step, struct berth_err *err);
 
 #endif

@@ -8,18 +8,18 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* What the image's loader said before the start is a forecast. The witness sees to it
- * while the step runs: each rank of the node has loaded the host's MPI, by its mark
- * (task/mark.h) or by what its processes have mapped; or runs with another MPI, which
- * is said in a line, and ends the tasks of the node where the host's was asked for or
- * where some ranks run with the one and some with the other. A rank that loads no MPI
- * is nobody's business. */
+/* What the image's loader said before the start is a forecast. The witness checks while
+ * the step runs. A rank of the node has loaded the host's MPI, by its mark
+ * (task/mark.h) or by the files that its processes have mapped; or it runs with another
+ * MPI: then the witness prints a line, and kills the tasks of the node if the host's
+ * MPI was asked for or if other ranks run with it. It ignores a rank that loads no MPI.
+ */
 struct berth_witness {
     const char *node;
     const char *image;  /* its name, for people */
     const char *mode;   /* of --mpi-bind */
-    bool must;          /* the mode says that it is the host's, or nothing */
-    bool verbose;       /* say also what is right */
+    bool must;          /* the mode asks for the host's MPI or nothing */
+    bool verbose;       /* also print how many ranks are right */
     unsigned int tasks; /* of the step on this node */
     pid_t holder;       /* of the namespaces that the tasks share; 0: they do not */
     pid_t parent;       /* of the tasks: slurmstepd */
@@ -43,13 +43,13 @@ struct berth_rank {
     char *name;          /* the same, for people */
 };
 
-/* What there is to say of RANKS: a wrong one in RET, and *RET_END whether the tasks are
- * to end for it. Returns false when no rank is wrong. */
+/* Judges RANKS: RET gets the sentence about a wrong rank, and *RET_END whether the
+ * tasks are to be killed for it. Returns false when no rank is wrong. */
 bool berth_witness_judge(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret,
                          bool *ret_end);
 
-/* What is right: how many of RANKS have loaded the host's MPI. */
+/* Sets in RET how many of RANKS have loaded the host's MPI. */
 void berth_witness_count(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret);
 
