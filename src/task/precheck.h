@@ -11,7 +11,7 @@
  * namespace, whether that MPI speaks the process manager. Borrows everything. */
 struct berth_precheck {
     const struct berth_launch *launch;
-    const char *why;      /* why why they cannot be entered */
+    const char *why;      /* why they cannot be entered */
     unsigned int apart;   /* as in mpi/reach.h */
     const sigset_t *mask; /* as in task/visit.h */
     unsigned int seconds; /* as in task/visit.h */
