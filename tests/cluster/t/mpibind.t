@@ -352,7 +352,7 @@ for mode in host hybrid; do
     fi
     if [[ $has_pmix ]]; then
         cut_off --cleanenv $mode openmpi "the runtime removes PMIX_NAMESPACE, .*; leave out --cleanenv and"
-        cut_off --network=none $mode openmpi "the container has a network of its own, .*; leave --net and"
+        cut_off --network=none $mode openmpi "the container has a network of its own, .*; leave out --net and"
     fi
 done
 seen=$(alice env "${RUNTIME}_CLEANENV=1" srun -n2 --mpi=pmi2 --mpi-bind=host \
