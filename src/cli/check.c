@@ -7,11 +7,11 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
-#include "conf/site.h"
-#include "plan/path.h"
-#include "plan/policy.h"
+#include "site/site.h"
+#include "request/path.h"
+#include "policy/policy.h"
 #include "probe/profilesread.h"
-#include "probe/sitefind.h"
+#include "diagnose/sitefind.h"
 #include "probe/siteread.h"
 
 extern char **environ;

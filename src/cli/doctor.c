@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "probe/host.h"
+#include "diagnose/host.h"
 
 extern char **environ;
 

@@ -3,8 +3,8 @@
 #define BERTH_CLI_FETCH_H
 
 #include "base/err.h"
-#include "conf/site.h"
-#include "plan/request.h"
+#include "site/site.h"
+#include "request/request.h"
 
 /* For a verb that starts an image: where that of REQUEST is in a registry, pull it into
  * the user's cache, and make the file the image. Returns 0, or -1 with a sentence in

@@ -9,8 +9,8 @@
 #include "base/choice.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "plan/option.h"
-#include "plan/uri.h"
+#include "request/option.h"
+#include "request/uri.h"
 
 static void print_choices(const char *argument)
 {

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "probe/offered.h"
-#include "probe/sitefind.h"
-#include "task/stage.h"
-#include "task/sweep.h"
+#include "stage/offered.h"
+#include "diagnose/sitefind.h"
+#include "stage/stage.h"
+#include "stage/sweep.h"
 
 extern char **environ;
 

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/fetch.h"
-#include "probe/sitefind.h"
+#include "diagnose/sitefind.h"
 #include "pull/pull.h"
 
 extern char **environ;

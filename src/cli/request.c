@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
-#include "plan/defaults.h"
-#include "plan/option.h"
+#include "request/defaults.h"
+#include "request/option.h"
 
 extern char **environ;
 

@@ -5,16 +5,16 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "plan/request.h"
+#include "request/request.h"
 
 /* For the verbs with the options of srun. */
 
 /* Read the options of ARGV, whose first word is the verb, up to the command: those of
- * plan/option.h, --help, and the verb's own, FLAG (NULL: none). They win over the
- * variables of plan/defaults.h, and these over the default of the job. Returns 0 with
- * the request in *RET (it has an image, or asks for the host), the words of the command
- * in *RET_COMMAND, and in *RET_FLAG whether FLAG was given; otherwise the status that
- * the verb returns (cli/cli.h). In each case the caller owns *RET. */
+ * request/option.h, --help, and the verb's own, FLAG (NULL: none). They win over the
+ * variables of request/defaults.h, and these over the default of the job. Returns 0
+ * with the request in *RET (it has an image, or asks for the host), the words of the
+ * command in *RET_COMMAND, and in *RET_FLAG whether FLAG was given; otherwise the
+ * status that the verb returns (cli/cli.h). In each case the caller owns *RET. */
 int berth_cli_request(int argc, char **argv, const char *flag, bool *ret_flag,
                       struct berth_request *ret, char ***ret_command);
 
@@ -23,7 +23,7 @@ int berth_cli_request(int argc, char **argv, const char *flag, bool *ret_flag,
 int berth_cli_run_in_image(struct berth_request *request, char **command,
                            struct berth_err *err);
 
-/* Print the options of plan/option.h to standard output, for --help. */
+/* Print the options of request/option.h to standard output, for --help. */
 void berth_cli_print_options(void);
 
 #endif

@@ -10,10 +10,10 @@
 #include "cli/cli.h"
 #include "cli/fetch.h"
 #include "cli/request.h"
-#include "plan/policy.h"
+#include "policy/policy.h"
 #include "probe/settle.h"
-#include "probe/sitefind.h"
-#include "task/standalone.h"
+#include "diagnose/sitefind.h"
+#include "launch/standalone.h"
 
 extern char **environ;
 

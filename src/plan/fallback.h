@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "mpi/reason.h"
-#include "plan/request.h"
+#include "request/request.h"
 
 /* May the image's own MPI run where the host's cannot? Each node decides for itself and
  * does not know the decision of another one, but two MPI libraries in one

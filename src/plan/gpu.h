@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "plan/request.h"
+#include "request/request.h"
 
 /* The GPU drivers of a host (probe/gpu.h). */
 struct berth_gpu_host {

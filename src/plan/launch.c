@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/environ.h"
-#include "plan/mount.h"
+#include "request/mount.h"
 
 /* The image's runscript, where both Singularity and Apptainer keep it. */
 #define RUNSCRIPT "/.singularity.d/runscript"
@@ -205,7 +205,7 @@ static int push_runtime(const struct berth_launch *launch, struct berth_strvec *
     berth_strvec_push(argv, launch->runtime);
     berth_strvec_push(argv, "--silent");
     berth_strvec_push(argv, "exec");
-    if (launch->unknown_user) /* task/identity.h: there a setuid program has no power */
+    if (launch->unknown_user) /* step/identity.h: there a setuid program has no power */
         berth_strvec_push(argv, "--userns");
     if (launch->request->writable)
         berth_strvec_push(argv, "--writable-tmpfs");

@@ -6,8 +6,8 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
-#include "plan/request.h"
-#include "plan/terms.h"
+#include "request/request.h"
+#include "site/terms.h"
 
 /* The facts from which the runtime's command line is made, when a task starts its
  * container. Borrows everything. */
@@ -20,12 +20,12 @@ struct berth_launch {
     const char *place;                   /* how messages name node and image */
     const char *prefix;                  /* the site's option_prefix, for messages */
     int report;                          /* descriptor for berth_report(); -1: none */
-    int guard;                           /* descriptor of task/guard.h; -1: none */
+    int guard;                           /* descriptor of launch/guard.h; -1: none */
     int said;                            /* standard error of the task; -1: as it is */
     const struct berth_request *request; /* contained */
     const struct berth_terms *terms;     /* of the site; NULL: none */
     const struct berth_strvec *mounts;   /* ours: each SRC:DST:ro|rw; NULL: none */
-    const struct berth_strvec *fabric;   /* the same, of plan/fabric.h */
+    const struct berth_strvec *fabric;   /* the same, of policy/fabric.h */
     const struct berth_strvec *binds;    /* the host's MPI over files of the image: host
                                             path, path in the image, ...; NULL: none */
     const char *gpu;                     /* flag for its GPU driver; NULL: none */
@@ -35,12 +35,12 @@ struct berth_launch {
     char *const *command;                /* the user's words, ended by NULL */
     const char *programs;                /* of all tasks of the step, each a line, where
                                             these differ; NULL: that of the command */
-    const char *limits;                  /* of task/limits.h; NULL: none */
+    const char *limits;                  /* of step/limits.h; NULL: none */
     bool unknown_user;                   /* the node does not know who the user is */
 };
 
 /* The words that start the runtime, which starts berth-init in the image, which reads
- * its own words in descriptor LETTER (task/letter.h). Appends to ARGV. Returns 0, or -1
+ * its own words in descriptor LETTER (step/letter.h). Appends to ARGV. Returns 0, or -1
  * when out of memory. */
 int berth_launch_argv(const struct berth_launch *launch, int letter,
                       struct berth_strvec *argv, struct berth_err *err);

@@ -17,8 +17,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "plan/mount.h"
-#include "plan/path.h"
+#include "request/mount.h"
+#include "request/path.h"
 #include "probe/image.h"
 #include "probe/opened.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
-#include "conf/site.h"
+#include "site/site.h"
 
 /* Does SITE restrict images, so that files have to be checked? */
 bool berth_allowed_is_asked(const struct berth_site *site);

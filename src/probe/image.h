@@ -3,7 +3,7 @@
 #define BERTH_PROBE_IMAGE_H
 
 #include "base/err.h"
-#include "plan/request.h"
+#include "request/request.h"
 #include "base/strvec.h"
 
 enum berth_image_kind {

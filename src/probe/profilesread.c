@@ -12,8 +12,8 @@
 #include "base/buf.h"
 #include "base/choice.h"
 #include "base/cleanup.h"
-#include "conf/mode.h"
-#include "conf/suggest.h"
+#include "request/mode.h"
+#include "site/suggest.h"
 #include "probe/trusted.h"
 
 static int is_profile(const struct dirent *entry)

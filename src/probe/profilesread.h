@@ -4,8 +4,8 @@
 
 #include <sys/types.h>
 
-#include "conf/profiles.h"
-#include "plan/terms.h"
+#include "site/profiles.h"
+#include "site/terms.h"
 
 /* All profiles of a host: those of the files NAME.yaml in the directory of TERMS (none:
  * there is no such directory), in the order of their names, and then berth's own. A

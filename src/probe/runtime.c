@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "probe/run.h"
+#include "base/run.h"
 
 int berth_runtime_find(const char *configured, const char *path, char **ret_path,
                        struct berth_err *err)

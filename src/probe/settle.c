@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
-#include "plan/mountrules.h"
-#include "plan/policy.h"
+#include "policy/mountrules.h"
+#include "policy/policy.h"
 #include "probe/allowed.h"
 
 static const char *home_of(char *const *environment)

@@ -3,9 +3,9 @@
 #define BERTH_PROBE_SETTLE_H
 
 #include "base/err.h"
-#include "conf/site.h"
-#include "plan/request.h"
-#include "plan/terms.h"
+#include "site/site.h"
+#include "request/request.h"
+#include "site/terms.h"
 
 /* The job and the task that ask for a container. Borrows everything. */
 struct berth_settling {

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "plan/flags.h"
-#include "plan/signers.h"
+#include "policy/flags.h"
+#include "policy/signers.h"
 #include "probe/opened.h"
-#include "probe/run.h"
+#include "base/run.h"
 
 /* What the runtime may say; a list of keys is some kilobytes. */
 enum { MOST = 1 << 20 };

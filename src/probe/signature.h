@@ -13,7 +13,7 @@ struct berth_signature {
     const struct berth_strvec *fingerprints; /* empty: nobody asks */
     char *const *environment; /* tells the runtime where its keys are; ended by NULL */
     unsigned int seconds;     /* that it may take */
-    struct berth_deadline *deadline; /* as in probe/run.h */
+    struct berth_deadline *deadline; /* as in base/run.h */
     const char *place;               /* where that is asked for; NULL: not told */
 };
 

@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "conf/schema.h"
+#include "site/schema.h"
 #include "probe/trusted.h"
 
 uid_t berth_site_owner(void)

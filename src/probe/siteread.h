@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
-#include "conf/site.h"
+#include "site/site.h"
 
 /* berth.yaml, from its file. It is refused if anybody but root and OWNER could have
  * written it: it, each directory on the way to it and each link belong to one of the

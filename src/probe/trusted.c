@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "conf/syntax.h"
+#include "site/syntax.h"
 
 /* As many as the kernel follows (path_resolution(7)). */
 enum { LINKS_MAX = 40 };

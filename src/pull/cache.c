@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 #include "probe/image.h"
-#include "task/tree.h"
+#include "base/tree.h"
 
 #define ELSEWHERE                                                                      \
     "have the cache elsewhere (images.cache in berth.yaml, or XDG_CACHE_HOME)"

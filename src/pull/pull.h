@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "conf/site.h"
-#include "plan/request.h"
+#include "site/site.h"
+#include "request/request.h"
 
 /* What is to be pulled, and for whom. */
 struct berth_pull {

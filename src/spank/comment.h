@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "plan/components.h"
+#include "request/components.h"
 
 /* In srun, as the user: make the images of TABLE the comment of JOB, unless it has one;
  * that is the user's (sbatch --comment) or an earlier step's. Only an operator may set

@@ -3,8 +3,8 @@
 #define BERTH_SPANK_FETCH_H
 
 #include "base/err.h"
-#include "conf/site.h"
-#include "plan/request.h"
+#include "site/site.h"
+#include "request/request.h"
 
 /* Where the image of REQUEST is in a registry, pull it into the user's cache, and make
  * the file the image. In srun, sbatch and salloc, before anything is allocated. sbatch

@@ -11,9 +11,9 @@
 #include <slurm/spank.h>
 
 #include "base/cleanup.h"
-#include "plan/capture.h"
-#include "plan/export.h"
-#include "plan/wire.h"
+#include "request/capture.h"
+#include "request/export.h"
+#include "request/wire.h"
 #include "spank/names.h"
 
 extern char **environ;

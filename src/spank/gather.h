@@ -3,11 +3,11 @@
 #define BERTH_SPANK_GATHER_H
 
 #include "base/err.h"
-#include "conf/site.h"
-#include "plan/components.h"
+#include "site/site.h"
+#include "request/components.h"
 
 /* In srun: the variables that the tasks of a component need and Slurm is about to drop
- * (plan/capture.h), and how they are sent to the nodes. */
+ * (request/capture.h), and how they are sent to the nodes. */
 
 /* Append the row of a component to TABLE: its `env` is what to restore. VALUE is that
  * of --export for it; NULL: not said. A component on the host, and one that gets all of

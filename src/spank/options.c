@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/option.h"
+#include "request/option.h"
 
 /* Slurm's words for an option's value (has_arg of spank.h). */
 static int has_argument(const struct berth_option *option)

@@ -6,7 +6,7 @@
 
 #include <slurm/spank.h>
 
-/* Register every option of plan/option.h, with PREFIX in front of its name. CALLBACK
+/* Register every option of request/option.h, with PREFIX in front of its name. CALLBACK
  * gets the enum berth_option_id as its value. spank_option_register() needs to be
  * called in slurm_spank_init() of every context: a static spank_options[] table is not
  * loaded by sbatch and salloc. Returns 0 or -1. */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "plan/capture.h"
-#include "plan/wire.h"
+#include "request/capture.h"
+#include "request/wire.h"
 #include "spank/names.h"
 #include "spank/variable.h"
 

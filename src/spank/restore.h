@@ -5,14 +5,15 @@
 #include <slurm/spank.h>
 
 #include "base/err.h"
-#include "conf/site.h"
-#include "plan/components.h"
+#include "site/site.h"
+#include "request/components.h"
 
 /* In the process that becomes a task: take srun's BERTH_ENV_VARIABLE out of the task's
  * environment and, for the component at WHERE of STEP, set what it holds and the task
  * does not have (so that what --export names, and what Slurm sets, wins). Only what
  * this node's SITE captures too is set. RESTORED gets the name of each variable that
- * was set, and the title of the list that it is on (plan/capture.h). Returns 1; 0 when
+ * was set, and the title of the list that it is on (request/capture.h). Returns 1; 0
+ * when
  * --export has dropped nothing; -1 with a sentence in ERR. */
 int berth_restore(spank_t sp, const struct berth_site *site,
                   const struct berth_table *step, const struct berth_where *where,

@@ -5,9 +5,9 @@
 #include <slurm/spank.h>
 
 #include "base/err.h"
-#include "conf/site.h"
-#include "plan/request.h"
-#include "plan/terms.h"
+#include "site/site.h"
+#include "request/request.h"
+#include "site/terms.h"
 
 /* berth_settle() in the process that becomes the task, with the facts of its step. */
 int berth_settle_step(spank_t sp, const struct berth_site *site,

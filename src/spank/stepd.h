@@ -6,7 +6,7 @@
 
 #include <slurm/spank.h>
 
-#include "plan/components.h"
+#include "request/components.h"
 
 /* Which component does this slurmstepd run? There is no spank_item for it.
  *

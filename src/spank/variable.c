@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "plan/wire.h"
+#include "request/wire.h"
 
 int berth_variable_take(spank_t sp, const char *name, char **ret_text,
                         struct berth_err *err)

@@ -10,7 +10,7 @@
 #include <slurm/slurm.h>
 
 #include "base/cleanup.h"
-#include "plan/launcher.h"
+#include "request/launcher.h"
 
 /* What slurm.conf says; NULL: it cannot be asked. */
 static char *site_default(void)

@@ -3,8 +3,8 @@
 #define BERTH_SPANK_WORLD_H
 
 #include "base/err.h"
-#include "plan/components.h"
-#include "plan/hetgroup.h"
+#include "request/components.h"
+#include "request/hetgroup.h"
 
 /* In srun: can the components that TABLE has so far, with `srun A : B`, be one
  * MPI_COMM_WORLD? Called after the options of each component, with getopt's OPTIND.

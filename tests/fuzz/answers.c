@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "conf/keys.h"
-#include "conf/plugstack.h"
+#include "site/keys.h"
+#include "site/plugstack.h"
 #include "fuzz.h"
-#include "mpi/manifest.h"
+#include "stage/manifest.h"
 #include "plan/envdiff.h"
-#include "plan/pullfault.h"
-#include "plan/signers.h"
+#include "pull/pullfault.h"
+#include "policy/signers.h"
 #include "pull/listen.h"
 
 /* Nothing is signed with a key that is not named. */

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "fuzz.h"
-#include "plan/mount.h"
+#include "request/mount.h"
 
 /* The full form of a mount is read as the same mount, wherever it is read. */
 static void try_full(const char *full)

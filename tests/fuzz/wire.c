@@ -6,9 +6,9 @@
 
 #include "base/cleanup.h"
 #include "fuzz.h"
-#include "plan/capture.h"
-#include "plan/export.h"
-#include "plan/wire.h"
+#include "request/capture.h"
+#include "request/export.h"
+#include "request/wire.h"
 
 typedef int (*put_function)(const struct berth_table *, char **, struct berth_err *);
 typedef int (*get_function)(const char *, struct berth_table *, struct berth_err *);

@@ -7,12 +7,12 @@
 
 #include "base/cleanup.h"
 #include "fuzz.h"
-#include "plan/components.h"
-#include "plan/hetgroup.h"
-#include "plan/multiprog.h"
-#include "plan/option.h"
-#include "plan/uri.h"
-#include "plan/wire.h"
+#include "request/components.h"
+#include "request/hetgroup.h"
+#include "request/multiprog.h"
+#include "request/option.h"
+#include "request/uri.h"
+#include "request/wire.h"
 
 /* Every reading has its group, until the last one. */
 static void try_groups(const char *bytes, size_t count, int optind)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "conf/profiles.h"
-#include "conf/schema.h"
+#include "site/profiles.h"
+#include "site/schema.h"
 #include "fuzz.h"
 
 /* A fault names the file and one of its lines, and can be shown on a terminal. */

@@ -61,10 +61,9 @@ written()
 {
     {
         find src tests man etc m4 doc packaging .github -type f \
-            ! -name '*.o' ! -name '*.lo' ! -name '*.la' ! -name '*.a' ! -name '*.so' \
-            ! -name '*.log' ! -name '*.trs' ! -name '*.Po' ! -name '*.Plo' \
-            ! -name libtool.m4 ! -name 'lt*.m4' ! -name .dirstamp \
-            ! -path '*/.libs/*' 2>/dev/null
+            ! -name '*.o' ! -name '*.a' ! -name '*.so' \
+            ! -name '*.log' ! -name '*.trs' ! -name '*.Po' \
+            ! -name .dirstamp 2>/dev/null
         for file in Makefile.am configure.ac autogen.sh .clang-format *.md NEWS; do
             [ ! -f "$file" ] || echo "$file"
         done

@@ -15,7 +15,7 @@ page=man/spank_berth.8.in
 # The options of the table, and those that the page writes; one a line.
 in_table()
 {
-    sed -nE 's/.* = \{"((no-)?container-[a-z-]+|mpi-bind)",.*/\1/p' src/plan/option.c | sort -u
+    sed -nE 's/.* = \{"((no-)?container-[a-z-]+|mpi-bind)",.*/\1/p' src/request/option.c | sort -u
 }
 
 in_page()
@@ -34,18 +34,18 @@ while read -r option; do
     variable=BERTH_$(echo "$option" | tr 'a-z-' 'A-Z_')
     grep -q "$variable" "$page" || echo "$page:1: does not tell $variable"
 done <"$work/table" | rule 'the variable of every option is in the manual page'
-[ -s "$work/table" ] || echo 'src/plan/option.c:1: no option was found' |
+[ -s "$work/table" ] || echo 'src/request/option.c:1: no option was found' |
     rule 'the option table is read'
 
 # The words of plugstack.conf.
-grep -oE '\{"[a-z_]+", take_' src/conf/settings.c | grep -oE '[a-z_]+"' | tr -d '"' |
+grep -oE '\{"[a-z_]+", take_' src/site/settings.c | grep -oE '[a-z_]+"' | tr -d '"' |
     while read -r key; do
         sed 's/\\f[A-Z]//g' "$page" | grep -q "$key=" ||
             echo "$page:1: does not tell $key="
     done | rule 'every setting is in the manual page'
 
 # The keys of berth.yaml, in the manual and in the file that is shipped.
-sed -nE 's/^ *\{"([a-z_.]+)",.*/\1/p' src/conf/schema.c | sort >"$work/keys"
+sed -nE 's/^ *\{"([a-z_.]+)",.*/\1/p' src/site/schema.c | sort >"$work/keys"
 sed -nE 's/^\\fB([a-z_.]+)\\fR: .*/\1/p' man/berth.yaml.5.in | sort |
     comm -3 "$work/keys" - | sed 's|.*|man/berth.yaml.5.in:1: the table differs: &|' |
     rule 'the keys of berth.yaml are those of its manual page'
@@ -57,18 +57,18 @@ awk '/^[a-z]+:$/ { section = $1 } /^ *# [a-z_]+: / {
     }' etc/berth.yaml | sort | comm -3 "$work/keys" - |
     sed 's|.*|etc/berth.yaml:1: the table differs: &|' |
     rule 'the keys of berth.yaml are those of the shipped file'
-[ "$(wc -l <"$work/keys")" -gt 20 ] || echo 'src/conf/schema.c:1: few keys found' |
+[ "$(wc -l <"$work/keys")" -gt 20 ] || echo 'src/site/schema.c:1: few keys found' |
     rule 'the table of keys is read'
 
 # The names of variables that --export drops and that come back, and those that never do.
-tr '\n' ' ' <src/plan/capture.c |
+tr '\n' ' ' <src/request/capture.c |
     grep -oE 'PATTERNS\(("[^"]*",? *)+\)|berth_capture_denied\[\] = \{[^}]*\}' |
     grep -oE '"[^"]+"' | tr -d '"' >"$work/patterns"
 sed 's/\\-/-/g' "$page" >"$work/plain"
 while read -r pattern; do
     grep -qF -- "$pattern" "$work/plain" || echo "$page:1: does not tell $pattern"
 done <"$work/patterns" | rule 'every variable that is restored is in the manual page'
-[ "$(wc -l <"$work/patterns")" -gt 40 ] || echo 'src/plan/capture.c:1: few patterns found' |
+[ "$(wc -l <"$work/patterns")" -gt 40 ] || echo 'src/request/capture.c:1: few patterns found' |
     rule 'the patterns are read'
 
 # What MESSAGES quotes, without what stands for something else, against the texts in src.

@@ -5,7 +5,7 @@
 # Speaks TAP.
 
 fake=${FAKE_SPANK:-./tests/spank/fake-spank}
-FAKE_PLUGIN=${FAKE_PLUGIN:-$PWD/.libs/berth.so}
+FAKE_PLUGIN=${FAKE_PLUGIN:-$PWD/berth.so}
 export FAKE_PLUGIN
 case $fake in
     /*) ;;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which library of the host stands for which of the image. */
 
-#include "plan/bindover.h"
+#include "bind/bindover.h"
 
 #include "base/cleanup.h"
 #include "unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which variables go along, by whose list, and which never do. */
 
-#include "plan/capture.h"
+#include "request/capture.h"
 
 #include "base/cleanup.h"
 #include "unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What command lines come to. */
 
-#include "plan/command.h"
+#include "bind/command.h"
 
 #include <stdlib.h>
 

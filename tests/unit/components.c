@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which row of the table is whose. */
 
-#include "plan/components.h"
+#include "request/components.h"
 
-#include "plan/wire.h"
+#include "request/wire.h"
 #include "unit.h"
 
 #define NOWHERE -1

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options that variables ask for. */
 
-#include "plan/defaults.h"
+#include "request/defaults.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "plan/wire.h"
+#include "request/wire.h"
 #include "unit.h"
 
 static const struct {

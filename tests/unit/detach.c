@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is open in a process of ours, and in a program that it executes. */
 
-#include "task/detach.h"
+#include "base/detach.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 /* What doctor makes of a host: one fact is changed, one diagnosis changes. Each
  * sentence that asks for something is in doc/troubleshooting.md, with its remedy. */
 
-#include "plan/doctor.h"
+#include "diagnose/doctor.h"
 
 #include <ctype.h>
 #include <stdio.h>

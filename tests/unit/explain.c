@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The account of a launch, compared with tests/golden. */
 
-#include "plan/explain.h"
+#include "report/explain.h"
 
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "plan/explaintext.h"
-#include "plan/finding.h"
-#include "plan/wire.h"
+#include "report/explaintext.h"
+#include "report/finding.h"
+#include "request/wire.h"
 #include "unit.h"
 
 static const char *const command[] = {"./a b", "it's", "plain", "", NULL};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the profiles of the host's MPI want mounted, and what they do not go with. */
 
-#include "plan/fabric.h"
+#include "policy/fabric.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

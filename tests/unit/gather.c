@@ -3,7 +3,7 @@
  * document.
  */
 
-#include "task/gather.h"
+#include "stage/gather.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 
 #include "base/cleanup.h"
 #include "install.h"
-#include "probe/loader.h"
+#include "stage/loader.h"
 #include "staging.h"
-#include "task/prospect.h"
+#include "stage/prospect.h"
 #include "unit.h"
 
 START_TEST(a_stage_has_all_that_is_linked_and_opened)

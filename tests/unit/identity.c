@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A user that the host does not know. */
 
-#include "task/identity.h"
+#include "step/identity.h"
 
 #include <pwd.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* What `berth inspect` tells of files and images that need not be there; JSON is
  * compared with tests/golden. */
 
-#include "plan/inspect.h"
+#include "diagnose/inspect.h"
 
 #include <stdio.h>
 

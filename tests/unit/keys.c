@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of files with a KEY = VALUE on each line. */
 
-#include "conf/keys.h"
+#include "site/keys.h"
 
 #include "base/cleanup.h"
 #include "unit.h"

@@ -5,7 +5,7 @@
 #include "plan/launch.h"
 
 #include "base/cleanup.h"
-#include "plan/wire.h"
+#include "request/wire.h"
 #include "unit.h"
 
 static const char *const environment[] = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an mpirun inside a task gets to see. */
 
-#include "plan/launcher.h"
+#include "request/launcher.h"
 
 #include "base/cleanup.h"
-#include "plan/wire.h"
+#include "request/wire.h"
 #include "unit.h"
 
 enum { MOST = 20 };

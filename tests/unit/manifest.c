@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a stage's manifest says, written and read. */
 
-#include "mpi/manifest.h"
+#include "stage/manifest.h"
 
 #include <stdio.h>
 

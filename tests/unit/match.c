@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which MPI of the host is meant for which program. */
 
-#include "plan/match.h"
+#include "bind/match.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memos are found again whole, or not at all. */
 
-#include "task/digest.h"
-#include "task/memo.h"
+#include "launch/digest.h"
+#include "step/memo.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each thing on which the answer depends makes another key. */
 
-#include "task/memokey.h"
+#include "bind/memokey.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The modes of --mpi-bind. */
 
-#include "conf/mode.h"
+#include "request/mode.h"
 
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What --container-mounts takes and what it refuses. */
 
-#include "plan/mount.h"
+#include "request/mount.h"
 
 #include "base/cleanup.h"
 #include "unit.h"

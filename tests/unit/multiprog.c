@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program in front of every command of a --multi-prog configuration. */
 
-#include "plan/multiprog.h"
+#include "request/multiprog.h"
 
 #include "base/buf.h"
 #include "unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The option table itself. */
 
-#include "plan/option.h"
+#include "request/option.h"
 
 #include <ctype.h>
 

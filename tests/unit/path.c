@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Relative paths as text. */
 
-#include "plan/path.h"
+#include "request/path.h"
 
 #include "unit.h"
 

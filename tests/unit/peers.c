@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which MPI of an image may leave each task alone, and what is said of it. */
 
-#include "task/peers.h"
+#include "bind/peers.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of plugstack.conf. */
 
-#include "conf/plugstack.h"
+#include "site/plugstack.h"
 
 #include "base/buf.h"
 #include "base/cleanup.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a site makes of a request: tables of site, request and outcome. */
 
-#include "plan/policy.h"
+#include "policy/policy.h"
 
 #include <stdio.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "plan/mountrules.h"
-#include "plan/wire.h"
+#include "policy/mountrules.h"
+#include "request/wire.h"
 #include "unit.h"
 
 /* A site as text: KEY=VALUE, separated by spaces; `+` in a value is a space. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which runtime it is, and its words. */
 
-#include "plan/product.h"
+#include "pull/product.h"
 
 #include "unit.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "plan/pullfault.h"
+#include "pull/pullfault.h"
 #include "pull/listen.h"
 #include "unit.h"
 

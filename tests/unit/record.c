@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is kept of a step. */
 
-#include "plan/record.h"
+#include "report/record.h"
 
 #include "base/cleanup.h"
 #include "unit.h"

@@ -2,7 +2,7 @@
 /* What an earlier step did, done again: with libraries that are compiled here, in a
  * mount namespace of the test's own, where it may have one. */
 
-#include "task/replay.h"
+#include "bind/replay.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "task/talk.h"
+#include "step/talk.h"
 #include "unit.h"
 
 static char *top, *template;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One line for each node and step. */
 
-#include "task/report.h"
+#include "step/report.h"
 
 #include <stdio.h>
 #include <sys/resource.h>

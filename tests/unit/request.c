@@ -2,10 +2,10 @@
 /* What one component asks for. A request is written here as the options that make it
  * and compared as its wire form, which shows all of it. */
 
-#include "plan/request.h"
+#include "request/request.h"
 
 #include "base/cleanup.h"
-#include "plan/wire.h"
+#include "request/wire.h"
 #include "unit.h"
 
 #define IMAGE      BERTH_OPTION_IMAGE

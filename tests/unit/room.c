@@ -2,7 +2,7 @@
 /* Where the tasks of a step on a node meet. A process of each test is slurmstepd, its
  * children are the tasks. */
 
-#include "task/room.h"
+#include "step/room.h"
 
 #include <fcntl.h>
 #include <poll.h>

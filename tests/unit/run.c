@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Helper programs end, one way or another, and leave nothing. */
 
-#include "probe/run.h"
+#include "base/run.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* berth.yaml: what its keys become, and what each fault is told as. */
 
-#include "conf/schema.h"
+#include "site/schema.h"
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "conf/suggest.h"
-#include "conf/syntax.h"
+#include "site/suggest.h"
+#include "site/syntax.h"
 #include "unit.h"
 
 /* The faults of TEXT, each with a newline. */

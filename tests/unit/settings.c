@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words behind the plugin in plugstack.conf. */
 
-#include "conf/settings.h"
+#include "site/settings.h"
 
 #include "unit.h"
 

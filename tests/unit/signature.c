@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "plan/signers.h"
+#include "policy/signers.h"
 #include "unit.h"
 
 #define KEY(partition, name, fingerprint, key, data)                                   \

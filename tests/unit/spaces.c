@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of the node a container shows. This process is its own container. */
 
-#include "task/spaces.h"
+#include "step/spaces.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How stages are made, found, and not made. */
 
-#include "task/stage.h"
+#include "stage/stage.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #include "base/deadline.h"
 #include "install.h"
 #include "staging.h"
-#include "task/build.h"
+#include "stage/build.h"
 #include "unit.h"
 
 START_TEST(a_stage_is_found_until_the_host_changes)

@@ -2,7 +2,7 @@
 #ifndef BERTH_TESTS_STAGING_H
 #define BERTH_TESTS_STAGING_H
 
-#include "task/stage.h"
+#include "stage/stage.h"
 
 /* Stages of stacks that are made of libraries compiled here. A stage is mounted where
  * it is, so that the loader can be asked about it. */

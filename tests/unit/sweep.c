@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stages go when nobody needs them, and not before. */
 
-#include "task/sweep.h"
+#include "stage/sweep.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "mpi/manifest.h"
+#include "stage/manifest.h"
 #include "unit.h"
 
 #define OLD "mpich-0123456789abcdef"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages between the process in a container and the one on the host. */
 
-#include "task/talk.h"
+#include "step/talk.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

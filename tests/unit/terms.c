@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The terms of a site arrive in berth-task as they were. */
 
-#include "plan/terms.h"
+#include "site/terms.h"
 
 #include "base/cleanup.h"
-#include "conf/schema.h"
+#include "site/schema.h"
 #include "unit.h"
 
 START_TEST(terms_survive_their_way)

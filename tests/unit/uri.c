@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Images in registries, as text. */
 
-#include "plan/uri.h"
+#include "request/uri.h"
 
 #include "base/cleanup.h"
 #include "unit.h"

@@ -2,7 +2,7 @@
 /* Requests and tables as text: there and back byte for byte, and nothing malformed gets
  * in. */
 
-#include "plan/wire.h"
+#include "request/wire.h"
 
 #include <ctype.h>
 

@@ -6,7 +6,7 @@
 # ip, mount and tini start the box.
 builder_packages() {
     printf '%s\n' autoconf automake check clang-format fish gcc gcovr iproute2 libc6-dev \
-        libelf-dev libslurm-dev libtool libyaml-dev make mandoc mount patchelf pkg-config \
+        libelf-dev libslurm-dev libyaml-dev make mandoc mount patchelf pkg-config \
         shellcheck tini xz-utils zsh
 }
 

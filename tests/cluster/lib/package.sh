@@ -6,7 +6,7 @@
 # What a packager's machine has.
 package_packages() {
     printf '%s\n' build-essential pkg-config libelf-dev libyaml-dev libslurm-dev \
-        autoconf automake libtool debhelper rpm tini iproute2 mount hostname
+        autoconf automake debhelper rpm tini iproute2 mount hostname
 }
 
 # package_command NAME [deb|rpm]...: builds them; prints the directory that holds them.

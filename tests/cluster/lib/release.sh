@@ -18,7 +18,7 @@ release_packages() {
         slurmctld slurmd slurm-client libslurm-dev munge
         iproute2 procps util-linux strace tini uidmap python3-minimal
         # what berth is built with
-        gcc make autoconf automake libtool pkg-config check patchelf
+        gcc make autoconf automake pkg-config check patchelf
         libyaml-dev libelf-dev libpmix-dev libc6-dev file
         # what Apptainer starts
         squashfs-tools squashfuse fuse2fs fuse3 fuse-overlayfs ca-certificates

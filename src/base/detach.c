@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a process of ours stops being part of the task that it comes from. */
+
+#include "base/detach.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FIRST = 3, MOST = 8 };
+enum { ON_EXEC = 1u << 2 }; /* CLOSE_RANGE_CLOEXEC */
+
+/* close_range(2): Linux 5.9, and 5.11 for FLAGS. */
+static bool change_range(int first, unsigned int flags)
+{
+#ifdef SYS_close_range
+    return syscall(SYS_close_range, first, ~0U, flags) == 0;
+#else
+    (void)first;
+    (void)flags;
+    return false;
+#endif
+}
+
+/* CHANGE every open descriptor from FIRST on. */
+static void for_each_from(int first, void (*change)(int fd))
+{
+    DIR *directory = opendir("/proc/self/fd");
+    struct dirent *entry;
+
+    while (directory && (entry = readdir(directory))) {
+        int fd = atoi(entry->d_name);
+
+        if (fd >= first && fd != dirfd(directory))
+            change(fd);
+    }
+    if (directory)
+        closedir(directory);
+}
+
+static void close_one(int fd)
+{
+    close(fd);
+}
+
+static void hide_one(int fd)
+{
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+void berth_close_from(int first)
+{
+    if (!change_range(first, 0))
+        for_each_from(first, close_one);
+}
+
+void berth_hide_from(int first)
+{
+    if (!change_range(first, ON_EXEC))
+        for_each_from(first, hide_one);
+}
+
+/* Move the descriptors out of the way first: one may stand where another one goes. */
+static void renumber(const int keep[], size_t count)
+{
+    int moved[MOST];
+
+    for (size_t i = 0; i < count; i++)
+        moved[i] = fcntl(keep[i], F_DUPFD, FIRST + MOST);
+    for (size_t i = 0; i < count; i++)
+        if (dup2(moved[i], FIRST + (int)i) < 0)
+            close(FIRST + (int)i); /* there is none; what stands there is a task's */
+}
+
+void berth_detach(const int keep[], size_t count, sigset_t *ret_mask)
+{
+    sigset_t all;
+    int null;
+
+    renumber(keep, count); /* one may be 0, 1 or 2, of a task that had closed them */
+    null = open("/dev/null", O_RDWR);
+    for (int i = 0; i < FIRST; i++)
+        dup2(null, i);
+    berth_close_from(FIRST + (int)count);
+    setsid();
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, ret_mask);
+    if (chdir("/") < 0)
+        return; /* it only keeps a directory busy */
+}
+
+int berth_detach_fork(void (*born)(void *data, pid_t pid), void *data,
+                      struct berth_err *err)
+{
+    pid_t child = fork();
+    int number = errno;
+    int status = 0;
+
+    if (child == 0) {
+        pid_t grandchild = fork();
+
+        if (grandchild == 0)
+            return 0;
+        if (grandchild > 0 && born)
+            born(data, grandchild);
+        _exit(grandchild < 0);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (child > 0 && status == 0)
+        return 1;
+    return berth_err_set(err, "cannot start a process: %s",
+                         strerror(child < 0 ? number : EAGAIN));
+}

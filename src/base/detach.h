@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_BASE_DETACH_H
+#define BERTH_BASE_DETACH_H
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Detaches the calling process: it gets its own session, /dev/null as standard input
+ * and outputs, / as its directory, and all signals blocked (the old mask goes to
+ * *RET_MASK, which may be NULL). Closes all descriptors but the COUNT (at most 8) in
+ * KEEP, which become 3, 4, ... in that order. */
+void berth_detach(const int keep[], size_t count, sigset_t *ret_mask);
+
+/* Start a process that the caller does not wait for: the child of a child that ends.
+ * BORN (NULL: nobody asks) is called with DATA and its number before the caller goes
+ * on. Returns 0 in the new process, 1 in the caller; -1 with a sentence in ERR. */
+int berth_detach_fork(void (*born)(void *data, pid_t pid), void *data,
+                      struct berth_err *err);
+
+/* Close every descriptor from FIRST on. */
+void berth_close_from(int first);
+
+/* Let no descriptor from FIRST on stay open in a program that is executed. */
+void berth_hide_from(int first);
+
+#endif

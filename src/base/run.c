@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a helper program with a bound on its time and its words. */
+
+#include "base/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define USUAL_DIRECTORIES "/usr/local/bin:/usr/bin:/bin:/opt/apptainer/bin"
+
+bool berth_run_is_program(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The first DIRECTORY/NAME that is a program; only absolute directories count. */
+static char *search(const char *directories, const char *name)
+{
+    BERTH_FREE char *copy = strdup(directories);
+    char *next = copy;
+    char *directory;
+
+    while (copy && (directory = strsep(&next, ":"))) {
+        BERTH_FREE char *path = NULL;
+
+        if (*directory != '/')
+            continue;
+        if (asprintf(&path, "%s/%s", directory, name) < 0)
+            return NULL;
+        if (berth_run_is_program(path))
+            return berth_steal(&path);
+    }
+    return NULL;
+}
+
+char *berth_run_find(const char *name, const char *path)
+{
+    char *found = path ? search(path, name) : NULL;
+
+    return found ? found : search(USUAL_DIRECTORIES, name);
+}
+
+/* Its own process group, so that it can be killed with its children; the signals of a
+ * fresh process. Returns an errno. */
+static int spawn(const struct berth_run *run, int out, int err, pid_t *ret_pid)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    sigset_t none, all;
+    int number;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&how);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files, err, STDERR_FILENO);
+    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                       POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&how, 0);
+    posix_spawnattr_setsigmask(&how, &none);
+    posix_spawnattr_setsigdefault(&how, &all);
+    number = posix_spawn(ret_pid, run->argv[0], &files, &how, (char *const *)run->argv,
+                         (char *const *)run->env);
+    posix_spawnattr_destroy(&how);
+    posix_spawn_file_actions_destroy(&files);
+    return number;
+}
+
+/* What FD has now, into BUF. Returns false when nothing more will come. */
+static bool take(int fd, struct berth_buf *buf)
+{
+    char bytes[4096];
+    ssize_t count = read(fd, bytes, sizeof(bytes));
+
+    if (count > 0)
+        berth_buf_add(buf, bytes, (size_t)count);
+    return count > 0 || (count < 0 && errno == EINTR);
+}
+
+static int refuse_slow(const struct berth_run *run, struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "'%s': not done after %d seconds; check whether this node is "
+                         "overloaded or a file system hangs",
+                         run->argv[0], run->seconds);
+}
+
+/* Until both pipes are closed, or DEADLINE. */
+static int listen_to(const struct berth_run *run, int out, int err_fd,
+                     struct berth_deadline *deadline, struct berth_ran *ran,
+                     struct berth_err *err)
+{
+    struct pollfd fds[] = {{.fd = out, .events = POLLIN},
+                           {.fd = err_fd, .events = POLLIN}};
+    struct berth_buf *bufs[] = {&ran->out, &ran->err};
+
+    while (fds[0].fd >= 0 || fds[1].fd >= 0) {
+        if (berth_deadline_left(deadline) <= 0)
+            return refuse_slow(run, err);
+        if (poll(fds, 2, BERTH_DEADLINE_LOOK_MS) <= 0)
+            continue;
+        for (int i = 0; i < 2; i++)
+            if (fds[i].fd >= 0 && fds[i].revents && !take(fds[i].fd, bufs[i]))
+                fds[i].fd = -1;
+        if (ran->out.failed || ran->err.failed)
+            return berth_err_oom(err);
+        if (ran->out.used + ran->err.used > run->most)
+            return berth_err_set(err,
+                                 "'%s': says more than %zu bytes; is it the "
+                                 "program of that name?",
+                                 run->argv[0], run->most);
+    }
+    return 0;
+}
+
+/* A program may close what we listen to and stay. */
+static int await(const struct berth_run *run, pid_t pid,
+                 struct berth_deadline *deadline, int *ret_status,
+                 struct berth_err *err)
+{
+    const struct timespec pause = {.tv_nsec = 2000000};
+
+    while (waitpid(pid, ret_status, WNOHANG) == 0) {
+        if (berth_deadline_left(deadline) < 0)
+            return refuse_slow(run, err);
+        nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+
+static int make_pipes(int out[2], int errors[2], struct berth_err *err)
+{
+    if (pipe2(out, O_CLOEXEC) == 0) {
+        if (pipe2(errors, O_CLOEXEC) == 0)
+            return 0;
+        close(out[0]);
+        close(out[1]);
+    }
+    return berth_err_set(err, "cannot make a pipe: %s", strerror(errno));
+}
+
+int berth_run(const struct berth_run *run, struct berth_ran *ret_ran,
+              struct berth_err *err)
+{
+    struct berth_ran ran = {.status = 0};
+    struct berth_deadline *deadline = run->deadline;
+    struct berth_deadline own;
+    int out[2], errors[2];
+    pid_t pid;
+    int number, result;
+
+    if (make_pipes(out, errors, err) < 0)
+        return -1;
+    if (!deadline) {
+        deadline = &own;
+        berth_deadline_begin(deadline, (unsigned int)run->seconds);
+    }
+    number = spawn(run, out[1], errors[1], &pid);
+    close(out[1]);
+    close(errors[1]);
+    result = number ? berth_err_set(err, "'%s': cannot be started: %s", run->argv[0],
+                                    strerror(number))
+                    : listen_to(run, out[0], errors[0], deadline, &ran, err);
+    close(out[0]);
+    close(errors[0]);
+    if (!number && result == 0)
+        result = await(run, pid, deadline, &ran.status, err);
+    if (!number && result < 0) {
+        kill(-pid, SIGKILL);
+        while (waitpid(pid, &ran.status, 0) < 0 && errno == EINTR)
+            ;
+    }
+    if (result < 0)
+        berth_ran_fini(&ran);
+    else
+        *ret_ran = ran;
+    return result;
+}
+
+void berth_ran_fini(struct berth_ran *ran)
+{
+    berth_buf_fini(&ran->out);
+    berth_buf_fini(&ran->err);
+}
+
+const char *berth_ran_last_line(struct berth_ran *ran)
+{
+    char *text = ran->err.used ? ran->err.text : ran->out.text;
+    char *end, *line;
+
+    if (!text)
+        return "";
+    end = text + strlen(text);
+    while (end > text && strchr(" \r\n", end[-1]))
+        *--end = '\0';
+    line = strrchr(text, '\n');
+    return line ? line + 1 : text;
+}

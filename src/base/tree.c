@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Directories and files by descriptor. */
+
+#include "base/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+int berth_tree_open(const char *path, uid_t owner, mode_t forbidden, int *ret_missing,
+                    struct berth_err *err)
+{
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    int result;
+
+    if (ret_missing)
+        *ret_missing = fd < 0 && errno == ENOENT;
+    if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+        return berth_err_set(err, "'%s': is not a directory; remove it", path);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return berth_err_set(err, "'%s': cannot be opened: %s", path, strerror(errno));
+    if (st.st_uid != owner)
+        return berth_err_set(err,
+                             "'%s': belongs to user %u, not to user %u; ask the "
+                             "administrators to remove it",
+                             path, st.st_uid, owner);
+    if (st.st_mode & forbidden)
+        return berth_err_set(err,
+                             "'%s': others may use it (mode %04o); allow no more "
+                             "than mode %04o",
+                             path, st.st_mode & 07777, 0777 & ~forbidden);
+    result = fd;
+    fd = -1;
+    return result;
+}
+
+int berth_tree_parents(int dir, const char *file)
+{
+    BERTH_FREE char *path = strdup(file);
+
+    if (!path)
+        return -1;
+    for (char *at = strchr(path, '/'); at; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        if (mkdirat(dir, path, 0755) < 0 && errno != EEXIST)
+            return -1;
+        *at = '/';
+    }
+    return 0;
+}
+
+/* Copy within the kernel, or by hand where it cannot (other file systems, old kernels).
+ */
+static int copy_bytes(int from, int to)
+{
+    char bytes[65536];
+    ssize_t got;
+
+    while ((got = copy_file_range(from, NULL, to, NULL, 1 << 30, 0)) > 0)
+        ;
+    if (got == 0)
+        return 0;
+    if (errno != EXDEV && errno != ENOSYS && errno != EINVAL && errno != EOPNOTSUPP)
+        return -1;
+    while ((got = read(from, bytes, sizeof(bytes))) > 0)
+        if (berth_fd_write(to, bytes, (size_t)got) < 0)
+            return -1;
+    return got < 0 ? -1 : 0;
+}
+
+int berth_tree_copy(int from, int dir, const char *name, mode_t mode)
+{
+    int to =
+        openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int result;
+
+    if (to < 0)
+        return -1;
+    result = copy_bytes(from, to) < 0 || fchmod(to, mode) < 0 ? -1 : 0;
+    /* Some file systems say only now that there is no room. */
+    if (close(to) < 0)
+        result = -1;
+    return result;
+}
+
+int berth_tree_remove(int dir, const char *name)
+{
+    int result = 0;
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+    if (fd >= 0 && !list)
+        close(fd);
+    if (!list)
+        return unlinkat(dir, name, 0);
+    for (struct dirent *entry; (entry = readdir(list));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (berth_tree_remove(dirfd(list), entry->d_name) < 0)
+            result = -1;
+    }
+    closedir(list);
+    if (unlinkat(dir, name, AT_REMOVEDIR) < 0)
+        result = -1;
+    return result;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_BIND_INSIDE_H
+#define BERTH_BIND_INSIDE_H
+
+#include <sys/types.h>
+
+#include "base/strvec.h"
+#include "mpi/reach.h"
+#include "request/request.h"
+#include "site/terms.h"
+#include "stage/stack.h"
+
+/* The inputs of the process that enters the container. Borrows everything. */
+struct berth_inside {
+    pid_t holder; /* of the namespaces */
+    const struct berth_request *request;
+    const struct berth_terms *terms;     /* of the site; NULL: none */
+    char *const *command;                /* as the image runs it, ended by NULL */
+    const struct berth_strvec *programs; /* of the tasks, where these differ (srun
+                                            --multi-prog); NULL: that of the command */
+    const char *directory;               /* of the task on the host; NULL: gone */
+    char *const *task; /* the environment of the task, ended by NULL */
+    const struct berth_profile
+        *profiles; /* for the stacks that may be used, as berth_profiles() */
+    const struct berth_stacks *stacks; /* of the host; NULL: not known yet */
+    struct berth_mpi_reach reach;
+    int talk; /* an end of step/talk.h, at which it asks and tells */
+};
+
+/* Enters the container as the owner of its namespaces, at the place and with the
+ * environment that the application will have. The process has the environment of the
+ * container before. Returns 0, or -1 with a sentence in ERR. */
+int berth_inside_enter(const struct berth_inside *inside, struct berth_err *err);
+
+/* The file of the command, in the root of this process, or of the program that the
+ * command starts, if its words tell that (bind/command.h); NULL: no such file that can
+ * be executed. The caller frees it. */
+char *berth_inside_find(const struct berth_inside *inside);
+
+/* Enter the container as the owner of its namespaces, look at the programs, put the
+ * staged libraries of the host's MPI over those of the image, and let the image's own
+ * loader say whether they are what will run. The process has the environment of the
+ * container, and is to end when this returns. */
+void berth_inside_run(const struct berth_inside *inside);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_BIND_MAPPED_H
+#define BERTH_BIND_MAPPED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "mpi/family.h"
+
+/* Which MPI the processes of a step have mapped (/proc/PID/maps), by the contents of
+ * the files and not by their names. Staged files are known by their inodes. A process
+ * has loaded the host's MPI if it has mapped the library that marks (step/mark.h),
+ * which comes with the host's C library of MPI; other staged files may be mapped for
+ * another reason. */
+
+enum berth_mapped {
+    BERTH_MAPPED_NONE,   /* no MPI */
+    BERTH_MAPPED_STAGED, /* the host's, as it was staged */
+    BERTH_MAPPED_OTHER,  /* another one */
+};
+
+struct berth_mapped_file {
+    dev_t device; /* as /proc/PID/maps tells it */
+    ino_t inode;
+    enum berth_mapped kind;
+    char *path;                     /* of another MPI, as the process has it */
+    char name[BERTH_MPI_NAME_SIZE]; /* of that MPI, for people */
+};
+
+struct berth_mapped_stage {
+    dev_t device;
+    ino_t inode;
+    bool marks; /* it is the library that marks */
+};
+
+/* The files that were seen, so that each is read once. Starts as {0}. */
+struct berth_mapped_files {
+    struct berth_mapped_file *items;
+    size_t count, room;
+    struct berth_mapped_stage *staged;
+    size_t staged_count, staged_room;
+};
+
+/* The files below PATH, on the host, are staged ones. */
+void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path);
+
+/* What have PID and its descendants mapped? STAGED comes before OTHER; then *RET_FILE
+ * is the file, valid until the next call. A process that cannot be read is NONE. */
+enum berth_mapped berth_mapped_look(struct berth_mapped_files *files, pid_t pid,
+                                    const struct berth_mapped_file **ret_file);
+
+void berth_mapped_fini(struct berth_mapped_files *files);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which MPI of the host is meant for which program. */
+
+#include "bind/match.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/choice.h"
+#include "request/mode.h"
+#include "mpi/verdict.h"
+
+static bool is_host(const char *mode)
+{
+    return berth_mode_of(mode) == BERTH_MODE_HOST ||
+           berth_mode_of(mode) == BERTH_MODE_AUTO;
+}
+
+static bool is_named(const struct berth_offer *offer, const char *mode)
+{
+    return is_host(mode) || strcmp(offer->name, mode) == 0 ||
+           strcmp(offer->profile, mode) == 0;
+}
+
+static bool offers_family(const struct berth_offer *offer, enum berth_mpi_family family)
+{
+    return offer->families >> family & 1;
+}
+
+/* "MPICH 4.2.1 (mpich), Open MPI 5.0.7 (openmpi)", or "none". */
+static void list_offers(const struct berth_offer *offers, size_t count,
+                        struct berth_buf *text)
+{
+    if (count == 0)
+        berth_buf_puts(text, "none");
+    for (size_t i = 0; i < count; i++) {
+        berth_buf_puts(text, i ? ", " : "");
+        berth_buf_puts(text, offers[i].version);
+        berth_buf_puts(text, " (");
+        berth_buf_puts(text, offers[i].name);
+        berth_buf_puts(text, ")");
+    }
+}
+
+/* Nothing on offer is called so, or nothing that is called so is of FAMILY. */
+static int explain(const char *mode, enum berth_mpi_family family,
+                   const struct berth_offer *offers, size_t count,
+                   struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    BERTH_BUF struct berth_buf modes = {0};
+
+    list_offers(offers, count, &text);
+    berth_choice_list(BERTH_MODE_WORDS, NULL, &modes);
+    if (text.failed || modes.failed)
+        return berth_err_oom(err);
+    for (size_t i = 0; i < count && !is_host(mode); i++)
+        if (is_named(&offers[i], mode))
+            return berth_err_set(err,
+                                 "the program wants %s, and '%s' is %s; leave the "
+                                 "choice to --mpi-bind=host, or take the image's own "
+                                 "MPI with --mpi-bind=hybrid",
+                                 berth_mpi_family_name(family), mode,
+                                 offers[i].version);
+    if (!is_host(mode))
+        return berth_err_set(err,
+                             "this host has no MPI called '%s'; it has %s; expected "
+                             "one of them, or %s",
+                             mode, text.text, modes.text);
+    return berth_err_set(err,
+                         "the program wants %s, and the MPI of this host is %s; take "
+                         "the image's own with --mpi-bind=hybrid, or load a module "
+                         "that brings %s",
+                         berth_mpi_family_name(family), text.text,
+                         berth_mpi_family_name(family));
+}
+
+/* The first offer of FAMILY that MODE means; COUNT: none. */
+static size_t find_offer(const char *mode, enum berth_mpi_family family,
+                         const struct berth_offer *offers, size_t count)
+{
+    size_t i = 0;
+
+    while (i < count &&
+           !(is_named(&offers[i], mode) && offers_family(&offers[i], family)))
+        i++;
+    return i;
+}
+
+static bool is_known(const char *mode, const struct berth_offer *offers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (is_named(&offers[i], mode))
+            return true;
+    return is_host(mode);
+}
+
+static int explain_unknown(const struct berth_mpi_program *program,
+                           struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    berth_buf_puts(&text, program->families.count ? "" : "none that is known");
+    for (size_t i = 0; i < program->families.count; i++) {
+        berth_buf_puts(&text, i ? " and " : "");
+        berth_buf_puts(&text, program->families.items[i]);
+    }
+    if (text.failed)
+        return berth_err_oom(err);
+    return berth_err_set(err,
+                         "berth cannot tell which MPI the program wants (marks of: "
+                         "%s); build it with one MPI, or take the image's own with "
+                         "--mpi-bind=hybrid",
+                         text.text);
+}
+
+static bool has_family(const struct berth_mpi_objects *image,
+                       enum berth_mpi_family family)
+{
+    return berth_mpi_objects_parts(image, family) != 0;
+}
+
+int berth_match_find(const char *mode, const struct berth_mpi_program *program,
+                     const struct berth_mpi_objects *image,
+                     const struct berth_offer *offers, size_t count,
+                     struct berth_match ret_matches[BERTH_MATCHES_MAX],
+                     enum berth_reason *ret_reason, struct berth_err *err)
+{
+    static const enum berth_mpi_family families[] = {
+        BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
+    enum berth_mpi_family missing = BERTH_FAMILY_NONE;
+    int found = 0;
+
+    *ret_reason = berth_mpi_check_program(program, NULL) < 0 ||
+                          program->family == BERTH_FAMILY_UNKNOWN
+                      ? BERTH_REASON_IMAGE
+                      : BERTH_REASON_NODE;
+    if (berth_mpi_check_program(program, err) < 0)
+        return -1;
+    if (program->family == BERTH_FAMILY_UNKNOWN)
+        return explain_unknown(program, err);
+    if (!is_known(mode, offers, count))
+        return explain(mode, BERTH_FAMILY_NONE, offers, count, err);
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        size_t offer = find_offer(mode, families[i], offers, count);
+        bool wanted = program->family == BERTH_FAMILY_NONE
+                          ? has_family(image, families[i])
+                          : program->family == families[i];
+
+        if (wanted && offer < count)
+            ret_matches[found++] = (struct berth_match){families[i], offer};
+        else if (wanted)
+            missing = families[i];
+    }
+    if (found == 0 && missing != BERTH_FAMILY_NONE)
+        return explain(mode, missing, offers, count, err);
+    return found;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Do the tasks of a step find each other, whichever MPI of the container they use? */
+
+#include "bind/peers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/text.h"
+#include "mpi/pmi.h"
+
+/* The graft over the MPI of FAMILY; NULL: that is the image's own. */
+static const struct berth_graft *graft_of(const struct berth_graft *grafts, int count,
+                                          enum berth_mpi_family family)
+{
+    for (int i = 0; i < count; i++)
+        if (grafts[i].family == family)
+            return &grafts[i];
+    return NULL;
+}
+
+/* The variable of the process manager that the container has not; NULL: none. */
+static const char *find_lost(const struct berth_peers *peers)
+{
+    for (const char *const *name = berth_mpi_contacts; *name; name++)
+        if (berth_environ_value(peers->task, *name) &&
+            !berth_environ_value(peers->container, *name))
+            return *name;
+    return NULL;
+}
+
+/* With the library of FAMILY among OBJECTS. *RET_SPEAKS: whether it speaks to the
+ * process manager. */
+static int check_one(const struct berth_peers *peers,
+                     const struct berth_mpi_objects *objects,
+                     enum berth_mpi_family family, const char *owner, bool *ret_speaks,
+                     struct berth_err *err)
+{
+    const char *value = berth_environ_value(peers->task, "SLURM_NTASKS");
+    unsigned int tasks = value ? (unsigned int)strtoul(value, NULL, 10) : 1;
+    unsigned int managers = berth_mpi_managers(objects, family);
+    char name[64];
+    char whose[96];
+
+    snprintf(whose, sizeof(whose), "%s %s", owner,
+             berth_mpi_describe(objects, family, name, sizeof(name)));
+    *ret_speaks = berth_mpi_check_manager(
+                      managers, berth_environ_value(peers->task, "SLURM_MPI_TYPE"),
+                      tasks, whose, err) == 0;
+    if (!*ret_speaks ||
+        berth_mpi_check_contact(find_lost(peers), tasks, whose, err) < 0)
+        return -1;
+    return berth_mpi_check_reach(peers->reach, managers, whose, err);
+}
+
+/* May the program use the image's own MPI of FAMILY? */
+static bool may_use(const struct berth_peers *peers, enum berth_mpi_family family)
+{
+    enum berth_mpi_family wants = peers->wants->family;
+
+    return berth_mpi_objects_mpi(&peers->look->objects, family) &&
+           (wants == family || wants == BERTH_FAMILY_NONE ||
+            wants == BERTH_FAMILY_UNKNOWN);
+}
+
+/* The families beside an interpreter that is not the system's, as bits: those in lib/
+ * of a virtual environment, or of Conda's, are what its programs find. 0: none. */
+static unsigned int find_beside(const struct berth_peers *peers)
+{
+    static const char *const common[] = {"", "/usr", "/usr/local", NULL};
+    const struct berth_mpi_objects *image = &peers->look->objects;
+    BERTH_FREE char *prefix = strdup(peers->look->runner ? peers->look->runner : "");
+    BERTH_FREE char *lib = NULL;
+    BERTH_FREE char *real = NULL;
+    unsigned int families = 0;
+
+    for (int i = 0; prefix && i < 2; i++)
+        if (strrchr(prefix, '/'))
+            *strrchr(prefix, '/') = '\0';
+    for (const char *const *it = common; prefix && *it; it++)
+        if (strcmp(prefix, *it) == 0)
+            return 0;
+    if (!prefix || asprintf(&lib, "%s/lib/", prefix) < 0)
+        return 0;
+    real = realpath(lib, NULL);
+    for (size_t i = 0; real && i < image->count; i++)
+        if (image->items[i].role == BERTH_ROLE_PRESENT &&
+            berth_text_starts(image->items[i].path, real) &&
+            image->items[i].path[strlen(real)] == '/')
+            families |= 1U << image->items[i].library.family;
+    return families & ~(1U << BERTH_FAMILY_NONE);
+}
+
+int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_warning,
+                      struct berth_err *err)
+{
+    static const enum berth_mpi_family families[] = {
+        BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
+    bool bound = peers->count > 0;
+    bool refused = false;
+    bool fits = false;
+    bool is_known = false; /* which one is meant: it speaks to the process manager */
+    unsigned int beside =
+        peers->wants->family == BERTH_FAMILY_NONE ? find_beside(peers) : 0;
+    struct berth_err why;
+
+    *ret_warning->text = '\0';
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        const struct berth_graft *graft =
+            graft_of(peers->grafts, peers->count, families[i]);
+        bool counts = bound == (graft != NULL);
+        bool speaks;
+
+        if ((!graft && !may_use(peers, families[i])) ||
+            (beside && !(beside & 1U << families[i])))
+            continue;
+        if (check_one(peers, graft ? &graft->staged : &peers->look->objects,
+                      families[i], graft ? "the host's" : "the image's", &speaks,
+                      &why) == 0) {
+            fits |= counts;
+            continue;
+        }
+        berth_err_set(ret_warning, "%s if this is the MPI that '%s' uses", why.text,
+                      peers->program);
+        refused |= counts;
+        if (counts && (speaks || !is_known))
+            *err = why;
+        is_known |= counts && speaks;
+    }
+    return refused && !fits ? -1 : 0;
+}
+
+static void push_once(struct berth_strvec *list, const char *sentence)
+{
+    if (!berth_strvec_has(list, sentence))
+        berth_strvec_push(list, sentence);
+}
+
+/* What nothing was bound over. */
+static void list_others(const struct berth_peers *peers, struct berth_strvec *ret)
+{
+    const struct berth_mpi_objects *image = &peers->look->objects;
+
+    for (size_t i = 0; i < image->count; i++) {
+        enum berth_mpi_family family = image->items[i].library.family;
+        char name[64];
+        char sentence[128];
+
+        if (&image->items[i] != berth_mpi_objects_mpi(image, family) ||
+            graft_of(peers->grafts, peers->count, family))
+            continue;
+        snprintf(sentence, sizeof(sentence),
+                 "the image has another MPI, which stays: %s",
+                 berth_mpi_describe(image, family, name, sizeof(name)));
+        push_once(ret, sentence);
+    }
+}
+
+int berth_peers_name(const struct berth_peers *peers, struct berth_buf *ret,
+                     struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec sentences = {0};
+
+    for (int i = 0; i < peers->count; i++)
+        push_once(&sentences, peers->grafts[i].verdict.because.text);
+    if (peers->wants->family == BERTH_FAMILY_NONE)
+        list_others(peers, &sentences);
+    for (size_t i = 0; i < sentences.count; i++) {
+        berth_buf_puts(ret, i ? "; " : "");
+        berth_buf_puts(ret, sentences.items[i]);
+    }
+    return sentences.failed || ret->failed ? berth_err_oom(err) : 0;
+}

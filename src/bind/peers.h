@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_BIND_PEERS_H
+#define BERTH_BIND_PEERS_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "mpi/program.h"
+#include "mpi/reach.h"
+#include "stage/look.h"
+#include "bind/graft.h"
+
+/* Which MPI may run in a container. */
+struct berth_peers {
+    const char *program; /* the command's file */
+    const struct berth_look *look;
+    const struct berth_mpi_program *wants;
+    const struct berth_graft *grafts; /* the host's; */
+    int count;                        /* of them; 0: the image's own run */
+    char *const *task;                /* its environment on the host; ends in NULL */
+    char *const *container;           /* the same in the container */
+    const struct berth_mpi_reach *reach;
+};
+
+/* Can the tasks of the step find and reach each other with the MPI that will run
+ * (mpi/pmi.h, mpi/reach.h)? A program whose MPI is not known may use any MPI of the
+ * image: it may run if one of the bound ones fits, or, if none was bound, one of the
+ * image's own. *RET_WARNING names one that does not fit ("": none). Returns 0, or -1
+ * with a sentence in ERR. */
+int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_warning,
+                      struct berth_err *err);
+
+/* Appends the name of each MPI that the program may use; an install that provides two
+ * of them, as Open MPI 6 with the standard ABI, is named once. COUNT is not 0. Returns
+ * 0, or -1 when out of memory. */
+int berth_peers_name(const struct berth_peers *peers, struct berth_buf *ret,
+                     struct berth_err *err);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_BIND_REPLAY_H
+#define BERTH_BIND_REPLAY_H
+
+#include "elf/closure.h"
+#include "stage/look.h"
+#include "bind/graft.h"
+#include "bind/inside.h"
+#include "step/memo.h"
+
+/* Records what was read in a container, and repeats the mounts in a later step if
+ * nothing has changed. */
+
+/* Sends to TALK the files from which LOOK got its facts about PROGRAM, before anything
+ * is mounted over them. Returns 0, or -1 with a sentence in ERR. */
+int berth_replay_tell_look(int talk, const char *program, const struct berth_look *look,
+                           struct berth_err *err);
+
+/* Sends to TALK those of OBJECTS, from index FROM on, whose role is PRESENT. */
+int berth_replay_tell_present(int talk, const struct berth_mpi_objects *objects,
+                              size_t from, struct berth_err *err);
+
+/* Sends to TALK the last answer of LOADER about FILE. */
+int berth_replay_tell_list(int talk, const char *loader, const char *file,
+                           const struct berth_closure *closure, struct berth_err *err);
+
+/* Sends to TALK what GRAFT has mounted and set, and LOADER's answer after that. */
+int berth_replay_tell_graft(int talk, const char *loader,
+                            const struct berth_graft *graft, struct berth_err *err);
+
+/* Do these files alone decide about the result? Not if the environment ENV makes the
+ * loader search mounts, whose files can change, for MPI libraries. */
+bool berth_replay_is_bound(char *const *env);
+
+/* Repeats the mounts of MEMO in the container, without judging again: each file must be
+ * unchanged, and the loader must give the same answer as before. Sets the variables of
+ * MEMO in the process, without copying them. Returns false when something differs; then
+ * all mounts are undone. */
+bool berth_replay_repeat(const struct berth_inside *inside,
+                         const struct berth_memo *memo);
+
+/* Enters the container, repeats MEMO, and sends what has been done, or
+ * BERTH_TALK_AGAIN. The process is to end when this returns. */
+void berth_replay_run(const struct berth_inside *inside, const struct berth_memo *memo);
+
+#endif

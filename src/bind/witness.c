@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Proof, while a step runs, that its ranks have loaded the host's MPI. */
+
+#include "bind/witness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/deadline.h"
+#include "base/environ.h"
+#include "launch/guard.h"
+#include "bind/mapped.h"
+#include "step/mark.h"
+#include "step/marks.h"
+#include "step/processes.h"
+
+/* Milliseconds: between two looks at first and at most, which grow by a part of the
+ * time that has gone by; and for how long a rank may have another MPI before the host's
+ * comes, since a program may load both. */
+enum { FIRST = 5, MOST = 60000, PART = 4, PATIENCE = 20 };
+
+struct watch {
+    const struct berth_witness *told;
+    struct berth_rank *ranks;
+    struct berth_mapped_files files;
+    int marks;       /* -1: there are none */
+    int space;       /* the mount namespace of the tasks; -1: each has its own */
+    int64_t since;   /* the last task was seen first */
+    bool has_spoken; /* of a wrong rank */
+    bool is_over;    /* the tasks have ended, or are made to */
+};
+
+static unsigned int count(const struct berth_witness *witness,
+                          const struct berth_rank *ranks, enum berth_rank_state state)
+{
+    unsigned int found = 0;
+
+    for (unsigned int i = 0; i < witness->tasks; i++)
+        found += ranks[i].state == state;
+    return found;
+}
+
+bool berth_witness_judge(const struct berth_witness *witness,
+                         const struct berth_rank *ranks, struct berth_err *ret,
+                         bool *ret_end)
+{
+    bool is_mixed = count(witness, ranks, BERTH_RANK_RIGHT) > 0;
+    const struct berth_rank *wrong = ranks;
+
+    if (count(witness, ranks, BERTH_RANK_WRONG) == 0)
+        return false;
+    while (wrong->state != BERTH_RANK_WRONG)
+        wrong++;
+    *ret_end = witness->must || is_mixed;
+    berth_err_set(ret,
+                  "%srank %u runs with '%s' (%s) and not with the host's %s%s; have it "
+                  "load the image's MPI, over which the host's is mounted, or choose "
+                  "--mpi-bind=hybrid",
+                  *ret_end ? "" : "warning: ", wrong->number, wrong->path, wrong->name,
+                  witness->host, is_mixed ? ", as other ranks on this node do" : "");
+    return true;
+}
+
+void berth_witness_count(const struct berth_witness *witness,
+                         const struct berth_rank *ranks, struct berth_err *ret)
+{
+    unsigned int right = count(witness, ranks, BERTH_RANK_RIGHT);
+
+    if (right == 0)
+        berth_err_set(ret, "none of %u ranks was seen to load an MPI library",
+                      witness->tasks);
+    else
+        berth_err_set(ret, "%u of %u ranks loaded the host's %s%s", right,
+                      witness->tasks, witness->host,
+                      right < witness->tasks ? ", and no MPI was seen in the others"
+                                             : "");
+}
+
+static void say(const struct berth_witness *told, const char *sentence)
+{
+    dprintf(STDERR_FILENO, "berth: %s: image '%s': --mpi-bind=%s: %s\n", told->node,
+            told->image, told->mode, sentence);
+}
+
+/* The variable NAME in the environment with which process PID was started, a number. */
+static bool read_variable(pid_t pid, const char *name, unsigned int *ret_number)
+{
+    BERTH_FREE char *text = NULL;
+    BERTH_FCLOSE FILE *file = NULL;
+    size_t length = strlen(name);
+    size_t room = 0;
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+    file = fopen(path, "re");
+    while (file && getdelim(&text, &room, '\0', file) > 0)
+        if (strncmp(text, name, length) == 0 && text[length] == '=')
+            return sscanf(text + length + 1, "%u", ret_number) == 1;
+    return false;
+}
+
+static void see(struct watch *watch, unsigned int local, pid_t pid, unsigned int number)
+{
+    struct berth_rank *rank = &watch->ranks[local];
+
+    if (rank->pid)
+        return;
+    rank->pid = pid;
+    rank->number = number;
+    watch->since = berth_clock();
+}
+
+/* Tasks that share nothing are known as children of slurmstepd. */
+static void find_children(struct watch *watch)
+{
+    BERTH_FREE pid_t *children = NULL;
+    size_t found = berth_process_children(watch->told->parent, &children);
+
+    for (size_t i = 0; i < found; i++) {
+        unsigned int local, number;
+
+        if (read_variable(children[i], BERTH_MARK_VARIABLE, &local) &&
+            local < watch->told->tasks &&
+            read_variable(children[i], "SLURM_PROCID", &number))
+            see(watch, local, children[i], number);
+    }
+}
+
+static void find_tasks(struct watch *watch)
+{
+    for (unsigned int i = 0; watch->marks >= 0 && i < watch->told->tasks; i++) {
+        unsigned int number;
+        pid_t pid;
+
+        if (!watch->ranks[i].pid && berth_marks_find(watch->marks, i, &pid, &number))
+            see(watch, i, pid, number);
+    }
+    if (watch->marks < 0)
+        find_children(watch);
+}
+
+static void suspect(struct berth_rank *rank, const struct berth_mapped_file *file)
+{
+    if (rank->path || !file->path)
+        return;
+    rank->path = strdup(file->path);
+    rank->name = strdup(file->name);
+    if (rank->path && rank->name)
+        rank->suspected = berth_clock();
+}
+
+static bool has_waited(const struct berth_rank *rank)
+{
+    return berth_clock() >= rank->suspected + PATIENCE;
+}
+
+static void look_at(struct watch *watch, struct berth_rank *rank)
+{
+    const struct berth_mapped_file *file;
+
+    enum berth_mapped kind = BERTH_MAPPED_NONE;
+
+    rank->has_ended = watch->is_over || (kill(rank->pid, 0) < 0 && errno == ESRCH);
+    if (!rank->has_ended)
+        kind = berth_mapped_look(&watch->files, rank->pid, &file);
+    if (kind == BERTH_MAPPED_OTHER)
+        suspect(rank, file);
+    if (kind == BERTH_MAPPED_STAGED)
+        rank->state = BERTH_RANK_RIGHT;
+    else if (rank->suspected &&
+             (rank->has_ended || (kind == BERTH_MAPPED_OTHER && has_waited(rank))))
+        rank->state = BERTH_RANK_WRONG;
+}
+
+static void look(struct watch *watch)
+{
+    find_tasks(watch);
+    for (unsigned int i = 0; i < watch->told->tasks; i++) {
+        struct berth_rank *rank = &watch->ranks[i];
+
+        if (rank->state == BERTH_RANK_RIGHT || !rank->pid)
+            continue;
+        if (watch->marks >= 0 && berth_marks_has(watch->marks, i, rank->pid))
+            rank->state = BERTH_RANK_RIGHT;
+        else if (rank->state == BERTH_RANK_UNKNOWN && !rank->has_ended)
+            look_at(watch, rank);
+    }
+}
+
+/* SIGKILL, because a program that survives a signal could end with status 0. */
+static void end_tasks(struct watch *watch)
+{
+    watch->is_over = true;
+    if (watch->space >= 0)
+        berth_guard_end_space(watch->space, watch->told->holder);
+    for (unsigned int i = 0; i < watch->told->tasks; i++)
+        if (watch->ranks[i].pid && !watch->ranks[i].has_ended)
+            kill(watch->ranks[i].pid, SIGKILL);
+}
+
+/* Say what there is to say, once; and once more, where it becomes an error. */
+static void speak(struct watch *watch)
+{
+    struct berth_err sentence;
+    bool end;
+
+    if (!berth_witness_judge(watch->told, watch->ranks, &sentence, &end) ||
+        (watch->has_spoken && !end))
+        return;
+    say(watch->told, sentence.text);
+    watch->has_spoken = true;
+    if (end)
+        end_tasks(watch);
+}
+
+/* Is there nothing more to come? */
+static bool is_done(const struct watch *watch)
+{
+    for (unsigned int i = 0; i < watch->told->tasks; i++) {
+        const struct berth_rank *rank = &watch->ranks[i];
+
+        if (!rank->pid || (rank->state == BERTH_RANK_UNKNOWN && !rank->has_ended))
+            return false;
+    }
+    return true;
+}
+
+/* Milliseconds until the next look. */
+static int pause_of(const struct watch *watch)
+{
+    long long gone = (berth_clock() - watch->since) / PART;
+
+    for (unsigned int i = 0; i < watch->told->tasks; i++)
+        if (watch->ranks[i].suspected && !has_waited(&watch->ranks[i]))
+            return PATIENCE;
+    return gone < FIRST ? FIRST : gone < MOST ? (int)gone : MOST;
+}
+
+/* Files of the image may be read only in the user namespace in which they are mounted
+ * (FUSE). The death signal goes with the credentials. */
+static void enter_space(struct watch *watch)
+{
+    char path[64];
+    BERTH_CLOSE int user = -1;
+
+    snprintf(path, sizeof(path), "/proc/%d/ns/mnt", watch->told->holder);
+    watch->space = open(path, O_RDONLY | O_CLOEXEC);
+    snprintf(path, sizeof(path), "/proc/%d/ns/user", watch->told->holder);
+    user = open(path, O_RDONLY | O_CLOEXEC);
+    watch->marks = berth_marks_open(watch->told->holder);
+    if (user >= 0 && setns(user, CLONE_NEWUSER) == 0)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static void watch_ranks(struct watch *watch)
+{
+    struct pollfd keeper = {.fd = STDIN_FILENO, .events = POLLIN};
+
+    watch->since = berth_clock();
+    while (!watch->is_over && !is_done(watch)) {
+        if (poll(&keeper, 1, pause_of(watch)) > 0)
+            watch->is_over = true;
+        look(watch);
+        speak(watch);
+    }
+}
+
+void berth_witness_run(const struct berth_witness *witness)
+{
+    struct watch watch = {.told = witness, .marks = -1, .space = -1};
+    struct berth_err sentence;
+
+    watch.ranks = calloc(witness->tasks, sizeof(*watch.ranks));
+    if (!watch.ranks)
+        return;
+    for (size_t i = 0; i < witness->stages.count; i++)
+        berth_mapped_add_stage(&watch.files, witness->stages.items[i]);
+    if (witness->holder)
+        enter_space(&watch);
+    watch_ranks(&watch);
+    berth_witness_count(witness, watch.ranks, &sentence);
+    if (witness->verbose && !watch.has_spoken)
+        say(witness, sentence.text);
+    for (unsigned int i = 0; i < witness->tasks; i++) {
+        free(watch.ranks[i].path);
+        free(watch.ranks[i].name);
+    }
+    free(watch.ranks);
+    berth_mapped_fini(&watch.files);
+}
+
+void berth_witness_fini(struct berth_witness *witness)
+{
+    free(witness->host);
+    berth_strvec_fini(&witness->stages);
+    *witness = (struct berth_witness){0};
+}

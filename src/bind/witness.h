@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_BIND_WITNESS_H
+#define BERTH_BIND_WITNESS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+
+/* What the image's loader said before the start is a forecast. The witness checks while
+ * the step runs. A rank of the node has loaded the host's MPI, by its mark
+ * (step/mark.h) or by the files that its processes have mapped; or it runs with another
+ * MPI: then the witness prints a line, and kills the tasks of the node if the host's
+ * MPI was asked for or if other ranks run with it. It ignores a rank that loads no MPI.
+ */
+struct berth_witness {
+    const char *node;
+    const char *image;  /* its name, for people */
+    const char *mode;   /* of --mpi-bind */
+    bool must;          /* the mode asks for the host's MPI or nothing */
+    bool verbose;       /* also print how many ranks are right */
+    unsigned int tasks; /* of the step on this node */
+    pid_t holder;       /* of the namespaces that the tasks share; 0: they do not */
+    pid_t parent;       /* of the tasks: slurmstepd */
+    char *host;         /* the host's MPI for people; NULL: it does not run */
+    struct berth_strvec stages; /* on the host */
+};
+
+enum berth_rank_state {
+    BERTH_RANK_UNKNOWN, /* no MPI was seen */
+    BERTH_RANK_RIGHT,   /* it has loaded the host's */
+    BERTH_RANK_WRONG,   /* it runs with another */
+};
+
+struct berth_rank {
+    pid_t pid;           /* 0: the task has not joined */
+    unsigned int number; /* of the rank in the step */
+    enum berth_rank_state state;
+    bool has_ended;
+    long long suspected; /* since when, as milliseconds(); 0: it is not */
+    char *path;          /* of the other MPI */
+    char *name;          /* the same, for people */
+};
+
+/* Judges RANKS: RET gets the sentence about a wrong rank, and *RET_END whether the
+ * tasks are to be killed for it. Returns false when no rank is wrong. */
+bool berth_witness_judge(const struct berth_witness *witness,
+                         const struct berth_rank *ranks, struct berth_err *ret,
+                         bool *ret_end);
+
+/* Sets in RET how many of RANKS have loaded the host's MPI. */
+void berth_witness_count(const struct berth_witness *witness,
+                         const struct berth_rank *ranks, struct berth_err *ret);
+
+/* Watch until all ranks are known or have ended, or standard input ends, which the
+ * keeper closes with the step. Lines go to standard error. */
+void berth_witness_run(const struct berth_witness *witness);
+
+void berth_witness_fini(struct berth_witness *witness);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A list of diagnoses. */
+
+#include "diagnose/diagnosis.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+
+void berth_diagnoses_add(struct berth_diagnoses *diagnoses,
+                         enum berth_diagnosis_level level, const char *about,
+                         const char *remedy, const char *format, ...)
+{
+    struct berth_diagnosis *item;
+    struct berth_err text;
+    char raw[BERTH_ERR_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(raw, sizeof(raw), format, args);
+    va_end(args);
+    berth_err_set(&text, "%s", raw);
+    if (berth_grow(&diagnoses->items, diagnoses->count, &diagnoses->room,
+                   sizeof(*item)) < 0) {
+        diagnoses->failed = true;
+        return;
+    }
+    item = &diagnoses->items[diagnoses->count];
+    *item = (struct berth_diagnosis){level, about, strdup(text.text), remedy};
+    if (item->text)
+        diagnoses->count++;
+    else
+        diagnoses->failed = true;
+}
+
+const char *berth_diagnosis_word(enum berth_diagnosis_level level)
+{
+    static const char *const words[] = {"ok", "note", "wrong"};
+
+    return words[level];
+}
+
+size_t berth_diagnoses_wrong(const struct berth_diagnoses *diagnoses)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < diagnoses->count; i++)
+        count += diagnoses->items[i].level == BERTH_DIAGNOSIS_WRONG;
+    return count;
+}
+
+void berth_diagnoses_fini(struct berth_diagnoses *diagnoses)
+{
+    for (size_t i = 0; i < diagnoses->count; i++)
+        free(diagnoses->items[i].text);
+    free(diagnoses->items);
+    *diagnoses = (struct berth_diagnoses){0};
+}

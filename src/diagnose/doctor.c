@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The facts that doctor knows: kept, judged, and in one line. */
+
+#include "diagnose/doctor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void berth_doctor_judge(const struct berth_doctor_facts *facts,
+                        struct berth_diagnoses *diagnoses)
+{
+    berth_doctor_judge_host(facts, diagnoses);
+    berth_doctor_judge_slurm(facts, diagnoses);
+}
+
+/* " NAME=VALUE", in one word. */
+static void put(struct berth_buf *line, const char *name, const char *value)
+{
+    berth_buf_puts(line, " ");
+    berth_buf_puts(line, name);
+    berth_buf_puts(line, "=");
+    if (!value || !*value)
+        berth_buf_puts(line, "none");
+    for (; value && *value; value++)
+        berth_buf_add(line, strchr(" \t\n", *value) ? "_" : value, 1);
+}
+
+/* Each thing that is wrong once, in the order of the diagnoses. */
+static void put_wrong(const struct berth_diagnoses *diagnoses, struct berth_buf *line)
+{
+    BERTH_BUF struct berth_buf list = {0};
+    const char *last = "";
+
+    for (size_t i = 0; i < diagnoses->count; i++) {
+        const struct berth_diagnosis *diagnosis = &diagnoses->items[i];
+
+        if (diagnosis->level != BERTH_DIAGNOSIS_WRONG ||
+            strcmp(diagnosis->about, last) == 0)
+            continue;
+        last = diagnosis->about;
+        berth_buf_puts(&list, list.used ? "," : "");
+        berth_buf_puts(&list, last);
+    }
+    put(line, "wrong", list.text);
+    line->failed |= list.failed;
+}
+
+void berth_doctor_brief(const struct berth_doctor_facts *facts,
+                        const struct berth_diagnoses *diagnoses, struct berth_buf *line)
+{
+    BERTH_BUF struct berth_buf stacks = {0};
+    char slurm[24] = "";
+
+    for (size_t i = 0; i < facts->plugin_count; i++)
+        if (facts->plugins[i].is_berth && facts->plugins[i].slurm)
+            snprintf(slurm, sizeof(slurm), "%u.%02u",
+                     facts->plugins[i].slurm >> 16 & 0xff,
+                     facts->plugins[i].slurm >> 8 & 0xff);
+    for (size_t i = 0; i < facts->stacks.count; i++) {
+        berth_buf_puts(&stacks, i ? "," : "");
+        berth_buf_puts(&stacks, facts->stacks.items[i]);
+    }
+    berth_buf_puts(line, "berth=");
+    berth_buf_puts(line, facts->release);
+    put(line, "plugin", slurm);
+    put(line, "slurm", facts->slurm.version);
+    put(line, "config", facts->digest);
+    put(line, "runtime", facts->runtime.version);
+    put(line, "setuid", facts->runtime.is_setuid ? "yes" : "no");
+    put(line, "mpi", stacks.text);
+    put_wrong(diagnoses, line);
+    line->failed |= stacks.failed;
+}
+
+const char *berth_doctor_keep(struct berth_doctor_facts *facts, const char *text)
+{
+    if (!text)
+        return NULL;
+    berth_strvec_push(&facts->kept, text);
+    return facts->kept.failed ? NULL : facts->kept.items[facts->kept.count - 1];
+}
+
+void berth_doctor_facts_fini(struct berth_doctor_facts *facts)
+{
+    free(facts->plugins);
+    berth_strvec_fini(&facts->stacks);
+    berth_strvec_fini(&facts->kept);
+    *facts = (struct berth_doctor_facts){0};
+}

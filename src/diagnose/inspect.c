@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A file or an image, told: which MPI, which C library, how linked. */
+
+#include "diagnose/inspect.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/text.h"
+#include "mpi/glibc.h"
+#include "mpi/pmi.h"
+
+static const char *kind_name(enum berth_elf_kind kind)
+{
+    static const char *const names[] = {
+        [BERTH_ELF_NONE] = "file",       [BERTH_ELF_SCRIPT] = "script",
+        [BERTH_ELF_STATIC] = "program",  [BERTH_ELF_PROGRAM] = "program",
+        [BERTH_ELF_LIBRARY] = "library", [BERTH_ELF_OTHER] = "object",
+    };
+
+    return names[kind];
+}
+
+static const struct berth_mpi_object *find_file(const struct berth_inspection *seen)
+{
+    for (size_t i = 0; seen->file && i < seen->objects->count; i++)
+        if (seen->objects->items[i].role == BERTH_ROLE_PROGRAM)
+            return &seen->objects->items[i];
+    return NULL;
+}
+
+static bool is_mpi(const struct berth_mpi_object *object)
+{
+    return object->library.family != BERTH_FAMILY_NONE && !object->library.is_inside;
+}
+
+/* "MPICH 4.2.1", "Intel MPI", "Open MPI" */
+static void put_name(struct berth_buf *out, const struct berth_mpi_library *library)
+{
+    char name[BERTH_MPI_NAME_SIZE];
+
+    berth_buf_puts(out, berth_mpi_library_name(library, name, sizeof(name)));
+}
+
+static const char *newest_glibc(const struct berth_inspection *seen)
+{
+    static const struct berth_mpi_objects nothing;
+    struct berth_mpi_glibc glibc;
+
+    berth_mpi_compare_glibc(seen->objects, &nothing, NULL, NULL, &glibc);
+    return glibc.image_newest;
+}
+
+static bool has_musl(const struct berth_inspection *seen)
+{
+    if (seen->wants && seen->wants->musl)
+        return true;
+    for (size_t i = 0; i < seen->objects->count; i++)
+        if (seen->objects->items[i].soname &&
+            (berth_text_starts(seen->objects->items[i].soname, "libc.musl-") ||
+             berth_text_starts(seen->objects->items[i].soname, "ld-musl-")))
+            return true;
+    return false;
+}
+
+/* What the file itself wants of glibc, each version once. */
+static void list_needs(const struct berth_mpi_object *file, struct berth_strvec *ret)
+{
+    const struct berth_elf_needs *needs = &file->elf.version_needs;
+
+    for (size_t i = 0; i < needs->count; i++) {
+        const char *version = needs->items[i].version;
+
+        if (berth_text_starts(version, "GLIBC_") && !berth_strvec_has(ret, version))
+            berth_strvec_push(ret, version);
+    }
+}
+
+static void list_managers(unsigned int managers, struct berth_strvec *ret)
+{
+    static const struct {
+        unsigned int manager;
+        const char *type;
+    } types[] = {
+        {BERTH_PMI_SIMPLE | BERTH_PMI_SLURM, "pmi2"},
+        {BERTH_PMI_PMIX, "pmix"},
+        {BERTH_PMI_CRAY, "cray_shasta"},
+    };
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (managers & types[i].manager)
+            berth_strvec_push(ret, types[i].type);
+}
+
+static void list_parts(unsigned int parts, struct berth_strvec *ret)
+{
+    for (unsigned int part = 1; part < 1U << BERTH_PART_COUNT; part <<= 1)
+        if (parts & part)
+            berth_strvec_push(ret, berth_mpi_part_name((enum berth_mpi_part)part));
+}
+
+/* "  NAME: A, B", if there are any. */
+static void put_list(struct berth_buf *out, const char *name,
+                     const struct berth_strvec *list)
+{
+    out->failed |= list->failed;
+    for (size_t i = 0; i < list->count; i++) {
+        berth_buf_puts(out, i ? ", " : "  ");
+        berth_buf_puts(out, i ? "" : name);
+        berth_buf_puts(out, i ? "" : ": ");
+        berth_buf_puts(out, list->items[i]);
+    }
+    berth_buf_puts(out, list->count ? "\n" : "");
+}
+
+static void put(struct berth_buf *out, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    berth_buf_puts(out, "  ");
+    berth_buf_puts(out, name);
+    berth_buf_puts(out, ": ");
+    berth_buf_puts(out, value);
+    berth_buf_puts(out, "\n");
+}
+
+static void put_image(const struct berth_inspection *seen, struct berth_buf *out)
+{
+    berth_buf_puts(out, seen->image);
+    berth_buf_puts(out, seen->is_sandbox ? ": sandbox directory" : ": SIF file");
+    berth_buf_puts(out, seen->machine ? ", for " : "");
+    berth_buf_puts(out, seen->machine ? seen->machine : "");
+    berth_buf_puts(out, "\n");
+}
+
+static void put_file(const struct berth_inspection *seen,
+                     const struct berth_mpi_object *file, struct berth_buf *out)
+{
+    BERTH_STRVEC struct berth_strvec needs = {0};
+    const struct berth_elf *elf = &file->elf;
+
+    berth_buf_puts(out, seen->file);
+    berth_buf_puts(out, ": ");
+    berth_buf_puts(out, kind_name(elf->kind));
+    if (elf->bits) {
+        berth_buf_puts(out, ", for ");
+        berth_buf_puts(out, elf->machine ? elf->machine : "an unknown machine");
+        berth_buf_puts(out, elf->bits == 32 ? ", 32 bits" : "");
+    }
+    berth_buf_puts(out, elf->kind == BERTH_ELF_STATIC ? ", static" : "");
+    berth_buf_puts(out, seen->is_privileged ? ", setuid or setgid" : "");
+    berth_buf_puts(out, "\n");
+    put(out, elf->kind == BERTH_ELF_SCRIPT ? "interpreter" : "loader",
+        elf->interpreter);
+    put(out, "run by", seen->runner);
+    put(out, "SONAME", elf->soname);
+    put(out, "RPATH", elf->rpath);
+    put(out, "RUNPATH", elf->runpath);
+    put_list(out, "needs", &elf->needed);
+    list_needs(file, &needs);
+    put_list(out, "versions of glibc that it needs", &needs);
+}
+
+static void put_libc(const struct berth_inspection *seen, struct berth_buf *out)
+{
+    const char *newest = newest_glibc(seen);
+
+    if (newest) {
+        berth_buf_puts(out, "  C library: glibc, up to ");
+        berth_buf_puts(out, newest);
+        berth_buf_puts(out, "\n");
+    } else if (has_musl(seen))
+        put(out, "C library", "musl");
+    else if (!seen->file)
+        put(out, "C library", "none was found");
+}
+
+static void put_inside(const struct berth_mpi_object *object, struct berth_buf *out)
+{
+    bool is_file = object->role == BERTH_ROLE_PROGRAM;
+
+    berth_buf_puts(out, "  linked with MPI: statically (");
+    put_name(out, &object->library);
+    berth_buf_puts(out, is_file ? "" : ", in ");
+    berth_buf_puts(out, is_file ? "" : object->path);
+    berth_buf_puts(out, ")\n");
+}
+
+static void put_wants(const struct berth_mpi_program *wants, struct berth_buf *out)
+{
+    BERTH_STRVEC struct berth_strvec parts = {0};
+    char symbols[48];
+
+    if (wants->family == BERTH_FAMILY_NONE) {
+        put(out, "linked with MPI", "no");
+        return;
+    }
+    if (wants->family == BERTH_FAMILY_UNKNOWN)
+        put_list(out, "linked with MPI, with marks of", &wants->families);
+    else
+        put(out, "linked with MPI", berth_mpi_family_name(wants->family));
+    list_parts(wants->parts, &parts);
+    put_list(out, "uses", &parts);
+    snprintf(symbols, sizeof(symbols), "%zu", wants->needs.count);
+    put(out, "MPI symbols that it needs", symbols);
+}
+
+static void put_library(const struct berth_mpi_object *object, struct berth_buf *out)
+{
+    BERTH_STRVEC struct berth_strvec parts = {0};
+
+    berth_buf_puts(out, object->role == BERTH_ROLE_LOADED ? "  loads " : "  has ");
+    put_name(out, &object->library);
+    berth_buf_puts(out, ": ");
+    berth_buf_puts(out, object->path);
+    list_parts(object->library.parts, &parts);
+    out->failed |= parts.failed;
+    for (size_t i = 0; i < parts.count; i++) {
+        berth_buf_puts(out, i ? ", " : " (");
+        berth_buf_puts(out, parts.items[i]);
+    }
+    berth_buf_puts(out, parts.count ? ")\n" : "\n");
+}
+
+static void put_libraries(const struct berth_inspection *seen, struct berth_buf *out)
+{
+    BERTH_STRVEC struct berth_strvec missing = {0};
+    bool any = false;
+
+    for (size_t i = 0; i < seen->objects->count; i++) {
+        const struct berth_mpi_object *object = &seen->objects->items[i];
+
+        if (!is_mpi(object))
+            continue;
+        any = true;
+        if (object->role != BERTH_ROLE_PROGRAM)
+            put_library(object, out);
+    }
+    if (!any && !seen->file)
+        put(out, "MPI", "none was found");
+    for (int family = BERTH_FAMILY_MPICH; family < BERTH_FAMILY_UNKNOWN; family++) {
+        BERTH_STRVEC struct berth_strvec types = {0};
+        char name[96];
+
+        list_managers(berth_mpi_managers(seen->objects, (enum berth_mpi_family)family),
+                      &types);
+        snprintf(name, sizeof(name), "%s runs with srun --mpi",
+                 berth_mpi_family_name((enum berth_mpi_family)family));
+        put_list(out, name, &types);
+    }
+    for (size_t i = 0; seen->closure && i < seen->closure->count; i++)
+        if (!seen->closure->items[i].path)
+            berth_strvec_push(&missing, seen->closure->items[i].soname);
+    put_list(out, "not found", &missing);
+}
+
+void berth_inspect_text(const struct berth_inspection *seen, struct berth_buf *out)
+{
+    const struct berth_mpi_object *file = find_file(seen);
+
+    if (seen->image)
+        put_image(seen, out);
+    if (file)
+        put_file(seen, file, out);
+    if (file && is_mpi(file)) {
+        berth_buf_puts(out, "  it is ");
+        put_name(out, &file->library);
+        berth_buf_puts(out, "\n");
+    }
+    put_libc(seen, out);
+    if (seen->wants && file && seen->wants->inside)
+        put_inside(seen->wants->inside, out);
+    else if (seen->wants && file && file->elf.kind == BERTH_ELF_STATIC)
+        put(out, "linked with MPI", "unknown for a static program");
+    else if (seen->wants && file && file->elf.kind != BERTH_ELF_LIBRARY)
+        put_wants(seen->wants, out);
+    put_libraries(seen, out);
+    if (seen->mode) {
+        berth_buf_puts(out, "  --mpi-bind where it is not said: ");
+        berth_buf_puts(out, seen->mode);
+        berth_buf_puts(out, "\n");
+    }
+    for (size_t i = 0; i < seen->offer_count; i++) {
+        const struct berth_inspect_offer *offer = &seen->offers[i];
+
+        berth_buf_puts(out, "  --mpi-bind=");
+        berth_buf_puts(out, offer->stack);
+        berth_buf_puts(out, " (");
+        berth_buf_puts(out, offer->version);
+        berth_buf_puts(out, "): ");
+        berth_buf_puts(out, offer->answer);
+        berth_buf_puts(out, ": ");
+        berth_buf_puts(out, offer->because);
+        berth_buf_puts(out, "\n");
+    }
+}
+
+static void write_file(const struct berth_inspection *seen,
+                       const struct berth_mpi_object *file, struct berth_json *json)
+{
+    BERTH_STRVEC struct berth_strvec needs = {0};
+    const struct berth_elf *elf = &file->elf;
+
+    berth_json_string(json, "file", seen->file);
+    berth_json_string(json, "kind", kind_name(elf->kind));
+    berth_json_string(json, "machine", elf->machine);
+    if (elf->bits)
+        berth_json_number(json, "bits", elf->bits);
+    berth_json_bool(json, "static", elf->kind == BERTH_ELF_STATIC);
+    berth_json_bool(json, "privileged", seen->is_privileged);
+    berth_json_string(json, "interpreter", elf->interpreter);
+    berth_json_string(json, "runner", seen->runner);
+    berth_json_string(json, "soname", elf->soname);
+    berth_json_string(json, "rpath", elf->rpath);
+    berth_json_string(json, "runpath", elf->runpath);
+    berth_json_list(json, "needed", &elf->needed);
+    list_needs(file, &needs);
+    json->text.failed |= needs.failed;
+    berth_json_list(json, "glibc_needed", &needs);
+}
+
+static void write_wants(const struct berth_mpi_program *wants, struct berth_json *json)
+{
+    BERTH_STRVEC struct berth_strvec parts = {0};
+
+    berth_json_object(json, "linked");
+    berth_json_string(json, "family",
+                      wants->family == BERTH_FAMILY_NONE
+                          ? NULL
+                          : berth_mpi_family_name(wants->family));
+    list_parts(wants->parts, &parts);
+    json->text.failed |= parts.failed;
+    berth_json_list(json, "parts", &parts);
+    berth_json_number(json, "symbols", (long long)wants->needs.count);
+    berth_json_bool(json, "statically", wants->inside != NULL);
+    berth_json_end(json);
+}
+
+static void write_libraries(const struct berth_inspection *seen,
+                            struct berth_json *json)
+{
+    berth_json_array(json, "mpi");
+    for (size_t i = 0; i < seen->objects->count; i++) {
+        const struct berth_mpi_object *object = &seen->objects->items[i];
+        const struct berth_mpi_library *library = &object->library;
+        BERTH_STRVEC struct berth_strvec parts = {0};
+
+        if (!is_mpi(object))
+            continue;
+        berth_json_object(json, NULL);
+        berth_json_string(json, "path", object->path);
+        berth_json_bool(json, "loaded", object->role != BERTH_ROLE_PRESENT);
+        berth_json_string(json, "family", berth_mpi_family_name(library->family));
+        berth_json_string(json, "vendor", library->vendor);
+        berth_json_string(json, "version", *library->version ? library->version : NULL);
+        list_parts(library->parts, &parts);
+        json->text.failed |= parts.failed;
+        berth_json_list(json, "parts", &parts);
+        berth_json_end(json);
+    }
+    berth_json_end(json);
+}
+
+static void write_closure(const struct berth_inspection *seen, struct berth_json *json)
+{
+    berth_json_array(json, "libraries");
+    for (size_t i = 0; seen->closure && i < seen->closure->count; i++) {
+        berth_json_object(json, NULL);
+        berth_json_string(json, "soname", seen->closure->items[i].soname);
+        berth_json_string(json, "path", seen->closure->items[i].path);
+        berth_json_end(json);
+    }
+    berth_json_end(json);
+}
+
+static void write_offers(const struct berth_inspection *seen, struct berth_json *json)
+{
+    if (seen->mode)
+        berth_json_string(json, "mpi_bind_default", seen->mode);
+    berth_json_array(json, "mpi_bind");
+    for (size_t i = 0; i < seen->offer_count; i++) {
+        berth_json_object(json, NULL);
+        berth_json_string(json, "stack", seen->offers[i].stack);
+        berth_json_string(json, "version", seen->offers[i].version);
+        berth_json_string(json, "answer", seen->offers[i].answer);
+        berth_json_string(json, "because", seen->offers[i].because);
+        berth_json_end(json);
+    }
+    berth_json_end(json);
+}
+
+void berth_inspect_json(const struct berth_inspection *seen, struct berth_json *json)
+{
+    const struct berth_mpi_object *file = find_file(seen);
+    const char *newest = newest_glibc(seen);
+
+    berth_json_object(json, NULL);
+    if (seen->image) {
+        berth_json_string(json, "image", seen->image);
+        berth_json_string(json, "format", seen->is_sandbox ? "sandbox" : "sif");
+        berth_json_string(json, "image_machine", seen->machine);
+    }
+    if (file)
+        write_file(seen, file, json);
+    berth_json_string(json, "libc", newest ? "glibc" : has_musl(seen) ? "musl" : NULL);
+    berth_json_string(json, "glibc", newest);
+    if (seen->wants)
+        write_wants(seen->wants, json);
+    write_libraries(seen, json);
+    write_closure(seen, json);
+    write_offers(seen, json);
+    berth_json_end(json);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_LAUNCH_ACCOUNT_H
+#define BERTH_LAUNCH_ACCOUNT_H
+
+#include "base/err.h"
+#include "report/explain.h"
+#include "plan/launch.h"
+#include "step/room.h"
+
+/* The facts for the account of a component, which one task of it prints. Borrows
+ * everything. */
+struct berth_account {
+    const struct berth_launch *
+        launch; /* for a component on the host only node, request and command are set */
+    char *const *environment;      /* of the task, after the changes that are berth's */
+    const char *step;              /* BERTH_TASK_EXPLAIN; NULL: not set */
+    const struct berth_room *room; /* with the keeper's findings; NULL: there is none */
+    const char
+        *apart; /* why each task has a container of its own; NULL: tasks share one */
+};
+
+/* The account of the launch (report/explain.h), as the request wants to see it,
+ * appended to RET. Asks the runtime for its version. The process is on the host.
+ * Returns 0, or -1 with a sentence in ERR. */
+int berth_account_write(const struct berth_account *account, struct berth_buf *ret,
+                        struct berth_err *err);
+
+/* Print TEXT on standard output, whole. */
+int berth_account_print(const struct berth_buf *text, struct berth_err *err);
+
+#endif

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keeper's side of putting the host's MPI into a container: starts berth-mpi, and
+ * takes down what that has done. */
+
+#include "launch/inject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "plan/envdiff.h"
+#include "policy/fabric.h"
+#include "policy/mountrules.h"
+#include "request/wire.h"
+#include "probe/allowed.h"
+#include "probe/devices.h"
+#include "probe/profilesread.h"
+#include "probe/siteread.h"
+#include "base/detach.h"
+#include "step/letter.h"
+#include "step/mark.h"
+#include "step/stageroot.h"
+#include "step/talk.h"
+#include "base/tree.h"
+
+#define PROGRAM BERTH_LIBEXECDIR "/berth-mpi"
+
+/* The descriptors of berth-mpi. */
+struct berth_letters {
+    int task;      /* what to do, and the environment of the task on the host */
+    int container; /* the command, and the environment in the container */
+    int talk;      /* step/talk.h */
+    int user;      /* the roots of stages that the container mounts; -1: it does not */
+    int site;
+    int said; /* as in struct berth_inject */
+};
+
+static int open_root(struct berth_stage_root root)
+{
+    return berth_tree_open(root.path, root.owner, root.forbidden, NULL, NULL);
+}
+
+/* Stay open in this process, which lives as long as the step on its node: berth-mpi
+ * locks them (stage/sweep.h). */
+static void open_roots(const struct berth_request *request,
+                       struct berth_letters *letters)
+{
+    char path[BERTH_STAGE_USER_SIZE];
+
+    if (!berth_request_mpi_may_host(request))
+        return;
+    letters->user = open_root(berth_stage_user(path));
+    letters->site = open_root(berth_stage_site());
+}
+
+static int write_letters(const struct berth_inject *inject,
+                         const struct berth_strvec *environment,
+                         struct berth_letters *letters, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec command = {0};
+    BERTH_BUF struct berth_buf request = {0};
+    BERTH_BUF struct berth_buf terms = {0};
+    const struct berth_launch *launch = inject->launch;
+
+    berth_wire_put_request(&request, launch->request);
+    berth_strvec_pushf(&words, "%d", inject->holder);
+    berth_strvec_push(&words, request.failed ? "" : request.text);
+    berth_strvec_push(&words, launch->directory ? launch->directory : "");
+    if (launch->terms)
+        berth_terms_put(launch->terms, &terms);
+    berth_strvec_push(&words, terms.used ? terms.text : "");
+    berth_strvec_pushf(&words, "%d,%d", letters->user, letters->site);
+    berth_strvec_pushf(&words, "%u", inject->apart);
+    berth_strvec_pushf(&words, "%ld",
+                       (long)(berth_deadline_left(inject->deadline) / 1000));
+    berth_strvec_pushf(&words, "%d,%u,%d", inject->said, inject->tasks, inject->parent);
+    berth_strvec_push(&words, launch->programs ? launch->programs : "");
+    berth_launch_command(launch, &command);
+    if (words.failed || command.failed || request.failed || terms.failed)
+        return berth_err_oom(err);
+    letters->task = berth_letter_write(&words, launch->environment, err);
+    letters->container =
+        letters->task < 0 ? -1 : berth_letter_write(&command, environment->items, err);
+    return letters->container < 0 ? -1 : 0;
+}
+
+/* With its own descriptors and no other of ours. Variables of the user are for the
+ * application; they could lead the loader astray. */
+static void become_program(const struct berth_letters *letters)
+{
+    static char *const environment[] = {(char *)"PATH=/usr/bin:/bin:/usr/sbin:/sbin",
+                                        NULL};
+    const int given[] = {letters->task, letters->container, letters->talk,
+                         letters->user, letters->site,      letters->said};
+    char numbers[3][16];
+    char *argv[] = {(char *)"berth-mpi", numbers[0], numbers[1], numbers[2], NULL};
+    struct berth_err err;
+
+    snprintf(numbers[0], sizeof(numbers[0]), "%d", letters->task);
+    snprintf(numbers[1], sizeof(numbers[1]), "%d", letters->container);
+    snprintf(numbers[2], sizeof(numbers[2]), "%d", letters->talk);
+    berth_hide_from(STDERR_FILENO + 1);
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+        fcntl(given[i], F_SETFD, 0);
+    execve(PROGRAM, argv, environment);
+    berth_err_set(&err, "'%s': %s; install berth again on this host", PROGRAM,
+                  strerror(errno));
+    berth_talk_send(letters->talk, BERTH_TALK_REFUSED, err.text, NULL);
+}
+
+/* Set VARIABLE (NAME=VALUE) in LIST. */
+static void set_variable(struct berth_strvec *list, const char *variable)
+{
+    size_t length = strcspn(variable, "=") + 1;
+
+    for (size_t i = 0; i < list->count; i++)
+        if (strncmp(list->items[i], variable, length) == 0) {
+            free(list->items[i]);
+            list->items[i] = strdup(variable);
+            list->failed |= !list->items[i];
+            return;
+        }
+    berth_strvec_push(list, variable);
+}
+
+/* FIRST\nSECOND, two strings more in the list. */
+static void push_pair(struct berth_strvec *list, const char *text)
+{
+    const char *newline = strchr(text, '\n');
+
+    if (!newline)
+        return;
+    berth_strvec_pushf(list, "%.*s", (int)(newline - text), text);
+    berth_strvec_push(list, newline + 1);
+}
+
+static int take_down(const struct berth_inject *inject, int talk,
+                     struct berth_strvec *environment, struct berth_injected *injected,
+                     struct berth_err *err)
+{
+    char text[BERTH_TALK_SIZE];
+    enum berth_talk_kind kind;
+
+    for (;;) {
+        if (berth_talk_receive(talk, inject->deadline, &kind, text, err) < 0)
+            return berth_err_at(err, "berth-mpi");
+        switch (kind) {
+        case BERTH_TALK_SET:
+            set_variable(environment, text);
+            set_variable(&injected->set, text);
+            break;
+        case BERTH_TALK_BIND:
+            push_pair(&injected->binds, text);
+            break;
+        case BERTH_TALK_FACT:
+            push_pair(&injected->facts, text);
+            break;
+        case BERTH_TALK_NOTE:
+        case BERTH_TALK_NODE_NOTE:
+            injected->differs = kind == BERTH_TALK_NODE_NOTE;
+            free(injected->note);
+            injected->note = strdup(text);
+            break;
+        case BERTH_TALK_WARNING:
+            free(injected->warning);
+            injected->warning = strdup(text);
+            break;
+        case BERTH_TALK_DONE:
+            return environment->failed || injected->set.failed ||
+                           injected->binds.failed || injected->facts.failed
+                       ? berth_err_oom(err)
+                       : 0;
+        default:
+            return berth_err_set(err, "%s", text);
+        }
+    }
+}
+
+static int run_program(const struct berth_inject *inject, struct berth_letters *letters,
+                       struct berth_strvec *environment,
+                       struct berth_injected *injected, struct berth_err *err)
+{
+    int ends[2];
+    int result;
+    pid_t child;
+
+    if (berth_talk_open(ends, err) < 0)
+        return -1;
+    letters->talk = ends[1];
+    child = fork();
+    if (child == 0) {
+        become_program(letters);
+        _exit(EXIT_FAILURE);
+    }
+    close(ends[1]);
+    if (child < 0)
+        result = berth_err_set(err, "cannot start a process: %s", strerror(errno));
+    else
+        result = take_down(inject, ends[0], environment, injected, err);
+    if (result == 0) {
+        injected->witness = (struct berth_inject_witness){child, ends[0]};
+        return 0;
+    }
+    close(ends[0]);
+    if (child > 0)
+        kill(child, SIGKILL);
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return -1;
+}
+
+static int use_program(const struct berth_inject *inject,
+                       struct berth_strvec *environment,
+                       struct berth_injected *injected, struct berth_err *err)
+{
+    struct berth_letters letters = {-1, -1, -1, -1, -1, inject->said};
+    int result;
+
+    open_roots(inject->launch->request, &letters);
+    result = write_letters(inject, environment, &letters, err);
+    if (result == 0)
+        result = run_program(inject, &letters, environment, injected, err);
+    if (letters.task >= 0)
+        close(letters.task);
+    if (letters.container >= 0)
+        close(letters.container);
+    return result;
+}
+
+int berth_inject_mounts(const struct berth_request *request,
+                        struct berth_strvec *mounts, struct berth_err *err)
+{
+    char path[BERTH_STAGE_USER_SIZE];
+    struct berth_stage_root user = berth_stage_user_made(path);
+    struct berth_stage_root site = berth_stage_site();
+    BERTH_CLOSE int own = -1;
+    BERTH_CLOSE int all = -1;
+
+    if (!berth_request_mpi_may_host(request))
+        return 0;
+    own = berth_stage_root_open(&user, err);
+    all = berth_tree_open(site.path, site.owner, site.forbidden, NULL, NULL);
+    /* Otherwise staging will fail for the same reason, and the image's own runs. */
+    if (own < 0 && all < 0 && berth_request_mpi_must_host(request))
+        return berth_err_at(err, "--mpi-bind");
+    if (own >= 0)
+        berth_strvec_pushf(mounts, "%s:%s:ro", user.path, user.mounted);
+    if (all >= 0)
+        berth_strvec_pushf(mounts, "%s:%s:ro", site.path, site.mounted);
+    /* Some directory that every node has: a place for the marks (step/marks.h). */
+    if (own >= 0 || all >= 0)
+        berth_strvec_pushf(mounts, "%s:%s:ro", BERTH_LIBEXECDIR, BERTH_MARK_DIRECTORY);
+    return mounts->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_inject_fabric(const struct berth_request *request,
+                        const struct berth_terms *terms, struct berth_strvec *mounts,
+                        struct berth_err *err)
+{
+    BERTH_PROFILE_SET struct berth_profile_set set = {0};
+    BERTH_STRVEC struct berth_strvec binds = {0};
+    BERTH_STRVEC struct berth_strvec devices = {0};
+    BERTH_STRVEC struct berth_strvec present = {0};
+
+    if (!berth_request_mpi_may_host(request))
+        return 0;
+    if (berth_profiles_read(terms, berth_site_owner(), &set, err) < 0 ||
+        berth_fabric_list(set.items, request, &binds, &devices, err) < 0 ||
+        berth_allowed_present(&binds, &present, err) < 0 ||
+        berth_devices_find(&devices, &present, err) < 0)
+        return -1;
+    for (size_t i = 0; i < present.count; i++)
+        if (!berth_mountrules_is_taken(&request->mounts, present.items[i]))
+            berth_strvec_push(mounts, present.items[i]);
+    return mounts->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_injected,
+                 struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec environment = {0};
+    struct berth_injected injected = {0};
+    int result = 0;
+
+    berth_environ_split(inject->environment, inject->count, &environment);
+    if (environment.failed)
+        return berth_err_oom(err);
+    if (berth_request_mpi_chosen(inject->launch->request))
+        result = use_program(inject, &environment, &injected, err);
+    berth_envdiff_flatten(environment.items, &injected.environment);
+    if (result == 0 && injected.environment.failed)
+        result = berth_err_oom(err);
+    if (result == 0)
+        *ret_injected = injected;
+    else
+        berth_injected_fini(&injected);
+    return result;
+}
+
+void berth_injected_fini(struct berth_injected *injected)
+{
+    berth_buf_fini(&injected->environment);
+    berth_strvec_fini(&injected->set);
+    berth_strvec_fini(&injected->binds);
+    berth_strvec_fini(&injected->facts);
+    free(injected->note);
+    free(injected->warning);
+    if (injected->witness.end > 0)
+        close(injected->witness.end);
+    *injected = (struct berth_injected){0};
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_LAUNCH_PRECHECK_H
+#define BERTH_LAUNCH_PRECHECK_H
+
+#include <signal.h>
+
+#include "launch/inject.h"
+
+/* The containers of a setuid runtime cannot be entered, so each task runs on the
+ * image's own MPI. This checks in another container of the image, with a user
+ * namespace, whether that MPI speaks the process manager. Borrows everything. */
+struct berth_precheck {
+    const struct berth_launch *launch;
+    const char *why;      /* why they cannot be entered */
+    unsigned int apart;   /* as in mpi/reach.h */
+    const sigset_t *mask; /* as in launch/visit.h */
+    unsigned int seconds; /* as in launch/visit.h */
+    struct berth_deadline *deadline;
+};
+
+/* Returns 0 with *RET_INJECTED, which the caller owns (berth_injected_fini): with a
+ * warning if the user may have no user namespace either, and nothing can be checked.
+ * Returns -1 with a sentence in ERR when the step must not run. */
+int berth_precheck(const struct berth_precheck *precheck,
+                   struct berth_injected *ret_injected, struct berth_err *err);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Puts the record of a step where the site wants it. */
+
+#include "launch/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "probe/image.h"
+#include "probe/runtime.h"
+#include "launch/digest.h"
+
+/* Where several users write to a directory, another one can be there first. What root
+ * has put there may be anything; else it is a file of the user's, by one name. */
+static bool is_trusted(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 &&
+           (st.st_uid == 0 ||
+            (st.st_uid == geteuid() && S_ISREG(st.st_mode) && st.st_nlink == 1));
+}
+
+/* A pipe that nobody reads must not stop a step, nor a line fill half of a disk. */
+static int append(const char *path, const struct berth_buf *line, struct berth_err *err)
+{
+    BERTH_CLOSE int fd = open(path,
+                              O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK |
+                                  O_NOCTTY | O_NOFOLLOW,
+                              0644);
+    ssize_t written;
+
+    if (fd < 0 ? errno == ELOOP : !is_trusted(fd))
+        return berth_err_set(err,
+                             "provenance.file '%s': it is a link, or not a file of "
+                             "yours or root's; ask the administrators to remove it",
+                             path);
+    written = fd < 0 ? -1 : write(fd, line->text, line->used);
+    if (written == (ssize_t)line->used)
+        return 0;
+    return berth_err_set(err,
+                         "provenance.file '%s': %s; ask the administrators to let you "
+                         "write there",
+                         path,
+                         written < 0 ? strerror(errno) : "only a part was written");
+}
+
+/* Of a file; a directory has none. */
+static char *digest_of(const struct berth_record *record)
+{
+    char path[BERTH_STAGE_USER_SIZE];
+    const struct berth_stage_root user = berth_stage_user_made(path);
+    struct berth_image image;
+
+    if (!record->digest_limit ||
+        berth_image_probe(record->request->image, &image, NULL, NULL) < 0 ||
+        image.kind != BERTH_IMAGE_SIF)
+        return NULL;
+    return berth_digest(record->request->image, &user, record->digest_limit);
+}
+
+int berth_record_append(struct berth_record *record, const char *pattern,
+                        struct berth_err *err)
+{
+    const struct passwd *user = getpwuid(getuid());
+    BERTH_STRVEC struct berth_strvec image = {0};
+    BERTH_FREE char *version = berth_runtime_version(record->runtime);
+    BERTH_FREE char *digest = digest_of(record);
+    BERTH_BUF struct berth_buf line = {0};
+    BERTH_FREE char *path = NULL;
+
+    record->user = user ? user->pw_name : NULL;
+    record->runtime_version = version;
+    record->image = &image;
+    record->digest = digest;
+    if (berth_image_describe(record->request->image, &image, err) < 0 ||
+        berth_record_write(record, &line, err) < 0 ||
+        berth_record_path(record, pattern, &path, err) < 0)
+        return -1;
+    return append(path, &line, err);
+}

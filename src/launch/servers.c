@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which programs serve the image of a container, which file they serve, and how they
+ * end. */
+
+#include "launch/servers.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "probe/opened.h"
+#include "step/processes.h"
+#include "launch/remains.h"
+#include "step/spaces.h"
+
+bool berth_servers_has_name(const char *name)
+{
+    static const char *const names[] = {"squashfuse", "fuse-overlayfs", "fuse2fs",
+                                        "gocryptfs", NULL};
+
+    return berth_text_starts_any(name, names);
+}
+
+static bool is_ours(const struct berth_process *process,
+                    const struct berth_servers *servers)
+{
+    return berth_servers_has_name(process->name) &&
+           (process->parent == servers->runtime ||
+            (servers->socket &&
+             berth_opened_by(process->pid, servers->socket) == BERTH_OPENED_YES));
+}
+
+static bool visit_ours(const struct berth_process *process, void *servers)
+{
+    return is_ours(process, servers);
+}
+
+int berth_servers_count(struct berth_servers *servers)
+{
+    return berth_processes_visit(visit_ours, servers);
+}
+
+/* Trace the threads of PID that are not traced yet; returns how many. */
+static int seize_threads(pid_t pid)
+{
+    char path[64];
+    struct dirent *entry;
+    DIR *directory;
+    int count = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    directory = opendir(path);
+    while (directory && (entry = readdir(directory)))
+        count += entry->d_name[0] != '.' &&
+                 ptrace(PTRACE_SEIZE, atoi(entry->d_name), 0, PTRACE_O_TRACECLONE) == 0;
+    if (directory)
+        closedir(directory);
+    return count;
+}
+
+/* A signal to a process goes to any of its threads, to another one while the first is
+ * stopped for its tracer. What a thread starts is traced if itself is, so there are
+ * none when a look at all of them finds none. */
+static bool seize(const struct berth_process *process, void *servers)
+{
+    bool seized = false;
+
+    if (!is_ours(process, servers))
+        return false;
+    while (seize_threads(process->pid) > 0)
+        seized = true;
+    return seized;
+}
+
+int berth_servers_seize(struct berth_servers *servers)
+{
+    return berth_processes_visit(seize, servers);
+}
+
+/* Who is asked to end by which signal. */
+struct order {
+    struct berth_servers *servers;
+    int number;
+};
+
+/* Has SingularityCE made PLACE, /tmp/rootfs-NUMBER/root, for its server? */
+static bool is_made_by_runtime(const char *place)
+{
+    const char *slash = strrchr(place, '/');
+    BERTH_FREE char *above = slash ? strndup(place, (size_t)(slash - place)) : NULL;
+
+    return above && *above == '/' &&
+           berth_text_starts(berth_text_base(above), "rootfs-");
+}
+
+/* The last word of its command line is the place where it mounts. */
+static void remember_mount(pid_t pid, struct berth_strvec *mounts)
+{
+    char path[64], words[4096];
+    const char *last = words;
+    size_t count;
+    FILE *file;
+
+    if (berth_spaces_differ(pid, "mnt"))
+        return;
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+    file = fopen(path, "re");
+    if (!file)
+        return;
+    count = fread(words, 1, sizeof(words) - 1, file);
+    fclose(file);
+    words[count] = '\0';
+    for (const char *word = words; word < words + count; word += strlen(word) + 1)
+        last = word;
+    if (is_made_by_runtime(last) && !berth_strvec_has(mounts, last))
+        berth_strvec_push(mounts, last);
+}
+
+static bool end(const struct berth_process *process, void *data)
+{
+    const struct order *order = data;
+
+    if (!is_ours(process, order->servers))
+        return false;
+    remember_mount(process->pid, &order->servers->mounts);
+    return kill(process->pid, order->number) == 0;
+}
+
+void berth_servers_end(struct berth_servers *servers, int number)
+{
+    berth_processes_visit(end, &(struct order){servers, number});
+}
+
+void berth_servers_tidy(struct berth_servers *servers)
+{
+    for (size_t i = 0; i < servers->mounts.count; i++)
+        berth_remains_unmount(servers->mounts.items[i]);
+    berth_strvec_fini(&servers->mounts);
+}
+
+/* What is looked for in the servers, and whether there is any. */
+struct search {
+    struct berth_servers *servers;
+    const char *identity;
+    bool any;
+};
+
+static bool has_image(const struct berth_process *process, void *data)
+{
+    struct search *search = data;
+
+    if (!is_ours(process, search->servers))
+        return false;
+    search->any = true;
+    return berth_opened_by(process->pid, search->identity) == BERTH_OPENED_YES;
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool berth_servers_unpacked(struct berth_servers *servers, const char *image)
+{
+    BERTH_FREE char *identity = NULL;
+    struct search search = {.servers = servers};
+    struct stat st;
+
+    if (geteuid() == 0 || stat(image, &st) < 0 || S_ISDIR(st.st_mode))
+        return false;
+    search.identity = identity = berth_opened_identity(&st);
+    return identity && berth_opened_by(servers->runtime, identity) == BERTH_OPENED_NO &&
+           berth_processes_visit(has_image, &search) == 0 && !search.any;
+}
+
+int berth_servers_check(struct berth_servers *servers, const char *identity,
+                        const char *image, struct berth_err *err)
+{
+    struct search search = {.servers = servers, .identity = identity};
+
+    if (!identity || berth_opened_by(servers->runtime, identity) != BERTH_OPENED_NO ||
+        berth_processes_visit(has_image, &search) > 0)
+        return 0;
+    if (search.any || is_directory(image))
+        return berth_err_set(err, BERTH_OPENED_EXCHANGED, image);
+    return berth_err_set(err,
+                         BERTH_SERVERS_UNPACKED
+                         "so that it cannot be compared with the file that this site "
+                         "allows" BERTH_SERVERS_REPAIR,
+                         image);
+}

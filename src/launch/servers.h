@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_LAUNCH_SERVERS_H
+#define BERTH_LAUNCH_SERVERS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+
+/* The programs that serve the image of a container (squashfuse, fuse-overlayfs, ...).
+ * Apptainer's are children of the runtime. SingularityCE's detach themselves, and mount
+ * the image below /tmp where the host sees it: these are known by a socket of ours that
+ * they have inherited from the runtime. */
+struct berth_servers {
+    pid_t runtime; /* which starts them */
+    char *socket;  /* that it has from us, as in probe/opened.h; NULL: none */
+    struct berth_strvec mounts; /* on this host, of those that were told to end */
+};
+
+/* Is a program of that name (comm) one? */
+bool berth_servers_has_name(const char *name);
+
+/* Trace those that there are by now; returns how many were not traced before. */
+int berth_servers_seize(struct berth_servers *servers);
+
+/* How many there are, whoever traces them. */
+int berth_servers_count(struct berth_servers *servers);
+
+/* Send them the signal NUMBER, to end; those that still serve a place on this host are
+ * remembered. */
+void berth_servers_end(struct berth_servers *servers, int number);
+
+/* When they have ended: take away what the runtime would have, had it not been killed:
+ * their mounts and the directories that it had made for them. */
+void berth_servers_tidy(struct berth_servers *servers);
+
+/* Has the runtime unpacked IMAGE into a directory instead of mounting it? Nobody has
+ * its file open then. Of a setuid runtime that cannot be seen, and root's lets the
+ * kernel mount it. */
+bool berth_servers_unpacked(struct berth_servers *servers, const char *image);
+
+/* What is said of that: IMAGE, and what it costs. */
+#define BERTH_SERVERS_UNPACKED                                                         \
+    "image '%s': the runtime has unpacked it instead of mounting it, "
+#define BERTH_SERVERS_REPAIR                                                           \
+    "; ask the administrators to repair /dev/fuse and squashfuse on that node"
+
+/* Has the runtime, or a server, the file IDENTITY (NULL: nobody asks) open, which IMAGE
+ * led to when it was looked at? Of a setuid runtime that cannot be seen, and is
+ * believed; a runtime that has unpacked the image is not. Returns 0, or -1 with a
+ * sentence in ERR. */
+int berth_servers_check(struct berth_servers *servers, const char *identity,
+                        const char *image, struct berth_err *err);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_LAUNCH_STANDALONE_H
+#define BERTH_LAUNCH_STANDALONE_H
+
+#include "base/err.h"
+#include "site/site.h"
+#include "request/request.h"
+#include "site/terms.h"
+
+/* Does for one process what the plugin does for a step: the same berth-task, and a
+ * container for this process alone. */
+
+/* The request of `berth run` or `berth explain`. Borrows everything. */
+struct berth_standalone {
+    const struct berth_site *site;
+    const struct berth_request *asked;   /* by the user */
+    const struct berth_request *request; /* what the site has made of it */
+    const struct berth_terms *terms;     /* and its terms (probe/settle.h) */
+};
+
+/* Sets the variables for berth-task in the environment of the calling process, and
+ * makes the room of its container (step/room.h). The container ends with the calling
+ * process, whatever that becomes. Where an mpirun has started the process, its MPI
+ * library is told that the other ranks are in containers of their own
+ * (berth_launch_apart()). Returns 0, or -1 with a sentence in ERR. */
+int berth_standalone_prepare(const struct berth_standalone *standalone,
+                             struct berth_err *err);
+
+/* Become berth-task in front of COMMAND, words ended by NULL. Returns only when that
+ * fails: -1 with a sentence in ERR. */
+int berth_standalone_become(char *const *command, struct berth_err *err);
+
+#endif

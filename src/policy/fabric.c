@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of the host an MPI needs besides its libraries, and what it cannot be with.
+ * Looks at nothing. */
+
+#include "policy/fabric.h"
+
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/environ.h"
+#include "request/mount.h"
+#include "policy/mountrules.h"
+
+static bool may_be_meant(const struct berth_profile *profile,
+                         const struct berth_request *request)
+{
+    return !berth_request_mpi_is(request, BERTH_MODE_NAME) ||
+           berth_profile_is_called(profile, request->mpi);
+}
+
+static int add_bind(const char *text, struct berth_strvec *binds, struct berth_err *err)
+{
+    struct berth_mount mount;
+
+    if (berth_mount_parse(text, NULL, &mount, err) < 0)
+        return -1;
+    if (!berth_mountrules_is_taken(binds, text))
+        berth_strvec_pushf(binds, "%s:%s:%s", mount.source, mount.destination,
+                           mount.read_only ? "ro" : "rw");
+    berth_mount_fini(&mount);
+    return binds->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_fabric_list(const struct berth_profile *profiles,
+                      const struct berth_request *request, struct berth_strvec *binds,
+                      struct berth_strvec *devices, struct berth_err *err)
+{
+    for (; berth_request_mpi_may_host(request) && profiles->name; profiles++) {
+        const char *const *bind = profiles->binds;
+        const char *const *device = profiles->devices;
+
+        if (!may_be_meant(profiles, request))
+            continue;
+        for (; bind && *bind; bind++)
+            if (add_bind(*bind, binds, err) < 0)
+                return berth_err_at(err, "profile '%s': binds", profiles->name);
+        for (; device && *device; device++)
+            if (!berth_strvec_has(devices, *device))
+                berth_strvec_push(devices, *device);
+    }
+    return devices->failed ? berth_err_oom(err) : 0;
+}
+
+/* Does ENV set what RULE (NAME, or NAME=PATTERN) says? */
+static bool is_set(char *const *env, const char *rule)
+{
+    size_t length = strcspn(rule, "=");
+
+    for (; *env; env++)
+        if (strncmp(*env, rule, length) == 0 && (*env)[length] == '=')
+            return !rule[length] ||
+                   fnmatch(rule + length + 1, *env + length + 1, 0) == 0;
+    return false;
+}
+
+static const char *find_library(const struct berth_closure *closure,
+                                const char *pattern)
+{
+    for (size_t i = 0; i < closure->count; i++)
+        if (fnmatch(pattern, closure->items[i].soname, 0) == 0)
+            return closure->items[i].soname;
+    return NULL;
+}
+
+/* What the profile does not go with. */
+static int check_conflicts(const struct berth_fabric *fabric, struct berth_err *err)
+{
+    const struct berth_profile *profile = fabric->profile;
+    const char *const *rule = profile->conflicts.variables;
+    const char *const *pattern = profile->conflicts.libraries;
+
+    for (; rule && *rule; rule++)
+        if (is_set(fabric->env, *rule))
+            return berth_err_set(
+                err,
+                "the host's %s does not go with the variable %s, which "
+                "is set (profile '%s'); unset it, or choose "
+                "--mpi-bind=hybrid",
+                fabric->version, *rule, profile->name);
+    for (; pattern && *pattern; pattern++) {
+        const char *library = find_library(fabric->closure, *pattern);
+
+        if (library)
+            return berth_err_set(err,
+                                 "the host's %s does not go with '%s', which the "
+                                 "program is linked with (profile '%s'); choose "
+                                 "--mpi-bind=hybrid",
+                                 fabric->version, library, profile->name);
+    }
+    return 0;
+}
+
+int berth_fabric_check(const struct berth_fabric *fabric, struct berth_err *err)
+{
+    if (fabric->keep_glibc &&
+        fabric->verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC)
+        return berth_err_set(err,
+                             "%s, which this site does not allow (%s); build the "
+                             "image on a newer distribution, or choose "
+                             "--mpi-bind=hybrid",
+                             fabric->verdict->because.text, fabric->keep_glibc);
+    return check_conflicts(fabric, err);
+}

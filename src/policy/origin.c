@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where images may come from, by their URI. Asks no registry. */
+
+#include "policy/origin.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+/* Is there a user's name in front of the host, so that the host is not where it seems
+ * to be (RFC 3986, 3.2.1)? */
+static bool has_user(const char *uri)
+{
+    const char *host = strstr(uri, "://");
+
+    host = host ? host + 3 : uri;
+    return memchr(host, '@', strcspn(host, "/?#")) != NULL;
+}
+
+/* A registry may take `..` for a step up, also as %2e. */
+static bool has_step_up(const char *uri)
+{
+    return strstr(uri, "/..") || strchr(uri, '%') || strchr(uri, '\\');
+}
+
+static bool starts(const char *uri, const char *beginning)
+{
+    size_t length = strlen(beginning);
+
+    if (length == 0 || strncmp(uri, beginning, length) != 0)
+        return false;
+    return strchr("/:", beginning[length - 1]) || uri[length] == '\0' ||
+           strchr("/:@", uri[length]);
+}
+
+static bool is_allowed(const struct berth_strvec *beginnings, const char *uri)
+{
+    for (size_t i = 0; i < beginnings->count; i++)
+        if (starts(uri, beginnings->items[i]) && !has_step_up(uri) &&
+            (!has_user(uri) || has_user(beginnings->items[i])))
+            return true;
+    return false;
+}
+
+int berth_origin_check(const struct berth_site *site, const char *uri,
+                       struct berth_err *err)
+{
+    const struct berth_strvec *uris = &site->images.uris;
+    BERTH_BUF struct berth_buf text = {0};
+
+    if (!site->images.uris_said && site->images.roots.count == 0)
+        return 0;
+    if (is_allowed(uris, uri))
+        return 0;
+    if (uris->count == 0) {
+        berth_err_set(err,
+                      "image '%s': this site does not allow URIs; name a file or a "
+                      "directory",
+                      uri);
+        return berth_site_cite(
+            site, site->images.uris_said ? "images.uris" : "images.roots", "", err);
+    }
+    for (size_t i = 0; i < uris->count; i++) {
+        berth_buf_puts(&text, i ? ", " : "");
+        berth_buf_puts(&text, uris->items[i]);
+    }
+    if (text.failed)
+        return berth_err_oom(err);
+    berth_err_set(
+        err, "image '%s': this site does not allow images from there; it allows %s",
+        uri, text.text);
+    return berth_site_cite(site, "images.uris", "", err);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a site lets a user do, and what it adds: the request as it will be run. Looks at
+ * nothing: what is found on the node comes as facts. */
+
+#include "policy/policy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "policy/flags.h"
+#include "request/mount.h"
+#include "policy/mountrules.h"
+#include "request/option.h"
+#include "policy/origin.h"
+
+static int take_rule(const struct berth_strvec *options, struct berth_request *ret,
+                     struct berth_err *err)
+{
+    for (size_t i = 0; i + 1 < options->count; i += 2) {
+        const char *name = options->items[i];
+        enum berth_option_id id = berth_option_find(name);
+
+        if (id == BERTH_OPTION_COUNT)
+            return berth_err_set(err,
+                                 "'%s' is not an option; expected a name like "
+                                 "container-image",
+                                 name);
+        if (berth_request_take(ret, id, options->items[i + 1], NULL, err) < 0)
+            return berth_err_at(err, "%s", name);
+    }
+    if (ret->image && !berth_request_contained(ret))
+        return berth_err_set(err, "container-image: a rule cannot take the image away; "
+                                  "name one");
+    return 0;
+}
+
+/* The options of rule AT, as a request. */
+static int read_rule(const struct berth_site *site, size_t at,
+                     struct berth_request *ret, struct berth_err *err)
+{
+    char number[24];
+
+    if (take_rule(&site->rules[at].options, ret, err) == 0)
+        return 0;
+    snprintf(number, sizeof(number), "%zu", at + 1);
+    return berth_err_at(err, "%s: rule %s", berth_site_where(site, "rules", number),
+                        number);
+}
+
+static int check_mounts(const struct berth_site *site, const char *key,
+                        const struct berth_strvec *mounts, struct berth_err *err)
+{
+    for (size_t i = 0; i < mounts->count; i++) {
+        const char *text = mounts->items[i];
+        struct berth_mount mount;
+
+        if (berth_mount_parse(text, NULL, &mount, err) < 0)
+            return berth_err_at(err, "%s: %s", berth_site_where(site, key, text), key);
+        berth_mount_fini(&mount);
+    }
+    return 0;
+}
+
+int berth_policy_check(const struct berth_site *site, struct berth_err *err)
+{
+    for (size_t i = 0; i < site->rule_count; i++) {
+        BERTH_REQUEST struct berth_request request = {0};
+
+        if (read_rule(site, i, &request, err) < 0)
+            return -1;
+    }
+    if (check_mounts(site, "mounts.forced", &site->mounts.forced, err) < 0)
+        return -1;
+    return check_mounts(site, "mounts.default", &site->mounts.defaults, err);
+}
+
+static bool applies(const struct berth_site_rule *rule,
+                    const struct berth_policy_facts *facts)
+{
+    return (!rule->partition ||
+            (facts->partition && strcmp(rule->partition, facts->partition) == 0)) &&
+           (!rule->account ||
+            (facts->account && strcmp(rule->account, facts->account) == 0));
+}
+
+/* What the rules force on this job; a later one goes over an earlier one. */
+static int force(const struct berth_site *site, const struct berth_policy_facts *facts,
+                 struct berth_request *ret, struct berth_err *err)
+{
+    for (size_t i = 0; i < site->rule_count; i++) {
+        BERTH_REQUEST struct berth_request rule = {0};
+
+        if (!applies(&site->rules[i], facts))
+            continue;
+        if (read_rule(site, i, &rule, err) < 0 ||
+            berth_request_put_over(ret, &rule, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Is ITEM (NAME or NAME=VALUE) of NAME? */
+static bool is_variable(const char *item, const char *name)
+{
+    size_t length = strcspn(item, "=");
+
+    return strlen(name) == length && strncmp(item, name, length) == 0;
+}
+
+static bool unsets(const struct berth_site *site, const char *item)
+{
+    for (size_t i = 0; i < site->environment.unset.count; i++)
+        if (is_variable(item, site->environment.unset.items[i]))
+            return true;
+    return false;
+}
+
+/* The site's variables; of one that the task has, only the name, so that its value
+ * comes along, past a --cleanenv too. What no container is to have of the task is the
+ * site's. */
+static void put_variables(const struct berth_site *site, char *const *environment,
+                          struct berth_strvec *ret)
+{
+    for (size_t i = 0; i < site->environment.set.count; i++) {
+        const char *item = site->environment.set.items[i];
+        BERTH_FREE char *name = strndup(item, strcspn(item, "="));
+        bool is_kept =
+            name && berth_environ_value(environment, name) && !unsets(site, item);
+
+        berth_strvec_push(ret, is_kept ? name : item);
+        ret->failed |= !name;
+    }
+}
+
+/* What holds where the user says nothing. */
+static int take_defaults(const struct berth_site *site,
+                         const struct berth_policy_facts *facts,
+                         struct berth_request *ret, struct berth_err *err)
+{
+    const struct berth_strvec *partitions = &site->mpi.partitions;
+    const char *mode = site->mpi.mode;
+
+    for (size_t i = 0; i + 1 < partitions->count; i += 2)
+        if (facts->partition && strcmp(partitions->items[i], facts->partition) == 0)
+            mode = partitions->items[i + 1];
+    put_variables(site, facts->environment, &ret->env);
+    if (ret->env.failed)
+        return berth_err_oom(err);
+    return mode ? berth_request_take(ret, BERTH_OPTION_MPI, mode, NULL, err) : 0;
+}
+
+/* In the full form: a site may leave the destination and the mode out. */
+static void push_full(struct berth_strvec *ret, const char *text)
+{
+    struct berth_mount mount;
+
+    if (berth_mount_parse(text, NULL, &mount, NULL) < 0)
+        return; /* berth_policy_check() has refused it */
+    berth_strvec_pushf(ret, "%s:%s:%s", mount.source, mount.destination,
+                       mount.read_only ? "ro" : "rw");
+    berth_mount_fini(&mount);
+}
+
+/* The user's mounts that no rule replaces, then the site's. */
+static void put_mounts(const struct berth_site *site,
+                       const struct berth_policy_facts *facts,
+                       const struct berth_strvec *users,
+                       const struct berth_strvec *forced, struct berth_strvec *ret)
+{
+    for (size_t i = 0; i < users->count; i++)
+        if (!berth_mountrules_is_taken(forced, users->items[i]))
+            berth_strvec_push(ret, users->items[i]);
+    berth_strvec_append(ret, forced);
+    for (size_t i = 0; facts->present && i < facts->present->count; i++)
+        if (!berth_mountrules_is_taken(ret, facts->present->items[i]) &&
+            !berth_mountrules_is_taken(&site->mounts.forced, facts->present->items[i]))
+            push_full(ret, facts->present->items[i]);
+    for (size_t i = 0; i < site->mounts.forced.count; i++)
+        if (!berth_mountrules_is_taken(forced, site->mounts.forced.items[i]))
+            push_full(ret, site->mounts.forced.items[i]);
+}
+
+/* The user's mounts as they will be made: from the real path of the source, where the
+ * site forbids some, so that another link does not lead elsewhere in the meantime. */
+static int settle_sources(const struct berth_site *site,
+                          const struct berth_policy_facts *facts,
+                          const struct berth_request *request, struct berth_strvec *ret,
+                          struct berth_err *err)
+{
+    for (size_t i = 0; i < request->mounts.count; i++) {
+        const char *real =
+            facts->sources && i < facts->sources->count && site->mounts.forbidden.count
+                ? facts->sources->items[i]
+                : "";
+        struct berth_mount mount;
+
+        if (berth_mount_parse(request->mounts.items[i], NULL, &mount, err) < 0)
+            return -1;
+        if (*real)
+            berth_strvec_pushf(ret, "%s:%s:%s", real, mount.destination,
+                               mount.read_only ? "ro" : "rw");
+        else
+            berth_strvec_push(ret, request->mounts.items[i]);
+        berth_mount_fini(&mount);
+    }
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+/* What the user may not say at all, whatever the node has. */
+static int refuse_words(const struct berth_site *site,
+                        const struct berth_request *request, struct berth_err *err)
+{
+    const struct berth_strvec *unset = &site->environment.unset;
+
+    if (berth_flags_check_args(site, &request->args, err) < 0)
+        return -1;
+    for (size_t i = 0; i < request->env.count; i++)
+        for (size_t j = 0; j < unset->count; j++)
+            if (is_variable(request->env.items[i], unset->items[j])) {
+                berth_err_set(err,
+                              "--container-env: '%s': this site unsets it in every "
+                              "container; leave it out",
+                              unset->items[j]);
+                return berth_site_cite(site, "environment.unset", unset->items[j], err);
+            }
+    return 0;
+}
+
+/* Does a rule of the site say the option ID? */
+static bool forces(const struct berth_site *site, enum berth_option_id id)
+{
+    for (size_t i = 0; i < site->rule_count; i++)
+        for (size_t j = 0; j + 1 < site->rules[i].options.count; j += 2)
+            if (berth_option_find(site->rules[i].options.items[j]) == id)
+                return true;
+    return false;
+}
+
+static int refuse_uri(const struct berth_site *site,
+                      const struct berth_request *request, struct berth_err *err)
+{
+    return request->uri ? berth_origin_check(site, request->uri, err) : 0;
+}
+
+bool berth_policy_says_mpi(const struct berth_site *site)
+{
+    return forces(site, BERTH_OPTION_MPI) || site->mpi.mode ||
+           site->mpi.partitions.count;
+}
+
+int berth_policy_refuse(const struct berth_site *site,
+                        const struct berth_request *request, char *const *environment,
+                        struct berth_err *err)
+{
+    if (berth_policy_check(site, err) < 0)
+        return -1;
+    if (!berth_request_contained(request))
+        return 0;
+    if (refuse_words(site, request, err) < 0 ||
+        (environment && berth_flags_check_environment(site, environment, err) < 0) ||
+        berth_mountrules_check_flags(site, &request->args, environment, err) < 0 ||
+        berth_mountrules_check(site, &request->mounts, NULL, err) < 0)
+        return -1;
+    return forces(site, BERTH_OPTION_IMAGE) ? 0 : refuse_uri(site, request, err);
+}
+
+/* The arguments of the runtime: the site's, then those of a rule, then the user's. */
+static void put_args(const struct berth_strvec *site, const struct berth_strvec *forced,
+                     const struct berth_strvec *users, struct berth_strvec *ret)
+{
+    berth_strvec_append(ret, site);
+    berth_strvec_append(ret, forced);
+    berth_strvec_append(ret, users);
+}
+
+/* FORCED over REQUEST over the site's defaults. */
+static int put_together(const struct berth_site *site,
+                        const struct berth_policy_facts *facts,
+                        const struct berth_request *request,
+                        const struct berth_request *forced, struct berth_request *ret,
+                        struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec users = {0};
+
+    if (take_defaults(site, facts, ret, err) < 0 ||
+        berth_request_put_over(ret, request, err) < 0 ||
+        berth_request_put_over(ret, forced, err) < 0 ||
+        settle_sources(site, facts, request, &users, err) < 0)
+        return -1;
+    berth_strvec_fini(&ret->mounts);
+    berth_strvec_fini(&ret->args);
+    put_mounts(site, facts, &users, &forced->mounts, &ret->mounts);
+    put_args(&site->runtime.args, &forced->args, &request->args, &ret->args);
+    return ret->mounts.failed || ret->args.failed ? berth_err_oom(err) : 0;
+}
+
+int berth_policy_apply(const struct berth_site *site,
+                       const struct berth_policy_facts *facts,
+                       const struct berth_request *request, struct berth_request *ret,
+                       struct berth_err *err)
+{
+    BERTH_REQUEST struct berth_request forced = {0};
+    BERTH_REQUEST struct berth_request whole = {0};
+
+    if (!berth_request_contained(request))
+        return berth_request_put_over(ret, request, err);
+    if (berth_policy_check(site, err) < 0 || refuse_words(site, request, err) < 0 ||
+        berth_flags_check_environment(site, facts->environment, err) < 0 ||
+        berth_mountrules_check_flags(site, &request->args, facts->environment, err) <
+            0 ||
+        berth_mountrules_check(site, facts->mounts, facts->sources, err) < 0 ||
+        (facts->sources && berth_mountrules_check_sources(
+                               site, facts->mounts, facts->sources,
+                               request->mounts.count, facts->named, err) < 0) ||
+        force(site, facts, &forced, err) < 0 ||
+        put_together(site, facts, request, &forced, &whole, err) < 0 ||
+        refuse_uri(site, &whole, err) < 0)
+        return -1;
+    *ret = whole;
+    whole = (struct berth_request){0};
+    return 0;
+}

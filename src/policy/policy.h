@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_POLICY_POLICY_H
+#define BERTH_POLICY_POLICY_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "site/site.h"
+#include "request/request.h"
+
+/* The facts about a task for the site's policy, which the node decides. Borrows
+ * everything. */
+struct berth_policy_facts {
+    const char *partition;              /* of the job; NULL: not known */
+    const char *account;                /* the same */
+    char *const *environment;           /* of the task, ended by NULL */
+    const struct berth_strvec *mounts;  /* of berth_mountrules_list() */
+    const struct berth_strvec *sources; /* the real path of the source of each of these;
+                                           "": there is none; NULL: not looked at */
+    const struct berth_strvec *present; /* those of mounts.default whose source is
+                                           there; NULL: none */
+    size_t named; /* of mounts, those from here on are made by name */
+};
+
+/* Checks the options and mounts of SITE. Returns 0, or -1 with a sentence in ERR that
+ * names the key. */
+int berth_policy_check(const struct berth_site *site, struct berth_err *err);
+
+/* Can SITE set --mpi-bind for a component whose user has not given it? */
+bool berth_policy_says_mpi(const struct berth_site *site);
+
+/* On the host where the command is typed: checks what every node would refuse in
+ * REQUEST. ENVIRONMENT is what every task will have; NULL: not known.
+ * Returns 0, or -1 with a sentence in ERR. */
+int berth_policy_refuse(const struct berth_site *site,
+                        const struct berth_request *request, char *const *environment,
+                        struct berth_err *err);
+
+/* Makes the request that is to be run: the site's forced options win over the user's,
+ * and these over the site's defaults. A request without a container is not changed. On
+ * success the caller owns *RET. Returns 0, or -1 with a sentence in ERR that says why
+ * it must not run. */
+int berth_policy_apply(const struct berth_site *site,
+                       const struct berth_policy_facts *facts,
+                       const struct berth_request *request, struct berth_request *ret,
+                       struct berth_err *err);
+
+#endif

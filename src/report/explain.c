@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The account of a launch as data. Reads nothing of the world. */
+
+#include "report/explain.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/grow.h"
+#include "base/text.h"
+#include "report/finding.h"
+
+void berth_explain_put_step(const struct berth_explain_step *step,
+                            struct berth_buf *text)
+{
+    const struct berth_strvec *restored = step->restored;
+    char line[96];
+
+    snprintf(line, sizeof(line), "component %d%s %u %u\n", step->component,
+             step->is_several ? " of-several" : " alone", step->nodes, step->tasks);
+    berth_buf_puts(text, line);
+    if (step->asked) {
+        berth_buf_puts(text, "asked ");
+        berth_buf_puts(text, step->asked);
+        berth_buf_puts(text, "\n");
+    }
+    for (size_t i = 0; restored && i + 1 < restored->count; i += 2) {
+        berth_buf_puts(text, "restored ");
+        berth_buf_puts(text, restored->items[i]);
+        berth_buf_puts(text, " ");
+        berth_buf_puts(text, restored->items[i + 1]);
+        berth_buf_puts(text, "\n");
+    }
+}
+
+static void get_line(char *line, struct berth_strvec *restored, char **asked,
+                     struct berth_explain_step *step)
+{
+    static const char request[] = "asked ";
+    static const char start[] = "restored ";
+    char *title;
+    char kind[16];
+
+    if (!*asked && berth_text_starts(line, request)) {
+        *asked = strdup(line + strlen(request));
+    } else if (berth_text_starts(line, start)) {
+        line += strlen(start);
+        title = strchr(line, ' ');
+        if (!title)
+            return;
+        *title++ = '\0';
+        berth_strvec_push(restored, line);
+        berth_strvec_push(restored, title);
+    } else if (sscanf(line, "component %d %15s %u %u", &step->component, kind,
+                      &step->nodes, &step->tasks) == 4) {
+        step->is_several = strcmp(kind, "of-several") == 0;
+    }
+}
+
+void berth_explain_get_step(const char *text, struct berth_strvec *restored,
+                            char **ret_asked, struct berth_explain_step *ret)
+{
+    struct berth_explain_step step = {.restored = restored};
+    char *asked = NULL;
+    BERTH_FREE char *copy = text ? strdup(text) : NULL;
+    char *next = copy;
+    char *line;
+
+    while (next && (line = strsep(&next, "\n")))
+        get_line(line, restored, &asked, &step);
+    if (ret_asked)
+        step.asked = *ret_asked = asked;
+    else
+        free(asked);
+    *ret = step;
+}
+
+void berth_explain_add_mount(struct berth_explain *explain, const char *source,
+                             const char *destination, bool is_read_only,
+                             const char *from, const char *why)
+{
+    struct berth_explain_mount mount = {.is_read_only = is_read_only,
+                                        .from = from,
+                                        .why = why,
+                                        .source = strdup(source),
+                                        .destination = strdup(destination)};
+
+    if (!mount.source || !mount.destination ||
+        berth_grow(&explain->mounts, explain->mount_count, &explain->mount_room,
+                   sizeof(mount)) < 0) {
+        free(mount.source);
+        free(mount.destination);
+        explain->failed = true;
+        return;
+    }
+    explain->mounts[explain->mount_count++] = mount;
+}
+
+void berth_explain_add_variable(struct berth_explain *explain, const char *name,
+                                const char *value, const char *from, const char *why)
+{
+    struct berth_explain_variable variable = {.name = strdup(name),
+                                              .value = value ? strdup(value) : NULL,
+                                              .from = from,
+                                              .why = strdup(why)};
+
+    if (!variable.name || (value && !variable.value) || !variable.why ||
+        berth_grow(&explain->variables, explain->variable_count,
+                   &explain->variable_room, sizeof(variable)) < 0) {
+        free(variable.name);
+        free(variable.value);
+        free(variable.why);
+        explain->failed = true;
+        return;
+    }
+    explain->variables[explain->variable_count++] = variable;
+}
+
+/* ITEM is NAME=VALUE. */
+static void add_item(struct berth_explain *explain, const char *item, const char *from,
+                     const char *why)
+{
+    const char *equals = strchr(item, '=');
+    BERTH_FREE char *name = equals ? strndup(item, (size_t)(equals - item)) : NULL;
+
+    if (name)
+        berth_explain_add_variable(explain, name, equals + 1, from, why);
+    else
+        explain->failed |= equals != NULL;
+}
+
+void berth_explain_add_set(struct berth_explain *explain,
+                           const struct berth_strvec *list, const char *from,
+                           const char *why)
+{
+    for (size_t i = 0; i < list->count; i++)
+        add_item(explain, list->items[i], from, why);
+}
+
+/* The value that ENV has for the name of ITEM (NAME=VALUE); NULL: none. */
+static const char *value_for(char *const *env, const char *item)
+{
+    BERTH_FREE char *name = strndup(item, strcspn(item, "="));
+
+    return name ? berth_environ_value(env, name) : NULL;
+}
+
+/* ITEM is NAME=VALUE. What Apptainer and Singularity set in every image, besides the
+ * names that start with their own. */
+static bool is_of_runtime(const char *item)
+{
+    static const char *const items[] = {
+        "APPTAINER_", "SINGULARITY_", "PROMPT_COMMAND=PS1=",
+        "PS1=",       "USER_PATH=",   "LD_LIBRARY_PATH=/.singularity.d/libs",
+        NULL,
+    };
+
+    return berth_text_starts_any(item, items);
+}
+
+static bool is_in(const char *item, enum berth_explain_part part)
+{
+    return part == BERTH_EXPLAIN_ALL ||
+           is_of_runtime(item) == (part == BERTH_EXPLAIN_RUNTIME);
+}
+
+void berth_explain_add_change(struct berth_explain *explain, char *const *before,
+                              char *const *after, enum berth_explain_part part,
+                              const char *from, const char *why)
+{
+    for (char *const *item = after; item && *item; item++) {
+        const char *was = value_for(before, *item);
+        const char *is = strchr(*item, '=');
+
+        if (is && is_in(*item, part) && (!was || strcmp(was, is + 1) != 0))
+            add_item(explain, *item, from, why);
+    }
+    for (char *const *item = before; item && *item; item++) {
+        BERTH_FREE char *name = strndup(*item, strcspn(*item, "="));
+
+        if (name && strchr(*item, '=') && is_in(*item, part) &&
+            !value_for(after, *item))
+            berth_explain_add_variable(explain, name, NULL, from, why);
+    }
+}
+
+const char *berth_explain_fact(const struct berth_explain *explain, const char *name)
+{
+    for (size_t i = 0; i + 1 < explain->facts.count; i += 2)
+        if (strcmp(explain->facts.items[i], name) == 0)
+            return explain->facts.items[i + 1];
+    return NULL;
+}
+
+void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *ret)
+{
+    const struct berth_request *request = explain->request;
+
+    if (!berth_request_contained(request))
+        berth_buf_puts(ret, "as on the host");
+    else if (berth_request_mpi_is(request, BERTH_MODE_OFF))
+        berth_buf_puts(ret, "left alone (no --mpi-bind)");
+    else if (berth_request_mpi_local(request))
+        berth_buf_puts(ret, "the image's own mpirun, on the CPUs of its task, which "
+                            "sees nothing of Slurm");
+    else if (explain->note)
+        berth_buf_puts(ret, explain->note);
+    else if (berth_request_mpi_is(request, BERTH_MODE_HYBRID))
+        berth_buf_puts(ret, "the image's own MPI runs, over Slurm's process manager");
+    else if (explain->apart && !berth_explain_fact(explain, BERTH_FINDING_PROGRAM))
+        berth_buf_puts(ret,
+                       "the image's own MPI runs (hybrid): nothing can be put into "
+                       "containers of this kind, nor looked at in them");
+    else
+        berth_buf_puts(ret, "the command and the image have nothing to do with MPI");
+    if (explain->warning) {
+        berth_buf_puts(ret, "; warning: ");
+        berth_buf_puts(ret, explain->warning);
+    }
+}
+
+int berth_explain_write(const struct berth_explain *explain, struct berth_buf *ret,
+                        struct berth_err *err)
+{
+    if (strcmp(explain->request->explain, BERTH_EXPLAIN_JSON) == 0)
+        berth_explain_json(explain, ret);
+    else
+        berth_explain_text(explain, ret);
+    return ret->failed || explain->failed ? berth_err_oom(err) : 0;
+}
+
+void berth_explain_fini(struct berth_explain *explain)
+{
+    for (size_t i = 0; i < explain->mount_count; i++) {
+        free(explain->mounts[i].source);
+        free(explain->mounts[i].destination);
+    }
+    for (size_t i = 0; i < explain->variable_count; i++) {
+        free(explain->variables[i].name);
+        free(explain->variables[i].value);
+        free(explain->variables[i].why);
+    }
+    free(explain->mounts);
+    free(explain->variables);
+    free(explain->runtime_version);
+    free(explain->apart);
+    free(explain->note);
+    free(explain->warning);
+    berth_strvec_fini(&explain->image);
+    berth_strvec_fini(&explain->words);
+    berth_strvec_fini(&explain->facts);
+    *explain = (struct berth_explain){0};
+}

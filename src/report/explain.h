@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_REPORT_EXPLAIN_H
+#define BERTH_REPORT_EXPLAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strvec.h"
+#include "request/request.h"
+
+/* The account of a launch: what berth would do for one component and why
+ * (--container-explain, `berth explain`), as data, as text and as JSON. doc/explain.md
+ * tells users what is in it. */
+
+/* What slurmstepd knows of a step and berth-task does not. All zero without Slurm. */
+struct berth_explain_step {
+    int component;                       /* its number in the step, from 0 */
+    bool is_several;                     /* the step has others too */
+    uint32_t nodes;                      /* of the component; 0: not told */
+    uint32_t tasks;                      /* of the component; 0: not told */
+    const struct berth_strvec *restored; /* name, title of a list, ...; NULL: none */
+    const char *asked; /* the user's request as text (request/wire.h), if it may differ
+                          from the one that runs; NULL: it is the same */
+};
+
+/* Appends STEP to TEXT, in the form of an environment variable. */
+void berth_explain_put_step(const struct berth_explain_step *step,
+                            struct berth_buf *text);
+
+/* Reads that text. RESTORED, which the caller owns, gets the names; *RET_ASKED, which
+ * the caller frees, gets the request (RET_ASKED may be NULL). Unknown parts are
+ * ignored. TEXT may be NULL. */
+void berth_explain_get_step(const char *text, struct berth_strvec *restored,
+                            char **ret_asked, struct berth_explain_step *ret);
+
+/* Where something in the account comes from. */
+#define BERTH_FROM_USER    "user"    /* an option of berth */
+#define BERTH_FROM_SITE    "site"    /* the administrators */
+#define BERTH_FROM_BERTH   "berth"   /* berth itself */
+#define BERTH_FROM_RUNTIME "runtime" /* the container runtime, of itself */
+#define BERTH_FROM_IMAGE   "image"   /* the image */
+#define BERTH_FROM_MPI     "mpi"     /* what the host's MPI needs */
+#define BERTH_FROM_CAPTURE "capture" /* the environment of srun, past --export */
+
+struct berth_explain_mount {
+    char *source;      /* on the node */
+    char *destination; /* in the container */
+    bool is_read_only;
+    const char *from; /* BERTH_FROM_... */
+    const char *why;
+};
+
+struct berth_explain_variable {
+    char *name;
+    char *value; /* NULL: it is taken away */
+    const char *from;
+    char *why;
+};
+
+/* Texts that are not owned are borrowed. A value struct: start with `= {0}`, end with
+ * berth_explain_fini(). */
+struct berth_explain {
+    struct berth_explain_step step;
+    const char *node;
+    const struct berth_request *request;
+    char *const *command;
+    struct berth_strvec image; /* name, value, ...: kind, machine, size, ... */
+    const char *runtime;
+    char *runtime_version;     /* NULL: not told */
+    struct berth_strvec words; /* that start the runtime */
+    const char *gpu;           /* its flag for a GPU driver; NULL: none */
+    const char *gpu_because;   /* NULL: not told */
+    char *apart;               /* why each task has a container of its own; NULL:
+                                  one for all on a node */
+    const char *mode_from;     /* who said --mpi-bind: BERTH_FROM_USER or _SITE */
+    const char *manager;       /* SLURM_MPI_TYPE; NULL: not told */
+    char *note;                /* whose MPI runs, and why; NULL: nothing to say */
+    char *warning;             /* what may go wrong with it; NULL: nothing is known */
+    struct berth_strvec facts; /* name, value, ... (report/finding.h) */
+    struct berth_explain_mount *mounts;
+    size_t mount_count, mount_room;
+    struct berth_explain_variable *variables; /* in the order in which they win */
+    size_t variable_count, variable_room;
+    bool failed; /* out of memory */
+};
+
+/* Append copies. WHY of a mount is a literal. */
+void berth_explain_add_mount(struct berth_explain *explain, const char *source,
+                             const char *destination, bool is_read_only,
+                             const char *from, const char *why);
+void berth_explain_add_variable(struct berth_explain *explain, const char *name,
+                                const char *value, const char *from, const char *why);
+
+/* The same for each NAME=VALUE of LIST. */
+void berth_explain_add_set(struct berth_explain *explain,
+                           const struct berth_strvec *list, const char *from,
+                           const char *why);
+
+/* What changes from BEFORE to AFTER, both ended by NULL: all of it, or the part that
+ * the container runtime sets of itself in every image, or the rest. */
+enum berth_explain_part {
+    BERTH_EXPLAIN_ALL,
+    BERTH_EXPLAIN_RUNTIME,
+    BERTH_EXPLAIN_REST
+};
+void berth_explain_add_change(struct berth_explain *explain, char *const *before,
+                              char *const *after, enum berth_explain_part part,
+                              const char *from, const char *why);
+
+/* The value of fact NAME, the first; NULL: there is none. */
+const char *berth_explain_fact(const struct berth_explain *explain, const char *name);
+
+/* Appends one sentence: whose MPI runs. */
+void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *ret);
+
+/* For people: a summary of three lines, then everything. For programs: one JSON object.
+ * Both end in a newline. In a step of several components each line starts with the
+ * number of the component, a colon and a blank. Append to RET; ask its `failed`. */
+void berth_explain_text(const struct berth_explain *explain, struct berth_buf *ret);
+void berth_explain_json(const struct berth_explain *explain, struct berth_buf *ret);
+
+/* Appends the form, text or JSON, that the request asks for. Returns 0, or -1 when out
+ * of memory. */
+int berth_explain_write(const struct berth_explain *explain, struct berth_buf *ret,
+                        struct berth_err *err);
+
+void berth_explain_fini(struct berth_explain *explain);
+
+#endif

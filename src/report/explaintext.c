@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The account of a launch for people: what a puzzled user asks first comes first. */
+
+#include "report/explaintext.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "report/finding.h"
+#include "request/path.h"
+
+char *berth_explain_cut(const char *text)
+{
+    size_t length = strlen(text);
+    char *cut;
+
+    if (length <= BERTH_EXPLAIN_LONGEST)
+        return strdup(text);
+    length = BERTH_EXPLAIN_LONGEST - strlen("...");
+    for (int i = 0; i < 3 && ((unsigned char)text[length] & 0xc0) == 0x80; i++)
+        length--;
+    return asprintf(&cut, "%.*s...", (int)length, text) < 0 ? NULL : cut;
+}
+
+void berth_explain_number(const struct berth_explain *explain,
+                          const struct berth_buf *lines, struct berth_buf *ret)
+{
+    const char *line = lines->text;
+    char number[16];
+
+    ret->failed |= lines->failed;
+    snprintf(number, sizeof(number), "%d: ", explain->step.component);
+    while (line && *line) {
+        size_t length = strcspn(line, "\n") + 1;
+
+        if (explain->step.is_several)
+            berth_buf_puts(ret, number);
+        berth_buf_add(ret, line, length);
+        line += length;
+    }
+}
+
+/* What could steer a terminal, or is no UTF-8, as \xNN. */
+static void put_plain(struct berth_buf *buf, const char *text)
+{
+    BERTH_FREE char *cut = berth_explain_cut(text);
+    bool is_utf8 = cut && berth_path_is_utf8(cut);
+
+    buf->failed |= !cut;
+    for (const char *c = cut; c && *c; c++) {
+        unsigned char byte = (unsigned char)*c;
+        bool is_c1 = is_utf8 && byte == 0xc2 && (unsigned char)c[1] < 0xa0;
+        char hex[8];
+
+        if (is_c1)
+            byte = (unsigned char)*++c;
+        snprintf(hex, sizeof(hex), "\\x%02x", byte);
+        if (byte == '\n')
+            berth_buf_puts(buf, "\\n");
+        else if (byte < 0x20 || byte == 0x7f || is_c1 || (byte >= 0x80 && !is_utf8))
+            berth_buf_puts(buf, hex);
+        else
+            berth_buf_add(buf, c, 1);
+    }
+}
+
+/* As a shell would take it. */
+static void put_word(struct berth_buf *buf, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789-_./:=,+@%";
+    BERTH_BUF struct berth_buf quoted = {0};
+
+    if (*word && word[strspn(word, plain)] == '\0') {
+        put_plain(buf, word);
+        return;
+    }
+    for (const char *c = word; *c; c++)
+        if (*c == '\'')
+            berth_buf_puts(&quoted, "'\\''");
+        else
+            berth_buf_add(&quoted, c, 1);
+    berth_buf_puts(buf, "'");
+    put_plain(buf, quoted.text ? quoted.text : "");
+    berth_buf_puts(buf, "'");
+    buf->failed |= quoted.failed;
+}
+
+static void put_line(struct berth_buf *buf, const char *name, const char *value)
+{
+    char start[32];
+
+    if (!value)
+        return;
+    snprintf(start, sizeof(start), "  %-12s ", name);
+    berth_buf_puts(buf, start);
+    put_plain(buf, value);
+    berth_buf_puts(buf, "\n");
+}
+
+static void put_number(struct berth_buf *buf, const char *format, unsigned int number)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), format, number, number == 1 ? "" : "s");
+    berth_buf_puts(buf, text);
+}
+
+/* Who runs what where. */
+static void put_first_line(const struct berth_explain *explain, struct berth_buf *buf)
+{
+    const struct berth_explain_step *step = &explain->step;
+
+    put_number(buf, "component %u: ", (unsigned int)step->component);
+    if (step->tasks)
+        put_number(buf, "%u task%s", step->tasks);
+    else
+        berth_buf_puts(buf, "one task");
+    if (step->nodes)
+        put_number(buf, " on %u node%s", step->nodes);
+    else
+        berth_buf_puts(buf, " on this host");
+    berth_buf_puts(buf, step->tasks > 1 ? " run" : " runs");
+    for (char *const *word = explain->command; *word; word++) {
+        berth_buf_puts(buf, " ");
+        put_word(buf, *word);
+    }
+    if (berth_request_contained(explain->request)) {
+        berth_buf_puts(buf, " in ");
+        put_word(buf, berth_request_name(explain->request));
+    } else {
+        berth_buf_puts(buf, " without a container");
+    }
+    berth_buf_puts(buf, "\n");
+}
+
+static void put_summary(const struct berth_explain *explain, struct berth_buf *buf)
+{
+    BERTH_BUF struct berth_buf mpi = {0};
+
+    put_first_line(explain, buf);
+    if (!berth_request_contained(explain->request))
+        return;
+    berth_buf_puts(buf, "  container: ");
+    if (explain->apart) {
+        berth_buf_puts(buf, "one for each task: ");
+        put_plain(buf, explain->apart);
+    } else {
+        berth_buf_puts(buf, explain->step.tasks
+                                ? "one on each node, which its tasks join"
+                                : "one, for this process alone");
+    }
+    berth_buf_puts(buf, "\n  MPI: ");
+    berth_explain_mpi(explain, &mpi);
+    put_plain(buf, mpi.text ? mpi.text : "");
+    berth_buf_puts(buf, "\n");
+    buf->failed |= mpi.failed;
+}
+
+static void put_image(const struct berth_explain *explain, struct berth_buf *buf)
+{
+    berth_buf_puts(buf, "\nimage\n");
+    put_line(buf, "path", explain->request->image);
+    put_line(buf, "pulled from", explain->request->uri);
+    for (size_t i = 0; i + 1 < explain->image.count; i += 2)
+        put_line(buf, explain->image.items[i], explain->image.items[i + 1]);
+}
+
+/* Whose GPU driver comes along, and why. */
+static void put_gpu(const struct berth_explain *explain, struct berth_buf *buf)
+{
+    const char *asked = explain->request->gpu;
+    BERTH_BUF struct berth_buf line = {0};
+
+    if (!explain->gpu_because)
+        return;
+    berth_buf_puts(&line, explain->gpu ? explain->gpu : "none");
+    berth_buf_puts(&line, " (--container-gpu=");
+    berth_buf_puts(&line, asked ? asked : BERTH_GPU_AUTO);
+    berth_buf_puts(&line, ": ");
+    berth_buf_puts(&line, explain->gpu_because);
+    berth_buf_puts(&line, ")");
+    put_line(buf, "GPU", line.text);
+    buf->failed |= line.failed;
+}
+
+static void put_runtime(const struct berth_explain *explain, struct berth_buf *buf)
+{
+    berth_buf_puts(buf, "\nruntime, on ");
+    put_plain(buf, explain->node);
+    berth_buf_puts(buf, "\n");
+    put_line(buf, "program", explain->runtime);
+    put_line(buf, "version", explain->runtime_version);
+    put_gpu(explain, buf);
+    if (explain->words.count)
+        berth_buf_puts(buf, "  words        ");
+    for (size_t i = 0; i < explain->words.count; i++) {
+        berth_buf_puts(buf, i ? "\n               " : "");
+        put_word(buf, explain->words.items[i]);
+    }
+    if (explain->words.count)
+        berth_buf_puts(buf, "\n");
+}
+
+/* A reason, in front of what it is for, where it is another than the last. */
+static void put_reason(struct berth_buf *buf, const char *from, const char *why,
+                       const char **last_from, const char **last_why)
+{
+    if (*last_from && strcmp(*last_from, from) == 0 && strcmp(*last_why, why) == 0)
+        return;
+    *last_from = from;
+    *last_why = why;
+    berth_buf_puts(buf, "  ");
+    berth_buf_puts(buf, from);
+    berth_buf_puts(buf, ": ");
+    put_plain(buf, why);
+    berth_buf_puts(buf, "\n");
+}
+
+static void put_mounts(const struct berth_explain *explain, struct berth_buf *buf)
+{
+    const char *from = NULL;
+    const char *why = NULL;
+
+    berth_buf_puts(buf, "\nmounts, besides those that the runtime makes by itself\n");
+    for (size_t i = 0; i < explain->mount_count; i++) {
+        const struct berth_explain_mount *mount = &explain->mounts[i];
+
+        put_reason(buf, mount->from, mount->why, &from, &why);
+        berth_buf_puts(buf, "    ");
+        put_plain(buf, mount->source);
+        if (strcmp(mount->source, mount->destination) != 0) {
+            berth_buf_puts(buf, " -> ");
+            put_plain(buf, mount->destination);
+        }
+        berth_buf_puts(buf, mount->is_read_only ? " (ro)\n" : "\n");
+    }
+    if (explain->mount_count == 0)
+        berth_buf_puts(buf, "  none\n");
+}
+
+/* "libmpi.so.12\t/usr/lib/libmpi.so.12\t/stage/libmpi.so.12" */
+static void put_library(struct berth_buf *buf, const char *text)
+{
+    BERTH_FREE char *copy = strdup(text);
+    char *next = copy;
+    const char *soname = next ? strsep(&next, "\t") : NULL;
+    const char *path = next ? strsep(&next, "\t") : NULL;
+
+    buf->failed |= !copy;
+    if (!path)
+        return;
+    berth_buf_puts(buf, "    ");
+    put_plain(buf, soname);
+    berth_buf_puts(buf, " => ");
+    put_plain(buf, path);
+    if (next && strcmp(next, path) != 0) {
+        berth_buf_puts(buf, ", which is ");
+        put_plain(buf, next);
+    }
+    berth_buf_puts(buf, "\n");
+}
+
+static void put_findings(const struct berth_explain *explain, struct berth_buf *buf)
+{
+    static const struct {
+        const char *name;
+        const char *title;
+    } lines[] = {
+        {BERTH_FINDING_PROGRAM, "command"},
+        {BERTH_FINDING_RUNNER, "runs by"},
+        {BERTH_FINDING_LINKED, "linked with"},
+        {BERTH_FINDING_IMAGE_MPI, "in the image"},
+        {BERTH_FINDING_STACK, "on the host"},
+        {BERTH_FINDING_PROFILE, "profile"},
+        {BERTH_FINDING_FOUND, "found by"},
+        {BERTH_FINDING_STAGED, "staged in"},
+        {BERTH_FINDING_CONFIG, "set by"},
+        {BERTH_FINDING_GLIBC, "glibc"},
+        {BERTH_FINDING_GLIBC_IMAGE, "  image's"},
+        {BERTH_FINDING_GLIBC_HOST, "  host's"},
+        {BERTH_FINDING_MANAGERS, "speaks"},
+        {BERTH_FINDING_LOADER, "loader"},
+        {BERTH_FINDING_TARGET, "asked about"},
+    };
+
+    for (size_t i = 0; i + 1 < explain->facts.count; i += 2) {
+        const char *name = explain->facts.items[i];
+        const char *value = explain->facts.items[i + 1];
+
+        for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++)
+            if (strcmp(lines[k].name, name) == 0)
+                put_line(buf, lines[k].title, value);
+        if (strcmp(name, BERTH_FINDING_LIBRARY) == 0 ||
+            strcmp(name, BERTH_FINDING_OWN) == 0)
+            put_library(buf, value);
+    }
+}
+
+static void put_mpi(const struct berth_explain *explain, struct berth_buf *buf)
+{
+    berth_buf_puts(buf, "\nMPI\n");
+    put_line(buf, "--mpi-bind", berth_request_mode(explain->request));
+    put_line(buf, "asked by",
+             explain->request->mpi && explain->mode_from ? explain->mode_from : NULL);
+    put_line(buf, "srun --mpi", explain->manager);
+    put_findings(explain, buf);
+}
+
+static void put_environment(const struct berth_explain *explain, struct berth_buf *buf)
+{
+    const char *from = NULL;
+    const char *why = NULL;
+
+    berth_buf_puts(buf,
+                   "\nenvironment, besides what Slurm sets; of a name that is there "
+                   "twice the later wins\n");
+    for (size_t i = 0; i < explain->variable_count; i++) {
+        const struct berth_explain_variable *variable = &explain->variables[i];
+
+        put_reason(buf, variable->from, variable->why, &from, &why);
+        berth_buf_puts(buf, "    ");
+        put_plain(buf, variable->name);
+        berth_buf_puts(buf, variable->value ? "=" : " is taken away");
+        put_plain(buf, variable->value ? variable->value : "");
+        berth_buf_puts(buf, "\n");
+    }
+    if (explain->variable_count == 0)
+        berth_buf_puts(buf, "  nothing changes\n");
+}
+
+void berth_explain_text(const struct berth_explain *explain, struct berth_buf *ret)
+{
+    BERTH_BUF struct berth_buf lines = {0};
+
+    put_summary(explain, &lines);
+    if (berth_request_contained(explain->request)) {
+        put_image(explain, &lines);
+        put_runtime(explain, &lines);
+        put_mounts(explain, &lines);
+        put_mpi(explain, &lines);
+        put_environment(explain, &lines);
+    }
+    berth_explain_number(explain, &lines, ret);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_REPORT_RECORD_H
+#define BERTH_REPORT_RECORD_H
+
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strvec.h"
+#include "request/request.h"
+
+/* The record of a component of a step (provenance in berth.yaml): which image ran, how,
+ * and on whose MPI. Borrows everything; NULL: not known. */
+struct berth_record {
+    time_t time;
+    char *const *environment; /* of the task: user, job, step, cluster */
+    const char *user;         /* if the environment does not tell it */
+    const char *node;
+    int component; /* of the step, from 0 */
+    unsigned int nodes, tasks;
+    const struct berth_request *request;
+    const struct berth_strvec *image; /* name, value, ... (berth_image_describe()) */
+    unsigned int digest_limit; /* seconds that the digest may take; 0: the site wants
+                                  none */
+    const char *digest;        /* "sha256:..." of the image's file */
+    const char *runtime;
+    const char *runtime_version;
+    const char *note; /* whose MPI runs, and why */
+    const char
+        *apart; /* why each task has a container of its own; NULL: tasks share one */
+};
+
+/* The record as one line of JSON with its newline, appended to LINE. Returns 0, or -1
+ * when out of memory. */
+int berth_record_write(const struct berth_record *record, struct berth_buf *line,
+                       struct berth_err *err);
+
+/* The file that PATTERN names for the record: %u is the user, %j the job, %% a percent
+ * sign. On success the caller frees *RET_PATH. Returns 0, or -1 when out of memory. */
+int berth_record_path(const struct berth_record *record, const char *pattern,
+                      char **ret_path, struct berth_err *err);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The variables that a task in an image needs, by name. Reads no environment itself. */
+
+#include "request/capture.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define PATTERNS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* What a launcher tells each process of its own is left out throughout: a step has a
+ * launcher of its own, and the ranks of another one are wrong in it. */
+const struct berth_capture_list berth_capture_lists[] = {
+    {"identity", "POSIX, environ(7)",
+     PATTERNS("HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM"), NULL},
+    {"MPICH", "MPICH, README.envvar; ROMIO, README",
+     PATTERNS("MPICH_*", "MPIR_CVAR_*", "MPIR_PARAM_*", "ROMIO_*"), NULL},
+    {"Cray MPICH", "intro_mpi(3), intro_pmi(3)",
+     PATTERNS("CRAY_*", "PMI_DEBUG", "PMI_MAX_KVS_ENTRIES", "PMI_MMAP_SYNC_WAIT_TIME",
+              "PMI_NO_FORK", "PMI_NO_PREINITIALIZE"),
+     NULL},
+    {"Intel MPI", "Intel MPI Library Developer Reference, environment variables",
+     PATTERNS("I_MPI_*"), PATTERNS("I_MPI_HYDRA_*")},
+    {"MVAPICH", "MVAPICH2 User Guide, 11; MVAPICH 3 User Guide",
+     PATTERNS("MV2_*", "MVP_*"), PATTERNS("MV2_COMM_WORLD_*", "MVP_COMM_WORLD_*")},
+    {"Open MPI", "ompi_info(1); Open MPI documentation, MCA parameters",
+     PATTERNS("MPI_HOME", "OMPI_MCA_*", "OPAL_MCA_*", "HCOLL_*", "SHARP_COLL_*",
+              "UCC_*"),
+     PATTERNS("OMPI_MCA_ess*", "OMPI_MCA_orte_*", "OMPI_MCA_plm_*")},
+    {"UCX", "ucx_info -f", PATTERNS("UCX_*"), NULL},
+    {"libfabric", "fabric(7), fi_info -e; rdma-core",
+     PATTERNS("FI_*", "PSM2_*", "PSM3_*", "HFI_*", "IBV_*", "RDMAV_*", "MLX5_*"), NULL},
+    {"PMIx", "pmix_info(1)", PATTERNS("PMIX_MCA_*"), NULL},
+    {"Slingshot", "libcxi", PATTERNS("CXI_*"), NULL},
+    {"OpenMP", "OpenMP 5.2, 21; libgomp; LLVM/OpenMP Runtimes",
+     PATTERNS("OMP_*", "GOMP_*", "KMP_*"), NULL},
+    {NULL, NULL, NULL, NULL},
+};
+
+/* The site's own; its patterns are in the rules. */
+static const struct berth_capture_list site = {"environment.capture", "berth.yaml",
+                                               NULL, NULL};
+
+const char *const berth_capture_denied[] = {
+    "PATH",          "LD_*",         "*TOKEN*",      "*SECRET*",
+    "*PASSWORD*",    "*PASSWD*",     "*PASSPHRASE*", "*CREDENTIAL*",
+    "*PRIVATE_KEY*", "*ACCESS_KEY*", "*_API_KEY*",   "*_COOKIE*",
+    "*_AUTH",        NULL,
+};
+
+/* Does PATTERN stand for NAME? Only the last star is tried again: that is enough. */
+static bool matches(const char *pattern, const char *name)
+{
+    const char *star = NULL;
+    const char *from = NULL;
+
+    while (*name) {
+        if (*pattern == '*') {
+            star = pattern++;
+            from = name;
+        } else if (*pattern == *name) {
+            pattern++;
+            name++;
+        } else if (star) {
+            pattern = star + 1;
+            name = ++from;
+        } else {
+            return false;
+        }
+    }
+    return pattern[strspn(pattern, "*")] == '\0';
+}
+
+static bool matches_one(const char *const *patterns, const char *name)
+{
+    for (; patterns && *patterns; patterns++)
+        if (matches(*patterns, name))
+            return true;
+    return false;
+}
+
+static bool site_matches(const struct berth_strvec *patterns, const char *name)
+{
+    return patterns && matches_one((const char *const *)patterns->items, name);
+}
+
+/* Does the site spell NAME out? */
+static bool site_names(const struct berth_strvec *patterns, const char *name)
+{
+    return patterns && berth_strvec_has(patterns, name);
+}
+
+static bool is_name(const char *text)
+{
+    for (const char *c = text; *c; c++)
+        if (!isalnum((unsigned char)*c) && *c != '_')
+            return false;
+    return *text && !isdigit((unsigned char)*text);
+}
+
+const struct berth_capture_list *
+berth_capture_find(const struct berth_capture_rules *rules, const char *name)
+{
+    if (!is_name(name) || site_matches(rules->deny, name))
+        return NULL;
+    if (site_names(rules->capture, name))
+        return &site;
+    if (matches_one(berth_capture_denied, name))
+        return NULL;
+    for (const struct berth_capture_list *list = berth_capture_lists; list->title;
+         list++)
+        if (matches_one(list->patterns, name) && !matches_one(list->except, name))
+            return list;
+    return site_matches(rules->capture, name) ? &site : NULL;
+}
+
+/* Append ITEM if its name is captured, or put it in the place of one that is there. */
+static int take(const struct berth_capture_rules *rules, const char *item,
+                struct berth_strvec *ret)
+{
+    size_t length = strcspn(item, "=");
+    BERTH_FREE char *name = strndup(item, length);
+    char *copy;
+
+    if (!name)
+        return -1;
+    if (item[length] != '=' || !berth_capture_find(rules, name))
+        return 0;
+    for (size_t i = 0; i < ret->count; i++) {
+        if (strncmp(ret->items[i], item, length + 1) != 0)
+            continue;
+        copy = strdup(item);
+        if (!copy)
+            return -1;
+        free(ret->items[i]);
+        ret->items[i] = copy;
+        return 0;
+    }
+    berth_strvec_push(ret, item);
+    return ret->failed ? -1 : 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int berth_capture_choose(const struct berth_capture_rules *rules, char *const *environ,
+                         const struct berth_strvec *assigned, struct berth_strvec *ret,
+                         struct berth_err *err)
+{
+    for (; *environ; environ++)
+        if (take(rules, *environ, ret) < 0)
+            return berth_err_oom(err);
+    for (size_t i = 0; i < assigned->count; i++)
+        if (take(rules, assigned->items[i], ret) < 0)
+            return berth_err_oom(err);
+    if (ret->count)
+        qsort(ret->items, ret->count, sizeof(*ret->items), by_text);
+    return 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_REQUEST_LAUNCHER_H
+#define BERTH_REQUEST_LAUNCHER_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "request/components.h"
+#include "request/request.h"
+
+/* For --mpi-bind=local and local-each, where the command is (or comes to) an mpirun of
+ * the image, which must take this node and this task's CPUs for its whole world. */
+
+/* Appends to RET the task's environment OWN (ended by NULL) without the variables that
+ * tell an mpirun or its ranks about Slurm, another mpirun or a process manager; and
+ * with variables that give Open MPI the task's CPUs, unless OWN has them. Appends to
+ * RET. Returns 0, or -1 when out of memory. */
+int berth_launcher_environment(const struct berth_request *request, char *const *own,
+                               struct berth_strvec *ret, struct berth_err *err);
+
+/* The descriptor of Slurm's process manager that OWN names (--mpi=pmi2); -1: none. */
+int berth_launcher_descriptor(char *const *own);
+
+/* Checks TASKS, the number of tasks of one component: `local` is for one. Returns 0, or
+ * -1 with a sentence in ERR. */
+int berth_launcher_check_tasks(const struct berth_request *request, unsigned long tasks,
+                               struct berth_err *err);
+
+/* Checks that COMMAND, in each of TASKS, is not an mpirun, since srun starts the ranks.
+ * An mpirun in the image does not find srun, and would wait for ever. Returns 0, or -1
+ * with a sentence in ERR. */
+int berth_launcher_check_command(const struct berth_request *request,
+                                 unsigned long tasks, const char *command,
+                                 struct berth_err *err);
+
+/* Does Slurm start the OCI bundle BUNDLE (its own --container; NULL or "": none) for
+ * the component? It takes the command before plugins can put a word in front, so that
+ * the image would not run. Returns 0, or -1 with a sentence in ERR. */
+int berth_launcher_check_bundle(const struct berth_request *request, const char *bundle,
+                                struct berth_err *err);
+
+/* Slurm makes one MPI_COMM_WORLD of all components. A rank waits there for ranks that
+ * never come, because their mpirun has made a world of its own, or because they use
+ * another MPI library. Refuses modes that certainly lead to that. SITE_SAYS: a
+ * component without a mode may get one of the site's. Returns 0, or -1 with a sentence
+ * in ERR. */
+int berth_launcher_check_table(const struct berth_table *table, bool site_says,
+                               struct berth_err *err);
+
+/* No node sees what another one chooses. So with several components this sets, in
+ * requests with `auto`, what that may choose (enum berth_world). */
+void berth_launcher_settle(struct berth_table *table);
+
+/* Does a component of TABLE, by its --mpi-bind, take part in that world? */
+bool berth_launcher_shares_world(const struct berth_table *table);
+
+/* Can several components be one step with --mpi=TYPE (NULL: not known)? Returns 0, or
+ * -1 with a sentence in ERR. */
+int berth_launcher_check_step(const char *type, struct berth_err *err);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `--container-mounts` says: text to source, destination and mode. Does not look
+ * whether anything exists. */
+
+#include "request/mount.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "request/path.h"
+
+#define EXPECTED "expected SRC[:DST[:ro|rw]][,...]"
+
+/* Cut TEXT at its colons into at most three fields; returns how many there are. */
+static int split(char *text, char *fields[3])
+{
+    int count = 0;
+
+    for (;;) {
+        char *colon = strchr(text, ':');
+
+        if (count == 3)
+            return 4;
+        fields[count++] = text;
+        if (!colon)
+            return count;
+        *colon = '\0';
+        text = colon + 1;
+    }
+}
+
+static int read_mode(const char *mode, const char *text, bool *ret_read_only,
+                     struct berth_err *err)
+{
+    if (strcmp(mode, "ro") != 0 && strcmp(mode, "rw") != 0)
+        return berth_err_set(err, "'%s': '%s' is not a mount mode; expected ro or rw",
+                             text, mode);
+    *ret_read_only = strcmp(mode, "ro") == 0;
+    return 0;
+}
+
+int berth_mount_parse(const char *text, const char *base, struct berth_mount *ret_mount,
+                      struct berth_err *err)
+{
+    BERTH_FREE char *copy = strdup(text);
+    BERTH_FREE char *source = NULL;
+    BERTH_FREE char *destination = NULL;
+    char *field[3] = {NULL, NULL, NULL};
+    bool read_only = false;
+    int count;
+
+    if (!copy)
+        return berth_err_oom(err);
+    count = split(copy, field);
+    if (count > 3 || *field[0] == '\0' || (count > 1 && *field[1] == '\0'))
+        return berth_err_set(err, "'%s' is not a mount; " EXPECTED, text);
+    if (count == 3 && read_mode(field[2], text, &read_only, err) < 0)
+        return -1;
+    if (berth_path_absolute(field[0], base, &source, err) < 0)
+        return berth_err_at(err, "'%s'", text);
+    if (count > 1 && *field[1] != '/')
+        return berth_err_set(err,
+                             "'%s': '%s' is not a place in the image; a destination "
+                             "starts with /",
+                             text, field[1]);
+    destination = strdup(count > 1 ? field[1] : source);
+    if (!destination)
+        return berth_err_oom(err);
+    if (destination[strspn(destination, "/")] == '\0')
+        return berth_err_set(err,
+                             "'%s': the image itself is at /; expected a directory or "
+                             "a file below it as the destination",
+                             text);
+    *ret_mount = (struct berth_mount){
+        .source = berth_steal(&source),
+        .destination = berth_steal(&destination),
+        .read_only = read_only,
+    };
+    return 0;
+}
+
+static int append(const char *text, const char *base, struct berth_strvec *mounts,
+                  struct berth_err *err)
+{
+    struct berth_mount mount;
+
+    if (berth_mount_parse(text, base, &mount, err) < 0)
+        return -1;
+    berth_strvec_pushf(mounts, "%s:%s:%s", mount.source, mount.destination,
+                       mount.read_only ? "ro" : "rw");
+    berth_mount_fini(&mount);
+    return mounts->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_mount_parse_list(const char *text, const char *base,
+                           struct berth_strvec *mounts, struct berth_err *err)
+{
+    BERTH_FREE char *copy = strdup(text);
+    char *next = copy;
+    char *item;
+
+    if (!copy)
+        return berth_err_oom(err);
+    while ((item = strsep(&next, ",")))
+        if (append(item, base, mounts, err) < 0)
+            return -1;
+    return 0;
+}
+
+void berth_mount_fini(struct berth_mount *mount)
+{
+    free(mount->source);
+    free(mount->destination);
+    *mount = (struct berth_mount){0};
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options, and what each takes. Each of them is also in spank_berth(8), which a
+ * test compares. */
+
+#include "request/option.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/choice.h"
+#include "base/cleanup.h"
+#include "request/mode.h"
+#include "request/values.h"
+#include "request/mount.h"
+#include "request/path.h"
+#include "request/uri.h"
+
+static int take_image(const struct berth_written *written, struct berth_strvec *ret,
+                      struct berth_err *err)
+{
+    BERTH_FREE char *path = NULL;
+
+    if (berth_uri_is(written->value)) {
+        if (berth_uri_check(written->value, err) < 0)
+            return -1;
+    } else if (strcmp(written->value, BERTH_NO_IMAGE) != 0) {
+        if (berth_path_absolute(written->value, written->base, &path, err) < 0)
+            return -1;
+    }
+    berth_strvec_push(ret, path ? path : written->value);
+    return 0;
+}
+
+static int take_mounts(const struct berth_written *written, struct berth_strvec *ret,
+                       struct berth_err *err)
+{
+    return berth_mount_parse_list(written->value, written->base, ret, err);
+}
+
+static int take_workdir(const struct berth_written *written, struct berth_strvec *ret,
+                        struct berth_err *err)
+{
+    if (*written->value != '/')
+        return berth_err_set(err,
+                             "'%s' is not absolute; expected a directory in the "
+                             "image, from /",
+                             written->value);
+    berth_strvec_push(ret, written->value);
+    return 0;
+}
+
+/* The length of the first item of a comma list in which `\,` is a comma; the item
+ * without its backslashes goes to COPY. */
+static size_t cut_item(const char *text, char *copy)
+{
+    size_t at = 0;
+
+    for (; text[at] && text[at] != ','; at++) {
+        if (text[at] == '\\' && text[at + 1] == ',')
+            at++;
+        *copy++ = text[at];
+    }
+    *copy = '\0';
+    return at;
+}
+
+static int take_env(const struct berth_written *written, struct berth_strvec *ret,
+                    struct berth_err *err)
+{
+    const char *next = written->value;
+    BERTH_FREE char *item = malloc(strlen(next) + 1);
+
+    if (!item)
+        return berth_err_oom(err);
+    for (;; next++) {
+        next += cut_item(next, item);
+        if ((strchr(item, '=') ? berth_value_assignment(item, NULL)
+                               : berth_value_variable(item, NULL)) < 0)
+            return berth_err_set(err,
+                                 "'%s' is not a variable; expected NAME or NAME=VALUE "
+                                 "(write \\, for a comma in a value)",
+                                 item);
+        berth_strvec_push(ret, item);
+        if (*next == '\0')
+            return 0;
+    }
+}
+
+static int take_args(const struct berth_written *written, struct berth_strvec *ret,
+                     struct berth_err *err)
+{
+    BERTH_FREE char *copy = strdup(written->value);
+    char *next = copy;
+    char *word;
+
+    if (!copy)
+        return berth_err_oom(err);
+    while ((word = strsep(&next, " \t\n")))
+        if (*word)
+            berth_strvec_push(ret, word);
+    return 0;
+}
+
+/* Take WORD, of KIND for messages, if it is one of the option's. OTHER: it may be a
+ * name beside them, and that is what messages call it; NULL: it may not. */
+static int take_word(const struct berth_option *option, const char *word,
+                     const char *kind, const char *other, struct berth_strvec *ret,
+                     struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf words = {0};
+
+    if (berth_choice_find(option->argument, word) >= 0 ||
+        (other && berth_mode_is_word(word))) {
+        berth_strvec_push(ret, word);
+        return 0;
+    }
+    berth_choice_list(option->argument, other, &words);
+    if (words.failed)
+        return berth_err_oom(err);
+    return berth_err_set(err, "'%s' is not a %s; expected %s", word, kind, words.text);
+}
+
+static int take_gpu(const struct berth_written *written, struct berth_strvec *ret,
+                    struct berth_err *err)
+{
+    return take_word(written->option, written->value, "kind of GPU", NULL, ret, err);
+}
+
+static int take_mode(const struct berth_written *written, struct berth_strvec *ret,
+                     struct berth_err *err)
+{
+    const char *word = written->value ? written->value : "auto";
+
+    return take_word(written->option, word, "mode", "the name of a profile", ret, err);
+}
+
+/* Also `yes` and `no`, for the variable of the option. */
+static int take_explain(const struct berth_written *written, struct berth_strvec *ret,
+                        struct berth_err *err)
+{
+    const char *word = written->value;
+
+    if (!word || strcmp(word, "yes") == 0)
+        word = BERTH_EXPLAIN_TEXT;
+    else if (strcmp(word, "no") == 0)
+        word = BERTH_EXPLAIN_OFF;
+    return take_word(written->option, word, "form", NULL, ret, err);
+}
+
+#define FIELD(member)       offsetof(struct berth_request, member)
+#define TEXT(member)        BERTH_KIND_TEXT, FIELD(member), 0
+#define LIST(member)        BERTH_KIND_LIST, FIELD(member), 0
+#define SWITCH(member, say) BERTH_KIND_SWITCH, FIELD(member), say, NULL
+
+const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
+    [BERTH_OPTION_IMAGE] = {"container-image", "PATH|URI|none",
+                            "run every task in this Singularity/Apptainer image (SIF "
+                            "file, directory, docker://, oras:// or library://); none: "
+                            "on the host",
+                            TEXT(image), take_image},
+    [BERTH_OPTION_MOUNTS] = {"container-mounts", "SRC[:DST[:ro|rw]][,...]",
+                             "bind host paths into the image; repeats accumulate",
+                             LIST(mounts), take_mounts},
+    [BERTH_OPTION_WORKDIR] = {"container-workdir", "DIR",
+                              "working directory of the tasks, in the image",
+                              TEXT(workdir), take_workdir},
+    [BERTH_OPTION_MOUNT_HOME] = {"container-mount-home", NULL,
+                                 "mount the home directory", SWITCH(home, BERTH_YES)},
+    [BERTH_OPTION_NO_MOUNT_HOME] = {"no-container-mount-home", NULL,
+                                    "do not mount the home directory",
+                                    SWITCH(home, BERTH_NO)},
+    [BERTH_OPTION_WRITABLE] = {"container-writable", NULL,
+                               "let tasks write to the image's root; what they write "
+                               "is thrown away",
+                               SWITCH(writable, BERTH_YES)},
+    [BERTH_OPTION_ENTRYPOINT] = {"container-entrypoint", NULL,
+                                 "run the command through the image's runscript",
+                                 SWITCH(entrypoint, BERTH_YES)},
+    [BERTH_OPTION_ENV] = {"container-env", "NAME[=VALUE][,...]",
+                          "pass or set a variable, over the image's own; repeats "
+                          "accumulate",
+                          LIST(env), take_env},
+    [BERTH_OPTION_ARGS] = {"container-args", "FLAGS",
+                           "flags for the container runtime, separated by spaces; "
+                           "repeats accumulate",
+                           LIST(args), take_args},
+    [BERTH_OPTION_GPU] = {"container-gpu",
+                          BERTH_GPU_AUTO "|" BERTH_GPU_NVIDIA "|" BERTH_GPU_ROCM
+                                         "|" BERTH_GPU_OFF,
+                          "let tasks use the host's GPU driver; auto, the default: "
+                          "where the step has GPUs",
+                          TEXT(gpu), take_gpu},
+    [BERTH_OPTION_MPI] = {"mpi-bind", "[" BERTH_MODE_WORDS "]",
+                          "whose MPI the tasks use: the host's, or the image's "
+                          "(hybrid, local)",
+                          TEXT(mpi), take_mode},
+    [BERTH_OPTION_EXPLAIN] = {"container-explain",
+                              "[" BERTH_EXPLAIN_TEXT "|" BERTH_EXPLAIN_JSON
+                              "|" BERTH_EXPLAIN_OFF "]",
+                              "print what would be done in each component and why, "
+                              "and run nothing",
+                              TEXT(explain), take_explain},
+};
+
+enum berth_option_id berth_option_find(const char *name)
+{
+    int id = 0;
+
+    while (id < BERTH_OPTION_COUNT && strcmp(berth_options[id].name, name) != 0)
+        id++;
+    return (enum berth_option_id)id;
+}
+
+bool berth_option_is_optional(const struct berth_option *option)
+{
+    return option->argument && option->argument[0] == '[';
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a path that a user wrote becomes absolute, as text. */
+
+#include "request/path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static const char *without_dot(const char *text)
+{
+    while (text[0] == '.' && text[1] == '/') {
+        text += 2;
+        while (*text == '/')
+            text++;
+    }
+    return text;
+}
+
+int berth_path_absolute(const char *text, const char *base, char **ret_path,
+                        struct berth_err *err)
+{
+    char *path = NULL;
+
+    if (*text == '/') {
+        path = strdup(text);
+        if (!path)
+            return berth_err_oom(err);
+    } else if (*text == '~' || *text == '$') {
+        return berth_err_set(err,
+                             "'%s': neither the shell nor Slurm expands this here; "
+                             "write the path from /",
+                             text);
+    } else if (!base) {
+        return berth_err_set(err, "'%s' is not absolute; expected a path from /", text);
+    } else if (asprintf(&path, "%s/%s", strcmp(base, "/") == 0 ? "" : base,
+                        without_dot(text)) < 0) {
+        return berth_err_oom(err);
+    }
+    *ret_path = path;
+    return 0;
+}
+
+char *berth_path_clean(const char *text)
+{
+    char *clean = malloc(strlen(text) + 2);
+    size_t used = 0;
+
+    while (clean && *text) {
+        size_t length = strcspn(text, "/");
+        bool up = length == 2 && berth_text_starts(text, "..");
+
+        if (up)
+            while (used > 0 && clean[--used] != '/')
+                ;
+        else if (length > 0 && !(length == 1 && *text == '.')) {
+            clean[used++] = '/';
+            memcpy(clean + used, text, length);
+            used += length;
+        }
+        text += length + (text[length] == '/');
+    }
+    if (clean && used == 0)
+        clean[used++] = '/';
+    if (clean)
+        clean[used] = '\0';
+    return clean;
+}
+
+bool berth_path_is_within(const char *path, const char *directory)
+{
+    size_t length = strlen(directory);
+
+    if (strcmp(directory, "/") == 0)
+        return true;
+    return strncmp(path, directory, length) == 0 &&
+           (path[length] == '/' || path[length] == '\0');
+}
+
+bool berth_path_is_utf8(const char *text)
+{
+    static const unsigned long least[] = {0, 0x80, 0x800, 0x10000};
+    const unsigned char *byte = (const unsigned char *)text;
+
+    while (*byte) {
+        unsigned long code = *byte++;
+        int more = code >= 0xf0 ? 3 : code >= 0xe0 ? 2 : code >= 0x80 ? 1 : 0;
+
+        if ((code >= 0x80 && code < 0xc0) || code >= 0xf8)
+            return false;
+        if (more)
+            code &= 0x3fUL >> more;
+        for (int i = 0; i < more; i++, byte++) {
+            if ((*byte & 0xc0) != 0x80)
+                return false;
+            code = code << 6 | (*byte & 0x3f);
+        }
+        if (code < least[more] || code > 0x10ffff || (code >> 11) == 0x1b)
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one component asks for: taking options, defaults under own values, and what
+ * cannot be asked together. Goes by the table of options. Reads nothing of the world.
+ */
+
+#include "request/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "request/option.h"
+#include "request/uri.h"
+
+static void *field_of(const struct berth_request *request,
+                      const struct berth_option *option)
+{
+    return (char *)request + option->field;
+}
+
+const char *berth_request_value(const struct berth_request *request,
+                                enum berth_option_id id, size_t at)
+{
+    const struct berth_option *option = &berth_options[id];
+    const void *field = field_of(request, option);
+    const struct berth_strvec *list = field;
+
+    if (option->kind == BERTH_KIND_LIST)
+        return at < list->count ? list->items[at] : NULL;
+    if (at > 0)
+        return NULL;
+    if (option->kind == BERTH_KIND_TEXT)
+        return *(char *const *)field;
+    return *(const enum berth_choice *)field == option->says ? "" : NULL;
+}
+
+/* Put a copy of TEXT in the place of *RET. */
+static int replace(char **ret, const char *text, struct berth_err *err)
+{
+    char *copy = strdup(text);
+
+    if (!copy)
+        return berth_err_oom(err);
+    free(*ret);
+    *ret = copy;
+    return 0;
+}
+
+int berth_request_put(struct berth_request *request, enum berth_option_id id,
+                      const char *value, struct berth_err *err)
+{
+    const struct berth_option *option = &berth_options[id];
+    void *field = field_of(request, option);
+    struct berth_strvec *list = field;
+
+    if (option->kind == BERTH_KIND_TEXT)
+        return replace(field, value, err);
+    if (option->kind == BERTH_KIND_LIST) {
+        berth_strvec_push(list, value);
+        return list->failed ? berth_err_oom(err) : 0;
+    }
+    *(enum berth_choice *)field = option->says;
+    return 0;
+}
+
+/* May VALUE follow what was said of the option before? */
+static int check_again(const struct berth_request *request,
+                       const struct berth_option *option, const char *value,
+                       struct berth_err *err)
+{
+    const void *field = field_of(request, option);
+    char *const *text = field;
+    const enum berth_choice *choice = field;
+
+    if (option->kind == BERTH_KIND_TEXT && *text && strcmp(*text, value) != 0)
+        return berth_err_set(
+            err, "given twice, '%s' and '%s'; expected one value for each component",
+            *text, value);
+    if (option->kind == BERTH_KIND_SWITCH && *choice && *choice != option->says)
+        return berth_err_set(err,
+                             "given together with its opposite; expected one of "
+                             "--container-mount-home and --no-container-mount-home");
+    return 0;
+}
+
+/* What VALUE is for OPTION, in full form. Slurm writes a value that was left out as
+ * "(null)" where it forwards the option. */
+static int read_values(const struct berth_option *option, const char *value,
+                       const char *base, struct berth_strvec *ret,
+                       struct berth_err *err)
+{
+    bool is_optional = berth_option_is_optional(option);
+    bool is_empty = !value || !*value || (is_optional && !strcmp(value, "(null)"));
+    struct berth_written written = {option, is_empty ? NULL : value, base};
+
+    if (!option->argument)
+        berth_strvec_push(ret, "");
+    else if (is_empty && !is_optional)
+        return berth_err_set(err, "the value is empty; give one, or leave the option "
+                                  "out");
+    else if (option->take(&written, ret, err) < 0)
+        return -1;
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+int berth_request_take(struct berth_request *request, enum berth_option_id id,
+                       const char *value, const char *base, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec values = {0};
+
+    if (id >= BERTH_OPTION_COUNT)
+        return berth_err_set(err, "no such option");
+    if (read_values(&berth_options[id], value, base, &values, err) < 0)
+        return -1;
+    for (size_t i = 0; i < values.count; i++)
+        if (check_again(request, &berth_options[id], values.items[i], err) < 0 ||
+            berth_request_put(request, id, values.items[i], err) < 0)
+            return -1;
+    if (id == BERTH_OPTION_IMAGE && berth_uri_is(request->image))
+        return replace(&request->uri, request->image, err);
+    return 0;
+}
+
+bool berth_request_contained(const struct berth_request *request)
+{
+    return request->image && strcmp(request->image, BERTH_NO_IMAGE) != 0;
+}
+
+bool berth_request_unpulled(const struct berth_request *request)
+{
+    return request->uri && strcmp(request->image, request->uri) == 0;
+}
+
+int berth_request_pulled(struct berth_request *request, const char *file,
+                         struct berth_err *err)
+{
+    return replace(&request->image, file, err);
+}
+
+/* Was anything said besides the image? */
+static bool said_more(const struct berth_request *request)
+{
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++)
+        if (id != BERTH_OPTION_IMAGE && berth_request_value(request, id, 0))
+            return true;
+    return false;
+}
+
+const char *berth_request_mode(const struct berth_request *request)
+{
+    return request->mpi ? request->mpi : "off";
+}
+
+bool berth_request_mpi_is(const struct berth_request *request, enum berth_mode mode)
+{
+    return berth_mode_of(request->mpi) == mode;
+}
+
+bool berth_request_mpi_local(const struct berth_request *request)
+{
+    return berth_request_mpi_is(request, BERTH_MODE_LOCAL) ||
+           berth_request_mpi_is(request, BERTH_MODE_LOCAL_EACH);
+}
+
+bool berth_request_mpi_chosen(const struct berth_request *request)
+{
+    return !berth_request_mpi_is(request, BERTH_MODE_OFF) &&
+           !berth_request_mpi_local(request);
+}
+
+bool berth_request_mpi_may_host(const struct berth_request *request)
+{
+    return berth_request_mpi_chosen(request) &&
+           !berth_request_mpi_is(request, BERTH_MODE_HYBRID) &&
+           !(berth_request_mpi_is(request, BERTH_MODE_AUTO) &&
+             request->world == BERTH_WORLD_OWN);
+}
+
+bool berth_request_mpi_must_host(const struct berth_request *request)
+{
+    return berth_request_mpi_may_host(request) &&
+           (!berth_request_mpi_is(request, BERTH_MODE_AUTO) ||
+            request->world == BERTH_WORLD_HOST);
+}
+
+bool berth_request_explained(const struct berth_request *request)
+{
+    return request->explain && strcmp(request->explain, BERTH_EXPLAIN_OFF) != 0;
+}
+
+bool berth_request_said(const struct berth_request *request)
+{
+    return request->image || said_more(request);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+bool berth_request_equal(const struct berth_request *a, const struct berth_request *b)
+{
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
+        const char *value;
+        size_t i = 0;
+
+        for (; (value = berth_request_value(a, id, i)); i++)
+            if (!same_text(value, berth_request_value(b, id, i)))
+                return false;
+        if (berth_request_value(b, id, i))
+            return false;
+    }
+    return same_text(a->uri, b->uri) && a->world == b->world;
+}
+
+int berth_request_put_over(struct berth_request *request,
+                           const struct berth_request *own, struct berth_err *err)
+{
+    if (own->image) {
+        if (!berth_request_contained(own))
+            berth_request_fini(request);
+        free(berth_steal(&request->uri));
+    }
+    if (own->uri && replace(&request->uri, own->uri, err) < 0)
+        return -1;
+    if (own->world)
+        request->world = own->world;
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
+        const char *value;
+
+        for (size_t i = 0; (value = berth_request_value(own, id, i)); i++)
+            if (berth_request_put(request, id, value, err) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+int berth_request_check(const struct berth_request *request, struct berth_err *err)
+{
+    if (berth_request_contained(request) || !said_more(request))
+        return 0;
+    if (request->image)
+        return berth_err_set(err, "--container-image=none: the other container options "
+                                  "mean nothing on the host; leave them out");
+    return berth_err_set(err, "--container-image: not given, but other container "
+                              "options are; name an image");
+}
+
+void berth_request_fini(struct berth_request *request)
+{
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
+        void *field = field_of(request, &berth_options[id]);
+
+        if (berth_options[id].kind == BERTH_KIND_TEXT)
+            free(*(char **)field);
+        else if (berth_options[id].kind == BERTH_KIND_LIST)
+            berth_strvec_fini(field);
+    }
+    free(request->uri);
+    *request = (struct berth_request){0};
+}

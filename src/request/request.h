@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_REQUEST_REQUEST_H
+#define BERTH_REQUEST_REQUEST_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "request/mode.h"
+
+enum berth_choice { BERTH_UNSAID, BERTH_YES, BERTH_NO };
+
+/* What BERTH_MODE_AUTO may choose where several components are one MPI_COMM_WORLD: two
+ * MPI libraries in it wait for each other in MPI_Init for ever. */
+enum berth_world {
+    BERTH_WORLD_ALONE, /* anything, because there is no other component */
+    BERTH_WORLD_HOST,  /* the host's or nothing */
+    BERTH_WORLD_OWN    /* the image's, because another component runs on its image's */
+};
+
+/* The options of one component. Paths are absolute. A value struct: start with `= {0}`,
+ * end with berth_request_fini(). */
+struct berth_request {
+    char *image;                /* NULL: not said; BERTH_NO_IMAGE: on the host; a path,
+                                   or a URI that has not been pulled yet */
+    char *uri;                  /* where the image is from; NULL: it is a path */
+    struct berth_strvec mounts; /* each SRC:DST:ro|rw, in the order given */
+    char *workdir;              /* in the image; NULL: where the task is */
+    enum berth_choice home;     /* is $HOME mounted; not said: the runtime's default */
+    enum berth_choice writable; /* a throw-away overlay */
+    enum berth_choice entrypoint; /* through the image's runscript */
+    struct berth_strvec env;      /* each NAME (pass) or NAME=VALUE (set) */
+    struct berth_strvec args;     /* flags for the runtime, one word each */
+    char *gpu;                    /* whose GPUs: BERTH_GPU_...; NULL: unsaid */
+    char *mpi;              /* whose MPI: a word of request/mode.h; NULL: unsaid */
+    enum berth_world world; /* what the other components allow; not an option */
+    char *explain;          /* BERTH_EXPLAIN_...; NULL: unsaid */
+};
+
+/* The values of --container-explain. */
+#define BERTH_EXPLAIN_TEXT "text" /* print the plan for people, run nothing */
+#define BERTH_EXPLAIN_JSON "json" /* the same for programs */
+#define BERTH_EXPLAIN_OFF  "off"  /* as if not asked */
+
+/* The values of --container-gpu; not said is BERTH_GPU_AUTO. */
+#define BERTH_GPU_AUTO   "auto" /* those that the step has */
+#define BERTH_GPU_NVIDIA "nvidia"
+#define BERTH_GPU_ROCM   "rocm"
+#define BERTH_GPU_OFF    "off"
+
+/* The value of --container-image that means: no container. */
+#define BERTH_NO_IMAGE "none"
+
+/* One for each option; the rows of the table in request/option.h. */
+enum berth_option_id {
+    BERTH_OPTION_IMAGE,
+    BERTH_OPTION_MOUNTS,
+    BERTH_OPTION_WORKDIR,
+    BERTH_OPTION_MOUNT_HOME,
+    BERTH_OPTION_NO_MOUNT_HOME,
+    BERTH_OPTION_WRITABLE,
+    BERTH_OPTION_ENTRYPOINT,
+    BERTH_OPTION_ENV,
+    BERTH_OPTION_ARGS,
+    BERTH_OPTION_GPU,
+    BERTH_OPTION_MPI,
+    BERTH_OPTION_EXPLAIN,
+    BERTH_OPTION_COUNT
+};
+
+/* Take the option ID with VALUE as the user wrote it (NULL for an option without
+ * argument; where the argument is optional, also "" and Slurm's "(null)"). BASE is the
+ * directory of relative paths, NULL when there is none. Lists accumulate; a scalar that
+ * is given again with another value is an error, with the same value it is not. Returns
+ * 0, or -1 with a sentence in ERR that does not name the option.
+ */
+int berth_request_take(struct berth_request *request, enum berth_option_id id,
+                       const char *value, const char *base, struct berth_err *err);
+
+/* What the request says of the option ID, in full form: the value AT, from 0; "" for an
+ * option without a value. NULL: there are no more. */
+const char *berth_request_value(const struct berth_request *request,
+                                enum berth_option_id id, size_t at);
+
+/* Let the request say VALUE, in full form, of the option ID: behind the other values of
+ * a list, else in the place of what it says. Returns 0, or -1 when out of memory. */
+int berth_request_put(struct berth_request *request, enum berth_option_id id,
+                      const char *value, struct berth_err *err);
+
+/* Does the request ask for a container? */
+bool berth_request_contained(const struct berth_request *request);
+
+/* Is the image a URI that is not a file yet? */
+bool berth_request_unpulled(const struct berth_request *request);
+
+/* FILE becomes the image of a request with a URI. Returns 0, or -1 when out of memory.
+ */
+int berth_request_pulled(struct berth_request *request, const char *file,
+                         struct berth_err *err);
+
+/* The image as the user knows it, for messages. */
+static inline const char *berth_request_name(const struct berth_request *request)
+{
+    return request->uri ? request->uri : request->image;
+}
+
+/* The value of --mpi-bind, also where it was not said. */
+const char *berth_request_mode(const struct berth_request *request);
+
+/* Is that its mode? */
+bool berth_request_mpi_is(const struct berth_request *request, enum berth_mode mode);
+
+/* Does --mpi-bind choose an MPI library: is it neither off, local nor local-each? */
+bool berth_request_mpi_chosen(const struct berth_request *request);
+
+/* May, and must, the tasks use the host's library? AUTO goes by `world`. */
+bool berth_request_mpi_may_host(const struct berth_request *request);
+bool berth_request_mpi_must_host(const struct berth_request *request);
+
+/* Does every task start an mpirun of its own (BERTH_MODE_LOCAL or
+ * BERTH_MODE_LOCAL_EACH)?
+ */
+bool berth_request_mpi_local(const struct berth_request *request);
+
+/* Is the plan to be printed and nothing to be run? */
+bool berth_request_explained(const struct berth_request *request);
+
+/* Was any option given? */
+bool berth_request_said(const struct berth_request *request);
+
+bool berth_request_equal(const struct berth_request *a, const struct berth_request *b);
+
+/* Put OWN over REQUEST: its scalars win, its lists come behind. An image `none` in OWN
+ * cancels all that REQUEST says. Returns 0, or -1 when out of memory. */
+int berth_request_put_over(struct berth_request *request,
+                           const struct berth_request *own, struct berth_err *err);
+
+/* Refuse what cannot mean anything: other options without an image, or with `none`.
+ * Returns 0, or -1 with a sentence in ERR. */
+int berth_request_check(const struct berth_request *request, struct berth_err *err);
+
+void berth_request_fini(struct berth_request *request);
+
+#define BERTH_REQUEST __attribute__((cleanup(berth_request_fini)))
+
+#endif

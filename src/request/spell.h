@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_REQUEST_SPELL_H
+#define BERTH_REQUEST_SPELL_H
+
+#include "base/err.h"
+
+/* Write the options that the sentence names as the site calls them: with PREFIX. */
+void berth_spell_options(const char *prefix, struct berth_err *err);
+
+#endif

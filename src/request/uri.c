@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Images in registries, as text: what can be pulled, and where a cache has it. */
+
+#include "request/uri.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/text.h"
+
+const char *const berth_uri_schemes[] = {"docker", "oras", "library", NULL};
+
+enum {
+    LONGEST_NAME = 255 /* NAME_MAX of every file system of today */
+};
+
+/* Where the rest of a URI starts; NULL: TEXT is none. A path cannot hold "://" before
+ * its first slash. */
+static const char *rest_of(const char *text)
+{
+    const char *colon = strstr(text, "://");
+
+    if (!colon || colon == text || memchr(text, '/', (size_t)(colon - text)))
+        return NULL;
+    return colon + strlen("://");
+}
+
+bool berth_uri_is(const char *text)
+{
+    return rest_of(text) != NULL;
+}
+
+static bool is_known(const char *uri)
+{
+    for (const char *const *scheme = berth_uri_schemes; *scheme; scheme++) {
+        size_t length = strlen(*scheme);
+
+        if (strncmp(uri, *scheme, length) == 0 &&
+            berth_text_starts(uri + length, "://"))
+            return true;
+    }
+    return false;
+}
+
+int berth_uri_check(const char *uri, struct berth_err *err)
+{
+    const char *rest = rest_of(uri);
+    size_t host;
+
+    if (!rest || !is_known(uri))
+        return berth_err_set(err,
+                             "'%s': cannot be pulled; expected docker://, oras:// or "
+                             "library://, or a SIF file or a directory",
+                             uri);
+    rest += strspn(rest, "/");
+    if (*rest == '\0')
+        return berth_err_set(err, "'%s': names no image; expected HOST/NAME:TAG", uri);
+    for (const char *c = rest; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("._-:/@,~[]", *c))
+            return berth_err_set(err,
+                                 "'%s': a name in a registry has no '%c'; expected "
+                                 "HOST/NAME:TAG",
+                                 uri, *c);
+    host = strcspn(rest, "/");
+    if (rest[host] && memchr(rest, '@', host))
+        return berth_err_set(err,
+                             "a user or password in a URI is seen by all; leave it out "
+                             "and log in first: apptainer (or singularity) registry "
+                             "login %.*s",
+                             (int)(uri + strcspn(uri, ":") + 3 - uri), uri);
+    return 0;
+}
+
+/* Neither tag nor digest: the registry takes "latest". */
+static bool has_version(const char *rest)
+{
+    return strpbrk(berth_text_base(rest), ":@");
+}
+
+int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf name = {0};
+    const char *rest;
+
+    if (berth_uri_check(uri, err) < 0)
+        return -1;
+    rest = rest_of(uri);
+    berth_buf_add(&name, uri, strcspn(uri, ":"));
+    berth_buf_puts(&name, "+");
+    for (const char *c = rest + strspn(rest, "/"); *c; c++)
+        berth_buf_add(&name, *c == '/' ? "+" : *c == ':' ? "=" : c, 1);
+    if (!has_version(rest))
+        berth_buf_puts(&name, "=latest");
+    if (name.failed)
+        return berth_err_oom(err);
+    if (name.used > LONGEST_NAME)
+        return berth_err_set(err,
+                             "'%s': longer than a file name can be; pull it by hand, "
+                             "and give the file",
+                             uri);
+    *ret_name = berth_steal(&name.text);
+    return 0;
+}
+
+static int add_home(struct berth_buf *path, const char *home, struct berth_err *err)
+{
+    if (!home || *home != '/')
+        return berth_err_set(err, "the cache of pulled images: HOME is not set; set it "
+                                  "to your home directory");
+    berth_buf_puts(path, home);
+    return 0;
+}
+
+/* The variable behind the `$` at TEXT. Returns the bytes that name it, or -1. */
+static int add_variable(struct berth_buf *path, const char *text, char *const *env,
+                        struct berth_err *err)
+{
+    BERTH_FREE char *name = NULL;
+    bool braced = text[1] == '{';
+    const char *start = text + 1 + braced;
+    size_t length = 0;
+    const char *value;
+
+    while (isalnum((unsigned char)start[length]) || start[length] == '_')
+        length++;
+    if (length == 0 || (braced && start[length] != '}'))
+        return berth_err_set(err,
+                             "images.cache: '%s' is not a variable; expected $NAME, or "
+                             "${NAME}",
+                             text);
+    name = strndup(start, length);
+    if (!name)
+        return berth_err_oom(err);
+    value = berth_environ_value(env, name);
+    if (!value || *value == '\0')
+        return berth_err_set(err,
+                             "images.cache: $%s is not set; set it, or ask the "
+                             "administrators where images may be kept",
+                             name);
+    berth_buf_puts(path, value);
+    return (int)length + 1 + 2 * braced;
+}
+
+static int expand(const char *text, char *const *env, const char *home,
+                  struct berth_buf *path, struct berth_err *err)
+{
+    if (text[0] == '~' && (text[1] == '/' || text[1] == '\0')) {
+        if (add_home(path, home, err) < 0)
+            return -1;
+        text++;
+    }
+    while (*text) {
+        int used = 1;
+
+        if (*text == '$')
+            used = add_variable(path, text, env, err);
+        else
+            berth_buf_add(path, text, 1);
+        if (used < 0)
+            return -1;
+        text += used;
+    }
+    return 0;
+}
+
+static int expand_default(char *const *env, const char *home, struct berth_buf *path,
+                          struct berth_err *err)
+{
+    const char *directory = berth_environ_value(env, "XDG_CACHE_HOME");
+
+    /* "If set to a relative path, ignore it" (XDG Base Directory Specification) */
+    if (directory && *directory == '/') {
+        berth_buf_puts(path, directory);
+    } else {
+        if (add_home(path, home, err) < 0)
+            return -1;
+        berth_buf_puts(path, "/.cache");
+    }
+    berth_buf_puts(path, "/berth");
+    return 0;
+}
+
+int berth_uri_cache(const char *configured, char *const *env, const char *home,
+                    char **ret_path, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf path = {0};
+
+    if ((configured ? expand(configured, env, home, &path, err)
+                    : expand_default(env, home, &path, err)) < 0)
+        return -1;
+    if (path.failed)
+        return berth_err_oom(err);
+    if (!path.used || path.text[0] != '/')
+        return berth_err_set(err,
+                             "images.cache: '%s' is not absolute; expected a path "
+                             "from /, ~ or $NAME",
+                             path.used ? path.text : "");
+    *ret_path = berth_steal(&path.text);
+    return 0;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The values of a configuration file, one by one. What they mean is decided elsewhere;
+ * what cannot mean anything is refused here, where the line is known. */
+
+#include "request/values.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "request/mode.h"
+
+int berth_value_text(const char *text, struct berth_err *err)
+{
+    return *text ? 0 : berth_err_set(err, "expected a text, got ''");
+}
+
+static bool climbs(const char *path)
+{
+    for (; path; path = strchr(path, '/')) {
+        path += *path == '/';
+        if (berth_text_starts(path, "..") && (path[2] == '/' || !path[2]))
+            return true;
+    }
+    return false;
+}
+
+int berth_value_path(const char *text, struct berth_err *err)
+{
+    if (*text != '/')
+        return berth_err_set(err, "expected an absolute path, got '%s'", text);
+    if (climbs(text))
+        return berth_err_set(err, "expected a path without '..', got '%s'", text);
+    return 0;
+}
+
+int berth_value_cache(const char *text, struct berth_err *err)
+{
+    if (!berth_text_starts(text, "~/") && *text != '$' && *text != '/')
+        return berth_err_set(
+            err, "expected a path that starts with /, ~/ or $NAME, got '%s'", text);
+    return 0;
+}
+
+int berth_value_mount(const char *text, struct berth_err *err)
+{
+    const char *colon = strchr(text, ':');
+    const char *mode = colon ? strchr(colon + 1, ':') : NULL;
+
+    if (*text != '/' || colon == text + 1 || (colon && colon[1] != '/') ||
+        (mode && strcmp(mode, ":ro") != 0 && strcmp(mode, ":rw") != 0) ||
+        strchr(text, ','))
+        return berth_err_set(
+            err, "expected SRC[:DST[:ro|rw]] with absolute paths, got '%s'", text);
+    return 0;
+}
+
+static bool is_name(const char *text, const char *also)
+{
+    for (const char *c = text; *c; c++)
+        if (!isalnum((unsigned char)*c) && *c != '_' && !strchr(also, *c))
+            return false;
+    return *text && !isdigit((unsigned char)*text);
+}
+
+int berth_value_pattern(const char *text, struct berth_err *err)
+{
+    if (!is_name(text, "*"))
+        return berth_err_set(err,
+                             "expected the name of a variable, with * for any text, "
+                             "got '%s'",
+                             text);
+    return 0;
+}
+
+int berth_value_variable(const char *text, struct berth_err *err)
+{
+    if (!is_name(text, ""))
+        return berth_err_set(err, "expected the name of a variable, got '%s'", text);
+    return 0;
+}
+
+int berth_value_assignment(const char *text, struct berth_err *err)
+{
+    BERTH_FREE char *name = strndup(text, strcspn(text, "="));
+
+    if (!name)
+        return berth_err_oom(err);
+    if (!strchr(text, '=') || !is_name(name, ""))
+        return berth_err_set(err, "expected NAME=VALUE, got '%s'", text);
+    return 0;
+}
+
+int berth_value_uri(const char *text, struct berth_err *err)
+{
+    size_t scheme = strcspn(text, ":");
+
+    for (size_t i = 0; i < scheme; i++)
+        if (!islower((unsigned char)text[i]) && !isdigit((unsigned char)text[i]))
+            scheme = 0;
+    if (scheme == 0 || !berth_text_starts(text + scheme, "://"))
+        return berth_err_set(err,
+                             "expected the beginning of a URI, like docker:// or "
+                             "oras://registry.example/climate/, got '%s'",
+                             text);
+    return 0;
+}
+
+int berth_value_user(const char *text, struct berth_err *err)
+{
+    if (!*text || strpbrk(text, " :/,\t\n"))
+        return berth_err_set(err, "expected the name of a user, got '%s'", text);
+    return 0;
+}
+
+int berth_value_fingerprint(const char *text, struct berth_err *err)
+{
+    size_t length = strspn(text, "0123456789abcdefABCDEF");
+
+    if (text[length] || (length != 40 && length != 64))
+        return berth_err_set(err,
+                             "expected a fingerprint of 40 or 64 hexadecimal digits, "
+                             "got '%s'",
+                             text);
+    return 0;
+}
+
+int berth_value_mode(const char *text, struct berth_err *err)
+{
+    if (!berth_mode_is_word(text))
+        return berth_err_set(err,
+                             "expected a mode of --mpi-bind, or a stack that `berth "
+                             "profiles` names, got '%s'",
+                             text);
+    return 0;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each key of a file of profiles.d makes of a profile; what that is for is known
+ * elsewhere. */
+
+#include "site/profiles.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "request/mode.h"
+#include "request/values.h"
+
+/* What is read. */
+struct draft {
+    struct berth_profile profile;
+    struct berth_profile_set *set;
+    bool failed; /* out of memory */
+};
+
+/* The set frees BLOCK; NULL: out of memory. */
+static void *own(struct draft *draft, void *block)
+{
+    struct berth_profile_set *set = draft->set;
+    void **more =
+        block ? realloc(set->owned, (set->owned_count + 1) * sizeof(*more)) : NULL;
+
+    if (!more) {
+        free(block);
+        draft->failed = true;
+        return NULL;
+    }
+    set->owned = more;
+    more[set->owned_count++] = block;
+    return block;
+}
+
+static int check_name(const char *text, struct berth_err *err)
+{
+    if (berth_mode_of(text) != BERTH_MODE_NAME)
+        return berth_err_set(err, "'%s' is a mode of --mpi-bind; name it otherwise",
+                             text);
+    if (!berth_mode_is_word(text))
+        return berth_err_set(err, "expected small letters, digits and -, got '%s'",
+                             text);
+    return 0;
+}
+
+/* A SONAME, or a pattern of some. */
+static int check_library(const char *text, struct berth_err *err)
+{
+    if (!*text || strchr(text, '/'))
+        return berth_err_set(err, "expected the SONAME of a library, got '%s'", text);
+    return 0;
+}
+
+/* Nothing of a stage lies outside of it. */
+static int check_inside(const char *text, struct berth_err *err)
+{
+    BERTH_FREE char *path = NULL;
+
+    if (*text && *text != '/' && asprintf(&path, "/%s", text) > 0 &&
+        berth_value_path(path, err) == 0)
+        return 0;
+    return berth_err_set(err, "expected a path below the stage, got '%s'", text);
+}
+
+static int check_device(const char *text, struct berth_err *err)
+{
+    if (berth_text_starts(text, "/dev/"))
+        return berth_value_path(text, err);
+    return berth_err_set(err, "expected a path of /dev, got '%s'", text);
+}
+
+/* NAME, or NAME=VALUE with * for any text. */
+static int check_setting(const char *text, struct berth_err *err)
+{
+    if (strchr(text, '='))
+        return berth_value_assignment(text, err);
+    return berth_value_variable(text, err);
+}
+
+static int copy_text(const struct berth_reading *reading, const struct berth_key *key,
+                     const struct berth_node *node, const char **ret,
+                     struct berth_err *err)
+{
+    if (berth_reading_check(key, node, err) < 0)
+        return -1;
+    *ret = own(reading->into, strdup(node->text));
+    return 0;
+}
+
+static int take_text(const struct berth_reading *reading, const struct berth_key *key,
+                     const struct berth_node *node, struct berth_err *err)
+{
+    return copy_text(reading, key, node, berth_reading_field(reading, key->field), err);
+}
+
+/* A fault of one item does not hide those of others. Of an empty list there is nothing
+ * to tell. */
+static int copy_list(const struct berth_reading *reading, const struct berth_key *key,
+                     const struct berth_node *node, const char *const **ret,
+                     struct berth_err *err)
+{
+    const char **items;
+    size_t count = 0;
+    struct berth_err why;
+
+    if (node->kind != BERTH_NODE_LIST)
+        return berth_reading_mismatch(node, "a list", err);
+    items = own(reading->into, calloc(node->count + 1, sizeof(*items)));
+    for (size_t i = 0; items && i < node->count; i++)
+        if (copy_text(reading, key, &node->items[i], &items[count], &why) < 0)
+            berth_reading_keep(reading, node->items[i].line, key->path, &why);
+        else
+            count++;
+    *ret = count ? items : NULL;
+    return 0;
+}
+
+static int take_list(const struct berth_reading *reading, const struct berth_key *key,
+                     const struct berth_node *node, struct berth_err *err)
+{
+    return copy_list(reading, key, node, berth_reading_field(reading, key->field), err);
+}
+
+static int take_family(const struct berth_reading *reading, const struct berth_key *key,
+                       const struct berth_node *node, struct berth_err *err)
+{
+    static const enum berth_mpi_family families[] = {BERTH_FAMILY_MPICH,
+                                                     BERTH_FAMILY_OPENMPI};
+    struct draft *draft = reading->into;
+    unsigned int at;
+
+    if (berth_reading_choose(key, node, &at, err) < 0)
+        return -1;
+    draft->profile.family = families[at];
+    return 0;
+}
+
+static int take_copy(const struct berth_reading *reading, const char *path,
+                     const struct berth_node *node, struct berth_data *ret,
+                     struct berth_err *err)
+{
+    const struct berth_key places = {.path = path, .check = berth_value_text};
+    const struct berth_key into = {.path = path, .check = check_inside};
+    const struct berth_node *from = NULL;
+    const struct berth_node *to = NULL;
+
+    if (node->kind == BERTH_NODE_MAP) {
+        from = berth_node_find(node, "from");
+        to = berth_node_find(node, "to");
+    }
+    if (!from || !to || node->count != 2 || from->count == 0)
+        return berth_err_set(err, "expected a section of from, a list, and to");
+    if (copy_list(reading, &places, from, &ret->places, err) < 0)
+        return -1;
+    return copy_text(reading, &into, to, &ret->into, err);
+}
+
+static int take_copies(const struct berth_reading *reading, const struct berth_key *key,
+                       const struct berth_node *node, struct berth_err *err)
+{
+    struct berth_data *copies;
+    struct berth_err why;
+
+    if (node->kind != BERTH_NODE_LIST)
+        return berth_reading_mismatch(node, "a list", err);
+    copies = own(reading->into, calloc(node->count + 1, sizeof(*copies)));
+    for (size_t i = 0; copies && i < node->count; i++)
+        if (take_copy(reading, key->path, &node->items[i], &copies[i], &why) < 0)
+            berth_reading_keep(reading, node->items[i].line, key->path, &why);
+    *(const struct berth_data **)berth_reading_field(reading, key->field) = copies;
+    return 0;
+}
+
+#define FIELD(name) offsetof(struct draft, profile.name)
+#define WORDS(...)  ((const char *const[]){__VA_ARGS__, NULL})
+
+const struct berth_key berth_profile_keys[] = {
+    {"name", take_text, check_name, NULL, FIELD(name)},
+    {"stack", take_text, check_name, NULL, FIELD(stack)},
+    {"family", take_family, NULL, WORDS("mpich", "openmpi"), FIELD(family)},
+    {"prefix", take_text, berth_value_path, NULL, FIELD(prefix)},
+    {"match.vendor", take_text, berth_value_text, NULL, FIELD(vendor)},
+    {"match.needs", take_list, check_library, NULL, FIELD(needs)},
+    {"libraries", take_list, check_library, NULL, FIELD(names)},
+    {"directories", take_list, berth_value_text, NULL, FIELD(nearby)},
+    {"plugins", take_copies, NULL, NULL, FIELD(plugins)},
+    {"data", take_copies, NULL, NULL, FIELD(data)},
+    {"root", take_text, berth_value_variable, NULL, FIELD(root)},
+    {"environment", take_list, berth_value_assignment, NULL, FIELD(environment)},
+    {"binds", take_list, berth_value_mount, NULL, FIELD(binds)},
+    {"devices", take_list, check_device, NULL, FIELD(devices)},
+    {"conflicts.variables", take_list, check_setting, NULL, FIELD(conflicts.variables)},
+    {"conflicts.libraries", take_list, check_library, NULL, FIELD(conflicts.libraries)},
+    {0},
+};
+
+/* What a profile cannot do without. */
+static void check_whole(const struct berth_reading *reading,
+                        const struct berth_node *root)
+{
+    static const char *const needed[] = {"name", "family"};
+    struct draft *draft = reading->into;
+    struct berth_profile *profile = &draft->profile;
+    struct berth_err err;
+
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+        if (!berth_node_find(root, needed[i])) {
+            berth_err_set(&err, "not there; a profile has a name and a family");
+            berth_reading_keep(reading, root->line, needed[i], &err);
+        }
+    for (size_t i = 0; profile->name && i < draft->set->count; i++)
+        if (strcmp(draft->set->items[i].name, profile->name) == 0) {
+            berth_err_set(&err, "'%s' has been read from another file; remove one",
+                          profile->name);
+            berth_reading_keep(reading, root->line, "name", &err);
+        }
+    if (!profile->stack)
+        profile->stack = profile->name;
+}
+
+static int push(struct berth_profile_set *set, const struct berth_profile *profile)
+{
+    struct berth_profile *more = realloc(set->items, (set->count + 2) * sizeof(*more));
+
+    if (!more)
+        return -1;
+    set->items = more;
+    more[set->count++] = *profile;
+    more[set->count] = (struct berth_profile){0};
+    return 0;
+}
+
+/* Which text it was. */
+static char *label(const char *name, const char *bytes, size_t size)
+{
+    uint64_t hash = berth_hash(BERTH_HASH_START, bytes, size);
+    char *text = NULL;
+
+    if (asprintf(&text, "%s:%016llx", name, (unsigned long long)hash) < 0)
+        return NULL;
+    return text;
+}
+
+int berth_profile_read(const char *file, const char *bytes, size_t size,
+                       struct berth_profile_set *set, struct berth_strvec *faults,
+                       struct berth_err *err)
+{
+    BERTH_NODE struct berth_node root = {0};
+    struct draft draft = {.set = set};
+    const struct berth_reading reading = {
+        file, berth_profile_keys, NULL, &draft, faults,
+    };
+    size_t before = faults->count;
+
+    berth_reading_read(&reading, bytes, size, &root);
+    if (root.kind == BERTH_NODE_MAP || faults->count == before)
+        check_whole(&reading, &root);
+    if (!faults->failed && faults->count == before && !draft.failed) {
+        draft.profile.label = own(&draft, label(draft.profile.name, bytes, size));
+        draft.failed |= push(set, &draft.profile) < 0;
+    }
+    return faults->failed || draft.failed ? berth_err_oom(err) : 0;
+}
+
+static bool has(const struct berth_profile_set *set, const char *name)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (strcmp(set->items[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+int berth_profile_complete(struct berth_profile_set *set, struct berth_err *err)
+{
+    for (const struct berth_profile *it = berth_profiles(); it->name; it++)
+        if (!has(set, it->name) && push(set, it) < 0)
+            return berth_err_oom(err);
+    return 0;
+}
+
+void berth_profile_set_fini(struct berth_profile_set *set)
+{
+    for (size_t i = 0; i < set->owned_count; i++)
+        free(set->owned[i]);
+    free(set->owned);
+    free(set->items);
+    *set = (struct berth_profile_set){0};
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Goes through the tree of a file by the table of its keys. Knows no key, and of YAML
+ * only the tree. */
+
+#include "site/reading.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "site/suggest.h"
+
+void berth_reading_keep(const struct berth_reading *reading, unsigned int line,
+                        const char *path, struct berth_err *err)
+{
+    berth_err_at(err, *path ? "%s:%u: %s" : "%s:%u", reading->file, line, path);
+    berth_strvec_push(reading->faults, err->text);
+}
+
+int berth_reading_mismatch(const struct berth_node *node, const char *expected,
+                           struct berth_err *err)
+{
+    if (node->kind == BERTH_NODE_SCALAR)
+        return berth_err_set(err, "expected %s, got '%s'", expected, node->text);
+    return berth_err_set(err, "expected %s, got %s", expected,
+                         node->kind == BERTH_NODE_LIST ? "a list" : "a section");
+}
+
+void *berth_reading_field(const struct berth_reading *reading, size_t offset)
+{
+    return (char *)reading->into + offset;
+}
+
+int berth_reading_check(const struct berth_key *key, const struct berth_node *node,
+                        struct berth_err *err)
+{
+    return node->kind == BERTH_NODE_SCALAR
+               ? key->check(node->text, err)
+               : berth_reading_mismatch(node, "one value", err);
+}
+
+int berth_reading_choose(const struct berth_key *key, const struct berth_node *node,
+                         unsigned int *ret_at, struct berth_err *err)
+{
+    unsigned int at = 0;
+    char expected[64];
+
+    for (; key->words[at]; at++)
+        if (node->kind == BERTH_NODE_SCALAR && strcmp(node->text, key->words[at]) == 0)
+            break;
+    if (key->words[at]) {
+        *ret_at = at;
+        return 0;
+    }
+    snprintf(expected, sizeof(expected), "%s or %s%s", key->words[0], key->words[1],
+             key->check ? ", or a list of patterns" : "");
+    return berth_reading_mismatch(node, expected, err);
+}
+
+/* Does the key PATH start with the LENGTH bytes of SECTION? "" and 0: any does. */
+static bool is_below(const char *path, const char *section, size_t length)
+{
+    return strncmp(path, section, length) == 0 && (length == 0 || path[length] == '.');
+}
+
+static const struct berth_key *find_key(const struct berth_key *keys, const char *path)
+{
+    const struct berth_key *key = keys;
+
+    while (key->path && strcmp(key->path, path) != 0)
+        key++;
+    return key->path ? key : NULL;
+}
+
+/* Nobody has the key NAME of SECTION; say which one it may be. */
+static int unknown(const struct berth_key *keys, const char *section, const char *name,
+                   struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec names = {0};
+    size_t length = strlen(section);
+    const char *dot = strchr(name, '.');
+
+    if (dot && find_key(keys, name))
+        return berth_err_set(err, "'%s' is not a key here; write it as %s: below %.*s:",
+                             name, dot + 1, (int)(dot - name), name);
+
+    for (const struct berth_key *key = keys; key->path; key++) {
+        const char *rest = key->path + (length ? length + 1 : 0);
+
+        if (!is_below(key->path, section, length))
+            continue;
+        if (names.count &&
+            strncmp(names.items[names.count - 1], rest, strcspn(rest, ".")) == 0)
+            continue;
+        berth_strvec_pushf(&names, "%.*s", (int)strcspn(rest, "."), rest);
+    }
+    if (names.failed || !names.count)
+        return berth_err_oom(err);
+    return berth_suggest(name, "a key here", (const char *const *)names.items, err);
+}
+
+static bool is_section(const struct berth_key *keys, const char *name)
+{
+    for (const struct berth_key *key = keys; key->path; key++)
+        if (is_below(key->path, name, strlen(name)) && *name)
+            return true;
+    return false;
+}
+
+/* NODE is a value of SECTION ("": of none). */
+static void read_key(const struct berth_reading *reading, const char *section,
+                     const struct berth_node *node)
+{
+    BERTH_BUF struct berth_buf path = {0};
+    const struct berth_key *key;
+    struct berth_err err;
+
+    berth_buf_puts(&path, section);
+    berth_buf_puts(&path, *section ? "." : "");
+    berth_buf_puts(&path, node->key);
+    key = path.text && !path.failed && !strchr(node->key, '.')
+              ? find_key(reading->keys, path.text)
+              : NULL;
+    if (!key) {
+        unknown(reading->keys, section, node->key, &err);
+        berth_reading_keep(reading, node->line, section, &err);
+        return;
+    }
+    if (reading->note)
+        reading->note(reading, key, node);
+    if (key->take(reading, key, node, &err) < 0)
+        berth_reading_keep(reading, node->line, key->path, &err);
+}
+
+static void read_section(const struct berth_reading *reading,
+                         const struct berth_node *node)
+{
+    struct berth_err err;
+
+    if (berth_node_is_empty(node)) /* all its keys are commented out */
+        return;
+    if (node->kind != BERTH_NODE_MAP) {
+        berth_reading_mismatch(node, "a section of KEY: VALUE lines", &err);
+        berth_reading_keep(reading, node->line, node->key, &err);
+        return;
+    }
+    for (size_t i = 0; i < node->count; i++)
+        read_key(reading, node->key, &node->items[i]);
+}
+
+static void read_root(const struct berth_reading *reading,
+                      const struct berth_node *root)
+{
+    struct berth_err err;
+
+    if (berth_node_is_empty(root))
+        return;
+    if (root->kind != BERTH_NODE_MAP) {
+        berth_reading_mismatch(root, "sections of KEY: VALUE lines", &err);
+        berth_reading_keep(reading, root->line, "", &err);
+        return;
+    }
+    for (size_t i = 0; i < root->count; i++)
+        if (is_section(reading->keys, root->items[i].key))
+            read_section(reading, &root->items[i]);
+        else
+            read_key(reading, "", &root->items[i]);
+}
+
+void berth_reading_read(const struct berth_reading *reading, const char *bytes,
+                        size_t size, struct berth_node *ret_root)
+{
+    struct berth_err why;
+
+    if (berth_syntax_read(reading->file, bytes, size, ret_root, &why) < 0)
+        berth_strvec_push(reading->faults, why.text);
+    else
+        read_root(reading, ret_root);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each key of berth.yaml makes of a site. */
+
+#include "site/schema.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "site/suggest.h"
+#include "site/syntax.h"
+#include "request/values.h"
+
+enum { LONGEST_START = 86400 };
+
+static int take_value(const struct berth_reading *reading, const struct berth_key *key,
+                      const struct berth_node *node, struct berth_err *err)
+{
+    char **value = berth_reading_field(reading, key->field);
+
+    if (berth_reading_check(key, node, err) < 0)
+        return -1;
+    *value = strdup(node->text);
+    return *value ? 0 : berth_err_oom(err);
+}
+
+/* Out of memory is told once, at the end. */
+static void push(const struct berth_reading *reading, const char *text,
+                 struct berth_strvec *list)
+{
+    berth_strvec_push(list, text);
+    reading->faults->failed |= list->failed;
+}
+
+static void push_item(const struct berth_reading *reading, const struct berth_key *key,
+                      const struct berth_node *item, struct berth_strvec *list)
+{
+    push(reading, item->text, list);
+    berth_site_note(reading->into, key->path, item->text, reading->file, item->line);
+}
+
+/* A fault of one item does not hide those of others. */
+static int take_items(const struct berth_reading *reading, const struct berth_key *key,
+                      const struct berth_node *node, struct berth_strvec *list)
+{
+    struct berth_err err;
+
+    for (size_t i = 0; i < node->count; i++)
+        if (berth_reading_check(key, &node->items[i], &err) < 0)
+            berth_reading_keep(reading, node->items[i].line, key->path, &err);
+        else
+            push_item(reading, key, &node->items[i], list);
+    return 0;
+}
+
+static int take_list(const struct berth_reading *reading, const struct berth_key *key,
+                     const struct berth_node *node, struct berth_err *err)
+{
+    if (node->kind != BERTH_NODE_LIST)
+        return berth_reading_mismatch(node, "a list", err);
+    return take_items(reading, key, node, berth_reading_field(reading, key->field));
+}
+
+static int take_uris(const struct berth_reading *reading, const struct berth_key *key,
+                     const struct berth_node *node, struct berth_err *err)
+{
+    struct berth_site *site = reading->into;
+
+    site->images.uris_said = node->kind == BERTH_NODE_LIST;
+    return take_list(reading, key, node, err);
+}
+
+static int take_pairs(const struct berth_reading *reading, const struct berth_key *key,
+                      const struct berth_node *node, struct berth_err *err)
+{
+    struct berth_strvec *pairs = berth_reading_field(reading, key->field);
+    struct berth_err why;
+
+    if (node->kind != BERTH_NODE_MAP)
+        return berth_reading_mismatch(node, "NAME: VALUE lines", err);
+    for (size_t i = 0; i < node->count; i++) {
+        const struct berth_node *item = &node->items[i];
+
+        if (berth_reading_check(key, item, &why) < 0) {
+            berth_reading_keep(reading, item->line, key->path, &why);
+            continue;
+        }
+        push(reading, item->key, pairs);
+        push(reading, item->text, pairs);
+        berth_site_note(reading->into, key->path, item->key, reading->file, item->line);
+    }
+    return 0;
+}
+
+static int take_choice(const struct berth_reading *reading, const struct berth_key *key,
+                       const struct berth_node *node, struct berth_err *err)
+{
+    return berth_reading_choose(key, node, berth_reading_field(reading, key->field),
+                                err);
+}
+
+static int take_raw_args(const struct berth_reading *reading,
+                         const struct berth_key *key, const struct berth_node *node,
+                         struct berth_err *err)
+{
+    struct berth_site *site = reading->into;
+
+    if (node->kind != BERTH_NODE_LIST)
+        return take_choice(reading, key, node, err);
+    site->runtime.raw = BERTH_RAW_LIST;
+    return take_items(reading, key, node, &site->runtime.allowed);
+}
+
+static int take_seconds(const struct berth_reading *reading,
+                        const struct berth_key *key, const struct berth_node *node,
+                        struct berth_err *err)
+{
+    const char *text = node->kind == BERTH_NODE_SCALAR ? node->text : "";
+    char *end;
+    long seconds = strtol(text, &end, 10);
+
+    if (!isdigit((unsigned char)*text) || *end || seconds < 1 ||
+        seconds > LONGEST_START)
+        return berth_reading_mismatch(node, "1 to 86400 seconds", err);
+    *(unsigned int *)berth_reading_field(reading, key->field) = (unsigned int)seconds;
+    return 0;
+}
+
+static int take_flag(const struct berth_reading *reading, const struct berth_key *key,
+                     const struct berth_node *node, struct berth_err *err)
+{
+    const char *text = node->kind == BERTH_NODE_SCALAR ? node->text : "";
+
+    if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+        return berth_reading_mismatch(node, "true or false", err);
+    *(bool *)berth_reading_field(reading, key->field) = strcmp(text, "true") == 0;
+    return 0;
+}
+
+/* The options of a rule: NAME: VALUE, `true` for one without a value. */
+static int take_options(const struct berth_node *node, struct berth_strvec *options,
+                        struct berth_err *err)
+{
+    if (node->kind != BERTH_NODE_MAP || node->count == 0)
+        return berth_reading_mismatch(node, "options: NAME: VALUE lines", err);
+    for (size_t i = 0; i < node->count; i++) {
+        const struct berth_node *item = &node->items[i];
+
+        if (item->kind != BERTH_NODE_SCALAR)
+            return berth_reading_mismatch(item, "one value for an option", err);
+        berth_strvec_push(options, item->key);
+        berth_strvec_push(options, !item->quoted && strcmp(item->text, "true") == 0
+                                       ? ""
+                                       : item->text);
+    }
+    return 0;
+}
+
+static int take_rule_text(const struct berth_node *node, char **ret,
+                          struct berth_err *err)
+{
+    if (node->kind != BERTH_NODE_SCALAR)
+        return berth_reading_mismatch(node, "one name", err);
+    if (berth_value_text(node->text, err) < 0)
+        return -1;
+    *ret = strdup(node->text);
+    return *ret ? 0 : berth_err_oom(err);
+}
+
+static int take_rule_key(const struct berth_node *node, struct berth_site_rule *rule,
+                         struct berth_err *err)
+{
+    static const char *const keys[] = {"partition", "account", "options", NULL};
+
+    if (strcmp(node->key, "partition") == 0)
+        return take_rule_text(node, &rule->partition, err);
+    if (strcmp(node->key, "account") == 0)
+        return take_rule_text(node, &rule->account, err);
+    if (strcmp(node->key, "options") == 0)
+        return take_options(node, &rule->options, err);
+    return berth_suggest(node->key, "a key here", keys, err);
+}
+
+static void take_rule(const struct berth_reading *reading,
+                      const struct berth_node *node, struct berth_site_rule *rule)
+{
+    struct berth_err err;
+
+    if (node->kind != BERTH_NODE_MAP) {
+        berth_reading_mismatch(node, "a section of partition, account and options",
+                               &err);
+        berth_reading_keep(reading, node->line, "rules", &err);
+        return;
+    }
+    for (size_t i = 0; i < node->count; i++)
+        if (take_rule_key(&node->items[i], rule, &err) < 0)
+            berth_reading_keep(reading, node->items[i].line, "rules", &err);
+    reading->faults->failed |= rule->options.failed;
+    if (!berth_node_find(node, "options")) {
+        berth_err_set(&err, "a rule without options; add them, or leave it out");
+        berth_reading_keep(reading, node->line, "rules", &err);
+    }
+}
+
+static int take_rules(const struct berth_reading *reading, const struct berth_key *key,
+                      const struct berth_node *node, struct berth_err *err)
+{
+    struct berth_site *site = reading->into;
+
+    if (node->kind != BERTH_NODE_LIST)
+        return berth_reading_mismatch(node, "a list", err);
+    site->rules = calloc(node->count + 1, sizeof(*site->rules));
+    if (!site->rules)
+        return berth_err_oom(err);
+    for (size_t i = 0; i < node->count; i++) {
+        char number[24];
+
+        take_rule(reading, &node->items[i], &site->rules[site->rule_count++]);
+        snprintf(number, sizeof(number), "%zu", site->rule_count);
+        berth_site_note(site, key->path, number, reading->file, node->items[i].line);
+    }
+    return 0;
+}
+
+#define FIELD(name) offsetof(struct berth_site, name)
+#define WORDS(...)  ((const char *const[]){__VA_ARGS__, NULL})
+
+const struct berth_key berth_keys[] = {
+    {"runtime.path", take_value, berth_value_path, NULL, FIELD(runtime.path)},
+    {"runtime.args", take_list, berth_value_text, NULL, FIELD(runtime.args)},
+    {"runtime.share", take_choice, NULL, WORDS("auto", "never"), FIELD(runtime.share)},
+    {"runtime.start_timeout", take_seconds, NULL, NULL, FIELD(runtime.start_timeout)},
+    {"runtime.raw_args", take_raw_args, berth_value_text, WORDS("allow", "deny"),
+     FIELD(runtime.raw)},
+    {"images.roots", take_list, berth_value_path, NULL, FIELD(images.roots)},
+    {"images.uris", take_uris, berth_value_uri, NULL, FIELD(images.uris)},
+    {"images.owners", take_list, berth_value_user, NULL, FIELD(images.owners)},
+    {"images.signatures", take_list, berth_value_fingerprint, NULL,
+     FIELD(images.signatures)},
+    {"images.cache", take_value, berth_value_cache, NULL, FIELD(images.cache)},
+    {"mounts.forced", take_list, berth_value_mount, NULL, FIELD(mounts.forced)},
+    {"mounts.default", take_list, berth_value_mount, NULL, FIELD(mounts.defaults)},
+    {"mounts.forbidden", take_list, berth_value_path, NULL, FIELD(mounts.forbidden)},
+    {"environment.capture", take_list, berth_value_pattern, NULL,
+     FIELD(environment.capture)},
+    {"environment.deny", take_list, berth_value_pattern, NULL, FIELD(environment.deny)},
+    {"environment.set", take_list, berth_value_assignment, NULL,
+     FIELD(environment.set)},
+    {"environment.unset", take_list, berth_value_variable, NULL,
+     FIELD(environment.unset)},
+    {"mpi.default", take_value, berth_value_mode, NULL, FIELD(mpi.mode)},
+    {"mpi.order", take_list, berth_value_mode, NULL, FIELD(mpi.order)},
+    {"mpi.partitions", take_pairs, berth_value_mode, NULL, FIELD(mpi.partitions)},
+    {"mpi.glibc", take_choice, NULL, WORDS("replace", "refuse"), FIELD(mpi.glibc)},
+    {"rules", take_rules, NULL, NULL, FIELD(rules)},
+    {"provenance.file", take_value, berth_value_path, NULL, FIELD(provenance.file)},
+    {"provenance.digest", take_choice, NULL, WORDS("none", "sha256"),
+     FIELD(provenance.digest)},
+    {"provenance.comment", take_flag, NULL, NULL, FIELD(provenance.comment)},
+    {"profiles_dir", take_value, berth_value_path, NULL, FIELD(profiles_dir)},
+    {0},
+};
+
+static void note(const struct berth_reading *reading, const struct berth_key *key,
+                 const struct berth_node *node)
+{
+    berth_site_note(reading->into, key->path, "", reading->file, node->line);
+}
+
+int berth_schema_read(const char *file, const char *bytes, size_t size,
+                      struct berth_site *ret, struct berth_strvec *faults,
+                      struct berth_err *err)
+{
+    BERTH_NODE struct berth_node root = {0};
+    struct berth_site site = berth_site_default();
+    const struct berth_reading reading = {file, berth_keys, note, &site, faults};
+
+    berth_reading_read(&reading, bytes, size, &root);
+    if (faults->failed || site.places.failed) {
+        berth_site_fini(&site);
+        return berth_err_oom(err);
+    }
+    *ret = site;
+    return 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_SITE_TERMS_H
+#define BERTH_SITE_TERMS_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strvec.h"
+#include "site/site.h"
+
+/* What the plugin tells berth-task besides the request: the site's settings that are
+ * not options of a component. A value struct: start with `= {0}`, end with
+ * berth_terms_fini(). */
+struct berth_terms {
+    struct berth_strvec unset; /* variables, in no container */
+    struct berth_strvec
+        signers; /* fingerprints of the keys that may sign an image; empty: any image */
+    char *signers_place;       /* where the site asks for them, FILE:LINE; NULL: not
+                                  told */
+    struct berth_strvec order; /* of the host's MPI stacks, the preferred first: name,
+                                  FILE:LINE: KEY, ... */
+    struct berth_strvec modes; /* of --mpi-bind, for any job, as far as these name
+                                  such a stack: the same */
+    char *profiles;            /* the directory of the site's; NULL: none */
+    char *keep_glibc; /* FILE:LINE where the site forbids the host's glibc in images;
+                         NULL: it is allowed */
+    char *image; /* the identity of the image's file (probe/allowed.h); NULL: any */
+};
+
+/* The terms of SITE. On success the caller owns *RET. Returns 0, or -1 when out of
+ * memory. */
+int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
+                   struct berth_err *err);
+
+/* As text for a variable, and back: `key:value`, tabs between. "" stands for no terms.
+ * Returns 0, or -1 with a sentence in ERR when TEXT is none. */
+void berth_terms_put(const struct berth_terms *terms, struct berth_buf *buf);
+int berth_terms_get(const char *text, struct berth_terms *ret, struct berth_err *err);
+
+void berth_terms_fini(struct berth_terms *terms);
+
+#define BERTH_TERMS __attribute__((cleanup(berth_terms_fini)))
+
+#endif

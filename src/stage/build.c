@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes a stage of what was gathered: copies, patches, and writes down what it is. */
+
+#include "stage/build.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/deadline.h"
+#include "base/fd.h"
+#include "elf/facts.h"
+#include "stage/manifest.h"
+#include "base/run.h"
+#include "step/mark.h"
+#include "stage/marklib.h"
+#include "step/stageroot.h"
+#include "base/tree.h"
+#include "stage/variables.h"
+
+/* Of one patchelf: files that it gets at once, seconds that it may take. */
+enum { BATCH = 128, PATCH_SECONDS = 120, PATCH_SAYS = 1 << 20 };
+
+extern char **environ;
+
+struct building {
+    int dir;
+    const char *path;
+    const struct berth_stack *stack;
+    const struct berth_gathered *gathered;
+    const char *mounted;
+    int64_t end;
+    int64_t half; /* of the time from the start until END */
+    struct berth_err *err;
+};
+
+/* The copy of a file that is not whole yet. */
+#define PARTIAL ".partial"
+
+/* The place is the root: what is in it has a name that soon goes. */
+static int refuse_room(const struct building *b, int number)
+{
+    int length = (int)(strrchr(b->path, '/') - b->path);
+    uint64_t need = 0;
+
+    for (size_t i = 0; i < b->gathered->count; i++)
+        need += (uint64_t)b->gathered->files[i].st.st_size;
+    if (number != ENOSPC && number != EDQUOT && number != EFBIG)
+        return berth_err_set(b->err, "'%.*s': cannot be written: %s", length, b->path,
+                             strerror(number));
+    return berth_err_set(
+        b->err,
+        "'%.*s': no room for a copy of the host's MPI (%s); make %llu MB "
+        "free, or have the administrators run 'berth profiles "
+        "--prepare' on this node",
+        length, b->path, strerror(number), (unsigned long long)(need >> 20) + 1);
+}
+
+static int refuse_change(const struct building *b, const char *source)
+{
+    return berth_err_set(
+        b->err,
+        "'%s': changed while it was copied; submit the step again when "
+        "the host's MPI is installed",
+        source);
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
+           a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static int copy_file(const struct building *b, const struct berth_gathered_file *file)
+{
+    BERTH_CLOSE int from = open(file->source, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+
+    if (from < 0)
+        return berth_err_set(b->err, "'%s': cannot be read: %s", file->source,
+                             strerror(errno));
+    unlinkat(b->dir, PARTIAL, 0);
+    if (berth_tree_parents(b->dir, file->file) < 0 ||
+        berth_tree_copy(from, b->dir, PARTIAL, file->st.st_mode & 0111 ? 0755 : 0644) <
+            0)
+        return refuse_room(b, errno);
+    if (fstat(from, &st) < 0 || !is_same(&st, &file->st))
+        return refuse_change(b, file->source);
+    return renameat(b->dir, PARTIAL, b->dir, file->file) < 0 ? refuse_room(b, errno)
+                                                             : 0;
+}
+
+/* DONE of the files are there. */
+static int give_up(const struct building *b, size_t done)
+{
+    berth_err_set(b->err,
+                  "'%.*s': the host's MPI is not copied there yet (%zu of %zu files); "
+                  "submit the step again to go on with the copy" BERTH_STAGE_SLOW,
+                  (int)(strrchr(b->path, '/') - b->path), b->path, done,
+                  b->gathered->count);
+    return BERTH_BUILD_LATE;
+}
+
+static bool is_copied(const struct building *b, const struct berth_gathered_file *file)
+{
+    struct stat st;
+
+    return fstatat(b->dir, file->file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(st.st_mode) && st.st_size == file->st.st_size;
+}
+
+/* What an earlier call has copied is there. The rest of the work cannot be left half
+ * done, so that it has half of the time at least. */
+static int copy_all(const struct building *b)
+{
+    const struct berth_strvec *links = &b->gathered->links;
+    bool copied = false;
+
+    for (size_t i = 0; i < b->gathered->count; i++) {
+        if (is_copied(b, &b->gathered->files[i]))
+            continue;
+        if (berth_build_is_late(b->end))
+            return give_up(b, i);
+        if (copy_file(b, &b->gathered->files[i]) < 0)
+            return -1;
+        copied = true;
+    }
+    for (size_t i = 0; i < links->count; i += 2)
+        if (berth_tree_parents(b->dir, links->items[i]) < 0 ||
+            (symlinkat(links->items[i + 1], b->dir, links->items[i]) < 0 &&
+             errno != EEXIST))
+            return refuse_room(b, errno);
+    return copied && berth_build_is_late(b->half) ? give_up(b, b->gathered->count) : 0;
+}
+
+/* All of the new file FD (-1: errno says why not), which is closed. Some file systems
+ * say only then that there is no room. */
+static int write_whole(const struct building *b, int fd, const void *bytes, size_t size)
+{
+    int result = fd < 0 ? -1 : berth_fd_write(fd, bytes, size);
+    int number = errno;
+
+    if (fd >= 0 && close(fd) < 0 && result == 0) {
+        result = -1;
+        number = errno;
+    }
+    return result < 0 ? refuse_room(b, number) : 0;
+}
+
+/* The library that marks a process, under the name by which it is needed. */
+static const struct berth_gathered_file mark_library = {
+    .source = (char *)"stage/mark.c", .file = (char *)"lib/" BERTH_MARK_LIBRARY};
+
+static int write_mark_library(const struct building *b)
+{
+    size_t size;
+    const void *bytes = berth_marklib(&size);
+    int fd;
+
+    if (berth_tree_parents(b->dir, mark_library.file) < 0)
+        return refuse_room(b, errno);
+    fd = openat(b->dir, mark_library.file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                0644);
+    return write_whole(b, fd, bytes, size);
+}
+
+/* Run patchelf on the COUNT files of ARGV, behind its options. */
+static int patch_batch(const struct building *b, struct berth_strvec *argv)
+{
+    struct berth_run run = {.argv = (const char *const *)argv->items,
+                            .env = (const char *const *)environ,
+                            .seconds = PATCH_SECONDS,
+                            .most = PATCH_SAYS};
+    struct berth_ran ran;
+    int result = 0;
+
+    if (argv->failed)
+        return berth_err_oom(b->err);
+    if (berth_run(&run, &ran, b->err) < 0)
+        return -1;
+    if (WIFSIGNALED(ran.status))
+        result = berth_err_set(b->err,
+                               "'%s': ended by signal %d while it changed the "
+                               "copies in '%s'; is there room for files?",
+                               run.argv[0], WTERMSIG(ran.status), b->path);
+    else if (WEXITSTATUS(ran.status) != 0)
+        result = berth_err_set(b->err, "'%s': could not change the copies in '%s': %s",
+                               run.argv[0], b->path, berth_ran_last_line(&ran));
+    berth_ran_fini(&ran);
+    return result;
+}
+
+/* Give all copies that the loader maps the one search path. */
+static int patch_paths(const struct building *b, const char *patchelf)
+{
+    size_t next = 0;
+
+    while (next < b->gathered->count) {
+        BERTH_STRVEC struct berth_strvec argv = {0};
+        size_t options;
+
+        berth_strvec_push(&argv, patchelf);
+        berth_strvec_push(&argv, "--force-rpath");
+        berth_strvec_push(&argv, "--set-rpath");
+        berth_strvec_pushf(&argv, "%s/lib", b->mounted);
+        options = argv.count;
+        for (; next < b->gathered->count && argv.count < options + BATCH; next++)
+            if (b->gathered->files[next].patched)
+                berth_strvec_pushf(&argv, "%s/%s", b->path,
+                                   b->gathered->files[next].file);
+        if (argv.count > options && patch_batch(b, &argv) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void push_need(struct berth_strvec *argv, const char *soname)
+{
+    berth_strvec_push(argv, "--add-needed");
+    berth_strvec_push(argv, soname);
+}
+
+/* What no program uses MPI without needs the library that marks the process, and those
+ * of its install that have functions which programs look for in it.
+ *
+ * Each library of MPI needs itself by the SONAMEs that it has elsewhere, which are
+ * links beside it. The loader takes a library that is loaded for the one that is needed
+ * when that is its SONAME, or a name by which it was asked for before; that it is at
+ * the place of another file does not count (glibc elf/dl-load.c, _dl_map_object). Now,
+ * however it was loaded, the loader finds that it is the same file and has the name. */
+static int patch_needs(const struct building *b, const char *patchelf)
+{
+    for (size_t i = 0; i < b->gathered->count; i++) {
+        const struct berth_gathered_file *it = &b->gathered->files[i];
+        BERTH_STRVEC struct berth_strvec argv = {0};
+
+        if (!it->patched || !it->mpi)
+            continue;
+        berth_strvec_push(&argv, patchelf);
+        if (it->mpi->parts & BERTH_PART_C)
+            push_need(&argv, BERTH_MARK_LIBRARY);
+        for (size_t j = 0; j < it->needs.count; j++)
+            push_need(&argv, it->needs.items[j]);
+        if (argv.count == 1)
+            continue;
+        berth_strvec_pushf(&argv, "%s/%s", b->path, it->file);
+        if (patch_batch(b, &argv) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int patch_all(const struct building *b)
+{
+    BERTH_FREE char *patchelf = berth_run_find("patchelf", getenv("PATH"));
+
+    if (!patchelf)
+        return berth_err_set(
+            b->err, "patchelf: not installed on this node, and --mpi-bind=host "
+                    "needs it; ask the administrators to install the package "
+                    "patchelf");
+    return patch_needs(b, patchelf) < 0 ? -1 : patch_paths(b, patchelf);
+}
+
+static bool no_symbol(const char *name)
+{
+    (void)name;
+    return false;
+}
+
+/* Does ELF look where the stage is mounted, and nowhere else? */
+static int check_path(const struct building *b, const char *file,
+                      const struct berth_elf *elf)
+{
+    size_t length = strlen(b->mounted);
+
+    if (elf->rpath && !elf->runpath && strncmp(elf->rpath, b->mounted, length) == 0 &&
+        strcmp(elf->rpath + length, "/lib") == 0)
+        return 0;
+    return berth_err_set(
+        b->err,
+        "'%s/%s': patchelf has not changed its search path; is it older "
+        "than 0.9?",
+        b->path, file);
+}
+
+/* What the manifest says of a copy. */
+static int tell_file(const struct building *b, const struct berth_gathered_file *file,
+                     struct berth_manifest *manifest)
+{
+    static const struct berth_elf_question question = {.symbol = no_symbol};
+    BERTH_CLOSE int fd = openat(b->dir, file->file, O_RDONLY | O_CLOEXEC);
+    struct berth_elf elf = {0};
+    struct berth_staged_file told = {.file = file->file};
+    struct stat st;
+    int result;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return refuse_room(b, errno);
+    if (berth_elf_read(fd, &question, &elf, b->err) < 0)
+        return berth_err_at(b->err, "'%s'", file->source);
+    told.size = (uint64_t)st.st_size;
+    told.soname = elf.soname ? elf.soname : (char *)"-";
+    result = berth_manifest_add_file(manifest, &told, b->err);
+    if (result == 0 && file->patched)
+        result = check_path(b, file->file, &elf);
+    berth_elf_fini(&elf);
+    return result;
+}
+
+static int tell_source(const struct building *b, const char *path,
+                       const struct stat *st, struct berth_manifest *manifest)
+{
+    const struct berth_staged_source source = {
+        .path = (char *)path,
+        .device = st->st_dev,
+        .inode = st->st_ino,
+        .size = (uint64_t)st->st_size,
+        .time =
+            (uint64_t)st->st_mtim.tv_sec * 1000000000U + (uint64_t)st->st_mtim.tv_nsec,
+    };
+
+    return berth_manifest_add_source(manifest, &source, b->err);
+}
+
+static int tell_sources(const struct building *b, struct berth_manifest *manifest)
+{
+    const struct berth_gathered *gathered = b->gathered;
+
+    for (size_t i = 0; i < gathered->count; i++)
+        if (tell_source(b, gathered->files[i].source, &gathered->files[i].st,
+                        manifest) < 0)
+            return -1;
+    for (size_t i = 0; i < gathered->directories.count; i++) {
+        const char *path = gathered->directories.items[i];
+        struct stat st;
+
+        if (stat(path, &st) < 0)
+            return refuse_change(b, path);
+        if (tell_source(b, path, &st, manifest) < 0)
+            return -1;
+    }
+    berth_strvec_append(&manifest->absent, &gathered->absent);
+    return manifest->absent.failed ? berth_err_oom(b->err) : 0;
+}
+
+static int tell_all(const struct building *b, struct berth_manifest *manifest)
+{
+    manifest->profile = strdup(berth_profile_label(b->stack->profile));
+    manifest->version = strdup(b->stack->version);
+    manifest->from = strdup(b->stack->libraries[0].path);
+    manifest->mounted = strdup(b->mounted);
+    if (!manifest->profile || !manifest->version || !manifest->from ||
+        !manifest->mounted)
+        return berth_err_oom(b->err);
+    for (size_t i = 0; i < b->gathered->count; i++)
+        if (tell_file(b, &b->gathered->files[i], manifest) < 0)
+            return -1;
+    if (tell_file(b, &mark_library, manifest) < 0)
+        return -1;
+    berth_strvec_append(&manifest->links, &b->gathered->links);
+    if (manifest->links.failed)
+        return berth_err_oom(b->err);
+    if (berth_variables_list(b->gathered, b->stack, b->mounted, &manifest->set,
+                             b->err) < 0)
+        return -1;
+    return tell_sources(b, manifest);
+}
+
+/* The manifest is the last file: a stage without it is none. */
+static int write_manifest(const struct building *b,
+                          const struct berth_manifest *manifest)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    int fd;
+
+    if (berth_manifest_write(manifest, &text, b->err) < 0)
+        return -1;
+    fd = openat(b->dir, "manifest", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    return write_whole(b, fd, text.text, text.used);
+}
+
+/* From here on there are files that are neither the host's nor finished. */
+static int spoil(const struct building *b)
+{
+    BERTH_CLOSE int fd =
+        openat(b->dir, BERTH_BUILD_SPOILT, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    return fd < 0 ? refuse_room(b, errno) : 0;
+}
+
+static int build(const struct building *b)
+{
+    struct berth_manifest manifest = {0};
+    int result = copy_all(b);
+
+    if (result != 0)
+        return result;
+    if (spoil(b) < 0 || write_mark_library(b) < 0 || patch_all(b) < 0)
+        return -1;
+    result = tell_all(b, &manifest) < 0 ? -1 : write_manifest(b, &manifest);
+    berth_manifest_fini(&manifest);
+    if (result == 0 && unlinkat(b->dir, BERTH_BUILD_SPOILT, 0) < 0)
+        return refuse_room(b, errno);
+    return result;
+}
+
+int berth_build(const struct berth_build *it, struct berth_err *err)
+{
+    int64_t now = berth_clock();
+    const struct building b = {
+        .dir = it->dir,
+        .path = it->path,
+        .stack = it->stack,
+        .gathered = it->gathered,
+        .mounted = it->mounted,
+        .end = it->end,
+        .half = it->end ? now + (it->end - now) / 2 : 0,
+        .err = err,
+    };
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction before;
+    int result;
+
+    /* A limit on the size of files is to be an error like any other. */
+    sigaction(SIGXFSZ, &ignore, &before);
+    result = build(&b);
+    sigaction(SIGXFSZ, &before, NULL);
+    return result;
+}
+
+bool berth_build_is_late(int64_t end)
+{
+    return end && berth_clock() >= end;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which files of an image may be MPI libraries. Judges by name only. */
+
+#include "stage/inventory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+enum { DEEPEST = 8, MOST = 200000 };
+
+struct walk {
+    struct berth_strvec *found;
+    int left; /* entries that may still be looked at */
+};
+
+bool berth_inventory_is_named(const char *name)
+{
+    static const char *const starts[] = {"libmpi",    "libmpich",  "libopen_mpi",
+                                         "libfmpich", "mca_pmix_", NULL};
+    const char *so = strstr(name, ".so");
+
+    if (!so || so[strspn(so, ".so0123456789")] != '\0')
+        return false;
+    return berth_text_starts_any(name, starts);
+}
+
+static void add_file(struct walk *walk, const char *path)
+{
+    BERTH_FREE char *real = realpath(path, NULL);
+    struct stat st;
+
+    if (real && stat(real, &st) == 0 && S_ISREG(st.st_mode) &&
+        !berth_strvec_has(walk->found, real))
+        berth_strvec_push(walk->found, real);
+}
+
+/* Nobody keeps libraries there, and there are many files. */
+static bool is_passed_over(const char *name)
+{
+    static const char *const names[] = {".",       "..",     "doc",    "include",
+                                        "locale",  "man",    "share",  "src",
+                                        "modules", "python", "python2"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_directory(const char *path, const struct dirent *entry)
+{
+    struct stat st;
+
+    if (entry->d_type != DT_UNKNOWN)
+        return entry->d_type == DT_DIR;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static void read_directory(struct walk *walk, const char *directory, int depth)
+{
+    DIR *stream = opendir(directory);
+    struct dirent *entry;
+
+    while (stream && (entry = readdir(stream)) && walk->left-- > 0) {
+        BERTH_FREE char *path = NULL;
+
+        if (is_passed_over(entry->d_name))
+            continue;
+        if (asprintf(&path, "%s/%s", directory, entry->d_name) < 0) {
+            walk->found->failed = true;
+            break;
+        }
+        if (berth_inventory_is_named(entry->d_name))
+            add_file(walk, path);
+        else if (depth < DEEPEST && is_directory(path, entry))
+            read_directory(walk, path, depth + 1);
+    }
+    if (stream)
+        closedir(stream);
+}
+
+int berth_inventory_read(const struct berth_strvec *directories,
+                         struct berth_strvec *ret, struct berth_err *err)
+{
+    struct walk walk = {.found = ret, .left = MOST};
+
+    for (size_t i = 0; i < directories->count; i++)
+        read_directory(&walk, directories->items[i], 0);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+/* Is DIRECTORY, by its path without links, below one of the list? */
+static bool is_covered(const struct berth_strvec *list, const char *directory)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        size_t length = strlen(list->items[i]);
+
+        if (strncmp(list->items[i], directory, length) == 0 &&
+            (directory[length] == '/' || directory[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+static void add_directory(struct berth_strvec *directories, const char *directory)
+{
+    BERTH_FREE char *real = *directory == '/' ? realpath(directory, NULL) : NULL;
+
+    if (real && strcmp(real, "/") != 0 && !is_covered(directories, real))
+        berth_strvec_push(directories, real);
+}
+
+void berth_inventory_usual(const char *search, struct berth_strvec *directories)
+{
+    static const char *const usual[] = {"/usr/lib", "/usr/lib64", "/usr/local",
+                                        "/opt",     "/lib",       "/lib64"};
+    BERTH_FREE char *copy = strdup(search ? search : "");
+    char *next = copy;
+    char *directory;
+
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+        add_directory(directories, usual[i]);
+    while (copy && (directory = strsep(&next, ":")))
+        add_directory(directories, directory);
+    directories->failed |= !copy;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_STAGE_INVENTORY_H
+#define BERTH_STAGE_INVENTORY_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+
+/* Is NAME, without directories, a name of a file with an MPI interface: libmpi.so.12,
+ * libmpich.so.12.2.2, libmpi_usempif08.so.40, libmpi_cray.so.12, ...; or a client of a
+ * process manager that Open MPI loads (mca_pmix_ext3x.so)? What the file is, only its
+ * contents tell (mpi/family.h). */
+bool berth_inventory_is_named(const char *name);
+
+/* Find the files that are called so below the DIRECTORIES (those that do not exist are
+ * passed over) of the root that the process has. Symbolic links to directories are not
+ * followed, links to files are; each file is there once, by the path without links.
+ * Appends to RET. At most 200,000 entries are looked at; what is behind them is not
+ * found. Returns 0, or -1 when out of memory. */
+int berth_inventory_read(const struct berth_strvec *directories,
+                         struct berth_strvec *ret, struct berth_err *err);
+
+/* Append the directories in which libraries of an image usually are, and those of
+ * SEARCH, a list like LD_LIBRARY_PATH (NULL: none). */
+void berth_inventory_usual(const char *search, struct berth_strvec *directories);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_STAGE_LOOK_H
+#define BERTH_STAGE_LOOK_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "elf/closure.h"
+#include "mpi/objects.h"
+
+/* The facts about MPI in a program and in the image around it. */
+struct berth_look {
+    char *runner; /* the file that the kernel executes for the program: the program, or
+                     the interpreter of a script; NULL: it is missing, and the other
+                     members are empty */
+    char *loader; /* of the runner; NULL: it has none */
+    const char *machine; /* of the runner, as uname -m says it; NULL: not told */
+    int bits;            /* of the runner; 0: it is not ELF */
+    struct berth_strvec scripts;      /* the files that lead to it */
+    bool is_script;                   /* the runner is an interpreter */
+    struct berth_closure closure;     /* of the runner; empty without a loader */
+    struct berth_mpi_objects objects; /* the program, what the loader loads for the
+                                         runner, and every MPI library of the image that
+                                         it could load */
+};
+
+/* Look at PROGRAM (a path) in the root that the process has; its libraries are searched
+ * in the environment ENV (ends in NULL). Nothing of it runs. What is missing is an
+ * answer, not an error. Returns 0 with *RET_LOOK, which the caller owns
+ * (berth_look_fini); -1 with a sentence in ERR when a file is damaged or cannot be
+ * read.
+ */
+int berth_look_at(const char *program, char *const *env, struct berth_look *ret_look,
+                  struct berth_err *err);
+
+/* The same without the MPI libraries of the image. */
+int berth_look_at_start(const char *program, char *const *env,
+                        struct berth_look *ret_look, struct berth_err *err);
+
+/* Add the file at PATH to the objects of LOOK as PRESENT, if the runner could load it
+ * and it can be read. SONAME may be NULL (mpi/objects.h). */
+void berth_look_present(struct berth_look *look, const char *soname, const char *path);
+
+/* A program that is not linked with MPI may load it later (an interpreter), and before
+ * or after that GCC's libraries of the image. Append those that have the name of one of
+ * STAGED, the host's, to the objects of LOOK, as PRESENT. ENV is that
+ * of the program (ends in NULL). Returns 0, or -1 with a sentence in ERR. */
+int berth_look_at_twins(struct berth_look *look, const struct berth_mpi_objects *staged,
+                        char *const *env, struct berth_err *err);
+
+/* Add the library at PATH to OBJECTS. Returns 0, or -1 with a sentence in ERR. */
+int berth_look_add(struct berth_mpi_objects *objects, enum berth_mpi_role role,
+                   const char *soname, const char *path, struct berth_err *err);
+
+void berth_look_fini(struct berth_look *look);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_STAGE_MANIFEST_H
+#define BERTH_STAGE_MANIFEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strvec.h"
+
+/* The first line. A stage that an older release has made is not used. */
+#define BERTH_MANIFEST_FORMAT "berth-stage\t5"
+
+/* Bytes of the file; a larger one is not read. */
+enum { BERTH_MANIFEST_MAX = 16 << 20 };
+
+/* What a stage holds (stage/stage.h), as the file `manifest` in it tells it: one record
+ * a line, a word and its fields, with a tab between.
+ *
+ *     berth-stage 5                        the first line: the format
+ *     profile PROFILE VERSION              mpi/profile.h; VERSION for people
+ *     from PATH                            the C library on the host
+ *     mounted PATH                         where the stage is in the container
+ *     file FILE SONAME SIZE                FILE from the top of the stage, bytes;
+ *                                          SONAME is - where there is none
+ *     link FILE TARGET                     a symbolic link
+ *     set NAME VALUE                       a variable, once the stage was verified
+ *     source PATH DEVICE INODE SIZE TIME   what was copied, or a directory that was
+ *                                          listed; TIME in nanoseconds
+ *     absent PATH                          where nothing was found, so that what
+ *                                          appears there is a change
+ *     end                                  the last line
+ *
+ * A file under glibc/ is one of the host's glibc, unchanged; lib/ has libraries under
+ * the names by which they are needed; mpi/ has links to those of MPI, under all names
+ * that programs use. */
+struct berth_staged_file {
+    char *file;
+    uint64_t size;
+    char *soname; /* "-": none */
+};
+
+struct berth_staged_source {
+    char *path;
+    uint64_t device;
+    uint64_t inode;
+    uint64_t size;
+    uint64_t time;
+};
+
+struct berth_manifest {
+    char *profile;
+    char *version;
+    char *from;
+    char *mounted;
+    struct berth_staged_file *files;
+    size_t file_count, file_room;
+    struct berth_strvec links; /* FILE, TARGET, FILE, TARGET, ... */
+    struct berth_strvec set;   /* NAME=VALUE */
+    struct berth_staged_source *sources;
+    size_t source_count, source_room;
+    struct berth_strvec absent;
+};
+
+/* Add a record, of copies. Returns 0, or -1 with a sentence in ERR (memory; or a text
+ * that a record cannot hold). */
+int berth_manifest_add_file(struct berth_manifest *manifest,
+                            const struct berth_staged_file *file,
+                            struct berth_err *err);
+int berth_manifest_add_source(struct berth_manifest *manifest,
+                              const struct berth_staged_source *source,
+                              struct berth_err *err);
+
+/* Append the text of the file to BUF. Returns 0, or -1 with a sentence in ERR. */
+int berth_manifest_write(const struct berth_manifest *manifest, struct berth_buf *buf,
+                         struct berth_err *err);
+
+/* Reads a manifest from TEXT, which is changed. Returns 0 with *RET_MANIFEST, which the
+ * caller owns (berth_manifest_fini); -1 with a sentence in ERR, which has the line's
+ * number. */
+int berth_manifest_read(char *text, struct berth_manifest *ret_manifest,
+                        struct berth_err *err);
+
+void berth_manifest_fini(struct berth_manifest *manifest);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The library libberth-mark.so, which the C library of a staged MPI needs: when the
+ * loader initialises it, the process has loaded the host's MPI, and it says so
+ * (step/mark.h). It is loaded into programs of every image, so it needs no library and
+ * no version of a symbol: syscall() is that of the C library that is in the process,
+ * and hardly a name that an application takes for itself. Whatever goes wrong, the
+ * application must not notice. */
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+
+#include "step/mark.h"
+
+/* Declared here: <unistd.h> could give it a version. */
+long syscall(long number, ...);
+
+enum { PATH_SIZE = 64, DIGITS = 10 };
+
+static char *append(char *at, const char *text)
+{
+    while (*text)
+        *at++ = *text++;
+    *at = '\0';
+    return at;
+}
+
+static char *append_number(char *at, unsigned int number)
+{
+    char digits[DIGITS + 1];
+    char *digit = digits + DIGITS;
+
+    *digit = '\0';
+    do {
+        *--digit = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    return append(at, digit);
+}
+
+/* The value of the variable in ENVIRONMENT, if it is a number; NULL: it is not. */
+static const char *find_rank(char **environment)
+{
+    static const char name[] = BERTH_MARK_VARIABLE "=";
+
+    for (; environment && *environment; environment++) {
+        const char *at = *environment;
+        const char *end;
+        int i = 0;
+
+        while (name[i] && at[i] == name[i])
+            i++;
+        if (name[i])
+            continue;
+        at += i;
+        for (end = at; *end >= '0' && *end <= '9'; end++)
+            ;
+        return *end || end == at || end - at > DIGITS ? (const char *)0 : at;
+    }
+    return (const char *)0;
+}
+
+__attribute__((constructor)) static void mark(int argc, char **argv, char **environment)
+{
+    char path[PATH_SIZE];
+    char *at = append(path, BERTH_MARK_DIRECTORY "/");
+    const char *rank = find_rank(environment);
+
+    (void)argc;
+    (void)argv;
+    if (rank)
+        append(at, rank);
+    else
+        append_number(append(at, BERTH_MARK_PID), (unsigned int)syscall(SYS_getpid));
+    syscall(SYS_mkdirat, AT_FDCWD, path, 0700);
+}

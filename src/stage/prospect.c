@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host's side of a verdict, without a stage. */
+
+#include "stage/prospect.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "stage/gather.h"
+
+/* As it would be in a stage. */
+static int add_file(const struct berth_gathered_file *file,
+                    struct berth_mpi_objects *objects, struct berth_err *err)
+{
+    struct berth_strvec *needed;
+
+    if (berth_look_add(objects, BERTH_ROLE_LOADED, NULL, file->source, err) < 0)
+        return -1;
+    needed = &objects->items[objects->count - 1].elf.needed;
+    berth_strvec_append(needed, &file->needs);
+    return needed->failed ? berth_err_oom(err) : 0;
+}
+
+/* What a stage would hold of STACK. */
+static int read_stack(const struct berth_stack *stack,
+                      struct berth_mpi_objects *objects, struct berth_err *err)
+{
+    struct berth_gathered gathered;
+    int result = 0;
+
+    if (berth_gather(stack, &gathered, err) < 0)
+        return -1;
+    for (size_t i = 0; result == 0 && i < gathered.count; i++)
+        if (gathered.files[i].patched ||
+            berth_text_starts(gathered.files[i].file, "glibc/"))
+            result = add_file(&gathered.files[i], objects, err);
+    berth_gathered_fini(&gathered);
+    return result;
+}
+
+int berth_prospects_read(const struct berth_terms *terms, char *const *env,
+                         struct berth_prospects *ret, struct berth_err *err)
+{
+    struct berth_prospects prospects = {0};
+    int result = 0;
+
+    if (berth_offered_read(terms, env, &prospects.offered, err) < 0)
+        return -1;
+    prospects.objects =
+        calloc(prospects.offered.stacks.count + 1, sizeof(*prospects.objects));
+    if (!prospects.objects)
+        result = berth_err_oom(err);
+    for (size_t i = 0; result == 0 && i < prospects.offered.stacks.count; i++)
+        result =
+            read_stack(&prospects.offered.stacks.items[i], &prospects.objects[i], err);
+    if (result < 0)
+        berth_prospects_fini(&prospects);
+    else
+        *ret = prospects;
+    return result;
+}
+
+void berth_prospects_fini(struct berth_prospects *prospects)
+{
+    for (size_t i = 0; prospects->objects && i < prospects->offered.stacks.count; i++)
+        berth_mpi_objects_fini(&prospects->objects[i]);
+    free(prospects->objects);
+    berth_offered_fini(&prospects->offered);
+    *prospects = (struct berth_prospects){0};
+}

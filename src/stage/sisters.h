@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_STAGE_SISTERS_H
+#define BERTH_STAGE_SISTERS_H
+
+#include "stage/gather.h"
+
+/* A program in C may need functions that its MPI has in libmpi and the host's has moved
+ * to another library of the same install. Let each C library among the files of
+ * GATHERED need those that define functions of MPI in C which it lacks. Returns 0, or
+ * -1 with a sentence in ERR. */
+int berth_sisters_add(struct berth_gathered *gathered, struct berth_err *err);
+
+#endif

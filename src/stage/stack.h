@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_STAGE_STACK_H
+#define BERTH_STAGE_STACK_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "mpi/profile.h"
+
+struct berth_stack_library {
+    enum berth_mpi_family family; /* that of the stack, or BERTH_FAMILY_ABI */
+    unsigned int parts;           /* of enum berth_mpi_part */
+    char *soname;
+    char *path;
+};
+
+/* The MPI libraries of one install on this host. */
+struct berth_stack {
+    const struct berth_profile *profile;
+    char *version; /* for people: "MPICH 4.2.1" */
+    char *origin;  /* what led to it: "I_MPI_ROOT", "the loader" */
+    char *search;  /* LD_LIBRARY_PATH under which it was found; NULL: none */
+    struct berth_stack_library *libraries; /* the first is the C library */
+    size_t count;
+};
+
+struct berth_stacks {
+    struct berth_stack *items; /* the preferred first */
+    size_t count;
+};
+
+/* Find the stacks of this host, each of the first of PROFILES (they outlive it) that
+ * fits: where these have a prefix; where CRAY_MPICH_DIR, I_MPI_ROOT, MPICH_DIR,
+ * MPI_HOME and OPAL_PREFIX of the environment ENV (ends in NULL) point; then what the
+ * loader finds by itself under its LD_LIBRARY_PATH. What cannot be read, or is of no
+ * known family, is passed over. Returns 0 with *RET_STACKS, which the caller owns
+ * (berth_stacks_fini) and which may be empty; -1 with a sentence in ERR. */
+int berth_stacks_find(const struct berth_profile *profiles, char *const *env,
+                      struct berth_stacks *ret_stacks, struct berth_err *err);
+
+/* The variables of the environment that berth_stacks_find() reads, ended by NULL. */
+extern const char *const berth_stacks_variables[];
+
+/* The directories to which those in ENV, and PROFILES (NULL: none), lead it, there or
+ * not, appended to RET. */
+void berth_stacks_places(const struct berth_profile *profiles, char *const *env,
+                         struct berth_strvec *ret);
+
+void berth_stacks_fini(struct berth_stacks *stacks);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_STAGE_VARIABLES_H
+#define BERTH_STAGE_VARIABLES_H
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "stage/gather.h"
+
+/* Appends NAME=VALUE for each variable that the files GATHERED of STACK need, in a
+ * stage at MOUNTED in the container. Returns 0, or -1 with a sentence in ERR. */
+int berth_variables_list(const struct berth_gathered *gathered,
+                         const struct berth_stack *stack, const char *mounted,
+                         struct berth_strvec *ret, struct berth_err *err);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Becoming the user's command, and saying in one line why not. */
+
+#include "step/become.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+static bool is_here(const char *path)
+{
+    struct stat there, here;
+
+    return stat(path, &there) == 0 && stat(".", &here) == 0 &&
+           there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+}
+
+/* The runtime's PWD is where it was itself, without the symbolic links of the task's.
+ */
+static int set_pwd(const char *path)
+{
+    return path && *path == '/' && is_here(path) ? setenv("PWD", path, 1) : 0;
+}
+
+int berth_become_enter(const struct berth_become *become, struct berth_err *err)
+{
+    if (become->workdir && chdir(become->workdir) < 0)
+        return berth_err_set(
+            err,
+            "--container-workdir: '%s': %s; expected a directory of the "
+            "image or of a mount",
+            become->workdir, strerror(errno));
+    if (!become->workdir && become->stay && chdir(become->stay) < 0)
+        return berth_err_set(
+            err,
+            "the working directory '%s' is not in the image: %s; mount "
+            "it (--container-mounts=%s) or name another "
+            "(--container-workdir=DIR)",
+            become->stay, strerror(errno), become->stay);
+    if (set_pwd(become->workdir ? become->workdir : become->pwd) < 0)
+        return berth_err_oom(err);
+    return 0;
+}
+
+/* Does the #! line of SCRIPT end in CR LF? The kernel takes the CR for a part of the
+ * interpreter's name. */
+static bool has_windows_lines(const char *script)
+{
+    BERTH_FCLOSE FILE *file = fopen(script, "re");
+    char line[512];
+
+    return file && fgets(line, sizeof(line), file) && strncmp(line, "#!", 2) == 0 &&
+           strstr(line, "\r\n");
+}
+
+/* FILE is what NAME was found to be; NULL: it is not on the PATH. */
+static void explain(const char *name, const char *file, int number,
+                    struct berth_err *err)
+{
+    const char *path = getenv("PATH");
+    bool is_there = file && access(file, F_OK) == 0;
+
+    if (number == ENOENT && is_there && has_windows_lines(file))
+        berth_err_set(err,
+                      "command '%s' has Windows line ends, which the system takes for "
+                      "a part of the interpreter's name in its #! line; convert it "
+                      "(dos2unix)",
+                      name);
+    else if (number == ENOENT && is_there)
+        berth_err_set(
+            err,
+            "command '%s' is there, but not the interpreter that it names (#! "
+            "line, or the loader of another C library); mount or install it",
+            name);
+    else if (number == ENOENT && file)
+        berth_err_set(err,
+                      "command '%s' is not in the image; check the path, or mount it "
+                      "(--container-mounts)",
+                      name);
+    else if (number == ENOENT)
+        berth_err_set(
+            err,
+            "command '%s' is not on the image's PATH (%s); check the name, or "
+            "give its path",
+            name, path ? path : "not set");
+    else if (number == ENOEXEC)
+        berth_err_set(err,
+                      "command '%s' is neither a program for this machine nor a script "
+                      "that begins with #!; build it for this machine, or write "
+                      "#!/bin/sh at its top",
+                      name);
+    else
+        berth_err_set(err,
+                      "command '%s' cannot be executed: %s; name a program, or make "
+                      "this one executable (chmod +x)",
+                      name, strerror(number));
+}
+
+static bool is_file(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* NAME on the PATH; NULL, with the reason in errno, if it is not there. */
+static char *find_on_path(const char *name)
+{
+    const char *path = getenv("PATH");
+    int number = ENOENT;
+
+    for (path = path ? path : "/bin:/usr/bin"; path;) {
+        BERTH_FREE char *found = NULL;
+        size_t length = strcspn(path, ":");
+
+        if (asprintf(&found, "%.*s/%s", length ? (int)length : 1, length ? path : ".",
+                     name) < 0)
+            return NULL;
+        if (is_file(found) && access(found, X_OK) == 0)
+            return berth_steal(&found);
+        if (is_file(found))
+            number = EACCES;
+        path = path[length] ? path + length + 1 : NULL;
+    }
+    errno = number;
+    return NULL;
+}
+
+char *berth_become_find(const char *name)
+{
+    BERTH_FREE char *directory = NULL;
+    char *found;
+
+    if (!strchr(name, '/'))
+        return find_on_path(name);
+    if (*name != '.' || !(directory = getcwd(NULL, 0)))
+        return strdup(name);
+    return asprintf(&found, "%s/%s", directory, name) < 0 ? NULL : found;
+}
+
+int berth_become_command(const struct berth_become *become, struct berth_err *err)
+{
+    char *name = become->command[0];
+    BERTH_FREE char *program = berth_become_find(name);
+    int number = errno;
+
+    if (program) {
+        become->command[0] = program;
+        execv(program, become->command);
+        number = errno;
+        become->command[0] = name;
+    }
+    explain(name, program, number, err);
+    return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
+}
+
+/* What the process that tries says when the kernel did not take the command. */
+struct answer {
+    int status;
+    struct berth_err why;
+};
+
+/* Become the command, which stops before its first instruction because it is traced.
+ * Where that is forbidden, see whether the file is there. */
+static void try_command(const struct berth_become *become, int to)
+{
+    struct answer answer = {.status = EXIT_SUCCESS};
+    BERTH_FREE char *program = NULL;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* it would go on without its tracer */
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
+        answer.status = berth_become_command(become, &answer.why);
+    } else {
+        program = berth_become_find(become->command[0]);
+        if (!program || access(program, X_OK) < 0) {
+            answer.status = errno == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
+            explain(become->command[0], program, errno, &answer.why);
+        }
+    }
+    if (write(to, &answer, sizeof(answer)) != sizeof(answer))
+        _exit(BERTH_REFUSED);
+    _exit(EXIT_SUCCESS);
+}
+
+int berth_become_try(const struct berth_become *become, struct berth_err *err)
+{
+    struct answer answer = {.status = EXIT_SUCCESS};
+    int ends[2];
+    int status = 0;
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return berth_err_set(err, "cannot start a process: %s", strerror(errno)),
+               BERTH_REFUSED;
+    child = fork();
+    if (child == 0)
+        try_command(become, ends[1]);
+    close(ends[1]);
+    if (child < 0) {
+        berth_err_set(err, "cannot start a process: %s", strerror(errno));
+        answer.status = BERTH_REFUSED;
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (child > 0 && WIFSTOPPED(status)) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+    } else if (child > 0 && read(ends[0], &answer, sizeof(answer)) == sizeof(answer)) {
+        *err = answer.why;
+    }
+    close(ends[0]);
+    return answer.status;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Entering a running container (setns(2), user_namespaces(7)). */
+
+#include "step/join.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+/* In the order in which they are entered: the user namespace gives the right to enter
+ * the others, and behind the mount namespace /proc is another one. The process
+ * namespace is that of the children that we then start; we ourselves stay in ours. */
+static const char *const namespaces[] = {"user", "ipc",    "uts", "net",
+                                         "pid",  "cgroup", "mnt"};
+
+enum { COUNT = sizeof(namespaces) / sizeof(namespaces[0]) };
+
+/* What is wanted of the container, open before the first step into it. */
+struct container {
+    int root;
+    int space[COUNT]; /* -1: the same as ours */
+    unsigned long long bound;
+    int no_new_privs;
+};
+
+/* Open namespace NAME of HOLDER if it is another than ours; else *RET_FD is -1. */
+static int open_namespace(pid_t holder, const char *name, int *ret_fd)
+{
+    char path[64];
+    struct stat ours, theirs;
+    int fd;
+
+    *ret_fd = -1;
+    snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
+    if (stat(path, &ours) < 0)
+        return errno == ENOENT ? 0 : -1; /* a kernel without it */
+    snprintf(path, sizeof(path), "/proc/%d/ns/%s", holder, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &theirs) < 0)
+        return -1;
+    if (theirs.st_ino == ours.st_ino)
+        close(fd);
+    else
+        *ret_fd = fd;
+    return 0;
+}
+
+/* The lines CapBnd and NoNewPrivs of /proc/PID/status. */
+static int read_status(pid_t holder, struct container *container)
+{
+    char path[64];
+    char line[256];
+    BERTH_FCLOSE FILE *file = NULL;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", holder);
+    file = fopen(path, "re");
+    if (!file)
+        return -1;
+    while (fgets(line, sizeof(line), file)) {
+        if (berth_text_starts(line, "CapBnd:"))
+            container->bound = strtoull(line + 7, NULL, 16);
+        if (berth_text_starts(line, "NoNewPrivs:"))
+            container->no_new_privs = atoi(line + 11);
+    }
+    return 0;
+}
+
+static int open_container(pid_t holder, struct container *container)
+{
+    char path[64];
+
+    for (int i = 0; i < COUNT; i++)
+        if (open_namespace(holder, namespaces[i], &container->space[i]) < 0)
+            return -1;
+    snprintf(path, sizeof(path), "/proc/%d/root", holder);
+    container->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (container->root < 0)
+        return -1;
+    return read_status(holder, container);
+}
+
+static int enter_namespaces(const struct container *container)
+{
+    for (int i = 0; i < COUNT; i++)
+        if (container->space[i] >= 0 && setns(container->space[i], 0) < 0)
+            return -1;
+    return 0;
+}
+
+static int enter_root(const struct container *container)
+{
+    return fchdir(container->root) < 0 || chroot(".") < 0 || chdir("/") < 0 ? -1 : 0;
+}
+
+/* What the kernel gave us with the user namespace stays until exec. What is executed
+ * then has no more than the container gives its programs, even if its user id there is
+ * 0. */
+static void bound_capabilities(const struct container *container)
+{
+    for (int cap = 0; cap < 64; cap++)
+        if (!(container->bound >> cap & 1) &&
+            prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno == EINVAL)
+            break; /* the kernel knows no more of them */
+    if (container->no_new_privs)
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+int berth_join(pid_t holder, struct berth_err *err)
+{
+    struct container container = {0};
+
+    if (open_container(holder, &container) < 0)
+        return berth_err_set(err,
+                             "the container is not there any more: %s; it was "
+                             "killed, or ran out of memory",
+                             strerror(errno));
+    if (enter_namespaces(&container) < 0 || enter_root(&container) < 0)
+        return berth_err_set(err,
+                             "cannot join the container: %s; "
+                             "runtime.share: never in berth.yaml does without",
+                             strerror(errno));
+    bound_capabilities(&container);
+    for (int i = 0; i < COUNT; i++)
+        if (container.space[i] >= 0)
+            close(container.space[i]);
+    close(container.root);
+    return 0;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arguments and an environment, byte for byte, from berth-task to berth-init, past the
+ * runtime between them. */
+
+#include "step/letter.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/fd.h"
+#include "plan/envdiff.h"
+
+/* In front of the words and, behind them, the environment. */
+struct head {
+    uint32_t words; /* bytes */
+    uint32_t environment;
+};
+
+int berth_letter_write(const struct berth_strvec *words, char *const *environment,
+                       struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    struct head head = {0};
+    int fd;
+
+    berth_envdiff_flatten(words->items, &text);
+    head.words = (uint32_t)text.used;
+    berth_envdiff_flatten(environment, &text);
+    head.environment = (uint32_t)text.used - head.words;
+    if (text.failed)
+        return berth_err_oom(err);
+    fd = memfd_create("berth-letter", 0);
+    if (fd >= 0 && berth_fd_write(fd, &head, sizeof(head)) == 0 &&
+        berth_fd_write(fd, text.text, text.used) == 0)
+        return fd;
+    berth_err_set(err, "cannot share memory: %s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+int berth_letter_read(int fd, struct berth_letter *ret)
+{
+    struct stat status = {0};
+    struct head head;
+    char *text;
+    size_t size;
+
+    if (fstat(fd, &status) < 0 || status.st_size < (off_t)sizeof(head) ||
+        pread(fd, &head, sizeof(head), 0) != sizeof(head))
+        return -1;
+    size = (size_t)status.st_size - sizeof(head);
+    text = malloc(size + 1);
+    if (!text || size != (size_t)head.words + head.environment ||
+        pread(fd, text, size, sizeof(head)) != (ssize_t)size) {
+        free(text);
+        return -1;
+    }
+    close(fd);
+    text[size] = '\0';
+    *ret = (struct berth_letter){.bytes = text + head.words, .count = head.environment};
+    berth_environ_split(text, head.words, &ret->words);
+    berth_environ_split(ret->bytes, ret->count, &ret->environment);
+    return ret->words.failed || ret->environment.failed ? -1 : 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which limits of a task are not for the runtime. */
+
+#include "step/limits.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+
+static const int resources[] = {RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE,
+                                RLIMIT_NPROC};
+
+static void note(struct berth_buf *were, int resource, rlim_t soft)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "%d=%llu,", resource, (unsigned long long)soft);
+    berth_buf_puts(were, text);
+}
+
+void berth_limits_raise(struct berth_buf *ret_were)
+{
+    for (size_t i = 0; i < sizeof(resources) / sizeof(*resources); i++) {
+        struct rlimit limit;
+        rlim_t soft;
+
+        if (getrlimit(resources[i], &limit) < 0 || limit.rlim_cur == limit.rlim_max)
+            continue;
+        soft = limit.rlim_cur;
+        limit.rlim_cur = limit.rlim_max;
+        if (setrlimit(resources[i], &limit) == 0 && ret_were)
+            note(ret_were, resources[i], soft);
+    }
+}
+
+void berth_limits_restore(const char *were)
+{
+    unsigned long long soft;
+    int resource, length;
+
+    for (; sscanf(were, "%d=%llu,%n", &resource, &soft, &length) == 2; were += length) {
+        struct rlimit limit;
+
+        if (getrlimit(resource, &limit) < 0)
+            continue;
+        limit.rlim_cur = soft;
+        setrlimit(resource, &limit);
+    }
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_STEP_LIMITS_H
+#define BERTH_STEP_LIMITS_H
+
+#include "base/buf.h"
+
+/* Slurm hands on the soft limits of the user's shell (PropagateResourceLimits in
+ * slurm.conf(5)). These limits are for the application: a runtime reserves more memory
+ * than a login node may allow, has many threads, and the program that serves an image
+ * uses CPU time as long as the application runs. berth_limits_raise() raises them to
+ * their hard limits and appends the old ones to RET_WERE (may be NULL), for
+ * berth_limits_restore(). */
+void berth_limits_raise(struct berth_buf *ret_were);
+void berth_limits_restore(const char *were);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a runtime said, as one sentence. */
+
+#include "step/log.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int berth_log_open(struct berth_err *err)
+{
+    int fd = memfd_create("berth-log", MFD_CLOEXEC);
+
+    return fd < 0 ? berth_err_set(err, "cannot make a log: %s", strerror(errno)) : fd;
+}
+
+/* Take out the colours, which are for a terminal: ESC [ NUMBERS m. */
+static void bleach(char *text)
+{
+    char *to = text;
+
+    while (*text)
+        if (text[0] == '\033' && text[1] == '[')
+            text += 2 + strspn(text + 2, "0123456789;m");
+        else
+            *to++ = *text++;
+    *to = '\0';
+}
+
+/* Where LOG names a fault; NULL: nowhere. The words are Apptainer's, and those of Go
+ * for a program that has to end. */
+static char *find_fault(char *log)
+{
+    static const char *const faults[] = {
+        "FATAL", "fatal error:", "runtime/cgo:", "ERROR", "Error"};
+    char *at = NULL;
+
+    for (size_t i = 0; !at && i < sizeof(faults) / sizeof(faults[0]); i++)
+        at = strstr(log, faults[i]);
+    return at;
+}
+
+/* What the runtime said of its end, into LINE: its line that names a fault, else its
+ * last. */
+static void last_words(int fd, char *line, size_t size)
+{
+    static char log[65536];
+    struct stat st = {0};
+    char *text, *end;
+    ssize_t count;
+    off_t at;
+
+    fstat(fd, &st);
+    at = st.st_size >= (off_t)sizeof(log) ? st.st_size - (off_t)sizeof(log) + 1 : 0;
+    count = pread(fd, log, sizeof(log) - 1, at);
+    log[count > 0 ? count : 0] = '\0';
+    bleach(log);
+    text = find_fault(log);
+    if (!text) {
+        end = log + strlen(log);
+        while (end > log && (end[-1] == '\n' || end[-1] == ' '))
+            *--end = '\0';
+        text = strrchr(log, '\n');
+        text = text ? text + 1 : log;
+    }
+    text[strcspn(text, "\n")] = '\0';
+    snprintf(line, size, "%s", *text ? text : "it said nothing");
+}
+
+/* What would be right; the first row that fits. The words are Apptainer's. */
+static const char *advise(const char *words, const struct berth_request *request)
+{
+    static const struct {
+        const char *words;
+        const char *advice;
+        bool anyway; /* also where nothing was asked that could be wrong */
+    } rows[] = {
+        {"engine configuration too big",
+         "unset variables that the command does not need", true},
+        {"runtime/cgo: pthread_create failed",
+         "a hard limit of this node is too low for it (ulimit -H -u, -v); ask the "
+         "administrators",
+         true},
+        {"error while loading shared libraries",
+         "take the directory of that library out of LD_LIBRARY_PATH, or have the "
+         "administrators install it",
+         true},
+        {"unknown compression algorithm",
+         "the image is good, and another runtime reads it; build it with gzip, which "
+         "every runtime reads (mksquashfs -comp gzip)",
+         true},
+        {"stat /proc/self/fd/",
+         "the container needs /proc: leave out the flag that removes it, or have the "
+         "administrators set `mount proc = yes`",
+         true},
+        {"unknown flag", "leave that flag out of --container-args", false},
+        {"unknown shorthand flag", "leave that flag out of --container-args", false},
+        {"flag needs an argument", "give that flag a value in --container-args", false},
+        {"could not open image",
+         "look in --container-args for a word that is not a flag, or a flag without "
+         "its value",
+         false},
+        {"don't have write permissions", "use --container-writable instead of a flag",
+         false},
+        {"doesn't exist", "mount what is on every node", false},
+        {"not a directory",
+         "mount a directory over a directory, and a file over a "
+         "file (--container-mounts)",
+         false},
+    };
+    bool asked =
+        request->args.count || request->mounts.count || request->home == BERTH_YES;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if ((asked || rows[i].anyway) && strstr(words, rows[i].words))
+            return rows[i].advice;
+    return "ask the administrators, or look with `berth doctor` on that node";
+}
+
+int berth_log_explain(int fd, const struct berth_launch *launch, struct berth_err *err)
+{
+    char words[512];
+
+    last_words(fd, words, sizeof(words));
+    return berth_err_set(err, "image '%s': %s did not start it: %s; %s",
+                         berth_request_name(launch->request), launch->runtime, words,
+                         advise(words, launch->request));
+}
+
+int berth_log_too_late(const struct berth_launch *launch, unsigned int seconds,
+                       struct berth_err *err)
+{
+    return berth_err_set(err,
+                         "image '%s': %s did not start it within %u seconds; ask the "
+                         "administrators (start_timeout in berth.yaml)",
+                         berth_request_name(launch->request), launch->runtime, seconds);
+}

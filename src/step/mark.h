@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_STEP_MARK_H
+#define BERTH_STEP_MARK_H
+
+/* Where a process of a step says that it has loaded the host's MPI: in a directory in
+ * memory that berth-mpi mounts inside the container (step/marks.h), by making
+ * directories in it. A mark costs one system call, a second mark of the same rank
+ * changes nothing, and no limit on the size of files can end the application.
+ *
+ *     3          the rank with SLURM_LOCALID 3 has loaded it
+ *     pid-1234   process 1234 has, whose environment tells no rank
+ *     task-3     a link to "1234 67": rank 67 of the step, SLURM_LOCALID 3, is process
+ *                1234 and its descendants */
+#define BERTH_MARK_DIRECTORY "/.berth/step"
+#define BERTH_MARK_PID       "pid-"
+#define BERTH_MARK_TASK      "task-"
+#define BERTH_MARK_VARIABLE  "SLURM_LOCALID"
+
+/* The library that makes the marks, as each stage has it. Raise the format of the
+ * manifest (stage/manifest.c) when it changes. */
+#define BERTH_MARK_LIBRARY "libberth-mark.so"
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the ranks of a node say that they have loaded the host's MPI. */
+
+#include "step/marks.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/environ.h"
+#include "step/mark.h"
+
+enum { NAME_SIZE = 32, PATH_SIZE = 64 };
+
+int berth_marks_mount(void)
+{
+    /* A name for each rank, and one for each process whose rank is not known. */
+    return mount("berth", BERTH_MARK_DIRECTORY, "tmpfs",
+                 MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                 "mode=0700,size=64k,nr_inodes=16384");
+}
+
+void berth_marks_join(char *const *environment)
+{
+    const char *local = berth_environ_value(environment, BERTH_MARK_VARIABLE);
+    const char *rank = berth_environ_value(environment, "SLURM_PROCID");
+    char path[PATH_SIZE], target[NAME_SIZE];
+
+    if (!local || !rank)
+        return;
+    snprintf(path, sizeof(path), BERTH_MARK_DIRECTORY "/" BERTH_MARK_TASK "%s", local);
+    snprintf(target, sizeof(target), "%d %s", getpid(), rank);
+    if (symlink(target, path) < 0)
+        return; /* the host's MPI is not there */
+}
+
+int berth_marks_open(pid_t holder)
+{
+    char path[PATH_SIZE];
+    struct statfs status;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/root" BERTH_MARK_DIRECTORY, holder);
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || (fstatfs(fd, &status) == 0 && status.f_type == TMPFS_MAGIC))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+bool berth_marks_find(int marks, unsigned int local, pid_t *ret_pid,
+                      unsigned int *ret_rank)
+{
+    char name[NAME_SIZE], target[NAME_SIZE];
+    ssize_t length;
+
+    snprintf(name, sizeof(name), BERTH_MARK_TASK "%u", local);
+    length = readlinkat(marks, name, target, sizeof(target) - 1);
+    if (length < 0)
+        return false;
+    target[length] = '\0';
+    return sscanf(target, "%d %u", ret_pid, ret_rank) == 2;
+}
+
+bool berth_marks_has(int marks, unsigned int local, pid_t pid)
+{
+    char name[NAME_SIZE];
+
+    snprintf(name, sizeof(name), "%u", local);
+    if (faccessat(marks, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return true;
+    snprintf(name, sizeof(name), BERTH_MARK_PID "%d", pid);
+    return faccessat(marks, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The processes of this node, as /proc tells them: who they are, and who has started
+ * whom. */
+
+#include "step/processes.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/grow.h"
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434 /* Linux 5.3, the same number everywhere */
+#endif
+
+bool berth_process_read(const char *pid, struct berth_process *ret)
+{
+    char path[300];
+    char line[256];
+    char *open, *close;
+    size_t count;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    count = fread(line, 1, sizeof(line) - 1, file);
+    fclose(file);
+    line[count] = '\0';
+    open = strchr(line, '(');
+    close = strrchr(line, ')');
+    if (!open || !close || sscanf(close + 1, " %*c %d", &ret->parent) != 1)
+        return false;
+    *close = '\0';
+    ret->pid = (pid_t)atoi(pid);
+    snprintf(ret->name, sizeof(ret->name), "%s", open + 1);
+    return true;
+}
+
+int berth_processes_visit(bool (*visit)(const struct berth_process *, void *),
+                          void *data)
+{
+    DIR *directory = opendir("/proc");
+    struct dirent *entry;
+    struct berth_process process;
+    int count = 0;
+
+    while (directory && (entry = readdir(directory)))
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+            berth_process_read(entry->d_name, &process))
+            count += visit(&process, data);
+    if (directory)
+        closedir(directory);
+    return count;
+}
+
+int berth_process_open(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+struct list {
+    pid_t *items;
+    size_t count, room;
+};
+
+static void add_children(pid_t pid, const char *thread, struct list *list)
+{
+    BERTH_FREE char *name = NULL;
+    BERTH_FCLOSE FILE *children = NULL;
+    pid_t child;
+
+    if (asprintf(&name, "/proc/%d/task/%s/children", pid, thread) < 0)
+        return;
+    children = fopen(name, "re");
+    while (children && fscanf(children, "%d", &child) == 1 &&
+           berth_grow(&list->items, list->count, &list->room, sizeof(child)) == 0)
+        list->items[list->count++] = child;
+}
+
+size_t berth_process_children(pid_t pid, pid_t **ret_children)
+{
+    struct list list = {0};
+    struct dirent *entry;
+    DIR *threads;
+    char name[32];
+
+    snprintf(name, sizeof(name), "/proc/%d/task", pid);
+    threads = opendir(name);
+    while (threads && (entry = readdir(threads)))
+        if (*entry->d_name != '.')
+            add_children(pid, entry->d_name, &list);
+    if (threads)
+        closedir(threads);
+    *ret_children = list.items;
+    return list.count;
+}

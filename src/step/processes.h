@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_STEP_PROCESSES_H
+#define BERTH_STEP_PROCESSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* A process, from its stat file (proc(5)): `pid (name) state ppid`. */
+struct berth_process {
+    pid_t pid;
+    pid_t parent;
+    char name[32];
+};
+
+/* Read what /proc/PID/stat says. Returns whether there is such a process. */
+bool berth_process_read(const char *pid, struct berth_process *ret);
+
+/* Call VISIT with every process and DATA; returns how often it said true. */
+int berth_processes_visit(bool (*visit)(const struct berth_process *, void *),
+                          void *data);
+
+/* The children of all threads of PID (proc_pid_task(5): the file `children`, which a
+ * kernel may lack). Returns how many are in *RET_CHILDREN, which the caller frees. */
+size_t berth_process_children(pid_t pid, pid_t **ret_children);
+
+/* A descriptor that can be read when process PID has ended (pidfd_open(2)); -1: the
+ * kernel has none. */
+int berth_process_open(pid_t pid);
+
+#endif

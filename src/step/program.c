@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How berth-init gets into an image. */
+
+#include "step/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRAM    BERTH_LIBEXECDIR "/berth-init"
+#define OPEN_FILES "/proc/self/fd/"
+
+int berth_program_open(struct berth_err *err)
+{
+    int fd = open(PROGRAM, O_RDONLY);
+
+    if (fd < 0)
+        return berth_err_set(err, "'%s': %s; install berth again on this host", PROGRAM,
+                             strerror(errno));
+    return fd;
+}
+
+bool berth_program_tells(const char *name, int argc, char *const *argv)
+{
+    if (argc != 2 || strcmp(argv[1], "--version") != 0)
+        return false;
+    printf("%s %s\n", name, BERTH_VERSION);
+    return true;
+}
+
+void berth_program_name(int fd, char name[BERTH_PROGRAM_NAME])
+{
+    snprintf(name, BERTH_PROGRAM_NAME, OPEN_FILES "%d", fd);
+}
+
+int berth_program_descriptor(const char *name)
+{
+    size_t length = strlen(OPEN_FILES);
+
+    return strncmp(name, OPEN_FILES, length) == 0 ? atoi(name + length) : -1;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_STEP_PROGRAM_H
+#define BERTH_STEP_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+/* berth-init, open, so that it can be started in an image in which it is not: through
+ * /proc/self/fd, which needs no bind mount. The descriptor stays open through exec.
+ * Returns it, or -1 with a sentence in ERR. */
+int berth_program_open(struct berth_err *err);
+
+/* Prints the release of the program NAME if --version is its only argument (`berth
+ * doctor` asks so). Returns whether it did. */
+bool berth_program_tells(const char *name, int argc, char *const *argv);
+
+/* Bytes of the longest name. */
+#define BERTH_PROGRAM_NAME 32
+
+/* The path by which a process that has the program as descriptor FD starts it. */
+void berth_program_name(int fd, char name[BERTH_PROGRAM_NAME]);
+
+/* The descriptor in such a path; -1 for any other. */
+int berth_program_descriptor(const char *name);
+
+#endif

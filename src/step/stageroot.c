@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where stages of the host's MPI are. */
+
+#include "step/stageroot.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "base/tree.h"
+
+struct berth_stage_root berth_stage_site(void)
+{
+    return (struct berth_stage_root){.path = BERTH_STAGE_SITE,
+                                     .mounted = BERTH_STAGE_SITE_MOUNTED,
+                                     .owner = 0,
+                                     .forbidden = 0022,
+                                     .mode = 0755};
+}
+
+static bool is_own(int top_fd, const char *name)
+{
+    struct stat st;
+
+    return fstatat(top_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+/* The user's own directory called FIRST.XXXXXX; of several the same one for all. Nobody
+ * else can make one of that owner, whatever its name. Writes the name to SECOND. */
+static bool find_second(DIR *top, const char *first, char *second, size_t size)
+{
+    size_t length = strlen(first);
+    bool found = false;
+
+    rewinddir(top);
+    for (struct dirent *entry; (entry = readdir(top));)
+        if (strncmp(entry->d_name, first, length) == 0 &&
+            entry->d_name[length] == '.' && strlen(entry->d_name) < size &&
+            is_own(dirfd(top), entry->d_name) &&
+            (!found || strcmp(entry->d_name, second) < 0)) {
+            snprintf(second, size, "%s", entry->d_name);
+            found = true;
+        }
+    return found;
+}
+
+/* Is NAME there and not the user's directory? */
+static bool is_taken(int top_fd, const char *name)
+{
+    struct stat st;
+
+    return fstatat(top_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           !is_own(top_fd, name);
+}
+
+static void find_user(const char *top, bool make, char path[BERTH_STAGE_USER_SIZE])
+{
+    DIR *list = opendir(top);
+    char first[24];
+    char second[BERTH_STAGE_USER_SIZE];
+
+    snprintf(first, sizeof(first), "berth-%u", geteuid());
+    snprintf(path, BERTH_STAGE_USER_SIZE, "%s/%s", top, first);
+    if (list && is_taken(dirfd(list), first)) {
+        bool found = find_second(list, first, second, sizeof(second));
+        char made[BERTH_STAGE_USER_SIZE];
+
+        snprintf(made, sizeof(made), "%s/%s.XXXXXX", top, first);
+        if (!found && make && mkdtemp(made)) {
+            chmod(made, 0700);
+            found = find_second(list, first, second, sizeof(second));
+            /* Another step had the same thought. */
+            if (found && strcmp(berth_text_base(made), second) != 0)
+                rmdir(made);
+        }
+        if (found)
+            snprintf(path, BERTH_STAGE_USER_SIZE, "%s/%.24s", top, second);
+    }
+    if (list)
+        closedir(list);
+}
+
+struct berth_stage_root berth_stage_user_in(const char *top, bool make,
+                                            char path[BERTH_STAGE_USER_SIZE])
+{
+    find_user(top, make, path);
+    return (struct berth_stage_root){.path = path,
+                                     .mounted = BERTH_STAGE_USER_MOUNTED,
+                                     .owner = geteuid(),
+                                     .forbidden = 0077,
+                                     .mode = 0700,
+                                     .days = BERTH_STAGE_DAYS};
+}
+
+struct berth_stage_root berth_stage_user(char path[BERTH_STAGE_USER_SIZE])
+{
+    return berth_stage_user_in("/tmp", false, path);
+}
+
+struct berth_stage_root berth_stage_user_made(char path[BERTH_STAGE_USER_SIZE])
+{
+    return berth_stage_user_in("/tmp", true, path);
+}
+
+int berth_stage_root_open(const struct berth_stage_root *root, struct berth_err *err)
+{
+    for (const char *at = strchr(root->path + 1, '/'); at; at = strchr(at + 1, '/')) {
+        BERTH_FREE char *parent = strndup(root->path, (size_t)(at - root->path));
+
+        if (parent)
+            mkdir(parent, 0755);
+    }
+    if (mkdir(root->path, root->mode) == 0)
+        chmod(root->path, root->mode); /* whatever the user's umask takes away */
+    else if (errno != EEXIST)
+        return berth_err_set(err,
+                             "'%s': cannot be made, and the host's MPI is copied "
+                             "there: %s" BERTH_STAGE_ADVICE,
+                             root->path, strerror(errno));
+    return berth_tree_open(root->path, root->owner, root->forbidden, NULL, err);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_STEP_STAGEROOT_H
+#define BERTH_STEP_STAGEROOT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* A directory of stages (stage/stage.h), on the host and in the container. */
+struct berth_stage_root {
+    const char *path;    /* on the host */
+    const char *mounted; /* in the container */
+    uid_t owner;         /* who alone may make it what it is */
+    mode_t forbidden;    /* permissions that it must not give */
+    mode_t mode;         /* with which it is made */
+    unsigned int days;   /* a stage that was not used for longer goes; 0: it stays */
+};
+
+/* Where `berth profiles --prepare` puts the stages for all users, as root. */
+#define BERTH_STAGE_SITE         "/var/lib/berth/stage"
+#define BERTH_STAGE_SITE_MOUNTED "/.berth/site"
+#define BERTH_STAGE_USER_MOUNTED "/.berth/user"
+
+/* A user's stage that no step has used for so many days is removed (stage/sweep.h). */
+enum { BERTH_STAGE_DAYS = 30 };
+
+/* Advice that makes a user's root unnecessary, appended to a sentence. */
+#define BERTH_STAGE_ADVICE                                                             \
+    "; have the administrators run 'berth profiles --prepare' on this node"
+
+/* Advice if a start is too short for a copy, appended to a sentence. */
+#define BERTH_STAGE_SLOW                                                               \
+    ", have the administrators run 'berth profiles --prepare' on this node, or raise " \
+    "runtime.start_timeout in berth.yaml"
+
+/* Bytes of the path of a user's root. */
+enum { BERTH_STAGE_USER_SIZE = 64 };
+
+/* The root for all users; and that of the process's user, whose name is written to PATH
+ * and lives as long as that: /tmp/berth-UID, or where that is somebody else's (anybody
+ * may make it first) the user's own directory /tmp/berth-UID.XXXXXX, if there is one.
+ */
+struct berth_stage_root berth_stage_site(void);
+struct berth_stage_root berth_stage_user(char path[BERTH_STAGE_USER_SIZE]);
+
+/* The same; makes the second directory if the first one belongs to somebody else. */
+struct berth_stage_root berth_stage_user_made(char path[BERTH_STAGE_USER_SIZE]);
+
+/* Those of TOP, a directory like /tmp; for MAKE the second choice is made. */
+struct berth_stage_root berth_stage_user_in(const char *top, bool make,
+                                            char path[BERTH_STAGE_USER_SIZE]);
+
+/* Open the directory, made if it is not there. One that is the owner's alone stays what
+ * it is: nobody else can move it away from a /tmp with its sticky bit. Returns a
+ * descriptor; -1 with a sentence in ERR when it is not to be trusted. */
+int berth_stage_root_open(const struct berth_stage_root *root, struct berth_err *err);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages between the process in a container and its parent on the host. */
+
+#include "step/talk.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+int berth_talk_open(int ret_ends[2], struct berth_err *err)
+{
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret_ends) < 0)
+        return berth_err_set(err, "cannot make a socket: %s", strerror(errno));
+    return 0;
+}
+
+int berth_talk_send(int end, enum berth_talk_kind kind, const char *text,
+                    struct berth_err *err)
+{
+    unsigned char byte = (unsigned char)kind;
+    struct iovec parts[] = {{&byte, 1}, {(char *)text, strlen(text)}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+
+    if (parts[1].iov_len >= BERTH_TALK_SIZE)
+        return berth_err_set(err, "a name is too long: '%.100s'...", text);
+    if (sendmsg(end, &message, MSG_NOSIGNAL) < 0)
+        return berth_err_set(err, "the other process has ended: %s", strerror(errno));
+    return 0;
+}
+
+int berth_talk_receive(int end, struct berth_deadline *deadline,
+                       enum berth_talk_kind *ret_kind, char text[BERTH_TALK_SIZE],
+                       struct berth_err *err)
+{
+    unsigned char kind;
+    struct iovec parts[] = {{&kind, 1}, {text, BERTH_TALK_SIZE - 1}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    struct pollfd readable = {.fd = end, .events = POLLIN};
+    ssize_t got;
+
+    while (poll(&readable, 1, BERTH_DEADLINE_LOOK_MS) <= 0)
+        if (deadline && berth_deadline_left(deadline) < 0)
+            return berth_err_set(err, "it takes too long");
+    got = recvmsg(end, &message, 0);
+    if (got < 1)
+        return berth_err_set(err, "the other process has ended: %s",
+                             got < 0 ? strerror(errno) : "it was killed");
+    text[got - 1] = '\0';
+    *ret_kind = (enum berth_talk_kind)kind;
+    return 0;
+}
+
+int berth_talk_sender(int end, pid_t *ret_pid)
+{
+    char control[CMSG_SPACE(sizeof(struct ucred))];
+    char byte;
+    struct iovec data = {&byte, 1};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof(control)};
+    struct cmsghdr *part;
+    struct ucred sender;
+
+    part = recvmsg(end, &message, 0) == 1 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (!part || part->cmsg_type != SCM_CREDENTIALS)
+        return -1;
+    memcpy(&sender, CMSG_DATA(part), sizeof(sender));
+    *ret_pid = sender.pid;
+    return 0;
+}
