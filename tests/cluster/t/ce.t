@@ -114,7 +114,7 @@ on login alice perl -e 'local $/; open F, "+<", "mine.sif"; $at = index <F>, "hs
 ce auto
 seen=$(step --container-image=/home/alice/mine.sif cat /etc/berth-image)
 matches "an image with zstd is refused, and the advice names gzip" \
-    "berth: n1: image '/home/alice/mine.sif': $mine did not start it: [^"$'\n'"]*unknown compression algorithm[^"$'\n'"]*; the image is good, and another runtime reads it; build it with gzip, which each one reads \(mksquashfs -comp gzip\).*status [1-9]" \
+    "berth: n1: image '/home/alice/mine.sif': $mine did not start it: [^"$'\n'"]*unknown compression algorithm[^"$'\n'"]*; the image is good, and another runtime reads it; build it with gzip, which every runtime reads \(mksquashfs -comp gzip\).*status [1-9]" \
     "$seen"
 equal "... with one line" 1 "$(grep -c berth: <<<"$seen")"
 nothing "an image with zstd"
