@@ -76,7 +76,7 @@ static int read_order(int argc, char **argv, struct order *order, struct berth_e
     order->talk = atoi(argv[3]);
     if (berth_letter_read(atoi(argv[1]), &order->task) < 0 ||
         berth_letter_read(atoi(argv[2]), &order->container) < 0 ||
-        order->task.words.count != 9 || order->container.words.count < 1)
+        order->task.words.count != 11 || order->container.words.count < 1)
         return berth_err_set(err,
                              "started with wrong words; it is for berth-task only");
     order->end = find_end(order->task.words.items[6]);
@@ -412,10 +412,12 @@ static void witness(const struct order *order)
         sscanf(order->task.words.items[7], "%*d,%d,%d", &tasks, &parent) != 2)
         return;
     it->node = node ? node : "this node";
-    it->image = berth_request_name(&order->request);
-    it->mode = order->request.mpi;
     it->must = berth_request_mpi_must_host(&order->request);
     it->verbose = berth_tell_is_verbose(task);
+    it->step = order->task.words.items[9];
+    it->record = order->task.words.items[10];
+    it->environment = task;
+    it->request = &order->request;
     it->tasks = (unsigned int)tasks;
     it->holder = apart ? 0 : atoi(order->task.words.items[0]);
     it->parent = parent;

@@ -202,6 +202,16 @@ static int tell_own(const struct berth_findings *findings, struct berth_err *err
     return 0;
 }
 
+/* How it is seen that the ranks load it (task/witness.h). */
+static int tell_watched(const struct berth_findings *findings, struct berth_err *err)
+{
+    return tell(findings, BERTH_FINDING_WATCHED,
+                findings->apart ? "each rank while it runs, by what it has mapped"
+                                : "each rank while it runs, by the mark that the "
+                                  "copies make, or what it has mapped",
+                err);
+}
+
 int berth_findings_tell(const struct berth_findings *findings, struct berth_err *err)
 {
     if (tell_command(findings, err) < 0 || tell_image(findings, err) < 0)
@@ -209,5 +219,5 @@ int berth_findings_tell(const struct berth_findings *findings, struct berth_err 
     for (int i = 0; i < findings->count; i++)
         if (tell_graft(findings, &findings->grafts[i], err) < 0)
             return -1;
-    return findings->count ? 0 : tell_own(findings, err);
+    return findings->count ? tell_watched(findings, err) : tell_own(findings, err);
 }

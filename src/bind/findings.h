@@ -2,6 +2,8 @@
 #ifndef BERTH_BIND_FINDINGS_H
 #define BERTH_BIND_FINDINGS_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "mpi/program.h"
 #include "stage/look.h"
@@ -15,6 +17,7 @@ struct berth_findings {
     const struct berth_mpi_program *wants;
     const struct berth_graft *grafts; /* that are in place */
     int count;                        /* 0: the image's own library runs */
+    bool apart;                       /* each task has a container of its own */
 };
 
 /* Sends these findings, by the names of report/finding.h. The process is in the

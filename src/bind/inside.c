@@ -434,6 +434,7 @@ static int tell_findings(const struct inside *inside, struct berth_err *err)
         .wants = &inside->wants,
         .grafts = inside->grafts,
         .count = inside->count,
+        .apart = inside->told->reach.apart > 0,
     };
 
     if (!berth_request_explained(inside->told->request))

@@ -18,7 +18,9 @@
 #include "base/deadline.h"
 #include "base/environ.h"
 #include "launch/guard.h"
+#include "launch/record.h"
 #include "bind/mapped.h"
+#include "report/explain.h"
 #include "step/mark.h"
 #include "step/marks.h"
 #include "step/processes.h"
@@ -37,6 +39,8 @@ struct watch {
     int64_t since;   /* the last task was seen first */
     bool has_spoken; /* of a wrong rank */
     bool is_over;    /* the tasks have ended, or are made to */
+    struct berth_record record;
+    int kept; /* where the record goes; -1: it is not kept */
 };
 
 static unsigned int count(const struct berth_witness *witness,
@@ -88,7 +92,7 @@ void berth_witness_count(const struct berth_witness *witness,
 static void say(const struct berth_witness *told, const char *sentence)
 {
     dprintf(STDERR_FILENO, "berth: %s: image '%s': --mpi-bind=%s: %s\n", told->node,
-            told->image, told->mode, sentence);
+            berth_request_name(told->request), told->request->mpi, sentence);
 }
 
 /* The variable NAME in the environment with which process PID was started, a number. */
@@ -261,6 +265,46 @@ static void enter_space(struct watch *watch)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
+/* Before the user namespace is entered, in which root's files seem to be nobody's. */
+static void open_record(struct watch *watch)
+{
+    const struct berth_witness *told = watch->told;
+    BERTH_STRVEC struct berth_strvec restored = {0};
+    struct berth_explain_step step;
+    struct berth_err err;
+
+    if (!*told->record)
+        return;
+    berth_explain_get_step(told->step, &restored, NULL, &step);
+    watch->record = (struct berth_record){.environment = told->environment,
+                                          .node = told->node,
+                                          .component = step.component,
+                                          .nodes = step.nodes,
+                                          .tasks = step.tasks,
+                                          .request = told->request};
+    watch->kept = berth_record_open(&watch->record, told->record, &err);
+    if (watch->kept < 0 && told->verbose)
+        dprintf(STDERR_FILENO, "berth: %s: no record is kept: %s\n", told->node,
+                err.text);
+}
+
+static void keep_record(struct watch *watch)
+{
+    const struct berth_witness *told = watch->told;
+    const struct berth_record_witnessed witnessed = {
+        .host = told->host,
+        .ranks = told->tasks,
+        .loaded = count(told, watch->ranks, BERTH_RANK_RIGHT),
+        .other = count(told, watch->ranks, BERTH_RANK_WRONG)};
+
+    if (watch->kept < 0)
+        return;
+    watch->record.time = time(NULL);
+    watch->record.witnessed = &witnessed;
+    berth_record_put(&watch->record, told->record, watch->kept, NULL);
+    close(watch->kept);
+}
+
 static void watch_ranks(struct watch *watch)
 {
     struct pollfd keeper = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -276,7 +320,7 @@ static void watch_ranks(struct watch *watch)
 
 void berth_witness_run(const struct berth_witness *witness)
 {
-    struct watch watch = {.told = witness, .marks = -1, .space = -1};
+    struct watch watch = {.told = witness, .marks = -1, .space = -1, .kept = -1};
     struct berth_err sentence;
 
     watch.ranks = calloc(witness->tasks, sizeof(*watch.ranks));
@@ -284,9 +328,11 @@ void berth_witness_run(const struct berth_witness *witness)
         return;
     for (size_t i = 0; i < witness->stages.count; i++)
         berth_mapped_add_stage(&watch.files, witness->stages.items[i]);
+    open_record(&watch);
     if (witness->holder)
         enter_space(&watch);
     watch_ranks(&watch);
+    keep_record(&watch);
     berth_witness_count(witness, watch.ranks, &sentence);
     if (witness->verbose && !watch.has_spoken)
         say(witness, sentence.text);

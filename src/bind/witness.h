@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "request/request.h"
 
 /* What the image's loader said before the start is a forecast. The witness checks while
  * the step runs. A rank of the node has loaded the host's MPI, by its mark
@@ -16,8 +17,10 @@
  */
 struct berth_witness {
     const char *node;
-    const char *image;  /* its name, for people */
-    const char *mode;   /* of --mpi-bind */
+    const struct berth_request *request;
+    char *const *environment; /* of a task on the host, ended by NULL */
+    const char *step;         /* BERTH_TASK_EXPLAIN */
+    const char *record; /* where what was seen is kept (report/record.h); "": not */
     bool must;          /* the mode asks for the host's MPI or nothing */
     bool verbose;       /* also print how many ranks are right */
     unsigned int tasks; /* of the step on this node */

@@ -219,6 +219,8 @@ static int prepare(struct task *task, struct berth_launch *ret, struct berth_err
         .set = &task->set,
         .command = task->command,
         .programs = task->request.entrypoint ? NULL : task->programs,
+        .step = task->step,
+        .record = task->record,
         .unknown_user = !berth_identity_is_known(),
     };
     return 0;

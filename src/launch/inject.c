@@ -84,6 +84,8 @@ static int write_letters(const struct berth_inject *inject,
                        (long)(berth_deadline_left(inject->deadline) / 1000));
     berth_strvec_pushf(&words, "%d,%u,%d", inject->said, inject->tasks, inject->parent);
     berth_strvec_push(&words, launch->programs ? launch->programs : "");
+    berth_strvec_push(&words, launch->step ? launch->step : "");
+    berth_strvec_push(&words, launch->record ? launch->record : "");
     berth_launch_command(launch, &command);
     if (words.failed || command.failed || request.failed || terms.failed)
         return berth_err_oom(err);

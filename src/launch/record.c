@@ -27,28 +27,54 @@ static bool is_trusted(int fd)
             (st.st_uid == geteuid() && S_ISREG(st.st_mode) && st.st_nlink == 1));
 }
 
-/* A pipe that nobody reads must not stop a step, nor a line fill half of a disk. */
-static int append(const char *path, const struct berth_buf *line, struct berth_err *err)
+static int refuse(const char *path, const char *why, struct berth_err *err)
 {
-    BERTH_CLOSE int fd = open(path,
-                              O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK |
-                                  O_NOCTTY | O_NOFOLLOW,
-                              0644);
-    ssize_t written;
-
-    if (fd < 0 ? errno == ELOOP : !is_trusted(fd))
-        return berth_err_set(err,
-                             "provenance.file '%s': it is a link, or not a file of "
-                             "yours or root's; ask the administrators to remove it",
-                             path);
-    written = fd < 0 ? -1 : write(fd, line->text, line->used);
-    if (written == (ssize_t)line->used)
-        return 0;
     return berth_err_set(err,
                          "provenance.file '%s': %s; ask the administrators to let you "
                          "write there",
-                         path,
-                         written < 0 ? strerror(errno) : "only a part was written");
+                         path, why);
+}
+
+/* A pipe that nobody reads must not stop a step. */
+int berth_record_open(const struct berth_record *record, const char *pattern,
+                      struct berth_err *err)
+{
+    BERTH_FREE char *path = NULL;
+    int fd;
+
+    if (berth_record_path(record, pattern, &path, err) < 0)
+        return -1;
+    fd = open(path,
+              O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
+                  O_NOFOLLOW,
+              0644);
+    if (fd >= 0 && is_trusted(fd))
+        return fd;
+    if (fd < 0 && errno != ELOOP)
+        return refuse(path, strerror(errno), err);
+    if (fd >= 0)
+        close(fd);
+    return berth_err_set(err,
+                         "provenance.file '%s': it is a link, or not a file of yours "
+                         "or root's; ask the administrators to remove it",
+                         path);
+}
+
+/* In one write, so that records of several steps do not mix on a local file system. */
+int berth_record_put(const struct berth_record *record, const char *pattern, int fd,
+                     struct berth_err *err)
+{
+    BERTH_FREE char *path = NULL;
+    BERTH_BUF struct berth_buf line = {0};
+    ssize_t written;
+
+    if (berth_record_path(record, pattern, &path, err) < 0 ||
+        berth_record_write(record, &line, err) < 0)
+        return -1;
+    written = write(fd, line.text, line.used);
+    if (written == (ssize_t)line.used)
+        return 0;
+    return refuse(path, written < 0 ? strerror(errno) : "only a part was written", err);
 }
 
 /* Of a file; a directory has none. */
@@ -72,16 +98,14 @@ int berth_record_append(struct berth_record *record, const char *pattern,
     BERTH_STRVEC struct berth_strvec image = {0};
     BERTH_FREE char *version = berth_runtime_version(record->runtime);
     BERTH_FREE char *digest = digest_of(record);
-    BERTH_BUF struct berth_buf line = {0};
-    BERTH_FREE char *path = NULL;
+    BERTH_CLOSE int fd = -1;
 
     record->user = user ? user->pw_name : NULL;
     record->runtime_version = version;
     record->image = &image;
     record->digest = digest;
-    if (berth_image_describe(record->request->image, &image, err) < 0 ||
-        berth_record_write(record, &line, err) < 0 ||
-        berth_record_path(record, pattern, &path, err) < 0)
+    if (berth_image_describe(record->request->image, &image, err) < 0)
         return -1;
-    return append(path, &line, err);
+    fd = berth_record_open(record, pattern, err);
+    return fd < 0 ? -1 : berth_record_put(record, pattern, fd, err);
 }

@@ -36,6 +36,8 @@ struct berth_launch {
     const char *programs;                /* of all tasks of the step, each a line, where
                                             these differ; NULL: that of the command */
     const char *limits;                  /* of step/limits.h; NULL: none */
+    const char *step;                    /* BERTH_TASK_EXPLAIN; NULL: not told */
+    const char *record;                  /* BERTH_TASK_RECORD; NULL: none is kept */
     bool unknown_user;                   /* the node does not know who the user is */
 };
 

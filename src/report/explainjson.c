@@ -216,6 +216,7 @@ static void put_mpi(const struct berth_explain *explain, struct berth_json *json
     put_stacks(explain, json);
     put_fact(explain, json, "speaks", BERTH_FINDING_MANAGERS);
     put_verified(explain, json);
+    put_fact(explain, json, "watched", BERTH_FINDING_WATCHED);
     berth_json_end(json);
 }
 

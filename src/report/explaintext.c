@@ -284,6 +284,7 @@ static void put_findings(const struct berth_explain *explain, struct berth_buf *
         {BERTH_FINDING_MANAGERS, "speaks"},
         {BERTH_FINDING_LOADER, "loader"},
         {BERTH_FINDING_TARGET, "asked about"},
+        {BERTH_FINDING_WATCHED, "watched"},
     };
 
     for (size_t i = 0; i + 1 < explain->facts.count; i += 2) {

@@ -22,6 +22,7 @@
 #define BERTH_FINDING_TARGET      "target"  /* about this file */
 #define BERTH_FINDING_LIBRARY     "library" /* soname TAB path TAB staged file */
 #define BERTH_FINDING_OWN         "own" /* soname TAB path: MPI of the image itself */
+#define BERTH_FINDING_WATCHED     "watched" /* how it is seen that the ranks load it */
 
 /* The findings that the keeper adds, for each task. */
 #define BERTH_FINDING_VARIABLE "variable" /* NAME=VALUE, as the runtime has made it */

@@ -70,20 +70,41 @@ static void put_image(struct berth_json *json, const struct berth_record *record
     berth_json_end(json);
 }
 
-static void put_launch(struct berth_json *json, const struct berth_record *record)
+static void put_runtime(struct berth_json *json, const struct berth_record *record)
 {
     berth_json_object(json, "runtime");
     berth_json_string(json, "path", record->runtime);
     berth_json_string(json, "version", record->runtime_version);
     berth_json_end(json);
+}
+
+static void put_witnessed(struct berth_json *json,
+                          const struct berth_record_witnessed *witnessed)
+{
+    berth_json_object(json, "witnessed");
+    berth_json_string(json, "host", witnessed->host);
+    berth_json_number(json, "ranks", witnessed->ranks);
+    berth_json_number(json, "loaded", witnessed->loaded);
+    berth_json_number(json, "other", witnessed->other);
+    berth_json_end(json);
+}
+
+static void put_mpi(struct berth_json *json, const struct berth_record *record)
+{
     berth_json_object(json, "mpi");
     berth_json_string(json, "mode", berth_request_mode(record->request));
     berth_json_string(json, "type", value_of(record, "SLURM_MPI_TYPE"));
-    berth_json_string(json, "verdict", record->note);
+    if (record->witnessed)
+        put_witnessed(json, record->witnessed);
+    else
+        berth_json_string(json, "verdict", record->note);
     berth_json_end(json);
+}
+
+static void put_sharing(struct berth_json *json, const struct berth_record *record)
+{
     berth_json_bool(json, "shared", !record->apart);
     berth_json_string(json, "apart", record->apart);
-    berth_json_string(json, "berth", BERTH_VERSION);
 }
 
 int berth_record_write(const struct berth_record *record, struct berth_buf *line,
@@ -93,8 +114,14 @@ int berth_record_write(const struct berth_record *record, struct berth_buf *line
 
     berth_json_object(&json, NULL);
     put_step(&json, record);
-    put_image(&json, record);
-    put_launch(&json, record);
+    if (!record->witnessed) {
+        put_image(&json, record);
+        put_runtime(&json, record);
+    }
+    put_mpi(&json, record);
+    if (!record->witnessed)
+        put_sharing(&json, record);
+    berth_json_string(&json, "berth", BERTH_VERSION);
     berth_json_end(&json);
     if (json.text.failed)
         return berth_err_oom(err);

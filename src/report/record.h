@@ -9,8 +9,17 @@
 #include "base/strvec.h"
 #include "request/request.h"
 
+/* What was seen of the ranks of a node (bind/witness.h). */
+struct berth_record_witnessed {
+    const char *host;    /* the host's MPI, for people */
+    unsigned int ranks;  /* of the component on the node */
+    unsigned int loaded; /* have loaded it */
+    unsigned int other;  /* ran with another MPI; no MPI was seen in the rest */
+};
+
 /* The record of a component of a step (provenance in berth.yaml): which image ran, how,
- * and on whose MPI. Borrows everything; NULL: not known. */
+ * and on whose MPI; or, in a line of its own for each node, what was seen
+ * while it ran. Borrows everything; NULL: not known. */
 struct berth_record {
     time_t time;
     char *const *environment; /* of the task: user, job, step, cluster */
@@ -28,6 +37,8 @@ struct berth_record {
     const char *note; /* whose MPI runs, and why */
     const char
         *apart; /* why each task has a container of its own; NULL: tasks share one */
+    const struct berth_record_witnessed *witnessed; /* NULL: this is the line of the
+                                                       start */
 };
 
 /* The record as one line of JSON with its newline, appended to LINE. Returns 0, or -1

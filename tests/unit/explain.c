@@ -70,6 +70,7 @@ static void add_mpi(struct berth_explain *explain)
     add_fact(explain, BERTH_FINDING_STACK, "Open MPI 5.0.7");
     add_fact(explain, BERTH_FINDING_PROFILE, "openmpi-5");
     add_fact(explain, BERTH_FINDING_OWN, "libmpi.so.40\t/lib/libmpi.so.40");
+    add_fact(explain, BERTH_FINDING_WATCHED, "by the marks");
 }
 
 static void add_all(struct berth_explain *explain)

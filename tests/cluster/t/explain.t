@@ -96,6 +96,7 @@ if [[ -n $hosts ]]; then
     equal "the image's own is told" "MPICH 4.0.2" "$(of mpi image 0 <<<"$seen")"
     matches "a file of the image is exchanged" "'from': 'mpi'" "$(of mounts <<<"$seen")"
     matches "the image's loader has been asked" "libmpich.so.12" "$(of mpi verified libraries <<<"$seen")"
+    matches "that the ranks are watched" "^each rank while it runs, by " "$(of mpi watched <<<"$seen")"
     equal "the step's process manager" "pmi2 pmi2" "$(of mpi srun <<<"$seen") $(of mpi speaks <<<"$seen")"
     equal "the verdict is what the step says" \
         "$(alice srun -n1 --mpi=pmi2 "$M" --mpi-bind $who 2>&1 | sed -n 's/ (as found before)$//; s/.*--mpi-bind=auto: //p' | head -n 1)" \
@@ -103,6 +104,7 @@ if [[ -n $hosts ]]; then
 fi
 seen=$(alice srun -n1 --mpi=pmi2 "$M" --mpi-bind=hybrid $json $who)
 equal "hybrid: no file is exchanged" "[]" "$(of mpi host <<<"$seen")"
+equal "hybrid: the ranks are not watched" "None" "$(of mpi watched <<<"$seen")"
 equal "hybrid: the library that runs" "libmpich.so.12 None" \
     "$(of mpi verified libraries 0 soname <<<"$seen") $(of mpi verified libraries 0 staged <<<"$seen")"
 seen=$(alice srun -n1 "$A" --mpi-bind=local $json ./run-me)

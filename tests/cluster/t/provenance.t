@@ -6,7 +6,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
-need_images a b mpich
+need_images a b mpich mpibookworm
 
 records=/shared/records
 saved=$(mktemp -d)
@@ -43,7 +43,7 @@ for line in sorted(json.loads(line) and line for line in sys.stdin):
     for name in sys.argv[1:]:
         value = record
         for part in name.split("."):
-            value = value.get(part)
+            value = value and value.get(part)
         values.append(json.dumps(value))
     print(" ".join(values))' "${@:2}" | sort
 }
@@ -67,6 +67,18 @@ equal "each component with an image has a line" $'0 "/images/a.sif" 1\n1 "/image
 id=$(job "srun -w n1 -N1 -n2 --mpi=pmi2 --container-image=/images/mpich.sif --mpi-bind=host mpiring")
 matches "the verdict names the host's MPI" '"host" "pmi2" "[^"]*MPICH 4[.]2[.]1' \
     "$(fields "$records/alice-$id.jsonl" mpi.mode mpi.type mpi.verdict)"
+matches "the line of the start has the image" '^"/images/mpich.sif" "n1"$' \
+    "$(fields "$records/alice-$id.jsonl" image.path node | grep -v '^null')"
+# witnessed JOB: who loaded what, node by node.
+witnessed() {
+    fields "$records/alice-$1.jsonl" step node mpi.witnessed.ranks mpi.witnessed.loaded \
+        mpi.witnessed.other mpi.witnessed.host | grep -v 'null null null null$'
+}
+matches "what was witnessed is a line" '^0 "n1" 2 2 0 "MPICH 4[.][0-9.]+"$' "$(witnessed "$id")"
+id=$(job "srun -w n1,n2 -N2 -n2 --mpi=pmi2 --container-image=/images/mpibookworm.sif --mpi-bind=mpich sh -c '[ \$SLURM_PROCID = 1 ] || env -u PMI_FD /opt/t/mpich/who'" -w n1,n2)
+matches "of each node, of a rank without MPI too" '^0 "n1" 1 1 0 "MPICH [0-9.]+"'$'\n''0 "n2" 1 0 0 "MPICH [0-9.]+"$' "$(witnessed "$id")"
+id=$(job "srun -w n1 -N1 -n2 --mpi=pmi2 --container-image=/images/mpich.sif --mpi-bind=hybrid mpiring")
+equal "nothing is witnessed of the image's own MPI" "" "$(witnessed "$id")"
 id=$(job "srun -N1 -n2 --container-args=--pid $A true")
 matches "containers of their own are told, with the reason" '^false "the container has a process namespace' \
     "$(fields "$records/alice-$id.jsonl" shared apart)"
