@@ -234,6 +234,17 @@ static bool holds(const struct berth_memo *memo, const struct berth_stage_root *
     return true;
 }
 
+/* STAGE is the name of one, a blank, and why its MPI finds no other rank; "": none. */
+static void take_alone(struct berth_witness *witness, const char *stage)
+{
+    const char *blank = strchr(stage, ' ');
+
+    if (!blank)
+        return;
+    witness->alone = strndup(stage, (size_t)(blank - stage));
+    witness->because = strdup(blank + 1);
+}
+
 /* What there is to be witnessed, of what was told and staged. */
 static void take_witness(const struct order *order, const struct berth_memo *memo)
 {
@@ -242,8 +253,10 @@ static void take_witness(const struct order *order, const struct berth_memo *mem
 
         if (it->kind == BERTH_MEMO_STAGE)
             berth_strvec_push(&order->witness->stages, it->first);
-        if (it->kind == BERTH_MEMO_WITNESS && !order->witness->host)
+        if (it->kind == BERTH_MEMO_WITNESS && !order->witness->host) {
             order->witness->host = strdup(it->first);
+            take_alone(order->witness, it->second);
+        }
     }
 }
 

@@ -28,7 +28,6 @@
 #include "bind/findings.h"
 #include "bind/graft.h"
 #include "step/join.h"
-#include "step/marks.h"
 #include "bind/peers.h"
 #include "bind/replay.h"
 #include "step/talk.h"
@@ -46,8 +45,9 @@ struct inside {
     int count;
     enum berth_reason reason; /* where that lies because of which it cannot be the
                                  host's; what is not said is the node's */
-    struct berth_err warning; /* text "": none */
-    bool keeps;               /* what is told holds for later steps */
+    struct berth_err alone;   /* of an MPI that it may use; text "": none */
+    const struct berth_graft *alone_graft; /* that MPI; NULL: the image's own */
+    bool keeps;                            /* what is told holds for later steps */
 };
 
 /* The programs that count: one, but for a step of several (srun --multi-prog). One
@@ -209,7 +209,8 @@ static int check_peers(struct inside *inside, struct berth_err *err)
 {
     const struct berth_peers peers = peers_of(inside);
 
-    return berth_peers_check(&peers, &inside->warning, err);
+    inside->alone_graft = NULL;
+    return berth_peers_check(&peers, &inside->alone, &inside->alone_graft, err);
 }
 
 /* Do the site and the profile let it run? */
@@ -372,21 +373,6 @@ static int tell_own(struct inside *inside, struct berth_err *err)
                                   inside->look.runner, &inside->look.closure, err);
 }
 
-/* What each rank will load. Without the marks its processes tell it still. */
-static int tell_witness(struct inside *inside, struct berth_err *err)
-{
-    BERTH_BUF struct berth_buf text = {0};
-
-    berth_marks_mount();
-    for (int i = 0; i < inside->count; i++) {
-        berth_buf_puts(&text, i ? " or " : "");
-        berth_buf_puts(&text, inside->grafts[i].manifest.version);
-    }
-    return text.failed ? berth_err_oom(err)
-                       : berth_talk_send(inside->told->talk, BERTH_TALK_WITNESS,
-                                         text.text, err);
-}
-
 static int tell_one(struct inside *inside, struct berth_err *err)
 {
     if (inside->count == 0)
@@ -400,10 +386,14 @@ static int tell_one(struct inside *inside, struct berth_err *err)
 
 static int tell(struct programs *programs, struct berth_err *err)
 {
+    const struct inside *first = &programs->items[0];
+
     for (size_t i = 0; i < programs->count; i++)
         if (tell_one(&programs->items[i], err) < 0)
             return -1;
-    if (programs->items[0].count > 0 && tell_witness(&programs->items[0], err) < 0)
+    if (first->count > 0 &&
+        berth_replay_tell_witness(first->told->talk, first->grafts, first->count,
+                                  first->alone_graft, first->alone.text, err) < 0)
         return -1;
     return tell_whose(programs, err);
 }
@@ -442,12 +432,13 @@ static int tell_findings(const struct inside *inside, struct berth_err *err)
     return berth_findings_tell(&findings, err);
 }
 
-static int tell_warning(struct inside *inside, struct berth_err *err)
+/* The image's own MPI runs, which nobody watches. */
+static int warn(struct inside *inside, struct berth_err *err)
 {
-    if (!*inside->warning.text)
+    if (inside->count > 0 || !*inside->alone.text)
         return 0;
     inside->keeps = false; /* each step is warned */
-    return berth_talk_send(inside->told->talk, BERTH_TALK_WARNING, inside->warning.text,
+    return berth_talk_send(inside->told->talk, BERTH_TALK_WARNING, inside->alone.text,
                            err);
 }
 
@@ -580,7 +571,7 @@ static int run(struct programs *programs, struct berth_err *err)
     if (check_families(programs, err) < 0 || decide(programs, err) < 0)
         return -1;
     for (size_t i = 0; i < programs->count; i++)
-        if (tell_warning(&programs->items[i], err) < 0)
+        if (warn(&programs->items[i], err) < 0)
             return -1;
     return tell_findings(&programs->items[0], err);
 }

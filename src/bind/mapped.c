@@ -37,7 +37,7 @@ void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path)
             continue;
         files->staged[files->staged_count++] = (struct berth_mapped_stage){
             entry->fts_statp->st_dev, entry->fts_statp->st_ino,
-            strcmp(entry->fts_name, BERTH_MARK_LIBRARY) == 0};
+            strcmp(entry->fts_name, BERTH_MARK_LIBRARY) == 0, berth_text_base(path)};
     }
     if (tree)
         fts_close(tree);
@@ -49,8 +49,10 @@ static bool judge_staged(const struct berth_mapped_files *files, dev_t device,
 {
     for (size_t i = 0; i < files->staged_count; i++)
         if (files->staged[i].inode == inode && files->staged[i].device == device) {
-            if (files->staged[i].marks)
+            if (files->staged[i].marks) {
                 file->kind = BERTH_MAPPED_STAGED;
+                file->stage = files->staged[i].name;
+            }
             return true;
         }
     return false;

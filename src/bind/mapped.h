@@ -24,6 +24,7 @@ struct berth_mapped_file {
     dev_t device; /* as /proc/PID/maps tells it */
     ino_t inode;
     enum berth_mapped kind;
+    const char *stage;              /* the name of the staged one; borrowed */
     char *path;                     /* of another MPI, as the process has it */
     char name[BERTH_MPI_NAME_SIZE]; /* of that MPI, for people */
 };
@@ -31,7 +32,8 @@ struct berth_mapped_file {
 struct berth_mapped_stage {
     dev_t device;
     ino_t inode;
-    bool marks; /* it is the library that marks */
+    bool marks;       /* it is the library that marks */
+    const char *name; /* of the stage; borrowed */
 };
 
 /* The files that were seen, so that each is read once. Starts as {0}. */
@@ -42,7 +44,7 @@ struct berth_mapped_files {
     size_t staged_count, staged_room;
 };
 
-/* The files below PATH, on the host, are staged ones. */
+/* The files below PATH, on the host, are staged ones. PATH lives as long as FILES. */
 void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path);
 
 /* What have PID and its descendants mapped? STAGED comes before OTHER; then *RET_FILE

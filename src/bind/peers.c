@@ -94,12 +94,11 @@ static unsigned int find_beside(const struct berth_peers *peers)
     return families & ~(1U << BERTH_FAMILY_NONE);
 }
 
-int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_warning,
-                      struct berth_err *err)
+int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alone,
+                      const struct berth_graft **ret_graft, struct berth_err *err)
 {
     static const enum berth_mpi_family families[] = {
         BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
-    bool bound = peers->count > 0;
     bool refused = false;
     bool fits = false;
     bool is_known = false; /* which one is meant: it speaks to the process manager */
@@ -107,28 +106,28 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_war
         peers->wants->family == BERTH_FAMILY_NONE ? find_beside(peers) : 0;
     struct berth_err why;
 
-    *ret_warning->text = '\0';
+    *ret_alone->text = '\0';
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         const struct berth_graft *graft =
             graft_of(peers->grafts, peers->count, families[i]);
-        bool counts = bound == (graft != NULL);
         bool speaks;
 
-        if ((!graft && !may_use(peers, families[i])) ||
+        if ((peers->count ? !graft : !may_use(peers, families[i])) ||
             (beside && !(beside & 1U << families[i])))
             continue;
         if (check_one(peers, graft ? &graft->staged : &peers->look->objects,
                       families[i], graft ? "the host's" : "the image's", &speaks,
                       &why) == 0) {
-            fits |= counts;
+            fits = true;
             continue;
         }
-        berth_err_set(ret_warning, "%s if this is the MPI that '%s' uses", why.text,
-                      peers->program);
-        refused |= counts;
-        if (counts && (speaks || !is_known))
+        berth_err_set(ret_alone, graft ? "%s" : "%s if this is the MPI that '%s' uses",
+                      why.text, peers->program);
+        *ret_graft = graft;
+        refused = true;
+        if (speaks || !is_known)
             *err = why;
-        is_known |= counts && speaks;
+        is_known |= speaks;
     }
     return refused && !fits ? -1 : 0;
 }

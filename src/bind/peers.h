@@ -22,12 +22,13 @@ struct berth_peers {
 };
 
 /* Can the tasks of the step find and reach each other with the MPI that will run
- * (mpi/pmi.h, mpi/reach.h)? A program whose MPI is not known may use any MPI of the
- * image: it may run if one of the bound ones fits, or, if none was bound, one of the
- * image's own. *RET_WARNING names one that does not fit ("": none). Returns 0, or -1
+ * (mpi/pmi.h, mpi/reach.h)? A program whose MPI is not known may use any of the bound
+ * ones, or, if none was bound, any of the image's own: it may run if one of them fits.
+ * *RET_ALONE names one that does not fit ("": none); if it is a bound one *RET_GRAFT is
+ * that, and the witness sees which rank loads it (bind/witness.h). Returns 0, or -1
  * with a sentence in ERR. */
-int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_warning,
-                      struct berth_err *err);
+int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alone,
+                      const struct berth_graft **ret_graft, struct berth_err *err);
 
 /* Appends the name of each MPI that the program may use; an install that provides two
  * of them, as Open MPI 6 with the standard ABI, is named once. COUNT is not 0. Returns

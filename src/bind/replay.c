@@ -111,6 +111,27 @@ int berth_replay_tell_graft(int talk, const char *loader,
     return 0;
 }
 
+int berth_replay_tell_witness(int talk, const struct berth_graft *grafts, int count,
+                              const struct berth_graft *alone, const char *because,
+                              struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    berth_marks_mount();
+    for (int i = 0; i < count; i++) {
+        berth_buf_puts(&text, i ? " or " : "");
+        berth_buf_puts(&text, grafts[i].manifest.version);
+    }
+    if (alone) {
+        berth_buf_puts(&text, "\n");
+        berth_buf_puts(&text, berth_text_base(alone->host));
+        berth_buf_puts(&text, " ");
+        berth_buf_puts(&text, because);
+    }
+    return text.failed ? berth_err_oom(err)
+                       : berth_talk_send(talk, BERTH_TALK_WITNESS, text.text, err);
+}
+
 /* Is PATH the directory BELOW, or in it? */
 static bool is_in(const char *path, const char *below)
 {

@@ -28,6 +28,13 @@ int berth_replay_tell_list(int talk, const char *loader, const char *file,
 int berth_replay_tell_graft(int talk, const char *loader,
                             const struct berth_graft *graft, struct berth_err *err);
 
+/* Mounts the marks, and sends to TALK what each rank will load: one of the COUNT GRAFTS.
+ * ALONE (NULL: none) is one by which a rank finds no other rank, BECAUSE. Without marks
+ * the mapped files of a rank tell what it has loaded. */
+int berth_replay_tell_witness(int talk, const struct berth_graft *grafts, int count,
+                              const struct berth_graft *alone, const char *because,
+                              struct berth_err *err);
+
 /* Do these files alone decide about the result? Not if the environment ENV makes the
  * loader search mounts, whose files can change, for MPI libraries. */
 bool berth_replay_is_bound(char *const *env);

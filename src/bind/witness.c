@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/deadline.h"
 #include "base/environ.h"
+#include "base/text.h"
 #include "launch/guard.h"
 #include "launch/record.h"
 #include "bind/mapped.h"
@@ -60,17 +61,23 @@ bool berth_witness_judge(const struct berth_witness *witness,
     bool is_mixed = count(witness, ranks, BERTH_RANK_RIGHT) > 0;
     const struct berth_rank *wrong = ranks;
 
-    if (count(witness, ranks, BERTH_RANK_WRONG) == 0)
-        return false;
-    while (wrong->state != BERTH_RANK_WRONG)
+    while (wrong < ranks + witness->tasks && wrong->state != BERTH_RANK_WRONG &&
+           wrong->state != BERTH_RANK_ALONE)
         wrong++;
+    if (wrong == ranks + witness->tasks)
+        return false;
     *ret_end = witness->must || is_mixed;
-    berth_err_set(ret,
-                  "%srank %u runs with '%s' (%s) and not with the host's %s%s; have it "
-                  "load the image's MPI, over which the host's is mounted, or choose "
-                  "--mpi-bind=hybrid",
-                  *ret_end ? "" : "warning: ", wrong->number, wrong->path, wrong->name,
-                  witness->host, is_mixed ? ", as other ranks on this node do" : "");
+    if (wrong->state == BERTH_RANK_ALONE)
+        berth_err_set(ret, "%srank %u runs alone: %s",
+                      *ret_end ? "" : "warning: ", wrong->number, witness->because);
+    else
+        berth_err_set(
+            ret,
+            "%srank %u runs with '%s' (%s) and not with the host's %s%s; have it "
+            "load the image's MPI, over which the host's is mounted, or choose "
+            "--mpi-bind=hybrid",
+            *ret_end ? "" : "warning: ", wrong->number, wrong->path, wrong->name,
+            witness->host, is_mixed ? ", as other ranks on this node do" : "");
     return true;
 }
 
@@ -152,14 +159,18 @@ static void find_tasks(struct watch *watch)
         find_children(watch);
 }
 
+/* FILE: it has another MPI than the host's, unless FILE has no path. */
 static void suspect(struct berth_rank *rank, const struct berth_mapped_file *file)
 {
-    if (rank->path || !file->path)
+    if (rank->suspected)
         return;
-    rank->path = strdup(file->path);
-    rank->name = strdup(file->name);
-    if (rank->path && rank->name)
-        rank->suspected = berth_clock();
+    if (file && file->path) {
+        rank->path = strdup(file->path);
+        rank->name = strdup(file->name);
+        if (!rank->path || !rank->name)
+            return;
+    }
+    rank->suspected = berth_clock();
 }
 
 static bool has_waited(const struct berth_rank *rank)
@@ -167,37 +178,70 @@ static bool has_waited(const struct berth_rank *rank)
     return berth_clock() >= rank->suspected + PATIENCE;
 }
 
-static void look_at(struct watch *watch, struct berth_rank *rank)
+static enum berth_rank_state state_of(const struct watch *watch, const char *stage)
 {
-    const struct berth_mapped_file *file;
+    return watch->told->alone && strcmp(stage, watch->told->alone) == 0
+               ? BERTH_RANK_ALONE
+               : BERTH_RANK_RIGHT;
+}
 
-    enum berth_mapped kind = BERTH_MAPPED_NONE;
+/* By its marks. */
+static enum berth_rank_state read_marks(const struct watch *watch, unsigned int local)
+{
+    const struct berth_strvec *stages = &watch->told->stages;
+    enum berth_rank_state state = BERTH_RANK_UNKNOWN;
 
-    rank->has_ended = watch->is_over || (kill(rank->pid, 0) < 0 && errno == ESRCH);
-    if (!rank->has_ended)
-        kind = berth_mapped_look(&watch->files, rank->pid, &file);
-    if (kind == BERTH_MAPPED_OTHER)
+    for (size_t i = 0; watch->marks >= 0 && i < stages->count; i++) {
+        const char *stage = berth_text_base(stages->items[i]);
+
+        if (state != BERTH_RANK_RIGHT &&
+            berth_marks_has(watch->marks, local, watch->ranks[local].pid, stage))
+            state = state_of(watch, stage);
+    }
+    return state;
+}
+
+/* By what its processes have mapped, *RET_FILE. */
+static enum berth_rank_state read_maps(struct watch *watch, pid_t pid,
+                                       const struct berth_mapped_file **ret_file)
+{
+    switch (berth_mapped_look(&watch->files, pid, ret_file)) {
+    case BERTH_MAPPED_STAGED:
+        return state_of(watch, (*ret_file)->stage);
+    case BERTH_MAPPED_OTHER:
+        return BERTH_RANK_WRONG;
+    default:
+        return BERTH_RANK_UNKNOWN;
+    }
+}
+
+/* Marks are read after the look whether the rank has ended: then none is missed. */
+static void look_at(struct watch *watch, unsigned int local)
+{
+    const struct berth_mapped_file *file = NULL;
+    struct berth_rank *rank = &watch->ranks[local];
+    enum berth_rank_state seen;
+
+    rank->has_ended |= watch->is_over || (kill(rank->pid, 0) < 0 && errno == ESRCH);
+    seen = read_marks(watch, local);
+    if (seen == BERTH_RANK_UNKNOWN && rank->state == BERTH_RANK_UNKNOWN &&
+        !rank->has_ended)
+        seen = read_maps(watch, rank->pid, &file);
+    if (seen == BERTH_RANK_WRONG || seen == BERTH_RANK_ALONE)
         suspect(rank, file);
-    if (kind == BERTH_MAPPED_STAGED)
+    if (seen == BERTH_RANK_RIGHT)
         rank->state = BERTH_RANK_RIGHT;
     else if (rank->suspected &&
-             (rank->has_ended || (kind == BERTH_MAPPED_OTHER && has_waited(rank))))
-        rank->state = BERTH_RANK_WRONG;
+             (rank->has_ended || (seen != BERTH_RANK_UNKNOWN && has_waited(rank))))
+        rank->state = rank->path ? BERTH_RANK_WRONG : BERTH_RANK_ALONE;
 }
 
 static void look(struct watch *watch)
 {
     find_tasks(watch);
-    for (unsigned int i = 0; i < watch->told->tasks; i++) {
-        struct berth_rank *rank = &watch->ranks[i];
-
-        if (rank->state == BERTH_RANK_RIGHT || !rank->pid)
-            continue;
-        if (watch->marks >= 0 && berth_marks_has(watch->marks, i, rank->pid))
-            rank->state = BERTH_RANK_RIGHT;
-        else if (rank->state == BERTH_RANK_UNKNOWN && !rank->has_ended)
-            look_at(watch, rank);
-    }
+    for (unsigned int i = 0; i < watch->told->tasks; i++)
+        if (watch->ranks[i].pid && watch->ranks[i].state != BERTH_RANK_RIGHT)
+            look_at(watch, i);
 }
 
 /* SIGKILL, because a program that survives a signal could end with status 0. */
@@ -295,7 +339,8 @@ static void keep_record(struct watch *watch)
         .host = told->host,
         .ranks = told->tasks,
         .loaded = count(told, watch->ranks, BERTH_RANK_RIGHT),
-        .other = count(told, watch->ranks, BERTH_RANK_WRONG)};
+        .other = count(told, watch->ranks, BERTH_RANK_WRONG) +
+                 count(told, watch->ranks, BERTH_RANK_ALONE)};
 
     if (watch->kept < 0)
         return;
@@ -347,6 +392,8 @@ void berth_witness_run(const struct berth_witness *witness)
 void berth_witness_fini(struct berth_witness *witness)
 {
     free(witness->host);
+    free(witness->alone);
+    free(witness->because);
     berth_strvec_fini(&witness->stages);
     *witness = (struct berth_witness){0};
 }

@@ -13,8 +13,9 @@
  * the step runs. A rank of the node has loaded the host's MPI, by its mark
  * (step/mark.h) or by the files that its processes have mapped; or it runs with another
  * MPI: then the witness prints a line, and kills the tasks of the node if the host's
- * MPI was asked for or if other ranks run with it. It ignores a rank that loads no MPI.
- */
+ * MPI was asked for or if other ranks run with it. If two MPIs of the host are mounted,
+ * one of them may not speak the step's process manager: a rank that loads that one is
+ * wrong, too. The witness ignores a rank that loads no MPI. */
 struct berth_witness {
     const char *node;
     const struct berth_request *request;
@@ -28,12 +29,15 @@ struct berth_witness {
     pid_t parent;       /* of the tasks: slurmstepd */
     char *host;         /* the host's MPI for people; NULL: it does not run */
     struct berth_strvec stages; /* on the host */
+    char *alone;   /* the name of the stage whose MPI finds no other rank; NULL: none */
+    char *because; /* a sentence */
 };
 
 enum berth_rank_state {
     BERTH_RANK_UNKNOWN, /* no MPI was seen */
     BERTH_RANK_RIGHT,   /* it has loaded the host's */
     BERTH_RANK_WRONG,   /* it runs with another */
+    BERTH_RANK_ALONE,   /* with one of the host's by which it finds no other rank */
 };
 
 struct berth_rank {
@@ -41,8 +45,8 @@ struct berth_rank {
     unsigned int number; /* of the rank in the step */
     enum berth_rank_state state;
     bool has_ended;
-    long long suspected; /* since when, as milliseconds(); 0: it is not */
-    char *path;          /* of the other MPI */
+    long long suspected; /* since when, as berth_clock(); 0: it is not */
+    char *path;          /* of the other MPI; NULL: it is one of the host's */
     char *name;          /* the same, for people */
 };
 

@@ -2,19 +2,24 @@
 /* The library libberth-mark.so, which the C library of a staged MPI needs: when the
  * loader initialises it, the process has loaded the host's MPI, and it says so
  * (step/mark.h). It is loaded into programs of every image, so it needs no library and
- * no version of a symbol: syscall() is that of the C library that is in the process,
- * and hardly a name that an application takes for itself. Whatever goes wrong, the
- * application must not notice. */
+ * no version of a symbol: syscall() and dl_iterate_phdr() are those of the C library
+ * that is in the process, and hardly names that an application takes for itself.
+ * Whatever goes wrong, the application must not notice. */
 
 #include <fcntl.h>
+#include <link.h>
 #include <sys/syscall.h>
 
 #include "step/mark.h"
 
 /* Declared here: <unistd.h> could give it a version. */
 long syscall(long number, ...);
+extern __typeof__(dl_iterate_phdr) dl_iterate_phdr __attribute__((weak));
 
-enum { PATH_SIZE = 64, DIGITS = 10 };
+/* Where this library begins in memory: a symbol of the linker's. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+
+enum { STAGE_MAX = 128, PATH_SIZE = 64 + STAGE_MAX, DIGITS = 10 };
 
 static char *append(char *at, const char *text)
 {
@@ -59,6 +64,37 @@ static const char *find_rank(char **environment)
     return (const char *)0;
 }
 
+/* The path of this library, as the loader has it. */
+static int find_path(struct dl_phdr_info *info, size_t size, void *ret_path)
+{
+    (void)size;
+    if (info->dlpi_addr != (ElfW(Addr))__ehdr_start)
+        return 0;
+    *(const char **)ret_path = info->dlpi_name;
+    return 1;
+}
+
+/* The name of the stage, which is the directory above that of this library. */
+static char *append_stage(char *at)
+{
+    const char *path = (const char *)0;
+    const char *start, *end;
+    int slashes = 0;
+
+    if (!dl_iterate_phdr || !dl_iterate_phdr(find_path, &path) || !path)
+        return at;
+    for (end = path; *end; end++)
+        ;
+    while (end > path && slashes < 2)
+        slashes += *--end == '/';
+    for (start = end; start > path && start[-1] != '/'; start--)
+        ;
+    for (int i = 0; start < end && i < STAGE_MAX; i++)
+        *at++ = *start++;
+    *at = '\0';
+    return at;
+}
+
 __attribute__((constructor)) static void mark(int argc, char **argv, char **environment)
 {
     char path[PATH_SIZE];
@@ -68,8 +104,10 @@ __attribute__((constructor)) static void mark(int argc, char **argv, char **envi
     (void)argc;
     (void)argv;
     if (rank)
-        append(at, rank);
+        at = append(at, rank);
     else
-        append_number(append(at, BERTH_MARK_PID), (unsigned int)syscall(SYS_getpid));
+        at = append_number(append(at, BERTH_MARK_PID),
+                           (unsigned int)syscall(SYS_getpid));
+    append_stage(append(at, BERTH_MARK_STAGE));
     syscall(SYS_mkdirat, AT_FDCWD, path, 0700);
 }

@@ -7,12 +7,13 @@
  * directories in it. A mark costs one system call, a second mark of the same rank
  * changes nothing, and no limit on the size of files can end the application.
  *
- *     3          the rank with SLURM_LOCALID 3 has loaded it
- *     pid-1234   process 1234 has, whose environment tells no rank
- *     task-3     a link to "1234 67": rank 67 of the step, SLURM_LOCALID 3, is process
- *                1234 and its descendants */
+ *     3-STAGE         the rank with SLURM_LOCALID 3 has loaded it, from that stage
+ *     pid-1234-STAGE  process 1234 has, whose environment tells no rank
+ *     task-3          a link to "1234 67": rank 67 of the step, SLURM_LOCALID 3, is
+ * process 1234 and its descendants */
 #define BERTH_MARK_DIRECTORY "/.berth/step"
 #define BERTH_MARK_PID       "pid-"
+#define BERTH_MARK_STAGE     "-"
 #define BERTH_MARK_TASK      "task-"
 #define BERTH_MARK_VARIABLE  "SLURM_LOCALID"
 

@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/environ.h"
 #include "step/mark.h"
 
@@ -66,13 +67,16 @@ bool berth_marks_find(int marks, unsigned int local, pid_t *ret_pid,
     return sscanf(target, "%d %u", ret_pid, ret_rank) == 2;
 }
 
-bool berth_marks_has(int marks, unsigned int local, pid_t pid)
+static bool has(int marks, const char *start, unsigned int number, const char *stage)
 {
-    char name[NAME_SIZE];
+    BERTH_FREE char *name = NULL;
 
-    snprintf(name, sizeof(name), "%u", local);
-    if (faccessat(marks, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-        return true;
-    snprintf(name, sizeof(name), BERTH_MARK_PID "%d", pid);
-    return faccessat(marks, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    return asprintf(&name, "%s%u" BERTH_MARK_STAGE "%s", start, number, stage) > 0 &&
+           faccessat(marks, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool berth_marks_has(int marks, unsigned int local, pid_t pid, const char *stage)
+{
+    return has(marks, "", local, stage) ||
+           has(marks, BERTH_MARK_PID, (unsigned int)pid, stage);
 }

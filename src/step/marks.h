@@ -24,7 +24,7 @@ bool berth_marks_find(int marks, unsigned int local, pid_t *ret_pid,
                       unsigned int *ret_rank);
 
 /* Has the task LOCAL, which is process PID or one of its descendants, loaded the host's
- * MPI? */
-bool berth_marks_has(int marks, unsigned int local, pid_t pid);
+ * MPI from the stage of name STAGE? */
+bool berth_marks_has(int marks, unsigned int local, pid_t pid, const char *stage);
 
 #endif

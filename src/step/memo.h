@@ -25,7 +25,8 @@ enum berth_memo_kind {
     BERTH_MEMO_SET,  /* NAME=VALUE, "" */
     BERTH_MEMO_NOTE, /* for people, "" */
     BERTH_MEMO_NODE_NOTE, /* the same, of each node */
-    BERTH_MEMO_WITNESS,   /* the host's MPI that each rank will load, "" */
+    BERTH_MEMO_WITNESS,   /* the host's MPI that each rank will load; what is
+                             behind the newline of BERTH_TALK_WITNESS */
     BERTH_MEMO_TARGET,    /* the loader; the file that it is asked about, in the end */
     BERTH_MEMO_FOUND,  /* what it said of the target before this record: a soname, its
                           path ("": missing) */

@@ -20,7 +20,9 @@ enum berth_talk_kind {
     BERTH_TALK_NODE_NOTE, /* the same, where other nodes may decide otherwise */
     BERTH_TALK_WARNING,   /* inside tells: what may go wrong, for everybody to read */
     BERTH_TALK_WITNESS,   /* inside tells: the host's MPI that each rank will load, for
-                             people; the marks (step/marks.h) are there */
+                             people; the marks (step/marks.h) are there. Behind a
+                             newline, where one stage finds no other rank: the name of
+                             that, blank, why */
     BERTH_TALK_FACT,      /* inside tells, for an account: a name of report/finding.h,
                              newline, text */
     BERTH_TALK_PROGRAM, /* inside tells, and the rest of it up to KEEP, for later steps

@@ -110,6 +110,8 @@ START_TEST(an_mpi_that_is_mapped_is_known)
     berth_mapped_add_stage(&files, stage);
     for (int again = 0; again < 2; again++) {
         ck_assert_int_eq(berth_mapped_look(&files, pid, &file), looks[_i].kind);
+        if (looks[_i].kind == BERTH_MAPPED_STAGED)
+            ck_assert_str_eq(file->stage, "stage");
         if (looks[_i].name) {
             ck_assert_str_eq(strrchr(file->path, '/'), looks[_i].path);
             ck_assert_str_eq(file->name, looks[_i].name);

@@ -18,8 +18,6 @@
 #define OPENMPI_LIB                                                                    \
     "present /l/libmpi.so.40 library so=libmpi.so.40 def=PMPI_Init def=ompi_mpi_init"
 
-#define TELLS "if this is the MPI that '/bin/sh' uses"
-
 enum { FITS, REFUSED };
 
 static const struct {
@@ -29,7 +27,7 @@ static const struct {
     const char *tasks;              /* SLURM_NTASKS; NULL: not set */
     const char *type;               /* SLURM_MPI_TYPE */
     int result;
-    const char *said; /* in the sentence, or else in the warning; NULL: nothing */
+    const char *said; /* in the sentence, or else of the one alone; NULL: nothing */
 } cases[] = {
     /* One of the image's own fits: the other may be meant. */
     {{MPICH_LIB, OPENMPI_LIB},
@@ -39,14 +37,15 @@ static const struct {
      "pmi2",
      FITS,
      "the image's Open MPI speaks PMIx and the step has --mpi=pmi2, so each of the 2 "
-     "tasks would be rank 0 of 1; use srun --mpi=pmix " TELLS},
+     "tasks would be rank 0 of 1; use srun --mpi=pmix if this is the MPI that "
+     "'/bin/sh' uses"},
     {{MPICH_LIB, OPENMPI_LIB},
      BERTH_FAMILY_UNKNOWN,
      {BERTH_FAMILY_NONE},
      "2",
      "pmix",
      FITS,
-     "use srun --mpi=pmi2 " TELLS},
+     "use srun --mpi=pmi2"},
     {{MPICH_LIB, OPENMPI_LIB},
      BERTH_FAMILY_NONE,
      {BERTH_FAMILY_NONE},
@@ -83,7 +82,7 @@ static const struct {
      "pmix",
      REFUSED,
      "the host's MPICH speaks PMI and the step has --mpi=pmix"},
-    /* What was bound is what is meant; the rest of the image is not. */
+    /* What was bound is what is meant; who uses the rest of the image is seen. */
     {{MPICH_LIB, OPENMPI_LIB},
      BERTH_FAMILY_NONE,
      {BERTH_FAMILY_MPICH},
@@ -97,7 +96,7 @@ static const struct {
      "2",
      "pmi2",
      FITS,
-     "the image's Open MPI speaks PMIx and"},
+     NULL},
     {{MPICH_LIB, OPENMPI_LIB},
      BERTH_FAMILY_NONE,
      {BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI},
@@ -126,7 +125,8 @@ START_TEST(tasks_are_not_left_alone_without_a_word)
                                 .grafts = grafts,
                                 .task = task,
                                 .reach = &everywhere};
-    struct berth_err warning;
+    const struct berth_graft *graft = NULL;
+    struct berth_err alone;
     struct berth_err err;
 
     if (cases[_i].tasks)
@@ -134,21 +134,21 @@ START_TEST(tasks_are_not_left_alone_without_a_word)
     snprintf(type, sizeof(type), "SLURM_MPI_TYPE=%s", cases[_i].type);
     unit_objects(&look.objects, cases[_i].image);
     for (; cases[_i].bound[peers.count] != BERTH_FAMILY_NONE; peers.count++) {
-        struct berth_graft *graft = &grafts[peers.count];
+        struct berth_graft *it = &grafts[peers.count];
 
-        graft->family = cases[_i].bound[peers.count];
-        unit_objects(&graft->staged,
-                     graft->family == BERTH_FAMILY_MPICH ? mpich : openmpi);
+        it->family = cases[_i].bound[peers.count];
+        unit_objects(&it->staged, it->family == BERTH_FAMILY_MPICH ? mpich : openmpi);
     }
     if (cases[_i].result == REFUSED) {
-        ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), -1);
+        ck_assert_int_eq(berth_peers_check(&peers, &alone, &graft, &err), -1);
         ck_assert_ptr_nonnull(strstr(err.text, cases[_i].said));
     } else {
-        ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), 0);
+        ck_assert_int_eq(berth_peers_check(&peers, &alone, &graft, &err), 0);
         if (cases[_i].said)
-            ck_assert_ptr_nonnull(strstr(warning.text, cases[_i].said));
+            ck_assert_ptr_nonnull(strstr(alone.text, cases[_i].said));
         else
-            ck_assert_str_eq(warning.text, "");
+            ck_assert_str_eq(alone.text, "");
+        ck_assert_ptr_eq(graft, peers.count > 1 ? &grafts[1] : NULL);
     }
     berth_mpi_objects_fini(&look.objects);
     for (int i = 0; i < peers.count; i++)
@@ -193,12 +193,14 @@ START_TEST(what_is_beside_the_interpreter_is_meant)
                                           .wants = &wants,
                                           .task = task,
                                           .reach = &everywhere};
+        const struct berth_graft *graft = NULL;
         struct berth_err said = {0};
         struct berth_err err = {0};
 
         snprintf(type, sizeof(type), "SLURM_MPI_TYPE=%s", runners[i].type);
         unit_objects(&look.objects, image);
-        ck_assert_int_eq(berth_peers_check(&peers, &said, &err), runners[i].result);
+        ck_assert_int_eq(berth_peers_check(&peers, &said, &graft, &err),
+                         runners[i].result);
         if (runners[i].said)
             ck_assert_ptr_nonnull(
                 strstr(runners[i].result ? err.text : said.text, runners[i].said));
@@ -287,26 +289,27 @@ START_TEST(what_the_container_takes_away_counts)
                                 .task = task,
                                 .container = container,
                                 .reach = &everywhere};
-    struct berth_err warning;
+    const struct berth_graft *graft = NULL;
+    struct berth_err alone;
     struct berth_err err;
 
     unit_objects(&look.objects, image);
-    ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), 0);
+    ck_assert_int_eq(berth_peers_check(&peers, &alone, &graft, &err), 0);
     peers.reach = &apart;
-    ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), -1);
+    ck_assert_int_eq(berth_peers_check(&peers, &alone, &graft, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "the image's MPICH cannot reach one from"));
     wants.family = BERTH_FAMILY_NONE; /* nor is the other one to be used */
-    ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), -1);
+    ck_assert_int_eq(berth_peers_check(&peers, &alone, &graft, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "the image's MPICH cannot reach one from"));
     task[1] = (char *)"SLURM_MPI_TYPE=pmix";
-    ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), -1);
+    ck_assert_int_eq(berth_peers_check(&peers, &alone, &graft, &err), -1);
     ck_assert_ptr_nonnull(
         strstr(err.text, "the image's Open MPI cannot reach one from"));
     task[1] = (char *)"SLURM_MPI_TYPE=pmi2";
     wants.family = BERTH_FAMILY_MPICH;
     peers.reach = &everywhere;
     container[0] = NULL;
-    ck_assert_int_eq(berth_peers_check(&peers, &warning, &err), -1);
+    ck_assert_int_eq(berth_peers_check(&peers, &alone, &graft, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "removes PMI_FD, by which the image's "));
     berth_mpi_objects_fini(&look.objects);
 }

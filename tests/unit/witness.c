@@ -7,22 +7,25 @@
 
 #include "unit.h"
 
-/* R: right, W: wrong, -: unknown; one letter for each rank. */
+/* R: right, W: wrong, A: alone, -: unknown; one letter for each rank. */
 static void ranks_of(const char *letters, struct berth_rank ranks[])
 {
+    static const enum berth_rank_state states[] = {['R'] = BERTH_RANK_RIGHT,
+                                                   ['W'] = BERTH_RANK_WRONG,
+                                                   ['A'] = BERTH_RANK_ALONE,
+                                                   ['-'] = BERTH_RANK_UNKNOWN};
+
     for (unsigned int i = 0; letters[i]; i++)
-        ranks[i] =
-            (struct berth_rank){.pid = 100 + (int)i,
-                                .number = 10 + i,
-                                .path = (char *)"/tmp/libodd.so",
-                                .name = (char *)"MPICH 4.0.2",
-                                .state = letters[i] == 'R'   ? BERTH_RANK_RIGHT
-                                         : letters[i] == 'W' ? BERTH_RANK_WRONG
-                                                             : BERTH_RANK_UNKNOWN};
+        ranks[i] = (struct berth_rank){.pid = 100 + (int)i,
+                                       .number = 10 + i,
+                                       .path = (char *)"/tmp/libodd.so",
+                                       .name = (char *)"MPICH 4.0.2",
+                                       .state = states[(unsigned char)letters[i]]};
 }
 
 #define WRONG                                                                          \
     " runs with '/tmp/libodd.so' (MPICH 4.0.2) and not with the host's MPICH 4.2.1"
+#define ALONE " runs alone: the host's Open MPI 5.0.7 speaks PMIx; use srun --mpi=pmix"
 #define REMEDY                                                                         \
     "; have it load the image's MPI, over which the host's is mounted, or choose "     \
     "--mpi-bind=hybrid"
@@ -41,6 +44,9 @@ static const struct {
     {"-W", false, "warning: rank 11" WRONG REMEDY, false},
     {"RW", false, "rank 11" WRONG ", as other ranks on this node do" REMEDY, true},
     {"RW", true, "rank 11" WRONG ", as other ranks on this node do" REMEDY, true},
+    {"AA", true, "rank 10" ALONE, true},
+    {"-A", false, "warning: rank 11" ALONE, false},
+    {"RA", false, "rank 11" ALONE, true},
 };
 
 START_TEST(a_rank_with_another_mpi_is_named)
@@ -49,7 +55,10 @@ START_TEST(a_rank_with_another_mpi_is_named)
     const struct berth_witness witness = {.must = judged[_i].must,
                                           .tasks =
                                               (unsigned int)strlen(judged[_i].ranks),
-                                          .host = (char *)"MPICH 4.2.1"};
+                                          .host = (char *)"MPICH 4.2.1",
+                                          .because = (char *)"the host's Open MPI "
+                                                             "5.0.7 speaks PMIx; use "
+                                                             "srun --mpi=pmix"};
     struct berth_err said;
     bool end = false;
 

@@ -50,7 +50,7 @@ PROGRAM
 # that of --mpi-bind.
 run() {
     alice srun --mpi=pmi2 "--mpi-bind=${MODE:-host}" "$@" 2>&1 >/dev/null |
-        sed -nE 's/^berth: (n.): .* --mpi-bind=[a-z]*: (warning: )?(.* (runs with|ranks? .*loaded|was seen).*)/\1: \2\3/p' | sort
+        sed -nE 's/^berth: (n.): .* --mpi-bind=[a-z]*: (warning: )?(.* (runs with|runs alone|ranks? .*loaded|was seen).*)/\1: \2\3/p' | sort
     echo "status ${PIPESTATUS[0]}"
 }
 
@@ -97,6 +97,14 @@ matches "and deleted" "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libmpich.so.12(
     "$(run -w n1 -n1 --container-image=$both ./bundle libmpich.so.12 20 unlink)"
 matches "beside a right rank, behind auto" "^n1: rank 1 runs with .*, as other ranks on this node do; .*"$'\nstatus 137$' \
     "$(MODE=auto run -w n1 -n2 --container-image=$both ./mixed)"
+alone='rank [01] runs alone: the host.s Open MPI [0-9][^ ]* speaks PMIx and the step has --mpi=pmi2, so each of the 2 tasks would be rank 0 of 1; use srun --mpi=pmix'
+behind='sleep 1; /opt/t/openmpi/who; sleep 2'
+matches "one of the host's that does not speak the step's process manager" "^n1: $alone"$'\nstatus 137$' \
+    "$(run -w n1 -n2 --container-image=$both sh -c "$behind")"
+matches "again, as found before" "^n1: $alone"$'\nstatus 137$' \
+    "$(run -w n1 -n2 --container-image=$both sh -c "$behind")"
+matches "it is a warning behind auto" "^n1: warning: $alone"$'\nstatus 0$' \
+    "$(MODE=auto run -w n1 -n2 --container-image=$both sh -c "$behind")"
 matches "in one of two components" "^n.: $wrong.*"$'\nstatus 1[34][0-9]$' \
     "$(run -N1 -n1 --container-image=$both ./odd.py odd/libodd9.so 20 : --mpi-bind=host -N1 -n1 --container-image=$mpich sleep 20 | grep -v 'none of')"
 
@@ -104,11 +112,12 @@ matches "linked into a program, behind a shell" "^n1: rank [01] runs with '/opt/
     "$(MODE=mpich run -w n1 -n2 --container-image=$both ./behind)"
 
 # A witness that is killed is missed by nobody.
-alice srun --mpi=pmi2 --mpi-bind=host -w n1 -n2 --container-image=$mpich sleep 2 >killed.log 2>&1 &
+alice srun --mpi=pmi2 --mpi-bind=host -w n1 -n2 --container-image=$mpich sleep 4 >killed.log 2>&1 &
 for _ in {1..100}; do
-    on n1 root pkill -KILL -x berth-mpi -n 2>/dev/null && break
+    on n1 root pgrep -x sleep >/dev/null && break
     sleep 0.1
 done
+on n1 root pkill -KILL -x berth-mpi
 wait $!
 equal "the witness is killed" 0 $?
 rm -f killed.log
@@ -117,6 +126,8 @@ rm -f killed.log
 share never
 matches "share: never: an MPI of another name" "^n1: $wrong.*"$'\nstatus 137$' \
     "$(MODE=mpich run -w n1 -n2 --container-image=$both ./odd.py odd/libodd9.so 20)"
+matches "share: never: one of the host's that does not speak" "^n1: $alone"$'\nstatus 137$' \
+    "$(run -w n1 -n2 --container-image=$both ./odd.py libmpi.so.40 20)"
 matches "share: never: right ranks" "^n1: 2 of 2 ranks loaded .*"$'\nstatus 0$' \
     "$(run -v -w n1 -n2 --container-image=$mpich sh -c 'mpiring & sleep 1; wait')"
 equal "share: never: a program without MPI" "status 0" \
