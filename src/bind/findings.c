@@ -202,7 +202,7 @@ static int tell_own(const struct berth_findings *findings, struct berth_err *err
     return 0;
 }
 
-/* How it is seen that the ranks load it (task/witness.h). */
+/* How it is seen that the ranks load it (bind/witness.h). */
 static int tell_watched(const struct berth_findings *findings, struct berth_err *err)
 {
     return tell(findings, BERTH_FINDING_WATCHED,

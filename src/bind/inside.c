@@ -138,8 +138,8 @@ static int look(struct inside *inside, char *const *command, struct berth_err *e
                     ((inside->wants.family != BERTH_FAMILY_NONE &&
                       inside->wants.family != BERTH_FAMILY_UNKNOWN) ||
                      berth_replay_is_bound(environ));
-    return berth_replay_tell_look(inside->told->talk, inside->program, &inside->look,
-                                  err);
+    return berth_replay_tell_look(inside->told, inside->program, &inside->look,
+                                  inside->wants.family != BERTH_FAMILY_NONE, err);
 }
 
 /* Ask the host for the stage of a stack. */

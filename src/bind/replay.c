@@ -4,6 +4,7 @@
 
 #include "bind/replay.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "stage/inventory.h"
@@ -38,11 +40,47 @@ static int tell_file(int talk, const char *path, struct berth_err *err)
     return tell(talk, BERTH_TALK_FILE, path, identity, err);
 }
 
-int berth_replay_tell_look(int talk, const char *program, const struct berth_look *look,
+/* What decides, besides its files, which MPI a program finds that is not linked with
+ * one (stage/beside.h): words, scripts among them, variables. As a number in
+ * hexadecimal. */
+enum { WORDS_SIZE = 17 };
+
+static void describe_words(const struct berth_inside *inside, char ret[WORDS_SIZE])
+{
+    static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX", "HOME",
+                                            NULL};
+    BERTH_BUF struct berth_buf text = {0};
+    uint64_t hash = 14695981039346656037U; /* FNV-1a */
+
+    for (char *const *word = inside->command; *word; word++) {
+        char identity[BERTH_MEMO_IDENTITY_SIZE];
+
+        berth_memo_identity(*word, true, identity);
+        berth_buf_add(&text, *word, strlen(*word) + 1);
+        berth_buf_add(&text, identity, strlen(identity) + 1);
+    }
+    for (const char *const *name = variables; *name; name++) {
+        const char *value = getenv(*name);
+
+        value = value ? value : "";
+        berth_buf_add(&text, value, strlen(value) + 1);
+    }
+    for (size_t i = 0; i < text.used; i++)
+        hash = (hash ^ (unsigned char)text.text[i]) * 1099511628211U;
+    snprintf(ret, WORDS_SIZE, "%016llx", (unsigned long long)hash);
+}
+
+int berth_replay_tell_look(const struct berth_inside *inside, const char *program,
+                           const struct berth_look *look, bool is_linked,
                            struct berth_err *err)
 {
-    int result = tell(talk, BERTH_TALK_PROGRAM, program, "", err);
+    char words[WORDS_SIZE] = "";
+    int talk = inside->talk;
+    int result;
 
+    if (!is_linked)
+        describe_words(inside, words);
+    result = tell(talk, BERTH_TALK_PROGRAM, program, words, err);
     for (size_t i = 0; result == 0 && i < look->scripts.count; i++)
         result = tell_file(talk, look->scripts.items[i], err);
     if (result == 0)
@@ -197,6 +235,17 @@ bool berth_replay_is_bound(char *const *env)
     return true;
 }
 
+/* WORDS "": whatever they are. */
+static bool has_words(const struct berth_inside *inside, const char *words)
+{
+    char now[WORDS_SIZE];
+
+    if (!*words)
+        return true;
+    describe_words(inside, now);
+    return strcmp(now, words) == 0;
+}
+
 static bool is_unchanged(const struct berth_inside *inside,
                          const struct berth_memo *memo)
 {
@@ -206,7 +255,8 @@ static bool is_unchanged(const struct berth_inside *inside,
         const struct berth_memo_record *record = &memo->records[i];
         char identity[BERTH_MEMO_IDENTITY_SIZE];
 
-        if (record->kind == BERTH_MEMO_PROGRAM && strcmp(record->first, program) != 0)
+        if (record->kind == BERTH_MEMO_PROGRAM &&
+            (strcmp(record->first, program) != 0 || !has_words(inside, record->second)))
             return false;
         if (record->kind != BERTH_MEMO_FILE)
             continue;

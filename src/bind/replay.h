@@ -11,9 +11,11 @@
 /* Records what was read in a container, and repeats the mounts in a later step if
  * nothing has changed. */
 
-/* Sends to TALK the files from which LOOK got its facts about PROGRAM, before anything
- * is mounted over them. Returns 0, or -1 with a sentence in ERR. */
-int berth_replay_tell_look(int talk, const char *program, const struct berth_look *look,
+/* Sends to the other side the files from which LOOK got its facts about PROGRAM, before
+ * anything is mounted over them. If the program IS_LINKED with MPI nothing else counts.
+ * Returns 0, or -1 with a sentence in ERR. */
+int berth_replay_tell_look(const struct berth_inside *inside, const char *program,
+                           const struct berth_look *look, bool is_linked,
                            struct berth_err *err);
 
 /* Sends to TALK those of OBJECTS, from index FROM on, whose role is PRESENT. */
@@ -28,9 +30,9 @@ int berth_replay_tell_list(int talk, const char *loader, const char *file,
 int berth_replay_tell_graft(int talk, const char *loader,
                             const struct berth_graft *graft, struct berth_err *err);
 
-/* Mounts the marks, and sends to TALK what each rank will load: one of the COUNT GRAFTS.
- * ALONE (NULL: none) is one by which a rank finds no other rank, BECAUSE. Without marks
- * the mapped files of a rank tell what it has loaded. */
+/* Mounts the marks, and sends to TALK what each rank will load: one of the COUNT
+ * GRAFTS. ALONE (NULL: none) is one by which a rank finds no other rank, BECAUSE.
+ * Without marks the mapped files of a rank tell what it has loaded. */
 int berth_replay_tell_witness(int talk, const struct berth_graft *grafts, int count,
                               const struct berth_graft *alone, const char *because,
                               struct berth_err *err);

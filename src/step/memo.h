@@ -17,7 +17,8 @@
 enum berth_memo_kind {
     BERTH_MEMO_STAGE,   /* a stage: on the host, in the container */
     BERTH_MEMO_HOST,    /* a file of the host: path, identity */
-    BERTH_MEMO_PROGRAM, /* what the command is in the container: path, "" */
+    BERTH_MEMO_PROGRAM, /* what the command is in the container: path; "", or what its
+                           words are where these count (bind/replay.c) */
     BERTH_MEMO_FILE,    /* a file in the container, before the mounts: path, identity */
     BERTH_MEMO_BIND,    /* a staged file, by its path on the host; what it goes over */
     BERTH_MEMO_OUT,  /* a file of the image; the staged one that it goes over, both in

@@ -17,7 +17,7 @@
 static char *top, *template;
 static char *directory;
 static char *program;
-static char *command[2];
+static char *command[3];
 static struct berth_inside inside;
 static struct berth_memo memo;
 static struct berth_look look;
@@ -59,7 +59,7 @@ static void take(int end)
 }
 
 /* The memo of a step that mounted stage/libmpi.so.12 over image/libmpi.so.12. */
-static void record(void)
+static void record(bool is_linked)
 {
     BERTH_FREE char *stage = unit_path(directory, "stage");
     BERTH_FREE char *staged = unit_path(directory, "stage/libmpi.so.12");
@@ -68,7 +68,9 @@ static void record(void)
 
     ck_assert_int_eq(berth_look_at(program, bare, &look, &err), 0);
     ck_assert_int_eq(berth_talk_open(ends, &err), 0);
-    ck_assert_int_eq(berth_replay_tell_look(ends[0], program, &look, &err), 0);
+    inside.talk = ends[0];
+    ck_assert_int_eq(berth_replay_tell_look(&inside, program, &look, is_linked, &err),
+                     0);
     ck_assert_int_eq(
         berth_replay_tell_list(ends[0], look.loader, look.runner, &look.closure, &err),
         0);
@@ -116,7 +118,7 @@ static void setup(void)
     inside = (struct berth_inside){.command = command};
     memo = (struct berth_memo){0};
     look = (struct berth_look){0};
-    record();
+    record(true);
 }
 
 static void teardown(void)
@@ -176,6 +178,28 @@ START_TEST(what_has_changed_is_noticed)
     shell(changes[_i]);
     ck_assert_msg(!berth_replay_repeat(&inside, &memo), "%s", changes[_i]);
     ck_assert(!is_mounted());
+}
+END_TEST
+
+/* They may name what it loads, where it is not linked with MPI. */
+START_TEST(other_words_are_noticed_where_they_count)
+{
+    bool is_linked = _i == 0;
+
+    if (!may_mount())
+        return;
+    berth_memo_fini(&memo);
+    berth_look_fini(&look);
+    record(is_linked);
+    command[1] = (char *)"/home/u/script";
+    ck_assert_int_eq(berth_replay_repeat(&inside, &memo), is_linked);
+    command[1] = NULL;
+    if (is_linked)
+        return;
+    ck_assert_int_eq(setenv("CONDA_PREFIX", "/home/u/conda", 1), 0);
+    ck_assert(!berth_replay_repeat(&inside, &memo));
+    ck_assert_int_eq(unsetenv("CONDA_PREFIX"), 0);
+    ck_assert(berth_replay_repeat(&inside, &memo));
 }
 END_TEST
 
@@ -258,6 +282,7 @@ int main(void)
     tcase_add_test(tests, the_same_is_done_again);
     tcase_add_loop_test(tests, what_has_changed_is_noticed, 0, COUNT(changes));
     tcase_add_test(tests, another_program_on_the_path_is_noticed);
+    tcase_add_loop_test(tests, other_words_are_noticed_where_they_count, 0, 2);
     tcase_add_loop_test(tests, another_answer_of_the_loader_is_noticed, 0, 2);
     tcase_add_test(tests, a_stage_that_is_not_in_the_memo_is_nowhere);
     tcase_add_loop_test(tests, mounts_that_are_searched_are_noticed, 0,

@@ -66,6 +66,13 @@ seen alice --container-mounts=/home/alice/more:/opt/more sh -c true >/dev/null
 equal "where mounts are searched for MPI nothing is taken for known" "0 looked" \
     "$(seen alice --container-mounts=/home/alice/more:/opt/more sh -c true)"
 
+# A script and a Python may load what their words say.
+alice sh -c 'echo one >one; echo two >two'
+equal "a program without MPI: other words are another question" "0 looked,0 as before,0 looked,0 as before" \
+    "$(for of in one one two two; do seen alice sh -c : $of; done | paste -sd,)"
+alice sh -c 'echo more >>two'
+equal "so is a file among them that was changed" "0 looked" "$(seen alice sh -c : two)"
+
 # shellcheck disable=SC2016 # for the node
 on n1 root sh -c 'for f in /tmp/berth-2001/memo/*; do truncate -s -3 "$f"; done'
 equal "a damaged memo is none" "0 looked" "$(seen alice $ring)"
