@@ -467,8 +467,10 @@ int berth_keeper_start(struct berth_launch *launch, const char *directory,
         open_all(room, fds, err) < 0)
         return -1;
     result = berth_detach_fork(hand_on, room, err);
-    if (result == 0)
+    if (result == 0) {
         keep(&keeper, fds);
+        _exit(EXIT_SUCCESS); /* it is a copy of the task, and must not go on as one */
+    }
     close_all(fds);
     berth_strvec_fini(&keeper.argv);
     return result < 0 ? -1 : 0;
