@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* berth-mpi: puts the host's MPI into a container that runs (--mpi-bind). Started by
- * the keeper, as the user, once for a step on a node. Finds the host's MPI stacks, and
- * stages the one that is asked for by its child, which enters the container; or lets it
- * do at once what an earlier step did. Where the host's MPI is in the container then,
- * it stays and watches whether the ranks load it. */
+ * the supervisor, as the user, once for a step on a node. Finds the host's MPI stacks,
+ * and stages the one that is asked for by its child, which enters the container; or
+ * lets it do at once what an earlier step did. Where the host's MPI is in the container
+ * then, it stays and watches whether the ranks load it. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,35 +26,35 @@
 #include "stage/build.h"
 #include "base/detach.h"
 #include "bind/inside.h"
-#include "step/letter.h"
+#include "step/handover.h"
 #include "step/memo.h"
 #include "bind/memokey.h"
 #include "step/names.h"
 #include "step/program.h"
 #include "bind/replay.h"
-#include "step/spaces.h"
+#include "step/namespaces.h"
 #include "stage/stage.h"
-#include "stage/sweep.h"
-#include "step/talk.h"
-#include "launch/tell.h"
+#include "stage/expire.h"
+#include "step/channel.h"
+#include "launch/notice.h"
 #include "bind/witness.h"
 
 extern char **environ;
 
-/* What the keeper wrote. */
+/* What the supervisor wrote. */
 struct order {
-    struct berth_letter task;
-    struct berth_letter container;
+    struct berth_handover task;
+    struct berth_handover container;
     struct berth_request request;
     struct berth_terms terms;
     struct berth_strvec programs; /* of several; none: that of the command */
-    int talk;                     /* to the keeper */
+    int channel;                  /* to the supervisor */
     int64_t end;                  /* on berth_clock(): a copy is to be there by then */
     int said;                     /* standard error of a task; -1: none */
     struct berth_witness *witness;
 };
 
-/* The keeper ends us when its time is over, which is to be said before that. */
+/* The supervisor ends us when its time is over, which is to be said before that. */
 static int64_t find_end(const char *seconds)
 {
     long left = strtol(seconds, NULL, 10);
@@ -73,9 +73,9 @@ static int read_order(int argc, char **argv, struct order *order, struct berth_e
 {
     if (argc != 4)
         return berth_err_set(err, "started by hand; it is for berth-task only");
-    order->talk = atoi(argv[3]);
-    if (berth_letter_read(atoi(argv[1]), &order->task) < 0 ||
-        berth_letter_read(atoi(argv[2]), &order->container) < 0 ||
+    order->channel = atoi(argv[3]);
+    if (berth_handover_read(atoi(argv[1]), &order->task) < 0 ||
+        berth_handover_read(atoi(argv[2]), &order->container) < 0 ||
         order->task.words.count != 11 || order->container.words.count < 1)
         return berth_err_set(err,
                              "started with wrong words; it is for berth-task only");
@@ -105,34 +105,34 @@ static int stage(const struct order *order, const struct berth_stacks *stacks,
         return berth_err_set(err, "there is no stack %zu", at);
     if (berth_stage_get(&stacks->items[at], order->end > least ? order->end : least,
                         &staged, &why) < 0)
-        return berth_talk_send(inside, BERTH_TALK_REFUSED, why.text, err);
+        return berth_channel_send(inside, BERTH_CHANNEL_REFUSED, why.text, err);
     berth_stage_touch(staged.path);
     berth_memo_add(memo, BERTH_MEMO_STAGE, staged.path, staged.mounted);
     if (asprintf(&answer, "%s\n%s", staged.path, staged.mounted) < 0)
         answer = NULL;
     berth_staged_fini(&staged);
-    return answer ? berth_talk_send(inside, BERTH_TALK_STAGED, answer, err)
+    return answer ? berth_channel_send(inside, BERTH_CHANNEL_STAGED, answer, err)
                   : berth_err_oom(err);
 }
 
 /* What inside tells, for later steps. Returns whether it is for them alone. */
-static bool remember(struct berth_memo *memo, enum berth_talk_kind kind, char *text)
+static bool remember(struct berth_memo *memo, enum berth_channel_kind kind, char *text)
 {
     static const struct {
-        enum berth_talk_kind told;
+        enum berth_channel_kind told;
         enum berth_memo_kind kind;
         bool alone;
     } kinds[] = {
-        {BERTH_TALK_PROGRAM, BERTH_MEMO_PROGRAM, true},
-        {BERTH_TALK_FILE, BERTH_MEMO_FILE, true},
-        {BERTH_TALK_TARGET, BERTH_MEMO_TARGET, true},
-        {BERTH_TALK_FOUND, BERTH_MEMO_FOUND, true},
-        {BERTH_TALK_OUT, BERTH_MEMO_OUT, true},
-        {BERTH_TALK_BIND, BERTH_MEMO_BIND, false},
-        {BERTH_TALK_SET, BERTH_MEMO_SET, false},
-        {BERTH_TALK_NOTE, BERTH_MEMO_NOTE, false},
-        {BERTH_TALK_NODE_NOTE, BERTH_MEMO_NODE_NOTE, false},
-        {BERTH_TALK_WITNESS, BERTH_MEMO_WITNESS, true},
+        {BERTH_CHANNEL_PROGRAM, BERTH_MEMO_PROGRAM, true},
+        {BERTH_CHANNEL_FILE, BERTH_MEMO_FILE, true},
+        {BERTH_CHANNEL_TARGET, BERTH_MEMO_TARGET, true},
+        {BERTH_CHANNEL_FOUND, BERTH_MEMO_FOUND, true},
+        {BERTH_CHANNEL_OUT, BERTH_MEMO_OUT, true},
+        {BERTH_CHANNEL_BIND, BERTH_MEMO_BIND, false},
+        {BERTH_CHANNEL_SET, BERTH_MEMO_SET, false},
+        {BERTH_CHANNEL_NOTE, BERTH_MEMO_NOTE, false},
+        {BERTH_CHANNEL_NODE_NOTE, BERTH_MEMO_NODE_NOTE, false},
+        {BERTH_CHANNEL_WITNESS, BERTH_MEMO_WITNESS, true},
     };
     char *second = strchr(text, '\n');
 
@@ -155,24 +155,24 @@ static int serve(const struct order *order, const struct berth_stacks *stacks,
                  int inside, struct berth_memo *memo, bool *ret_keep,
                  struct berth_err *err)
 {
-    char text[BERTH_TALK_SIZE];
-    enum berth_talk_kind kind;
+    char text[BERTH_CHANNEL_SIZE];
+    enum berth_channel_kind kind;
     int result;
 
     do {
-        if (berth_talk_receive(inside, NULL, &kind, text, err) < 0)
+        if (berth_channel_receive(inside, NULL, &kind, text, err) < 0)
             return -1;
         result = 0;
-        if (kind == BERTH_TALK_STAGE)
+        if (kind == BERTH_CHANNEL_STAGE)
             result = stage(order, stacks, text, inside, memo, err);
-        else if (kind == BERTH_TALK_KEEP)
+        else if (kind == BERTH_CHANNEL_KEEP)
             *ret_keep = true;
-        else if (kind != BERTH_TALK_AGAIN && !remember(memo, kind, text))
-            result = berth_talk_send(order->talk, kind, text, err);
+        else if (kind != BERTH_CHANNEL_AGAIN && !remember(memo, kind, text))
+            result = berth_channel_send(order->channel, kind, text, err);
         if (result < 0)
             return -1;
-    } while (kind != BERTH_TALK_DONE && kind != BERTH_TALK_REFUSED &&
-             kind != BERTH_TALK_AGAIN);
+    } while (kind != BERTH_CHANNEL_DONE && kind != BERTH_CHANNEL_REFUSED &&
+             kind != BERTH_CHANNEL_AGAIN);
     return (int)kind;
 }
 
@@ -186,14 +186,14 @@ static int go_inside(const struct order *order, struct berth_inside *inside,
     int result;
     pid_t child;
 
-    if (berth_talk_open(ends, err) < 0)
+    if (berth_channel_open(ends, err) < 0)
         return -1;
     child = fork();
     if (child == 0) {
         close(ends[0]);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         environ = order->container.environment.items;
-        inside->talk = ends[1];
+        inside->channel = ends[1];
         if (memo)
             berth_replay_run(inside, memo);
         else
@@ -269,19 +269,19 @@ static int replay(const struct order *order, struct berth_inside *inside,
     struct berth_memo memo;
     struct berth_memo ignored = {0};
     bool keep;
-    int result = BERTH_TALK_AGAIN;
+    int result = BERTH_CHANNEL_AGAIN;
 
     if (!berth_memo_load(user, key, &memo))
         return 0;
     if (holds(&memo, user))
         result = go_inside(order, inside, &memo, &ignored, &keep, err);
-    if (result == BERTH_TALK_DONE)
+    if (result == BERTH_CHANNEL_DONE)
         take_witness(order, &memo);
-    if (result == BERTH_TALK_AGAIN)
+    if (result == BERTH_CHANNEL_AGAIN)
         berth_memo_forget(user, key);
     berth_memo_fini(&memo);
     berth_memo_fini(&ignored);
-    return result < 0 ? -1 : result != BERTH_TALK_AGAIN;
+    return result < 0 ? -1 : result != BERTH_CHANNEL_AGAIN;
 }
 
 static void remember_host(struct berth_memo *memo, const struct berth_stacks *stacks)
@@ -313,9 +313,9 @@ static int look(const struct order *order, struct berth_inside *inside,
     inside->stacks = &stacks;
     remember_host(&memo, &stacks);
     result = go_inside(order, inside, NULL, &memo, &keep, err);
-    if (result == BERTH_TALK_DONE)
+    if (result == BERTH_CHANNEL_DONE)
         take_witness(order, &memo);
-    if (result == BERTH_TALK_DONE && keep && key)
+    if (result == BERTH_CHANNEL_DONE && keep && key)
         berth_memo_save(user, key, &memo);
     berth_memo_fini(&memo);
     return result < 0 ? -1 : 0;
@@ -325,10 +325,10 @@ static void use_root(const struct berth_stage_root *root, int fd)
 {
     if (fd < 0)
         return;
-    berth_sweep_use(root, fd);
+    berth_expire_use(root, fd);
 }
 
-/* The keeper has the descriptors open until the step has ended here. */
+/* The supervisor has the descriptors open until the step has ended here. */
 static void use_roots(const struct order *order, const struct berth_stage_root *user)
 {
     const struct berth_stage_root site = berth_stage_site();
@@ -347,7 +347,7 @@ static void find_reach(const struct order *order, struct berth_inside *inside)
 
     inside->reach.apart = (unsigned int)atoi(order->task.words.items[5]);
     inside->reach.nodes = nodes ? (unsigned int)atoi(nodes) : 1;
-    berth_spaces_look(inside->holder, &inside->reach);
+    berth_namespaces_look(inside->holder, &inside->reach);
 }
 
 /* A library of PMIx that does not see the files of its server ends in MPI_Init, unless
@@ -355,10 +355,11 @@ static void find_reach(const struct order *order, struct berth_inside *inside)
 static int tell_pmix(const struct order *order, const struct berth_inside *inside,
                      char *const *container, struct berth_err *err)
 {
-    if (!berth_spaces_hide_pmix(inside->holder, inside->task) ||
+    if (!berth_namespaces_hide_pmix(inside->holder, inside->task) ||
         berth_environ_value(container, "PMIX_MCA_gds"))
         return 0;
-    return berth_talk_send(order->talk, BERTH_TALK_SET, "PMIX_MCA_gds=hash", err);
+    return berth_channel_send(order->channel, BERTH_CHANNEL_SET, "PMIX_MCA_gds=hash",
+                              err);
 }
 
 /* Do it with what the site and berth know of MPI stacks. */
@@ -411,8 +412,8 @@ static int run(const struct order *order, struct berth_err *err)
     return run_with(order, set.items, err);
 }
 
-/* With the end of the keeper's socket as standard input, a task's standard error as our
- * own, and nothing else. */
+/* With the end of the supervisor's socket as standard input, a task's standard error as
+ * our own, and nothing else. */
 static void witness(const struct order *order)
 {
     struct berth_witness *it = order->witness;
@@ -426,7 +427,7 @@ static void witness(const struct order *order)
         return;
     it->node = node ? node : "this node";
     it->must = berth_request_mpi_must_host(&order->request);
-    it->verbose = berth_tell_is_verbose(task);
+    it->verbose = berth_notice_is_verbose(task);
     it->step = order->task.words.items[9];
     it->record = order->task.words.items[10];
     it->environment = task;
@@ -434,7 +435,7 @@ static void witness(const struct order *order)
     it->tasks = (unsigned int)tasks;
     it->holder = apart ? 0 : atoi(order->task.words.items[0]);
     it->parent = parent;
-    dup2(order->talk, STDIN_FILENO);
+    dup2(order->channel, STDIN_FILENO);
     dup2(order->said, STDERR_FILENO);
     berth_close_from(STDERR_FILENO + 1);
     berth_witness_run(it);
@@ -443,7 +444,7 @@ static void witness(const struct order *order)
 int main(int argc, char **argv)
 {
     static struct berth_witness to_witness;
-    static struct order order = {.talk = -1, .said = -1, .witness = &to_witness};
+    static struct order order = {.channel = -1, .said = -1, .witness = &to_witness};
     struct berth_err err;
 
     if (berth_program_tells("berth-mpi", argc, argv))
@@ -456,8 +457,8 @@ int main(int argc, char **argv)
         berth_witness_fini(&to_witness);
         return EXIT_SUCCESS;
     }
-    if (order.talk >= 0)
-        berth_talk_send(order.talk, BERTH_TALK_REFUSED, err.text, NULL);
+    if (order.channel >= 0)
+        berth_channel_send(order.channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
     else
         fprintf(stderr, "berth-mpi: %s\n", err.text);
     return EXIT_FAILURE;

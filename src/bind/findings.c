@@ -9,7 +9,7 @@
 #include "mpi/glibc.h"
 #include "mpi/pmi.h"
 #include "report/finding.h"
-#include "step/talk.h"
+#include "step/channel.h"
 
 static const enum berth_mpi_family families[] = {
     BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
@@ -25,7 +25,7 @@ static int tell(const struct berth_findings *findings, const char *name,
         return 0;
     if (asprintf(&text, "%s\n%s", name, value) < 0)
         return berth_err_oom(err);
-    return berth_talk_send(findings->talk, BERTH_TALK_FACT, text, err);
+    return berth_channel_send(findings->channel, BERTH_CHANNEL_FACT, text, err);
 }
 
 static int tell_command(const struct berth_findings *findings, struct berth_err *err)

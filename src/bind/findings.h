@@ -11,7 +11,7 @@
 
 /* What berth-mpi has seen and done in a container. Borrows everything. */
 struct berth_findings {
-    int talk;            /* where it is told */
+    int channel;         /* where it is told */
     const char *program; /* the file that the command is */
     const struct berth_look *look;
     const struct berth_mpi_program *wants;

@@ -30,7 +30,7 @@
 #include "step/join.h"
 #include "bind/peers.h"
 #include "bind/replay.h"
-#include "step/talk.h"
+#include "step/channel.h"
 
 extern char **environ;
 
@@ -147,16 +147,17 @@ static int get_stage(struct inside *inside, size_t stack, struct berth_graft *gr
                      struct berth_err *err)
 {
     char number[24];
-    char text[BERTH_TALK_SIZE];
-    enum berth_talk_kind kind;
+    char text[BERTH_CHANNEL_SIZE];
+    enum berth_channel_kind kind;
     char *newline;
 
     snprintf(number, sizeof(number), "%zu", stack);
-    if (berth_talk_send(inside->told->talk, BERTH_TALK_STAGE, number, err) < 0 ||
-        berth_talk_receive(inside->told->talk, NULL, &kind, text, err) < 0)
+    if (berth_channel_send(inside->told->channel, BERTH_CHANNEL_STAGE, number, err) <
+            0 ||
+        berth_channel_receive(inside->told->channel, NULL, &kind, text, err) < 0)
         return -1;
     newline = strchr(text, '\n');
-    if (kind != BERTH_TALK_STAGED || !newline)
+    if (kind != BERTH_CHANNEL_STAGED || !newline)
         return berth_err_set(err, "%s", text);
     *newline = '\0';
     return berth_graft_open(newline + 1, text, graft, err);
@@ -240,7 +241,7 @@ static int look_at_twins(struct inside *inside, const struct berth_graft *graft,
         return 0;
     if (berth_look_at_twins(&inside->look, &graft->staged, environ, err) < 0)
         return -1;
-    return berth_replay_tell_present(inside->told->talk, &inside->look.objects, seen,
+    return berth_replay_tell_present(inside->told->channel, &inside->look.objects, seen,
                                      err);
 }
 
@@ -359,9 +360,9 @@ static int tell_whose(const struct programs *programs, struct berth_err *err)
     }
     if (note.failed)
         return berth_err_oom(err);
-    return note.used
-               ? berth_talk_send(programs->told->talk, BERTH_TALK_NOTE, note.text, err)
-               : 0;
+    return note.used ? berth_channel_send(programs->told->channel, BERTH_CHANNEL_NOTE,
+                                          note.text, err)
+                     : 0;
 }
 
 /* What the loader says where nothing is mounted. */
@@ -369,7 +370,7 @@ static int tell_own(struct inside *inside, struct berth_err *err)
 {
     if (!inside->look.loader)
         return 0;
-    return berth_replay_tell_list(inside->told->talk, inside->look.loader,
+    return berth_replay_tell_list(inside->told->channel, inside->look.loader,
                                   inside->look.runner, &inside->look.closure, err);
 }
 
@@ -378,7 +379,7 @@ static int tell_one(struct inside *inside, struct berth_err *err)
     if (inside->count == 0)
         return tell_own(inside, err);
     for (int i = 0; i < inside->count; i++)
-        if (berth_replay_tell_graft(inside->told->talk, inside->look.loader,
+        if (berth_replay_tell_graft(inside->told->channel, inside->look.loader,
                                     &inside->grafts[i], err) < 0)
             return -1;
     return 0;
@@ -392,7 +393,7 @@ static int tell(struct programs *programs, struct berth_err *err)
         if (tell_one(&programs->items[i], err) < 0)
             return -1;
     if (first->count > 0 &&
-        berth_replay_tell_witness(first->told->talk, first->grafts, first->count,
+        berth_replay_tell_witness(first->told->channel, first->grafts, first->count,
                                   first->alone_graft, first->alone.text, err) < 0)
         return -1;
     return tell_whose(programs, err);
@@ -400,7 +401,7 @@ static int tell(struct programs *programs, struct berth_err *err)
 
 /* The image's own library stays. KIND: a note of the first node for all, or of each. */
 static int keep_own(struct programs *programs, const struct berth_err *why,
-                    enum berth_talk_kind kind, struct berth_err *err)
+                    enum berth_channel_kind kind, struct berth_err *err)
 {
     struct berth_err note;
 
@@ -411,14 +412,14 @@ static int keep_own(struct programs *programs, const struct berth_err *why,
     if (!why)
         return 0;
     berth_err_set(&note, "the image's own MPI runs (hybrid): %s", why->text);
-    return berth_talk_send(programs->told->talk, kind, note.text, err);
+    return berth_channel_send(programs->told->channel, kind, note.text, err);
 }
 
 /* For an account of the launch, where one is wanted. */
 static int tell_findings(const struct inside *inside, struct berth_err *err)
 {
     const struct berth_findings findings = {
-        .talk = inside->told->talk,
+        .channel = inside->told->channel,
         .program = inside->program,
         .look = &inside->look,
         .wants = &inside->wants,
@@ -438,8 +439,8 @@ static int warn(struct inside *inside, struct berth_err *err)
     if (inside->count > 0 || !*inside->alone.text)
         return 0;
     inside->keeps = false; /* each step is warned */
-    return berth_talk_send(inside->told->talk, BERTH_TALK_WARNING, inside->alone.text,
-                           err);
+    return berth_channel_send(inside->told->channel, BERTH_CHANNEL_WARNING,
+                              inside->alone.text, err);
 }
 
 static int plan_all(struct programs *programs, struct berth_err *err)
@@ -483,8 +484,8 @@ static int do_without(struct programs *programs, const struct berth_err *because
     if (!is_each && fallback != BERTH_FALLBACK_YES)
         return berth_fallback_refuse(fallback, because, err);
     undo(programs);
-    return keep_own(programs, because, is_each ? BERTH_TALK_NODE_NOTE : BERTH_TALK_NOTE,
-                    err);
+    return keep_own(programs, because,
+                    is_each ? BERTH_CHANNEL_NODE_NOTE : BERTH_CHANNEL_NOTE, err);
 }
 
 /* Whose library runs, as the mode says. */
@@ -494,10 +495,10 @@ static int decide(struct programs *programs, struct berth_err *err)
     struct berth_err why;
 
     if (berth_request_mpi_is(request, BERTH_MODE_HYBRID))
-        return keep_own(programs, NULL, BERTH_TALK_NOTE, err);
+        return keep_own(programs, NULL, BERTH_CHANNEL_NOTE, err);
     if (!berth_request_mpi_may_host(request)) {
         berth_err_set(&why, "another component of this srun runs on its image's own");
-        return keep_own(programs, &why, BERTH_TALK_NOTE, err);
+        return keep_own(programs, &why, BERTH_CHANNEL_NOTE, err);
     }
     if (use_host(programs, &why) == 0)
         return tell(programs, err);
@@ -582,10 +583,10 @@ void berth_inside_run(const struct berth_inside *told)
     struct berth_err err;
 
     if (run(&programs, &err) < 0) {
-        berth_talk_send(told->talk, BERTH_TALK_REFUSED, err.text, NULL);
+        berth_channel_send(told->channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
         return;
     }
     if (programs.count && programs.items[0].keeps)
-        berth_talk_send(told->talk, BERTH_TALK_KEEP, "", NULL);
-    berth_talk_send(told->talk, BERTH_TALK_DONE, "", NULL);
+        berth_channel_send(told->channel, BERTH_CHANNEL_KEEP, "", NULL);
+    berth_channel_send(told->channel, BERTH_CHANNEL_DONE, "", NULL);
 }

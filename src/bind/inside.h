@@ -24,7 +24,7 @@ struct berth_inside {
         *profiles; /* for the stacks that may be used, as berth_profiles() */
     const struct berth_stacks *stacks; /* of the host; NULL: not known yet */
     struct berth_mpi_reach reach;
-    int talk; /* an end of step/talk.h, at which it asks and tells */
+    int channel; /* an end of step/channel.h, at which it asks and tells */
 };
 
 /* Enters the container as the owner of its namespaces, at the place and with the

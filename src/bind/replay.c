@@ -18,26 +18,26 @@
 #include "stage/inventory.h"
 #include "stage/loader.h"
 #include "step/marks.h"
-#include "step/talk.h"
+#include "step/channel.h"
 
 extern char **environ;
 
-static int tell(int talk, enum berth_talk_kind kind, const char *first,
+static int tell(int channel, enum berth_channel_kind kind, const char *first,
                 const char *second, struct berth_err *err)
 {
     BERTH_FREE char *text = NULL;
 
     if (asprintf(&text, "%s\n%s", first, second) < 0)
         return berth_err_oom(err);
-    return berth_talk_send(talk, kind, text, err);
+    return berth_channel_send(channel, kind, text, err);
 }
 
-static int tell_file(int talk, const char *path, struct berth_err *err)
+static int tell_file(int channel, const char *path, struct berth_err *err)
 {
     char identity[BERTH_MEMO_IDENTITY_SIZE];
 
     berth_memo_identity(path, false, identity);
-    return tell(talk, BERTH_TALK_FILE, path, identity, err);
+    return tell(channel, BERTH_CHANNEL_FILE, path, identity, err);
 }
 
 /* What decides, besides its files, which MPI a program finds that is not linked with
@@ -75,81 +75,84 @@ int berth_replay_tell_look(const struct berth_inside *inside, const char *progra
                            struct berth_err *err)
 {
     char words[WORDS_SIZE] = "";
-    int talk = inside->talk;
+    int channel = inside->channel;
     int result;
 
     if (!is_linked)
         describe_words(inside, words);
-    result = tell(talk, BERTH_TALK_PROGRAM, program, words, err);
+    result = tell(channel, BERTH_CHANNEL_PROGRAM, program, words, err);
     for (size_t i = 0; result == 0 && i < look->scripts.count; i++)
-        result = tell_file(talk, look->scripts.items[i], err);
+        result = tell_file(channel, look->scripts.items[i], err);
     if (result == 0)
-        result = tell_file(talk, look->runner, err);
+        result = tell_file(channel, look->runner, err);
     /* By the names that the loader has for them: a link may lead elsewhere later. */
     for (size_t i = 0; result == 0 && i < look->closure.count; i++)
         if (look->closure.items[i].path)
-            result = tell_file(talk, look->closure.items[i].path, err);
-    return result == 0 ? berth_replay_tell_present(talk, &look->objects, 0, err) : -1;
+            result = tell_file(channel, look->closure.items[i].path, err);
+    return result == 0 ? berth_replay_tell_present(channel, &look->objects, 0, err)
+                       : -1;
 }
 
-int berth_replay_tell_present(int talk, const struct berth_mpi_objects *objects,
+int berth_replay_tell_present(int channel, const struct berth_mpi_objects *objects,
                               size_t from, struct berth_err *err)
 {
     for (size_t i = from; i < objects->count; i++)
         if (objects->items[i].role == BERTH_ROLE_PRESENT &&
-            tell_file(talk, objects->items[i].path, err) < 0)
+            tell_file(channel, objects->items[i].path, err) < 0)
             return -1;
     return 0;
 }
 
 /* The pairs of files of the image and staged ones that are left out. */
-static int tell_out(int talk, const struct berth_strvec *out, struct berth_err *err)
+static int tell_out(int channel, const struct berth_strvec *out, struct berth_err *err)
 {
     for (size_t i = 0; i + 1 < out->count; i += 2)
-        if (tell(talk, BERTH_TALK_OUT, out->items[i], out->items[i + 1], err) < 0)
+        if (tell(channel, BERTH_CHANNEL_OUT, out->items[i], out->items[i + 1], err) < 0)
             return -1;
     return 0;
 }
 
-int berth_replay_tell_list(int talk, const char *loader, const char *file,
+int berth_replay_tell_list(int channel, const char *loader, const char *file,
                            const struct berth_closure *closure, struct berth_err *err)
 {
-    int result = tell(talk, BERTH_TALK_TARGET, loader, file, err);
+    int result = tell(channel, BERTH_CHANNEL_TARGET, loader, file, err);
 
     for (size_t i = 0; result == 0 && i < closure->count; i++)
-        result = tell(talk, BERTH_TALK_FOUND, closure->items[i].soname,
+        result = tell(channel, BERTH_CHANNEL_FOUND, closure->items[i].soname,
                       closure->items[i].path ? closure->items[i].path : "", err);
     return result;
 }
 
 /* The path on the host of what is staged at STAGED in the container. */
-static int tell_bind(int talk, const struct berth_graft *graft, const char *staged,
+static int tell_bind(int channel, const struct berth_graft *graft, const char *staged,
                      const char *image, struct berth_err *err)
 {
     BERTH_FREE char *path = NULL;
 
     if (asprintf(&path, "%s%s", graft->host, staged + strlen(graft->mounted)) < 0)
         return berth_err_oom(err);
-    return tell(talk, BERTH_TALK_BIND, path, image, err);
+    return tell(channel, BERTH_CHANNEL_BIND, path, image, err);
 }
 
-int berth_replay_tell_graft(int talk, const char *loader,
+int berth_replay_tell_graft(int channel, const char *loader,
                             const struct berth_graft *graft, struct berth_err *err)
 {
     for (size_t i = 0; i < graft->set.count; i++)
-        if (berth_talk_send(talk, BERTH_TALK_SET, graft->set.items[i], err) < 0)
+        if (berth_channel_send(channel, BERTH_CHANNEL_SET, graft->set.items[i], err) <
+            0)
             return -1;
-    if (berth_replay_tell_list(talk, loader, graft->target, &graft->closure, err) < 0 ||
-        tell_out(talk, &graft->out, err) < 0)
+    if (berth_replay_tell_list(channel, loader, graft->target, &graft->closure, err) <
+            0 ||
+        tell_out(channel, &graft->out, err) < 0)
         return -1;
     for (size_t i = 0; i < graft->binds.count; i += 2)
-        if (tell_bind(talk, graft, graft->binds.items[i], graft->binds.items[i + 1],
+        if (tell_bind(channel, graft, graft->binds.items[i], graft->binds.items[i + 1],
                       err) < 0)
             return -1;
     return 0;
 }
 
-int berth_replay_tell_witness(int talk, const struct berth_graft *grafts, int count,
+int berth_replay_tell_witness(int channel, const struct berth_graft *grafts, int count,
                               const struct berth_graft *alone, const char *because,
                               struct berth_err *err)
 {
@@ -166,8 +169,9 @@ int berth_replay_tell_witness(int talk, const struct berth_graft *grafts, int co
         berth_buf_puts(&text, " ");
         berth_buf_puts(&text, because);
     }
-    return text.failed ? berth_err_oom(err)
-                       : berth_talk_send(talk, BERTH_TALK_WITNESS, text.text, err);
+    return text.failed
+               ? berth_err_oom(err)
+               : berth_channel_send(channel, BERTH_CHANNEL_WITNESS, text.text, err);
 }
 
 /* Is PATH the directory BELOW, or in it? */
@@ -353,39 +357,39 @@ bool berth_replay_repeat(const struct berth_inside *inside,
     return false;
 }
 
-static void tell_note(int talk, enum berth_talk_kind kind, const char *text)
+static void tell_note(int channel, enum berth_channel_kind kind, const char *text)
 {
     BERTH_FREE char *note = NULL;
 
     if (asprintf(&note, "%s (as found before)", text) > 0)
-        berth_talk_send(talk, kind, note, NULL);
+        berth_channel_send(channel, kind, note, NULL);
 }
 
-static void tell_all(int talk, const struct berth_memo *memo)
+static void tell_all(int channel, const struct berth_memo *memo)
 {
     for (size_t i = 0; i < memo->count; i++) {
         const struct berth_memo_record *record = &memo->records[i];
 
         if (record->kind == BERTH_MEMO_SET)
-            berth_talk_send(talk, BERTH_TALK_SET, record->first, NULL);
+            berth_channel_send(channel, BERTH_CHANNEL_SET, record->first, NULL);
         else if (record->kind == BERTH_MEMO_BIND)
-            tell(talk, BERTH_TALK_BIND, record->first, record->second, NULL);
+            tell(channel, BERTH_CHANNEL_BIND, record->first, record->second, NULL);
         else if (record->kind == BERTH_MEMO_NOTE)
-            tell_note(talk, BERTH_TALK_NOTE, record->first);
+            tell_note(channel, BERTH_CHANNEL_NOTE, record->first);
         else if (record->kind == BERTH_MEMO_NODE_NOTE)
-            tell_note(talk, BERTH_TALK_NODE_NOTE, record->first);
+            tell_note(channel, BERTH_CHANNEL_NODE_NOTE, record->first);
         else if (record->kind == BERTH_MEMO_WITNESS) {
             berth_marks_mount();
-            berth_talk_send(talk, BERTH_TALK_WITNESS, record->first, NULL);
+            berth_channel_send(channel, BERTH_CHANNEL_WITNESS, record->first, NULL);
         }
     }
-    berth_talk_send(talk, BERTH_TALK_DONE, "", NULL);
+    berth_channel_send(channel, BERTH_CHANNEL_DONE, "", NULL);
 }
 
 void berth_replay_run(const struct berth_inside *inside, const struct berth_memo *memo)
 {
     if (berth_inside_enter(inside, NULL) == 0 && berth_replay_repeat(inside, memo))
-        tell_all(inside->talk, memo);
+        tell_all(inside->channel, memo);
     else
-        berth_talk_send(inside->talk, BERTH_TALK_AGAIN, "", NULL);
+        berth_channel_send(inside->channel, BERTH_CHANNEL_AGAIN, "", NULL);
 }

@@ -18,22 +18,22 @@ int berth_replay_tell_look(const struct berth_inside *inside, const char *progra
                            const struct berth_look *look, bool is_linked,
                            struct berth_err *err);
 
-/* Sends to TALK those of OBJECTS, from index FROM on, whose role is PRESENT. */
-int berth_replay_tell_present(int talk, const struct berth_mpi_objects *objects,
+/* Sends to CHANNEL those of OBJECTS, from index FROM on, whose role is PRESENT. */
+int berth_replay_tell_present(int channel, const struct berth_mpi_objects *objects,
                               size_t from, struct berth_err *err);
 
-/* Sends to TALK the last answer of LOADER about FILE. */
-int berth_replay_tell_list(int talk, const char *loader, const char *file,
+/* Sends to CHANNEL the last answer of LOADER about FILE. */
+int berth_replay_tell_list(int channel, const char *loader, const char *file,
                            const struct berth_closure *closure, struct berth_err *err);
 
-/* Sends to TALK what GRAFT has mounted and set, and LOADER's answer after that. */
-int berth_replay_tell_graft(int talk, const char *loader,
+/* Sends to CHANNEL what GRAFT has mounted and set, and LOADER's answer after that. */
+int berth_replay_tell_graft(int channel, const char *loader,
                             const struct berth_graft *graft, struct berth_err *err);
 
-/* Mounts the marks, and sends to TALK what each rank will load: one of the COUNT
+/* Mounts the marks, and sends to CHANNEL what each rank will load: one of the COUNT
  * GRAFTS. ALONE (NULL: none) is one by which a rank finds no other rank, BECAUSE.
  * Without marks the mapped files of a rank tell what it has loaded. */
-int berth_replay_tell_witness(int talk, const struct berth_graft *grafts, int count,
+int berth_replay_tell_witness(int channel, const struct berth_graft *grafts, int count,
                               const struct berth_graft *alone, const char *because,
                               struct berth_err *err);
 
@@ -49,7 +49,7 @@ bool berth_replay_repeat(const struct berth_inside *inside,
                          const struct berth_memo *memo);
 
 /* Enters the container, repeats MEMO, and sends what has been done, or
- * BERTH_TALK_AGAIN. The process is to end when this returns. */
+ * BERTH_CHANNEL_AGAIN. The process is to end when this returns. */
 void berth_replay_run(const struct berth_inside *inside, const struct berth_memo *memo);
 
 #endif

@@ -352,11 +352,11 @@ static void keep_record(struct watch *watch)
 
 static void watch_ranks(struct watch *watch)
 {
-    struct pollfd keeper = {.fd = STDIN_FILENO, .events = POLLIN};
+    struct pollfd supervisor = {.fd = STDIN_FILENO, .events = POLLIN};
 
     watch->since = berth_clock();
     while (!watch->is_over && !is_done(watch)) {
-        if (poll(&keeper, 1, pause_of(watch)) > 0)
+        if (poll(&supervisor, 1, pause_of(watch)) > 0)
             watch->is_over = true;
         look(watch);
         speak(watch);

@@ -61,7 +61,7 @@ void berth_witness_count(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret);
 
 /* Watch until all ranks are known or have ended, or standard input ends, which the
- * keeper closes with the step. Lines go to standard error. */
+ * supervisor closes with the step. Lines go to standard error. */
 void berth_witness_run(const struct berth_witness *witness);
 
 void berth_witness_fini(struct berth_witness *witness);

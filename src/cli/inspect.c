@@ -23,7 +23,7 @@
 #include "base/run.h"
 #include "probe/runtime.h"
 #include "diagnose/sitefind.h"
-#include "stage/prospect.h"
+#include "stage/candidates.h"
 #include "launch/visit.h"
 
 extern char **environ;
@@ -36,7 +36,7 @@ struct inspect {
     struct berth_inspection seen;
     struct berth_site site;
     struct berth_terms terms;
-    struct berth_prospects prospects;
+    struct berth_candidates candidates;
 };
 
 static int write_seen(const struct inspect *it, struct berth_buf *out,
@@ -71,7 +71,7 @@ static const char *answer_of(const struct berth_mpi_verdict *verdict)
 static int judge_one(const struct inspect *it, size_t at, const struct berth_look *look,
                      struct berth_mpi_verdict *ret, struct berth_err *err)
 {
-    const struct berth_stack *stack = &it->prospects.offered.stacks.items[at];
+    const struct berth_stack *stack = &it->candidates.offered.stacks.items[at];
     const struct berth_fabric fabric = {
         .profile = stack->profile,
         .version = stack->version,
@@ -82,8 +82,8 @@ static int judge_one(const struct inspect *it, size_t at, const struct berth_loo
     };
     struct berth_err why;
 
-    if (berth_mpi_judge(it->seen.wants, &look->objects, &it->prospects.objects[at], ret,
-                        err) < 0)
+    if (berth_mpi_judge(it->seen.wants, &look->objects, &it->candidates.objects[at],
+                        ret, err) < 0)
         return -1;
     if ((ret->answer == BERTH_VERDICT_YES ||
          ret->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC) &&
@@ -98,7 +98,7 @@ static int judge_one(const struct inspect *it, size_t at, const struct berth_loo
 static int judge(struct inspect *it, const struct berth_look *look,
                  struct berth_buf *out, struct berth_err *err)
 {
-    const struct berth_stacks *stacks = &it->prospects.offered.stacks;
+    const struct berth_stacks *stacks = &it->candidates.offered.stacks;
     struct berth_inspect_offer offers[STACKS_MAX];
     struct berth_mpi_verdict verdicts[STACKS_MAX];
     size_t count = 0;
@@ -265,11 +265,11 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
         return -1;
     if (program)
         it->seen.mode = it->site.mpi.mode ? it->site.mpi.mode : "off";
-    if (program && berth_prospects_read(&it->terms, environ, &it->prospects, err) < 0)
+    if (program && berth_candidates_read(&it->terms, environ, &it->candidates, err) < 0)
         return -1;
     visit.runtime = runtime;
     result = berth_visit(&visit, out, err);
-    berth_prospects_fini(&it->prospects);
+    berth_candidates_fini(&it->candidates);
     return result;
 }
 

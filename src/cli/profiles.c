@@ -12,7 +12,7 @@
 #include "stage/offered.h"
 #include "diagnose/sitefind.h"
 #include "stage/stage.h"
-#include "stage/sweep.h"
+#include "stage/expire.h"
 
 extern char **environ;
 
@@ -87,7 +87,7 @@ static int prepare(const struct berth_stacks *stacks)
         else
             berth_staged_fini(&staged);
     }
-    berth_sweep(&site); /* what the host's MPI was before */
+    berth_expire(&site); /* what the host's MPI was before */
     return result;
 }
 

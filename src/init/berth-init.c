@@ -21,7 +21,7 @@
 #include "request/spell.h"
 #include "step/become.h"
 #include "launch/guard.h"
-#include "step/letter.h"
+#include "step/handover.h"
 #include "step/limits.h"
 #include "step/program.h"
 #include "init/relay.h"
@@ -35,7 +35,7 @@ struct init {
     const char *prefix; /* of options, in messages */
     int report;
     int guard;
-    int letter;
+    int handover;
     const char *limits; /* the application's */
     bool hold;
     bool only_tries; /* to become the command */
@@ -55,7 +55,7 @@ static int read_words(int argc, char **argv, struct init *init)
         {"guard", required_argument, NULL, 'g'},
         {"stderr", required_argument, NULL, 'E'},
         {"env", required_argument, NULL, 'e'},
-        {"letter", required_argument, NULL, 'l'},
+        {"handover", required_argument, NULL, 'l'},
         {"limits", required_argument, NULL, 'L'},
         {"hold", no_argument, NULL, 'h'},
         {"try", no_argument, NULL, 'T'},
@@ -65,7 +65,7 @@ static int read_words(int argc, char **argv, struct init *init)
     };
     int c;
 
-    optind = 0; /* from the start: the words of the letter come second */
+    optind = 0; /* from the start: the words of the handover come second */
     while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1) {
         switch (c) {
         case 'p':
@@ -97,7 +97,7 @@ static int read_words(int argc, char **argv, struct init *init)
             putenv(optarg);
             break;
         case 'l':
-            init->letter = atoi(optarg);
+            init->handover = atoi(optarg);
             break;
         case 'L':
             init->limits = optarg;
@@ -119,11 +119,11 @@ static int read_words(int argc, char **argv, struct init *init)
         }
     }
     init->become.command = argv + optind;
-    return *init->become.command || init->hold || init->letter >= 0 ? 0 : -1;
+    return *init->become.command || init->hold || init->handover >= 0 ? 0 : -1;
 }
 
 /* The environment of the task, with what the runtime made of it. */
-static int take_environment(const struct berth_letter *letter)
+static int take_environment(const struct berth_handover *handover)
 {
     static struct berth_strvec variables; /* the process's environment from now on */
     BERTH_BUF struct berth_buf ours = {0};
@@ -131,27 +131,27 @@ static int take_environment(const struct berth_letter *letter)
 
     berth_envdiff_flatten(environ, &ours);
     if (ours.failed ||
-        berth_envdiff_apply(letter->bytes, letter->count, ours.text, ours.used,
-                            letter->environment.items, &variables, &err) < 0)
+        berth_envdiff_apply(handover->bytes, handover->count, ours.text, ours.used,
+                            handover->environment.items, &variables, &err) < 0)
         return -1;
     environ = variables.items;
     return 0;
 }
 
 /* The words of our command line say where the others are. */
-static int read_letter(struct init *init)
+static int read_handover(struct init *init)
 {
-    struct berth_letter letter;
+    struct berth_handover handover;
 
-    if (berth_letter_read(init->letter, &letter) < 0 || !letter.words.count ||
-        take_environment(&letter) < 0)
+    if (berth_handover_read(init->handover, &handover) < 0 || !handover.words.count ||
+        take_environment(&handover) < 0)
         return -1;
-    init->letter = -1;
-    return read_words((int)letter.words.count, letter.words.items, init);
+    init->handover = -1;
+    return read_words((int)handover.words.count, handover.words.items, init);
 }
 
-/* One byte, by which the keeper learns who we are; then how long the environment is,
- * and the environment. */
+/* One byte, by which the supervisor learns who we are; then how long the environment
+ * is, and the environment. */
 static bool tell_environment(int fd)
 {
     BERTH_BUF struct berth_buf text = {0};
@@ -225,14 +225,14 @@ int main(int argc, char **argv)
                         .limits = "",
                         .report = -1,
                         .guard = -1,
-                        .letter = -1};
+                        .handover = -1};
     struct berth_err err;
     int status = BERTH_REFUSED;
 
     if (berth_program_tells("berth-init", argc, argv))
         return EXIT_SUCCESS;
     if (read_words(argc, argv, &init) < 0 ||
-        (init.letter >= 0 && read_letter(&init) < 0))
+        (init.handover >= 0 && read_handover(&init) < 0))
         berth_err_set(&err, "started with wrong words; it is for berth-task only");
     else if (init.hold)
         return hold(&init, argv[0]);

@@ -18,7 +18,7 @@
 #include "probe/image.h"
 #include "probe/runtime.h"
 
-/* What the keeper and the plugin told, by kind. */
+/* What the supervisor and the plugin told, by kind. */
 struct told {
     struct berth_request asked; /* by the user; the rest of the request is the site's */
     struct berth_strvec variables; /* of the container, before the host's MPI */
@@ -50,12 +50,12 @@ static void take(const char *name, const char *value, struct told *told,
     }
 }
 
-static int read_told(const struct berth_room *room, struct told *told,
+static int read_told(const struct berth_rendezvous *rendezvous, struct told *told,
                      struct berth_strvec *facts, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec list = {0};
     size_t count = 0;
-    const char *text = room ? berth_room_told(room, &count) : NULL;
+    const char *text = rendezvous ? berth_rendezvous_told(rendezvous, &count) : NULL;
 
     if (count)
         berth_environ_split(text, count, &list);
@@ -282,11 +282,13 @@ static int collect(const struct berth_account *account, struct told *told,
     const struct berth_launch *launch = account->launch;
 
     if (read_asked(account, explain->step.asked, &told->asked, err) < 0 ||
-        read_told(account->room, told, &explain->facts, err) < 0 ||
+        read_told(account->rendezvous, told, &explain->facts, err) < 0 ||
         copy_text(account->apart, &explain->apart, err) < 0 ||
-        copy_text(account->room ? berth_room_noted(account->room) : NULL,
+        copy_text(account->rendezvous ? berth_rendezvous_noted(account->rendezvous)
+                                      : NULL,
                   &explain->note, err) < 0 ||
-        copy_text(account->room ? berth_room_warned(account->room) : NULL,
+        copy_text(account->rendezvous ? berth_rendezvous_warned(account->rendezvous)
+                                      : NULL,
                   &explain->warning, err) < 0)
         return -1;
     explain->runtime = launch->runtime;

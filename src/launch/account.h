@@ -5,16 +5,17 @@
 #include "base/err.h"
 #include "report/explain.h"
 #include "plan/launch.h"
-#include "step/room.h"
+#include "step/rendezvous.h"
 
 /* The facts for the account of a component, which one task of it prints. Borrows
  * everything. */
 struct berth_account {
     const struct berth_launch *
         launch; /* for a component on the host only node, request and command are set */
-    char *const *environment;      /* of the task, after the changes that are berth's */
-    const char *step;              /* BERTH_TASK_EXPLAIN; NULL: not set */
-    const struct berth_room *room; /* with the keeper's findings; NULL: there is none */
+    char *const *environment; /* of the task, after the changes that are berth's */
+    const char *step;         /* BERTH_TASK_EXPLAIN; NULL: not set */
+    const struct berth_rendezvous
+        *rendezvous; /* with the supervisor's findings; NULL: there is none */
     const char
         *apart; /* why each task has a container of its own; NULL: tasks share one */
 };

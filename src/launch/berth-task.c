@@ -31,22 +31,22 @@
 #include "probe/signature.h"
 #include "launch/account.h"
 #include "step/become.h"
-#include "launch/carry.h"
+#include "launch/preflight.h"
 #include "launch/guard.h"
 #include "step/identity.h"
 #include "launch/inject.h"
 #include "step/join.h"
-#include "launch/keeper.h"
-#include "step/letter.h"
+#include "launch/supervisor.h"
+#include "step/handover.h"
 #include "step/limits.h"
 #include "step/log.h"
 #include "step/marks.h"
 #include "step/names.h"
 #include "step/program.h"
 #include "step/report.h"
-#include "step/room.h"
+#include "step/rendezvous.h"
 #include "launch/start.h"
-#include "launch/tell.h"
+#include "launch/notice.h"
 
 extern char **environ;
 
@@ -55,10 +55,10 @@ struct task {
     struct berth_request request;
     struct berth_terms terms;
     char *node;
-    char *prefix;  /* of options, in messages */
-    char *runtime; /* the site's; NULL: find one */
-    char *room;    /* NULL: nothing is shared */
-    char *argv0;   /* NULL: the command is behind our own argv[0] */
+    char *prefix;     /* of options, in messages */
+    char *runtime;    /* the site's; NULL: find one */
+    char *rendezvous; /* NULL: nothing is shared */
+    char *argv0;      /* NULL: the command is behind our own argv[0] */
     char *directory;
     char *place; /* node and image, in messages */
     bool leads;  /* on the first node of the component */
@@ -130,7 +130,7 @@ static int read_task(struct task *task, char **argv, struct berth_err *err)
     task->record = take_variable(BERTH_TASK_RECORD);
     task->digest_limit = digest ? (unsigned int)atoi(digest) : 0;
     task->runtime = take_variable(BERTH_TASK_RUNTIME);
-    task->room = take_variable(BERTH_TASK_ROOM);
+    task->rendezvous = take_variable(BERTH_TASK_ROOM);
     task->argv0 = take_variable(BERTH_TASK_ARGV0);
     task->directory = getcwd(NULL, 0);
     task->node = node_name();
@@ -190,7 +190,7 @@ static int prepare(struct task *task, struct berth_launch *ret, struct berth_err
     berth_strvec_fini(&task->mounts); /* of an earlier call */
     berth_strvec_fini(&task->fabric);
     if (berth_image_look(&task->request, err) < 0 ||
-        berth_carry_check(&task->request, err) < 0 ||
+        berth_preflight_check(&task->request, err) < 0 ||
         berth_gpu_choose(&task->request, task->environment, &gpus, &gpu, err) < 0 ||
         berth_inject_mounts(&task->request, &task->mounts, err) < 0 ||
         berth_inject_fabric(&task->request, &task->terms, &task->fabric, err) < 0 ||
@@ -227,13 +227,13 @@ static int prepare(struct task *task, struct berth_launch *ret, struct berth_err
 }
 
 /* What berth-init is to know. */
-static int write_letter(const struct berth_launch *launch, struct berth_err *err)
+static int write_handover(const struct berth_launch *launch, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
 
     if (berth_launch_init_argv(launch, &words, err) < 0)
         return -1;
-    return berth_letter_write(&words, environ, err);
+    return berth_handover_write(&words, environ, err);
 }
 
 /* From here on what standard error is said goes to LOG, and berth-init takes it back.
@@ -253,19 +253,21 @@ static void fail(const struct task *task, struct berth_err *err)
     berth_report(task->report, task->node ? task->node : "berth-task", err);
 }
 
-/* A container of this task alone. ROOM may be NULL. Returns only when that fails. */
-static void become_runtime(struct task *task, const struct berth_room *room,
+/* A container of this task alone. RENDEZVOUS may be NULL. Returns only when that fails.
+ */
+static void become_runtime(struct task *task, const struct berth_rendezvous *rendezvous,
                            struct berth_err *err)
 {
-    struct berth_guard guard = {.tasks = room ? room->tasks : -1,
-                                .ended = room ? room->ended : -1,
-                                .room = room,
-                                .limit = room ? berth_room_limit(room) : 0};
+    struct berth_guard guard = {.tasks = rendezvous ? rendezvous->tasks : -1,
+                                .ended = rendezvous ? rendezvous->ended : -1,
+                                .rendezvous = rendezvous,
+                                .limit = rendezvous ? berth_rendezvous_limit(rendezvous)
+                                                    : 0};
     BERTH_STRVEC struct berth_strvec argv = {0};
     BERTH_BUF struct berth_buf limits = {0};
     struct berth_launch launch;
     char init[BERTH_PROGRAM_NAME];
-    int fd, letter;
+    int fd, handover;
 
     if (prepare(task, &launch, err) < 0 || (fd = berth_program_open(err)) < 0 ||
         (guard.log = berth_log_open(err)) < 0)
@@ -278,9 +280,9 @@ static void become_runtime(struct task *task, const struct berth_room *room,
     launch.guard = berth_guard_start(&launch, &guard, err);
     if (launch.guard < 0 || (launch.said = divert(guard.log, err)) < 0)
         return;
-    letter = write_letter(&launch, err);
-    if (letter >= 0 && berth_start_enter(".") == 0 &&
-        berth_launch_argv(&launch, letter, &argv, err) == 0 &&
+    handover = write_handover(&launch, err);
+    if (handover >= 0 && berth_start_enter(".") == 0 &&
+        berth_launch_argv(&launch, handover, &argv, err) == 0 &&
         (!launch.unknown_user || berth_identity_provide(err) == 0)) {
         execv(launch.runtime, argv.items);
         berth_err_set(err,
@@ -290,22 +292,23 @@ static void become_runtime(struct task *task, const struct berth_room *room,
     dup2(launch.said, STDERR_FILENO);
 }
 
-/* Start the container of the room. What goes wrong is said in the room, for all, if
- * nobody has given up by then. */
-static void start_container(struct task *task, struct berth_room *room)
+/* Start the container of the rendezvous. What goes wrong is said in the rendezvous, for
+ * all, if nobody has given up by then. */
+static void start_container(struct task *task, struct berth_rendezvous *rendezvous)
 {
     struct berth_launch launch;
     struct berth_err err;
 
     if (prepare(task, &launch, &err) < 0 ||
-        (berth_room_state(room) == BERTH_ROOM_STARTING &&
-         berth_keeper_start(&launch, task->directory, room, &err) < 0))
-        berth_room_fail(room, &err);
+        (berth_rendezvous_state(rendezvous) == BERTH_RENDEZVOUS_STARTING &&
+         berth_supervisor_start(&launch, task->directory, rendezvous, &err) < 0))
+        berth_rendezvous_fail(rendezvous, &err);
 }
 
 /* The environment in the container: what the runtime made of it, and --container-env.
  */
-static int take_environment(const struct task *task, const struct berth_room *room,
+static int take_environment(const struct task *task,
+                            const struct berth_rendezvous *rendezvous,
                             struct berth_err *err)
 {
     static struct berth_strvec variables; /* the process's environment from now on */
@@ -314,8 +317,8 @@ static int take_environment(const struct task *task, const struct berth_room *ro
                                   .terms = &task->terms,
                                   .environment = task->environment};
     size_t before_count, after_count;
-    const char *before = berth_room_before(room, &before_count);
-    const char *after = berth_room_after(room, &after_count);
+    const char *before = berth_rendezvous_before(rendezvous, &before_count);
+    const char *after = berth_rendezvous_after(rendezvous, &after_count);
 
     berth_launch_env(&launch, &asked);
     if (asked.failed || berth_envdiff_apply(before, before_count, after, after_count,
@@ -328,9 +331,10 @@ static int take_environment(const struct task *task, const struct berth_room *ro
     return 0;
 }
 
-/* Join the container of the room and become the command, or only try to, where an
+/* Join the container of the rendezvous and become the command, or only try to, where an
  * account is asked for. Returns the exit status, when that fails or was only tried. */
-static int join(struct task *task, struct berth_room *room, struct berth_err *err)
+static int join(struct task *task, struct berth_rendezvous *rendezvous,
+                struct berth_err *err)
 {
     struct berth_strvec command = {0};
     struct berth_launch launch = {.request = &task->request, .command = task->command};
@@ -342,10 +346,11 @@ static int join(struct task *task, struct berth_room *room, struct berth_err *er
     become.command = command.items;
     if (command.failed)
         return berth_err_oom(err), BERTH_REFUSED;
-    if (berth_join(berth_room_holder(room), err) < 0)
+    if (berth_join(berth_rendezvous_holder(rendezvous), err) < 0)
         return BERTH_REFUSED;
     berth_marks_join(task->environment);
-    if (take_environment(task, room, err) < 0 || berth_become_enter(&become, err) < 0)
+    if (take_environment(task, rendezvous, err) < 0 ||
+        berth_become_enter(&become, err) < 0)
         return BERTH_REFUSED;
     if (task->report >= 0)
         fcntl(task->report, F_SETFD, FD_CLOEXEC);
@@ -353,37 +358,37 @@ static int join(struct task *task, struct berth_room *room, struct berth_err *er
                                                    : berth_become_command(&become, err);
 }
 
-/* What the first of a node's tasks tells, and keeps of the component. ROOM may be NULL;
- * WHY: each task has a container of its own. A step does not fail for it. */
-static void tell(const struct task *task, const struct berth_room *room,
+/* What the first of a node's tasks tells, and keeps of the component. RENDEZVOUS may be
+ * NULL; WHY: each task has a container of its own. A step does not fail for it. */
+static void tell(const struct task *task, const struct berth_rendezvous *rendezvous,
                  const char *why)
 {
-    struct berth_told told = {.node = task->node,
-                              .request = &task->request,
-                              .environment = task->environment,
-                              .leads = task->leads,
-                              .step = task->step,
-                              .runtime = task->runtime,
-                              .digest_limit = task->digest_limit,
-                              .room = room,
-                              .apart = why};
+    struct berth_notice told = {.node = task->node,
+                                .request = &task->request,
+                                .environment = task->environment,
+                                .leads = task->leads,
+                                .step = task->step,
+                                .runtime = task->runtime,
+                                .digest_limit = task->digest_limit,
+                                .rendezvous = rendezvous,
+                                .apart = why};
 
     if (task->leads && berth_request_explained(&task->request))
         return; /* the account says it */
-    if (room)
+    if (rendezvous)
         berth_tell(&told);
     if (task->record && task->leads)
-        berth_tell_keep(&told, task->record);
+        berth_notice_keep(&told, task->record);
 }
 
 /* What was found out for the containers of all tasks. */
-static void take_plan(struct task *task, const struct berth_room *room)
+static void take_plan(struct task *task, const struct berth_rendezvous *rendezvous)
 {
     size_t count;
-    const char *text = berth_room_before(room, &count);
+    const char *text = berth_rendezvous_before(rendezvous, &count);
 
     berth_environ_split(text, count, &task->set);
-    text = berth_room_after(room, &count);
+    text = berth_rendezvous_after(rendezvous, &count);
     berth_environ_split(text, count, &task->binds);
 }
 
@@ -411,23 +416,24 @@ static int verify(const struct task *task, unsigned int seconds,
 }
 
 /* The first task sees to it that there is something to join, or to know. */
-static void start(struct task *task, struct berth_room *room)
+static void start(struct task *task, struct berth_rendezvous *rendezvous)
 {
-    const char *why = berth_room_forbidden(room);
+    const char *why = berth_rendezvous_forbidden(rendezvous);
     struct berth_err err;
 
-    if (verify(task, berth_room_limit(room), berth_room_deadline(room), &err) < 0)
-        berth_room_fail(room, &err);
+    if (verify(task, berth_rendezvous_limit(rendezvous),
+               berth_rendezvous_deadline(rendezvous), &err) < 0)
+        berth_rendezvous_fail(rendezvous, &err);
     else if (why && !berth_request_mpi_chosen(&task->request) &&
              !berth_request_explained(&task->request))
-        berth_room_separate(room, why, &err);
+        berth_rendezvous_separate(rendezvous, why, &err);
     else
-        start_container(task, room);
+        start_container(task, rendezvous);
 }
 
-/* Write the account, if this is the task that gives it. ROOM may be NULL; APART: why
- * each task has a container of its own, NULL: it has not. */
-static int write_account(struct task *task, const struct berth_room *room,
+/* Write the account, if this is the task that gives it. RENDEZVOUS may be NULL; APART:
+ * why each task has a container of its own, NULL: it has not. */
+static int write_account(struct task *task, const struct berth_rendezvous *rendezvous,
                          const char *apart, struct berth_err *err)
 {
     struct berth_launch launch = {
@@ -435,7 +441,7 @@ static int write_account(struct task *task, const struct berth_room *room,
     struct berth_account account = {.launch = &launch,
                                     .environment = environ,
                                     .step = task->step,
-                                    .room = room,
+                                    .rendezvous = rendezvous,
                                     .apart = apart};
 
     if (berth_request_contained(&task->request)) {
@@ -453,14 +459,14 @@ static bool gives_account(const struct task *task, bool is_first)
 
 /* As become_runtime(), but in a process of its own, which only tries. Returns its exit
  * status. */
-static int try_runtime(struct task *task, const struct berth_room *room,
+static int try_runtime(struct task *task, const struct berth_rendezvous *rendezvous,
                        struct berth_err *err)
 {
     pid_t child = fork();
     int status = 0;
 
     if (child == 0) {
-        become_runtime(task, room, err);
+        become_runtime(task, rendezvous, err);
         fail(task, err);
         _exit(BERTH_REFUSED);
     }
@@ -477,27 +483,27 @@ static int try_runtime(struct task *task, const struct berth_room *room,
 }
 
 /* Each task in a container of its own, WHY. Returns the exit status. */
-static int run_apart(struct task *task, const struct berth_room *room, bool is_first,
-                     const char *why, struct berth_err *err)
+static int run_apart(struct task *task, const struct berth_rendezvous *rendezvous,
+                     bool is_first, const char *why, struct berth_err *err)
 {
     if (!gives_account(task, is_first)) {
-        become_runtime(task, room, err);
+        become_runtime(task, rendezvous, err);
         return BERTH_REFUSED;
     }
-    if (write_account(task, room, why, err) < 0)
+    if (write_account(task, rendezvous, why, err) < 0)
         return BERTH_REFUSED;
-    return try_runtime(task, room, err);
+    return try_runtime(task, rendezvous, err);
 }
 
-/* With the others in the container of the room. Returns the exit status. */
-static int run_joined(struct task *task, struct berth_room *room, bool is_first,
-                      struct berth_err *err)
+/* With the others in the container of the rendezvous. Returns the exit status. */
+static int run_joined(struct task *task, struct berth_rendezvous *rendezvous,
+                      bool is_first, struct berth_err *err)
 {
     int status;
 
-    if (gives_account(task, is_first) && write_account(task, room, NULL, err) < 0)
+    if (gives_account(task, is_first) && write_account(task, rendezvous, NULL, err) < 0)
         return BERTH_REFUSED;
-    status = join(task, room, err);
+    status = join(task, rendezvous, err);
     if (status == 0 && task->account.used)
         return berth_account_print(&task->account, err) < 0 ? BERTH_REFUSED : status;
     berth_err_at(err, "image '%s'", berth_request_name(&task->request));
@@ -507,27 +513,27 @@ static int run_joined(struct task *task, struct berth_room *room, bool is_first,
 /* With the other tasks of the step on this node. */
 static int run_shared(struct task *task, struct berth_err *err)
 {
-    struct berth_room room;
+    struct berth_rendezvous rendezvous;
     struct berth_err why;
     bool first;
 
-    if (berth_room_enter(&room, task->room, err) < 0)
+    if (berth_rendezvous_enter(&rendezvous, task->rendezvous, err) < 0)
         return BERTH_REFUSED;
-    first = berth_room_claim(&room);
-    if (first && berth_room_state(&room) == BERTH_ROOM_STARTING)
-        start(task, &room);
-    switch (berth_room_wait(&room, err)) {
-    case BERTH_ROOM_READY:
+    first = berth_rendezvous_claim(&rendezvous);
+    if (first && berth_rendezvous_state(&rendezvous) == BERTH_RENDEZVOUS_STARTING)
+        start(task, &rendezvous);
+    switch (berth_rendezvous_wait(&rendezvous, err)) {
+    case BERTH_RENDEZVOUS_READY:
         if (first)
-            tell(task, &room, NULL);
-        return run_joined(task, &room, first, err);
-    case BERTH_ROOM_SEPARATE:
+            tell(task, &rendezvous, NULL);
+        return run_joined(task, &rendezvous, first, err);
+    case BERTH_RENDEZVOUS_SEPARATE:
         why = *err;
         if (first)
-            tell(task, &room, why.text);
-        take_plan(task, &room);
-        return run_apart(task, &room, first, why.text, err);
-    case BERTH_ROOM_LOST:
+            tell(task, &rendezvous, why.text);
+        take_plan(task, &rendezvous);
+        return run_apart(task, &rendezvous, first, why.text, err);
+    case BERTH_RENDEZVOUS_LOST:
         berth_err_set(err, "the container ended before this task could join it; it was "
                            "killed, or ran out of memory");
         return BERTH_REFUSED;
@@ -539,20 +545,21 @@ static int run_shared(struct task *task, struct berth_err *err)
 /* On the host, where nothing is run because another component is to be explained. */
 static int run_nothing(struct task *task, struct berth_err *err)
 {
-    struct berth_room room;
+    struct berth_rendezvous rendezvous;
     bool is_first = true;
 
-    if (task->room && berth_room_enter(&room, task->room, err) < 0)
+    if (task->rendezvous &&
+        berth_rendezvous_enter(&rendezvous, task->rendezvous, err) < 0)
         return BERTH_REFUSED;
-    if (task->room)
-        is_first = berth_room_claim(&room);
+    if (task->rendezvous)
+        is_first = berth_rendezvous_claim(&rendezvous);
     if (gives_account(task, is_first) && (write_account(task, NULL, NULL, err) < 0 ||
                                           berth_account_print(&task->account, err) < 0))
         return BERTH_REFUSED;
     return EXIT_SUCCESS;
 }
 
-/* That a signature may take where no room says it. */
+/* That a signature may take where no rendezvous says it. */
 enum { ALONE_SECONDS = 60 };
 
 static int run(struct task *task, char **argv, struct berth_err *err)
@@ -561,7 +568,7 @@ static int run(struct task *task, char **argv, struct berth_err *err)
         return BERTH_REFUSED;
     if (!berth_request_contained(&task->request))
         return run_nothing(task, err);
-    if (task->room)
+    if (task->rendezvous)
         return run_shared(task, err);
     if (berth_request_mpi_chosen(&task->request))
         return berth_err_set(err, BERTH_TASK_NO_ROOM, task->request.mpi,

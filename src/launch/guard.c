@@ -26,7 +26,7 @@
 #include "launch/remains.h"
 #include "step/report.h"
 #include "launch/servers.h"
-#include "launch/tell.h"
+#include "launch/notice.h"
 
 static bool kill_child(const struct berth_process *process, void *parent)
 {
@@ -193,8 +193,8 @@ static void tell_unpacked(struct watch *watch)
     const struct berth_launch *launch = watch->launch;
 
     if (berth_servers_unpacked(&watch->servers, launch->request->image) &&
-        (!watch->guard.room || berth_room_unpack(watch->guard.room)))
-        dprintf(SAY, BERTH_TELL_UNPACKED, launch->node,
+        (!watch->guard.rendezvous || berth_rendezvous_unpack(watch->guard.rendezvous)))
+        dprintf(SAY, BERTH_NOTICE_UNPACKED, launch->node,
                 berth_request_name(launch->request));
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "plan/launch.h"
-#include "step/room.h"
+#include "step/rendezvous.h"
 
 /* Slurm sends a signal to every process of a step, so the program that serves the image
  * (squashfuse, fuse-overlayfs) gets the application's SIGUSR1 and SIGTERM too and ends,
@@ -23,10 +23,10 @@
 /* What a guard watches besides signals. */
 struct berth_guard {
     int log;   /* what the runtime says until berth-init has started */
-    int tasks; /* of step/room.h: end of file ends the runtime; -1: none */
-    int ended; /* of step/room.h: held until all has ended; -1: none */
-    const struct berth_room *room; /* NULL: there is none */
-    unsigned int limit;            /* seconds that a start may take; 0: any time */
+    int tasks; /* of step/rendezvous.h: end of file ends the runtime; -1: none */
+    int ended; /* of step/rendezvous.h: held until all has ended; -1: none */
+    const struct berth_rendezvous *rendezvous; /* NULL: there is none */
+    unsigned int limit; /* seconds that a start may take; 0: any time */
 };
 
 /* A guard's answer to berth-init: it guards the server, or nothing may run. */

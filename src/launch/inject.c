@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keeper's side of putting the host's MPI into a container: starts berth-mpi, and
- * takes down what that has done. */
+/* The supervisor's side of putting the host's MPI into a container: starts berth-mpi,
+ * and takes down what that has done. */
 
 #include "launch/inject.h"
 
@@ -25,19 +25,19 @@
 #include "probe/profilesread.h"
 #include "probe/siteread.h"
 #include "base/detach.h"
-#include "step/letter.h"
+#include "step/handover.h"
 #include "step/mark.h"
 #include "step/stageroot.h"
-#include "step/talk.h"
+#include "step/channel.h"
 #include "base/tree.h"
 
 #define PROGRAM BERTH_LIBEXECDIR "/berth-mpi"
 
 /* The descriptors of berth-mpi. */
-struct berth_letters {
+struct berth_handovers {
     int task;      /* what to do, and the environment of the task on the host */
     int container; /* the command, and the environment in the container */
-    int talk;      /* step/talk.h */
+    int channel;   /* step/channel.h */
     int user;      /* the roots of stages that the container mounts; -1: it does not */
     int site;
     int said; /* as in struct berth_inject */
@@ -49,21 +49,21 @@ static int open_root(struct berth_stage_root root)
 }
 
 /* Stay open in this process, which lives as long as the step on its node: berth-mpi
- * locks them (stage/sweep.h). */
+ * locks them (stage/expire.h). */
 static void open_roots(const struct berth_request *request,
-                       struct berth_letters *letters)
+                       struct berth_handovers *handovers)
 {
     char path[BERTH_STAGE_USER_SIZE];
 
     if (!berth_request_mpi_may_host(request))
         return;
-    letters->user = open_root(berth_stage_user(path));
-    letters->site = open_root(berth_stage_site());
+    handovers->user = open_root(berth_stage_user(path));
+    handovers->site = open_root(berth_stage_site());
 }
 
-static int write_letters(const struct berth_inject *inject,
-                         const struct berth_strvec *environment,
-                         struct berth_letters *letters, struct berth_err *err)
+static int write_handovers(const struct berth_inject *inject,
+                           const struct berth_strvec *environment,
+                           struct berth_handovers *handovers, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_STRVEC struct berth_strvec command = {0};
@@ -78,7 +78,7 @@ static int write_letters(const struct berth_inject *inject,
     if (launch->terms)
         berth_terms_put(launch->terms, &terms);
     berth_strvec_push(&words, terms.used ? terms.text : "");
-    berth_strvec_pushf(&words, "%d,%d", letters->user, letters->site);
+    berth_strvec_pushf(&words, "%d,%d", handovers->user, handovers->site);
     berth_strvec_pushf(&words, "%u", inject->apart);
     berth_strvec_pushf(&words, "%ld",
                        (long)(berth_deadline_left(inject->deadline) / 1000));
@@ -89,34 +89,35 @@ static int write_letters(const struct berth_inject *inject,
     berth_launch_command(launch, &command);
     if (words.failed || command.failed || request.failed || terms.failed)
         return berth_err_oom(err);
-    letters->task = berth_letter_write(&words, launch->environment, err);
-    letters->container =
-        letters->task < 0 ? -1 : berth_letter_write(&command, environment->items, err);
-    return letters->container < 0 ? -1 : 0;
+    handovers->task = berth_handover_write(&words, launch->environment, err);
+    handovers->container =
+        handovers->task < 0 ? -1
+                            : berth_handover_write(&command, environment->items, err);
+    return handovers->container < 0 ? -1 : 0;
 }
 
 /* With its own descriptors and no other of ours. Variables of the user are for the
  * application; they could lead the loader astray. */
-static void become_program(const struct berth_letters *letters)
+static void become_program(const struct berth_handovers *handovers)
 {
     static char *const environment[] = {(char *)"PATH=/usr/bin:/bin:/usr/sbin:/sbin",
                                         NULL};
-    const int given[] = {letters->task, letters->container, letters->talk,
-                         letters->user, letters->site,      letters->said};
+    const int given[] = {handovers->task, handovers->container, handovers->channel,
+                         handovers->user, handovers->site,      handovers->said};
     char numbers[3][16];
     char *argv[] = {(char *)"berth-mpi", numbers[0], numbers[1], numbers[2], NULL};
     struct berth_err err;
 
-    snprintf(numbers[0], sizeof(numbers[0]), "%d", letters->task);
-    snprintf(numbers[1], sizeof(numbers[1]), "%d", letters->container);
-    snprintf(numbers[2], sizeof(numbers[2]), "%d", letters->talk);
+    snprintf(numbers[0], sizeof(numbers[0]), "%d", handovers->task);
+    snprintf(numbers[1], sizeof(numbers[1]), "%d", handovers->container);
+    snprintf(numbers[2], sizeof(numbers[2]), "%d", handovers->channel);
     berth_hide_from(STDERR_FILENO + 1);
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
         fcntl(given[i], F_SETFD, 0);
     execve(PROGRAM, argv, environment);
     berth_err_set(&err, "'%s': %s; install berth again on this host", PROGRAM,
                   strerror(errno));
-    berth_talk_send(letters->talk, BERTH_TALK_REFUSED, err.text, NULL);
+    berth_channel_send(handovers->channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
 }
 
 /* Set VARIABLE (NAME=VALUE) in LIST. */
@@ -145,38 +146,38 @@ static void push_pair(struct berth_strvec *list, const char *text)
     berth_strvec_push(list, newline + 1);
 }
 
-static int take_down(const struct berth_inject *inject, int talk,
+static int take_down(const struct berth_inject *inject, int channel,
                      struct berth_strvec *environment, struct berth_injected *injected,
                      struct berth_err *err)
 {
-    char text[BERTH_TALK_SIZE];
-    enum berth_talk_kind kind;
+    char text[BERTH_CHANNEL_SIZE];
+    enum berth_channel_kind kind;
 
     for (;;) {
-        if (berth_talk_receive(talk, inject->deadline, &kind, text, err) < 0)
+        if (berth_channel_receive(channel, inject->deadline, &kind, text, err) < 0)
             return berth_err_at(err, "berth-mpi");
         switch (kind) {
-        case BERTH_TALK_SET:
+        case BERTH_CHANNEL_SET:
             set_variable(environment, text);
             set_variable(&injected->set, text);
             break;
-        case BERTH_TALK_BIND:
+        case BERTH_CHANNEL_BIND:
             push_pair(&injected->binds, text);
             break;
-        case BERTH_TALK_FACT:
+        case BERTH_CHANNEL_FACT:
             push_pair(&injected->facts, text);
             break;
-        case BERTH_TALK_NOTE:
-        case BERTH_TALK_NODE_NOTE:
-            injected->differs = kind == BERTH_TALK_NODE_NOTE;
+        case BERTH_CHANNEL_NOTE:
+        case BERTH_CHANNEL_NODE_NOTE:
+            injected->differs = kind == BERTH_CHANNEL_NODE_NOTE;
             free(injected->note);
             injected->note = strdup(text);
             break;
-        case BERTH_TALK_WARNING:
+        case BERTH_CHANNEL_WARNING:
             free(injected->warning);
             injected->warning = strdup(text);
             break;
-        case BERTH_TALK_DONE:
+        case BERTH_CHANNEL_DONE:
             return environment->failed || injected->set.failed ||
                            injected->binds.failed || injected->facts.failed
                        ? berth_err_oom(err)
@@ -187,7 +188,8 @@ static int take_down(const struct berth_inject *inject, int talk,
     }
 }
 
-static int run_program(const struct berth_inject *inject, struct berth_letters *letters,
+static int run_program(const struct berth_inject *inject,
+                       struct berth_handovers *handovers,
                        struct berth_strvec *environment,
                        struct berth_injected *injected, struct berth_err *err)
 {
@@ -195,12 +197,12 @@ static int run_program(const struct berth_inject *inject, struct berth_letters *
     int result;
     pid_t child;
 
-    if (berth_talk_open(ends, err) < 0)
+    if (berth_channel_open(ends, err) < 0)
         return -1;
-    letters->talk = ends[1];
+    handovers->channel = ends[1];
     child = fork();
     if (child == 0) {
-        become_program(letters);
+        become_program(handovers);
         _exit(EXIT_FAILURE);
     }
     close(ends[1]);
@@ -224,17 +226,17 @@ static int use_program(const struct berth_inject *inject,
                        struct berth_strvec *environment,
                        struct berth_injected *injected, struct berth_err *err)
 {
-    struct berth_letters letters = {-1, -1, -1, -1, -1, inject->said};
+    struct berth_handovers handovers = {-1, -1, -1, -1, -1, inject->said};
     int result;
 
-    open_roots(inject->launch->request, &letters);
-    result = write_letters(inject, environment, &letters, err);
+    open_roots(inject->launch->request, &handovers);
+    result = write_handovers(inject, environment, &handovers, err);
     if (result == 0)
-        result = run_program(inject, &letters, environment, injected, err);
-    if (letters.task >= 0)
-        close(letters.task);
-    if (letters.container >= 0)
-        close(letters.container);
+        result = run_program(inject, &handovers, environment, injected, err);
+    if (handovers.task >= 0)
+        close(handovers.task);
+    if (handovers.container >= 0)
+        close(handovers.container);
     return result;
 }
 

@@ -19,7 +19,7 @@
 #include "probe/opened.h"
 #include "step/processes.h"
 #include "launch/remains.h"
-#include "step/spaces.h"
+#include "step/namespaces.h"
 
 bool berth_servers_has_name(const char *name)
 {
@@ -109,7 +109,7 @@ static void remember_mount(pid_t pid, struct berth_strvec *mounts)
     size_t count;
     FILE *file;
 
-    if (berth_spaces_differ(pid, "mnt"))
+    if (berth_namespaces_differ(pid, "mnt"))
         return;
     snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
     file = fopen(path, "re");

@@ -21,7 +21,7 @@
 #include "base/detach.h"
 #include "step/names.h"
 #include "step/processes.h"
-#include "step/room.h"
+#include "step/rendezvous.h"
 
 #define TASK_PROGRAM BERTH_LIBEXECDIR "/berth-task"
 
@@ -66,15 +66,15 @@ static void watch(pid_t pid, int alive)
     _exit(EXIT_SUCCESS);
 }
 
-/* Hand the room to a process that is no child of what this one becomes. */
-static int start_watch(struct berth_room *room, struct berth_err *err)
+/* Hand the rendezvous to a process that is no child of what this one becomes. */
+static int start_watch(struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
     pid_t self = getpid();
     int result = berth_detach_fork(NULL, NULL, err);
 
     if (result == 0)
-        watch(self, room->alive);
-    close(room->alive); /* the watch has it */
+        watch(self, rendezvous->alive);
+    close(rendezvous->alive); /* the watch has it */
     return result < 0 ? -1 : 0;
 }
 
@@ -103,17 +103,18 @@ static int set(const char *name, const char *value, struct berth_err *err)
     return setenv(name, value, 1) < 0 ? berth_err_oom(err) : 0;
 }
 
-static int make_room(const struct berth_site *site, char *name, size_t size,
-                     struct berth_err *err)
+static int make_rendezvous(const struct berth_site *site, char *name, size_t size,
+                           struct berth_err *err)
 {
-    struct berth_room room;
+    struct berth_rendezvous rendezvous;
 
-    if (berth_room_make(&room, err) < 0 || start_watch(&room, err) < 0)
+    if (berth_rendezvous_make(&rendezvous, err) < 0 ||
+        start_watch(&rendezvous, err) < 0)
         return -1;
-    berth_room_furnish(&room, 1, site->runtime.start_timeout);
+    berth_rendezvous_furnish(&rendezvous, 1, site->runtime.start_timeout);
     if (site->runtime.share == BERTH_SHARE_NEVER)
-        berth_room_forbid(&room, "the site says share: never");
-    berth_room_name(&room, name, size);
+        berth_rendezvous_forbid(&rendezvous, "the site says share: never");
+    berth_rendezvous_name(&rendezvous, name, size);
     return 0;
 }
 
@@ -135,7 +136,7 @@ int berth_standalone_prepare(const struct berth_standalone *standalone,
     berth_explain_put_step(&facts, &step);
     if (terms.failed || step.failed)
         return berth_err_oom(err);
-    if (make_room(standalone->site, name, sizeof(name), err) < 0 ||
+    if (make_rendezvous(standalone->site, name, sizeof(name), err) < 0 ||
         set(BERTH_TASK_REQUEST, fields.text, err) < 0 ||
         set(BERTH_TASK_LEADS, leads() ? "1" : NULL, err) < 0 ||
         set(BERTH_TASK_RUNTIME, standalone->site->runtime.path, err) < 0 ||

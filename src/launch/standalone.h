@@ -19,9 +19,9 @@ struct berth_standalone {
 };
 
 /* Sets the variables for berth-task in the environment of the calling process, and
- * makes the room of its container (step/room.h). The container ends with the calling
- * process, whatever that becomes. Where an mpirun has started the process, its MPI
- * library is told that the other ranks are in containers of their own
+ * makes the rendezvous of its container (step/rendezvous.h). The container ends with
+ * the calling process, whatever that becomes. Where an mpirun has started the process,
+ * its MPI library is told that the other ranks are in containers of their own
  * (berth_launch_apart()). Returns 0, or -1 with a sentence in ERR. */
 int berth_standalone_prepare(const struct berth_standalone *standalone,
                              struct berth_err *err);

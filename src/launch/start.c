@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "step/log.h"
-#include "step/talk.h"
+#include "step/channel.h"
 
 int berth_start_enter(const char *directory)
 {
@@ -72,7 +72,7 @@ int berth_start_await(const struct berth_start *start, pid_t *ret_holder,
 
     if (await(start, err) < 0)
         return -1;
-    if (berth_talk_sender(start->answer, ret_holder) < 0)
+    if (berth_channel_sender(start->answer, ret_holder) < 0)
         return berth_log_explain(start->log, start->launch, err);
     if (receive(start, &count, sizeof(count), err) < 0)
         return -1;

@@ -226,13 +226,13 @@ static int push_runtime(const struct berth_launch *launch, struct berth_strvec *
     return 0;
 }
 
-int berth_launch_argv(const struct berth_launch *launch, int letter,
+int berth_launch_argv(const struct berth_launch *launch, int handover,
                       struct berth_strvec *argv, struct berth_err *err)
 {
     if (push_runtime(launch, argv, err) < 0)
         return -1;
     berth_strvec_push(argv, launch->init);
-    push_descriptor("--letter", letter, argv);
+    push_descriptor("--handover", handover, argv);
     return argv->failed ? berth_err_oom(err) : 0;
 }
 

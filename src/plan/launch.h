@@ -42,9 +42,9 @@ struct berth_launch {
 };
 
 /* The words that start the runtime, which starts berth-init in the image, which reads
- * its own words in descriptor LETTER (step/letter.h). Appends to ARGV. Returns 0, or -1
- * when out of memory. */
-int berth_launch_argv(const struct berth_launch *launch, int letter,
+ * its own words in descriptor HANDOVER (step/handover.h). Appends to ARGV. Returns 0,
+ * or -1 when out of memory. */
+int berth_launch_argv(const struct berth_launch *launch, int handover,
                       struct berth_strvec *argv, struct berth_err *err);
 
 /* The words of berth-init, which becomes the user's command, or only tries to, if the

@@ -33,7 +33,7 @@
 #include "spank/variable.h"
 #include "step/names.h"
 #include "step/report.h"
-#include "step/room.h"
+#include "step/rendezvous.h"
 
 #define TASK_PROGRAM BERTH_LIBEXECDIR "/berth-task"
 
@@ -44,10 +44,10 @@ static struct {
     struct berth_site site;   /* what it wants */
     struct berth_err fault;   /* of its configuration; text "": none */
     int report;               /* who may report a fault; -1: none was made */
-    struct berth_room room;   /* where they meet; page NULL: nowhere, */
-    struct berth_err no_room; /* and why */
-    uint32_t ended;           /* tasks that have */
-    bool told;                /* that the container was lost */
+    struct berth_rendezvous rendezvous; /* where they meet; page NULL: nowhere, */
+    struct berth_err no_room;           /* and why */
+    uint32_t ended;                     /* tasks that have */
+    bool told;                          /* that the container was lost */
 } shared = {.report = -1};
 
 /* Options travel in the table; what Slurm sends of them says nothing per component. */
@@ -100,7 +100,7 @@ int berth_remote_open(spank_t sp)
     if (!is_ours(sp))
         return 0;
     shared.report = berth_report_open();
-    berth_room_make(&shared.room, &shared.no_room);
+    berth_rendezvous_make(&shared.rendezvous, &shared.no_room);
     return 0;
 }
 
@@ -112,12 +112,13 @@ int berth_remote_step(spank_t sp, int count, char **words)
         return 0;
     read_site(count, words);
     shared.where = berth_stepd_where(sp);
-    if (!shared.room.page)
+    if (!shared.rendezvous.page)
         return 0;
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
-    berth_room_furnish(&shared.room, tasks, shared.site.runtime.start_timeout);
+    berth_rendezvous_furnish(&shared.rendezvous, tasks,
+                             shared.site.runtime.start_timeout);
     if (shared.site.runtime.share == BERTH_SHARE_NEVER)
-        berth_room_forbid(&shared.room, "the site says share: never");
+        berth_rendezvous_forbid(&shared.rendezvous, "the site says share: never");
     return 0;
 }
 
@@ -139,14 +140,15 @@ int berth_remote_task_exit(spank_t sp)
     uint32_t count = 0;
     int status = 0;
 
-    if (!shared.room.page)
+    if (!shared.rendezvous.page)
         return 0;
     spank_get_item(sp, S_TASK_EXIT_STATUS, &status);
-    if (status && !shared.told && berth_room_state(&shared.room) == BERTH_ROOM_LOST)
+    if (status && !shared.told &&
+        berth_rendezvous_state(&shared.rendezvous) == BERTH_RENDEZVOUS_LOST)
         tell_loss();
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &count);
     if (++shared.ended >= count)
-        berth_room_close(&shared.room);
+        berth_rendezvous_close(&shared.rendezvous);
     return 0;
 }
 
@@ -329,7 +331,7 @@ static int tell_record(spank_t sp, struct berth_err *err)
 /* Whose MPI runs is found out where the tasks meet. */
 static int check_room(const struct berth_request *request, struct berth_err *err)
 {
-    if (shared.room.page || !berth_request_mpi_chosen(request))
+    if (shared.rendezvous.page || !berth_request_mpi_chosen(request))
         return 0;
     return berth_err_set(err, BERTH_TASK_NO_ROOM, request->mpi, shared.no_room.text);
 }
@@ -342,7 +344,7 @@ static int hand_over(spank_t sp, const struct berth_request *request,
     BERTH_BUF struct berth_buf fields = {0};
     BERTH_BUF struct berth_buf said = {0};
     char number[16];
-    char room[32] = "";
+    char rendezvous[32] = "";
 
     if (access(TASK_PROGRAM, X_OK) < 0)
         return berth_err_set(err, "'%s': %s; install berth again on this host",
@@ -352,15 +354,15 @@ static int hand_over(spank_t sp, const struct berth_request *request,
     if (fields.failed || said.failed)
         return berth_err_oom(err);
     snprintf(number, sizeof(number), "%d", shared.report);
-    if (shared.room.page)
-        berth_room_name(&shared.room, room, sizeof(room));
+    if (shared.rendezvous.page)
+        berth_rendezvous_name(&shared.rendezvous, rendezvous, sizeof(rendezvous));
     if (set_variable(sp, BERTH_TASK_REQUEST, fields.text, err) < 0 ||
         set_variable(sp, BERTH_TASK_REPORT, number, err) < 0 ||
         set_variable(sp, BERTH_TASK_PREFIX, prefix, err) < 0 ||
         (said.used && set_variable(sp, BERTH_TASK_TERMS, said.text, err) < 0) ||
         (shared.site.runtime.path &&
          set_variable(sp, BERTH_TASK_RUNTIME, shared.site.runtime.path, err) < 0) ||
-        (*room && set_variable(sp, BERTH_TASK_ROOM, room, err) < 0) ||
+        (*rendezvous && set_variable(sp, BERTH_TASK_ROOM, rendezvous, err) < 0) ||
         tell_record(sp, err) < 0 ||
         (leads(sp, request) && set_variable(sp, BERTH_TASK_LEADS, "1", err) < 0))
         return -1;
@@ -401,11 +403,11 @@ static void close_shared(void)
 {
     if (shared.report >= 0)
         close(shared.report);
-    if (!shared.room.page)
+    if (!shared.rendezvous.page)
         return;
-    close(shared.room.memory);
-    close(shared.room.tasks);
-    close(shared.room.ended);
+    close(shared.rendezvous.memory);
+    close(shared.rendezvous.tasks);
+    close(shared.rendezvous.ended);
 }
 
 static int prepare(spank_t sp, const char *prefix, struct berth_err *err)

@@ -22,7 +22,7 @@
 #include "base/text.h"
 #include "stage/build.h"
 #include "stage/gather.h"
-#include "stage/sweep.h"
+#include "stage/expire.h"
 #include "base/tree.h"
 
 #define MANIFEST "manifest"
@@ -400,7 +400,7 @@ int berth_stage_make(const struct berth_stack *stack,
     found = berth_stage_find(stack, root, ret_staged, err);
     if (found != 0)
         return found < 0 ? -1 : 0;
-    berth_sweep_unfinished(fd);
+    berth_expire_unfinished(fd);
     return make(fd, stack, root, end, ret_staged, err);
 }
 

@@ -27,7 +27,7 @@ enum berth_memo_kind {
     BERTH_MEMO_NOTE, /* for people, "" */
     BERTH_MEMO_NODE_NOTE, /* the same, of each node */
     BERTH_MEMO_WITNESS,   /* the host's MPI that each rank will load; what is
-                             behind the newline of BERTH_TALK_WITNESS */
+                             behind the newline of BERTH_CHANNEL_WITNESS */
     BERTH_MEMO_TARGET,    /* the loader; the file that it is asked about, in the end */
     BERTH_MEMO_FOUND,  /* what it said of the target before this record: a soname, its
                           path ("": missing) */
@@ -43,7 +43,7 @@ struct berth_memo_record {
 
 struct berth_memo {
     struct berth_memo_record *records;
-    size_t count, room;
+    size_t count, rendezvous;
     bool failed; /* no memory, or a text that is too long: not to be kept */
 };
 

@@ -39,7 +39,7 @@
 /* The descriptor of step/report.h. */
 #define BERTH_TASK_REPORT "BERTH_TASK_REPORT"
 
-/* The descriptors of step/room.h; absent: nothing is shared. */
+/* The descriptors of step/rendezvous.h; absent: nothing is shared. */
 #define BERTH_TASK_ROOM "BERTH_TASK_ROOM"
 
 /* With --mpi-bind=%s that is an error: %s says why. */

@@ -22,7 +22,7 @@ struct berth_stage_root {
 #define BERTH_STAGE_SITE_MOUNTED "/.berth/site"
 #define BERTH_STAGE_USER_MOUNTED "/.berth/user"
 
-/* A user's stage that no step has used for so many days is removed (stage/sweep.h). */
+/* A user's stage that no step has used for so many days is removed (stage/expire.h). */
 enum { BERTH_STAGE_DAYS = 30 };
 
 /* Advice that makes a user's root unnecessary, appended to a sentence. */

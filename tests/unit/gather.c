@@ -14,7 +14,7 @@
 #include "install.h"
 #include "stage/loader.h"
 #include "staging.h"
-#include "stage/prospect.h"
+#include "stage/candidates.h"
 #include "unit.h"
 
 START_TEST(a_stage_has_all_that_is_linked_and_opened)
@@ -233,24 +233,24 @@ START_TEST(a_function_that_has_moved_is_found)
 END_TEST
 
 /* `berth inspect` judges what is not staged. */
-START_TEST(a_prospect_is_what_would_be_staged)
+START_TEST(a_candidate_is_what_would_be_staged)
 {
     const struct berth_terms terms = {0};
     BERTH_STRVEC struct berth_strvec env = {0};
     const struct berth_mpi_object *library;
-    struct berth_prospects prospects;
+    struct berth_candidates candidates;
     struct berth_err err;
 
     staging_install();
     move_functions("int MPI_Comm_f2c(int i) { return i; }");
     berth_strvec_pushf(&env, "MPI_HOME=%s/host", directory);
     berth_strvec_pushf(&env, "LD_LIBRARY_PATH=%s", host);
-    ck_assert_msg(berth_prospects_read(&terms, env.items, &prospects, &err) == 0, "%s",
-                  err.text);
-    library = berth_mpi_objects_mpi(&prospects.objects[0], BERTH_FAMILY_MPICH);
+    ck_assert_msg(berth_candidates_read(&terms, env.items, &candidates, &err) == 0,
+                  "%s", err.text);
+    library = berth_mpi_objects_mpi(&candidates.objects[0], BERTH_FAMILY_MPICH);
     ck_assert_ptr_nonnull(library);
     ck_assert(berth_strvec_has(&library->elf.needed, "libmpifort.so.12"));
-    berth_prospects_fini(&prospects);
+    berth_candidates_fini(&candidates);
 }
 END_TEST
 
@@ -495,7 +495,7 @@ int main(void)
     tcase_add_loop_test(tests, the_c_library_needs_the_sister_that_completes_it, 0,
                         COUNT(sisters));
     tcase_add_test(tests, a_function_that_has_moved_is_found);
-    tcase_add_test(tests, a_prospect_is_what_would_be_staged);
+    tcase_add_test(tests, a_candidate_is_what_would_be_staged);
     tcase_add_test(tests, a_library_that_appears_is_a_change);
     tcase_add_test(tests, mpi_that_lacks_a_library_is_refused);
     tcase_add_test(tests, mpi_without_glibc_is_refused);

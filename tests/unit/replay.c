@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "step/talk.h"
+#include "step/channel.h"
 #include "unit.h"
 
 static char *top, *template;
@@ -37,23 +37,23 @@ static void shell(const char *text)
 /* Take what is told, as berth-mpi does. */
 static void take(int end)
 {
-    char text[BERTH_TALK_SIZE];
-    enum berth_talk_kind kind;
+    char text[BERTH_CHANNEL_SIZE];
+    enum berth_channel_kind kind;
 
     for (;;) {
         char *second;
 
-        ck_assert_int_eq(berth_talk_receive(end, NULL, &kind, text, &err), 0);
-        if (kind == BERTH_TALK_DONE)
+        ck_assert_int_eq(berth_channel_receive(end, NULL, &kind, text, &err), 0);
+        if (kind == BERTH_CHANNEL_DONE)
             return;
         second = strchr(text, '\n');
         ck_assert_ptr_nonnull(second);
         *second++ = '\0';
         berth_memo_add(&memo,
-                       kind == BERTH_TALK_PROGRAM  ? BERTH_MEMO_PROGRAM
-                       : kind == BERTH_TALK_FILE   ? BERTH_MEMO_FILE
-                       : kind == BERTH_TALK_TARGET ? BERTH_MEMO_TARGET
-                                                   : BERTH_MEMO_FOUND,
+                       kind == BERTH_CHANNEL_PROGRAM  ? BERTH_MEMO_PROGRAM
+                       : kind == BERTH_CHANNEL_FILE   ? BERTH_MEMO_FILE
+                       : kind == BERTH_CHANNEL_TARGET ? BERTH_MEMO_TARGET
+                                                      : BERTH_MEMO_FOUND,
                        text, second);
     }
 }
@@ -67,14 +67,14 @@ static void record(bool is_linked)
     int ends[2];
 
     ck_assert_int_eq(berth_look_at(program, bare, &look, &err), 0);
-    ck_assert_int_eq(berth_talk_open(ends, &err), 0);
-    inside.talk = ends[0];
+    ck_assert_int_eq(berth_channel_open(ends, &err), 0);
+    inside.channel = ends[0];
     ck_assert_int_eq(berth_replay_tell_look(&inside, program, &look, is_linked, &err),
                      0);
     ck_assert_int_eq(
         berth_replay_tell_list(ends[0], look.loader, look.runner, &look.closure, &err),
         0);
-    ck_assert_int_eq(berth_talk_send(ends[0], BERTH_TALK_DONE, "", &err), 0);
+    ck_assert_int_eq(berth_channel_send(ends[0], BERTH_CHANNEL_DONE, "", &err), 0);
     take(ends[1]);
     close(ends[0]);
     close(ends[1]);

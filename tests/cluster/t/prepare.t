@@ -37,7 +37,7 @@ stage_of() {
 # own NODE UID: the user's own stages.
 own() { on "$1" root bash -c "ls -d /tmp/berth-$2/*-[0-9a-f]* 2>/dev/null"; }
 
-# steps_over NODE: the keeper of a step ends a little after it.
+# steps_over NODE: the supervisor of a step ends a little after it.
 steps_over() {
     for _ in {1..1200}; do
         on "$1" root pgrep -u alice,bob >/dev/null || break

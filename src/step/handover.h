@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_LETTER_H
-#define BERTH_STEP_LETTER_H
+#ifndef BERTH_STEP_HANDOVER_H
+#define BERTH_STEP_HANDOVER_H
 
 #include <stddef.h>
 
@@ -13,21 +13,21 @@
  * line. So both are in memory (memfd) that has a descriptor and no name. */
 
 /* Returns the descriptor, which stays open through exec; -1 with a sentence in ERR. */
-int berth_letter_write(const struct berth_strvec *words, char *const *environment,
-                       struct berth_err *err);
+int berth_handover_write(const struct berth_strvec *words, char *const *environment,
+                         struct berth_err *err);
 
 /* The contents, as they were written: the words; and the environment as a list and as
  * bytes (NAME=VALUE strings, each ended by NUL). Never freed: the program that reads it
  * executes another one. */
-struct berth_letter {
+struct berth_handover {
     struct berth_strvec words;
     struct berth_strvec environment;
     const char *bytes; /* of the environment */
     size_t count;
 };
 
-/* Reads and closes FD. Returns 0, or -1 when FD was not made by berth_letter_write().
+/* Reads and closes FD. Returns 0, or -1 when FD was not made by berth_handover_write().
  */
-int berth_letter_read(int fd, struct berth_letter *ret);
+int berth_handover_read(int fd, struct berth_handover *ret);
 
 #endif

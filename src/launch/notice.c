@@ -2,7 +2,7 @@
 /* What the first task of a node has to say, and to keep, before it becomes the command.
  */
 
-#include "launch/tell.h"
+#include "launch/notice.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "probe/runtime.h"
 #include "launch/record.h"
 
-bool berth_tell_is_verbose(char *const *environment)
+bool berth_notice_is_verbose(char *const *environment)
 {
     enum { USUAL = 3 }; /* without -v (LOG_LEVEL_INFO of Slurm's log.h) */
     const char *level = berth_environ_value(environment, "SRUN_DEBUG");
@@ -22,25 +22,25 @@ bool berth_tell_is_verbose(char *const *environment)
     return level && atoi(level) > USUAL;
 }
 
-static bool is_verbose(const struct berth_told *told)
+static bool is_verbose(const struct berth_notice *told)
 {
-    return berth_tell_is_verbose(told->environment);
+    return berth_notice_is_verbose(told->environment);
 }
 
 /* Does this node say whose MPI runs? One does for a component where berth has chosen;
  * each where they may differ, or somebody asks. */
-static bool says_choice(const struct berth_told *told)
+static bool says_choice(const struct berth_notice *told)
 {
     return is_verbose(told) || berth_request_explained(told->request) ||
-           berth_room_differs(told->room) ||
+           berth_rendezvous_differs(told->rendezvous) ||
            (told->leads && berth_request_mpi_is(told->request, BERTH_MODE_AUTO));
 }
 
 /* Whose MPI runs, and what may go wrong. */
-static void tell_choice(const struct berth_told *told)
+static void tell_choice(const struct berth_notice *told)
 {
-    const char *note = berth_room_noted(told->room);
-    const char *warning = berth_room_warned(told->room);
+    const char *note = berth_rendezvous_noted(told->rendezvous);
+    const char *warning = berth_rendezvous_warned(told->rendezvous);
 
     if (note && says_choice(told))
         fprintf(stderr, "berth: %s: image '%s': --mpi-bind=%s: %s\n", told->node,
@@ -51,13 +51,13 @@ static void tell_choice(const struct berth_told *told)
                 warning);
 }
 
-void berth_tell(const struct berth_told *told)
+void berth_tell(const struct berth_notice *told)
 {
-    unsigned int tasks = berth_room_tasks(told->room);
+    unsigned int tasks = berth_rendezvous_tasks(told->rendezvous);
 
     tell_choice(told);
-    if (berth_room_unpacked(told->room))
-        fprintf(stderr, BERTH_TELL_UNPACKED, told->node,
+    if (berth_rendezvous_unpacked(told->rendezvous))
+        fprintf(stderr, BERTH_NOTICE_UNPACKED, told->node,
                 berth_request_name(told->request));
     if (is_verbose(told))
         fprintf(stderr, "berth: %s: image '%s': %s %u task%s%s%s\n", told->node,
@@ -67,7 +67,7 @@ void berth_tell(const struct berth_told *told)
                 told->apart ? told->apart : "");
 }
 
-static int keep(const struct berth_told *told, const char *pattern,
+static int keep(const struct berth_notice *told, const char *pattern,
                 struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec restored = {0};
@@ -89,11 +89,11 @@ static int keep(const struct berth_told *told, const char *pattern,
     record.nodes = step.nodes;
     record.tasks = step.tasks;
     record.runtime = runtime;
-    record.note = told->room ? berth_room_noted(told->room) : NULL;
+    record.note = told->rendezvous ? berth_rendezvous_noted(told->rendezvous) : NULL;
     return berth_record_append(&record, pattern, err);
 }
 
-void berth_tell_keep(const struct berth_told *told, const char *pattern)
+void berth_notice_keep(const struct berth_notice *told, const char *pattern)
 {
     struct berth_err err;
 

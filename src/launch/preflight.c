@@ -2,7 +2,7 @@
 /* What the runtime can carry into a container, looked at before it starts, since it
  * would say what is wrong in its own words. */
 
-#include "launch/carry.h"
+#include "launch/preflight.h"
 
 #include <errno.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static int check_mounts(const struct berth_strvec *mounts, struct berth_err *err
     return 0;
 }
 
-int berth_carry_check(const struct berth_request *request, struct berth_err *err)
+int berth_preflight_check(const struct berth_request *request, struct berth_err *err)
 {
     if (check_name("--container-image", request->image, err) < 0)
         return -1;

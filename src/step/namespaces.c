@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which parts of the node a container shares with it. */
 
-#include "step/spaces.h"
+#include "step/namespaces.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "base/environ.h"
 #include "base/text.h"
 
-bool berth_spaces_differ(pid_t pid, const char *name)
+bool berth_namespaces_differ(pid_t pid, const char *name)
 {
     char path[64];
     struct stat ours, theirs;
@@ -34,18 +34,18 @@ static bool has_own_memory(pid_t holder)
            ours.st_dev != theirs.st_dev;
 }
 
-void berth_spaces_look(pid_t holder, struct berth_mpi_reach *reach)
+void berth_namespaces_look(pid_t holder, struct berth_mpi_reach *reach)
 {
-    reach->pid = berth_spaces_differ(holder, "pid");
-    reach->ipc = berth_spaces_differ(holder, "ipc");
-    reach->network = berth_spaces_differ(holder, "net");
+    reach->pid = berth_namespaces_differ(holder, "pid");
+    reach->ipc = berth_namespaces_differ(holder, "ipc");
+    reach->network = berth_namespaces_differ(holder, "net");
     reach->shm = has_own_memory(holder);
 }
 
 /* Slurm makes a directory for the clients of a step below TmpFS, or where mpi.conf
  * says. No variable names it: where it is not below the server's own, as it is by
  * default, it counts as hidden, too. */
-bool berth_spaces_hide_pmix(pid_t holder, char *const *task)
+bool berth_namespaces_hide_pmix(pid_t holder, char *const *task)
 {
     static const char start[] = "slurm.pmix.";
     const char *step = berth_environ_value(task, "PMIX_NAMESPACE");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STAGE_SWEEP_H
-#define BERTH_STAGE_SWEEP_H
+#ifndef BERTH_STAGE_EXPIRE_H
+#define BERTH_STAGE_EXPIRE_H
 
 #include "step/stageroot.h"
 
@@ -13,16 +13,16 @@
 
 /* Locks the stages of ROOT, open at ROOT_FD, until that descriptor is closed here and
  * in the process that it comes from. Before, at most once a day and for ROOT's owner
- * alone, berth_sweep(). */
-void berth_sweep_use(const struct berth_stage_root *root, int root_fd);
+ * alone, berth_expire(). */
+void berth_expire_use(const struct berth_stage_root *root, int root_fd);
 
 /* Remove the stages of ROOT that are of no use: what the host has now is not what they
  * are made of, or no step has used them for ROOT's number of days. If a step uses the
  * root, nothing is removed. */
-void berth_sweep(const struct berth_stage_root *root);
+void berth_expire(const struct berth_stage_root *root);
 
-/* Remove what killed makers (a day ago), and killed sweepers, have left in the root
+/* Remove what killed makers (a day ago), and killed removers, have left in the root
  * open at ROOT_FD. */
-void berth_sweep_unfinished(int root_fd);
+void berth_expire_unfinished(int root_fd);
 
 #endif

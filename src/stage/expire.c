@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Removes stages. Which ones are valid is decided in stage/stage.c. */
 
-#include "stage/sweep.h"
+#include "stage/expire.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static bool is_of_use(int root_fd, const char *name)
            now - time_of(root_fd, name, 0) < DAY;
 }
 
-void berth_sweep_unfinished(int root_fd)
+void berth_expire_unfinished(int root_fd)
 {
     DIR *list = list_root(root_fd);
 
@@ -125,7 +125,7 @@ static void put_aside(int root_fd, const struct berth_strvec *stale)
 }
 
 /* ROOT_FD has a shared lock afterwards. */
-static void sweep(const struct berth_stage_root *root, int root_fd)
+static void expire(const struct berth_stage_root *root, int root_fd)
 {
     BERTH_STRVEC struct berth_strvec stale = {0};
 
@@ -133,7 +133,7 @@ static void sweep(const struct berth_stage_root *root, int root_fd)
     if (stale.count > 0 && flock(root_fd, LOCK_EX | LOCK_NB) == 0)
         put_aside(root_fd, &stale);
     lock_shared(root, root_fd);
-    berth_sweep_unfinished(root_fd);
+    berth_expire_unfinished(root_fd);
 }
 
 /* Was it a day ago? From now on it was now. */
@@ -148,19 +148,19 @@ static bool is_due(int root_fd)
     return fd >= 0 && futimens(fd, NULL) == 0;
 }
 
-void berth_sweep_use(const struct berth_stage_root *root, int root_fd)
+void berth_expire_use(const struct berth_stage_root *root, int root_fd)
 {
     if (root->owner == geteuid() && is_due(root_fd))
-        sweep(root, root_fd);
+        expire(root, root_fd);
     else
         lock_shared(root, root_fd);
 }
 
-void berth_sweep(const struct berth_stage_root *root)
+void berth_expire(const struct berth_stage_root *root)
 {
     BERTH_CLOSE int fd =
         berth_tree_open(root->path, root->owner, root->forbidden, NULL, NULL);
 
     if (fd >= 0)
-        sweep(root, fd);
+        expire(root, fd);
 }

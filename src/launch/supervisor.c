@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starts one container for the tasks of a step on a node, and stays with it. */
 
-#include "launch/keeper.h"
+#include "launch/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,13 +34,13 @@
 #include "step/program.h"
 #include "launch/remains.h"
 #include "launch/servers.h"
-#include "step/spaces.h"
+#include "step/namespaces.h"
 #include "launch/start.h"
 
 extern char **environ;
 
-/* The descriptors of the keeper, and of the runtime and berth-init up to READY. SAID is
- * a task's standard error, open only until the witness has it. */
+/* The descriptors of the supervisor, and of the runtime and berth-init up to READY.
+ * SAID is a task's standard error, open only until the witness has it. */
 enum {
     INIT = 3,
     TASKS,
@@ -53,8 +53,8 @@ enum {
     DESCRIPTORS = SAID - INIT + 1
 };
 
-struct keeper {
-    struct berth_room *room;
+struct supervisor {
+    struct berth_rendezvous *rendezvous;
     const struct berth_launch *launch;
     const char *directory;
     struct berth_strvec argv;
@@ -70,7 +70,7 @@ struct keeper {
 };
 
 /* In the process that becomes the runtime. */
-static void become_runtime(const struct keeper *keeper)
+static void become_runtime(const struct supervisor *supervisor)
 {
     struct berth_err err;
 
@@ -78,14 +78,14 @@ static void become_runtime(const struct keeper *keeper)
     dup2(LOG, STDERR_FILENO);
     for (int fd = ANSWER; fd <= SAID; fd++)
         close(fd);
-    if (berth_start_enter(keeper->directory) < 0)
-        dprintf(STDERR_FILENO, "%s: %s\n", keeper->directory, strerror(errno));
-    sigprocmask(SIG_SETMASK, &keeper->mask, NULL);
-    if (keeper->launch->unknown_user && berth_identity_provide(&err) < 0) {
+    if (berth_start_enter(supervisor->directory) < 0)
+        dprintf(STDERR_FILENO, "%s: %s\n", supervisor->directory, strerror(errno));
+    sigprocmask(SIG_SETMASK, &supervisor->mask, NULL);
+    if (supervisor->launch->unknown_user && berth_identity_provide(&err) < 0) {
         dprintf(STDERR_FILENO, "%s\n", err.text);
         _exit(EXIT_FAILURE);
     }
-    execv(keeper->launch->runtime, keeper->argv.items);
+    execv(supervisor->launch->runtime, supervisor->argv.items);
     dprintf(STDERR_FILENO, "%s; ask the administrators to repair it\n",
             strerror(errno));
     _exit(EXIT_FAILURE);
@@ -95,11 +95,12 @@ static void become_runtime(const struct keeper *keeper)
  * not those of a setuid runtime), and cannot change its own process namespace. */
 static const char *why_separate(pid_t holder)
 {
-    if (!berth_spaces_differ(holder, "user"))
+    if (!berth_namespaces_differ(holder, "user"))
         return "the runtime is installed setuid and uses no user namespace "
                "(--container-args=--userns)";
-    return berth_spaces_differ(holder, "pid") ? "the container has a process namespace"
-                                              : NULL;
+    return berth_namespaces_differ(holder, "pid")
+               ? "the container has a process namespace"
+               : NULL;
 }
 
 /* Open, so that no other container gets its number. */
@@ -112,66 +113,69 @@ static int open_space(pid_t pid)
 }
 
 /* What came of it, for people; RESULT: or it is refused. */
-static int note(struct keeper *keeper, const struct berth_injected *injected,
+static int note(struct supervisor *supervisor, const struct berth_injected *injected,
                 int result, struct berth_err *err)
 {
     if (result < 0)
         return berth_err_at(err, "image '%s': --mpi-bind=%s",
-                            berth_request_name(keeper->launch->request),
-                            keeper->launch->request->mpi);
+                            berth_request_name(supervisor->launch->request),
+                            supervisor->launch->request->mpi);
     if (injected->note)
-        berth_room_note(keeper->room, injected->note);
+        berth_rendezvous_note(supervisor->rendezvous, injected->note);
     if (injected->differs)
-        berth_room_differ(keeper->room);
+        berth_rendezvous_differ(supervisor->rendezvous);
     if (injected->warning)
-        berth_room_warn(keeper->room, injected->warning);
+        berth_rendezvous_warn(supervisor->rendezvous, injected->warning);
     return 0;
 }
 
-static int inject(struct keeper *keeper, pid_t holder, const struct berth_buf *after,
-                  struct berth_injected *injected, struct berth_err *err)
+static int inject(struct supervisor *supervisor, pid_t holder,
+                  const struct berth_buf *after, struct berth_injected *injected,
+                  struct berth_err *err)
 {
-    struct berth_inject inject = {.holder = holder,
-                                  .launch = keeper->launch,
-                                  .environment = after->text,
-                                  .count = after->used,
-                                  .apart = keeper->apart,
-                                  .deadline = berth_room_deadline(keeper->room),
-                                  .said = SAID,
-                                  .tasks = berth_room_tasks(keeper->room),
-                                  .parent = keeper->parent};
+    struct berth_inject inject = {
+        .holder = holder,
+        .launch = supervisor->launch,
+        .environment = after->text,
+        .count = after->used,
+        .apart = supervisor->apart,
+        .deadline = berth_rendezvous_deadline(supervisor->rendezvous),
+        .said = SAID,
+        .tasks = berth_rendezvous_tasks(supervisor->rendezvous),
+        .parent = supervisor->parent};
     int result = berth_inject(&inject, injected, err);
 
     close(SAID);
     if (result == 0) {
-        keeper->witness = injected->witness;
+        supervisor->witness = injected->witness;
         injected->witness = (struct berth_inject_witness){0};
     }
-    return note(keeper, injected, result, err);
+    return note(supervisor, injected, result, err);
 }
 
 /* Nothing can be put into the containers, WHY; what the image has is looked at. */
-static int precheck(struct keeper *keeper, const char *why,
+static int precheck(struct supervisor *supervisor, const char *why,
                     struct berth_injected *injected, struct berth_err *err)
 {
-    const struct berth_request *request = keeper->launch->request;
-    struct berth_precheck precheck = {.launch = keeper->launch,
-                                      .why = why,
-                                      .apart = keeper->apart,
-                                      .mask = &keeper->mask,
-                                      .seconds = berth_room_limit(keeper->room),
-                                      .deadline = berth_room_deadline(keeper->room)};
+    const struct berth_request *request = supervisor->launch->request;
+    struct berth_precheck precheck = {
+        .launch = supervisor->launch,
+        .why = why,
+        .apart = supervisor->apart,
+        .mask = &supervisor->mask,
+        .seconds = berth_rendezvous_limit(supervisor->rendezvous),
+        .deadline = berth_rendezvous_deadline(supervisor->rendezvous)};
 
     if (!berth_request_mpi_chosen(request))
         return 0;
     if (berth_request_mpi_must_host(request))
-        return note(keeper, injected,
+        return note(supervisor, injected,
                     berth_err_set(err,
                                   "%s, so nothing can be mounted in its containers; "
                                   "choose --mpi-bind=hybrid",
                                   why),
                     err);
-    return note(keeper, injected, berth_precheck(&precheck, injected, err), err);
+    return note(supervisor, injected, berth_precheck(&precheck, injected, err), err);
 }
 
 static void push_finding(struct berth_strvec *list, const char *name, const char *text)
@@ -181,14 +185,14 @@ static void push_finding(struct berth_strvec *list, const char *name, const char
 }
 
 /* What the account of the launch needs to know of the container. */
-static int tell(struct keeper *keeper, const struct berth_buf *after,
+static int tell(struct supervisor *supervisor, const struct berth_buf *after,
                 const struct berth_injected *injected, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec variables = {0};
     BERTH_STRVEC struct berth_strvec list = {0};
     BERTH_BUF struct berth_buf text = {0};
 
-    if (!berth_request_explained(keeper->launch->request))
+    if (!berth_request_explained(supervisor->launch->request))
         return 0;
     berth_environ_split(after->text, after->used, &variables);
     for (size_t i = 0; i < variables.count; i++)
@@ -203,12 +207,12 @@ static int tell(struct keeper *keeper, const struct berth_buf *after,
     berth_envdiff_flatten(list.items, &text);
     if (variables.failed || list.failed || text.failed)
         return berth_err_oom(err);
-    return berth_room_tell(keeper->room, &text, err);
+    return berth_rendezvous_tell(supervisor->rendezvous, &text, err);
 }
 
 /* Let the tasks in. AFTER is the environment of the container. */
-static int admit(struct keeper *keeper, pid_t holder, const struct berth_buf *after,
-                 struct berth_err *err)
+static int admit(struct supervisor *supervisor, pid_t holder,
+                 const struct berth_buf *after, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf before = {0};
     struct berth_injected injected;
@@ -217,35 +221,36 @@ static int admit(struct keeper *keeper, pid_t holder, const struct berth_buf *af
     berth_envdiff_flatten(environ, &before);
     if (before.failed)
         return berth_err_oom(err);
-    if (inject(keeper, holder, after, &injected, err) < 0)
+    if (inject(supervisor, holder, after, &injected, err) < 0)
         return -1;
-    keeper->space = open_space(holder);
-    berth_servers_seize(&keeper->servers);
-    result = tell(keeper, after, &injected, err);
+    supervisor->space = open_space(holder);
+    berth_servers_seize(&supervisor->servers);
+    result = tell(supervisor, after, &injected, err);
     if (result == 0)
-        result =
-            berth_room_ready(keeper->room, holder, &before, &injected.environment, err);
+        result = berth_rendezvous_ready(supervisor->rendezvous, holder, &before,
+                                        &injected.environment, err);
     berth_injected_fini(&injected);
     return result;
 }
 
 /* Each task starts a container of its own, WHY; this one was only to look into. */
-static int send_away(struct keeper *keeper, pid_t holder, const struct berth_buf *after,
-                     const char *why, struct berth_err *err)
+static int send_away(struct supervisor *supervisor, pid_t holder,
+                     const struct berth_buf *after, const char *why,
+                     struct berth_err *err)
 {
     BERTH_BUF struct berth_buf set = {0};
     BERTH_BUF struct berth_buf binds = {0};
     struct berth_injected injected = {0};
     int result = 0;
 
-    keeper->apart = berth_room_tasks(keeper->room);
-    if (berth_spaces_differ(holder, "user"))
-        result = inject(keeper, holder, after, &injected, err);
+    supervisor->apart = berth_rendezvous_tasks(supervisor->rendezvous);
+    if (berth_namespaces_differ(holder, "user"))
+        result = inject(supervisor, holder, after, &injected, err);
     else
-        result = precheck(keeper, why, &injected, err);
+        result = precheck(supervisor, why, &injected, err);
     kill(holder, SIGKILL);
     if (result == 0)
-        result = tell(keeper, after, &injected, err);
+        result = tell(supervisor, after, &injected, err);
     berth_envdiff_flatten(injected.set.items, &set);
     berth_envdiff_flatten(injected.binds.items, &binds);
     berth_injected_fini(&injected);
@@ -253,99 +258,100 @@ static int send_away(struct keeper *keeper, pid_t holder, const struct berth_buf
         return -1;
     if (set.failed || binds.failed)
         return berth_err_oom(err);
-    if (berth_room_put(keeper->room, &set, &binds, err) < 0)
+    if (berth_rendezvous_put(supervisor->rendezvous, &set, &binds, err) < 0)
         return -1;
-    return berth_room_separate(keeper->room, why, err);
+    return berth_rendezvous_separate(supervisor->rendezvous, why, err);
 }
 
 /* Wait for berth-init in the container, and go on with the tasks. */
-static int open_room(struct keeper *keeper, struct berth_err *err)
+static int open_rendezvous(struct supervisor *supervisor, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf after = {0};
-    const struct berth_launch *launch = keeper->launch;
-    const char *why = berth_room_forbidden(keeper->room);
-    struct berth_start start = {.launch = launch,
-                                .runtime = keeper->runtime,
-                                .log = LOG,
-                                .answer = ANSWER,
-                                .tasks = TASKS,
-                                .seconds = berth_room_limit(keeper->room),
-                                .deadline = berth_room_deadline(keeper->room)};
+    const struct berth_launch *launch = supervisor->launch;
+    const char *why = berth_rendezvous_forbidden(supervisor->rendezvous);
+    struct berth_start start = {
+        .launch = launch,
+        .runtime = supervisor->runtime,
+        .log = LOG,
+        .answer = ANSWER,
+        .tasks = TASKS,
+        .seconds = berth_rendezvous_limit(supervisor->rendezvous),
+        .deadline = berth_rendezvous_deadline(supervisor->rendezvous)};
     pid_t holder = 0;
 
     if (berth_start_await(&start, &holder, &after, err) < 0)
         return -1;
-    keeper->holder = holder;
-    if (berth_servers_check(&keeper->servers, launch->terms->image,
+    supervisor->holder = holder;
+    if (berth_servers_check(&supervisor->servers, launch->terms->image,
                             launch->request->image, err) < 0)
         return -1;
-    if (berth_servers_unpacked(&keeper->servers, launch->request->image))
-        berth_room_unpack(keeper->room);
+    if (berth_servers_unpacked(&supervisor->servers, launch->request->image))
+        berth_rendezvous_unpack(supervisor->rendezvous);
     if (!why)
         why = why_separate(holder);
-    return why ? send_away(keeper, holder, &after, why, err)
-               : admit(keeper, holder, &after, err);
+    return why ? send_away(supervisor, holder, &after, why, err)
+               : admit(supervisor, holder, &after, err);
 }
 
 /* The last task has ended. What is left in the container then has nobody who waits for
  * it: a child that lives on, a task whose slurmstepd was killed. The server of the
  * image ends when nobody holds the container, us included. */
-static void end_container(struct keeper *keeper)
+static void end_container(struct supervisor *supervisor)
 {
-    keeper->over = true;
-    if (keeper->witness.pid)
-        close(keeper->witness.end);
-    berth_guard_end_space(keeper->space, keeper->holder);
-    if (keeper->space >= 0)
-        close(keeper->space);
-    keeper->space = -1;
+    supervisor->over = true;
+    if (supervisor->witness.pid)
+        close(supervisor->witness.end);
+    berth_guard_end_space(supervisor->space, supervisor->holder);
+    if (supervisor->space >= 0)
+        close(supervisor->space);
+    supervisor->space = -1;
 }
 
 /* Until one of our CHILDREN changes, the last task ends, or for MILLISECONDS. */
-static void await_change(struct keeper *keeper, int children, int milliseconds)
+static void await_change(struct supervisor *supervisor, int children, int milliseconds)
 {
     struct pollfd fds[] = {{.fd = children, .events = POLLIN},
-                           {.fd = keeper->over ? -1 : TASKS, .events = POLLIN}};
+                           {.fd = supervisor->over ? -1 : TASKS, .events = POLLIN}};
     struct signalfd_siginfo child;
 
     if (poll(fds, 2, milliseconds) > 0 && fds[1].revents)
-        end_container(keeper);
+        end_container(supervisor);
     while (read(children, &child, sizeof(child)) > 0)
         ;
 }
 
 /* What PID did, as waitpid() told it in STATUS. Returns whether the runtime has ended.
  */
-static bool attend(const struct keeper *keeper, pid_t pid, int status)
+static bool attend(const struct supervisor *supervisor, pid_t pid, int status)
 {
     if (WIFSTOPPED(status)) {
-        berth_guard_go_on(pid, status, keeper->runtime);
+        berth_guard_go_on(pid, status, supervisor->runtime);
         return false;
     }
-    if (pid == keeper->witness.pid)
+    if (pid == supervisor->witness.pid)
         return false;
-    if ((pid == keeper->runtime || WIFSIGNALED(status)) && !keeper->over)
-        berth_room_lose(keeper->room);
-    return pid == keeper->runtime;
+    if ((pid == supervisor->runtime || WIFSIGNALED(status)) && !supervisor->over)
+        berth_rendezvous_lose(supervisor->rendezvous);
+    return pid == supervisor->runtime;
 }
 
 /* The runtime and the last task have ended ROUNDS ago: what should have ended with them
  * ends, servers by a signal that lets them unmount first. */
-static void end_left(struct keeper *keeper, int rounds)
+static void end_left(struct supervisor *supervisor, int rounds)
 {
     enum { PATIENCE = 10 };
 
     if (rounds <= PATIENCE)
         return;
-    keeper->servers.runtime = getpid(); /* what it leaves is ours */
-    berth_servers_end(&keeper->servers, rounds <= 2 * PATIENCE ? SIGTERM : SIGKILL);
+    supervisor->servers.runtime = getpid(); /* what it leaves is ours */
+    berth_servers_end(&supervisor->servers, rounds <= 2 * PATIENCE ? SIGTERM : SIGKILL);
     berth_guard_end_children();
 }
 
 /* Until the runtime, all that is traced and the last task have ended. The runtime ends
  * the programs that serve its image before itself; where it has not, it was killed:
  * they serve the tasks that run, and then nobody. */
-static void stay(struct keeper *keeper)
+static void stay(struct supervisor *supervisor)
 {
     enum { LOOK_AGAIN_MS = 1000, PAUSE_MS = 50 };
     bool ended = false;
@@ -359,62 +365,63 @@ static void stay(struct keeper *keeper)
     children = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     while ((pid = waitpid(-1, &status, __WALL | WNOHANG)) >= 0) {
         if (pid > 0) {
-            ended |= attend(keeper, pid, status);
+            ended |= attend(supervisor, pid, status);
             continue;
         }
-        await_change(keeper, children,
-                     ended && keeper->over ? PAUSE_MS : LOOK_AGAIN_MS);
-        if (ended && keeper->over)
-            end_left(keeper, ++rounds);
+        await_change(supervisor, children,
+                     ended && supervisor->over ? PAUSE_MS : LOOK_AGAIN_MS);
+        if (ended && supervisor->over)
+            end_left(supervisor, ++rounds);
     }
-    berth_servers_tidy(&keeper->servers);
-    if (!keeper->holder)
-        berth_remains_clear(keeper->launch->runtime);
-    while (!keeper->over)
-        await_change(keeper, children, -1);
+    berth_servers_tidy(&supervisor->servers);
+    if (!supervisor->holder)
+        berth_remains_clear(supervisor->launch->runtime);
+    while (!supervisor->over)
+        await_change(supervisor, children, -1);
 }
 
 /* A container that has started ends when its first process does; the runtime then takes
  * away what it has made. One that has not is killed. */
-static void end_start(const struct keeper *keeper)
+static void end_start(const struct supervisor *supervisor)
 {
-    if (keeper->holder)
-        kill(keeper->holder, SIGKILL);
-    else if (keeper->runtime > 0)
-        berth_guard_end_tree(keeper->runtime);
+    if (supervisor->holder)
+        kill(supervisor->holder, SIGKILL);
+    else if (supervisor->runtime > 0)
+        berth_guard_end_tree(supervisor->runtime);
 }
 
-static void keep(struct keeper *keeper, const int descriptors[])
+static void keep(struct supervisor *supervisor, const int descriptors[])
 {
     struct stat ready;
     struct berth_err err;
 
-    berth_detach(descriptors, DESCRIPTORS, &keeper->mask);
-    if (!berth_request_mpi_may_host(keeper->launch->request))
+    berth_detach(descriptors, DESCRIPTORS, &supervisor->mask);
+    if (!berth_request_mpi_may_host(supervisor->launch->request))
         close(SAID);
     berth_limits_raise(NULL);
-    sched_setaffinity(0, sizeof(cpu_set_t), berth_room_cpus(keeper->room));
-    keeper->room->memory = MEMORY;
+    sched_setaffinity(0, sizeof(cpu_set_t),
+                      berth_rendezvous_cpus(supervisor->rendezvous));
+    supervisor->rendezvous->memory = MEMORY;
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* what the runtime leaves comes to us */
-    keeper->runtime = fork();
-    if (keeper->runtime == 0)
-        become_runtime(keeper);
-    keeper->servers.runtime = keeper->runtime;
+    supervisor->runtime = fork();
+    if (supervisor->runtime == 0)
+        become_runtime(supervisor);
+    supervisor->servers.runtime = supervisor->runtime;
     if (fstat(READY, &ready) == 0)
-        keeper->servers.socket = berth_opened_identity(&ready);
+        supervisor->servers.socket = berth_opened_identity(&ready);
     close(INIT);
     close(READY);
-    if (keeper->runtime < 0)
+    if (supervisor->runtime < 0)
         berth_err_set(&err, "cannot start a process: %s", strerror(errno));
-    if (keeper->runtime < 0 || open_room(keeper, &err) < 0) {
-        berth_room_fail(keeper->room, &err);
-        end_start(keeper);
+    if (supervisor->runtime < 0 || open_rendezvous(supervisor, &err) < 0) {
+        berth_rendezvous_fail(supervisor->rendezvous, &err);
+        end_start(supervisor);
     }
-    stay(keeper);
+    stay(supervisor);
 }
 
-/* All that the keeper needs, open. Returns 0, or -1 with a sentence in ERR. */
-static int open_all(const struct berth_room *room, int fds[DESCRIPTORS],
+/* All that the supervisor needs, open. Returns 0, or -1 with a sentence in ERR. */
+static int open_all(const struct berth_rendezvous *rendezvous, int fds[DESCRIPTORS],
                     struct berth_err *err)
 {
     int on = 1;
@@ -426,12 +433,12 @@ static int open_all(const struct berth_room *room, int fds[DESCRIPTORS],
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0 ||
         setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
         return berth_err_set(err, "cannot make a socket: %s", strerror(errno));
-    fds[TASKS - INIT] = room->tasks;
+    fds[TASKS - INIT] = rendezvous->tasks;
     fds[READY - INIT] = ends[1];
     fds[ANSWER - INIT] = ends[0];
     fds[LOG - INIT] = berth_log_open(err);
-    fds[MEMORY - INIT] = room->memory;
-    fds[ENDED - INIT] = room->ended;
+    fds[MEMORY - INIT] = rendezvous->memory;
+    fds[ENDED - INIT] = rendezvous->ended;
     fds[SAID - INIT] = STDERR_FILENO;
     return fds[LOG - INIT] < 0 ? -1 : 0;
 }
@@ -444,34 +451,34 @@ static void close_all(const int fds[DESCRIPTORS])
     close(fds[LOG - INIT]);
 }
 
-static void hand_on(void *room, pid_t keeper)
+static void hand_on(void *rendezvous, pid_t supervisor)
 {
-    berth_room_hand_on(room, keeper);
+    berth_rendezvous_hand_on(rendezvous, supervisor);
 }
 
-int berth_keeper_start(struct berth_launch *launch, const char *directory,
-                       struct berth_room *room, struct berth_err *err)
+int berth_supervisor_start(struct berth_launch *launch, const char *directory,
+                           struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
-    struct keeper keeper = {.room = room,
-                            .launch = launch,
-                            .directory = directory,
-                            .space = -1,
-                            .parent = getppid()};
+    struct supervisor supervisor = {.rendezvous = rendezvous,
+                                    .launch = launch,
+                                    .directory = directory,
+                                    .space = -1,
+                                    .parent = getppid()};
     int fds[DESCRIPTORS];
     char init[BERTH_PROGRAM_NAME];
     int result;
 
     berth_program_name(INIT, init);
     launch->init = init;
-    if (berth_launch_holder_argv(launch, TASKS, READY, &keeper.argv, err) < 0 ||
-        open_all(room, fds, err) < 0)
+    if (berth_launch_holder_argv(launch, TASKS, READY, &supervisor.argv, err) < 0 ||
+        open_all(rendezvous, fds, err) < 0)
         return -1;
-    result = berth_detach_fork(hand_on, room, err);
+    result = berth_detach_fork(hand_on, rendezvous, err);
     if (result == 0) {
-        keep(&keeper, fds);
+        keep(&supervisor, fds);
         _exit(EXIT_SUCCESS); /* it is a copy of the task, and must not go on as one */
     }
     close_all(fds);
-    berth_strvec_fini(&keeper.argv);
+    berth_strvec_fini(&supervisor.argv);
     return result < 0 ? -1 : 0;
 }

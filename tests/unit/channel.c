@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages between the process in a container and the one on the host. */
 
-#include "step/talk.h"
+#include "step/channel.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,12 +10,12 @@
 #include "unit.h"
 
 static int ends[2];
-static char text[BERTH_TALK_SIZE];
+static char text[BERTH_CHANNEL_SIZE];
 static struct berth_err err;
 
 static void open_ends(void)
 {
-    ck_assert_int_eq(berth_talk_open(ends, &err), 0);
+    ck_assert_int_eq(berth_channel_open(ends, &err), 0);
 }
 
 static void close_ends(void)
@@ -26,15 +26,15 @@ static void close_ends(void)
 
 START_TEST(messages_arrive_whole_and_in_order)
 {
-    enum berth_talk_kind kind;
+    enum berth_channel_kind kind;
 
-    ck_assert_int_eq(berth_talk_send(ends[0], BERTH_TALK_SET, "A=1\n2", &err), 0);
-    ck_assert_int_eq(berth_talk_send(ends[0], BERTH_TALK_DONE, "", &err), 0);
-    ck_assert_int_eq(berth_talk_receive(ends[1], NULL, &kind, text, &err), 0);
-    ck_assert_int_eq(kind, BERTH_TALK_SET);
+    ck_assert_int_eq(berth_channel_send(ends[0], BERTH_CHANNEL_SET, "A=1\n2", &err), 0);
+    ck_assert_int_eq(berth_channel_send(ends[0], BERTH_CHANNEL_DONE, "", &err), 0);
+    ck_assert_int_eq(berth_channel_receive(ends[1], NULL, &kind, text, &err), 0);
+    ck_assert_int_eq(kind, BERTH_CHANNEL_SET);
     ck_assert_str_eq(text, "A=1\n2");
-    ck_assert_int_eq(berth_talk_receive(ends[1], NULL, &kind, text, &err), 0);
-    ck_assert_int_eq(kind, BERTH_TALK_DONE);
+    ck_assert_int_eq(berth_channel_receive(ends[1], NULL, &kind, text, &err), 0);
+    ck_assert_int_eq(kind, BERTH_CHANNEL_DONE);
     ck_assert_str_eq(text, "");
 }
 END_TEST
@@ -42,34 +42,34 @@ END_TEST
 START_TEST(who_waits_too_long_gives_up)
 {
     struct berth_deadline deadline;
-    enum berth_talk_kind kind;
+    enum berth_channel_kind kind;
 
     berth_deadline_begin(&deadline, 0);
-    ck_assert_int_eq(berth_talk_receive(ends[1], &deadline, &kind, text, &err), -1);
+    ck_assert_int_eq(berth_channel_receive(ends[1], &deadline, &kind, text, &err), -1);
     ck_assert_str_eq(err.text, "it takes too long");
 }
 END_TEST
 
 START_TEST(who_is_gone_is_noticed)
 {
-    enum berth_talk_kind kind;
+    enum berth_channel_kind kind;
 
     close(ends[0]);
-    ck_assert_int_eq(berth_talk_receive(ends[1], NULL, &kind, text, &err), -1);
+    ck_assert_int_eq(berth_channel_receive(ends[1], NULL, &kind, text, &err), -1);
     ck_assert_str_eq(err.text, "the other process has ended: it was killed");
-    ck_assert_int_eq(berth_talk_send(ends[1], BERTH_TALK_DONE, "", &err), -1);
+    ck_assert_int_eq(berth_channel_send(ends[1], BERTH_CHANNEL_DONE, "", &err), -1);
     ck_assert_str_eq(err.text, "the other process has ended: Broken pipe");
 }
 END_TEST
 
 START_TEST(what_is_too_long_is_not_cut)
 {
-    BERTH_FREE char *name = malloc(BERTH_TALK_SIZE + 1);
+    BERTH_FREE char *name = malloc(BERTH_CHANNEL_SIZE + 1);
 
     ck_assert_ptr_nonnull(name);
-    memset(name, 'x', BERTH_TALK_SIZE);
-    name[BERTH_TALK_SIZE] = '\0';
-    ck_assert_int_eq(berth_talk_send(ends[0], BERTH_TALK_SET, name, &err), -1);
+    memset(name, 'x', BERTH_CHANNEL_SIZE);
+    name[BERTH_CHANNEL_SIZE] = '\0';
+    ck_assert_int_eq(berth_channel_send(ends[0], BERTH_CHANNEL_SET, name, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "a name is too long: 'xxx"));
 }
 END_TEST
@@ -81,16 +81,16 @@ START_TEST(a_byte_says_who_sent_it)
 
     ck_assert_int_eq(setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), 0);
     ck_assert_int_eq(write(ends[1], "!", 1), 1);
-    ck_assert_int_eq(berth_talk_sender(ends[0], &sender), 0);
+    ck_assert_int_eq(berth_channel_sender(ends[0], &sender), 0);
     ck_assert_int_eq(sender, getpid());
     ck_assert_int_eq(write(ends[0], "!", 1), 1); /* to one that does not ask */
-    ck_assert_int_eq(berth_talk_sender(ends[1], &sender), -1);
+    ck_assert_int_eq(berth_channel_sender(ends[1], &sender), -1);
 }
 END_TEST
 
 int main(void)
 {
-    TCase *tests = tcase_create("talk");
+    TCase *tests = tcase_create("channel");
 
     tcase_add_checked_fixture(tests, open_ends, close_ends);
     tcase_add_test(tests, messages_arrive_whole_and_in_order);
@@ -98,5 +98,5 @@ int main(void)
     tcase_add_test(tests, who_is_gone_is_noticed);
     tcase_add_test(tests, what_is_too_long_is_not_cut);
     tcase_add_test(tests, a_byte_says_who_sent_it);
-    return unit_run("talk", tests);
+    return unit_run("channel", tests);
 }

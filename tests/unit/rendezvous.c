@@ -2,7 +2,7 @@
 /* Where the tasks of a step on a node meet. A process of each test is slurmstepd, its
  * children are the tasks. */
 
-#include "step/room.h"
+#include "step/rendezvous.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,59 +17,59 @@
 
 #include "unit.h"
 
-static struct berth_room room;
+static struct berth_rendezvous rendezvous;
 static char name[32];
 
 static void setup(void)
 {
     struct berth_err err = {""};
 
-    ck_assert_msg(berth_room_make(&room, &err) == 0, "%s", err.text);
-    berth_room_furnish(&room, 4, 30);
-    berth_room_name(&room, name, sizeof(name));
+    ck_assert_msg(berth_rendezvous_make(&rendezvous, &err) == 0, "%s", err.text);
+    berth_rendezvous_furnish(&rendezvous, 4, 30);
+    berth_rendezvous_name(&rendezvous, name, sizeof(name));
 }
 
 static void teardown(void)
 {
-    berth_room_close(&room);
+    berth_rendezvous_close(&rendezvous);
 }
 
-/* Run TASK in a child, in the room. Returns its exit status; the child must not use
- * the library of the tests. */
-static int in_task(int (*task)(struct berth_room *))
+/* Run TASK in a child, in the rendezvous. Returns its exit status; the child must not
+ * use the library of the tests. */
+static int in_task(int (*task)(struct berth_rendezvous *))
 {
     int status;
     pid_t child = fork();
 
     if (child == 0) {
-        struct berth_room entered;
+        struct berth_rendezvous entered;
 
-        _exit(berth_room_enter(&entered, name, NULL) < 0 ? 99 : task(&entered));
+        _exit(berth_rendezvous_enter(&entered, name, NULL) < 0 ? 99 : task(&entered));
     }
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFEXITED(status));
     return WEXITSTATUS(status);
 }
 
-static int claim(struct berth_room *entered)
+static int claim(struct berth_rendezvous *entered)
 {
-    return berth_room_claim(entered);
+    return berth_rendezvous_claim(entered);
 }
 
 START_TEST(one_task_starts_the_container)
 {
-    ck_assert_int_eq(berth_room_state(&room), BERTH_ROOM_NEW);
+    ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_NEW);
     ck_assert_int_eq(in_task(claim), 1);
     ck_assert_int_eq(in_task(claim), 0);
-    ck_assert_int_eq(berth_room_state(&room), BERTH_ROOM_STARTING);
+    ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_STARTING);
 }
 END_TEST
 
-static int wait_for_it(struct berth_room *entered)
+static int wait_for_it(struct berth_rendezvous *entered)
 {
     struct berth_err err;
 
-    return (int)berth_room_wait(entered, &err);
+    return (int)berth_rendezvous_wait(entered, &err);
 }
 
 static void make_ready(void)
@@ -77,25 +77,26 @@ static void make_ready(void)
     const struct berth_buf nothing = {(char *)"", 0, 0, false};
     struct berth_err err;
 
-    ck_assert_int_eq(berth_room_ready(&room, 1, &nothing, &nothing, &err), 0);
+    ck_assert_int_eq(berth_rendezvous_ready(&rendezvous, 1, &nothing, &nothing, &err),
+                     0);
 }
 
 START_TEST(a_waiter_learns_that_the_container_was_lost)
 {
-    berth_room_lose(&room);
-    ck_assert_int_eq(berth_room_state(&room), BERTH_ROOM_NEW);
+    berth_rendezvous_lose(&rendezvous);
+    ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_NEW);
     make_ready();
-    ck_assert_int_eq(in_task(wait_for_it), BERTH_ROOM_READY);
-    berth_room_lose(&room);
-    ck_assert_int_eq(in_task(wait_for_it), BERTH_ROOM_LOST);
+    ck_assert_int_eq(in_task(wait_for_it), BERTH_RENDEZVOUS_READY);
+    berth_rendezvous_lose(&rendezvous);
+    ck_assert_int_eq(in_task(wait_for_it), BERTH_RENDEZVOUS_LOST);
 }
 END_TEST
 
-static int wait_and_compare(struct berth_room *entered)
+static int wait_and_compare(struct berth_rendezvous *entered)
 {
     struct berth_err err;
 
-    if (berth_room_wait(entered, &err) != BERTH_ROOM_FAILED)
+    if (berth_rendezvous_wait(entered, &err) != BERTH_RENDEZVOUS_FAILED)
         return 1;
     return strcmp(err.text, "image '/a': it is broken; mend it") != 0;
 }
@@ -105,7 +106,7 @@ START_TEST(a_failure_is_told_to_all)
     struct berth_err why;
 
     berth_err_set(&why, "image '/a': it is broken; mend it");
-    ck_assert_int_eq(berth_room_fail(&room, &why), 0);
+    ck_assert_int_eq(berth_rendezvous_fail(&rendezvous, &why), 0);
     ck_assert_int_eq(in_task(wait_and_compare), 0);
     ck_assert_int_eq(in_task(wait_and_compare), 0);
 }
@@ -118,37 +119,38 @@ static const struct berth_buf after_buf = {(char *)after, sizeof(after), 0, fals
 static const char told[] = "program\0/opt/app";
 static const struct berth_buf told_buf = {(char *)told, sizeof(told), 0, false};
 
-static int read_texts(struct berth_room *entered)
+static int read_texts(struct berth_rendezvous *entered)
 {
     size_t count;
-    const char *text = berth_room_before(entered, &count);
+    const char *text = berth_rendezvous_before(entered, &count);
 
     if (count != sizeof(before) || memcmp(text, before, count) != 0)
         return 2;
-    text = berth_room_after(entered, &count);
+    text = berth_rendezvous_after(entered, &count);
     return count != sizeof(after) || memcmp(text, after, count) != 0 ? 3 : 0;
 }
 
-static int read_what_is_ready(struct berth_room *entered)
+static int read_what_is_ready(struct berth_rendezvous *entered)
 {
     struct berth_err err;
 
-    if (berth_room_wait(entered, &err) != BERTH_ROOM_READY ||
-        berth_room_holder(entered) != 4711 || berth_room_limit(entered) != 30)
+    if (berth_rendezvous_wait(entered, &err) != BERTH_RENDEZVOUS_READY ||
+        berth_rendezvous_holder(entered) != 4711 ||
+        berth_rendezvous_limit(entered) != 30)
         return 1;
     return read_texts(entered);
 }
 
-static int read_what_is_separate(struct berth_room *entered)
+static int read_what_is_separate(struct berth_rendezvous *entered)
 {
     struct berth_err err;
     const char *text;
     size_t count;
 
-    if (berth_room_wait(entered, &err) != BERTH_ROOM_SEPARATE ||
-        strcmp(berth_room_noted(entered), "the image's own MPI runs") != 0)
+    if (berth_rendezvous_wait(entered, &err) != BERTH_RENDEZVOUS_SEPARATE ||
+        strcmp(berth_rendezvous_noted(entered), "the image's own MPI runs") != 0)
         return 1;
-    text = berth_room_told(entered, &count);
+    text = berth_rendezvous_told(entered, &count);
     if (count != sizeof(told) || memcmp(text, told, count) != 0)
         return 4;
     return read_texts(entered);
@@ -158,7 +160,8 @@ START_TEST(what_is_ready_is_seen_by_all)
 {
     struct berth_err err;
 
-    ck_assert_int_eq(berth_room_ready(&room, 4711, &before_buf, &after_buf, &err), 0);
+    ck_assert_int_eq(
+        berth_rendezvous_ready(&rendezvous, 4711, &before_buf, &after_buf, &err), 0);
     ck_assert_int_eq(in_task(read_what_is_ready), 0);
     ck_assert_int_eq(in_task(read_what_is_ready), 0);
 }
@@ -168,15 +171,17 @@ START_TEST(who_starts_a_container_of_its_own_learns_what_was_found)
 {
     struct berth_err err;
 
-    ck_assert_ptr_null(berth_room_forbidden(&room));
-    ck_assert_ptr_null(berth_room_noted(&room));
-    berth_room_forbid(&room, "the site says so");
-    ck_assert_str_eq(berth_room_forbidden(&room), "the site says so");
-    ck_assert_int_eq(berth_room_state(&room), BERTH_ROOM_NEW);
-    berth_room_note(&room, "the image's own MPI runs");
-    ck_assert_int_eq(berth_room_tell(&room, &told_buf, &err), 0);
-    ck_assert_int_eq(berth_room_put(&room, &before_buf, &after_buf, &err), 0);
-    ck_assert_int_eq(berth_room_separate(&room, "the site says so", &err), 0);
+    ck_assert_ptr_null(berth_rendezvous_forbidden(&rendezvous));
+    ck_assert_ptr_null(berth_rendezvous_noted(&rendezvous));
+    berth_rendezvous_forbid(&rendezvous, "the site says so");
+    ck_assert_str_eq(berth_rendezvous_forbidden(&rendezvous), "the site says so");
+    ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_NEW);
+    berth_rendezvous_note(&rendezvous, "the image's own MPI runs");
+    ck_assert_int_eq(berth_rendezvous_tell(&rendezvous, &told_buf, &err), 0);
+    ck_assert_int_eq(berth_rendezvous_put(&rendezvous, &before_buf, &after_buf, &err),
+                     0);
+    ck_assert_int_eq(berth_rendezvous_separate(&rendezvous, "the site says so", &err),
+                     0);
     ck_assert_int_eq(in_task(read_what_is_separate), 0);
 }
 END_TEST
@@ -189,9 +194,10 @@ START_TEST(an_environment_may_be_large)
     size_t count;
 
     memset(large, 'x', sizeof(large));
-    ck_assert_int_eq(berth_room_ready(&room, 1, &buf, &buf, &err), 0);
-    ck_assert_int_eq(berth_room_wait(&room, &err), BERTH_ROOM_READY);
-    ck_assert_int_eq(berth_room_after(&room, &count)[sizeof(large) - 1], 'x');
+    ck_assert_int_eq(berth_rendezvous_ready(&rendezvous, 1, &buf, &buf, &err), 0);
+    ck_assert_int_eq(berth_rendezvous_wait(&rendezvous, &err), BERTH_RENDEZVOUS_READY);
+    ck_assert_int_eq(berth_rendezvous_after(&rendezvous, &count)[sizeof(large) - 1],
+                     'x');
     ck_assert_uint_eq(count, sizeof(large));
 }
 END_TEST
@@ -203,10 +209,11 @@ START_TEST(a_waiter_is_woken)
 
     if (child == 0) {
         usleep(20000);
-        _exit(berth_room_separate(&room, "they may not meet", &err) != 0);
+        _exit(berth_rendezvous_separate(&rendezvous, "they may not meet", &err) != 0);
     }
-    berth_room_hand_on(&room, getpid());
-    ck_assert_int_eq(berth_room_wait(&room, &err), BERTH_ROOM_SEPARATE);
+    berth_rendezvous_hand_on(&rendezvous, getpid());
+    ck_assert_int_eq(berth_rendezvous_wait(&rendezvous, &err),
+                     BERTH_RENDEZVOUS_SEPARATE);
     waitpid(child, NULL, 0);
 }
 END_TEST
@@ -216,7 +223,7 @@ START_TEST(a_killed_starter_is_noticed)
     struct berth_err err;
 
     ck_assert_int_eq(in_task(claim), 1);
-    ck_assert_int_eq(berth_room_wait(&room, &err), BERTH_ROOM_FAILED);
+    ck_assert_int_eq(berth_rendezvous_wait(&rendezvous, &err), BERTH_RENDEZVOUS_FAILED);
     ck_assert_str_eq(err.text, "the process that started the container was killed; "
                                "submit the step again");
 }
@@ -237,19 +244,19 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 
 START_TEST(a_start_may_take_its_time_and_no_more)
 {
-    struct berth_room hasty;
+    struct berth_rendezvous hasty;
     struct berth_err err;
 
     passing = 1;
-    ck_assert_int_eq(berth_room_make(&hasty, &err), 0);
-    berth_room_furnish(&hasty, 1, 0);
-    ck_assert(berth_room_claim(&hasty));
-    ck_assert_int_eq(berth_room_wait(&hasty, &err), BERTH_ROOM_FAILED);
+    ck_assert_int_eq(berth_rendezvous_make(&hasty, &err), 0);
+    berth_rendezvous_furnish(&hasty, 1, 0);
+    ck_assert(berth_rendezvous_claim(&hasty));
+    ck_assert_int_eq(berth_rendezvous_wait(&hasty, &err), BERTH_RENDEZVOUS_FAILED);
     ck_assert_str_eq(err.text, "the container did not start within 0 seconds; ask the "
                                "administrators (start_timeout in berth.yaml)");
     passing = 0;
     ck_assert_int_gt(passed, 2);
-    berth_room_close(&hasty);
+    berth_rendezvous_close(&hasty);
 }
 END_TEST
 
@@ -257,43 +264,45 @@ END_TEST
  */
 START_TEST(who_starts_too_late_starts_nothing)
 {
-    struct berth_room hasty;
+    struct berth_rendezvous hasty;
     struct berth_err late, err;
 
     passing = 1;
-    ck_assert_int_eq(berth_room_make(&hasty, &err), 0);
-    berth_room_furnish(&hasty, 2, 3);
-    ck_assert(berth_room_claim(&hasty));
-    ck_assert_int_eq(berth_room_wait(&hasty, &late), BERTH_ROOM_FAILED);
+    ck_assert_int_eq(berth_rendezvous_make(&hasty, &err), 0);
+    berth_rendezvous_furnish(&hasty, 2, 3);
+    ck_assert(berth_rendezvous_claim(&hasty));
+    ck_assert_int_eq(berth_rendezvous_wait(&hasty, &late), BERTH_RENDEZVOUS_FAILED);
     passing = 0;
     ck_assert_str_eq(late.text, "the container did not start within 3 seconds; ask the "
                                 "administrators (start_timeout in berth.yaml)");
-    ck_assert_int_eq(berth_room_ready(&hasty, 4711, &before_buf, &after_buf, &err), -1);
+    ck_assert_int_eq(
+        berth_rendezvous_ready(&hasty, 4711, &before_buf, &after_buf, &err), -1);
     ck_assert_str_eq(err.text, late.text);
-    ck_assert_int_eq(berth_room_separate(&hasty, "the site says so", &err), -1);
+    ck_assert_int_eq(berth_rendezvous_separate(&hasty, "the site says so", &err), -1);
     ck_assert_str_eq(err.text, late.text);
     berth_err_set(&err, "it is broken");
-    ck_assert_int_eq(berth_room_fail(&hasty, &err), -1);
-    ck_assert_int_eq(berth_room_wait(&hasty, &err), BERTH_ROOM_FAILED);
+    ck_assert_int_eq(berth_rendezvous_fail(&hasty, &err), -1);
+    ck_assert_int_eq(berth_rendezvous_wait(&hasty, &err), BERTH_RENDEZVOUS_FAILED);
     ck_assert_str_eq(err.text, late.text);
-    berth_room_close(&hasty);
+    berth_rendezvous_close(&hasty);
 }
 END_TEST
 
 /* And the other way round. */
 START_TEST(who_has_started_is_not_late)
 {
-    struct berth_room hasty;
+    struct berth_rendezvous hasty;
     struct berth_err err;
 
-    ck_assert_int_eq(berth_room_make(&hasty, &err), 0);
-    berth_room_furnish(&hasty, 2, 0);
-    ck_assert(berth_room_claim(&hasty));
+    ck_assert_int_eq(berth_rendezvous_make(&hasty, &err), 0);
+    berth_rendezvous_furnish(&hasty, 2, 0);
+    ck_assert(berth_rendezvous_claim(&hasty));
     passing = 10;
-    ck_assert_int_eq(berth_room_ready(&hasty, 4711, &before_buf, &after_buf, &err), 0);
-    ck_assert_int_eq(berth_room_wait(&hasty, &err), BERTH_ROOM_READY);
+    ck_assert_int_eq(
+        berth_rendezvous_ready(&hasty, 4711, &before_buf, &after_buf, &err), 0);
+    ck_assert_int_eq(berth_rendezvous_wait(&hasty, &err), BERTH_RENDEZVOUS_READY);
     passing = 0;
-    berth_room_close(&hasty);
+    berth_rendezvous_close(&hasty);
 }
 END_TEST
 
@@ -320,7 +329,7 @@ static const struct {
 START_TEST(a_room_that_cannot_be_made_leaves_nothing)
 {
     int first = free_descriptor();
-    struct berth_room none;
+    struct berth_rendezvous none;
     struct berth_err err = {""};
     struct rlimit usual, low;
     int result;
@@ -331,7 +340,7 @@ START_TEST(a_room_that_cannot_be_made_leaves_nothing)
     if (shortages[_i].what == RLIMIT_NOFILE)
         low.rlim_cur += (rlim_t)first;
     ck_assert_int_eq(setrlimit(shortages[_i].what, &low), 0);
-    result = berth_room_make(&none, &err);
+    result = berth_rendezvous_make(&none, &err);
     ck_assert_int_eq(setrlimit(shortages[_i].what, &usual), 0);
     ck_assert_int_eq(result, -1);
     ck_assert_str_eq(err.text, shortages[_i].fault);
@@ -344,22 +353,23 @@ static const char *const bad_names[] = {"", "x", "3", "3,", ",3", "3,4", "3,4,"}
 
 START_TEST(a_name_that_is_none_is_refused)
 {
-    struct berth_room entered;
+    struct berth_rendezvous entered;
     struct berth_err err;
     char expected[64];
 
-    snprintf(expected, sizeof(expected), "'%s' does not name a room", bad_names[_i]);
-    ck_assert_int_eq(berth_room_enter(&entered, bad_names[_i], &err), -1);
+    snprintf(expected, sizeof(expected), "'%s' does not name a rendezvous",
+             bad_names[_i]);
+    ck_assert_int_eq(berth_rendezvous_enter(&entered, bad_names[_i], &err), -1);
     ck_assert_str_eq(err.text, expected);
 }
 END_TEST
 
 START_TEST(closed_descriptors_are_no_room)
 {
-    struct berth_room entered;
+    struct berth_rendezvous entered;
     struct berth_err err;
 
-    ck_assert_int_eq(berth_room_enter(&entered, "997,998,999", &err), -1);
+    ck_assert_int_eq(berth_rendezvous_enter(&entered, "997,998,999", &err), -1);
     ck_assert_str_eq(err.text, "cannot share memory: Bad file descriptor");
 }
 END_TEST
@@ -370,16 +380,16 @@ static void be_container(void)
     const struct berth_buf nothing = {(char *)"", 0, 0, false};
     struct berth_err err;
     const struct timespec pause = {.tv_nsec = 100000000};
-    struct berth_room entered;
+    struct berth_rendezvous entered;
     char byte;
 
-    close(room.alive);
-    if (berth_room_enter(&entered, name, NULL) < 0 ||
-        berth_room_ready(&entered, getpid(), &nothing, &nothing, &err) < 0 ||
+    close(rendezvous.alive);
+    if (berth_rendezvous_enter(&entered, name, NULL) < 0 ||
+        berth_rendezvous_ready(&entered, getpid(), &nothing, &nothing, &err) < 0 ||
         read(entered.tasks, &byte, 1) != 0)
         _exit(EXIT_FAILURE);
     nanosleep(&pause, NULL);
-    berth_room_lose(&entered);
+    berth_rendezvous_lose(&entered);
     _exit(EXIT_SUCCESS);
 }
 
@@ -387,8 +397,8 @@ static void await_container(void)
 {
     struct berth_err err;
 
-    berth_room_hand_on(&room, getpid());
-    ck_assert_int_eq(berth_room_wait(&room, &err), BERTH_ROOM_READY);
+    berth_rendezvous_hand_on(&rendezvous, getpid());
+    ck_assert_int_eq(berth_rendezvous_wait(&rendezvous, &err), BERTH_RENDEZVOUS_READY);
 }
 
 /* In place of libc's: it takes as long as it takes. */
@@ -406,8 +416,8 @@ START_TEST(the_room_closes_when_the_container_has_ended)
     if (container == 0)
         be_container();
     await_container();
-    berth_room_close(&room);
-    ck_assert_int_eq(berth_room_state(&room), BERTH_ROOM_LOST);
+    berth_rendezvous_close(&rendezvous);
+    ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_LOST);
     ck_assert_int_eq(waitpid(container, &status, 0), container);
     ck_assert_int_eq(status, 0);
 }
@@ -425,8 +435,8 @@ START_TEST(the_room_closes_from_a_child_of_slurmstepd)
     await_container();
     child = fork();
     if (child == 0) {
-        berth_room_close(&room);
-        _exit(berth_room_state(&room) != BERTH_ROOM_LOST);
+        berth_rendezvous_close(&rendezvous);
+        _exit(berth_rendezvous_state(&rendezvous) != BERTH_RENDEZVOUS_LOST);
     }
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
@@ -443,10 +453,10 @@ START_TEST(the_container_hears_that_slurmstepd_was_killed)
     if (container == 0)
         be_container();
     await_container();
-    close(room.alive);
+    close(rendezvous.alive);
     ck_assert_int_eq(waitpid(container, &status, 0), container);
     ck_assert_int_eq(status, 0);
-    room.alive = -1;
+    rendezvous.alive = -1;
 }
 END_TEST
 
@@ -454,36 +464,36 @@ END_TEST
  * under it. */
 START_TEST(a_task_cannot_shrink_the_memory)
 {
-    ck_assert_int_eq(ftruncate(room.memory, 0), -1);
-    ck_assert_int_eq(berth_room_state(&room), BERTH_ROOM_NEW);
+    ck_assert_int_eq(ftruncate(rendezvous.memory, 0), -1);
+    ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_NEW);
 }
 END_TEST
 
 START_TEST(descriptors_close_when_the_application_starts)
 {
-    struct berth_room entered;
+    struct berth_rendezvous entered;
 
-    ck_assert_int_eq(fcntl(room.memory, F_GETFD), 0);
-    ck_assert_int_eq(fcntl(room.tasks, F_GETFD), 0);
-    ck_assert_int_eq(fcntl(room.alive, F_GETFD), FD_CLOEXEC);
-    ck_assert_int_eq(berth_room_enter(&entered, name, NULL), 0);
-    ck_assert_int_eq(fcntl(room.memory, F_GETFD), FD_CLOEXEC);
-    ck_assert_int_eq(fcntl(room.tasks, F_GETFD), FD_CLOEXEC);
+    ck_assert_int_eq(fcntl(rendezvous.memory, F_GETFD), 0);
+    ck_assert_int_eq(fcntl(rendezvous.tasks, F_GETFD), 0);
+    ck_assert_int_eq(fcntl(rendezvous.alive, F_GETFD), FD_CLOEXEC);
+    ck_assert_int_eq(berth_rendezvous_enter(&entered, name, NULL), 0);
+    ck_assert_int_eq(fcntl(rendezvous.memory, F_GETFD), FD_CLOEXEC);
+    ck_assert_int_eq(fcntl(rendezvous.tasks, F_GETFD), FD_CLOEXEC);
 }
 END_TEST
 
 START_TEST(an_unpacked_image_is_told_once)
 {
-    ck_assert(!berth_room_unpacked(&room));
-    ck_assert(berth_room_unpack(&room));
-    ck_assert(!berth_room_unpack(&room));
-    ck_assert(berth_room_unpacked(&room));
+    ck_assert(!berth_rendezvous_unpacked(&rendezvous));
+    ck_assert(berth_rendezvous_unpack(&rendezvous));
+    ck_assert(!berth_rendezvous_unpack(&rendezvous));
+    ck_assert(berth_rendezvous_unpacked(&rendezvous));
 }
 END_TEST
 
 int main(void)
 {
-    TCase *tests = tcase_create("room");
+    TCase *tests = tcase_create("rendezvous");
 
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, one_task_starts_the_container);
@@ -507,5 +517,5 @@ int main(void)
     tcase_add_test(tests, the_container_hears_that_slurmstepd_was_killed);
     tcase_add_test(tests, a_task_cannot_shrink_the_memory);
     tcase_add_test(tests, descriptors_close_when_the_application_starts);
-    return unit_run("room", tests);
+    return unit_run("rendezvous", tests);
 }

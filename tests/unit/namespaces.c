@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of the node a container shows. This process is its own container. */
 
-#include "step/spaces.h"
+#include "step/namespaces.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -14,8 +14,8 @@ START_TEST(nothing_of_ours_is_another)
 {
     struct berth_mpi_reach reach = {.apart = 2, .nodes = 3};
 
-    ck_assert(!berth_spaces_differ(getpid(), "user"));
-    berth_spaces_look(getpid(), &reach);
+    ck_assert(!berth_namespaces_differ(getpid(), "user"));
+    berth_namespaces_look(getpid(), &reach);
     ck_assert(!reach.pid && !reach.ipc && !reach.shm && !reach.network);
     ck_assert_int_eq(reach.apart, 2);
     ck_assert_int_eq(reach.nodes, 3);
@@ -49,7 +49,7 @@ START_TEST(files_of_the_server_may_be_hidden)
                               rows[_i].directory),
                      0);
     ck_assert_int_eq(mkdir(path, 0700), 0);
-    ck_assert_int_eq(berth_spaces_hide_pmix(getpid(), task), rows[_i].is_hidden);
+    ck_assert_int_eq(berth_namespaces_hide_pmix(getpid(), task), rows[_i].is_hidden);
     unit_remove(directory);
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages between the process in a container and its parent on the host. */
 
-#include "step/talk.h"
+#include "step/channel.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -9,33 +9,33 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-int berth_talk_open(int ret_ends[2], struct berth_err *err)
+int berth_channel_open(int ret_ends[2], struct berth_err *err)
 {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret_ends) < 0)
         return berth_err_set(err, "cannot make a socket: %s", strerror(errno));
     return 0;
 }
 
-int berth_talk_send(int end, enum berth_talk_kind kind, const char *text,
-                    struct berth_err *err)
+int berth_channel_send(int end, enum berth_channel_kind kind, const char *text,
+                       struct berth_err *err)
 {
     unsigned char byte = (unsigned char)kind;
     struct iovec parts[] = {{&byte, 1}, {(char *)text, strlen(text)}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
 
-    if (parts[1].iov_len >= BERTH_TALK_SIZE)
+    if (parts[1].iov_len >= BERTH_CHANNEL_SIZE)
         return berth_err_set(err, "a name is too long: '%.100s'...", text);
     if (sendmsg(end, &message, MSG_NOSIGNAL) < 0)
         return berth_err_set(err, "the other process has ended: %s", strerror(errno));
     return 0;
 }
 
-int berth_talk_receive(int end, struct berth_deadline *deadline,
-                       enum berth_talk_kind *ret_kind, char text[BERTH_TALK_SIZE],
-                       struct berth_err *err)
+int berth_channel_receive(int end, struct berth_deadline *deadline,
+                          enum berth_channel_kind *ret_kind,
+                          char text[BERTH_CHANNEL_SIZE], struct berth_err *err)
 {
     unsigned char kind;
-    struct iovec parts[] = {{&kind, 1}, {text, BERTH_TALK_SIZE - 1}};
+    struct iovec parts[] = {{&kind, 1}, {text, BERTH_CHANNEL_SIZE - 1}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     struct pollfd readable = {.fd = end, .events = POLLIN};
     ssize_t got;
@@ -48,11 +48,11 @@ int berth_talk_receive(int end, struct berth_deadline *deadline,
         return berth_err_set(err, "the other process has ended: %s",
                              got < 0 ? strerror(errno) : "it was killed");
     text[got - 1] = '\0';
-    *ret_kind = (enum berth_talk_kind)kind;
+    *ret_kind = (enum berth_channel_kind)kind;
     return 0;
 }
 
-int berth_talk_sender(int end, pid_t *ret_pid)
+int berth_channel_sender(int end, pid_t *ret_pid)
 {
     char control[CMSG_SPACE(sizeof(struct ucred))];
     char byte;

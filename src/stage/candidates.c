@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host's side of a verdict, without a stage. */
 
-#include "stage/prospect.h"
+#include "stage/candidates.h"
 
 #include <stdlib.h>
 
@@ -38,33 +38,33 @@ static int read_stack(const struct berth_stack *stack,
     return result;
 }
 
-int berth_prospects_read(const struct berth_terms *terms, char *const *env,
-                         struct berth_prospects *ret, struct berth_err *err)
+int berth_candidates_read(const struct berth_terms *terms, char *const *env,
+                          struct berth_candidates *ret, struct berth_err *err)
 {
-    struct berth_prospects prospects = {0};
+    struct berth_candidates candidates = {0};
     int result = 0;
 
-    if (berth_offered_read(terms, env, &prospects.offered, err) < 0)
+    if (berth_offered_read(terms, env, &candidates.offered, err) < 0)
         return -1;
-    prospects.objects =
-        calloc(prospects.offered.stacks.count + 1, sizeof(*prospects.objects));
-    if (!prospects.objects)
+    candidates.objects =
+        calloc(candidates.offered.stacks.count + 1, sizeof(*candidates.objects));
+    if (!candidates.objects)
         result = berth_err_oom(err);
-    for (size_t i = 0; result == 0 && i < prospects.offered.stacks.count; i++)
-        result =
-            read_stack(&prospects.offered.stacks.items[i], &prospects.objects[i], err);
+    for (size_t i = 0; result == 0 && i < candidates.offered.stacks.count; i++)
+        result = read_stack(&candidates.offered.stacks.items[i], &candidates.objects[i],
+                            err);
     if (result < 0)
-        berth_prospects_fini(&prospects);
+        berth_candidates_fini(&candidates);
     else
-        *ret = prospects;
+        *ret = candidates;
     return result;
 }
 
-void berth_prospects_fini(struct berth_prospects *prospects)
+void berth_candidates_fini(struct berth_candidates *candidates)
 {
-    for (size_t i = 0; prospects->objects && i < prospects->offered.stacks.count; i++)
-        berth_mpi_objects_fini(&prospects->objects[i]);
-    free(prospects->objects);
-    berth_offered_fini(&prospects->offered);
-    *prospects = (struct berth_prospects){0};
+    for (size_t i = 0; candidates->objects && i < candidates->offered.stacks.count; i++)
+        berth_mpi_objects_fini(&candidates->objects[i]);
+    free(candidates->objects);
+    berth_offered_fini(&candidates->offered);
+    *candidates = (struct berth_candidates){0};
 }

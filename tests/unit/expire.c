@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stages go when nobody needs them, and not before. */
 
-#include "stage/sweep.h"
+#include "stage/expire.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -118,7 +118,7 @@ START_TEST(a_stage_of_another_mpi_goes)
     make_stage(OLD, 0);
     upgrade();
     make_stage(NEW, 0);
-    berth_sweep(&root);
+    berth_expire(&root);
     ck_assert(!is_there(OLD));
     ck_assert(is_there(NEW));
     ck_assert_int_eq(count_entries(), 1);
@@ -137,7 +137,7 @@ START_TEST(a_stage_that_is_not_used_goes)
 {
     make_stage(OLD, idle[_i].days);
     root.days = idle[_i].limit;
-    berth_sweep(&root);
+    berth_expire(&root);
     ck_assert_int_eq(is_there(OLD), idle[_i].stays);
 }
 END_TEST
@@ -149,17 +149,17 @@ START_TEST(nothing_goes_while_another_step_runs)
 
     make_stage(OLD, 0);
     upgrade();
-    berth_sweep_use(&root, other);
+    berth_expire_use(&root, other);
     ck_assert(!is_there(OLD)); /* it was the first one */
     make_stage(OLD, 0);
     upgrade();
     make_stage(NEW, 31);
     upgrade();
-    berth_sweep(&root);
+    berth_expire(&root);
     ck_assert(is_there(OLD));
     ck_assert(is_there(NEW));
     close(other);
-    berth_sweep(&root);
+    berth_expire(&root);
     ck_assert(!is_there(OLD));
     ck_assert(!is_there(NEW));
 }
@@ -171,7 +171,7 @@ START_TEST(who_uses_the_root_has_it_locked)
 
     make_stage(OLD, 0);
     upgrade();
-    berth_sweep_use(&root, root_fd);
+    berth_expire_use(&root, root_fd);
     ck_assert(!is_there(OLD));
     ck_assert_int_eq(flock(other, LOCK_EX | LOCK_NB), -1);
     ck_assert_int_eq(flock(other, LOCK_SH | LOCK_NB), 0);
@@ -187,8 +187,8 @@ START_TEST(a_lock_of_somebody_else_is_not_waited_for)
     root.forbidden = 0022;
     ck_assert_int_eq(flock(other, LOCK_EX), 0);
     alarm(10);
-    berth_sweep_use(&root, root_fd);
-    berth_sweep(&root);
+    berth_expire_use(&root, root_fd);
+    berth_expire(&root);
     alarm(0);
     close(other);
 }
@@ -202,10 +202,10 @@ START_TEST(what_can_be_gone_on_with_stays)
     BERTH_FREE char *path = unit_path(root.path, ".new-" OLD);
 
     ck_assert_int_eq(mkdir(path, 0700), 0);
-    berth_sweep(&root);
+    berth_expire(&root);
     ck_assert(is_there(".new-" OLD));
     ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
-    berth_sweep(&root);
+    berth_expire(&root);
     ck_assert(!is_there(".new-" OLD));
 }
 END_TEST
@@ -215,12 +215,12 @@ START_TEST(once_a_day_is_enough)
     const struct timespec yesterday = {.tv_sec = time(NULL) - 86400 - 1};
     const struct timespec times[] = {yesterday, yesterday};
 
-    berth_sweep_use(&root, root_fd);
+    berth_expire_use(&root, root_fd);
     make_stage(OLD, 31);
-    berth_sweep_use(&root, root_fd);
+    berth_expire_use(&root, root_fd);
     ck_assert(is_there(OLD));
     ck_assert_int_eq(utimensat(root_fd, ".swept", times, 0), 0);
-    berth_sweep_use(&root, root_fd);
+    berth_expire_use(&root, root_fd);
     ck_assert(!is_there(OLD));
 }
 END_TEST
@@ -229,7 +229,7 @@ START_TEST(the_root_of_somebody_else_is_only_used)
 {
     make_stage(OLD, 31);
     root.owner++;
-    berth_sweep_use(&root, root_fd);
+    berth_expire_use(&root, root_fd);
     root.owner--;
     ck_assert(is_there(OLD));
     ck_assert_int_eq(count_entries(), 1);
@@ -253,7 +253,7 @@ START_TEST(what_is_no_stage_stays)
     ck_assert_int_eq(mkdir(path, 0700), 0);
     fd = open(path, O_RDONLY | O_DIRECTORY);
     ck_assert_int_eq(flock(fd, LOCK_EX | LOCK_NB), 0);
-    berth_sweep(&root);
+    berth_expire(&root);
     ck_assert(is_there(others[_i]));
     close(fd);
 }
@@ -266,7 +266,7 @@ START_TEST(what_a_killed_sweeper_left_goes)
 
     make_stage(OLD, 0);
     ck_assert_int_eq(rename(path, aside), 0);
-    berth_sweep(&root);
+    berth_expire(&root);
     ck_assert_int_eq(count_entries(), 0);
 }
 END_TEST

@@ -2,7 +2,7 @@
 /* Arguments and an environment, byte for byte, from berth-task to berth-init, past the
  * runtime between them. */
 
-#include "step/letter.h"
+#include "step/handover.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -24,8 +24,8 @@ struct head {
     uint32_t environment;
 };
 
-int berth_letter_write(const struct berth_strvec *words, char *const *environment,
-                       struct berth_err *err)
+int berth_handover_write(const struct berth_strvec *words, char *const *environment,
+                         struct berth_err *err)
 {
     BERTH_BUF struct berth_buf text = {0};
     struct head head = {0};
@@ -37,7 +37,7 @@ int berth_letter_write(const struct berth_strvec *words, char *const *environmen
     head.environment = (uint32_t)text.used - head.words;
     if (text.failed)
         return berth_err_oom(err);
-    fd = memfd_create("berth-letter", 0);
+    fd = memfd_create("berth-handover", 0);
     if (fd >= 0 && berth_fd_write(fd, &head, sizeof(head)) == 0 &&
         berth_fd_write(fd, text.text, text.used) == 0)
         return fd;
@@ -47,7 +47,7 @@ int berth_letter_write(const struct berth_strvec *words, char *const *environmen
     return -1;
 }
 
-int berth_letter_read(int fd, struct berth_letter *ret)
+int berth_handover_read(int fd, struct berth_handover *ret)
 {
     struct stat status = {0};
     struct head head;
@@ -66,7 +66,8 @@ int berth_letter_read(int fd, struct berth_letter *ret)
     }
     close(fd);
     text[size] = '\0';
-    *ret = (struct berth_letter){.bytes = text + head.words, .count = head.environment};
+    *ret =
+        (struct berth_handover){.bytes = text + head.words, .count = head.environment};
     berth_environ_split(text, head.words, &ret->words);
     berth_environ_split(ret->bytes, ret->count, &ret->environment);
     return ret->words.failed || ret->environment.failed ? -1 : 0;

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rendezvous of a step's tasks on a node, in memory that they share. */
+
+#include "step/rendezvous.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What a waiter looks for anew: often enough to notice a killed starter. */
+enum { LOOK_AGAIN_MS = 100 };
+
+/* Beyond the limit: the starter keeps the limit too, and can say more. */
+enum { GRACE_MS = 2000 };
+
+/* How long the container may take to end. It takes a few of these. */
+enum { LAST_MS = 2000 };
+
+struct berth_rendezvous_page {
+    _Atomic uint32_t state; /* a futex */
+    _Atomic pid_t starter;  /* who starts it now; 0: nobody yet */
+    pid_t holder;
+    unsigned int tasks;
+    unsigned int limit;
+    struct berth_deadline deadline;
+    cpu_set_t cpus;
+    bool forbidden; /* to join; why: because */
+    struct berth_err why;
+    struct berth_err note; /* text "": none */
+    bool differs;          /* the note, from those of other nodes */
+    struct berth_err warning;
+    atomic_bool unpacked;
+    size_t told;   /* bytes of text[] */
+    size_t before; /* bytes behind them */
+    size_t after;  /* bytes behind them */
+    char text[];
+};
+
+static int map(struct berth_rendezvous *rendezvous, size_t size, struct berth_err *err)
+{
+    void *page =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, rendezvous->memory, 0);
+
+    if (page == MAP_FAILED)
+        return berth_err_set(err, "cannot share memory: %s", strerror(errno));
+    rendezvous->page = page;
+    return 0;
+}
+
+/* The memory may grow, for what READY tells, and not shrink: slurmstepd reads it too.
+ */
+static int make_memory(void)
+{
+    int fd = memfd_create("berth", MFD_ALLOW_SEALING);
+
+    if (fd < 0 || (ftruncate(fd, sizeof(struct berth_rendezvous_page)) == 0 &&
+                   fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) == 0))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static int make_sockets(struct berth_rendezvous *rendezvous, struct berth_err *err)
+{
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+        return berth_err_set(err, "cannot make a pair of sockets: %s", strerror(errno));
+    rendezvous->tasks = ends[0];
+    rendezvous->alive = ends[1];
+    fcntl(rendezvous->alive, F_SETFD, FD_CLOEXEC);
+    return 0;
+}
+
+/* Who inherits the reading end may open the other one: slurmstepd makes the pipe as
+ * root, and the tasks are the user's. Nobody else can name it. */
+static int make_pipe(struct berth_rendezvous *rendezvous, struct berth_err *err)
+{
+    int ends[2];
+
+    if (pipe(ends) < 0)
+        return berth_err_set(err, "cannot make a pipe: %s", strerror(errno));
+    fchmod(ends[0], S_IWUSR | S_IWGRP | S_IWOTH);
+    close(ends[1]);
+    rendezvous->ended = ends[0];
+    return 0;
+}
+
+static void close_all(struct berth_rendezvous *rendezvous)
+{
+    int *const fds[] = {&rendezvous->memory, &rendezvous->tasks, &rendezvous->alive,
+                        &rendezvous->ended};
+
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+        if (*fds[i] >= 0)
+            close(*fds[i]);
+        *fds[i] = -1;
+    }
+}
+
+int berth_rendezvous_make(struct berth_rendezvous *rendezvous, struct berth_err *err)
+{
+    *rendezvous = (struct berth_rendezvous){
+        .memory = make_memory(), .tasks = -1, .alive = -1, .ended = -1};
+    if (rendezvous->memory < 0)
+        return berth_err_set(err, "cannot share memory: %s", strerror(errno));
+    if (make_sockets(rendezvous, err) == 0 && make_pipe(rendezvous, err) == 0 &&
+        map(rendezvous, sizeof(struct berth_rendezvous_page), err) == 0)
+        return 0;
+    close_all(rendezvous);
+    return -1;
+}
+
+void berth_rendezvous_furnish(struct berth_rendezvous *rendezvous, unsigned int tasks,
+                              unsigned int limit)
+{
+    rendezvous->page->tasks = tasks;
+    rendezvous->page->limit = limit;
+    sched_getaffinity(0, sizeof(rendezvous->page->cpus), &rendezvous->page->cpus);
+}
+
+void berth_rendezvous_name(const struct berth_rendezvous *rendezvous, char *text,
+                           size_t size)
+{
+    snprintf(text, size, "%d,%d,%d", rendezvous->memory, rendezvous->tasks,
+             rendezvous->ended);
+}
+
+/* The writing end of the pipe whose reading end is FD; -1: it cannot be opened, and
+ * slurmstepd will not wait for us. */
+static int open_other_end(int fd)
+{
+    char path[64];
+    int other;
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    other = open(path, O_WRONLY | O_CLOEXEC);
+    close(fd);
+    return other;
+}
+
+int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, const char *text,
+                           struct berth_err *err)
+{
+    int ended;
+
+    *rendezvous = (struct berth_rendezvous){.alive = -1, .ended = -1};
+    if (sscanf(text, "%d,%d,%d", &rendezvous->memory, &rendezvous->tasks, &ended) != 3)
+        return berth_err_set(err, "'%s' does not name a rendezvous", text);
+    fcntl(rendezvous->memory, F_SETFD, FD_CLOEXEC);
+    fcntl(rendezvous->tasks, F_SETFD, FD_CLOEXEC);
+    if (map(rendezvous, sizeof(struct berth_rendezvous_page), err) < 0)
+        return -1;
+    rendezvous->ended = open_other_end(ended);
+    return 0;
+}
+
+void berth_rendezvous_close(struct berth_rendezvous *rendezvous)
+{
+    struct pollfd writers = {.fd = rendezvous->ended}; /* POLLHUP: there are none */
+
+    if (rendezvous->alive < 0)
+        return;
+    shutdown(rendezvous->alive, SHUT_WR);
+    poll(&writers, 1, LAST_MS);
+    close_all(rendezvous);
+}
+
+bool berth_rendezvous_claim(struct berth_rendezvous *rendezvous)
+{
+    pid_t nobody = 0;
+    uint32_t new = BERTH_RENDEZVOUS_NEW;
+
+    if (!atomic_compare_exchange_strong(&rendezvous->page->starter, &nobody, getpid()))
+        return false;
+    berth_deadline_begin(&rendezvous->page->deadline, rendezvous->page->limit);
+    atomic_compare_exchange_strong(&rendezvous->page->state, &new,
+                                   BERTH_RENDEZVOUS_STARTING);
+    return true;
+}
+
+void berth_rendezvous_hand_on(struct berth_rendezvous *rendezvous, pid_t pid)
+{
+    atomic_store(&rendezvous->page->starter, pid);
+}
+
+static bool is_waiting(uint32_t state)
+{
+    return state == BERTH_RENDEZVOUS_NEW || state == BERTH_RENDEZVOUS_STARTING;
+}
+
+/* The start ends so, for all, unless it has ended. Returns whether it did. */
+static bool settle(struct berth_rendezvous *rendezvous,
+                   enum berth_rendezvous_state state)
+{
+    uint32_t now = atomic_load(&rendezvous->page->state);
+
+    do {
+        if (!is_waiting(now))
+            return false;
+    } while (!atomic_compare_exchange_weak(&rendezvous->page->state, &now, state));
+    syscall(SYS_futex, &rendezvous->page->state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+    return true;
+}
+
+void berth_rendezvous_lose(struct berth_rendezvous *rendezvous)
+{
+    uint32_t ready = BERTH_RENDEZVOUS_READY;
+
+    atomic_compare_exchange_strong(&rendezvous->page->state, &ready,
+                                   BERTH_RENDEZVOUS_LOST);
+}
+
+enum berth_rendezvous_state
+berth_rendezvous_state(const struct berth_rendezvous *rendezvous)
+{
+    return (enum berth_rendezvous_state)atomic_load(&rendezvous->page->state);
+}
+
+/* Why the start has failed, or the tasks are to separate. */
+static void explain(const struct berth_rendezvous *rendezvous,
+                    enum berth_rendezvous_state state, struct berth_err *err)
+{
+    if (state == BERTH_RENDEZVOUS_LATE)
+        berth_err_set(err,
+                      "the container did not start within %u seconds; ask the "
+                      "administrators (start_timeout in berth.yaml)",
+                      rendezvous->page->limit);
+    else if (state == BERTH_RENDEZVOUS_KILLED)
+        berth_err_set(err, "the process that started the container was killed; "
+                           "submit the step again");
+    else if (state == BERTH_RENDEZVOUS_FAILED || state == BERTH_RENDEZVOUS_SEPARATE)
+        *err = rendezvous->page->why;
+}
+
+/* Only who starts the container writes the sentence, before the state. */
+int berth_rendezvous_fail(struct berth_rendezvous *rendezvous,
+                          const struct berth_err *why)
+{
+    rendezvous->page->why = *why;
+    return settle(rendezvous, BERTH_RENDEZVOUS_FAILED) ? 0 : -1;
+}
+
+int berth_rendezvous_separate(struct berth_rendezvous *rendezvous, const char *why,
+                              struct berth_err *err)
+{
+    berth_err_set(&rendezvous->page->why, "%s", why);
+    if (settle(rendezvous, BERTH_RENDEZVOUS_SEPARATE))
+        return 0;
+    explain(rendezvous, berth_rendezvous_state(rendezvous), err);
+    return -1;
+}
+
+void berth_rendezvous_forbid(struct berth_rendezvous *rendezvous, const char *why)
+{
+    berth_err_set(&rendezvous->page->why, "%s", why);
+    rendezvous->page->forbidden = true;
+}
+
+const char *berth_rendezvous_forbidden(const struct berth_rendezvous *rendezvous)
+{
+    return rendezvous->page->forbidden ? rendezvous->page->why.text : NULL;
+}
+
+void berth_rendezvous_note(struct berth_rendezvous *rendezvous, const char *note)
+{
+    berth_err_set(&rendezvous->page->note, "%s", note);
+}
+
+void berth_rendezvous_differ(struct berth_rendezvous *rendezvous)
+{
+    rendezvous->page->differs = true;
+}
+
+bool berth_rendezvous_differs(const struct berth_rendezvous *rendezvous)
+{
+    return rendezvous->page->differs;
+}
+
+const char *berth_rendezvous_noted(const struct berth_rendezvous *rendezvous)
+{
+    return *rendezvous->page->note.text ? rendezvous->page->note.text : NULL;
+}
+
+void berth_rendezvous_warn(struct berth_rendezvous *rendezvous, const char *warning)
+{
+    berth_err_set(&rendezvous->page->warning, "%s", warning);
+}
+
+const char *berth_rendezvous_warned(const struct berth_rendezvous *rendezvous)
+{
+    return *rendezvous->page->warning.text ? rendezvous->page->warning.text : NULL;
+}
+
+bool berth_rendezvous_unpack(const struct berth_rendezvous *rendezvous)
+{
+    return !atomic_exchange(&rendezvous->page->unpacked, true);
+}
+
+bool berth_rendezvous_unpacked(const struct berth_rendezvous *rendezvous)
+{
+    return atomic_load(&rendezvous->page->unpacked);
+}
+
+/* At OFFSET in what follows the page. */
+static bool write_at(const struct berth_rendezvous *rendezvous,
+                     const struct berth_buf *buf, size_t offset)
+{
+    off_t at = (off_t)(sizeof(struct berth_rendezvous_page) + offset);
+
+    return pwrite(rendezvous->memory, buf->text, buf->used, at) == (ssize_t)buf->used;
+}
+
+int berth_rendezvous_tell(struct berth_rendezvous *rendezvous,
+                          const struct berth_buf *findings, struct berth_err *err)
+{
+    if (!write_at(rendezvous, findings, 0))
+        return berth_err_set(err, "cannot share the findings: %s", strerror(errno));
+    rendezvous->page->told = findings->used;
+    return 0;
+}
+
+int berth_rendezvous_put(struct berth_rendezvous *rendezvous,
+                         const struct berth_buf *before, const struct berth_buf *after,
+                         struct berth_err *err)
+{
+    size_t told = rendezvous->page->told;
+
+    if (!write_at(rendezvous, before, told) ||
+        !write_at(rendezvous, after, told + before->used))
+        return berth_err_set(err, "cannot share the environment: %s", strerror(errno));
+    rendezvous->page->before = before->used;
+    rendezvous->page->after = after->used;
+    return 0;
+}
+
+int berth_rendezvous_ready(struct berth_rendezvous *rendezvous, pid_t holder,
+                           const struct berth_buf *before,
+                           const struct berth_buf *after, struct berth_err *err)
+{
+    if (berth_rendezvous_put(rendezvous, before, after, err) < 0)
+        return -1;
+    rendezvous->page->holder = holder;
+    if (settle(rendezvous, BERTH_RENDEZVOUS_READY))
+        return 0;
+    explain(rendezvous, berth_rendezvous_state(rendezvous), err);
+    return -1;
+}
+
+static bool is_gone(pid_t pid)
+{
+    return pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
+}
+
+/* All that berth_rendezvous_put() was told is in the memory: see it. */
+static enum berth_rendezvous_state see(struct berth_rendezvous *rendezvous,
+                                       enum berth_rendezvous_state state,
+                                       struct berth_err *err)
+{
+    size_t size = sizeof(*rendezvous->page) + rendezvous->page->told +
+                  rendezvous->page->before + rendezvous->page->after;
+
+    munmap(rendezvous->page, sizeof(*rendezvous->page));
+    return map(rendezvous, size, err) < 0 ? BERTH_RENDEZVOUS_FAILED : state;
+}
+
+/* Give up for all, where there is a reason to. */
+static void give_up(struct berth_rendezvous *rendezvous,
+                    enum berth_rendezvous_state state)
+{
+    if (is_gone(atomic_load(&rendezvous->page->starter)))
+        settle(rendezvous, BERTH_RENDEZVOUS_KILLED);
+    else if (state == BERTH_RENDEZVOUS_STARTING &&
+             berth_deadline_left(&rendezvous->page->deadline) < -GRACE_MS)
+        settle(rendezvous, BERTH_RENDEZVOUS_LATE);
+}
+
+enum berth_rendezvous_state berth_rendezvous_wait(struct berth_rendezvous *rendezvous,
+                                                  struct berth_err *err)
+{
+    const struct timespec pause = {.tv_nsec = LOOK_AGAIN_MS * 1000000L};
+    enum berth_rendezvous_state state;
+
+    while (is_waiting(state = berth_rendezvous_state(rendezvous))) {
+        give_up(rendezvous, state);
+        syscall(SYS_futex, &rendezvous->page->state, FUTEX_WAIT, state, &pause, NULL,
+                0);
+    }
+    explain(rendezvous, state, err);
+    if (state == BERTH_RENDEZVOUS_LATE || state == BERTH_RENDEZVOUS_KILLED)
+        return BERTH_RENDEZVOUS_FAILED;
+    if (state == BERTH_RENDEZVOUS_READY || state == BERTH_RENDEZVOUS_SEPARATE)
+        return see(rendezvous, state, err);
+    return state;
+}
+
+pid_t berth_rendezvous_holder(const struct berth_rendezvous *rendezvous)
+{
+    return rendezvous->page->holder;
+}
+
+const char *berth_rendezvous_before(const struct berth_rendezvous *rendezvous,
+                                    size_t *ret_count)
+{
+    *ret_count = rendezvous->page->before;
+    return rendezvous->page->text + rendezvous->page->told;
+}
+
+const char *berth_rendezvous_after(const struct berth_rendezvous *rendezvous,
+                                   size_t *ret_count)
+{
+    *ret_count = rendezvous->page->after;
+    return rendezvous->page->text + rendezvous->page->told + rendezvous->page->before;
+}
+
+const char *berth_rendezvous_told(const struct berth_rendezvous *rendezvous,
+                                  size_t *ret_count)
+{
+    *ret_count = rendezvous->page->told;
+    return rendezvous->page->text;
+}
+
+const cpu_set_t *berth_rendezvous_cpus(const struct berth_rendezvous *rendezvous)
+{
+    return &rendezvous->page->cpus;
+}
+
+unsigned int berth_rendezvous_limit(const struct berth_rendezvous *rendezvous)
+{
+    return rendezvous->page->limit;
+}
+
+struct berth_deadline *
+berth_rendezvous_deadline(const struct berth_rendezvous *rendezvous)
+{
+    return &rendezvous->page->deadline;
+}
+
+unsigned int berth_rendezvous_tasks(const struct berth_rendezvous *rendezvous)
+{
+    return rendezvous->page->tasks;
+}
