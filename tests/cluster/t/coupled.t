@@ -114,7 +114,7 @@ matches "... and that is said" "=auto: the image's own MPI runs .hybrid.: anothe
 seen=$(submit coupled "$het" "$module
 timeout -k 5 100 srun -n2 --mpi=pmi2 --mpi-bind --container-image=/images/mpibookworm.sif /opt/t/mpich/couple atm : -n2 --mpi-bind --container-image=/images/mpibookworm.sif /opt/t/openmpi/couple ocn" 2>&1)
 matches "auto: not the host's library for one component and the image's for another" \
-    "mpi-bind=auto: .*Open MPI.*speaks PMIx.*other components of this srun may run on the host's" "$seen"
+    "mpi-bind=auto: .*Open MPI.*speaks PMIx.*other components of this srun may use the host's MPI" "$seen"
 matches "... and the step ends" $'\nstatus ([1-9]|1[0-13-9]|1[0-13-9].)$' "$seen"
 
 # In an allocation of one job Slurm starts two agents of its process manager and waits for
@@ -142,7 +142,7 @@ matches "one without --mpi-bind beside one on the host's: refused" \
         -w n2 --container-image=/images/a.sif touch started 2>&1)"
 equal "... before any task starts" "" "$(on login alice sh -c 'ls started 2>/dev/null')"
 site <<<'mpi: {default: "off"}'
-matches "... unless the site says the mode of the other: its nodes decide" "^berth: n1: .* is not linked with MPI" \
+matches "... unless the site says the mode of the other: its nodes decide" "berth: n1: .* is not linked with MPI" \
     "$(alice srun -Q --mpi=pmi2 -w n1 --mpi-bind=host --container-image=/images/a.sif true : \
         -w n2 --container-image=/images/a.sif true 2>&1)"
 

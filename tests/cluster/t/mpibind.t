@@ -380,7 +380,7 @@ on n1 root sh -c 'mv /tmp/berth-2001 /tmp/aside; mkdir /tmp/berth-2001; chown bo
 seen=$(alice srun -n1 -w n1 --mpi=pmi2 --mpi-bind=host --container-image=/images/mpibookworm.sif \
     /opt/t/mpich/who 2>&1)
 matches "a directory of somebody else is not used, and the user gets another" \
-    "^rank 0 of 1 on n1 in mpibookworm: MPICH Version: .*!]$" "$seen"
+    "^rank 0 of 1 on n1 in mpibookworm: MPICH Version:[[:space:]].*!]$" "$seen"
 equal "... which is the user's alone" "700 alice 1" "$(on n1 root sh -c \
     'stat -c "%a %U" /tmp/berth-2001.*; ls -d /tmp/berth-2001.*/mpich-* | wc -l' | paste -sd' ')"
 matches "... and doctor says so" "/tmp/berth-UID: '/tmp/berth-2001' of user 2002 is not its user's" \

@@ -25,7 +25,7 @@ breaks() {
     on n2 root sh -c "$3"
     seen=$(run n1,n2 --mpi-bind $who)
     matches "$1: the node refuses" \
-        "berth: n2: image '$image': --mpi-bind=auto: [^"$'\n'"]*$2[^"$'\n'"]*; other nodes of this step may run on the host's MPI, .*--mpi-bind=hybrid.*status [1-9]" "$seen"
+        "berth: n2: image '$image': --mpi-bind=auto: [^"$'\n'"]*$2[^"$'\n'"]*; other nodes of this step may use the host's MPI, .*--mpi-bind=hybrid.*status [1-9]" "$seen"
     equal "$1: and no rank runs on another MPI" "" "$(grep -a '^rank .*4[.]0[.]2' <<<"$seen")"
     matches "$1: --container-explain says so" "berth: n2: .*$2.*; other nodes .*status [1-9]" \
         "$(run n1,n2 --mpi-bind --container-explain $who)"

@@ -70,7 +70,7 @@ matches "--mpi-bind=auto says that the image's own MPI runs, and it does" \
 equal "that takes one line" 1 "$(grep -ac '^berth: ' <<<"$seen")"
 matches "--mpi-bind=hybrid says nothing where the library fits" "^rank [01] of 2 .*status 0\$" \
     "$(mpi pmi2 hybrid mpich/who)"
-matches "--mpi-bind=host is refused" "installed setuid .* nothing can be put into its containers; choose --mpi-bind=hybrid.*status [1-9]" \
+matches "--mpi-bind=host is refused" "installed setuid .* nothing can be mounted in its containers; choose --mpi-bind=hybrid.*status [1-9]" \
     "$(mpi pmi2 host mpich/who)"
 
 # Where the user may have no user namespace either.
