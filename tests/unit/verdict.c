@@ -370,6 +370,21 @@ static const struct {
      BERTH_VERDICT_YES,
      "programs that '/usr/bin/python3' starts get the host's MPICH 5.0.2 instead of "
      "the image's MPICH"},
+    /* The standard's, where the image has nothing of the host's own family. */
+    {{PYTHON,
+      "present /l/libmpi_abi.so.1 library so=libmpi_abi.so.1 " CALLS
+      "def=ompi_mpi_init",
+      IN_OMPI, GLIBC_36},
+     {MPICH("5.0.2"), MPICH_ABI},
+     BERTH_VERDICT_YES,
+     "programs that '/usr/bin/python3' starts get the host's MPICH instead of the "
+     "image's Open MPI"},
+    {{SCRIPT, IN_MPICH, "present /l/libmpi_abi.so.1 library so=libmpi_abi.so.1 " CALLS,
+      GLIBC_36},
+     {MPICH("5.0.2"), MPICH_ABI},
+     BERTH_VERDICT_YES,
+     "programs that '/run.sh' starts get the host's MPICH 5.0.2 instead of the image's "
+     "MPICH 4.0"},
     {{SCRIPT, "present /usr/lib/libmpi.so.40.30.4 library so=libmpi.so.40 " CALLS
               "def=ompi_mpi_init"},
      {MPICH("5.0.2")},
