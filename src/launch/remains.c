@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,12 +70,36 @@ static bool is_starting(const struct berth_process *process, void *name)
     return readlink(path, program, sizeof(program)) > 0;
 }
 
+/* RUNTIME may be a script that executes the runtime. */
 static bool is_any_starting(const char *runtime)
 {
-    char name[16]; /* proc(5): comm */
+    const char *const names[] = {berth_text_base(runtime), "apptainer", "singularity"};
 
-    snprintf(name, sizeof(name), "%s", berth_text_base(runtime));
-    return berth_processes_visit(is_starting, name) > 0;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char name[16]; /* proc(5): comm */
+
+        snprintf(name, sizeof(name), "%s", names[i]);
+        if (berth_processes_visit(is_starting, name) > 0)
+            return true;
+    }
+    return false;
+}
+
+/* In a file system of several nodes another node may be about to fill a directory, of
+ * which /proc does not tell. */
+static bool is_local(int directory)
+{
+    static const unsigned int kinds[] = {
+        BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, F2FS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC,
+        RAMFS_MAGIC,       TMPFS_MAGIC,      XFS_SUPER_MAGIC};
+    struct statfs found;
+
+    if (fstatfs(directory, &found) < 0)
+        return false;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if ((unsigned int)found.f_type == kinds[i])
+            return true;
+    return false;
 }
 
 static bool has_lost_its_server(const char *place)
@@ -98,26 +124,38 @@ static void clear(const char *directory, const char *name, bool is_quiet)
     }
 }
 
+/* Are the first COUNT bytes of NAME one of WORDS? */
+static bool is_one_of(const char *name, size_t count, const char *const *words)
+{
+    for (; *words; words++)
+        if (strlen(*words) == count && strncmp(name, *words, count) == 0)
+            return true;
+    return false;
+}
+
 static bool is_ours(int directory, const char *name)
 {
     static const char *const starts[] = {"rootfs-", "check-overlay", NULL};
-    size_t digits = strspn(name + strcspn(name, "0123456789"), "0123456789");
+    const char *digits = name + strcspn(name, "0123456789");
     struct stat st;
 
-    return digits && berth_text_starts_any(name, starts) &&
-           strcspn(name, "0123456789") + digits == strlen(name) &&
+    return *digits && digits[strspn(digits, "0123456789")] == '\0' &&
+           is_one_of(name, (size_t)(digits - name), starts) &&
            fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
            S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-static void clear_all(const char *path, bool is_quiet)
+/* Who makes a directory is looked for when that has been seen, lest somebody starts in
+ * between. */
+static void clear_all(const char *path, const char *runtime)
 {
     DIR *directory = opendir(path);
+    bool local = directory && is_local(dirfd(directory));
     struct dirent *entry;
 
     while (directory && (entry = readdir(directory)))
         if (is_ours(dirfd(directory), entry->d_name))
-            clear(path, entry->d_name, is_quiet);
+            clear(path, entry->d_name, local && !is_any_starting(runtime));
     if (directory)
         closedir(directory);
 }
@@ -127,13 +165,12 @@ void berth_remains_clear(const char *runtime)
     static const char *const variables[] = {"TMPDIR", "SINGULARITY_TMPDIR",
                                             "SINGULARITY_LOCALCACHEDIR",
                                             "SINGULARITY_CACHEDIR"};
-    bool is_quiet = !is_any_starting(runtime);
 
-    clear_all("/tmp", is_quiet);
+    clear_all("/tmp", runtime);
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
         const char *path = getenv(variables[i]);
 
         if (path && *path == '/')
-            clear_all(path, is_quiet);
+            clear_all(path, runtime);
     }
 }
