@@ -110,24 +110,25 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alo
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         const struct berth_graft *graft =
             graft_of(peers->grafts, peers->count, families[i]);
+        bool is_meant = !beside || (beside & 1U << families[i]);
         bool speaks;
 
-        if ((peers->count ? !graft : !may_use(peers, families[i])) ||
-            (beside && !(beside & 1U << families[i])))
+        /* What is mounted may be loaded all the same, by a program that is started. */
+        if (peers->count ? !graft : !may_use(peers, families[i]) || !is_meant)
             continue;
         if (check_one(peers, graft ? &graft->staged : &peers->look->objects,
                       families[i], graft ? "the host's" : "the image's", &speaks,
                       &why) == 0) {
-            fits = true;
+            fits |= is_meant;
             continue;
         }
         berth_err_set(ret_alone, graft ? "%s" : "%s if this is the MPI that '%s' uses",
                       why.text, peers->program);
         *ret_graft = graft;
-        refused = true;
-        if (speaks || !is_known)
+        refused |= is_meant;
+        if (is_meant && (speaks || !is_known))
             *err = why;
-        is_known |= speaks;
+        is_known |= is_meant && speaks;
     }
     return refused && !fits ? -1 : 0;
 }

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "stage/inventory.h"
 #include "stage/loader.h"
@@ -49,24 +50,21 @@ static void describe_words(const struct berth_inside *inside, char ret[WORDS_SIZ
 {
     static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX", "HOME",
                                             NULL};
-    BERTH_BUF struct berth_buf text = {0};
-    uint64_t hash = 14695981039346656037U; /* FNV-1a */
+    uint64_t hash = BERTH_HASH_START;
 
     for (char *const *word = inside->command; *word; word++) {
         char identity[BERTH_MEMO_IDENTITY_SIZE];
 
-        berth_memo_identity(*word, true, identity);
-        berth_buf_add(&text, *word, strlen(*word) + 1);
-        berth_buf_add(&text, identity, strlen(identity) + 1);
+        berth_memo_identity(*word, false, identity);
+        hash = berth_hash(hash, *word, strlen(*word) + 1);
+        hash = berth_hash(hash, identity, strlen(identity) + 1);
     }
     for (const char *const *name = variables; *name; name++) {
         const char *value = getenv(*name);
 
         value = value ? value : "";
-        berth_buf_add(&text, value, strlen(value) + 1);
+        hash = berth_hash(hash, value, strlen(value) + 1);
     }
-    for (size_t i = 0; i < text.used; i++)
-        hash = (hash ^ (unsigned char)text.text[i]) * 1099511628211U;
     snprintf(ret, WORDS_SIZE, "%016llx", (unsigned long long)hash);
 }
 

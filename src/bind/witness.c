@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pwd.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -314,14 +315,17 @@ static void open_record(struct watch *watch)
 {
     const struct berth_witness *told = watch->told;
     BERTH_STRVEC struct berth_strvec restored = {0};
+    const struct passwd *user;
     struct berth_explain_step step;
     struct berth_err err;
 
     if (!*told->record)
         return;
     berth_explain_get_step(told->step, &restored, NULL, &step);
+    user = getpwuid(getuid());
     watch->record = (struct berth_record){.environment = told->environment,
                                           .node = told->node,
+                                          .user = user ? user->pw_name : NULL,
                                           .component = step.component,
                                           .nodes = step.nodes,
                                           .tasks = step.tasks,

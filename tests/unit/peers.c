@@ -164,17 +164,27 @@ START_TEST(what_is_beside_the_interpreter_is_meant)
         const char *type;
         const char *said; /* NULL: nothing; with pmi2 in the warning */
         int result;
+        int bound; /* how many of the host's are */
     } runners[] = {
-        {"v/bin/python3", "pmi2", NULL, 0},
-        {"v/bin/python3", "pmix", "the image's MPICH speaks PMI", -1},
-        {"w/bin/python3", "pmi2", "the image's Open MPI speaks PMIx", 0},
+        {"v/bin/python3", "pmi2", NULL, 0, 0},
+        {"v/bin/python3", "pmix", "the image's MPICH speaks PMI", -1, 0},
+        {"w/bin/python3", "pmi2", "the image's Open MPI speaks PMIx", 0, 0},
+        /* A program that it starts may load what is mounted. */
+        {"v/bin/python3", "pmi2", "the host's Open MPI speaks PMIx", 0, 2},
+        {"v/bin/python3", "pmix", "the host's MPICH speaks PMI", -1, 2},
     };
+    static const char *const mpich[] = {MPICH_LIB, NULL};
+    static const char *const openmpi[] = {OPENMPI_LIB, NULL};
+    struct berth_graft grafts[] = {{.family = BERTH_FAMILY_MPICH},
+                                   {.family = BERTH_FAMILY_OPENMPI}};
     BERTH_FREE char *directory = unit_directory();
     BERTH_FREE char *real = realpath(directory, NULL);
     BERTH_FREE char *prefix = unit_path(real, "v");
     BERTH_FREE char *lib = unit_path(prefix, "lib");
     BERTH_FREE char *library = NULL;
 
+    unit_objects(&grafts[0].staged, mpich);
+    unit_objects(&grafts[1].staged, openmpi);
     ck_assert_int_eq(mkdir(prefix, 0755), 0);
     ck_assert_int_eq(mkdir(lib, 0755), 0);
     ck_assert_int_gt(asprintf(&library,
@@ -191,6 +201,8 @@ START_TEST(what_is_beside_the_interpreter_is_meant)
         const struct berth_peers peers = {.program = look.runner,
                                           .look = &look,
                                           .wants = &wants,
+                                          .grafts = grafts,
+                                          .count = runners[i].bound,
                                           .task = task,
                                           .reach = &everywhere};
         const struct berth_graft *graft = NULL;
@@ -206,9 +218,13 @@ START_TEST(what_is_beside_the_interpreter_is_meant)
                 strstr(runners[i].result ? err.text : said.text, runners[i].said));
         else
             ck_assert_str_eq(said.text, "");
+        if (runners[i].bound && runners[i].result == 0)
+            ck_assert_ptr_eq(graft, &grafts[1]);
         berth_mpi_objects_fini(&look.objects);
         free(look.runner);
     }
+    for (int i = 0; i < COUNT(grafts); i++)
+        berth_mpi_objects_fini(&grafts[i].staged);
     unit_remove(directory);
 }
 END_TEST
