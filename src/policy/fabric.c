@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/environ.h"
+#include "base/text.h"
 #include "request/mount.h"
 #include "policy/mountrules.h"
 
@@ -59,8 +60,9 @@ static bool is_set(char *const *env, const char *rule)
 
     for (; *env; env++)
         if (strncmp(*env, rule, length) == 0 && (*env)[length] == '=')
-            return !rule[length] ||
-                   fnmatch(rule + length + 1, *env + length + 1, 0) == 0;
+            return !berth_text_starts(*env + length + 1, "/.berth/") && /* ours */
+                   (!rule[length] ||
+                    fnmatch(rule + length + 1, *env + length + 1, 0) == 0);
     return false;
 }
 
