@@ -102,6 +102,9 @@ static int take_args(const struct berth_written *written, struct berth_strvec *r
     return 0;
 }
 
+/* Bytes of a name, which messages repeat. */
+enum { LONGEST_NAME = 63 };
+
 /* Take WORD, of KIND for messages, if it is one of the option's. OTHER: it may be a
  * name beside them, and that is what messages call it; NULL: it may not. */
 static int take_word(const struct berth_option *option, const char *word,
@@ -111,7 +114,7 @@ static int take_word(const struct berth_option *option, const char *word,
     BERTH_BUF struct berth_buf words = {0};
 
     if (berth_choice_find(option->argument, word) >= 0 ||
-        (other && berth_mode_is_word(word))) {
+        (other && strlen(word) <= LONGEST_NAME && berth_mode_is_word(word))) {
         berth_strvec_push(ret, word);
         return 0;
     }
