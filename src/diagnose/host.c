@@ -100,12 +100,15 @@ static void read_loops(const struct berth_host *host)
     facts->loops.has_control = is_there(host, "/dev/loop-control");
     if (!pattern || glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
         return;
-    facts->loops.count = (long)found.gl_pathc;
     for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *name = berth_text_base(found.gl_pathv[i]);
         char file[64];
 
-        snprintf(file, sizeof(file), "/sys/block/%s/loop",
-                 berth_text_base(found.gl_pathv[i]));
+        name += strlen("loop");
+        if (name[strspn(name, "0123456789")])
+            continue; /* a partition: loop0p1 */
+        facts->loops.count++;
+        snprintf(file, sizeof(file), "/sys/block/loop%s/loop", name);
         facts->loops.in_use += is_there(host, file);
     }
     globfree(&found);
