@@ -59,8 +59,7 @@ void berth_memo_add(struct berth_memo *memo, enum berth_memo_kind kind,
 
     /* A record is a line. */
     if (strpbrk(first, "\t\n") || strpbrk(second, "\t\n") ||
-        berth_grow(&memo->records, memo->count, &memo->rendezvous, sizeof(*record)) <
-            0) {
+        berth_grow(&memo->records, memo->count, &memo->room, sizeof(*record)) < 0) {
         memo->failed = true;
         return;
     }

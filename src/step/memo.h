@@ -43,7 +43,7 @@ struct berth_memo_record {
 
 struct berth_memo {
     struct berth_memo_record *records;
-    size_t count, rendezvous;
+    size_t count, room;
     bool failed; /* no memory, or a text that is too long: not to be kept */
 };
 

@@ -67,7 +67,7 @@ int berth_process_open(pid_t pid)
 
 struct list {
     pid_t *items;
-    size_t count, rendezvous;
+    size_t count, room;
 };
 
 static void add_children(pid_t pid, const char *thread, struct list *list)
@@ -80,7 +80,7 @@ static void add_children(pid_t pid, const char *thread, struct list *list)
         return;
     children = fopen(name, "re");
     while (children && fscanf(children, "%d", &child) == 1 &&
-           berth_grow(&list->items, list->count, &list->rendezvous, sizeof(child)) == 0)
+           berth_grow(&list->items, list->count, &list->room, sizeof(child)) == 0)
         list->items[list->count++] = child;
 }
 
