@@ -4,7 +4,7 @@
 # already: to be sourced at the end of ~/.bashrc.
 
 # shellcheck source=share/bash-completion/completions/berth
-source "${BASH_SOURCE[0]%/*}/../bash-completion/completions/berth"
+source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../bash-completion/completions/berth" || return
 
 _berth_srun()
 {
