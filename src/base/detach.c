@@ -95,8 +95,8 @@ void berth_detach(const int keep[], size_t count, sigset_t *ret_mask)
         return; /* it only keeps a directory busy */
 }
 
-int berth_detach_fork(void (*born)(void *data, pid_t pid), void *data,
-                      struct berth_err *err)
+int berth_detach_run(void (*body)(void *data), void (*born)(void *data, pid_t pid),
+                     void *data, struct berth_err *err)
 {
     pid_t child = fork();
     int number = errno;
@@ -105,8 +105,10 @@ int berth_detach_fork(void (*born)(void *data, pid_t pid), void *data,
     if (child == 0) {
         pid_t grandchild = fork();
 
-        if (grandchild == 0)
-            return 0;
+        if (grandchild == 0) {
+            body(data);
+            _exit(EXIT_SUCCESS);
+        }
         if (grandchild > 0 && born)
             born(data, grandchild);
         _exit(grandchild < 0);
@@ -114,7 +116,7 @@ int berth_detach_fork(void (*born)(void *data, pid_t pid), void *data,
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     if (child > 0 && status == 0)
-        return 1;
+        return 0;
     return berth_err_set(err, "cannot start a process: %s",
                          strerror(child < 0 ? number : EAGAIN));
 }

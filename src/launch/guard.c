@@ -185,6 +185,7 @@ struct watch {
     bool started;                   /* the container has */
     bool late;
     struct berth_err exchanged; /* what is said if the image was; text "": it was not */
+    int ends[2];                /* in the task: of the guard, and of berth-init */
 };
 
 /* Once for the tasks of a node. */
@@ -281,8 +282,14 @@ static void await_end(struct watch *watch)
     }
 }
 
-static void guard(struct watch *watch, const int descriptors[])
+static void guard(void *data)
 {
+    struct watch *watch = data;
+    const int descriptors[] = {watch->ends[0],     dup(STDERR_FILENO),
+                               watch->guard.log,   watch->launch->report,
+                               watch->guard.tasks, watch->guard.ended};
+
+    close(watch->ends[1]);
     berth_detach(descriptors, DESCRIPTORS, NULL);
     berth_deadline_begin(&watch->deadline, watch->guard.limit);
     await_end(watch);
@@ -302,22 +309,14 @@ int berth_guard_start(const struct berth_launch *launch, const struct berth_guar
                           .servers = {.runtime = getpid()}};
     struct stat status;
     int result;
-    int ends[2];
 
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0 || fstat(ends[1], &status) < 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, watch.ends) < 0 ||
+        fstat(watch.ends[1], &status) < 0)
         return berth_err_set(err, "cannot make a socket: %s", strerror(errno));
     watch.servers.socket = berth_opened_identity(&status);
-    result = berth_detach_fork(NULL, NULL, err);
-    if (result == 0) {
-        const int descriptors[] = {ends[0],        dup(STDERR_FILENO), what->log,
-                                   launch->report, what->tasks,        what->ended};
-
-        close(ends[1]);
-        guard(&watch, descriptors);
-        _exit(0);
-    }
-    close(ends[0]);
+    result = berth_detach_run(guard, NULL, &watch, err);
+    close(watch.ends[0]);
     if (result < 0)
-        close(ends[1]);
-    return result < 0 ? -1 : ends[1];
+        close(watch.ends[1]);
+    return result < 0 ? -1 : watch.ends[1];
 }

@@ -53,29 +53,31 @@ static bool leads(void)
     return !rank || strcmp(rank, "0") == 0;
 }
 
-/* Let the container end with process PID; never returns. */
-static void watch(pid_t pid, int alive)
+struct watch {
+    pid_t pid; /* the process with which the container ends */
+    int alive; /* the descriptor that says so */
+};
+
+static void watch(void *data)
 {
     enum { LOOK_AGAIN_MS = 1000 }; /* where the kernel has no pidfd */
+    const struct watch *it = data;
     struct pollfd end = {.events = POLLIN};
 
-    berth_detach(&alive, 1, NULL);
-    end.fd = berth_process_open(pid);
-    while (!end.revents && kill(pid, 0) == 0)
+    berth_detach(&it->alive, 1, NULL);
+    end.fd = berth_process_open(it->pid);
+    while (!end.revents && kill(it->pid, 0) == 0)
         poll(&end, 1, LOOK_AGAIN_MS);
-    _exit(EXIT_SUCCESS);
 }
 
 /* Hand the rendezvous to a process that is no child of what this one becomes. */
 static int start_watch(struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
-    pid_t self = getpid();
-    int result = berth_detach_fork(NULL, NULL, err);
+    struct watch it = {getpid(), rendezvous->alive};
+    int result = berth_detach_run(watch, NULL, &it, err);
 
-    if (result == 0)
-        watch(self, rendezvous->alive);
     close(rendezvous->alive); /* the watch has it */
-    return result < 0 ? -1 : 0;
+    return result;
 }
 
 /* Where an mpirun has started this process, what its MPI library is to know comes

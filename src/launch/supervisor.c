@@ -67,6 +67,7 @@ struct supervisor {
     unsigned int apart; /* tasks that start a container each */
     pid_t parent;       /* of the tasks */
     struct berth_inject_witness witness;
+    int fds[DESCRIPTORS]; /* in the task: what becomes the descriptors */
 };
 
 /* In the process that becomes the runtime. */
@@ -390,12 +391,13 @@ static void end_start(const struct supervisor *supervisor)
         berth_guard_end_tree(supervisor->runtime);
 }
 
-static void keep(struct supervisor *supervisor, const int descriptors[])
+static void keep(void *data)
 {
+    struct supervisor *supervisor = data;
     struct stat ready;
     struct berth_err err;
 
-    berth_detach(descriptors, DESCRIPTORS, &supervisor->mask);
+    berth_detach(supervisor->fds, DESCRIPTORS, &supervisor->mask);
     if (!berth_request_mpi_may_host(supervisor->launch->request))
         close(SAID);
     berth_limits_raise(NULL);
@@ -451,9 +453,11 @@ static void close_all(const int fds[DESCRIPTORS])
     close(fds[LOG - INIT]);
 }
 
-static void hand_on(void *rendezvous, pid_t supervisor)
+static void hand_on(void *data, pid_t pid)
 {
-    berth_rendezvous_hand_on(rendezvous, supervisor);
+    const struct supervisor *supervisor = data;
+
+    berth_rendezvous_hand_on(supervisor->rendezvous, pid);
 }
 
 int berth_supervisor_start(struct berth_launch *launch, const char *directory,
@@ -464,21 +468,16 @@ int berth_supervisor_start(struct berth_launch *launch, const char *directory,
                                     .directory = directory,
                                     .space = -1,
                                     .parent = getppid()};
-    int fds[DESCRIPTORS];
     char init[BERTH_PROGRAM_NAME];
     int result;
 
     berth_program_name(INIT, init);
     launch->init = init;
     if (berth_launch_holder_argv(launch, TASKS, READY, &supervisor.argv, err) < 0 ||
-        open_all(rendezvous, fds, err) < 0)
+        open_all(rendezvous, supervisor.fds, err) < 0)
         return -1;
-    result = berth_detach_fork(hand_on, rendezvous, err);
-    if (result == 0) {
-        keep(&supervisor, fds);
-        _exit(EXIT_SUCCESS); /* it is a copy of the task, and must not go on as one */
-    }
-    close_all(fds);
+    result = berth_detach_run(keep, hand_on, &supervisor, err);
+    close_all(supervisor.fds);
     berth_strvec_fini(&supervisor.argv);
-    return result < 0 ? -1 : 0;
+    return result;
 }

@@ -37,11 +37,33 @@ START_TEST(what_is_closed_is_closed)
 }
 END_TEST
 
+static void forget(void *data)
+{
+    (void)data; /* and return */
+}
+
+/* What the new process does behind its body would be done twice. */
+START_TEST(a_process_of_its_own_does_not_go_on_as_its_caller)
+{
+    struct berth_err err;
+    char byte;
+    int ends[2];
+
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(berth_detach_run(forget, NULL, NULL, &err), 0);
+    ck_assert_int_eq(write(ends[1], "!", 1), 1);
+    close(ends[1]);
+    ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+    ck_assert_int_eq(read(ends[0], &byte, 1), 0);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("detach");
 
     tcase_add_test(tcase, what_is_hidden_closes_on_exec);
     tcase_add_test(tcase, what_is_closed_is_closed);
+    tcase_add_test(tcase, a_process_of_its_own_does_not_go_on_as_its_caller);
     return unit_run("detach", tcase);
 }
