@@ -54,35 +54,33 @@ void berth_remains_unmount(char *place)
     rmdir(place);
 }
 
-/* A runtime whose process has that name may be about to mount an image. (Later it is
- * another program, starter.) A process that has ended has no program. */
-static bool is_starting(const struct berth_process *process, void *name)
+/* Has a process of that name (comm, 15 bytes at most: proc(5)) PROGRAM? */
+static bool is_called(const struct berth_process *process, const char *program)
+{
+    return strncmp(process->name, program, 15) == 0;
+}
+
+/* A process of RUNTIME, which may be a script that executes the runtime, may be about
+ * to mount an image. (Later it is another program, starter.) A process that has ended
+ * has no program. */
+static bool is_starting(const struct berth_process *process, void *runtime)
 {
     char path[64];
     char program[1];
     struct stat st;
 
     snprintf(path, sizeof(path), "/proc/%d", process->pid);
-    if (strcmp(process->name, name) != 0 || stat(path, &st) < 0 ||
-        st.st_uid != geteuid())
+    if ((!is_called(process, runtime) && !is_called(process, "apptainer") &&
+         !is_called(process, "singularity")) ||
+        stat(path, &st) < 0 || st.st_uid != geteuid())
         return false;
     snprintf(path, sizeof(path), "/proc/%d/exe", process->pid);
     return readlink(path, program, sizeof(program)) > 0;
 }
 
-/* RUNTIME may be a script that executes the runtime. */
 static bool is_any_starting(const char *runtime)
 {
-    const char *const names[] = {berth_text_base(runtime), "apptainer", "singularity"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        char name[16]; /* proc(5): comm */
-
-        snprintf(name, sizeof(name), "%s", names[i]);
-        if (berth_processes_visit(is_starting, name) > 0)
-            return true;
-    }
-    return false;
+    return berth_processes_visit(is_starting, (void *)berth_text_base(runtime)) > 0;
 }
 
 /* In a file system of several nodes another node may be about to fill a directory, of
@@ -124,23 +122,22 @@ static void clear(const char *directory, const char *name, bool is_quiet)
     }
 }
 
-/* Are the first COUNT bytes of NAME one of WORDS? */
-static bool is_one_of(const char *name, size_t count, const char *const *words)
+/* Is NAME the word START with a number behind it? */
+static bool is_numbered(const char *name, const char *start)
 {
-    for (; *words; words++)
-        if (strlen(*words) == count && strncmp(name, *words, count) == 0)
-            return true;
-    return false;
+    const char *number;
+
+    if (!berth_text_starts(name, start))
+        return false;
+    number = name + strlen(start);
+    return *number && number[strspn(number, "0123456789")] == '\0';
 }
 
 static bool is_ours(int directory, const char *name)
 {
-    static const char *const starts[] = {"rootfs-", "check-overlay", NULL};
-    const char *digits = name + strcspn(name, "0123456789");
     struct stat st;
 
-    return *digits && digits[strspn(digits, "0123456789")] == '\0' &&
-           is_one_of(name, (size_t)(digits - name), starts) &&
+    return (is_numbered(name, "rootfs-") || is_numbered(name, "check-overlay")) &&
            fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
            S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
