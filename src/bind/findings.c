@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "mpi/glibc.h"
 #include "mpi/pmi.h"
@@ -72,22 +73,17 @@ static int tell_managers(const struct berth_findings *findings,
                          const struct berth_mpi_objects *objects,
                          enum berth_mpi_family family, struct berth_err *err)
 {
-    static const struct {
-        unsigned int manager;
-        const char *name;
-    } names[] = {
-        {BERTH_PMI_SIMPLE | BERTH_PMI_SLURM, " pmi2"},
-        {BERTH_PMI_PMIX, " pmix"},
-        {BERTH_PMI_CRAY, " cray_shasta"},
-    };
-    unsigned int managers = berth_mpi_managers(objects, family);
-    char text[64] = "";
+    BERTH_STRVEC struct berth_strvec types = {0};
+    BERTH_BUF struct berth_buf text = {0};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (managers & names[i].manager)
-            snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s",
-                     names[i].name);
-    return *text ? tell(findings, BERTH_FINDING_MANAGERS, text + 1, err) : 0;
+    berth_mpi_manager_types(berth_mpi_managers(objects, family), &types);
+    for (size_t i = 0; i < types.count; i++) {
+        berth_buf_puts(&text, i ? " " : "");
+        berth_buf_puts(&text, types.items[i]);
+    }
+    if (types.failed || text.failed)
+        return berth_err_oom(err);
+    return types.count ? tell(findings, BERTH_FINDING_MANAGERS, text.text, err) : 0;
 }
 
 static int tell_glibc(const struct berth_findings *findings,

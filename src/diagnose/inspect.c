@@ -76,22 +76,6 @@ static void list_needs(const struct berth_mpi_object *file, struct berth_strvec 
     }
 }
 
-static void list_managers(unsigned int managers, struct berth_strvec *ret)
-{
-    static const struct {
-        unsigned int manager;
-        const char *type;
-    } types[] = {
-        {BERTH_PMI_SIMPLE | BERTH_PMI_SLURM, "pmi2"},
-        {BERTH_PMI_PMIX, "pmix"},
-        {BERTH_PMI_CRAY, "cray_shasta"},
-    };
-
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-        if (managers & types[i].manager)
-            berth_strvec_push(ret, types[i].type);
-}
-
 static void list_parts(unsigned int parts, struct berth_strvec *ret)
 {
     for (unsigned int part = 1; part < 1U << BERTH_PART_COUNT; part <<= 1)
@@ -242,8 +226,8 @@ static void put_libraries(const struct berth_inspection *seen, struct berth_buf 
         BERTH_STRVEC struct berth_strvec types = {0};
         char name[96];
 
-        list_managers(berth_mpi_managers(seen->objects, (enum berth_mpi_family)family),
-                      &types);
+        berth_mpi_manager_types(
+            berth_mpi_managers(seen->objects, (enum berth_mpi_family)family), &types);
         snprintf(name, sizeof(name), "%s runs with srun --mpi",
                  berth_mpi_family_name((enum berth_mpi_family)family));
         put_list(out, name, &types);

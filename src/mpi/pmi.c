@@ -93,6 +93,14 @@ static const struct {
     {BERTH_PMI_SLURM, "Slurm's PMI", "pmi2"},
 };
 
+void berth_mpi_manager_types(unsigned int managers, struct berth_strvec *ret)
+{
+    for (size_t i = sizeof(managers_known) / sizeof(managers_known[0]); i-- > 0;)
+        if ((managers & managers_known[i].manager) &&
+            !berth_strvec_has(ret, managers_known[i].type))
+            berth_strvec_push(ret, managers_known[i].type);
+}
+
 int berth_mpi_check_manager(unsigned int managers, const char *type, unsigned int tasks,
                             const char *whose, struct berth_err *err)
 {

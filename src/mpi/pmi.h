@@ -2,6 +2,7 @@
 #ifndef BERTH_MPI_PMI_H
 #define BERTH_MPI_PMI_H
 
+#include "base/strvec.h"
 #include "mpi/objects.h"
 
 /* The process managers from which an MPI library learns who its peers are. */
@@ -11,6 +12,9 @@ enum berth_mpi_manager {
     BERTH_PMI_SLURM = 4,  /* libpmi or libpmi2 of Slurm, which reach --mpi=pmi2 */
     BERTH_PMI_CRAY = 8,   /* Cray's libpmi and PALS: srun --mpi=cray_shasta */
 };
+
+/* Append to RET the types of srun --mpi by which MANAGERS, such bits, are served. */
+void berth_mpi_manager_types(unsigned int managers, struct berth_strvec *ret);
 
 /* The process managers that the MPI of FAMILY among OBJECTS speaks, as bits; 0:
  * unknown. The components mca_pmix_*.so of Open MPI up to 4 count when they are among
