@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 /* The SIF global header and its descriptors, little-endian (SIF specification, "SIF
  * file format"; offsets from the start of the file and of a descriptor). */
@@ -183,16 +184,8 @@ static int check_directory(const char *path, int fd, struct berth_err *err)
  * registry? */
 static bool has_suffix(const char *path)
 {
-    static const char *const suffixes[] = {".sif", ".simg", ".img"};
-    size_t length = strlen(path);
-
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-        size_t count = strlen(suffixes[i]);
-
-        if (length > count && strcmp(path + length - count, suffixes[i]) == 0)
-            return true;
-    }
-    return false;
+    return berth_text_ends(path, ".sif") || berth_text_ends(path, ".simg") ||
+           berth_text_ends(path, ".img");
 }
 
 static int refuse_open(const char *path, int number, int *ret_missing,
