@@ -283,7 +283,8 @@ static int read_lines(struct berth_manifest *manifest, char *text,
     char *line = strsep(&text, "\n");
 
     if (strcmp(line, BERTH_MANIFEST_FORMAT) != 0)
-        return berth_err_set(err, "line 1: expected 'berth-stage 5'");
+        return berth_err_set(
+            err, "line 1: expected 'berth-stage " BERTH_MANIFEST_RELEASE "'");
     while (text && *text) {
         number++;
         line = strsep(&text, "\n");

@@ -10,7 +10,8 @@
 #include "base/strvec.h"
 
 /* The first line. A stage that an older release has made is not used. */
-#define BERTH_MANIFEST_FORMAT "berth-stage\t5"
+#define BERTH_MANIFEST_RELEASE "5"
+#define BERTH_MANIFEST_FORMAT  "berth-stage\t" BERTH_MANIFEST_RELEASE
 
 /* Bytes of the file; a larger one is not read. */
 enum { BERTH_MANIFEST_MAX = 16 << 20 };
