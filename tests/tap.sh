@@ -40,11 +40,14 @@ skip()
 # equal NAME WANTED SEEN
 equal()
 {
-    [ "$2" = "$3" ]
-    report $? "$1" "expected:
+    if [ "$2" = "$3" ]; then
+        report 0 "$1"
+    else
+        report 1 "$1" "expected:
 $(printf '%s\n' "$2" | sed 's/^/    /')
 got:
 $(printf '%s\n' "$3" | sed 's/^/    /')"
+    fi
 }
 
 # How the command of a case is run, and what of its words is the same in every run

@@ -11,7 +11,7 @@ _berth_srun()
     local own before=_berth_before_${1##*/}
 
     COMPREPLY=()
-    _berth_offer run "${BERTH_OPTION_PREFIX-}" && return
+    _berth_offer srun "${BERTH_OPTION_PREFIX-}" && return
     own=("${COMPREPLY[@]}")
     COMPREPLY=()
     [[ -z ${!before-} ]] || "${!before}" "$@"

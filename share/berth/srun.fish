@@ -4,5 +4,5 @@
 
 source (dirname (realpath (status filename)))/../fish/vendor_completions.d/berth.fish; or return
 for command in srun sbatch salloc
-    __berth_options run "$BERTH_OPTION_PREFIX" -c $command
+    __berth_options srun "$BERTH_OPTION_PREFIX" -c $command
 end

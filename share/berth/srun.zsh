@@ -10,7 +10,7 @@ _berth_srun() {
     local before=$_berth_before[$service]
     local -a specs
     if [[ $PREFIX == -* ]]; then
-        _berth_specs run "${BERTH_OPTION_PREFIX-}"
+        _berth_specs srun "${BERTH_OPTION_PREFIX-}"
         _arguments -S $specs
     fi
     if [[ -n $before ]]; then

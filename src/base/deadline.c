@@ -16,6 +16,14 @@ int64_t berth_clock(void)
     return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
 }
 
+int berth_clock_pause(int64_t since)
+{
+    enum { FIRST = 5, MOST = 60000, PART = 4 };
+    int64_t gone = (berth_clock() - since) / PART;
+
+    return gone < FIRST ? FIRST : gone < MOST ? (int)gone : MOST;
+}
+
 void berth_deadline_begin(struct berth_deadline *deadline, unsigned int seconds)
 {
     atomic_store(&deadline->left, seconds * INT64_C(1000));

@@ -8,6 +8,10 @@
 /* Milliseconds of the monotonic clock. */
 int64_t berth_clock(void);
 
+/* Milliseconds to wait before the next look at something that began at SINCE, of that
+ * clock: a quarter of the time that has gone by, at least 5 and at most 60000. */
+int berth_clock_pause(int64_t since);
+
 /* The time that is left for something, on a monotonic clock that stands still while the
  * processes that read it are stopped (scontrol suspend, gang scheduling): at most one
  * second counts between two reads, so a process that waits reads it more often. A

@@ -67,7 +67,7 @@ void berth_hide_from(int first)
 }
 
 /* Move the descriptors out of the way first: one may stand where another one goes. */
-static void renumber(const int keep[], size_t count)
+void berth_close_others(const int keep[], size_t count)
 {
     int moved[MOST];
 
@@ -76,6 +76,7 @@ static void renumber(const int keep[], size_t count)
     for (size_t i = 0; i < count; i++)
         if (dup2(moved[i], FIRST + (int)i) < 0)
             close(FIRST + (int)i); /* there is none; what stands there is a task's */
+    berth_close_from(FIRST + (int)count);
 }
 
 void berth_detach(const int keep[], size_t count, sigset_t *ret_mask)
@@ -83,11 +84,13 @@ void berth_detach(const int keep[], size_t count, sigset_t *ret_mask)
     sigset_t all;
     int null;
 
-    renumber(keep, count); /* one may be 0, 1 or 2, of a task that had closed them */
+    /* One may be 0, 1 or 2, of a task that had closed them. */
+    berth_close_others(keep, count);
     null = open("/dev/null", O_RDWR);
     for (int i = 0; i < FIRST; i++)
         dup2(null, i);
-    berth_close_from(FIRST + (int)count);
+    if (null >= FIRST)
+        close(null);
     setsid();
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, ret_mask);

@@ -8,10 +8,13 @@
 
 #include "base/err.h"
 
+/* Closes all descriptors from 3 on but the COUNT (at most 8) in KEEP, which become
+ * 3, 4, ... in that order. */
+void berth_close_others(const int keep[], size_t count);
+
 /* Detaches the calling process: it gets its own session, /dev/null as standard input
  * and outputs, / as its directory, and all signals blocked (the old mask goes to
- * *RET_MASK, which may be NULL). Closes all descriptors but the COUNT (at most 8) in
- * KEEP, which become 3, 4, ... in that order. */
+ * *RET_MASK, which may be NULL). Other descriptors as berth_close_others(). */
 void berth_detach(const int keep[], size_t count, sigset_t *ret_mask);
 
 /* Start a process that the caller does not wait for: the child of a child that ends. It

@@ -8,9 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Copy FROM to TO (SIZE bytes) with control characters as \xNN. UTF-8 passes,
- * but for its own control characters (U+0080 to U+009F). */
-static void copy_escaped(char *to, size_t size, const char *from)
+void berth_err_show(char *to, size_t size, const char *from)
 {
     size_t used = 0;
 
@@ -47,7 +45,7 @@ int berth_err_set(struct berth_err *err, const char *format, ...)
     va_start(args, format);
     vsnprintf(raw, sizeof(raw), format, args);
     va_end(args);
-    copy_escaped(err->text, sizeof(err->text), raw);
+    berth_err_show(err->text, sizeof(err->text), raw);
     return -1;
 }
 

@@ -2,6 +2,8 @@
 #ifndef BERTH_BASE_ERR_H
 #define BERTH_BASE_ERR_H
 
+#include <stddef.h>
+
 /* Bytes of the longest sentence; a longer one ends in "...". */
 #define BERTH_ERR_SIZE 1024
 
@@ -11,6 +13,11 @@
 struct berth_err {
     char text[BERTH_ERR_SIZE];
 };
+
+/* Copy FROM to TO (SIZE bytes) with control characters as \xNN; what is too long ends
+ * in "...". UTF-8 passes, but for its own control characters (U+0080 to U+009F). What
+ * has been through it stays as it is. */
+void berth_err_show(char *to, size_t size, const char *from);
 
 /* Write the sentence. ERR may be NULL (nobody asks). Always returns -1, so that a
  * caller can `return berth_err_set(err, ...)`. */

@@ -6,49 +6,42 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "mpi/glibc.h"
 #include "mpi/pmi.h"
 #include "report/finding.h"
-#include "step/channel.h"
 
 static const enum berth_mpi_family families[] = {
     BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
 
 enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
 
-static int tell(const struct berth_findings *findings, const char *name,
-                const char *value, struct berth_err *err)
+/* VALUE may be NULL: then there is no such fact. */
+static void add(struct berth_strvec *facts, const char *name, const char *value)
 {
-    BERTH_FREE char *text = NULL;
-
     if (!value)
-        return 0;
-    if (asprintf(&text, "%s\n%s", name, value) < 0)
-        return berth_err_oom(err);
-    return berth_channel_send(findings->channel, BERTH_CHANNEL_FACT, text, err);
+        return;
+    berth_strvec_push(facts, name);
+    berth_strvec_push(facts, value);
 }
 
-static int tell_command(const struct berth_findings *findings, struct berth_err *err)
+static void add_command(const struct berth_findings *findings,
+                        struct berth_strvec *facts)
 {
     const struct berth_look *look = findings->look;
     enum berth_mpi_family family = findings->wants->family;
-    bool is_linked = family != BERTH_FAMILY_NONE && family != BERTH_FAMILY_UNKNOWN;
 
-    if (tell(findings, BERTH_FINDING_PROGRAM, findings->program, err) < 0 ||
-        (strcmp(look->runner, findings->program) != 0 &&
-         tell(findings, BERTH_FINDING_RUNNER, look->runner, err) < 0))
-        return -1;
-    return is_linked ? tell(findings, BERTH_FINDING_LINKED,
-                            berth_mpi_family_name(family), err)
-                     : 0;
+    add(facts, BERTH_FINDING_PROGRAM, findings->program);
+    if (strcmp(look->runner, findings->program) != 0)
+        add(facts, BERTH_FINDING_RUNNER, look->runner);
+    if (family != BERTH_FAMILY_NONE && family != BERTH_FAMILY_UNKNOWN)
+        add(facts, BERTH_FINDING_LINKED, berth_mpi_family_name(family));
 }
 
 /* Each MPI of the image, though several may be of one family. */
-static int tell_image(const struct berth_findings *findings, struct berth_err *err)
+static void add_image(const struct berth_findings *findings, struct berth_strvec *facts)
 {
     const struct berth_mpi_objects *objects = &findings->look->objects;
-    BERTH_STRVEC struct berth_strvec told = {0};
+    BERTH_STRVEC struct berth_strvec added = {0};
 
     for (int i = 0; i < FAMILIES; i++)
         for (size_t j = 0; j < objects->count; j++) {
@@ -59,19 +52,17 @@ static int tell_image(const struct berth_findings *findings, struct berth_err *e
                 berth_mpi_describe(&one, families[i], text, sizeof(text));
 
             if (!berth_mpi_objects_mpi(&one, families[i]) ||
-                berth_strvec_has(&told, name))
+                berth_strvec_has(&added, name))
                 continue;
-            if (tell(findings, BERTH_FINDING_IMAGE_MPI, name, err) < 0)
-                return -1;
-            berth_strvec_push(&told, name);
+            add(facts, BERTH_FINDING_IMAGE_MPI, name);
+            berth_strvec_push(&added, name);
         }
-    return told.failed ? berth_err_oom(err) : 0;
+    facts->failed |= added.failed;
 }
 
 /* By which names of srun --mpi the library of FAMILY among OBJECTS finds its peers. */
-static int tell_managers(const struct berth_findings *findings,
-                         const struct berth_mpi_objects *objects,
-                         enum berth_mpi_family family, struct berth_err *err)
+static void add_managers(const struct berth_mpi_objects *objects,
+                         enum berth_mpi_family family, struct berth_strvec *facts)
 {
     BERTH_STRVEC struct berth_strvec types = {0};
     BERTH_BUF struct berth_buf text = {0};
@@ -81,86 +72,77 @@ static int tell_managers(const struct berth_findings *findings,
         berth_buf_puts(&text, i ? " " : "");
         berth_buf_puts(&text, types.items[i]);
     }
-    if (types.failed || text.failed)
-        return berth_err_oom(err);
-    return types.count ? tell(findings, BERTH_FINDING_MANAGERS, text.text, err) : 0;
+    add(facts, BERTH_FINDING_MANAGERS, text.text);
+    facts->failed |= types.failed || text.failed;
 }
 
-static int tell_glibc(const struct berth_findings *findings,
-                      const struct berth_graft *graft, struct berth_err *err)
+static void add_glibc(const struct berth_findings *findings,
+                      const struct berth_replacement *replacement,
+                      struct berth_strvec *facts)
 {
-    bool is_replaced = graft->verdict.answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC;
+    bool is_replaced = replacement->verdict.answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC;
     struct berth_mpi_glibc glibc;
 
-    berth_mpi_compare_glibc(&findings->look->objects, &graft->staged, NULL, NULL,
+    berth_mpi_compare_glibc(&findings->look->objects, &replacement->staged, NULL, NULL,
                             &glibc);
-    if (tell(findings, BERTH_FINDING_GLIBC, is_replaced ? "replaced" : "kept", err) <
-            0 ||
-        tell(findings, BERTH_FINDING_GLIBC_IMAGE, glibc.image_newest, err) < 0)
-        return -1;
-    return tell(findings, BERTH_FINDING_GLIBC_HOST, glibc.host_newest, err);
+    add(facts, BERTH_FINDING_GLIBC, is_replaced ? "replaced" : "kept");
+    add(facts, BERTH_FINDING_GLIBC_IMAGE, glibc.image_newest);
+    add(facts, BERTH_FINDING_GLIBC_HOST, glibc.host_newest);
 }
 
 /* STAGED may be NULL. */
-static int tell_library(const struct berth_findings *findings,
-                        const struct berth_closure_item *item, const char *staged,
-                        struct berth_err *err)
+static void add_library(const struct berth_closure_item *item, const char *staged,
+                        struct berth_strvec *facts)
 {
-    BERTH_FREE char *text = NULL;
-
-    if (asprintf(&text, "%s\t%s%s%s", item->soname, item->path, staged ? "\t" : "",
-                 staged ? staged : "") < 0)
-        return berth_err_oom(err);
-    return tell(findings, staged ? BERTH_FINDING_LIBRARY : BERTH_FINDING_OWN, text,
-                err);
+    berth_strvec_push(facts, staged ? BERTH_FINDING_LIBRARY : BERTH_FINDING_OWN);
+    berth_strvec_pushf(facts, "%s\t%s%s%s", item->soname, item->path,
+                       staged ? "\t" : "", staged ? staged : "");
 }
 
 /* What the image's loader said in the end. */
-static int tell_verified(const struct berth_findings *findings,
-                         const struct berth_graft *graft, struct berth_err *err)
+static void add_verified(const struct berth_findings *findings,
+                         const struct berth_replacement *replacement,
+                         struct berth_strvec *facts)
 {
-    const struct berth_closure *closure = &graft->closure;
+    const struct berth_closure *closure = &replacement->closure;
 
-    if (tell(findings, BERTH_FINDING_LOADER, findings->look->loader, err) < 0 ||
-        tell(findings, BERTH_FINDING_TARGET, graft->target, err) < 0)
-        return -1;
+    add(facts, BERTH_FINDING_LOADER, findings->look->loader);
+    add(facts, BERTH_FINDING_TARGET, replacement->target);
     for (size_t i = 0; i < closure->count; i++) {
         const struct berth_closure_item *item = &closure->items[i];
-        const char *staged = item->path ? berth_graft_staged(graft, item->path) : NULL;
+        const char *staged =
+            item->path ? berth_replacement_staged(replacement, item->path) : NULL;
 
-        if (staged && tell_library(findings, item, staged, err) < 0)
-            return -1;
+        if (staged)
+            add_library(item, staged, facts);
     }
-    return 0;
 }
 
 /* The files by which the site sets what the staged libraries do. The first sources of a
  * manifest are those of its files. */
-static int tell_configs(const struct berth_findings *findings,
-                        const struct berth_manifest *manifest, struct berth_err *err)
+static void add_configs(const struct berth_manifest *manifest,
+                        struct berth_strvec *facts)
 {
     for (size_t i = 0; i < manifest->file_count && i < manifest->source_count; i++) {
         const char *dot = strrchr(manifest->files[i].file, '.');
 
-        if (dot && strcmp(dot, ".conf") == 0 &&
-            tell(findings, BERTH_FINDING_CONFIG, manifest->sources[i].path, err) < 0)
-            return -1;
+        if (dot && strcmp(dot, ".conf") == 0)
+            add(facts, BERTH_FINDING_CONFIG, manifest->sources[i].path);
     }
-    return 0;
 }
 
-static int tell_graft(const struct berth_findings *findings,
-                      const struct berth_graft *graft, struct berth_err *err)
+static void add_replacement(const struct berth_findings *findings,
+                            const struct berth_replacement *replacement,
+                            struct berth_strvec *facts)
 {
-    if (tell(findings, BERTH_FINDING_STACK, graft->stack->version, err) < 0 ||
-        tell(findings, BERTH_FINDING_PROFILE, graft->stack->profile->name, err) < 0 ||
-        tell(findings, BERTH_FINDING_FOUND, graft->stack->origin, err) < 0 ||
-        tell(findings, BERTH_FINDING_STAGED, graft->host, err) < 0 ||
-        tell_configs(findings, &graft->manifest, err) < 0 ||
-        tell_glibc(findings, graft, err) < 0 ||
-        tell_managers(findings, &graft->staged, graft->family, err) < 0)
-        return -1;
-    return tell_verified(findings, graft, err);
+    add(facts, BERTH_FINDING_STACK, replacement->stack->version);
+    add(facts, BERTH_FINDING_PROFILE, replacement->stack->profile->name);
+    add(facts, BERTH_FINDING_FOUND, replacement->stack->origin);
+    add(facts, BERTH_FINDING_STAGED, replacement->host);
+    add_configs(&replacement->manifest, facts);
+    add_glibc(findings, replacement, facts);
+    add_managers(&replacement->staged, replacement->family, facts);
+    add_verified(findings, replacement, facts);
 }
 
 /* Is it a library of an MPI in the image? */
@@ -176,44 +158,35 @@ static bool is_mpi(const struct berth_look *look, const char *soname)
 }
 
 /* The image's own library runs. */
-static int tell_own(const struct berth_findings *findings, struct berth_err *err)
+static void add_own(const struct berth_findings *findings, struct berth_strvec *facts)
 {
     const struct berth_look *look = findings->look;
+    enum berth_mpi_family wanted = findings->wants->family;
 
     for (int i = 0; i < FAMILIES; i++)
         if (berth_mpi_objects_mpi(&look->objects, families[i]) &&
-            (findings->wants->family == BERTH_FAMILY_NONE ||
-             findings->wants->family == families[i]) &&
-            tell_managers(findings, &look->objects, families[i], err) < 0)
-            return -1;
-    if (tell(findings, BERTH_FINDING_LOADER, look->loader, err) < 0 ||
-        tell(findings, BERTH_FINDING_TARGET, look->loader ? look->runner : NULL, err) <
-            0)
-        return -1;
+            (wanted == BERTH_FAMILY_NONE || wanted == families[i]))
+            add_managers(&look->objects, families[i], facts);
+    add(facts, BERTH_FINDING_LOADER, look->loader);
+    add(facts, BERTH_FINDING_TARGET, look->loader ? look->runner : NULL);
     for (size_t i = 0; i < look->closure.count; i++)
-        if (look->closure.items[i].path &&
-            is_mpi(look, look->closure.items[i].soname) &&
-            tell_library(findings, &look->closure.items[i], NULL, err) < 0)
-            return -1;
-    return 0;
+        if (look->closure.items[i].path && is_mpi(look, look->closure.items[i].soname))
+            add_library(&look->closure.items[i], NULL, facts);
 }
 
-/* How it is seen that the ranks load it (bind/witness.h). */
-static int tell_watched(const struct berth_findings *findings, struct berth_err *err)
+void berth_findings_list(const struct berth_findings *findings,
+                         struct berth_strvec *facts)
 {
-    return tell(findings, BERTH_FINDING_WATCHED,
-                findings->apart ? "each rank while it runs, by what it has mapped"
-                                : "each rank while it runs, by the mark that the "
-                                  "copies make, or what it has mapped",
-                err);
-}
-
-int berth_findings_tell(const struct berth_findings *findings, struct berth_err *err)
-{
-    if (tell_command(findings, err) < 0 || tell_image(findings, err) < 0)
-        return -1;
+    add_command(findings, facts);
+    add_image(findings, facts);
     for (int i = 0; i < findings->count; i++)
-        if (tell_graft(findings, &findings->grafts[i], err) < 0)
-            return -1;
-    return findings->count ? tell_watched(findings, err) : tell_own(findings, err);
+        add_replacement(findings, &findings->replacements[i], facts);
+    if (findings->count == 0)
+        add_own(findings, facts);
+    else
+        /* How it is seen that the ranks load it (bind/witness.h). */
+        add(facts, BERTH_FINDING_WATCHED,
+            findings->apart ? "each rank while it runs, by what it has mapped"
+                            : "each rank while it runs, by the mark that the copies "
+                              "make, or what it has mapped");
 }

@@ -4,24 +4,24 @@
 
 #include <stdbool.h>
 
-#include "base/err.h"
+#include "base/strvec.h"
 #include "mpi/program.h"
 #include "stage/look.h"
-#include "bind/graft.h"
+#include "bind/replacement.h"
 
 /* What berth-mpi has seen and done in a container. Borrows everything. */
 struct berth_findings {
-    int channel;         /* where it is told */
     const char *program; /* the file that the command is */
     const struct berth_look *look;
     const struct berth_mpi_program *wants;
-    const struct berth_graft *grafts; /* that are in place */
-    int count;                        /* 0: the image's own library runs */
-    bool apart;                       /* each task has a container of its own */
+    const struct berth_replacement *replacements; /* that are in place */
+    int count;                                    /* 0: the image's own library runs */
+    bool apart; /* each task has a container of its own */
 };
 
-/* Sends these findings, by the names of report/finding.h. The process is in the
- * container. Returns 0, or -1 with a sentence in ERR. */
-int berth_findings_tell(const struct berth_findings *findings, struct berth_err *err);
+/* Appends these findings to FACTS: name (report/finding.h), text, ... The process is in
+ * the container. Out of memory sticks in FACTS. */
+void berth_findings_list(const struct berth_findings *findings,
+                         struct berth_strvec *facts);
 
 #endif

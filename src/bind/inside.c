@@ -13,24 +13,22 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/text.h"
 #include "mpi/program.h"
 #include "mpi/verdict.h"
-#include "bind/command.h"
+#include "bind/enter.h"
 #include "policy/fabric.h"
 #include "plan/fallback.h"
-#include "plan/launch.h"
+#include "report/binding.h"
 #include "bind/match.h"
 #include "stage/beside.h"
 #include "stage/loader.h"
 #include "stage/look.h"
-#include "base/run.h"
-#include "step/become.h"
 #include "bind/findings.h"
-#include "bind/graft.h"
-#include "step/join.h"
+#include "bind/replacement.h"
 #include "bind/peers.h"
-#include "bind/replay.h"
 #include "step/channel.h"
+#include "step/marks.h"
 
 extern char **environ;
 
@@ -41,13 +39,13 @@ struct inside {
     char *program; /* the command's file; NULL: the task reports that there is none */
     struct berth_look look;
     struct berth_mpi_program wants;
-    struct berth_graft grafts[BERTH_MATCHES_MAX];
+    struct berth_replacement replacements[BERTH_MATCHES_MAX];
     int count;
     enum berth_reason reason; /* where that lies because of which it cannot be the
                                  host's; what is not said is the node's */
     struct berth_err alone;   /* of an MPI that it may use; text "": none */
-    const struct berth_graft *alone_graft; /* that MPI; NULL: the image's own */
-    bool keeps;                            /* what is told holds for later steps */
+    const struct berth_replacement
+        *alone_replacement; /* that MPI; NULL: the image's own */
 };
 
 /* The programs that count: one, but for a step of several (srun --multi-prog). One
@@ -56,53 +54,14 @@ struct programs {
     const struct berth_inside *told;
     struct inside *items;
     size_t count;
-    struct berth_strvec bound; /* what is mounted over what, by turns */
-    enum berth_reason reason;  /* of the program because of which it cannot be the
-                                  host's */
+    struct berth_strvec bound;    /* what is mounted over what, by turns */
+    enum berth_reason reason;     /* of the program because of which it cannot be the
+                                     host's */
+    struct berth_binding binding; /* the answer */
 };
 
-int berth_inside_enter(const struct berth_inside *told, struct berth_err *err)
-{
-    BERTH_STRVEC struct berth_strvec asked = {0};
-    struct berth_launch launch = {
-        .request = told->request, .terms = told->terms, .environment = told->task};
-    struct berth_become become = {.workdir = told->request->workdir,
-                                  .stay = told->directory};
-
-    if (berth_join(told->holder, err) < 0)
-        return -1;
-    berth_launch_env(&launch, &asked);
-    for (size_t i = 0; i < asked.count; i++)
-        putenv(berth_steal(&asked.items[i]));
-    if (asked.failed)
-        return berth_err_oom(err);
-    berth_become_enter(&become, NULL); /* the task says what is wrong with it */
-    return 0;
-}
-
-static char *find(const char *name)
-{
-    BERTH_FREE char *found = berth_become_find(name);
-
-    return found && berth_run_is_program(found) ? berth_steal(&found) : NULL;
-}
-
-static char *find_program(char *const *command)
-{
-    BERTH_FREE char *found = find(command[0]);
-    BERTH_FREE char *name = found ? berth_command_program(command) : NULL;
-    char *program = name ? find(name) : NULL;
-
-    return program ? program : berth_steal(&found);
-}
-
-char *berth_inside_find(const struct berth_inside *told)
-{
-    return find_program(told->command);
-}
-
 /* What a program that is not linked with MPI may load, or start. */
-static int look_beside(struct inside *inside, char *const *command, bool *ret_outside,
+static int look_beside(struct inside *inside, char *const *command,
                        struct berth_err *err)
 {
     const struct berth_beside beside = {.program = inside->program,
@@ -113,54 +72,47 @@ static int look_beside(struct inside *inside, char *const *command, bool *ret_ou
     if (inside->wants.family != BERTH_FAMILY_NONE)
         return 0;
     berth_mpi_program_fini(&inside->wants);
-    if (berth_beside_look(&beside, &inside->look, ret_outside, err) < 0)
+    if (berth_beside_look(&beside, &inside->look, err) < 0)
         return -1;
     return berth_mpi_program_read(&inside->look.objects, &inside->wants, err);
 }
 
 static int look(struct inside *inside, char *const *command, struct berth_err *err)
 {
-    bool outside = false;
-
-    inside->program = find_program(command);
+    inside->program = berth_enter_find(command);
     if (!inside->program)
         return 0; /* the task says so */
-    if (berth_look_at(inside->program, environ, &inside->look, err) < 0)
+    if (berth_look_at(inside->told->image_cache, inside->program, environ,
+                      &inside->look, err) < 0)
         return -1;
     if (!inside->look.runner) { /* nor can the task start it */
         free(berth_steal(&inside->program));
         return 0;
     }
-    if (berth_mpi_program_read(&inside->look.objects, &inside->wants, err) < 0 ||
-        look_beside(inside, command, &outside, err) < 0)
+    if (berth_mpi_program_read(&inside->look.objects, &inside->wants, err) < 0)
         return -1;
-    inside->keeps = !outside && inside->look.closure.version_count == 0 &&
-                    ((inside->wants.family != BERTH_FAMILY_NONE &&
-                      inside->wants.family != BERTH_FAMILY_UNKNOWN) ||
-                     berth_replay_is_bound(environ));
-    return berth_replay_tell_look(inside->told, inside->program, &inside->look,
-                                  inside->wants.family != BERTH_FAMILY_NONE, err);
+    return look_beside(inside, command, err);
 }
 
 /* Ask the host for the stage of a stack. */
-static int get_stage(struct inside *inside, size_t stack, struct berth_graft *graft,
-                     struct berth_err *err)
+static int get_stage(struct inside *inside, size_t stack,
+                     struct berth_replacement *replacement, struct berth_err *err)
 {
+    struct berth_channel_message answer;
     char number[24];
-    char text[BERTH_CHANNEL_SIZE];
-    enum berth_channel_kind kind;
     char *newline;
 
     snprintf(number, sizeof(number), "%zu", stack);
     if (berth_channel_send(inside->told->channel, BERTH_CHANNEL_STAGE, number, err) <
             0 ||
-        berth_channel_receive(inside->told->channel, NULL, &kind, text, err) < 0)
+        berth_channel_receive(inside->told->channel, NULL, &answer, err) < 0)
         return -1;
-    newline = strchr(text, '\n');
-    if (kind != BERTH_CHANNEL_STAGED || !newline)
-        return berth_err_set(err, "%s", text);
+    newline = strchr(answer.text, '\n');
+    if (answer.kind != BERTH_CHANNEL_STAGED || !newline)
+        return berth_err_set(err, "%s", answer.text);
     *newline = '\0';
-    return berth_graft_open(newline + 1, text, graft, err);
+    return berth_replacement_open(inside->told->host_cache, newline + 1, answer.text,
+                                  replacement, err);
 }
 
 static unsigned int families_of(const struct berth_stack *stack)
@@ -198,7 +150,7 @@ static struct berth_peers peers_of(const struct inside *inside)
         .program = inside->program,
         .look = &inside->look,
         .wants = &inside->wants,
-        .grafts = inside->grafts,
+        .replacements = inside->replacements,
         .count = inside->count,
         .task = inside->told->task,
         .container = environ,
@@ -210,19 +162,20 @@ static int check_peers(struct inside *inside, struct berth_err *err)
 {
     const struct berth_peers peers = peers_of(inside);
 
-    inside->alone_graft = NULL;
-    return berth_peers_check(&peers, &inside->alone, &inside->alone_graft, err);
+    inside->alone_replacement = NULL;
+    return berth_peers_check(&peers, &inside->alone, &inside->alone_replacement, err);
 }
 
 /* Do the site and the profile let it run? */
-static int check_fabric(const struct inside *inside, const struct berth_graft *graft,
+static int check_fabric(const struct inside *inside,
+                        const struct berth_replacement *replacement,
                         struct berth_err *err)
 {
     const struct berth_terms *terms = inside->told->terms;
     const struct berth_fabric fabric = {
-        .profile = graft->stack->profile,
-        .version = graft->stack->version,
-        .verdict = &graft->verdict,
+        .profile = replacement->stack->profile,
+        .version = replacement->stack->version,
+        .verdict = &replacement->verdict,
         .closure = &inside->look.closure,
         .env = environ,
         .keep_glibc = terms ? terms->keep_glibc : NULL,
@@ -232,17 +185,13 @@ static int check_fabric(const struct inside *inside, const struct berth_graft *g
 }
 
 /* What the program may load besides MPI, and the host's MPI loads too. */
-static int look_at_twins(struct inside *inside, const struct berth_graft *graft,
+static int look_at_twins(struct inside *inside,
+                         const struct berth_replacement *replacement,
                          struct berth_err *err)
 {
-    size_t seen = inside->look.objects.count;
-
     if (inside->wants.family != BERTH_FAMILY_NONE)
         return 0;
-    if (berth_look_at_twins(&inside->look, &graft->staged, environ, err) < 0)
-        return -1;
-    return berth_replay_tell_present(inside->told->channel, &inside->look.objects, seen,
-                                     err);
+    return berth_look_at_twins(&inside->look, &replacement->staged, environ, err);
 }
 
 /* The stages of what was chosen. */
@@ -250,31 +199,30 @@ static int get_stages(struct inside *inside, const struct berth_match *matches,
                       int count, struct berth_err *err)
 {
     for (int i = 0; i < count; i++) {
-        struct berth_graft *graft = &inside->grafts[i];
+        struct berth_replacement *replacement = &inside->replacements[i];
 
-        graft->family = matches[i].family;
-        graft->stack = &inside->told->stacks->items[matches[i].offer];
-        if (get_stage(inside, matches[i].offer, graft, err) < 0) {
-            inside->keeps = false; /* the next time it may be there */
+        replacement->family = matches[i].family;
+        replacement->stack = &inside->told->stacks->items[matches[i].offer];
+        if (get_stage(inside, matches[i].offer, replacement, err) < 0)
             return -1;
-        }
         inside->count++;
-        if (look_at_twins(inside, graft, err) < 0)
+        if (look_at_twins(inside, replacement, err) < 0)
             return -1;
     }
     return 0;
 }
 
 /* Does it fit? */
-static int judge(struct inside *inside, struct berth_graft *graft,
+static int judge(struct inside *inside, struct berth_replacement *replacement,
                  struct berth_err *err)
 {
-    if (berth_graft_plan(graft, &inside->wants, &inside->look, environ, err) < 0) {
-        inside->reason = graft->verdict.reason;
+    if (berth_replacement_plan(replacement, &inside->wants, &inside->look, environ,
+                               err) < 0) {
+        inside->reason = replacement->verdict.reason;
         return -1;
     }
     inside->reason = BERTH_REASON_HOST;
-    return check_fabric(inside, graft, err);
+    return check_fabric(inside, replacement, err);
 }
 
 /* Everything is judged before anything is mounted. */
@@ -289,7 +237,7 @@ static int plan(struct inside *inside, struct berth_err *err)
     if (get_stages(inside, matches, count, err) < 0)
         return -1;
     for (int i = 0; i < count; i++)
-        if (judge(inside, &inside->grafts[i], err) < 0)
+        if (judge(inside, &inside->replacements[i], err) < 0)
             return -1;
     inside->reason = BERTH_REASON_HOST;
     return check_peers(inside, err);
@@ -300,9 +248,9 @@ static int mount_all(struct inside *inside, struct berth_strvec *bound,
 {
     for (int i = 0; i < inside->count; i++) {
         if (bound)
-            berth_graft_leave_out(&inside->grafts[i], bound);
-        if (berth_graft_mount(&inside->grafts[i], err) < 0 ||
-            berth_graft_set(&inside->grafts[i], err) < 0)
+            berth_replacement_leave_out(&inside->replacements[i], bound);
+        if (berth_replacement_mount(&inside->replacements[i], err) < 0 ||
+            berth_replacement_set(&inside->replacements[i], err) < 0)
             return -1;
     }
     return bound && bound->failed ? berth_err_oom(err) : 0;
@@ -314,12 +262,13 @@ static int verify(struct programs *programs, struct berth_err *err)
     for (struct inside *it = programs->items; it < programs->items + programs->count;
          it++)
         for (int i = 0; i < it->count; i++)
-            if (berth_graft_verify(&it->grafts[i], &it->look, environ, err) < 0)
+            if (berth_replacement_verify(&it->replacements[i], &it->look, environ,
+                                         err) < 0)
                 return -1;
     return 0;
 }
 
-static int graft(struct programs *programs, struct berth_err *err)
+static int replacement(struct programs *programs, struct berth_err *err)
 {
     bool is_one = programs->count == 1;
 
@@ -337,13 +286,20 @@ static void undo(struct programs *programs)
         struct inside *inside = &programs->items[k - 1];
 
         for (int i = inside->count - 1; i >= 0; i--)
-            berth_graft_undo(&inside->grafts[i]);
+            berth_replacement_undo(&inside->replacements[i]);
         inside->count = 0;
     }
 }
 
+static int put_text(const char *text, char **ret, struct berth_err *err)
+{
+    free(*ret);
+    *ret = strdup(text);
+    return *ret ? 0 : berth_err_oom(err);
+}
+
 /* Whose MPI runs, in one note. */
-static int tell_whose(const struct programs *programs, struct berth_err *err)
+static int name_mpi(struct programs *programs, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf note = {0};
 
@@ -360,87 +316,94 @@ static int tell_whose(const struct programs *programs, struct berth_err *err)
     }
     if (note.failed)
         return berth_err_oom(err);
-    return note.used ? berth_channel_send(programs->told->channel, BERTH_CHANNEL_NOTE,
-                                          note.text, err)
-                     : 0;
+    return note.used ? put_text(note.text, &programs->binding.note, err) : 0;
 }
 
-/* What the loader says where nothing is mounted. */
-static int tell_own(struct inside *inside, struct berth_err *err)
+/* The host's MPI that each rank will load. Without marks the mapped files of a rank
+ * tell what it has loaded. */
+static int name_host(struct programs *programs, struct berth_err *err)
 {
-    if (!inside->look.loader)
+    const struct inside *first = &programs->items[0];
+    struct berth_binding *binding = &programs->binding;
+    BERTH_BUF struct berth_buf text = {0};
+
+    berth_marks_mount();
+    for (int i = 0; i < first->count; i++) {
+        berth_buf_puts(&text, i ? " or " : "");
+        berth_buf_puts(&text, first->replacements[i].manifest.version);
+    }
+    if (text.failed)
+        return berth_err_oom(err);
+    if (put_text(text.text, &binding->host, err) < 0)
+        return -1;
+    if (!first->alone_replacement)
         return 0;
-    return berth_replay_tell_list(inside->told->channel, inside->look.loader,
-                                  inside->look.runner, &inside->look.closure, err);
+    return put_text(berth_text_base(first->alone_replacement->host), &binding->alone,
+                    err) < 0
+               ? -1
+               : put_text(first->alone.text, &binding->because, err);
 }
 
-static int tell_one(struct inside *inside, struct berth_err *err)
+/* What REPLACEMENT has set and mounted, by the paths on the host. */
+static void put_replacement(const struct berth_replacement *replacement,
+                            struct berth_binding *binding)
 {
-    if (inside->count == 0)
-        return tell_own(inside, err);
-    for (int i = 0; i < inside->count; i++)
-        if (berth_replay_tell_graft(inside->told->channel, inside->look.loader,
-                                    &inside->grafts[i], err) < 0)
-            return -1;
-    return 0;
+    berth_strvec_append(&binding->set, &replacement->set);
+    for (size_t i = 0; i < replacement->binds.count; i += 2) {
+        berth_strvec_pushf(&binding->binds, "%s%s", replacement->host,
+                           replacement->binds.items[i] + strlen(replacement->mounted));
+        berth_strvec_push(&binding->binds, replacement->binds.items[i + 1]);
+    }
 }
 
 static int tell(struct programs *programs, struct berth_err *err)
 {
-    const struct inside *first = &programs->items[0];
-
     for (size_t i = 0; i < programs->count; i++)
-        if (tell_one(&programs->items[i], err) < 0)
-            return -1;
-    if (first->count > 0 &&
-        berth_replay_tell_witness(first->told->channel, first->grafts, first->count,
-                                  first->alone_graft, first->alone.text, err) < 0)
+        for (int j = 0; j < programs->items[i].count; j++)
+            put_replacement(&programs->items[i].replacements[j], &programs->binding);
+    if (programs->items[0].count > 0 && name_host(programs, err) < 0)
         return -1;
-    return tell_whose(programs, err);
+    return name_mpi(programs, err);
 }
 
-/* The image's own library stays. KIND: a note of the first node for all, or of each. */
+/* The image's own library stays. */
 static int keep_own(struct programs *programs, const struct berth_err *why,
-                    enum berth_channel_kind kind, struct berth_err *err)
+                    struct berth_err *err)
 {
     struct berth_err note;
 
     for (size_t i = 0; i < programs->count; i++)
-        if (check_peers(&programs->items[i], err) < 0 ||
-            tell_own(&programs->items[i], err) < 0)
+        if (check_peers(&programs->items[i], err) < 0)
             return -1;
     if (!why)
         return 0;
     berth_err_set(&note, "the image's own MPI runs (hybrid): %s", why->text);
-    return berth_channel_send(programs->told->channel, kind, note.text, err);
+    return put_text(note.text, &programs->binding.note, err);
 }
 
 /* For an account of the launch, where one is wanted. */
-static int tell_findings(const struct inside *inside, struct berth_err *err)
+static void put_facts(struct programs *programs)
 {
+    const struct inside *first = &programs->items[0];
     const struct berth_findings findings = {
-        .channel = inside->told->channel,
-        .program = inside->program,
-        .look = &inside->look,
-        .wants = &inside->wants,
-        .grafts = inside->grafts,
-        .count = inside->count,
-        .apart = inside->told->reach.apart > 0,
+        .program = first->program,
+        .look = &first->look,
+        .wants = &first->wants,
+        .replacements = first->replacements,
+        .count = first->count,
+        .apart = programs->told->reach.apart > 0,
     };
 
-    if (!berth_request_explained(inside->told->request))
-        return 0;
-    return berth_findings_tell(&findings, err);
+    if (berth_request_explained(programs->told->request))
+        berth_findings_list(&findings, &programs->binding.facts);
 }
 
 /* The image's own MPI runs, which nobody watches. */
-static int warn(struct inside *inside, struct berth_err *err)
+static int warn(struct programs *programs, struct inside *inside, struct berth_err *err)
 {
     if (inside->count > 0 || !*inside->alone.text)
         return 0;
-    inside->keeps = false; /* each step is warned */
-    return berth_channel_send(inside->told->channel, BERTH_CHANNEL_WARNING,
-                              inside->alone.text, err);
+    return put_text(inside->alone.text, &programs->binding.warning, err);
 }
 
 static int plan_all(struct programs *programs, struct berth_err *err)
@@ -460,10 +423,8 @@ static int use_host(struct programs *programs, struct berth_err *err)
 
     if (plan_all(programs, err) < 0)
         return -1;
-    if (graft(programs, err) < 0) {
-        first->keeps = false; /* that was no verdict */
+    if (replacement(programs, err) < 0)
         return -1;
-    }
     if (first->count == 0 && berth_mode_of(first->mode) != BERTH_MODE_AUTO)
         return berth_err_set(err,
                              "'%s' is not linked with MPI, and the image has no MPI "
@@ -484,8 +445,8 @@ static int do_without(struct programs *programs, const struct berth_err *because
     if (!is_each && fallback != BERTH_FALLBACK_YES)
         return berth_fallback_refuse(fallback, because, err);
     undo(programs);
-    return keep_own(programs, because,
-                    is_each ? BERTH_CHANNEL_NODE_NOTE : BERTH_CHANNEL_NOTE, err);
+    programs->binding.differs = is_each;
+    return keep_own(programs, because, err);
 }
 
 /* Whose library runs, as the mode says. */
@@ -495,10 +456,10 @@ static int decide(struct programs *programs, struct berth_err *err)
     struct berth_err why;
 
     if (berth_request_mpi_is(request, BERTH_MODE_HYBRID))
-        return keep_own(programs, NULL, BERTH_CHANNEL_NOTE, err);
+        return keep_own(programs, NULL, err);
     if (!berth_request_mpi_may_host(request)) {
-        berth_err_set(&why, "another component of this srun runs on its image's own");
-        return keep_own(programs, &why, BERTH_CHANNEL_NOTE, err);
+        berth_err_set(&why, "other ranks of this srun run on their image's own");
+        return keep_own(programs, &why, err);
     }
     if (use_host(programs, &why) == 0)
         return tell(programs, err);
@@ -564,7 +525,7 @@ static int check_families(const struct programs *programs, struct berth_err *err
 
 static int run(struct programs *programs, struct berth_err *err)
 {
-    if (berth_inside_enter(programs->told, err) < 0 || look_at_all(programs, err) < 0)
+    if (berth_enter(programs->told, err) < 0 || look_at_all(programs, err) < 0)
         return -1;
     select_linked(programs);
     if (programs->count == 0)
@@ -572,21 +533,26 @@ static int run(struct programs *programs, struct berth_err *err)
     if (check_families(programs, err) < 0 || decide(programs, err) < 0)
         return -1;
     for (size_t i = 0; i < programs->count; i++)
-        if (warn(&programs->items[i], err) < 0)
+        if (warn(programs, &programs->items[i], err) < 0)
             return -1;
-    return tell_findings(&programs->items[0], err);
+    put_facts(programs);
+    return 0;
 }
 
 void berth_inside_run(const struct berth_inside *told)
 {
     struct programs programs = {.told = told};
+    BERTH_BUF struct berth_buf bytes = {0};
     struct berth_err err;
+    int result;
 
-    if (run(&programs, &err) < 0) {
+    if (told->variable)
+        berth_strvec_push(&programs.binding.set, told->variable);
+    result = run(&programs, &err);
+    berth_binding_put(&programs.binding, &bytes);
+    if (result < 0 || berth_channel_send_result(told->channel, &bytes, &err) < 0) {
         berth_channel_send(told->channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
         return;
     }
-    if (programs.count && programs.items[0].keeps)
-        berth_channel_send(told->channel, BERTH_CHANNEL_KEEP, "", NULL);
     berth_channel_send(told->channel, BERTH_CHANNEL_DONE, "", NULL);
 }

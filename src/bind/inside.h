@@ -9,6 +9,7 @@
 #include "request/request.h"
 #include "site/terms.h"
 #include "stage/stack.h"
+#include "step/factcache.h"
 
 /* The inputs of the process that enters the container. Borrows everything. */
 struct berth_inside {
@@ -22,20 +23,14 @@ struct berth_inside {
     char *const *task; /* the environment of the task, ended by NULL */
     const struct berth_profile
         *profiles; /* for the stacks that may be used, as berth_profiles() */
-    const struct berth_stacks *stacks; /* of the host; NULL: not known yet */
+    const struct berth_stacks *stacks;   /* of the host */
+    struct berth_factcache *host_cache;  /* facts about the host's files */
+    struct berth_factcache *image_cache; /* and the image's; NULL: none */
+    const char *variable; /* NAME=VALUE that the tasks need whichever MPI runs; NULL:
+                             none */
     struct berth_mpi_reach reach;
     int channel; /* an end of step/channel.h, at which it asks and tells */
 };
-
-/* Enters the container as the owner of its namespaces, at the place and with the
- * environment that the application will have. The process has the environment of the
- * container before. Returns 0, or -1 with a sentence in ERR. */
-int berth_inside_enter(const struct berth_inside *inside, struct berth_err *err);
-
-/* The file of the command, in the root of this process, or of the program that the
- * command starts, if its words tell that (bind/command.h); NULL: no such file that can
- * be executed. The caller frees it. */
-char *berth_inside_find(const struct berth_inside *inside);
 
 /* Enter the container as the owner of its namespaces, look at the programs, put the
  * staged libraries of the host's MPI over those of the image, and let the image's own

@@ -8,7 +8,10 @@
 
 #include "base/buf.h"
 #include "base/choice.h"
+#include "base/cleanup.h"
+#include "base/strvec.h"
 #include "request/mode.h"
+#include "base/suggest.h"
 #include "mpi/verdict.h"
 
 static bool is_host(const char *mode)
@@ -43,17 +46,40 @@ static void list_offers(const struct berth_offer *offers, size_t count,
     }
 }
 
+/* No MPI of this host, which are TEXT, is called MODE. */
+static int explain_name(const char *mode, const struct berth_offer *offers,
+                        size_t count, const char *text, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf modes = {0};
+    BERTH_STRVEC struct berth_strvec names = {0};
+    const char *meant;
+
+    berth_choice_list(BERTH_MODE_WORDS, NULL, &modes);
+    berth_choice_split(BERTH_MODE_WORDS, &names);
+    for (size_t i = 0; i < count; i++) {
+        berth_strvec_push(&names, offers[i].name);
+        berth_strvec_push(&names, offers[i].profile);
+    }
+    if (modes.failed || names.failed)
+        return berth_err_oom(err);
+    meant = berth_suggest_nearest(mode, (const char *const *)names.items,
+                                  strlen(mode) / 3 + 1);
+    return berth_err_set(err,
+                         "this host has no MPI called '%s'%s%s%s; it has %s; expected "
+                         "one of them, or %s",
+                         mode, meant ? " (did you mean '" : "", meant ? meant : "",
+                         meant ? "'?)" : "", text, modes.text);
+}
+
 /* Nothing on offer is called so, or nothing that is called so is of FAMILY. */
 static int explain(const char *mode, enum berth_mpi_family family,
                    const struct berth_offer *offers, size_t count,
                    struct berth_err *err)
 {
     BERTH_BUF struct berth_buf text = {0};
-    BERTH_BUF struct berth_buf modes = {0};
 
     list_offers(offers, count, &text);
-    berth_choice_list(BERTH_MODE_WORDS, NULL, &modes);
-    if (text.failed || modes.failed)
+    if (text.failed)
         return berth_err_oom(err);
     for (size_t i = 0; i < count && !is_host(mode); i++)
         if (is_named(&offers[i], mode))
@@ -64,10 +90,7 @@ static int explain(const char *mode, enum berth_mpi_family family,
                                  berth_mpi_family_name(family), mode,
                                  offers[i].version);
     if (!is_host(mode))
-        return berth_err_set(err,
-                             "this host has no MPI called '%s'; it has %s; expected "
-                             "one of them, or %s",
-                             mode, text.text, modes.text);
+        return explain_name(mode, offers, count, text.text, err);
     return berth_err_set(err,
                          "the program wants %s, and the MPI of this host is %s; take "
                          "the image's own with --mpi-bind=hybrid, or load a module "

@@ -12,13 +12,14 @@
 #include "base/text.h"
 #include "mpi/pmi.h"
 
-/* The graft over the MPI of FAMILY; NULL: that is the image's own. */
-static const struct berth_graft *graft_of(const struct berth_graft *grafts, int count,
-                                          enum berth_mpi_family family)
+/* The replacement over the MPI of FAMILY; NULL: that is the image's own. */
+static const struct berth_replacement *
+replacement_of(const struct berth_replacement *replacements, int count,
+               enum berth_mpi_family family)
 {
     for (int i = 0; i < count; i++)
-        if (grafts[i].family == family)
-            return &grafts[i];
+        if (replacements[i].family == family)
+            return &replacements[i];
     return NULL;
 }
 
@@ -49,7 +50,7 @@ static int check_one(const struct berth_peers *peers,
              berth_mpi_describe(objects, family, name, sizeof(name)));
     *ret_speaks = berth_mpi_check_manager(
                       managers, berth_environ_value(peers->task, "SLURM_MPI_TYPE"),
-                      tasks, whose, err) == 0;
+                      tasks, peers->reach->het_step, whose, err) == 0;
     if (!*ret_speaks ||
         berth_mpi_check_contact(find_lost(peers), tasks, whose, err) < 0)
         return -1;
@@ -95,7 +96,8 @@ static unsigned int find_beside(const struct berth_peers *peers)
 }
 
 int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alone,
-                      const struct berth_graft **ret_graft, struct berth_err *err)
+                      const struct berth_replacement **ret_replacement,
+                      struct berth_err *err)
 {
     static const enum berth_mpi_family families[] = {
         BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
@@ -108,23 +110,24 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alo
 
     *ret_alone->text = '\0';
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-        const struct berth_graft *graft =
-            graft_of(peers->grafts, peers->count, families[i]);
+        const struct berth_replacement *replacement =
+            replacement_of(peers->replacements, peers->count, families[i]);
         bool is_meant = !beside || (beside & 1U << families[i]);
         bool speaks;
 
         /* What is mounted may be loaded all the same, by a program that is started. */
-        if (peers->count ? !graft : !may_use(peers, families[i]) || !is_meant)
+        if (peers->count ? !replacement : !may_use(peers, families[i]) || !is_meant)
             continue;
-        if (check_one(peers, graft ? &graft->staged : &peers->look->objects,
-                      families[i], graft ? "the host's" : "the image's", &speaks,
+        if (check_one(peers, replacement ? &replacement->staged : &peers->look->objects,
+                      families[i], replacement ? "the host's" : "the image's", &speaks,
                       &why) == 0) {
             fits |= is_meant;
             continue;
         }
-        berth_err_set(ret_alone, graft ? "%s" : "%s if this is the MPI that '%s' uses",
+        berth_err_set(ret_alone,
+                      replacement ? "%s" : "%s if this is the MPI that '%s' uses",
                       why.text, peers->program);
-        *ret_graft = graft;
+        *ret_replacement = replacement;
         refused |= is_meant;
         if (is_meant && (speaks || !is_known))
             *err = why;
@@ -150,7 +153,7 @@ static void list_others(const struct berth_peers *peers, struct berth_strvec *re
         char sentence[128];
 
         if (&image->items[i] != berth_mpi_objects_mpi(image, family) ||
-            graft_of(peers->grafts, peers->count, family))
+            replacement_of(peers->replacements, peers->count, family))
             continue;
         snprintf(sentence, sizeof(sentence),
                  "the image has another MPI, which stays: %s",
@@ -165,7 +168,7 @@ int berth_peers_name(const struct berth_peers *peers, struct berth_buf *ret,
     BERTH_STRVEC struct berth_strvec sentences = {0};
 
     for (int i = 0; i < peers->count; i++)
-        push_once(&sentences, peers->grafts[i].verdict.because.text);
+        push_once(&sentences, peers->replacements[i].verdict.because.text);
     if (peers->wants->family == BERTH_FAMILY_NONE)
         list_others(peers, &sentences);
     for (size_t i = 0; i < sentences.count; i++) {

@@ -4,10 +4,8 @@
 #include "bind/witness.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,18 +17,20 @@
 #include "base/deadline.h"
 #include "base/environ.h"
 #include "base/text.h"
-#include "launch/guard.h"
+#include "launch/kill.h"
 #include "launch/record.h"
 #include "bind/mapped.h"
 #include "report/explain.h"
+#include "request/ranks.h"
 #include "step/mark.h"
 #include "step/marks.h"
+#include "step/namespaces.h"
 #include "step/processes.h"
+#include "step/report.h"
 
-/* Milliseconds: between two looks at first and at most, which grow by a part of the
- * time that has gone by; and for how long a rank may have another MPI before the host's
- * comes, since a program may load both. */
-enum { FIRST = 5, MOST = 60000, PART = 4, PATIENCE = 20 };
+/* Milliseconds for which a rank may have another MPI before the host's comes, since a
+ * program may load both. */
+enum { PATIENCE = 20 };
 
 struct watch {
     const struct berth_witness *told;
@@ -69,16 +69,15 @@ bool berth_witness_judge(const struct berth_witness *witness,
         return false;
     *ret_end = witness->must || is_mixed;
     if (wrong->state == BERTH_RANK_ALONE)
-        berth_err_set(ret, "%srank %u runs alone: %s",
-                      *ret_end ? "" : "warning: ", wrong->number, witness->because);
+        berth_err_set(ret, "rank %u runs alone: %s", wrong->number, witness->because);
     else
         berth_err_set(
             ret,
-            "%srank %u runs with '%s' (%s) and not with the host's %s%s; have it "
+            "rank %u runs with '%s' (%s) and not with the host's %s%s; have it "
             "load the image's MPI, over which the host's is mounted, or choose "
             "--mpi-bind=hybrid",
-            *ret_end ? "" : "warning: ", wrong->number, wrong->path, wrong->name,
-            witness->host, is_mixed ? ", as other ranks on this node do" : "");
+            wrong->number, wrong->path, wrong->name, witness->host,
+            is_mixed ? ", as other ranks on this node do" : "");
     return true;
 }
 
@@ -97,36 +96,29 @@ void berth_witness_count(const struct berth_witness *witness,
                                              : "");
 }
 
-static void say(const struct berth_witness *told, const char *sentence)
+/* KIND: "note: ", "warning: ", or "" for an error. */
+static void say(const struct berth_witness *told, const char *kind,
+                const char *sentence)
 {
-    dprintf(STDERR_FILENO, "berth: %s: image '%s': --mpi-bind=%s: %s\n", told->node,
-            berth_request_name(told->request), told->request->mpi, sentence);
+    berth_report_line(STDERR_FILENO, told->node, "%simage '%s': --mpi-bind=%s: %s",
+                      kind, berth_request_name(&told->order->request),
+                      told->order->request.mpi, sentence);
 }
 
-/* The variable NAME in the environment with which process PID was started, a number. */
-static bool read_variable(pid_t pid, const char *name, unsigned int *ret_number)
+/* In the place that it has, or in the first that is free: tasks of other containers
+ * have numbers on this node, too. */
+static void see(void *data, unsigned int local, pid_t pid, unsigned int number)
 {
-    BERTH_FREE char *text = NULL;
-    BERTH_FCLOSE FILE *file = NULL;
-    size_t length = strlen(name);
-    size_t room = 0;
-    char path[32];
+    struct watch *watch = data;
+    struct berth_rank *rank = watch->ranks;
+    struct berth_rank *end = rank + watch->told->tasks;
 
-    snprintf(path, sizeof(path), "/proc/%d/environ", pid);
-    file = fopen(path, "re");
-    while (file && getdelim(&text, &room, '\0', file) > 0)
-        if (strncmp(text, name, length) == 0 && text[length] == '=')
-            return sscanf(text + length + 1, "%u", ret_number) == 1;
-    return false;
-}
-
-static void see(struct watch *watch, unsigned int local, pid_t pid, unsigned int number)
-{
-    struct berth_rank *rank = &watch->ranks[local];
-
-    if (rank->pid)
+    while (rank < end && rank->pid && rank->local != local)
+        rank++;
+    if (rank == end || rank->pid)
         return;
     rank->pid = pid;
+    rank->local = local;
     rank->number = number;
     watch->since = berth_clock();
 }
@@ -134,29 +126,25 @@ static void see(struct watch *watch, unsigned int local, pid_t pid, unsigned int
 /* Tasks that share nothing are known as children of slurmstepd. */
 static void find_children(struct watch *watch)
 {
+    const char *locals = watch->told->order->container.locals;
     BERTH_FREE pid_t *children = NULL;
     size_t found = berth_process_children(watch->told->parent, &children);
 
     for (size_t i = 0; i < found; i++) {
         unsigned int local, number;
 
-        if (read_variable(children[i], BERTH_MARK_VARIABLE, &local) &&
-            local < watch->told->tasks &&
-            read_variable(children[i], "SLURM_PROCID", &number))
+        if (berth_process_variable(children[i], BERTH_MARK_VARIABLE, &local) &&
+            berth_process_variable(children[i], "SLURM_PROCID", &number) &&
+            (!locals || berth_ranks_has(locals, local, NULL)))
             see(watch, local, children[i], number);
     }
 }
 
 static void find_tasks(struct watch *watch)
 {
-    for (unsigned int i = 0; watch->marks >= 0 && i < watch->told->tasks; i++) {
-        unsigned int number;
-        pid_t pid;
-
-        if (!watch->ranks[i].pid && berth_marks_find(watch->marks, i, &pid, &number))
-            see(watch, i, pid, number);
-    }
-    if (watch->marks < 0)
+    if (watch->marks >= 0)
+        berth_marks_visit(watch->marks, see, watch);
+    else
         find_children(watch);
 }
 
@@ -187,7 +175,8 @@ static enum berth_rank_state state_of(const struct watch *watch, const char *sta
 }
 
 /* By its marks. */
-static enum berth_rank_state read_marks(const struct watch *watch, unsigned int local)
+static enum berth_rank_state read_marks(const struct watch *watch,
+                                        const struct berth_rank *rank)
 {
     const struct berth_strvec *stages = &watch->told->stages;
     enum berth_rank_state state = BERTH_RANK_UNKNOWN;
@@ -196,7 +185,7 @@ static enum berth_rank_state read_marks(const struct watch *watch, unsigned int 
         const char *stage = berth_text_base(stages->items[i]);
 
         if (state != BERTH_RANK_RIGHT &&
-            berth_marks_has(watch->marks, local, watch->ranks[local].pid, stage))
+            berth_marks_has(watch->marks, rank->local, rank->pid, stage))
             state = state_of(watch, stage);
     }
     return state;
@@ -217,14 +206,13 @@ static enum berth_rank_state read_maps(struct watch *watch, pid_t pid,
 }
 
 /* Marks are read after the look whether the rank has ended: then none is missed. */
-static void look_at(struct watch *watch, unsigned int local)
+static void look_at(struct watch *watch, struct berth_rank *rank)
 {
     const struct berth_mapped_file *file = NULL;
-    struct berth_rank *rank = &watch->ranks[local];
     enum berth_rank_state seen;
 
     rank->has_ended |= watch->is_over || (kill(rank->pid, 0) < 0 && errno == ESRCH);
-    seen = read_marks(watch, local);
+    seen = read_marks(watch, rank);
     if (seen == BERTH_RANK_UNKNOWN && rank->state == BERTH_RANK_UNKNOWN &&
         !rank->has_ended)
         seen = read_maps(watch, rank->pid, &file);
@@ -242,7 +230,7 @@ static void look(struct watch *watch)
     find_tasks(watch);
     for (unsigned int i = 0; i < watch->told->tasks; i++)
         if (watch->ranks[i].pid && watch->ranks[i].state != BERTH_RANK_RIGHT)
-            look_at(watch, i);
+            look_at(watch, &watch->ranks[i]);
 }
 
 /* SIGKILL, because a program that survives a signal could end with status 0. */
@@ -250,7 +238,7 @@ static void end_tasks(struct watch *watch)
 {
     watch->is_over = true;
     if (watch->space >= 0)
-        berth_guard_end_space(watch->space, watch->told->holder);
+        berth_kill_space(watch->space, watch->told->holder);
     for (unsigned int i = 0; i < watch->told->tasks; i++)
         if (watch->ranks[i].pid && !watch->ranks[i].has_ended)
             kill(watch->ranks[i].pid, SIGKILL);
@@ -265,7 +253,7 @@ static void speak(struct watch *watch)
     if (!berth_witness_judge(watch->told, watch->ranks, &sentence, &end) ||
         (watch->has_spoken && !end))
         return;
-    say(watch->told, sentence.text);
+    say(watch->told, end ? "" : "warning: ", sentence.text);
     watch->has_spoken = true;
     if (end)
         end_tasks(watch);
@@ -286,27 +274,18 @@ static bool is_done(const struct watch *watch)
 /* Milliseconds until the next look. */
 static int pause_of(const struct watch *watch)
 {
-    long long gone = (berth_clock() - watch->since) / PART;
-
     for (unsigned int i = 0; i < watch->told->tasks; i++)
         if (watch->ranks[i].suspected && !has_waited(&watch->ranks[i]))
             return PATIENCE;
-    return gone < FIRST ? FIRST : gone < MOST ? (int)gone : MOST;
+    return berth_clock_pause(watch->since);
 }
 
-/* Files of the image may be read only in the user namespace in which they are mounted
- * (FUSE). The death signal goes with the credentials. */
+/* The death signal goes with the credentials. */
 static void enter_space(struct watch *watch)
 {
-    char path[64];
-    BERTH_CLOSE int user = -1;
-
-    snprintf(path, sizeof(path), "/proc/%d/ns/mnt", watch->told->holder);
-    watch->space = open(path, O_RDONLY | O_CLOEXEC);
-    snprintf(path, sizeof(path), "/proc/%d/ns/user", watch->told->holder);
-    user = open(path, O_RDONLY | O_CLOEXEC);
+    watch->space = berth_namespaces_open(watch->told->holder, "mnt");
     watch->marks = berth_marks_open(watch->told->holder);
-    if (user >= 0 && setns(user, CLONE_NEWUSER) == 0)
+    if (berth_namespaces_enter_user(watch->told->holder) == 0)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
@@ -314,26 +293,21 @@ static void enter_space(struct watch *watch)
 static void open_record(struct watch *watch)
 {
     const struct berth_witness *told = watch->told;
-    BERTH_STRVEC struct berth_strvec restored = {0};
     const struct passwd *user;
-    struct berth_explain_step step;
     struct berth_err err;
 
-    if (!*told->record)
+    if (!told->order->record)
         return;
-    berth_explain_get_step(told->step, &restored, NULL, &step);
     user = getpwuid(getuid());
     watch->record = (struct berth_record){.environment = told->environment,
                                           .node = told->node,
                                           .user = user ? user->pw_name : NULL,
-                                          .component = step.component,
-                                          .nodes = step.nodes,
-                                          .tasks = step.tasks,
-                                          .request = told->request};
-    watch->kept = berth_record_open(&watch->record, told->record, &err);
+                                          .step = berth_order_recorded(told->order),
+                                          .request = &told->order->request};
+    watch->kept = berth_record_open(&watch->record, told->order->record, &err);
     if (watch->kept < 0 && told->verbose)
-        dprintf(STDERR_FILENO, "berth: %s: no record is kept: %s\n", told->node,
-                err.text);
+        berth_report_line(STDERR_FILENO, told->node, "warning: no record is kept: %s",
+                          err.text);
 }
 
 static void keep_record(struct watch *watch)
@@ -350,7 +324,7 @@ static void keep_record(struct watch *watch)
         return;
     watch->record.time = time(NULL);
     watch->record.witnessed = &witnessed;
-    berth_record_put(&watch->record, told->record, watch->kept, NULL);
+    berth_record_put(&watch->record, told->order->record, watch->kept, NULL);
     close(watch->kept);
 }
 
@@ -384,7 +358,7 @@ void berth_witness_run(const struct berth_witness *witness)
     keep_record(&watch);
     berth_witness_count(witness, watch.ranks, &sentence);
     if (witness->verbose && !watch.has_spoken)
-        say(witness, sentence.text);
+        say(witness, "note: ", sentence.text);
     for (unsigned int i = 0; i < witness->tasks; i++) {
         free(watch.ranks[i].path);
         free(watch.ranks[i].name);

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
-#include "request/request.h"
+#include "plan/order.h"
 
 /* What the image's loader said before the start is a forecast. The witness checks while
  * the step runs. A rank of the node has loaded the host's MPI, by its mark
@@ -18,16 +18,14 @@
  * wrong, too. The witness ignores a rank that loads no MPI. */
 struct berth_witness {
     const char *node;
-    const struct berth_request *request;
+    const struct berth_order *order;
     char *const *environment; /* of a task on the host, ended by NULL */
-    const char *step;         /* BERTH_TASK_EXPLAIN */
-    const char *record; /* where what was seen is kept (report/record.h); "": not */
-    bool must;          /* the mode asks for the host's MPI or nothing */
-    bool verbose;       /* also print how many ranks are right */
-    unsigned int tasks; /* of the step on this node */
-    pid_t holder;       /* of the namespaces that the tasks share; 0: they do not */
-    pid_t parent;       /* of the tasks: slurmstepd */
-    char *host;         /* the host's MPI for people; NULL: it does not run */
+    bool must;                /* the mode asks for the host's MPI or nothing */
+    bool verbose;             /* also print how many ranks are right */
+    unsigned int tasks;       /* of the container on this node */
+    pid_t holder; /* of the namespaces that the tasks share; 0: they do not */
+    pid_t parent; /* of the tasks: slurmstepd */
+    char *host;   /* the host's MPI for people; NULL: it does not run */
     struct berth_strvec stages; /* on the host */
     char *alone;   /* the name of the stage whose MPI finds no other rank; NULL: none */
     char *because; /* a sentence */
@@ -42,6 +40,7 @@ enum berth_rank_state {
 
 struct berth_rank {
     pid_t pid;           /* 0: the task has not joined */
+    unsigned int local;  /* its SLURM_LOCALID */
     unsigned int number; /* of the rank in the step */
     enum berth_rank_state state;
     bool has_ended;

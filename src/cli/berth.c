@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/streams.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/request.h"
+#include "base/suggest.h"
 
 static const struct {
     const char *name;
@@ -33,11 +36,15 @@ static const struct {
     {"pull", berth_cli_pull, "[--again] URI",
      "pull an image from a registry into the cache, and print its path; with --again "
      "also when it is there"},
-    {"run", berth_cli_run, "[OPTION...] [--] COMMAND [WORD...]",
-     "a command in an image, with the options of srun, without Slurm"},
+    {"run", berth_cli_run, "[--multi-prog] [OPTION...] [--] COMMAND|FILE [WORD...]",
+     "a command in an image, with the options of srun, without Slurm; --multi-prog: "
+     "what FILE says for this rank of an mpirun"},
 };
 
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
+
+/* Two letters in the wrong order are two letters wrong. */
+enum { FAR = 2 };
 
 static void print_usage(FILE *stream)
 {
@@ -75,6 +82,27 @@ static void print_help(int verb)
     printf("Each option can be given by a variable; see berth(1).\n");
 }
 
+/* Does WORD of the command line look like one of the options in USAGE? */
+static void suggest(const char *verb, const char *usage, const char *word)
+{
+    enum { MOST = 8 };
+    BERTH_FREE char *copy = strdup(usage);
+    const char *names[MOST + 1] = {NULL};
+    const char *name, *meant;
+    char *rest = copy;
+    size_t count = 0;
+    struct berth_err err;
+
+    while ((name = strsep(&rest, "[]| ")) && count < MOST)
+        if (berth_text_starts(name, "--") && name[2])
+            names[count++] = name;
+    meant = berth_suggest_nearest(word, names, FAR);
+    if (!meant || strcmp(meant, word) == 0)
+        return;
+    berth_suggest_meant(word, "an option", meant, &err);
+    fprintf(stderr, "berth: %s: %s\n", verb, err.text);
+}
+
 static int run_verb(int verb, int argc, char **argv)
 {
     bool asks = argc == 2 && strcmp(argv[1], "--help") == 0;
@@ -86,8 +114,23 @@ static int run_verb(int verb, int argc, char **argv)
     }
     if (result != BERTH_CLI_USAGE)
         return result;
+    if (argc > 1)
+        suggest(verbs[verb].name, verbs[verb].usage, argv[1]);
     fprintf(stderr, "usage: berth %s %s\n", verbs[verb].name, verbs[verb].usage);
     return BERTH_CLI_MISUSED;
+}
+
+static int refuse_verb(const char *name, struct berth_err *err)
+{
+    const char *names[VERBS + 1] = {NULL};
+    const char *meant;
+
+    for (int i = 0; i < VERBS; i++)
+        names[i] = verbs[i].name;
+    meant = berth_suggest_nearest(name, names, FAR);
+    if (meant)
+        return berth_suggest_meant(name, "a verb", meant, err);
+    return berth_err_set(err, "'%s' is not a verb; see berth --help", name);
 }
 
 static int run(int argc, char **argv)
@@ -101,6 +144,7 @@ static int run(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--list") == 0) {
         for (int i = 0; i < VERBS; i++)
             berth_cli_list(verbs[i].name, verbs[i].usage, verbs[i].help);
+        berth_cli_list("srun", "OPTION", NULL);
         return EXIT_SUCCESS;
     }
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
@@ -114,7 +158,7 @@ static int run(int argc, char **argv)
     for (int i = 0; i < VERBS; i++)
         if (strcmp(argv[1], verbs[i].name) == 0)
             return run_verb(i, argc - 1, argv + 1);
-    berth_err_set(&err, "'%s' is not a verb; see berth --help", argv[1]);
+    refuse_verb(argv[1], &err);
     return berth_cli_misused(&err);
 }
 

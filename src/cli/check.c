@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* berth check: all faults of a berth.yaml, before a step finds the first. */
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/run.h"
 #include "cli/cli.h"
 #include "site/site.h"
 #include "request/path.h"
@@ -16,19 +19,35 @@
 
 extern char **environ;
 
+/* Other hosts may have it. */
+static void look_for_runtime(const struct berth_site *site)
+{
+    const char *path = site->runtime.path;
+
+    if (path && !berth_run_is_program(path))
+        fprintf(stderr, "%s: note: runtime.path: '%s' cannot be run on this host: %s\n",
+                berth_site_where(site, "runtime.path", ""), path,
+                access(path, X_OK) < 0 ? strerror(errno) : "not a program");
+}
+
+/* Digits as numbers, so that line 4 is before line 12. */
+static int compare(const void *a, const void *b)
+{
+    return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
 static int check(const char *path, struct berth_strvec *faults, struct berth_err *err)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
     BERTH_TERMS struct berth_terms terms = {0};
     BERTH_PROFILE_SET struct berth_profile_set set = {0};
-    struct berth_err why;
 
     if (berth_site_faults(path, berth_site_owner(), &site, faults, err) < 0 ||
         berth_terms_of(&site, &terms, err) < 0 ||
         berth_profiles_faults(&terms, berth_site_owner(), &set, faults, err) < 0)
         return -1;
-    if (faults->count == 0 && berth_policy_check(&site, &why) < 0)
-        berth_strvec_push(faults, why.text);
+    berth_policy_faults(&site, faults);
+    look_for_runtime(&site);
     return faults->failed ? berth_err_oom(err) : 0;
 }
 
@@ -45,6 +64,8 @@ int berth_cli_check(int argc, char **argv)
                    : berth_site_find(environ, &path, &err)) < 0 ||
         check(path, &faults, &err) < 0)
         return berth_cli_fail(&err);
+    if (faults.count)
+        qsort(faults.items, faults.count, sizeof(*faults.items), compare);
     for (size_t i = 0; i < faults.count; i++)
         fprintf(stderr, "%s\n", faults.items[i]);
     if (faults.count)

@@ -23,7 +23,8 @@ int berth_cli_profiles(int argc, char **argv);
 int berth_cli_pull(int argc, char **argv);
 int berth_cli_run(int argc, char **argv);
 
-/* Print VERB and its options for the completions of shells. */
+/* Print VERB and its options for the completions of shells. HELP is NULL for a command
+ * that is not a verb, as srun. */
 void berth_cli_list(const char *verb, const char *usage, const char *help);
 
 /* Print the sentence; returns BERTH_CLI_FAILED. */

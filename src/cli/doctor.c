@@ -38,6 +38,17 @@ static void print(const struct berth_diagnoses *diagnoses)
     }
 }
 
+/* In one line for all of the host (BRIEF), or how many diagnoses there were. */
+static void sum_up(const struct berth_doctor_facts *facts,
+                   const struct berth_diagnoses *diagnoses, bool brief,
+                   struct berth_buf *line)
+{
+    if (brief)
+        berth_doctor_brief(facts, diagnoses, line);
+    else
+        berth_diagnoses_sum(diagnoses, line);
+}
+
 static int tell(bool brief)
 {
     struct berth_doctor_facts facts;
@@ -49,16 +60,15 @@ static int tell(bool brief)
     if (berth_host_read("", environ, BERTH_VERSION, &facts, &err) < 0)
         return berth_cli_fail(&err);
     berth_doctor_judge(&facts, &diagnoses);
-    berth_doctor_brief(&facts, &diagnoses, &line);
+    sum_up(&facts, &diagnoses, brief, &line);
     wrong = berth_diagnoses_wrong(&diagnoses);
     if (diagnoses.failed || line.failed) {
         berth_err_oom(&err);
         return berth_cli_fail(&err);
     }
-    if (brief)
-        printf("%s\n", line.text);
-    else
+    if (!brief)
         print(&diagnoses);
+    printf("%s\n", line.text);
     berth_diagnoses_fini(&diagnoses);
     berth_doctor_facts_fini(&facts);
     return wrong ? BERTH_CLI_FAILED : EXIT_SUCCESS;

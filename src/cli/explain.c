@@ -19,9 +19,9 @@ int berth_cli_explain(int argc, char **argv)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err;
-    bool is_json = false;
+    struct berth_cli_flag json = {.name = "json"};
     char **command;
-    int result = berth_cli_request(argc, argv, "json", &is_json, &request, &command);
+    int result = berth_cli_request(argc, argv, &json, &request, &command);
 
     if (result != EXIT_SUCCESS)
         return result;
@@ -30,7 +30,7 @@ int berth_cli_explain(int argc, char **argv)
                             "this host, and berth does nothing; name an image");
         return berth_cli_misused(&err);
     }
-    if (set_form(&request, is_json, &err) == 0)
+    if (set_form(&request, json.is_given, &err) == 0)
         berth_cli_run_in_image(&request, command, &err);
     return berth_cli_fail(&err);
 }

@@ -24,7 +24,7 @@
 #include "probe/runtime.h"
 #include "diagnose/sitefind.h"
 #include "stage/candidates.h"
-#include "launch/visit.h"
+#include "launch/temporary.h"
 
 extern char **environ;
 
@@ -151,7 +151,7 @@ static int tell_file(struct inspect *it, const char *path, struct berth_buf *out
 
     if (!real)
         return refuse(path, err);
-    if (berth_look_at(real, environ, &look, err) < 0)
+    if (berth_look_at(NULL, real, environ, &look, err) < 0)
         return -1;
     if (!look.runner) {
         berth_look_fini(&look);
@@ -195,7 +195,7 @@ static void add_libc(struct berth_mpi_objects *objects)
         if (glob(patterns[i], 0, NULL, &found) != 0)
             continue;
         for (size_t k = 0; k < found.gl_pathc; k++)
-            berth_look_add(objects, BERTH_ROLE_PRESENT,
+            berth_look_add(NULL, objects, BERTH_ROLE_PRESENT,
                            berth_text_base(found.gl_pathv[k]), found.gl_pathv[k], NULL);
         globfree(&found);
     }
@@ -214,10 +214,10 @@ static int tell_libraries(void *told, struct berth_buf *out, struct berth_err *e
                           &directories);
     if (directories.failed)
         return berth_err_oom(err);
-    if (berth_inventory_read(&directories, &found, err) < 0)
+    if (berth_inventory_read(&directories, &found, NULL, err) < 0)
         return -1;
     for (size_t i = 0; i < found.count; i++)
-        berth_look_add(&objects, BERTH_ROLE_PRESENT, NULL, found.items[i], NULL);
+        berth_look_add(NULL, &objects, BERTH_ROLE_PRESENT, NULL, found.items[i], NULL);
     add_libc(&objects);
     it->seen.objects = &objects;
     result = write_seen(it, out, err);
@@ -248,10 +248,12 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
 {
     BERTH_FREE char *runtime = NULL;
     BERTH_FREE char *real = realpath(path, NULL);
-    struct berth_visit visit = {.image = real ? real : path,
-                                .seconds = START_SECONDS,
-                                .look = program ? tell_program : tell_libraries,
-                                .told = it};
+    struct berth_temporary_look look = {
+        .image = real ? real : path,
+        .seconds = START_SECONDS,
+        .inside = program ? tell_program : tell_libraries,
+        .data = it,
+    };
     int result;
 
     it->seen.image = path;
@@ -267,8 +269,8 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
         it->seen.mode = it->site.mpi.mode ? it->site.mpi.mode : "off";
     if (program && berth_candidates_read(&it->terms, environ, &it->candidates, err) < 0)
         return -1;
-    visit.runtime = runtime;
-    result = berth_visit(&visit, out, err);
+    look.runtime = runtime;
+    result = berth_temporary_look(&look, out, err);
     berth_candidates_fini(&it->candidates);
     return result;
 }

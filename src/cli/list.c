@@ -50,7 +50,8 @@ static void list_own(const char *verb, const char *usage, const char *help)
 
 void berth_cli_list(const char *verb, const char *usage, const char *help)
 {
-    printf("%s\t-\t-\t%s\n", verb, help);
+    if (help)
+        printf("%s\t-\t-\t%s\n", verb, help);
     list_own(verb, usage, help);
     for (int i = 0; strstr(usage, "OPTION") && i < BERTH_OPTION_COUNT; i++) {
         const struct berth_option *option = &berth_options[i];

@@ -12,6 +12,7 @@
 #include "cli/fetch.h"
 #include "diagnose/sitefind.h"
 #include "pull/pull.h"
+#include "request/registry.h"
 
 extern char **environ;
 
@@ -50,10 +51,11 @@ static int fetch(const char *uri, bool again)
 {
     BERTH_SITE struct berth_site site = {0};
     BERTH_FREE char *file = NULL;
+    BERTH_FREE char *plain = berth_registry_plain(uri);
     struct berth_pull pull = how(&site);
     struct berth_err err;
 
-    pull.uri = uri;
+    pull.uri = plain ? plain : uri;
     pull.again = again;
     if (berth_site_read_here(environ, &site, &err) < 0 ||
         berth_pull(&pull, &file, &err) < 0)

@@ -7,12 +7,14 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "request/defaults.h"
 #include "request/option.h"
+#include "base/suggest.h"
 
 extern char **environ;
 
@@ -22,7 +24,7 @@ enum { HELP = BERTH_OPTION_COUNT, FLAG, OPTIONS };
 /* What getopt_long(3) calls the first option: no letter. */
 enum { FIRST = UCHAR_MAX + 1 };
 
-/* All of them for getopt_long(3). FLAG may be NULL, and then ends them. */
+/* All of them for getopt_long(3). */
 static void fill(const char *flag, struct option *options)
 {
     for (int at = 0; at < BERTH_OPTION_COUNT; at++)
@@ -36,6 +38,28 @@ static void fill(const char *flag, struct option *options)
     options[HELP] = (struct option){.name = "help", .val = FIRST + HELP};
     options[FLAG] = (struct option){.name = flag, .val = FIRST + FLAG};
     options[OPTIONS] = (struct option){0};
+}
+
+/* WORD of the command line is none of OPTIONS. */
+static int refuse_option(const char *verb, const char *word,
+                         const struct option *options, struct berth_err *err)
+{
+    const char *names[OPTIONS + 1] = {NULL};
+    size_t length = strcspn(word, "=");
+    BERTH_FREE char *name = strndup(word, length);
+    const char *meant = NULL;
+
+    if (!name)
+        return berth_err_oom(err);
+    for (int i = 0; options[i].name; i++)
+        names[i] = options[i].name;
+    if (length > 2)
+        meant = berth_suggest_nearest(name + 2, names, length / 4);
+    if (meant)
+        return berth_err_set(err, "%s: '%s' is not an option; did you mean '--%s'?",
+                             verb, name, meant);
+    return berth_err_set(err, "%s: '%s' is not an option; see berth %s --help", verb,
+                         name, verb);
 }
 
 /* Read those of ARGV. Sets the items of GIVEN for HELP and FLAG. Returns the place of
@@ -56,8 +80,7 @@ static int read_options(int argc, char **argv, const struct option *options,
         if (found == '?' && optopt >= FIRST)
             return berth_err_set(err, "%s: '%s' takes no value", argv[0], argv[at]);
         if (found == '?')
-            return berth_err_set(err, "%s: '%s' is not an option; see berth %s --help",
-                                 argv[0], argv[at], argv[0]);
+            return refuse_option(argv[0], argv[at], options, err);
         if (id >= BERTH_OPTION_COUNT)
             given[id] = true;
         else if (berth_request_take(ret, (enum berth_option_id)id, optarg, directory,
@@ -90,30 +113,37 @@ static int read_request(int argc, char **argv, const char *flag, bool *given,
     return command;
 }
 
-int berth_cli_request(int argc, char **argv, const char *flag, bool *ret_flag,
+/* Can a command run as REQUEST says? */
+static int check(const char *verb, const struct berth_request *request,
+                 struct berth_err *err)
+{
+    if (berth_request_check(request, err) < 0)
+        return -1;
+    return request->image
+               ? 0
+               : berth_err_set(err,
+                               "%s: no image; give --container-image, or set "
+                               "BERTH_CONTAINER_IMAGE",
+                               verb);
+}
+
+int berth_cli_request(int argc, char **argv, struct berth_cli_flag *flag,
                       struct berth_request *ret, char ***ret_command)
 {
     bool given[OPTIONS] = {false};
     struct berth_err err;
-    int command = read_request(argc, argv, flag, given, ret, &err);
+    int command = read_request(argc, argv, flag->name, given, ret, &err);
+    bool has_lines = flag->is_of_lines && given[FLAG];
 
     if (command < 0)
         return berth_cli_misused(&err);
     if (given[HELP])
         return BERTH_CLI_HELP;
-    if (berth_request_check(ret, &err) < 0)
+    if (!has_lines && check(argv[0], ret, &err) < 0)
         return berth_cli_misused(&err);
-    if (!ret->image) {
-        berth_err_set(&err,
-                      "%s: no image; give --container-image, or set "
-                      "BERTH_CONTAINER_IMAGE",
-                      argv[0]);
-        return berth_cli_misused(&err);
-    }
-    if (command == argc && !ret->entrypoint)
+    if (command == argc && (has_lines || ret->entrypoint != BERTH_YES))
         return BERTH_CLI_USAGE;
-    if (flag)
-        *ret_flag = given[FLAG];
+    flag->is_given = given[FLAG];
     *ret_command = argv + command;
     return EXIT_SUCCESS;
 }

@@ -9,9 +9,11 @@
 
 #include "cli/cli.h"
 #include "cli/fetch.h"
+#include "cli/line.h"
 #include "cli/request.h"
 #include "policy/policy.h"
-#include "probe/settle.h"
+#include "policy/rules.h"
+#include "probe/apply.h"
 #include "diagnose/sitefind.h"
 #include "launch/standalone.h"
 
@@ -34,38 +36,115 @@ static int run_on_host(char **command)
     return number == ENOENT ? NOT_FOUND : CANNOT_EXECUTE;
 }
 
-int berth_cli_run_in_image(struct berth_request *request, char **command,
-                           struct berth_err *err)
+/* What runs in an image, or is to be explained. Borrows everything. */
+struct work {
+    const struct berth_site *site;
+    struct berth_request *request;
+    char **command;
+    struct berth_cli_line *line; /* of a --multi-prog file; NULL: it is not of one */
+};
+
+/* Is this the process that speaks for those with the same request? */
+static bool speaks(const struct work *work)
 {
-    BERTH_SITE struct berth_site site = {0};
-    BERTH_REQUEST struct berth_request settled = {0};
+    return work->line ? work->line->step.is_first : berth_standalone_leads();
+}
+
+/* The values of the user that a rule of the site replaces. */
+static void tell(const struct work *work, const struct berth_site_asker *asker)
+{
+    const struct berth_rules_job job = {asker->partition, asker->account};
+    BERTH_STRVEC struct berth_strvec sentences = {0};
+
+    if (berth_request_contained(work->request) && speaks(work))
+        berth_rules_tell(work->site, &job, work->request, &sentences);
+    for (size_t i = 0; i < sentences.count; i++)
+        fprintf(stderr, "berth: note: %s\n", sentences.items[i]);
+}
+
+/* Who this process is. */
+static int set_part(const struct work *work, struct berth_standalone *standalone,
+                    struct berth_err *err)
+{
+    if (!work->line) {
+        standalone->step.leads = standalone->step.speaks = speaks(work);
+        return 0;
+    }
+    if (berth_cli_line_programs(work->line, standalone->request, err) < 0)
+        return -1;
+    standalone->step = work->line->step;
+    standalone->programs = work->line->programs;
+    return 0;
+}
+
+/* Returns only where that fails: -1 with a sentence in ERR. */
+static int become(const struct work *work, struct berth_err *err)
+{
+    BERTH_REQUEST struct berth_request allowed = {0};
     BERTH_TERMS struct berth_terms terms = {0};
-    const struct berth_settling settling = {
+    const struct berth_site_asker asker = {
         .partition = getenv("SLURM_JOB_PARTITION"),
         .account = getenv("SLURM_JOB_ACCOUNT"),
         .environment = environ,
     };
-    const struct berth_standalone standalone = {
-        .site = &site, .asked = request, .request = &settled, .terms = &terms};
+    struct berth_standalone standalone = {.site = work->site,
+                                          .asked = work->request,
+                                          .request = &allowed,
+                                          .terms = &terms};
 
-    if (berth_site_read_here(environ, &site, err) < 0 ||
-        berth_policy_refuse(&site, request, environ, err) < 0 ||
-        berth_cli_fetch(request, &site, err) < 0 ||
-        berth_settle(&site, &settling, request, &settled, &terms, err) < 0 ||
+    if (berth_policy_refuse(work->site, work->request, environ, err) < 0 ||
+        berth_cli_fetch(work->request, work->site, err) < 0 ||
+        berth_apply_site(work->site, &asker, work->request, &allowed, &terms, err) <
+            0 ||
+        set_part(work, &standalone, err) < 0 ||
         berth_standalone_prepare(&standalone, err) < 0)
         return -1;
-    return berth_standalone_become(command, err);
+    tell(work, &asker);
+    return berth_standalone_become(work->command, err);
+}
+
+int berth_cli_run_in_image(struct berth_request *request, char **command,
+                           struct berth_err *err)
+{
+    BERTH_SITE struct berth_site site = {0};
+    const struct work work = {.site = &site, .request = request, .command = command};
+
+    if (berth_site_read_here(environ, &site, err) < 0)
+        return -1;
+    return become(&work, err);
+}
+
+/* What the line of this rank in a --multi-prog file says. WORDS begin with the file. */
+static int run_line(const struct berth_request *defaults, char **words)
+{
+    BERTH_SITE struct berth_site site = {0};
+    BERTH_CLI_LINE struct berth_cli_line line = {0};
+    struct berth_err err;
+
+    if (berth_site_read_here(environ, &site, &err) == 0 &&
+        berth_cli_line_read(words, defaults, &site, &line, &err) == 0) {
+        struct berth_request *request = &line.row->request;
+        const struct work work = {&site, request, line.command.items, &line};
+
+        if (!berth_request_contained(request) && !berth_request_explained(request))
+            return run_on_host(line.command.items);
+        become(&work, &err);
+    }
+    return berth_cli_fail(&err);
 }
 
 int berth_cli_run(int argc, char **argv)
 {
     BERTH_REQUEST struct berth_request request = {0};
+    struct berth_cli_flag lines = {.name = "multi-prog", .is_of_lines = true};
     struct berth_err err;
     char **command;
-    int result = berth_cli_request(argc, argv, NULL, NULL, &request, &command);
+    int result = berth_cli_request(argc, argv, &lines, &request, &command);
 
     if (result != EXIT_SUCCESS)
         return result;
+    if (lines.is_given)
+        return run_line(&request, command);
     if (!berth_request_contained(&request))
         return run_on_host(command);
     berth_cli_run_in_image(&request, command, &err);

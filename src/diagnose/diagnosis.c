@@ -44,13 +44,34 @@ const char *berth_diagnosis_word(enum berth_diagnosis_level level)
     return words[level];
 }
 
-size_t berth_diagnoses_wrong(const struct berth_diagnoses *diagnoses)
+static size_t count(const struct berth_diagnoses *diagnoses,
+                    enum berth_diagnosis_level level)
 {
-    size_t count = 0;
+    size_t found = 0;
 
     for (size_t i = 0; i < diagnoses->count; i++)
-        count += diagnoses->items[i].level == BERTH_DIAGNOSIS_WRONG;
-    return count;
+        found += diagnoses->items[i].level == level;
+    return found;
+}
+
+size_t berth_diagnoses_wrong(const struct berth_diagnoses *diagnoses)
+{
+    return count(diagnoses, BERTH_DIAGNOSIS_WRONG);
+}
+
+void berth_diagnoses_sum(const struct berth_diagnoses *diagnoses, struct berth_buf *ret)
+{
+    size_t notes = count(diagnoses, BERTH_DIAGNOSIS_NOTE);
+    size_t wrong = berth_diagnoses_wrong(diagnoses);
+    char text[128];
+
+    snprintf(text, sizeof(text), "%zu looked at, ", diagnoses->count);
+    berth_buf_puts(ret, text);
+    snprintf(text, sizeof(text), "%zu note%s, ", notes, notes == 1 ? "" : "s");
+    berth_buf_puts(ret, notes ? text : "");
+    snprintf(text, sizeof(text), "%zu", wrong);
+    berth_buf_puts(ret, wrong ? text : "nothing");
+    berth_buf_puts(ret, " wrong");
 }
 
 void berth_diagnoses_fini(struct berth_diagnoses *diagnoses)

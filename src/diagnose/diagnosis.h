@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
+
 /* The diagnosis of a host, a sentence for each thing. */
 
 enum berth_diagnosis_level {
@@ -38,6 +40,12 @@ const char *berth_diagnosis_word(enum berth_diagnosis_level level);
 
 /* The number of diagnoses that are WRONG. */
 size_t berth_diagnoses_wrong(const struct berth_diagnoses *diagnoses);
+
+/* Append to RET how many there are of each level: "18 looked at, 1 note, nothing
+ * wrong".
+ */
+void berth_diagnoses_sum(const struct berth_diagnoses *diagnoses,
+                         struct berth_buf *ret);
 
 void berth_diagnoses_fini(struct berth_diagnoses *diagnoses);
 

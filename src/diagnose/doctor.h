@@ -52,6 +52,7 @@ struct berth_doctor_facts {
     struct {
         const char *path;
         const char *missing; /* a sentence, where there is none */
+        bool is_configured;  /* berth.yaml names it */
         const char *version; /* "apptainer version 1.4.5" */
         const char *conf;    /* its configuration */
         const char *allow_setuid, *max_loop, *paths, *owners, *bind; /* its values */

@@ -171,7 +171,10 @@ static void judge_runtime(const struct berth_doctor_facts *facts,
     const char *path = facts->runtime.path;
 
     if (!path) {
-        WRONG("runtime", "install the package apptainer or singularity-ce on this host",
+        WRONG("runtime",
+              facts->runtime.is_configured
+                  ? "correct runtime.path in berth.yaml, or install the runtime there"
+                  : "install the package apptainer or singularity-ce on this host",
               "%s",
               facts->runtime.missing ? facts->runtime.missing : "there is none here");
         return;

@@ -132,7 +132,9 @@ void berth_host_read_runtime(struct berth_host *host, const char *configured)
     struct berth_err why;
 
     if (berth_runtime_find(configured, host->path, &path, &why) < 0) {
+        why.text[strcspn(why.text, ";")] = '\0'; /* the diagnosis has a remedy */
         facts->runtime.missing = berth_doctor_keep(facts, why.text);
+        facts->runtime.is_configured = configured != NULL;
         read_squashfuse(host, NULL);
         return;
     }

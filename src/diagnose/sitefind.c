@@ -3,6 +3,8 @@
 
 #include "diagnose/sitefind.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "site/settings.h"
 #include "diagnose/host.h"
@@ -28,19 +30,41 @@ static void take_line(void *told, const char *file,
                                        &said->settings, said->err);
 }
 
-int berth_site_find(char *const *env, char **ret_path, struct berth_err *err)
+/* In each case the caller owns what SAID has. */
+static int find(char *const *env, struct said *said)
 {
     const struct berth_host host = {.root = "", .env = env};
-    struct said said = {.err = err};
-    const struct berth_host_listener to = {.line = take_line, .told = &said};
+    const struct berth_host_listener to = {.line = take_line, .told = said};
     struct berth_host_conf conf;
 
     berth_host_conf(&host, &conf);
     if (conf.plugstack)
         berth_host_plugstack(&host, conf.plugstack, &to);
     berth_host_conf_fini(&conf);
-    if (said.result == 0)
+    return said->result;
+}
+
+int berth_site_find(char *const *env, char **ret_path, struct berth_err *err)
+{
+    struct said said = {.err = err};
+
+    if (find(env, &said) == 0)
         *ret_path = berth_steal(&said.settings.config);
+    berth_settings_fini(&said.settings);
+    return said.result;
+}
+
+int berth_site_prefix(char *const *env, char **ret_prefix, struct berth_err *err)
+{
+    struct said said = {.err = err};
+    const char *prefix;
+
+    if (find(env, &said) == 0) {
+        prefix = said.settings.option_prefix;
+        *ret_prefix = strdup(prefix ? prefix : "");
+        if (!*ret_prefix)
+            said.result = berth_err_oom(err);
+    }
     berth_settings_fini(&said.settings);
     return said.result;
 }

@@ -15,7 +15,10 @@
  * which the plugin refuses those words. */
 int berth_site_find(char *const *env, char **ret_path, struct berth_err *err);
 
-/* Find it, and read it as berth_site_read() does. */
+/* option_prefix= of the same line; "" where it says none. The rest as above. */
+int berth_site_prefix(char *const *env, char **ret_prefix, struct berth_err *err);
+
+/* Find the file, and read it as berth_site_read() does. */
 int berth_site_read_here(char *const *env, struct berth_site *ret,
                          struct berth_err *err);
 

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "elf/reader.h"
+#include "elf/stored.h"
 
 enum { HEAD_SIZE = 256, SEGMENTS_MAX = 4096, NAME_MAX_SIZE = 4096, NEEDED_MAX = 4096 };
 
@@ -30,6 +31,19 @@ static const char *machine_of(const GElf_Ehdr *header)
     for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
         if (machines[i].code == header->e_machine)
             return machines[i].name;
+    return NULL;
+}
+
+const char *berth_elf_machine(const char *name)
+{
+    static const char *const others[] = {"ppc64le", "ppc64"};
+
+    for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
+        if (strcmp(machines[i].name, name) == 0)
+            return machines[i].name;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (strcmp(others[i], name) == 0)
+            return others[i];
     return NULL;
 }
 
@@ -278,7 +292,7 @@ int berth_elf_read(int fd, const struct berth_elf_question *question,
 
 static void free_symbols(struct berth_elf_symbols *symbols)
 {
-    for (size_t i = 0; i < symbols->count; i++)
+    for (size_t i = 0; i < symbols->count && !symbols->is_borrowed; i++)
         free(symbols->items[i].name);
     free(symbols->items);
 }
@@ -304,9 +318,23 @@ void berth_elf_fini(struct berth_elf *elf)
     *elf = (struct berth_elf){0};
 }
 
+int berth_elf_compare(const void *a, const void *b)
+{
+    const struct berth_elf_symbol *one = a;
+    const struct berth_elf_symbol *other = b;
+
+    return strcmp(one->name, other->name);
+}
+
 const struct berth_elf_symbol *berth_elf_find(const struct berth_elf_symbols *symbols,
                                               const char *name)
 {
+    const struct berth_elf_symbol wanted = {.name = (char *)name};
+
+    if (symbols->is_sorted)
+        return symbols->count ? bsearch(&wanted, symbols->items, symbols->count,
+                                        sizeof(wanted), berth_elf_compare)
+                              : NULL;
     for (size_t i = 0; i < symbols->count; i++)
         if (strcmp(symbols->items[i].name, name) == 0)
             return &symbols->items[i];

@@ -29,6 +29,8 @@ struct berth_elf_symbols {
     struct berth_elf_symbol *items;
     size_t count;
     size_t room;
+    bool is_sorted;   /* by name, as those of a file are */
+    bool is_borrowed; /* the names are somebody else's */
 };
 
 /* A version that a library must define, e.g. GLIBC_2.34 of libc.so.6. */

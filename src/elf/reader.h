@@ -56,4 +56,7 @@ int berth_elf_read_texts(struct berth_elf_reader *reader,
                          const struct berth_elf_question *question,
                          struct berth_elf *elf, struct berth_err *err);
 
+/* For qsort() and bsearch(): which of two symbols comes first, by its name. */
+int berth_elf_compare(const void *a, const void *b);
+
 #endif

@@ -221,6 +221,14 @@ static int take_all(struct berth_elf_reader *reader, uint64_t count,
     return 0;
 }
 
+static void sort(struct berth_elf_symbols *symbols)
+{
+    if (symbols->count)
+        qsort(symbols->items, symbols->count, sizeof(*symbols->items),
+              berth_elf_compare);
+    symbols->is_sorted = true;
+}
+
 int berth_elf_read_symbols(struct berth_elf_reader *reader,
                            const struct berth_elf_question *question,
                            struct berth_elf *elf, struct berth_err *err)
@@ -240,5 +248,8 @@ int berth_elf_read_symbols(struct berth_elf_reader *reader,
     if (result == 0 && count > 1)
         result = take_all(reader, count, &uses, question, elf, err);
     free(uses.copied);
+    sort(&elf->undefined);
+    sort(&elf->defined);
+    sort(&elf->copied);
     return result;
 }

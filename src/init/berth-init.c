@@ -5,10 +5,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -20,11 +20,12 @@
 #include "plan/envdiff.h"
 #include "request/spell.h"
 #include "step/become.h"
-#include "launch/guard.h"
+#include "launch/watcher.h"
 #include "step/handover.h"
 #include "step/limits.h"
 #include "step/program.h"
-#include "init/relay.h"
+#include "init/inner.h"
+#include "init/signals.h"
 #include "step/report.h"
 
 extern char **environ;
@@ -34,91 +35,68 @@ struct init {
     const char *place;
     const char *prefix; /* of options, in messages */
     int report;
-    int guard;
+    int watcher;
+    int said; /* standard error of the task; ours is the runtime's log */
     int handover;
     const char *limits; /* the application's */
     bool hold;
     bool only_tries; /* to become the command */
     int tasks;
     int ready;
+    int inner; /* the user namespace of the tasks; -1: ours */
 };
 
-static int read_words(int argc, char **argv, struct init *init)
-{
-    static const struct option options[] = {
-        {"place", required_argument, NULL, 'p'},
-        {"report", required_argument, NULL, 'r'},
-        {"prefix", required_argument, NULL, 'o'},
-        {"workdir", required_argument, NULL, 'w'},
-        {"stay", required_argument, NULL, 's'},
-        {"pwd", required_argument, NULL, 'd'},
-        {"guard", required_argument, NULL, 'g'},
-        {"stderr", required_argument, NULL, 'E'},
-        {"env", required_argument, NULL, 'e'},
-        {"handover", required_argument, NULL, 'l'},
-        {"limits", required_argument, NULL, 'L'},
-        {"hold", no_argument, NULL, 'h'},
-        {"try", no_argument, NULL, 'T'},
-        {"tasks", required_argument, NULL, 't'},
-        {"ready", required_argument, NULL, 'y'},
-        {NULL, 0, NULL, 0},
-    };
-    int c;
+/* A word before the command, and what its value sets. */
+struct word {
+    const char *name;
+    const char **text;
+    int *number;
+    bool *flag; /* it has no value */
+};
 
-    optind = 0; /* from the start: the words of the handover come second */
-    while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1) {
-        switch (c) {
-        case 'p':
-            init->place = optarg;
-            break;
-        case 'r':
-            init->report = atoi(optarg);
-            break;
-        case 'o':
-            init->prefix = optarg;
-            break;
-        case 'w':
-            init->become.workdir = optarg;
-            break;
-        case 's':
-            init->become.stay = optarg;
-            break;
-        case 'E':
-            dup2(atoi(optarg), STDERR_FILENO);
-            close(atoi(optarg));
-            break;
-        case 'd':
-            init->become.pwd = optarg;
-            break;
-        case 'g':
-            init->guard = atoi(optarg);
-            break;
-        case 'e':
-            putenv(optarg);
-            break;
-        case 'l':
-            init->handover = atoi(optarg);
-            break;
-        case 'L':
-            init->limits = optarg;
-            break;
-        case 'h':
-            init->hold = true;
-            break;
-        case 'T':
-            init->only_tries = true;
-            break;
-        case 't':
-            init->tasks = atoi(optarg);
-            break;
-        case 'y':
-            init->ready = atoi(optarg);
-            break;
-        default:
+static const struct word *find_word(const char *name, const struct word *words)
+{
+    while (words->name && strcmp(words->name, name) != 0)
+        words++;
+    return words->name ? words : NULL;
+}
+
+static int read_words(char **argv, struct init *init)
+{
+    const struct word words[] = {
+        {"--place", .text = &init->place},
+        {"--prefix", .text = &init->prefix},
+        {"--limits", .text = &init->limits},
+        {"--workdir", .text = &init->become.workdir},
+        {"--stay", .text = &init->become.stay},
+        {"--pwd", .text = &init->become.pwd},
+        {"--report", .number = &init->report},
+        {"--watcher", .number = &init->watcher},
+        {"--stderr", .number = &init->said},
+        {"--handover", .number = &init->handover},
+        {"--tasks", .number = &init->tasks},
+        {"--ready", .number = &init->ready},
+        {"--inner", .number = &init->inner},
+        {"--hold", .flag = &init->hold},
+        {"--try", .flag = &init->only_tries},
+        {"--env", .text = NULL},
+        {NULL, .text = NULL},
+    };
+    const struct word *word;
+
+    for (argv++; *argv && strcmp(*argv, "--") != 0; argv++) {
+        if (!(word = find_word(*argv, words)) || (!word->flag && !*++argv))
             return -1;
-        }
+        if (word->flag)
+            *word->flag = true;
+        else if (word->text)
+            *word->text = *argv;
+        else if (word->number)
+            *word->number = atoi(*argv);
+        else
+            putenv(*argv);
     }
-    init->become.command = argv + optind;
+    init->become.command = *argv ? argv + 1 : argv;
     return *init->become.command || init->hold || init->handover >= 0 ? 0 : -1;
 }
 
@@ -147,12 +125,12 @@ static int read_handover(struct init *init)
         take_environment(&handover) < 0)
         return -1;
     init->handover = -1;
-    return read_words((int)handover.words.count, handover.words.items, init);
+    return read_words(handover.words.items, init);
 }
 
 /* One byte, by which the supervisor learns who we are; then how long the environment
  * is, and the environment. */
-static bool tell_environment(int fd)
+static bool send_environment(int fd)
 {
     BERTH_BUF struct berth_buf text = {0};
     uint32_t count;
@@ -164,6 +142,20 @@ static bool tell_environment(int fd)
            berth_fd_write(fd, text.text, text.used) == 0;
 }
 
+/* What is said on standard error is in the runtime's log. */
+static int enter_inner(int inner)
+{
+    if (inner < 0)
+        return 0;
+    if (berth_inner_enter(inner) < 0) {
+        dprintf(STDERR_FILENO, "cannot enter the user namespace of the tasks: %s\n",
+                strerror(errno));
+        return -1;
+    }
+    close(inner);
+    return 0;
+}
+
 /* Keep the container until the last task has ended. Signals are the application's; when
  * the runtime is killed, so are we. */
 static int hold(const struct init *init, const char *self)
@@ -173,10 +165,12 @@ static int hold(const struct init *init, const char *self)
 
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, NULL);
+    if (enter_inner(init->inner) < 0)
+        return EXIT_FAILURE;
     prctl(PR_SET_NAME, "berth-init");
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setsid();
-    if (!tell_environment(init->ready))
+    if (!send_environment(init->ready))
         return EXIT_FAILURE;
     close(init->ready);
     close(berth_program_descriptor(self));
@@ -193,24 +187,28 @@ static void close_ours(const struct init *init, const char *self)
         fcntl(init->report, F_SETFD, FD_CLOEXEC);
 }
 
-/* Until the guard is on duty, or will never be: it has ended. Returns -1, without a
- * sentence, if nothing may run; the guard says why. */
-static int await_guard(int fd)
+/* Until the watcher is ready, or will never be: it has ended. Returns -1, without a
+ * sentence, if nothing may run; the watcher says why. */
+static int await_watcher(int fd)
 {
-    char answer = BERTH_GUARD_GUARDS;
+    char answer = BERTH_WATCHER_READY;
 
     if (write(fd, "", 1) == 1)
         while (read(fd, &answer, 1) < 0 && errno == EINTR)
             ;
     close(fd);
-    return answer == BERTH_GUARD_REFUSES ? -1 : 0;
+    return answer == BERTH_WATCHER_REFUSES ? -1 : 0;
 }
 
 static int run(const struct init *init, const char *self, struct berth_err *err)
 {
-    if (init->guard >= 0 && await_guard(init->guard) < 0)
+    if (init->said >= 0) {
+        dup2(init->said, STDERR_FILENO);
+        close(init->said);
+    }
+    if (init->watcher >= 0 && await_watcher(init->watcher) < 0)
         exit(BERTH_REFUSED);
-    if (berth_relay(err) < 0 || berth_become_enter(&init->become, err) < 0)
+    if (berth_signals_forward(err) < 0 || berth_become_enter(&init->become, err) < 0)
         return BERTH_REFUSED;
     close_ours(init, self);
     berth_limits_restore(init->limits);
@@ -224,15 +222,16 @@ int main(int argc, char **argv)
                         .prefix = "",
                         .limits = "",
                         .report = -1,
-                        .guard = -1,
+                        .watcher = -1,
+                        .inner = -1,
+                        .said = -1,
                         .handover = -1};
     struct berth_err err;
     int status = BERTH_REFUSED;
 
     if (berth_program_tells("berth-init", argc, argv))
         return EXIT_SUCCESS;
-    if (read_words(argc, argv, &init) < 0 ||
-        (init.handover >= 0 && read_handover(&init) < 0))
+    if (read_words(argv, &init) < 0 || (init.handover >= 0 && read_handover(&init) < 0))
         berth_err_set(&err, "started with wrong words; it is for berth-task only");
     else if (init.hold)
         return hold(&init, argv[0]);

@@ -4,6 +4,7 @@
 #include "launch/account.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,60 +13,9 @@
 #include "base/environ.h"
 #include "base/fd.h"
 #include "plan/envdiff.h"
-#include "report/finding.h"
 #include "request/mount.h"
-#include "request/wire.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
-
-/* What the supervisor and the plugin told, by kind. */
-struct told {
-    struct berth_request asked; /* by the user; the rest of the request is the site's */
-    struct berth_strvec variables; /* of the container, before the host's MPI */
-    struct berth_strvec set;
-    struct berth_strvec binds;
-};
-
-static void told_fini(struct told *told)
-{
-    berth_request_fini(&told->asked);
-    berth_strvec_fini(&told->variables);
-    berth_strvec_fini(&told->set);
-    berth_strvec_fini(&told->binds);
-}
-
-static void take(const char *name, const char *value, struct told *told,
-                 struct berth_strvec *facts)
-{
-    if (strcmp(name, BERTH_FINDING_VARIABLE) == 0) {
-        berth_strvec_push(&told->variables, value);
-    } else if (strcmp(name, BERTH_FINDING_SET) == 0) {
-        berth_strvec_push(&told->set, value);
-    } else if (strcmp(name, BERTH_FINDING_BIND) == 0 ||
-               strcmp(name, BERTH_FINDING_OVER) == 0) {
-        berth_strvec_push(&told->binds, value);
-    } else {
-        berth_strvec_push(facts, name);
-        berth_strvec_push(facts, value);
-    }
-}
-
-static int read_told(const struct berth_rendezvous *rendezvous, struct told *told,
-                     struct berth_strvec *facts, struct berth_err *err)
-{
-    BERTH_STRVEC struct berth_strvec list = {0};
-    size_t count = 0;
-    const char *text = rendezvous ? berth_rendezvous_told(rendezvous, &count) : NULL;
-
-    if (count)
-        berth_environ_split(text, count, &list);
-    for (size_t i = 0; i + 1 < list.count; i += 2)
-        take(list.items[i], list.items[i + 1], told, facts);
-    return list.failed || told->variables.failed || told->set.failed ||
-                   told->binds.failed || facts->failed
-               ? berth_err_oom(err)
-               : 0;
-}
 
 /* Those of LIST that the user asked for, and those that the site adds. */
 static void split(const struct berth_strvec *list, const struct berth_strvec *asked,
@@ -93,14 +43,16 @@ static int add_mounts(const struct berth_strvec *mounts, const char *from,
 }
 
 /* In the order in which the runtime is told. */
-static int list_mounts(const struct berth_launch *launch, const struct told *told,
-                       struct berth_explain *explain, struct berth_err *err)
+static int list_mounts(const struct berth_launch *launch,
+                       const struct berth_request *asked, struct berth_explain *explain,
+                       struct berth_err *err)
 {
+    const struct berth_strvec *binds = &explain->binding.binds;
     BERTH_STRVEC struct berth_strvec places = {0};
     BERTH_STRVEC struct berth_strvec user = {0};
     BERTH_STRVEC struct berth_strvec site = {0};
 
-    split(&launch->request->mounts, &told->asked.mounts, &user, &site);
+    split(&launch->request->mounts, &asked->mounts, &user, &site);
     if (launch->request->home == BERTH_YES && launch->home)
         berth_explain_add_mount(explain, launch->home, launch->home, false,
                                 BERTH_FROM_USER, "--container-mount-home");
@@ -115,36 +67,47 @@ static int list_mounts(const struct berth_launch *launch, const struct told *tol
                    "a profile of the host's MPI names it (--mpi-bind)", explain,
                    err) < 0)
         return -1;
-    berth_launch_manager_places(launch, &places);
+    berth_launch_manager_places(launch->request, launch->environment, &places);
     for (size_t i = 0; i < places.count; i++)
         berth_explain_add_mount(explain, places.items[i], places.items[i], false,
                                 BERTH_FROM_BERTH,
                                 "Slurm's process manager and the tasks meet here "
                                 "(--mpi)");
-    for (size_t i = 0; i + 1 < told->binds.count; i += 2)
-        berth_explain_add_mount(explain, told->binds.items[i], told->binds.items[i + 1],
-                                true, BERTH_FROM_MPI,
+    for (size_t i = 0; i + 1 < binds->count; i += 2)
+        berth_explain_add_mount(explain, binds->items[i], binds->items[i + 1], true,
+                                BERTH_FROM_MPI,
                                 "the host's file stands for the image's (--mpi-bind)");
     return places.failed || user.failed || site.failed ? berth_err_oom(err) : 0;
 }
 
-static int list_words(const struct berth_launch *launch, const struct told *told,
-                      struct berth_explain *explain, struct berth_err *err)
+/* Is the runtime root in an outer user namespace (launch/supervisor.c)? */
+static bool is_outer(const struct berth_launch *launch,
+                     const struct berth_explain *explain)
 {
-    struct berth_launch shown = *launch;
+    const struct berth_order_container *container = &launch->order->container;
 
-    shown.init = "berth-init";
-    if (!explain->apart)
-        return berth_launch_holder_argv(&shown, -1, -1, &explain->words, err);
-    shown.binds = &told->binds;
-    return berth_launch_argv(&shown, -1, &explain->words, err);
+    return container->others > 0 && container->hosts == 0 && geteuid() != 0 &&
+           !explain->binding.no_cma;
+}
+
+static int list_words(const struct berth_launch *given, struct berth_explain *explain,
+                      struct berth_err *err)
+{
+    struct berth_launch launch = *given;
+
+    if (explain->apart)
+        return berth_launch_argv(&launch, &explain->binding.binds, "berth-init", -1,
+                                 &explain->words, err);
+    launch.is_outer = is_outer(given, explain);
+    return berth_launch_holder_argv(&launch, "berth-init", -1, -1, -1, &explain->words,
+                                    err);
 }
 
 /* What --export drops and srun brings along. */
 static void list_restored(const struct berth_account *account,
                           struct berth_explain *explain)
 {
-    const struct berth_strvec *restored = explain->step.restored;
+    const struct berth_strvec *restored = &account->launch->order->restored;
 
     for (size_t i = 0; i + 1 < restored->count; i += 2) {
         const char *name = restored->items[i];
@@ -161,22 +124,38 @@ static void list_restored(const struct berth_account *account,
     }
 }
 
+/* The environment that the runtime was started with: that of another task, if this one
+ * joins. */
+static int find_before(const struct berth_account *account, struct berth_buf *ret,
+                       struct berth_err *err)
+{
+    if (account->rendezvous && !account->apart) {
+        size_t count;
+        const char *before = berth_rendezvous_before(account->rendezvous, &count);
+
+        berth_buf_add(ret, before, count);
+    } else {
+        berth_envdiff_flatten(account->environment, ret);
+    }
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
 /* As in the task: the difference that the runtime made, applied to what the task has.
  */
 static int list_image_environment(const struct berth_account *account,
-                                  const struct told *told,
                                   struct berth_explain *explain, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec result = {0};
     BERTH_BUF struct berth_buf before = {0};
     BERTH_BUF struct berth_buf after = {0};
 
-    if (told->variables.count == 0)
+    if (explain->binding.before.count == 0)
         return 0;
-    berth_envdiff_flatten(account->environment, &before);
-    berth_envdiff_flatten(told->variables.items, &after);
-    if (before.failed || after.failed)
+    berth_envdiff_flatten(explain->binding.before.items, &after);
+    if (after.failed)
         return berth_err_oom(err);
+    if (find_before(account, &before, err) < 0)
+        return -1;
     if (berth_envdiff_apply(before.text, before.used, after.text, after.used,
                             account->environment, &result, err) < 0)
         return -1;
@@ -191,8 +170,9 @@ static int list_image_environment(const struct berth_account *account,
 
 /* ITEM of the request: of the user, of the site, or of the site with the value that the
  * task has (policy/policy.c). */
-static void list_item(const struct berth_launch *launch, const struct told *told,
-                      const char *item, struct berth_explain *explain)
+static void list_item(const struct berth_launch *launch,
+                      const struct berth_request *asked, const char *item,
+                      struct berth_explain *explain)
 {
     const char *equals = strchr(item, '=');
     BERTH_FREE char *name = strndup(item, strcspn(item, "="));
@@ -203,7 +183,7 @@ static void list_item(const struct berth_launch *launch, const struct told *told
     explain->failed |= !name;
     if (!name || !value)
         return;
-    if (berth_strvec_has(&told->asked.env, item))
+    if (berth_strvec_has(&asked->env, item))
         berth_explain_add_variable(explain, name, value, BERTH_FROM_USER,
                                    "--container-env");
     else if (equals)
@@ -216,8 +196,8 @@ static void list_item(const struct berth_launch *launch, const struct told *told
 }
 
 /* What berth_launch_env() makes of the environment, in its order. */
-static void list_asked(const struct berth_launch *launch, const struct told *told,
-                       struct berth_explain *explain)
+static void list_asked(const struct berth_launch *launch,
+                       const struct berth_request *asked, struct berth_explain *explain)
 {
     const struct berth_strvec *env = &launch->request->env;
 
@@ -227,12 +207,12 @@ static void list_asked(const struct berth_launch *launch, const struct told *tol
                                    "the site unsets it in every "
                                    "container");
     for (size_t i = 0; i < env->count; i++)
-        list_item(launch, told, env->items[i], explain);
+        list_item(launch, asked, env->items[i], explain);
 }
 
 static int list_environment(const struct berth_account *account,
-                            const struct told *told, struct berth_explain *explain,
-                            struct berth_err *err)
+                            const struct berth_request *asked,
+                            struct berth_explain *explain, struct berth_err *err)
 {
     const struct berth_launch *launch = account->launch;
     BERTH_STRVEC struct berth_strvec apart = {0};
@@ -243,26 +223,17 @@ static int list_environment(const struct berth_account *account,
                                  BERTH_EXPLAIN_ALL, BERTH_FROM_BERTH,
                                  "hidden, so that an mpirun in the task starts ranks "
                                  "without Slurm (--mpi-bind=local)");
-    if (list_image_environment(account, told, explain, err) < 0)
+    if (list_image_environment(account, explain, err) < 0)
         return -1;
-    berth_explain_add_set(explain, &told->set, BERTH_FROM_MPI,
+    berth_explain_add_set(explain, &explain->binding.set, BERTH_FROM_MPI,
                           "the MPI that runs needs it (--mpi-bind)");
-    if (explain->apart)
-        berth_launch_apart(launch, &apart);
+    if (explain->apart && !berth_request_mpi_is(launch->request, BERTH_MODE_OFF))
+        berth_launch_apart(launch->environment, &apart);
     berth_explain_add_set(explain, &apart, BERTH_FROM_BERTH,
                           "a task in a container of its own cannot read the memory of "
                           "others");
-    list_asked(launch, told, explain);
+    list_asked(launch, asked, explain);
     return apart.failed || explain->failed ? berth_err_oom(err) : 0;
-}
-
-/* Without the plugin all is the user's. */
-static int read_asked(const struct berth_account *account, const char *text,
-                      struct berth_request *ret, struct berth_err *err)
-{
-    if (text)
-        return berth_wire_get_request(text, ret, err);
-    return berth_request_put_over(ret, account->launch->request, err);
 }
 
 static bool is_same(const char *a, const char *b)
@@ -276,53 +247,48 @@ static int copy_text(const char *text, char **ret, struct berth_err *err)
     return text && !*ret ? berth_err_oom(err) : 0;
 }
 
-static int collect(const struct berth_account *account, struct told *told,
-                   struct berth_explain *explain, struct berth_err *err)
+static int collect(const struct berth_account *account,
+                   const struct berth_request *asked, struct berth_explain *explain,
+                   struct berth_err *err)
 {
     const struct berth_launch *launch = account->launch;
 
-    if (read_asked(account, explain->step.asked, &told->asked, err) < 0 ||
-        read_told(account->rendezvous, told, &explain->facts, err) < 0 ||
-        copy_text(account->apart, &explain->apart, err) < 0 ||
-        copy_text(account->rendezvous ? berth_rendezvous_noted(account->rendezvous)
-                                      : NULL,
-                  &explain->note, err) < 0 ||
-        copy_text(account->rendezvous ? berth_rendezvous_warned(account->rendezvous)
-                                      : NULL,
-                  &explain->warning, err) < 0)
+    if (copy_text(account->apart, &explain->apart, err) < 0 ||
+        (account->rendezvous &&
+         berth_rendezvous_get_binding(account->rendezvous, &explain->binding, err) < 0))
         return -1;
     explain->runtime = launch->runtime;
-    explain->gpu = launch->gpu;
-    explain->gpu_because = launch->gpu_because;
+    explain->gpu = launch->gpu.flag;
+    explain->gpu_because = launch->gpu.because;
     explain->runtime_version = berth_runtime_version(launch->runtime);
-    explain->mode_from = is_same(launch->request->mpi, told->asked.mpi)
-                             ? BERTH_FROM_USER
-                             : BERTH_FROM_SITE;
+    explain->mode_from =
+        is_same(launch->request->mpi, asked->mpi) ? BERTH_FROM_USER : BERTH_FROM_SITE;
     explain->manager = berth_environ_value(launch->environment, "SLURM_MPI_TYPE");
     if (berth_image_describe(launch->request->image, &explain->image, err) < 0 ||
-        list_mounts(launch, told, explain, err) < 0 ||
-        list_words(launch, told, explain, err) < 0)
+        list_mounts(launch, asked, explain, err) < 0 ||
+        list_words(launch, explain, err) < 0)
         return -1;
-    return list_environment(account, told, explain, err);
+    return list_environment(account, asked, explain, err);
 }
 
 int berth_account_write(const struct berth_account *account, struct berth_buf *ret,
                         struct berth_err *err)
 {
     const struct berth_launch *launch = account->launch;
-    BERTH_STRVEC struct berth_strvec restored = {0};
-    BERTH_FREE char *asked = NULL;
-    struct told told = {0};
+    const struct berth_request *by_user =
+        launch->order->asked.image ? &launch->order->asked : launch->request;
     struct berth_explain explain = {
-        .node = launch->node, .request = launch->request, .command = launch->command};
+        .step = launch->order->step,
+        .rank = berth_environ_value(account->environment, "SLURM_PROCID"),
+        .node = launch->node,
+        .request = launch->request,
+        .command = launch->command};
     int result = 0;
 
-    berth_explain_get_step(account->step, &restored, &asked, &explain.step);
     if (berth_request_contained(launch->request))
-        result = collect(account, &told, &explain, err);
+        result = collect(account, by_user, &explain, err);
     if (result == 0)
         result = berth_explain_write(&explain, ret, err);
-    told_fini(&told);
     berth_explain_fini(&explain);
     return result;
 }

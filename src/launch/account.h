@@ -10,10 +10,9 @@
 /* The facts for the account of a component, which one task of it prints. Borrows
  * everything. */
 struct berth_account {
-    const struct berth_launch *
-        launch; /* for a component on the host only node, request and command are set */
+    const struct berth_launch
+        *launch; /* for a component on the host: node, order, request and command */
     char *const *environment; /* of the task, after the changes that are berth's */
-    const char *step;         /* BERTH_TASK_EXPLAIN; NULL: not set */
     const struct berth_rendezvous
         *rendezvous; /* with the supervisor's findings; NULL: there is none */
     const char

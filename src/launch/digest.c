@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/run.h"
-#include "step/memo.h"
+#include "step/factcache.h"
 
 #define KIND "sha256:"
 
@@ -47,54 +47,34 @@ static char *compute(const char *path, unsigned int seconds)
     return digest;
 }
 
-/* What is known of KEY. Returns whether anything is. */
-static bool recall(const struct berth_stage_root *root, const char *key,
-                   char **ret_digest)
-{
-    struct berth_memo memo;
-
-    if (!berth_memo_load(root, key, &memo))
-        return false;
-    *ret_digest = NULL;
-    if (memo.count == 1 && memo.records[0].kind == BERTH_MEMO_DIGEST &&
-        *memo.records[0].first)
-        *ret_digest = strdup(memo.records[0].first);
-    berth_memo_fini(&memo);
-    return true;
-}
-
-static void remember(const struct berth_stage_root *root, const char *key,
-                     const char *digest)
-{
-    struct berth_memo memo = {0};
-
-    berth_memo_add(&memo, BERTH_MEMO_DIGEST, digest ? digest : "", "");
-    berth_memo_save(root, key, &memo);
-    berth_memo_fini(&memo);
-}
-
 char *berth_digest(const char *path, const struct berth_stage_root *root,
                    unsigned int seconds)
 {
-    BERTH_BUF struct berth_buf key = {0};
+    struct berth_factcache cache;
+    BERTH_BUF struct berth_buf before = {0};
+    BERTH_BUF struct berth_buf after = {0};
+    BERTH_BUF struct berth_buf fact = {0};
     BERTH_FREE char *digest = NULL;
-    char before[BERTH_MEMO_IDENTITY_SIZE];
-    char after[BERTH_MEMO_IDENTITY_SIZE];
+    const char *known;
+    size_t count;
 
-    berth_memo_identity(path, true, before);
-    berth_buf_puts(&key, "digest\n");
-    berth_buf_puts(&key, path);
-    berth_buf_puts(&key, "\n");
-    berth_buf_puts(&key, before);
-    berth_buf_puts(&key, "\n");
-    if (key.failed)
+    berth_factcache_identify(path, &before);
+    if (before.failed)
         return NULL;
-    if (recall(root, key.text, &digest))
-        return berth_steal(&digest);
-    digest = compute(path, seconds);
-    berth_memo_identity(path, true, after);
-    if (strcmp(before, after) != 0)
-        return NULL; /* it was changed meanwhile */
-    remember(root, key.text, digest);
+    berth_factcache_open(root, "digests of images", &cache);
+    known = berth_factcache_get(&cache, before.text, &count);
+    if (known) {
+        digest = count ? strndup(known, count) : NULL;
+    } else {
+        digest = compute(path, seconds);
+        berth_factcache_identify(path, &after);
+        berth_buf_puts(&fact, digest ? digest : "");
+        if (!after.failed && strcmp(before.text, after.text) == 0)
+            berth_factcache_put(&cache, before.text, &fact);
+        else
+            free(berth_steal(&digest)); /* it was changed meanwhile */
+        berth_factcache_save(&cache);
+    }
+    berth_factcache_fini(&cache);
     return berth_steal(&digest);
 }

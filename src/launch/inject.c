@@ -19,7 +19,6 @@
 #include "plan/envdiff.h"
 #include "policy/fabric.h"
 #include "policy/mountrules.h"
-#include "request/wire.h"
 #include "probe/allowed.h"
 #include "probe/devices.h"
 #include "probe/profilesread.h"
@@ -67,27 +66,28 @@ static int write_handovers(const struct berth_inject *inject,
 {
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_STRVEC struct berth_strvec command = {0};
-    BERTH_BUF struct berth_buf request = {0};
-    BERTH_BUF struct berth_buf terms = {0};
+    BERTH_BUF struct berth_buf text = {0};
     const struct berth_launch *launch = inject->launch;
+    struct berth_order order = *launch->order; /* borrows */
 
-    berth_wire_put_request(&request, launch->request);
-    berth_strvec_pushf(&words, "%d", inject->holder);
-    berth_strvec_push(&words, request.failed ? "" : request.text);
-    berth_strvec_push(&words, launch->directory ? launch->directory : "");
-    if (launch->terms)
-        berth_terms_put(launch->terms, &terms);
-    berth_strvec_push(&words, terms.used ? terms.text : "");
-    berth_strvec_pushf(&words, "%d,%d", handovers->user, handovers->site);
-    berth_strvec_pushf(&words, "%u", inject->apart);
-    berth_strvec_pushf(&words, "%ld",
-                       (long)(berth_deadline_left(inject->deadline) / 1000));
-    berth_strvec_pushf(&words, "%d,%u,%d", inject->said, inject->tasks, inject->parent);
-    berth_strvec_push(&words, launch->programs ? launch->programs : "");
-    berth_strvec_push(&words, launch->step ? launch->step : "");
-    berth_strvec_push(&words, launch->record ? launch->record : "");
-    berth_launch_command(launch, &command);
-    if (words.failed || command.failed || request.failed || terms.failed)
+    order.request = *launch->request;
+    order.asked = (struct berth_request){0}; /* nobody asks berth-mpi */
+    order.mpi = (struct berth_order_mpi){
+        .holder = inject->holder,
+        .parent = inject->parent,
+        .tasks = inject->tasks,
+        .apart = inject->apart,
+        .seconds = (int)(berth_deadline_left(inject->deadline) / 1000),
+        .user = handovers->user,
+        .site = handovers->site,
+        .said = inject->said,
+        .directory = (char *)launch->directory,
+    };
+    if (berth_order_put(&order, &text, err) < 0)
+        return -1;
+    berth_strvec_push(&words, text.text);
+    berth_launch_command(launch->request, launch->command, &command);
+    if (words.failed || command.failed)
         return berth_err_oom(err);
     handovers->task = berth_handover_write(&words, launch->environment, err);
     handovers->container =
@@ -115,8 +115,9 @@ static void become_program(const struct berth_handovers *handovers)
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
         fcntl(given[i], F_SETFD, 0);
     execve(PROGRAM, argv, environment);
-    berth_err_set(&err, "'%s': %s; install berth again on this host", PROGRAM,
-                  strerror(errno));
+    berth_err_set(&err,
+                  "'%s': %s; berth is incomplete on this host, tell its administrators",
+                  PROGRAM, strerror(errno));
     berth_channel_send(handovers->channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
 }
 
@@ -135,62 +136,36 @@ static void set_variable(struct berth_strvec *list, const char *variable)
     berth_strvec_push(list, variable);
 }
 
-/* FIRST\nSECOND, two strings more in the list. */
-static void push_pair(struct berth_strvec *list, const char *text)
+/* Until berth-mpi is done or refuses. */
+static int receive(const struct berth_inject *inject, int channel,
+                   struct berth_buf *bytes, struct berth_err *err)
 {
-    const char *newline = strchr(text, '\n');
+    struct berth_channel_message message;
 
-    if (!newline)
-        return;
-    berth_strvec_pushf(list, "%.*s", (int)(newline - text), text);
-    berth_strvec_push(list, newline + 1);
+    do {
+        if (berth_channel_receive(channel, inject->deadline, &message, err) < 0)
+            return berth_err_at(err, "berth-mpi");
+        if (message.kind == BERTH_CHANNEL_RESULT)
+            berth_buf_add(bytes, message.text, message.count);
+    } while (message.kind == BERTH_CHANNEL_RESULT);
+    if (message.kind != BERTH_CHANNEL_DONE)
+        return berth_err_set(err, "%s", message.text);
+    return bytes->failed ? berth_err_oom(err) : 0;
 }
 
 static int take_down(const struct berth_inject *inject, int channel,
-                     struct berth_strvec *environment, struct berth_injected *injected,
-                     struct berth_err *err)
+                     struct berth_injected *injected, struct berth_err *err)
 {
-    char text[BERTH_CHANNEL_SIZE];
-    enum berth_channel_kind kind;
+    BERTH_BUF struct berth_buf bytes = {0};
 
-    for (;;) {
-        if (berth_channel_receive(channel, inject->deadline, &kind, text, err) < 0)
-            return berth_err_at(err, "berth-mpi");
-        switch (kind) {
-        case BERTH_CHANNEL_SET:
-            set_variable(environment, text);
-            set_variable(&injected->set, text);
-            break;
-        case BERTH_CHANNEL_BIND:
-            push_pair(&injected->binds, text);
-            break;
-        case BERTH_CHANNEL_FACT:
-            push_pair(&injected->facts, text);
-            break;
-        case BERTH_CHANNEL_NOTE:
-        case BERTH_CHANNEL_NODE_NOTE:
-            injected->differs = kind == BERTH_CHANNEL_NODE_NOTE;
-            free(injected->note);
-            injected->note = strdup(text);
-            break;
-        case BERTH_CHANNEL_WARNING:
-            free(injected->warning);
-            injected->warning = strdup(text);
-            break;
-        case BERTH_CHANNEL_DONE:
-            return environment->failed || injected->set.failed ||
-                           injected->binds.failed || injected->facts.failed
-                       ? berth_err_oom(err)
-                       : 0;
-        default:
-            return berth_err_set(err, "%s", text);
-        }
-    }
+    if (receive(inject, channel, &bytes, err) < 0 ||
+        berth_binding_get(bytes.text, bytes.used, &injected->binding, err) < 0)
+        return -1;
+    return 0;
 }
 
 static int run_program(const struct berth_inject *inject,
                        struct berth_handovers *handovers,
-                       struct berth_strvec *environment,
                        struct berth_injected *injected, struct berth_err *err)
 {
     int ends[2];
@@ -209,7 +184,7 @@ static int run_program(const struct berth_inject *inject,
     if (child < 0)
         result = berth_err_set(err, "cannot start a process: %s", strerror(errno));
     else
-        result = take_down(inject, ends[0], environment, injected, err);
+        result = take_down(inject, ends[0], injected, err);
     if (result == 0) {
         injected->witness = (struct berth_inject_witness){child, ends[0]};
         return 0;
@@ -223,7 +198,7 @@ static int run_program(const struct berth_inject *inject,
 }
 
 static int use_program(const struct berth_inject *inject,
-                       struct berth_strvec *environment,
+                       const struct berth_strvec *environment,
                        struct berth_injected *injected, struct berth_err *err)
 {
     struct berth_handovers handovers = {-1, -1, -1, -1, -1, inject->said};
@@ -232,7 +207,7 @@ static int use_program(const struct berth_inject *inject,
     open_roots(inject->launch->request, &handovers);
     result = write_handovers(inject, environment, &handovers, err);
     if (result == 0)
-        result = run_program(inject, &handovers, environment, injected, err);
+        result = run_program(inject, &handovers, injected, err);
     if (handovers.task >= 0)
         close(handovers.task);
     if (handovers.container >= 0)
@@ -288,6 +263,18 @@ int berth_inject_fabric(const struct berth_request *request,
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 
+/* What the host's MPI and the step want, in ENVIRONMENT. */
+static int set_variables(const struct berth_inject *inject,
+                         struct berth_strvec *environment,
+                         struct berth_binding *binding, struct berth_err *err)
+{
+    if (inject->set)
+        berth_strvec_append(&binding->set, inject->set);
+    for (size_t i = 0; i < binding->set.count; i++)
+        set_variable(environment, binding->set.items[i]);
+    return environment->failed || binding->set.failed ? berth_err_oom(err) : 0;
+}
+
 int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_injected,
                  struct berth_err *err)
 {
@@ -300,6 +287,8 @@ int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_i
         return berth_err_oom(err);
     if (berth_request_mpi_chosen(inject->launch->request))
         result = use_program(inject, &environment, &injected, err);
+    if (result == 0)
+        result = set_variables(inject, &environment, &injected.binding, err);
     berth_envdiff_flatten(environment.items, &injected.environment);
     if (result == 0 && injected.environment.failed)
         result = berth_err_oom(err);
@@ -313,11 +302,7 @@ int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_i
 void berth_injected_fini(struct berth_injected *injected)
 {
     berth_buf_fini(&injected->environment);
-    berth_strvec_fini(&injected->set);
-    berth_strvec_fini(&injected->binds);
-    berth_strvec_fini(&injected->facts);
-    free(injected->note);
-    free(injected->warning);
+    berth_binding_fini(&injected->binding);
     if (injected->witness.end > 0)
         close(injected->witness.end);
     *injected = (struct berth_injected){0};

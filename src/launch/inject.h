@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/strvec.h"
 #include "plan/launch.h"
+#include "report/binding.h"
 
 /* Putting the host's MPI into a container that runs (--mpi-bind). The program berth-mpi
  * does it, so that a step without the option pays for none of it. */
@@ -24,9 +25,11 @@ struct berth_inject {
     size_t count;            /* bytes of it */
     unsigned int apart;      /* as in mpi/reach.h */
     struct berth_deadline *deadline;
-    int said;           /* standard error of a task; -1: none */
-    unsigned int tasks; /* of the step on this node */
-    pid_t parent;       /* of the tasks */
+    int said;                       /* standard error of a task; -1: none */
+    unsigned int tasks;             /* of the step on this node */
+    pid_t parent;                   /* of the tasks */
+    const struct berth_strvec *set; /* NAME=VALUE that the image's MPI is to have, too;
+                                       NULL: nothing */
 };
 
 /* A child of the caller that may live on, to watch the tasks (bind/witness.h). It ends
@@ -39,14 +42,7 @@ struct berth_inject_witness {
 /* The result. */
 struct berth_injected {
     struct berth_buf environment; /* with what the host's MPI wants; the same form */
-    struct berth_strvec set;      /* only the variables of the host's MPI: NAME=VALUE */
-    struct berth_strvec binds; /* what is mounted over what, for containers of tasks of
-                                  their own: host path, path in the image, ... */
-    struct berth_strvec facts; /* name and text (report/finding.h) by turns */
-    char *note;                /* whose MPI runs and why, one sentence; NULL: nothing to
-                                  say */
-    bool differs;              /* other nodes may decide otherwise */
-    char *warning;             /* what may go wrong; NULL: nothing is known */
+    struct berth_binding binding;
     struct berth_inject_witness witness; /* {0}: there is none */
 };
 

@@ -4,15 +4,15 @@
 
 #include "launch/notice.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/environ.h"
-#include "report/explain.h"
 #include "probe/runtime.h"
 #include "launch/record.h"
+#include "step/report.h"
 
 bool berth_notice_is_verbose(char *const *environment)
 {
@@ -22,81 +22,95 @@ bool berth_notice_is_verbose(char *const *environment)
     return level && atoi(level) > USUAL;
 }
 
-static bool is_verbose(const struct berth_notice *told)
+static bool is_verbose(const struct berth_notice *notice)
 {
-    return berth_notice_is_verbose(told->environment);
+    return berth_notice_is_verbose(notice->environment);
 }
 
-/* Does this node say whose MPI runs? One does for a component where berth has chosen;
- * each where they may differ, or somebody asks. */
-static bool says_choice(const struct berth_notice *told)
+/* Does this node say whose MPI runs? One does for the step where berth has chosen; each
+ * where they may differ, or somebody asks. */
+static bool says_choice(const struct berth_notice *notice)
 {
-    return is_verbose(told) || berth_request_explained(told->request) ||
-           berth_rendezvous_differs(told->rendezvous) ||
-           (told->leads && berth_request_mpi_is(told->request, BERTH_MODE_AUTO));
+    return is_verbose(notice) || berth_request_explained(&notice->order->request) ||
+           notice->binding->differs ||
+           (notice->order->step.speaks &&
+            berth_request_mpi_is(&notice->order->request, BERTH_MODE_AUTO));
 }
 
 /* Whose MPI runs, and what may go wrong. */
-static void tell_choice(const struct berth_notice *told)
+static void print_choice(const struct berth_notice *notice)
 {
-    const char *note = berth_rendezvous_noted(told->rendezvous);
-    const char *warning = berth_rendezvous_warned(told->rendezvous);
+    const char *note = notice->binding->note;
+    const char *warning = notice->binding->warning;
 
-    if (note && says_choice(told))
-        fprintf(stderr, "berth: %s: image '%s': --mpi-bind=%s: %s\n", told->node,
-                berth_request_name(told->request), told->request->mpi, note);
-    if (warning && (is_verbose(told) || told->leads))
-        fprintf(stderr, "berth: %s: image '%s': --mpi-bind=%s: warning: %s\n",
-                told->node, berth_request_name(told->request), told->request->mpi,
-                warning);
+    if (note && says_choice(notice))
+        berth_report_line(STDERR_FILENO, notice->node, "note: %s", note);
+    if (warning && (is_verbose(notice) || notice->order->step.leads))
+        berth_report_line(STDERR_FILENO, notice->node,
+                          "warning: image '%s': --mpi-bind=%s: %s",
+                          berth_request_name(&notice->order->request),
+                          notice->order->request.mpi, warning);
 }
 
-void berth_tell(const struct berth_notice *told)
+/* Ranks on this node that are not in one image find other ways, which are slower. */
+static void print_no_cma(const struct berth_notice *notice)
 {
-    unsigned int tasks = berth_rendezvous_tasks(told->rendezvous);
+    const struct berth_order *order = notice->order;
+    const char *why = notice->apart ? notice->apart : notice->binding->no_cma;
 
-    tell_choice(told);
-    if (berth_rendezvous_unpacked(told->rendezvous))
-        fprintf(stderr, BERTH_NOTICE_UNPACKED, told->node,
-                berth_request_name(told->request));
-    if (is_verbose(told))
-        fprintf(stderr, "berth: %s: image '%s': %s %u task%s%s%s\n", told->node,
-                berth_request_name(told->request),
-                told->apart ? "a container for each of" : "one container for", tasks,
-                tasks == 1 ? "" : "s", told->apart ? ": " : "",
-                told->apart ? told->apart : "");
+    if (why && order->container.others + order->container.hosts > 0 &&
+        (order->step.leads || is_verbose(notice)) &&
+        !berth_request_mpi_declined(&order->request))
+        berth_report_line(STDERR_FILENO, notice->node,
+                          "note: image '%s': on this node MPI is told not to read the "
+                          "memory of other programs (CMA is off): %s",
+                          berth_request_name(&order->request), why);
 }
 
-static int keep(const struct berth_notice *told, const char *pattern,
-                struct berth_err *err)
+void berth_notice_print(const struct berth_notice *notice)
 {
-    BERTH_STRVEC struct berth_strvec restored = {0};
+    unsigned int tasks = berth_rendezvous_tasks(notice->rendezvous);
+
+    print_choice(notice);
+    print_no_cma(notice);
+    if (berth_rendezvous_unpacked(notice->rendezvous))
+        berth_report_line(STDERR_FILENO, notice->node, BERTH_NOTICE_UNPACKED,
+                          berth_request_name(&notice->order->request));
+    if (is_verbose(notice))
+        berth_report_line(
+            STDERR_FILENO, notice->node, "note: image '%s': %s %u task%s%s%s",
+            berth_request_name(&notice->order->request),
+            notice->apart ? "a container for each of" : "one container for", tasks,
+            tasks == 1 ? "" : "s", notice->apart ? ": " : "",
+            notice->apart ? notice->apart : "");
+}
+
+static int append_record(const struct berth_notice *notice, struct berth_err *err)
+{
+    const struct berth_order *order = notice->order;
     BERTH_FREE char *runtime = NULL;
-    struct berth_explain_step step;
     struct berth_record record = {.time = time(NULL),
-                                  .environment = told->environment,
-                                  .node = told->node,
-                                  .request = told->request,
-                                  .digest_limit = told->digest_limit,
-                                  .apart = told->apart};
+                                  .environment = notice->environment,
+                                  .node = notice->node,
+                                  .step = berth_order_recorded(order),
+                                  .request = &order->request,
+                                  .digest_limit = order->digest_limit,
+                                  .apart = notice->apart};
 
-    if (berth_runtime_find(told->runtime,
-                           berth_environ_value(told->environment, "PATH"), &runtime,
+    if (berth_runtime_find(notice->runtime,
+                           berth_environ_value(notice->environment, "PATH"), &runtime,
                            err) < 0)
         return -1;
-    berth_explain_get_step(told->step, &restored, NULL, &step);
-    record.component = step.component;
-    record.nodes = step.nodes;
-    record.tasks = step.tasks;
     record.runtime = runtime;
-    record.note = told->rendezvous ? berth_rendezvous_noted(told->rendezvous) : NULL;
-    return berth_record_append(&record, pattern, err);
+    record.note = notice->binding->note;
+    return berth_record_append(&record, order->record, err);
 }
 
-void berth_notice_keep(const struct berth_notice *told, const char *pattern)
+void berth_notice_record(const struct berth_notice *notice)
 {
     struct berth_err err;
 
-    if (keep(told, pattern, &err) < 0 && is_verbose(told))
-        fprintf(stderr, "berth: %s: no record is kept: %s\n", told->node, err.text);
+    if (append_record(notice, &err) < 0 && is_verbose(notice))
+        berth_report_line(STDERR_FILENO, notice->node, "warning: no record is kept: %s",
+                          err.text);
 }

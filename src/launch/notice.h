@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "request/request.h"
+#include "plan/order.h"
 #include "step/rendezvous.h"
 #include "launch/servers.h"
 
@@ -12,31 +12,29 @@
  * Borrows everything. */
 struct berth_notice {
     const char *node;
-    const struct berth_request *request;
+    const struct berth_order *order;
     char *const *environment;                  /* of the task, as Slurm has made it */
-    bool leads;                                /* on the first node of the component */
-    const char *step;                          /* BERTH_TASK_EXPLAIN; NULL: not told */
     const char *runtime;                       /* the site's; NULL: find one */
     const struct berth_rendezvous *rendezvous; /* NULL: there is none */
-    unsigned int digest_limit;                 /* as in report/record.h */
+    const struct berth_binding *binding; /* its answer; empty where there is none */
     const char
         *apart; /* why each task has a container of its own; NULL: tasks share one */
 };
 
-/* The line about NODE and IMAGE for a runtime that unpacks the image. */
+/* The line about an image for a runtime that unpacks the image. */
 #define BERTH_NOTICE_UNPACKED                                                          \
-    "berth: %s: " BERTH_SERVERS_UNPACKED                                               \
-    "which takes time at each start, and room in /tmp" BERTH_SERVERS_REPAIR "\n"
+    "warning: " BERTH_SERVERS_UNPACKED                                                 \
+    "which takes time at each start, and room in /tmp" BERTH_SERVERS_REPAIR
 
 /* Prints on standard error what berth has chosen for the component, and with srun -v
  * the number of containers on this node. Needs a rendezvous. */
-void berth_tell(const struct berth_notice *told);
+void berth_notice_print(const struct berth_notice *notice);
 
 /* Was the srun of this environment started with -v? */
 bool berth_notice_is_verbose(char *const *environment);
 
-/* Keep a record of the component (launch/record.h) where PATTERN says. That it cannot
- * be kept is said with srun -v. */
-void berth_notice_keep(const struct berth_notice *told, const char *pattern);
+/* Append a record of the component (launch/record.h). That it cannot be kept is said
+ * with srun -v. */
+void berth_notice_record(const struct berth_notice *notice);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "plan/fallback.h"
-#include "launch/visit.h"
+#include "launch/temporary.h"
 
 struct look {
     const struct berth_precheck *precheck;
@@ -19,10 +19,10 @@ struct look {
     bool is_in; /* there is a container: what fails now is a refusal */
 };
 
-static int look_inside(void *told, pid_t holder, const struct berth_buf *variables,
+static int look_inside(void *data, pid_t holder, const struct berth_buf *variables,
                        struct berth_err *err)
 {
-    struct look *look = told;
+    struct look *look = data;
     struct berth_inject inject = {.holder = holder,
                                   .launch = look->launch,
                                   .environment = variables->text,
@@ -58,12 +58,12 @@ static int warn(const struct berth_precheck *precheck, const struct berth_err *b
     berth_err_set(&warning,
                   "the image's own MPI runs, unchecked: %s, and for a look inside: %s",
                   precheck->why, because->text);
-    injected->warning = copy_sentence(&warning);
-    return injected->warning ? 0 : berth_err_oom(err);
+    injected->binding.warning = copy_sentence(&warning);
+    return injected->binding.warning ? 0 : berth_err_oom(err);
 }
 
 /* What --mpi-bind=auto comes to is said. */
-static int note(const struct berth_precheck *precheck, struct berth_injected *injected,
+static int note(const struct berth_precheck *precheck, struct berth_binding *binding,
                 struct berth_err *err)
 {
     const struct berth_launch *launch = precheck->launch;
@@ -73,12 +73,12 @@ static int note(const struct berth_precheck *precheck, struct berth_injected *in
         launch->request, nodes ? (unsigned int)atoi(nodes) : 1, BERTH_REASON_HOST);
     struct berth_err text;
 
-    if (injected->note || injected->warning || fallback == BERTH_FALLBACK_NO)
+    if (binding->note || binding->warning || fallback == BERTH_FALLBACK_NO)
         return 0;
-    injected->differs = fallback == BERTH_FALLBACK_EACH_SAYS;
+    binding->differs = fallback == BERTH_FALLBACK_EACH_SAYS;
     berth_err_set(&text, "the image's own MPI runs (hybrid): %s", precheck->why);
-    injected->note = copy_sentence(&text);
-    return injected->note ? 0 : berth_err_oom(err);
+    binding->note = copy_sentence(&text);
+    return binding->note ? 0 : berth_err_oom(err);
 }
 
 int berth_precheck(const struct berth_precheck *precheck,
@@ -87,19 +87,19 @@ int berth_precheck(const struct berth_precheck *precheck,
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_launch launch = *precheck->launch;
     struct look look = {.precheck = precheck, .launch = &launch};
-    struct berth_visit_step step = {.launch = &launch,
-                                    .mask = precheck->mask,
-                                    .seconds = precheck->seconds,
-                                    .deadline = precheck->deadline,
-                                    .use = look_inside,
-                                    .told = &look};
+    struct berth_temporary container = {.launch = &launch,
+                                        .mask = precheck->mask,
+                                        .seconds = precheck->seconds,
+                                        .deadline = precheck->deadline,
+                                        .use = look_inside,
+                                        .data = &look};
     struct berth_err why;
     int result = 0;
 
     if (copy_request(launch.request, &request, err) < 0)
         return -1;
     launch.request = &request;
-    if (berth_visit_step(&step, &why) < 0) {
+    if (berth_temporary(&container, &why) < 0) {
         if (look.is_in) {
             *err = why;
             return -1;
@@ -107,10 +107,32 @@ int berth_precheck(const struct berth_precheck *precheck,
         result = warn(precheck, &why, &look.injected, err);
     }
     if (result == 0)
-        result = note(precheck, &look.injected, err);
+        result = note(precheck, &look.injected.binding, err);
     if (result < 0)
         berth_injected_fini(&look.injected);
     else
         *ret_injected = look.injected;
     return result;
+}
+
+char *berth_precheck_own(const struct berth_inject *inject)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_launch launch = *inject->launch;
+    struct berth_inject copy = *inject;
+    struct berth_injected injected = {0};
+    const char *text = NULL;
+    struct berth_err why;
+    char *warning = NULL;
+
+    if (copy_request(launch.request, &request, &why) < 0)
+        return NULL;
+    launch.request = &request;
+    copy.launch = &launch;
+    text =
+        berth_inject(&copy, &injected, &why) < 0 ? why.text : injected.binding.warning;
+    if (text && asprintf(&warning, "if the program uses MPI: %s", text) < 0)
+        warning = NULL;
+    berth_injected_fini(&injected);
+    return warning;
 }

@@ -13,8 +13,8 @@ struct berth_precheck {
     const struct berth_launch *launch;
     const char *why;      /* why they cannot be entered */
     unsigned int apart;   /* as in mpi/reach.h */
-    const sigset_t *mask; /* as in launch/visit.h */
-    unsigned int seconds; /* as in launch/visit.h */
+    const sigset_t *mask; /* as in launch/temporary.h */
+    unsigned int seconds; /* as in launch/temporary.h */
     struct berth_deadline *deadline;
 };
 
@@ -23,5 +23,10 @@ struct berth_precheck {
  * Returns -1 with a sentence in ERR when the step must not run. */
 int berth_precheck(const struct berth_precheck *precheck,
                    struct berth_injected *ret_injected, struct berth_err *err);
+
+/* For an account of a step without --mpi-bind, in the container of INJECT: what its
+ * image's own MPI would not do, a sentence that the caller frees. NULL: nothing is
+ * known of that. */
+char *berth_precheck_own(const struct berth_inject *inject);
 
 #endif

@@ -31,8 +31,8 @@ static int check_mount(const struct berth_mount *mount, struct berth_err *err)
         return -1;
     if (access(mount->source, F_OK) < 0)
         return berth_err_set(err,
-                             "%s: '%s': %s; expected a file or directory that exists "
-                             "on every node",
+                             "%s: '%s': %s; expected a file or directory of the "
+                             "host, on every node",
                              option, mount->source, strerror(errno));
     return 0;
 }

@@ -7,11 +7,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -85,6 +88,73 @@ int berth_servers_seize(struct berth_servers *servers)
     return berth_processes_visit(seize, servers);
 }
 
+/* Is THREAD one of PROCESS? */
+static bool is_thread_of(pid_t thread, pid_t process)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d", process, thread);
+    return access(path, F_OK) == 0;
+}
+
+/* May the signal that stopped the thread PID reach it: from the kernel (a fault, a
+ * broken pipe), from the runtime or from us, who end it, or from another thread of its
+ * process, which ends its workers so (pthread_cancel(3))? */
+static bool is_allowed(pid_t pid, pid_t runtime)
+{
+    siginfo_t info;
+
+    if (ptrace(PTRACE_GETSIGINFO, pid, 0, &info) < 0)
+        return true;
+    return info.si_code > 0 || info.si_pid == runtime || info.si_pid == getpid() ||
+           is_thread_of(pid, info.si_pid);
+}
+
+/* Let PID go on from the stop that waitpid() told in STATUS. */
+static void go_on(pid_t pid, int status, pid_t runtime)
+{
+    int number = WSTOPSIG(status);
+    int event = status >> 16;
+
+    if (event == PTRACE_EVENT_STOP && number != SIGTRAP)
+        ptrace(PTRACE_LISTEN, pid, 0, 0);
+    else if (event)
+        ptrace(PTRACE_CONT, pid, 0, 0);
+    else
+        ptrace(PTRACE_CONT, pid, 0, is_allowed(pid, runtime) ? number : 0);
+}
+
+pid_t berth_servers_reap(const struct berth_servers *servers, int *ret_status)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, __WALL | WNOHANG)) > 0 && WIFSTOPPED(status))
+        go_on(pid, status, servers->runtime);
+    if (pid > 0 && ret_status)
+        *ret_status = status;
+    return pid;
+}
+
+static void wake(int number)
+{
+    (void)number; /* it interrupts ppoll() */
+}
+
+void berth_servers_wait(struct pollfd fds[], nfds_t count, int milliseconds)
+{
+    const struct sigaction action = {.sa_handler = wake};
+    const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+    sigset_t others;
+
+    sigaction(SIGCHLD, &action, NULL);
+    sigfillset(&others);
+    sigdelset(&others, SIGCHLD);
+    for (nfds_t i = 0; i < count; i++)
+        fds[i].revents = 0; /* they stay where ppoll() is interrupted */
+    ppoll(fds, count, milliseconds < 0 ? NULL : &time, &others);
+}
+
 /* Who is asked to end by which signal. */
 struct order {
     struct berth_servers *servers;
@@ -134,9 +204,12 @@ static bool end(const struct berth_process *process, void *data)
     return kill(process->pid, order->number) == 0;
 }
 
-void berth_servers_end(struct berth_servers *servers, int number)
+void berth_servers_end(struct berth_servers *servers, int rounds)
 {
-    berth_processes_visit(end, &(struct order){servers, number});
+    if (rounds >= BERTH_SERVERS_PATIENCE)
+        berth_processes_visit(
+            end, &(struct order){
+                     servers, rounds < 2 * BERTH_SERVERS_PATIENCE ? SIGTERM : SIGKILL});
 }
 
 void berth_servers_tidy(struct berth_servers *servers)

@@ -2,6 +2,7 @@
 #ifndef BERTH_LAUNCH_SERVERS_H
 #define BERTH_LAUNCH_SERVERS_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -27,9 +28,25 @@ int berth_servers_seize(struct berth_servers *servers);
 /* How many there are, whoever traces them. */
 int berth_servers_count(struct berth_servers *servers);
 
-/* Send them the signal NUMBER, to end; those that still serve a place on this host are
- * remembered. */
-void berth_servers_end(struct berth_servers *servers, int number);
+/* The next child of the calling process that has ended, and its status (NULL: nobody
+ * asks); servers that are traced and have stopped go on: what the kernel, the runtime
+ * or the caller sent reaches them, and no other signal does. Returns its number; 0:
+ * none has ended; -1: there is no child. */
+pid_t berth_servers_reap(const struct berth_servers *servers, int *ret_status);
+
+/* Wait until berth_servers_reap() may have something to do, one of the COUNT
+ * descriptors is ready (poll(2)), or for MILLISECONDS (below 0: for ever). All signals
+ * are blocked in the calling process. */
+void berth_servers_wait(struct pollfd fds[], nfds_t count, int milliseconds);
+
+/* How long a round of berth_servers_end() lasts, and how many rounds what ends by
+ * itself has. */
+enum { BERTH_SERVERS_ROUND_MS = 50, BERTH_SERVERS_PATIENCE = 10 };
+
+/* The runtime and the last task have ended ROUNDS ago: the servers get SIGTERM when
+ * they have had their time, and SIGKILL when they have had it twice. Those that still
+ * serve a place on this host are remembered. */
+void berth_servers_end(struct berth_servers *servers, int rounds);
 
 /* When they have ended: take away what the runtime would have, had it not been killed:
  * their mounts and the directories that it had made for them. */

@@ -4,7 +4,9 @@
 
 #include "launch/standalone.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -15,11 +17,9 @@
 
 #include "base/buf.h"
 #include "base/environ.h"
-#include "report/explain.h"
 #include "plan/launch.h"
-#include "request/wire.h"
+#include "plan/order.h"
 #include "base/detach.h"
-#include "step/names.h"
 #include "step/processes.h"
 #include "step/rendezvous.h"
 
@@ -27,30 +27,65 @@
 
 extern char **environ;
 
-/* The rank of a process that an mpirun has started: Hydra (MPICH, Intel MPI, MVAPICH),
- * Open MPI, PRRTE, PALS. */
-static const char *const rank_variables[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK",
-                                             "PMIX_RANK", "PALS_RANKID"};
+/* The variables with the rank of a process, and with the number of ranks (NULL: there
+ * is none). Of an mpirun: Hydra (MPICH, Intel MPI, MVAPICH), Open MPI, PRRTE, PALS. The
+ * last is Slurm's. */
+static const struct launcher {
+    const char *rank, *tasks;
+} launchers[] = {{"PMI_RANK", "PMI_SIZE"},
+                 {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                 {"PMIX_RANK", NULL},
+                 {"PALS_RANKID", NULL},
+                 {"SLURM_PROCID", "SLURM_NTASKS"}};
 
-/* NULL: no mpirun has started this process. */
-static const char *rank_of(char *const *environment)
+enum { LAUNCHERS = sizeof(launchers) / sizeof(*launchers), SLURM = LAUNCHERS - 1 };
+
+/* Which of the first COUNT has started this process; NULL: none. */
+static const struct launcher *launcher_of(char *const *environment, int count)
 {
-    const char *rank = NULL;
-
-    for (size_t i = 0; !rank && i < sizeof(rank_variables) / sizeof(*rank_variables);
-         i++)
-        rank = berth_environ_value(environment, rank_variables[i]);
-    return rank;
+    for (int i = 0; i < count; i++)
+        if (berth_environ_value(environment, launchers[i].rank))
+            return &launchers[i];
+    return NULL;
 }
 
-/* Is this the process that says for all ranks what berth has chosen? */
-static bool leads(void)
+static bool is_of_mpirun(char *const *environment)
 {
-    const char *rank = rank_of(environ);
+    return launcher_of(environment, SLURM);
+}
 
-    if (!rank)
-        rank = getenv("SLURM_PROCID");
-    return !rank || strcmp(rank, "0") == 0;
+bool berth_standalone_leads(void)
+{
+    const struct launcher *launcher = launcher_of(environ, LAUNCHERS);
+
+    return !launcher || strcmp(getenv(launcher->rank), "0") == 0;
+}
+
+static int read_number(const char *variable, unsigned int *ret, struct berth_err *err)
+{
+    const char *text = getenv(variable);
+    char *end;
+    unsigned long number = text ? strtoul(text, &end, 10) : 0;
+
+    if (text && (!isdigit((unsigned char)*text) || *end || number > INT_MAX))
+        return berth_err_set(err, "%s: '%s' is not a number; leave it to mpirun",
+                             variable, text);
+    *ret = (unsigned int)number;
+    return 0;
+}
+
+int berth_standalone_rank(unsigned int *ret_rank, unsigned int *ret_tasks,
+                          struct berth_err *err)
+{
+    const struct launcher *launcher = launcher_of(environ, LAUNCHERS);
+
+    *ret_rank = 0;
+    *ret_tasks = launcher ? 0 : 1;
+    if (!launcher)
+        return 0;
+    if (launcher->tasks && read_number(launcher->tasks, ret_tasks, err) < 0)
+        return -1;
+    return read_number(launcher->rank, ret_rank, err);
 }
 
 struct watch {
@@ -80,76 +115,57 @@ static int start_watch(struct berth_rendezvous *rendezvous, struct berth_err *er
     return result;
 }
 
-/* Where an mpirun has started this process, what its MPI library is to know comes
- * before the variables that the user asks for. */
-static int put_request(const struct berth_request *request, struct berth_buf *buf,
-                       struct berth_err *err)
+/* The variables of REQUEST. Where an mpirun has started this process, what its MPI
+ * library is to know comes before those that the user asks for. */
+static void list_variables(const struct berth_request *request,
+                           struct berth_strvec *ret)
 {
-    struct berth_request ranks = {.mpi = (char *)"hybrid"};
-    struct berth_launch launch = {.request = &ranks, .environment = environ};
-    BERTH_STRVEC struct berth_strvec env = {0};
-    struct berth_request told = *request;
-
-    if (rank_of(environ) && !berth_request_mpi_local(request))
-        berth_launch_apart(&launch, &env);
-    berth_strvec_append(&env, &request->env);
-    told.env = env;
-    berth_wire_put_request(buf, &told);
-    return buf->failed || env.failed ? berth_err_oom(err) : 0;
+    if (is_of_mpirun(environ) && !berth_request_mpi_local(request))
+        berth_launch_apart(environ, ret);
+    berth_strvec_append(ret, &request->env);
 }
 
-static int set(const char *name, const char *value, struct berth_err *err)
-{
-    if (!value)
-        return unsetenv(name);
-    return setenv(name, value, 1) < 0 ? berth_err_oom(err) : 0;
-}
-
-static int make_rendezvous(const struct berth_site *site, char *name, size_t size,
+static int make_rendezvous(const struct berth_site *site, struct berth_order *order,
                            struct berth_err *err)
 {
     struct berth_rendezvous rendezvous;
 
-    if (berth_rendezvous_make(&rendezvous, err) < 0 ||
+    if (berth_rendezvous_make(&rendezvous, 1, err) < 0 ||
         start_watch(&rendezvous, err) < 0)
         return -1;
-    berth_rendezvous_furnish(&rendezvous, 1, site->runtime.start_timeout);
-    if (site->runtime.share == BERTH_SHARE_NEVER)
-        berth_rendezvous_forbid(&rendezvous, "the site says share: never");
-    berth_rendezvous_name(&rendezvous, name, size);
+    berth_rendezvous_furnish(&rendezvous, site->runtime.start_timeout,
+                             berth_site_why_apart(site));
+    order->container.tasks = 1;
+    order->memory = rendezvous.memory;
+    order->tasks = rendezvous.tasks;
+    order->ended = rendezvous.ended;
     return 0;
 }
 
 int berth_standalone_prepare(const struct berth_standalone *standalone,
                              struct berth_err *err)
 {
-    BERTH_BUF struct berth_buf fields = {0};
-    BERTH_BUF struct berth_buf terms = {0};
-    BERTH_BUF struct berth_buf asked = {0};
-    BERTH_BUF struct berth_buf step = {0};
-    struct berth_explain_step facts = {0};
-    char name[32];
+    BERTH_STRVEC struct berth_strvec asked = {0};
+    BERTH_STRVEC struct berth_strvec variables = {0};
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_order order = BERTH_ORDER_EMPTY; /* borrows */
 
-    berth_terms_put(standalone->terms, &terms);
-    if (put_request(standalone->asked, &asked, err) < 0 ||
-        put_request(standalone->request, &fields, err) < 0)
-        return -1;
-    facts.asked = asked.text;
-    berth_explain_put_step(&facts, &step);
-    if (terms.failed || step.failed)
+    list_variables(standalone->asked, &asked);
+    list_variables(standalone->request, &variables);
+    if (asked.failed || variables.failed)
         return berth_err_oom(err);
-    if (make_rendezvous(standalone->site, name, sizeof(name), err) < 0 ||
-        set(BERTH_TASK_REQUEST, fields.text, err) < 0 ||
-        set(BERTH_TASK_LEADS, leads() ? "1" : NULL, err) < 0 ||
-        set(BERTH_TASK_RUNTIME, standalone->site->runtime.path, err) < 0 ||
-        set(BERTH_TASK_PREFIX, NULL, err) < 0 ||
-        set(BERTH_TASK_EXPLAIN, step.text, err) < 0 ||
-        set(BERTH_TASK_RECORD, NULL, err) < 0 ||
-        set(BERTH_TASK_TERMS, terms.used ? terms.text : NULL, err) < 0 ||
-        set(BERTH_TASK_REPORT, NULL, err) < 0 || set(BERTH_TASK_ARGV0, NULL, err) < 0 ||
-        set(BERTH_TASK_ROOM, name, err) < 0)
+    order.asked = *standalone->asked;
+    order.asked.env = asked;
+    order.request = *standalone->request;
+    order.request.env = variables;
+    order.terms = *standalone->terms;
+    order.step = standalone->step;
+    order.programs = standalone->programs;
+    order.runtime = standalone->site->runtime.path;
+    if (make_rendezvous(standalone->site, &order, err) < 0 ||
+        berth_order_put(&order, &text, err) < 0)
         return -1;
-    return 0;
+    return setenv(BERTH_TASK_ORDER, text.text, 1) < 0 ? berth_err_oom(err) : 0;
 }
 
 int berth_standalone_become(char *const *command, struct berth_err *err)
@@ -162,6 +178,7 @@ int berth_standalone_become(char *const *command, struct berth_err *err)
     if (words.failed)
         return berth_err_oom(err);
     execv(TASK_PROGRAM, words.items);
-    return berth_err_set(err, "'%s': %s; install berth again on this host",
-                         TASK_PROGRAM, strerror(errno));
+    return berth_err_set(
+        err, "'%s': %s; berth is incomplete on this host, tell its administrators",
+        TASK_PROGRAM, strerror(errno));
 }

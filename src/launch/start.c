@@ -1,23 +1,122 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a runtime starts, and what berth-init tells first of its container. */
+/* How a process becomes a container runtime, and the start of one for berth-init to
+ * hold its container. */
 
 #include "launch/start.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "step/log.h"
+#include "base/detach.h"
+#include "probe/opened.h"
 #include "step/channel.h"
+#include "step/identity.h"
+#include "step/limits.h"
+#include "step/log.h"
+#include "step/outer.h"
+#include "step/program.h"
+#include "step/rendezvous.h"
 
-int berth_start_enter(const char *directory)
+/* The descriptors of the runtime and of berth-init. */
+enum { INIT = 3, TASKS, READY, INNER, DESCRIPTORS = INNER - INIT + 1 };
+
+int berth_start_become(const struct berth_launch *launch, char *const *argv,
+                       struct berth_err *err)
 {
-    return chdir(directory && access(directory, R_OK) == 0 ? directory : "/");
+    const char *directory = launch->directory;
+
+    if ((!directory || access(directory, R_OK) < 0 || chdir(directory) < 0) &&
+        chdir("/") < 0)
+        return berth_err_set(err, "/: %s", strerror(errno));
+    if (launch->unknown_user && berth_identity_provide(err) < 0)
+        return -1;
+    execv(launch->runtime, argv);
+    return berth_err_set(
+        err, "container runtime '%s': %s; ask the administrators to repair it",
+        launch->runtime, strerror(errno));
+}
+
+_Noreturn static void run(const struct berth_start *start, char *const *argv,
+                          const int descriptors[DESCRIPTORS])
+{
+    struct berth_err err;
+
+    dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+    dup2(start->log, STDOUT_FILENO);
+    dup2(start->log, STDERR_FILENO);
+    berth_close_others(descriptors, DESCRIPTORS);
+    setpgid(0, 0);
+    if (start->mask)
+        sigprocmask(SIG_SETMASK, start->mask, NULL);
+    berth_limits_raise(NULL);
+    if (start->inner >= 0 && berth_outer_enter(INNER) < 0)
+        berth_err_set(&err, "cannot start a process: %s", strerror(errno));
+    else
+        berth_start_become(start->launch, argv, &err);
+    dprintf(STDERR_FILENO, "%s\n", err.text);
+    _exit(EXIT_FAILURE);
+}
+
+/* A pair of sockets, by which the kernel says who berth-init is. */
+static int open_answer(struct berth_start *start, int *ret_ready, struct berth_err *err)
+{
+    struct stat status;
+    int on = 1;
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0 ||
+        setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
+        fstat(ends[1], &status) < 0)
+        return berth_err_set(err, "cannot make a socket: %s", strerror(errno));
+    start->answer = ends[0];
+    start->socket = berth_opened_identity(&status);
+    *ret_ready = ends[1];
+    return 0;
+}
+
+int berth_start(struct berth_start *start, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec argv = {0};
+    BERTH_CLOSE int init = berth_program_open(err);
+    BERTH_CLOSE int ready = -1;
+    char name[BERTH_PROGRAM_NAME];
+
+    start->runtime = 0;
+    start->log = start->answer = -1;
+    start->socket = NULL;
+    berth_program_name(INIT, name);
+    if (init < 0 || (start->log = berth_log_open(err)) < 0 ||
+        open_answer(start, &ready, err) < 0 ||
+        berth_launch_holder_argv(start->launch, name, TASKS, READY,
+                                 start->inner < 0 ? -1 : INNER, &argv, err) < 0)
+        return -1;
+    start->runtime = fork();
+    if (start->runtime == 0)
+        run(start, argv.items, (const int[]){init, start->tasks, ready, start->inner});
+    if (start->runtime > 0)
+        return 0;
+    start->runtime = 0;
+    return berth_err_set(err, "cannot start a process: %s", strerror(errno));
+}
+
+void berth_start_fini(struct berth_start *start)
+{
+    if (start->log >= 0)
+        close(start->log);
+    if (start->answer >= 0)
+        close(start->answer);
+    free(start->socket);
 }
 
 static bool has_ended(pid_t child)
@@ -42,7 +141,9 @@ static int await(const struct berth_start *start, struct berth_err *err)
         if (has_ended(start->runtime))
             return berth_log_explain(start->log, start->launch, err);
         if (berth_deadline_left(start->deadline) < 0)
-            return berth_log_too_late(start->launch, start->seconds, err);
+            return berth_err_set(err, "image '%s': " BERTH_RENDEZVOUS_TOO_LATE,
+                                 berth_request_name(start->launch->request),
+                                 start->seconds);
     }
     return 0;
 }

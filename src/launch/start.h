@@ -2,6 +2,7 @@
 #ifndef BERTH_LAUNCH_START_H
 #define BERTH_LAUNCH_START_H
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -9,25 +10,40 @@
 #include "base/err.h"
 #include "plan/launch.h"
 
-/* A container that a runtime starts for berth-init to hold. */
+/* A container that a runtime starts for berth-init to hold. Borrows everything. */
 struct berth_start {
     const struct berth_launch *launch;
-    pid_t runtime;        /* a child of ours */
-    int log;              /* what it says (step/log.h) */
-    int answer;           /* a socket with SO_PASSCRED, to berth-init */
-    int tasks;            /* readable when no task waits any more; -1: not watched */
-    unsigned int seconds; /* that it may take, */
+    const sigset_t *mask; /* of the runtime's signals; NULL: the caller's */
+    int inner; /* of the user namespaces in which it is (step/outer.h), the inner one;
+                  -1: none */
+    int tasks; /* at end of file on it berth-init ends, and so does the container */
+    unsigned int seconds;            /* that the start may take, */
     struct berth_deadline *deadline; /* and what is left of them */
+
+    /* Set by berth_start(): */
+    pid_t runtime; /* a child of ours, the leader of a process group; 0: none */
+    int log;       /* what it says (step/log.h); -1: none */
+    int answer;    /* a socket to berth-init; -1: none */
+    char *socket;  /* its other end, which the runtime and what it starts inherit, as in
+                      probe/opened.h */
 };
 
-/* Changes to the directory where the runtime is started: DIRECTORY, or / if DIRECTORY
- * is NULL or cannot be read, because the runtime opens its working directory. Returns
- * 0, or -1 with errno. */
-int berth_start_enter(const char *directory);
+/* Start the runtime: without input, its output in the log, with its own three
+ * descriptors and no other. Returns 0, or -1 with a sentence in ERR. */
+int berth_start(struct berth_start *start, struct berth_err *err);
 
 /* Wait until berth-init runs: which process that is, in our numbers, and its
  * environment, each variable with its NUL. Returns 0, or -1 with a sentence in ERR. */
 int berth_start_await(const struct berth_start *start, pid_t *ret_holder,
                       struct berth_buf *ret_environ, struct berth_err *err);
+
+/* Closes log and answer. */
+void berth_start_fini(struct berth_start *start);
+
+/* Become the runtime of LAUNCH with the words ARGV, in the directory of the task, or in
+ * / where that is gone or cannot be read, because the runtime opens its working
+ * directory. Returns only on failure: -1 with a sentence in ERR. */
+int berth_start_become(const struct berth_launch *launch, char *const *argv,
+                       struct berth_err *err);
 
 #endif

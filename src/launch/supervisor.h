@@ -10,10 +10,9 @@
  * keeps the programs that serve its image from the application's signals, and tells the
  * rendezvous how it went. The container belongs to no task: it is not the child of one,
  * holds none of their descriptors, has the CPUs of the step, and no signal for the
- * application reaches it. It runs in DIRECTORY (NULL: anywhere), with the caller's
- * environment. LAUNCH's `init` is set here. Returns 0 when the process runs; what
- * happens then is in the rendezvous. */
-int berth_supervisor_start(struct berth_launch *launch, const char *directory,
+ * application reaches it. It has the caller's environment. Returns 0 when the process
+ * runs; what happens then is in the rendezvous. */
+int berth_supervisor_start(const struct berth_launch *launch,
                            struct berth_rendezvous *rendezvous, struct berth_err *err);
 
 #endif

@@ -101,8 +101,13 @@ void berth_mpi_manager_types(unsigned int managers, struct berth_strvec *ret)
             berth_strvec_push(ret, managers_known[i].type);
 }
 
+/* srun refuses pmi2 for components in one allocation. */
+#define HET_JOB                                                                        \
+    ", which for several components needs a heterogeneous job (#SBATCH hetjob, or "    \
+    "srun outside a job)"
+
 int berth_mpi_check_manager(unsigned int managers, const char *type, unsigned int tasks,
-                            const char *whose, struct berth_err *err)
+                            bool het_step, const char *whose, struct berth_err *err)
 {
     size_t count = sizeof(managers_known) / sizeof(managers_known[0]);
 
@@ -111,12 +116,16 @@ int berth_mpi_check_manager(unsigned int managers, const char *type, unsigned in
     if (tasks <= 1 || managers == 0 || (managers & served_by(type)))
         return 0;
     for (size_t i = 0; i < count; i++)
-        if (managers & managers_known[i].manager)
-            return berth_err_set(err,
-                                 "%s speaks %s and the step has --mpi=%s, so each of "
-                                 "the %u tasks would be rank 0 of 1; use srun --mpi=%s",
-                                 whose, managers_known[i].name, type, tasks,
-                                 managers_known[i].type);
+        if (managers & managers_known[i].manager) {
+            const char *use = managers_known[i].type;
+
+            return berth_err_set(
+                err,
+                "%s speaks %s and the step has --mpi=%s, so each of "
+                "the %u tasks would be rank 0 of 1; use srun --mpi=%s%s",
+                whose, managers_known[i].name, type, tasks, use,
+                het_step && strcmp(use, "pmi2") == 0 ? HET_JOB : "");
+        }
     return 0;
 }
 

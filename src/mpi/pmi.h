@@ -2,6 +2,8 @@
 #ifndef BERTH_MPI_PMI_H
 #define BERTH_MPI_PMI_H
 
+#include <stdbool.h>
+
 #include "base/strvec.h"
 #include "mpi/objects.h"
 
@@ -24,11 +26,11 @@ unsigned int berth_mpi_managers(const struct berth_mpi_objects *objects,
 
 /* Can TASKS tasks find each other when srun runs them with --mpi=TYPE (SLURM_MPI_TYPE;
  * NULL: not set) on an MPI that speaks MANAGERS? A single task always finds itself;
- * unknown managers and unknown types (a site's own) pass. WHOSE is for people: "the
- * host's MPICH 4.2.3". Returns 0, or -1 with a sentence in ERR that names the type to
- * use. */
+ * unknown managers and unknown types (a site's own) pass. HET_STEP is as in
+ * mpi/reach.h. WHOSE is for people: "the host's MPICH 4.2.3". Returns 0, or -1 with a
+ * sentence in ERR that names the type to use, and what that needs. */
 int berth_mpi_check_manager(unsigned int managers, const char *type, unsigned int tasks,
-                            const char *whose, struct berth_err *err);
+                            bool het_step, const char *whose, struct berth_err *err);
 
 /* The variables by which a library finds its process manager, which sets one of them;
  * ended by NULL. */

@@ -79,9 +79,10 @@ static enum berth_mpi_outcome judge_glibc(struct berth_mpi_cause *cause)
         return berth_mpi_end(cause, BERTH_VERDICT_NO);
     }
     berth_err_set(cause->because,
-                  "the host's %s needs %s and the image's glibc has %s, so the host's "
-                  "glibc replaces it",
-                  cause->host_name, glibc.version, glibc.image_newest);
+                  "the host's %s brings the host's C library with it, because the "
+                  "image's (%s) is older than %s needs (%s)",
+                  cause->host_name, glibc.image_newest, cause->host_name,
+                  glibc.version);
     return berth_mpi_end(cause, BERTH_VERDICT_YES_WITH_HOST_GLIBC);
 }
 

@@ -25,9 +25,9 @@ int berth_fallback_refuse(enum berth_fallback fallback, const struct berth_err *
     switch (fallback) {
     case BERTH_FALLBACK_OTHERS:
         return berth_err_set(err,
-                             "%s; other components of this srun may use the host's "
-                             "MPI, so this one must use it, too; otherwise give "
-                             "--mpi-bind=hybrid to each component",
+                             "%s; all ranks of one srun need the same MPI and the "
+                             "same --mpi; give all --mpi-bind=hybrid if the images "
+                             "have the same MPI, or else each image an srun of its own",
                              because->text);
     case BERTH_FALLBACK_NODES:
         return berth_err_set(err,

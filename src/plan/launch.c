@@ -65,24 +65,18 @@ static void push_home(const struct berth_launch *launch, struct berth_strvec *ar
         push_mount(launch->home, launch->home, false, argv);
 }
 
-/* The value of NAME in the environment of the task; NULL if it is not there. */
-static const char *value_of(const struct berth_launch *launch, const char *name)
-{
-    return berth_environ_value(launch->environment, name);
-}
-
 /* What the process manager of Slurm and a library in the image share besides the
  * environment: directories that slurmstepd has made for this step (mpi/pmix and
  * mpi/cray_shasta of Slurm). */
-void berth_launch_manager_places(const struct berth_launch *launch,
-                                 struct berth_strvec *ret)
+void berth_launch_manager_places(const struct berth_request *request,
+                                 char *const *environment, struct berth_strvec *ret)
 {
     static const char *const names[] = {"PMIX_SERVER_TMPDIR", "PALS_SPOOL_DIR"};
 
-    if (!berth_request_mpi_chosen(launch->request))
+    if (!berth_request_mpi_chosen(request))
         return;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *directory = value_of(launch, names[i]);
+        const char *directory = berth_environ_value(environment, names[i]);
 
         if (directory && *directory == '/')
             berth_strvec_push(ret, directory);
@@ -94,21 +88,24 @@ static void push_pmi_mounts(const struct berth_launch *launch,
 {
     BERTH_STRVEC struct berth_strvec places = {0};
 
-    berth_launch_manager_places(launch, &places);
+    berth_launch_manager_places(launch->request, launch->environment, &places);
     for (size_t i = 0; i < places.count; i++)
         push_mount(places.items[i], places.items[i], false, argv);
     argv->failed |= places.failed;
 }
 
-void berth_launch_env(const struct berth_launch *launch, struct berth_strvec *env)
+void berth_launch_env(const struct berth_request *request,
+                      const struct berth_terms *terms, char *const *environment,
+                      struct berth_strvec *env)
 {
-    const struct berth_strvec *asked = &launch->request->env;
+    const struct berth_strvec *asked = &request->env;
 
-    if (launch->terms)
-        berth_strvec_append(env, &launch->terms->unset);
+    if (terms)
+        berth_strvec_append(env, &terms->unset);
     for (size_t i = 0; i < asked->count; i++) {
         const char *item = asked->items[i];
-        const char *value = strchr(item, '=') ? NULL : value_of(launch, item);
+        const char *value =
+            strchr(item, '=') ? NULL : berth_environ_value(environment, item);
 
         if (value)
             berth_strvec_pushf(env, "%s=%s", item, value);
@@ -117,7 +114,7 @@ void berth_launch_env(const struct berth_launch *launch, struct berth_strvec *en
     }
 }
 
-void berth_launch_apart(const struct berth_launch *launch, struct berth_strvec *set)
+void berth_launch_apart(char *const *environment, struct berth_strvec *set)
 {
     static const struct {
         const char *name;
@@ -130,20 +127,18 @@ void berth_launch_apart(const struct berth_launch *launch, struct berth_strvec *
         {"OMPI_MCA_smsc", "^cma"},
     };
 
-    if (berth_request_mpi_is(launch->request, BERTH_MODE_OFF))
-        return;
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
-        if (!value_of(launch, settings[i].name))
+        if (!berth_environ_value(environment, settings[i].name))
             berth_strvec_pushf(set, "%s=%s", settings[i].name, settings[i].value);
 }
 
-static void push_env(const struct berth_launch *launch, struct berth_strvec *argv)
+static void push_env(const struct berth_launch *launch, const struct berth_strvec *set,
+                     struct berth_strvec *argv)
 {
     BERTH_STRVEC struct berth_strvec env = {0};
 
-    if (launch->set)
-        berth_strvec_append(&env, launch->set);
-    berth_launch_env(launch, &env);
+    berth_strvec_append(&env, set);
+    berth_launch_env(launch->request, launch->terms, launch->environment, &env);
     for (size_t i = 0; i < env.count; i++) {
         berth_strvec_push(argv, "--env");
         berth_strvec_push(argv, env.items[i]);
@@ -151,11 +146,12 @@ static void push_env(const struct berth_launch *launch, struct berth_strvec *arg
     argv->failed |= env.failed;
 }
 
-void berth_launch_command(const struct berth_launch *launch, struct berth_strvec *argv)
+void berth_launch_command(const struct berth_request *request, char *const *command,
+                          struct berth_strvec *argv)
 {
-    if (launch->request->entrypoint)
+    if (request->entrypoint == BERTH_YES)
         berth_strvec_push(argv, RUNSCRIPT);
-    for (char *const *word = launch->command; *word; word++)
+    for (char *const *word = command; *word; word++)
         berth_strvec_push(argv, *word);
 }
 
@@ -176,30 +172,53 @@ static void push_descriptor(const char *option, int fd, struct berth_strvec *arg
     berth_strvec_pushf(argv, "%d", fd);
 }
 
-int berth_launch_init_argv(const struct berth_launch *launch, struct berth_strvec *argv,
-                           struct berth_err *err)
+int berth_launch_init_argv(const struct berth_launch *launch,
+                           const struct berth_launch_init *init,
+                           struct berth_strvec *argv, struct berth_err *err)
 {
     berth_strvec_push(argv, "berth-init");
-    push_option("--place", launch->place, argv);
-    push_option("--prefix", *launch->prefix ? launch->prefix : NULL, argv);
-    push_descriptor("--report", launch->report, argv);
-    push_descriptor("--guard", launch->guard, argv);
-    push_descriptor("--stderr", launch->said, argv);
-    push_option("--limits", launch->limits, argv);
+    push_option("--place", init->place, argv);
+    push_option("--prefix", init->prefix && *init->prefix ? init->prefix : NULL, argv);
+    push_descriptor("--report", init->report, argv);
+    push_descriptor("--watcher", init->watcher, argv);
+    push_descriptor("--stderr", init->said, argv);
+    push_option("--limits", init->limits, argv);
     if (launch->request->workdir)
         push_option("--workdir", launch->request->workdir, argv);
     else
         push_option("--stay", launch->directory, argv);
-    push_option("--pwd", value_of(launch, "PWD"), argv);
-    push_env(launch, argv);
+    push_option("--pwd", berth_environ_value(launch->environment, "PWD"), argv);
+    push_env(launch, init->set, argv);
     if (berth_request_explained(launch->request))
         berth_strvec_push(argv, "--try");
     berth_strvec_push(argv, "--");
-    berth_launch_command(launch, argv);
+    berth_launch_command(launch->request, launch->command, argv);
     return argv->failed ? berth_err_oom(err) : 0;
 }
 
-static int push_runtime(const struct berth_launch *launch, struct berth_strvec *argv,
+/* Root's programs would have all capabilities, and root's home. */
+static void push_outer(const struct berth_launch *launch, struct berth_strvec *argv)
+{
+    if (!launch->is_outer)
+        return;
+    berth_strvec_push(argv, "--no-privs");
+    push_option("--home", launch->account_home, argv);
+}
+
+/* The outer user namespace is what --userns asks for. */
+static void push_args(const struct berth_launch *launch, struct berth_strvec *argv)
+{
+    const struct berth_strvec *args = &launch->request->args;
+
+    for (size_t i = 0; i < args->count; i++)
+        if (!launch->is_outer || (strcmp(args->items[i], "--userns") != 0 &&
+                                  strcmp(args->items[i], "-u") != 0))
+            berth_strvec_push(argv, args->items[i]);
+    argv->failed |= args->failed;
+}
+
+static int push_runtime(const struct berth_launch *launch,
+                        const struct berth_strvec *binds, struct berth_strvec *argv,
                         struct berth_err *err)
 {
     berth_strvec_push(argv, launch->runtime);
@@ -207,10 +226,11 @@ static int push_runtime(const struct berth_launch *launch, struct berth_strvec *
     berth_strvec_push(argv, "exec");
     if (launch->unknown_user) /* step/identity.h: there a setuid program has no power */
         berth_strvec_push(argv, "--userns");
-    if (launch->request->writable)
+    if (launch->request->writable == BERTH_YES)
         berth_strvec_push(argv, "--writable-tmpfs");
-    if (launch->gpu)
-        berth_strvec_push(argv, launch->gpu);
+    if (launch->gpu.flag)
+        berth_strvec_push(argv, launch->gpu.flag);
+    push_outer(launch, argv);
     push_home(launch, argv);
     if (push_mounts(&launch->request->mounts, argv, err) < 0)
         return -1;
@@ -218,32 +238,35 @@ static int push_runtime(const struct berth_launch *launch, struct berth_strvec *
         return -1;
     if (launch->fabric && push_mounts(launch->fabric, argv, err) < 0)
         return -1;
-    for (size_t i = 0; launch->binds && i + 1 < launch->binds->count; i += 2)
-        push_mount(launch->binds->items[i], launch->binds->items[i + 1], true, argv);
+    for (size_t i = 0; binds && i + 1 < binds->count; i += 2)
+        push_mount(binds->items[i], binds->items[i + 1], true, argv);
     push_pmi_mounts(launch, argv);
-    berth_strvec_append(argv, &launch->request->args);
+    push_args(launch, argv);
     berth_strvec_push(argv, launch->request->image);
     return 0;
 }
 
-int berth_launch_argv(const struct berth_launch *launch, int handover,
+int berth_launch_argv(const struct berth_launch *launch,
+                      const struct berth_strvec *binds, const char *init, int handover,
                       struct berth_strvec *argv, struct berth_err *err)
 {
-    if (push_runtime(launch, argv, err) < 0)
+    if (push_runtime(launch, binds, argv, err) < 0)
         return -1;
-    berth_strvec_push(argv, launch->init);
+    berth_strvec_push(argv, init);
     push_descriptor("--handover", handover, argv);
     return argv->failed ? berth_err_oom(err) : 0;
 }
 
-int berth_launch_holder_argv(const struct berth_launch *launch, int tasks, int ready,
-                             struct berth_strvec *argv, struct berth_err *err)
+int berth_launch_holder_argv(const struct berth_launch *launch, const char *init,
+                             int tasks, int ready, int inner, struct berth_strvec *argv,
+                             struct berth_err *err)
 {
-    if (push_runtime(launch, argv, err) < 0)
+    if (push_runtime(launch, NULL, argv, err) < 0)
         return -1;
-    berth_strvec_push(argv, launch->init);
+    berth_strvec_push(argv, init);
     berth_strvec_push(argv, "--hold");
     push_descriptor("--tasks", tasks, argv);
     push_descriptor("--ready", ready, argv);
+    push_descriptor("--inner", inner, argv);
     return argv->failed ? berth_err_oom(err) : 0;
 }

@@ -4,7 +4,6 @@
 
 #include "policy/policy.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,93 +13,41 @@
 #include "policy/flags.h"
 #include "request/mount.h"
 #include "policy/mountrules.h"
-#include "request/option.h"
 #include "policy/origin.h"
+#include "policy/rules.h"
 
-static int take_rule(const struct berth_strvec *options, struct berth_request *ret,
-                     struct berth_err *err)
-{
-    for (size_t i = 0; i + 1 < options->count; i += 2) {
-        const char *name = options->items[i];
-        enum berth_option_id id = berth_option_find(name);
-
-        if (id == BERTH_OPTION_COUNT)
-            return berth_err_set(err,
-                                 "'%s' is not an option; expected a name like "
-                                 "container-image",
-                                 name);
-        if (berth_request_take(ret, id, options->items[i + 1], NULL, err) < 0)
-            return berth_err_at(err, "%s", name);
-    }
-    if (ret->image && !berth_request_contained(ret))
-        return berth_err_set(err, "container-image: a rule cannot take the image away; "
-                                  "name one");
-    return 0;
-}
-
-/* The options of rule AT, as a request. */
-static int read_rule(const struct berth_site *site, size_t at,
-                     struct berth_request *ret, struct berth_err *err)
-{
-    char number[24];
-
-    if (take_rule(&site->rules[at].options, ret, err) == 0)
-        return 0;
-    snprintf(number, sizeof(number), "%zu", at + 1);
-    return berth_err_at(err, "%s: rule %s", berth_site_where(site, "rules", number),
-                        number);
-}
-
-static int check_mounts(const struct berth_site *site, const char *key,
-                        const struct berth_strvec *mounts, struct berth_err *err)
+static void check_mounts(const struct berth_site *site, const char *key,
+                         const struct berth_strvec *mounts, struct berth_strvec *faults)
 {
     for (size_t i = 0; i < mounts->count; i++) {
         const char *text = mounts->items[i];
         struct berth_mount mount;
+        struct berth_err err;
 
-        if (berth_mount_parse(text, NULL, &mount, err) < 0)
-            return berth_err_at(err, "%s: %s", berth_site_where(site, key, text), key);
-        berth_mount_fini(&mount);
+        if (berth_mount_parse(text, NULL, &mount, &err) == 0) {
+            berth_mount_fini(&mount);
+            continue;
+        }
+        berth_err_at(&err, "%s: %s", berth_site_where(site, key, text), key);
+        berth_strvec_push(faults, err.text);
     }
-    return 0;
+}
+
+void berth_policy_faults(const struct berth_site *site, struct berth_strvec *faults)
+{
+    berth_rules_faults(site, faults);
+    check_mounts(site, "mounts.forced", &site->mounts.forced, faults);
+    check_mounts(site, "mounts.default", &site->mounts.defaults, faults);
 }
 
 int berth_policy_check(const struct berth_site *site, struct berth_err *err)
 {
-    for (size_t i = 0; i < site->rule_count; i++) {
-        BERTH_REQUEST struct berth_request request = {0};
+    BERTH_STRVEC struct berth_strvec faults = {0};
 
-        if (read_rule(site, i, &request, err) < 0)
-            return -1;
-    }
-    if (check_mounts(site, "mounts.forced", &site->mounts.forced, err) < 0)
-        return -1;
-    return check_mounts(site, "mounts.default", &site->mounts.defaults, err);
-}
-
-static bool applies(const struct berth_site_rule *rule,
-                    const struct berth_policy_facts *facts)
-{
-    return (!rule->partition ||
-            (facts->partition && strcmp(rule->partition, facts->partition) == 0)) &&
-           (!rule->account ||
-            (facts->account && strcmp(rule->account, facts->account) == 0));
-}
-
-/* What the rules force on this job; a later one goes over an earlier one. */
-static int force(const struct berth_site *site, const struct berth_policy_facts *facts,
-                 struct berth_request *ret, struct berth_err *err)
-{
-    for (size_t i = 0; i < site->rule_count; i++) {
-        BERTH_REQUEST struct berth_request rule = {0};
-
-        if (!applies(&site->rules[i], facts))
-            continue;
-        if (read_rule(site, i, &rule, err) < 0 ||
-            berth_request_put_over(ret, &rule, err) < 0)
-            return -1;
-    }
-    return 0;
+    berth_policy_faults(site, &faults);
+    if (faults.failed)
+        return berth_err_oom(err);
+    return faults.count ? berth_err_set(err, "%s", faults.items[0]) : 0;
 }
 
 /* Is ITEM (NAME or NAME=VALUE) of NAME? */
@@ -186,10 +133,10 @@ static void put_mounts(const struct berth_site *site,
 
 /* The user's mounts as they will be made: from the real path of the source, where the
  * site forbids some, so that another link does not lead elsewhere in the meantime. */
-static int settle_sources(const struct berth_site *site,
-                          const struct berth_policy_facts *facts,
-                          const struct berth_request *request, struct berth_strvec *ret,
-                          struct berth_err *err)
+static int list_sources(const struct berth_site *site,
+                        const struct berth_policy_facts *facts,
+                        const struct berth_request *request, struct berth_strvec *ret,
+                        struct berth_err *err)
 {
     for (size_t i = 0; i < request->mounts.count; i++) {
         const char *real =
@@ -230,25 +177,20 @@ static int refuse_words(const struct berth_site *site,
     return 0;
 }
 
-/* Does a rule of the site say the option ID? */
-static bool forces(const struct berth_site *site, enum berth_option_id id)
-{
-    for (size_t i = 0; i < site->rule_count; i++)
-        for (size_t j = 0; j + 1 < site->rules[i].options.count; j += 2)
-            if (berth_option_find(site->rules[i].options.items[j]) == id)
-                return true;
-    return false;
-}
-
 static int refuse_uri(const struct berth_site *site,
                       const struct berth_request *request, struct berth_err *err)
 {
     return request->uri ? berth_origin_check(site, request->uri, err) : 0;
 }
 
+bool berth_policy_says_image(const struct berth_site *site)
+{
+    return berth_rules_give(site, BERTH_OPTION_IMAGE);
+}
+
 bool berth_policy_says_mpi(const struct berth_site *site)
 {
-    return forces(site, BERTH_OPTION_MPI) || site->mpi.mode ||
+    return berth_rules_give(site, BERTH_OPTION_MPI) || site->mpi.mode ||
            site->mpi.partitions.count;
 }
 
@@ -261,11 +203,12 @@ int berth_policy_refuse(const struct berth_site *site,
     if (!berth_request_contained(request))
         return 0;
     if (refuse_words(site, request, err) < 0 ||
+        berth_rules_refuse(site, NULL, request, err) < 0 ||
         (environment && berth_flags_check_environment(site, environment, err) < 0) ||
         berth_mountrules_check_flags(site, &request->args, environment, err) < 0 ||
         berth_mountrules_check(site, &request->mounts, NULL, err) < 0)
         return -1;
-    return forces(site, BERTH_OPTION_IMAGE) ? 0 : refuse_uri(site, request, err);
+    return berth_policy_says_image(site) ? 0 : refuse_uri(site, request, err);
 }
 
 /* The arguments of the runtime: the site's, then those of a rule, then the user's. */
@@ -289,7 +232,7 @@ static int put_together(const struct berth_site *site,
     if (take_defaults(site, facts, ret, err) < 0 ||
         berth_request_put_over(ret, request, err) < 0 ||
         berth_request_put_over(ret, forced, err) < 0 ||
-        settle_sources(site, facts, request, &users, err) < 0)
+        list_sources(site, facts, request, &users, err) < 0)
         return -1;
     berth_strvec_fini(&ret->mounts);
     berth_strvec_fini(&ret->args);
@@ -303,12 +246,14 @@ int berth_policy_apply(const struct berth_site *site,
                        const struct berth_request *request, struct berth_request *ret,
                        struct berth_err *err)
 {
+    const struct berth_rules_job job = {facts->partition, facts->account};
     BERTH_REQUEST struct berth_request forced = {0};
     BERTH_REQUEST struct berth_request whole = {0};
 
     if (!berth_request_contained(request))
         return berth_request_put_over(ret, request, err);
     if (berth_policy_check(site, err) < 0 || refuse_words(site, request, err) < 0 ||
+        berth_rules_refuse(site, &job, request, err) < 0 ||
         berth_flags_check_environment(site, facts->environment, err) < 0 ||
         berth_mountrules_check_flags(site, &request->args, facts->environment, err) <
             0 ||
@@ -316,7 +261,7 @@ int berth_policy_apply(const struct berth_site *site,
         (facts->sources && berth_mountrules_check_sources(
                                site, facts->mounts, facts->sources,
                                request->mounts.count, facts->named, err) < 0) ||
-        force(site, facts, &forced, err) < 0 ||
+        berth_rules_force(site, &job, &forced, err) < 0 ||
         put_together(site, facts, request, &forced, &whole, err) < 0 ||
         refuse_uri(site, &whole, err) < 0)
         return -1;

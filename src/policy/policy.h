@@ -23,9 +23,15 @@ struct berth_policy_facts {
     size_t named; /* of mounts, those from here on are made by name */
 };
 
-/* Checks the options and mounts of SITE. Returns 0, or -1 with a sentence in ERR that
- * names the key. */
+/* Append to FAULTS a sentence, which names the key, for each option and mount of SITE
+ * that cannot be. Ask for its `failed`. */
+void berth_policy_faults(const struct berth_site *site, struct berth_strvec *faults);
+
+/* The first of these. Returns 0, or -1 with the sentence in ERR. */
 int berth_policy_check(const struct berth_site *site, struct berth_err *err);
+
+/* Can SITE put another image in the place of the user's? */
+bool berth_policy_says_image(const struct berth_site *site);
 
 /* Can SITE set --mpi-bind for a component whose user has not given it? */
 bool berth_policy_says_mpi(const struct berth_site *site);

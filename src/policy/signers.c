@@ -78,10 +78,12 @@ int berth_signers_check(const char *answer, const struct berth_strvec *fingerpri
                         struct berth_err *err)
 {
     BERTH_NODE struct berth_node root = {0};
+    BERTH_STRVEC struct berth_strvec faults = {0};
     const struct berth_node *keys;
     bool is_signed = false;
 
-    if (berth_syntax_read("JSON", answer, strlen(answer), &root, NULL) < 0)
+    if (berth_syntax_read("JSON", answer, strlen(answer), &root, &faults, NULL) < 0 ||
+        faults.count || faults.failed)
         return berth_err_set(err, "the runtime does not say in JSON who has signed it");
     keys = member(&root, "SignerKeys", BERTH_NODE_LIST);
     for (size_t i = 0; keys && i < keys->count; i++) {

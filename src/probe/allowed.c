@@ -80,11 +80,16 @@ static int check_roots(const struct berth_site *site, const char *path,
     put_list(roots, &text);
     if (text.failed)
         return berth_err_oom(err);
-    berth_err_set(
-        err,
-        "image '%s': it is '%s', and this site allows images in %s only; take "
-        "one from there",
-        path, real, text.text);
+    if (strcmp(path, real) == 0)
+        berth_err_set(err,
+                      "image '%s': this site allows images in %s only; take one from "
+                      "there",
+                      path, text.text);
+    else
+        berth_err_set(err,
+                      "image '%s': it is really '%s', and this site allows images in "
+                      "%s only; take one from there",
+                      path, real, text.text);
     return berth_site_cite(site, "images.roots", "", err);
 }
 
@@ -199,6 +204,32 @@ int berth_allowed_image(const struct berth_site *site, const char *path,
         return berth_err_oom(err);
     *ret_path = berth_steal(&real);
     return 0;
+}
+
+/* Can this host tell what SITE allows? */
+static bool knows(const struct berth_site *site)
+{
+    for (size_t i = 0; i < site->images.roots.count; i++)
+        if (access(site->images.roots.items[i], F_OK) < 0)
+            return false;
+    for (size_t i = 0; i < site->images.owners.count; i++) {
+        const char *name = site->images.owners.items[i];
+
+        if (name[strspn(name, "0123456789")] && !getpwnam(name))
+            return false;
+    }
+    return true;
+}
+
+int berth_allowed_here(const struct berth_site *site, const char *path,
+                       struct berth_err *err)
+{
+    BERTH_FREE char *real = NULL;
+    BERTH_FREE char *identity = NULL;
+
+    if (!berth_allowed_is_asked(site) || !knows(site))
+        return 0;
+    return berth_allowed_image(site, path, &real, &identity, err);
 }
 
 /* The real path of the source of the mount TEXT; NULL: there is none. */

@@ -20,6 +20,11 @@ bool berth_allowed_is_asked(const struct berth_site *site);
 int berth_allowed_image(const struct berth_site *site, const char *path,
                         char **ret_path, char **ret_identity, struct berth_err *err);
 
+/* The same on the host where the command is typed: 0 also where SITE's directories and
+ * users are not all known on this host, and where it asks for nothing. */
+int berth_allowed_here(const struct berth_site *site, const char *path,
+                       struct berth_err *err);
+
 /* Is LINE, of /proc/self/mountinfo, that of the FUSE file system DEVICE? Then *RET_USER
  * is the user who has mounted it. */
 bool berth_allowed_read_mounter(const char *line, dev_t device, uid_t *ret_user);

@@ -16,7 +16,8 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "base/text.h"
+#include "probe/format.h"
+#include "probe/missing.h"
 
 /* The SIF global header and its descriptors, little-endian (SIF specification, "SIF
  * file format"; offsets from the start of the file and of a descriptor). */
@@ -150,11 +151,7 @@ static int check_file(const char *path, int fd, uint64_t size,
         return berth_err_set(err, "image '%s': the file is empty; copy it again", path);
     if (!read_exactly(fd, header, sizeof(header), 0) ||
         memcmp(header + SIF_MAGIC_AT, "SIF_MAGIC", 10) != 0)
-        return berth_err_set(err,
-                             "image '%s': not an image; expected a SIF file (made by "
-                             "'singularity build' or 'singularity pull') or a sandbox "
-                             "directory",
-                             path);
+        return berth_format_refuse(path, fd, err);
     ret_image->machine = machine_of(header);
     return check_parts(path, fd, header, size, err);
 }
@@ -172,20 +169,7 @@ static int check_directory(const char *path, int fd, struct berth_err *err)
                              "image '%s': you may not enter the directory; ask its "
                              "owner for r and x permission",
                              path);
-    return berth_err_set(
-        err,
-        "image '%s': the directory holds no root file system (no bin, "
-        "usr, etc, lib); expected a sandbox made by 'singularity build "
-        "--sandbox'",
-        path);
-}
-
-/* Is it called like a file that somebody has built, and not like an image of a
- * registry? */
-static bool has_suffix(const char *path)
-{
-    return berth_text_ends(path, ".sif") || berth_text_ends(path, ".simg") ||
-           berth_text_ends(path, ".img");
+    return berth_format_refuse_directory(path, err);
 }
 
 static int refuse_open(const char *path, int number, int *ret_missing,
@@ -194,13 +178,7 @@ static int refuse_open(const char *path, int number, int *ret_missing,
     if (number == ENOENT || number == ENOTDIR) {
         if (ret_missing)
             *ret_missing = 1;
-        return berth_err_set(err,
-                             "image '%s': not found; check the path, and that the "
-                             "nodes see this file system%s",
-                             path,
-                             has_suffix(path) ? ""
-                                              : " (for an image of a registry write "
-                                                "docker://NAME)");
+        return err ? berth_missing_explain(path, err) : -1;
     }
     if (number == EACCES)
         return berth_err_set(err,

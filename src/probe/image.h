@@ -14,7 +14,7 @@ enum berth_image_kind {
 /* What is known of an image. */
 struct berth_image {
     enum berth_image_kind kind;
-    const char *machine; /* as uname -m says it; NULL: not told */
+    const char *machine; /* as uname -m says it; NULL: not known */
 };
 
 /* Reads the image at PATH, as the calling user. Reads a SIF file's header and the list

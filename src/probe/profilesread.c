@@ -13,7 +13,7 @@
 #include "base/choice.h"
 #include "base/cleanup.h"
 #include "request/mode.h"
-#include "site/suggest.h"
+#include "base/suggest.h"
 #include "probe/trusted.h"
 
 static int is_profile(const struct dirent *entry)

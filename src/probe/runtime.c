@@ -4,10 +4,15 @@
 #include "probe/runtime.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/run.h"
+#include "site/keys.h"
 
 int berth_runtime_find(const char *configured, const char *path, char **ret_path,
                        struct berth_err *err)
@@ -34,20 +39,54 @@ int berth_runtime_find(const char *configured, const char *path, char **ret_path
                               "installed here; ask the administrators to install one");
 }
 
-char *berth_runtime_version(const char *path)
+/* What the runtime at PATH says to WORD; NULL: nothing. The caller frees it. */
+static char *ask(const char *path, const char *word)
 {
     enum { SECONDS = 20, MOST = 4096 };
-    const char *const argv[] = {path, "--version", NULL};
+    const char *const argv[] = {path, word, NULL};
     const char *const env[] = {"PATH=/usr/bin:/bin:/usr/sbin:/sbin", NULL};
     const struct berth_run run = {
         .argv = argv, .env = env, .seconds = SECONDS, .most = MOST};
     struct berth_ran ran;
-    char *line = NULL;
+    char *said = NULL;
 
     if (berth_run(&run, &ran, NULL) < 0)
         return NULL;
     if (ran.status == 0 && ran.out.text)
-        line = strndup(ran.out.text, strcspn(ran.out.text, "\n"));
+        said = strdup(ran.out.text);
     berth_ran_fini(&ran);
+    return said;
+}
+
+char *berth_runtime_version(const char *path)
+{
+    char *line = ask(path, "--version");
+
+    if (line)
+        line[strcspn(line, "\n")] = '\0';
     return line;
+}
+
+/* The program by which a runtime of these directories (its `buildcfg`) gets root's
+ * rights. */
+static bool is_setuid(const char *build)
+{
+    BERTH_FREE char *directory = berth_keys_value(build, "LIBEXECDIR");
+    BERTH_FREE char *starter = NULL;
+    struct stat st;
+
+    return directory &&
+           asprintf(&starter, "%s/apptainer/bin/starter-suid", directory) > 0 &&
+           stat(starter, &st) == 0 && (st.st_mode & S_ISUID);
+}
+
+const char *berth_runtime_refuses_root(const char *path)
+{
+    BERTH_FREE char *build = ask(path, "buildcfg");
+    BERTH_FREE char *conf =
+        build ? berth_keys_value(build, "APPTAINER_CONF_FILE") : NULL;
+
+    if (!conf)
+        return "the runtime is not Apptainer";
+    return is_setuid(build) ? "the runtime is installed setuid" : NULL;
 }

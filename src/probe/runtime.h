@@ -14,4 +14,8 @@ int berth_runtime_find(const char *configured, const char *path, char **ret_path
  * says nothing; the caller frees it. */
 char *berth_runtime_version(const char *path);
 
+/* Why the runtime at PATH is to be started by the user, and not by root of a user
+ * namespace of that user; NULL: root may start it, and the container is the same. */
+const char *berth_runtime_refuses_root(const char *path);
+
 #endif

@@ -14,7 +14,7 @@ struct berth_signature {
     char *const *environment; /* tells the runtime where its keys are; ended by NULL */
     unsigned int seconds;     /* that it may take */
     struct berth_deadline *deadline; /* as in base/run.h */
-    const char *place;               /* where that is asked for; NULL: not told */
+    const char *place;               /* where that is asked for; NULL: not known */
 };
 
 /* Is the SIF file signed with these keys only? The runtime verifies it with the keys

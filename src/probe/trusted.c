@@ -111,6 +111,19 @@ static int open_file(const struct walk *walk, const char *name, struct berth_err
     return result;
 }
 
+/* The path ends at NAME (NULL: the file itself) for the reason NUMBER. */
+static int refuse_name(const struct walk *walk, const char *name, int number,
+                       struct berth_err *err)
+{
+    if (number == ENOENT)
+        berth_err_set(err, "%s; check the path", strerror(number));
+    else
+        berth_err_set(err, "%s; all users must be able to read it", strerror(number));
+    if (name)
+        berth_err_at(err, "'%s'", name);
+    return berth_err_at(err, "%s", walk->path);
+}
+
 /* Go to NAME. Returns 1 when that is the file, with *RET_FD; 0 to go on; -1. What a
  * link promises and is not there is not missing: a file system may not be mounted yet.
  */
@@ -123,8 +136,7 @@ static int step(struct walk *walk, const char *name, int *ret_fd, int *ret_missi
 
     if (fd < 0 || fstat(fd, &facts) < 0) {
         *ret_missing = errno == ENOENT && strlen(walk->rest) < walk->target;
-        return berth_err_set(err, "%s: '%s': %s; all users must be able to read it",
-                             walk->path, name, strerror(errno));
+        return refuse_name(walk, last ? NULL : name, errno, err);
     }
     if (check(walk, name, &facts, err) < 0)
         return -1;

@@ -13,71 +13,6 @@
 #include "base/text.h"
 #include "report/finding.h"
 
-void berth_explain_put_step(const struct berth_explain_step *step,
-                            struct berth_buf *text)
-{
-    const struct berth_strvec *restored = step->restored;
-    char line[96];
-
-    snprintf(line, sizeof(line), "component %d%s %u %u\n", step->component,
-             step->is_several ? " of-several" : " alone", step->nodes, step->tasks);
-    berth_buf_puts(text, line);
-    if (step->asked) {
-        berth_buf_puts(text, "asked ");
-        berth_buf_puts(text, step->asked);
-        berth_buf_puts(text, "\n");
-    }
-    for (size_t i = 0; restored && i + 1 < restored->count; i += 2) {
-        berth_buf_puts(text, "restored ");
-        berth_buf_puts(text, restored->items[i]);
-        berth_buf_puts(text, " ");
-        berth_buf_puts(text, restored->items[i + 1]);
-        berth_buf_puts(text, "\n");
-    }
-}
-
-static void get_line(char *line, struct berth_strvec *restored, char **asked,
-                     struct berth_explain_step *step)
-{
-    static const char request[] = "asked ";
-    static const char start[] = "restored ";
-    char *title;
-    char kind[16];
-
-    if (!*asked && berth_text_starts(line, request)) {
-        *asked = strdup(line + strlen(request));
-    } else if (berth_text_starts(line, start)) {
-        line += strlen(start);
-        title = strchr(line, ' ');
-        if (!title)
-            return;
-        *title++ = '\0';
-        berth_strvec_push(restored, line);
-        berth_strvec_push(restored, title);
-    } else if (sscanf(line, "component %d %15s %u %u", &step->component, kind,
-                      &step->nodes, &step->tasks) == 4) {
-        step->is_several = strcmp(kind, "of-several") == 0;
-    }
-}
-
-void berth_explain_get_step(const char *text, struct berth_strvec *restored,
-                            char **ret_asked, struct berth_explain_step *ret)
-{
-    struct berth_explain_step step = {.restored = restored};
-    char *asked = NULL;
-    BERTH_FREE char *copy = text ? strdup(text) : NULL;
-    char *next = copy;
-    char *line;
-
-    while (next && (line = strsep(&next, "\n")))
-        get_line(line, restored, &asked, &step);
-    if (ret_asked)
-        step.asked = *ret_asked = asked;
-    else
-        free(asked);
-    *ret = step;
-}
-
 void berth_explain_add_mount(struct berth_explain *explain, const char *source,
                              const char *destination, bool is_read_only,
                              const char *from, const char *why)
@@ -189,9 +124,9 @@ void berth_explain_add_change(struct berth_explain *explain, char *const *before
 
 const char *berth_explain_fact(const struct berth_explain *explain, const char *name)
 {
-    for (size_t i = 0; i + 1 < explain->facts.count; i += 2)
-        if (strcmp(explain->facts.items[i], name) == 0)
-            return explain->facts.items[i + 1];
+    for (size_t i = 0; i + 1 < explain->binding.facts.count; i += 2)
+        if (strcmp(explain->binding.facts.items[i], name) == 0)
+            return explain->binding.facts.items[i + 1];
     return NULL;
 }
 
@@ -206,8 +141,8 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
     else if (berth_request_mpi_local(request))
         berth_buf_puts(ret, "the image's own mpirun, on the CPUs of its task, which "
                             "sees nothing of Slurm");
-    else if (explain->note)
-        berth_buf_puts(ret, explain->note);
+    else if (explain->binding.note)
+        berth_buf_puts(ret, explain->binding.note);
     else if (berth_request_mpi_is(request, BERTH_MODE_HYBRID))
         berth_buf_puts(ret, "the image's own MPI runs, over Slurm's process manager");
     else if (explain->apart && !berth_explain_fact(explain, BERTH_FINDING_PROGRAM))
@@ -216,9 +151,9 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
                        "containers of this kind, nor looked at in them");
     else
         berth_buf_puts(ret, "the command and the image have nothing to do with MPI");
-    if (explain->warning) {
+    if (explain->binding.warning) {
         berth_buf_puts(ret, "; warning: ");
-        berth_buf_puts(ret, explain->warning);
+        berth_buf_puts(ret, explain->binding.warning);
     }
 }
 
@@ -247,10 +182,8 @@ void berth_explain_fini(struct berth_explain *explain)
     free(explain->variables);
     free(explain->runtime_version);
     free(explain->apart);
-    free(explain->note);
-    free(explain->warning);
     berth_strvec_fini(&explain->image);
     berth_strvec_fini(&explain->words);
-    berth_strvec_fini(&explain->facts);
+    berth_binding_fini(&explain->binding);
     *explain = (struct berth_explain){0};
 }

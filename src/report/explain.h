@@ -4,37 +4,17 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/strvec.h"
+#include "plan/order.h"
+#include "report/binding.h"
 #include "request/request.h"
 
 /* The account of a launch: what berth would do for one component and why
  * (--container-explain, `berth explain`), as data, as text and as JSON. doc/explain.md
  * tells users what is in it. */
-
-/* What slurmstepd knows of a step and berth-task does not. All zero without Slurm. */
-struct berth_explain_step {
-    int component;                       /* its number in the step, from 0 */
-    bool is_several;                     /* the step has others too */
-    uint32_t nodes;                      /* of the component; 0: not told */
-    uint32_t tasks;                      /* of the component; 0: not told */
-    const struct berth_strvec *restored; /* name, title of a list, ...; NULL: none */
-    const char *asked; /* the user's request as text (request/wire.h), if it may differ
-                          from the one that runs; NULL: it is the same */
-};
-
-/* Appends STEP to TEXT, in the form of an environment variable. */
-void berth_explain_put_step(const struct berth_explain_step *step,
-                            struct berth_buf *text);
-
-/* Reads that text. RESTORED, which the caller owns, gets the names; *RET_ASKED, which
- * the caller frees, gets the request (RET_ASKED may be NULL). Unknown parts are
- * ignored. TEXT may be NULL. */
-void berth_explain_get_step(const char *text, struct berth_strvec *restored,
-                            char **ret_asked, struct berth_explain_step *ret);
 
 /* Where something in the account comes from. */
 #define BERTH_FROM_USER    "user"    /* an option of berth */
@@ -63,23 +43,22 @@ struct berth_explain_variable {
 /* Texts that are not owned are borrowed. A value struct: start with `= {0}`, end with
  * berth_explain_fini(). */
 struct berth_explain {
-    struct berth_explain_step step;
+    struct berth_order_step step;
+    const char *rank; /* of the task that gives it, in the step; NULL: not known */
     const char *node;
     const struct berth_request *request;
     char *const *command;
     struct berth_strvec image; /* name, value, ...: kind, machine, size, ... */
     const char *runtime;
-    char *runtime_version;     /* NULL: not told */
+    char *runtime_version;     /* NULL: not known */
     struct berth_strvec words; /* that start the runtime */
     const char *gpu;           /* its flag for a GPU driver; NULL: none */
-    const char *gpu_because;   /* NULL: not told */
+    const char *gpu_because;   /* NULL: not known */
     char *apart;               /* why each task has a container of its own; NULL:
                                   one for all on a node */
     const char *mode_from;     /* who said --mpi-bind: BERTH_FROM_USER or _SITE */
-    const char *manager;       /* SLURM_MPI_TYPE; NULL: not told */
-    char *note;                /* whose MPI runs, and why; NULL: nothing to say */
-    char *warning;             /* what may go wrong with it; NULL: nothing is known */
-    struct berth_strvec facts; /* name, value, ... (report/finding.h) */
+    const char *manager;       /* SLURM_MPI_TYPE; NULL: not known */
+    struct berth_binding binding;
     struct berth_explain_mount *mounts;
     size_t mount_count, mount_room;
     struct berth_explain_variable *variables; /* in the order in which they win */
@@ -118,7 +97,8 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
 
 /* For people: a summary of three lines, then everything. For programs: one JSON object.
  * Both end in a newline. In a step of several components each line starts with the
- * number of the component, a colon and a blank. Append to RET; ask its `failed`. */
+ * number of the component, a colon and a blank; with --multi-prog with the rank of the
+ * task that gives the account. Append to RET; ask its `failed`. */
 void berth_explain_text(const struct berth_explain *explain, struct berth_buf *ret);
 void berth_explain_json(const struct berth_explain *explain, struct berth_buf *ret);
 

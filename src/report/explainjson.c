@@ -2,6 +2,7 @@
 /* The account of a launch for programs. The names of the members are a promise, kept in
  * doc/explain.md. */
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ static void put_step(const struct berth_explain *explain, struct berth_json *jso
         count++;
     berth_json_number(json, "form", FORM);
     berth_json_number(json, "component", explain->step.component);
+    put_text(json, "ranks", explain->step.ranks);
     put_count(json, "nodes", explain->step.nodes);
     put_count(json, "tasks", explain->step.tasks);
     put_text(json, "node", explain->node);
@@ -134,7 +136,7 @@ static void put_stack(const struct berth_explain *explain, size_t at,
         {BERTH_FINDING_GLIBC_IMAGE, "glibc_image"},
         {BERTH_FINDING_GLIBC_HOST, "glibc_host"},
     };
-    const struct berth_strvec *facts = &explain->facts;
+    const struct berth_strvec *facts = &explain->binding.facts;
 
     berth_json_object(json, NULL);
     put_text(json, "version", facts->items[at + 1]);
@@ -152,8 +154,8 @@ static void put_stack(const struct berth_explain *explain, size_t at,
 static void put_stacks(const struct berth_explain *explain, struct berth_json *json)
 {
     berth_json_array(json, "host");
-    for (size_t i = 0; i + 1 < explain->facts.count; i += 2)
-        if (strcmp(explain->facts.items[i], BERTH_FINDING_STACK) == 0)
+    for (size_t i = 0; i + 1 < explain->binding.facts.count; i += 2)
+        if (strcmp(explain->binding.facts.items[i], BERTH_FINDING_STACK) == 0)
             put_stack(explain, i, json);
     berth_json_end(json);
 }
@@ -162,9 +164,9 @@ static void put_all(const struct berth_explain *explain, struct berth_json *json
                     const char *name, const char *fact)
 {
     berth_json_array(json, name);
-    for (size_t i = 0; i + 1 < explain->facts.count; i += 2)
-        if (strcmp(explain->facts.items[i], fact) == 0)
-            put_text(json, NULL, explain->facts.items[i + 1]);
+    for (size_t i = 0; i + 1 < explain->binding.facts.count; i += 2)
+        if (strcmp(explain->binding.facts.items[i], fact) == 0)
+            put_text(json, NULL, explain->binding.facts.items[i + 1]);
     berth_json_end(json);
 }
 
@@ -190,10 +192,10 @@ static void put_verified(const struct berth_explain *explain, struct berth_json 
     put_fact(explain, json, "loader", BERTH_FINDING_LOADER);
     put_fact(explain, json, "file", BERTH_FINDING_TARGET);
     berth_json_array(json, "libraries");
-    for (size_t i = 0; i + 1 < explain->facts.count; i += 2)
-        if (strcmp(explain->facts.items[i], BERTH_FINDING_LIBRARY) == 0 ||
-            strcmp(explain->facts.items[i], BERTH_FINDING_OWN) == 0)
-            put_library(json, explain->facts.items[i + 1]);
+    for (size_t i = 0; i + 1 < explain->binding.facts.count; i += 2)
+        if (strcmp(explain->binding.facts.items[i], BERTH_FINDING_LIBRARY) == 0 ||
+            strcmp(explain->binding.facts.items[i], BERTH_FINDING_OWN) == 0)
+            put_library(json, explain->binding.facts.items[i + 1]);
     berth_json_end(json);
     berth_json_end(json);
 }

@@ -27,16 +27,19 @@ char *berth_explain_cut(const char *text)
 void berth_explain_number(const struct berth_explain *explain,
                           const struct berth_buf *lines, struct berth_buf *ret)
 {
+    const struct berth_order_step *step = &explain->step;
     const char *line = lines->text;
-    char number[16];
+    char number[16] = "";
 
     ret->failed |= lines->failed;
-    snprintf(number, sizeof(number), "%d: ", explain->step.component);
+    if (step->ranks && explain->rank)
+        snprintf(number, sizeof(number), "%.10s: ", explain->rank);
+    else if (step->is_several)
+        snprintf(number, sizeof(number), "%d: ", step->component);
     while (line && *line) {
         size_t length = strcspn(line, "\n") + 1;
 
-        if (explain->step.is_several)
-            berth_buf_puts(ret, number);
+        berth_buf_puts(ret, number);
         berth_buf_add(ret, line, length);
         line += length;
     }
@@ -108,11 +111,22 @@ static void put_number(struct berth_buf *buf, const char *format, unsigned int n
     berth_buf_puts(buf, text);
 }
 
-/* Who runs what where. */
-static void put_first_line(const struct berth_explain *explain, struct berth_buf *buf)
+/* With --multi-prog: "ranks 0-3: 4 tasks run" */
+static void put_ranks(const struct berth_order_step *step, struct berth_buf *buf)
 {
-    const struct berth_explain_step *step = &explain->step;
+    bool is_one = step->tasks == 1;
 
+    berth_buf_puts(buf, is_one ? "rank " : "ranks ");
+    put_plain(buf, step->ranks);
+    berth_buf_puts(buf, ": ");
+    if (step->tasks)
+        put_number(buf, "%u task%s ", step->tasks);
+    berth_buf_puts(buf, is_one ? "runs" : "run");
+}
+
+/* "component 0: 4 tasks on 2 nodes run" */
+static void put_component(const struct berth_order_step *step, struct berth_buf *buf)
+{
     put_number(buf, "component %u: ", (unsigned int)step->component);
     if (step->tasks)
         put_number(buf, "%u task%s", step->tasks);
@@ -123,6 +137,15 @@ static void put_first_line(const struct berth_explain *explain, struct berth_buf
     else
         berth_buf_puts(buf, " on this host");
     berth_buf_puts(buf, step->tasks > 1 ? " run" : " runs");
+}
+
+/* Who runs what where. */
+static void put_first_line(const struct berth_explain *explain, struct berth_buf *buf)
+{
+    if (explain->step.ranks)
+        put_ranks(&explain->step, buf);
+    else
+        put_component(&explain->step, buf);
     for (char *const *word = explain->command; *word; word++) {
         berth_buf_puts(buf, " ");
         put_word(buf, *word);
@@ -287,9 +310,9 @@ static void put_findings(const struct berth_explain *explain, struct berth_buf *
         {BERTH_FINDING_WATCHED, "watched"},
     };
 
-    for (size_t i = 0; i + 1 < explain->facts.count; i += 2) {
-        const char *name = explain->facts.items[i];
-        const char *value = explain->facts.items[i + 1];
+    for (size_t i = 0; i + 1 < explain->binding.facts.count; i += 2) {
+        const char *name = explain->binding.facts.items[i];
+        const char *value = explain->binding.facts.items[i + 1];
 
         for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++)
             if (strcmp(lines[k].name, name) == 0)

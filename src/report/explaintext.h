@@ -15,7 +15,8 @@ enum { BERTH_EXPLAIN_LONGEST = 800 };
  * it; NULL: out of memory. */
 char *berth_explain_cut(const char *text);
 
-/* Append LINES to RET, each with the component in front where that is needed. */
+/* Append LINES to RET, each with the component, or the rank, in front where that is
+ * needed. */
 void berth_explain_number(const struct berth_explain *explain,
                           const struct berth_buf *lines, struct berth_buf *ret);
 

@@ -24,10 +24,4 @@
 #define BERTH_FINDING_OWN         "own" /* soname TAB path: MPI of the image itself */
 #define BERTH_FINDING_WATCHED     "watched" /* how it is seen that the ranks load it */
 
-/* The findings that the supervisor adds, for each task. */
-#define BERTH_FINDING_VARIABLE "variable" /* NAME=VALUE, as the runtime has made it */
-#define BERTH_FINDING_SET      "set"      /* NAME=VALUE, for the MPI that runs */
-#define BERTH_FINDING_BIND     "bind"     /* a staged file on the host */
-#define BERTH_FINDING_OVER     "over"     /* what it is mounted over, next to it */
-
 #endif

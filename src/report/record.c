@@ -45,10 +45,11 @@ static void put_step(struct berth_json *json, const struct berth_record *record)
     berth_json_string(json, "user", user_of(record));
     put_number(json, "job", value_of(record, "SLURM_JOB_ID"));
     put_number(json, "step", value_of(record, "SLURM_STEP_ID"));
-    berth_json_number(json, "component", record->component);
+    berth_json_number(json, "component", record->step.component);
+    berth_json_string(json, "ranks", record->step.ranks);
     berth_json_string(json, "node", record->node);
-    berth_json_number(json, "nodes", record->nodes);
-    berth_json_number(json, "tasks", record->tasks);
+    berth_json_number(json, "nodes", record->step.nodes);
+    berth_json_number(json, "tasks", record->step.tasks);
 }
 
 static void put_image(struct berth_json *json, const struct berth_record *record)

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/strvec.h"
-#include "request/request.h"
+#include "plan/order.h"
 
 /* What was seen of the ranks of a node (bind/witness.h). */
 struct berth_record_witnessed {
@@ -17,7 +17,8 @@ struct berth_record_witnessed {
     unsigned int other;  /* ran with another MPI; no MPI was seen in the rest */
 };
 
-/* The record of a component of a step (provenance in berth.yaml): which image ran, how,
+/* The record of a component of a step, or of a container of its --multi-prog file
+ * (provenance in berth.yaml): which image ran, how,
  * and on whose MPI; or, in a line of its own for each node, what was seen
  * while it ran. Borrows everything; NULL: not known. */
 struct berth_record {
@@ -25,8 +26,7 @@ struct berth_record {
     char *const *environment; /* of the task: user, job, step, cluster */
     const char *user;         /* if the environment does not tell it */
     const char *node;
-    int component; /* of the step, from 0 */
-    unsigned int nodes, tasks;
+    struct berth_order_step step;
     const struct berth_request *request;
     const struct berth_strvec *image; /* name, value, ... (berth_image_describe()) */
     unsigned int digest_limit; /* seconds that the digest may take; 0: the site wants

@@ -4,22 +4,91 @@
 
 #include "request/components.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int berth_table_add(struct berth_table *table, int group,
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "request/ranks.h"
+
+/* Which container the last row of TABLE runs in. */
+static int number_container(struct berth_table *table, struct berth_err *err)
+{
+    struct berth_row *row = &table->rows[table->count - 1];
+
+    row->container = -1;
+    if (!row->ranks || !berth_request_contained(&row->request))
+        return 0;
+    for (unsigned int i = 0; i < table->containers && row->container < 0; i++)
+        if (berth_request_same_container(&table->rows[table->first_rows[i]].request,
+                                         &row->request))
+            row->container = (int)i;
+    if (row->container >= 0)
+        return 0;
+    if (table->containers == BERTH_CONTAINERS_MAX)
+        return berth_err_set(err,
+                             "the lines need more than %d different containers; let "
+                             "more of them have the same options",
+                             BERTH_CONTAINERS_MAX);
+    row->container = (int)table->containers;
+    table->first_rows[table->containers++] = table->count - 1;
+    return 0;
+}
+
+int berth_table_add(struct berth_table *table, int group, const char *ranks,
                     const struct berth_request *request, struct berth_err *err)
 {
+    char *copy = ranks ? strdup(ranks) : NULL;
     struct berth_row *rows;
 
-    rows = realloc(table->rows, (table->count + 1) * sizeof(*rows));
-    if (!rows)
+    if (ranks && !copy)
         return berth_err_oom(err);
+    rows = realloc(table->rows, (table->count + 1) * sizeof(*rows));
+    if (!rows) {
+        free(copy);
+        return berth_err_oom(err);
+    }
     table->rows = rows;
-    rows[table->count].group = group;
-    rows[table->count].request = *request;
-    table->count++;
+    rows[table->count++] = (struct berth_row){group, copy, -1, *request};
+    if (number_container(table, err) == 0)
+        return 0;
+    free(rows[--table->count].ranks);
+    return -1;
+}
+
+/* The row that may get the ranks of one that asks for REQUEST; NULL: none. */
+static struct berth_row *row_to_extend(struct berth_table *table,
+                                       const struct berth_request *request)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (table->rows[i].ranks &&
+            berth_request_equal(&table->rows[i].request, request))
+            return &table->rows[i];
+    return NULL;
+}
+
+int berth_table_add_line(struct berth_table *table, const char *ranks,
+                         const struct berth_request *request, struct berth_err *err)
+{
+    bool is_rest = berth_ranks_rest(ranks);
+    struct berth_row *row = is_rest ? NULL : row_to_extend(table, request);
+    struct berth_request same = *request;
+    char *longer;
+
+    if (!row)
+        return berth_table_add(table, BERTH_GROUP_ALL, ranks, request, err);
+    if (asprintf(&longer, "%s,%s", row->ranks, ranks) < 0)
+        return berth_err_oom(err);
+    free(row->ranks);
+    row->ranks = longer;
+    berth_request_fini(&same); /* the row has one */
     return 0;
+}
+
+bool berth_table_multiprog(const struct berth_table *table)
+{
+    return table->count > 0 && table->rows[0].ranks;
 }
 
 bool berth_table_uniform(const struct berth_table *table)
@@ -48,12 +117,12 @@ int berth_table_explain(struct berth_table *table, struct berth_err *err)
     return 0;
 }
 
-bool berth_table_contained(const struct berth_table *table)
+const struct berth_row *berth_table_contained(const struct berth_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
         if (berth_request_contained(&table->rows[i].request))
-            return true;
-    return false;
+            return &table->rows[i];
+    return NULL;
 }
 
 static const struct berth_row *row_of_group(const struct berth_table *table, int group)
@@ -80,16 +149,35 @@ static const struct berth_row *row_at_position(const struct berth_table *table,
 bool berth_table_known(const struct berth_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
-        if (table->rows[i].group < 0)
+        if (table->rows[i].group < 0 && !table->rows[i].ranks)
             return false;
     return true;
 }
 
+/* The row of RANK; NULL: no line has it. */
+static const struct berth_row *row_of_rank(const struct berth_table *table,
+                                           unsigned int rank)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (berth_ranks_has(table->rows[i].ranks, rank, NULL))
+            return &table->rows[i];
+    return NULL;
+}
+
 int berth_table_find(const struct berth_table *table, const struct berth_where *where,
-                     const struct berth_row **ret_row, struct berth_err *err)
+                     unsigned int rank, const struct berth_row **ret_row,
+                     struct berth_err *err)
 {
     const struct berth_row *row = NULL;
 
+    if (berth_table_multiprog(table)) {
+        *ret_row = row_of_rank(table, rank);
+        return *ret_row ? 0
+                        : berth_err_set(err,
+                                        "rank %u is on no line of the --multi-prog "
+                                        "file",
+                                        rank);
+    }
     if (table->count == 1 && table->rows[0].group == BERTH_GROUP_ALL) {
         *ret_row = &table->rows[0];
         return 0;
@@ -97,11 +185,11 @@ int berth_table_find(const struct berth_table *table, const struct berth_where *
     if (!berth_table_known(table))
         return berth_err_set(err, "cannot tell which component this is, and the "
                                   "components differ; give them all the same "
-                                  "--container options, or one srun each");
+                                  "container options, or one srun each");
     if (where->position < 0 && where->group < 0)
         return berth_err_set(err,
                              "Slurm does not tell which component this is, and the "
-                             "components differ; give them all the same --container "
+                             "components differ; give them all the same container "
                              "options, or one srun each");
     if (where->position >= 0)
         row = row_at_position(table, where->position);
@@ -118,10 +206,109 @@ int berth_table_find(const struct berth_table *table, const struct berth_where *
     return 0;
 }
 
+unsigned int berth_table_containers(const struct berth_table *table)
+{
+    return table->containers ? table->containers : 1;
+}
+
+/* Slurm takes the line with BERTH_RANKS_REST for all ranks that no line before it has;
+ * it is the last one. */
+unsigned int berth_table_tasks(const struct berth_table *table,
+                               const struct berth_row *row, unsigned int tasks)
+{
+    unsigned int others = 0;
+
+    if (!row->ranks)
+        return tasks;
+    if (!berth_ranks_rest(row->ranks))
+        return berth_ranks_count(row->ranks);
+    for (size_t i = 0; i < table->count; i++)
+        others += berth_ranks_rest(table->rows[i].ranks)
+                      ? 0
+                      : berth_ranks_count(table->rows[i].ranks);
+    return tasks > others ? tasks - others : 0;
+}
+
+int berth_table_share(const struct berth_table *table, const struct berth_row *row,
+                      unsigned int tasks, char **ret_ranks, unsigned int *ret_tasks,
+                      struct berth_err *err)
+{
+    const int container = row->container;
+    BERTH_BUF struct berth_buf ranks = {0};
+    unsigned int count = 0;
+
+    for (const struct berth_row *it = table->rows; it < table->rows + table->count;
+         it++) {
+        if (!row->ranks || it->container != container)
+            continue;
+        berth_buf_puts(&ranks, ranks.used ? "," : "");
+        berth_buf_puts(&ranks, it->ranks);
+        count += berth_table_tasks(table, it, tasks);
+    }
+    if (ranks.failed)
+        return berth_err_oom(err);
+    *ret_ranks = berth_steal(&ranks.text);
+    *ret_tasks = row->ranks ? count : tasks;
+    return 0;
+}
+
+unsigned int berth_table_first(const struct berth_table *table,
+                               const struct berth_row *row)
+{
+    unsigned int first = 0;
+
+    if (!row->ranks)
+        return 0;
+    if (!berth_ranks_rest(row->ranks))
+        return berth_ranks_first(row->ranks);
+    for (const struct berth_row *other; (other = row_of_rank(table, first)) != row;)
+        first = berth_ranks_free(other->ranks, first);
+    return first;
+}
+
+unsigned int berth_table_container_first(const struct berth_table *table,
+                                         const struct berth_row *row)
+{
+    const int container = row->container;
+    unsigned int least = berth_table_first(table, row);
+
+    for (size_t i = 0; container >= 0 && i < table->count; i++) {
+        unsigned int first;
+
+        if (table->rows[i].container != container)
+            continue;
+        first = berth_table_first(table, &table->rows[i]);
+        if (first < least)
+            least = first;
+    }
+    return least;
+}
+
+/* --mpi-bind of ROW; "": left to the site. */
+static const char *mode_of(const struct berth_row *row)
+{
+    return row->request.mpi ? row->request.mpi : "";
+}
+
+bool berth_table_speaks(const struct berth_table *table, const struct berth_row *row)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct berth_row *other = &table->rows[i];
+
+        if ((row->ranks ? other < row : other->group < row->group) &&
+            berth_request_contained(&other->request) &&
+            strcmp(mode_of(other), mode_of(row)) == 0)
+            return false;
+    }
+    return true;
+}
+
 void berth_table_fini(struct berth_table *table)
 {
-    for (size_t i = 0; i < table->count; i++)
+    for (size_t i = 0; i < table->count; i++) {
+        free(table->rows[i].ranks);
         berth_request_fini(&table->rows[i].request);
+    }
     free(table->rows);
     *table = (struct berth_table){0};
 }

@@ -10,7 +10,10 @@
 
 /* Slurm has one value of each SPANK option for a whole srun, so what each component of
  * `srun A : B` asked for is kept here, a row for each, and published as a whole; every
- * node then finds the row of the component that it runs. */
+ * node then finds the row of the component that it runs.
+ *
+ * A step with --multi-prog is one component (srun refuses several, _het_grp_test() in
+ * its srun_job.c), and has a row for each request in its file. */
 
 enum {
     BERTH_GROUP_ALL = -1,     /* the row is every component's */
@@ -19,13 +22,20 @@ enum {
 };
 
 struct berth_row {
-    int group; /* the het group that Slurm gives the component, or one of the above */
+    int group;   /* the het group that Slurm gives the component, or one of the above */
+    char *ranks; /* with --multi-prog: whose the row is (request/ranks.h); NULL: all */
+    int container; /* which of the step's it runs in, from 0; -1: it has none */
     struct berth_request request;
 };
+
+/* The most containers of a step with --multi-prog. */
+enum { BERTH_CONTAINERS_MAX = 64 };
 
 struct berth_table {
     struct berth_row *rows;
     size_t count;
+    unsigned int containers;                 /* of rows with ranks */
+    size_t first_rows[BERTH_CONTAINERS_MAX]; /* of each */
 };
 
 /* Which component a node runs; Slurm tells it in one of two ways. */
@@ -34,10 +44,17 @@ struct berth_where {
     int position; /* het step in one allocation: step_het_comp; -1: not one */
 };
 
-/* Append a row, which the table owns from now on. Returns 0; -1 when out of memory, and
- * then REQUEST is still the caller's. */
-int berth_table_add(struct berth_table *table, int group,
+/* Append a row, which the table owns from now on; RANKS (may be NULL) is copied.
+ * Returns 0; -1 when out of memory, and then REQUEST is still the caller's. */
+int berth_table_add(struct berth_table *table, int group, const char *ranks,
                     const struct berth_request *request, struct berth_err *err);
+
+/* The same for a line of --multi-prog: a row with an equal request gets its RANKS. */
+int berth_table_add_line(struct berth_table *table, const char *ranks,
+                         const struct berth_request *request, struct berth_err *err);
+
+/* Are the rows those of a --multi-prog file? */
+bool berth_table_multiprog(const struct berth_table *table);
 
 /* Are all rows the same? Then no node needs to know its row. */
 bool berth_table_uniform(const struct berth_table *table);
@@ -49,13 +66,42 @@ bool berth_table_known(const struct berth_table *table);
  * applications runs. Returns 0, or -1 when out of memory. */
 int berth_table_explain(struct berth_table *table, struct berth_err *err);
 
-/* Does any component run in a container? */
-bool berth_table_contained(const struct berth_table *table);
+/* The first row with a container; NULL: none has one. */
+const struct berth_row *berth_table_contained(const struct berth_table *table);
 
-/* The row of the component at WHERE. Never a guess: -1 with a sentence in ERR when it
- * cannot be known. *RET_ROW points into TABLE. */
+/* The row of the component at WHERE, and of its RANK. Never a guess: -1 with a sentence
+ * in ERR when it cannot be known. *RET_ROW points into TABLE. */
 int berth_table_find(const struct berth_table *table, const struct berth_where *where,
-                     const struct berth_row **ret_row, struct berth_err *err);
+                     unsigned int rank, const struct berth_row **ret_row,
+                     struct berth_err *err);
+
+/* How many containers the rows of TABLE need; at least 1. Rows with ranks run in as few
+ * as their requests allow: only the working directory, the variables and the entry
+ * point are a task's own, and with --mpi-bind not where they decide which program a
+ * word is. */
+unsigned int berth_table_containers(const struct berth_table *table);
+
+/* The ranks of all rows with the container of ROW, which has one, and how many of
+ * TASKS, the number of all, these are. Without ranks: NULL. Returns 0, and the caller
+ * frees *RET_RANKS; or -1 when out of memory. */
+int berth_table_share(const struct berth_table *table, const struct berth_row *row,
+                      unsigned int tasks, char **ret_ranks, unsigned int *ret_tasks,
+                      struct berth_err *err);
+
+/* How many of TASKS, the number of all, are those of ROW. */
+unsigned int berth_table_tasks(const struct berth_table *table,
+                               const struct berth_row *row, unsigned int tasks);
+
+/* The first rank of ROW, and of its container. */
+unsigned int berth_table_first(const struct berth_table *table,
+                               const struct berth_row *row);
+unsigned int berth_table_container_first(const struct berth_table *table,
+                                         const struct berth_row *row);
+
+/* Does the component of ROW, in TABLE, say for the whole step what berth has chosen?
+ * The first one in a container does, of those with the same --mpi-bind. Where all share
+ * a row, TABLE does not know: yes. */
+bool berth_table_speaks(const struct berth_table *table, const struct berth_row *row);
 
 void berth_table_fini(struct berth_table *table);
 

@@ -110,6 +110,23 @@ unsigned long berth_hetgroups_tasks(const struct berth_hetgroups *state, int opt
     return last && isdigit((unsigned char)*last) ? strtoul(last, NULL, 10) : 0;
 }
 
+size_t berth_hetgroups_command(const struct berth_hetgroups *state, int optind,
+                               size_t *ret_end)
+{
+    size_t start = options_end(state, optind);
+    size_t end = start;
+
+    while (end < state->words.count && strcmp(state->words.items[end], ":") != 0)
+        end++;
+    *ret_end = end;
+    return start;
+}
+
+bool berth_hetgroups_is_first(const struct berth_hetgroups *state)
+{
+    return state->group_at <= 1;
+}
+
 static bool add_range(int first, int last, bool set[])
 {
     if (first > last || last > BERTH_GROUP_MAX)
@@ -179,10 +196,7 @@ static void start_spec(struct berth_hetgroups *state, int optind)
         memset(set, 0, sizeof(set));
     list_groups(state, set);
     state->specs++;
-    state->next_spec = options_end(state, optind);
-    while (state->next_spec < state->words.count &&
-           strcmp(state->words.items[state->next_spec], ":") != 0)
-        state->next_spec++;
+    berth_hetgroups_command(state, optind, &state->next_spec);
 }
 
 int berth_hetgroups_next(struct berth_hetgroups *state, int optind)

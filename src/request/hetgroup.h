@@ -44,6 +44,14 @@ bool berth_hetgroups_option(const struct berth_hetgroups *state, int optind,
  * or not in a form that is understood here. */
 unsigned long berth_hetgroups_tasks(const struct berth_hetgroups *state, int optind);
 
+/* The index of the first word of the current spec's command in `words`, behind the
+ * options, and of the word behind its last one, *RET_END. */
+size_t berth_hetgroups_command(const struct berth_hetgroups *state, int optind,
+                               size_t *ret_end);
+
+/* Is this the first reading of the current spec? */
+bool berth_hetgroups_is_first(const struct berth_hetgroups *state);
+
 /* Has srun read its last group? */
 bool berth_hetgroups_ended(const struct berth_hetgroups *state);
 

@@ -191,12 +191,12 @@ int berth_launcher_check_tasks(const struct berth_request *request, unsigned lon
     return berth_err_set(
         err,
         "--mpi-bind=local: it is for one task, which starts an mpirun, "
-        "and this component has %lu; use -n1 -c%lu, or "
+        "and %lu tasks have it; use -n1 -c%lu, or "
         "--mpi-bind=local-each for an mpirun in every task",
         tasks, tasks);
 }
 
-static bool is_mpirun(const char *command)
+bool berth_launcher_is_mpirun(const char *command)
 {
     static const char *const names[] = {
         "mpirun",        "mpirun.mpich",  "mpirun.openmpi",  "mpirun_rsh",
@@ -214,7 +214,8 @@ int berth_launcher_check_command(const struct berth_request *request,
                                  unsigned long tasks, const char *command,
                                  struct berth_err *err)
 {
-    if (tasks < 2 || !berth_request_mpi_chosen(request) || !is_mpirun(command))
+    if (tasks < 2 || !berth_request_mpi_chosen(request) ||
+        !berth_launcher_is_mpirun(command))
         return 0;
     return berth_err_set(err,
                          "--mpi-bind=%s: srun starts the ranks, and each of the %lu "
@@ -272,17 +273,17 @@ static int check_mixture(const struct berth_table *table, struct berth_err *err)
             if (a && b && is_mixed(a, b))
                 return berth_err_set(
                     err,
-                    "--mpi-bind=%s: a component with --mpi-bind=%s runs on another MPI "
-                    "library, and the ranks of both would wait for each other in "
-                    "MPI_Init; use one of the two for all components, or give each an "
-                    "srun of its own",
+                    "--mpi-bind=%s: other ranks of this srun have --mpi-bind=%s and "
+                    "run on another MPI library, and both would wait for each other "
+                    "in MPI_Init; use one of the two for all, or give each an srun of "
+                    "its own",
                     b->mpi, a->mpi);
         }
     return 0;
 }
 
-/* A component that runs on its image's own library because nothing was said about it,
- * beside one that does not. */
+/* A row that runs on its image's own library because nothing was said about it, beside
+ * one that does not. */
 static int check_forgotten(const struct berth_table *table, struct berth_err *err)
 {
     const char *hosts = NULL;
@@ -299,10 +300,10 @@ static int check_forgotten(const struct berth_table *table, struct berth_err *er
     if (!hosts || !is_forgotten)
         return 0;
     return berth_err_set(err,
-                         "--mpi-bind=%s: another component has an image and no "
-                         "--mpi-bind, so that the image's own MPI runs there, and the "
-                         "ranks of both would wait for each other in MPI_Init; give it "
-                         "--mpi-bind=%s, or --mpi-bind=off if its MPI is the same",
+                         "--mpi-bind=%s: other ranks of this srun have an image and no "
+                         "--mpi-bind, so that the image's own MPI runs there, and both "
+                         "would wait for each other in MPI_Init; give these ranks "
+                         "--mpi-bind=%s, or --mpi-bind=off if their MPI is the same",
                          hosts, hosts);
 }
 
@@ -325,14 +326,25 @@ int berth_launcher_check_table(const struct berth_table *table, bool site_says,
     }
     return berth_err_set(
         err,
-        "--mpi-bind=%s: the ranks of a component with --mpi-bind=%s "
+        "--mpi-bind=%s: other ranks of this srun, with --mpi-bind=%s, "
         "would wait in MPI_Init for tasks that have an mpirun of their "
         "own; give each of the two an srun of its own",
         local, shared);
 }
 
-void berth_launcher_settle(struct berth_table *table)
+/* Do all tasks share a container on each node, so that they choose together? */
+static bool choose_together(const struct berth_table *table)
 {
+    for (size_t i = 1; i < table->count; i++)
+        if (!table->rows[i].ranks ||
+            table->rows[i].container != table->rows[0].container)
+            return false;
+    return true;
+}
+
+void berth_launcher_set_worlds(struct berth_table *table)
+{
+    const bool is_one = choose_together(table);
     bool own = false;
 
     for (size_t i = 0; i < table->count; i++)
@@ -340,28 +352,32 @@ void berth_launcher_settle(struct berth_table *table)
     for (size_t i = 0; i < table->count; i++) {
         struct berth_request *request = &table->rows[i].request;
 
-        if (table->count < 2 || !berth_request_mpi_is(request, BERTH_MODE_AUTO))
+        if (is_one || !berth_request_mpi_is(request, BERTH_MODE_AUTO))
             request->world = BERTH_WORLD_ALONE;
         else
             request->world = own ? BERTH_WORLD_OWN : BERTH_WORLD_HOST;
     }
 }
 
-bool berth_launcher_shares_world(const struct berth_table *table)
+bool berth_launcher_may_share_world(const struct berth_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
-        if (sharing(&table->rows[i]))
+        if (berth_request_contained(&table->rows[i].request) &&
+            !berth_request_mpi_local(&table->rows[i].request))
             return true;
     return false;
 }
 
-int berth_launcher_check_step(const char *type, struct berth_err *err)
+int berth_launcher_check_step(const char *type, const char *source,
+                              struct berth_err *err)
 {
     if (!type || strcmp(type, "pmi2") != 0)
         return 0;
     return berth_err_set(err,
-                         "--mpi=pmi2: components of one step wait for each other in "
-                         "MPI_Init for ever, in every release of Slurm; use "
-                         "--mpi=pmix if your MPI speaks PMIx, or make it a "
-                         "heterogeneous job (#SBATCH hetjob, or srun outside a job)");
+                         "--mpi=pmi2%s: components of one step wait for each other in "
+                         "MPI_Init for ever, in every release of Slurm; make it a "
+                         "heterogeneous job (#SBATCH hetjob, or srun outside a job), "
+                         "or use --mpi=pmix if your MPI speaks PMIx, --mpi=none if "
+                         "you use no MPI",
+                         source);
 }

@@ -22,10 +22,13 @@ int berth_launcher_environment(const struct berth_request *request, char *const 
 /* The descriptor of Slurm's process manager that OWN names (--mpi=pmi2); -1: none. */
 int berth_launcher_descriptor(char *const *own);
 
-/* Checks TASKS, the number of tasks of one component: `local` is for one. Returns 0, or
- * -1 with a sentence in ERR. */
+/* Checks TASKS, the number of tasks of one component, or of one line of a --multi-prog
+ * file: `local` is for one. Returns 0, or -1 with a sentence in ERR. */
 int berth_launcher_check_tasks(const struct berth_request *request, unsigned long tasks,
                                struct berth_err *err);
+
+/* Does COMMAND start ranks, as far as its name tells? */
+bool berth_launcher_is_mpirun(const char *command);
 
 /* Checks that COMMAND, in each of TASKS, is not an mpirun, since srun starts the ranks.
  * An mpirun in the image does not find srun, and would wait for ever. Returns 0, or -1
@@ -40,23 +43,27 @@ int berth_launcher_check_command(const struct berth_request *request,
 int berth_launcher_check_bundle(const struct berth_request *request, const char *bundle,
                                 struct berth_err *err);
 
-/* Slurm makes one MPI_COMM_WORLD of all components. A rank waits there for ranks that
- * never come, because their mpirun has made a world of its own, or because they use
- * another MPI library. Refuses modes that certainly lead to that. SITE_SAYS: a
- * component without a mode may get one of the site's. Returns 0, or -1 with a sentence
- * in ERR. */
+/* Slurm makes one MPI_COMM_WORLD of all components, and of all lines of a --multi-prog
+ * file. A rank waits there for ranks that never come, because their mpirun has made a
+ * world of its own, or because they use another MPI library. Refuses modes that
+ * certainly lead to that. SITE_SAYS: a row without a mode may get one of the site's.
+ * Returns 0, or -1 with a sentence in ERR. */
 int berth_launcher_check_table(const struct berth_table *table, bool site_says,
                                struct berth_err *err);
 
-/* No node sees what another one chooses. So with several components this sets, in
- * requests with `auto`, what that may choose (enum berth_world). */
-void berth_launcher_settle(struct berth_table *table);
+/* Nobody sees what the tasks of another node or container choose. So with several
+ * components, or lines with several containers, this sets, in requests with `auto`,
+ * what that may choose (enum berth_world). */
+void berth_launcher_set_worlds(struct berth_table *table);
 
-/* Does a component of TABLE, by its --mpi-bind, take part in that world? */
-bool berth_launcher_shares_world(const struct berth_table *table);
+/* May a component of TABLE with an image take part in that world, with --mpi-bind or
+ * without it? */
+bool berth_launcher_may_share_world(const struct berth_table *table);
 
-/* Can several components be one step with --mpi=TYPE (NULL: not known)? Returns 0, or
- * -1 with a sentence in ERR. */
-int berth_launcher_check_step(const char *type, struct berth_err *err);
+/* Can several components be one step with --mpi=TYPE (NULL: not known)? SOURCE is for
+ * people: " (SLURM_MPI_TYPE)", or "" where the option was typed. Returns 0, or -1 with
+ * a sentence in ERR. */
+int berth_launcher_check_step(const char *type, const char *source,
+                              struct berth_err *err);
 
 #endif

@@ -57,6 +57,11 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
         return berth_err_set(err, "'%s' is not a mount; " EXPECTED, text);
     if (count == 3 && read_mode(field[2], text, &read_only, err) < 0)
         return -1;
+    if (strcmp(field[0], "tmpfs") == 0)
+        return berth_err_set(err,
+                             "'%s': tmpfs is not a source; for a scratch directory "
+                             "write --container-args=--scratch=%s (a path: ./tmpfs)",
+                             text, count > 1 ? field[1] : "/tmp");
     if (berth_path_absolute(field[0], base, &source, err) < 0)
         return berth_err_at(err, "'%s'", text);
     if (count > 1 && *field[1] != '/')

@@ -10,10 +10,12 @@
 #include "base/buf.h"
 #include "base/choice.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "request/mode.h"
 #include "request/values.h"
 #include "request/mount.h"
 #include "request/path.h"
+#include "request/registry.h"
 #include "request/uri.h"
 
 static int take_image(const struct berth_written *written, struct berth_strvec *ret,
@@ -22,7 +24,10 @@ static int take_image(const struct berth_written *written, struct berth_strvec *
     BERTH_FREE char *path = NULL;
 
     if (berth_uri_is(written->value)) {
-        if (berth_uri_check(written->value, err) < 0)
+        path = berth_registry_plain(written->value);
+        if (!path)
+            return berth_err_oom(err);
+        if (berth_uri_check(path, err) < 0)
             return -1;
     } else if (strcmp(written->value, BERTH_NO_IMAGE) != 0) {
         if (berth_path_absolute(written->value, written->base, &path, err) < 0)
@@ -78,13 +83,36 @@ static int take_env(const struct berth_written *written, struct berth_strvec *re
         if ((strchr(item, '=') ? berth_value_assignment(item, NULL)
                                : berth_value_variable(item, NULL)) < 0)
             return berth_err_set(err,
-                                 "'%s' is not a variable; expected NAME or NAME=VALUE "
-                                 "(write \\, for a comma in a value)",
-                                 item);
+                                 "'%s' is not a variable; expected NAME or NAME=VALUE, "
+                                 "with letters, digits and _ in NAME%s",
+                                 item,
+                                 strchr(written->value, ',')
+                                     ? " (a comma in a value is \\, in quotes: "
+                                       "'A=1\\,2')"
+                                     : "");
         berth_strvec_push(ret, item);
         if (*next == '\0')
             return 0;
     }
+}
+
+/* A word of --container-args. The runtime would take a quote for a part of it; and the
+ * tasks go to their own directory, whatever the runtime's is. */
+static int check_flag(const char *word, struct berth_err *err)
+{
+    size_t length = strcspn(word, "=");
+
+    if (*word == '"' || *word == '\'')
+        return berth_err_set(err,
+                             "'%s': there is no quoting here, words are split at "
+                             "blanks; give a variable with --container-env, a mount "
+                             "with --container-mounts",
+                             word);
+    if (length == strlen("--pwd") &&
+        (berth_text_starts(word, "--pwd") || berth_text_starts(word, "--cwd")))
+        return berth_err_set(
+            err, "%s has no effect on tasks; use --container-workdir=DIR", word);
+    return 0;
 }
 
 static int take_args(const struct berth_written *written, struct berth_strvec *ret,
@@ -96,9 +124,12 @@ static int take_args(const struct berth_written *written, struct berth_strvec *r
 
     if (!copy)
         return berth_err_oom(err);
-    while ((word = strsep(&next, " \t\n")))
+    while ((word = strsep(&next, " \t\n"))) {
+        if (check_flag(word, err) < 0)
+            return -1;
         if (*word)
             berth_strvec_push(ret, word);
+    }
     return 0;
 }
 
@@ -158,52 +189,65 @@ static int take_explain(const struct berth_written *written, struct berth_strvec
 
 const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
     [BERTH_OPTION_IMAGE] = {"container-image", "PATH|URI|none",
-                            "run every task in this Singularity/Apptainer image (SIF "
-                            "file, directory, docker://, oras:// or library://); none: "
-                            "on the host",
-                            TEXT(image), take_image},
+                            "run every task in this image: a SIF file, a directory, "
+                            "docker://, oras:// or library://; none: on the host "
+                            "(Slurm's own --container is for OCI bundles)",
+                            TEXT(image), take_image, "IMAGE"},
     [BERTH_OPTION_MOUNTS] = {"container-mounts", "SRC[:DST[:ro|rw]][,...]",
-                             "bind host paths into the image; repeats accumulate",
-                             LIST(mounts), take_mounts},
+                             "host paths for the image, SRC[:DST[:ro|rw]] with commas; "
+                             "repeats accumulate",
+                             LIST(mounts), take_mounts, "LIST"},
     [BERTH_OPTION_WORKDIR] = {"container-workdir", "DIR",
-                              "working directory of the tasks, in the image",
-                              TEXT(workdir), take_workdir},
+                              "working directory of the tasks, in the image; default: "
+                              "that of srun",
+                              TEXT(workdir), take_workdir, "DIR"},
     [BERTH_OPTION_MOUNT_HOME] = {"container-mount-home", NULL,
-                                 "mount the home directory", SWITCH(home, BERTH_YES)},
+                                 "mount the home directory; default: as the runtime "
+                                 "does without a flag",
+                                 SWITCH(home, BERTH_YES)},
     [BERTH_OPTION_NO_MOUNT_HOME] = {"no-container-mount-home", NULL,
                                     "do not mount the home directory",
                                     SWITCH(home, BERTH_NO)},
     [BERTH_OPTION_WRITABLE] = {"container-writable", NULL,
-                               "let tasks write to the image's root; what they write "
-                               "is thrown away",
+                               "let tasks write to the image's root, and throw away "
+                               "what they write; default: they cannot write there",
                                SWITCH(writable, BERTH_YES)},
+    [BERTH_OPTION_READONLY] = {"container-readonly", NULL,
+                               "the opposite, and the default",
+                               SWITCH(writable, BERTH_NO)},
     [BERTH_OPTION_ENTRYPOINT] = {"container-entrypoint", NULL,
-                                 "run the command through the image's runscript",
+                                 "run the command through the image's runscript; "
+                                 "default: without it",
                                  SWITCH(entrypoint, BERTH_YES)},
+    [BERTH_OPTION_NO_ENTRYPOINT] = {"no-container-entrypoint", NULL,
+                                    "do not, which is the default",
+                                    SWITCH(entrypoint, BERTH_NO)},
     [BERTH_OPTION_ENV] = {"container-env", "NAME[=VALUE][,...]",
-                          "pass or set a variable, over the image's own; repeats "
-                          "accumulate",
-                          LIST(env), take_env},
+                          "variables to pass or to set, NAME[=VALUE] with commas, over "
+                          "the image's own; repeats accumulate",
+                          LIST(env), take_env, "LIST"},
     [BERTH_OPTION_ARGS] = {"container-args", "FLAGS",
                            "flags for the container runtime, separated by spaces; "
                            "repeats accumulate",
-                           LIST(args), take_args},
+                           LIST(args), take_args, "FLAGS"},
     [BERTH_OPTION_GPU] = {"container-gpu",
                           BERTH_GPU_AUTO "|" BERTH_GPU_NVIDIA "|" BERTH_GPU_ROCM
                                          "|" BERTH_GPU_OFF,
-                          "let tasks use the host's GPU driver; auto, the default: "
-                          "where the step has GPUs",
-                          TEXT(gpu), take_gpu},
+                          "let tasks use the host's GPU driver: auto (default), where "
+                          "the step has GPUs; nvidia, rocm or off",
+                          TEXT(gpu), take_gpu, "KIND"},
     [BERTH_OPTION_MPI] = {"mpi-bind", "[" BERTH_MODE_WORDS "]",
-                          "whose MPI the tasks use: the host's, or the image's "
-                          "(hybrid, local)",
-                          TEXT(mpi), take_mode},
+                          "whose MPI the tasks use: the host's (host, or NAME of one), "
+                          "the image's (hybrid, local, local-each), or the one that "
+                          "fits (auto, also without a value); default: off",
+                          TEXT(mpi), take_mode, "MODE"},
     [BERTH_OPTION_EXPLAIN] = {"container-explain",
                               "[" BERTH_EXPLAIN_TEXT "|" BERTH_EXPLAIN_JSON
                               "|" BERTH_EXPLAIN_OFF "]",
                               "print what would be done in each component and why, "
-                              "and run nothing",
-                              TEXT(explain), take_explain},
+                              "as text (also without a value) or json, and run "
+                              "nothing; default: off",
+                              TEXT(explain), take_explain, "HOW"},
 };
 
 enum berth_option_id berth_option_find(const char *name)
@@ -213,6 +257,16 @@ enum berth_option_id berth_option_find(const char *name)
     while (id < BERTH_OPTION_COUNT && strcmp(berth_options[id].name, name) != 0)
         id++;
     return (enum berth_option_id)id;
+}
+
+const struct berth_option *berth_option_switch(size_t field, enum berth_choice says)
+{
+    const struct berth_option *option = berth_options;
+
+    while (option->kind != BERTH_KIND_SWITCH || option->field != field ||
+           option->says != says)
+        option++;
+    return option;
 }
 
 bool berth_option_is_optional(const struct berth_option *option)

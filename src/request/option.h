@@ -29,8 +29,8 @@ struct berth_written {
  * page test and the messages all read this table. */
 struct berth_option {
     const char *name;     /* without the leading -- and without the site's prefix */
-    const char *argument; /* what --help calls the value; NULL: takes none; [...]: may
-                             be left out */
+    const char *argument; /* what `berth --help` calls the value; NULL: takes none;
+                             [...]: may be left out */
     const char *help;     /* one line for `srun --help` */
     enum berth_option_kind kind;
     size_t field;           /* its offset in struct berth_request */
@@ -40,6 +40,8 @@ struct berth_option {
      * `failed`. */
     int (*take)(const struct berth_written *written, struct berth_strvec *ret,
                 struct berth_err *err);
+    const char *column; /* what `srun --help` calls the value, short enough that Slurm
+                           leaves the help on the same line; NULL: as ARGUMENT */
 };
 
 /* Indexed by enum berth_option_id. */
@@ -47,6 +49,9 @@ extern const struct berth_option berth_options[BERTH_OPTION_COUNT];
 
 /* The option called NAME; BERTH_OPTION_COUNT: none is. */
 enum berth_option_id berth_option_find(const char *name);
+
+/* The switch that says SAYS of the member at FIELD; each has one for yes and for no. */
+const struct berth_option *berth_option_switch(size_t field, enum berth_choice says);
 
 /* May the value be left out? */
 bool berth_option_is_optional(const struct berth_option *option);

@@ -22,6 +22,7 @@ static const char *without_dot(const char *text)
 int berth_path_absolute(const char *text, const char *base, char **ret_path,
                         struct berth_err *err)
 {
+    bool is_home = berth_text_starts(text, "~/");
     char *path = NULL;
 
     if (*text == '/') {
@@ -30,9 +31,10 @@ int berth_path_absolute(const char *text, const char *base, char **ret_path,
             return berth_err_oom(err);
     } else if (*text == '~' || *text == '$') {
         return berth_err_set(err,
-                             "'%s': neither the shell nor Slurm expands this here; "
-                             "write the path from /",
-                             text);
+                             "'%s': neither the shell nor Slurm expands '%c' here; "
+                             "write the path from /%s%s",
+                             text, *text, is_home ? ", or on a command line $HOME" : "",
+                             is_home ? text + 1 : "");
     } else if (!base) {
         return berth_err_set(err, "'%s' is not absolute; expected a path from /", text);
     } else if (asprintf(&path, "%s/%s", strcmp(base, "/") == 0 ? "" : base,

@@ -63,6 +63,17 @@ int berth_request_put(struct berth_request *request, enum berth_option_id id,
     return 0;
 }
 
+/* Flags begin with a dash; only a word behind one may be its value. */
+static int check_first_flag(const char *word, struct berth_err *err)
+{
+    const char *lacking = *word == '/' ? "--bind " : word[1] ? "--" : "-";
+
+    if (*word == '-')
+        return 0;
+    return berth_err_set(err, "'%s' is not a flag; did you mean '%s%s'?", word, lacking,
+                         word);
+}
+
 /* May VALUE follow what was said of the option before? */
 static int check_again(const struct berth_request *request,
                        const struct berth_option *option, const char *value,
@@ -72,14 +83,16 @@ static int check_again(const struct berth_request *request,
     char *const *text = field;
     const enum berth_choice *choice = field;
 
+    if (option == &berth_options[BERTH_OPTION_ARGS] && request->args.count == 0)
+        return check_first_flag(value, err);
     if (option->kind == BERTH_KIND_TEXT && *text && strcmp(*text, value) != 0)
-        return berth_err_set(
-            err, "given twice, '%s' and '%s'; expected one value for each component",
-            *text, value);
+        return berth_err_set(err, "given twice, '%s' and '%s'; expected one value",
+                             *text, value);
     if (option->kind == BERTH_KIND_SWITCH && *choice && *choice != option->says)
-        return berth_err_set(err,
-                             "given together with its opposite; expected one of "
-                             "--container-mount-home and --no-container-mount-home");
+        return berth_err_set(
+            err, "given together with its opposite; expected one of --%s and --%s",
+            berth_option_switch(option->field, BERTH_YES)->name,
+            berth_option_switch(option->field, BERTH_NO)->name);
     return 0;
 }
 
@@ -156,6 +169,22 @@ bool berth_request_mpi_is(const struct berth_request *request, enum berth_mode m
     return berth_mode_of(request->mpi) == mode;
 }
 
+bool berth_request_has_spaces(const struct berth_request *request)
+{
+    static const char *const flags[] = {"--fakeroot",   "-f", "--pid", "-p",
+                                        "--containall", "-C", NULL};
+
+    for (const char *const *flag = flags; *flag; flag++)
+        if (berth_strvec_has(&request->args, *flag))
+            return true;
+    return false;
+}
+
+bool berth_request_mpi_declined(const struct berth_request *request)
+{
+    return request->mpi && berth_request_mpi_is(request, BERTH_MODE_OFF);
+}
+
 bool berth_request_mpi_local(const struct berth_request *request)
 {
     return berth_request_mpi_is(request, BERTH_MODE_LOCAL) ||
@@ -198,19 +227,79 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+/* Do A and B say the same of the option? */
+static bool same_option(const struct berth_request *a, const struct berth_request *b,
+                        enum berth_option_id id)
+{
+    const char *value;
+    size_t i = 0;
+
+    for (; (value = berth_request_value(a, id, i)); i++)
+        if (!same_text(value, berth_request_value(b, id, i)))
+            return false;
+    return !berth_request_value(b, id, i);
+}
+
+/* Is the option of a task, and not of its container? */
+static bool is_of_task(enum berth_option_id id)
+{
+    return id == BERTH_OPTION_WORKDIR || id == BERTH_OPTION_ENV ||
+           id == BERTH_OPTION_ENTRYPOINT || id == BERTH_OPTION_NO_ENTRYPOINT ||
+           id == BERTH_OPTION_EXPLAIN;
+}
+
+static bool same(const struct berth_request *a, const struct berth_request *b,
+                 bool all_options)
+{
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++)
+        if ((all_options || !is_of_task((enum berth_option_id)id)) &&
+            !same_option(a, b, (enum berth_option_id)id))
+            return false;
+    return same_text(a->uri, b->uri) && a->world == b->world;
+}
+
 bool berth_request_equal(const struct berth_request *a, const struct berth_request *b)
 {
-    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
-        const char *value;
-        size_t i = 0;
+    return same(a, b, true);
+}
 
-        for (; (value = berth_request_value(a, id, i)); i++)
-            if (!same_text(value, berth_request_value(b, id, i)))
-                return false;
-        if (berth_request_value(b, id, i))
+/* Does ITEM, NAME or NAME=VALUE, say where programs and libraries are? */
+static bool is_search(const char *item)
+{
+    return strncmp(item, "LD_", 3) == 0 ||
+           (strncmp(item, "PATH", 4) == 0 && (item[4] == '=' || item[4] == '\0'));
+}
+
+/* The next of ITEMS, from *AT on, that does; NULL: none. */
+static const char *next_search(const struct berth_strvec *items, size_t *at)
+{
+    while (*at < items->count)
+        if (is_search(items->items[(*at)++]))
+            return items->items[*at - 1];
+    return NULL;
+}
+
+/* --mpi-bind judges the programs of all tasks of a container at once: the same words
+ * are to be the same programs. */
+static bool find_alike(const struct berth_request *a, const struct berth_request *b)
+{
+    size_t i = 0, k = 0;
+    const char *item;
+
+    if (!same_option(a, b, BERTH_OPTION_WORKDIR) || a->entrypoint != b->entrypoint)
+        return false;
+    do {
+        item = next_search(&a->env, &i);
+        if (!same_text(item, next_search(&b->env, &k)))
             return false;
-    }
-    return same_text(a->uri, b->uri) && a->world == b->world;
+    } while (item);
+    return true;
+}
+
+bool berth_request_same_container(const struct berth_request *a,
+                                  const struct berth_request *b)
+{
+    return same(a, b, false) && (!berth_request_mpi_chosen(a) || find_alike(a, b));
 }
 
 int berth_request_put_over(struct berth_request *request,
@@ -237,13 +326,17 @@ int berth_request_put_over(struct berth_request *request,
 
 int berth_request_check(const struct berth_request *request, struct berth_err *err)
 {
+    enum berth_option_id id = BERTH_OPTION_MOUNTS;
+
     if (berth_request_contained(request) || !said_more(request))
         return 0;
     if (request->image)
         return berth_err_set(err, "--container-image=none: the other container options "
                                   "mean nothing on the host; leave them out");
-    return berth_err_set(err, "--container-image: not given, but other container "
-                              "options are; name an image");
+    while (id < BERTH_OPTION_COUNT - 1 && !berth_request_value(request, id, 0))
+        id++;
+    return berth_err_set(err, "--%s: it needs an image; add --container-image=IMAGE",
+                         berth_options[id].name);
 }
 
 void berth_request_fini(struct berth_request *request)

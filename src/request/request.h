@@ -59,7 +59,9 @@ enum berth_option_id {
     BERTH_OPTION_MOUNT_HOME,
     BERTH_OPTION_NO_MOUNT_HOME,
     BERTH_OPTION_WRITABLE,
+    BERTH_OPTION_READONLY,
     BERTH_OPTION_ENTRYPOINT,
+    BERTH_OPTION_NO_ENTRYPOINT,
     BERTH_OPTION_ENV,
     BERTH_OPTION_ARGS,
     BERTH_OPTION_GPU,
@@ -110,6 +112,13 @@ const char *berth_request_mode(const struct berth_request *request);
 /* Is that its mode? */
 bool berth_request_mpi_is(const struct berth_request *request, enum berth_mode mode);
 
+/* Has the container, by its flags for the runtime, a user namespace in which the user
+ * is root, or a namespace of processes? */
+bool berth_request_has_spaces(const struct berth_request *request);
+
+/* Has the user said off? */
+bool berth_request_mpi_declined(const struct berth_request *request);
+
 /* Does --mpi-bind choose an MPI library: is it neither off, local nor local-each? */
 bool berth_request_mpi_chosen(const struct berth_request *request);
 
@@ -129,6 +138,10 @@ bool berth_request_explained(const struct berth_request *request);
 bool berth_request_said(const struct berth_request *request);
 
 bool berth_request_equal(const struct berth_request *a, const struct berth_request *b);
+
+/* Can tasks that ask for A and for B run in one container? */
+bool berth_request_same_container(const struct berth_request *a,
+                                  const struct berth_request *b);
 
 /* Put OWN over REQUEST: its scalars win, its lists come behind. An image `none` in OWN
  * cancels all that REQUEST says. Returns 0, or -1 when out of memory. */

@@ -11,7 +11,7 @@
 
 static bool starts_option(const char *text)
 {
-    return berth_text_starts(text, "--container") ||
+    return berth_text_starts(text, "--container-") ||
            berth_text_starts(text, "--no-container-") ||
            berth_text_starts(text, "--mpi-bind");
 }

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/text.h"
+#include "request/registry.h"
 
 const char *const berth_uri_schemes[] = {"docker", "oras", "library", NULL};
 
@@ -46,12 +47,26 @@ static bool is_known(const char *uri)
     return false;
 }
 
+static int refuse_name(const char *name, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf meant = {0};
+
+    if (berth_registry_possible(name, &meant))
+        return berth_err_set(err, "'%s': cannot be pulled; write %s", name, meant.text);
+    return berth_err_set(err,
+                         "'%s': cannot be pulled; expected docker://, oras:// or "
+                         "library:// (a file or directory needs no pull)",
+                         name);
+}
+
 int berth_uri_check(const char *uri, struct berth_err *err)
 {
     const char *rest = rest_of(uri);
     size_t host;
 
-    if (!rest || !is_known(uri))
+    if (!rest)
+        return refuse_name(uri, err);
+    if (!is_known(uri))
         return berth_err_set(err,
                              "'%s': cannot be pulled; expected docker://, oras:// or "
                              "library://, or a SIF file or a directory",
@@ -59,6 +74,11 @@ int berth_uri_check(const char *uri, struct berth_err *err)
     rest += strspn(rest, "/");
     if (*rest == '\0')
         return berth_err_set(err, "'%s': names no image; expected HOST/NAME:TAG", uri);
+    if (berth_registry_is_host(rest) && berth_text_starts(uri, "docker://"))
+        return berth_err_set(err,
+                             "'%s': names a registry and no image; expected "
+                             "%s/NAME:TAG " BERTH_REGISTRY_CUT,
+                             uri, uri);
     for (const char *c = rest; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("._-:/@,~[]", *c))
             return berth_err_set(err,

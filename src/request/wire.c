@@ -9,11 +9,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/fields.h"
 #include "request/option.h"
+#include "request/ranks.h"
 #include "request/uri.h"
-
-#define FORM "1"
-#define END  ";."
 
 /* The key of where an image is from that is a file by now; no option. */
 #define URI "uri"
@@ -42,44 +41,9 @@ static void key_of(enum berth_option_id id, char key[32])
              middle + sizeof("container-") - 1);
 }
 
-static bool is_plain(unsigned char c)
-{
-    return isalnum(c) || (c != '\0' && strchr("-_.:,/", c));
-}
-
-static void put_value(struct berth_buf *buf, const char *value)
-{
-    for (; *value; value++) {
-        unsigned char c = (unsigned char)*value;
-        char hex[4];
-
-        if (is_plain(c)) {
-            berth_buf_add(buf, value, 1);
-        } else {
-            snprintf(hex, sizeof(hex), "%%%02X", c);
-            berth_buf_add(buf, hex, 3);
-        }
-    }
-}
-
-/* The fields of one request, which start at START of BUF. */
-struct fields {
-    struct berth_buf *buf;
-    size_t start;
-};
-
-static void put_pair(struct fields *fields, const char *key, const char *value)
-{
-    if (fields->buf->used > fields->start)
-        berth_buf_puts(fields->buf, "&");
-    berth_buf_puts(fields->buf, key);
-    berth_buf_puts(fields->buf, "=");
-    put_value(fields->buf, value);
-}
-
 void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *request)
 {
-    struct fields fields = {buf, buf->used};
+    size_t start = buf->used;
 
     for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
         const char *value;
@@ -87,45 +51,13 @@ void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *r
 
         key_of(id, key);
         for (size_t i = 0; (value = berth_request_value(request, id, i)); i++)
-            put_pair(&fields, key, value);
+            berth_field_put(buf, start, key, value);
         if (id == BERTH_OPTION_IMAGE && request->uri &&
             !berth_request_unpulled(request))
-            put_pair(&fields, URI, request->uri);
+            berth_field_put(buf, start, URI, request->uri);
     }
     if (request->world)
-        put_pair(&fields, WORLD, worlds[request->world]);
-}
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
-/* Decode VALUE in place. Returns false for a malformed or NUL escape. */
-static bool get_value(char *value)
-{
-    char *to = value;
-
-    for (; *value; value++) {
-        int high, low;
-
-        if (*value != '%') {
-            *to++ = *value;
-            continue;
-        }
-        high = hex_value(value[1]);
-        low = high < 0 ? -1 : hex_value(value[2]);
-        if (low < 0 || high * 16 + low == 0)
-            return false;
-        *to++ = (char)(high * 16 + low);
-        value += 2;
-    }
-    *to = '\0';
-    return true;
+        berth_field_put(buf, start, WORLD, worlds[request->world]);
 }
 
 static enum berth_option_id option_of(const char *key)
@@ -181,23 +113,17 @@ static int take_uri(struct berth_request *request, const char *value,
     return request->uri ? 0 : berth_err_oom(err);
 }
 
-static int get_field(char *field, struct berth_request *request, struct berth_err *err)
+static int take_field(struct berth_request *request, const char *key, const char *value,
+                      struct berth_err *err)
 {
-    char *value = strchr(field, '=');
-    enum berth_option_id id;
+    enum berth_option_id id = option_of(key);
 
-    if (!value)
-        return berth_err_set(err, "'%s' has no value", field);
-    *value++ = '\0';
-    if (strcmp(field, WORLD) == 0)
+    if (strcmp(key, WORLD) == 0)
         return take_world(request, value, err);
-    if (!get_value(value))
-        return berth_err_set(err, "the value of '%s' is not encoded", field);
-    if (strcmp(field, URI) == 0)
+    if (strcmp(key, URI) == 0)
         return take_uri(request, value, err);
-    id = option_of(field);
     if (id == BERTH_OPTION_COUNT)
-        return berth_err_set(err, "'%s' is not an option of this release", field);
+        return berth_err_set(err, "'%s' is not an option of this release", key);
     return take_decoded(request, id, value, err);
 }
 
@@ -206,45 +132,53 @@ int berth_wire_get_request(const char *text, struct berth_request *ret,
 {
     BERTH_FREE char *copy = strdup(text);
     BERTH_REQUEST struct berth_request request = {0};
-    char *next = copy;
-    char *field;
+    char *next = *text ? copy : NULL;
+    char *key, *value;
+    int result;
 
     if (!copy)
         return berth_err_oom(err);
-    while (*text && (field = strsep(&next, "&")))
-        if (get_field(field, &request, err) < 0)
+    while ((result = berth_field_next(&next, &key, &value, err)) > 0)
+        if (take_field(&request, key, value, err) < 0)
             return -1;
+    if (result < 0)
+        return -1;
     *ret = request;
     request = (struct berth_request){0};
     return 0;
 }
 
-static void put_row(struct berth_buf *buf, int group,
-                    const struct berth_request *request)
-{
-    char label[16];
+/* In front of the ranks that a row has with --multi-prog. */
+enum { RANKS = '/' };
 
-    if (group == BERTH_GROUP_ALL)
-        snprintf(label, sizeof(label), "*");
+static void put_row(struct berth_buf *buf, int group, const struct berth_row *row)
+{
+    BERTH_FREE char *label = NULL;
+    int length;
+
+    if (row->ranks)
+        length = asprintf(&label, "%c%s", RANKS, row->ranks);
+    else if (group == BERTH_GROUP_ALL)
+        length = asprintf(&label, "*");
     else if (group == BERTH_GROUP_UNKNOWN)
-        snprintf(label, sizeof(label), "?");
+        length = asprintf(&label, "?");
     else
-        snprintf(label, sizeof(label), "%d", group);
-    berth_buf_puts(buf, ";");
-    berth_buf_puts(buf, label);
-    berth_buf_puts(buf, ":");
-    berth_wire_put_request(buf, request);
+        length = asprintf(&label, "%d", group);
+    buf->failed |= length < 0;
+    if (length >= 0)
+        berth_parts_label(buf, label);
+    berth_wire_put_request(buf, &row->request);
 }
 
 static void put_rows(struct berth_buf *buf, const struct berth_table *table)
 {
-    berth_buf_puts(buf, FORM);
-    if (table->count && berth_table_uniform(table))
-        put_row(buf, BERTH_GROUP_ALL, &table->rows[0].request);
+    berth_buf_puts(buf, BERTH_PARTS_FORM);
+    if (table->count && !berth_table_multiprog(table) && berth_table_uniform(table))
+        put_row(buf, BERTH_GROUP_ALL, &table->rows[0]);
     else
         for (size_t i = 0; i < table->count; i++)
-            put_row(buf, table->rows[i].group, &table->rows[i].request);
-    berth_buf_puts(buf, END);
+            put_row(buf, table->rows[i].group, &table->rows[i]);
+    berth_buf_puts(buf, BERTH_PARTS_END);
 }
 
 int berth_wire_put_table(const struct berth_table *table, char **ret_text,
@@ -294,58 +228,52 @@ static bool has_group(const struct berth_table *table, int group)
     return false;
 }
 
-static int get_row(char *text, struct berth_table *table, struct berth_err *err)
+/* LABEL of a row: the group, or the ranks of a step with --multi-prog, which has no
+ * rows of the other kind. */
+static int get_label(const char *label, const struct berth_table *table, int *ret_group,
+                     const char **ret_ranks, struct berth_err *err)
+{
+    *ret_ranks = *label == RANKS ? label + 1 : NULL;
+    *ret_group = BERTH_GROUP_ALL;
+    if (table->count && !*ret_ranks != !berth_table_multiprog(table))
+        return berth_err_set(err, "'%s' is not with rows of its kind", label);
+    if (*ret_ranks)
+        return berth_ranks_check(*ret_ranks, err);
+    if (get_group(label, ret_group) < 0)
+        return berth_err_set(err, "'%s' is not a component", label);
+    if (*ret_group >= 0 && has_group(table, *ret_group))
+        return berth_err_set(err, "component %d is there twice", *ret_group);
+    return 0;
+}
+
+static int get_row(const char *label, const char *fields, struct berth_table *table,
+                   struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request request = {0};
-    char *fields = strchr(text, ':');
+    const char *ranks;
     int group;
 
     if (!fields)
         return berth_err_set(err, "a component has no number");
-    *fields++ = '\0';
-    if (get_group(text, &group) < 0)
-        return berth_err_set(err, "'%s' is not a component", text);
-    if (group >= 0 && has_group(table, group))
-        return berth_err_set(err, "component %d is there twice", group);
-    if (berth_wire_get_request(fields, &request, err) < 0 ||
-        berth_table_add(table, group, &request, err) < 0)
+    if (get_label(label, table, &group, &ranks, err) < 0 ||
+        berth_wire_get_request(fields, &request, err) < 0 ||
+        berth_table_add(table, group, ranks, &request, err) < 0)
         return -1;
     request = (struct berth_request){0};
     return 0;
-}
-
-/* The rows between the form and the end, each behind a semicolon. The caller frees
- * *RET_ROWS. */
-static int get_frame(const char *text, char **ret_rows, struct berth_err *err)
-{
-    size_t length = strlen(text);
-    size_t form = strcspn(text, ";");
-
-    if (length > BERTH_WIRE_MAX)
-        return berth_err_set(err, "longer than %d bytes", BERTH_WIRE_MAX);
-    if (form != strlen(FORM) || strncmp(text, FORM, form) != 0)
-        return berth_err_set(err, "form '%.*s' is not this release's (" FORM ")",
-                             (int)form, text);
-    if (length < form + strlen(END) || strcmp(text + length - strlen(END), END) != 0)
-        return berth_err_set(err, "the end is missing");
-    *ret_rows = strndup(text + form, length - form - strlen(END));
-    return *ret_rows ? 0 : berth_err_oom(err);
 }
 
 int berth_wire_get_table(const char *text, struct berth_table *ret,
                          struct berth_err *err)
 {
     BERTH_TABLE struct berth_table table = {0};
-    BERTH_FREE char *rows = NULL;
-    char *next;
-    char *row;
+    BERTH_FREE char *copy = NULL;
+    char *next, *label, *fields;
 
-    if (get_frame(text, &rows, err) < 0)
+    if (berth_parts_open(text, BERTH_WIRE_MAX, &copy, &next, err) < 0)
         return -1;
-    next = rows;
-    strsep(&next, ";");
-    while ((row = strsep(&next, ";")))
-        if (get_row(row, &table, err) < 0)
+    while ((label = berth_parts_next(&next, &fields)))
+        if (get_row(label, fields, &table, err) < 0)
             return -1;
     if (table.count == 0)
         return berth_err_set(err, "no component in it");

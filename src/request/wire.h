@@ -11,12 +11,11 @@
  * srun to the nodes, and from the plugin to berth-task.
  *
  *     requests   fields               image=/a.sif&env=A%3D1
- *     table      1;GROUP:fields;...;. GROUP is a het group, `*` (all) or `?` (unknown);
- *                                     the point says that nothing was cut off
+ *     table      1;GROUP:fields;...;. GROUP is a het group, `*` (all), `?` (unknown)
+ * or, with --multi-prog, `/` and ranks; the point says that nothing was cut off
  *
- * A field is an option's name without "container-" and its value, or, behind an image
- * that was pulled, `uri` and its URI; every byte that is not a letter, a digit or one
- * of -_.:,/ is %XX. The text therefore has no spaces, quotes or newlines. Decoding
+ * The form is that of base/fields.h. A field is an option's name without "container-"
+ * and its value, or, behind an image that was pulled, `uri` and its URI. Decoding
  * trusts nothing: it checks each value like a user's. */
 
 /* Bytes of the longest text. Linux takes 128 KiB for one string (MAX_ARG_STRLEN). */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "site/suggest.h"
+#include "base/suggest.h"
 
 void berth_reading_keep(const struct berth_reading *reading, unsigned int line,
                         const char *path, struct berth_err *err)
@@ -173,7 +173,8 @@ void berth_reading_read(const struct berth_reading *reading, const char *bytes,
 {
     struct berth_err why;
 
-    if (berth_syntax_read(reading->file, bytes, size, ret_root, &why) < 0)
+    if (berth_syntax_read(reading->file, bytes, size, ret_root, reading->faults, &why) <
+        0)
         berth_strvec_push(reading->faults, why.text);
     else
         read_root(reading, ret_root);

@@ -5,13 +5,13 @@
 
 #include <ctype.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "site/suggest.h"
+#include "base/suggest.h"
 #include "site/syntax.h"
 #include "request/values.h"
 
@@ -43,6 +43,18 @@ static void push_item(const struct berth_reading *reading, const struct berth_ke
     berth_site_note(reading->into, key->path, item->text, reading->file, item->line);
 }
 
+/* One of a list. `NAME: VALUE` is a section to YAML. */
+static int check_item(const struct berth_key *key, const struct berth_node *item,
+                      struct berth_err *err)
+{
+    if (key->check == berth_value_assignment && item->kind == BERTH_NODE_MAP &&
+        item->count == 1 && item->items[0].kind == BERTH_NODE_SCALAR)
+        return berth_err_set(err, "expected NAME=VALUE, got '%s: %s'; write '%s=%s'",
+                             item->items[0].key, item->items[0].text,
+                             item->items[0].key, item->items[0].text);
+    return berth_reading_check(key, item, err);
+}
+
 /* A fault of one item does not hide those of others. */
 static int take_items(const struct berth_reading *reading, const struct berth_key *key,
                       const struct berth_node *node, struct berth_strvec *list)
@@ -50,7 +62,7 @@ static int take_items(const struct berth_reading *reading, const struct berth_ke
     struct berth_err err;
 
     for (size_t i = 0; i < node->count; i++)
-        if (berth_reading_check(key, &node->items[i], &err) < 0)
+        if (check_item(key, &node->items[i], &err) < 0)
             berth_reading_keep(reading, node->items[i].line, key->path, &err);
         else
             push_item(reading, key, &node->items[i], list);
@@ -141,22 +153,33 @@ static int take_flag(const struct berth_reading *reading, const struct berth_key
     return 0;
 }
 
-/* The options of a rule: NAME: VALUE, `true` for one without a value. */
-static int take_options(const struct berth_node *node, struct berth_strvec *options,
+/* An option of rule NUMBER: NAME: VALUE, `true` for one without a value. */
+static void take_option(const struct berth_reading *reading, size_t number,
+                        const struct berth_node *node, struct berth_strvec *options)
+{
+    bool is_true = !node->quoted && node->text && strcasecmp(node->text, "true") == 0;
+    struct berth_err err;
+
+    if (node->kind != BERTH_NODE_SCALAR || !*node->text || berth_node_is_empty(node)) {
+        berth_reading_mismatch(node, "one value for an option", &err);
+        berth_err_at(&err, "rule %zu: %s", number, node->key);
+        berth_reading_keep(reading, node->line, "", &err);
+        return;
+    }
+    berth_strvec_push(options, node->key);
+    berth_strvec_push(options, is_true ? "" : node->text);
+    berth_site_note_rule(reading->into, number, node->key, reading->file, node->line);
+}
+
+/* A fault of one option does not hide those of others. */
+static int take_options(const struct berth_reading *reading, size_t number,
+                        const struct berth_node *node, struct berth_strvec *options,
                         struct berth_err *err)
 {
     if (node->kind != BERTH_NODE_MAP || node->count == 0)
         return berth_reading_mismatch(node, "options: NAME: VALUE lines", err);
-    for (size_t i = 0; i < node->count; i++) {
-        const struct berth_node *item = &node->items[i];
-
-        if (item->kind != BERTH_NODE_SCALAR)
-            return berth_reading_mismatch(item, "one value for an option", err);
-        berth_strvec_push(options, item->key);
-        berth_strvec_push(options, !item->quoted && strcmp(item->text, "true") == 0
-                                       ? ""
-                                       : item->text);
-    }
+    for (size_t i = 0; i < node->count; i++)
+        take_option(reading, number, &node->items[i], options);
     return 0;
 }
 
@@ -171,7 +194,8 @@ static int take_rule_text(const struct berth_node *node, char **ret,
     return *ret ? 0 : berth_err_oom(err);
 }
 
-static int take_rule_key(const struct berth_node *node, struct berth_site_rule *rule,
+static int take_rule_key(const struct berth_reading *reading, size_t number,
+                         const struct berth_node *node, struct berth_site_rule *rule,
                          struct berth_err *err)
 {
     static const char *const keys[] = {"partition", "account", "options", NULL};
@@ -181,11 +205,11 @@ static int take_rule_key(const struct berth_node *node, struct berth_site_rule *
     if (strcmp(node->key, "account") == 0)
         return take_rule_text(node, &rule->account, err);
     if (strcmp(node->key, "options") == 0)
-        return take_options(node, &rule->options, err);
+        return take_options(reading, number, node, &rule->options, err);
     return berth_suggest(node->key, "a key here", keys, err);
 }
 
-static void take_rule(const struct berth_reading *reading,
+static void take_rule(const struct berth_reading *reading, size_t number,
                       const struct berth_node *node, struct berth_site_rule *rule)
 {
     struct berth_err err;
@@ -197,7 +221,7 @@ static void take_rule(const struct berth_reading *reading,
         return;
     }
     for (size_t i = 0; i < node->count; i++)
-        if (take_rule_key(&node->items[i], rule, &err) < 0)
+        if (take_rule_key(reading, number, &node->items[i], rule, &err) < 0)
             berth_reading_keep(reading, node->items[i].line, "rules", &err);
     reading->faults->failed |= rule->options.failed;
     if (!berth_node_find(node, "options")) {
@@ -211,17 +235,16 @@ static int take_rules(const struct berth_reading *reading, const struct berth_ke
 {
     struct berth_site *site = reading->into;
 
+    (void)key; /* there is one key of this kind */
     if (node->kind != BERTH_NODE_LIST)
         return berth_reading_mismatch(node, "a list", err);
     site->rules = calloc(node->count + 1, sizeof(*site->rules));
     if (!site->rules)
         return berth_err_oom(err);
     for (size_t i = 0; i < node->count; i++) {
-        char number[24];
+        struct berth_site_rule *rule = &site->rules[site->rule_count++];
 
-        take_rule(reading, &node->items[i], &site->rules[site->rule_count++]);
-        snprintf(number, sizeof(number), "%zu", site->rule_count);
-        berth_site_note(site, key->path, number, reading->file, node->items[i].line);
+        take_rule(reading, site->rule_count, &node->items[i], rule);
     }
     return 0;
 }
@@ -242,6 +265,8 @@ const struct berth_key berth_keys[] = {
     {"images.signatures", take_list, berth_value_fingerprint, NULL,
      FIELD(images.signatures)},
     {"images.cache", take_value, berth_value_cache, NULL, FIELD(images.cache)},
+    {"images.missing", take_choice, NULL, WORDS("auto", "refuse", "warn"),
+     FIELD(images.missing)},
     {"mounts.forced", take_list, berth_value_mount, NULL, FIELD(mounts.forced)},
     {"mounts.default", take_list, berth_value_mount, NULL, FIELD(mounts.defaults)},
     {"mounts.forbidden", take_list, berth_value_path, NULL, FIELD(mounts.forbidden)},

@@ -3,6 +3,7 @@
 
 #include "site/site.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,23 @@ void berth_site_note(struct berth_site *site, const char *key, const char *item,
     berth_strvec_pushf(&site->places, "%s:%u", file, line);
 }
 
+/* The item of an option in a rule. */
+enum { RULE_ITEM_SIZE = 128 };
+
+static void name_rule(size_t number, const char *option, char ret[RULE_ITEM_SIZE])
+{
+    snprintf(ret, RULE_ITEM_SIZE, "%zu.%s", number, option);
+}
+
+void berth_site_note_rule(struct berth_site *site, size_t number, const char *option,
+                          const char *file, unsigned int line)
+{
+    char item[RULE_ITEM_SIZE];
+
+    name_rule(number, option, item);
+    berth_site_note(site, "rules", item, file, line);
+}
+
 const char *berth_site_place(const struct berth_site *site, const char *key,
                              const char *item)
 {
@@ -77,6 +95,15 @@ const char *berth_site_where(const struct berth_site *site, const char *key,
     const char *place = berth_site_place(site, key, item);
 
     return place ? place : "berth.yaml";
+}
+
+const char *berth_site_where_rule(const struct berth_site *site, size_t number,
+                                  const char *option)
+{
+    char item[RULE_ITEM_SIZE];
+
+    name_rule(number, option, item);
+    return berth_site_where(site, "rules", item);
 }
 
 int berth_site_cite(const struct berth_site *site, const char *key, const char *item,

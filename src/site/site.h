@@ -14,6 +14,11 @@
 enum berth_site_share { BERTH_SHARE_AUTO, BERTH_SHARE_NEVER };
 enum berth_site_raw { BERTH_RAW_ALLOW, BERTH_RAW_DENY, BERTH_RAW_LIST };
 enum berth_site_digest { BERTH_DIGEST_NONE, BERTH_DIGEST_SHA256 };
+enum berth_site_missing {
+    BERTH_MISSING_AUTO,
+    BERTH_MISSING_REFUSE,
+    BERTH_MISSING_WARN
+};
 enum berth_site_glibc { BERTH_GLIBC_REPLACE, BERTH_GLIBC_REFUSE };
 
 /* An option that the site sets for some jobs, over what the user says. */
@@ -44,6 +49,7 @@ struct berth_site {
         struct berth_strvec owners;     /* names of users; empty: any */
         struct berth_strvec signatures; /* fingerprints of keys; empty: not asked for */
         char *cache; /* of pulled images, ~ and $NAME unexpanded; NULL: the default */
+        enum berth_site_missing missing; /* on the host where srun is typed */
     } images;
     struct {
         struct berth_strvec forced;    /* SRC:DST:ro|rw, in every container */
@@ -85,6 +91,10 @@ void berth_site_fini(struct berth_site *site);
 void berth_site_note(struct berth_site *site, const char *key, const char *item,
                      const char *file, unsigned int line);
 
+/* The same of OPTION in rule NUMBER, from 1. */
+void berth_site_note_rule(struct berth_site *site, size_t number, const char *option,
+                          const char *file, unsigned int line);
+
 /* FILE:LINE of ITEM of KEY, or of KEY if ITEM is not known; NULL: neither is in the
  * file. */
 const char *berth_site_place(const struct berth_site *site, const char *key,
@@ -93,6 +103,17 @@ const char *berth_site_place(const struct berth_site *site, const char *key,
 /* The same, for a message about a fault: never NULL. */
 const char *berth_site_where(const struct berth_site *site, const char *key,
                              const char *item);
+
+/* The same of OPTION in rule NUMBER. */
+const char *berth_site_where_rule(const struct berth_site *site, size_t number,
+                                  const char *option);
+
+/* Why the site lets each task have a container of its own; NULL: it does not. */
+static inline const char *berth_site_why_apart(const struct berth_site *site)
+{
+    return site->runtime.share == BERTH_SHARE_NEVER ? "the site says share: never"
+                                                    : NULL;
+}
 
 /* Add that place to the sentence in ERR (may be NULL). Returns -1. */
 int berth_site_cite(const struct berth_site *site, const char *key, const char *item,

@@ -18,6 +18,7 @@ struct reading {
     const char *bytes;
     size_t size;
     size_t nodes;
+    struct berth_strvec *faults;
 };
 
 static void cleanup_event(yaml_event_t *event)
@@ -47,10 +48,26 @@ static unsigned int line_at(const struct reading *reading, size_t offset)
     return line;
 }
 
+/* Is there a tab in the indentation of LINE, from 1? */
+static bool has_tab(const struct reading *reading, size_t line)
+{
+    const char *text = reading->bytes;
+    const char *end = text + reading->size;
+
+    while (text && --line > 0) {
+        text = memchr(text, '\n', (size_t)(end - text));
+        text = text ? text + 1 : NULL;
+    }
+    while (text && text < end && (*text == ' ' || *text == '-'))
+        text++;
+    return text && text < end && *text == '\t';
+}
+
 static int explain(const struct reading *reading, struct berth_err *err)
 {
     const yaml_parser_t *parser = &reading->parser;
     const char *problem = parser->problem ? parser->problem : "no YAML";
+    size_t line = parser->problem_mark.line + 1;
 
     if (parser->error == YAML_MEMORY_ERROR)
         return berth_err_oom(err);
@@ -59,13 +76,15 @@ static int explain(const struct reading *reading, struct berth_err *err)
                       problem);
         return at(reading, line_at(reading, parser->problem_offset), err);
     }
-    if (parser->context)
+    if (has_tab(reading, line))
+        berth_err_set(err, "a tab in the indentation; YAML wants blanks there");
+    else if (parser->context)
         berth_err_set(err, "not YAML: %s (%s); check indentation, quotes and colons",
                       problem, parser->context);
     else
         berth_err_set(err, "not YAML: %s; check indentation, quotes and colons",
                       problem);
-    return at(reading, (unsigned int)parser->problem_mark.line + 1, err);
+    return at(reading, (unsigned int)line, err);
 }
 
 static int next(struct reading *reading, yaml_event_t *ret, struct berth_err *err)
@@ -153,19 +172,33 @@ static int take_list(struct reading *reading, int depth, struct berth_node *list
     }
 }
 
-static int check_key(const struct berth_node *map, const yaml_event_t *event,
-                     struct berth_err *err)
+static int check_key(const yaml_event_t *event, struct berth_err *err)
 {
-    const struct berth_node *other;
-
     if (refuse_indirection(event, err) < 0)
         return -1;
     if (event->type != YAML_SCALAR_EVENT)
         return berth_err_set(err, "expected a name, then ':'");
-    other = berth_node_find(map, (const char *)event->data.scalar.value);
-    if (other)
-        return berth_err_set(err, "%s: given twice, first on line %u; keep one",
-                             other->key, other->line);
+    return 0;
+}
+
+/* Append *ITEM to MAP. Of a key that is there, what is new below it. */
+static int append_once(const struct reading *reading, struct berth_node *map,
+                       struct berth_node *item, struct berth_err *err)
+{
+    struct berth_node *other = (struct berth_node *)berth_node_find(map, item->key);
+    struct berth_err twice;
+
+    if (!other)
+        return append(map, item, err);
+    berth_err_set(&twice, "%s: given twice, first on line %u; keep one", other->key,
+                  other->line);
+    at(reading, item->line, &twice);
+    berth_strvec_push(reading->faults, twice.text);
+    for (size_t i = 0; i < item->count; i++)
+        if (other->kind == BERTH_NODE_MAP && item->kind == BERTH_NODE_MAP &&
+            !berth_node_find(other, item->items[i].key) &&
+            append(other, &item->items[i], err) < 0)
+            return -1;
     return 0;
 }
 
@@ -182,14 +215,14 @@ static int take_map(struct reading *reading, int depth, struct berth_node *map,
             return -1;
         if (key.type == YAML_MAPPING_END_EVENT)
             return 0;
-        if (check_key(map, &key, err) < 0 || take_scalar(&key, &name, err) < 0)
+        if (check_key(&key, err) < 0 || take_scalar(&key, &name, err) < 0)
             return at(reading, line_of(&key), err);
         if (next(reading, &value, err) < 0 ||
             read_node(reading, &value, depth, &item, err) < 0)
             return -1;
         item.line = line_of(&key);
         item.key = berth_steal(&name.text);
-        if (append(map, &item, err) < 0)
+        if (append_once(reading, map, &item, err) < 0)
             return -1;
     }
 }
@@ -256,9 +289,11 @@ static int read_stream(struct reading *reading, struct berth_node *ret,
 }
 
 int berth_syntax_read(const char *file, const char *bytes, size_t size,
-                      struct berth_node *ret, struct berth_err *err)
+                      struct berth_node *ret, struct berth_strvec *faults,
+                      struct berth_err *err)
 {
-    struct reading reading = {.file = file, .bytes = bytes, .size = size};
+    struct reading reading = {
+        .file = file, .bytes = bytes, .size = size, .faults = faults};
     BERTH_NODE struct berth_node root = {.kind = BERTH_NODE_MAP, .line = 1};
     int result;
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/strvec.h"
 
 /* The contents of a configuration file, as a tree. The only user of libyaml. */
 
@@ -31,10 +32,12 @@ struct berth_node {
 
 /* Read the SIZE bytes of a file that messages call FILE: one document of YAML in UTF-8,
  * without anchors, aliases and tags, no key twice. A file without a document is an
- * empty map. On success the caller owns *RET. Returns 0, or -1 with a sentence in ERR
- * that starts with `FILE:LINE: `. */
+ * empty map. A fault that can be read past is appended to FAULTS, and what it is about
+ * left out. On success the caller owns *RET. Returns 0, or -1 with a sentence in ERR.
+ * All sentences start with `FILE:LINE: `. */
 int berth_syntax_read(const char *file, const char *bytes, size_t size,
-                      struct berth_node *ret, struct berth_err *err);
+                      struct berth_node *ret, struct berth_strvec *faults,
+                      struct berth_err *err);
 
 /* The item KEY of the map NODE; NULL: there is none. */
 const struct berth_node *berth_node_find(const struct berth_node *node,

@@ -2,8 +2,8 @@
 #ifndef BERTH_SITE_TERMS_H
 #define BERTH_SITE_TERMS_H
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "base/fields.h"
 #include "base/strvec.h"
 #include "site/site.h"
 
@@ -15,7 +15,7 @@ struct berth_terms {
     struct berth_strvec
         signers; /* fingerprints of the keys that may sign an image; empty: any image */
     char *signers_place;       /* where the site asks for them, FILE:LINE; NULL: not
-                                  told */
+                                  known */
     struct berth_strvec order; /* of the host's MPI stacks, the preferred first: name,
                                   FILE:LINE: KEY, ... */
     struct berth_strvec modes; /* of --mpi-bind, for any job, as far as these name
@@ -31,10 +31,8 @@ struct berth_terms {
 int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
                    struct berth_err *err);
 
-/* As text for a variable, and back: `key:value`, tabs between. "" stands for no terms.
- * Returns 0, or -1 with a sentence in ERR when TEXT is none. */
-void berth_terms_put(const struct berth_terms *terms, struct berth_buf *buf);
-int berth_terms_get(const char *text, struct berth_terms *ret, struct berth_err *err);
+/* The members, for base/fields.h. */
+extern const struct berth_field berth_terms_fields[];
 
 void berth_terms_fini(struct berth_terms *terms);
 

@@ -36,7 +36,7 @@ static bool can_wait(const struct berth_site *site, const char *uri)
         berth_runtime_find(site->runtime.path, getenv("PATH"), &runtime, NULL) == 0)
         return false;
     slurm_info(
-        "berth: image '%s': no container runtime on this host; the first srun of "
+        "berth: note: image '%s': no container runtime on this host; the first srun of "
         "the job pulls it",
         uri);
     return true;

@@ -72,7 +72,7 @@ int berth_gather_component(const struct berth_site *site,
             (!export.all && gather(site, &export.assigned, &row.env, err) < 0))
             return -1;
     }
-    if (berth_table_add(table, component->group, &row, err) < 0)
+    if (berth_table_add(table, component->group, NULL, &row, err) < 0)
         return -1;
     row = (struct berth_request){0};
     return 0;

@@ -6,7 +6,6 @@
 #include "spank/local.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "site/settings.h"
 #include "site/site.h"
 #include "request/components.h"
@@ -25,19 +25,20 @@
 #include "request/export.h"
 #include "request/hetgroup.h"
 #include "request/launcher.h"
-#include "request/multiprog.h"
 #include "request/option.h"
+#include "request/rows.h"
 #include "policy/policy.h"
 #include "request/source.h"
 #include "request/spell.h"
 #include "request/wire.h"
-#include "probe/image.h"
 #include "probe/siteread.h"
 #include "spank/fetch.h"
 #include "spank/comment.h"
 #include "spank/gather.h"
+#include "spank/lines.h"
 #include "spank/names.h"
 #include "spank/options.h"
+#include "spank/typed.h"
 #include "spank/world.h"
 
 extern char **environ;
@@ -54,7 +55,7 @@ static struct {
     struct berth_request job;         /* what the environment asks of sbatch, salloc */
     struct berth_table table;         /* of the components read */
     struct berth_table environment;   /* and what to restore in each of them */
-    struct berth_hetgroups hetgroups; /* srun only */
+    struct berth_hetgroups hetgroups; /* of sbatch and salloc: its words only */
     struct berth_err settings_fault;  /* a fault in plugstack.conf; text "": none */
     struct berth_err option_fault;    /* the first wrong option; text "": none */
     bool kill_is_ours;                /* KILL_ON_BAD_EXIT was set here */
@@ -87,6 +88,10 @@ static int take_option(int id, const char *value, int remote)
 
     if (remote || *fault->text)
         return 0;
+    if (id >= BERTH_OPTION_COUNT) {
+        berth_pyxis_take(&berth_pyxis_options[id - BERTH_OPTION_COUNT], fault);
+        return 0;
+    }
     directory = getcwd(NULL, 0);
     if (berth_request_take(&state.own, (enum berth_option_id)id, value, directory,
                            fault) < 0)
@@ -98,7 +103,7 @@ static int take_option(int id, const char *value, int remote)
  * several mounts; ours come through BERTH_JOB_VARIABLE. */
 static void forget_slurm_copies(void)
 {
-    for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
+    for (int i = 0; i < BERTH_OPTIONS_ALL; i++) {
         char name[256] = "SLURM_SPANK_";
         size_t used = strlen(name);
 
@@ -155,15 +160,23 @@ static bool has_mpi(void)
            berth_request_mpi_chosen(&job);
 }
 
-/* Components, and nodes, of one MPI_COMM_WORLD cannot go on without each other: when
- * one cannot start, the others would wait for it in MPI_Init. srun reads this variable
- * as the default of --kill-on-bad-exit while it reads options; the tasks do not get it.
+/* Are there several programs in images? */
+static bool has_lines(void)
+{
+    return berth_lines_mention(&state.hetgroups, "container-image") ||
+           berth_lines_mention(&state.hetgroups, "mpi-bind");
+}
+
+/* Components, lines, and nodes, of one MPI_COMM_WORLD cannot go on without each other:
+ * when one cannot start, the others would wait for it in MPI_Init. srun reads this
+ * variable as the default of --kill-on-bad-exit while it reads options; the tasks do
+ * not get it.
  */
 static void set_kill_on_bad_exit(void)
 {
     bool several = berth_hetgroups_several(&state.hetgroups);
 
-    if (!getenv(KILL_ON_BAD_EXIT) && (several ? has_image() : has_mpi()))
+    if (!getenv(KILL_ON_BAD_EXIT) && (several ? has_image() : has_lines() || has_mpi()))
         state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
 }
 
@@ -195,35 +208,14 @@ int berth_local_init(spank_t sp, int count, char **words)
     berth_settings_read(count, words, &state.settings, &state.settings_fault);
     unsetenv(BERTH_STEP_VARIABLE);
     unsetenv(BERTH_ENV_VARIABLE);
-    unsetenv(BERTH_MULTIPROG_VARIABLE);
-    if (spank_context() == S_CTX_ALLOCATOR) {
+    unsetenv(BERTH_CONTAINERS_VARIABLE);
+    read_command_line();
+    if (spank_context() == S_CTX_ALLOCATOR)
         read_job_environment();
-    } else {
-        read_command_line();
+    else
         set_kill_on_bad_exit();
-    }
     forget_slurm_copies();
     return berth_options_register(sp, state.settings.option_prefix, take_option);
-}
-
-/* An image that is here and wrong is refused now; one from a registry, when it is
- * pulled. One that is not here may be on the nodes, so that is only said, and only
- * where the answer would take a queue's time. */
-static int check_image(const struct berth_request *request, struct berth_err *err)
-{
-    struct berth_image image;
-    int missing;
-
-    if (request->uri || berth_image_probe(request->image, &image, &missing, err) == 0)
-        return 0;
-    if (!missing)
-        return -1;
-    if (!getenv("SLURM_JOB_ID"))
-        slurm_info(
-            "berth: image '%s' is not on this host; the job fails if the nodes do "
-            "not have it either",
-            request->image);
-    return 0;
 }
 
 /* The image that this command runs in; NULL: on a host. The files of an image are the
@@ -265,7 +257,7 @@ static int check_component(const struct berth_request *request,
     if (read_site(err) < 0 ||
         berth_policy_refuse(&state.site, request, environment, err) < 0)
         return -1;
-    return check_image(request, err);
+    return berth_typed_image(&state.site, state.settings.option_prefix, request, err);
 }
 
 /* Set VARIABLE to the table, or take it away where no component has anything to say. */
@@ -282,10 +274,22 @@ static int publish(const char *variable, bool needed, struct berth_err *err)
     return setenv(variable, text, 1) < 0 ? berth_err_oom(err) : 0;
 }
 
+/* slurmstepd makes a place for each container before it may read the table. */
+static int publish_containers(struct berth_err *err)
+{
+    unsigned int count = berth_table_containers(&state.table);
+    char text[16];
+
+    if (count == 1)
+        return 0;
+    snprintf(text, sizeof(text), "%u", count);
+    return setenv(BERTH_CONTAINERS_VARIABLE, text, 1) < 0 ? berth_err_oom(err) : 0;
+}
+
 /* Move REQUEST into the table. */
 static int add_row(int group, struct berth_request *request, struct berth_err *err)
 {
-    if (berth_table_add(&state.table, group, request, err) < 0)
+    if (berth_table_add(&state.table, group, NULL, request, err) < 0)
         return -1;
     *request = (struct berth_request){0};
     return 0;
@@ -346,18 +350,41 @@ static int merge_step(struct berth_request *ret, struct berth_err *err)
     return 0;
 }
 
-/* The tasks of the component whose options srun has just read, as far as these tell. */
-static int check_launcher(const struct berth_request *request, struct berth_err *err)
+/* The value of Slurm's own --container; NULL: none. */
+static const char *find_bundle(void)
 {
-    unsigned long tasks = berth_hetgroups_tasks(&state.hetgroups, optind);
     const char *bundle = NULL;
 
-    if (!berth_hetgroups_option(&state.hetgroups, optind, "container",
-                                strlen("container"), &bundle))
-        bundle = getenv(BERTH_BUNDLE_VARIABLE);
-    if (berth_launcher_check_bundle(request, bundle, err) < 0)
+    if (berth_hetgroups_option(&state.hetgroups, optind, "container",
+                               strlen("container"), &bundle))
+        return bundle;
+    return getenv(BERTH_BUNDLE_VARIABLE);
+}
+
+/* What has been read of a component. */
+static struct berth_typed typed(const struct berth_request *request)
+{
+    return (struct berth_typed){
+        .line = &state.hetgroups,
+        .optind = optind,
+        .caller = program_invocation_short_name,
+        .prefix = state.settings.option_prefix,
+        .is_contained = berth_request_contained(request),
+    };
+}
+
+/* TASKS: of the component whose options srun has just read, or of a line of its
+ * --multi-prog file; 0: not known. */
+static int check_launcher(const struct berth_request *request, unsigned long tasks,
+                          struct berth_err *err)
+{
+    struct berth_typed line = typed(request);
+
+    if (berth_launcher_check_bundle(request, find_bundle(), err) < 0 ||
+        berth_launcher_check_tasks(request, tasks, err) < 0)
         return -1;
-    return berth_launcher_check_tasks(request, tasks, err);
+    berth_typed_mpirun(&line, request, site_says_mpi());
+    return 0;
 }
 
 /* Its tasks have the environment of srun where --export leaves that as it is. */
@@ -372,35 +399,88 @@ static int check_step_component(const struct berth_request *request,
         request, export.all && export.assigned.count == 0 ? environ : NULL, err);
 }
 
+/* May the component, or a line of its --multi-prog file, run as REQUEST says, and is
+ * its image here? */
+static int check_step(struct berth_request *request, unsigned long tasks,
+                      struct berth_err *err)
+{
+    if (!berth_request_contained(request))
+        berth_request_fini(request);
+    if (check_step_component(request, err) < 0 ||
+        check_launcher(request, tasks, err) < 0)
+        return -1;
+    return berth_fetch_image(&state.site, request, err);
+}
+
+/* Slurm itself refuses a file without lines, when it has called us. */
+static int add_lines(int group, const struct berth_lines *lines,
+                     const struct berth_request *merged, bool own,
+                     struct berth_err *err)
+{
+    struct berth_request nothing = {0};
+
+    if (berth_lines_read(lines, merged, &state.table, err) < 0 ||
+        (own && berth_rows_check(&state.table, merged, err) < 0))
+        return -1;
+    return state.table.count > 0 ? 0 : add_row(group, &nothing, err);
+}
+
+/* What the component asks for, into the table: a row, or one for each line. */
+static int add_component(int group, struct berth_request *merged, bool own,
+                         struct berth_err *err)
+{
+    const struct berth_lines lines = {.line = &state.hetgroups,
+                                      .optind = optind,
+                                      .prefix = state.settings.option_prefix,
+                                      .check = check_step};
+
+    if (berth_lines_file(&lines))
+        return add_lines(group, &lines, merged, own, err);
+    if ((own && berth_request_check(merged, err) < 0) ||
+        check_step(merged, berth_hetgroups_tasks(&state.hetgroups, optind), err) < 0)
+        return -1;
+    return add_row(group, merged, err);
+}
+
+/* What --export drops is dropped for all tasks of the component. */
+static int gather_environment(int group, struct berth_err *err)
+{
+    const struct berth_table *table = &state.table;
+    struct berth_row row = {.group = group,
+                            .request = table->rows[table->count - 1].request};
+
+    if (berth_table_multiprog(table) && berth_table_contained(table))
+        row.request = berth_table_contained(table)->request;
+    return berth_gather_component(&state.site, &row, export_value(), &state.environment,
+                                  err);
+}
+
 static int end_step_component(int group, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request merged = {0};
     bool own = berth_request_said(&state.own);
+    struct berth_typed line;
 
     if (merge_step(&merged, err) < 0)
         return -1;
+    line = typed(&merged);
+    berth_typed_step(&line, find_bundle());
     berth_request_fini(&state.own);
-    if (own && berth_request_check(&merged, err) < 0)
-        return -1;
-    if (!berth_request_contained(&merged))
-        berth_request_fini(&merged);
-    if (check_step_component(&merged, err) < 0 || check_launcher(&merged, err) < 0 ||
-        berth_fetch_image(&state.site, &merged, err) < 0 ||
-        add_row(group, &merged, err) < 0 ||
+    if (add_component(group, &merged, own, err) < 0 ||
         berth_table_explain(&state.table, err) < 0 ||
         berth_launcher_check_table(&state.table, site_says_mpi(), err) < 0 ||
         berth_world_check(&state.table, &state.hetgroups, optind, err) < 0 ||
-        berth_gather_component(&state.site, &state.table.rows[state.table.count - 1],
-                               export_value(), &state.environment, err) < 0)
+        gather_environment(group, err) < 0)
         return -1;
-    berth_launcher_settle(&state.table);
+    berth_launcher_set_worlds(&state.table);
     if (!berth_table_known(&state.table) && (!berth_table_uniform(&state.table) ||
                                              !berth_table_uniform(&state.environment)))
         return berth_err_set(err,
                              "the components differ, and the value of --het-group "
                              "does not tell which one is whose; write it as numbers: "
                              "--het-group=0,2-3");
-    if (berth_gather_publish(&state.environment, err) < 0)
+    if (berth_gather_publish(&state.environment, err) < 0 ||
+        publish_containers(err) < 0)
         return -1;
     return publish(BERTH_STEP_VARIABLE, berth_table_contained(&state.table), err);
 }
@@ -409,10 +489,9 @@ static int end_step_component(int group, struct berth_err *err)
 static void tell(void)
 {
     if (outer_image() && berth_table_contained(&state.table))
-        slurm_info(
-            "berth: this srun runs in '%s'; its tasks get their own image, and none of "
-            "that image's mounts",
-            outer_image());
+        slurm_info("berth: note: this srun runs in '%s'; its tasks get their own "
+                   "image, and none of that image's mounts",
+                   outer_image());
     berth_gather_tell(&state.site, &state.environment);
 }
 
@@ -428,30 +507,14 @@ static void set_comment(spank_t sp)
 
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
 
-/* Before 23.11 the nodes cannot put berth-task in front of a --multi-prog command: a
- * task's argv is private to slurmstepd. srun has read the configuration into argv[1] by
- * now and sends that text, so the words go in here. Slurm never frees argv[1]. */
-static int prefix_programs(spank_t sp, struct berth_err *err)
-{
-    char *text = NULL;
-    char **argv = NULL;
-    int argc = 0;
-
-    if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 2)
-        return berth_err_set(err, "srun does not tell the --multi-prog configuration");
-    if (berth_multiprog_prefix(argv[1], BERTH_LIBEXECDIR "/berth-task", &text, err) < 0)
-        return -1;
-    argv[1] = text;
-    return 0;
-}
-
 int berth_local_launch(spank_t sp)
 {
     struct berth_err err;
 
     tell();
     set_comment(sp);
-    if (getenv(BERTH_MULTIPROG_VARIABLE) && prefix_programs(sp, &err) < 0)
+    if (berth_table_multiprog(&state.table) && berth_table_contained(&state.table) &&
+        berth_lines_prefix(sp, &err) < 0)
         refuse(&err);
     return 0;
 }
@@ -467,22 +530,12 @@ int berth_local_launch(spank_t sp)
 
 #endif
 
-/* The nodes cannot tell such a step from others. */
-static int publish_multiprog(struct berth_err *err)
-{
-    if (!berth_table_contained(&state.table) ||
-        !berth_hetgroups_option(&state.hetgroups, optind, "multi-prog", 2, NULL))
-        return 0;
-    return setenv(BERTH_MULTIPROG_VARIABLE, "1", 1) < 0 ? berth_err_oom(err) : 0;
-}
-
 int berth_local_step(spank_t sp)
 {
     struct berth_err err;
 
     (void)sp;
-    if (end_step_component(berth_hetgroups_next(&state.hetgroups, optind), &err) < 0 ||
-        publish_multiprog(&err) < 0)
+    if (end_step_component(berth_hetgroups_next(&state.hetgroups, optind), &err) < 0)
         refuse(&err);
     if (berth_hetgroups_ended(&state.hetgroups))
         forget_kill_on_bad_exit();
@@ -493,6 +546,7 @@ static int end_job_component(struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request merged = {0};
     bool image = state.own.image;
+    struct berth_typed line;
 
     if (raise_fault(&state.option_fault, err) < 0 ||
         berth_request_put_over(&merged, &state.job, err) < 0 ||
@@ -508,8 +562,13 @@ static int end_job_component(struct berth_err *err)
         return berth_err_set(err,
                              "the components of this job have different container "
                              "options, and a job has one default for all of its sruns; "
-                             "give them to the sruns inside instead: srun "
-                             "--container-image=A ... : --container-image=B ...");
+                             "give the same to all components, or give them to the "
+                             "sruns inside instead: srun --container-image=A ... : "
+                             "--container-image=B ...");
+    line = typed(&state.table.rows[0].request);
+    line.is_named = image;
+    if (state.table.count == 1)
+        berth_typed_job(&line, find_bundle());
     return publish(BERTH_JOB_VARIABLE, berth_request_said(&state.table.rows[0].request),
                    err);
 }
@@ -517,7 +576,7 @@ static int end_job_component(struct berth_err *err)
 /* What Slurm itself would keep of the options for the next component and the job. */
 static void forget_job_copies(spank_t sp)
 {
-    for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
+    for (int i = 0; i < BERTH_OPTIONS_ALL; i++) {
         char name[256];
 
         berth_options_variable(state.settings.option_prefix, i, name, sizeof(name));

@@ -10,9 +10,9 @@
 #define BERTH_STEP_VARIABLE "SLURM_BERTH_STEP" /* srun -> the tasks' nodes */
 #define BERTH_ENV_VARIABLE  "SLURM_BERTH_ENV"  /* the same: what --export drops */
 
-/* srun -> the nodes, before 23.11: the step is --multi-prog, and berth-task stands in
- * its configuration already. */
-#define BERTH_MULTIPROG_VARIABLE "SLURM_BERTH_MULTIPROG"
+/* srun -> the nodes, which read it as root: the number of containers of the step, where
+ * it has more than one. */
+#define BERTH_CONTAINERS_VARIABLE "SLURM_BERTH_CONTAINERS"
 
 /* Slurm's own, for srun and the task: the OCI bundle of --container. */
 #define BERTH_BUNDLE_VARIABLE "SLURM_CONTAINER"

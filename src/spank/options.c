@@ -4,40 +4,59 @@
 #include "spank/options.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "request/option.h"
 
 /* Slurm's words for an option's value (has_arg of spank.h). */
 static int has_argument(const struct berth_option *option)
 {
-    if (berth_option_is_optional(option))
-        return 2;
-    return option->argument ? 1 : 0;
+    if (!option->argument)
+        return 0;
+    return berth_option_is_optional(option) ? 2 : 1;
 }
 
 /* The longest option name with its prefix; a longer one is cut by Slurm's --help
  * anyway. */
 enum { NAME_SIZE = 128 };
 
+/* Ours, and behind them those of pyxis. */
+static struct berth_option option_at(int at)
+{
+    const struct berth_pyxis_option *other;
+
+    if (at < BERTH_OPTION_COUNT)
+        return berth_options[at];
+    other = &berth_pyxis_options[at - BERTH_OPTION_COUNT];
+    return (struct berth_option){.name = other->name,
+                                 .argument = other->argument,
+                                 .help = berth_pyxis_help(other)};
+}
+
 static void name_of(const char *prefix, int option, char *name)
 {
-    snprintf(name, NAME_SIZE, "%s%s", prefix, berth_options[option].name);
+    snprintf(name, NAME_SIZE, "%s%s", prefix, option_at(option).name);
+}
+
+/* With a prefix pyxis may be there itself. */
+static int count_of(const char *prefix)
+{
+    return *prefix ? BERTH_OPTION_COUNT : BERTH_OPTIONS_ALL;
 }
 
 int berth_options_register(spank_t sp, const char *prefix, spank_opt_cb_f callback)
 {
     /* Slurm copies the struct, not always its strings, and keeps it while the process
      * lives. */
-    static char names[BERTH_OPTION_COUNT][NAME_SIZE];
+    static char names[BERTH_OPTIONS_ALL][NAME_SIZE];
 
-    for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
+    for (int i = 0; i < count_of(prefix); i++) {
+        const struct berth_option row = option_at(i);
         struct spank_option option = {
             .name = names[i],
-            .arginfo = (char *)berth_options[i].argument,
-            .usage = (char *)berth_options[i].help,
-            .has_arg = has_argument(&berth_options[i]),
+            .arginfo = (char *)(row.column ? row.column : row.argument),
+            .usage = (char *)row.help,
+            .has_arg = has_argument(&row),
             .val = i,
             .cb = callback,
         };

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,24 +17,21 @@
 #include "site/settings.h"
 #include "site/site.h"
 #include "request/components.h"
-#include "report/explain.h"
+#include "plan/order.h"
 #include "request/launcher.h"
-#include "request/multiprog.h"
 #include "request/option.h"
 #include "request/spell.h"
 #include "request/wire.h"
 #include "probe/siteread.h"
 #include "spank/names.h"
 #include "spank/options.h"
+#include "spank/part.h"
 #include "spank/restore.h"
-#include "spank/settle.h"
+#include "spank/apply.h"
 #include "spank/stepd.h"
 #include "spank/variable.h"
-#include "step/names.h"
 #include "step/report.h"
 #include "step/rendezvous.h"
-
-#define TASK_PROGRAM BERTH_LIBEXECDIR "/berth-task"
 
 /* What the tasks of this step share; Slurm has no place for it. */
 static struct {
@@ -43,11 +39,14 @@ static struct {
                                  descriptors slurmstepd has, so not in every task */
     struct berth_site site;   /* what it wants */
     struct berth_err fault;   /* of its configuration; text "": none */
-    int report;               /* who may report a fault; -1: none was made */
+    int report; /* who may report a fault, of the tasks of a container, or of those on
+                   the host; -1: none was made */
+    int reports[BERTH_RENDEZVOUS_MAX + 1]; /* all of these, the host's behind them */
+    unsigned int containers;
     struct berth_rendezvous rendezvous; /* where they meet; page NULL: nowhere, */
-    struct berth_err no_room;           /* and why */
+    struct berth_err no_rendezvous;     /* and why */
     uint32_t ended;                     /* tasks that have */
-    bool told;                          /* that the container was lost */
+    bool is_reported;                   /* that the container was lost */
 } shared = {.report = -1};
 
 /* Options travel in the table; what Slurm sends of them says nothing per component. */
@@ -95,39 +94,47 @@ static void read_site(int count, char **words)
     berth_settings_fini(&settings);
 }
 
+/* A plain number, so that no process reads more of srun's as root. */
+static unsigned int count_containers(spank_t sp)
+{
+    char text[16] = "1";
+    int count;
+
+    spank_getenv(sp, BERTH_CONTAINERS_VARIABLE, text, sizeof(text));
+    count = atoi(text);
+    return count < 1 || count > BERTH_RENDEZVOUS_MAX ? 1 : (unsigned int)count;
+}
+
 int berth_remote_open(spank_t sp)
 {
     if (!is_ours(sp))
         return 0;
-    shared.report = berth_report_open();
-    berth_rendezvous_make(&shared.rendezvous, &shared.no_room);
+    shared.containers = count_containers(sp);
+    for (unsigned int i = 0; i <= shared.containers; i++)
+        shared.reports[i] = berth_report_open();
+    shared.report = shared.reports[0];
+    berth_rendezvous_make(&shared.rendezvous, shared.containers, &shared.no_rendezvous);
     return 0;
 }
 
 int berth_remote_step(spank_t sp, int count, char **words)
 {
-    uint32_t tasks = 0;
-
     if (!is_ours(sp))
         return 0;
     read_site(count, words);
     shared.where = berth_stepd_where(sp);
-    if (!shared.rendezvous.page)
-        return 0;
-    spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
-    berth_rendezvous_furnish(&shared.rendezvous, tasks,
-                             shared.site.runtime.start_timeout);
-    if (shared.site.runtime.share == BERTH_SHARE_NEVER)
-        berth_rendezvous_forbid(&shared.rendezvous, "the site says share: never");
+    if (shared.rendezvous.page)
+        berth_rendezvous_furnish(&shared.rendezvous, shared.site.runtime.start_timeout,
+                                 berth_site_why_apart(&shared.site));
     return 0;
 }
 
-/* The container went away under its tasks: whatever they said of it, this is why. */
-static void tell_loss(void)
+/* The container went away under its tasks: whatever they print, this is why. */
+static void report_loss(void)
 {
     char node[256] = "this node";
 
-    shared.told = true;
+    shared.is_reported = true;
     gethostname(node, sizeof(node) - 1);
     slurm_spank_log(
         "berth: %s: the container ended before its tasks; it was killed, or "
@@ -143,230 +150,117 @@ int berth_remote_task_exit(spank_t sp)
     if (!shared.rendezvous.page)
         return 0;
     spank_get_item(sp, S_TASK_EXIT_STATUS, &status);
-    if (status && !shared.told &&
-        berth_rendezvous_state(&shared.rendezvous) == BERTH_RENDEZVOUS_LOST)
-        tell_loss();
+    if (status && !shared.is_reported && berth_rendezvous_any_lost(&shared.rendezvous))
+        report_loss();
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &count);
     if (++shared.ended >= count)
         berth_rendezvous_close(&shared.rendezvous);
     return 0;
 }
 
-static int set_variable(spank_t sp, const char *name, const char *value,
-                        struct berth_err *err)
-{
-    if (spank_setenv(sp, name, value, 1) != ESPANK_SUCCESS)
-        return berth_err_set(err, "cannot set %s for the task", name);
-    return 0;
-}
-
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
 
-static int put_in_front(spank_t sp, struct berth_err *err)
+static int put_in_front(spank_t sp, const struct berth_part *part,
+                        struct berth_order *order, struct berth_err *err)
 {
-    const char *argv[] = {TASK_PROGRAM};
+    const char *argv[] = {BERTH_TASK_PROGRAM};
 
-    spank_unsetenv(sp, BERTH_MULTIPROG_VARIABLE);
+    (void)part;
+    (void)order;
     if (spank_prepend_task_argv(sp, 1, argv) != ESPANK_SUCCESS)
-        return berth_err_set(err, "Slurm did not take " TASK_PROGRAM " as the command");
+        return berth_err_set(err, "Slurm did not take " BERTH_TASK_PROGRAM
+                                  " as the command");
     return 0;
 }
 
 #else
 
 /* There is no call for it here. argv[0] of the task can be replaced, because S_JOB_ARGV
- * is the very array that execve gets; the user's own argv[0] goes by the environment.
- * With --multi-prog it is not, and srun has written berth-task into the configuration
- * (see spank/local.c), so that argv[0] is the configuration's name and stays. */
-static int put_in_front(spank_t sp, struct berth_err *err)
+ * is the very array that execve gets; the user's own argv[0] goes by the order. With
+ * --multi-prog it is not, and srun has written berth-task into the configuration (see
+ * spank/lines.c), so that argv[0] is the configuration's name and stays. */
+static int put_in_front(spank_t sp, const struct berth_part *part,
+                        struct berth_order *order, struct berth_err *err)
 {
-    char multiprog[8];
-    char **argv = NULL;
-    int argc = 0;
+    int argc;
+    char **argv = berth_part_argv(sp, &argc);
 
-    if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 1)
+    if (argc < 1)
         return berth_err_set(err, "Slurm does not tell the command");
-    if (spank_getenv(sp, BERTH_MULTIPROG_VARIABLE, multiprog, sizeof(multiprog)) ==
-        ESPANK_SUCCESS) {
-        spank_unsetenv(sp, BERTH_MULTIPROG_VARIABLE);
+    if (part->row->ranks)
         return 0;
-    }
-    if (set_variable(sp, BERTH_TASK_ARGV0, argv[0], err) < 0)
-        return -1;
-    argv[0] = strdup(TASK_PROGRAM);
+    order->argv0 = argv[0];
+    argv[0] = strdup(BERTH_TASK_PROGRAM);
     return argv[0] ? 0 : berth_err_oom(err);
 }
 
 #endif
 
-/* With --multi-prog: the programs of all tasks, of which each node looks at each. */
-static int tell_programs(spank_t sp, const struct berth_request *request,
-                         struct berth_err *err)
-{
-    BERTH_STRVEC struct berth_strvec programs = {0};
-    BERTH_BUF struct berth_buf text = {0};
-    char multiprog[8];
-    char **argv = NULL;
-    int argc = 0;
-
-    if (!berth_request_mpi_chosen(request) ||
-        spank_getenv(sp, BERTH_MULTIPROG_VARIABLE, multiprog, sizeof(multiprog)) !=
-            ESPANK_SUCCESS)
-        return 0;
-    if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 2)
-        return berth_err_set(err, "Slurm does not tell the --multi-prog configuration");
-    if (berth_multiprog_programs(argv[1], TASK_PROGRAM, &programs, err) < 0)
-        return -1;
-    for (size_t i = 0; i < programs.count; i++) {
-        berth_buf_puts(&text, i ? "\n" : "");
-        berth_buf_puts(&text, programs.items[i]);
-    }
-    if (text.failed)
-        return berth_err_oom(err);
-    return programs.count > 1 ? set_variable(sp, BERTH_TASK_PROGRAMS, text.text, err)
-                              : 0;
-}
-
-/* Is this the node that speaks for the component? */
-static bool leads(spank_t sp, const struct berth_request *request)
-{
-    uint32_t node = 0;
-
-    return (berth_request_mpi_chosen(request) || berth_request_explained(request) ||
-            shared.site.provenance.file) &&
-           spank_get_item(sp, S_JOB_NODEID, &node) == ESPANK_SUCCESS && node == 0;
-}
-
-/* Of this component; 0: not told. */
-static uint32_t count_tasks(spank_t sp)
-{
-    uint32_t count = 0;
-
-    if (spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &count) != ESPANK_SUCCESS)
-        return 0;
-    return count;
-}
-
-/* The command as the user gave it; "": not told. */
-static const char *command_of(spank_t sp)
-{
-    char **argv = NULL;
-    int argc = 0;
-
-    if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 1)
-        return "";
-    return argv[0];
-}
-
 /* Can the tasks be what the request makes of them? */
-static int check_tasks(spank_t sp, const struct berth_request *request,
+static int check_tasks(spank_t sp, const struct berth_part *part,
+                       const struct berth_request *request, const char *prefix,
                        struct berth_err *err)
 {
-    uint32_t tasks = count_tasks(sp);
+    BERTH_FREE char *program = NULL;
+    uint32_t tasks;
     char bundle[256] = "";
 
     spank_getenv(sp, BERTH_BUNDLE_VARIABLE, bundle, sizeof(bundle));
     if (berth_launcher_check_bundle(request, bundle, err) < 0)
         return -1;
-    if (berth_launcher_check_tasks(request, tasks, err) < 0)
+    if (berth_launcher_check_tasks(request, berth_part_tasks(sp, part), err) < 0 ||
+        berth_part_program(sp, part, prefix, &program, &tasks, err) < 0)
         return -1;
-    return berth_launcher_check_command(request, tasks, command_of(sp), err);
+    return berth_launcher_check_command(request, tasks, program, err);
 }
 
-/* What berth-task cannot see of the step, for --container-explain and records. REQUEST
- * is as the user made it, RESTORED of berth_restore(). */
-static int tell_step(spank_t sp, const struct berth_request *request,
-                     const struct berth_table *table,
-                     const struct berth_strvec *restored, struct berth_err *err)
-{
-    BERTH_BUF struct berth_buf text = {0};
-    BERTH_BUF struct berth_buf asked = {0};
-    struct berth_explain_step step = {.tasks = count_tasks(sp), .restored = restored};
-    const struct berth_where *where = &shared.where;
-    bool is_het = where->group >= 0 || where->position >= 0;
-
-    if (!berth_request_explained(request) && !shared.site.provenance.file)
-        return 0;
-    spank_get_item(sp, S_JOB_NNODES, &step.nodes);
-    if (is_het)
-        step.component = where->position >= 0 ? where->position : where->group;
-    step.is_several =
-        is_het && (table->count > 1 || table->rows[0].group == BERTH_GROUP_ALL);
-    berth_wire_put_request(&asked, request);
-    step.asked = asked.text;
-    berth_explain_put_step(&step, &text);
-    if (text.failed || asked.failed)
-        return berth_err_oom(err);
-    return set_variable(sp, BERTH_TASK_EXPLAIN, text.text, err);
-}
-
-/* What a user's environment says in our name is not ours. */
-static void forget_forged(spank_t sp)
-{
-    static const char *const names[] = {
-        BERTH_TASK_ARGV0, BERTH_TASK_DIGEST,   BERTH_TASK_EXPLAIN,
-        BERTH_TASK_LEADS, BERTH_TASK_PROGRAMS, BERTH_TASK_RECORD,
-        BERTH_TASK_ROOM,  BERTH_TASK_RUNTIME,  BERTH_TASK_TERMS,
-    };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        spank_unsetenv(sp, names[i]);
-}
-
-/* What is to be kept of the step. */
-static int tell_record(spank_t sp, struct berth_err *err)
+/* What the site and the tasks of the node share, for each order. */
+static void add_shared(struct berth_order *order)
 {
     const struct berth_site *site = &shared.site;
-    char seconds[16];
 
-    if (!site->provenance.file)
-        return 0;
-    snprintf(seconds, sizeof(seconds), "%u", site->runtime.start_timeout);
-    if (site->provenance.digest == BERTH_DIGEST_SHA256 &&
-        set_variable(sp, BERTH_TASK_DIGEST, seconds, err) < 0)
-        return -1;
-    return set_variable(sp, BERTH_TASK_RECORD, site->provenance.file, err);
+    order->runtime = site->runtime.path;
+    order->record = site->provenance.file;
+    if (order->record && site->provenance.digest == BERTH_DIGEST_SHA256)
+        order->digest_limit = site->runtime.start_timeout;
+    order->report = shared.report;
+    if (!shared.rendezvous.page)
+        return;
+    order->memory = shared.rendezvous.memory;
+    order->tasks = shared.rendezvous.tasks;
+    order->ended = shared.rendezvous.ended;
 }
 
 /* Whose MPI runs is found out where the tasks meet. */
-static int check_room(const struct berth_request *request, struct berth_err *err)
+static int check_rendezvous(const struct berth_request *request, struct berth_err *err)
 {
     if (shared.rendezvous.page || !berth_request_mpi_chosen(request))
         return 0;
-    return berth_err_set(err, BERTH_TASK_NO_ROOM, request->mpi, shared.no_room.text);
+    return berth_err_set(err,
+                         "--mpi-bind=%s: the tasks of this node cannot meet to decide "
+                         "whose MPI runs: %s; submit the step again, or without "
+                         "--mpi-bind",
+                         request->mpi, shared.no_rendezvous.text);
 }
 
-/* Tell berth-task what to do, and put it in front. */
-static int hand_over(spank_t sp, const struct berth_request *request,
-                     const struct berth_terms *terms, const char *prefix,
-                     struct berth_err *err)
+/* Put berth-task in front of the command, and set its order over whatever the user may
+ * have put there. */
+static int hand_over(spank_t sp, const struct berth_part *part,
+                     struct berth_order *order, struct berth_err *err)
 {
-    BERTH_BUF struct berth_buf fields = {0};
-    BERTH_BUF struct berth_buf said = {0};
-    char number[16];
-    char rendezvous[32] = "";
+    BERTH_BUF struct berth_buf text = {0};
 
-    if (access(TASK_PROGRAM, X_OK) < 0)
-        return berth_err_set(err, "'%s': %s; install berth again on this host",
-                             TASK_PROGRAM, strerror(errno));
-    berth_wire_put_request(&fields, request);
-    berth_terms_put(terms, &said);
-    if (fields.failed || said.failed)
-        return berth_err_oom(err);
-    snprintf(number, sizeof(number), "%d", shared.report);
-    if (shared.rendezvous.page)
-        berth_rendezvous_name(&shared.rendezvous, rendezvous, sizeof(rendezvous));
-    if (set_variable(sp, BERTH_TASK_REQUEST, fields.text, err) < 0 ||
-        set_variable(sp, BERTH_TASK_REPORT, number, err) < 0 ||
-        set_variable(sp, BERTH_TASK_PREFIX, prefix, err) < 0 ||
-        (said.used && set_variable(sp, BERTH_TASK_TERMS, said.text, err) < 0) ||
-        (shared.site.runtime.path &&
-         set_variable(sp, BERTH_TASK_RUNTIME, shared.site.runtime.path, err) < 0) ||
-        (*rendezvous && set_variable(sp, BERTH_TASK_ROOM, rendezvous, err) < 0) ||
-        tell_record(sp, err) < 0 ||
-        (leads(sp, request) && set_variable(sp, BERTH_TASK_LEADS, "1", err) < 0))
+    if (access(BERTH_TASK_PROGRAM, X_OK) < 0)
+        return berth_err_set(
+            err, "'%s': %s; berth is incomplete on this host, tell its administrators",
+            BERTH_TASK_PROGRAM, strerror(errno));
+    if (put_in_front(sp, part, order, err) < 0 ||
+        berth_order_put(order, &text, err) < 0)
         return -1;
-    return put_in_front(sp, err);
+    spank_unsetenv(sp, BERTH_CONTAINERS_VARIABLE);
+    if (spank_setenv(sp, BERTH_TASK_ORDER, text.text, 1) != ESPANK_SUCCESS)
+        return berth_err_set(err, "cannot set " BERTH_TASK_ORDER " for the task");
+    return 0;
 }
 
 /* What srun published, and out of the environment it goes. */
@@ -390,7 +284,7 @@ static int read_table(spank_t sp, struct berth_table *ret, struct berth_err *err
  * one behind each; what is left would be in the application's. */
 static void forget_slurm_copies(spank_t sp, const char *prefix)
 {
-    for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
+    for (int i = 0; i < BERTH_OPTIONS_ALL; i++) {
         char name[256];
 
         berth_options_variable(prefix, i, name, sizeof(name));
@@ -401,8 +295,9 @@ static void forget_slurm_copies(spank_t sp, const char *prefix)
 /* In a task without an image: it gets none of our descriptors. */
 static void close_shared(void)
 {
-    if (shared.report >= 0)
-        close(shared.report);
+    for (unsigned int i = 0; i <= shared.containers; i++)
+        if (shared.reports[i] >= 0)
+            close(shared.reports[i]);
     if (!shared.rendezvous.page)
         return;
     close(shared.rendezvous.memory);
@@ -410,44 +305,118 @@ static void close_shared(void)
     close(shared.rendezvous.ended);
 }
 
+/* What --export drops of the environment of a task with an image. Returns 1 when it was
+ * restored, 0 when nothing was, -1 with a sentence in ERR. */
+static int restore(spank_t sp, const struct berth_request *request,
+                   const struct berth_table *table, struct berth_strvec *ret,
+                   struct berth_err *err)
+{
+    if (!berth_request_contained(request)) {
+        berth_restore_nothing(sp);
+        return 0;
+    }
+    if (*shared.fault.text) {
+        *err = shared.fault;
+        return -1;
+    }
+    berth_restore_forget_outer(sp);
+    return berth_restore(sp, &shared.site, table, &shared.where, ret, err);
+}
+
+static bool is_first(spank_t sp)
+{
+    uint32_t node = 0, task = 0;
+
+    return spank_get_item(sp, S_JOB_NODEID, &node) == ESPANK_SUCCESS && node == 0 &&
+           spank_get_item(sp, S_TASK_ID, &task) == ESPANK_SUCCESS && task == 0;
+}
+
+/* Order what the request of PART comes to on this node. */
+static int order_task(spank_t sp, const struct berth_part *part,
+                      struct berth_strvec *restored, const char *prefix,
+                      struct berth_err *err)
+{
+    const struct berth_request *asked = &part->row->request;
+    BERTH_REQUEST struct berth_request request = {0};
+    BERTH_TERMS struct berth_terms terms = {0};
+    BERTH_STRVEC struct berth_strvec programs = {0};
+    struct berth_order order = BERTH_ORDER_EMPTY; /* borrows */
+    BERTH_FREE char *ranks = NULL;                /* of its container */
+    BERTH_FREE char *locals = NULL;
+    int is_restored = restore(sp, asked, part->table, restored, err);
+
+    if (is_restored < 0 ||
+        berth_apply_site_step(sp, &shared.site, asked, &request, &terms, err) < 0 ||
+        (is_restored && berth_restore_tmpdir(sp, restored, err) < 0) ||
+        check_tasks(sp, part, &request, prefix, err) < 0 ||
+        check_rendezvous(&request, err) < 0 ||
+        berth_part_programs(sp, part, &request, prefix, &programs, err) < 0 ||
+        berth_part_container(sp, part, &order.container, err) < 0)
+        return -1;
+    ranks = order.container.ranks;
+    locals = order.container.locals;
+    order.step = berth_part_step(sp, part, &request);
+    if (order.container.number >= shared.containers)
+        return berth_err_set(
+            err,
+            BERTH_CONTAINERS_VARIABLE
+            ": it says %u, and the step has more" BERTH_VARIABLE_ADVICE,
+            shared.containers);
+    if (part->row->ranks ? order.step.is_first : is_first(sp))
+        berth_apply_site_report(sp, &shared.site, asked, prefix);
+    order.request = request;
+    order.terms = terms;
+    order.programs = programs;
+    order.prefix = *prefix ? (char *)prefix : NULL;
+    if (berth_request_explained(asked)) {
+        order.asked = *asked;
+        order.restored = *restored;
+    }
+    add_shared(&order);
+    return hand_over(sp, part, &order, err);
+}
+
+/* Lines of a --multi-prog file may be wrong for different reasons, which are all told.
+ */
+static void choose_report(const struct berth_part *part)
+{
+    int container = part->row->container;
+    unsigned int own = 0;
+
+    if (part->row->ranks)
+        own = container < 0 ? shared.containers : (unsigned int)container;
+    if (own > shared.containers)
+        return; /* srun has announced fewer than there are */
+    shared.report = shared.reports[own];
+    for (unsigned int i = 0; i <= shared.containers; i++)
+        if (i != own && shared.reports[i] >= 0) {
+            close(shared.reports[i]);
+            shared.reports[i] = -1;
+        }
+}
+
 static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
 {
     BERTH_TABLE struct berth_table table = {0};
     BERTH_STRVEC struct berth_strvec restored = {0};
-    BERTH_REQUEST struct berth_request request = {0};
-    BERTH_TERMS struct berth_terms terms = {0};
-    const struct berth_row *row = NULL;
-    int is_restored = 0;
+    struct berth_part part = {.table = &table,
+                              .where = shared.where,
+                              .has_record = shared.site.provenance.file};
 
-    if (read_table(sp, &table, err) < 0 ||
-        berth_table_find(&table, &shared.where, &row, err) < 0)
+    if (read_table(sp, &table, err) < 0)
         return -1;
-    if (berth_request_contained(&row->request)) {
-        if (*shared.fault.text) {
-            *err = shared.fault;
-            return -1;
-        }
-        berth_restore_forget_outer(sp);
-        is_restored =
-            berth_restore(sp, &shared.site, &table, &shared.where, &restored, err);
-        if (is_restored < 0)
-            return -1;
-    } else {
-        berth_restore_nothing(sp);
-        if (!berth_request_explained(&row->request)) {
-            close_shared();
-            return 0;
-        }
-    }
-    if (berth_settle_step(sp, &shared.site, &row->request, &request, &terms, err) < 0 ||
-        (is_restored && berth_restore_tmpdir(sp, &restored, err) < 0) ||
-        check_tasks(sp, &request, err) < 0 || check_room(&request, err) < 0)
+    spank_get_item(sp, S_TASK_GLOBAL_ID, &part.rank);
+    if (berth_table_find(&table, &shared.where, part.rank, &part.row, err) < 0)
         return -1;
-    forget_forged(sp);
-    if (tell_step(sp, &row->request, &table, &restored, err) < 0 ||
-        tell_programs(sp, &row->request, err) < 0)
-        return -1;
-    return hand_over(sp, &request, &terms, prefix, err);
+    choose_report(&part);
+    /* Every word of a --multi-prog line is the command's, our options too: berth-task
+     * takes them away. */
+    if (berth_request_contained(&part.row->request) ||
+        berth_request_explained(&part.row->request) || part.row->ranks)
+        return order_task(sp, &part, &restored, prefix, err);
+    berth_restore_nothing(sp);
+    close_shared();
+    return 0;
 }
 
 /* In a step that is not ours, like the shell of salloc, which is an srun too. A
@@ -456,7 +425,7 @@ static void forget_table(spank_t sp)
 {
     spank_unsetenv(sp, BERTH_STEP_VARIABLE);
     spank_unsetenv(sp, BERTH_ENV_VARIABLE);
-    spank_unsetenv(sp, BERTH_MULTIPROG_VARIABLE);
+    spank_unsetenv(sp, BERTH_CONTAINERS_VARIABLE);
 }
 
 int berth_remote_task(spank_t sp, int count, char **words)

@@ -119,10 +119,12 @@ static int read_environment(spank_t sp, struct berth_table *ret, struct berth_er
     return 0;
 }
 
-/* Is the table for each component? One that is for all goes with any step. */
+/* Is the table for each component? One that is for all goes with any step, and a step
+ * with --multi-prog has one component. */
 static bool is_split(const struct berth_table *table)
 {
-    return table->count != 1 || table->rows[0].group != BERTH_GROUP_ALL;
+    return !berth_table_multiprog(table) &&
+           (table->count != 1 || table->rows[0].group != BERTH_GROUP_ALL);
 }
 
 int berth_restore(spank_t sp, const struct berth_site *site,
@@ -142,7 +144,7 @@ int berth_restore(spank_t sp, const struct berth_site *site,
                              ": it is for %zu components, and the step has "
                              "%zu" BERTH_VARIABLE_ADVICE,
                              sent.count, step->count);
-    if (berth_table_find(&sent, where, &row, err) < 0)
+    if (berth_table_find(&sent, where, 0, &row, err) < 0)
         return berth_err_at(err, BERTH_ENV_VARIABLE);
     return restore_row(sp, site, &row->request.env, restored, err);
 }

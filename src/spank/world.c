@@ -39,16 +39,24 @@ int berth_world_check(const struct berth_table *table,
     static char *said; /* --mpi counts in the first component only */
     BERTH_FREE char *site = NULL;
     const char *type = NULL;
+    const char *source = "";
 
     if (table->count == 1 &&
         berth_hetgroups_option(hetgroups, optind, "mpi", 2, &type) && type) {
         free(said);
         said = strdup(type);
     }
-    if (table->count < 2 || !is_one_step() || !berth_launcher_shares_world(table))
+    if (table->count < 2 || berth_table_multiprog(table) || !is_one_step() ||
+        !berth_launcher_may_share_world(table))
         return 0;
-    type = said ? said : getenv("SLURM_MPI_TYPE");
-    if (!type)
+    type = said;
+    if (!type) {
+        type = getenv("SLURM_MPI_TYPE");
+        source = " (SLURM_MPI_TYPE)";
+    }
+    if (!type) {
         type = site = site_default();
-    return berth_launcher_check_step(type, err);
+        source = " (MpiDefault in slurm.conf)";
+    }
+    return berth_launcher_check_step(type, source, err);
 }

@@ -35,7 +35,6 @@ struct search {
     struct berth_strvec seen;  /* directories */
     struct berth_strvec named; /* paths */
     int programs;
-    bool outside;
 };
 
 static bool is_new(struct berth_strvec *list, const char *path)
@@ -53,13 +52,10 @@ static void read_directory(struct search *search, const char *real, int most,
                            use_entry *use)
 {
     DIR *stream = opendir(real);
-    struct stat root, here;
     struct dirent *entry;
 
     if (!stream)
         return;
-    search->outside |= stat("/", &root) < 0 || fstat(dirfd(stream), &here) < 0 ||
-                       root.st_dev != here.st_dev;
     while (most-- > 0 && (entry = readdir(stream))) {
         BERTH_FREE char *file = NULL;
 
@@ -142,7 +138,8 @@ static void add_program(struct search *search, const char *path)
     struct berth_look look;
 
     if (search->programs++ >= PROGRAMS_MAX ||
-        berth_look_at_start(path, search->beside->env, &look, NULL) < 0)
+        berth_look_at_start(search->look->cache, path, search->beside->env, &look,
+                            NULL) < 0)
         return;
     for (size_t i = 0; i < look.objects.count; i++)
         if (look.objects.items[i].library.family != BERTH_FAMILY_NONE)
@@ -236,7 +233,7 @@ static void add_mounts(struct search *search, const struct berth_strvec *mounts)
 }
 
 int berth_beside_look(const struct berth_beside *beside, struct berth_look *look,
-                      bool *ret_outside, struct berth_err *err)
+                      struct berth_err *err)
 {
     static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX", "HOME"};
     struct search search = {.beside = beside, .look = look};
@@ -253,7 +250,6 @@ int berth_beside_look(const struct berth_beside *beside, struct berth_look *look
         add_script(&search, look->scripts.items[i]);
     add_words(&search, beside->command);
     add_mounts(&search, beside->mounts);
-    *ret_outside = search.outside;
     failed = search.seen.failed || search.named.failed;
     berth_strvec_fini(&search.seen);
     berth_strvec_fini(&search.named);

@@ -181,7 +181,7 @@ static int add_library(struct gathering *g, const char *path, const char *into,
     /* Known already, with all that it needs. */
     if (stat(path, &st) == 0 && find_source(g->to, &st))
         return add(g, path, into, name, &kind);
-    if (berth_loader_list(g->loader, path, g->env.items, &closure, g->err) < 0)
+    if (berth_loader_list(NULL, g->loader, path, g->env.items, &closure, g->err) < 0)
         return mpi ? -1 : 0;
     lacking = missing(&closure);
     if (lacking && mpi)
@@ -318,8 +318,8 @@ static int add_names(struct gathering *g)
     for (const char *const *name = names; *name; name++)
         if (add_nearby(g, *name) < 0)
             return -1;
-    if (berth_loader_find(g->loader, g->program, names, g->env.items, &paths, g->err) <
-        0)
+    if (berth_loader_find(NULL, g->loader, g->program, names, g->env.items, &paths,
+                          g->err) < 0)
         return -1;
     /* What is there already stays. */
     for (size_t i = 0; i < paths.count; i++)
@@ -420,7 +420,8 @@ static int add_glibc(struct gathering *g)
     struct berth_closure closure;
     int result;
 
-    if (berth_loader_list(g->loader, c_library, g->env.items, &closure, g->err) < 0)
+    if (berth_loader_list(NULL, g->loader, c_library, g->env.items, &closure, g->err) <
+        0)
         return -1;
     libc = berth_closure_find(&closure, "libc.so.6");
     result = libc && libc->path

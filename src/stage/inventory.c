@@ -18,7 +18,8 @@ enum { DEEPEST = 8, MOST = 200000 };
 
 struct walk {
     struct berth_strvec *found;
-    int left; /* entries that may still be looked at */
+    int left;      /* entries that may still be looked at */
+    bool is_fixed; /* all directories are the image's */
 };
 
 bool berth_inventory_is_named(const char *name)
@@ -64,11 +65,26 @@ static bool is_directory(const char *path, const struct dirent *entry)
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* Is the directory open at FD on a file system of the image? */
+static bool is_image(int fd)
+{
+    static const char *const places[] = {"/", "/.singularity.d"};
+    struct stat here, st;
+
+    if (fstat(fd, &here) < 0)
+        return false;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        if (stat(places[i], &st) == 0 && st.st_dev == here.st_dev)
+            return true;
+    return false;
+}
+
 static void read_directory(struct walk *walk, const char *directory, int depth)
 {
     DIR *stream = opendir(directory);
     struct dirent *entry;
 
+    walk->is_fixed &= !stream || is_image(dirfd(stream));
     while (stream && (entry = readdir(stream)) && walk->left-- > 0) {
         BERTH_FREE char *path = NULL;
 
@@ -88,25 +104,59 @@ static void read_directory(struct walk *walk, const char *directory, int depth)
 }
 
 int berth_inventory_read(const struct berth_strvec *directories,
-                         struct berth_strvec *ret, struct berth_err *err)
+                         struct berth_strvec *ret, bool *ret_fixed,
+                         struct berth_err *err)
 {
-    struct walk walk = {.found = ret, .left = MOST};
+    struct walk walk = {.found = ret, .left = MOST, .is_fixed = true};
 
     for (size_t i = 0; i < directories->count; i++)
         read_directory(&walk, directories->items[i], 0);
+    if (ret_fixed)
+        *ret_fixed = walk.is_fixed;
     return ret->failed ? berth_err_oom(err) : 0;
+}
+
+/* Is PATH below DIRECTORY, or that? */
+static bool is_below(const char *path, const char *directory)
+{
+    size_t length = strlen(directory);
+
+    return strncmp(path, directory, length) == 0 &&
+           (path[length] == '/' || path[length] == '\0');
+}
+
+bool berth_inventory_identify(const struct berth_strvec *directories,
+                              struct berth_buf *key)
+{
+    BERTH_FCLOSE FILE *mounts = fopen("/proc/self/mountinfo", "re");
+    BERTH_FREE char *line = NULL;
+    size_t room = 0;
+
+    for (size_t i = 0; i < directories->count; i++) {
+        berth_buf_puts(key, directories->items[i]);
+        berth_buf_puts(key, "\n");
+    }
+    while (mounts && getline(&line, &room, mounts) > 0) {
+        BERTH_FREE char *path = NULL;
+
+        /* proc_pid_mountinfo(5) */
+        if (sscanf(line, "%*d %*d %*s %*s %ms", &path) != 1)
+            return false;
+        for (size_t i = 0; i < directories->count; i++)
+            if (is_below(path, directories->items[i])) {
+                berth_buf_puts(key, path);
+                berth_buf_puts(key, "\n");
+            }
+    }
+    return mounts && !key->failed;
 }
 
 /* Is DIRECTORY, by its path without links, below one of the list? */
 static bool is_covered(const struct berth_strvec *list, const char *directory)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        size_t length = strlen(list->items[i]);
-
-        if (strncmp(list->items[i], directory, length) == 0 &&
-            (directory[length] == '/' || directory[length] == '\0'))
+    for (size_t i = 0; i < list->count; i++)
+        if (is_below(directory, list->items[i]))
             return true;
-    }
     return false;
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/strvec.h"
 
@@ -17,9 +18,17 @@ bool berth_inventory_is_named(const char *name);
  * passed over) of the root that the process has. Symbolic links to directories are not
  * followed, links to files are; each file is there once, by the path without links.
  * Appends to RET. At most 200,000 entries are looked at; what is behind them is not
- * found. Returns 0, or -1 when out of memory. */
+ * found. *RET_FIXED (may be NULL): all directories are on the file systems of the
+ * container's image, so what is in them does not change. Returns 0, or -1 when out of
+ * memory. */
 int berth_inventory_read(const struct berth_strvec *directories,
-                         struct berth_strvec *ret, struct berth_err *err);
+                         struct berth_strvec *ret, bool *ret_fixed,
+                         struct berth_err *err);
+
+/* Appends to KEY what the result depends on in an image that does not change: the
+ * DIRECTORIES, and the mounts in them. Returns false when that is not known. */
+bool berth_inventory_identify(const struct berth_strvec *directories,
+                              struct berth_buf *key);
 
 /* Append the directories in which libraries of an image usually are, and those of
  * SEARCH, a list like LD_LIBRARY_PATH (NULL: none). */

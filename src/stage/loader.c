@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "elf/facts.h"
 #include "base/run.h"
@@ -43,9 +45,9 @@ static void copy_env(const char *loader, char *const *env, const char *const *na
             berth_strvec_push(ret, *env);
 }
 
-/* Start LOADER on FILE in ENV, and read what it says. */
-static int ask(const char *loader, const char *file, const struct berth_strvec *env,
-               struct berth_closure *ret_closure, struct berth_err *err)
+/* Start LOADER on FILE in ENV. Appends what it says to RET. */
+static int start(const char *loader, const char *file, const struct berth_strvec *env,
+                 struct berth_buf *ret, struct berth_err *err)
 {
     const char *const plain[] = {loader, file, NULL};
     const char *const list[] = {loader, "--list", file, NULL};
@@ -54,29 +56,139 @@ static int ask(const char *loader, const char *file, const struct berth_strvec *
                             .seconds = SECONDS,
                             .most = MOST};
     struct berth_ran ran;
-    int result;
 
     if (env->failed)
         return berth_err_oom(err);
     if (berth_run(&run, &ran, err) < 0)
         return -1;
-    berth_buf_puts(&ran.out, "\n");
-    berth_buf_add(&ran.out, ran.err.text ? ran.err.text : "", ran.err.used);
-    result = ran.out.failed
-                 ? berth_err_oom(err)
-                 : berth_closure_parse(ran.out.text, ran.out.used, ret_closure, err);
+    berth_buf_add(ret, ran.out.text ? ran.out.text : "", ran.out.used);
+    berth_buf_puts(ret, "\n");
+    berth_buf_add(ret, ran.err.text ? ran.err.text : "", ran.err.used);
+    ret->failed |= ran.out.failed || ran.err.failed;
     berth_ran_fini(&ran);
-    return result < 0 ? berth_err_at(err, "'%s'", file) : 0;
+    return ret->failed ? berth_err_oom(err) : 0;
 }
 
-int berth_loader_list(const char *loader, const char *file, char *const *env,
+/* What an answer of LOADER about FILE depends on, as far as it is known before. */
+static void write_key(const char *loader, const char *file,
+                      const struct berth_strvec *env, struct berth_buf *key)
+{
+    static const char path[] = "LD_LIBRARY_PATH=";
+
+    berth_buf_puts(key, "loader\n");
+    berth_factcache_identify(loader, key);
+    berth_factcache_identify(file, key);
+    berth_factcache_identify("/etc/ld.so.cache", key);
+    for (size_t i = 0; i < env->count; i++) {
+        BERTH_FREE char *copy = NULL;
+        char *next, *directory;
+
+        if (!berth_text_starts(env->items[i], "LD_"))
+            continue;
+        berth_buf_puts(key, env->items[i]);
+        berth_buf_puts(key, "\n");
+        if (!berth_text_starts(env->items[i], path))
+            continue;
+        next = copy = strdup(env->items[i] + sizeof(path) - 1);
+        while (next && (directory = strsep(&next, ":")))
+            berth_factcache_identify(directory, key);
+    }
+}
+
+/* The files of an answer, and the directories in which one that goes before them could
+ * appear, in a number. */
+static uint64_t identify(const struct berth_closure *closure)
+{
+    BERTH_STRVEC struct berth_strvec directories = {0};
+    BERTH_BUF struct berth_buf text = {0};
+
+    for (size_t i = 0; i < closure->count; i++) {
+        const char *path = closure->items[i].path;
+        BERTH_FREE char *directory =
+            path ? strndup(path, (size_t)(berth_text_base(path) - path)) : NULL;
+
+        if (directory && !berth_strvec_has(&directories, directory)) {
+            berth_strvec_push(&directories, directory);
+            berth_factcache_identify(directory, &text);
+        }
+        if (path)
+            berth_factcache_identify(path, &text);
+    }
+    return berth_hash(BERTH_HASH_START, text.text, text.used);
+}
+
+/* The answer under KEY. Returns whether it is there and holds. */
+static bool recall(struct berth_factcache *cache, const char *key,
+                   struct berth_closure *ret_closure)
+{
+    size_t count;
+    const char *fact = berth_factcache_get(cache, key, &count);
+    uint64_t number;
+
+    if (!fact || count < sizeof(number) ||
+        berth_closure_parse(fact + sizeof(number), count - sizeof(number), ret_closure,
+                            NULL) < 0)
+        return false;
+    memcpy(&number, fact, sizeof(number));
+    if (number == identify(ret_closure))
+        return true;
+    berth_closure_fini(ret_closure);
+    return false;
+}
+
+static void remember(struct berth_factcache *cache, const char *key,
+                     const struct berth_closure *closure, const struct berth_buf *text)
+{
+    BERTH_BUF struct berth_buf fact = {0};
+    uint64_t number = identify(closure);
+
+    berth_buf_add(&fact, (const char *)&number, sizeof(number));
+    berth_buf_add(&fact, text->text, text->used);
+    berth_factcache_put(cache, key, &fact);
+}
+
+/* A loader that said nothing, and a library that was not found, may do better the next
+ * time: the library may come to a directory that no answer names. */
+static bool is_whole(const struct berth_closure *closure)
+{
+    for (size_t i = 0; i < closure->count; i++)
+        if (!closure->items[i].path)
+            return false;
+    return closure->count > 0;
+}
+
+/* What LOADER says of FILE in ENV. */
+static int ask(struct berth_factcache *cache, const char *loader, const char *file,
+               const struct berth_strvec *env, struct berth_closure *ret_closure,
+               struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf key = {0};
+    BERTH_BUF struct berth_buf text = {0};
+
+    if (cache)
+        write_key(loader, file, env, &key);
+    if (key.failed)
+        return berth_err_oom(err);
+    if (cache && recall(cache, key.text, ret_closure))
+        return 0;
+    if (start(loader, file, env, &text, err) < 0)
+        return -1;
+    if (berth_closure_parse(text.text, text.used, ret_closure, err) < 0)
+        return berth_err_at(err, "'%s'", file);
+    if (cache && is_whole(ret_closure))
+        remember(cache, key.text, ret_closure, &text);
+    return 0;
+}
+
+int berth_loader_list(struct berth_factcache *cache, const char *loader,
+                      const char *file, char *const *env,
                       struct berth_closure *ret_closure, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec copy = {0};
     struct berth_closure closure;
 
     copy_env(loader, env, as_it_runs, &copy);
-    if (ask(loader, file, &copy, &closure, err) < 0)
+    if (ask(cache, loader, file, &copy, &closure, err) < 0)
         return -1;
     if (closure.count == 0 && !closure.is_static) {
         berth_err_set(err, "'%s': %s cannot load it: %s; is it built for this machine?",
@@ -98,8 +210,9 @@ static bool is_asked(const char *soname, const char *const *names)
     return false;
 }
 
-int berth_loader_find(const char *loader, const char *program, const char *const *names,
-                      char *const *env, struct berth_strvec *ret, struct berth_err *err)
+int berth_loader_find(struct berth_factcache *cache, const char *loader,
+                      const char *program, const char *const *names, char *const *env,
+                      struct berth_strvec *ret, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec copy = {0};
     BERTH_BUF struct berth_buf preload = {0};
@@ -114,7 +227,7 @@ int berth_loader_find(const char *loader, const char *program, const char *const
         return berth_err_oom(err);
     berth_strvec_push(&copy, preload.text);
     copy_env(loader, env, to_find, &copy);
-    if (ask(loader, program, &copy, &closure, err) < 0)
+    if (ask(cache, loader, program, &copy, &closure, err) < 0)
         return -1;
     for (size_t i = 0; i < closure.count; i++)
         if (closure.items[i].path && is_asked(closure.items[i].soname, names))

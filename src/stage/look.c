@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/text.h"
+#include "elf/stored.h"
 #include "mpi/names.h"
 #include "mpi/profile.h"
 #include "stage/inventory.h"
@@ -23,7 +24,7 @@ enum { SCRIPTS_MAX = 5 };
 
 static int read_elf(const char *path, struct berth_elf *ret_elf, struct berth_err *err)
 {
-    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     if (fd < 0)
         return berth_err_set(err, "'%s': %s", path, strerror(errno));
@@ -32,15 +33,40 @@ static int read_elf(const char *path, struct berth_elf *ret_elf, struct berth_er
     return 0;
 }
 
-int berth_look_add(struct berth_mpi_objects *objects, enum berth_mpi_role role,
-                   const char *soname, const char *path, struct berth_err *err)
+int berth_look_elf(struct berth_factcache *cache, const char *path,
+                   struct berth_elf *ret_elf, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf key = {0};
+    BERTH_BUF struct berth_buf bytes = {0};
+    const char *fact;
+    size_t count;
+
+    if (!cache)
+        return read_elf(path, ret_elf, err);
+    berth_buf_puts(&key, "file\n");
+    berth_factcache_identify(path, &key);
+    if (key.failed)
+        return berth_err_oom(err);
+    fact = berth_factcache_get(cache, key.text, &count);
+    if (fact && berth_elf_get(fact, count, ret_elf) == 0)
+        return 0;
+    if (read_elf(path, ret_elf, err) < 0)
+        return -1;
+    berth_elf_put(ret_elf, &bytes);
+    berth_factcache_put(cache, key.text, &bytes);
+    return 0;
+}
+
+int berth_look_add(struct berth_factcache *cache, struct berth_mpi_objects *objects,
+                   enum berth_mpi_role role, const char *soname, const char *path,
+                   struct berth_err *err)
 {
     BERTH_FREE char *real = realpath(path, NULL);
     struct berth_elf elf;
 
     if (!real)
         return berth_err_set(err, "'%s': %s", path, strerror(errno));
-    if (read_elf(real, &elf, err) < 0)
+    if (berth_look_elf(cache, real, &elf, err) < 0)
         return -1;
     return berth_mpi_objects_add(objects, role, soname, real, &elf, err);
 }
@@ -57,7 +83,7 @@ static int read_runner(const char *program, struct berth_look *look,
         struct berth_elf elf;
         char *interpreter;
 
-        if (read_elf(path, &elf, err) < 0)
+        if (berth_look_elf(look->cache, path, &elf, err) < 0)
             return -1;
         interpreter = berth_steal(&elf.interpreter);
         look->is_script = elf.kind == BERTH_ELF_SCRIPT;
@@ -84,12 +110,13 @@ static int read_closure(struct berth_look *look, char *const *env,
 {
     if (!look->loader)
         return 0;
-    if (berth_loader_list(look->loader, look->runner, env, &look->closure, err) < 0)
+    if (berth_loader_list(look->cache, look->loader, look->runner, env, &look->closure,
+                          err) < 0)
         return -1;
     for (size_t i = 0; i < look->closure.count; i++) {
         const struct berth_closure_item *item = &look->closure.items[i];
 
-        if (item->path && berth_look_add(&look->objects, BERTH_ROLE_LOADED,
+        if (item->path && berth_look_add(look->cache, &look->objects, BERTH_ROLE_LOADED,
                                          item->soname, item->path, err) < 0)
             return -1;
     }
@@ -129,13 +156,48 @@ void berth_look_present(struct berth_look *look, const char *soname, const char 
     BERTH_FREE char *real = realpath(path, NULL);
     struct berth_elf elf;
 
-    if (!real || is_read(look, real) || read_elf(real, &elf, NULL) < 0)
+    if (!real || is_read(look, real) ||
+        berth_look_elf(look->cache, real, &elf, NULL) < 0)
         return;
     if (is_loadable(look, &elf))
         berth_mpi_objects_add(&look->objects, BERTH_ROLE_PRESENT, soname, real, &elf,
                               NULL);
     else
         berth_elf_fini(&elf);
+}
+
+/* The paths that an earlier step found, each a line. Returns whether it did. */
+static bool recall_inventory(struct berth_factcache *cache, const char *key,
+                             struct berth_strvec *ret)
+{
+    size_t count;
+    const char *fact = berth_factcache_get(cache, key, &count);
+
+    if (fact && count)
+        berth_environ_split(fact, count, ret);
+    return fact;
+}
+
+/* The files that may be an MPI library. */
+static int read_inventory(struct berth_factcache *cache,
+                          const struct berth_strvec *directories,
+                          struct berth_strvec *ret, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf key = {0};
+    BERTH_BUF struct berth_buf fact = {0};
+    bool is_fixed;
+
+    berth_buf_puts(&key, "inventory\n");
+    if (cache && berth_inventory_identify(directories, &key) &&
+        recall_inventory(cache, key.text, ret))
+        return ret->failed ? berth_err_oom(err) : 0;
+    if (berth_inventory_read(directories, ret, &is_fixed, err) < 0)
+        return -1;
+    for (size_t i = 0; i < ret->count; i++)
+        berth_buf_add(&fact, ret->items[i], strlen(ret->items[i]) + 1);
+    if (is_fixed)
+        berth_factcache_put(cache, key.text, &fact);
+    return 0;
 }
 
 static int read_image(struct berth_look *look, char *const *env, struct berth_err *err)
@@ -146,7 +208,7 @@ static int read_image(struct berth_look *look, char *const *env, struct berth_er
     berth_inventory_usual(berth_environ_value(env, "LD_LIBRARY_PATH"), &directories);
     if (directories.failed)
         return berth_err_oom(err);
-    if (berth_inventory_read(&directories, &found, err) < 0)
+    if (read_inventory(look->cache, &directories, &found, err) < 0)
         return -1;
     for (size_t i = 0; i < found.count; i++)
         berth_look_present(look, NULL, found.items[i]);
@@ -160,16 +222,18 @@ static int read_start(struct berth_look *look, const char *program, char *const 
         return -1;
     if (!look->runner)
         return 0;
-    if (berth_look_add(&look->objects, BERTH_ROLE_PROGRAM, NULL, program, err) < 0 ||
+    if (berth_look_add(look->cache, &look->objects, BERTH_ROLE_PROGRAM, NULL, program,
+                       err) < 0 ||
         read_closure(look, env, err) < 0)
         return -1;
     return 0;
 }
 
-int berth_look_at_start(const char *program, char *const *env,
-                        struct berth_look *ret_look, struct berth_err *err)
+int berth_look_at_start(struct berth_factcache *cache, const char *program,
+                        char *const *env, struct berth_look *ret_look,
+                        struct berth_err *err)
 {
-    struct berth_look look = {0};
+    struct berth_look look = {.cache = cache};
 
     if (read_start(&look, program, env, err) < 0) {
         berth_look_fini(&look);
@@ -179,12 +243,12 @@ int berth_look_at_start(const char *program, char *const *env,
     return 0;
 }
 
-int berth_look_at(const char *program, char *const *env, struct berth_look *ret_look,
-                  struct berth_err *err)
+int berth_look_at(struct berth_factcache *cache, const char *program, char *const *env,
+                  struct berth_look *ret_look, struct berth_err *err)
 {
     struct berth_look look;
 
-    if (berth_look_at_start(program, env, &look, err) < 0)
+    if (berth_look_at_start(cache, program, env, &look, err) < 0)
         return -1;
     if (look.runner && read_image(&look, env, err) < 0) {
         berth_look_fini(&look);
@@ -201,8 +265,8 @@ static int add_twins(struct berth_look *look, const struct berth_strvec *names,
 
     if (names->failed)
         return berth_err_oom(err);
-    if (berth_loader_find(look->loader, look->runner, (const char *const *)names->items,
-                          env, &paths, err) < 0)
+    if (berth_loader_find(look->cache, look->loader, look->runner,
+                          (const char *const *)names->items, env, &paths, err) < 0)
         return -1;
     for (size_t i = 0; i < paths.count; i++)
         berth_look_present(look, berth_text_base(paths.items[i]), paths.items[i]);

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "elf/closure.h"
 #include "mpi/objects.h"
+#include "step/factcache.h"
 
 /* The facts about MPI in a program and in the image around it. */
 struct berth_look {
@@ -18,6 +19,7 @@ struct berth_look {
     int bits;            /* of the runner; 0: it is not ELF */
     struct berth_strvec scripts;      /* the files that lead to it */
     bool is_script;                   /* the runner is an interpreter */
+    struct berth_factcache *cache;    /* borrowed; NULL: none */
     struct berth_closure closure;     /* of the runner; empty without a loader */
     struct berth_mpi_objects objects; /* the program, what the loader loads for the
                                          runner, and every MPI library of the image that
@@ -25,17 +27,19 @@ struct berth_look {
 };
 
 /* Look at PROGRAM (a path) in the root that the process has; its libraries are searched
- * in the environment ENV (ends in NULL). Nothing of it runs. What is missing is an
+ * in the environment ENV (ends in NULL). What CACHE (NULL: none) has is taken from
+ * there. Nothing of it runs. What is missing is an
  * answer, not an error. Returns 0 with *RET_LOOK, which the caller owns
  * (berth_look_fini); -1 with a sentence in ERR when a file is damaged or cannot be
  * read.
  */
-int berth_look_at(const char *program, char *const *env, struct berth_look *ret_look,
-                  struct berth_err *err);
+int berth_look_at(struct berth_factcache *cache, const char *program, char *const *env,
+                  struct berth_look *ret_look, struct berth_err *err);
 
 /* The same without the MPI libraries of the image. */
-int berth_look_at_start(const char *program, char *const *env,
-                        struct berth_look *ret_look, struct berth_err *err);
+int berth_look_at_start(struct berth_factcache *cache, const char *program,
+                        char *const *env, struct berth_look *ret_look,
+                        struct berth_err *err);
 
 /* Add the file at PATH to the objects of LOOK as PRESENT, if the runner could load it
  * and it can be read. SONAME may be NULL (mpi/objects.h). */
@@ -48,9 +52,15 @@ void berth_look_present(struct berth_look *look, const char *soname, const char 
 int berth_look_at_twins(struct berth_look *look, const struct berth_mpi_objects *staged,
                         char *const *env, struct berth_err *err);
 
+/* The facts of the file PATH, without links, of CACHE if they are there. On success the
+ * caller owns *RET_ELF (berth_elf_fini). Returns 0, or -1 with a sentence in ERR. */
+int berth_look_elf(struct berth_factcache *cache, const char *path,
+                   struct berth_elf *ret_elf, struct berth_err *err);
+
 /* Add the library at PATH to OBJECTS. Returns 0, or -1 with a sentence in ERR. */
-int berth_look_add(struct berth_mpi_objects *objects, enum berth_mpi_role role,
-                   const char *soname, const char *path, struct berth_err *err);
+int berth_look_add(struct berth_factcache *cache, struct berth_mpi_objects *objects,
+                   enum berth_mpi_role role, const char *soname, const char *path,
+                   struct berth_err *err);
 
 void berth_look_fini(struct berth_look *look);
 

@@ -32,7 +32,8 @@ int berth_offered_read(const struct berth_terms *terms, char *const *env,
 
     if (berth_profiles_read(terms, berth_site_owner(), &offered.profiles, err) < 0)
         return -1;
-    if (berth_stacks_find(offered.profiles.items, env, &offered.stacks, err) < 0) {
+    if (berth_stacks_find(NULL, offered.profiles.items, env, &offered.stacks, err) <
+        0) {
         berth_offered_fini(&offered);
         return -1;
     }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/text.h"
@@ -19,6 +20,7 @@
 #include "mpi/names.h"
 #include "stage/inventory.h"
 #include "stage/loader.h"
+#include "stage/look.h"
 
 enum { STACKS_MAX = 64, LIBRARIES_MAX = 64, PLACES_MAX = 8 };
 
@@ -29,6 +31,7 @@ struct search {
     struct berth_strvec loader_env;
     char *loader;
     char *program;
+    struct berth_factcache *cache;
     struct berth_stacks *to;
     struct berth_err *err;
 };
@@ -46,26 +49,91 @@ struct directory {
     size_t count;
 };
 
+/* Which MPI a library is, as a fact: numbers, version, SONAME and vendor, each ended by
+ * NUL. */
+static void put_library(const struct berth_mpi_library *what, const char *soname,
+                        struct berth_buf *fact)
+{
+    char numbers[64];
+
+    snprintf(numbers, sizeof(numbers), "%d %u %u %d", (int)what->family, what->parts,
+             what->abi_number, what->is_inside);
+    berth_buf_add(fact, numbers, strlen(numbers) + 1);
+    berth_buf_add(fact, what->version, strlen(what->version) + 1);
+    berth_buf_add(fact, soname, strlen(soname) + 1);
+    if (what->vendor)
+        berth_buf_add(fact, what->vendor, strlen(what->vendor) + 1);
+}
+
+/* The vendor and the SONAME are in the fact, of COUNT bytes. */
+static bool get_library(const char *fact, size_t count, struct berth_mpi_library *ret,
+                        const char **ret_soname)
+{
+    BERTH_STRVEC struct berth_strvec texts = {0};
+    struct berth_mpi_library what = {0};
+    int family, is_inside;
+
+    if (!count || fact[count - 1] != '\0')
+        return false;
+    berth_environ_split(fact, count, &texts);
+    if (texts.failed || texts.count < 3 ||
+        sscanf(fact, "%d %u %u %d", &family, &what.parts, &what.abi_number,
+               &is_inside) != 4)
+        return false;
+    what.family = (enum berth_mpi_family)family;
+    what.is_inside = is_inside;
+    snprintf(what.version, sizeof(what.version), "%s", texts.items[1]);
+    *ret_soname = fact + strlen(texts.items[0]) + strlen(texts.items[1]) + 2;
+    if (texts.count > 3)
+        what.vendor = *ret_soname + strlen(*ret_soname) + 1;
+    *ret = what;
+    return true;
+}
+
+/* Which MPI the file REAL, without links, is, of CACHE if that is known. Returns its
+ * SONAME, which the caller frees; NULL: it has none, or cannot be read. */
+static char *identify(struct berth_factcache *cache, const char *real,
+                      struct berth_mpi_library *ret)
+{
+    BERTH_BUF struct berth_buf key = {0};
+    BERTH_BUF struct berth_buf fact = {0};
+    const char *soname, *known;
+    struct berth_elf elf;
+    char *result;
+    size_t count;
+
+    berth_buf_puts(&key, "library\n");
+    berth_factcache_identify(real, &key);
+    known = key.failed ? NULL : berth_factcache_get(cache, key.text, &count);
+    if (known && get_library(known, count, ret, &soname))
+        return strdup(soname);
+    if (berth_look_elf(NULL, real, &elf, NULL) < 0)
+        return NULL;
+    berth_mpi_classify(&elf, berth_text_base(real), ret);
+    put_library(ret, elf.soname ? elf.soname : "", &fact);
+    if (!key.failed)
+        berth_factcache_put(cache, key.text, &fact);
+    result = berth_steal(&elf.soname);
+    berth_elf_fini(&elf);
+    return result;
+}
+
 /* What PATH is, if it is a library of MPI under its own SONAME. Returns 1 when it is.
  */
-static int classify(const char *path, const char *name, struct found *ret_found)
+static int classify(struct berth_factcache *cache, const char *path, const char *name,
+                    struct found *ret_found)
 {
-    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     BERTH_FREE char *real = realpath(path, NULL);
     struct found found = {0};
-    struct berth_elf elf;
+    BERTH_FREE char *soname = real ? identify(cache, real, &found.what) : NULL;
 
-    if (fd < 0 || !real || berth_elf_read(fd, &berth_mpi_question, &elf, NULL) < 0)
+    if (!soname || strcmp(soname, name) != 0 || !found.what.parts)
         return 0;
-    berth_mpi_classify(&elf, berth_text_base(real), &found.what);
-    if (elf.soname && strcmp(elf.soname, name) == 0 && found.what.parts) {
-        found.library = (struct berth_stack_library){.family = found.what.family,
-                                                     .parts = found.what.parts,
-                                                     .soname = strdup(name),
-                                                     .path = strdup(path)};
-        *ret_found = found;
-    }
-    berth_elf_fini(&elf);
+    found.library = (struct berth_stack_library){.family = found.what.family,
+                                                 .parts = found.what.parts,
+                                                 .soname = strdup(name),
+                                                 .path = strdup(path)};
+    *ret_found = found;
     return found.library.soname && found.library.path;
 }
 
@@ -93,14 +161,16 @@ static bool is_found(const struct directory *directory, const struct stat *file)
 }
 
 /* Add the library NAME of the directory PATH, if it is one. To read it takes time. */
-static void add_library(struct directory *directory, const char *path, const char *name)
+static void add_library(struct berth_factcache *cache, struct directory *directory,
+                        const char *path, const char *name)
 {
     struct found *found = &directory->items[directory->count];
     BERTH_FREE char *file = NULL;
     struct stat st;
 
     if (directory->count == LIBRARIES_MAX || asprintf(&file, "%s/%s", path, name) < 0 ||
-        stat(file, &st) < 0 || is_found(directory, &st) || !classify(file, name, found))
+        stat(file, &st) < 0 || is_found(directory, &st) ||
+        !classify(cache, file, name, found))
         return;
     found->device = st.st_dev;
     found->inode = st.st_ino;
@@ -108,14 +178,15 @@ static void add_library(struct directory *directory, const char *path, const cha
 }
 
 /* The libraries of MPI in the directory PATH; none where there is no directory. */
-static void read_directory(const char *path, struct directory *ret)
+static void read_directory(struct berth_factcache *cache, const char *path,
+                           struct directory *ret)
 {
     struct dirent **entries = NULL;
     int count = scandir(path, &entries, is_named, alphasort);
 
     ret->count = 0;
     for (int i = 0; i < count; i++) {
-        add_library(ret, path, entries[i]->d_name);
+        add_library(cache, ret, path, entries[i]->d_name);
         free(entries[i]);
     }
     free(entries);
@@ -209,8 +280,8 @@ static int add_stack(const struct search *s, const char *origin,
 
     if (s->to->count == STACKS_MAX || is_known(s->to, c->library.path))
         return 0;
-    if (berth_loader_list(s->loader, c->library.path, s->loader_env.items, &closure,
-                          NULL) < 0)
+    if (berth_loader_list(s->cache, s->loader, c->library.path, s->loader_env.items,
+                          &closure, NULL) < 0)
         return 0;
     stack.profile =
         s->given ? s->given : berth_profile_match(s->profiles, &c->what, &closure);
@@ -233,7 +304,7 @@ static int look_in(const struct search *s, const char *origin, const char *path)
     struct directory directory;
     int result = 0;
 
-    read_directory(path, &directory);
+    read_directory(s->cache, path, &directory);
     for (size_t i = 0; result == 0 && i < directory.count; i++)
         if (is_c_library(&directory.items[i]))
             result = add_stack(s, origin, &directory, &directory.items[i]);
@@ -257,11 +328,6 @@ static const struct {
     {"OPAL_PREFIX", {"lib", "lib64"}},
 };
 
-const char *const berth_stacks_variables[] = {
-    "CRAY_MPICH_DIR", "I_MPI_ROOT",      "MPICH_DIR", "MPI_HOME",
-    "OPAL_PREFIX",    "LD_LIBRARY_PATH", NULL,
-};
-
 /* The same below what a profile names, whose maker is not known. */
 static const char *const prefix_places[] = {
     "lib-abi-mpich",       "lib",         "lib64", "lib/release",
@@ -269,29 +335,6 @@ static const char *const prefix_places[] = {
 };
 
 enum { PREFIX_PLACES = sizeof(prefix_places) / sizeof(prefix_places[0]) };
-
-void berth_stacks_places(const struct berth_profile *profiles, char *const *env,
-                         struct berth_strvec *ret)
-{
-    const char *path = berth_environ_value(env, "LD_LIBRARY_PATH");
-    BERTH_FREE char *copy = strdup(path ? path : "");
-    char *next = copy;
-    char *directory;
-
-    for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
-        const char *root = berth_environ_value(env, roots[i].variable);
-
-        for (size_t j = 0; root && roots[i].places[j]; j++)
-            berth_strvec_pushf(ret, "%s/%s", root, roots[i].places[j]);
-    }
-    for (; profiles && profiles->name; profiles++)
-        for (size_t i = 0; profiles->prefix && i < PREFIX_PLACES; i++)
-            berth_strvec_pushf(ret, "%s/%s", profiles->prefix, prefix_places[i]);
-    while (copy && (directory = strsep(&next, ":")))
-        if (*directory == '/')
-            berth_strvec_push(ret, directory);
-    ret->failed |= !copy;
-}
 
 /* In the first of the COUNT PLACES below ROOT in which there is something. */
 static int look_below(const struct search *s, const char *origin, const char *root,
@@ -357,8 +400,8 @@ static int look_by_loader(const struct search *s)
                                         "libmpi.so.40", NULL};
     BERTH_STRVEC struct berth_strvec paths = {0};
 
-    if (berth_loader_find(s->loader, s->program, names, s->loader_env.items, &paths,
-                          s->err) < 0)
+    if (berth_loader_find(s->cache, s->loader, s->program, names, s->loader_env.items,
+                          &paths, s->err) < 0)
         return -1;
     for (size_t i = 0; i < paths.count; i++) {
         *strrchr(paths.items[i], '/') = '\0';
@@ -368,11 +411,13 @@ static int look_by_loader(const struct search *s)
     return 0;
 }
 
-int berth_stacks_find(const struct berth_profile *profiles, char *const *env,
+int berth_stacks_find(struct berth_factcache *cache,
+                      const struct berth_profile *profiles, char *const *env,
                       struct berth_stacks *ret_stacks, struct berth_err *err)
 {
     struct berth_stacks stacks = {0};
-    struct search s = {.profiles = profiles, .env = env, .to = &stacks, .err = err};
+    struct search s = {
+        .profiles = profiles, .env = env, .cache = cache, .to = &stacks, .err = err};
     const char *path = berth_environ_value(env, "LD_LIBRARY_PATH");
     int result;
 

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/strvec.h"
 #include "mpi/profile.h"
+#include "step/factcache.h"
 
 struct berth_stack_library {
     enum berth_mpi_family family; /* that of the stack, or BERTH_FAMILY_ABI */
@@ -34,18 +35,12 @@ struct berth_stacks {
  * fits: where these have a prefix; where CRAY_MPICH_DIR, I_MPI_ROOT, MPICH_DIR,
  * MPI_HOME and OPAL_PREFIX of the environment ENV (ends in NULL) point; then what the
  * loader finds by itself under its LD_LIBRARY_PATH. What cannot be read, or is of no
- * known family, is passed over. Returns 0 with *RET_STACKS, which the caller owns
- * (berth_stacks_fini) and which may be empty; -1 with a sentence in ERR. */
-int berth_stacks_find(const struct berth_profile *profiles, char *const *env,
+ * known family, is passed over. What CACHE (NULL: none) has is taken from there.
+ * Returns 0 with *RET_STACKS, which the caller owns (berth_stacks_fini) and which may
+ * be empty; -1 with a sentence in ERR. */
+int berth_stacks_find(struct berth_factcache *cache,
+                      const struct berth_profile *profiles, char *const *env,
                       struct berth_stacks *ret_stacks, struct berth_err *err);
-
-/* The variables of the environment that berth_stacks_find() reads, ended by NULL. */
-extern const char *const berth_stacks_variables[];
-
-/* The directories to which those in ENV, and PROFILES (NULL: none), lead it, there or
- * not, appended to RET. */
-void berth_stacks_places(const struct berth_profile *profiles, char *const *env,
-                         struct berth_strvec *ret);
 
 void berth_stacks_fini(struct berth_stacks *stacks);
 

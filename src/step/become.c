@@ -3,6 +3,7 @@
 
 #include "step/become.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -64,6 +65,29 @@ static bool has_windows_lines(const char *script)
            strstr(line, "\r\n");
 }
 
+/* Is NAME a value of --mpi-bind? That is optional, so a value behind a blank is the
+ * command. */
+static bool is_mode(const char *name)
+{
+    static const char *const modes[] = {"auto",  "host",       "hybrid",
+                                        "local", "local-each", "off"};
+
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+        if (strcmp(name, modes[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Is it NAME=VALUE, as a shell takes it in front of a command? */
+static bool is_assignment(const char *word)
+{
+    const char *end = word;
+
+    while (*end == '_' || isalnum((unsigned char)*end))
+        end++;
+    return *end == '=' && end != word && !isdigit((unsigned char)*word);
+}
+
 /* FILE is what NAME was found to be; NULL: it is not on the PATH. */
 static void explain(const char *name, const char *file, int number,
                     struct berth_err *err)
@@ -83,6 +107,21 @@ static void explain(const char *name, const char *file, int number,
             "command '%s' is there, but not the interpreter that it names (#! "
             "line, or the loader of another C library); mount or install it",
             name);
+    else if (number == ENOENT && is_assignment(name))
+        berth_err_set(err,
+                      "command '%s' is not in the image; join variables with commas: "
+                      "--container-env=A=1,%s",
+                      name, name);
+    else if (number == ENOENT && strchr(name, ' '))
+        berth_err_set(err,
+                      "command '%s' is not in the image; it has blanks: leave the "
+                      "quotes out",
+                      name);
+    else if (number == ENOENT && is_mode(name))
+        berth_err_set(err,
+                      "command '%s' is not in the image; a value of --mpi-bind wants "
+                      "an equals sign: --mpi-bind=%s",
+                      name, name);
     else if (number == ENOENT && file)
         berth_err_set(err,
                       "command '%s' is not in the image; check the path, or mount it "

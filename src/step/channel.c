@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages between the process in a container and its parent on the host. */
+/* Messages between the process in a container and its parent on the host, and between
+ * that and the supervisor. */
 
 #include "step/channel.h"
 
@@ -16,26 +17,50 @@ int berth_channel_open(int ret_ends[2], struct berth_err *err)
     return 0;
 }
 
-int berth_channel_send(int end, enum berth_channel_kind kind, const char *text,
-                       struct berth_err *err)
+static int send_bytes(int end, enum berth_channel_kind kind, const char *bytes,
+                      size_t count, struct berth_err *err)
 {
     unsigned char byte = (unsigned char)kind;
-    struct iovec parts[] = {{&byte, 1}, {(char *)text, strlen(text)}};
+    struct iovec parts[] = {{&byte, 1}, {(char *)bytes, count}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
 
-    if (parts[1].iov_len >= BERTH_CHANNEL_SIZE)
-        return berth_err_set(err, "a name is too long: '%.100s'...", text);
     if (sendmsg(end, &message, MSG_NOSIGNAL) < 0)
         return berth_err_set(err, "the other process has ended: %s", strerror(errno));
     return 0;
 }
 
+int berth_channel_send(int end, enum berth_channel_kind kind, const char *text,
+                       struct berth_err *err)
+{
+    size_t count = strlen(text);
+
+    if (count >= BERTH_CHANNEL_SIZE)
+        return berth_err_set(err, "a name is too long: '%.100s'...", text);
+    return send_bytes(end, kind, text, count, err);
+}
+
+int berth_channel_send_result(int end, const struct berth_buf *bytes,
+                              struct berth_err *err)
+{
+    enum { MOST = BERTH_CHANNEL_SIZE - 1 };
+
+    if (bytes->failed)
+        return berth_err_oom(err);
+    for (size_t at = 0; at < bytes->used; at += MOST) {
+        size_t left = bytes->used - at;
+
+        if (send_bytes(end, BERTH_CHANNEL_RESULT, bytes->text + at,
+                       left < MOST ? left : MOST, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int berth_channel_receive(int end, struct berth_deadline *deadline,
-                          enum berth_channel_kind *ret_kind,
-                          char text[BERTH_CHANNEL_SIZE], struct berth_err *err)
+                          struct berth_channel_message *ret, struct berth_err *err)
 {
     unsigned char kind;
-    struct iovec parts[] = {{&kind, 1}, {text, BERTH_CHANNEL_SIZE - 1}};
+    struct iovec parts[] = {{&kind, 1}, {ret->text, BERTH_CHANNEL_SIZE - 1}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     struct pollfd readable = {.fd = end, .events = POLLIN};
     ssize_t got;
@@ -47,8 +72,9 @@ int berth_channel_receive(int end, struct berth_deadline *deadline,
     if (got < 1)
         return berth_err_set(err, "the other process has ended: %s",
                              got < 0 ? strerror(errno) : "it was killed");
-    text[got - 1] = '\0';
-    *ret_kind = (enum berth_channel_kind)kind;
+    ret->kind = (enum berth_channel_kind)kind;
+    ret->count = (size_t)got - 1;
+    ret->text[ret->count] = '\0';
     return 0;
 }
 

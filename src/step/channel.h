@@ -4,42 +4,30 @@
 
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "base/deadline.h"
 #include "base/err.h"
 
-/* The messages between the process in the container and the one on the host; each has a
- * kind and a text. */
+/* The messages between the process in the container and berth-mpi, and between that and
+ * the supervisor. */
 enum berth_channel_kind {
-    BERTH_CHANNEL_STAGE,  /* inside asks: stage the stack of this number */
-    BERTH_CHANNEL_STAGED, /* host answers: this stage, by its path on the host and,
-                          behind a newline, its path in the container */
-    BERTH_CHANNEL_SET,    /* inside tells: NAME=VALUE for every task */
-    BERTH_CHANNEL_BIND,   /* inside tells: a path of the stage, and behind a newline the
-                          file of the image that it is mounted over */
-    BERTH_CHANNEL_NOTE,   /* inside tells: whose MPI runs, and why */
-    BERTH_CHANNEL_NODE_NOTE, /* the same, where other nodes may decide otherwise */
-    BERTH_CHANNEL_WARNING, /* inside tells: what may go wrong, for everybody to read */
-    BERTH_CHANNEL_WITNESS, /* inside tells: the host's MPI that each rank will load, for
-                           people; the marks (step/marks.h) are there. Behind a
-                           newline, where one stage finds no other rank: the name of
-                           that, blank, why */
-    BERTH_CHANNEL_FACT,    /* inside tells, for an account: a name of report/finding.h,
-                           newline, text */
-    BERTH_CHANNEL_PROGRAM, /* inside tells, and the rest of it up to KEEP, for later
-                           steps (step/memo.h): what the command is */
-    BERTH_CHANNEL_FILE,    /* a file that was read, newline, identity */
-    BERTH_CHANNEL_TARGET,  /* a loader, newline, what it was asked about in the end */
-    BERTH_CHANNEL_FOUND,   /* what it said: soname, newline, path */
-    BERTH_CHANNEL_OUT,  /* a file of the image, newline, the staged one that is left out
-                        and that it is mounted over */
-    BERTH_CHANNEL_KEEP, /* all that was told will hold as long as nothing changes */
-    BERTH_CHANNEL_AGAIN,   /* inside: something has changed, and nothing is mounted */
-    BERTH_CHANNEL_REFUSED, /* both: a sentence; nothing comes behind it */
-    BERTH_CHANNEL_DONE,    /* inside: nothing comes behind it */
+    BERTH_CHANNEL_STAGE,  /* the process in the container asks for the stage of the
+                             stack with this number */
+    BERTH_CHANNEL_STAGED, /* the answer: the path of the stage on the host, newline, its
+                             path in the container */
+    BERTH_CHANNEL_RESULT, /* a part of the answer: bytes of report/binding.h */
+    BERTH_CHANNEL_REFUSED, /* a sentence; nothing comes behind it */
+    BERTH_CHANNEL_DONE,    /* the answer is complete */
 };
 
 /* Bytes of the longest text, with its NUL. */
 enum { BERTH_CHANNEL_SIZE = 32768 };
+
+struct berth_channel_message {
+    enum berth_channel_kind kind;
+    size_t count;                  /* bytes of the text */
+    char text[BERTH_CHANNEL_SIZE]; /* a NUL follows it */
+};
 
 /* The two ends, closed on exec. Returns 0, or -1 with a sentence in ERR. */
 int berth_channel_open(int ret_ends[2], struct berth_err *err);
@@ -47,11 +35,14 @@ int berth_channel_open(int ret_ends[2], struct berth_err *err);
 int berth_channel_send(int end, enum berth_channel_kind kind, const char *text,
                        struct berth_err *err);
 
-/* Wait for a message until DEADLINE; NULL: for ever. The text goes to TEXT. Returns
- * 0, or -1 with a sentence in ERR; then the other side may be gone. */
+/* Sends BYTES as RESULT, in as many messages as it takes. */
+int berth_channel_send_result(int end, const struct berth_buf *bytes,
+                              struct berth_err *err);
+
+/* Waits for a message until DEADLINE; NULL: for ever. Returns 0, or -1 with a sentence
+ * in ERR; then the other side may be gone. */
 int berth_channel_receive(int end, struct berth_deadline *deadline,
-                          enum berth_channel_kind *ret_kind,
-                          char text[BERTH_CHANNEL_SIZE], struct berth_err *err);
+                          struct berth_channel_message *ret, struct berth_err *err);
 
 /* Which process, in our numbers, sent the next byte at END, a socket with SO_PASSCRED.
  * Returns 0, or -1: there is none, or it does not say. */

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "step/namespaces.h"
 
 #define DATABASE "/etc/passwd"
 
@@ -80,14 +81,6 @@ static bool write_file(const char *path, const char *text, size_t count)
     return fd >= 0 && berth_fd_write(fd, text, count) == 0;
 }
 
-static bool write_map(const char *path, unsigned int id)
-{
-    char line[64];
-    int length = snprintf(line, sizeof(line), "%u %u 1", id, id);
-
-    return write_file(path, line, (size_t)length);
-}
-
 /* The user stays who it is, in a namespace in which it may mount. */
 static bool enter_namespaces(void)
 {
@@ -95,8 +88,7 @@ static bool enter_namespaces(void)
     gid_t gid = getgid();
 
     return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
-           write_file("/proc/self/setgroups", "deny", strlen("deny")) &&
-           write_map("/proc/self/uid_map", uid) && write_map("/proc/self/gid_map", gid);
+           berth_namespaces_map(uid, uid, gid, gid) == 0;
 }
 
 static bool cover(const struct berth_buf *database)

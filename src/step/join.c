@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,43 +16,69 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "step/namespaces.h"
 
-/* In the order in which they are entered: the user namespace gives the right to enter
- * the others, and behind the mount namespace /proc is another one. The process
- * namespace is that of the children that we then start; we ourselves stay in ours. */
-static const char *const namespaces[] = {"user", "ipc",    "uts", "net",
-                                         "pid",  "cgroup", "mnt"};
+/* In the order in which they are entered: the user namespace that owns the mounts gives
+ * the right to enter the others, and behind the mount namespace /proc is another one.
+ * The process namespace is that of the children that we then start; we ourselves stay
+ * in ours. */
+static const char *const namespaces[] = {"ipc", "uts", "net", "pid", "cgroup", "mnt"};
 
-enum { COUNT = sizeof(namespaces) / sizeof(namespaces[0]) };
+enum { COUNT = sizeof(namespaces) / sizeof(namespaces[0]), MOUNTS = COUNT - 1 };
 
 /* What is wanted of the container, open before the first step into it. */
 struct container {
     int root;
-    int space[COUNT]; /* -1: the same as ours */
+    int user;         /* the user namespace of its processes, */
+    int owner;        /* and that of its mounts, where it is another; both may be -1: */
+    int space[COUNT]; /* the same as ours */
     unsigned long long bound;
     int no_new_privs;
 };
+
+/* Close *FD if it is the namespace PATH leads to, and let it be -1. */
+static int drop_same(const char *path, int *fd)
+{
+    struct stat ours, theirs;
+
+    if (stat(path, &ours) < 0 || fstat(*fd, &theirs) < 0)
+        return -1;
+    if (theirs.st_ino == ours.st_ino) {
+        close(*fd);
+        *fd = -1;
+    }
+    return 0;
+}
 
 /* Open namespace NAME of HOLDER if it is another than ours; else *RET_FD is -1. */
 static int open_namespace(pid_t holder, const char *name, int *ret_fd)
 {
     char path[64];
-    struct stat ours, theirs;
-    int fd;
 
     *ret_fd = -1;
     snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
-    if (stat(path, &ours) < 0)
+    if (access(path, F_OK) < 0)
         return errno == ENOENT ? 0 : -1; /* a kernel without it */
-    snprintf(path, sizeof(path), "/proc/%d/ns/%s", holder, name);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &theirs) < 0)
-        return -1;
-    if (theirs.st_ino == ours.st_ino)
-        close(fd);
-    else
-        *ret_fd = fd;
-    return 0;
+    *ret_fd = berth_namespaces_open(holder, name);
+    return *ret_fd < 0 ? -1 : drop_same(path, ret_fd);
+}
+
+/* The owner of the container's mounts, if it is neither ours nor that of HOLDER. A
+ * kernel that does not tell (before 4.9) has none. */
+static int open_owner(pid_t holder, struct container *container)
+{
+    char path[64];
+    int mounts = container->space[MOUNTS];
+
+    container->owner = mounts < 0 ? -1 : berth_namespaces_owner(mounts);
+    if (container->owner < 0)
+        return 0;
+    snprintf(path, sizeof(path), "/proc/%d/ns/user", holder);
+    return drop_same(path, &container->owner) < 0 ||
+                   (container->owner >= 0 &&
+                    drop_same("/proc/self/ns/user", &container->owner) < 0)
+               ? -1
+               : 0;
 }
 
 /* The lines CapBnd and NoNewPrivs of /proc/PID/status. */
@@ -78,9 +105,13 @@ static int open_container(pid_t holder, struct container *container)
 {
     char path[64];
 
+    if (open_namespace(holder, "user", &container->user) < 0)
+        return -1;
     for (int i = 0; i < COUNT; i++)
         if (open_namespace(holder, namespaces[i], &container->space[i]) < 0)
             return -1;
+    if (open_owner(holder, container) < 0)
+        return -1;
     snprintf(path, sizeof(path), "/proc/%d/root", holder);
     container->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (container->root < 0)
@@ -88,10 +119,17 @@ static int open_container(pid_t holder, struct container *container)
     return read_status(holder, container);
 }
 
+static int enter(int space)
+{
+    return space < 0 ? 0 : setns(space, 0);
+}
+
 static int enter_namespaces(const struct container *container)
 {
+    if (enter(container->owner >= 0 ? container->owner : container->user) < 0)
+        return -1;
     for (int i = 0; i < COUNT; i++)
-        if (container->space[i] >= 0 && setns(container->space[i], 0) < 0)
+        if (enter(container->space[i]) < 0)
             return -1;
     return 0;
 }
@@ -114,7 +152,20 @@ static void bound_capabilities(const struct container *container)
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-int berth_join(pid_t holder, struct berth_err *err)
+static void close_container(const struct container *container)
+{
+    if (container->user >= 0)
+        close(container->user);
+    if (container->owner >= 0)
+        close(container->owner);
+    for (int i = 0; i < COUNT; i++)
+        if (container->space[i] >= 0)
+            close(container->space[i]);
+    close(container->root);
+}
+
+/* As far as the owner of the mounts goes, and for a task on from there. */
+static int join(pid_t holder, bool as_task, struct berth_err *err)
 {
     struct container container = {0};
 
@@ -123,15 +174,23 @@ int berth_join(pid_t holder, struct berth_err *err)
                              "the container is not there any more: %s; it was "
                              "killed, or ran out of memory",
                              strerror(errno));
-    if (enter_namespaces(&container) < 0 || enter_root(&container) < 0)
+    if (enter_namespaces(&container) < 0 || enter_root(&container) < 0 ||
+        (as_task && container.owner >= 0 && enter(container.user) < 0))
         return berth_err_set(err,
                              "cannot join the container: %s; "
                              "runtime.share: never in berth.yaml does without",
                              strerror(errno));
     bound_capabilities(&container);
-    for (int i = 0; i < COUNT; i++)
-        if (container.space[i] >= 0)
-            close(container.space[i]);
-    close(container.root);
+    close_container(&container);
     return 0;
+}
+
+int berth_join(pid_t holder, struct berth_err *err)
+{
+    return join(holder, true, err);
+}
+
+int berth_join_owner(pid_t holder, struct berth_err *err)
+{
+    return join(holder, false, err);
 }

@@ -130,12 +130,3 @@ int berth_log_explain(int fd, const struct berth_launch *launch, struct berth_er
                          berth_request_name(launch->request), launch->runtime, words,
                          advise(words, launch->request));
 }
-
-int berth_log_too_late(const struct berth_launch *launch, unsigned int seconds,
-                       struct berth_err *err)
-{
-    return berth_err_set(err,
-                         "image '%s': %s did not start it within %u seconds; ask the "
-                         "administrators (start_timeout in berth.yaml)",
-                         berth_request_name(launch->request), launch->runtime, seconds);
-}

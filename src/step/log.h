@@ -16,8 +16,4 @@ int berth_log_open(struct berth_err *err);
  * words in FD. Returns -1. */
 int berth_log_explain(int fd, const struct berth_launch *launch, struct berth_err *err);
 
-/* The container has not started within SECONDS. Returns -1. */
-int berth_log_too_late(const struct berth_launch *launch, unsigned int seconds,
-                       struct berth_err *err);
-
 #endif

@@ -3,6 +3,7 @@
 
 #include "step/marks.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
@@ -53,18 +54,41 @@ int berth_marks_open(pid_t holder)
     return -1;
 }
 
-bool berth_marks_find(int marks, unsigned int local, pid_t *ret_pid,
-                      unsigned int *ret_rank)
+static void visit(int marks, const char *name,
+                  void (*see)(void *data, unsigned int local, pid_t pid,
+                              unsigned int rank),
+                  void *data)
 {
-    char name[NAME_SIZE], target[NAME_SIZE];
+    char target[NAME_SIZE];
+    unsigned int local, rank;
     ssize_t length;
+    pid_t pid;
 
-    snprintf(name, sizeof(name), BERTH_MARK_TASK "%u", local);
+    if (sscanf(name, BERTH_MARK_TASK "%u", &local) != 1)
+        return;
     length = readlinkat(marks, name, target, sizeof(target) - 1);
     if (length < 0)
-        return false;
+        return;
     target[length] = '\0';
-    return sscanf(target, "%d %u", ret_pid, ret_rank) == 2;
+    if (sscanf(target, "%d %u", &pid, &rank) == 2)
+        see(data, local, pid, rank);
+}
+
+void berth_marks_visit(int marks,
+                       void (*see)(void *data, unsigned int local, pid_t pid,
+                                   unsigned int rank),
+                       void *data)
+{
+    int fd = openat(marks, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+
+    while (directory && (entry = readdir(directory)))
+        visit(marks, entry->d_name, see, data);
+    if (directory)
+        closedir(directory);
+    else if (fd >= 0)
+        close(fd);
 }
 
 static bool has(int marks, const char *start, unsigned int number, const char *stage)

@@ -18,10 +18,12 @@ void berth_marks_join(char *const *environment);
 /* The marks in the container of HOLDER. Returns a descriptor; -1: there are none. */
 int berth_marks_open(pid_t holder);
 
-/* Which process, and which rank of the step, is the task with SLURM_LOCALID LOCAL?
- * False: it has not joined yet. */
-bool berth_marks_find(int marks, unsigned int local, pid_t *ret_pid,
-                      unsigned int *ret_rank);
+/* Call SEE with DATA for each task that has joined: its SLURM_LOCALID, its process, its
+ * rank of the step. */
+void berth_marks_visit(int marks,
+                       void (*see)(void *data, unsigned int local, pid_t pid,
+                                   unsigned int rank),
+                       void *data);
 
 /* Has the task LOCAL, which is process PID or one of its descendants, loaded the host's
  * MPI from the stage of name STAGE? */

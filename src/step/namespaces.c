@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which parts of the node a container shares with it. */
+/* The namespaces of processes: which parts of the node a container shares with it. */
 
 #include "step/namespaces.h"
 
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/fd.h"
 #include "base/text.h"
 
 bool berth_namespaces_differ(pid_t pid, const char *name)
@@ -22,6 +27,70 @@ bool berth_namespaces_differ(pid_t pid, const char *name)
         return false;
     snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
     return stat(path, &theirs) == 0 && ours.st_ino != theirs.st_ino;
+}
+
+bool berth_namespaces_shared(pid_t pid, pid_t other, const char *name)
+{
+    char path[64];
+    struct stat one, two;
+
+    snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
+    if (stat(path, &one) < 0)
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d/ns/%s", other, name);
+    return stat(path, &two) == 0 && one.st_ino == two.st_ino;
+}
+
+int berth_namespaces_open(pid_t pid, const char *name)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+int berth_namespaces_enter_user(pid_t pid)
+{
+    BERTH_CLOSE int user = berth_namespaces_open(pid, "user");
+
+    return user < 0 ? -1 : setns(user, CLONE_NEWUSER);
+}
+
+/* ioctl_ns(2): the kernel sets close-on-exec. */
+int berth_namespaces_owner(int fd)
+{
+    return ioctl(fd, NS_GET_USERNS);
+}
+
+int berth_namespaces_parent(int inner)
+{
+    return ioctl(inner, NS_GET_PARENT);
+}
+
+static int write_file(const char *path, const char *text)
+{
+    BERTH_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    return fd < 0 ? -1 : berth_fd_write(fd, text, strlen(text));
+}
+
+static int write_map(const char *path, unsigned int id, unsigned int outer_id)
+{
+    char line[64];
+
+    snprintf(line, sizeof(line), "%u %u 1", id, outer_id);
+    return write_file(path, line);
+}
+
+/* user_namespaces(7): the groups of a process stay what they are, else an ordinary user
+ * may not write the map. */
+int berth_namespaces_map(uid_t uid, uid_t outer_uid, gid_t gid, gid_t outer_gid)
+{
+    return write_file("/proc/self/setgroups", "deny") < 0 ||
+                   write_map("/proc/self/uid_map", uid, outer_uid) < 0 ||
+                   write_map("/proc/self/gid_map", gid, outer_gid) < 0
+               ? -1
+               : 0;
 }
 
 static bool has_own_memory(pid_t holder)

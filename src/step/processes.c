@@ -60,6 +60,22 @@ int berth_processes_visit(bool (*visit)(const struct berth_process *, void *),
     return count;
 }
 
+bool berth_process_variable(pid_t pid, const char *name, unsigned int *ret_number)
+{
+    BERTH_FREE char *text = NULL;
+    BERTH_FCLOSE FILE *file = NULL;
+    size_t length = strlen(name);
+    size_t room = 0;
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+    file = fopen(path, "re");
+    while (file && getdelim(&text, &room, '\0', file) > 0)
+        if (strncmp(text, name, length) == 0 && text[length] == '=')
+            return sscanf(text + length + 1, "%u", ret_number) == 1;
+    return false;
+}
+
 int berth_process_open(pid_t pid)
 {
     return (int)syscall(SYS_pidfd_open, pid, 0);

@@ -24,6 +24,10 @@ int berth_processes_visit(bool (*visit)(const struct berth_process *, void *),
  * kernel may lack). Returns how many are in *RET_CHILDREN, which the caller frees. */
 size_t berth_process_children(pid_t pid, pid_t **ret_children);
 
+/* The variable NAME, a number, in the environment with which process PID was started.
+ * False: there is none, or it cannot be read. */
+bool berth_process_variable(pid_t pid, const char *name, unsigned int *ret_number);
+
 /* A descriptor that can be read when process PID has ended (pidfd_open(2)); -1: the
  * kernel has none. */
 int berth_process_open(pid_t pid);

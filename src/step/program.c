@@ -17,8 +17,9 @@ int berth_program_open(struct berth_err *err)
     int fd = open(PROGRAM, O_RDONLY);
 
     if (fd < 0)
-        return berth_err_set(err, "'%s': %s; install berth again on this host", PROGRAM,
-                             strerror(errno));
+        return berth_err_set(
+            err, "'%s': %s; berth is incomplete on this host, tell its administrators",
+            PROGRAM, strerror(errno));
     return fd;
 }
 

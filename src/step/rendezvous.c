@@ -39,20 +39,22 @@ struct berth_rendezvous_page {
     cpu_set_t cpus;
     bool forbidden; /* to join; why: because */
     struct berth_err why;
-    struct berth_err note; /* text "": none */
-    bool differs;          /* the note, from those of other nodes */
-    struct berth_err warning;
     atomic_bool unpacked;
-    size_t told;   /* bytes of text[] */
-    size_t before; /* bytes behind them */
-    size_t after;  /* bytes behind them */
+    struct berth_outer outer;
+    size_t binding; /* bytes of text[] */
+    size_t before;  /* bytes behind them */
+    size_t after;   /* bytes behind them */
     char text[];
 };
 
+/* Bytes of a slot: more than the page and two environments, for which Linux takes 6 MiB
+ * each. What nobody writes takes no memory. */
+#define SLOT ((size_t)16 << 20)
+
 static int map(struct berth_rendezvous *rendezvous, size_t size, struct berth_err *err)
 {
-    void *page =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, rendezvous->memory, 0);
+    void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
+                      rendezvous->memory, (off_t)(rendezvous->slot * SLOT));
 
     if (page == MAP_FAILED)
         return berth_err_set(err, "cannot share memory: %s", strerror(errno));
@@ -62,11 +64,12 @@ static int map(struct berth_rendezvous *rendezvous, size_t size, struct berth_er
 
 /* The memory may grow, for what READY tells, and not shrink: slurmstepd reads it too.
  */
-static int make_memory(void)
+static int make_memory(unsigned int slots)
 {
+    size_t size = (slots - 1) * SLOT + sizeof(struct berth_rendezvous_page);
     int fd = memfd_create("berth", MFD_ALLOW_SEALING);
 
-    if (fd < 0 || (ftruncate(fd, sizeof(struct berth_rendezvous_page)) == 0 &&
+    if (fd < 0 || (ftruncate(fd, (off_t)size) == 0 &&
                    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) == 0))
         return fd;
     close(fd);
@@ -111,32 +114,52 @@ static void close_all(struct berth_rendezvous *rendezvous)
     }
 }
 
-int berth_rendezvous_make(struct berth_rendezvous *rendezvous, struct berth_err *err)
+int berth_rendezvous_make(struct berth_rendezvous *rendezvous, unsigned int containers,
+                          struct berth_err *err)
 {
-    *rendezvous = (struct berth_rendezvous){
-        .memory = make_memory(), .tasks = -1, .alive = -1, .ended = -1};
+    size_t last = (containers - 1) * SLOT;
+
+    *rendezvous = (struct berth_rendezvous){.slots = containers,
+                                            .memory = make_memory(containers),
+                                            .tasks = -1,
+                                            .alive = -1,
+                                            .ended = -1};
     if (rendezvous->memory < 0)
         return berth_err_set(err, "cannot share memory: %s", strerror(errno));
     if (make_sockets(rendezvous, err) == 0 && make_pipe(rendezvous, err) == 0 &&
-        map(rendezvous, sizeof(struct berth_rendezvous_page), err) == 0)
+        map(rendezvous, last + sizeof(struct berth_rendezvous_page), err) == 0)
         return 0;
     close_all(rendezvous);
     return -1;
 }
 
-void berth_rendezvous_furnish(struct berth_rendezvous *rendezvous, unsigned int tasks,
-                              unsigned int limit)
+/* In slurmstepd: the page of SLOT. */
+static struct berth_rendezvous_page *page_at(const struct berth_rendezvous *rendezvous,
+                                             unsigned int slot)
 {
-    rendezvous->page->tasks = tasks;
-    rendezvous->page->limit = limit;
-    sched_getaffinity(0, sizeof(rendezvous->page->cpus), &rendezvous->page->cpus);
+    return (void *)((char *)rendezvous->page + slot * SLOT);
 }
 
-void berth_rendezvous_name(const struct berth_rendezvous *rendezvous, char *text,
-                           size_t size)
+void berth_rendezvous_furnish(struct berth_rendezvous *rendezvous, unsigned int limit,
+                              const char *forbidden)
 {
-    snprintf(text, size, "%d,%d,%d", rendezvous->memory, rendezvous->tasks,
-             rendezvous->ended);
+    for (unsigned int i = 0; i < rendezvous->slots; i++) {
+        struct berth_rendezvous_page *page = page_at(rendezvous, i);
+
+        page->limit = limit;
+        page->forbidden = forbidden;
+        if (forbidden)
+            berth_err_set(&page->why, "%s", forbidden);
+        sched_getaffinity(0, sizeof(page->cpus), &page->cpus);
+    }
+}
+
+bool berth_rendezvous_any_lost(const struct berth_rendezvous *rendezvous)
+{
+    for (unsigned int i = 0; i < rendezvous->slots; i++)
+        if (atomic_load(&page_at(rendezvous, i)->state) == BERTH_RENDEZVOUS_LOST)
+            return true;
+    return false;
 }
 
 /* The writing end of the pipe whose reading end is FD; -1: it cannot be opened, and
@@ -152,14 +175,11 @@ static int open_other_end(int fd)
     return other;
 }
 
-int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, const char *text,
-                           struct berth_err *err)
+int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
-    int ended;
+    int ended = rendezvous->ended;
 
-    *rendezvous = (struct berth_rendezvous){.alive = -1, .ended = -1};
-    if (sscanf(text, "%d,%d,%d", &rendezvous->memory, &rendezvous->tasks, &ended) != 3)
-        return berth_err_set(err, "'%s' does not name a rendezvous", text);
+    rendezvous->alive = rendezvous->ended = -1;
     fcntl(rendezvous->memory, F_SETFD, FD_CLOEXEC);
     fcntl(rendezvous->tasks, F_SETFD, FD_CLOEXEC);
     if (map(rendezvous, sizeof(struct berth_rendezvous_page), err) < 0)
@@ -179,13 +199,14 @@ void berth_rendezvous_close(struct berth_rendezvous *rendezvous)
     close_all(rendezvous);
 }
 
-bool berth_rendezvous_claim(struct berth_rendezvous *rendezvous)
+bool berth_rendezvous_claim(struct berth_rendezvous *rendezvous, unsigned int tasks)
 {
     pid_t nobody = 0;
     uint32_t new = BERTH_RENDEZVOUS_NEW;
 
     if (!atomic_compare_exchange_strong(&rendezvous->page->starter, &nobody, getpid()))
         return false;
+    rendezvous->page->tasks = tasks;
     berth_deadline_begin(&rendezvous->page->deadline, rendezvous->page->limit);
     atomic_compare_exchange_strong(&rendezvous->page->state, &new,
                                    BERTH_RENDEZVOUS_STARTING);
@@ -203,8 +224,8 @@ static bool is_waiting(uint32_t state)
 }
 
 /* The start ends so, for all, unless it has ended. Returns whether it did. */
-static bool settle(struct berth_rendezvous *rendezvous,
-                   enum berth_rendezvous_state state)
+static bool end_start(struct berth_rendezvous *rendezvous,
+                      enum berth_rendezvous_state state)
 {
     uint32_t now = atomic_load(&rendezvous->page->state);
 
@@ -235,13 +256,9 @@ static void explain(const struct berth_rendezvous *rendezvous,
                     enum berth_rendezvous_state state, struct berth_err *err)
 {
     if (state == BERTH_RENDEZVOUS_LATE)
-        berth_err_set(err,
-                      "the container did not start within %u seconds; ask the "
-                      "administrators (start_timeout in berth.yaml)",
-                      rendezvous->page->limit);
+        berth_err_set(err, BERTH_RENDEZVOUS_TOO_LATE, rendezvous->page->limit);
     else if (state == BERTH_RENDEZVOUS_KILLED)
-        berth_err_set(err, "the process that started the container was killed; "
-                           "submit the step again");
+        berth_err_set(err, BERTH_RENDEZVOUS_STARTER_KILLED);
     else if (state == BERTH_RENDEZVOUS_FAILED || state == BERTH_RENDEZVOUS_SEPARATE)
         *err = rendezvous->page->why;
 }
@@ -251,58 +268,22 @@ int berth_rendezvous_fail(struct berth_rendezvous *rendezvous,
                           const struct berth_err *why)
 {
     rendezvous->page->why = *why;
-    return settle(rendezvous, BERTH_RENDEZVOUS_FAILED) ? 0 : -1;
+    return end_start(rendezvous, BERTH_RENDEZVOUS_FAILED) ? 0 : -1;
 }
 
 int berth_rendezvous_separate(struct berth_rendezvous *rendezvous, const char *why,
                               struct berth_err *err)
 {
     berth_err_set(&rendezvous->page->why, "%s", why);
-    if (settle(rendezvous, BERTH_RENDEZVOUS_SEPARATE))
+    if (end_start(rendezvous, BERTH_RENDEZVOUS_SEPARATE))
         return 0;
     explain(rendezvous, berth_rendezvous_state(rendezvous), err);
     return -1;
 }
 
-void berth_rendezvous_forbid(struct berth_rendezvous *rendezvous, const char *why)
-{
-    berth_err_set(&rendezvous->page->why, "%s", why);
-    rendezvous->page->forbidden = true;
-}
-
 const char *berth_rendezvous_forbidden(const struct berth_rendezvous *rendezvous)
 {
     return rendezvous->page->forbidden ? rendezvous->page->why.text : NULL;
-}
-
-void berth_rendezvous_note(struct berth_rendezvous *rendezvous, const char *note)
-{
-    berth_err_set(&rendezvous->page->note, "%s", note);
-}
-
-void berth_rendezvous_differ(struct berth_rendezvous *rendezvous)
-{
-    rendezvous->page->differs = true;
-}
-
-bool berth_rendezvous_differs(const struct berth_rendezvous *rendezvous)
-{
-    return rendezvous->page->differs;
-}
-
-const char *berth_rendezvous_noted(const struct berth_rendezvous *rendezvous)
-{
-    return *rendezvous->page->note.text ? rendezvous->page->note.text : NULL;
-}
-
-void berth_rendezvous_warn(struct berth_rendezvous *rendezvous, const char *warning)
-{
-    berth_err_set(&rendezvous->page->warning, "%s", warning);
-}
-
-const char *berth_rendezvous_warned(const struct berth_rendezvous *rendezvous)
-{
-    return *rendezvous->page->warning.text ? rendezvous->page->warning.text : NULL;
 }
 
 bool berth_rendezvous_unpack(const struct berth_rendezvous *rendezvous)
@@ -319,42 +300,47 @@ bool berth_rendezvous_unpacked(const struct berth_rendezvous *rendezvous)
 static bool write_at(const struct berth_rendezvous *rendezvous,
                      const struct berth_buf *buf, size_t offset)
 {
-    off_t at = (off_t)(sizeof(struct berth_rendezvous_page) + offset);
+    size_t at = sizeof(struct berth_rendezvous_page) + offset;
 
-    return pwrite(rendezvous->memory, buf->text, buf->used, at) == (ssize_t)buf->used;
+    if (at + buf->used > SLOT) {
+        errno = EFBIG;
+        return false;
+    }
+    return pwrite(rendezvous->memory, buf->text, buf->used,
+                  (off_t)(rendezvous->slot * SLOT + at)) == (ssize_t)buf->used;
 }
 
-int berth_rendezvous_tell(struct berth_rendezvous *rendezvous,
-                          const struct berth_buf *findings, struct berth_err *err)
+int berth_rendezvous_put_binding(struct berth_rendezvous *rendezvous,
+                                 const struct berth_buf *bytes, struct berth_err *err)
 {
-    if (!write_at(rendezvous, findings, 0))
-        return berth_err_set(err, "cannot share the findings: %s", strerror(errno));
-    rendezvous->page->told = findings->used;
+    if (!write_at(rendezvous, bytes, 0))
+        return berth_err_set(err, "cannot share the answer of --mpi-bind: %s",
+                             strerror(errno));
+    rendezvous->page->binding = bytes->used;
     return 0;
 }
 
-int berth_rendezvous_put(struct berth_rendezvous *rendezvous,
-                         const struct berth_buf *before, const struct berth_buf *after,
-                         struct berth_err *err)
+int berth_rendezvous_get_binding(const struct berth_rendezvous *rendezvous,
+                                 struct berth_binding *ret_binding,
+                                 struct berth_err *err)
 {
-    size_t told = rendezvous->page->told;
-
-    if (!write_at(rendezvous, before, told) ||
-        !write_at(rendezvous, after, told + before->used))
-        return berth_err_set(err, "cannot share the environment: %s", strerror(errno));
-    rendezvous->page->before = before->used;
-    rendezvous->page->after = after->used;
-    return 0;
+    return berth_binding_get(rendezvous->page->text, rendezvous->page->binding,
+                             ret_binding, err);
 }
 
 int berth_rendezvous_ready(struct berth_rendezvous *rendezvous, pid_t holder,
                            const struct berth_buf *before,
                            const struct berth_buf *after, struct berth_err *err)
 {
-    if (berth_rendezvous_put(rendezvous, before, after, err) < 0)
-        return -1;
+    size_t at = rendezvous->page->binding;
+
+    if (!write_at(rendezvous, before, at) ||
+        !write_at(rendezvous, after, at + before->used))
+        return berth_err_set(err, "cannot share the environment: %s", strerror(errno));
+    rendezvous->page->before = before->used;
+    rendezvous->page->after = after->used;
     rendezvous->page->holder = holder;
-    if (settle(rendezvous, BERTH_RENDEZVOUS_READY))
+    if (end_start(rendezvous, BERTH_RENDEZVOUS_READY))
         return 0;
     explain(rendezvous, berth_rendezvous_state(rendezvous), err);
     return -1;
@@ -365,12 +351,12 @@ static bool is_gone(pid_t pid)
     return pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
 }
 
-/* All that berth_rendezvous_put() was told is in the memory: see it. */
+/* What was stored for the tasks lies behind the page: map that too. */
 static enum berth_rendezvous_state see(struct berth_rendezvous *rendezvous,
                                        enum berth_rendezvous_state state,
                                        struct berth_err *err)
 {
-    size_t size = sizeof(*rendezvous->page) + rendezvous->page->told +
+    size_t size = sizeof(*rendezvous->page) + rendezvous->page->binding +
                   rendezvous->page->before + rendezvous->page->after;
 
     munmap(rendezvous->page, sizeof(*rendezvous->page));
@@ -382,10 +368,10 @@ static void give_up(struct berth_rendezvous *rendezvous,
                     enum berth_rendezvous_state state)
 {
     if (is_gone(atomic_load(&rendezvous->page->starter)))
-        settle(rendezvous, BERTH_RENDEZVOUS_KILLED);
+        end_start(rendezvous, BERTH_RENDEZVOUS_KILLED);
     else if (state == BERTH_RENDEZVOUS_STARTING &&
              berth_deadline_left(&rendezvous->page->deadline) < -GRACE_MS)
-        settle(rendezvous, BERTH_RENDEZVOUS_LATE);
+        end_start(rendezvous, BERTH_RENDEZVOUS_LATE);
 }
 
 enum berth_rendezvous_state berth_rendezvous_wait(struct berth_rendezvous *rendezvous,
@@ -416,21 +402,15 @@ const char *berth_rendezvous_before(const struct berth_rendezvous *rendezvous,
                                     size_t *ret_count)
 {
     *ret_count = rendezvous->page->before;
-    return rendezvous->page->text + rendezvous->page->told;
+    return rendezvous->page->text + rendezvous->page->binding;
 }
 
 const char *berth_rendezvous_after(const struct berth_rendezvous *rendezvous,
                                    size_t *ret_count)
 {
     *ret_count = rendezvous->page->after;
-    return rendezvous->page->text + rendezvous->page->told + rendezvous->page->before;
-}
-
-const char *berth_rendezvous_told(const struct berth_rendezvous *rendezvous,
-                                  size_t *ret_count)
-{
-    *ret_count = rendezvous->page->told;
-    return rendezvous->page->text;
+    return rendezvous->page->text + rendezvous->page->binding +
+           rendezvous->page->before;
 }
 
 const cpu_set_t *berth_rendezvous_cpus(const struct berth_rendezvous *rendezvous)
@@ -447,6 +427,15 @@ struct berth_deadline *
 berth_rendezvous_deadline(const struct berth_rendezvous *rendezvous)
 {
     return &rendezvous->page->deadline;
+}
+
+/* In the first slot, whatever ours is; mapped as long as the process lives. */
+struct berth_outer *berth_rendezvous_outer(const struct berth_rendezvous *rendezvous,
+                                           struct berth_err *err)
+{
+    struct berth_rendezvous first = {.memory = rendezvous->memory};
+
+    return map(&first, sizeof(*first.page), err) < 0 ? NULL : &first.page->outer;
 }
 
 unsigned int berth_rendezvous_tasks(const struct berth_rendezvous *rendezvous)

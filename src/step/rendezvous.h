@@ -10,9 +10,14 @@
 #include "base/buf.h"
 #include "base/deadline.h"
 #include "base/err.h"
+#include "report/binding.h"
+#include "request/components.h"
+#include "step/outer.h"
 
 /* Where the tasks of a step on a node meet: memory, a pair of sockets and a pipe that
- * slurmstepd makes before it forks them, and that they inherit. There is no file,
+ * slurmstepd makes before it forks them, and that they inherit. With --multi-prog the
+ * step may have several containers on a node: the memory has a slot for each, and tasks
+ * meet in the slot of theirs. There is no file,
  * directory or lock that could be left behind or belong to somebody else, and no two
  * steps can meet by mistake.
  *
@@ -37,32 +42,35 @@ enum berth_rendezvous_state {
 struct berth_rendezvous_page; /* the shared memory */
 
 struct berth_rendezvous {
-    struct berth_rendezvous_page *page;
-    int memory; /* descriptor of the shared memory */
-    int tasks;  /* one socket: end of file when the last task has ended */
-    int alive;  /* the other; slurmstepd's; -1 elsewhere */
-    int ended;  /* the pipe: in slurmstepd its reading end, elsewhere its writing end;
-                   -1: none */
+    struct berth_rendezvous_page *page; /* of the slot; in slurmstepd of the first */
+    unsigned int slot;                  /* of the task's container */
+    unsigned int slots;                 /* in slurmstepd: how many there are */
+    int memory;                         /* descriptor of the shared memory */
+    int tasks; /* one socket: end of file when the last task has ended */
+    int alive; /* the other; slurmstepd's; -1 elsewhere */
+    int ended; /* the pipe: in slurmstepd its reading end, elsewhere its writing end;
+                  -1: none */
 };
 
-/* In slurmstepd: make a rendezvous. Returns 0, or -1 with a sentence in ERR, and
- * nothing is left of it (page is NULL). */
-int berth_rendezvous_make(struct berth_rendezvous *rendezvous, struct berth_err *err);
+/* The most containers that a step may have. */
+enum { BERTH_RENDEZVOUS_MAX = BERTH_CONTAINERS_MAX };
 
-/* In slurmstepd: it is for TASKS tasks, LIMIT are the seconds that a start may take,
- * and the container gets the CPUs of the caller. */
-void berth_rendezvous_furnish(struct berth_rendezvous *rendezvous, unsigned int tasks,
-                              unsigned int limit);
+/* In slurmstepd: make a rendezvous for so many containers (1 to BERTH_RENDEZVOUS_MAX).
+ * Returns 0, or -1 with a sentence in ERR, and nothing is left of it (page is NULL). */
+int berth_rendezvous_make(struct berth_rendezvous *rendezvous, unsigned int containers,
+                          struct berth_err *err);
 
-/* Its descriptors as text, for berth_rendezvous_enter() in another program. */
-void berth_rendezvous_name(const struct berth_rendezvous *rendezvous, char *text,
-                           size_t size);
+/* In slurmstepd: LIMIT are the seconds that a start may take, and the containers get
+ * the CPUs of the caller. FORBIDDEN: why tasks may not join one; NULL: they may. */
+void berth_rendezvous_furnish(struct berth_rendezvous *rendezvous, unsigned int limit,
+                              const char *forbidden);
 
-/* In a task: use the rendezvous that TEXT names. Its descriptors close on exec from now
- * on.
- */
-int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, const char *text,
-                           struct berth_err *err);
+/* In slurmstepd: has a container ended before its tasks? */
+bool berth_rendezvous_any_lost(const struct berth_rendezvous *rendezvous);
+
+/* In a task: use the rendezvous with these descriptors `memory`, `tasks` and `ended`,
+ * which close on exec from now on, and this `slot`. */
+int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, struct berth_err *err);
 
 /* In slurmstepd: the last task has ended. Returns when the container has too, or takes
  * too long: Slurm kills what it still finds in a cgroup of the step, and then sleeps
@@ -70,8 +78,8 @@ int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, const char *text
 void berth_rendezvous_close(struct berth_rendezvous *rendezvous);
 
 /* Is the caller the one that starts the container, if the rendezvous is NEW, and that
- * speaks for all? True for one caller of a rendezvous. */
-bool berth_rendezvous_claim(struct berth_rendezvous *rendezvous);
+ * speaks for all? True for one caller of a slot. TASKS: how many the slot is for. */
+bool berth_rendezvous_claim(struct berth_rendezvous *rendezvous, unsigned int tasks);
 
 /* The caller leaves the starting to process PID: waiters give up when it is gone. */
 void berth_rendezvous_hand_on(struct berth_rendezvous *rendezvous, pid_t pid);
@@ -90,43 +98,23 @@ void berth_rendezvous_lose(struct berth_rendezvous *rendezvous);
 enum berth_rendezvous_state
 berth_rendezvous_state(const struct berth_rendezvous *rendezvous);
 
-/* Tasks of this rendezvous may not join a container, and WHY. The state stays: somebody
- * may have to look into one. */
-void berth_rendezvous_forbid(struct berth_rendezvous *rendezvous, const char *why);
-const char *berth_rendezvous_forbidden(
-    const struct berth_rendezvous *rendezvous); /* NULL: they may */
-
-/* A sentence about the container for people; NULL: none. */
-void berth_rendezvous_note(struct berth_rendezvous *rendezvous, const char *note);
-const char *berth_rendezvous_noted(const struct berth_rendezvous *rendezvous);
-
-/* Rendezvous of the step on other nodes may have another note: each node says its own.
- */
-void berth_rendezvous_differ(struct berth_rendezvous *rendezvous);
-bool berth_rendezvous_differs(const struct berth_rendezvous *rendezvous);
-
-/* A warning that a task prints in any case; NULL: none. */
-void berth_rendezvous_warn(struct berth_rendezvous *rendezvous, const char *warning);
-const char *berth_rendezvous_warned(const struct berth_rendezvous *rendezvous);
+/* Why tasks may not join a container; NULL: they may. The state says nothing of it:
+ * somebody may have to look into one. */
+const char *berth_rendezvous_forbidden(const struct berth_rendezvous *rendezvous);
 
 /* The runtime of a container of this rendezvous has unpacked its image. Returns whether
  * that is known for the first time. */
 bool berth_rendezvous_unpack(const struct berth_rendezvous *rendezvous);
 bool berth_rendezvous_unpacked(const struct berth_rendezvous *rendezvous);
 
-/* Stores the findings for an account (report/explain.h): strings, each ended by NUL.
- * Call it before the state changes and before berth_rendezvous_put(). Returns 0, or -1
- * with a sentence in ERR. */
-int berth_rendezvous_tell(struct berth_rendezvous *rendezvous,
-                          const struct berth_buf *findings, struct berth_err *err);
-const char *berth_rendezvous_told(const struct berth_rendezvous *rendezvous,
-                                  size_t *ret_count);
-
-/* Stores what the tasks get when they have waited: two lists of strings, each ended by
- * NUL. */
-int berth_rendezvous_put(struct berth_rendezvous *rendezvous,
-                         const struct berth_buf *before, const struct berth_buf *after,
-                         struct berth_err *err);
+/* Stores the answer of --mpi-bind (report/binding.h) for the tasks, which have it when
+ * they have waited. Call it once, before the state changes. Returns 0, or -1 with a
+ * sentence in ERR. */
+int berth_rendezvous_put_binding(struct berth_rendezvous *rendezvous,
+                                 const struct berth_buf *bytes, struct berth_err *err);
+int berth_rendezvous_get_binding(const struct berth_rendezvous *rendezvous,
+                                 struct berth_binding *ret_binding,
+                                 struct berth_err *err);
 
 /* As berth_rendezvous_separate(): tasks join process HOLDER, whose environment is
  * AFTER, made from BEFORE (both like /proc/PID/environ). */
@@ -134,15 +122,22 @@ int berth_rendezvous_ready(struct berth_rendezvous *rendezvous, pid_t holder,
                            const struct berth_buf *before,
                            const struct berth_buf *after, struct berth_err *err);
 
+/* What is said when it did not start in time: the seconds that it had. */
+#define BERTH_RENDEZVOUS_TOO_LATE                                                      \
+    "the container did not start within %u seconds; ask the administrators "           \
+    "(start_timeout in berth.yaml)"
+
+/* What is said when who started it is gone. */
+#define BERTH_RENDEZVOUS_STARTER_KILLED                                                \
+    "the process that started the container was killed; submit the step again"
+
 /* Wait until the state is neither NEW nor STARTING. Returns it; FAILED, with a sentence
  * in ERR, for each way to fail. When the time is over, or the process that starts the
  * container is gone, the start has failed for all tasks. In SEPARATE, ERR says why. */
 enum berth_rendezvous_state berth_rendezvous_wait(struct berth_rendezvous *rendezvous,
                                                   struct berth_err *err);
 
-/* The arguments of berth_rendezvous_ready() or berth_rendezvous_put(); valid as long as
- * the rendezvous.
- */
+/* The arguments of berth_rendezvous_ready(); valid as long as the rendezvous. */
 pid_t berth_rendezvous_holder(const struct berth_rendezvous *rendezvous);
 const char *berth_rendezvous_before(const struct berth_rendezvous *rendezvous,
                                     size_t *ret_count);
@@ -159,7 +154,12 @@ unsigned int berth_rendezvous_limit(const struct berth_rendezvous *rendezvous);
 struct berth_deadline *
 berth_rendezvous_deadline(const struct berth_rendezvous *rendezvous);
 
-/* Tasks of the step on this node. */
+/* Where those meet who start the containers of this node. NULL, with a sentence in ERR,
+ * when out of memory. */
+struct berth_outer *berth_rendezvous_outer(const struct berth_rendezvous *rendezvous,
+                                           struct berth_err *err);
+
+/* Tasks of the container, as who claimed it said. */
 unsigned int berth_rendezvous_tasks(const struct berth_rendezvous *rendezvous);
 
 #endif

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line for each node and step. */
+/* Lines that berth prints, and one line for each node and step. */
 
 #include "step/report.h"
 
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* With a place of that many bytes, a line about a struct berth_err is shorter than
+ * BERTH_ERR_SIZE + 512. */
+enum { PLACE_SIZE = 509 };
 
 int berth_report_open(void)
 {
@@ -28,18 +37,35 @@ int berth_report_claim(int fd)
     return fd < 0 || read(fd, &byte, 1) == 1;
 }
 
-void berth_report(int fd, const char *place, const struct berth_err *err)
+void berth_report_line(int to, const char *place, const char *format, ...)
 {
-    char line[BERTH_ERR_SIZE + 512];
+    char shown[PLACE_SIZE];
+    BERTH_FREE char *text = NULL;
+    BERTH_FREE char *line = NULL;
+    va_list args;
+    size_t size, used;
     int length;
 
-    if (!berth_report_claim(fd))
+    va_start(args, format);
+    length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0)
         return;
-    length = snprintf(line, sizeof(line), "berth: %s: %s\n", place, err->text);
-    if (length >= (int)sizeof(line)) {
-        length = (int)sizeof(line) - 1;
-        line[length - 1] = '\n';
-    }
-    if (write(STDERR_FILENO, line, (size_t)length) < 0)
+    size = sizeof(shown) + 4 * (size_t)length + 32; /* each byte may become \xNN */
+    line = malloc(size);
+    if (!line)
+        return;
+    berth_err_show(shown, sizeof(shown), place);
+    used = (size_t)snprintf(line, size, "berth: %s: ", shown);
+    berth_err_show(line + used, size - used - 1, text);
+    used += strlen(line + used);
+    line[used++] = '\n';
+    if (write(to, line, used) < 0)
         return; /* nowhere left to say it */
+}
+
+void berth_report(int fd, const char *place, const struct berth_err *err)
+{
+    if (berth_report_claim(fd))
+        berth_report_line(STDERR_FILENO, place, "%s", err->text);
 }

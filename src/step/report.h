@@ -15,8 +15,14 @@ int berth_report_open(void);
 /* May the caller print the line? FD is the descriptor, -1: always. */
 int berth_report_claim(int fd);
 
-/* Write `berth: PLACE: SENTENCE` to standard error in one piece, if this is the first
- * fault here. */
+/* Write `berth: PLACE: ` and the text of FORMAT to descriptor TO, in one piece and with
+ * control characters escaped: names of nodes and images come from elsewhere. A long
+ * place is cut. */
+void berth_report_line(int to, const char *place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same of the sentence in ERR to standard error, if this is the first fault here.
+ */
 void berth_report(int fd, const char *place, const struct berth_err *err);
 
 #endif

@@ -7,11 +7,12 @@ import math
 import statistics
 import sys
 
-SYSTEMS = ["bare", "berth", "exec", "sharens"]
-TITLES = {"bare": "srun", "berth": "berth", "exec": "apptainer exec per task",
+SYSTEMS = ["bare", "berth", "two", "exec", "sharens"]
+TITLES = {"bare": "srun", "berth": "berth", "two": "berth, two images",
+          "exec": "apptainer exec per task",
           "sharens": "apptainer exec --sharens"}
-COLOURS = {"bare": "#777777", "berth": "#0a7d4f", "exec": "#c0392b",
-           "sharens": "#b9770e"}
+COLOURS = {"bare": "#777777", "berth": "#0a7d4f", "two": "#2471a3",
+           "exec": "#c0392b", "sharens": "#b9770e"}
 
 
 def read(path):
@@ -42,6 +43,8 @@ def table(runs, shapes):
     for shape in shapes:
         bare_wall, bare_cpu, _ = summary(runs["bare", shape])
         for system in SYSTEMS:
+            if not runs[system, shape]:
+                continue
             wall, cpu, failed = summary(runs[system, shape])
             count = f"{failed} of {len(runs[system, shape])}" if failed else ""
             if wall is None:
@@ -93,7 +96,7 @@ def svg(runs, shapes, path):
                    f'stroke="{COLOURS[system]}" stroke-width="2"/>')
         out.extend(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" '
                    f'fill="{COLOURS[system]}"/>' for a, b in line)
-        failed = [str(t) for t, w in points[system] if not w]
+        failed = [str(t) for t, w in points[system] if not w and runs[system, f"1x{t}"]]
         note = f" (failed with {', '.join(failed)} tasks)" if failed else ""
         out.append(f'<text x="{left + 20}" y="{50 + 16 * row}" '
                    f'fill="{COLOURS[system]}">{TITLES[system]}{note}</text>')

@@ -53,6 +53,7 @@ printf '1;0:image=/a%%20b&mounts=/a:/b:ro&workdir=/w&env=A%%3D%%0A%%2C;12:writab
 printf '1;*:image=/a.sif&mpi-bind=hybrid&no-mount-home=&entrypoint=&env=B;.' >wire/all
 printf '1;0:env=UCX_A%%3D1&env=HOME%%3D/h%%C3%%BC;1:;.' >wire/environment
 printf '1;*:env=FI_A%%3D%%5C%%2C%%0A;.' >wire/environment-all
+printf '1;request:image=/a;asked:image=/a&env=A%%3D1;terms:unset=B&image=1.2;step:nodes=2&leads=&restored=A&restored=B;task:argv0=./x&report-fd=5&memory-fd=6;mpi:holder=7&apart=1&directory=/a%%20b;.' >wire/order
 printf 'ALL,A=x,"B=x,y",UCX_A=1,NONE,C=%%41' >wire/export
 
 printf '/a,/b:/c,/d:/e:ro,/f//g/../h:/i/./j/:rw' >mount/absolute
@@ -117,6 +118,7 @@ printf '%s\0' srun -n2 --het-group=0,2-4 --container-image=docker://h:5/a/b@sha2
 printf '%s\0' srun --pack-group=1 --container-image=none --container-gpu=rocm \
     --container-explain=json --no-container-mount-home --container-workdir=/w \
     --container-writable --container-entrypoint --mpi-bind=hybrid -- true >words/options
+printf '0-3,7 --container-image=/a --mpi-bind --container-env N=%%t '"'./a b'"' %%o\n* --container-image=none ./b\n' >words/lines
 printf '0-3 ./a x \\\n  y\n\n# 4\n4,5\t./b %%t\n' >words/multiprog
 
 # What others say.

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Anybody's bytes, read as the variables that srun sends to the nodes. */
+/* Anybody's bytes, read as the variables that srun sends to the nodes, and the plugin
+ * to berth-task. */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "fuzz.h"
+#include "plan/order.h"
 #include "request/capture.h"
 #include "request/export.h"
 #include "request/wire.h"
@@ -34,6 +36,21 @@ static void try_table(const char *text, get_function get, put_function put)
         must(berth_request_equal(&table.rows[i].request, &again.rows[i].request));
 }
 
+static void try_order(const char *text)
+{
+    BERTH_ORDER struct berth_order order = {0};
+    BERTH_ORDER struct berth_order again = {0};
+    BERTH_BUF struct berth_buf first = {0};
+    BERTH_BUF struct berth_buf second = {0};
+
+    if (berth_order_get(text, &order, NULL) < 0 ||
+        berth_order_put(&order, &first, NULL) < 0)
+        return;
+    must(berth_order_get(first.text, &again, NULL) == 0);
+    must(berth_order_put(&again, &second, NULL) == 0);
+    must(strcmp(first.text, second.text) == 0);
+}
+
 static void try_export(const char *text)
 {
     BERTH_EXPORT struct berth_export export = {0};
@@ -59,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     try_table(text, berth_wire_get_environment, berth_wire_put_environment);
     if (berth_wire_get_request(text, &request, NULL) == 0)
         berth_request_fini(&request);
+    try_order(text);
     try_export(text);
     return 0;
 }

@@ -11,6 +11,7 @@
 #include "request/hetgroup.h"
 #include "request/multiprog.h"
 #include "request/option.h"
+#include "request/ranks.h"
 #include "request/uri.h"
 #include "request/wire.h"
 
@@ -116,6 +117,53 @@ static void try_multiprog(const char *text)
     must(*rest == '\0');
 }
 
+/* What LINE of FILE asks for is as good as what a user types. */
+static void try_line(const struct berth_multiprog *file,
+                     const struct berth_multiprog_line *line)
+{
+    static const struct berth_request nothing;
+    const struct berth_multiprog_reading reading = {"", "/home/a b", &nothing};
+    unsigned int rank = berth_multiprog_first(file, line);
+    struct berth_request request = {0};
+    struct berth_err err = {""};
+
+    must(berth_ranks_has(line->ranks, rank, NULL));
+    if (berth_multiprog_request(line, rank, &reading, &request, &err) < 0)
+        must(*err.text);
+    else
+        try_request(&request);
+    berth_request_fini(&request);
+}
+
+/* A word in front of each line is in front of the words of each line. */
+static void try_lines(const char *text)
+{
+    BERTH_MULTIPROG struct berth_multiprog file = {0};
+    BERTH_MULTIPROG struct berth_multiprog prefixed_file = {0};
+    BERTH_FREE char *prefixed = NULL;
+    struct berth_err err = {""};
+
+    must(berth_multiprog_prefix(text, "/p", &prefixed, NULL) == 0);
+    if (berth_multiprog_read(text, &file, &err) < 0) {
+        must(*err.text);
+        return;
+    }
+    must(berth_multiprog_read(prefixed, &prefixed_file, NULL) == 0);
+    must(file.count == prefixed_file.count);
+    for (size_t i = 0; i < file.count; i++) {
+        BERTH_STRVEC struct berth_strvec words = {0};
+        BERTH_STRVEC struct berth_strvec more = {0};
+
+        try_line(&file, &file.lines[i]);
+        if (berth_multiprog_words(&file.lines[i], 3, &words, NULL) < 0)
+            continue;
+        must(berth_multiprog_words(&prefixed_file.lines[i], 3, &more, NULL) == 0);
+        must(more.count == words.count + 1 && strcmp(more.items[0], "/p") == 0);
+        for (size_t k = 0; k < words.count; k++)
+            must(strcmp(words.items[k], more.items[k + 1]) == 0);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     BERTH_FREE char *text = text_of(data, size);
@@ -125,5 +173,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     try_groups(text, size, 1000);
     try_options(text, size);
     try_multiprog(text);
+    try_lines(text);
     return 0;
 }

@@ -11,14 +11,9 @@ not_run()
     cat <<'END'
 README.md: tests/demo and tests/all, which run all the others
 doc/cray.md: there is no Cray
+doc/images.md: Docker, which is on another machine
 doc/install.md: dnf, and the build, which every test of a cluster does
 END
-}
-
-documents()
-{
-    echo README.md
-    find doc -name '*.md' | sort
 }
 
 # Every line with what it is in: FILE:LINE<tab>fence, text or the words of the fence<tab>LINE

@@ -55,6 +55,13 @@ c_files()
     find src tests -name '*.[ch]' | sort
 }
 
+# What users and administrators read, apart from manual pages.
+documents()
+{
+    echo README.md
+    find doc -name '*.md' | sort
+}
+
 # Everything that is written by hand, without programs that a build inside the tree has
 # left.
 written()

@@ -10,6 +10,14 @@ without mandoc "$name" || for page in man/*.in; do
         sed "s|^mandoc: <stdin>|$page|"
 done | rule "$name"
 
+name='text and tables fit 80 columns'
+without groff "$name" || for page in man/*.in; do
+    groff -t -man -T utf8 -P -c -rLL=78n "$page" 2>&1 >"$work/text" |
+        grep -B1 "wider than" | sed "s|^|$page:1: |"
+    sed -n '/^SYNOPSIS/,/^DESCRIPTION/p' "$work/text" | grep -n '‐$' |
+        sed "s|^|$page:1: a word of SYNOPSIS is broken: |"
+done | rule "$name"
+
 page=man/spank_berth.8.in
 
 # The options of the table, and those that the page writes; one a line.
@@ -71,20 +79,35 @@ done <"$work/patterns" | rule 'every variable that is restored is in the manual 
 [ "$(wc -l <"$work/patterns")" -gt 40 ] || echo 'src/request/capture.c:1: few patterns found' |
     rule 'the patterns are read'
 
-# What MESSAGES quotes, without what stands for something else, against the texts in src.
-product | xargs cat | awk 'BEGIN { RS = "\001" }
+# berth-messages(7) against src. What it quotes is said, apart from names and numbers.
+messages=man/berth-messages.7.in
+sed -n '/^\.SH MESSAGES/,/^\.SH SEE/p' "$messages" | sed -n '/^\.T[PQ]$/{ n; p; }' >"$work/headings"
+sed 's/\\fI[^\\]*\\f[BR]/\n/g; s/\\f[BR]//g; s/\\-/-/g' "$work/headings" >"$work/quoted"
+{ product; echo etc/taskprolog-berth.sh; } | xargs cat | awk 'BEGIN { RS = "\001" }
     {
         gsub(/"([ \n\t\\]|BERTH_[A-Z_]+)*"/, "")
         gsub(/\\"/, "\"")
         print
     }' >"$work/texts"
-sed -n '/^\.SH MESSAGES/,/^\.SH EXIT/p' "$page" |
-    sed -n '/^\.T[PQ]$/{ n; s/\\fI[^\\]*\\f[BR]/\n/g; s/\\f[BR]//g; s/\\-/-/g; p; }' |
-    grep -E '.{12}' | sed "s/^[' :]*//" >"$work/quoted"
-while read -r text; do
-    grep -qF -- "$text" "$work/texts" || echo "$page:1: no program says '$text'"
-done <"$work/quoted" | rule 'the messages in the manual page are those of the programs'
-[ "$(wc -l <"$work/quoted")" -gt 30 ] || echo "$page:1: few messages found" |
-    rule 'the messages in the manual page are read'
+grep -E '.{12}' "$work/quoted" | sed "s/^[' :]*//" | while read -r text; do
+    grep -qF -- "$text" "$work/texts" || echo "$messages:1: no program says '$text'"
+done | rule 'the messages in the manual page are those of the programs'
+
+# What srun and tasks say is quoted there. The faults of berth.yaml are in its own page;
+# what only `berth` says stays where it is typed.
+product | grep -vE '^src/(cli|diagnose|site)/|/values\.c' |
+    xargs awk -v wrong=1 -f tests/lint/messages.awk >"$work/said"
+awk -F'\t' -v page="$messages" '
+    FILENAME ~ /quoted$/ { all = all "\n" $0; next }
+    !index(all, $2) { print $1 ": not in " page ": \047" $2 "\047" }
+    ' "$work/quoted" "$work/said" | rule 'every message is in the manual page'
+[ "$(wc -l <"$work/said")" -gt 200 ] || echo 'src:1: few messages found' |
+    rule 'the messages of the programs are read'
+
+# Their order: by letters and digits, without what stands for something else.
+sed 's/\\fI[^\\]*\\f[BR]//g; s/\\f[BR]//g; s/[^A-Za-z0-9 ]//g' "$work/headings" |
+    tr '[:upper:]' '[:lower:]' | sed 's/  */ /g; s/^ //; s/ $//' >"$work/order"
+LC_ALL=C sort "$work/order" | diff "$work/order" - | sed -n "s|^[<>] |$messages:1: not in its place: |p" |
+    rule 'the messages in the manual page are in order'
 
 finish

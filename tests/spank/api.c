@@ -150,7 +150,7 @@ void slurm_info(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    if (fake.context != S_CTX_REMOTE)
+    if (fake.context != S_CTX_REMOTE && !getenv("FAKE_QUIET"))
         say("", format, args);
     va_end(args);
 }
@@ -276,6 +276,14 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
     } else if (item == S_TASK_ID) {
         *va_arg(args, int *) = fake.task;
         result = fake.task < 0 ? ESPANK_NOT_TASK : ESPANK_SUCCESS;
+    } else if (item == S_TASK_GLOBAL_ID) {
+        *va_arg(args, uint32_t *) = (uint32_t)fake.task;
+        result = fake.task < 0 ? ESPANK_NOT_TASK : ESPANK_SUCCESS;
+    } else if (item == S_JOB_LOCAL_TO_GLOBAL_ID || item == S_JOB_GLOBAL_TO_LOCAL_ID) {
+        uint32_t task = va_arg(args, uint32_t); /* all are on this node */
+
+        *va_arg(args, uint32_t *) = task;
+        result = task < fake.task_count ? ESPANK_SUCCESS : ESPANK_NOEXIST;
     } else if (item == S_JOB_ARGV) {
         *va_arg(args, int *) = count_words(fake.argv);
         *va_arg(args, char ***) = fake.argv;

@@ -36,9 +36,6 @@ expect 'repeated lists accumulate' 0 \
 expect 'the same value twice is no error' 0 \
     "0 $A: ./x" \
     srun --container-image=a --container-image="$T/a" ./x
-expect 'a word of the command is not an option of ours' 0 \
-    '0 host: ./x --container-image=a' \
-    srun ./x --container-image=a
 expect 'getopt knows our options by a beginning of their names' 0 \
     "0 $A&mounts=/d:/d:rw: ./x" \
     srun --container-im a --container-mounts /d ./x

@@ -71,7 +71,7 @@ expect 'salloc is like sbatch' 0 \
 1 $B: ./y" \
     salloc --container-image=a "$fake" srun ./x : --container-image=b ./y
 
-ADVICE='sbatch: error: berth: the components of this job have different container options, and a job has one default for all of its sruns; give them to the sruns inside instead: srun --container-image=A ... : --container-image=B ...'
+ADVICE='sbatch: error: berth: the components of this job have different container options, and a job has one default for all of its sruns; give the same to all components, or give them to the sruns inside instead: srun --container-image=A ... : --container-image=B ...'
 expect 'components of a batch job that differ are refused' 1 \
     "$ADVICE" \
     sbatch --container-image=a : --container-image=b job.sh

@@ -33,9 +33,7 @@ argv: LIBEXEC/berth-task 1"
     fi
     [ -z "$1" ] || echo "- SLURM_BERTH_ENV=$1"
     printf '%s\n' "- SLURM_BERTH_STEP=1;*:$A;."
-    since 23.11 || printf '%s\n' '+ BERTH_TASK_ARGV0=./x'
-    printf '%s\n' '+ BERTH_TASK_PREFIX=
-+ BERTH_TASK_REPORT=N' "+ BERTH_TASK_REQUEST=$A" '+ BERTH_TASK_ROOM=N'
+    order "$A"
     [ -z "$2" ] || printf '%s\n' "$2"
 }
 
@@ -197,7 +195,7 @@ expect 'a task that takes no variable' 1 \
 
 # srun in a container
 expect 'srun in a container says so, and hands on nothing of the runtime' 0 \
-    "srun: berth: this srun runs in '/outer.sif'; its tasks get their own image, and none of that image's mounts
+    "srun: berth: note: this srun runs in '/outer.sif'; its tasks get their own image, and none of that image's mounts
 $(sees '' '' | sed '/^- SLURM/i\
 - APPTAINER_CONTAINER=/outer.sif\
 - APPTAINER_BIND=/opt\
@@ -206,7 +204,7 @@ $(sees '' '' | sed '/^- SLURM/i\
     FAKE_RAW=1 APPTAINER_CONTAINER=/outer.sif APPTAINER_BIND=/opt APPTAINER_NAME=outer.sif \
     SINGULARITY_BIND=/opt APPTAINER_NOHTTPS=1 srun --container-image=a ./x 1
 expect 'the same with singularity' 0 \
-    "srun: berth: this srun runs in '/outer.sif'; its tasks get their own image, and none of that image's mounts
+    "srun: berth: note: this srun runs in '/outer.sif'; its tasks get their own image, and none of that image's mounts
 0 $A: ./x" \
     SINGULARITY_CONTAINER=/outer.sif srun --container-image=a ./x
 expect 'a step on the host is left alone there' 0 '0 host: ./x 1

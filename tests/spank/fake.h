@@ -30,6 +30,7 @@
  *     FAKE_TABLE     slurmstepd: the value of SLURM_BERTH_STEP, instead of srun's
  *     FAKE_CARRIED   slurmstepd: the value of SLURM_BERTH_ENV, instead of srun's
  *     FAKE_VERBOSE   if set: srun -v
+ *     FAKE_QUIET     if set: srun -Q
  *     FAKE_FAIL      the call of the plugin that fails, or the item that is not told
  *     FAKE_STEP      srun: the step's number; default 0
  *     FAKE_TASKS     srun: tasks of each component; default 1

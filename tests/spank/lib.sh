@@ -41,7 +41,17 @@ since()
 neutral()
 {
     sed "s|$T|T|g; s|$libexec|LIBEXEC|g
-        s|^\\(+ BERTH_TASK_TERMS=.*\\)profiles:[^\t]*\$|\\1|; /^+ BERTH_TASK_TERMS=\$/d"
+        s|^\\(+ BERTH_TASK_ORDER=.*[:&]\\)profiles=[^&;]*|\\1|; s|&;|;|; s|;terms:;|;|"
+}
+
+# order REQUEST [STEP [TASK [PARTS]]]: the variable of berth-task as FAKE_RAW=1 shows it, in
+# a step of one task on one node; STEP and TASK are fields of these parts besides the usual,
+# PARTS are between the request and them.
+fds='container-tasks=1&report-fd=N&memory-fd=N&tasks-fd=N&ended-fd=N'
+since 23.11 || fds="argv0=./x&$fds"
+order()
+{
+    echo "+ BERTH_TASK_ORDER=1;request:$1;${4:+$4;}step:nodes=1&tasks=${tasks:-1}$2;task:$3$fds;."
 }
 
 # The command of a case: [VARIABLE=VALUE ...] srun|sbatch|salloc WORD...
@@ -62,5 +72,8 @@ run()
 # TEXT as one word of a shell.
 quote()
 {
-    printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")"
+    case $1 in
+        *\'*) printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")" ;;
+        *) printf "'%s'" "$1" ;;
+    esac
 }

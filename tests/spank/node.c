@@ -14,6 +14,7 @@
 #include "fake.h"
 
 #define TASK_PROGRAM BERTH_LIBEXECDIR "/berth-task"
+#define ORDER        "BERTH_TASK_ORDER"
 
 extern char **environ;
 
@@ -72,21 +73,38 @@ static char **receive_options(char **words)
     return words + 1;
 }
 
-/* The words of the first line of a --multi-prog configuration. */
-static char **first_program(const char *text)
+/* Is RANK in RANKS: "*", or numbers and ranges with commas? */
+static bool is_in(const char *ranks, int rank)
+{
+    if (strcmp(ranks, "*") == 0)
+        return true;
+    while (*ranks) {
+        char *end;
+        long low = strtol(ranks, &end, 10);
+        long high = *end == '-' ? strtol(end + 1, &end, 10) : low;
+
+        if (rank >= low && rank <= high)
+            return true;
+        ranks = *end ? end + 1 : end;
+    }
+    return false;
+}
+
+/* The words of the line of a --multi-prog configuration that is for RANK. */
+static char **program_of(const char *text, int rank)
 {
     char **words = calloc(64, sizeof(*words));
     char *copy = strdup(text);
     char *save = NULL;
+    char *rest = NULL;
     char *line = strtok_r(copy, "\n", &save);
     int count = 0;
 
-    while (line && *line == '#')
+    while (line && (*line == '#' || !is_in(strtok_r(line, " ", &rest), rank)))
         line = strtok_r(NULL, "\n", &save);
     if (!line)
         fake_fault("no program in the configuration");
-    strtok_r(line, " ", &save);
-    while (count < 63 && (words[count] = strtok_r(NULL, " ", &save)))
+    while (count < 63 && (words[count] = strtok_r(NULL, " ", &rest)))
         count++;
     return words;
 }
@@ -118,13 +136,17 @@ static int compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The number of a descriptor is another one in every run. */
+/* The numbers of descriptors are others in every run. */
 static void print_word(const char *word)
 {
-    if (strncmp(word, "BERTH_TASK_REPORT=", 18) == 0)
-        word = "BERTH_TASK_REPORT=N";
-    if (strncmp(word, "BERTH_TASK_ROOM=", 16) == 0)
-        word = "BERTH_TASK_ROOM=N";
+    static const char key[] = "-fd=";
+    const char *next;
+
+    if (strncmp(word, ORDER "=", strlen(ORDER "=")) == 0)
+        for (; (next = strstr(word, key)); word = next + strspn(next, "0123456789")) {
+            next += strlen(key);
+            printf("%.*sN", (int)(next - word), word);
+        }
     printf("%s", word);
 }
 
@@ -154,58 +176,62 @@ static void print_raw(char **before)
 }
 
 /* berth-task will inherit what the tasks share. */
-static void check_room(void)
+static void check_descriptors(const char *order)
 {
-    const char *room = getenv("BERTH_TASK_ROOM");
-    int fds[3] = {-1, -1, -1};
+    while ((order = strstr(order, "-fd="))) {
+        order += strlen("-fd=");
+        if (fcntl(atoi(order), F_GETFD) != 0)
+            printf("FAULT: a descriptor is not open, or not inherited: %s\n", order);
+    }
+}
 
-    if (!room)
-        return;
-    sscanf(room, "%d,%d,%d", &fds[0], &fds[1], &fds[2]);
-    for (int i = 0; i < 3; i++)
-        if (fcntl(fds[i], F_GETFD) != 0)
-            printf("FAULT: descriptor %d of '%s' is not open, or not inherited\n", i,
-                   room);
+/* What is behind KEY in ORDER, up to the end of the field or part; the caller frees it.
+ * NULL: there is none. */
+static char *part_of(const char *order, const char *key, const char *ends)
+{
+    const char *start = order ? strstr(order, key) : NULL;
+
+    if (!start)
+        return NULL;
+    start += strlen(key);
+    return strndup(start, strcspn(start, ends));
 }
 
 /* What must be so in every task, wrapped or not. */
 static void check_task(bool wrapped)
 {
-    const char *report = getenv("BERTH_TASK_REPORT");
+    const char *order = getenv(ORDER);
 
     if (getenv("SLURM_BERTH_STEP"))
         printf("FAULT: SLURM_BERTH_STEP reaches the application\n");
     if (getenv("SLURM_BERTH_ENV"))
         printf("FAULT: SLURM_BERTH_ENV reaches the application\n");
-    if (getenv("SLURM_BERTH_MULTIPROG"))
-        printf("FAULT: SLURM_BERTH_MULTIPROG reaches the application\n");
+    if (getenv("SLURM_BERTH_CONTAINERS"))
+        printf("FAULT: SLURM_BERTH_CONTAINERS reaches the application\n");
     if (getenv("SLURM_KILL_BAD_EXIT") && !getenv("FAKE_KILL"))
         printf("FAULT: SLURM_KILL_BAD_EXIT reaches the application\n");
-    if (wrapped != (getenv("BERTH_TASK_REQUEST") != NULL))
-        printf("FAULT: berth-task and its request do not come together\n");
-    if (wrapped != (report != NULL))
-        printf("FAULT: berth-task and its report do not come together\n");
-    if (report && fcntl(atoi(report), F_GETFD) != 0)
-        printf("FAULT: the report descriptor is not open, or not inherited\n");
+    if (wrapped != (order != NULL))
+        printf("FAULT: berth-task and its order do not come together\n");
     if (wrapped)
-        check_room();
-    if (!wrapped && getenv("BERTH_TASK_ARGV0"))
-        printf("FAULT: an argv[0] for nobody\n");
+        check_descriptors(order);
 }
 
 static void print_task(const struct place *place)
 {
     char **command = fake.task_argv;
     bool wrapped = strcmp(*command, TASK_PROGRAM) == 0;
-    const char *argv0 = getenv("BERTH_TASK_ARGV0");
+    char *request = part_of(getenv(ORDER), ";request:", ";");
+    char *argv0 = part_of(getenv(ORDER), "argv0=", "&;");
 
     check_task(wrapped);
-    printf("%s %s:", place->group, wrapped ? getenv("BERTH_TASK_REQUEST") : "host");
+    printf("%s %s:", place->group, !wrapped ? "host" : request ? request : "");
     if (wrapped && argv0)
         printf(" %s", argv0);
     for (command += wrapped; *command; command++)
         printf(" %s", *command);
     printf("\n");
+    free(request);
+    free(argv0);
 }
 
 static int run_task(const struct place *place, int task)
@@ -213,7 +239,7 @@ static int run_task(const struct place *place, int task)
     char **before;
 
     fake.task = task;
-    fake.task_argv = place->multi_prog ? first_program(fake.argv[1]) : fake.argv;
+    fake.task_argv = place->multi_prog ? program_of(fake.argv[1], task) : fake.argv;
     before = copy_environment();
     fake.in_task_init = true;
     if (fake_call("slurm_spank_task_init") < 0) {

@@ -13,21 +13,14 @@ if since 23.11; then
         "0 $A: ./x 1
 argv: LIBEXEC/berth-task ./x 1
 - SLURM_BERTH_STEP=1;*:$A;.
-+ BERTH_TASK_PREFIX=
-+ BERTH_TASK_REPORT=N
-+ BERTH_TASK_REQUEST=$A
-+ BERTH_TASK_ROOM=N" \
+$(order "$A")" \
         FAKE_RAW=1 srun --container-image=a ./x 1
 else
     expect 'berth-task stands in the place of argv[0]' 0 \
         "0 $A: ./x 1
 argv: LIBEXEC/berth-task 1
 - SLURM_BERTH_STEP=1;*:$A;.
-+ BERTH_TASK_ARGV0=./x
-+ BERTH_TASK_PREFIX=
-+ BERTH_TASK_REPORT=N
-+ BERTH_TASK_REQUEST=$A
-+ BERTH_TASK_ROOM=N" \
+$(order "$A")" \
         FAKE_RAW=1 srun --container-image=a ./x 1
 fi
 expect 'tasks share what they inherit where Slurm calls the plugin in a child' 0 \
@@ -55,14 +48,7 @@ if since 23.11; then
         "0 $A&explain=text: ./x
 argv: LIBEXEC/berth-task ./x
 - SLURM_BERTH_STEP=1;*:$A&explain=text;.
-+ BERTH_TASK_EXPLAIN=component 0 alone 1 1
-asked $A&explain=text
-
-+ BERTH_TASK_LEADS=1
-+ BERTH_TASK_PREFIX=
-+ BERTH_TASK_REPORT=N
-+ BERTH_TASK_REQUEST=$A&explain=text
-+ BERTH_TASK_ROOM=N" \
+$(order "$A&explain=text;asked:$A&explain=text" '&leads=&speaks=')" \
         FAKE_RAW=1 srun --container-image=a --container-explain ./x
 fi
 expect 'one component that is to be explained makes the whole step explained' 0 \
@@ -82,32 +68,28 @@ if since 23.11; then
     expect "$name" 0 \
         "0 $A&mpi-bind=auto: ./x 1
 argv: LIBEXEC/berth-task ./x 1
-- SLURM_BERTH_STEP=1;*:$A&mpi-bind=auto;.
-- SLURM_BERTH_MULTIPROG=1
-+ BERTH_TASK_LEADS=1
-+ BERTH_TASK_PREFIX=
-+ BERTH_TASK_PROGRAMS=./x
-./y
-+ BERTH_TASK_REPORT=N
-+ BERTH_TASK_REQUEST=$A&mpi-bind=auto
-+ BERTH_TASK_ROOM=N" \
+- SLURM_BERTH_STEP=1;/0,1-3:$A&mpi-bind=auto;.
+$(tasks=4; order "$A&mpi-bind=auto" '&leads=&speaks=&ranks=0,1-3&first=&program=./x&program=./y')" \
         FAKE_RAW=1 srun --container-image=a --mpi-bind --multi-prog conf
     printf '0 ./x 1\n1-3 ./x 2\n' >one
     expect '--multi-prog with --mpi-bind: one program is that of the command' 0 \
         "0 $A&mpi-bind=auto: ./x 1
 argv: LIBEXEC/berth-task ./x 1
-- SLURM_BERTH_STEP=1;*:$A&mpi-bind=auto;.
-- SLURM_BERTH_MULTIPROG=1
-+ BERTH_TASK_LEADS=1
-+ BERTH_TASK_PREFIX=
-+ BERTH_TASK_REPORT=N
-+ BERTH_TASK_REQUEST=$A&mpi-bind=auto
-+ BERTH_TASK_ROOM=N" \
+- SLURM_BERTH_STEP=1;/0,1-3:$A&mpi-bind=auto;.
+$(tasks=4; order "$A&mpi-bind=auto" '&leads=&speaks=&ranks=0,1-3&first=')" \
         FAKE_RAW=1 srun --container-image=a --mpi-bind --multi-prog one
     expect '--multi-prog with --mpi-bind: they are not told' 1 \
         'berth: n1: Slurm does not tell the --multi-prog configuration' \
         FAKE_FAIL=S_JOB_ARGV srun --container-image=a --mpi-bind --multi-prog conf
 fi
+site 'rules: [{options: {container-entrypoint: no}}]'
+expect '--multi-prog with --mpi-bind, and a rule against the runscript: the programs are told' 0 \
+    "0 $A&no-entrypoint=&mpi-bind=auto: ./x 1
+argv: LIBEXEC/berth-task ./x 1
+- SLURM_BERTH_STEP=1;/0,1-3:$A&mpi-bind=auto;.
+$(tasks=4; fds=${fds#argv0=./x&}
+    order "$A&no-entrypoint=&mpi-bind=auto" '&leads=&speaks=&ranks=0,1-3&first=&program=./x&program=./y')" \
+    FAKE_RAW=1 "FAKE_WORDS=$SITE" srun --container-image=a --mpi-bind --multi-prog conf
 expect '--multi-prog without an image' 0 \
     '0 host: ./x 1' \
     srun --multi-prog conf
@@ -174,12 +156,12 @@ expect 'also where the plugin is optional' 1 \
 
 # A node where half of berth is installed.
 expect 'berth-task is missing on the node' 1 \
-    "berth: n1: 'LIBEXEC/berth-task': No such file or directory; install berth again on this host" \
+    "berth: n1: 'LIBEXEC/berth-task': No such file or directory; berth is incomplete on this host, tell its administrators" \
     FAKE_FAIL=access srun --container-image=a ./x
 
 # A Slurm that does not do its part.
 expect 'no variable can be set' 1 \
-    'berth: n1: cannot set BERTH_TASK_REQUEST for the task' \
+    'berth: n1: cannot set BERTH_TASK_ORDER for the task' \
     FAKE_FAIL=spank_setenv srun --container-image=a ./x
 if since 23.11; then
     expect 'berth-task cannot be put in front' 1 \
@@ -201,10 +183,10 @@ expect 'a component that srun did not announce' 1 \
     SLURM_JOB_ID_HET_GROUP_0=100 SLURM_JOB_ID_HET_GROUP_1=101 \
     SLURM_JOB_ID_HET_GROUP_2=102 srun --het-group=2 ./z
 expect 'a component that does not know its number' 1 \
-    'berth: n1: Slurm does not tell which component this is, and the components differ; give them all the same --container options, or one srun each' \
+    'berth: n1: Slurm does not tell which component this is, and the components differ; give them all the same container options, or one srun each' \
     "FAKE_TABLE=$table" srun ./z
 expect 'components whose groups are not known' 1 \
-    'berth: n1: cannot tell which component this is, and the components differ; give them all the same --container options, or one srun each' \
+    'berth: n1: cannot tell which component this is, and the components differ; give them all the same container options, or one srun each' \
     "FAKE_TABLE=1;?:image=/a;?:image=/b;." srun ./z
 expect 'one component fails, the other runs' 1 \
     "0 $A: ./x

@@ -102,7 +102,7 @@ if PATH=/usr/local/bin:/usr/bin:/bin:/opt/apptainer/bin command -v apptainer sin
     skip 'without a runtime' 'there is one here'
 else
     expect 'without a runtime sbatch leaves it to srun' 0 \
-        "sbatch: berth: image 'docker://r/other': no container runtime on this host; the first srun of the job pulls it
+        "sbatch: berth: note: image 'docker://r/other': no container runtime on this host; the first srun of the job pulls it
 0 host: job.sh" sbatch --container-image=docker://r/other job.sh
     expect 'which needs one' 1 \
         "srun: error: berth: image 'docker://r/other': container runtime: neither apptainer nor singularity is installed here; ask the administrators to install one" \

@@ -22,13 +22,13 @@ refuse()
 }
 
 refuse 'another image in the same component' \
-    "--container-image: given twice, 'T/a' and 'T/b'; expected one value for each component" \
+    "--container-image: given twice, 'T/a' and 'T/b'; expected one value" \
     --container-image=a --container-image=b
 refuse 'an image and none in the same component' \
-    "--container-image: given twice, 'T/a' and 'none'; expected one value for each component" \
+    "--container-image: given twice, 'T/a' and 'none'; expected one value" \
     --container-image=a --container-image=none
 refuse 'another working directory' \
-    "--container-workdir: given twice, '/a' and '/b'; expected one value for each component" \
+    "--container-workdir: given twice, '/a' and '/b'; expected one value" \
     --container-image=a --container-workdir=/a --container-workdir=/b
 refuse 'an empty image' \
     '--container-image: the value is empty; give one, or leave the option out' --container-image=
@@ -44,15 +44,53 @@ refuse 'a mount mode' \
 refuse 'a relative destination' \
     "--container-mounts: '/a:b': 'b' is not a place in the image; a destination starts with /" \
     --container-image=a --container-mounts=/a:b
+refuse 'a tmpfs, as in pyxis' \
+    "--container-mounts: 'tmpfs:/x': tmpfs is not a source; for a scratch directory write --container-args=--scratch=/x (a path: ./tmpfs)" \
+    --container-image=a --container-mounts=/a:/b,tmpfs:/x
 refuse 'a relative working directory' \
     "--container-workdir: 'w' is not absolute; expected a directory in the image, from /" \
     --container-image=a --container-workdir=w
 refuse 'home and no home' \
     '--no-container-mount-home: given together with its opposite; expected one of --container-mount-home and --no-container-mount-home' \
     --container-image=a --container-mount-home --no-container-mount-home
+refuse 'a readonly image that is writable' \
+    '--container-readonly: given together with its opposite; expected one of --container-writable and --container-readonly' \
+    --container-image=a --container-writable --container-readonly
+refuse 'a name of a container, as in pyxis' \
+    "--container-name: berth keeps no container after its step; unpack the image once, with 'apptainer build --sandbox DIRECTORY IMAGE', and write --container-image=DIRECTORY" \
+    --container-image=a --container-name=x
+refuse 'a container to be saved, as in pyxis' \
+    "--container-save: berth does not save what a step writes; build the image with what it is to have: 'apptainer build IMAGE.sif RECIPE.def'" \
+    --container-image=a --container-save=x.sqsh
+refuse 'root in the image, as in pyxis' \
+    '--container-remap-root: tasks run as yourself; leave it out, or write --container-args=--fakeroot' \
+    --container-image=a --container-remap-root
+refuse 'namespaces, as in pyxis' \
+    "--container-unshare: tasks have the host's network and names; write the flag of the container runtime: --container-args=--ipc or --container-args=--uts" \
+    --container-image=a --container-unshare=ipc
 refuse 'a variable without a name' \
-    "--container-env: '=x' is not a variable; expected NAME or NAME=VALUE (write \\, for a comma in a value)" \
+    "--container-env: '=x' is not a variable; expected NAME or NAME=VALUE, with letters, digits and _ in NAME" \
     --container-image=a --container-env==x
+refuse 'a variable with a dash' \
+    "--container-env: 'A-B=1' is not a variable; expected NAME or NAME=VALUE, with letters, digits and _ in NAME" \
+    --container-image=a --container-env=A-B=1
+refuse 'a comma in a value' \
+    "--container-env: '2' is not a variable; expected NAME or NAME=VALUE, with letters, digits and _ in NAME (a comma in a value is \\, in quotes: 'A=1\\,2')" \
+    --container-image=a --container-env=A=1,2
+refuse 'a quote in --container-args' \
+    "--container-args: '\"A=b': there is no quoting here, words are split at blanks; give a variable with --container-env, a mount with --container-mounts" \
+    --container-image=a --container-args='--env "A=b c"'
+for word in --cleanenv -e '--bind /a:/b'; do
+    bare=${word#--bind }
+    bare=${bare#-}
+    bare=${bare#-}
+    refuse "a flag without its dash: $bare" \
+        "--container-args: '$bare' is not a flag; did you mean '$word'?" \
+        --container-image=a --container-args="$bare --nv"
+done
+refuse 'a directory in --container-args' \
+    '--container-args: --pwd has no effect on tasks; use --container-workdir=DIR' \
+    --container-image=a --container-args='--pwd /x'
 refuse 'a mode of --mpi-bind' \
     "--mpi-bind: 'Host' is not a mode; expected auto, host, hybrid, local, local-each, off, or the name of a profile" \
     --container-image=a --mpi-bind=Host
@@ -63,28 +101,103 @@ refuse 'other options with none' \
     '--container-image=none: the other container options mean nothing on the host; leave them out' \
     --container-image=none --container-writable
 refuse 'what is not an image' \
-    "image 'T/bad.sif': not an image; expected a SIF file (made by 'singularity build' or 'singularity pull') or a sandbox directory" \
+    "image 'T/bad.sif': not an image; expected a SIF file (made by 'apptainer build' or 'singularity build') or a sandbox directory" \
     --container-image=bad.sif
 refuse 'a control character in a value' \
     "--container-workdir: '\\x1b[2Jw\\nx' is not absolute; expected a directory in the image, from /" \
     --container-image=a --container-workdir="$(printf '\033[2Jw\nx')"
 
+expect 'options of pyxis for what berth does anyway' 0 \
+    '0 image=T/a&readonly=&no-entrypoint=: ./x' \
+    srun --container-image=a --no-container-remap-root --container-entrypoint-log \
+    --no-container-entrypoint --container-readonly ./x
+expect 'options of pyxis for what berth does anyway, by sbatch' 0 \
+    '0 image=T/a: ./x' \
+    "FAKE_SCRIPT='$fake' srun ./x" \
+    sbatch --container-image=a --no-container-remap-root job.sh
+expect 'a readonly step of a writable job' 0 \
+    '0 image=T/a&readonly=: ./x' \
+    "FAKE_SCRIPT='$fake' srun --container-readonly ./x" \
+    sbatch --container-image=a --container-writable job.sh
+expect 'with a prefix, the options of pyxis are not taken' 1 \
+    "srun: unrecognized option '--b-container-name=x'" \
+    FAKE_WORDS=option_prefix=b- srun --b-container-image=a --b-container-name=x ./x
+
 expect 'options without an image' 1 \
-    'srun: error: berth: --container-image: not given, but other container options are; name an image' \
+    'srun: error: berth: --container-mounts: it needs an image; add --container-image=IMAGE' \
     srun --container-mounts=/d ./x
 expect 'options without an image in the second component' 1 \
-    'srun: error: berth: --container-image: not given, but other container options are; name an image' \
+    'srun: error: berth: --container-mounts: it needs an image; add --container-image=IMAGE' \
     srun --container-image=a ./x : --container-mounts=/d ./y
 
 # A missing image may be on the nodes.
+gone="image 'T/gone.sif': not found; check the path, and that the nodes see this file system"
 expect 'a missing image is only noted' 0 \
-    "srun: berth: image 'T/gone.sif' is not on this host; the job fails if the nodes do not have it either
+    "srun: berth: warning: $gone
 0 image=T/gone.sif: ./x" \
     srun --container-image=gone.sif ./x
 expect 'a missing image is noted by sbatch' 0 \
-    "sbatch: berth: image 'T/gone.sif' is not on this host; the job fails if the nodes do not have it either
+    "sbatch: berth: warning: $gone
 0 host: job.sh" \
     sbatch --container-image=gone.sif job.sh
+expect 'a missing image is noted by sbatch -Q' 0 \
+    "sbatch: berth: warning: $gone
+0 host: job.sh" \
+    FAKE_QUIET=1 sbatch --container-image=gone.sif job.sh
+expect 'a missing image is noted by sbatch in a job' 0 \
+    "sbatch: berth: warning: $gone
+0 host: job.sh" \
+    SLURM_JOB_ID=100 sbatch --container-image=gone.sif job.sh
+site 'images: {missing: refuse}'
+for command in srun sbatch; do
+    later='; if a job has yet to make it, give the option to srun in the script'
+    [ $command = sbatch ] || later=
+    expect "a missing image is refused by $command where the site says so" 1 \
+        "$command: error: berth: $gone$later" \
+        "FAKE_WORDS=$SITE" $command --container-image=gone.sif ./x
+done
+expect 'one letter too much in the name' 1 \
+    "srun: error: berth: image 'T/badd.sif': not found; did you mean 'bad.sif'?" \
+    "FAKE_WORDS=$SITE" srun --container-image=badd.sif ./x
+expect 'one letter too much in the name, by sbatch' 1 \
+    "sbatch: error: berth: image 'T/badd.sif': not found; did you mean 'bad.sif'? if a job has yet to make it, give the option to srun in the script" \
+    "FAKE_WORDS=$SITE" sbatch --container-image=badd.sif job.sh
+site 'images: {missing: refuse}' 'rules: [{partition: gpu, options: {container-image: /b}}]'
+expect 'a missing image is only noted where a rule may name another one' 0 \
+    "srun: berth: warning: $gone
+0 image=T/gone.sif: ./x" \
+    "FAKE_WORDS=$SITE" srun --container-image=gone.sif ./x
+
+# What is no file and looks like an image of a registry is not on the nodes either.
+expect 'a name as docker has it' 1 \
+    "srun: error: berth: image 'T/ubuntu:22.04': not found; for an image of a registry write docker://ubuntu:22.04" \
+    srun --container-image=ubuntu:22.04 ./x
+expect 'a name as pyxis has it' 1 \
+    "sbatch: error: berth: image 'T/nvcr.io#nvidia/app:1': not found; for an image of a registry write docker://nvcr.io/nvidia/app:1" \
+    sbatch --container-image=nvcr.io#nvidia/app:1 job.sh
+expect 'a name as pyxis has it, in a line that Slurm cuts' 1 \
+    "sbatch: error: berth: image 'T/nvcr.io': not found; for an image of a registry write docker://nvcr.io/NAME:TAG (Slurm cuts an #SBATCH line at '#')" \
+    FAKE_HEADER=--container-image=nvcr.io sbatch job.sh
+for path in /scratch/images/app:1.2 /local/github.com/u/app; do
+    expect "a path that looks so may be on the nodes: $path" 0 \
+        "sbatch: berth: warning: image '$path': not found; check the path, and that the nodes see this file system (for an image of a registry write docker://NAME)
+0 host: job.sh" \
+        sbatch --container-image=$path job.sh
+done
+site 'images: {missing: warn}'
+expect 'a name as docker has it is only noted where the site says so' 0 \
+    "srun: berth: warning: image 'T/ubuntu:22.04': not found; for an image of a registry write docker://ubuntu:22.04
+0 image=T/ubuntu:22.04: ./x" \
+    "FAKE_WORDS=$SITE" srun --container-image=ubuntu:22.04 ./x
+
+# What a site does not allow, as far as this host can tell.
+site 'images: {roots: [/usr]}'
+expect 'an image outside the directories of the site' 1 \
+    "srun: error: berth: image 'T/a': this site allows images in /usr only; take one from there (T/berth.yaml:1)" \
+    "FAKE_WORDS=$SITE" srun --container-image=a ./x
+expect 'an image outside the directories of the site, by sbatch' 1 \
+    "sbatch: error: berth: image 'T/a': this site allows images in /usr only; take one from there (T/berth.yaml:1)" \
+    "FAKE_WORDS=$SITE" sbatch --container-image=a job.sh
 expect 'inside a job a missing image is left to the nodes' 0 \
     '0 image=T/gone.sif: ./x' \
     SLURM_JOB_ID=100 srun --container-image=gone.sif ./x
@@ -97,11 +210,11 @@ expect 'a het group that cannot be read, where components differ' 1 \
     srun --container-image=a --het-group=00000 ./x : --het-group=1 --container-image=b ./y
 
 # An mpirun of its own in one task.
-several='--mpi-bind=local: it is for one task, which starts an mpirun, and this component has'
+several='--mpi-bind=local: it is for one task, which starts an mpirun, and'
 for words in -n4 '-n 4' --ntasks=4 '--ntasks 4' '-n1 -n4'; do
     # shellcheck disable=SC2086 # words of a command line
     expect "--mpi-bind=local with $words" 1 \
-        "srun: error: berth: $several 4; use -n1 -c4, or --mpi-bind=local-each for an mpirun in every task" \
+        "srun: error: berth: $several 4 tasks have it; use -n1 -c4, or --mpi-bind=local-each for an mpirun in every task" \
         srun --container-image=a --mpi-bind=local $words ./x
 done
 expect '--mpi-bind=local with one task' 0 \
@@ -116,7 +229,7 @@ expect '--mpi-bind=local, and another component has several' 0 \
 1 image=T/a&mpi-bind=local: ./y' \
     srun --container-image=a -n4 ./x : --container-image=a --mpi-bind=local -n1 ./y
 expect '--mpi-bind=local, and the node knows of several' 1 \
-    "berth: n1: $several 3; use -n1 -c3, or --mpi-bind=local-each for an mpirun in every task" \
+    "berth: n1: $several 3 tasks have it; use -n1 -c3, or --mpi-bind=local-each for an mpirun in every task" \
     FAKE_TASKS=3 srun --container-image=a --mpi-bind=local ./x
 expect '--mpi-bind=local, and the node does not know' 0 \
     '0 image=T/a&mpi-bind=local: ./x
@@ -124,13 +237,13 @@ expect '--mpi-bind=local, and the node does not know' 0 \
     FAKE_TASKS=2 FAKE_FAIL=S_JOB_TOTAL_TASK_COUNT srun --container-image=a --mpi-bind=local ./x
 expect 'an mpirun in each task of srun' 1 \
     "berth: n1: --mpi-bind=host: srun starts the ranks, and each of the 3 tasks would start 'mpirun'; leave that out, or take --mpi-bind=local for an mpirun in one task" \
-    FAKE_TASKS=3 srun --container-image=a --mpi-bind=host mpirun ./x
+    FAKE_TASKS=3 srun -n3 --container-image=a --mpi-bind=host mpirun ./x
 for mode in local local-each; do
     expect "--mpi-bind=$mode beside another component's hybrid" 1 \
-        "srun: error: berth: --mpi-bind=$mode: the ranks of a component with --mpi-bind=hybrid would wait in MPI_Init for tasks that have an mpirun of their own; give each of the two an srun of its own" \
+        "srun: error: berth: --mpi-bind=$mode: other ranks of this srun, with --mpi-bind=hybrid, would wait in MPI_Init for tasks that have an mpirun of their own; give each of the two an srun of its own" \
         srun --container-image=a --mpi-bind=hybrid ./x : --container-image=a --mpi-bind=$mode ./y
     expect "--mpi-bind=$mode before another component's hybrid" 1 \
-        "srun: error: berth: --mpi-bind=$mode: the ranks of a component with --mpi-bind=hybrid would wait in MPI_Init for tasks that have an mpirun of their own; give each of the two an srun of its own" \
+        "srun: error: berth: --mpi-bind=$mode: other ranks of this srun, with --mpi-bind=hybrid, would wait in MPI_Init for tasks that have an mpirun of their own; give each of the two an srun of its own" \
         srun --container-image=a --mpi-bind=$mode ./x : --container-image=a --mpi-bind=hybrid ./y
 done
 expect '--mpi-bind=local beside its like, and beside what is not MPI' 0 \
@@ -142,15 +255,19 @@ expect '--mpi-bind=local beside its like, and beside what is not MPI' 0 \
     --container-image=c --mpi-bind=off ./z : ./w
 
 # Components of one step, whose MPI would hang.
-HANG='srun: error: berth: --mpi=pmi2: components of one step wait for each other in MPI_Init for ever, in every release of Slurm; use --mpi=pmix if your MPI speaks PMIx, or make it a heterogeneous job (#SBATCH hetjob, or srun outside a job)'
+hang()
+{
+    echo "srun: error: berth: --mpi=pmi2$1: components of one step wait for each other in MPI_Init for ever, in every release of Slurm; make it a heterogeneous job (#SBATCH hetjob, or srun outside a job), or use --mpi=pmix if your MPI speaks PMIx, --mpi=none if you use no MPI"
+}
+HANG=$(hang '')
 two='--container-image=a --mpi-bind=hybrid ./x : --container-image=b --mpi-bind=hybrid ./y'
 # shellcheck disable=SC2086 # TWO are words
 {
     expect 'a het step with --mpi=pmi2' 1 "$HANG" \
         SLURM_JOB_ID=100 srun --mpi=pmi2 $two
-    expect 'a het step with SLURM_MPI_TYPE=pmi2' 1 "$HANG" \
+    expect 'a het step with SLURM_MPI_TYPE=pmi2' 1 "$(hang ' (SLURM_MPI_TYPE)')" \
         SLURM_JOB_ID=100 SLURM_MPI_TYPE=pmi2 srun $two
-    expect 'a het step where slurm.conf says pmi2' 1 "$HANG" \
+    expect 'a het step where slurm.conf says pmi2' 1 "$(hang ' (MpiDefault in slurm.conf)')" \
         SLURM_JOB_ID=100 FAKE_MPI_DEFAULT=pmi2 srun $two
     expect 'a het step with one component on the host and --mpi=pmi2' 1 "$HANG" \
         SLURM_JOB_ID=100 srun --mpi pmi2 ./x : --container-image=b --mpi-bind=host ./y
@@ -166,9 +283,19 @@ two='--container-image=a --mpi-bind=hybrid ./x : --container-image=b --mpi-bind=
         SLURM_JOB_ID_HET_GROUP_1=101 srun --mpi=pmi2 --het-group=0 \
         --container-image=a --mpi-bind=hybrid ./x : --het-group=1 \
         --container-image=b --mpi-bind=hybrid ./y
-    expect 'a het step without MPI and with --mpi=pmi2' 0 '0 image=T/a: ./x
-1 image=T/b: ./y' \
+    expect 'a het step without --mpi-bind and with --mpi=pmi2' 1 "$HANG" \
         SLURM_JOB_ID=100 srun --mpi=pmi2 --container-image=a ./x : --container-image=b ./y
+    expect 'a het step with one image, without --mpi-bind and with --mpi=pmi2' 1 "$HANG" \
+        SLURM_JOB_ID=100 srun --mpi=pmi2 ./x : --container-image=b ./y
+    expect 'a het step on the host with --mpi=pmi2' 0 '0 host: ./x
+1 host: ./y' \
+        SLURM_JOB_ID=100 srun --mpi=pmi2 ./x : ./y
+    expect 'a het step without MPI' 0 '0 image=T/a: ./x
+1 image=T/b: ./y' \
+        SLURM_JOB_ID=100 FAKE_MPI_DEFAULT=pmi2 srun --mpi=none --container-image=a ./x : --container-image=b ./y
+    expect 'a het step with an mpirun in each component and --mpi=pmi2' 0 '0 image=T/a&mpi-bind=local: ./x
+1 image=T/b&mpi-bind=local: ./y' \
+        SLURM_JOB_ID=100 srun --mpi=pmi2 --container-image=a --mpi-bind=local ./x : --container-image=b --mpi-bind=local ./y
 }
 
 # What is too long for an environment variable.

@@ -34,8 +34,7 @@ expect 'a default with the prefix' 0 \
 
 # runtime.path and option_prefix go to berth-task
 raw="argv: LIBEXEC/berth-task 1
-- SLURM_BERTH_STEP=1;*:$A;.
-+ BERTH_TASK_ARGV0=./x"
+- SLURM_BERTH_STEP=1;*:$A;."
 if since 23.11; then
     raw="argv: LIBEXEC/berth-task ./x 1
 - SLURM_BERTH_STEP=1;*:$A;."
@@ -44,11 +43,7 @@ site 'runtime:' '  path: /opt/r'
 expect 'berth-task knows the runtime and the prefix' 0 \
     "0 $A: ./x 1
 $raw
-+ BERTH_TASK_PREFIX=x-
-+ BERTH_TASK_REPORT=N
-+ BERTH_TASK_REQUEST=$A
-+ BERTH_TASK_ROOM=N
-+ BERTH_TASK_RUNTIME=/opt/r" \
+$(order "$A" '' 'prefix=x-&runtime=/opt/r&')" \
     FAKE_RAW=1 "FAKE_WORDS=$SITE option_prefix=x-" \
     srun --x-container-image=a ./x 1
 
@@ -57,30 +52,13 @@ site 'provenance: {file: /var/log/berth/%u}'
 expect 'berth-task knows where the record goes, and speaks for the component' 0 \
     "0 $A: ./x 1
 $raw
-+ BERTH_TASK_EXPLAIN=component 0 alone 1 1
-asked $A
-
-+ BERTH_TASK_LEADS=1
-+ BERTH_TASK_PREFIX=
-+ BERTH_TASK_RECORD=/var/log/berth/%u
-+ BERTH_TASK_REPORT=N
-+ BERTH_TASK_REQUEST=$A
-+ BERTH_TASK_ROOM=N" \
+$(order "$A" '&leads=&speaks=' 'record=/var/log/berth/%25u&')" \
     FAKE_RAW=1 "FAKE_WORDS=$SITE" srun --container-image=a ./x 1
 site 'runtime:' '  start_timeout: 7' 'provenance: {file: /r, digest: sha256}'
 expect 'berth-task knows how long the digest of the image may take' 0 \
     "0 $A: ./x 1
 $raw
-+ BERTH_TASK_DIGEST=7
-+ BERTH_TASK_EXPLAIN=component 0 alone 1 1
-asked $A
-
-+ BERTH_TASK_LEADS=1
-+ BERTH_TASK_PREFIX=
-+ BERTH_TASK_RECORD=/r
-+ BERTH_TASK_REPORT=N
-+ BERTH_TASK_REQUEST=$A
-+ BERTH_TASK_ROOM=N" \
+$(order "$A" '&leads=&speaks=' 'record=/r&digest=7&')" \
     FAKE_RAW=1 "FAKE_WORDS=$SITE" srun --container-image=a ./x 1
 site 'provenance: {comment: true}'
 expect 'the job gets a comment' 0 \
@@ -105,13 +83,10 @@ expect 'a comment that Slurm refuses is said with -v' 0 \
 
 # share
 site 'runtime: {share: never}'
-expect 'share: never: the tasks are told in the room' 0 \
+expect 'share: never: the tasks read it where they meet' 0 \
     "0 $A: ./x 1
 $raw
-+ BERTH_TASK_PREFIX=
-+ BERTH_TASK_REPORT=N
-+ BERTH_TASK_REQUEST=$A
-+ BERTH_TASK_ROOM=N" \
+$(order "$A")" \
     FAKE_RAW=1 "FAKE_WORDS=$SITE" srun --container-image=a ./x 1
 
 # raw_args
@@ -169,15 +144,26 @@ expect 'mpi: the user goes before it' 0 "0 $A&mpi-bind=local: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=cpu srun --container-image=a --mpi-bind=local ./x
 expect 'mpi: a default of a partition' 0 "0 $A&mpi-bind=off: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu srun --container-image=a ./x
-expect 'mpi: what srun settled for all components stays' 0 "0 image=/a&mpi-bind=auto&world=host: ./x" \
+expect 'mpi: what srun chose for all components stays' 0 "0 image=/a&mpi-bind=auto&world=host: ./x" \
     "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&mpi-bind=auto&world=host;." srun ./x
 site 'rules: [{partition: gpu, account: climate, options: {mpi-bind: hybrid}}]'
-expect 'a rule goes before the user' 0 "0 $A&mpi-bind=hybrid: ./x" \
+expect 'a rule goes before the user, who is told' 0 \
+    "berth: n1: note: --mpi-bind: a rule of this site puts 'hybrid' in the place of 'local' (T/berth.yaml:1)
+0 $A&mpi-bind=hybrid: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu SLURM_JOB_ACCOUNT=climate \
     srun --container-image=a --mpi-bind=local ./x
 expect 'a rule for others' 0 "0 $A&mpi-bind=local: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu SLURM_JOB_ACCOUNT=x \
     srun --container-image=a --mpi-bind=local ./x
+site 'rules: [{partition: gpu, options: {container-writable: "no"}}]'
+forbidden='--container-writable: a rule of this site forbids it; leave it out (T/berth.yaml:1)'
+expect 'a rule forbids an option in a partition: the node refuses' 1 "berth: n1: $forbidden" \
+    "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu srun --container-image=a --container-writable ./x
+expect 'and in no other one' 0 "0 $A&writable=: ./x" \
+    "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=cpu srun --container-image=a --container-writable ./x
+site 'rules: [{options: {container-writable: "no"}}]'
+expect 'a rule forbids an option to all: srun refuses' 1 "srun: error: berth: $forbidden" \
+    "FAKE_WORDS=$SITE" srun --container-image=a --container-writable ./x
 site 'mounts: {forced: [/usr:/site:ro], default: [/bin:/tools, /nowhere], forbidden: [/etc]}'
 expect 'the mounts of the site' 0 "0 $A&mounts=/tmp:/d:rw&mounts=/bin:/tools:rw&mounts=/usr:/site:ro: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/tmp:/d ./x
@@ -192,20 +178,15 @@ expect 'a mount whose source may come later' 1 \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=late:/p ./x
 site 'images: {roots: [/usr, '"$T/b"'/..data]}'
 expect 'an image from elsewhere' 1 \
-    "berth: n1: image 'T/a': it is 'T/a', and this site allows images in /usr, T/b/..data only; take one from there (T/berth.yaml:1)" \
+    "berth: n1: image 'T/a': this site allows images in /usr, T/b/..data only; take one from there (T/berth.yaml:1)" \
     "FAKE_WORDS=$SITE" srun --container-image=a ./x
 site "images: {roots: [$T]}" 'environment: {unset: [DISPLAY]}' 'mpi: {glibc: refuse}'
 identity=$(stat -c '%d.%i' a)
-tab=$(printf '\t')
 expect 'berth-task knows the terms, and nothing that was forged' 0 \
     "0 $A: ./x 1
-$(printf '%s\n' "$raw" | sed '/^- SLURM/i - BERTH_TASK_RUNTIME=/evil')
-+ BERTH_TASK_PREFIX=
-+ BERTH_TASK_REPORT=N
-+ BERTH_TASK_REQUEST=$A
-+ BERTH_TASK_ROOM=N
-+ BERTH_TASK_TERMS=unset:DISPLAY${tab}keep-glibc:T/berth.yaml:3${tab}image:$identity$tab" \
-    FAKE_RAW=1 "FAKE_WORDS=$SITE" BERTH_TASK_RUNTIME=/evil srun --container-image=a ./x 1
+$(printf '%s\n' "$raw" | sed '/^- SLURM/i - BERTH_TASK_ORDER=1;task:runtime=/evil;.')
+$(order "$A" '' '' "terms:unset=DISPLAY&keep-glibc=T/berth.yaml:3&image=$identity")" \
+    FAKE_RAW=1 "FAKE_WORDS=$SITE" "BERTH_TASK_ORDER=1;task:runtime=/evil;." srun --container-image=a ./x 1
 rm link
 
 # A fault of berth.yaml.
@@ -233,7 +214,7 @@ expect 'a fault of berth.yaml: a component on the host runs' 0 \
     '0 host: ./x' \
     "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:;." srun ./x
 expect 'a file that config= names and nobody has' 1 \
-    "srun: error: berth: T/none.yaml: 'none.yaml': No such file or directory; all users must be able to read it" \
+    "srun: error: berth: T/none.yaml: No such file or directory; check the path" \
     "FAKE_WORDS=config=$T/none.yaml" srun --container-image=a ./x
 site 'runtime: {share: never}'
 chmod 666 berth.yaml

@@ -27,9 +27,11 @@ static const struct option native_options[] = {
     {"nodelist", required_argument, NULL, FAKE_OTHER},
     {"nodes", required_argument, NULL, FAKE_OTHER},
     {"no-kill", optional_argument, NULL, FAKE_OTHER},
+    {"no-shell", no_argument, NULL, FAKE_OTHER},
     {"ntasks", required_argument, NULL, FAKE_OTHER},
     {"pack-group", required_argument, NULL, FAKE_HET_GROUP},
     {"partition", required_argument, NULL, FAKE_OTHER},
+    {"wrap", required_argument, NULL, FAKE_OTHER},
 };
 
 enum { NATIVE_COUNT = sizeof(native_options) / sizeof(native_options[0]) };

@@ -75,7 +75,7 @@ expect 'a wrong flag' 1 \
     "sbatch: error: berth: BERTH_CONTAINER_WRITABLE: expected yes or no, got '2'" \
     BERTH_CONTAINER_WRITABLE=2 sbatch --container-image=a job.sh
 expect 'an image that is none' 1 \
-    "srun: error: berth: image 'T/bad.sif': not an image; expected a SIF file (made by 'singularity build' or 'singularity pull') or a sandbox directory" \
+    "srun: error: berth: image 'T/bad.sif': not an image; expected a SIF file (made by 'apptainer build' or 'singularity build') or a sandbox directory" \
     SLURM_JOB_ID=1 $I=bad.sif srun ./x
 
 finish

@@ -20,6 +20,9 @@ for verb in check doctor explain inspect profiles pull run; do
 done
 says 'a verb that is used wrongly tells of itself' 2 'usage: berth doctor [--brief]' \
     "$berth" doctor --breif
+says 'an option that is misspelt' 2 "berth: doctor: '--breif' is not an option; did you mean '--brief'?
+usage: berth doctor" "$berth" doctor --breif
+says 'a verb that is misspelt' 2 "berth: 'chekc' is not a verb; did you mean 'check'?" "$berth" chekc
 says 'an option that is not there is a wrong use' 2 'usage:' "$berth" profiles --all
 says 'a second word behind --prepare is a wrong use' 2 'usage:' \
     "$berth" profiles --prepare --all
@@ -42,6 +45,9 @@ berth: image 'docker://r/x': it cannot be pulled: manifest unknown; the registry
     env "XDG_CACHE_HOME=$T/cache" "PATH=$T/bin:$PATH" "$berth" pull docker://r/x
 says 'what is pulled is a URI' 1 "berth: '/a.sif': cannot be pulled; expected" \
     "$berth" pull /a.sif
+says 'a pull of a name in a registry' 1 \
+    "berth: 'ubuntu:22.04': cannot be pulled; write docker://ubuntu:22.04" \
+    "$berth" pull ubuntu:22.04
 says 'a pull without a URI is a wrong use' 2 'usage:' "$berth" pull
 says 'a pull of --again is a wrong use' 2 'usage:' "$berth" pull --again
 says 'a pull with another option is a wrong use' 2 'usage:' "$berth" pull --all docker://r/x
@@ -166,12 +172,47 @@ printf 'runtime:\n  share: x\nimage: {}\n' >"$T/bad.yaml"
 printf 'rules: [{options: {mpi: host}}]\n' >"$T/rule.yaml"
 chmod 644 "$T"/*.yaml
 says 'check: a good file' 0 "$T/good.yaml: no fault found" "$berth" check good.yaml
+awk -v to="$T/site" '/^\.EX/ { file = to (++n) ".yaml"; next } /^\.EE/ { file = ""; next }
+    file { gsub(/\\-/, "-"); print >file }' "$source/man/berth.yaml.5.in"
+chmod 644 "$T"/site*.yaml
+for n in 1 2 3 4; do
+    says "check: site $n of the manual page" 0 "$T/site$n.yaml: no fault found" "$berth" check "$T/site$n.yaml"
+done
 says 'check: all faults of a file' 1 "$T/bad.yaml:2: runtime.share: expected auto or never, got 'x'
 $T/bad.yaml:3: 'image' is not a key here; did you mean 'images'?" "$berth" check "$T/bad.yaml"
 # shellcheck disable=SC2016 # words for sh
 says 'check: a file in a directory that is gone' 1 "berth: 'x.yaml' is not absolute" \
     sh -c 'mkdir gone && cd gone && rmdir ../gone && exec "$0" check x.yaml' "$berth"
-says 'check: a rule that names no option' 1 "rule 1: 'mpi' is not an option" "$berth" check rule.yaml
+says 'check: a rule that names no option' 1 "$T/rule.yaml:1: rule 1: 'mpi' is not an option; did you mean 'mpi-bind'?" "$berth" check rule.yaml
+cat >"$T/many.yaml" <<'YAML'
+runtime: {path: /nope/apptainer}
+mpi: {default: mpihc}
+mounts:
+  forced: [/a:b]
+mpi: {default: host}
+rules:
+  - partition: gpu
+    options:
+      gpu: nvidia
+      container-writable: maybe
+      mpi-bind: hots
+  - options:
+      container-workdir: here
+YAML
+chmod 644 "$T/many.yaml"
+says 'check: every fault, and its own line' 1 "$T/many.yaml:1: note: runtime.path: '/nope/apptainer' cannot be run on this host: No such file or directory
+$T/many.yaml:2: mpi.default: 'mpihc' is not a mode, MPI stack or profile; did you mean 'mpich'?
+$T/many.yaml:4: mounts.forced: expected SRC[:DST[:ro|rw]] with absolute paths, got '/a:b'
+$T/many.yaml:5: mpi: given twice, first on line 2; keep one
+$T/many.yaml:9: rule 1: 'gpu' is not an option; did you mean 'container-gpu'?
+$T/many.yaml:10: rule 1: container-writable: expected yes or no (no forbids it), got 'maybe'
+$T/many.yaml:11: rule 1: mpi-bind: 'hots' is not a mode, MPI stack or profile; did you mean 'host'?
+$T/many.yaml:13: rule 2: container-workdir: 'here' is not absolute; expected a directory in the image, from /" \
+    "$berth" check many.yaml
+printf 'runtime: {path: %s}\n' "$T" >directory.yaml
+chmod 644 directory.yaml
+says 'check: a runtime that is a directory' 0 "$T/directory.yaml:1: note: runtime.path: '$T' cannot be run on this host: not a program
+$T/directory.yaml: no fault found" "$berth" check directory.yaml
 mkdir profiles.d
 echo 'name: x' >profiles.d/x.yaml
 says 'check: a profile beside a good file' 1 "$T/profiles.d/x.yaml:1: family: not there" "$berth" check good.yaml
@@ -234,7 +275,7 @@ fault="$T/modes.yaml:2: mpi.default: 'mpihc' is not a mode, MPI stack or profile
 says 'doctor finds a wrong default of MPI stacks' 1 "wrong profiles: $fault" "$berth" doctor
 says 'profiles finds it, too' 1 "berth: $fault" "$berth" profiles
 echo "optional /lib/berth.so config=$T/gone.yaml" >slurm/other.conf
-says 'a file that the plugin wants has to be there' 1 "berth: $T/gone.yaml: 'gone.yaml': No such file" \
+says 'a file that the plugin wants has to be there' 1 "berth: $T/gone.yaml: No such file or directory; check the path" \
     "$berth" run --container-image=image ./app
 echo 'optional /lib/berth.so config=good.yaml' >slurm/other.conf
 fault="plugstack.conf: config: expected an absolute path, got 'good.yaml'"

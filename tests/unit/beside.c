@@ -165,7 +165,6 @@ START_TEST(what_is_named_is_found)
     struct berth_beside beside = {.program = program, .env = env, .mounts = &mounts};
     struct berth_look look;
     struct berth_err err = {""};
-    bool outside;
 
     for (int i = 0; i < 4 && rows[_i].words[i]; i++) {
         BERTH_FREE char *word = fill(rows[_i].words[i]);
@@ -183,9 +182,8 @@ START_TEST(what_is_named_is_found)
 
         unit_write(script, text, strlen(text));
     }
-    ck_assert_int_eq(berth_look_at_start("/bin/sh", env, &look, &err), 0);
-    ck_assert_msg(berth_beside_look(&beside, &look, &outside, &err) == 0, "%s",
-                  err.text);
+    ck_assert_int_eq(berth_look_at_start(NULL, "/bin/sh", env, &look, &err), 0);
+    ck_assert_msg(berth_beside_look(&beside, &look, &err) == 0, "%s", err.text);
     for (int i = 0; i < COUNT(names); i++) {
         bool expected = false;
 

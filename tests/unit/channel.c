@@ -10,7 +10,7 @@
 #include "unit.h"
 
 static int ends[2];
-static char text[BERTH_CHANNEL_SIZE];
+static struct berth_channel_message message;
 static struct berth_err err;
 
 static void open_ends(void)
@@ -26,36 +26,33 @@ static void close_ends(void)
 
 START_TEST(messages_arrive_whole_and_in_order)
 {
-    enum berth_channel_kind kind;
-
-    ck_assert_int_eq(berth_channel_send(ends[0], BERTH_CHANNEL_SET, "A=1\n2", &err), 0);
+    ck_assert_int_eq(berth_channel_send(ends[0], BERTH_CHANNEL_STAGED, "/a\n/b", &err),
+                     0);
     ck_assert_int_eq(berth_channel_send(ends[0], BERTH_CHANNEL_DONE, "", &err), 0);
-    ck_assert_int_eq(berth_channel_receive(ends[1], NULL, &kind, text, &err), 0);
-    ck_assert_int_eq(kind, BERTH_CHANNEL_SET);
-    ck_assert_str_eq(text, "A=1\n2");
-    ck_assert_int_eq(berth_channel_receive(ends[1], NULL, &kind, text, &err), 0);
-    ck_assert_int_eq(kind, BERTH_CHANNEL_DONE);
-    ck_assert_str_eq(text, "");
+    ck_assert_int_eq(berth_channel_receive(ends[1], NULL, &message, &err), 0);
+    ck_assert_int_eq(message.kind, BERTH_CHANNEL_STAGED);
+    ck_assert_str_eq(message.text, "/a\n/b");
+    ck_assert_int_eq(berth_channel_receive(ends[1], NULL, &message, &err), 0);
+    ck_assert_int_eq(message.kind, BERTH_CHANNEL_DONE);
+    ck_assert_str_eq(message.text, "");
 }
 END_TEST
 
 START_TEST(who_waits_too_long_gives_up)
 {
     struct berth_deadline deadline;
-    enum berth_channel_kind kind;
 
     berth_deadline_begin(&deadline, 0);
-    ck_assert_int_eq(berth_channel_receive(ends[1], &deadline, &kind, text, &err), -1);
+    ck_assert_int_eq(berth_channel_receive(ends[1], &deadline, &message, &err), -1);
     ck_assert_str_eq(err.text, "it takes too long");
 }
 END_TEST
 
 START_TEST(who_is_gone_is_noticed)
 {
-    enum berth_channel_kind kind;
 
     close(ends[0]);
-    ck_assert_int_eq(berth_channel_receive(ends[1], NULL, &kind, text, &err), -1);
+    ck_assert_int_eq(berth_channel_receive(ends[1], NULL, &message, &err), -1);
     ck_assert_str_eq(err.text, "the other process has ended: it was killed");
     ck_assert_int_eq(berth_channel_send(ends[1], BERTH_CHANNEL_DONE, "", &err), -1);
     ck_assert_str_eq(err.text, "the other process has ended: Broken pipe");
@@ -69,8 +66,26 @@ START_TEST(what_is_too_long_is_not_cut)
     ck_assert_ptr_nonnull(name);
     memset(name, 'x', BERTH_CHANNEL_SIZE);
     name[BERTH_CHANNEL_SIZE] = '\0';
-    ck_assert_int_eq(berth_channel_send(ends[0], BERTH_CHANNEL_SET, name, &err), -1);
+    ck_assert_int_eq(berth_channel_send(ends[0], BERTH_CHANNEL_STAGED, name, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "a name is too long: 'xxx"));
+}
+END_TEST
+
+START_TEST(a_result_may_be_larger_than_a_message)
+{
+    BERTH_BUF struct berth_buf sent = {0};
+    BERTH_BUF struct berth_buf got = {0};
+
+    for (int i = 0; i < 2 * BERTH_CHANNEL_SIZE; i++)
+        berth_buf_add(&sent, i % 7 ? "a" : "", 1);
+    ck_assert_int_eq(berth_channel_send_result(ends[0], &sent, &err), 0);
+    ck_assert_int_eq(berth_channel_send(ends[0], BERTH_CHANNEL_DONE, "", &err), 0);
+    while (berth_channel_receive(ends[1], NULL, &message, &err) == 0 &&
+           message.kind == BERTH_CHANNEL_RESULT)
+        berth_buf_add(&got, message.text, message.count);
+    ck_assert_int_eq(message.kind, BERTH_CHANNEL_DONE);
+    ck_assert_uint_eq(got.used, sent.used);
+    ck_assert_mem_eq(got.text, sent.text, sent.used);
 }
 END_TEST
 
@@ -97,6 +112,7 @@ int main(void)
     tcase_add_test(tests, who_waits_too_long_gives_up);
     tcase_add_test(tests, who_is_gone_is_noticed);
     tcase_add_test(tests, what_is_too_long_is_not_cut);
+    tcase_add_test(tests, a_result_may_be_larger_than_a_message);
     tcase_add_test(tests, a_byte_says_who_sent_it);
     return unit_run("channel", tests);
 }

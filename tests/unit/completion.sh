@@ -57,6 +57,7 @@ if ! without bash 'bash completes words'; then
     offers '--brief' "$share/bash-completion/completions/berth" berth doctor --
     offers '--container-workdir= --container-writable' "$share/bash-completion/completions/berth" berth run --container-w
     offers 'host hybrid' "$share/bash-completion/completions/berth" berth run --mpi-bind = h
+    offers '--multi-prog' "$share/bash-completion/completions/berth" berth run --mu
     offers 'image.sif' "$share/bash-completion/completions/berth" berth run --container-image = ima
     offers '' "$share/bash-completion/completions/berth" berth run --container-env = x
     offers 'docker://' "$share/bash-completion/completions/berth" berth run --container-image = doc
@@ -91,7 +92,7 @@ if ! without zsh 'zsh: srun is completed by berth and by what was there'; then
     seen=$(zsh -fc 'fpath=($1/zsh/site-functions $fpath); autoload -Uz compinit; compinit -u -D
         was=$_comps[srun]; source $1/berth/srun.zsh
         echo $_comps[berth] $_comps[srun] $([[ $_berth_before[srun] == $was ]] && echo kept)
-        _berth_specs run b-; print -rl -- $specs
+        _berth_specs srun b-; print -rl -- $specs
         _berth_specs doctor; print -rl -- $specs' zsh "$share" 2>&1)
     equal 'zsh: srun is completed by berth and by what was there' '_berth _berth_srun kept' \
         "$(echo "$seen" | head -n 1)"
@@ -100,10 +101,10 @@ if ! without zsh 'zsh: srun is completed by berth and by what was there'; then
     {
         equal "zsh: $2" "$1" "$(echo "$seen" | grep -F -e "$2")"
     }
-    zsh_takes '--b-mpi-bind=[whose MPI the tasks use\: the host'"'"'s, or the image'"'"'s (hybrid, local)]::value:(auto host hybrid local local-each off)' --b-mpi-bind
-    zsh_takes '--b-container-workdir=[working directory of the tasks, in the image]:value:_files' --b-container-workdir
-    zsh_takes '--b-container-image=[run every task in this Singularity/Apptainer image (SIF file, directory, docker\://, oras\:// or library\://); none\: on the host]:value:{_files; compadd -S "" docker\:// oras\:// library\://}' compadd
-    zsh_takes '--b-container-writable[let tasks write to the image'"'"'s root; what they write is thrown away]' --b-container-writable
+    zsh_takes '--b-mpi-bind=[whose MPI the tasks use\: the host'"'"'s (host, or NAME of one), the image'"'"'s (hybrid, local, local-each), or the one that fits (auto, also without a value); default\: off]::value:(auto host hybrid local local-each off)' --b-mpi-bind
+    zsh_takes '--b-container-workdir=[working directory of the tasks, in the image; default\: that of srun]:value:_files' --b-container-workdir
+    zsh_takes '--b-container-image=[run every task in this image\: a SIF file, a directory, docker\://, oras\:// or library\://; none\: on the host (Slurm'"'"'s own --container is for OCI bundles)]:value:{_files; compadd -S "" docker\:// oras\:// library\://}' compadd
+    zsh_takes '--b-container-writable[let tasks write to the image'"'"'s root, and throw away what they write; default\: they cannot write there]' --b-container-writable
     zsh_takes "--brief[is this host fit for berth, and what would make it so? --brief\\: in a line]" "--brief["
 fi
 

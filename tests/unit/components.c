@@ -3,6 +3,7 @@
 
 #include "request/components.h"
 
+#include "base/cleanup.h"
 #include "request/wire.h"
 #include "unit.h"
 
@@ -48,7 +49,7 @@ START_TEST(a_component_finds_its_row)
     struct berth_err err = {""};
 
     read_table(found[_i].table, &table);
-    ck_assert_msg(berth_table_find(&table, &found[_i].where, &row, &err) == 0, "%s",
+    ck_assert_msg(berth_table_find(&table, &found[_i].where, 0, &row, &err) == 0, "%s",
                   err.text);
     ck_assert_pstr_eq(row->request.image, found[_i].image);
 }
@@ -56,7 +57,7 @@ END_TEST
 
 #define UNKNOWN                                                                        \
     "cannot tell which component this is, and the components differ; give them all "   \
-    "the same --container options, or one srun each"
+    "the same container options, or one srun each"
 #define NOT_ANNOUNCED(number, count)                                                   \
     "this is component " number ", which srun did not announce (it announced " count   \
     "); use the plugin of one berth release on every host"
@@ -84,7 +85,7 @@ START_TEST(a_row_is_never_guessed)
     struct berth_err err;
 
     read_table(lost[_i].table, &table);
-    ck_assert_int_eq(berth_table_find(&table, &lost[_i].where, &row, &err), -1);
+    ck_assert_int_eq(berth_table_find(&table, &lost[_i].where, 0, &row, &err), -1);
     ck_assert_str_eq(err.text, lost[_i].error);
     ck_assert_ptr_null(row);
 }
@@ -98,9 +99,41 @@ START_TEST(who_is_nowhere_gets_no_row_of_many)
     struct berth_err err = {""};
 
     read_table("1;0:image=/a;1:image=/b;.", &table);
-    ck_assert_int_eq(berth_table_find(&table, &nowhere, &row, &err), -1);
+    ck_assert_int_eq(berth_table_find(&table, &nowhere, 0, &row, &err), -1);
     ck_assert_ptr_null(row);
     ck_assert_str_ne(err.text, "");
+}
+END_TEST
+
+static const struct {
+    const char *table;
+    unsigned int row;
+    const char *ranks; /* with the container of the row; NULL: it has no ranks */
+    unsigned int tasks;
+} shares[] = {
+    {"1;*:image=/a;.", 0, NULL, 9},
+    {"1;0:image=/a;1:image=/a;.", 1, NULL, 9},
+    {"1;/0-2:image=/a;/3:image=/b;/*:image=/a&env=A%3DB;.", 2, "0-2,*", 8},
+    {"1;/0-2:image=/a;/3:image=/b;/*:image=/a&env=A%3DB;.", 1, "3", 1},
+    {"1;/0-2:image=/a;/3:;/4,6:image=/a&workdir=/w;.", 0, "0-2,4,6", 5},
+};
+
+START_TEST(a_container_knows_its_ranks)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    BERTH_FREE char *ranks = NULL;
+    unsigned int tasks = 0;
+    struct berth_err err;
+
+    read_table(shares[_i].table, &table);
+    ck_assert_int_eq(
+        berth_table_share(&table, &table.rows[shares[_i].row], 9, &ranks, &tasks, &err),
+        0);
+    ck_assert_uint_eq(tasks, shares[_i].tasks);
+    if (shares[_i].ranks)
+        ck_assert_str_eq(ranks, shares[_i].ranks);
+    else
+        ck_assert_ptr_null(ranks);
 }
 END_TEST
 
@@ -125,7 +158,7 @@ START_TEST(a_table_knows_its_shape)
 
     read_table(shapes[_i].table, &table);
     ck_assert_int_eq(berth_table_uniform(&table), shapes[_i].uniform);
-    ck_assert_int_eq(berth_table_contained(&table), shapes[_i].contained);
+    ck_assert_int_eq(berth_table_contained(&table) != NULL, shapes[_i].contained);
 }
 END_TEST
 
@@ -165,6 +198,140 @@ START_TEST(an_empty_table_holds_nothing)
 }
 END_TEST
 
+static const struct {
+    const char *table;
+    const char *speaks; /* a letter for each row */
+} speakers[] = {
+    {"1;*:image=/a&mpi-bind=auto;.", "y"},
+    {"1;0:image=/a&mpi-bind=auto;1:image=/b&mpi-bind=auto;.", "yn"},
+    {"1;1:image=/b&mpi-bind=auto;0:image=/a&mpi-bind=auto;.", "ny"},
+    {"1;0:;1:image=/a&mpi-bind=auto;3:image=/b&mpi-bind=auto;.", "yyn"},
+    {"1;0:image=/a&mpi-bind=hybrid;1:image=/b&mpi-bind=auto;.", "yy"},
+    {"1;0:image=/a;1:image=/b;.", "yn"},
+    {"1;0:image=none&mpi-bind=auto;1:image=/b&mpi-bind=auto;.", "yy"},
+};
+
+START_TEST(the_first_component_in_a_container_speaks)
+{
+    BERTH_TABLE struct berth_table table = {0};
+
+    read_table(speakers[_i].table, &table);
+    ck_assert_uint_eq(table.count, strlen(speakers[_i].speaks));
+    for (size_t i = 0; i < table.count; i++)
+        ck_assert_int_eq(berth_table_speaks(&table, &table.rows[i]),
+                         speakers[_i].speaks[i] == 'y');
+}
+END_TEST
+
+/* With --multi-prog: rows of ranks, and their containers. */
+#define LINES                                                                          \
+    "1;/2-3,8:image=/a;/0:;/1:image=/b;/4-5:image=/a&env=X%3D1&workdir=/w;"            \
+    "/6:image=/a&writable=;/*:image=/b&mpi-bind=host;."
+
+static const struct {
+    unsigned int rank;
+    size_t row;
+    int container;
+} ranked[] = {{0, 1, -1}, {1, 2, 1}, {2, 0, 0}, {3, 0, 0}, {8, 0, 0},
+              {4, 3, 0},  {5, 3, 0}, {6, 4, 2}, {7, 5, 3}, {9, 5, 3}};
+
+START_TEST(a_rank_finds_its_row_and_container)
+{
+    const struct berth_where where = {NOWHERE, NOWHERE};
+    BERTH_TABLE struct berth_table table = {0};
+    const struct berth_row *row = NULL;
+    struct berth_err err;
+
+    read_table(LINES, &table);
+    ck_assert(berth_table_multiprog(&table));
+    ck_assert(berth_table_known(&table));
+    ck_assert_int_eq(berth_table_find(&table, &where, ranked[_i].rank, &row, &err), 0);
+    ck_assert_uint_eq((size_t)(row - table.rows), ranked[_i].row);
+    ck_assert_int_eq(row->container, ranked[_i].container);
+    ck_assert_uint_eq(berth_table_containers(&table), 4);
+}
+END_TEST
+
+/* Of ten tasks: how many have a row, its first, and the first of its container. */
+static const struct {
+    unsigned int tasks, first, container_first;
+} measured[] = {{3, 2, 2}, {1, 0, 0}, {1, 1, 1}, {2, 4, 2}, {1, 6, 6}, {2, 7, 7}};
+
+/* Rows that differ, and how many containers they need. */
+static const struct {
+    const char *table;
+    unsigned int containers;
+} shared[] = {
+    {"1;/0:image=/a&workdir=/w;/1:image=/a&workdir=/v;.", 1},
+    {"1;/0:image=/a&entrypoint=;/1:image=/a;.", 1},
+    {"1;/0:image=/a&workdir=/w&mpi-bind=auto;/1:image=/a&workdir=/v&mpi-bind=auto;.",
+     2},
+    {"1;/0:image=/a&entrypoint=&mpi-bind=auto;/1:image=/a&mpi-bind=auto;.", 2},
+    {"1;/0:image=/a&env=X%3D1&mpi-bind=auto;/1:image=/a&env=X%3D2&mpi-bind=auto;.", 1},
+    {"1;/0:image=/a&env=PATH%3D/x&mpi-bind=auto;/1:image=/a&mpi-bind=auto;.", 2},
+    {"1;/0:image=/a&env=LD_LIBRARY_PATH%3D/x&mpi-bind=auto;/1:image=/a&mpi-bind=auto;.",
+     2},
+    {"1;/0:image=/a&env=PATH%3D/x;/1:image=/a;.", 1},
+    {"1;/0:image=/a&env=PATH%3D/x&env=A%3D1&mpi-bind=auto;"
+     "/1:image=/a&env=B&env=PATH%3D/x&mpi-bind=auto;.",
+     1},
+};
+
+START_TEST(rows_share_what_they_can)
+{
+    BERTH_TABLE struct berth_table table = {0};
+
+    read_table(shared[_i].table, &table);
+    ck_assert_uint_eq(berth_table_containers(&table), shared[_i].containers);
+}
+END_TEST
+
+START_TEST(a_row_knows_its_ranks)
+{
+    BERTH_TABLE struct berth_table table = {0};
+    const struct berth_row *row;
+
+    read_table(LINES, &table);
+    row = &table.rows[_i];
+    ck_assert_uint_eq(berth_table_tasks(&table, row, 10), measured[_i].tasks);
+    ck_assert_uint_eq(berth_table_first(&table, row), measured[_i].first);
+    ck_assert_uint_eq(berth_table_container_first(&table, row),
+                      measured[_i].container_first);
+}
+END_TEST
+
+START_TEST(a_rank_without_a_line_has_no_row)
+{
+    const struct berth_where where = {NOWHERE, NOWHERE};
+    BERTH_TABLE struct berth_table table = {0};
+    const struct berth_row *row = NULL;
+    struct berth_err err;
+
+    read_table("1;/0-3:image=/a;.", &table);
+    ck_assert_int_eq(berth_table_find(&table, &where, 4, &row, &err), -1);
+    ck_assert_str_eq(err.text, "rank 4 is on no line of the --multi-prog file");
+}
+END_TEST
+
+START_TEST(lines_that_ask_for_the_same_are_one_row)
+{
+    static const char *const ranks[] = {"0", "2-3", "5", "*"};
+    BERTH_TABLE struct berth_table table = {0};
+    struct berth_err err;
+
+    for (size_t i = 0; i < COUNT(ranks); i++) {
+        struct berth_request request = {.writable = i == 1 ? BERTH_YES : BERTH_UNSAID};
+
+        ck_assert_int_eq(berth_table_add_line(&table, ranks[i], &request, &err), 0);
+    }
+    ck_assert_uint_eq(table.count, 3);
+    ck_assert_str_eq(table.rows[0].ranks, "0,5");
+    ck_assert_str_eq(table.rows[1].ranks, "2-3");
+    ck_assert_str_eq(table.rows[2].ranks, "*");
+    ck_assert_uint_eq(berth_table_containers(&table), 1);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("components");
@@ -172,8 +339,16 @@ int main(void)
     tcase_add_loop_test(tests, a_component_finds_its_row, 0, COUNT(found));
     tcase_add_loop_test(tests, a_row_is_never_guessed, 0, COUNT(lost));
     tcase_add_test(tests, who_is_nowhere_gets_no_row_of_many);
+    tcase_add_loop_test(tests, a_container_knows_its_ranks, 0, COUNT(shares));
     tcase_add_loop_test(tests, a_table_knows_its_shape, 0, COUNT(shapes));
     tcase_add_loop_test(tests, an_account_is_of_the_whole_step, 0, COUNT(accounts));
+    tcase_add_loop_test(tests, the_first_component_in_a_container_speaks, 0,
+                        COUNT(speakers));
     tcase_add_test(tests, an_empty_table_holds_nothing);
+    tcase_add_loop_test(tests, a_rank_finds_its_row_and_container, 0, COUNT(ranked));
+    tcase_add_loop_test(tests, rows_share_what_they_can, 0, COUNT(shared));
+    tcase_add_loop_test(tests, a_row_knows_its_ranks, 0, COUNT(measured));
+    tcase_add_test(tests, a_rank_without_a_line_has_no_row);
+    tcase_add_test(tests, lines_that_ask_for_the_same_are_one_row);
     return unit_run("components", tests);
 }

@@ -69,11 +69,29 @@ START_TEST(it_is_one_clock_for_all_who_look)
 }
 END_TEST
 
+static const struct {
+    int64_t gone; /* milliseconds */
+    int pause;
+} pauses[] = {{0, 5},       {20, 5},         {40, 10},
+              {4000, 1000}, {240000, 60000}, {3600000, 60000}};
+
+START_TEST(pauses_grow_with_the_time)
+{
+    int pause;
+
+    clock_ms = 5000 + pauses[_i].gone;
+    pause = berth_clock_pause(5000);
+    clock_ms = 0;
+    ck_assert_int_eq(pause, pauses[_i].pause);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("deadline");
 
     tcase_add_loop_test(tests, time_counts_while_somebody_looks, 0, COUNT(cases));
     tcase_add_test(tests, it_is_one_clock_for_all_who_look);
+    tcase_add_loop_test(tests, pauses_grow_with_the_time, 0, COUNT(pauses));
     return unit_run("deadline", tests);
 }

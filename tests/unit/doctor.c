@@ -202,6 +202,9 @@ CHANGE(55, BY_LOOP, f->loops.count = 8, f->loops.in_use = 8,
 CHANGE(56, BY_LOOP, f->loops.count = 8, f->loops.in_use = 8,
        f->loops.has_control = true, f->runtime.max_loop = "8")
 CHANGE(57, BY_LOOP, f->loops.count = 8, f->loops.in_use = 2)
+CHANGE(58, f->runtime.path = NULL, f->runtime.is_configured = true,
+       f->runtime.missing =
+           "container runtime '/opt/apptainer': No such file or directory")
 
 static const struct {
     void (*change)(struct berth_doctor_facts *);
@@ -247,6 +250,9 @@ static const struct {
      "wrong runtime: container runtime: neither apptainer nor singularity is installed "
      "here",
      "install the package apptainer or singularity-ce on this host"},
+    {change_58,
+     "wrong runtime: container runtime '/opt/apptainer': No such file or directory",
+     "correct runtime.path in berth.yaml, or install the runtime there"},
     {change_13, "wrong runtime: '/usr/bin/apptainer' does not tell its version",
      "run it by hand with --version, and install it again"},
     {change_14,
@@ -499,6 +505,32 @@ START_TEST(a_setuid_runtime_needs_less)
 }
 END_TEST
 
+static const struct {
+    int notes, wrong;
+    const char *text;
+} sums[] = {
+    {0, 0, "1 looked at, nothing wrong"},
+    {1, 0, "2 looked at, 1 note, nothing wrong"},
+    {2, 1, "4 looked at, 2 notes, 1 wrong"},
+    {0, 3, "4 looked at, 3 wrong"},
+};
+
+START_TEST(the_last_line_counts)
+{
+    struct berth_diagnoses diagnoses = {0};
+    BERTH_BUF struct berth_buf text = {0};
+
+    berth_diagnoses_add(&diagnoses, BERTH_DIAGNOSIS_OK, "a", NULL, "b");
+    for (int i = 0; i < sums[_i].notes; i++)
+        berth_diagnoses_add(&diagnoses, BERTH_DIAGNOSIS_NOTE, "a", NULL, "b");
+    for (int i = 0; i < sums[_i].wrong; i++)
+        berth_diagnoses_add(&diagnoses, BERTH_DIAGNOSIS_WRONG, "a", NULL, "b");
+    berth_diagnoses_sum(&diagnoses, &text);
+    ck_assert_str_eq(text.text, sums[_i].text);
+    berth_diagnoses_fini(&diagnoses);
+}
+END_TEST
+
 START_TEST(a_node_is_one_line)
 {
     struct berth_doctor_plugin copy[2];
@@ -541,6 +573,7 @@ int main(void)
     tcase_add_loop_test(tests, each_fault_is_in_the_manual_with_its_remedy, 0,
                         COUNT(cases));
     tcase_add_test(tests, a_setuid_runtime_needs_less);
+    tcase_add_loop_test(tests, the_last_line_counts, 0, COUNT(sums));
     tcase_add_test(tests, a_node_is_one_line);
     tcase_add_test(tests, a_bare_host_is_one_line_too);
     return unit_run("doctor", tests);

@@ -237,7 +237,7 @@ START_TEST(the_root_of_somebody_else_is_only_used)
 END_TEST
 
 static const char *const others[] = {
-    "memo",
+    "facts",
     ".new-of-a-maker",
     "mpich",
     "mpich-0123456789abcde",

@@ -37,8 +37,8 @@ static void teardown(struct fixture *fixture)
 
 static void add_fact(struct berth_explain *explain, const char *name, const char *value)
 {
-    berth_strvec_push(&explain->facts, name);
-    berth_strvec_push(&explain->facts, value);
+    berth_strvec_push(&explain->binding.facts, name);
+    berth_strvec_push(&explain->binding.facts, value);
 }
 
 /* The host's MPI in an image of two families. */
@@ -46,7 +46,7 @@ static void add_mpi(struct berth_explain *explain)
 {
     explain->manager = "pmi2";
     explain->mode_from = BERTH_FROM_SITE;
-    explain->note = strdup("the host's MPICH 4.2.1 runs");
+    explain->binding.note = strdup("the host's MPICH 4.2.1 runs");
     add_fact(explain, BERTH_FINDING_PROGRAM, "/opt/app");
     add_fact(explain, BERTH_FINDING_RUNNER, "/usr/bin/python3");
     add_fact(explain, BERTH_FINDING_LINKED, "MPICH");
@@ -137,6 +137,33 @@ static const struct {
     {"explain-host.json", "explain=json", false, true, NULL},
 };
 
+/* With --multi-prog. */
+static const struct {
+    const char *golden;
+    const char *request;
+    const char *ranks;
+    const char *rank;
+    unsigned int tasks;
+} lines[] = {
+    {"explain-ranks.txt", "image=/a.sif&explain=text", "0-2,7", "0", 4},
+    {"explain-ranks.json", "explain=json", "*", "3", 2},
+    {"explain-rank.txt", "explain=text", "12", "12", 1},
+    {"explain-rest.txt", "explain=text", "*", "5", 0},
+};
+
+START_TEST(an_account_of_a_line_names_its_ranks)
+{
+    struct fixture fixture;
+
+    setup(&fixture, lines[_i].request);
+    fixture.explain.rank = lines[_i].rank;
+    fixture.explain.step = (struct berth_order_step){
+        .nodes = 2, .tasks = lines[_i].tasks, .ranks = (char *)lines[_i].ranks};
+    assert_golden(&fixture.explain, lines[_i].golden);
+    teardown(&fixture);
+}
+END_TEST
+
 START_TEST(an_account_is_the_golden_text)
 {
     struct fixture fixture;
@@ -145,8 +172,8 @@ START_TEST(an_account_is_the_golden_text)
     if (accounts[_i].is_full)
         add_all(&fixture.explain);
     if (accounts[_i].is_several)
-        fixture.explain.step = (struct berth_explain_step){
-            .component = 12, .is_several = true, .tasks = 1};
+        fixture.explain.step =
+            (struct berth_order_step){.component = 12, .is_several = true, .tasks = 1};
     if (accounts[_i].apart)
         fixture.explain.apart = strdup(accounts[_i].apart);
     assert_golden(&fixture.explain, accounts[_i].golden);
@@ -190,53 +217,6 @@ START_TEST(what_could_not_be_looked_at_is_not_denied)
     ck_assert_str_eq(text.text, "the image's own MPI runs (hybrid): nothing can be put "
                                 "into containers of this kind, nor looked at in them");
     teardown(&fixture);
-}
-END_TEST
-
-START_TEST(a_step_comes_back_as_it_was_written)
-{
-    BERTH_STRVEC struct berth_strvec restored = {0};
-    BERTH_STRVEC struct berth_strvec again = {0};
-    BERTH_BUF struct berth_buf text = {0};
-    struct berth_explain_step step = {.component = 3,
-                                      .is_several = true,
-                                      .nodes = 4,
-                                      .tasks = 99,
-                                      .restored = &restored,
-                                      .asked = "image=/a"};
-    BERTH_FREE char *asked = NULL;
-
-    berth_strvec_push(&restored, "HOME");
-    berth_strvec_push(&restored, "identity");
-    berth_strvec_push(&restored, "MPICH_X");
-    berth_strvec_push(&restored, "Cray MPICH");
-    berth_explain_put_step(&step, &text);
-    ck_assert_str_eq(text.text, "component 3 of-several 4 99\nasked image=/a\n"
-                                "restored HOME identity\n"
-                                "restored MPICH_X Cray MPICH\n");
-    berth_explain_get_step(text.text, &again, &asked, &step);
-    ck_assert_str_eq(step.asked, "image=/a");
-    ck_assert_int_eq(step.component, 3);
-    ck_assert(step.is_several);
-    ck_assert_uint_eq(step.nodes, 4);
-    ck_assert_uint_eq(step.tasks, 99);
-    ck_assert(berth_strvec_equal(&restored, &again));
-}
-END_TEST
-
-START_TEST(a_step_that_is_none_says_nothing)
-{
-    static const char *const texts[] = {
-        NULL, "", "component x", "restored HOME", "\n\nrest", "component 1 alone 2"};
-    BERTH_STRVEC struct berth_strvec restored = {0};
-    BERTH_FREE char *asked = NULL;
-    struct berth_explain_step step;
-
-    berth_explain_get_step(texts[_i], &restored, &asked, &step);
-    ck_assert_ptr_null(asked);
-    ck_assert(!step.is_several);
-    ck_assert_uint_eq(step.tasks, 0);
-    ck_assert_uint_eq(restored.count, 0);
 }
 END_TEST
 
@@ -299,10 +279,9 @@ int main(void)
     TCase *tests = tcase_create("explain");
 
     tcase_add_loop_test(tests, an_account_is_the_golden_text, 0, COUNT(accounts));
+    tcase_add_loop_test(tests, an_account_of_a_line_names_its_ranks, 0, COUNT(lines));
     tcase_add_loop_test(tests, a_mode_says_whose_mpi_runs, 0, COUNT(modes));
     tcase_add_test(tests, what_could_not_be_looked_at_is_not_denied);
-    tcase_add_test(tests, a_step_comes_back_as_it_was_written);
-    tcase_add_loop_test(tests, a_step_that_is_none_says_nothing, 0, 6);
     tcase_add_test(tests, a_change_is_what_differs);
     tcase_add_loop_test(tests, a_long_text_is_cut_between_characters, 0, COUNT(cuts));
     return unit_run("explain", tests);

@@ -50,8 +50,9 @@ static const struct {
 } refusals[] = {
     {BERTH_FALLBACK_NO, "no patchelf"},
     {BERTH_FALLBACK_OTHERS,
-     "no patchelf; other components of this srun may use the host's MPI, so this one "
-     "must use it, too; otherwise give --mpi-bind=hybrid to each component"},
+     "no patchelf; all ranks of one srun need the same MPI and the same --mpi; give "
+     "all --mpi-bind=hybrid if the images have the same MPI, or else each image an "
+     "srun of its own"},
     {BERTH_FALLBACK_NODES,
      "no patchelf; other nodes of this step may use the host's MPI, so this one must "
      "use it, too: repair it (berth doctor says what it lacks), or use the image's own "

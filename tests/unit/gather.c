@@ -75,7 +75,8 @@ START_TEST(all_that_is_in_a_stage_finds_what_is_there)
 
         if (strncmp(staged.manifest.files[i].file, "lib/", 4) != 0)
             continue;
-        ck_assert_int_eq(berth_loader_list(loader, file, bare, &closure, &err), 0);
+        ck_assert_int_eq(berth_loader_list(NULL, loader, file, bare, &closure, &err),
+                         0);
         for (size_t j = 0; j < closure.count; j++) {
             if (berth_profile_is_glibc(closure.items[j].soname))
                 continue;

@@ -125,8 +125,8 @@ static void assert_image(const char *path, enum berth_image_kind expected)
 
 #define CUT "the file ends before the image does; copy it again, whole"
 #define NOT_SIF                                                                        \
-    "not an image; expected a SIF file (made by 'singularity build' or 'singularity "  \
-    "pull') or a sandbox directory"
+    "not an image; expected a SIF file (made by 'apptainer build' or 'singularity "    \
+    "build') or a sandbox directory"
 #define OCI_SIF                                                                        \
     "an OCI-SIF file, which SingularityCE runs with --oci only; make one without: "    \
     "singularity pull --no-oci"
@@ -277,8 +277,49 @@ static const struct {
     {"not an image\n", 13},
     {"\177ELF\002\001\001", 7},
     {"#!/bin/sh\necho hello\n", 21},
-    {"hsqs", 4},
+    {"hsq", 3},
 };
+
+static const struct {
+    const char *name;
+    size_t at;
+    const char *bytes;
+    const char *kind;
+    const char *source;
+} formats[] = {
+    {"a.sqsh", 0, "hsqs", "a squashfs file", ""},
+    {"a", 0, "hsqs", "a squashfs file", ""},
+    {"a.tar", 257, "ustar", "a tar file", "docker-archive:"},
+    {"a.def", 0, "# a comment", "a recipe", ""},
+    {"recipe", 0, "Bootstrap: docker\n", "a recipe", ""},
+};
+
+/* What it advises is for the runtime that is on PATH. */
+static void find_apptainer(void)
+{
+    BERTH_FREE char *runtime = unit_path(directory, "apptainer");
+
+    unit_script(runtime, "");
+    ck_assert_int_eq(setenv("PATH", directory, 1), 0);
+}
+
+START_TEST(a_file_of_which_an_image_is_made_says_how)
+{
+    BERTH_FREE char *path = unit_path(directory, formats[_i].name);
+    BERTH_FREE char *error = NULL;
+    char bytes[1024] = {0};
+
+    find_apptainer();
+    memcpy(bytes + formats[_i].at, formats[_i].bytes, strlen(formats[_i].bytes));
+    unit_write(path, bytes, sizeof(bytes));
+    ck_assert_int_gt(
+        asprintf(&error,
+                 "%s, not an image; make one of it: apptainer build image.sif %s%s",
+                 formats[_i].kind, formats[_i].source, path),
+        0);
+    assert_refused(path, 0, error);
+}
+END_TEST
 
 START_TEST(another_file_is_no_image)
 {
@@ -319,9 +360,10 @@ START_TEST(a_directory_without_a_root_is_none)
     BERTH_FREE char *path = unit_path(directory, "home");
 
     ck_assert_int_eq(mkdir(path, 0755), 0);
+    find_apptainer();
     assert_refused(directory, 0,
                    "the directory holds no root file system (no bin, usr, etc, lib); "
-                   "expected a sandbox made by 'singularity build --sandbox'");
+                   "expected a sandbox made by 'apptainer build --sandbox'");
 }
 END_TEST
 
@@ -338,9 +380,10 @@ START_TEST(a_missing_image_is_said_to_be_missing)
     assert_refused(below, 1, error);
     free(path);
     path = unit_path(directory, "ubuntu:22.04");
+    ck_assert_int_eq(chdir(directory), 0);
     assert_refused(path, 1,
-                   "not found; check the path, and that the nodes see this file system "
-                   "(for an image of a registry write docker://NAME)");
+                   "not found; for an image of a registry write docker://ubuntu:22.04");
+    ck_assert_int_eq(chdir("/"), 0);
 }
 END_TEST
 
@@ -411,6 +454,8 @@ int main(void)
     tcase_add_test(tests, an_image_for_another_machine_is_refused_where_it_would_run);
     tcase_add_loop_test(tests, a_false_number_is_refused, 0, COUNT(faults));
     tcase_add_loop_test(tests, another_file_is_no_image, 0, COUNT(others));
+    tcase_add_loop_test(tests, a_file_of_which_an_image_is_made_says_how, 0,
+                        COUNT(formats));
     tcase_add_loop_test(tests, a_directory_with_a_root_is_a_sandbox, 0, COUNT(signs));
     tcase_add_test(tests, links_of_a_sandbox_are_not_followed);
     tcase_add_test(tests, a_directory_without_a_root_is_none);

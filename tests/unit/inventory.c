@@ -76,7 +76,7 @@ START_TEST(each_file_of_a_tree_is_found_once)
     make_link(root, "lib", "lib64");
     berth_strvec_pushf(&directories, "%s", root);
     berth_strvec_pushf(&directories, "%s/not-there", root);
-    ck_assert_int_eq(berth_inventory_read(&directories, &found, &err), 0);
+    ck_assert_int_eq(berth_inventory_read(&directories, &found, NULL, &err), 0);
     unit_remove(root);
     ck_assert_uint_eq(found.count, 2);
     for (size_t i = 0; i < found.count; i++)

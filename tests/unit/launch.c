@@ -12,6 +12,8 @@ static const char *const environment[] = {
     "PATH=/usr/bin",   "HOMELY=no",  "LANG=C.UTF-8",
     "EMPTY=",          "PWD=/run 1", "PMIX_SERVER_TMPDIR=/spool/pmix.1.0",
     "PALS_SPOOL_DIR=", NULL};
+#define INIT "/proc/self/fd/5"
+
 static const char *const command[] = {"./app", "-n", "a b", "", "--", NULL};
 
 /* A launch with everything said that does not come from the request. */
@@ -19,19 +21,21 @@ static struct berth_launch usual(const struct berth_request *request)
 {
     return (struct berth_launch){
         .runtime = "/usr/bin/apptainer",
-        .init = "/proc/self/fd/5",
         .home = "/home/u",
         .directory = "/scratch/run 1",
-        .place = "n1: image '/a.sif'",
-        .prefix = "",
-        .report = 3,
-        .guard = 4,
-        .said = 7,
         .request = request,
         .environment = (char *const *)environment,
         .command = (char *const *)command,
     };
 }
+
+static const struct berth_strvec nothing;
+
+static const struct berth_launch_init usual_init = {.place = "n1: image '/a.sif'",
+                                                    .set = &nothing,
+                                                    .report = 3,
+                                                    .watcher = 4,
+                                                    .said = 7};
 
 static const struct {
     const char *golden;
@@ -56,15 +60,16 @@ static const struct {
      "entrypoint=&env=A%3D1&args=--nv"},
 };
 
-static void assert_golden(const struct berth_launch *launch, const char *name)
+static void assert_golden(const struct berth_launch *launch,
+                          const struct berth_launch_init *init, const char *name)
 {
     BERTH_STRVEC struct berth_strvec argv = {0};
     BERTH_FREE char *golden = unit_golden(name);
     BERTH_FREE char *lines = NULL;
     struct berth_err err;
 
-    ck_assert_int_eq(berth_launch_argv(launch, 6, &argv, &err), 0);
-    ck_assert_int_eq(berth_launch_init_argv(launch, &argv, &err), 0);
+    ck_assert_int_eq(berth_launch_argv(launch, NULL, INIT, 6, &argv, &err), 0);
+    ck_assert_int_eq(berth_launch_init_argv(launch, init, &argv, &err), 0);
     lines = unit_lines(&argv);
     ck_assert_msg(strcmp(lines, golden) == 0, "%s: expected\n%s---- and got\n%s", name,
                   golden, lines);
@@ -77,7 +82,7 @@ START_TEST(a_request_becomes_the_golden_words)
     struct berth_err err;
 
     ck_assert_int_eq(berth_wire_get_request(launches[_i].request, &request, &err), 0);
-    assert_golden(&launch, launches[_i].golden);
+    assert_golden(&launch, &usual_init, launches[_i].golden);
 }
 END_TEST
 
@@ -85,16 +90,17 @@ START_TEST(what_is_not_known_is_left_out)
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_launch launch = usual(&request);
+    struct berth_launch_init init = usual_init;
     struct berth_err err;
 
     ck_assert_int_eq(berth_wire_get_request("image=/a.sif&mount-home=", &request, &err),
                      0);
     launch.home = NULL;
     launch.directory = NULL;
-    launch.report = -1;
-    launch.guard = -1;
-    launch.said = -1;
-    assert_golden(&launch, "launch-unknown.txt");
+    init.report = -1;
+    init.watcher = -1;
+    init.said = -1;
+    assert_golden(&launch, &init, "launch-unknown.txt");
 }
 END_TEST
 
@@ -105,7 +111,28 @@ START_TEST(a_user_whom_the_node_does_not_know)
 
     request.image = strdup("/a.sif");
     launch.unknown_user = true;
-    assert_golden(&launch, "launch-stranger.txt");
+    assert_golden(&launch, &usual_init, "launch-stranger.txt");
+}
+END_TEST
+
+START_TEST(a_holder_in_an_outer_user_namespace)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    BERTH_STRVEC struct berth_strvec argv = {0};
+    BERTH_FREE char *golden = unit_golden("launch-outer.txt");
+    BERTH_FREE char *lines = NULL;
+    struct berth_launch launch = usual(&request);
+    struct berth_err err;
+
+    ck_assert_int_eq(
+        berth_wire_get_request("image=/a.sif&args=-u&args=--nv&args=--userns&args=-un",
+                               &request, &err),
+        0);
+    launch.account_home = "/home/of u";
+    launch.is_outer = true;
+    ck_assert_int_eq(berth_launch_holder_argv(&launch, INIT, 4, 5, 6, &argv, &err), 0);
+    lines = unit_lines(&argv);
+    ck_assert_str_eq(lines, golden);
 }
 END_TEST
 
@@ -115,8 +142,8 @@ START_TEST(a_driver_is_a_flag)
     struct berth_launch launch = usual(&request);
 
     request.image = strdup("/a.sif");
-    launch.gpu = "--rocm";
-    assert_golden(&launch, "launch-gpu.txt");
+    launch.gpu.flag = "--rocm";
+    assert_golden(&launch, &usual_init, "launch-gpu.txt");
 }
 END_TEST
 
@@ -129,7 +156,7 @@ START_TEST(words_go_behind_those_that_are_there)
 
     request.image = strdup("/a.sif");
     berth_strvec_push(&argv, "first");
-    ck_assert_int_eq(berth_launch_argv(&launch, 6, &argv, &err), 0);
+    ck_assert_int_eq(berth_launch_argv(&launch, NULL, INIT, 6, &argv, &err), 0);
     ck_assert_str_eq(argv.items[0], "first");
     ck_assert_str_eq(argv.items[1], "/usr/bin/apptainer");
 }
@@ -142,6 +169,7 @@ int main(void)
     tcase_add_loop_test(tests, a_request_becomes_the_golden_words, 0, COUNT(launches));
     tcase_add_test(tests, what_is_not_known_is_left_out);
     tcase_add_test(tests, a_user_whom_the_node_does_not_know);
+    tcase_add_test(tests, a_holder_in_an_outer_user_namespace);
     tcase_add_test(tests, a_driver_is_a_flag);
     tcase_add_test(tests, words_go_behind_those_that_are_there);
     return unit_run("launch", tests);

@@ -172,7 +172,7 @@ START_TEST(more_than_one_task_is_refused)
     ck_assert_int_eq(berth_launcher_check_tasks(&local, 4, &err), -1);
     ck_assert_str_eq(err.text,
                      "--mpi-bind=local: it is for one task, which starts an mpirun, "
-                     "and this component has 4; use -n1 -c4, or --mpi-bind=local-each "
+                     "and 4 tasks have it; use -n1 -c4, or --mpi-bind=local-each "
                      "for an mpirun in every task");
 }
 END_TEST
@@ -215,21 +215,20 @@ START_TEST(several_tasks_are_no_mpiruns)
 END_TEST
 
 #define WOULD_WAIT(local, shared)                                                      \
-    "--mpi-bind=" local ": the ranks of a component with --mpi-bind=" shared           \
-    " would wait in MPI_Init for tasks that have an mpirun of their own; give each "   \
+    "--mpi-bind=" local ": other ranks of this srun, with --mpi-bind=" shared          \
+    ", would wait in MPI_Init for tasks that have an mpirun of their own; give each "  \
     "of the two an srun of its own"
 
 #define MIXED(late, early)                                                             \
-    "--mpi-bind=" late ": a component with --mpi-bind=" early                          \
-    " runs on another MPI library, and the ranks of both would wait for each other "   \
-    "in MPI_Init; use one of the two for all components, or give each an srun of its " \
-    "own"
+    "--mpi-bind=" late ": other ranks of this srun have --mpi-bind=" early             \
+    " and run on another MPI library, and both would wait for each other in "          \
+    "MPI_Init; use one of the two for all, or give each an srun of its own"
 
 #define FORGOTTEN(mode)                                                                \
-    "--mpi-bind=" mode ": another component has an image and no --mpi-bind, so that "  \
-    "the image's own MPI runs there, and the ranks of both would wait for each other " \
-    "in MPI_Init; give it --mpi-bind=" mode ", or --mpi-bind=off if its MPI is the "   \
-    "same"
+    "--mpi-bind=" mode ": other ranks of this srun have an image and no --mpi-bind, "  \
+    "so that the image's own MPI runs there, and both would wait for each other in "   \
+    "MPI_Init; give these ranks --mpi-bind=" mode ", or --mpi-bind=off if their MPI "  \
+    "is the same"
 
 static const struct {
     const char *table;
@@ -265,7 +264,7 @@ static const struct {
 /* `auto` in each component: what it may choose. */
 static const struct {
     const char *table;
-    const char *settled;
+    const char *chosen;
 } worlds[] = {
     {"1;*:image=/a&mpi-bind=auto;.", "1;*:image=/a&mpi-bind=auto;."},
     {"1;0:image=/a&mpi-bind=auto;1:image=/b&mpi-bind=auto;.",
@@ -290,9 +289,9 @@ START_TEST(no_node_has_to_guess_what_others_choose)
     struct berth_err err = {""};
 
     ck_assert_int_eq(berth_wire_get_table(worlds[_i].table, &table, &err), 0);
-    berth_launcher_settle(&table);
+    berth_launcher_set_worlds(&table);
     ck_assert_int_eq(berth_wire_put_table(&table, &text, &err), 0);
-    ck_assert_str_eq(text, worlds[_i].settled);
+    ck_assert_str_eq(text, worlds[_i].chosen);
 }
 END_TEST
 

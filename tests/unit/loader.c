@@ -54,7 +54,7 @@ START_TEST(what_a_library_needs_is_listed)
     struct berth_closure closure;
     struct berth_err err;
 
-    ck_assert_int_eq(berth_loader_list(loader, top, bare, &closure, &err), 0);
+    ck_assert_int_eq(berth_loader_list(NULL, loader, top, bare, &closure, &err), 0);
     ck_assert_ptr_nonnull(berth_closure_find(&closure, "libbase.so.1"));
     ck_assert_str_eq(berth_closure_find(&closure, "libbase.so.1")->path, base);
     berth_closure_fini(&closure);
@@ -67,7 +67,7 @@ START_TEST(what_is_missing_is_an_answer)
     struct berth_closure closure;
     struct berth_err err;
 
-    ck_assert_int_eq(berth_loader_list(loader, alone, bare, &closure, &err), 0);
+    ck_assert_int_eq(berth_loader_list(NULL, loader, alone, bare, &closure, &err), 0);
     ck_assert_ptr_nonnull(berth_closure_find(&closure, "libgone.so.1"));
     ck_assert_ptr_null(berth_closure_find(&closure, "libgone.so.1")->path);
     berth_closure_fini(&closure);
@@ -84,7 +84,7 @@ START_TEST(what_is_preloaded_is_listed)
     struct berth_err err;
 
     snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", base);
-    ck_assert_int_eq(berth_loader_list(loader, program, env, &closure, &err), 0);
+    ck_assert_int_eq(berth_loader_list(NULL, loader, program, env, &closure, &err), 0);
     ck_assert_ptr_nonnull(berth_closure_find(&closure, "libbase.so.1"));
     ck_assert_str_eq(berth_closure_find(&closure, "libbase.so.1")->path, base);
     berth_closure_fini(&closure);
@@ -106,7 +106,7 @@ START_TEST(nothing_runs)
              "int creat(const char *, int); void _start(void) { creat(\"%s\", 0600); }",
              mark);
     unit_compile(directory, source, "-lc -o program");
-    ck_assert_int_eq(berth_loader_list(loader, path, env, &closure, &err), 0);
+    ck_assert_int_eq(berth_loader_list(NULL, loader, path, env, &closure, &err), 0);
     ck_assert_ptr_nonnull(berth_closure_find(&closure, "libc.so.6"));
     ck_assert_int_eq(closure.said.count, 0);
     ck_assert_int_eq(access(mark, F_OK), -1);
@@ -123,7 +123,7 @@ START_TEST(what_cannot_be_loaded_is_an_error)
 
     unit_write(text,
                "this is no library, but long enough to be looked at by a loader\n", 64);
-    ck_assert_int_eq(berth_loader_list(loader, text, bare, &closure, &err), -1);
+    ck_assert_int_eq(berth_loader_list(NULL, loader, text, bare, &closure, &err), -1);
     ck_assert_int_gt(asprintf(&expected,
                               "'%s': %s cannot load it: %s: error while loading shared "
                               "libraries: %s: invalid ELF header; is it built for this "
@@ -139,8 +139,8 @@ START_TEST(a_loader_that_is_not_there_is_named)
     struct berth_closure closure;
     struct berth_err err;
 
-    ck_assert_int_eq(berth_loader_list("/nowhere/ld.so", program, bare, &closure, &err),
-                     -1);
+    ck_assert_int_eq(
+        berth_loader_list(NULL, "/nowhere/ld.so", program, bare, &closure, &err), -1);
     ck_assert_str_eq(err.text,
                      "'/nowhere/ld.so': cannot be started: No such file or directory");
 }
@@ -149,15 +149,12 @@ END_TEST
 /* musl tells only when it is asked in its own way. */
 START_TEST(musl_is_asked_otherwise)
 {
-    static const char script[] =
-        "#!/bin/sh\n[ \"$1\" = --list ] && printf '\\tlibc.so => /lib/m (0x1)\\n'\n";
     BERTH_FREE char *musl = unit_path(directory, "ld-musl-x86_64.so.1");
     struct berth_closure closure;
     struct berth_err err;
 
-    unit_write(musl, script, strlen(script));
-    ck_assert_int_eq(chmod(musl, 0755), 0);
-    ck_assert_int_eq(berth_loader_list(musl, program, bare, &closure, &err), 0);
+    unit_script(musl, "[ \"$1\" = --list ] && printf '\\tlibc.so => /lib/m (0x1)\\n'");
+    ck_assert_int_eq(berth_loader_list(NULL, musl, program, bare, &closure, &err), 0);
     ck_assert_int_eq(closure.count, 1);
     berth_closure_fini(&closure);
 }
@@ -165,15 +162,14 @@ END_TEST
 
 START_TEST(babble_is_no_list)
 {
-    static const char script[] = "#!/bin/sh\nprintf '\\tbabble\\n'\n";
     BERTH_FREE char *babbler = unit_path(directory, "ld-musl-babbler");
     BERTH_FREE char *expected = NULL;
     struct berth_closure closure;
     struct berth_err err;
 
-    unit_write(babbler, script, strlen(script));
-    ck_assert_int_eq(chmod(babbler, 0755), 0);
-    ck_assert_int_eq(berth_loader_list(babbler, program, bare, &closure, &err), -1);
+    unit_script(babbler, "printf '\\tbabble\\n'");
+    ck_assert_int_eq(berth_loader_list(NULL, babbler, program, bare, &closure, &err),
+                     -1);
     ck_assert_int_gt(asprintf(&expected,
                               "'%s': 'babble' is not a line that a loader prints",
                               program),
@@ -192,15 +188,109 @@ START_TEST(names_are_found_where_the_loader_looks)
     struct berth_err err;
 
     ck_assert_int_gt(asprintf(&search, "LD_LIBRARY_PATH=%s", directory), 0);
-    ck_assert_int_eq(berth_loader_find(loader, program, names,
+    ck_assert_int_eq(berth_loader_find(NULL, loader, program, names,
                                        (char *const[]){search, NULL}, &found, &err),
                      0);
     ck_assert_int_eq(found.count, 2);
     ck_assert_str_eq(found.items[0], top);
     ck_assert_ptr_nonnull(strstr(found.items[1], "/libc.so.6"));
     berth_strvec_fini(&found);
-    ck_assert_int_eq(berth_loader_find(loader, program, names, bare, &found, &err), 0);
+    ck_assert_int_eq(
+        berth_loader_find(NULL, loader, program, names, bare, &found, &err), 0);
     ck_assert_int_eq(found.count, 1);
+}
+END_TEST
+
+/* How often the loader that counts was started. */
+static int starts(void)
+{
+    BERTH_FREE char *path = unit_path(directory, "count");
+    struct stat st;
+
+    return stat(path, &st) < 0 ? 0 : (int)st.st_size;
+}
+
+/* What the loader that counts says in the environment ENV, with the facts that are
+ * stored. */
+static void ask_with_cache(char *const *env)
+{
+    const struct berth_stage_root root = {
+        .path = directory, .owner = geteuid(), .forbidden = 0077, .mode = 0700};
+    BERTH_FREE char *counter = unit_path(directory, "ld-musl-counter");
+    struct berth_factcache cache;
+    struct berth_closure closure;
+    struct berth_err err;
+
+    berth_factcache_open(&root, "host", &cache);
+    ck_assert_int_eq(berth_loader_list(&cache, counter, program, env, &closure, &err),
+                     0);
+    ck_assert_uint_eq(closure.count, 1);
+    berth_closure_fini(&closure);
+    berth_factcache_save(&cache);
+    berth_factcache_fini(&cache);
+}
+
+/* What changes an answer. */
+static const char *const changes[] = {
+    "touch -d '1 hour ago' found/libx.so", /* the file */
+    "cp found/libx.so found/liby.so",      /* what is beside it */
+    "rm found/libx.so",
+    "touch ld-musl-counter",
+    "touch searched/libz.so", /* a directory of LD_LIBRARY_PATH */
+};
+
+/* A loader that counts how often it is started, and says LINE. The directory has
+ * found/libx.so and searched/, which ENV names for it. */
+static void make_counter(const char *line, struct berth_strvec *env)
+{
+    BERTH_FREE char *script = NULL;
+    BERTH_FREE char *command = NULL;
+    BERTH_FREE char *counter = unit_path(directory, "ld-musl-counter");
+
+    berth_strvec_pushf(env, "LD_LIBRARY_PATH=%s/searched", directory);
+    ck_assert_int_gt(asprintf(&script,
+                              "printf x >>'%s/count'\n"
+                              "cd '%s' && printf \"\\tlibx.so => %s\\n\"",
+                              directory, directory, line),
+                     0);
+    ck_assert_int_gt(asprintf(&command,
+                              "cd '%s' && rm -rf count facts found searched && chmod "
+                              "700 . && mkdir found searched && echo x >found/libx.so",
+                              directory),
+                     0);
+    ck_assert_int_eq(system(command), 0);
+    unit_script(counter, script);
+}
+
+START_TEST(an_answer_is_known_until_something_changes)
+{
+    BERTH_FREE char *command = NULL;
+    BERTH_STRVEC struct berth_strvec env = {0};
+
+    make_counter("$PWD/found/libx.so (0x1)", &env);
+    ask_with_cache(env.items);
+    ask_with_cache(env.items);
+    ck_assert_int_eq(starts(), 1);
+    ck_assert_int_gt(
+        asprintf(&command, "cd '%s' && sleep 0.02 && %s", directory, changes[_i]), 0);
+    ck_assert_int_eq(system(command), 0);
+    ask_with_cache(env.items);
+    ck_assert_int_eq(starts(), 2);
+    ask_with_cache(env.items);
+    ck_assert_int_eq(starts(), 2);
+    ask_with_cache(bare);
+    ck_assert_int_eq(starts(), 3);
+}
+END_TEST
+
+START_TEST(what_is_missing_is_looked_for_again)
+{
+    BERTH_STRVEC struct berth_strvec env = {0};
+
+    make_counter("not found", &env);
+    ask_with_cache(env.items);
+    ask_with_cache(env.items);
+    ck_assert_int_eq(starts(), 2);
 }
 END_TEST
 
@@ -218,5 +308,8 @@ int main(void)
     tcase_add_test(tests, musl_is_asked_otherwise);
     tcase_add_test(tests, babble_is_no_list);
     tcase_add_test(tests, names_are_found_where_the_loader_looks);
+    tcase_add_test(tests, what_is_missing_is_looked_for_again);
+    tcase_add_loop_test(tests, an_answer_is_known_until_something_changes, 0,
+                        COUNT(changes));
     return unit_run("loader", tests);
 }

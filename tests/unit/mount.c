@@ -7,6 +7,9 @@
 #include "unit.h"
 
 #define EXPECTED " is not a mount; expected SRC[:DST[:ro|rw]][,...]"
+#define NO_TMPFS(place)                                                                \
+    ": tmpfs is not a source; for a scratch directory write "                          \
+    "--container-args=--scratch=" place " (a path: ./tmpfs)"
 
 static const struct {
     const char *text;
@@ -21,6 +24,8 @@ static const struct {
     {"/a:/b:ro", NULL, "/a", "/b", true},
     {"a", "/home", "/home/a", "/home/a", false},
     {"./a:/b:ro", "/home", "/home/a", "/b", true},
+    {"./tmpfs:/b", "/home", "/home/tmpfs", "/b", false},
+    {"/tmpfs:/b", "/home", "/tmpfs", "/b", false},
     {"..:/b", "/home", "/home/..", "/b", false},
     {"/a b:/c \"d\"", NULL, "/a b", "/c \"d\"", false},
 };
@@ -46,6 +51,8 @@ static const struct {
 } bad[] = {
     {"", NULL, "''" EXPECTED},
     {":", NULL, "':'" EXPECTED},
+    {"tmpfs", "/w", "'tmpfs'" NO_TMPFS("/tmp")},
+    {"tmpfs:/x", "/w", "'tmpfs:/x'" NO_TMPFS("/x")},
     {":/b", NULL, "':/b'" EXPECTED},
     {"/a:", NULL, "'/a:'" EXPECTED},
     {"/a::ro", NULL, "'/a::ro'" EXPECTED},

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program in front of every command of a --multi-prog configuration. */
+/* The lines of a --multi-prog file, their words and options. */
 
 #include "request/multiprog.h"
 
 #include "base/buf.h"
+#include "base/cleanup.h"
+#include "request/ranks.h"
+#include "request/wire.h"
 #include "unit.h"
 
 static const struct {
@@ -35,33 +38,265 @@ START_TEST(every_command_gets_the_program)
 }
 END_TEST
 
+/* The words of the line for a rank, each in brackets; NULL: a fault. */
 static const struct {
     const char *text;
-    const char *programs; /* with a blank behind each */
-} commands[] = {
-    {"", ""},
-    {"0 ./b\n1 ./a\n", "./a ./b "},
-    {"1 ./a x\n0 ./b ./c\n2-7 ./a y", "./a ./b "},
-    {"0 /p ./a\n* /p b\n", "./a b "},
-    {"# 0 ./z\n\n  0\t./a \\\n  1 ./y\n1 ./b\n", "./a ./b "},
-    {"#0 ./z\n3\n* /p\n", ""},
+    unsigned int rank;
+    const char *words;
+} lines[] = {
+    {"0 ./a", 0, "[./a]"},
+    {"0-3 ./a x  y\t z\n4 ./b", 2, "[./a][x][y][z]"},
+    {"0-3 ./a\n4 ./b", 4, "[./b]"},
+    {"* ./a %t %o x%t-%oy", 7, "[./a][7][7][x7-7y]"},
+    {"2,4-6,9 ./a %t %o", 2, "[./a][2][0]"},
+    {"2,4-6,9 ./a %t %o", 6, "[./a][6][3]"},
+    {"2,4-6,9 ./a %t %o", 9, "[./a][9][4]"},
+    {"0 ./a %% %q 100%", 0, "[./a][][][100]"},
+    {"0 sh -c 'a  b' 'c'd''", 0, "[sh][-c][a  b][cd]"},
+    {"0 ./a 'x%ty\\n'", 0, "[./a][x%ty\\n]"},
+    {"0 ./a b\\ c \\'d \\\\ \\%t", 0, "[./a][b c]['d][\\][%t]"},
+    {"0 ./a ''", 0, "[./a][]"},
+    {"0 ./a \\\n  b \\\nc\n1 ./d", 0, "[./a][][b][c]"},
+    {"0 ./a \\\n", 0, "[./a][]"},
+    {"0 ./a b\\\nc\n1 ./d", 0, "[./a][bc]"},
+    {"0 ./a b\\\nc\n1 ./d", 1, "[./d]"},
+    {"0 ./a \\\n\n b\n1 ./d", 0, "[./a][][b]"},
+    {"# 0 ./z\n\n  0   ./a # b\n", 0, "[./a][#][b]"},
+    {"# more \\\n0 ./z\n* ./a", 0, "[./a]"},
+    {"0 ./a 'b", 0, NULL},
 };
 
-START_TEST(each_program_is_named_once_in_one_order)
+/* The line of FILE that is for RANK. */
+static const struct berth_multiprog_line *line_of(const struct berth_multiprog *file,
+                                                  unsigned int rank)
 {
-    struct berth_strvec list = {0};
-    struct berth_buf text = {0};
+    for (size_t i = 0; i < file->count; i++)
+        if (berth_ranks_has(file->lines[i].ranks, rank, NULL))
+            return &file->lines[i];
+    ck_abort_msg("no line");
+}
+
+static void bracket(const struct berth_strvec *words, struct berth_buf *ret)
+{
+    berth_buf_puts(ret, "");
+    for (size_t i = 0; i < words->count; i++) {
+        berth_buf_puts(ret, "[");
+        berth_buf_puts(ret, words->items[i]);
+        berth_buf_puts(ret, "]");
+    }
+}
+
+START_TEST(a_rank_gets_the_words_of_its_line)
+{
+    BERTH_MULTIPROG struct berth_multiprog file = {0};
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_err err = {""};
+    int result;
+
+    ck_assert_msg(berth_multiprog_read(lines[_i].text, &file, &err) == 0, "%s",
+                  err.text);
+    result = berth_multiprog_words(line_of(&file, lines[_i].rank), lines[_i].rank,
+                                   &words, &err);
+    if (!lines[_i].words) {
+        ck_assert_int_eq(result, -1);
+        ck_assert_str_eq(err.text,
+                         "a single quote is not closed; put another behind the word");
+        return;
+    }
+    ck_assert_int_eq(result, 0);
+    bracket(&words, &text);
+    ck_assert_str_eq(text.text, lines[_i].words);
+}
+END_TEST
+
+#define BAD_RANKS(ranks)                                                               \
+    "line 2: '" ranks "' is not a list of ranks; expected one like 0-3,8, or * for "   \
+    "those that no other line has"
+
+static const struct {
+    const char *text;
+    const char *error;
+} bad_files[] = {
+    {"\nx ./a", BAD_RANKS("x")},
+    {"\n3-1 ./a", BAD_RANKS("3-1")},
+    {"\n1, ./a", NULL},
+    {"\n1;2 ./a", BAD_RANKS("1;2")},
+    {"# x\n-1 ./a", BAD_RANKS("-1")},
+    {"\n** ./a", BAD_RANKS("**")},
+    {"\n1-2-3 ./a", BAD_RANKS("1-2-3")},
+    {"\n999999999 ./a", BAD_RANKS("999999999")},
+};
+
+START_TEST(ranks_are_checked)
+{
+    BERTH_MULTIPROG struct berth_multiprog file = {0};
+    struct berth_err err = {""};
+    int expected = bad_files[_i].error ? -1 : 0;
+
+    ck_assert_int_eq(berth_multiprog_read(bad_files[_i].text, &file, &err), expected);
+    ck_assert_str_eq(err.text, expected ? bad_files[_i].error : "");
+}
+END_TEST
+
+#define NOT_HERE(word)                                                                 \
+    "'" word                                                                           \
+    "' is not an option that a line can have; expected a program, or options "         \
+    "for its image; options of Slurm go to srun"
+
+/* What a line asks for over an image /d.sif of the command line, as on the wire; and
+ * its program. */
+static const struct {
+    const char *line;
+    const char *request; /* NULL: a fault */
+    const char *program; /* or the fault */
+} requests[] = {
+    {"0 ./a", "image=/d.sif", "./a"},
+    {"0 --container-image=/x.sif ./a -v", "image=/x.sif", "./a"},
+    {"0 --container-image /x.sif ./a", "image=/x.sif", "./a"},
+    {"0 --container-image=/x.sif \\\n  --mpi-bind \\\n\t./a b",
+     "image=/x.sif&mpi-bind=auto", "./a"},
+    {"0 --container-image=x.sif ./a", "image=/here/x.sif", "./a"},
+    {"0 --container-image='/a b.sif' ./a", "image=/a%20b.sif", "./a"},
+    {"0 --container-image=none ./a", "", "./a"},
+    {"0 --mpi-bind --container-writable ./a", "image=/d.sif&writable=&mpi-bind=auto",
+     "./a"},
+    {"0 --mpi-bind=host --container-env=A=%t,B ./a",
+     "image=/d.sif&env=A%3D0&env=B&mpi-bind=host", "./a"},
+    {"0 --container-workdir=/run/%o ./a", "image=/d.sif&workdir=/run/0", "./a"},
+    {"0 --container-mounts=/x --container-mounts=/y:/z:ro --no-container-mount-home sh",
+     "image=/d.sif&mounts=/x:/x:rw&mounts=/y:/z:ro&no-mount-home=", "sh"},
+    {"0 \\\n  --container-image=/x.sif \\\n  ./a", "image=/x.sif", "./a"},
+    {"0 --container-entrypoint", "image=/d.sif&entrypoint=", ""},
+    {"0 --container-imag=/x ./a", NULL,
+     "'--container-imag' is not an option; did you mean '--container-image'?"},
+    {"0 --container-explain ./a", NULL,
+     "--container-explain: it is for the whole step; give it to srun"},
+    {"0 --ntasks=4 ./a", NULL, NOT_HERE("--ntasks")},
+    {"0 -n4 ./a", NULL, NOT_HERE("-n4")},
+    {"0 -- ./a", NULL, NOT_HERE("--")},
+    {"0 --container-writable=yes ./a", NULL, "--container-writable: it takes no value"},
+    {"0 --container-image", NULL, "--container-image: it needs a value"},
+    {"0 --container-image= ./a", NULL,
+     "--container-image: the value is empty; give one, or leave the option out"},
+    {"0 --container-workdir=x ./a", NULL,
+     "--container-workdir: 'x' is not absolute; expected a directory in the image, "
+     "from "
+     "/"},
+    {"0 --container-image=none --container-writable ./a", NULL,
+     "--container-image=none: the other container options mean nothing on the host; "
+     "leave them out"},
+    {"0 --container-image=/a --container-image=/b ./a", NULL,
+     "--container-image: given twice, '/a' and '/b'; expected one value"},
+    {"0 --mpi-bind", NULL, "no program; write one behind the ranks and the options"},
+    {"0 --container-name=x ./a", NULL,
+     "--container-name: berth keeps no container after its step; unpack the image "
+     "once, "
+     "with 'apptainer build --sandbox DIRECTORY IMAGE', and write "
+     "--container-image=DIRECTORY"},
+};
+
+START_TEST(a_line_asks_for_its_image)
+{
+    BERTH_MULTIPROG struct berth_multiprog file = {0};
+    BERTH_REQUEST struct berth_request defaults = {0};
+    BERTH_REQUEST struct berth_request request = {0};
+    BERTH_BUF struct berth_buf text = {0};
+    BERTH_FREE char *program = NULL;
+    struct berth_err err = {""};
+    const struct berth_multiprog_reading reading = {"", "/here", &defaults};
+    int result;
+
+    ck_assert_int_eq(
+        berth_request_take(&defaults, BERTH_OPTION_IMAGE, "/d.sif", NULL, &err), 0);
+    ck_assert_int_eq(berth_multiprog_read(requests[_i].line, &file, &err), 0);
+    result = berth_multiprog_request(file.lines, 0, &reading, &request, &err);
+    if (!requests[_i].request) {
+        ck_assert_int_eq(result, -1);
+        ck_assert_str_eq(err.text, requests[_i].program);
+        return;
+    }
+    ck_assert_msg(result == 0, "%s", err.text);
+    berth_buf_puts(&text, "");
+    berth_wire_put_request(&text, &request);
+    ck_assert_str_eq(text.text, requests[_i].request);
+    ck_assert_int_eq(berth_multiprog_program(file.lines, 0, "/p", "", &program, &err),
+                     0);
+    ck_assert_str_eq(program, requests[_i].program);
+}
+END_TEST
+
+START_TEST(options_need_an_image)
+{
+    BERTH_MULTIPROG struct berth_multiprog file = {0};
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_request defaults = {.writable = BERTH_YES};
+    const struct berth_multiprog_reading reading = {"", NULL, &defaults};
     struct berth_err err;
 
-    ck_assert_int_eq(berth_multiprog_programs(commands[_i].text, "/p", &list, &err), 0);
-    berth_buf_puts(&text, "");
-    for (size_t i = 0; i < list.count; i++) {
-        berth_buf_puts(&text, list.items[i]);
-        berth_buf_puts(&text, " ");
-    }
-    ck_assert_str_eq(text.text, commands[_i].programs);
-    berth_buf_fini(&text);
-    berth_strvec_fini(&list);
+    ck_assert_int_eq(berth_multiprog_read("0 ./a\n1 --mpi-bind ./b", &file, &err), 0);
+    ck_assert_int_eq(
+        berth_multiprog_request(&file.lines[0], 0, &reading, &request, &err), 0);
+    ck_assert(!berth_request_said(&request));
+    ck_assert_int_eq(
+        berth_multiprog_request(&file.lines[1], 1, &reading, &request, &err), -1);
+    ck_assert_str_eq(err.text, "--container-writable: it needs an image; add "
+                               "--container-image=IMAGE");
+}
+END_TEST
+
+START_TEST(a_prefix_of_the_site_is_known)
+{
+    char image[] = "--site-container-image=/a", mpi[] = "--site-mpi-bind", a[] = "./a";
+    char *const words[] = {image, mpi, a, NULL};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_multiprog_options(words, "site-", &err), 2);
+    ck_assert_int_eq(berth_multiprog_options(words, "", &err), -1);
+}
+END_TEST
+
+static const struct {
+    const char *line;
+    bool differs;
+} per_rank[] = {
+    {"0-1 ./a %t", false},
+    {"0-1 --container-env=A=%t ./a", true},
+    {"* --container-workdir=/%o ./a", true},
+    {"0-1 --container-env=A='%t' ./a", false},
+    {"0-1 --container-image=/a ./a", false},
+};
+
+START_TEST(what_differs_by_rank_is_seen)
+{
+    BERTH_MULTIPROG struct berth_multiprog file = {0};
+
+    ck_assert_int_eq(berth_multiprog_read(per_rank[_i].line, &file, NULL), 0);
+    ck_assert_int_eq(berth_multiprog_differs(file.lines, ""), per_rank[_i].differs);
+}
+END_TEST
+
+START_TEST(a_line_knows_its_first_rank)
+{
+    BERTH_MULTIPROG struct berth_multiprog file = {0};
+
+    ck_assert_int_eq(
+        berth_multiprog_read("4-5,2 ./a\n0-1 ./b\n3 ./c\n* ./d", &file, NULL), 0);
+    ck_assert_uint_eq(berth_multiprog_first(&file, &file.lines[0]), 2);
+    ck_assert_uint_eq(berth_multiprog_first(&file, &file.lines[1]), 0);
+    ck_assert_uint_eq(berth_multiprog_first(&file, &file.lines[3]), 6);
+}
+END_TEST
+
+START_TEST(berth_task_may_stand_before_the_options)
+{
+    BERTH_MULTIPROG struct berth_multiprog file = {0};
+    BERTH_FREE char *program = NULL;
+
+    ck_assert_int_eq(berth_multiprog_read("0 /p --mpi-bind ./a", &file, NULL), 0);
+    ck_assert_int_eq(berth_multiprog_program(file.lines, 0, "/p", "", &program, NULL),
+                     0);
+    ck_assert_str_eq(program, "./a");
 }
 END_TEST
 
@@ -69,8 +304,14 @@ int main(void)
 {
     TCase *tests = tcase_create("multiprog");
 
-    tcase_add_loop_test(tests, each_program_is_named_once_in_one_order, 0,
-                        COUNT(commands));
     tcase_add_loop_test(tests, every_command_gets_the_program, 0, COUNT(texts));
+    tcase_add_loop_test(tests, a_rank_gets_the_words_of_its_line, 0, COUNT(lines));
+    tcase_add_loop_test(tests, ranks_are_checked, 0, COUNT(bad_files));
+    tcase_add_loop_test(tests, a_line_asks_for_its_image, 0, COUNT(requests));
+    tcase_add_test(tests, options_need_an_image);
+    tcase_add_test(tests, a_prefix_of_the_site_is_known);
+    tcase_add_loop_test(tests, what_differs_by_rank_is_seen, 0, COUNT(per_rank));
+    tcase_add_test(tests, a_line_knows_its_first_rank);
+    tcase_add_test(tests, berth_task_may_stand_before_the_options);
     return unit_run("multiprog", tests);
 }

@@ -15,6 +15,9 @@ START_TEST(nothing_of_ours_is_another)
     struct berth_mpi_reach reach = {.apart = 2, .nodes = 3};
 
     ck_assert(!berth_namespaces_differ(getpid(), "user"));
+    ck_assert(berth_namespaces_shared(getpid(), getpid(), "mnt"));
+    ck_assert(!berth_namespaces_shared(getpid(), -1, "mnt"));
+    ck_assert(!berth_namespaces_shared(-1, getpid(), "mnt"));
     berth_namespaces_look(getpid(), &reach);
     ck_assert(!reach.pid && !reach.ipc && !reach.shm && !reach.network);
     ck_assert_int_eq(reach.apart, 2);

@@ -20,6 +20,48 @@ START_TEST(every_option_is_complete)
 }
 END_TEST
 
+/* Slurm writes the help behind the option where that ends before its column 30. Of a
+ * name that is too long nothing helps. */
+START_TEST(the_help_of_srun_is_on_the_line_of_the_option)
+{
+    enum { INDENT = 6, COLUMN = 30 };
+    const struct berth_option *option = &berth_options[_i];
+    const char *value = option->column ? option->column : option->argument;
+
+    if (value)
+        ck_assert_uint_lt(INDENT + strlen("--=") + strlen(option->name) + strlen(value),
+                          COLUMN);
+    else
+        ck_assert_ptr_null(option->column);
+}
+END_TEST
+
+static bool has_switch(size_t field, enum berth_choice says)
+{
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++)
+        if (berth_options[id].kind == BERTH_KIND_SWITCH &&
+            berth_options[id].field == field && berth_options[id].says == says)
+            return true;
+    return false;
+}
+
+START_TEST(every_switch_has_its_opposite)
+{
+    const struct berth_option *option = &berth_options[_i];
+
+    if (option->kind != BERTH_KIND_SWITCH)
+        return;
+    for (int says = BERTH_YES; says <= BERTH_NO; says++) {
+        const struct berth_option *other;
+
+        ck_assert(has_switch(option->field, (enum berth_choice)says));
+        other = berth_option_switch(option->field, (enum berth_choice)says);
+        ck_assert_uint_eq(other->field, option->field);
+        ck_assert_int_eq((int)other->says, says);
+    }
+}
+END_TEST
+
 START_TEST(names_are_unique)
 {
     for (int other = 0; other < BERTH_OPTION_COUNT; other++)
@@ -54,6 +96,9 @@ int main(void)
     TCase *tests = tcase_create("option");
 
     tcase_add_loop_test(tests, every_option_is_complete, 0, BERTH_OPTION_COUNT);
+    tcase_add_loop_test(tests, the_help_of_srun_is_on_the_line_of_the_option, 0,
+                        BERTH_OPTION_COUNT);
+    tcase_add_loop_test(tests, every_switch_has_its_opposite, 0, BERTH_OPTION_COUNT);
     tcase_add_loop_test(tests, names_are_unique, 0, BERTH_OPTION_COUNT);
     tcase_add_loop_test(tests, the_table_and_the_request_agree_on_values, 0,
                         BERTH_OPTION_COUNT);

@@ -41,9 +41,13 @@ START_TEST(without_a_base_a_relative_path_is_refused)
     ck_assert_int_eq(berth_path_absolute("a.sif", NULL, &path, &err), -1);
     ck_assert_str_eq(err.text, "'a.sif' is not absolute; expected a path from /");
     ck_assert_int_eq(berth_path_absolute("~/a.sif", "/w", &path, &err), -1);
-    ck_assert_str_eq(err.text, "'~/a.sif': neither the shell nor Slurm expands this "
-                               "here; write the path from /");
+    ck_assert_str_eq(
+        err.text,
+        "'~/a.sif': neither the shell nor Slurm expands '~' here; write the path "
+        "from /, or on a command line $HOME/a.sif");
     ck_assert_int_eq(berth_path_absolute("$HOME/a.sif", NULL, &path, &err), -1);
+    ck_assert_str_eq(err.text, "'$HOME/a.sif': neither the shell nor Slurm expands '$' "
+                               "here; write the path from /");
     ck_assert_ptr_null(path);
 }
 END_TEST

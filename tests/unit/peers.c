@@ -117,15 +117,15 @@ START_TEST(tasks_are_not_left_alone_without_a_word)
     char tasks[24] = "", type[24] = "";
     char *task[] = {tasks, type, NULL};
     struct berth_mpi_program wants = {.family = cases[_i].wants};
-    struct berth_graft grafts[2] = {0};
+    struct berth_replacement replacements[2] = {0};
     struct berth_look look = {0};
     struct berth_peers peers = {.program = "/bin/sh",
                                 .look = &look,
                                 .wants = &wants,
-                                .grafts = grafts,
+                                .replacements = replacements,
                                 .task = task,
                                 .reach = &everywhere};
-    const struct berth_graft *graft = NULL;
+    const struct berth_replacement *replacement = NULL;
     struct berth_err alone;
     struct berth_err err;
 
@@ -134,25 +134,51 @@ START_TEST(tasks_are_not_left_alone_without_a_word)
     snprintf(type, sizeof(type), "SLURM_MPI_TYPE=%s", cases[_i].type);
     unit_objects(&look.objects, cases[_i].image);
     for (; cases[_i].bound[peers.count] != BERTH_FAMILY_NONE; peers.count++) {
-        struct berth_graft *it = &grafts[peers.count];
+        struct berth_replacement *it = &replacements[peers.count];
 
         it->family = cases[_i].bound[peers.count];
         unit_objects(&it->staged, it->family == BERTH_FAMILY_MPICH ? mpich : openmpi);
     }
     if (cases[_i].result == REFUSED) {
-        ck_assert_int_eq(berth_peers_check(&peers, &alone, &graft, &err), -1);
+        ck_assert_int_eq(berth_peers_check(&peers, &alone, &replacement, &err), -1);
         ck_assert_ptr_nonnull(strstr(err.text, cases[_i].said));
     } else {
-        ck_assert_int_eq(berth_peers_check(&peers, &alone, &graft, &err), 0);
+        ck_assert_int_eq(berth_peers_check(&peers, &alone, &replacement, &err), 0);
         if (cases[_i].said)
             ck_assert_ptr_nonnull(strstr(alone.text, cases[_i].said));
         else
             ck_assert_str_eq(alone.text, "");
-        ck_assert_ptr_eq(graft, peers.count > 1 ? &grafts[1] : NULL);
+        ck_assert_ptr_eq(replacement, peers.count > 1 ? &replacements[1] : NULL);
     }
     berth_mpi_objects_fini(&look.objects);
     for (int i = 0; i < peers.count; i++)
-        berth_mpi_objects_fini(&grafts[i].staged);
+        berth_mpi_objects_fini(&replacements[i].staged);
+}
+END_TEST
+
+/* pmi2 is refused where components share an allocation. */
+START_TEST(a_het_step_is_not_sent_to_pmi2)
+{
+    static const char *const mpich[] = {MPICH_LIB, NULL};
+    static const struct berth_mpi_reach het_step = {.het_step = true};
+    char *task[] = {(char *)"SLURM_NTASKS=2", (char *)"SLURM_MPI_TYPE=pmix", NULL};
+    struct berth_mpi_program wants = {.family = BERTH_FAMILY_MPICH};
+    struct berth_look look = {0};
+    struct berth_peers peers = {.program = "/bin/sh",
+                                .look = &look,
+                                .wants = &wants,
+                                .task = task,
+                                .reach = &het_step};
+    const struct berth_replacement *replacement = NULL;
+    struct berth_err alone;
+    struct berth_err err;
+
+    unit_objects(&look.objects, mpich);
+    ck_assert_int_eq(berth_peers_check(&peers, &alone, &replacement, &err), -1);
+    ck_assert_ptr_nonnull(
+        strstr(err.text, "use srun --mpi=pmi2, which for several components needs a "
+                         "heterogeneous job (#SBATCH hetjob, or srun outside a job)"));
+    berth_mpi_objects_fini(&look.objects);
 }
 END_TEST
 
@@ -175,16 +201,16 @@ START_TEST(what_is_beside_the_interpreter_is_meant)
     };
     static const char *const mpich[] = {MPICH_LIB, NULL};
     static const char *const openmpi[] = {OPENMPI_LIB, NULL};
-    struct berth_graft grafts[] = {{.family = BERTH_FAMILY_MPICH},
-                                   {.family = BERTH_FAMILY_OPENMPI}};
+    struct berth_replacement replacements[] = {{.family = BERTH_FAMILY_MPICH},
+                                               {.family = BERTH_FAMILY_OPENMPI}};
     BERTH_FREE char *directory = unit_directory();
     BERTH_FREE char *real = realpath(directory, NULL);
     BERTH_FREE char *prefix = unit_path(real, "v");
     BERTH_FREE char *lib = unit_path(prefix, "lib");
     BERTH_FREE char *library = NULL;
 
-    unit_objects(&grafts[0].staged, mpich);
-    unit_objects(&grafts[1].staged, openmpi);
+    unit_objects(&replacements[0].staged, mpich);
+    unit_objects(&replacements[1].staged, openmpi);
     ck_assert_int_eq(mkdir(prefix, 0755), 0);
     ck_assert_int_eq(mkdir(lib, 0755), 0);
     ck_assert_int_gt(asprintf(&library,
@@ -201,17 +227,17 @@ START_TEST(what_is_beside_the_interpreter_is_meant)
         const struct berth_peers peers = {.program = look.runner,
                                           .look = &look,
                                           .wants = &wants,
-                                          .grafts = grafts,
+                                          .replacements = replacements,
                                           .count = runners[i].bound,
                                           .task = task,
                                           .reach = &everywhere};
-        const struct berth_graft *graft = NULL;
+        const struct berth_replacement *replacement = NULL;
         struct berth_err said = {0};
         struct berth_err err = {0};
 
         snprintf(type, sizeof(type), "SLURM_MPI_TYPE=%s", runners[i].type);
         unit_objects(&look.objects, image);
-        ck_assert_int_eq(berth_peers_check(&peers, &said, &graft, &err),
+        ck_assert_int_eq(berth_peers_check(&peers, &said, &replacement, &err),
                          runners[i].result);
         if (runners[i].said)
             ck_assert_ptr_nonnull(
@@ -219,12 +245,12 @@ START_TEST(what_is_beside_the_interpreter_is_meant)
         else
             ck_assert_str_eq(said.text, "");
         if (runners[i].bound && runners[i].result == 0)
-            ck_assert_ptr_eq(graft, &grafts[1]);
+            ck_assert_ptr_eq(replacement, &replacements[1]);
         berth_mpi_objects_fini(&look.objects);
         free(look.runner);
     }
-    for (int i = 0; i < COUNT(grafts); i++)
-        berth_mpi_objects_fini(&grafts[i].staged);
+    for (int i = 0; i < COUNT(replacements); i++)
+        berth_mpi_objects_fini(&replacements[i].staged);
     unit_remove(directory);
 }
 END_TEST
@@ -269,18 +295,19 @@ static const struct {
 START_TEST(an_install_is_named_once)
 {
     struct berth_mpi_program wants = {.family = installs[_i].wants};
-    struct berth_graft grafts[2] = {0};
+    struct berth_replacement replacements[2] = {0};
     struct berth_look look = {0};
-    struct berth_peers peers = {.look = &look, .wants = &wants, .grafts = grafts};
+    struct berth_peers peers = {
+        .look = &look, .wants = &wants, .replacements = replacements};
     BERTH_BUF struct berth_buf text = {0};
     struct berth_err err;
 
     unit_objects(&look.objects, installs[_i].image);
     for (; installs[_i].bound[peers.count].because; peers.count++) {
-        struct berth_graft *graft = &grafts[peers.count];
+        struct berth_replacement *replacement = &replacements[peers.count];
 
-        graft->family = installs[_i].bound[peers.count].family;
-        berth_err_set(&graft->verdict.because, "%s",
+        replacement->family = installs[_i].bound[peers.count].family;
+        berth_err_set(&replacement->verdict.because, "%s",
                       installs[_i].bound[peers.count].because);
     }
     ck_assert_int_eq(berth_peers_name(&peers, &text, &err), 0);
@@ -305,27 +332,27 @@ START_TEST(what_the_container_takes_away_counts)
                                 .task = task,
                                 .container = container,
                                 .reach = &everywhere};
-    const struct berth_graft *graft = NULL;
+    const struct berth_replacement *replacement = NULL;
     struct berth_err alone;
     struct berth_err err;
 
     unit_objects(&look.objects, image);
-    ck_assert_int_eq(berth_peers_check(&peers, &alone, &graft, &err), 0);
+    ck_assert_int_eq(berth_peers_check(&peers, &alone, &replacement, &err), 0);
     peers.reach = &apart;
-    ck_assert_int_eq(berth_peers_check(&peers, &alone, &graft, &err), -1);
+    ck_assert_int_eq(berth_peers_check(&peers, &alone, &replacement, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "the image's MPICH cannot reach one from"));
     wants.family = BERTH_FAMILY_NONE; /* nor is the other one to be used */
-    ck_assert_int_eq(berth_peers_check(&peers, &alone, &graft, &err), -1);
+    ck_assert_int_eq(berth_peers_check(&peers, &alone, &replacement, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "the image's MPICH cannot reach one from"));
     task[1] = (char *)"SLURM_MPI_TYPE=pmix";
-    ck_assert_int_eq(berth_peers_check(&peers, &alone, &graft, &err), -1);
+    ck_assert_int_eq(berth_peers_check(&peers, &alone, &replacement, &err), -1);
     ck_assert_ptr_nonnull(
         strstr(err.text, "the image's Open MPI cannot reach one from"));
     task[1] = (char *)"SLURM_MPI_TYPE=pmi2";
     wants.family = BERTH_FAMILY_MPICH;
     peers.reach = &everywhere;
     container[0] = NULL;
-    ck_assert_int_eq(berth_peers_check(&peers, &alone, &graft, &err), -1);
+    ck_assert_int_eq(berth_peers_check(&peers, &alone, &replacement, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "removes PMI_FD, by which the image's "));
     berth_mpi_objects_fini(&look.objects);
 }
@@ -337,6 +364,7 @@ int main(void)
 
     tcase_add_loop_test(tcase, tasks_are_not_left_alone_without_a_word, 0,
                         COUNT(cases));
+    tcase_add_test(tcase, a_het_step_is_not_sent_to_pmi2);
     tcase_add_test(tcase, what_is_beside_the_interpreter_is_meant);
     tcase_add_loop_test(tcase, an_install_is_named_once, 0, COUNT(installs));
     tcase_add_test(tcase, what_the_container_takes_away_counts);

@@ -113,8 +113,8 @@ START_TEST(a_mismatch_names_the_right_type)
     struct berth_err err = {""};
     char expected[256] = "";
     const char *type = table[_i].type;
-    int result =
-        berth_mpi_check_manager(table[_i].managers, type, 4, "the host's MPI", &err);
+    int result = berth_mpi_check_manager(table[_i].managers, type, 4, false,
+                                         "the host's MPI", &err);
 
     if (table[_i].speaks)
         snprintf(expected, sizeof(expected),
@@ -128,8 +128,27 @@ END_TEST
 
 START_TEST(one_task_finds_itself)
 {
+    ck_assert_int_eq(berth_mpi_check_manager(table[_i].managers, table[_i].type, 1,
+                                             false, "it", NULL),
+                     0);
+}
+END_TEST
+
+START_TEST(only_pmi2_needs_a_het_job)
+{
+    struct berth_err err;
+
     ck_assert_int_eq(
-        berth_mpi_check_manager(table[_i].managers, table[_i].type, 1, "it", NULL), 0);
+        berth_mpi_check_manager(BERTH_PMI_SIMPLE, "pmix", 4, true, "it", &err), -1);
+    ck_assert_str_eq(err.text,
+                     "it speaks PMI and the step has --mpi=pmix, so each of the 4 "
+                     "tasks would be rank 0 of 1; "
+                     "use srun --mpi=pmi2, which for several components needs a "
+                     "heterogeneous job (#SBATCH hetjob, or srun outside a job)");
+    ck_assert_int_eq(
+        berth_mpi_check_manager(BERTH_PMI_PMIX, "pmi2", 4, true, "it", &err), -1);
+    ck_assert_str_eq(err.text, "it speaks PMIx and the step has --mpi=pmi2, so each of "
+                               "the 4 tasks would be rank 0 of 1; use srun --mpi=pmix");
 }
 END_TEST
 
@@ -195,6 +214,7 @@ int main(void)
     tcase_add_loop_test(tests, libraries_say_whom_they_speak_to, 0, COUNT(cases));
     tcase_add_loop_test(tests, a_mismatch_names_the_right_type, 0, COUNT(table));
     tcase_add_loop_test(tests, one_task_finds_itself, 0, COUNT(table));
+    tcase_add_test(tests, only_pmi2_needs_a_het_job);
     tcase_add_test(tests, a_lost_contact_leaves_tasks_alone);
     tcase_add_loop_test(tests, what_tasks_do_not_share_is_refused, 0, COUNT(places));
     return unit_run("pmi", tests);

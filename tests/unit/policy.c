@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "policy/mountrules.h"
+#include "policy/rules.h"
 #include "request/wire.h"
 #include "unit.h"
 
@@ -150,8 +151,25 @@ static const struct {
     {"rule=account=other&container-image=/b", "image=/a", "image=/a"},
     {"rule=partition=main&account=other&container-image=/b", "image=/a", "image=/a"},
     {"rule=container-image=/b rule=container-image=/c", "image=/a", "image=/c"},
-    {"rule=no-container-mount-home=", "image=/a&mount-home=",
-     "image=/a&no-mount-home="},
+    {"rule=no-container-mount-home=", "image=/a", "image=/a&no-mount-home="},
+    {"rule=container-mount-home=no", "image=/a", "image=/a&no-mount-home="},
+    {"rule=container-mount-home=no",
+     "image=/a&no-mount-home=", "image=/a&no-mount-home="},
+    {"rule=container-mount-home=yes",
+     "image=/a&no-mount-home=", "image=/a&mount-home="},
+    {"rule=container-writable=yes", "image=/a", "image=/a&writable="},
+    {"rule=container-writable=no", "image=/a", "image=/a&readonly="},
+    {"rule=container-writable=True", "image=/a", "image=/a&writable="},
+    {"rule=container-writable=ON", "image=/a", "image=/a&writable="},
+    {"rule=container-writable=Off", "image=/a", "image=/a&readonly="},
+    {"rule=container-writable=NO", "image=/a", "image=/a&readonly="},
+    {"rule=no-container-mount-home=YES", "image=/a", "image=/a&no-mount-home="},
+    {"rule=account=other&container-writable=no",
+     "image=/a&writable=", "image=/a&writable="},
+    {"rule=container-writable=no rule=partition=main&container-writable=yes",
+     "image=/a&writable=", "image=/a&writable="},
+    {"rule=container-writable=yes rule=container-writable=no", "image=/a",
+     "image=/a&readonly="},
     {"rule=container-mounts=/s:/d", "image=/a&mounts=/u:/d:rw&mounts=/e:/e:rw",
      "image=/a&mounts=/e:/e:rw&mounts=/s:/d:rw"},
     {"rule=container-mounts=/s:/d", "image=/a&mounts=/u:/d/../d/:rw",
@@ -211,8 +229,8 @@ START_TEST(a_request_becomes_what_is_run)
         ck_assert_int_eq(result, -1);
         ck_assert_str_eq(err.text,
                          "berth.yaml: rule 1: container-env: 'A%3D1' is not a "
-                         "variable; expected NAME or NAME=VALUE (write \\, for a comma "
-                         "in a value)");
+                         "variable; expected NAME or NAME=VALUE, with letters, digits "
+                         "and _ in NAME");
         return;
     }
     ck_assert_msg(result == 0, "%s: %s", good[_i].site, err.text);
@@ -234,6 +252,10 @@ END_TEST
     "--container-args: '" what "': this site restricts mounts, and takes them from "   \
     "--container-mounts only; write it there"
 
+#define FORBIDDEN(option)                                                              \
+    "--container-" option ": a rule of this site forbids it; leave it out "            \
+    "(berth.yaml)"
+
 static const struct {
     const char *site;
     const char *variable;
@@ -244,6 +266,36 @@ static const struct {
     {"rule=colour=red", NULL, "image=/a",
      "berth.yaml: rule 1: 'colour' is not an option; expected a name like "
      "container-image"},
+    {"rule=gpu=nvidia", NULL, "image=/a",
+     "berth.yaml: rule 1: 'gpu' is not an option; did you mean 'container-gpu'?"},
+    {"rule=mpi=host", NULL, "image=/a",
+     "berth.yaml: rule 1: 'mpi' is not an option; did you mean 'mpi-bind'?"},
+    {"rule=container-writable=maybe", NULL, "image=/a",
+     "berth.yaml: rule 1: container-writable: expected yes or no (no forbids it), got "
+     "'maybe'"},
+    {"rule=container-writable=1", NULL, "image=/a",
+     "berth.yaml: rule 1: container-writable: expected yes or no (no forbids it), got "
+     "'1'"},
+    {"rule=no-container-mount-home=no", NULL, "image=/a",
+     "berth.yaml: rule 1: no-container-mount-home: expected yes, got 'no'; the "
+     "contrary is container-mount-home: yes"},
+    {"rule=container-mount-home=yes&no-container-mount-home=yes", NULL, "image=/a",
+     "berth.yaml: rule 1: no-container-mount-home: the same rule says the contrary; "
+     "keep one of both"},
+    {"rule=container-explain=text", NULL, "image=/a",
+     "berth.yaml: rule 1: container-explain: a rule cannot give it, because nothing "
+     "would run; leave it out"},
+    {"rule=container-writable=no", NULL, "image=/a&writable=", FORBIDDEN("writable")},
+    {"rule=container-writable=FALSE", NULL,
+     "image=/a&writable=", FORBIDDEN("writable")},
+    {"rule=account=climate&container-entrypoint=no", NULL,
+     "image=/a&entrypoint=", FORBIDDEN("entrypoint")},
+    {"rule=container-writable=yes rule=partition=main&container-writable=no", NULL,
+     "image=/a&writable=", FORBIDDEN("writable")},
+    {"rule=container-mount-home=no", NULL,
+     "image=/a&mount-home=", FORBIDDEN("mount-home")},
+    {"rule=no-container-mount-home=yes", NULL,
+     "image=/a&mount-home=", FORBIDDEN("mount-home")},
     {"rule=container-image=/b rule=partition=x&container-workdir=w", NULL, "image=/a",
      "berth.yaml: rule 2: container-workdir: 'w' is not absolute; expected a directory "
      "in the image, from /"},
@@ -277,7 +329,6 @@ static const struct {
     {"allow=--b=/s/*", NULL, "image=/a&args=--b%3D/s/x/..",
      ALLOWS("--b=/s/x/..") "--b=/s/*"},
     {"allow=--b+/s/*", NULL, "image=/a&args=--b", ALLOWS("--b") "--b /s/*"},
-    {"allow=*", NULL, "image=/a&args=/evil.sif", ALLOWS("/evil.sif") "*"},
     {"allow=--nv allow=*", NULL, "image=/a&args=--nv&args=/evil.sif",
      ALLOWS("--nv /evil.sif") "--nv, *"},
     {"allow=--b+/s/*", NULL, "image=/a&args=--b&args=/s/x&args=/evil.sif",
@@ -381,6 +432,11 @@ static const struct {
      "berth.yaml: rule 1: 'colour' is not an option; expected a name like "
      "container-image"},
     {"deny=", NULL, "image=none", NULL},
+    {"rule=container-writable=no", NULL, "image=/a&writable=", FORBIDDEN("writable")},
+    {"rule=container-writable=no", NULL, "image=none", NULL},
+    {"rule=partition=main&container-writable=no", NULL, "image=/a&writable=", NULL},
+    {"rule=container-writable=no rule=partition=main&container-writable=yes", NULL,
+     "image=/a&writable=", NULL},
 };
 
 START_TEST(a_refusal_costs_no_allocation)
@@ -396,6 +452,66 @@ START_TEST(a_refusal_costs_no_allocation)
                                          early[_i].variable ? environment : NULL, &err),
                      early[_i].error ? -1 : 0);
     ck_assert_str_eq(err.text, early[_i].error ? early[_i].error : "");
+}
+END_TEST
+
+static const struct {
+    const char *site;
+    const char *asked;
+    const char *told;
+} replaced[] = {
+    {"rule=container-image=/b", "image=/a",
+     "--container-image: a rule of this site puts '/b' in the place of '/a' "
+     "(berth.yaml)\n"},
+    {"rule=container-image=/b", "image=/b", ""},
+    {"rule=account=other&container-image=/b", "image=/a", ""},
+    {"rule=mpi-bind=host rule=mpi-bind=off", "image=/a&mpi-bind=hybrid",
+     "--mpi-bind: a rule of this site puts 'off' in the place of 'hybrid' "
+     "(berth.yaml)\n"},
+    {"rule=mpi-bind=host", "image=/a", ""},
+    {"rule=container-mount-home=yes", "image=/a&no-mount-home=",
+     "--no-container-mount-home: a rule of this site says the contrary "
+     "(berth.yaml)\n"},
+    {"rule=container-mount-home=yes", "image=/a&mount-home=", ""},
+    {"rule=container-mounts=/s:/d", "image=/a&mounts=/u:/d:rw", ""},
+};
+
+START_TEST(who_gets_another_value_is_told)
+{
+    const struct berth_rules_job job = {"main", "climate"};
+    BERTH_SITE struct berth_site site;
+    BERTH_REQUEST struct berth_request request = {0};
+    BERTH_STRVEC struct berth_strvec told = {0};
+    BERTH_FREE char *lines = NULL;
+    struct berth_err err = {""};
+
+    say(&site, replaced[_i].site);
+    ck_assert_int_eq(berth_wire_get_request(replaced[_i].asked, &request, &err), 0);
+    berth_rules_tell(&site, &job, &request, &told);
+    lines = told.count ? unit_lines(&told) : strdup("");
+    ck_assert_str_eq(lines, replaced[_i].told);
+}
+END_TEST
+
+START_TEST(all_faults_come_at_once)
+{
+    BERTH_SITE struct berth_site site;
+    BERTH_STRVEC struct berth_strvec faults = {0};
+    BERTH_FREE char *lines = NULL;
+
+    say(&site, "default=x rule=gpu=nvidia&container-writable=maybe "
+               "rule=container-workdir=w");
+    berth_policy_faults(&site, &faults);
+    lines = unit_lines(&faults);
+    ck_assert_str_eq(
+        lines,
+        "berth.yaml: rule 1: 'gpu' is not an option; did you mean 'container-gpu'?\n"
+        "berth.yaml: rule 1: container-writable: expected yes or no (no forbids it), "
+        "got 'maybe'\n"
+        "berth.yaml: rule 2: container-workdir: 'w' is not absolute; expected a "
+        "directory in the image, from /\n"
+        "berth.yaml: mounts.default: 'x': 'x' is not absolute; expected a path from "
+        "/\n");
 }
 END_TEST
 
@@ -465,6 +581,8 @@ int main(void)
     tcase_add_loop_test(tests, a_request_becomes_what_is_run, 0, COUNT(good));
     tcase_add_loop_test(tests, what_a_site_does_not_want_is_named, 0, COUNT(bad));
     tcase_add_loop_test(tests, a_refusal_costs_no_allocation, 0, COUNT(early));
+    tcase_add_loop_test(tests, who_gets_another_value_is_told, 0, COUNT(replaced));
+    tcase_add_test(tests, all_faults_come_at_once);
     tcase_add_test(tests, the_home_directory_is_a_mount);
     tcase_add_test(tests, variables_of_the_runtime_itself_are_no_flags);
     return unit_run("policy", tests);

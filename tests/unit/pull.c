@@ -54,12 +54,11 @@ static void make_runtime(const char *script)
     BERTH_FREE char *text = NULL;
 
     ck_assert_int_gt(asprintf(&text,
-                              "#!/bin/sh\n[ \"$1\" != --version ] || exec echo '%s'\n"
-                              "cd '%s'\n: >>calls\n%s\n",
+                              "[ \"$1\" != --version ] || exec echo '%s'\n"
+                              "cd '%s'\n: >>calls\n%s",
                               version, directory, script),
                      0);
-    unit_write(runtime, text, strlen(text));
-    ck_assert_int_eq(chmod(runtime, 0755), 0);
+    unit_script(runtime, text);
 }
 
 static void setup(void)

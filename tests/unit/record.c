@@ -18,9 +18,7 @@ static struct berth_record usual(const struct berth_request *request,
         .environment = (char *const *)own,
         .user = "uid",
         .node = "n1",
-        .component = 1,
-        .nodes = 2,
-        .tasks = 8,
+        .step = {.component = 1, .nodes = 2, .tasks = 8},
         .request = request,
         .image = image,
         .runtime = "/usr/bin/apptainer",
@@ -46,7 +44,8 @@ START_TEST(a_record_is_one_line_with_everything)
     ck_assert_str_eq(
         line.text,
         "{\"time\":\"2023-11-14T22:13:20Z\",\"cluster\":\"big\",\"user\":\"alice\","
-        "\"job\":17,\"step\":2,\"component\":1,\"node\":\"n1\",\"nodes\":2,\"tasks\":8,"
+        "\"job\":17,\"step\":2,\"component\":1,\"ranks\":null,\"node\":\"n1\","
+        "\"nodes\":2,\"tasks\":8,"
         "\"image\":{\"path\":\"/a \\\"b\\\".sif\",\"kind\":\"SIF "
         "file\",\"bytes\":4096},"
         "\"runtime\":{\"path\":\"/usr/bin/apptainer\","
@@ -66,11 +65,13 @@ START_TEST(what_was_witnessed_on_a_node_is_a_line)
     struct berth_err err;
 
     record.witnessed = &witnessed;
+    record.step.ranks = (char *)"0-3,5";
     ck_assert_int_eq(berth_record_write(&record, &line, &err), 0);
     ck_assert_str_eq(
         line.text,
         "{\"time\":\"2023-11-14T22:13:20Z\",\"cluster\":\"big\",\"user\":\"alice\","
-        "\"job\":17,\"step\":2,\"component\":1,\"node\":\"n1\",\"nodes\":2,\"tasks\":8,"
+        "\"job\":17,\"step\":2,\"component\":1,\"ranks\":\"0-3,5\",\"node\":\"n1\","
+        "\"nodes\":2,\"tasks\":8,"
         "\"mpi\":{\"mode\":\"host\",\"type\":\"pmix\",\"witnessed\":{\"host\":\"MPICH "
         "4.2.1\",\"ranks\":4,\"loaded\":3,\"other\":1}},\"berth\":\"" BERTH_VERSION
         "\"}\n");
@@ -92,7 +93,8 @@ START_TEST(what_is_not_known_is_null)
     ck_assert_str_eq(
         line.text,
         "{\"time\":\"1970-01-01T00:00:00Z\",\"cluster\":null,\"user\":\"bob\","
-        "\"job\":null,\"step\":null,\"component\":0,\"node\":null,\"nodes\":0,"
+        "\"job\":null,\"step\":null,\"component\":0,\"ranks\":null,\"node\":null,"
+        "\"nodes\":0,"
         "\"tasks\":0,\"image\":{\"path\":\"/a\",\"uri\":\"docker://a\"},"
         "\"runtime\":{\"path\":null,\"version\":null},"
         "\"mpi\":{\"mode\":\"off\",\"type\":null,\"verdict\":null},"

@@ -18,15 +18,13 @@
 #include "unit.h"
 
 static struct berth_rendezvous rendezvous;
-static char name[32];
 
 static void setup(void)
 {
     struct berth_err err = {""};
 
-    ck_assert_msg(berth_rendezvous_make(&rendezvous, &err) == 0, "%s", err.text);
-    berth_rendezvous_furnish(&rendezvous, 4, 30);
-    berth_rendezvous_name(&rendezvous, name, sizeof(name));
+    ck_assert_msg(berth_rendezvous_make(&rendezvous, 1, &err) == 0, "%s", err.text);
+    berth_rendezvous_furnish(&rendezvous, 30, NULL);
 }
 
 static void teardown(void)
@@ -42,9 +40,9 @@ static int in_task(int (*task)(struct berth_rendezvous *))
     pid_t child = fork();
 
     if (child == 0) {
-        struct berth_rendezvous entered;
+        struct berth_rendezvous entered = rendezvous;
 
-        _exit(berth_rendezvous_enter(&entered, name, NULL) < 0 ? 99 : task(&entered));
+        _exit(berth_rendezvous_enter(&entered, NULL) < 0 ? 99 : task(&entered));
     }
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFEXITED(status));
@@ -53,7 +51,7 @@ static int in_task(int (*task)(struct berth_rendezvous *))
 
 static int claim(struct berth_rendezvous *entered)
 {
-    return berth_rendezvous_claim(entered);
+    return berth_rendezvous_claim(entered, 4);
 }
 
 START_TEST(one_task_starts_the_container)
@@ -116,8 +114,9 @@ static const char before[] = "A=1\0B=2";
 static const char after[] = "A=1\0PATH=/bin\0C=";
 static const struct berth_buf before_buf = {(char *)before, sizeof(before), 0, false};
 static const struct berth_buf after_buf = {(char *)after, sizeof(after), 0, false};
-static const char told[] = "program\0/opt/app";
-static const struct berth_buf told_buf = {(char *)told, sizeof(told), 0, false};
+static const char answer[] = "note=the image's own MPI runs&";
+static const struct berth_buf answer_buf = {(char *)answer, sizeof(answer) - 1, 0,
+                                            false};
 
 static int read_texts(struct berth_rendezvous *entered)
 {
@@ -143,23 +142,21 @@ static int read_what_is_ready(struct berth_rendezvous *entered)
 
 static int read_what_is_separate(struct berth_rendezvous *entered)
 {
+    BERTH_BINDING struct berth_binding binding = {0};
     struct berth_err err;
-    const char *text;
-    size_t count;
 
-    if (berth_rendezvous_wait(entered, &err) != BERTH_RENDEZVOUS_SEPARATE ||
-        strcmp(berth_rendezvous_noted(entered), "the image's own MPI runs") != 0)
+    if (berth_rendezvous_wait(entered, &err) != BERTH_RENDEZVOUS_SEPARATE)
         return 1;
-    text = berth_rendezvous_told(entered, &count);
-    if (count != sizeof(told) || memcmp(text, told, count) != 0)
-        return 4;
-    return read_texts(entered);
+    if (berth_rendezvous_get_binding(entered, &binding, &err) < 0)
+        return 2;
+    return strcmp(binding.note, "the image's own MPI runs") != 0;
 }
 
 START_TEST(what_is_ready_is_seen_by_all)
 {
     struct berth_err err;
 
+    ck_assert_int_eq(berth_rendezvous_put_binding(&rendezvous, &answer_buf, &err), 0);
     ck_assert_int_eq(
         berth_rendezvous_ready(&rendezvous, 4711, &before_buf, &after_buf, &err), 0);
     ck_assert_int_eq(in_task(read_what_is_ready), 0);
@@ -172,14 +169,10 @@ START_TEST(who_starts_a_container_of_its_own_learns_what_was_found)
     struct berth_err err;
 
     ck_assert_ptr_null(berth_rendezvous_forbidden(&rendezvous));
-    ck_assert_ptr_null(berth_rendezvous_noted(&rendezvous));
-    berth_rendezvous_forbid(&rendezvous, "the site says so");
+    berth_rendezvous_furnish(&rendezvous, 30, "the site says so");
     ck_assert_str_eq(berth_rendezvous_forbidden(&rendezvous), "the site says so");
     ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_NEW);
-    berth_rendezvous_note(&rendezvous, "the image's own MPI runs");
-    ck_assert_int_eq(berth_rendezvous_tell(&rendezvous, &told_buf, &err), 0);
-    ck_assert_int_eq(berth_rendezvous_put(&rendezvous, &before_buf, &after_buf, &err),
-                     0);
+    ck_assert_int_eq(berth_rendezvous_put_binding(&rendezvous, &answer_buf, &err), 0);
     ck_assert_int_eq(berth_rendezvous_separate(&rendezvous, "the site says so", &err),
                      0);
     ck_assert_int_eq(in_task(read_what_is_separate), 0);
@@ -248,9 +241,9 @@ START_TEST(a_start_may_take_its_time_and_no_more)
     struct berth_err err;
 
     passing = 1;
-    ck_assert_int_eq(berth_rendezvous_make(&hasty, &err), 0);
-    berth_rendezvous_furnish(&hasty, 1, 0);
-    ck_assert(berth_rendezvous_claim(&hasty));
+    ck_assert_int_eq(berth_rendezvous_make(&hasty, 1, &err), 0);
+    berth_rendezvous_furnish(&hasty, 0, NULL);
+    ck_assert(berth_rendezvous_claim(&hasty, 4));
     ck_assert_int_eq(berth_rendezvous_wait(&hasty, &err), BERTH_RENDEZVOUS_FAILED);
     ck_assert_str_eq(err.text, "the container did not start within 0 seconds; ask the "
                                "administrators (start_timeout in berth.yaml)");
@@ -268,9 +261,9 @@ START_TEST(who_starts_too_late_starts_nothing)
     struct berth_err late, err;
 
     passing = 1;
-    ck_assert_int_eq(berth_rendezvous_make(&hasty, &err), 0);
-    berth_rendezvous_furnish(&hasty, 2, 3);
-    ck_assert(berth_rendezvous_claim(&hasty));
+    ck_assert_int_eq(berth_rendezvous_make(&hasty, 1, &err), 0);
+    berth_rendezvous_furnish(&hasty, 3, NULL);
+    ck_assert(berth_rendezvous_claim(&hasty, 4));
     ck_assert_int_eq(berth_rendezvous_wait(&hasty, &late), BERTH_RENDEZVOUS_FAILED);
     passing = 0;
     ck_assert_str_eq(late.text, "the container did not start within 3 seconds; ask the "
@@ -294,9 +287,9 @@ START_TEST(who_has_started_is_not_late)
     struct berth_rendezvous hasty;
     struct berth_err err;
 
-    ck_assert_int_eq(berth_rendezvous_make(&hasty, &err), 0);
-    berth_rendezvous_furnish(&hasty, 2, 0);
-    ck_assert(berth_rendezvous_claim(&hasty));
+    ck_assert_int_eq(berth_rendezvous_make(&hasty, 1, &err), 0);
+    berth_rendezvous_furnish(&hasty, 0, NULL);
+    ck_assert(berth_rendezvous_claim(&hasty, 4));
     passing = 10;
     ck_assert_int_eq(
         berth_rendezvous_ready(&hasty, 4711, &before_buf, &after_buf, &err), 0);
@@ -340,7 +333,7 @@ START_TEST(a_room_that_cannot_be_made_leaves_nothing)
     if (shortages[_i].what == RLIMIT_NOFILE)
         low.rlim_cur += (rlim_t)first;
     ck_assert_int_eq(setrlimit(shortages[_i].what, &low), 0);
-    result = berth_rendezvous_make(&none, &err);
+    result = berth_rendezvous_make(&none, 1, &err);
     ck_assert_int_eq(setrlimit(shortages[_i].what, &usual), 0);
     ck_assert_int_eq(result, -1);
     ck_assert_str_eq(err.text, shortages[_i].fault);
@@ -349,27 +342,12 @@ START_TEST(a_room_that_cannot_be_made_leaves_nothing)
 }
 END_TEST
 
-static const char *const bad_names[] = {"", "x", "3", "3,", ",3", "3,4", "3,4,"};
-
-START_TEST(a_name_that_is_none_is_refused)
+START_TEST(closed_descriptors_are_refused)
 {
-    struct berth_rendezvous entered;
-    struct berth_err err;
-    char expected[64];
-
-    snprintf(expected, sizeof(expected), "'%s' does not name a rendezvous",
-             bad_names[_i]);
-    ck_assert_int_eq(berth_rendezvous_enter(&entered, bad_names[_i], &err), -1);
-    ck_assert_str_eq(err.text, expected);
-}
-END_TEST
-
-START_TEST(closed_descriptors_are_no_room)
-{
-    struct berth_rendezvous entered;
+    struct berth_rendezvous entered = {.memory = 997, .tasks = 998, .ended = 999};
     struct berth_err err;
 
-    ck_assert_int_eq(berth_rendezvous_enter(&entered, "997,998,999", &err), -1);
+    ck_assert_int_eq(berth_rendezvous_enter(&entered, &err), -1);
     ck_assert_str_eq(err.text, "cannot share memory: Bad file descriptor");
 }
 END_TEST
@@ -380,11 +358,11 @@ static void be_container(void)
     const struct berth_buf nothing = {(char *)"", 0, 0, false};
     struct berth_err err;
     const struct timespec pause = {.tv_nsec = 100000000};
-    struct berth_rendezvous entered;
+    struct berth_rendezvous entered = rendezvous;
     char byte;
 
     close(rendezvous.alive);
-    if (berth_rendezvous_enter(&entered, name, NULL) < 0 ||
+    if (berth_rendezvous_enter(&entered, NULL) < 0 ||
         berth_rendezvous_ready(&entered, getpid(), &nothing, &nothing, &err) < 0 ||
         read(entered.tasks, &byte, 1) != 0)
         _exit(EXIT_FAILURE);
@@ -471,12 +449,12 @@ END_TEST
 
 START_TEST(descriptors_close_when_the_application_starts)
 {
-    struct berth_rendezvous entered;
+    struct berth_rendezvous entered = rendezvous;
 
     ck_assert_int_eq(fcntl(rendezvous.memory, F_GETFD), 0);
     ck_assert_int_eq(fcntl(rendezvous.tasks, F_GETFD), 0);
     ck_assert_int_eq(fcntl(rendezvous.alive, F_GETFD), FD_CLOEXEC);
-    ck_assert_int_eq(berth_rendezvous_enter(&entered, name, NULL), 0);
+    ck_assert_int_eq(berth_rendezvous_enter(&entered, NULL), 0);
     ck_assert_int_eq(fcntl(rendezvous.memory, F_GETFD), FD_CLOEXEC);
     ck_assert_int_eq(fcntl(rendezvous.tasks, F_GETFD), FD_CLOEXEC);
 }
@@ -488,6 +466,58 @@ START_TEST(an_unpacked_image_is_told_once)
     ck_assert(berth_rendezvous_unpack(&rendezvous));
     ck_assert(!berth_rendezvous_unpack(&rendezvous));
     ck_assert(berth_rendezvous_unpacked(&rendezvous));
+}
+END_TEST
+
+static int is_ready_in_slot(struct berth_rendezvous *entered)
+{
+    return berth_rendezvous_state(entered) == BERTH_RENDEZVOUS_READY &&
+                   berth_rendezvous_holder(entered) == (pid_t)(100 + entered->slot) &&
+                   berth_rendezvous_tasks(entered) == entered->slot + 1
+               ? 0
+               : 1;
+}
+
+/* In a child, which owns what the tasks of SLOT do. */
+static int in_slot(const struct berth_rendezvous *several, unsigned int slot)
+{
+    struct berth_rendezvous entered = *several;
+    int status;
+
+    fflush(NULL);
+    if (fork() == 0) {
+        struct berth_err err;
+
+        entered.slot = slot;
+        if (berth_rendezvous_enter(&entered, &err) < 0)
+            _exit(99);
+        if (!berth_rendezvous_claim(&entered, slot + 1))
+            _exit(is_ready_in_slot(&entered));
+        _exit(berth_rendezvous_put_binding(&entered, &answer_buf, &err) < 0 ||
+              berth_rendezvous_ready(&entered, (pid_t)(100 + slot), &before_buf,
+                                     &after_buf, &err) < 0);
+    }
+    wait(&status);
+    return WEXITSTATUS(status);
+}
+
+START_TEST(each_container_has_a_slot)
+{
+    struct berth_rendezvous several, entered;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_rendezvous_make(&several, 3, &err), 0);
+    berth_rendezvous_furnish(&several, 30, NULL);
+    for (unsigned int slot = 0; slot < 3; slot++)
+        ck_assert_int_eq(in_slot(&several, slot), 0); /* claims */
+    for (unsigned int slot = 0; slot < 3; slot++)
+        ck_assert_int_eq(in_slot(&several, slot), 0); /* sees its own */
+    ck_assert(!berth_rendezvous_any_lost(&several));
+    entered = several;
+    entered.slot = 2;
+    ck_assert_int_eq(berth_rendezvous_enter(&entered, &err), 0);
+    berth_rendezvous_lose(&entered);
+    ck_assert(berth_rendezvous_any_lost(&several));
 }
 END_TEST
 
@@ -510,11 +540,11 @@ int main(void)
     tcase_add_test(tests, who_has_started_is_not_late);
     tcase_add_loop_test(tests, a_room_that_cannot_be_made_leaves_nothing, 0,
                         COUNT(shortages));
-    tcase_add_loop_test(tests, a_name_that_is_none_is_refused, 0, COUNT(bad_names));
-    tcase_add_test(tests, closed_descriptors_are_no_room);
+    tcase_add_test(tests, closed_descriptors_are_refused);
     tcase_add_test(tests, the_room_closes_when_the_container_has_ended);
     tcase_add_test(tests, the_room_closes_from_a_child_of_slurmstepd);
     tcase_add_test(tests, the_container_hears_that_slurmstepd_was_killed);
+    tcase_add_test(tests, each_container_has_a_slot);
     tcase_add_test(tests, a_task_cannot_shrink_the_memory);
     tcase_add_test(tests, descriptors_close_when_the_application_starts);
     return unit_run("rendezvous", tests);

@@ -29,10 +29,12 @@ START_TEST(without_a_pipe_everyone_speaks)
 }
 END_TEST
 
-/* What COUNT processes that share FD write to standard error. */
-static char *overheard(int fd, int count)
+static const struct berth_err fault = {"a: b; c"};
+
+/* What COUNT processes that share FD write to standard error of ERR at PLACE. */
+static char *overheard(int fd, int count, const char *place,
+                       const struct berth_err *err)
 {
-    struct berth_err err = {"a: b; c"};
     static char text[4096];
     int ends[2];
     ssize_t got;
@@ -42,7 +44,7 @@ static char *overheard(int fd, int count)
     for (int i = 0; i < count; i++)
         if (fork() == 0) {
             dup2(ends[1], STDERR_FILENO);
-            berth_report(fd, "n1", &err);
+            berth_report(fd, place, err);
             _exit(0);
         }
     close(ends[1]);
@@ -59,15 +61,16 @@ START_TEST(of_many_tasks_one_line_comes)
 {
     int fd = berth_report_open();
 
-    ck_assert_str_eq(overheard(fd, 8), "berth: n1: a: b; c\n");
-    ck_assert_str_eq(overheard(fd, 2), "");
+    ck_assert_str_eq(overheard(fd, 8, "n1", &fault), "berth: n1: a: b; c\n");
+    ck_assert_str_eq(overheard(fd, 2, "n1", &fault), "");
     close(fd);
 }
 END_TEST
 
 START_TEST(without_a_pipe_each_line_is_whole)
 {
-    ck_assert_str_eq(overheard(-1, 2), "berth: n1: a: b; c\nberth: n1: a: b; c\n");
+    ck_assert_str_eq(overheard(-1, 2, "n1", &fault),
+                     "berth: n1: a: b; c\nberth: n1: a: b; c\n");
 }
 END_TEST
 
@@ -75,21 +78,42 @@ START_TEST(a_long_place_is_cut)
 {
     struct berth_err err;
     char place[4096];
-    int ends[2];
-    int saved = dup(STDERR_FILENO);
-    char line[8192];
 
     memset(place, 'p', sizeof(place));
     place[sizeof(place) - 1] = '\0';
     berth_err_set(&err, "%s", place);
+    ck_assert_uint_eq(strlen(overheard(-1, 1, place, &err)), BERTH_ERR_SIZE + 511);
+}
+END_TEST
+
+START_TEST(control_characters_of_a_place_are_escaped)
+{
+    struct berth_err err;
+
+    berth_err_set(&err, "a");
+    ck_assert_str_eq(overheard(-1, 1, "n\033[31m1\n", &err),
+                     "berth: n\\x1b[31m1\\n: a\n");
+}
+END_TEST
+
+/* What a node's first task says of an image with such a name. */
+START_TEST(names_in_a_line_are_escaped_and_long_lines_are_whole)
+{
+    char note[3 * BERTH_ERR_SIZE];
+    char expected[4 * BERTH_ERR_SIZE];
+    char line[4 * BERTH_ERR_SIZE] = "";
+    int ends[2];
+
+    memset(note, 'n', sizeof(note));
+    note[sizeof(note) - 1] = '\0';
+    snprintf(expected, sizeof(expected),
+             "berth: n1\\x07: note: image 'a\\x1b[31m.sif': %s\n", note);
     ck_assert_int_eq(pipe(ends), 0);
-    dup2(ends[1], STDERR_FILENO);
-    berth_report(-1, place, &err);
-    dup2(saved, STDERR_FILENO);
-    ck_assert_int_eq(read(ends[0], line, sizeof(line)), BERTH_ERR_SIZE + 511);
+    berth_report_line(ends[1], "n1\a", "note: image '%s': %s", "a\033[31m.sif", note);
+    ck_assert_int_gt(read(ends[0], line, sizeof(line) - 1), 0);
+    ck_assert_str_eq(line, expected);
     close(ends[0]);
     close(ends[1]);
-    close(saved);
 }
 END_TEST
 
@@ -115,6 +139,8 @@ int main(void)
     tcase_add_test(tests, of_many_tasks_one_line_comes);
     tcase_add_test(tests, without_a_pipe_each_line_is_whole);
     tcase_add_test(tests, a_long_place_is_cut);
+    tcase_add_test(tests, control_characters_of_a_place_are_escaped);
+    tcase_add_test(tests, names_in_a_line_are_escaped_and_long_lines_are_whole);
     tcase_add_test(tests, where_no_pipe_can_be_made_there_is_none);
     return unit_run("report", tests);
 }

@@ -108,15 +108,15 @@ END_TEST
 #define SCHEME(text)                                                                   \
     "'" text "': cannot be pulled; expected docker://, oras:// or library://, or a "   \
     "SIF file or a directory"
-#define TWICE(a, b)                                                                    \
-    "given twice, '" a "' and '" b "'; expected one value for each component"
+#define TWICE(a, b) "given twice, '" a "' and '" b "'; expected one value"
 #define OPPOSITE                                                                       \
     "given together with its opposite; expected one of --container-mount-home and "    \
     "--no-container-mount-home"
 #define NO_VARIABLE(text)                                                              \
     "'" text                                                                           \
-    "' is not a variable; expected NAME or NAME=VALUE (write \\, for a comma "         \
-    "in a value)"
+    "' is not a variable; expected NAME or NAME=VALUE, with letters, digits and _ in " \
+    "NAME"
+#define COMMA " (a comma in a value is \\, in quotes: 'A=1\\,2')"
 
 #define NO_MODE(text)                                                                  \
     "'" text                                                                           \
@@ -162,9 +162,9 @@ static const struct {
     {{{ENV, "=x"}, {END, NULL}}, NO_VARIABLE("=x")},
     {{{ENV, "A-B"}, {END, NULL}}, NO_VARIABLE("A-B")},
     {{{ENV, "A B=1"}, {END, NULL}}, NO_VARIABLE("A B=1")},
-    {{{ENV, "A,"}, {END, NULL}}, NO_VARIABLE("")},
-    {{{ENV, ",A"}, {END, NULL}}, NO_VARIABLE("")},
-    {{{ENV, "A=1,2"}, {END, NULL}}, NO_VARIABLE("2")},
+    {{{ENV, "A,"}, {END, NULL}}, NO_VARIABLE("") COMMA},
+    {{{ENV, ",A"}, {END, NULL}}, NO_VARIABLE("") COMMA},
+    {{{ENV, "A=1,2"}, {END, NULL}}, NO_VARIABLE("2") COMMA},
     {{{ENV, "\303\204=1"}, {END, NULL}}, NO_VARIABLE("\303\204=1")},
     {{{MPI, "Host"}, {END, NULL}}, NO_MODE("Host")},
     {{{MPI, "-x"}, {END, NULL}}, NO_MODE("-x")},
@@ -279,8 +279,7 @@ END_TEST
 #define ON_HOST                                                                        \
     "--container-image=none: the other container options mean nothing on the host; "   \
     "leave them out"
-#define NO_IMAGE                                                                       \
-    "--container-image: not given, but other container options are; name an image"
+#define NO_IMAGE(option) "--" option ": it needs an image; add --container-image=IMAGE"
 
 static const struct {
     struct given given[3];
@@ -292,16 +291,16 @@ static const struct {
     {{{IMAGE, "/a"}, {MOUNTS, "/m"}, {END, NULL}}, NULL},
     {{{IMAGE, "none"}, {MOUNTS, "/m"}, {END, NULL}}, ON_HOST},
     {{{IMAGE, "none"}, {NO_HOME, NULL}, {END, NULL}}, ON_HOST},
-    {{{MOUNTS, "/m"}, {END, NULL}}, NO_IMAGE},
-    {{{WORKDIR, "/w"}, {END, NULL}}, NO_IMAGE},
-    {{{HOME, NULL}, {END, NULL}}, NO_IMAGE},
-    {{{NO_HOME, NULL}, {END, NULL}}, NO_IMAGE},
-    {{{WRITABLE, NULL}, {END, NULL}}, NO_IMAGE},
-    {{{ENTRYPOINT, NULL}, {END, NULL}}, NO_IMAGE},
-    {{{ENV, "A"}, {END, NULL}}, NO_IMAGE},
-    {{{ARGS, "-x"}, {END, NULL}}, NO_IMAGE},
-    {{{GPU, "auto"}, {END, NULL}}, NO_IMAGE},
-    {{{MPI, NULL}, {END, NULL}}, NO_IMAGE},
+    {{{MOUNTS, "/m"}, {END, NULL}}, NO_IMAGE("container-mounts")},
+    {{{WORKDIR, "/w"}, {END, NULL}}, NO_IMAGE("container-workdir")},
+    {{{HOME, NULL}, {END, NULL}}, NO_IMAGE("container-mount-home")},
+    {{{NO_HOME, NULL}, {END, NULL}}, NO_IMAGE("no-container-mount-home")},
+    {{{WRITABLE, NULL}, {END, NULL}}, NO_IMAGE("container-writable")},
+    {{{ENTRYPOINT, NULL}, {END, NULL}}, NO_IMAGE("container-entrypoint")},
+    {{{ENV, "A"}, {END, NULL}}, NO_IMAGE("container-env")},
+    {{{ARGS, "-x"}, {END, NULL}}, NO_IMAGE("container-args")},
+    {{{GPU, "auto"}, {END, NULL}}, NO_IMAGE("container-gpu")},
+    {{{MPI, NULL}, {END, NULL}}, NO_IMAGE("mpi-bind")},
     {{{IMAGE, "none"}, {MPI, "off"}, {END, NULL}}, ON_HOST},
 };
 

@@ -126,6 +126,53 @@ START_TEST(relative_directories_and_files_do_not_count)
 }
 END_TEST
 
+static const struct {
+    const char *build; /* what it says to buildcfg */
+    mode_t starter;    /* 0: not there */
+    const char *why;
+} runtimes[] = {
+    {"exit 1", 0, "the runtime is not Apptainer"},
+    {"echo SINGULARITY_CONF_FILE=/c", 0, "the runtime is not Apptainer"},
+    {"echo APPTAINER_CONF_FILE=/c", 0, NULL},
+    {"echo LIBEXECDIR=$0.d; echo APPTAINER_CONF_FILE=/c", 0, NULL},
+    {"echo LIBEXECDIR=$0.d; echo APPTAINER_CONF_FILE=/c", 0755, NULL},
+    {"echo LIBEXECDIR=$0.d; echo APPTAINER_CONF_FILE=/c", 04755,
+     "the runtime is installed setuid"},
+};
+
+START_TEST(root_of_a_user_namespace_may_start_some)
+{
+    BERTH_FREE char *path = unit_path(directory, "runtime");
+    BERTH_FREE char *starter = NULL;
+    BERTH_FREE char *script = NULL;
+    const char *why;
+
+    ck_assert_int_gt(
+        asprintf(&script, "[ \"$1\" = buildcfg ] || exit 1\n%s", runtimes[_i].build),
+        0);
+    unit_script(path, script);
+    if (runtimes[_i].starter) {
+        static const char *const parts[] = {"", "/apptainer", "/apptainer/bin"};
+
+        for (int i = 0; i < COUNT(parts); i++) {
+            BERTH_FREE char *part = NULL;
+
+            ck_assert_int_gt(asprintf(&part, "%s.d%s", path, parts[i]), 0);
+            ck_assert_int_eq(mkdir(part, 0755), 0);
+        }
+        ck_assert_int_gt(asprintf(&starter, "%s.d/apptainer/bin/starter-suid", path),
+                         0);
+        unit_write(starter, "", 0);
+        ck_assert_int_eq(chmod(starter, runtimes[_i].starter), 0);
+    }
+    why = berth_runtime_refuses_root(path);
+    if (runtimes[_i].why)
+        ck_assert_pstr_eq(why, runtimes[_i].why);
+    else
+        ck_assert_ptr_null(why);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("runtime");
@@ -137,5 +184,7 @@ int main(void)
     tcase_add_test(tests, apptainer_is_found_before_singularity);
     tcase_add_loop_test(tests, a_path_is_searched, 0, COUNT(lists));
     tcase_add_test(tests, relative_directories_and_files_do_not_count);
+    tcase_add_loop_test(tests, root_of_a_user_namespace_may_start_some, 0,
+                        COUNT(runtimes));
     return unit_run("runtime", tests);
 }

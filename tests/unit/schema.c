@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "site/suggest.h"
+#include "base/suggest.h"
 #include "site/syntax.h"
 #include "unit.h"
 
@@ -53,6 +53,7 @@ START_TEST(every_key_has_its_place)
               "  owners: [root]\n"
               "  signatures: [0123456789abcdef0123456789ABCDEF01234567]\n"
               "  cache: ~/cache\n"
+              "  missing: refuse\n"
               "mounts:\n"
               "  forced: [/scratch, \"/a:/b:ro\"]\n"
               "  default: [/opt:/opt]\n"
@@ -71,7 +72,7 @@ START_TEST(every_key_has_its_place)
               "  - partition: gpu\n"
               "    account: climate\n"
               "    options: {mpi-bind: host, container-writable: true}\n"
-              "  - options: {container-env: \"A=1\"}\n"
+              "  - options: {container-env: \"A=1\", mpi-bind: TRUE}\n"
               "provenance: {file: /var/log/berth.json, digest: sha256, comment: true}\n"
               "profiles_dir: /etc/p.d\n",
               &site);
@@ -86,6 +87,7 @@ START_TEST(every_key_has_its_place)
     is_list(&site.images.owners, "root");
     is_list(&site.images.signatures, "0123456789abcdef0123456789ABCDEF01234567");
     ck_assert_str_eq(site.images.cache, "~/cache");
+    ck_assert_int_eq(site.images.missing, BERTH_MISSING_REFUSE);
     is_list(&site.mounts.forced, "/scratch|/a:/b:ro");
     is_list(&site.mounts.defaults, "/opt:/opt");
     is_list(&site.mounts.forbidden, "/etc");
@@ -103,7 +105,7 @@ START_TEST(every_key_has_its_place)
     is_list(&site.rules[0].options, "mpi-bind|host|container-writable|");
     ck_assert_ptr_null(site.rules[1].partition);
     ck_assert_ptr_null(site.rules[1].account);
-    is_list(&site.rules[1].options, "container-env|A=1");
+    is_list(&site.rules[1].options, "container-env|A=1|mpi-bind|");
     ck_assert_str_eq(site.provenance.file, "/var/log/berth.json");
     ck_assert_int_eq(site.provenance.digest, BERTH_DIGEST_SHA256);
     ck_assert(site.provenance.comment);
@@ -210,7 +212,11 @@ static const struct {
     {"rules:\n- options: 5",
      "f:2: rules: expected options: NAME: VALUE lines, got '5'\n"},
     {"rules: [{options: {mpi-bind: [a]}}]",
-     "f:1: rules: expected one value for an option, got a list\n"},
+     "f:1: rule 1: mpi-bind: expected one value for an option, got a list\n"},
+    {"rules:\n- options:\n    container-writable:\n    mpi-bind: [a]\n    gpu: ''",
+     "f:3: rule 1: container-writable: expected one value for an option, got ''\n"
+     "f:4: rule 1: mpi-bind: expected one value for an option, got a list\n"
+     "f:5: rule 1: gpu: expected one value for an option, got ''\n"},
     {"rules: [{partition: [a], options: {mpi-bind: off}}]",
      "f:1: rules: expected one name, got a list\n"},
     {"rules:\n- options: {mpi-bind: off}\n  partitoin: x",
@@ -234,12 +240,22 @@ static const struct {
                               "parsing a flow mapping); check indentation, quotes and "
                               "colons\n"},
     {"runtime:\n\tpath: /a\n",
-     "f:2: not YAML: found character that cannot start any token (while scanning for "
-     "the next token); check indentation, quotes and colons\n"},
+     "f:2: a tab in the indentation; YAML wants blanks there\n"},
+    {"images:\n  roots:\n  -\t\t@\n",
+     "f:3: a tab in the indentation; YAML wants blanks there\n"},
+    {"mpi: @\n",
+     "f:1: not YAML: found character that cannot start any token (while "
+     "scanning for the next token); check indentation, quotes and colons\n"},
     {"%YAML 9.9\n---\nmpi: {}\n",
      "f:1: not YAML: found incompatible YAML document; check indentation, quotes and "
      "colons\n"},
-    {"a: 1\nb: 2\na: 3\n", "f:3: a: given twice, first on line 1; keep one\n"},
+    {"mpi: {}\nruntime: {share: x}\nmpi: {default: [x]}\nruntime: {}\n",
+     "f:3: mpi: given twice, first on line 1; keep one\n"
+     "f:4: runtime: given twice, first on line 2; keep one\n"
+     "f:3: mpi.default: expected one value, got a list\n"
+     "f:2: runtime.share: expected auto or never, got 'x'\n"},
+    {"environment: {set: [A: 4]}",
+     "f:1: environment.set: expected NAME=VALUE, got 'A: 4'; write 'A=4'\n"},
     {"a: &x 1\n", "f:1: '&x' is an anchor; leave it out\n"},
     {"a: &x [1]\n", "f:1: '&x' is an anchor; leave it out\n"},
     {"a: &x {}\n", "f:1: '&x' is an anchor; leave it out\n"},
@@ -275,7 +291,7 @@ static const struct {
 } places[] = {
     {"mounts.forbidden", "/b", "f:4"},  {"mounts.forbidden", "/other", "f:2"},
     {"mounts.forbidden", "", "f:2"},    {"runtime.raw_args", "", "f:5"},
-    {"runtime.raw_args", "--x", "f:5"}, {"rules", "2", "f:8"},
+    {"runtime.raw_args", "--x", "f:5"}, {"rules", "2.c", "f:8"},
     {"mounts.forced", "", NULL},        {"mpi.partitions", "b", "f:11"},
 };
 

@@ -4,7 +4,6 @@
 #include "probe/signature.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "policy/signers.h"
 #include "unit.h"
@@ -109,7 +108,7 @@ START_TEST(the_runtime_is_asked)
 {
     BERTH_STRVEC struct berth_strvec keys = {0};
     char *directory = unit_directory();
-    char runtime[128], image[128], answer[128], variable[140], script[512];
+    char runtime[128], image[128], answer[128], variable[140];
     char *const environment[] = {variable,
                                  (char *)"PATH=/usr/bin:/bin",
                                  (char *)"K=v",
@@ -129,10 +128,8 @@ START_TEST(the_runtime_is_asked)
     snprintf(image, sizeof(image), "%s/i.sif", directory);
     snprintf(answer, sizeof(answer), "%s/answer", directory);
     snprintf(variable, sizeof(variable), "A=%s", answer);
-    snprintf(script, sizeof(script), "#!/bin/sh\n%s\n", runtimes[_i].script);
-    unit_write(runtime, script, strlen(script));
+    unit_script(runtime, runtimes[_i].script);
     unit_write(answer, good, strlen(good));
-    ck_assert_int_eq(chmod(runtime, 0755), 0);
     ck_assert_int_eq(berth_signature_check(&signature, &err), 0);
     berth_strvec_push(&keys, "12AB");
     ck_assert_int_eq(berth_signature_check(&signature, &err), -1);

@@ -77,7 +77,7 @@ static const struct {
     {"open/f", ": 'open' can be written by others (mode 0775); chmod go-w"},
     {"astray", ": 'open' can be written by others (mode 0775); chmod go-w"},
     {"writable", ": 'writable' can be written by others (mode 0664); chmod go-w"},
-    {"none", ": 'none': No such file or directory; all users must be able to read it"},
+    {"none", ": No such file or directory; check the path"},
     {"f/x", ": 'f' is not a directory"},
     {"through", ": 'passwd' is not a directory"},
     {"d", ": 'd' is not a file"},
@@ -159,6 +159,22 @@ START_TEST(a_file_of_another_user_is_refused)
 }
 END_TEST
 
+START_TEST(a_closed_directory_is_told)
+{
+    BERTH_SITE struct berth_site site = {0};
+    BERTH_FREE char *fault = NULL;
+    uid_t self = geteuid();
+
+    ck_assert_int_eq(chmod("d", 0), 0);
+    if (self == 0)
+        ck_assert_int_eq(seteuid(12345), 0);
+    fault = read_name("d/f", self, &site);
+    ck_assert_int_eq(seteuid(self), 0);
+    ck_assert_int_eq(chmod("d", 0755), 0);
+    ck_assert_str_eq(fault, ": Permission denied; all users must be able to read it");
+}
+END_TEST
+
 START_TEST(an_unreadable_file_is_told)
 {
     BERTH_SITE struct berth_site site = {0};
@@ -212,6 +228,7 @@ int main(void)
     tcase_add_loop_test(tests, what_a_link_promises_is_not_missing, 0, COUNT(absent));
     tcase_add_test(tests, the_root_is_no_file);
     tcase_add_test(tests, a_file_of_another_user_is_refused);
+    tcase_add_test(tests, a_closed_directory_is_told);
     tcase_add_test(tests, an_unreadable_file_is_told);
     tcase_add_test(tests, all_faults_of_a_file_are_listed);
     tcase_add_test(tests, the_owner_is_who_built_it);

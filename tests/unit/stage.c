@@ -196,13 +196,10 @@ static void fake_patchelf(const char *script)
 {
     BERTH_FREE char *bin = unit_path(directory, "bin");
     BERTH_FREE char *file = unit_path(bin, "patchelf");
-    BERTH_FREE char *text = NULL;
     BERTH_FREE char *search = NULL;
 
     install_directory(bin);
-    ck_assert_int_gt(asprintf(&text, "#!/bin/sh\n%s\n", script), 0);
-    unit_write(file, text, strlen(text));
-    ck_assert_int_eq(chmod(file, 0755), 0);
+    unit_script(file, script);
     ck_assert_int_gt(asprintf(&search, "%s:/usr/bin:/bin", bin), 0);
     ck_assert_int_eq(setenv("PATH", search, 1), 0);
 }

@@ -30,19 +30,22 @@ exec "$@"
 END
 chmod +x runtime
 SLURMD_NODENAME=n1
-BERTH_TASK_RUNTIME=$T/runtime
-export SLURMD_NODENAME BERTH_TASK_RUNTIME
+export SLURMD_NODENAME
+runtime=$T/runtime
 unset SHOW
 # A process that ends at once frees nothing.
 ASAN_OPTIONS=detect_leaks=0
 export ASAN_OPTIONS
+
+# order REQUEST[;LABEL:FIELDS...]: what the plugin orders (plan/order.h).
+order() { echo "1;task:runtime=$runtime;request:$1;."; }
 
 # with REQUEST WORD...: berth-task as the plugin puts it in front of WORDs.
 with()
 {
     request=$1
     shift
-    BERTH_TASK_REQUEST=$request "$task" "$@"
+    BERTH_TASK_ORDER=$(order "$request") "$task" "$@"
 }
 
 # What berth-task refuses, before any container.
@@ -53,7 +56,7 @@ expect 'no command' 1 \
     'berth: n1: no command given' \
     with "image=$T/a"
 expect 'a request that is none' 1 \
-    "berth: n1: BERTH_TASK_REQUEST: 'colour' is not an option of this release" \
+    "berth: n1: BERTH_TASK_ORDER: 'colour' is not an option of this release; do not set it by hand, and have one release of berth on all hosts" \
     with colour=red ./app
 expect 'an image that is not there' 1 \
     "berth: n1: image 'T/gone.sif': not found; check the path, and that the nodes see this file system" \
@@ -62,10 +65,10 @@ expect 'a pulled image that is not there' 1 \
     "berth: n1: image 'docker://r/x': its file 'T/gone.sif' is not here; the cache must be where all nodes see it (images.cache in berth.yaml, or XDG_CACHE_HOME)" \
     with "image=$T/gone.sif&uri=docker://r/x" ./app
 expect 'what is not an image' 1 \
-    "berth: n1: image 'T/bad.sif': not an image; expected a SIF file (made by 'singularity build' or 'singularity pull') or a sandbox directory" \
+    "berth: n1: image 'T/bad.sif': not an image; expected a SIF file (made by 'apptainer build' or 'singularity build') or a sandbox directory" \
     with "image=$T/bad.sif" ./app
 expect 'a mount that is not there' 1 \
-    "berth: n1: --container-mounts: 'T/gone': No such file or directory; expected a file or directory that exists on every node" \
+    "berth: n1: --container-mounts: 'T/gone': No such file or directory; expected a file or directory of the host, on every node" \
     with "image=$T/a&mounts=$T/gone:/x:rw" ./app
 mkdir "$(printf 'caf\351')"
 expect 'a name that the runtime cannot carry' 1 \
@@ -73,11 +76,10 @@ expect 'a name that the runtime cannot carry' 1 \
     with "image=$T/a&mounts=$T/caf%E9:/x:rw" ./app
 expect 'a runtime that is not there' 1 \
     "berth: n1: container runtime '/gone': No such file or directory; ask the administrators to install it or to correct runtime.path in berth.yaml" \
-    env BERTH_TASK_RUNTIME=/gone BERTH_TASK_REQUEST="image=$T/a" "$task" ./app
+    with "image=$T/a;task:runtime=/gone" ./app
 expect 'options are named as the site does' 1 \
-    "berth: n1: --x-container-mounts: 'T/gone': No such file or directory; expected a file or directory that exists on every node" \
-    env BERTH_TASK_PREFIX=x- BERTH_TASK_REQUEST="image=$T/a&mounts=$T/gone:/x:rw" \
-    "$task" ./app
+    "berth: n1: --x-container-mounts: 'T/gone': No such file or directory; expected a file or directory of the host, on every node" \
+    with "image=$T/a&mounts=$T/gone:/x:rw;task:prefix=x-" ./app
 
 driver=NVIDIA kind=nvidia device=/dev/nvidiactl
 [ ! -e $device ] || driver=ROCm kind=rocm device=/dev/kfd
@@ -88,16 +90,16 @@ expect 'a GPU driver that is not there' 1 \
 few='exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n $1; exec "$0" ./app'
 expect 'no descriptor is left' 1 \
     'berth: n1: cannot make a log: Too many open files' \
-    env BERTH_TASK_REQUEST="image=$T/a" sh -c "$few" "$task" 4
+    env BERTH_TASK_ORDER="$(order "image=$T/a")" sh -c "$few" "$task" 4
 expect 'no descriptors are left' 1 \
     'berth: n1: cannot make a socket: Too many open files' \
-    env BERTH_TASK_REQUEST="image=$T/a" sh -c "$few" "$task" 5
+    env BERTH_TASK_ORDER="$(order "image=$T/a")" sh -c "$few" "$task" 5
 
 # The program as it is built looks for berth-init where it will be installed.
 name='berth-init is not there'
-said=$(BERTH_TASK_REQUEST=image=$T/a "$built" ./app 2>&1)
+said=$(BERTH_TASK_ORDER="$(order "image=$T/a")" "$built" ./app 2>&1)
 case $said in
-    "berth: n1: '/"*"/berth-init': No such file or directory; install berth again on this host")
+    "berth: n1: '/"*"/berth-init': No such file or directory; berth is incomplete on this host, tell its administrators")
         report 0 "$name"
         ;;
     *)
@@ -110,25 +112,25 @@ printf '#!/no/such/interpreter\n' >"$T/broken-runtime"
 chmod +x "$T/broken-runtime"
 expect 'a runtime without its interpreter' 1 \
     "berth: n1: container runtime 'T/broken-runtime': No such file or directory; ask the administrators to repair it" \
-    env "BERTH_TASK_RUNTIME=$T/broken-runtime" "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app
+    with "image=$T/a;task:runtime=$T/broken-runtime" ./app
 
 # A runtime that ends before it has started the container.
 printf '#!/bin/sh\necho working >&2\necho "FATAL:   no luck" >&2\necho over >&2\nexit 255\n' >failing
 chmod +x failing
 expect 'a runtime that fails' 255 \
     "berth: n1: image 'T/a': T/failing did not start it: FATAL:   no luck; ask the administrators, or look with \`berth doctor\` on that node" \
-    env "BERTH_TASK_RUNTIME=$T/failing" "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app
+    with "image=$T/a;task:runtime=$T/failing" ./app
 printf '#!/bin/sh\nprintf "\\033[31mfatal error:\\033[0m no room\\n" >&2\necho "gs 0x0" >&2\nexit 2\n' >failing
 expect 'a runtime that tells much of its end' 2 \
     "berth: n1: image 'T/a': T/failing did not start it: fatal error: no room; ask the administrators, or look with \`berth doctor\` on that node" \
-    env "BERTH_TASK_RUNTIME=$T/failing" "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app
+    with "image=$T/a;task:runtime=$T/failing" ./app
 # fails WORDS ADVICE: what it says when a runtime gives up with WORDS.
 fails()
 {
     printf '#!/bin/sh\necho "%s" >&2\nexit 255\n' "$1" >failing
     expect "a runtime that fails: $1" 255 \
         "berth: n1: image 'T/a': T/failing did not start it: $1; $2" \
-        env "BERTH_TASK_RUNTIME=$T/failing" "BERTH_TASK_REQUEST=image=$T/a&args=-x" "$task" ./app
+        with "image=$T/a&args=-x;task:runtime=$T/failing" ./app
 }
 fails 'FATAL: engine configuration too big > 1' \
     'unset variables that the command does not need'
@@ -162,18 +164,18 @@ expect 'the exit status is the command'\''s' 7 \
     with "image=$T/a" sh -c 'exit 7'
 expect 'a variable wins' 0 \
     'C=a,b P=here' \
-    env P=here BERTH_TASK_REQUEST="image=$T/a&env=C%3Da,b&env=P" \
+    env P=here BERTH_TASK_ORDER="$(order "image=$T/a&env=C%3Da,b&env=P")" \
     "$task" sh -c 'echo "C=$C P=$P"'
 expect 'the working directory stays' 0 \
     'T/work dir' \
-    sh -c 'cd "work dir" && BERTH_TASK_REQUEST=$0 "$1" pwd' "image=$T/a" "$task"
+    sh -c 'cd "work dir" && BERTH_TASK_ORDER=$0 "$1" pwd' "$(order "image=$T/a")" "$task"
 expect 'the working directory is set' 0 \
     'T/work dir' \
     with "image=$T/a&workdir=$T/work%20dir" pwd
 expect 'the working directory keeps its name' 0 \
     'T/link' \
-    sh -c 'ln -s "work dir" link && cd link && BERTH_TASK_REQUEST=$0 PWD=$PWD "$1" sh -c "echo \$PWD"' \
-    "image=$T/a" "$task"
+    sh -c 'ln -s "work dir" link && cd link && BERTH_TASK_ORDER=$0 PWD=$PWD "$1" sh -c "echo \$PWD"' \
+    "$(order "image=$T/a")" "$task"
 expect 'nothing of ours is in the environment' 0 \
     '' \
     with "image=$T/a" sh -c 'env | grep ^BERTH_ || :'
@@ -184,13 +186,12 @@ component 0: 1 task on 1 node runs ./app 1 in T/a
   container: one for each task: its tasks cannot meet
   MPI: left alone (no --mpi-bind)
 END
-step=$(printf 'component 0 alone 1 1\nrestored P identity\n.')
+step='nodes=1&tasks=1&restored=P&restored=identity'
 explained()
 {
     request=$1
     shift
-    BERTH_TASK_REQUEST="image=$T/a&$request" BERTH_TASK_EXPLAIN=${step%.} BERTH_TASK_LEADS=1 \
-        "$task" "$@"
+    BERTH_TASK_ORDER="$(order "image=$T/a&$request;step:leads=&speaks=&$step")" "$task" "$@"
 }
 some() { explained "$@" | sed -n 1,3p; }
 expect 'an account starts with a summary' 0 "$(cat told)" some explain=text ./app 1
@@ -200,7 +201,7 @@ expect 'an account tells why variables change' 0 \
   capture: --export drops it, and berth restores it (list: identity)
   user: --container-env" \
     variables 'explain=text&env=C%3D1' ./app
-step=$(printf 'component 0 alone 1 1\nasked image=/a&env=U%%3D1&mounts=/tmp:/tmp:rw\n.')
+step='nodes=1&tasks=1;asked:image=/a&env=U%3D1&mounts=/tmp:/tmp:rw'
 origins() { explained "$@" | sed -n '/^mounts/,/^$/p; /^environment/,$p'; }
 expect 'an account tells what is the site'"'"'s' 0 \
     'mounts, besides those that the runtime makes by itself
@@ -215,7 +216,7 @@ environment, besides what Slurm sets; of a name that is there twice the later wi
   user: --container-env
     U=1' \
     origins 'explain=text&env=S%3D2&env=U%3D1&mounts=/tmp:/tmp:rw&mounts=/usr:/usr:ro' ./app
-step=$(printf 'component 0 alone 1 1\nasked image=/a&env=U%%3D1&env=F%%3D1\n.')
+step='nodes=1&tasks=1;asked:image=/a&env=U%3D1&env=F%3D1'
 exported() { E=own origins "$@" | sed -n '/^environment/,$p'; }
 expect 'an account tells in the order in which variables are set' 0 \
     'environment, besides what Slurm sets; of a name that is there twice the later wins
@@ -233,8 +234,8 @@ expect 'an account is given by the first node of a component alone' 0 '' \
     with "image=$T/a&explain=text" ./app
 expect 'a component on the host is not run either' 0 '' with explain=text ./app
 expect 'an account runs nothing' 0 '' \
-    sh -c '"$@" >/dev/null; test ! -e ran' sh env BERTH_TASK_REQUEST="image=$T/a&explain=text" \
-    BERTH_TASK_LEADS=1 "$task" sh -c 'echo ran >ran'
+    sh -c '"$@" >/dev/null; test ! -e ran' sh env BERTH_TASK_ORDER="$(order "image=$T/a&explain=text;step:leads=&speaks=")" \
+    "$task" sh -c 'echo ran >ran'
 expect 'a command that is not there is the fault of the account too' 127 \
     "berth: n1: image 'T/a': command './gone' is not in the image; check the path, or mount it (--container-mounts)" \
     explained explain=text ./gone
@@ -245,45 +246,49 @@ expect 'nor one that is no program' 126 \
     "berth: n1: image 'T/a': command './no-program' cannot be executed: Permission denied; name a program, or make this one executable (chmod +x)" \
     explained explain=json ./no-program
 expect 'an account as JSON' 0 '  "form": 1,' \
-    sh -c '"$@" | sed -n 2p' sh env BERTH_TASK_REQUEST="image=$T/a&explain=json" \
-    BERTH_TASK_LEADS=1 "$task" ./app
+    sh -c '"$@" | sed -n 2p' sh env BERTH_TASK_ORDER="$(order "image=$T/a&explain=json;step:leads=&speaks=")" \
+    "$task" ./app
 expect 'an account that nobody takes' 1 \
     'berth: n1: standard output: No space left on device' \
-    sh -c '"$@" >/dev/full' sh env BERTH_TASK_REQUEST="image=$T/a&explain=json" \
-    BERTH_TASK_LEADS=1 "$task" ./app
+    sh -c '"$@" >/dev/full' sh env BERTH_TASK_ORDER="$(order "image=$T/a&explain=json;step:leads=&speaks=")" \
+    "$task" ./app
+
+expect 'a holder that cannot go where the tasks will be' 1 \
+    'cannot enter the user namespace of the tasks: Invalid argument' \
+    sh -c '"$1" --hold --inner 0 </dev/null' sh "$init"
 
 # The record of a step.
 SLURM_JOB_ID=17 SLURM_JOB_USER=alice
 export SLURM_JOB_ID SLURM_JOB_USER
 expect 'a record is kept, and the command runs' 0 \
     'runs: 1' \
-    env "BERTH_TASK_RECORD=$T/steps-%u-%j" BERTH_TASK_LEADS=1 "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app 1
+    with "image=$T/a;task:record=$T/steps-%25u-%25j;step:leads=&speaks=" ./app 1
 expect 'it is one line' 0 \
-    '{"time":"T","cluster":null,"user":"alice","job":17,"step":null,"component":0,"node":"n1","nodes":0,"tasks":0,"image":{"path":"T/a","kind":"directory","modified":"T"},"runtime":{"path":"T/runtime","version":null},"mpi":{"mode":"off","type":null,"verdict":null},"shared":false,"apart":"its tasks cannot meet","berth":"V"}' \
+    '{"time":"T","cluster":null,"user":"alice","job":17,"step":null,"component":0,"ranks":null,"node":"n1","nodes":0,"tasks":0,"image":{"path":"T/a","kind":"directory","modified":"T"},"runtime":{"path":"T/runtime","version":null},"mpi":{"mode":"off","type":null,"verdict":null},"shared":false,"apart":"its tasks cannot meet","berth":"V"}' \
     sed -E 's/"[0-9-]+T[0-9:]+Z"/"T"/g; s/"berth":"[^"]*"/"berth":"V"/' steps-alice-17
 expect 'who does not speak for the component keeps none' 0 \
     'runs: 2' \
-    env "BERTH_TASK_RECORD=$T/none-%j" "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app 2
+    with "image=$T/a;task:record=$T/none-%25j" ./app 2
 expect 'the next record goes behind it' 0 \
     '2' \
-    sh -c 'BERTH_TASK_RECORD=$0/steps-%u-%j BERTH_TASK_LEADS=1 "$@" >/dev/null; wc -l <steps-alice-17; ls none* 2>/dev/null || :' \
-    "$T" env "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app
+    sh -c '"$@" >/dev/null; wc -l <steps-alice-17; ls none* 2>/dev/null || :' \
+    sh env BERTH_TASK_ORDER="$(order "image=$T/a;task:record=$T/steps-%25u-%25j;step:leads=&speaks=")" "$task" ./app
 expect 'a record that cannot be kept stops nothing' 0 \
     'runs: 3' \
-    env BERTH_TASK_RECORD=/gone/steps BERTH_TASK_LEADS=1 "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app 3
+    with "image=$T/a;task:record=/gone/steps;step:leads=&speaks=" ./app 3
 expect 'with -v it is said' 0 \
-    "berth: n1: no record is kept: provenance.file '/gone/steps': No such file or directory; ask the administrators to let you write there
+    "berth: n1: warning: no record is kept: provenance.file '/gone/steps': No such file or directory; ask the administrators to let you write there
 runs: 3" \
-    env SRUN_DEBUG=4 BERTH_TASK_RECORD=/gone/steps BERTH_TASK_LEADS=1 "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app 3
+    env SRUN_DEBUG=4 BERTH_TASK_ORDER="$(order "image=$T/a;task:record=/gone/steps;step:leads=&speaks=")" "$task" ./app 3
 ln -s steps-alice-17 link
 expect 'a link is not followed' 0 \
-    "berth: n1: no record is kept: provenance.file 'T/link': it is a link, or not a file of yours or root's; ask the administrators to remove it
+    "berth: n1: warning: no record is kept: provenance.file 'T/link': it is a link, or not a file of yours or root's; ask the administrators to remove it
 runs: 3" \
-    env SRUN_DEBUG=4 "BERTH_TASK_RECORD=$T/link" BERTH_TASK_LEADS=1 "BERTH_TASK_REQUEST=image=$T/a" "$task" ./app 3
+    env SRUN_DEBUG=4 BERTH_TASK_ORDER="$(order "image=$T/a;task:record=$T/link;step:leads=&speaks=")" "$task" ./app 3
 mkfifo pipe
 expect 'a pipe that nobody reads stops nothing' 0 \
     'runs: 4' \
-    env "BERTH_TASK_RECORD=$T/pipe" BERTH_TASK_LEADS=1 "BERTH_TASK_REQUEST=image=$T/a" timeout 600 "$task" ./app 4
+    env BERTH_TASK_ORDER="$(order "image=$T/a;task:record=$T/pipe;step:leads=&speaks=")" timeout 600 "$task" ./app 4
 unset SLURM_JOB_ID SLURM_JOB_USER
 
 # A runtime that stays in front of its application, hands signals on to it, and spoils what
@@ -307,10 +312,10 @@ while :; do
 done
 END
 chmod +x front
-export BERTH_TASK_RUNTIME="$T/front"
+runtime=$T/front
 expect 'what is not UTF-8 stays as it is, and what the runtime changes is changed' 0 \
     'caf\351 \377 yes gone' \
-    env V="$(printf '\377')" GONE=no BERTH_TASK_REQUEST="image=$T/a&env=W%3Dcaf%E9" "$task" \
+    env V="$(printf '\377')" GONE=no BERTH_TASK_ORDER="$(order "image=$T/a&env=W%3Dcaf%E9")" "$task" \
     perl -e 'printf "%s %s %s %s\n", (map { s/([^ -~])/sprintf q(\%o), ord $1/ger } @ENV{qw(W V SET)}), $ENV{GONE} // "gone"'
 expect 'an argument that is not UTF-8 stays as it is' 0 \
     '\351' \
@@ -320,10 +325,10 @@ expect 'the exit status comes through a runtime' 7 \
     with "image=$T/a" sh -c 'exit 7'
 expect 'a death by a signal comes through a runtime' 143 \
     '' \
-    sh -c 'BERTH_TASK_REQUEST=$0 "$@" 2>/dev/null' "image=$T/a" "$task" sh -c 'kill -TERM $$; sleep 300'
-expect 'the end of the relay is the end of the application' 137 \
+    sh -c 'BERTH_TASK_ORDER=$0 "$@" 2>/dev/null' "$(order "image=$T/a")" "$task" sh -c 'kill -TERM $$; sleep 300'
+expect 'the end of berth-init is the end of the application' 137 \
     '' \
-    sh -c 'BERTH_TASK_REQUEST=$0 "$@" 2>/dev/null' "image=$T/a" "$task" \
+    sh -c 'BERTH_TASK_ORDER=$0 "$@" 2>/dev/null' "$(order "image=$T/a")" "$task" \
     sh -c 'kill -KILL $PPID; sleep 300 >/dev/null 2>&1; echo still here'
 # It waits for one as long as that takes, and a moment for another.
 counts='$SIG{USR1} = sub { $n++ }; open F, ">", "ready"; close F; kill @ARGV if @ARGV;
@@ -331,10 +336,10 @@ counts='$SIG{USR1} = sub { $n++ }; open F, ">", "ready"; close F; kill @ARGV if 
     for (1..3) { select undef, undef, undef, 0.1 } print "$n\n"'
 expect 'a signal that the runtime alone gets reaches the application' 0 \
     '1' \
-    env SEND=yes BERTH_TASK_REQUEST="image=$T/a" "$task" perl -e "$counts"
+    env SEND=yes BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" perl -e "$counts"
 expect 'a signal that everybody gets reaches the application once' 0 \
     '1' \
-    setsid -w env BERTH_TASK_REQUEST="image=$T/a" "$task" perl -e "$counts" USR1 0
+    setsid -w env BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" perl -e "$counts" USR1 0
 # A signal that comes before the application is there waits for it.
 cat >early <<'END'
 #!/bin/sh
@@ -346,18 +351,12 @@ END
 chmod +x early
 expect 'a signal that came before the application reaches it' 0 \
     '1' \
-    env BERTH_TASK_RUNTIME="$T/early" BERTH_TASK_REQUEST="image=$T/a" "$task" perl -MPOSIX -e '
+    with "image=$T/a;task:runtime=$T/early" perl -MPOSIX -e '
         $SIG{USR1} = sub { $n++ };
         sigprocmask(SIG_UNBLOCK, POSIX::SigSet->new(SIGUSR1));
         for (1..3000) { last if $n; select undef, undef, undef, 0.1 }
         print "$n\n"'
-export BERTH_TASK_RUNTIME="$T/runtime"
-
-for mode in auto hybrid host cray; do
-    expect "--mpi-bind=$mode where the tasks cannot meet" 1 \
-        "berth: n1: --mpi-bind=$mode: the tasks of this node cannot meet to decide whose MPI runs: BERTH_TASK_ROOM is not set; has a task prolog unset it?; submit the step again, or without --mpi-bind" \
-        env BERTH_TASK_REQUEST="image=$T/a&mpi-bind=$mode" "$task" ./app
-done
+runtime=$T/runtime
 
 # An mpirun of its own sees nothing of Slurm, and what is not its socket is not closed.
 seen='env | grep -E "^(SLURM|PMI_|HYDRA)" | sort | tr "\n" " "; echo 9 is open >&9'
@@ -368,13 +367,13 @@ for mode in local local-each; do
     # shellcheck disable=SC2086 # words
     expect "--mpi-bind=$mode: what an mpirun sees" 0 \
         "SLURM_ARRAY_TASK_ID=3$each 9 is open" \
-        env $slurm BERTH_TASK_REQUEST="image=$T/a&mpi-bind=$mode" \
+        env $slurm BERTH_TASK_ORDER="$(order "image=$T/a&mpi-bind=$mode")" \
         sh -c '"$0" sh -c "$1" 9>&1' "$task" "$seen"
 done
 # shellcheck disable=SC2086
 expect '--mpi-bind=local: what is asked for is passed' 0 \
     'SLURM_ARRAY_TASK_ID=3 SLURM_JOB_ID=7 9 is open' \
-    env $slurm BERTH_TASK_REQUEST="image=$T/a&mpi-bind=local&env=SLURM_JOB_ID" \
+    env $slurm BERTH_TASK_ORDER="$(order "image=$T/a&mpi-bind=local&env=SLURM_JOB_ID")" \
     sh -c '"$0" sh -c "$1" 9>&1' "$task" "$seen"
 
 # What berth-init refuses, in the image.
@@ -384,7 +383,19 @@ expect 'a working directory that the image does not have' 1 \
     with "image=$T/a&workdir=$T/gone" ./app
 expect 'a command that is not on the PATH' 127 \
     "$place command 'gone' is not on the image's PATH (/bin:/usr/bin); check the name, or give its path" \
-    env PATH=/bin:/usr/bin BERTH_TASK_REQUEST="image=$T/a" "$task" gone
+    env PATH=/bin:/usr/bin BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" gone
+expect 'a value of --mpi-bind behind a blank' 127 \
+    "$place command 'host' is not in the image; a value of --mpi-bind wants an equals sign: --mpi-bind=host" \
+    env PATH=/nowhere BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" host mpiring
+expect 'a variable in the place of the command' 127 \
+    "$place command 'B_2=1 2' is not in the image; join variables with commas: --container-env=A=1,B_2=1 2" \
+    env PATH=/nowhere BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" 'B_2=1 2' ./app
+expect 'a command that begins with a digit is no variable' 127 \
+    "$place command '2=3' is not on the image's PATH (/nowhere); check the name, or give its path" \
+    env PATH=/nowhere BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" 2=3
+expect 'a command in quotes' 127 \
+    "$place command 'ls -l /' is not in the image; it has blanks: leave the quotes out" \
+    env PATH=/bin:/usr/bin BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" 'ls -l /'
 expect 'a command that is not there' 127 \
     "$place command './gone' is not in the image; check the path, or mount it (--container-mounts)" \
     with "image=$T/a" ./gone
@@ -393,7 +404,7 @@ expect 'a command without its interpreter' 127 \
     with "image=$T/a" ./lost-interpreter
 expect 'such a command, on the PATH' 127 \
     "$place command 'lost-interpreter' is there, but not the interpreter that it names (#! line, or the loader of another C library); mount or install it" \
-    env PATH="$T:/bin:/usr/bin" BERTH_TASK_REQUEST="image=$T/a" "$task" lost-interpreter
+    env PATH="$T:/bin:/usr/bin" BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" lost-interpreter
 expect 'a script from Windows' 127 \
     "$place command './windows' has Windows line ends, which the system takes for a part of the interpreter's name in its #! line; convert it (dos2unix)" \
     with "image=$T/a" ./windows

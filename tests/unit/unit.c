@@ -6,6 +6,7 @@
 #include <ftw.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -107,6 +108,16 @@ void unit_write(const char *path, const void *bytes, size_t count)
     ck_assert_msg(file != NULL, "%s cannot be made", path);
     ck_assert(count == 0 || fwrite(bytes, count, 1, file) == 1);
     ck_assert_int_eq(fclose(file), 0);
+}
+
+void unit_script(const char *path, const char *text)
+{
+    char *script = NULL;
+
+    ck_assert_int_gt(asprintf(&script, "#!/bin/sh\n%s\n", text), 0);
+    unit_write(path, script, strlen(script));
+    ck_assert_int_eq(chmod(path, 0755), 0);
+    free(script);
 }
 
 void unit_compile(const char *directory, const char *source, const char *format, ...)

@@ -36,6 +36,9 @@ char *unit_path(const char *directory, const char *name);
 /* Make a file PATH with the COUNT bytes. */
 void unit_write(const char *path, const void *bytes, size_t count);
 
+/* Make an executable file PATH that does what TEXT says, for sh. */
+void unit_script(const char *path, const char *text);
+
 /* Compile SOURCE (C) in DIRECTORY with $CC and the words of FORMAT, which end in
  * `-o NAME`. Without a C library, so that it is quick and the result is all ours. */
 void unit_compile(const char *directory, const char *source, const char *format, ...)

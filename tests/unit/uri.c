@@ -51,9 +51,15 @@ static const struct {
     {"shub://a/b", "'shub://a/b'" SCHEME},
     {"Docker://a", "'Docker://a'" SCHEME},
     {"dockers://a", "'dockers://a'" SCHEME},
-    {"/a.sif", "'/a.sif'" SCHEME},
+    {"/a.sif", "'/a.sif': cannot be pulled; expected docker://, oras:// or library:// "
+               "(a file or directory needs no pull)"},
+    {"ubuntu:22.04", "'ubuntu:22.04': cannot be pulled; write docker://ubuntu:22.04"},
+    {"ubuntu", "'ubuntu': cannot be pulled; write docker://ubuntu"},
     {"docker://", "'docker://': names no image; expected HOST/NAME:TAG"},
     {"oras:///", "'oras:///': names no image; expected HOST/NAME:TAG"},
+    {"docker://nvcr.io",
+     "'docker://nvcr.io': names a registry and no image; expected "
+     "docker://nvcr.io/NAME:TAG (Slurm cuts an #SBATCH line at '#')"},
     {"docker://a b",
      "'docker://a b': a name in a registry has no ' '; expected HOST/NAME:TAG"},
     {"docker://a\n",

@@ -290,13 +290,13 @@ static const struct {
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2") " ver=libc.so.6:GLIBC_2.38", GLIBC_41},
      BERTH_VERDICT_YES_WITH_HOST_GLIBC,
-     "the host's MPICH 5.0.2 needs GLIBC_2.38 and the image's glibc has GLIBC_2.36, so "
-     "the host's glibc replaces it"},
+     "the host's MPICH 5.0.2 brings the host's C library with it, because the image's "
+     "(GLIBC_2.36) is older than MPICH 5.0.2 needs (GLIBC_2.38)"},
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2") " ver=libc.so.6:GLIBC_ABI_DT_RELR", GLIBC_41},
      BERTH_VERDICT_YES_WITH_HOST_GLIBC,
-     "the host's MPICH 5.0.2 needs GLIBC_ABI_DT_RELR and the image's glibc has "
-     "GLIBC_2.36, so the host's glibc replaces it"},
+     "the host's MPICH 5.0.2 brings the host's C library with it, because the image's "
+     "(GLIBC_2.36) is older than MPICH 5.0.2 needs (GLIBC_ABI_DT_RELR)"},
     /* A file that was not looked at has what its libc.so.6 lets expect. */
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2") " ver=libpthread.so.0:GLIBC_2.12 ver=libm.so.6:GLIBC_2.29",
@@ -307,22 +307,22 @@ static const struct {
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2") " ver=libm.so.6:GLIBC_2.38 ver=libm.so.6:GLIBC_2.4", GLIBC_41},
      BERTH_VERDICT_YES_WITH_HOST_GLIBC,
-     "the host's MPICH 5.0.2 needs GLIBC_2.38 and the image's glibc has GLIBC_2.36, so "
-     "the host's glibc replaces it"},
+     "the host's MPICH 5.0.2 brings the host's C library with it, because the image's "
+     "(GLIBC_2.36) is older than MPICH 5.0.2 needs (GLIBC_2.38)"},
     {{C_MPICH, IN_MPICH, GLIBC_36,
       "loaded /lib/libm.so.6 library so=libm.so.6 vdef=GLIBC_2.2.5"},
      {MPICH("5.0.2") " ver=libm.so.6:GLIBC_2.29", GLIBC_41},
      BERTH_VERDICT_YES_WITH_HOST_GLIBC,
-     "the host's MPICH 5.0.2 needs GLIBC_2.29 and the image's glibc has GLIBC_2.36, so "
-     "the host's glibc replaces it"},
+     "the host's MPICH 5.0.2 brings the host's C library with it, because the image's "
+     "(GLIBC_2.36) is older than MPICH 5.0.2 needs (GLIBC_2.29)"},
     /* Two digits are more than one, and a library that MPI loads later counts. */
     {{C_MPICH, IN_MPICH,
       "loaded /lib/libc.so.6 library so=libc.so.6 vdef=GLIBC_2.4 vdef=GLIBC_2.17"},
      {MPICH("5.0.2"), "present /h/libfabric.so.1 library ver=libc.so.6:GLIBC_2.27",
       GLIBC_41 " vdef=GLIBC_2.27 vdef=GLIBC_2.4"},
      BERTH_VERDICT_YES_WITH_HOST_GLIBC,
-     "the host's MPICH 5.0.2 needs GLIBC_2.27 and the image's glibc has GLIBC_2.17, so "
-     "the host's glibc replaces it"},
+     "the host's MPICH 5.0.2 brings the host's C library with it, because the image's "
+     "(GLIBC_2.17) is older than MPICH 5.0.2 needs (GLIBC_2.27)"},
     {{C_MPICH " ver=libc.so.6:GLIBC_2.40", IN_MPICH,
       GLIBC_36 " vdef=GLIBC_2.39 vdef=GLIBC_2.40",
       "loaded /lib/libm.so.6 library so=libm.so.6 vdef=GLIBC_2.2.5"},

@@ -41,11 +41,11 @@ static const struct {
     {"R-", true, NULL, false},
     {"W", true, "rank 10" WRONG REMEDY, true},
     {"-WW", true, "rank 11" WRONG REMEDY, true},
-    {"-W", false, "warning: rank 11" WRONG REMEDY, false},
+    {"-W", false, "rank 11" WRONG REMEDY, false},
     {"RW", false, "rank 11" WRONG ", as other ranks on this node do" REMEDY, true},
     {"RW", true, "rank 11" WRONG ", as other ranks on this node do" REMEDY, true},
     {"AA", true, "rank 10" ALONE, true},
-    {"-A", false, "warning: rank 11" ALONE, false},
+    {"-A", false, "rank 11" ALONE, false},
     {"RA", false, "rank 11" ALONE, true},
 };
 

@@ -67,9 +67,10 @@ words "bytes 1 to 127" "\"\$(perl -e 'print pack q(C*), 1..127')\"" "01020304050
 words "every byte, 1 to 255" "\"\$(perl -e 'print pack q(C*), 1..255')\"" "0102030405060708090a.*feff"
 words "bytes that are not UTF-8" "\$'\\xff' \$'caf\\xe9' \$'\\xc3' \$'\\xed\\xa0\\x80' \$'\\xc0\\x80'" "^5 words\nff\n636166e9\n"
 words "JSON, XML, URL" "'{\"a\": [1, \"\\u00e9\\\\\"]}' '<a b=\"c\">&amp;</a>' 'http://h/%20?a=b&c=d' '%s%n%%'" "^4 words"
-words "what looks like our options" "-- --report 3 --place x --workdir /x --env A=b --guard 9 --stay /" "^13 words\n2d2d\n"
+words "what looks like our options" "-- --report 3 --place x --workdir /x --env A=b --watcher 9 --stay /" "^13 words\n2d2d\n"
 words "-- in the middle" "a -- b -- --" "^5 words"
-words "what looks like options of srun" "-n 4 --container-image=none --het-group=1 --multi-prog -h --help" "^7 words"
+# Without the -- srun warns of what may be a mistake (mistakes.t).
+words "what looks like options of srun" "-- -n 4 --container-image=none --het-group=1 --multi-prog -h --help" "^8 words"
 words "what looks like options of the runtime" "--bind /x:/y -B --writable --pwd / --env X=y exec run shell" "^11 words"
 words "a variable's form" "A=b PATH=/x =x = =" "^5 words"
 words "100 KB in one word" "\"\$(printf '%0100000d' 7)\"" "^1 words\n100000 bytes"

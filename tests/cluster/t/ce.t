@@ -53,7 +53,7 @@ for way in auto never; do
     nothing "share: $way"
     seen=$(step "$image" sh -c 'sleep 1; cat /proc/[0-9]*/status 2>/dev/null' |
         awk '$1 == "Name:" { name = $2 } $1 == "TracerPid:" && name ~ /^squashfuse/ { print ($2 > 0) }' | sort -u)
-    equal "share: $way: the server of the image is guarded" 1 "$seen"
+    equal "share: $way: the server of the image is traced" 1 "$seen"
     step "$image" sh -c 'touch ready.$SLURM_PROCID; sleep 3; cat /etc/berth-image' >"$scratch_file" &
     await_ready
     on n1 root bash -c 'for i in {1..50}; do pkill -USR1 squashfuse; pkill -TERM squashfuse; done'
@@ -65,8 +65,8 @@ for way in auto never; do
     on login alice bash -c 'mkdir -p roots; cp -f mine.sif roots/x.sif; cat >exchange; chmod +x exchange' <<SH
 #!/bin/sh
 case "\$*" in
-*/home/alice/roots/x.sif*) cp /images/b.sif roots/y.sif
-    mv -f roots/y.sif roots/x.sif ;;
+*/home/alice/roots/x.sif*) cp /images/b.sif roots/y.\$\$
+    mv -f roots/y.\$\$ roots/x.sif ;;
 esac
 exec $mine "\$@"
 SH
@@ -103,7 +103,7 @@ for row in auto:1 never:2; do
     path=/home/alice/stuck ce "$way" '  start_timeout: 2'
     on login alice rm -f stuck.log
     matches "share: $way: a runtime that stops while it starts" \
-        "stuck did not start it within 2 seconds; .*status [1-9]" "$(step "$image" true | paste -sd' ')"
+        "the container did not start within 2 seconds; .*status [1-9]" "$(step "$image" true | paste -sd' ')"
     equal "share: $way: ... when it has a mount" "${row#*:}" "$(on login alice grep -c . stuck.log)"
     nothing "share: $way: ... and is ended"
 done
@@ -121,7 +121,7 @@ nothing "an image with zstd"
 
 # Without FUSE it unpacks the image: nothing then tells which file that was.
 on n1 root chmod 000 /dev/fuse
-slow="berth: n1: image '/images/a.sif': the runtime has unpacked it instead of mounting it, which takes time at each start, and room in /tmp; ask the administrators to repair /dev/fuse and squashfuse on that node"
+slow="berth: n1: warning: image '/images/a.sif': the runtime has unpacked it instead of mounting it, which takes time at each start, and room in /tmp; ask the administrators to repair /dev/fuse and squashfuse on that node"
 for way in auto never; do
     ce "$way"
     equal "share: $way: an image that is unpacked is so with one line" $'a\na\n'"$slow"$'\nstatus 0' \

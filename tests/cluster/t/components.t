@@ -174,6 +174,25 @@ EOF
 seen=$(alice sbatch ./differ.sh 2>&1)
 matches "#SBATCH A, hetjob, #SBATCH B is refused, with advice" \
     "components of this job have different.*sruns inside" "$seen"
+script pyxis.sh <<EOF
+#!/bin/bash
+#SBATCH -N1 $A --container-name=model
+srun true
+EOF
+matches "an option of pyxis that berth does not have is refused, with advice" \
+    "^sbatch: error: berth: --container-name: berth keeps no container after its step; .* --container-image=DIRECTORY\$" \
+    "$(alice sbatch ./pyxis.sh 2>&1)"
 equal "nothing of that was submitted" "$before" "$(next_job)"
+
+# Options of pyxis for what berth does anyway, from a job and its step.
+script pyxis.sh <<EOF
+#!/bin/bash
+#SBATCH -N1 $A --container-writable --no-container-remap-root --no-container-entrypoint -o pyxis.out
+writes='echo x 2>/dev/null >/etc/x; echo \$?'
+srun sh -c "cat /etc/berth-image; \$writes"
+srun --container-readonly --container-entrypoint-log sh -c "\$writes"
+EOF
+alice sbatch --wait ./pyxis.sh >/dev/null 2>&1
+matches "options of pyxis for what berth does anyway" $'^a\n0\n[12]$' "$(alice cat pyxis.out)"
 
 finish

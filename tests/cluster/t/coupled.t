@@ -106,7 +106,7 @@ auto="--mpi-bind --container-image=/images/mpipypi.sif /opt/t/mpich-5.0.2/couple
 hybrid="--mpi-bind=hybrid --container-image=/images/mpipypi.sif /opt/t/mpich-5.0.2/couple ocn"
 couple "auto, pmi2: the other component is hybrid" "$het" \
     "--mpi=pmi2 $auto : @ $hybrid" "-n2" "-n2" "$(said mpipypi mpipypi "MPICH Version: 5.0.2")"
-matches "... and that is said" "=auto: the image's own MPI runs .hybrid.: another component" \
+matches "... and that is said" "berth: n1: note: the image's own MPI runs .hybrid.: other ranks of this srun" \
     "$(on login alice cat coupled.out)"
 
 # The host's library for one, and for the other one, whose program wants Open MPI, none that
@@ -114,17 +114,41 @@ matches "... and that is said" "=auto: the image's own MPI runs .hybrid.: anothe
 seen=$(submit coupled "$het" "$module
 timeout -k 5 100 srun -n2 --mpi=pmi2 --mpi-bind --container-image=/images/mpibookworm.sif /opt/t/mpich/couple atm : -n2 --mpi-bind --container-image=/images/mpibookworm.sif /opt/t/openmpi/couple ocn" 2>&1)
 matches "auto: not the host's library for one component and the image's for another" \
-    "mpi-bind=auto: .*Open MPI.*speaks PMIx.*other components of this srun may use the host's MPI" "$seen"
+    "mpi-bind=auto: .*Open MPI.*speaks PMIx.*all ranks of one srun need the same MPI" "$seen"
 matches "... and the step ends" $'\nstatus ([1-9]|1[0-13-9]|1[0-13-9].)$' "$seen"
+
+# What berth has chosen is said once, whether the components have the same options or not.
+# noted SRUN...: who says it.
+noted() {
+    alice srun --mpi=pmi2 "$@" 2>&1 | sed -n 's/^berth: \(n[0-9]\): note: .*/\1/p' | paste -sd,
+}
+auto="--mpi-bind --container-image=/images/mpibookworm.sif true"
+other="--mpi-bind --container-image=/images/mpitrixie.sif true"
+for it in "-w n1 $auto : -w n2 $auto" "-w n1 $auto : -w n2 $other" "-w n2 true : -w n1 $auto : -w n3 $auto" \
+    "-w n1,n2 -N2 $auto"; do
+    read -ra words <<<"$it"
+    equal "auto: one note for all components: $it" n1 "$(noted "${words[@]}")"
+done
+read -ra words <<<"-v -w n1 $auto : -w n2 $auto"
+equal "... and for each with srun -v" n1,n2 "$(noted "${words[@]}" | tr , '\n' | sort -u | paste -sd,)"
 
 # In an allocation of one job Slurm starts two agents of its process manager and waits for
 # both for ever. No task may be started for that; the command of each would leave a file.
 seen=$(submit coupled "$plain" "rm -f started
 time -p srun -N2 -n2 --mpi=pmi2 --mpi-bind=hybrid --container-image=/images/a.sif touch \$HOME/started : -N1 -n2 --mpi-bind=hybrid --container-image=/images/a.sif touch \$HOME/started" 2>&1)
 matches "pmi2: het steps are refused, with advice" \
-    'pmi2.*MPI_Init for ever.*--mpi=pmix.*heterogeneous job' "$seen"
+    'pmi2.*MPI_Init for ever.*heterogeneous job.*--mpi=pmix if' "$seen"
 matches "... at once" $'real [01][.]' "$seen"
 equal "... before any task starts" "" "$(on login alice sh -c 'ls started 2>/dev/null')"
+seen=$(submit coupled "$plain" "srun -N2 -n2 --mpi=pmi2 --container-image=/images/a.sif touch \$HOME/started : -N1 -n2 touch \$HOME/started" 2>&1)
+matches "pmi2: het steps are refused without --mpi-bind, too" \
+    'pmi2.*MPI_Init for ever.*heterogeneous job.*--mpi=none' "$seen"
+equal "... before any task starts" "" "$(on login alice sh -c 'ls started 2>/dev/null')"
+
+mpi="--mpi-bind=hybrid --container-image=/images/mpibookworm.sif /opt/t/mpich/who"
+seen=$(submit coupled "$plain" "srun -n1 --mpi=none $mpi : -n1 $mpi" 2>&1)
+matches "and no het step is sent to pmi2" \
+    'use srun --mpi=pmi2, which for several components needs a heterogeneous job' "$seen"
 
 # refused MODE MODE: by srun itself, outside a job.
 refused() {
@@ -133,11 +157,11 @@ refused() {
 }
 
 matches "hybrid and host: refused, with advice" \
-    '^srun: error: berth: --mpi-bind=host: .*=hybrid runs on another MPI library.*for all components' \
+    '^srun: error: berth: --mpi-bind=host: .*=hybrid and run on another MPI library.*for all,' \
     "$(refused hybrid host)"
-matches "two profiles: refused" '=openmpi: .*=mpich runs on another MPI' "$(refused mpich openmpi)"
+matches "two profiles: refused" '=openmpi: .*=mpich and run on another MPI' "$(refused mpich openmpi)"
 matches "one without --mpi-bind beside one on the host's: refused" \
-    '^srun: error: berth: --mpi-bind=host: another component has an image and no --mpi-bind' \
+    '^srun: error: berth: --mpi-bind=host: other ranks of this srun have an image and no --mpi-bind' \
     "$(alice srun --mpi=pmi2 -w n1 --mpi-bind=host --container-image=/images/a.sif touch started : \
         -w n2 --container-image=/images/a.sif touch started 2>&1)"
 equal "... before any task starts" "" "$(on login alice sh -c 'ls started 2>/dev/null')"

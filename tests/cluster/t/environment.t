@@ -162,13 +162,13 @@ het='#SBATCH -N1 -n2
 #SBATCH -N1 -n2
 #SBATCH hetjob
 #SBATCH -N1 -n2'
-for export in ALL NONE; do
-    for tasks in 1 2; do
-        in_batch "$export" single "$tasks" '#SBATCH -N1 -n2'
-        in_batch "$export" step "$tasks" '#SBATCH -N3 --ntasks-per-node=2'
-        in_batch "$export" job "$tasks" "$het"
-    done
-done
+# One task on a node, or two: each shape has both, and so has each --export.
+in_batch ALL single 2 '#SBATCH -N1 -n2'
+in_batch ALL step 1 '#SBATCH -N3 --ntasks-per-node=2'
+in_batch ALL job 2 "$het"
+in_batch NONE single 1 '#SBATCH -N1 -n2'
+in_batch NONE step 2 '#SBATCH -N3 --ntasks-per-node=2'
+in_batch NONE job 1 "$het"
 results=
 
 # Every byte that a variable can have, and a long one.
@@ -246,7 +246,7 @@ srun -Q --overlap --container-image="$HOME/hostroot" --container-env=UCX_A=1,EDI
 NESTED
 need_shared=$(alice salloc -Q -N1 ./nested 2>&1 </dev/null | paste -sd' ')
 equal "srun in a container: its own image, no mount of the outer one, and it says so" \
-    "outer srun: berth: this srun runs in '/home/alice/hostroot'; its tasks get their own image, and none of that image's mounts a 1 e a.sif 1 none host hostroot" \
+    "outer srun: berth: note: this srun runs in '/home/alice/hostroot'; its tasks get their own image, and none of that image's mounts a 1 e a.sif 1 none host hostroot" \
     "$need_shared"
 
 # ---- a node that does not know the user

@@ -21,7 +21,7 @@ probe='{ echo x >/shared/on-host; } 2>/dev/null; echo ran'
 
 script attempt <<'SCRIPT'
 #!/bin/bash
-next() { scontrol show config | sed -n 's/^NEXT_JOB_ID *= *//p'; }
+next() { if [ "$COUNT" ]; then scontrol show config | sed -n 's/^NEXT_JOB_ID *= *//p'; fi; }
 rm -f /shared/on-host
 first=$(next)
 SECONDS=0
@@ -32,10 +32,10 @@ printf '\n@%s %s %s %s\n' "$status" $(($(next) - first)) "$SECONDS" "$mark"
 SCRIPT
 
 # attempt COMMAND...: alice runs it on the login node. Sets seen, status, jobs (how many
-# were created), seconds and host (not empty: something ran on a host).
+# were created, if `counting` is set), seconds and host (not empty: something ran on a host).
 attempt() {
     local last
-    seen=$(on login alice "${BY:-./attempt}" "$@" 2>&1)
+    seen=$(on login alice env COUNT="${counting-}" ./attempt "$@" 2>&1)
     last=${seen##*$'\n@'}
     seen=${seen%$'\n@'*}
     seen=${seen%$'\n'}
@@ -114,7 +114,7 @@ runs() {
 
 # refused_here TITLE PATTERN COMMAND...: refused before anything is allocated.
 refused_here() {
-    local bad=''
+    local bad='' counting=yes
     line=("${@:3}")
     attempt "${line[@]}"
     ((status == 1)) || bad+="the exit status is $status, expected 1"$'\n'
@@ -220,6 +220,7 @@ wait
 # Rows: file | what the line says.
 images=(
     "text.sif|not an image; expected a SIF file"
+    "mode.sif|you may not read it; ask its owner"
     "empty.sif|the file is empty; copy it again"
     "cut1.sif|not an image; expected a SIF file"
     "cut40.sif|not an image; expected a SIF file"
@@ -231,7 +232,6 @@ images=(
     "cut30000.sif|the file ends before the image does; copy it again"
     "cut100000.sif|the file ends before the image does; copy it again"
     "cutlast.sif|the file ends before the image does; copy it again"
-    "mode.sif|you may not read it; ask its owner"
     "bobs/a.sif|you may not read it; ask its owner"
     "bobsroot|you may not (read it|enter the directory); ask its owner"
     "fifo.sif|neither a file nor a directory; expected"
@@ -239,6 +239,7 @@ images=(
     "emptyroot|the directory holds no root file system .*; expected a sandbox"
     "loop.sif|cannot be opened: Too many levels of symbolic links; "
 )
+[[ $complete ]] || images=("${images[@]:0:2}")
 echo "# wrong images, seen at submission"
 for row in "${images[@]}"; do
     path=/srv/both/${row%%|*}
@@ -247,6 +248,9 @@ done
 wrong "image, here: /dev/null" "image '/dev/null': neither a file" --container-image=/dev/null
 wrong "image, here: a directory of no root (/proc/self)" "no root file system" \
     --container-image=/proc/self
+
+wrong "image of a registry without its scheme" "not found; for .* write docker://ubuntu:22.04$" \
+    --container-image=ubuntu:22.04
 
 echo "# wrong images, seen by the nodes only"
 for row in "${images[@]}" \
@@ -262,8 +266,6 @@ refused "image, relative, not there" "image '/home/alice/nowhere.sif': not found
     --container-image=nowhere.sif
 refused "image of another machine, on all hosts: the nodes decide" "it is for aarch64 and this" \
     --container-image=/srv/both/arch.sif
-refused "image of a registry without its scheme" "not found; .* write docker://NAME" \
-    --container-image=ubuntu:22.04
 refused "image, a broken link on all hosts" "image '/srv/both/broken.sif': not found" \
     --container-image=/srv/both/broken.sif
 
@@ -279,10 +281,10 @@ half_refused "no runtime on n2" "container runtime: neither apptainer nor singul
 put_back
 if [[ -n $libexec ]]; then
     hide n2 "$libexec/berth-init"
-    half_refused "no berth-init on n2" "berth-init': No such file.*; install berth" "$IMAGE"
+    half_refused "no berth-init on n2" "berth-init': No such file.*; berth is incomplete" "$IMAGE"
     put_back
     hide n2 "$libexec/berth-task"
-    half_refused "no berth-task on n2" "berth-task.*No such file.*; install berth" "$IMAGE"
+    half_refused "no berth-task on n2" "berth-task.*No such file.*; berth is incomplete" "$IMAGE"
     put_back
 fi
 
@@ -290,8 +292,14 @@ fi
 told() {
     command_line -v "${@:3}"
     attempt "${line[@]}"
-    equal "$1" "berth: n1: image '$A': $2"$'\n'"berth: n2: image '$A': $2" "$(grep '^berth: ' <<<"$seen" | sort)"
+    equal "$1" "berth: n1: note: image '$A': $2"$'\n'"berth: n2: note: image '$A': $2" "$(grep '^berth: ' <<<"$seen" | sort)"
 }
+help=$(alice srun --help)
+matches "srun --help: an option and its help are on one line" \
+    $'\n      --container-image=IMAGE run every .*\n      --mpi-bind=MODE         whose MPI ' "$help"
+equal "srun --help: only a name can be too long for that" "" \
+    "$(grep -E '^ *--[a-z-]*(container|mpi-bind)[a-z-]*=[^ ]*$' <<<"$help")"
+
 echo "# how many containers there are, with -v"
 if [[ $share == auto ]]; then
     told "-v: one container" "one container for 4 tasks" "$IMAGE"
@@ -325,7 +333,7 @@ for node in n1 n2; do
 done
 site_conf "runtime:"$'\n'"  start_timeout: 2" n1 n2
 refused "runtime hangs: said once by each node" \
-    "image '$A': $other did not start it within 2 seconds; ask the administrators" \
+    "image '$A': the container did not start within 2 seconds; ask the administrators" \
     "$IMAGE"
 sleep 1
 equal "... and nothing is left of it" "no no" \
@@ -396,7 +404,7 @@ in_image "mount source relative, missing" "'/home/alice/nowhere': No such file" 
 in_image "mount of a directory over a file" "did not start it: .*; mount a directory over a directory" \
     --container-mounts=/srv/cwd:/bin/cat
 in_image "a word for the runtime that is no flag" "did not start it: .*; look in --container-args for a word" \
-    --container-args=nv
+    --container-args="--cleanenv nv"
 in_image "an MPI that the host does not have" "no MPI called 'none'; .*expected one of them, or auto" \
     --mpi-bind=none
 in_image "an mpirun beside srun" "each of the 8 tasks would start 'mpirun'; leave that out" \
@@ -435,22 +443,22 @@ options=(
     "--container-env: '' is not a variable|$IMAGE --container-env=,"
     "given together with its opposite|$IMAGE --container-mount-home --no-container-mount-home"
     "given together with its opposite|$IMAGE --no-container-mount-home --container-mount-home"
-    "--container-image: '~/a.sif': neither the shell nor Slurm expands this|--container-image=~/a.sif"
-    "--container-mounts: .*'[$]HOME': neither the shell nor Slurm expands this|$IMAGE --container-mounts=\$HOME:/x"
+    "--container-image: '~/a.sif': neither the shell nor Slurm expands '~' here|--container-image=~/a.sif"
+    "--container-mounts: .*'[$]HOME': neither the shell nor Slurm expands '[$]' here|$IMAGE --container-mounts=\$HOME:/x"
     "--container-mounts: '/home:/': the image itself is at /|$IMAGE --container-mounts=/home:/"
     "--container-image: given twice, '$A' and '/images/b.sif'|$IMAGE --container-image=/images/b.sif"
     "--container-image: given twice, '$A' and 'none'|$IMAGE --container-image=none"
     "--container-image: given twice, 'none' and '$A'|--container-image=none $IMAGE"
     "'shub://x/y': cannot be pulled; expected docker://|--container-image=shub://x/y"
     "'file:///images/a.sif': cannot be pulled|--container-image=file:///images/a.sif"
-    "not given, but other container options are|--container-mounts=/a"
-    "not given, but other container options are|--container-workdir=/a"
-    "not given, but other container options are|--container-mount-home"
-    "not given, but other container options are|--no-container-mount-home"
-    "not given, but other container options are|--container-writable"
-    "not given, but other container options are|--container-entrypoint"
-    "not given, but other container options are|--container-env=A"
-    "not given, but other container options are|--container-args=--nv"
+    "--container-mounts: it needs an image; add --container-image|--container-mounts=/a"
+    "--container-workdir: it needs an image; add --container-image|--container-workdir=/a"
+    "--container-mount-home: it needs an image; add --container-image|--container-mount-home"
+    "--no-container-mount-home: it needs an image; add --container-image|--no-container-mount-home"
+    "--container-writable: it needs an image; add --container-image|--container-writable"
+    "--container-entrypoint: it needs an image; add --container-image|--container-entrypoint"
+    "--container-env: it needs an image; add --container-image|--container-env=A"
+    "--container-args: it needs an image; add --container-image|--container-args=--nv"
     "=none: the other container options mean nothing|--container-image=none --container-mounts=/a"
     "=none: the other container options mean nothing|--container-image=none --container-workdir=/a"
     "=none: the other container options mean nothing|--container-image=none --container-mount-home"
@@ -460,6 +468,7 @@ options=(
     "=none: the other container options mean nothing|--container-image=none --container-env=A"
     "=none: the other container options mean nothing|--container-image=none --container-args=--nv"
 )
+[[ $complete ]] || options=("${options[@]:0:2}")
 for row in "${options[@]}"; do
     read -ra words <<<"${row#*|}"
     wrong "options: ${row#*|}" "${row%%|*}" "${words[@]}"
@@ -468,7 +477,7 @@ printf -v long '%70000s' ''
 wrong "options longer than 64 KiB" "take [0-9]+ bytes; at most 65536" \
     "$IMAGE" "--container-env=A=${long// /x}"
 for word in mount-home writable entrypoint; do
-    attempt srun "$IMAGE" --container-$word=x true
+    counting=yes attempt srun "$IMAGE" --container-$word=x true
     equal "options: --container-$word=x is refused by Slurm" "yes 0 " \
         "$( ((status)) && echo yes) $jobs $host"
 done
@@ -510,6 +519,7 @@ with() {
 }
 tables=(junk 1 '1;.' '1;0:image=%;.' '1;*;.' '1;x:image=/x;.' '1;-1:image=/x;.' '1;*:color=red;.'
     '1;*:image=x;.' '1;*:image;.' '2;*:image=/x;.' '1;*:image=/images/a.sif' '%%%')
+[[ $complete ]] || tables=(junk '1;*:image=/images/a.sif')
 for table in "${tables[@]}"; do
     with "SLURM_BERTH_STEP=$table" --
     equal "srun forgets the table '$table' that it inherits, and runs on the host" "0 8 host" \
@@ -531,10 +541,15 @@ done
 script prolog.sh <<'SCRIPT'
 #!/bin/sh
 echo export SLURM_BERTH_STEP=junk
-echo export BERTH_TASK_REPORT=99
 SCRIPT
-runs "a task prolog that sets our variables changes nothing" 8 "" "$IMAGE" \
+runs "a task prolog that sets the table changes nothing" 8 "" "$IMAGE" \
     --task-prolog=/home/alice/prolog.sh
+script prolog.sh <<'SCRIPT'
+#!/bin/sh
+echo export BERTH_TASK_ORDER=junk
+SCRIPT
+refused "a task prolog that sets the order" "BERTH_TASK_ORDER: form 'junk' .*; do not set it by hand" "$IMAGE" \
+    --ntasks-per-node=1 --task-prolog=/home/alice/prolog.sh
 
 echo "# plugstack.conf"
 # Rows: words behind the plugin | what the line says.
@@ -547,6 +562,7 @@ settings=(
     "option_prefix=A_B|plugstack.conf: option_prefix: .*A_B"
     "config=/x nonsense|plugstack.conf: .*nonsense"
 )
+[[ $complete ]] || settings=("${settings[0]}")
 for row in "${settings[@]}"; do
     text=${row%%|*}
     hosts_conf "required $plugin $text" n2
@@ -589,7 +605,7 @@ refused "optional: a corrupt table" "SLURM_BERTH_STEP: " \
 refused "optional: command missing" "command '/no/such' is not in the image" "$IMAGE" -- /no/such
 wrong "optional: wrong option" "container-workdir: 'x' is not" "$IMAGE" --container-workdir=x
 wrong "optional: wrong image" "not an image" --container-image=/srv/both/text.sif
-wrong "optional: options without image" "not given, but other" --container-writable
+wrong "optional: options without image" "it needs an image" --container-writable
 refused_here "optional: sbatch" "cannot be pulled" sbatch --container-image=file:///x --wrap=true
 hosts_conf "optional $plugin nonsense" n1 n2
 refused "optional: bad word on the nodes" "plugstack.conf: .*nonsense" "$IMAGE"

@@ -205,8 +205,11 @@ cp -r /wheels/mpi4py-4.1.2-py3.11/mpi4py* venv/lib/python3.11/site-packages/
 cp -P /wheels/mpich-4.2.3/lib/*.so* venv/lib/
 HOME
 linked_rows
-behind_rows
-outside_rows
+if [[ $release != bookworm ]]; then
+    # The host's C library is newer than the image's, which makes this harder than it is there.
+    behind_rows
+    outside_rows
+fi
 [[ ! $has_pmix || $release == sid ]] || openmpi_rows
 refused_rows
 run_rows

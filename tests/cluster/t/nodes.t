@@ -57,6 +57,6 @@ equal "and no other does" 1 "$(grep -ac "the image's own MPI runs" <<<"$seen")"
 # Of what both do, both give an account.
 seen=$(run n1,n2 --mpi-bind --container-explain $who)
 matches "--container-explain: the other node says whose MPI runs there" \
-    "berth: n2: image '$image': --mpi-bind=auto: .*the host's MPICH" "$seen"
+    "berth: n2: note: .*the host's MPICH" "$seen"
 equal "the account comes once" 1 "$(grep -c '^component 0' <<<"$seen")"
 finish

@@ -38,6 +38,10 @@ refused "roots: a link to the user's" "$only" --container-image=link.sif
 refused "roots: in the second component" "$only" "$image" true : -w n2 -N1 --container-image=mine.sif
 matches "roots: a default of the environment" "$only" \
     "$(alice env BERTH_CONTAINER_IMAGE=/home/alice/mine.sif srun -w n1 -N1 cat /etc/berth-image 2>&1)"
+matches "roots: before anything is allocated" \
+    "^srun: error: berth: image '/home/alice/mine.sif': $only.$" "$(alice srun --container-image=mine.sif true 2>&1)"
+matches "roots: by sbatch" "^sbatch: error: berth: image '/home/alice/link.sif': it is really '/home/alice/mine.sif', and $only.$" \
+    "$(alice sbatch --container-image=link.sif --wrap true 2>&1)"
 matches "roots: a step variable that is forged" '^n1$' \
     "$(alice env "SLURM_BERTH_STEP=1;*:image=/home/alice/mine.sif;." srun -w n1 -N1 hostname 2>&1)"
 
@@ -93,8 +97,61 @@ refused "owners: root's on a file system of the user's" \
     --container-image=fuse/evil.sif
 on n1 alice fusermount -u fuse || on n1 alice fusermount3 -u fuse
 on n1 root bash -c 'mkdir -p /srv/fuse && squashfuse -o allow_other /home/alice/tree.sqfs /srv/fuse'
-said "owners: root's on a file system of root's" 'either.a$' --container-image=/srv/fuse/evil.sif cat /etc/berth-image
+said "owners: root's on a file system of root's" 'see this file system.a$' --container-image=/srv/fuse/evil.sif cat /etc/berth-image
 on n1 root bash -c 'umount /srv/fuse && rmdir /srv/fuse'
+
+# An image that is missing. FUSE calls this file system what the kernel calls a shared one.
+missing() {
+    matches "missing: $1" "$2" "$(alice "${@:3}" 2>&1 </dev/null)"
+}
+gone="image '/home/alice/fuse/myne.sif': not found; did you mean 'mine.sif'[?]"
+site </dev/null
+later=' if a job has yet to make it, give the option to srun in the script'
+alice bash -c 'rm -rf tree && mkdir -p fuse tree/images tree/empty && cp -f mine.sif tree && cp mine.sif tree/images && mksquashfs tree tree.sqfs -quiet -noappend >/dev/null 2>&1'
+on login alice squashfuse -o subtype=glusterfs tree.sqfs fuse
+for command in srun "sbatch --wrap" salloc; do
+    read -ra words <<<"$command"
+    [[ $command == srun ]] && way= || way=$later
+    missing "in a directory that hosts share, ${words[0]}" "^${words[0]}: error: berth: $gone$way\$" \
+        "${words[0]}" --container-image=fuse/myne.sif "${words[@]:1}" true
+done
+missing "in a wrong directory that hosts share" \
+    "^srun: error: berth: image '/home/alice/fuse/imgaes/mine.sif': there is no directory 'imgaes'; did you mean 'images'[?]\$" \
+    srun --container-image=fuse/imgaes/mine.sif true
+missing "with no like name, in a directory that hosts share" \
+    "^sbatch: error: berth: image '/home/alice/fuse/built.sif': not found; check the path, and that the nodes see this file system;$later\$" \
+    sbatch --container-image=fuse/built.sif --wrap true
+missing "in an empty directory, where nodes may mount something" \
+    "^srun: berth: warning: image '/home/alice/fuse/empty/mine.sif': not found; .*berth: n1: image" \
+    srun -w n1 -N1 --container-image=fuse/empty/mine.sif true
+site <<<'images: {missing: warn}'
+missing "in a directory that hosts share, where the site says warn" "^srun: berth: warning: $gone.*berth: n1: .*not found" \
+    srun -w n1 -N1 --container-image=fuse/myne.sif true
+on login alice fusermount -u fuse || on login alice fusermount3 -u fuse
+site </dev/null
+missing "in a directory of this host" "^srun: berth: warning: ${gone//fuse?/}.*berth: n1: ${gone//fuse?/}" \
+    srun -w n1 -N1 --container-image=myne.sif true
+site <<<'images: {missing: refuse}'
+missing "in a directory of this host, where the site says refuse" "^srun: error: berth: ${gone//fuse?/}\$" \
+    srun --container-image=myne.sif true
+missing "inside a job the node says it" "berth: n1: ${gone//fuse?/}" \
+    salloc -Q -w n1 -N1 srun --container-image=myne.sif true
+site </dev/null
+on n1 root bash -c 'mkdir -p /scratch/images && cp /images/a.sif /scratch/images/app:1.2'
+missing "on the node only, and called like an image in a registry" \
+    "^srun: berth: warning: image '/scratch/images/app:1.2': not found; check the path, [^"$'\n'"]*"$'\n'"a\$" \
+    srun -w n1 -N1 --container-image=/scratch/images/app:1.2 cat /etc/berth-image
+missing "on no host, and called like an image in a registry" \
+    "berth: n1: image '/scratch/images/app:1.3': not found; check the path" \
+    srun -w n1 -N1 --container-image=/scratch/images/app:1.3 true
+on n1 root rm -r /scratch
+script registry-name <<'END'
+#!/bin/sh
+#SBATCH --container-image=nvcr.io#nvidia/app:1
+END
+missing "a name of a registry in a line that Slurm cuts" \
+    "^sbatch: error: berth: image '/home/alice/nvcr.io': not found; for an image of a registry write docker://nvcr.io/NAME:TAG [(]Slurm cuts an #SBATCH line at '#'[)]\$" \
+    sbatch registry-name
 
 # key OWNER: a key in the directory OWNER of alice's; its fingerprint.
 key() {
@@ -204,6 +261,33 @@ matches "berth explain: forbidden" "^berth: mount '/etc:/s:rw': $forbids" \
     "$(berth explain "$image" --container-mounts=/etc:/s true)"
 matches "berth explain: whose mount it is" 'user: [^/]*/tmp -> /m.*  site: [^/]*/srv.*/usr/share -> /site .ro.' \
     "$(berth explain "$image" --container-mounts=/tmp:/m true)"
+
+# What a rule accepts it obeys.
+site <<'YAML'
+rules:
+  - options:
+      container-writable: No
+      container-mount-home: no
+  - partition: main
+    options:
+      container-entrypoint: no
+      container-image: /images/b.sif
+YAML
+forbidden() { echo "--$1: a rule of this site forbids it; leave it out ./etc/slurm/berth.yaml:$2"; }
+refused "rules: no writable root, before anything is allocated" "^srun: error: berth: $(forbidden container-writable 3)" \
+    "$image" --container-writable
+refused "rules: nor by the environment" "^srun: error: berth: $(forbidden container-writable 3)" \
+    --export=ALL,BERTH_CONTAINER_WRITABLE=yes "$image" --container-writable
+refused "rules: no home directory" "$(forbidden container-mount-home 4)" "$image" --container-mount-home
+refused "rules: no runscript in this partition" "berth: n1: $(forbidden container-entrypoint 7)" \
+    "$image" --container-entrypoint
+said "rules: the site's image, and a note" \
+    $'berth: n1: note: --container-image: a rule of this site puts ./images/b.sif. in the place of ./images/a.sif. ./etc/slurm/berth.yaml:8.\nb$' \
+    "$image" -n2 --chdir=/tmp sh -c '[ "$SLURM_PROCID" != 0 ] || cat /etc/berth-image'
+said "rules: the home directory is not there" "^none$" --container-image=/images/b.sif --chdir=/tmp \
+    sh -c 'ls /home/alice/mine.sif 2>/dev/null || echo none'
+matches "rules: berth run says it, too" '^berth: note: --container-image: .*'$'\nb$' \
+    "$(on n1 alice env -C /tmp SLURM_JOB_PARTITION=main timeout 180 berth run "$image" cat /etc/berth-image 2>&1)"
 
 site <<'YAML'
 runtime:

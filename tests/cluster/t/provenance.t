@@ -92,7 +92,7 @@ equal "the first step's image is the comment of the job" "berth: /images/a.sif "
 equal "the user's own comment stays" "mine " "$(comment --comment=mine)"
 
 site "provenance: {file: $records/%u-%j.jsonl, digest: sha256}"
-on n1 root bash -c 'cp /images/b.sif /srv/own.sif; chown alice /srv/own.sif; mkdir -p /srv/dir/bin; rm -rf /tmp/berth-2001/memo'
+on n1 root bash -c 'cp /images/b.sif /srv/own.sif; chown alice /srv/own.sif; mkdir -p /srv/dir/bin; rm -rf /tmp/berth-2001/facts'
 trap 'on n1 root bash -c "rm -rf /srv/own.sif /srv/dir; [ ! -e /root/sha256sum ] || mv -f /root/sha256sum /usr/bin/"; clean_up' EXIT
 digest() { job "srun -w n1 -N1 -n2 --container-image=$1 true" -w n1,n2,n3,n4; }
 want=\"sha256:$(on n1 root sha256sum /srv/own.sif | cut -d' ' -f1)\"
@@ -112,7 +112,7 @@ on login bob bash -c "touch $records/alice; chmod 666 $records/alice"
 on login alice touch mine.txt
 for what in "bob's file" "a link" "a second name"; do
     matches "$what is not taken for a record" \
-        "berth: n1: no record is kept: provenance.file '$records/alice': it is a link, or not a file of yours or root's; ask" \
+        "berth: n1: warning: no record is kept: provenance.file '$records/alice': it is a link, or not a file of yours or root's; ask" \
         "$(alice srun -v -w n1 "$A" true 2>&1)"
     on login root rm -f "$records/alice"
     case $what in
@@ -127,7 +127,7 @@ equal "a file that root has made is" 1 "$(on login root cat "$records/alice" | w
 
 site "provenance: {file: /nowhere/%j}"
 equal "a record that cannot be kept fails no step" a "$(alice srun "$A" cat /etc/berth-image 2>&1)"
-matches "srun -v says why" "berth: n1: no record is kept: provenance.file '/nowhere/[0-9]+': No such file or directory; ask the administrators" \
+matches "srun -v says why" "berth: n1: warning: no record is kept: provenance.file '/nowhere/[0-9]+': No such file or directory; ask the administrators" \
     "$(alice srun -v -w n1 "$A" true 2>&1)"
 
 finish

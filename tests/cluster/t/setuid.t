@@ -29,9 +29,9 @@ inside "the runtime has no user namespace" "$host" \
 inside "a step runs in its image, without user namespace" "a"$'\n'"$host" \
     "$A" sh -c 'cat /etc/berth-image; readlink /proc/self/ns/user'
 inside "-v says why each task has a container of its own" \
-    "berth: n1: image '/images/a.sif': a container for each of 3 tasks: the runtime is installed setuid and uses no user namespace (--container-args=--userns)" \
+    "berth: n1: note: image '/images/a.sif': a container for each of 3 tasks: the runtime is installed setuid and uses no user namespace (--container-args=--userns)" \
     -v -n3 "$A" true
-inside "-v: --container-args=--userns shares one" "berth: n1: image '/images/a.sif': one container for 3 tasks" \
+inside "-v: --container-args=--userns shares one" "berth: n1: note: image '/images/a.sif': one container for 3 tasks" \
     -v -n3 "$A" --container-args=--userns true
 inside "--container-writable is each task's own" $'own\nown' \
     -n2 "$A" --container-writable sh -c 'echo $SLURM_PROCID >/berth; sleep 0.3; [ $(cat /berth) = $SLURM_PROCID ] && echo own'
@@ -66,7 +66,7 @@ for mode in auto hybrid; do
 done
 seen=$(mpi pmi2 auto mpich/who)
 matches "--mpi-bind=auto says that the image's own MPI runs, and it does" \
-    "--mpi-bind=auto: the image's own MPI runs \(hybrid\): the runtime is installed setuid .*rank [01] of 2 .*4[.]0[.]2.*status 0" "$seen"
+    "note: the image's own MPI runs \(hybrid\): the runtime is installed setuid .*rank [01] of 2 .*4[.]0[.]2.*status 0" "$seen"
 equal "that takes one line" 1 "$(grep -ac '^berth: ' <<<"$seen")"
 matches "--mpi-bind=hybrid says nothing where the library fits" "^rank [01] of 2 .*status 0\$" \
     "$(mpi pmi2 hybrid mpich/who)"
@@ -80,7 +80,7 @@ on n1 root bash -c 'mv /usr/bin/apptainer /usr/bin/apptainer.real
 for mode in auto hybrid; do
     seen=$(mpi pmi2 $mode mpich/who)
     matches "--mpi-bind=$mode says that nothing could be checked" \
-        "^berth: n1: [^"$'\n'"]*--mpi-bind=$mode: warning: the image's own MPI runs, unchecked: .*installed setuid .*no user namespaces here.*rank [01] of 2 .*status 0" "$seen"
+        "^berth: n1: warning: image [^"$'\n'"]*--mpi-bind=$mode: the image's own MPI runs, unchecked: .*installed setuid .*no user namespaces here.*rank [01] of 2 .*status 0" "$seen"
     equal "in one line" 1 "$(grep -ac '^berth: ' <<<"$seen")"
 done
 on n1 root mv /usr/bin/apptainer.real /usr/bin/apptainer

@@ -61,7 +61,7 @@ YAML
 if [[ $share == auto ]]; then
     told=$(alice srun -v -w n1 -n2 --container-image=/images/a.sif true 2>&1 | grep '^berth: ')
     equal "the next step goes by the corrected file" \
-        "berth: n1: image '/images/a.sif': a container for each of 2 tasks: the site says share: never" "$told"
+        "berth: n1: note: image '/images/a.sif': a container for each of 2 tasks: the site says share: never" "$told"
 fi
 
 on n1 root chmod 666 "$yaml"
@@ -83,7 +83,7 @@ mpi:
   glibc: refuse
 YAML
 matches "berth inspect judges as a step would" \
-    $'where it is not said: auto\n  --mpi-bind=openmpi [^\n]*: no: [^\n]*\n  --mpi-bind=mpich [^\n]*: no: [^\n]* so the host\'s glibc replaces it, which this site does not allow \('"$yaml:4\\)" \
+    $'where it is not said: auto\n  --mpi-bind=openmpi [^\n]*: no: [^\n]*\n  --mpi-bind=mpich [^\n]*: no: [^\n]* older than [^\n]* needs \(GLIBC_[0-9.]*\), which this site does not allow \('"$yaml:4\\)" \
     "$(alice berth inspect /images/mpich.sif mpiring 2>&1)"
 matches "berth profiles lists what the site prefers first" ^openmpi: "$(alice berth profiles 2>&1)"
 site <<'YAML'
@@ -109,7 +109,7 @@ rules:
     options: {mpi-bind: opempi}
 YAML
 said "a rule's MPI that is none: the step ends with its place" \
-    "berth: n1: $yaml:2: rule 1: mpi-bind: 'opempi' is not a mode, MPI stack or profile; did you mean 'openmpi'?" \
+    "berth: n1: $yaml:3: rule 1: mpi-bind: 'opempi' is not a mode, MPI stack or profile; did you mean 'openmpi'?" \
     "$step" mpiring
 said "a rule's MPI that is none: a step without a container runs" n1 "srun -w n1" hostname
 site </dev/null

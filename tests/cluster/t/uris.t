@@ -4,71 +4,17 @@
 # once for all, which its own log tells, or refused in one line.
 # shellcheck source-path=SCRIPTDIR disable=SC2016
 . "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/registry.sh"
 
 LOG=/var/log/registry.log
 DOCKER=docker://login:5000/app
 scratch=$(mktemp -d)
-# A registry that does not answer would not end either.
-trap 'on login root bash -c "kill -CONT \$(</run/registry.pid); kill \$(</run/registry.pid)" 2>/dev/null
-    rm -rf "$scratch"' EXIT
+trap 'registry_stop; rm -rf "$scratch"' EXIT
 need_images a b noshell
 
 # registry: start it, empty.
-registry() {
-    on login root bash -s <<REGISTRY
-rm -rf /srv/registry $LOG
-cat >/etc/registry.yml <<YAML
-version: 0.1
-log: {accesslog: {disabled: false}}
-storage: {filesystem: {rootdirectory: /srv/registry}}
-http: {addr: "login:5000"}
-YAML
-setsid docker-registry serve /etc/registry.yml >$LOG 2>&1 </dev/null &
-echo \$! >/run/registry.pid
-for ((i = 0; i < 600; i++)); do
-    ! curl -s http://login:5000/v2/ >/dev/null || exit 0
-    sleep 0.1
-done
-exit 1
-REGISTRY
-}
-
-# push NAME:TAG LETTER: an image of Docker's kind with a shell, cat and the file of the
-# image LETTER, by the registry's own API. Prints its digest.
-push() {
-    on login root bash -s "${1%:*}" "${1#*:}" "$2" <<'PUSH'
-set -euo pipefail
-base=http://login:5000/v2/$1 place='' work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-digest() { sha256sum "$1" | cut -d' ' -f1; }
-put() {
-    place=$(curl -sfS -X POST -D - -o /dev/null "$base/blobs/uploads/" | tr -d '\r' |
-        sed -n 's/^Location: //Ip')
-    curl -sfS -X PUT -H 'Content-Type: application/octet-stream' --data-binary "@$1" \
-        "$place&digest=sha256:$(digest "$1")"
-}
-part() { printf '"digest":"sha256:%s","size":%d' "$(digest "$1")" "$(stat -c %s "$1")"; }
-type=application/vnd.oci.image
-lib=usr/lib/x86_64-linux-gnu
-mkdir -p root/etc
-echo "$3" >root/etc/berth-image
-tar -cf layer -C /images/a.dir bin lib lib64 usr/bin/{sh,dash,cat} usr/lib64 \
-    $lib/libc.so.6 $lib/ld-linux-x86-64.so.2 -C "$work/root" etc/berth-image
-printf '{"architecture":"amd64","os":"linux","config":{"Env":["PATH=/usr/bin:/bin"]},
-    "rootfs":{"type":"layers","diff_ids":["sha256:%s"]}}' "$(digest layer)" >config
-gzip -n layer
-printf '{"schemaVersion":2,"mediaType":"%s.manifest.v1+json",
-    "config":{"mediaType":"%s.config.v1+json",%s},
-    "layers":[{"mediaType":"%s.layer.v1.tar+gzip",%s}]}' \
-    $type $type "$(part config)" $type "$(part layer.gz)" >manifest
-put layer.gz
-put config
-curl -sfS -X PUT -H "Content-Type: $type.manifest.v1+json" --data-binary @manifest \
-    "$base/manifests/$2"
-echo "sha256:$(digest manifest)"
-PUSH
-}
+registry() { registry_start http://login:5000 $LOG; }
 
 # user COMMAND...: alice, with a registry that has no https.
 user() { alice env "${RUNTIME}_NOHTTPS=1" "$@"; }
@@ -132,9 +78,15 @@ equal "docker://: it is in the cache" $'a\na\na\na' \
     "$(user srun -N4 --container-image=$DOCKER/one:1 cat /etc/berth-image 2>&1)"
 equal "docker://: with --export=NONE" a \
     "$(user srun -n1 --export=NONE --container-image=$DOCKER/one:1 cat /etc/berth-image 2>&1)"
+equal "docker://: a registry with a # behind it, as pyxis has it" a \
+    "$(user srun -n1 --container-image=docker://login:5000#app/one:1 cat /etc/berth-image 2>&1)"
+equal "berth pull: a registry with a # behind it" "/home/alice/.cache/berth/docker+login=5000+app+one=1/1.sif" \
+    "$(user berth pull docker://login:5000#app/one:1 2>&1)"
 equal "docker://: the registry is not asked again" "$before" "$(seen '')"
 equal "docker://: the cache holds the image and nothing else" "1.sif lock" \
     "$(in_cache docker+login=5000+app+one=1)"
+refused "without docker://, as pyxis has it" "not found; for an image of a registry write docker://login:5000/app/one:1$" \
+    user srun -n1 --container-image=login:5000#app/one:1 true
 said=$(user srun -N4 --container-image=oras://login:5000/hello:1 /bin/hello 2>&1)
 equal "oras://: four nodes run it" \
     "srun: berth: pulling image 'oras://login:5000/hello:1'"$'\nhello\nhello\nhello\nhello' "$said"
@@ -266,7 +218,7 @@ refused "srun without a runtime" "container runtime: neither apptainer nor singu
     user srun -n1 --container-image=$DOCKER/none:1 true
 on login root bash -c "$show_runtime"
 matches "sbatch without a runtime leaves it to srun" \
-    "^sbatch: berth: image '$DOCKER/six:1': no container runtime on this host" "$said"
+    "^sbatch: berth: note: image '$DOCKER/six:1': no container runtime on this host" "$said"
 equal "which pulls it on the node" \
     "srun: berth: pulling image '$DOCKER/six:1'"$'\nb\nb\n1' "$(alice cat sbatch.out; pulled app/six)"
 

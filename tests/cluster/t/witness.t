@@ -50,7 +50,7 @@ PROGRAM
 # that of --mpi-bind.
 run() {
     alice srun --mpi=pmi2 "--mpi-bind=${MODE:-host}" "$@" 2>&1 >/dev/null |
-        sed -nE 's/^berth: (n.): .* --mpi-bind=[a-z]*: (warning: )?(.* (runs with|runs alone|ranks? .*loaded|was seen).*)/\1: \2\3/p' | sort
+        sed -nE 's/^berth: (n.): (warning: )?(note: )?image .* --mpi-bind=[a-z]*: (.* (runs with|runs alone|ranks? .*loaded|was seen).*)/\1: \2\4/p' | sort
     echo "status ${PIPESTATUS[0]}"
 }
 
@@ -62,7 +62,7 @@ wrong='rank [0-9] runs with .[^ ]*/libodd9.so. \(MPICH 4.0.2\) and not with the 
 matches "ranks on two nodes have loaded it" \
     "^n1: 2 of 2 ranks loaded the host's MPICH [0-9.]+"$'\n'"n2: 2 of 2 ranks loaded the host's MPICH [0-9.]+"$'\nstatus 0$' \
     "$(run -v -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$both env -u PMI_FD /opt/t/mpich/who)"
-matches "again, as found before" "^n1: 2 of 2 ranks loaded .*"$'\nstatus 0$' \
+matches "again, in a later step" "^n1: 2 of 2 ranks loaded .*"$'\nstatus 0$' \
     "$(run -v -w n1 -n2 --container-image=$mpich mpiring)"
 matches "16 ranks of a shell" "^n1: 16 of 16 ranks loaded .*"$'\nstatus 0$' \
     "$(run -v -w n1 -n16 --container-image=$mpich sh -c 'mpiring; :')"
@@ -101,7 +101,7 @@ alone='rank [01] runs alone: the host.s Open MPI [0-9][^ ]* speaks PMIx and the 
 behind='sleep 1; /opt/t/openmpi/who; sleep 2'
 matches "one of the host's that does not speak the step's process manager" "^n1: $alone"$'\nstatus 137$' \
     "$(run -w n1 -n2 --container-image=$both sh -c "$behind")"
-matches "again, as found before" "^n1: $alone"$'\nstatus 137$' \
+matches "again, in a later step" "^n1: $alone"$'\nstatus 137$' \
     "$(run -w n1 -n2 --container-image=$both sh -c "$behind")"
 matches "it is a warning behind auto" "^n1: warning: $alone"$'\nstatus 0$' \
     "$(MODE=auto run -w n1 -n2 --container-image=$both sh -c "$behind")"

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which name somebody meant who wrote another one. */
+
+#include "base/suggest.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+enum { LONGEST = 128 };
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+    size_t smaller = a < b ? a : b;
+
+    return smaller < c ? smaller : c;
+}
+
+/* How many letters are to be put in, taken out or replaced (Levenshtein); both texts
+ * are at most LONGEST long. */
+static size_t distance(const char *from, const char *to)
+{
+    size_t row[LONGEST + 1];
+    size_t length = strlen(to);
+
+    for (size_t k = 0; k <= length; k++)
+        row[k] = k;
+    for (size_t i = 1; from[i - 1]; i++) {
+        size_t above = row[0];
+
+        row[0] = i;
+        for (size_t k = 1; k <= length; k++) {
+            size_t corner = above;
+
+            above = row[k];
+            row[k] =
+                least(row[k] + 1, row[k - 1] + 1, corner + (from[i - 1] != to[k - 1]));
+        }
+    }
+    return row[length];
+}
+
+const char *berth_suggest_nearest(const char *name, const char *const *names,
+                                  size_t most)
+{
+    size_t best = most;
+    const char *found = NULL;
+
+    if (strlen(name) > LONGEST)
+        return NULL;
+    for (; *names; names++) {
+        size_t far = strlen(*names) > LONGEST ? LONGEST : distance(name, *names);
+
+        if (far <= best && (!found || far < best)) {
+            best = far;
+            found = *names;
+        }
+    }
+    return found;
+}
+
+int berth_suggest_meant(const char *name, const char *kind, const char *meant,
+                        struct berth_err *err)
+{
+    return berth_err_set(err, "'%s' is not %s; did you mean '%s'?", name, kind, meant);
+}
+
+int berth_suggest(const char *name, const char *kind, const char *const *names,
+                  struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf list = {0};
+    const char *meant = berth_suggest_nearest(name, names, strlen(name) / 3 + 1);
+
+    if (meant)
+        return berth_suggest_meant(name, kind, meant, err);
+    for (size_t i = 0; names[i]; i++) {
+        berth_buf_puts(&list, i == 0 ? "" : names[i + 1] ? ", " : " or ");
+        berth_buf_puts(&list, names[i]);
+    }
+    if (list.failed)
+        return berth_err_oom(err);
+    return berth_err_set(err, "'%s' is not %s; expected %s", name, kind, list.text);
+}

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One stage of the host's MPI over one family of an image: judged, mounted, verified.
+ */
+
+#include "bind/replacement.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "bind/bindover.h"
+#include "stage/loader.h"
+
+static int read_manifest(struct berth_replacement *replacement, struct berth_err *err)
+{
+    BERTH_FREE char *path = NULL;
+    BERTH_BUF struct berth_buf text = {0};
+
+    if (asprintf(&path, "%s/manifest", replacement->mounted) < 0)
+        return berth_err_oom(err);
+    if (berth_fd_read_path(path, BERTH_MANIFEST_MAX, &text) < 0)
+        return berth_err_set(err, "'%s': %s", path, strerror(errno));
+    berth_buf_puts(&text, "");
+    if (text.failed)
+        return berth_err_oom(err);
+    if (berth_manifest_read(text.text, &replacement->manifest, err) < 0)
+        return berth_err_at(err, "'%s'", path);
+    return 0;
+}
+
+static bool is_library(const struct berth_staged_file *file)
+{
+    return strcmp(file->soname, "-") != 0;
+}
+
+static int read_staged(struct berth_factcache *cache,
+                       struct berth_replacement *replacement, struct berth_err *err)
+{
+    const struct berth_manifest *manifest = &replacement->manifest;
+
+    for (size_t i = 0; i < manifest->file_count; i++) {
+        const struct berth_staged_file *file = &manifest->files[i];
+        BERTH_FREE char *path = NULL;
+
+        if (!is_library(file))
+            continue;
+        if (asprintf(&path, "%s/%s", replacement->mounted, file->file) < 0)
+            return berth_err_oom(err);
+        if (berth_look_add(cache, &replacement->staged, BERTH_ROLE_LOADED, file->soname,
+                           path, err) < 0)
+            return -1;
+    }
+    replacement->files =
+        calloc(replacement->staged.count + 1, sizeof(*replacement->files));
+    if (!replacement->files)
+        return berth_err_oom(err);
+    for (size_t i = 0; i < replacement->staged.count; i++) {
+        struct stat st;
+
+        if (stat(replacement->staged.items[i].path, &st) < 0)
+            return berth_err_set(err, "'%s': %s", replacement->staged.items[i].path,
+                                 strerror(errno));
+        replacement->files[i] = (struct berth_replacement_file){st.st_dev, st.st_ino};
+    }
+    return 0;
+}
+
+int berth_replacement_open(struct berth_factcache *cache, const char *mounted,
+                           const char *host, struct berth_replacement *replacement,
+                           struct berth_err *err)
+{
+    replacement->mounted = strdup(mounted);
+    replacement->host = strdup(host);
+    if (!replacement->mounted || !replacement->host)
+        return berth_err_oom(err);
+    if (read_manifest(replacement, err) < 0)
+        return -1;
+    berth_strvec_append(&replacement->set, &replacement->manifest.set);
+    if (replacement->set.failed)
+        return berth_err_oom(err);
+    return read_staged(cache, replacement, err);
+}
+
+static void add_pair(struct berth_strvec *pairs, const char *from, const char *over)
+{
+    berth_strvec_push(pairs, from);
+    berth_strvec_push(pairs, over);
+}
+
+/* The directory of PATH, with its slash. */
+static int directory_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? (int)(slash - path) + 1 : 0;
+}
+
+/* All files of the host's glibc over those of the image: they work only together. The
+ * loader goes over the image's, by the name that the program has for it. */
+static int plan_glibc(struct berth_replacement *replacement,
+                      const struct berth_look *look, struct berth_err *err)
+{
+    const struct berth_mpi_object *libc =
+        berth_mpi_objects_find(&look->objects, "libc.so.6");
+    BERTH_FREE char *loader = look->loader ? realpath(look->loader, NULL) : NULL;
+
+    if (!libc || !loader)
+        return berth_err_set(err, "the image has no glibc that the host's could "
+                                  "replace; choose --mpi-bind=hybrid");
+    for (size_t i = 0; i < replacement->manifest.file_count; i++) {
+        const char *file = replacement->manifest.files[i].file;
+        BERTH_FREE char *staged = NULL;
+        BERTH_FREE char *image = NULL;
+        BERTH_FREE char *real = NULL;
+
+        if (!berth_text_starts(file, "glibc/"))
+            continue;
+        if (asprintf(&staged, "%s/%s", replacement->mounted, file) < 0 ||
+            asprintf(&image, "%.*s%s", directory_length(libc->path), libc->path,
+                     file + 6) < 0)
+            return berth_err_oom(err);
+        real = berth_text_starts(file + 6, "ld-linux") ? berth_steal(&loader)
+                                                       : realpath(image, NULL);
+        if (real)
+            add_pair(&replacement->binds, staged, real);
+    }
+    return 0;
+}
+
+/* A program in a mount, or one whose library the image does not have, has no file to go
+ * over: it finds the staged library by LD_LIBRARY_PATH. */
+static void plan_path(struct berth_replacement *replacement, char *const *env)
+{
+    const char *own = berth_environ_value(env, "LD_LIBRARY_PATH");
+    const char *rest = own ? own : "";
+
+    berth_strvec_pushf(&replacement->set, "LD_LIBRARY_PATH=%s/mpi%s%s",
+                       replacement->mounted, *rest ? ":" : "", rest);
+}
+
+/* Whatever the program loads first, its process gets the copy that serves both. */
+static void plan_twins(struct berth_replacement *replacement)
+{
+    for (size_t i = 0; i < replacement->verdict.choices.count; i++) {
+        const struct berth_mpi_choice *choice = &replacement->verdict.choices.items[i];
+
+        if (!berth_profile_is_gcc(choice->host->soname))
+            continue;
+        if (!choice->from_host)
+            add_pair(&replacement->out, choice->image->path, choice->host->path);
+        else if (!choice->image_serves)
+            add_pair(&replacement->binds, choice->host->path, choice->image->path);
+    }
+}
+
+int berth_replacement_plan(struct berth_replacement *replacement,
+                           const struct berth_mpi_program *program,
+                           const struct berth_look *look, char *const *env,
+                           struct berth_err *err)
+{
+    struct berth_mpi_verdict *verdict = &replacement->verdict;
+
+    replacement->is_linked = program->family == replacement->family;
+    if (berth_mpi_judge(program, &look->objects, &replacement->staged, verdict, err) <
+        0)
+        return -1;
+    if (verdict->answer == BERTH_VERDICT_NO ||
+        verdict->answer == BERTH_VERDICT_CANNOT_TELL) {
+        *err = verdict->because;
+        return -1;
+    }
+    if (berth_bindover_plan(&look->objects, &replacement->staged, replacement->family,
+                            &replacement->binds, err) < 0)
+        return -1;
+    if (replacement->binds.count == 0)
+        plan_path(replacement, env);
+    if (program->family == BERTH_FAMILY_NONE)
+        plan_twins(replacement);
+    if (verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC &&
+        plan_glibc(replacement, look, err) < 0)
+        return -1;
+    return replacement->binds.failed || replacement->out.failed ||
+                   replacement->set.failed
+               ? berth_err_oom(err)
+               : 0;
+}
+
+/* The root of an Apptainer container is unbindable (mount_namespaces(7)): nothing of it
+ * can be the source of a bind mount as long as it is. */
+static int bind_of_root(const char *from, const char *over)
+{
+    int result, number;
+
+    if (mount(NULL, "/", NULL, MS_PRIVATE, NULL) < 0)
+        return -1;
+    result = mount(from, over, NULL, MS_BIND, NULL);
+    number = errno;
+    mount(NULL, "/", NULL, MS_UNBINDABLE, NULL);
+    errno = number;
+    return result;
+}
+
+static int bind_file(const char *from, const char *over)
+{
+    if (mount(from, over, NULL, MS_BIND, NULL) == 0)
+        return 0;
+    return errno == EINVAL ? bind_of_root(from, over) : -1;
+}
+
+/* Is PAIR, of two, in LIST? */
+static bool has_pair(const struct berth_strvec *list, char *const *pair)
+{
+    for (size_t i = 0; i + 1 < list->count; i += 2)
+        if (strcmp(list->items[i], pair[0]) == 0 &&
+            strcmp(list->items[i + 1], pair[1]) == 0)
+            return true;
+    return false;
+}
+
+static void leave_out(struct berth_strvec *pairs, struct berth_strvec *bound)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i + 1 < pairs->count; i += 2) {
+        char *pair[] = {pairs->items[i], pairs->items[i + 1]};
+
+        if (has_pair(bound, pair)) {
+            free(pair[0]);
+            free(pair[1]);
+            continue;
+        }
+        berth_strvec_push(bound, pair[0]);
+        berth_strvec_push(bound, pair[1]);
+        pairs->items[kept++] = pair[0];
+        pairs->items[kept++] = pair[1];
+    }
+    pairs->count = kept;
+    if (pairs->items)
+        pairs->items[kept] = NULL;
+}
+
+void berth_replacement_leave_out(struct berth_replacement *replacement,
+                                 struct berth_strvec *bound)
+{
+    leave_out(&replacement->out, bound);
+    leave_out(&replacement->binds, bound);
+}
+
+/* The PAIRS that are not *DONE yet. */
+static int mount_pairs(const struct berth_strvec *pairs, size_t *done,
+                       struct berth_err *err)
+{
+    for (; *done < pairs->count; *done += 2) {
+        const char *from = pairs->items[*done];
+        const char *over = pairs->items[*done + 1];
+
+        if (bind_file(from, over) < 0)
+            return berth_err_set(err, "cannot mount '%s' over '%s': %s", from, over,
+                                 strerror(errno));
+    }
+    return 0;
+}
+
+int berth_replacement_mount(struct berth_replacement *replacement,
+                            struct berth_err *err)
+{
+    if (mount_pairs(&replacement->out, &replacement->out_done, err) < 0)
+        return -1;
+    return mount_pairs(&replacement->binds, &replacement->done, err);
+}
+
+int berth_replacement_set(const struct berth_replacement *replacement,
+                          struct berth_err *err)
+{
+    for (size_t i = 0; i < replacement->set.count; i++) {
+        char *copy = strdup(replacement->set.items[i]);
+
+        if (!copy || putenv(copy) != 0)
+            return berth_err_oom(err);
+    }
+    return 0;
+}
+
+static void undo_pairs(const struct berth_strvec *pairs, size_t *done)
+{
+    for (; *done > 0; *done -= 2)
+        umount2(pairs->items[*done - 1], MNT_DETACH);
+}
+
+void berth_replacement_undo(struct berth_replacement *replacement)
+{
+    undo_pairs(&replacement->binds, &replacement->done);
+    undo_pairs(&replacement->out, &replacement->out_done);
+}
+
+/* Which of the stage's files is PATH? */
+static const struct berth_mpi_object *
+find_staged(const struct berth_replacement *replacement, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0)
+        return NULL;
+    for (size_t i = 0; i < replacement->staged.count; i++)
+        if (replacement->files[i].device == st.st_dev &&
+            replacement->files[i].inode == st.st_ino)
+            return &replacement->staged.items[i];
+    return NULL;
+}
+
+const char *berth_replacement_staged(const struct berth_replacement *replacement,
+                                     const char *path)
+{
+    const struct berth_mpi_object *staged = find_staged(replacement, path);
+
+    return staged ? staged->path : NULL;
+}
+
+/* The image has one library that the host's MPI brings too, the process can have one
+ * copy, and it is to be the host's. */
+static const struct berth_mpi_choice *
+find_collision(const struct berth_replacement *replacement,
+               const struct berth_closure_item *item)
+{
+    for (size_t i = 0; i < replacement->verdict.choices.count; i++) {
+        const struct berth_mpi_choice *choice = &replacement->verdict.choices.items[i];
+
+        if (choice->from_host && strcmp(choice->host->soname, item->soname) == 0)
+            return choice;
+    }
+    return NULL;
+}
+
+/* What the loader says now. */
+static int list(struct berth_replacement *replacement, const struct berth_look *look,
+                char *const *env, struct berth_err *err)
+{
+    const struct berth_mpi_object *library =
+        berth_mpi_objects_mpi(&replacement->staged, replacement->family);
+
+    if (!look->loader)
+        return berth_err_set(err, "the program has no loader");
+    replacement->target =
+        replacement->is_linked || !library ? look->runner : library->path;
+    berth_closure_fini(&replacement->closure);
+    replacement->closure = (struct berth_closure){0};
+    return berth_loader_list(NULL, look->loader, replacement->target, env,
+                             &replacement->closure, err);
+}
+
+/* Put the host's copy over the image's where both are needed. */
+static int resolve_collisions(struct berth_replacement *replacement,
+                              const struct berth_closure *closure,
+                              struct berth_err *err)
+{
+    for (size_t i = 0; i < closure->count; i++) {
+        const struct berth_closure_item *item = &closure->items[i];
+        const struct berth_mpi_choice *choice = find_collision(replacement, item);
+        BERTH_FREE char *real = item->path ? realpath(item->path, NULL) : NULL;
+
+        if (choice && real && !find_staged(replacement, real))
+            add_pair(&replacement->binds, choice->host->path, real);
+    }
+    return replacement->binds.failed ? berth_err_oom(err)
+                                     : berth_replacement_mount(replacement, err);
+}
+
+/* Is SONAME needed and missing without the host's MPI too? */
+static bool is_missing_anyway(const struct berth_look *look, const char *soname)
+{
+    const struct berth_closure_item *item = berth_closure_find(&look->closure, soname);
+
+    return item && !item->path;
+}
+
+/* Nothing that the program needs is missing. */
+static int check_complete(const struct berth_closure *closure,
+                          const struct berth_look *look, struct berth_err *err)
+{
+    for (size_t i = 0; i < closure->count; i++)
+        if (!closure->items[i].path &&
+            is_missing_anyway(look, closure->items[i].soname))
+            return berth_err_set(err,
+                                 "'%s' needs '%s', which is not in the image; install "
+                                 "it there, or mount the directory that has it and "
+                                 "name that in LD_LIBRARY_PATH (--container-env)",
+                                 look->runner, closure->items[i].soname);
+        else if (!closure->items[i].path)
+            return berth_err_set(
+                err,
+                "with the host's MPI, '%s' is not found; install it in "
+                "the image, or choose --mpi-bind=hybrid",
+                closure->items[i].soname);
+    if (closure->version_count)
+        return berth_err_set(err,
+                             "'%s' wants %s of '%s', which is older; choose "
+                             "--mpi-bind=hybrid, or a newer image",
+                             closure->versions[0].user, closure->versions[0].version,
+                             closure->versions[0].file);
+    return 0;
+}
+
+/* Is ITEM a library of the family in the image, by what it was before the mounts? */
+static bool is_of_family(const struct berth_replacement *replacement,
+                         const struct berth_look *look, const char *path)
+{
+    for (size_t i = 0; i < look->objects.count; i++)
+        if (look->objects.items[i].library.family == replacement->family &&
+            strcmp(look->objects.items[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* Every library of the family is a staged one, and there is one. By the file, since the
+ * program may want libmpi.so.12 where the host's is libmpich.so.12. */
+static int check_family(const struct berth_replacement *replacement,
+                        const struct berth_look *look,
+                        const struct berth_closure *closure, struct berth_err *err)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < closure->count; i++) {
+        BERTH_FREE char *real = realpath(closure->items[i].path, NULL);
+        const struct berth_mpi_object *staged =
+            real ? find_staged(replacement, real) : NULL;
+
+        if (staged)
+            found |= staged->library.family == replacement->family;
+        else if (real && is_of_family(replacement, look, real))
+            return berth_err_set(err,
+                                 "'%s' would run with the image's '%s' and not with "
+                                 "the host's MPI; choose --mpi-bind=hybrid",
+                                 look->runner, real);
+    }
+    if (!found && replacement->is_linked)
+        return berth_err_set(err,
+                             "'%s' would run without the host's MPI; choose "
+                             "--mpi-bind=hybrid",
+                             look->runner);
+    return 0;
+}
+
+int berth_replacement_verify(struct berth_replacement *replacement,
+                             const struct berth_look *look, char *const *env,
+                             struct berth_err *err)
+{
+    size_t mounted = replacement->done;
+
+    if (list(replacement, look, env, err) < 0 ||
+        resolve_collisions(replacement, &replacement->closure, err) < 0)
+        return -1;
+    /* The host's copies bring others. */
+    if (replacement->done != mounted && list(replacement, look, env, err) < 0)
+        return -1;
+    if (check_complete(&replacement->closure, look, err) < 0)
+        return -1;
+    return check_family(replacement, look, &replacement->closure, err);
+}
+
+void berth_replacement_fini(struct berth_replacement *replacement)
+{
+    berth_mpi_verdict_fini(&replacement->verdict);
+    berth_closure_fini(&replacement->closure);
+    berth_mpi_objects_fini(&replacement->staged);
+    berth_manifest_fini(&replacement->manifest);
+    berth_strvec_fini(&replacement->binds);
+    berth_strvec_fini(&replacement->out);
+    berth_strvec_fini(&replacement->set);
+    free(replacement->files);
+    free(replacement->mounted);
+    free(replacement->host);
+    *replacement = (struct berth_replacement){0};
+}

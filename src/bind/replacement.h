@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_BIND_REPLACEMENT_H
+#define BERTH_BIND_REPLACEMENT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "stage/manifest.h"
+#include "mpi/objects.h"
+#include "mpi/program.h"
+#include "mpi/verdict.h"
+#include "stage/look.h"
+#include "stage/stack.h"
+
+struct berth_replacement_file {
+    dev_t device;
+    ino_t inode;
+};
+
+/* One stage of the host's MPI, mounted over the libraries of one family in an image. */
+struct berth_replacement {
+    enum berth_mpi_family family;    /* set by the caller */
+    const struct berth_stack *stack; /* that is staged; set by the caller */
+    char *mounted;                   /* where the stage is in the container */
+    char *host;                      /* where it is on the host */
+    struct berth_manifest manifest;
+    struct berth_mpi_objects staged;      /* its libraries */
+    struct berth_replacement_file *files; /* the same ones, as the kernel knows them */
+    struct berth_mpi_verdict verdict;
+    bool is_linked;            /* the program is linked with this family */
+    struct berth_strvec binds; /* staged file, file of the image, staged file, ... */
+    size_t done;               /* of BINDS, mounted */
+    struct berth_strvec out; /* file of the image, staged file that is left out, ... */
+    size_t out_done;         /* of OUT, mounted */
+    struct berth_strvec set; /* NAME=VALUE */
+    const char *target; /* the file about which the loader was asked last; borrowed */
+    struct berth_closure closure; /* and its answer */
+};
+
+/* Read the stage at MOUNTED, which is HOST outside; facts about its files that are in
+ * CACHE (NULL: none) are taken from there. Returns 0, or -1 with a sentence in
+ * ERR. */
+int berth_replacement_open(struct berth_factcache *cache, const char *mounted,
+                           const char *host, struct berth_replacement *replacement,
+                           struct berth_err *err);
+
+/* Judges whether the staged libraries can replace those that PROGRAM, in the image of
+ * LOOK, wants in the environment ENV, and plans the mounts. Returns 0, or -1 with a
+ * sentence in ERR when they cannot. */
+int berth_replacement_plan(struct berth_replacement *replacement,
+                           const struct berth_mpi_program *program,
+                           const struct berth_look *look, char *const *env,
+                           struct berth_err *err);
+
+/* Drops planned mounts that are in BOUND, because they are mounted for another program,
+ * and appends the others to BOUND: source, destination, source, ... Call it before the
+ * first mount. */
+void berth_replacement_leave_out(struct berth_replacement *replacement,
+                                 struct berth_strvec *bound);
+
+/* Mount what was planned. The caller owns the mount namespace. */
+int berth_replacement_mount(struct berth_replacement *replacement,
+                            struct berth_err *err);
+
+/* Set its variables in this process. Returns 0, or -1 when out of memory. */
+int berth_replacement_set(const struct berth_replacement *replacement,
+                          struct berth_err *err);
+
+/* Ask the loader of LOOK again, in the environment ENV, which has SET in it: each
+ * library of the family must be the staged one, and nothing may be missing. If image
+ * and stage both bring a library and the process is to have the staged one, mounts
+ * that, too. Returns 0, or -1 with a sentence in ERR that names the file. */
+int berth_replacement_verify(struct berth_replacement *replacement,
+                             const struct berth_look *look, char *const *env,
+                             struct berth_err *err);
+
+/* The staged file that is mounted at PATH; NULL: none. */
+const char *berth_replacement_staged(const struct berth_replacement *replacement,
+                                     const char *path);
+
+/* Take the mounts away. */
+void berth_replacement_undo(struct berth_replacement *replacement);
+
+void berth_replacement_fini(struct berth_replacement *replacement);
+
+#endif

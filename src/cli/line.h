@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_CLI_LINE_H
+#define BERTH_CLI_LINE_H
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "plan/order.h"
+#include "request/components.h"
+#include "request/multiprog.h"
+#include "request/request.h"
+#include "site/site.h"
+
+/* The line of a --multi-prog file that is for the rank of this process. A value struct:
+ * start with {0}. */
+struct berth_cli_line {
+    struct berth_multiprog file;
+    struct berth_table table;     /* of all lines */
+    struct berth_row *row;        /* in `table` */
+    char *prefix;                 /* the site's, of our options */
+    struct berth_strvec command;  /* of the line, without its options */
+    struct berth_order_step step; /* borrows from `row` */
+    struct berth_strvec programs; /* of berth_cli_line_programs() */
+};
+
+/* Find it. WORDS are the name of the file and what is appended to the command of each
+ * line; DEFAULTS is what the command line asks for. Reads all lines, since all of them
+ * are one MPI_COMM_WORLD. Returns 0, or -1 with a sentence in ERR. In each case the
+ * caller owns *RET. */
+int berth_cli_line_read(char *const *words, const struct berth_request *defaults,
+                        const struct berth_site *site, struct berth_cli_line *ret,
+                        struct berth_err *err);
+
+/* Find the programs whose ranks are to decide alike with --mpi-bind (request/rows.h);
+ * REQUEST is what runs. Returns 0, or -1 with a sentence in ERR. */
+int berth_cli_line_programs(struct berth_cli_line *line,
+                            const struct berth_request *request, struct berth_err *err);
+
+void berth_cli_line_fini(struct berth_cli_line *line);
+
+#define BERTH_CLI_LINE __attribute__((cleanup(berth_cli_line_fini)))
+
+#endif

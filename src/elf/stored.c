@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a file says of itself, as bytes and back. */
+
+#include "elf/stored.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fields.h"
+#include "base/grow.h"
+
+/* All but the symbols; what has no kind of field is beside the facts. */
+struct stored {
+    struct berth_elf elf;
+    char *machine;
+    int kind;
+    struct berth_strvec needs; /* library, version, ... */
+};
+
+static const struct berth_field members[] = {
+    {"kind", BERTH_FIELD_NUMBER, offsetof(struct stored, kind)},
+    {"machine", BERTH_FIELD_TEXT, offsetof(struct stored, machine)},
+    {"bits", BERTH_FIELD_NUMBER, offsetof(struct stored, elf.bits)},
+    {"loader", BERTH_FIELD_TEXT, offsetof(struct stored, elf.interpreter)},
+    {"soname", BERTH_FIELD_TEXT, offsetof(struct stored, elf.soname)},
+    {"needed", BERTH_FIELD_LIST, offsetof(struct stored, elf.needed)},
+    {"rpath", BERTH_FIELD_TEXT, offsetof(struct stored, elf.rpath)},
+    {"runpath", BERTH_FIELD_TEXT, offsetof(struct stored, elf.runpath)},
+    {"wants", BERTH_FIELD_LIST, offsetof(struct stored, needs)},
+    {"defines", BERTH_FIELD_LIST, offsetof(struct stored, elf.version_defs)},
+    {"text", BERTH_FIELD_LIST, offsetof(struct stored, elf.texts)},
+    {"inner", BERTH_FIELD_LIST, offsetof(struct stored, elf.inner)},
+    {0},
+};
+
+/* The symbols follow, as strings that each end in NUL and start with a letter. */
+static const struct {
+    char letter;
+    size_t offset;
+} symbols[] = {
+    {'u', offsetof(struct berth_elf, undefined)},
+    {'d', offsetof(struct berth_elf, defined)},
+    {'c', offsetof(struct berth_elf, copied)},
+};
+
+enum { SYMBOLS = sizeof(symbols) / sizeof(symbols[0]), DATA = 1, WEAK = 2 };
+
+/* Flags as a digit, the size in hexadecimal, a blank, the name. */
+static void put_symbols(char letter, const struct berth_elf_symbols *list,
+                        struct berth_buf *ret)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct berth_elf_symbol *it = &list->items[i];
+        char start[32];
+
+        snprintf(start, sizeof(start), "%c%d%llx ", letter,
+                 (it->data ? DATA : 0) + (it->weak ? WEAK : 0),
+                 (unsigned long long)it->size);
+        berth_buf_puts(ret, start);
+        berth_buf_add(ret, it->name, strlen(it->name) + 1);
+    }
+}
+
+void berth_elf_put(const struct berth_elf *elf, struct berth_buf *ret)
+{
+    struct stored stored = {
+        .elf = *elf, .machine = (char *)elf->machine, .kind = (int)elf->kind};
+
+    for (size_t i = 0; i < elf->version_needs.count; i++) {
+        berth_strvec_push(&stored.needs, elf->version_needs.items[i].library);
+        berth_strvec_push(&stored.needs, elf->version_needs.items[i].version);
+    }
+    ret->failed |= stored.needs.failed;
+    berth_fields_put(ret, members, &stored);
+    berth_buf_add(ret, "", 1);
+    for (size_t i = 0; i < SYMBOLS; i++)
+        put_symbols(symbols[i].letter,
+                    (const void *)((const char *)elf + symbols[i].offset), ret);
+    berth_strvec_fini(&stored.needs);
+}
+
+static int take_symbol(const char *text, struct berth_elf_symbols *list)
+{
+    int flags = *text - '0';
+    char *name;
+    uint64_t size = strtoull(text + 1, &name, 16);
+
+    if (flags < 0 || flags > DATA + WEAK || *name != ' ' ||
+        berth_grow(&list->items, list->count, &list->room, sizeof(*list->items)) < 0)
+        return -1;
+    list->items[list->count++] = (struct berth_elf_symbol){
+        .name = name + 1, .size = size, .data = flags & DATA, .weak = flags & WEAK};
+    return 0;
+}
+
+/* The names are in the bytes, and in order. */
+static int take_symbols(const char *bytes, const char *end, struct berth_elf *elf)
+{
+    for (size_t i = 0; i < SYMBOLS; i++) {
+        struct berth_elf_symbols *list = (void *)((char *)elf + symbols[i].offset);
+
+        list->is_borrowed = true;
+        list->is_sorted = true;
+        for (; bytes < end && *bytes == symbols[i].letter; bytes += strlen(bytes) + 1)
+            if (take_symbol(bytes + 1, list) < 0)
+                return -1;
+    }
+    return bytes == end ? 0 : -1;
+}
+
+static int take_needs(const struct berth_strvec *needs, struct berth_elf *elf)
+{
+    struct berth_elf_needs *list = &elf->version_needs;
+
+    for (size_t i = 0; i + 1 < needs->count; i += 2) {
+        struct berth_elf_need *item;
+
+        if (berth_grow(&list->items, list->count, &list->room, sizeof(*item)) < 0)
+            return -1;
+        item = &list->items[list->count++];
+        *item = (struct berth_elf_need){strdup(needs->items[i]),
+                                        strdup(needs->items[i + 1])};
+        if (!item->library || !item->version)
+            return -1;
+    }
+    return 0;
+}
+
+static int take(char *fields, const char *bytes, const char *end, struct stored *stored)
+{
+    if (berth_fields_get(fields, members, stored, NULL) < 0 ||
+        take_needs(&stored->needs, &stored->elf) < 0 ||
+        take_symbols(bytes, end, &stored->elf) < 0)
+        return -1;
+    stored->elf.kind = (enum berth_elf_kind)stored->kind;
+    stored->elf.machine = stored->machine ? berth_elf_machine(stored->machine) : NULL;
+    return 0;
+}
+
+int berth_elf_get(const char *bytes, size_t count, struct berth_elf *ret_elf)
+{
+    const char *end = bytes + count;
+    struct stored stored = {0};
+    BERTH_FREE char *fields = NULL;
+    int result = -1;
+
+    if (count && end[-1] == '\0')
+        fields = strdup(bytes);
+    if (fields)
+        result = take(fields, bytes + strlen(bytes) + 1, end, &stored);
+    free(stored.machine);
+    berth_strvec_fini(&stored.needs);
+    if (result < 0)
+        berth_elf_fini(&stored.elf);
+    else
+        *ret_elf = stored.elf;
+    return result;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between a runtime and its application: each signal once. */
+
+#include "init/signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/deadline.h"
+#include "base/detach.h"
+
+/* For so many milliseconds a signal of the runtime waits for its twin from elsewhere,
+ * and a twin that has come is remembered: the runtime is one process more on the way,
+ * on a machine that may be busy. */
+enum { PATIENCE = 100, MEMORY = 1000 };
+
+enum { SIGNALS = 65 };
+
+struct signals {
+    pid_t application;
+    int64_t twin[SIGNALS]; /* when it came from elsewhere; 0: it did not */
+    int64_t due[SIGNALS];  /* when the runtime's goes on; 0: there is none */
+};
+
+static void take(struct signals *signals, const siginfo_t *info)
+{
+    int number = info->si_signo;
+    int64_t now = berth_clock();
+    bool is_forwarded =
+        info->si_code <= 0 && info->si_pid > 0 && info->si_pid == getppid();
+
+    if (!is_forwarded) {
+        signals->twin[number] = now;
+        signals->due[number] = 0;
+    } else if (!signals->twin[number] || now > signals->twin[number] + MEMORY) {
+        signals->due[number] = now + PATIENCE;
+    }
+}
+
+/* Hand on what has waited long enough. Returns whether something waits still. */
+static bool hand_on(struct signals *signals)
+{
+    bool waits = false;
+
+    for (int number = 1; number < SIGNALS; number++) {
+        if (!signals->due[number])
+            continue;
+        if (signals->due[number] > berth_clock()) {
+            waits = true;
+            continue;
+        }
+        kill(signals->application, number);
+        signals->due[number] = 0;
+    }
+    return waits;
+}
+
+/* The application has ended: so do we, by the same signal if it was one. The core file,
+ * if any, is its own. */
+_Noreturn static void end_like(int status)
+{
+    sigset_t one;
+
+    if (WIFEXITED(status))
+        _exit(WEXITSTATUS(status));
+    prctl(PR_SET_DUMPABLE, 0);
+    signal(WTERMSIG(status), SIG_DFL);
+    kill(getpid(), WTERMSIG(status));
+    sigemptyset(&one);
+    sigaddset(&one, WTERMSIG(status));
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    _exit(128 + WTERMSIG(status)); /* the first process of a namespace lives on */
+}
+
+/* A descriptor or directory of ours would keep the application's busy. */
+_Noreturn static void forward(struct signals *signals, const sigset_t *all)
+{
+    const struct timespec patience = {.tv_nsec = PATIENCE * 1000000L};
+    siginfo_t info;
+    int status;
+    pid_t pid;
+
+    (void)!chdir("/");
+    berth_close_from(0);
+    for (;;) {
+        if (sigtimedwait(all, &info, hand_on(signals) ? &patience : NULL) > 0 &&
+            info.si_signo != SIGCHLD)
+            take(signals, &info);
+        while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+            if (pid == signals->application)
+                end_like(status);
+    }
+}
+
+int berth_signals_forward(struct berth_err *err)
+{
+    const struct timespec none = {0};
+    struct signals signals = {0};
+    pid_t self = getpid();
+    sigset_t all, mask;
+    int number;
+
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &mask);
+    prctl(PR_SET_NAME, "berth-init");
+    /* What comes before there is an application, it cannot have had. */
+    while ((number = sigtimedwait(&all, NULL, &none)) > 0)
+        signals.due[number] = number == SIGCHLD ? 0 : 1;
+    signals.application = fork();
+    if (signals.application < 0)
+        return berth_err_set(err, "cannot start a process: %s", strerror(errno));
+    if (signals.application > 0)
+        forward(&signals, &all);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != self)
+        _exit(EXIT_FAILURE);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    return 0;
+}

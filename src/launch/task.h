@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_LAUNCH_TASK_H
+#define BERTH_LAUNCH_TASK_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strvec.h"
+#include "plan/launch.h"
+#include "plan/order.h"
+#include "report/binding.h"
+
+/* What the plugin said, and what is known of this task. */
+struct berth_task {
+    struct berth_order order;
+    char *node;
+    char *runtime; /* the site's, or the one that was found; NULL: find one */
+    char *directory;
+    char *home;  /* the user's, in the user database; NULL: not known */
+    char *place; /* node and image, in messages */
+    char **command;
+    char **environment;           /* as Slurm has made it */
+    struct berth_strvec mounts;   /* ours */
+    struct berth_strvec fabric;   /* the same, of the host's MPI */
+    struct berth_binding binding; /* the answer of --mpi-bind for the node */
+    struct berth_buf account;     /* printed in the end, where one is asked for */
+};
+
+/* Reads the order out of the environment; the command is in ARGV. Returns 0, or -1 with
+ * a sentence in ERR. */
+int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err);
+
+/* With --mpi-bind=local: an mpirun in this task is to know nothing of Slurm, nor of its
+ * process manager. Returns 0, or -1 with a sentence in ERR. */
+int berth_task_hide_launcher(const struct berth_task *task, struct berth_err *err);
+
+/* Looks whether everything is there, and says how it is started. What RET points to is
+ * the task's, and lives as long. Returns 0, or -1 with a sentence in ERR. */
+int berth_task_prepare(struct berth_task *task, struct berth_launch *ret,
+                       struct berth_err *err);
+
+/* Says ERR where the user sees it. */
+void berth_task_fail(const struct berth_task *task, struct berth_err *err);
+
+#endif

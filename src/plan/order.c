@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An order as text: a part for each of its structures. */
+
+#include "plan/order.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/fields.h"
+#include "request/wire.h"
+
+#define MEMBER(member) offsetof(struct berth_order, member)
+
+static const struct berth_field step_fields[] = {
+    {"component", BERTH_FIELD_NUMBER, MEMBER(step.component)},
+    {"several", BERTH_FIELD_FLAG, MEMBER(step.is_several)},
+    {"nodes", BERTH_FIELD_NUMBER, MEMBER(step.nodes)},
+    {"tasks", BERTH_FIELD_NUMBER, MEMBER(step.tasks)},
+    {"leads", BERTH_FIELD_FLAG, MEMBER(step.leads)},
+    {"speaks", BERTH_FIELD_FLAG, MEMBER(step.speaks)},
+    {"ranks", BERTH_FIELD_TEXT, MEMBER(step.ranks)},
+    {"first", BERTH_FIELD_FLAG, MEMBER(step.is_first)},
+    {"restored", BERTH_FIELD_LIST, MEMBER(restored)},
+    {"program", BERTH_FIELD_LIST, MEMBER(programs)},
+    {0},
+};
+
+static const struct berth_field task_fields[] = {
+    {"prefix", BERTH_FIELD_TEXT, MEMBER(prefix)},
+    {"runtime", BERTH_FIELD_TEXT, MEMBER(runtime)},
+    {"record", BERTH_FIELD_TEXT, MEMBER(record)},
+    {"digest", BERTH_FIELD_NUMBER, MEMBER(digest_limit)},
+    {"argv0", BERTH_FIELD_TEXT, MEMBER(argv0)},
+    {"container", BERTH_FIELD_NUMBER, MEMBER(container.number)},
+    {"container-tasks", BERTH_FIELD_NUMBER, MEMBER(container.tasks)},
+    {"other-containers", BERTH_FIELD_NUMBER, MEMBER(container.others)},
+    {"container-locals", BERTH_FIELD_TEXT, MEMBER(container.locals)},
+    {"container-ranks", BERTH_FIELD_TEXT, MEMBER(container.ranks)},
+    {"container-all", BERTH_FIELD_NUMBER, MEMBER(container.all)},
+    {"host-tasks", BERTH_FIELD_NUMBER, MEMBER(container.hosts)},
+    {"own-spaces", BERTH_FIELD_FLAG, MEMBER(container.has_spaces)},
+    {"report-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(report)},
+    {"memory-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(memory)},
+    {"tasks-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(tasks)},
+    {"ended-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(ended)},
+    {0},
+};
+
+static const struct berth_field mpi_fields[] = {
+    {"holder", BERTH_FIELD_NUMBER, MEMBER(mpi.holder)},
+    {"parent", BERTH_FIELD_NUMBER, MEMBER(mpi.parent)},
+    {"tasks", BERTH_FIELD_NUMBER, MEMBER(mpi.tasks)},
+    {"apart", BERTH_FIELD_NUMBER, MEMBER(mpi.apart)},
+    {"seconds", BERTH_FIELD_NUMBER, MEMBER(mpi.seconds)},
+    {"user-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.user)},
+    {"site-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.site)},
+    {"said-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.said)},
+    {"directory", BERTH_FIELD_TEXT, MEMBER(mpi.directory)},
+    {0},
+};
+
+/* Requests have no table of fields: their fields are options. */
+static const struct {
+    const char *label;
+    const struct berth_field *fields;
+    size_t offset; /* of the structure */
+} parts[] = {
+    {"request", NULL, MEMBER(request)},
+    {"asked", NULL, MEMBER(asked)},
+    {"terms", berth_terms_fields, MEMBER(terms)},
+    {"step", step_fields, 0},
+    {"task", task_fields, 0},
+    {"mpi", mpi_fields, 0},
+};
+
+enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
+
+/* Nothing, if the part has no fields. */
+static void put_part(struct berth_buf *buf, size_t part,
+                     const struct berth_order *order)
+{
+    const void *it = (const char *)order + parts[part].offset;
+    size_t before = buf->used;
+    size_t start;
+
+    berth_parts_label(buf, parts[part].label);
+    start = buf->used;
+    if (parts[part].fields)
+        berth_fields_put(buf, parts[part].fields, it);
+    else
+        berth_wire_put_request(buf, it);
+    if (buf->used == start)
+        buf->used = before;
+}
+
+int berth_order_put(const struct berth_order *order, struct berth_buf *buf,
+                    struct berth_err *err)
+{
+    size_t start = buf->used;
+
+    berth_buf_puts(buf, BERTH_PARTS_FORM);
+    for (size_t i = 0; i < PARTS; i++)
+        put_part(buf, i, order);
+    berth_buf_puts(buf, BERTH_PARTS_END);
+    if (buf->failed)
+        return berth_err_oom(err);
+    if (buf->used - start > BERTH_ORDER_MAX)
+        return berth_err_set(err,
+                             "the container options take %zu bytes; at most %zu, with "
+                             "what the site adds, can be sent to a task",
+                             buf->used - start, BERTH_ORDER_MAX);
+    return 0;
+}
+
+static int get_part(const char *label, char *fields, struct berth_order *order,
+                    struct berth_err *err)
+{
+    for (size_t i = 0; i < PARTS && fields; i++) {
+        void *it = (char *)order + parts[i].offset;
+
+        if (strcmp(parts[i].label, label) != 0)
+            continue;
+        if (parts[i].fields)
+            return berth_fields_get(fields, parts[i].fields, it, err);
+        berth_request_fini(it);
+        return berth_wire_get_request(fields, it, err);
+    }
+    return berth_err_set(err, "'%s' is not known to this release", label);
+}
+
+int berth_order_get(const char *text, struct berth_order *ret, struct berth_err *err)
+{
+    BERTH_ORDER struct berth_order order = BERTH_ORDER_EMPTY;
+    BERTH_FREE char *copy = NULL;
+    char *next, *label, *fields;
+
+    if (berth_parts_open(text, BERTH_ORDER_MAX, &copy, &next, err) < 0)
+        return -1;
+    while ((label = berth_parts_next(&next, &fields)))
+        if (get_part(label, fields, &order, err) < 0)
+            return -1;
+    *ret = order;
+    order = (struct berth_order){0};
+    return 0;
+}
+
+void berth_order_fini(struct berth_order *order)
+{
+    berth_request_fini(&order->request);
+    berth_request_fini(&order->asked);
+    berth_terms_fini(&order->terms);
+    berth_fields_free(step_fields, order);
+    berth_fields_free(task_fields, order);
+    berth_fields_free(mpi_fields, order);
+    *order = (struct berth_order){0};
+}
+
+struct berth_order_step berth_order_recorded(const struct berth_order *order)
+{
+    struct berth_order_step step = order->step;
+
+    if (order->container.ranks) {
+        step.ranks = order->container.ranks;
+        step.tasks = order->container.all;
+    }
+    return step;
+}
+
+bool berth_order_het_step(const struct berth_order_step *step, char *const *task)
+{
+    return step->is_several && !berth_environ_value(task, "SLURM_HET_SIZE");
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the rules of berth.yaml say of an option, and for which jobs. Each value that is
+ * accepted here is obeyed. */
+
+#include "policy/rules.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "request/option.h"
+#include "base/suggest.h"
+
+/* An option in a rule. */
+struct given {
+    size_t rule;
+    enum berth_option_id id; /* BERTH_OPTION_COUNT: there is no such option */
+    const char *name;
+    const char *value; /* "": only the name counts */
+};
+
+static struct given given_at(const struct berth_site *site, size_t rule, size_t at)
+{
+    char *const *pair = &site->rules[rule].options.items[at];
+
+    return (struct given){rule, berth_option_find(pair[0]), pair[0], pair[1]};
+}
+
+/* FILE:LINE of it. */
+static const char *where(const struct berth_site *site, const struct given *given)
+{
+    return berth_site_where_rule(site, given->rule + 1, given->name);
+}
+
+/* YAML's booleans, in any case, and the name alone; BERTH_UNSAID: none of these. */
+static enum berth_choice answer_of(const struct given *given)
+{
+    static const struct {
+        const char *word;
+        enum berth_choice answer;
+    } words[] = {
+        {"", BERTH_YES},  {"yes", BERTH_YES},  {"true", BERTH_YES}, {"on", BERTH_YES},
+        {"no", BERTH_NO}, {"false", BERTH_NO}, {"off", BERTH_NO},
+    };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcasecmp(given->value, words[i].word) == 0)
+            return words[i].answer;
+    return BERTH_UNSAID;
+}
+
+static enum berth_choice *choice_of(struct berth_request *request,
+                                    const struct berth_option *option)
+{
+    return (enum berth_choice *)((char *)request + option->field);
+}
+
+static int take_switch(const struct given *given, struct berth_request *ret,
+                       struct berth_err *err)
+{
+    const struct berth_option *option = &berth_options[given->id];
+    enum berth_choice answer = answer_of(given);
+    enum berth_choice *choice = choice_of(ret, option);
+    enum berth_choice wanted = answer == BERTH_YES ? option->says : BERTH_NO;
+
+    if (option->says == BERTH_NO && answer != BERTH_YES)
+        return berth_err_set(err, "expected yes, got '%s'; the contrary is %s: yes",
+                             given->value,
+                             berth_option_switch(option->field, BERTH_YES)->name);
+    if (answer == BERTH_UNSAID)
+        return berth_err_set(err, "expected yes or no (no forbids it), got '%s'",
+                             given->value);
+    if (*choice && *choice != wanted)
+        return berth_err_set(err, "the same rule says the contrary; keep one of both");
+    *choice = wanted;
+    return 0;
+}
+
+/* Is PART what stands in front of a dash of NAME, or behind one (gpu: container-gpu)?
+ */
+static bool is_part(const char *part, const char *name)
+{
+    size_t length = strlen(part), all = strlen(name);
+
+    return length > 1 && length < all &&
+           ((strncmp(name, part, length) == 0 && name[length] == '-') ||
+            (strcmp(name + all - length, part) == 0 && name[all - length - 1] == '-'));
+}
+
+/* The option that somebody meant who wrote NAME; NULL: none is near. */
+static const char *meant_by(const char *name)
+{
+    const char *names[BERTH_OPTION_COUNT + 1] = {NULL};
+    const char *near;
+
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++)
+        names[id] = berth_options[id].name;
+    near = berth_suggest_nearest(name, names, strlen(name) / 3 + 1);
+    for (int id = 0; !near && id < BERTH_OPTION_COUNT; id++)
+        near = is_part(name, names[id]) ? names[id] : NULL;
+    return near;
+}
+
+static int suggest(const char *name, struct berth_err *err)
+{
+    const char *meant = meant_by(name);
+
+    if (meant)
+        return berth_suggest_meant(name, "an option", meant, err);
+    return berth_err_set(
+        err, "'%s' is not an option; expected a name like container-image", name);
+}
+
+static int take_value(const struct given *given, struct berth_request *ret,
+                      struct berth_err *err)
+{
+    if (given->id == BERTH_OPTION_EXPLAIN)
+        return berth_err_set(err, "a rule cannot give it, because nothing would run; "
+                                  "leave it out");
+    if (berth_options[given->id].kind == BERTH_KIND_SWITCH)
+        return take_switch(given, ret, err);
+    if (berth_request_take(ret, given->id, given->value, NULL, err) < 0)
+        return -1;
+    if (given->id == BERTH_OPTION_IMAGE && !berth_request_contained(ret))
+        return berth_err_set(err, "a rule cannot take the image away; name one");
+    return 0;
+}
+
+static int take(const struct berth_site *site, const struct given *given,
+                struct berth_request *ret, struct berth_err *err)
+{
+    int result = given->id == BERTH_OPTION_COUNT ? suggest(given->name, err)
+                                                 : take_value(given, ret, err);
+
+    if (result == 0)
+        return 0;
+    if (given->id != BERTH_OPTION_COUNT)
+        berth_err_at(err, "%s", given->name);
+    return berth_err_at(err, "%s: rule %zu", where(site, given), given->rule + 1);
+}
+
+void berth_rules_faults(const struct berth_site *site, struct berth_strvec *faults)
+{
+    for (size_t i = 0; i < site->rule_count; i++) {
+        BERTH_REQUEST struct berth_request request = {0};
+
+        for (size_t j = 0; j + 1 < site->rules[i].options.count; j += 2) {
+            const struct given given = given_at(site, i, j);
+            struct berth_err err;
+
+            if (take(site, &given, &request, &err) < 0)
+                berth_strvec_push(faults, err.text);
+        }
+    }
+}
+
+static bool is_same(const char *wanted, const char *text)
+{
+    return !wanted || (text && strcmp(wanted, text) == 0);
+}
+
+static bool applies(const struct berth_site_rule *rule,
+                    const struct berth_rules_job *job)
+{
+    return is_same(rule->partition, job->partition) &&
+           is_same(rule->account, job->account);
+}
+
+int berth_rules_force(const struct berth_site *site, const struct berth_rules_job *job,
+                      struct berth_request *ret, struct berth_err *err)
+{
+    for (size_t i = 0; i < site->rule_count; i++) {
+        BERTH_REQUEST struct berth_request rule = {0};
+
+        if (!applies(&site->rules[i], job))
+            continue;
+        for (size_t j = 0; j + 1 < site->rules[i].options.count; j += 2) {
+            const struct given given = given_at(site, i, j);
+
+            if (take(site, &given, &rule, err) < 0)
+                return -1;
+        }
+        if (berth_request_put_over(ret, &rule, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+bool berth_rules_give(const struct berth_site *site, enum berth_option_id id)
+{
+    for (size_t i = 0; i < site->rule_count; i++)
+        for (size_t j = 0; j + 1 < site->rules[i].options.count; j += 2)
+            if (given_at(site, i, j).id == id)
+                return true;
+    return false;
+}
+
+/* Who has the last word about the option ID in JOB? With JOB NULL a rule for certain
+ * jobs leaves that open. Returns whether anybody has. */
+static bool last_word(const struct berth_site *site, const struct berth_rules_job *job,
+                      enum berth_option_id id, struct given *ret)
+{
+    bool is_found = false;
+
+    for (size_t i = 0; i < site->rule_count; i++) {
+        static const struct berth_rules_job any = {NULL, NULL};
+        const struct berth_site_rule *rule = &site->rules[i];
+
+        for (size_t j = 0; j + 1 < rule->options.count; j += 2) {
+            const struct given given = given_at(site, i, j);
+
+            if (given.id == BERTH_OPTION_COUNT ||
+                berth_options[given.id].field != berth_options[id].field ||
+                (job && !applies(rule, job)))
+                continue;
+            is_found = job || applies(rule, &any);
+            *ret = given;
+        }
+    }
+    return is_found;
+}
+
+/* What the rules make of the option ID in JOB. */
+static bool decide(const struct berth_site *site, const struct berth_rules_job *job,
+                   enum berth_option_id id, struct given *ret_given,
+                   struct berth_request *ret)
+{
+    return last_word(site, job, id, ret_given) && take_value(ret_given, ret, NULL) == 0;
+}
+
+static int cite(const struct berth_site *site, const struct given *given,
+                struct berth_err *err)
+{
+    struct berth_err said = *err;
+
+    return berth_err_set(err, "%s (%s)", said.text, where(site, given));
+}
+
+int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_job *job,
+                       const struct berth_request *request, struct berth_err *err)
+{
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
+        BERTH_REQUEST struct berth_request forced = {0};
+        const struct berth_option *option = &berth_options[id];
+        struct given given;
+
+        if (option->kind != BERTH_KIND_SWITCH || option->says != BERTH_YES ||
+            !berth_request_value(request, (enum berth_option_id)id, 0) ||
+            !decide(site, job, (enum berth_option_id)id, &given, &forced) ||
+            *choice_of(&forced, option) != BERTH_NO)
+            continue;
+        berth_err_set(err, "--%s: a rule of this site forbids it; leave it out",
+                      option->name);
+        return cite(site, &given, err);
+    }
+    return 0;
+}
+
+/* What REQUEST says of the option ID, for people; NULL: nothing. */
+static const char *said_of(const struct berth_request *request, enum berth_option_id id)
+{
+    return id == BERTH_OPTION_IMAGE && request->image
+               ? berth_request_name(request)
+               : berth_request_value(request, id, 0);
+}
+
+static void tell_one(const struct berth_site *site, const struct berth_rules_job *job,
+                     enum berth_option_id id, const char *asked,
+                     struct berth_strvec *ret)
+{
+    BERTH_REQUEST struct berth_request forced = {0};
+    const char *name = berth_options[id].name;
+    struct given given;
+    const char *value;
+
+    if (!decide(site, job, id, &given, &forced))
+        return;
+    value = said_of(&forced, id);
+    if (!value)
+        berth_strvec_pushf(ret, "--%s: a rule of this site says the contrary (%s)",
+                           name, where(site, &given));
+    else if (strcmp(value, asked) != 0)
+        berth_strvec_pushf(ret,
+                           "--%s: a rule of this site puts '%s' in the place of '%s' "
+                           "(%s)",
+                           name, value, asked, where(site, &given));
+}
+
+void berth_rules_tell(const struct berth_site *site, const struct berth_rules_job *job,
+                      const struct berth_request *request, struct berth_strvec *ret)
+{
+    for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
+        enum berth_option_id id = (enum berth_option_id)i;
+        const char *asked = said_of(request, id);
+
+        if (asked && berth_options[id].kind != BERTH_KIND_LIST)
+            tell_one(site, job, id, asked, ret);
+    }
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_PROBE_MULTIPROGREAD_H
+#define BERTH_PROBE_MULTIPROGREAD_H
+
+#include "base/err.h"
+#include "request/multiprog.h"
+
+/* Read the --multi-prog file NAME. Returns 0, and the caller owns *RET
+ * (berth_multiprog_fini()); or -1 with a sentence in ERR, which names the file. */
+int berth_multiprog_load(const char *name, struct berth_multiprog *ret,
+                         struct berth_err *err);
+
+#endif

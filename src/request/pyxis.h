@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_REQUEST_PYXIS_H
+#define BERTH_REQUEST_PYXIS_H
+
+#include "base/err.h"
+
+/* Options of pyxis that berth does not have. Scripts that give them meet them here, and
+ * not Slurm's "unrecognized option". */
+struct berth_pyxis_option {
+    const char *name;
+    const char *argument; /* as in struct berth_option */
+    const char *instead;  /* what is wrong; what would be right. NULL: berth does what
+                             it asks for */
+};
+
+enum { BERTH_PYXIS_COUNT = 6 };
+
+extern const struct berth_pyxis_option berth_pyxis_options[BERTH_PYXIS_COUNT];
+
+/* What `--help` says of OPTION. */
+const char *berth_pyxis_help(const struct berth_pyxis_option *option);
+
+/* Somebody has given OPTION. Returns 0, or -1 with a sentence in ERR that says what to
+ * write instead. */
+int berth_pyxis_take(const struct berth_pyxis_option *option, struct berth_err *err);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of ranks, as Slurm writes them. */
+
+#include "request/ranks.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More ranks than any step has. */
+enum { RANK_MAX = 99999999 };
+
+bool berth_ranks_rest(const char *ranks)
+{
+    return strcmp(ranks, BERTH_RANKS_REST) == 0;
+}
+
+/* A number at *AT, which is moved behind it. */
+static bool read_number(const char **at, unsigned int *ret)
+{
+    char *end;
+    unsigned long number;
+
+    if (!isdigit((unsigned char)**at))
+        return false;
+    number = strtoul(*at, &end, 10);
+    *at = end;
+    *ret = (unsigned int)number;
+    return number <= RANK_MAX;
+}
+
+/* The range at *AT, which is moved behind it and its commas: Slurm passes over empty
+ * ones. */
+static bool next_range(const char **at, unsigned int *ret_low, unsigned int *ret_high)
+{
+    *at += strspn(*at, ",");
+    if (!read_number(at, ret_low))
+        return false;
+    *ret_high = *ret_low;
+    if (**at == '-') {
+        ++*at;
+        if (!read_number(at, ret_high))
+            return false;
+    }
+    if (**at && **at != ',')
+        return false;
+    *at += strspn(*at, ",");
+    return *ret_low <= *ret_high;
+}
+
+int berth_ranks_check(const char *text, struct berth_err *err)
+{
+    const char *at = text;
+    unsigned int low, high;
+    bool is_right = *text != '\0';
+
+    while (is_right && *at && !berth_ranks_rest(text))
+        is_right = next_range(&at, &low, &high);
+    if (is_right)
+        return 0;
+    return berth_err_set(err,
+                         "'%s' is not a list of ranks; expected one like 0-3,8, or * "
+                         "for those that no other line has",
+                         text);
+}
+
+bool berth_ranks_has(const char *ranks, unsigned int rank, unsigned int *ret_offset)
+{
+    unsigned int passed = 0;
+    unsigned int low, high;
+
+    if (berth_ranks_rest(ranks))
+        low = passed = 0;
+    else
+        while (true) {
+            if (!*ranks || !next_range(&ranks, &low, &high))
+                return false;
+            if (rank >= low && rank <= high)
+                break;
+            passed += high - low + 1;
+        }
+    if (ret_offset)
+        *ret_offset = passed + rank - low;
+    return true;
+}
+
+/* Count, least and greatest. */
+struct extent {
+    unsigned int count, first, last;
+};
+
+static struct extent measure(const char *ranks)
+{
+    struct extent extent = {0};
+    unsigned int low, high;
+
+    while (*ranks && next_range(&ranks, &low, &high)) {
+        if (extent.count == 0 || low < extent.first)
+            extent.first = low;
+        if (high > extent.last)
+            extent.last = high;
+        extent.count += high - low + 1;
+    }
+    return extent;
+}
+
+unsigned int berth_ranks_count(const char *ranks)
+{
+    return measure(ranks).count;
+}
+
+unsigned int berth_ranks_first(const char *ranks)
+{
+    return measure(ranks).first;
+}
+
+unsigned int berth_ranks_last(const char *ranks)
+{
+    return measure(ranks).last;
+}
+
+unsigned int berth_ranks_free(const char *ranks, unsigned int from)
+{
+    const char *at = ranks;
+    unsigned int low, high;
+
+    while (*at && next_range(&at, &low, &high))
+        if (from >= low && from <= high) {
+            from = high + 1;
+            at = ranks;
+        }
+    return from;
+}

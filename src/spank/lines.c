@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a --multi-prog file to what each of its lines asks for. */
+
+#include "spank/lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "probe/multiprogread.h"
+#include "request/multiprog.h"
+#include "request/mistakes.h"
+#include "request/rows.h"
+#include "spank/typed.h"
+
+static bool has_option(const struct berth_lines *lines)
+{
+    return berth_hetgroups_option(lines->line, lines->optind, "multi-prog", 2, NULL);
+}
+
+const char *berth_lines_file(const struct berth_lines *lines)
+{
+    size_t end;
+    size_t first = berth_hetgroups_command(lines->line, lines->optind, &end);
+
+    return first < end && has_option(lines) ? lines->line->words.items[first] : NULL;
+}
+
+/* Options that are typed behind the program. */
+static void warn(const struct berth_rows *rows, const struct berth_multiprog_line *line)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+    struct berth_err sentence;
+
+    if (berth_multiprog_command(line, berth_multiprog_first(rows->file, line), "",
+                                rows->reading.prefix, &words, NULL) < 0 ||
+        words.count == 0 ||
+        !berth_mistake_on_line(words.items, rows->reading.prefix, &sentence))
+        return;
+    berth_err_at(&sentence, "--multi-prog: '%s': line %u", rows->name, line->number);
+    berth_typed_warn(rows->reading.prefix, &sentence);
+}
+
+int berth_lines_read(const struct berth_lines *lines,
+                     const struct berth_request *defaults, struct berth_table *table,
+                     struct berth_err *err)
+{
+    BERTH_MULTIPROG struct berth_multiprog file = {0};
+    BERTH_FREE char *directory = getcwd(NULL, 0);
+    const struct berth_rows rows = {
+        .name = berth_lines_file(lines),
+        .file = &file,
+        .reading = {.prefix = lines->prefix, .base = directory, .defaults = defaults},
+        .tasks = (unsigned int)berth_hetgroups_tasks(lines->line, lines->optind),
+        .check = lines->check};
+
+    if (berth_multiprog_load(rows.name, &file, err) < 0)
+        return -1;
+    if (berth_rows_read(&rows, table, err) < 0)
+        return -1;
+    for (size_t i = 0; i < file.count; i++)
+        warn(&rows, &file.lines[i]);
+    return 0;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool berth_lines_mention(const struct berth_hetgroups *line, const char *text)
+{
+    if (!berth_hetgroups_word(line, "--mu"))
+        return false;
+    for (size_t i = 1; i < line->words.count; i++) {
+        BERTH_BUF struct berth_buf file = {0};
+
+        if (is_file(line->words.items[i]) &&
+            berth_fd_read_path(line->words.items[i], BERTH_MULTIPROG_MAX, &file) == 0 &&
+            file.text && strstr(file.text, text))
+            return true;
+    }
+    return false;
+}
+
+/* srun has read the file into argv[1] by now and sends that text. It never frees it. */
+int berth_lines_prefix(spank_t sp, struct berth_err *err)
+{
+    char *text = NULL;
+    char **argv = NULL;
+    int argc = 0;
+
+    if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 2)
+        return berth_err_set(err, "srun does not tell the --multi-prog configuration");
+    if (berth_multiprog_prefix(argv[1], BERTH_LIBEXECDIR "/berth-task", &text, err) < 0)
+        return -1;
+    argv[1] = text;
+    return 0;
+}

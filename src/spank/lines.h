@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_SPANK_LINES_H
+#define BERTH_SPANK_LINES_H
+
+#include <slurm/spank.h>
+
+#include "base/err.h"
+#include "request/components.h"
+#include "request/hetgroup.h"
+#include "request/request.h"
+
+/* In srun: the lines of a --multi-prog file (request/multiprog.h). */
+
+struct berth_lines {
+    const struct berth_hetgroups *line; /* srun's command line */
+    int optind;                         /* getopt's, behind the options */
+    const char *prefix;                 /* the site's, of our options */
+    /* as in request/rows.h */
+    int (*check)(struct berth_request *request, unsigned long tasks,
+                 struct berth_err *err);
+};
+
+/* The --multi-prog file of the component whose options srun has just read; NULL: it has
+ * none. */
+const char *berth_lines_file(const struct berth_lines *lines);
+
+/* Read it, and append to TABLE what each line asks for: its options over DEFAULTS.
+ * Returns 0, or -1 with a sentence in ERR, which names the line. */
+int berth_lines_read(const struct berth_lines *lines,
+                     const struct berth_request *defaults, struct berth_table *table,
+                     struct berth_err *err);
+
+/* Does the command line have a --multi-prog file that mentions TEXT? Before its options
+ * are read: any word may be the file. */
+bool berth_lines_mention(const struct berth_hetgroups *line, const char *text);
+
+/* Before 23.11, when srun has read the file: put berth-task in front of the words of
+ * every line. Returns 0, or -1 with a sentence in ERR. */
+int berth_lines_prefix(spank_t sp, struct berth_err *err);
+
+#endif

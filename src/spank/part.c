@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which part of its step a task is: its component, or its lines of a --multi-prog file,
+ * and who is with it on the node. */
+
+#include "spank/part.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "request/multiprog.h"
+#include "request/ranks.h"
+#include "request/rows.h"
+#include "step/rendezvous.h"
+
+char **berth_part_argv(spank_t sp, int *ret_count)
+{
+    char **argv = NULL;
+
+    *ret_count = 0;
+    if (spank_get_item(sp, S_JOB_ARGV, ret_count, &argv) != ESPANK_SUCCESS || !argv)
+        *ret_count = 0;
+    return argv;
+}
+
+int berth_part_programs(spank_t sp, const struct berth_part *part,
+                        const struct berth_request *request, const char *prefix,
+                        struct berth_strvec *ret, struct berth_err *err)
+{
+    const struct berth_rows_part rows = {part->table, part->row, prefix,
+                                         BERTH_TASK_PROGRAM};
+    BERTH_MULTIPROG struct berth_multiprog file = {0};
+    int argc;
+    char **argv = berth_part_argv(sp, &argc);
+
+    if (!berth_request_mpi_chosen(request) || !part->row->ranks)
+        return 0;
+    if (argc < 2)
+        return berth_err_set(err, "Slurm does not tell the --multi-prog configuration");
+    if (berth_multiprog_read(argv[1], &file, err) < 0)
+        return -1;
+    return berth_rows_programs(&file, &rows, request, ret, err);
+}
+
+/* Does the step have several tasks, in all components? */
+static bool has_several(spank_t sp)
+{
+    char count[16] = "1";
+
+    spank_getenv(sp, "SLURM_NTASKS", count, sizeof(count));
+    return atoi(count) > 1;
+}
+
+/* Does RANK run on this node? */
+static bool is_here(spank_t sp, unsigned int rank)
+{
+    uint32_t local;
+
+    return spank_get_item(sp, S_JOB_GLOBAL_TO_LOCAL_ID, rank, &local) == ESPANK_SUCCESS;
+}
+
+/* Is this the first node of the component, or of the container of a --multi-prog line?
+ */
+static bool is_first_node(spank_t sp, const struct berth_part *part)
+{
+    uint32_t node = 0;
+
+    if (part->row->ranks)
+        return is_here(sp, berth_table_container_first(part->table, part->row));
+    return spank_get_item(sp, S_JOB_NODEID, &node) == ESPANK_SUCCESS && node == 0;
+}
+
+/* Is this the node that speaks for these tasks? */
+static bool leads(spank_t sp, const struct berth_part *part,
+                  const struct berth_request *request)
+{
+    return (berth_request_mpi_chosen(request) || (!request->mpi && has_several(sp)) ||
+            berth_request_explained(request) || part->has_record) &&
+           is_first_node(sp, part);
+}
+
+/* And for the whole step? SLURM_NODEID counts the nodes of all components. */
+static bool leads_step(spank_t sp, const struct berth_part *part)
+{
+    char node[16] = "0";
+
+    if (part->row->group == BERTH_GROUP_ALL && !part->row->ranks)
+        spank_getenv(sp, "SLURM_NODEID", node, sizeof(node));
+    return strcmp(node, "0") == 0 && berth_table_speaks(part->table, part->row);
+}
+
+/* Of this component; 0: not known. */
+static uint32_t count_tasks(spank_t sp)
+{
+    uint32_t count = 0;
+
+    if (spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &count) != ESPANK_SUCCESS)
+        return 0;
+    return count;
+}
+
+struct berth_order_step berth_part_step(spank_t sp, const struct berth_part *part,
+                                        const struct berth_request *request)
+{
+    const struct berth_table *table = part->table;
+    bool is_het = part->where.group >= 0 || part->where.position >= 0;
+    struct berth_order_step step = {
+        .tasks = berth_table_tasks(table, part->row, count_tasks(sp)),
+        .ranks = part->row->ranks,
+        .is_first =
+            part->row->ranks && part->rank == berth_table_first(table, part->row),
+        .leads = leads(sp, part, request)};
+
+    step.speaks = step.leads && leads_step(sp, part);
+    spank_get_item(sp, S_JOB_NNODES, &step.nodes);
+    if (is_het)
+        step.component =
+            part->where.position >= 0 ? part->where.position : part->where.group;
+    step.is_several = is_het && !part->row->ranks &&
+                      (table->count > 1 || table->rows[0].group == BERTH_GROUP_ALL);
+    return step;
+}
+
+/* The container of a --multi-prog line on this node, and those beside it. LOCALS gets
+ * the tasks in it. */
+static struct berth_order_container count_lines(spank_t sp,
+                                                const struct berth_part *part,
+                                                uint32_t tasks,
+                                                struct berth_buf *locals)
+{
+    const int own = part->row->container;
+    struct berth_order_container container = {.number =
+                                                  own < 0 ? 0 : (unsigned int)own};
+    bool is_seen[BERTH_RENDEZVOUS_MAX] = {false};
+
+    for (uint32_t local = 0; local < tasks; local++) {
+        const struct berth_row *row;
+        uint32_t rank;
+        int number;
+
+        if (spank_get_item(sp, S_JOB_LOCAL_TO_GLOBAL_ID, local, &rank) !=
+                ESPANK_SUCCESS ||
+            berth_table_find(part->table, &part->where, rank, &row, NULL) < 0)
+            continue;
+        number = row->container;
+        container.hosts += number < 0;
+        container.has_spaces |= number >= 0 && berth_request_has_spaces(&row->request);
+        if (number == own) {
+            char text[16];
+
+            snprintf(text, sizeof(text), "%s%u", container.tasks++ ? "," : "", local);
+            berth_buf_puts(locals, text);
+        } else if (number >= 0 && number < BERTH_RENDEZVOUS_MAX && !is_seen[number]) {
+            is_seen[number] = true;
+            container.others++;
+        }
+    }
+    return container;
+}
+
+int berth_part_container(spank_t sp, const struct berth_part *part,
+                         struct berth_order_container *ret, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf locals = {0};
+    uint32_t tasks = 0;
+
+    spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
+    *ret = (struct berth_order_container){.tasks = tasks};
+    if (!part->row->ranks)
+        return 0;
+    *ret = count_lines(sp, part, tasks, &locals);
+    if (!berth_request_contained(&part->row->request))
+        return 0;
+    if (locals.failed)
+        return berth_err_oom(err);
+    if (ret->tasks < tasks)
+        ret->locals = berth_steal(&locals.text);
+    return part->has_record ? berth_table_share(part->table, part->row, count_tasks(sp),
+                                                &ret->ranks, &ret->all, err)
+                            : 0;
+}
+
+uint32_t berth_part_tasks(spank_t sp, const struct berth_part *part)
+{
+    return berth_table_tasks(part->table, part->row, count_tasks(sp));
+}
+
+/* The line of FILE that RANK runs; NULL: none. */
+static const struct berth_multiprog_line *
+line_of_rank(const struct berth_multiprog *file, unsigned int rank)
+{
+    for (size_t i = 0; i < file->count; i++)
+        if (berth_ranks_has(file->lines[i].ranks, rank, NULL))
+            return &file->lines[i];
+    return NULL;
+}
+
+int berth_part_program(spank_t sp, const struct berth_part *part, const char *prefix,
+                       char **ret_program, uint32_t *ret_tasks, struct berth_err *err)
+{
+    BERTH_MULTIPROG struct berth_multiprog file = {0};
+    const struct berth_multiprog_line *line = NULL;
+    int argc;
+    char **argv = berth_part_argv(sp, &argc);
+
+    *ret_tasks = berth_part_tasks(sp, part);
+    if (part->row->ranks) {
+        if (berth_multiprog_read(argc > 1 ? argv[1] : "", &file, err) < 0)
+            return -1;
+        line = line_of_rank(&file, part->rank);
+    }
+    if (line && !berth_ranks_rest(line->ranks))
+        *ret_tasks = berth_ranks_count(line->ranks);
+    if (line)
+        return berth_multiprog_program(line, part->rank, BERTH_TASK_PROGRAM, prefix,
+                                       ret_program, err);
+    *ret_program = strdup(argc > 0 && !part->row->ranks ? argv[0] : "");
+    return *ret_program ? 0 : berth_err_oom(err);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looks at what was typed, and says what may be a mistake. */
+
+#include "spank/typed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <slurm/spank.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "request/spell.h"
+#include "policy/policy.h"
+#include "probe/allowed.h"
+#include "probe/image.h"
+#include "probe/missing.h"
+
+/* Of a script; sbatch takes no longer one (max_script_size in slurm.conf). */
+enum { LONGEST_SCRIPT = 4 << 20 };
+
+void berth_typed_warn(const char *prefix, struct berth_err *sentence)
+{
+    berth_spell_options(prefix, sentence);
+    fprintf(stderr, "%s: berth: warning: %s\n", program_invocation_short_name,
+            sentence->text);
+}
+
+static void say(const struct berth_typed *typed, struct berth_err *sentence)
+{
+    berth_typed_warn(typed->prefix, sentence);
+}
+
+static enum berth_bundle look_at_bundle(const char *path)
+{
+    BERTH_FREE char *config = NULL;
+    struct stat status;
+
+    if (stat(path, &status) < 0)
+        return BERTH_BUNDLE_NONE;
+    if (!S_ISDIR(status.st_mode))
+        return BERTH_BUNDLE_FILE;
+    if (asprintf(&config, "%s/config.json", path) < 0)
+        return BERTH_BUNDLE_PROPER;
+    return access(config, F_OK) == 0 ? BERTH_BUNDLE_PROPER : BERTH_BUNDLE_PLAIN;
+}
+
+/* What is wrong of another runtime, or of Slurm's own. */
+static void tell_others(const struct berth_typed *typed, const char *bundle)
+{
+    struct berth_err sentence;
+
+    if (bundle && *bundle &&
+        berth_mistake_bundle(typed, bundle, look_at_bundle(bundle), &sentence))
+        say(typed, &sentence);
+    if (berth_mistake_pyxis(typed, getenv("PYXIS_CONTAINER_IMAGE"), &sentence))
+        say(typed, &sentence);
+}
+
+void berth_typed_step(const struct berth_typed *typed, const char *bundle)
+{
+    struct berth_err sentence;
+
+    if (!berth_hetgroups_is_first(typed->line))
+        return;
+    if (berth_mistake_colon(typed, &sentence) || berth_mistake_behind(typed, &sentence))
+        say(typed, &sentence);
+    tell_others(typed, bundle);
+}
+
+void berth_typed_mpirun(const struct berth_typed *typed,
+                        const struct berth_request *request, bool site_says)
+{
+    struct berth_err sentence;
+
+    if (!site_says && berth_hetgroups_is_first(typed->line) &&
+        berth_mistake_mpirun(typed, request, &sentence))
+        say(typed, &sentence);
+}
+
+/* Standard input again, from its beginning, if it is a file. */
+static int read_input(struct berth_buf *ret)
+{
+    struct stat status;
+
+    if (fstat(STDIN_FILENO, &status) < 0 || !S_ISREG(status.st_mode))
+        return -1;
+    return berth_fd_read_path("/proc/self/fd/0", LONGEST_SCRIPT, ret);
+}
+
+/* The command of salloc: its words, and the file, which ends as a text where a program
+ * has its first null byte. */
+static void read_command(const struct berth_typed *typed, size_t first, size_t end,
+                         struct berth_buf *ret)
+{
+    for (size_t i = first; i < end; i++) {
+        berth_buf_puts(ret, typed->line->words.items[i]);
+        berth_buf_puts(ret, "\n");
+    }
+    if (first < end)
+        berth_fd_read_path(typed->line->words.items[first], LONGEST_SCRIPT, ret);
+    else
+        berth_buf_puts(ret, "\n");
+}
+
+/* What the job runs, and its name for people. Returns 0, or -1 where that cannot be
+ * known. */
+static int read_script(const struct berth_typed *typed, char name[64],
+                       struct berth_buf *ret)
+{
+    size_t end;
+    size_t first = berth_hetgroups_command(typed->line, typed->optind, &end);
+    const char *value = NULL;
+
+    if (first < typed->line->words.count && first == end)
+        return -1; /* of another component */
+    snprintf(name, 64, "%s", "the script");
+    if (first < end)
+        snprintf(name, 64, "'%.60s'", typed->line->words.items[first]);
+    if (strcmp(typed->caller, "salloc") == 0) {
+        if (first == end)
+            snprintf(name, 64, "%s", "the shell of this allocation");
+        if (berth_hetgroups_option(typed->line, typed->optind, "no-shell", 4, NULL))
+            return -1;
+        read_command(typed, first, end, ret);
+        return 0;
+    }
+    if (berth_hetgroups_option(typed->line, typed->optind, "wrap", 2, &value) &&
+        value) {
+        snprintf(name, 64, "%s", "the command of --wrap");
+        berth_buf_puts(ret, value);
+        return 0;
+    }
+    return first < end ? berth_fd_read_path(typed->line->words.items[first],
+                                            LONGEST_SCRIPT, ret)
+                       : read_input(ret);
+}
+
+void berth_typed_job(const struct berth_typed *typed, const char *bundle)
+{
+    BERTH_BUF struct berth_buf script = {0};
+    struct berth_err sentence;
+    char name[64];
+    bool is_behind = berth_mistake_behind(typed, &sentence);
+    bool is_asked = typed->is_contained && typed->is_named;
+    bool is_read = (is_behind || is_asked) && read_script(typed, name, &script) == 0 &&
+                   script.used;
+
+    if (is_read && is_behind && !berth_mistake_hands_on(script.text))
+        say(typed, &sentence);
+    else if (is_read && is_asked && berth_mistake_script(name, script.text, &sentence))
+        say(typed, &sentence);
+    tell_others(typed, bundle);
+}
+
+static int refuse_missing(bool in_registry, struct berth_err *err)
+{
+    struct berth_err inner = *err;
+
+    if (in_registry || spank_context() != S_CTX_ALLOCATOR)
+        return -1;
+    return berth_err_set(err,
+                         "%s%s if a job has yet to make it, give the option to srun "
+                         "in the script",
+                         inner.text, berth_text_ends(inner.text, "?") ? "" : ";");
+}
+
+/* The image is not on this host, which ERR says. */
+static int check_missing(const struct berth_site *site, const char *prefix,
+                         const char *image, struct berth_err *err)
+{
+    enum berth_site_missing rule = site->images.missing;
+    bool in_registry = berth_missing_in_registry(image);
+
+    if (!berth_policy_says_image(site) &&
+        (rule == BERTH_MISSING_REFUSE ||
+         (rule == BERTH_MISSING_AUTO &&
+          (in_registry || berth_missing_everywhere(image)))))
+        return refuse_missing(in_registry, err);
+    berth_typed_warn(prefix, err);
+    return 0;
+}
+
+/* Does srun leave a missing image to the nodes, which answer at once in a job? */
+static bool asks_nodes(const char *image)
+{
+    return spank_context() == S_CTX_LOCAL && getenv("SLURM_JOB_ID") &&
+           access(image, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+int berth_typed_image(const struct berth_site *site, const char *prefix,
+                      const struct berth_request *request, struct berth_err *err)
+{
+    struct berth_image image;
+    int missing;
+
+    if (request->uri || asks_nodes(request->image))
+        return 0;
+    if (berth_image_probe(request->image, &image, &missing, err) < 0)
+        return missing ? check_missing(site, prefix, request->image, err) : -1;
+    if (berth_policy_says_image(site))
+        return 0;
+    return berth_allowed_here(site, request->image, err);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* User namespaces that the containers of a step on a node have in common. */
+
+#include "step/outer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "step/namespaces.h"
+
+enum { NEW, THERE, NONE };
+
+/* In a process of its own, which is then in the inner one. Returns 0, or errno. */
+static int make(void)
+{
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+
+    return unshare(CLONE_NEWUSER) < 0 || berth_namespaces_map(0, uid, 0, gid) < 0 ||
+                   unshare(CLONE_NEWUSER) < 0 ||
+                   berth_namespaces_map(uid, 0, gid, 0) < 0
+               ? errno
+               : 0;
+}
+
+/* Says in a byte how that went, and stays until we have looked. */
+_Noreturn static void hold(int end)
+{
+    char answer = (char)make();
+
+    if (write(end, &answer, 1) == 1 && read(end, &answer, 1) < 0)
+        _exit(1);
+    _exit(0);
+}
+
+/* Returns a descriptor, or -1 with errno. */
+static int open_inner(pid_t child, int end)
+{
+    char answer = ECHILD;
+
+    if (read(end, &answer, 1) < 0 || answer != 0) {
+        errno = answer;
+        return -1;
+    }
+    return berth_namespaces_open(child, "user");
+}
+
+static int make_both(void)
+{
+    int ends[2];
+    int inner, number;
+    pid_t child;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return -1;
+    child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        hold(ends[1]);
+    }
+    close(ends[1]);
+    inner = child < 0 ? -1 : open_inner(child, ends[0]);
+    number = errno;
+    close(ends[0]);
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
+    errno = number;
+    return inner;
+}
+
+bool berth_outer_claim(struct berth_outer *outer)
+{
+    pid_t nobody = 0;
+
+    return atomic_compare_exchange_strong(&outer->maker, &nobody, getpid());
+}
+
+void berth_outer_make(struct berth_outer *outer, const char *refusal)
+{
+    outer->inner = refusal ? -1 : make_both();
+    if (refusal)
+        berth_err_set(&outer->why, "%s", refusal);
+    else if (outer->inner < 0)
+        berth_err_set(&outer->why, "this node lets users make no user namespaces: %s",
+                      strerror(errno));
+    atomic_store(&outer->state, outer->inner < 0 ? NONE : THERE);
+}
+
+/* Until the maker has decided. */
+static bool await(struct berth_outer *outer, struct berth_deadline *deadline)
+{
+    int64_t since = berth_clock();
+
+    while (atomic_load(&outer->state) == NEW) {
+        if (kill(atomic_load(&outer->maker), 0) < 0 ||
+            berth_deadline_left(deadline) < 0)
+            return atomic_load(&outer->state) != NEW;
+        poll(NULL, 0, berth_clock_pause(since));
+    }
+    return true;
+}
+
+enum berth_outer_answer berth_outer_find(struct berth_outer *outer,
+                                         struct berth_deadline *deadline,
+                                         int *ret_inner, struct berth_err *err)
+{
+    char path[64];
+    int inner;
+
+    if (!await(outer, deadline))
+        return BERTH_OUTER_LOST;
+    if (atomic_load(&outer->state) == NONE) {
+        *err = outer->why;
+        return BERTH_OUTER_NONE;
+    }
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", atomic_load(&outer->maker),
+             outer->inner);
+    inner = open(path, O_RDONLY | O_CLOEXEC);
+    if (inner < 0)
+        return BERTH_OUTER_LOST;
+    *ret_inner = inner;
+    return BERTH_OUTER_THERE;
+}
+
+int berth_outer_enter(int inner)
+{
+    BERTH_CLOSE int outer = berth_namespaces_parent(inner);
+
+    return outer < 0 ? -1 : setns(outer, CLONE_NEWUSER);
+}

@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What a step with --mpi-bind found out about files serves the next one, until one of them
+# changes: a step that looks anew leaves other facts on the node.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images mpich
+image=/images/mpich.sif
+# One of those that the host's MPICH needs.
+library=$(on n1 root sh -c 'readlink -f /usr/lib/*/libhwloc.so.15')
+
+# facts USER: a number that changes with the facts about files on n1.
+facts() {
+    on n1 root sh -c "cat /tmp/berth-\$(id -u $1)/facts/* 2>/dev/null | cksum"
+}
+
+# seen USER ARGUMENT...: how a step on n1 came to its end, and whether by looking.
+seen() {
+    local user=$1 out status before
+    shift
+    before=$(facts "$user")
+    out=$(on login "$user" timeout -k 10 180 srun -v -w n1 -N1 -n2 --mpi=pmi2 --container-image=$image \
+        --mpi-bind=host "$@" 2>&1)
+    status=$?
+    case $out in
+    *"the host's MPICH"*)
+        if [[ $(facts "$user") == "$before" ]]; then echo "$status as before"; else echo "$status looked"; fi
+        ;;
+    *) echo "$status: $out" ;;
+    esac
+}
+
+ring=mpiring
+on n1 root rm -rf /tmp/berth-2001/facts /tmp/berth-2002/facts
+
+equal "the first step looks" "0 looked" "$(seen alice $ring)"
+equal "the second one knows" "0 as before" "$(seen alice $ring)"
+out=$(alice srun -v -w n1 -N1 -n2 --mpi=pmi2 --container-image=$image --mpi-bind=host $ring 2>&1)
+version=$(sed -n "s/.*the host's MPICH \([0-9.]*\).*/\1/p" <<<"$out" | head -n1)
+matches "and its ranks are on the host's MPI, in one world" \
+    "rank 1 of 2 on n1 in mpich: MPICH Version:[[:space:]]*${version:-none}" "$out"
+equal "another user has his own" "0 looked" "$(seen bob $ring)"
+equal "another search path is another question" "0 looked" \
+    "$(seen alice --container-env=LD_LIBRARY_PATH=/opt/other $ring)"
+
+time=$(on n1 root stat -c %y "$library")
+on n1 root touch "$library"
+equal "an upgrade of the host's MPI is noticed" "0 looked" "$(seen alice $ring)"
+equal "and known from then on" "0 as before" "$(seen alice $ring)"
+on n1 root touch -d "$time" "$library"
+
+alice srun -w n1 -N1 --container-image=$image sh -c 'cp /usr/bin/mpiring ./ring'
+seen alice ./ring >/dev/null
+equal "a program in a mount is known" "0 as before" "$(seen alice ./ring)"
+alice sh -c 'cp ring new && mv new ring'
+equal "and looked at again when it is replaced" "0 looked" "$(seen alice ./ring)"
+
+# Another MPI library of the image goes before the one that the program is linked with.
+# shellcheck disable=SC2016 # for the nodes
+alice sh -c 'mkdir -p pre; srun -w n1 -N1 --container-image=/images/mpich.sif --container-mounts=$HOME/pre:/pre \
+    sh -c "cp -L /usr/lib/*/libmpich.so.12 /pre/"'
+for variable in LD_PRELOAD=/pre/libmpich.so.12 LD_PRELOAD=libnothing.so; do
+    matches "with $variable the ranks are on the host's MPI, too" \
+        "rank 1 of 2 on n1 in mpich: MPICH Version:[[:space:]]*${version:-none}" \
+        "$(alice srun -w n1 -N1 -n2 --mpi=pmi2 --container-image=$image --mpi-bind=host \
+            --container-mounts=/home/alice/pre:/pre --container-env="$variable" $ring 2>&1)"
+done
+
+alice sh -c 'rm -rf more && mkdir more'
+more=(--container-mounts=/home/alice/more:/opt/more sh -c true)
+seen alice "${more[@]}" >/dev/null
+alice sh -c 'cp pre/libmpich.so.12 more/'
+matches "a library that appears in a mount is seen" "/opt/more/libmpich.so.12" \
+    "$(alice srun -Q -w n1 -N1 -n1 --mpi=pmi2 --container-image=$image --mpi-bind=host --container-explain "${more[@]}" 2>&1)"
+
+# Facts are of files and not of a program: those of several stand beside each other.
+seen alice sh -c 'true; true' one >/dev/null
+equal "a program without MPI is known, whatever its words, and so is the one before" \
+    "0 as before,0 as before,0 as before" \
+    "$(seen alice sh -c 'true; true' one),$(seen alice sh -c 'true; true' two),$(seen alice $ring)"
+
+# shellcheck disable=SC2016 # for the node
+on n1 root sh -c 'for f in /tmp/berth-2001/facts/*; do truncate -s -3 "$f"; done'
+equal "a damaged file of facts is none" "0 looked" "$(seen alice $ring)"
+matches "a command that is not in the image is reported as ever" \
+    "command '/hello' is not in the image" \
+    "$(alice srun -w n1 -N1 -n1 --mpi=pmi2 --container-image=$image --mpi-bind /hello 2>&1)"
+alice sh -c 'printf "#!/no/such/interpreter\n" >noint; chmod +x noint'
+matches "... and so is a script whose interpreter is not there" \
+    "command './noint' is there, but not the interpreter" \
+    "$(alice srun -w n1 -N1 -n1 --mpi=pmi2 --container-image=$image --mpi-bind ./noint 2>&1)"
+
+# What the host sets for the libraries beside MPI comes along, also when it is made later.
+configured() {
+    alice srun -Q -w n1 -n2 --mpi=pmi2 --mpi-bind=mpich --container-image=/images/mpich.sif mpiring 2>&1 |
+        grep -c 'UCX  *INFO'
+}
+equal "UCX says nothing by itself" 0 "$(configured)"
+on n1 root sh -c 'mkdir -p /etc/ucx; echo UCX_LOG_LEVEL=info >/etc/ucx/ucx.conf'
+matches "an ucx.conf of the host that appears is read" "^[1-9]" "$(configured)"
+matches "... and the account of the step says so" "set by +/etc/ucx/ucx.conf" \
+    "$(alice srun -Q -w n1 -n1 --mpi=pmi2 --mpi-bind=mpich --container-explain \
+        --container-image=/images/mpich.sif mpiring 2>&1)"
+on n1 root rm -r /etc/ucx
+equal "... and no more when it has gone" 0 "$(configured)"
+
+# The same of PMIx. Debian's file names a directory of the host, which is not the image's.
+if alice srun --mpi=list 2>&1 | grep -q pmix; then
+    need_images openmpi
+    parameters=$(on n1 root sh -c 'echo /usr/lib/*/pmix2/share/pmix-mca-params.conf')
+    # speakers: how many processes tell what PMIx does. slurmstepd may be one.
+    speakers() {
+        alice srun -Q -w n1 -n1 --mpi=pmix --mpi-bind=openmpi --container-image=/images/openmpi.sif mpiring 2>&1 |
+            grep -o '^\[n1:[0-9]*\]' | sort -u | grep -c .
+    }
+    equal "PMIx says nothing by itself" 0 "$(speakers)"
+    on n1 root sh -c "cp $parameters /root/ && echo ptl_base_verbose=5 >>$parameters"
+    equal "the host's parameters of PMIx reach slurmstepd and the rank" 2 "$(speakers)"
+    on n1 root cp /root/pmix-mca-params.conf "$parameters"
+    equal "... and no more when they are what they were" 0 "$(speakers)"
+fi
+
+finish

@@ -1,0 +1,257 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# srun --multi-prog with options on the lines of its file: what each rank gets, and each
+# wrong line with its sentence.
+# shellcheck source=tests/spank/lib.sh
+. "${srcdir:-.}/tests/spank/lib.sh"
+
+A=image=T/a
+B=image=T/b
+# each NAME EXPECTED LINE...: what $tasks tasks get of a file with these lines, with $options.
+each()
+{
+    name=$1
+    lines=$2
+    shift 2
+    printf '%s\n' "$@" >conf
+    # shellcheck disable=SC2086 # words
+    expect "$name" 0 "$lines" FAKE_TASKS=$tasks srun $options --multi-prog conf
+}
+
+# The words of the command are all there: berth-task takes the options away.
+options=
+tasks=4
+each 'an image for each line' \
+    "0 $A: --container-image=a ./x
+0 $B&mpi-bind=auto&world=own: --container-image=b --mpi-bind ./y 1
+0 $B&mpi-bind=auto&world=own: --container-image=b --mpi-bind ./y 1
+0 : ./z" \
+    '0 --container-image=a ./x' '1-2 --container-image=b --mpi-bind ./y 1' '3 ./z'
+tasks=2
+each 'a line behind * is nobody'"'"'s' \
+    "0 $A: --container-image=a ./x
+0 $A: --container-image=a ./x" \
+    '* --container-image=a ./x' '* --container-image=a --container-env=A=1 ./y'
+tasks=4
+tasks=2
+each 'an mpirun on each of two lines' \
+    "0 $A&mpi-bind=local: --container-image=a --mpi-bind=local ./x
+0 $A&mpi-bind=local: --container-image=a --mpi-bind=local ./y" \
+    '0 --container-image=a --mpi-bind=local ./x' '1 --container-image=a --mpi-bind=local ./y'
+tasks=4
+options=--container-image=a
+each 'the image of the command line is the default' \
+    "0 $A: ./x
+0 $B: --container-image=b ./y
+0 : --container-image=none ./z
+0 $A&writable=: --container-writable ./x" \
+    '0 ./x' '1 --container-image=b ./y' '2 --container-image=none ./z' '* --container-writable ./x'
+each 'options with values of their rank' \
+    "0 $A&env=N%3D0: --container-env=N=%t ./x
+0 $A&workdir=/0: --container-workdir=/%o ./x
+0 $A&workdir=/1: --container-workdir=/%o ./x
+0 $A&workdir=/2: --container-workdir=/%o ./x" \
+    '0 --container-env=N=%t ./x' '1-3 --container-workdir=/%o ./x'
+options='-n4 --container-image=a'
+each 'also of those that no other line has' \
+    "0 $A: ./x
+0 $A&env=N%3D1: --container-env=N=%t ./x
+0 $A&env=N%3D2: --container-env=N=%t ./x
+0 $A&env=N%3D3: --container-env=N=%t ./x" \
+    '0 ./x' '* --container-env=N=%t ./x'
+options='--container-image=a --container-explain'
+tasks=2
+each 'an account of each line' \
+    "0 $A&explain=text: ./x
+0 explain=text: --container-image=none ./z" \
+    '0 ./x' '1 --container-image=none ./z'
+options=
+each 'a file without options, and no image' \
+    '0 host: ./x
+0 host: ./y' \
+    '0 ./x' '1 ./y'
+
+if since 23.11; then
+    tasks=1
+    printf '0 --container-image=a ./x\n1 --container-image=b ./y\n2 ./z\n' >conf
+    expect 'exactly what changes for a task' 0 \
+        "0 $A: --container-image=a ./x
+argv: LIBEXEC/berth-task --container-image=a ./x
+- SLURM_BERTH_CONTAINERS=2
+- SLURM_BERTH_STEP=1;/0:$A;/1:$B;/2:;.
+$(order "$A" '&ranks=0&first=' '' '' | sed 's|container-tasks=1|&\&other-containers=1\&container-locals=0\&host-tasks=1|')
+0 $B: --container-image=b ./y
+argv: LIBEXEC/berth-task --container-image=b ./y
+- SLURM_BERTH_CONTAINERS=2
+- SLURM_BERTH_STEP=1;/0:$A;/1:$B;/2:;.
+$(order "$B" '&ranks=1&first=' '' '' | sed 's|container-tasks=1|container=1\&&\&other-containers=1\&container-locals=1\&host-tasks=1|')
+0 : ./z
+argv: LIBEXEC/berth-task ./z
+- SLURM_BERTH_CONTAINERS=2
+- SLURM_BERTH_STEP=1;/0:$A;/1:$B;/2:;.
+$(order '' '&ranks=2&first=' | sed 's|;request:||; s|container-tasks=1|&\&other-containers=2\&host-tasks=1|')" \
+        FAKE_RAW=1 FAKE_TASKS=3 srun --multi-prog conf
+    printf '%s\n' '0 ./x' '1 --container-env=N=1 ./y' >conf
+    site 'provenance: {file: /r}'
+    together='container-tasks=2\&container-ranks=0,1\&container-all=2'
+    expect 'a record is of all ranks in the container' 0 \
+        "0 $A: ./x
+argv: LIBEXEC/berth-task ./x
+- SLURM_BERTH_STEP=1;/0:$A;/1:$A&env=N%3D1;.
+$(order "$A" '&leads=&speaks=&ranks=0&first=' 'record=/r&' | sed "s|container-tasks=1|$together|")
+0 $A&env=N%3D1: --container-env=N=1 ./y
+argv: LIBEXEC/berth-task --container-env=N=1 ./y
+- SLURM_BERTH_STEP=1;/0:$A;/1:$A&env=N%3D1;.
+$(order "$A&env=N%3D1" '&leads=&ranks=1&first=' 'record=/r&' | sed "s|container-tasks=1|$together|")" \
+        FAKE_RAW=1 FAKE_TASKS=2 "FAKE_WORDS=$SITE" srun --container-image=a --multi-prog conf
+    printf '%s\n' '0 ./x' '1 ./y' >conf
+    X="$A&explain=text"
+    step="- SLURM_BERTH_STEP=1;/0:$X;/1:$X;."
+    asked="asked:$X"
+    expect 'an account of each line, though both ask for the same' 0 \
+        "0 $X: ./x
+argv: LIBEXEC/berth-task ./x
+$step
+$(order "$X" '&leads=&speaks=&ranks=0&first=' '' "$asked" | sed 's|container-tasks=1|container-tasks=2|')
+0 $X: ./y
+argv: LIBEXEC/berth-task ./y
+$step
+$(order "$X" '&leads=&ranks=1&first=' '' "$asked" | sed 's|container-tasks=1|container-tasks=2|')" \
+        FAKE_RAW=1 FAKE_TASKS=2 srun --container-image=a --container-explain --multi-prog conf
+fi
+
+# wrong NAME SENTENCE LINE...: is refused, with the place of the line.
+wrong()
+{
+    wrong_name=$1
+    sentence=$2
+    shift 2
+    printf '%s\n' '0 ./x' '# a comment' "$@" >conf
+    expect "$wrong_name" 1 "srun: error: berth: --multi-prog: 'conf': line 3: $sentence" \
+        srun --container-image=a --multi-prog conf
+}
+here='expected a program, or options for its image; options of Slurm go to srun'
+wrong 'a misspelt option' \
+    "'--container-imag' is not an option; did you mean '--container-image'?" \
+    '1 --container-imag=b ./y'
+wrong 'an option of Slurm' "'--ntasks' is not an option that a line can have; $here" '1 --ntasks=3 ./y'
+wrong 'a short option' "'-n3' is not an option that a line can have; $here" '1 -n3 ./y'
+wrong 'an option for the whole step' \
+    '--container-explain: it is for the whole step; give it to srun' '1 --container-explain ./y'
+wrong 'a value that is left out' '--container-image: it needs a value' '1 --container-image'
+wrong 'a value too many' '--container-writable: it takes no value' '1 --container-writable=1 ./y'
+wrong 'no program' 'no program; write one behind the ranks and the options' '1 --container-image=b'
+wrong 'a quote that is open' 'a single quote is not closed; put another behind the word' "1 --container-image='b ./y"
+wrong 'options for the host' \
+    '--container-image=none: the other container options mean nothing on the host; leave them out' \
+    '1 --container-image=none --container-writable ./y'
+wrong 'an image that is none' \
+    "image 'T/bad.sif': not an image; expected a SIF file (made by 'apptainer build' or 'singularity build') or a sandbox directory" \
+    '1 --container-image=bad.sif ./y'
+wrong 'a percent sign that Slurm drops' \
+    "'%u' in an option: Slurm knows %t and %o only, and drops this; write a backslash in front of it" \
+    '1 --container-mounts=/scratch/%u:/x ./y'
+wrong 'ranks that are none' \
+    "'1-x' is not a list of ranks; expected one like 0-3,8, or * for those that no other line has" '1-x ./y'
+wrong 'a mount that is none' \
+    "--container-mounts: '/a:b': 'b' is not a place in the image; a destination starts with /" \
+    '1 --container-mounts=/a:b ./y'
+wrong 'values by rank, and it is not known how many' \
+    "%t or %o in an option of '*': say how many tasks there are (srun -n), or write their ranks" \
+    '* --container-env=N=%t ./y'
+wrong 'values by rank for too many' "%t or %o in an option: only for the first 4096 ranks" \
+    '1-5000 --container-env=N=%t ./y'
+wrong 'an mpirun of its own in many tasks' \
+    '--mpi-bind=local: it is for one task, which starts an mpirun, and 3 tasks have it; use -n1 -c3, or --mpi-bind=local-each for an mpirun in every task' \
+    '1-3 --mpi-bind=local ./y'
+
+echo '0-2 --mpi-bind=host mpirun ./y' >conf
+expect 'an mpirun in each task of a line' 1 \
+    "berth: n1: --mpi-bind=host: srun starts the ranks, and each of the 3 tasks would start 'mpirun'; leave that out, or take --mpi-bind=local for an mpirun in one task" \
+    FAKE_TASKS=3 srun --container-image=a --multi-prog conf
+
+# What may be meant.
+printf '0 ./x --container-image=b\n1 --container-image=b ./y %%d -- --mpi-bind\n' >conf
+expect 'an option behind the program' 0 \
+    "srun: berth: warning: --multi-prog: 'conf': line 1: './x' gets '--container-image=b' as an argument; write options between the ranks and the program
+0 : ./x --container-image=b
+0 $B: --container-image=b ./y %d -- --mpi-bind" \
+    FAKE_TASKS=2 srun --multi-prog conf
+printf '0,,1, ./x\n' >conf
+expect 'commas as Slurm reads them' 0 '0 host: ./x
+0 host: ./x' FAKE_TASKS=2 srun --multi-prog conf
+
+# One that cannot start ends all.
+echo '0 --container-image=a ./x' >conf
+expect 'lines with images are killed on a bad exit' 0 \
+    "published 1;/0:$A;., kill on bad exit
+0 $A: --container-image=a ./x" \
+    FAKE_SHOW=1 srun --multi-prog conf
+echo '0 --mpi-bind ./x' >conf
+expect 'so are those with MPI, whatever the command line says' 0 \
+    "published 1;/0:$A&mpi-bind=auto;., kill on bad exit
+0 $A&mpi-bind=auto: --mpi-bind ./x" \
+    FAKE_SHOW=1 srun --container-image=a --mpi-bind=off --multi-prog conf
+echo '0 ./x' >conf
+expect 'others are not' 0 \
+    "published 1;/0:$A;.
+0 $A: ./x" \
+    FAKE_SHOW=1 srun --container-image=a --multi-prog conf
+
+# One MPI_COMM_WORLD.
+printf '0 --container-image=a ./x\n1 --container-image=b ./y\n' >conf
+expect 'lines are one component, which --mpi=pmi2 serves in an allocation' 0 \
+    "0 $A: --container-image=a ./x
+0 $B: --container-image=b ./y" \
+    SLURM_JOB_ID=100 FAKE_TASKS=2 srun --mpi=pmi2 --multi-prog conf
+printf '0 --mpi-bind=host ./x\n1 --mpi-bind=hybrid ./y\n' >conf
+expect 'two MPI libraries' 1 \
+    "srun: error: berth: --mpi-bind=hybrid: other ranks of this srun have --mpi-bind=host and run on another MPI library, and both would wait for each other in MPI_Init; use one of the two for all, or give each an srun of its own" \
+    srun --container-image=a --multi-prog conf
+printf '0 --mpi-bind ./x\n1 --mpi-bind=hybrid ./y\n' >conf
+expect 'auto is one thing in all lines' 0 \
+    "0 $A&mpi-bind=auto&world=own: --mpi-bind ./x
+0 $A&mpi-bind=hybrid: --mpi-bind=hybrid ./y" \
+    FAKE_TASKS=2 srun --container-image=a --multi-prog conf
+printf '0 --mpi-bind ./x\n1 --container-env=N=1 --mpi-bind ./y\n' >conf
+expect 'and lines of one container choose together' 0 \
+    "0 $A&mpi-bind=auto: --mpi-bind ./x
+0 $A&env=N%3D1&mpi-bind=auto: --container-env=N=1 --mpi-bind ./y" \
+    FAKE_TASKS=2 srun --container-image=a --multi-prog conf
+printf '0 ./x\n1 --mpi-bind=host ./y\n' >forgotten
+expect 'a line whose MPI was forgotten' 1 \
+    "srun: error: berth: --mpi-bind=host: other ranks of this srun have an image and no --mpi-bind, so that the image's own MPI runs there, and both would wait for each other in MPI_Init; give these ranks --mpi-bind=host, or --mpi-bind=off if their MPI is the same" \
+    srun --container-image=a --multi-prog forgotten
+: >conf
+i=0
+while [ $i -lt 65 ]; do
+    echo "$i --container-mounts=/$i:/x ./x" >>conf
+    i=$((i + 1))
+done
+expect 'too many containers' 1 \
+    "srun: error: berth: --multi-prog: 'conf': line 65: the lines need more than 64 different containers; let more of them have the same options" \
+    srun --container-image=a --multi-prog conf
+# A table that srun did not write: the node refuses the first task.
+expect 'a table with more containers than announced' 1 \
+    'berth: n1: SLURM_BERTH_CONTAINERS: it says 1, and the step has more; do not set it by hand, and have one release of berth on all hosts' \
+    FAKE_TABLE="1;/1:image=$T/a;/0:image=$T/b;." srun ./x
+expect 'a rank without a line' 1 'berth: n1: rank 0 is on no line of the --multi-prog file' \
+    FAKE_TABLE="1;/1:image=$T/a;." srun ./x
+expect 'a file that is not there' 1 \
+    "srun: error: berth: --multi-prog: 'nope': No such file or directory" \
+    srun --container-image=a --multi-prog nope
+perl -e 'print "# a comment\n" x 5001' >conf
+expect 'a file that srun does not take' 1 \
+    "srun: error: berth: --multi-prog: 'conf': it has more than 60000 bytes, which srun refuses; write scripts for long commands" \
+    srun --container-image=a --multi-prog conf
+echo '# a comment' >conf
+expect 'a file without lines is for Slurm to refuse' 99 'FAULT: no program in the configuration' \
+    FAKE_TASKS=1 srun --multi-prog conf
+echo '* --container-image=none ./x' >conf
+expect 'an account without an image' 1 \
+    'srun: error: berth: --container-explain: it needs an image; add --container-image=IMAGE' \
+    srun --container-explain --multi-prog conf
+expect 'an account without an image on any line' 1 \
+    'srun: error: berth: --container-explain: no line of the --multi-prog file runs in an image; name one' \
+    srun --container-image=a --container-explain --multi-prog conf
+finish

@@ -1,0 +1,194 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What is typed and does not do what it looks like: one line, and it goes on.
+# shellcheck source=tests/spank/lib.sh
+. "${srcdir:-.}/tests/spank/lib.sh"
+
+WARNING='berth: warning:'
+run='0 host: ./x'
+exec </dev/null
+
+# An option of ours behind the program.
+expect 'an option behind the program' 0 \
+    "srun: $WARNING './x' runs on the host and gets '--container-image=a' as an argument; write options in front of the command: srun --container-image=a ./x
+$run --container-image=a" \
+    srun -n2 ./x --container-image=a
+expect 'its value is the next word' 0 \
+    "srun: $WARNING './x' runs on the host and gets '--container-image' as an argument; write options in front of the command: srun --container-image a ./x
+$run 1 --container-image a" \
+    srun ./x 1 --container-image a
+expect 'an option without a value behind the program' 0 \
+    "srun: $WARNING './x' runs on the host and gets '--mpi-bind' as an argument; write options in front of the command: srun --mpi-bind ./x
+$run --mpi-bind -v" \
+    srun ./x --mpi-bind -v
+expect 'another option behind a program that runs in an image' 0 \
+    "srun: $WARNING './x' gets '--mpi-bind=off' as an argument; write options in front of the command: srun --mpi-bind=off ./x
+0 image=T/a: ./x --mpi-bind=off" \
+    srun --container-image=a ./x --mpi-bind=off
+expect 'an option behind the program of the second component' 0 \
+    "srun: $WARNING './y' runs on the host and gets '--container-image=b' as an argument; write options in front of the command: srun --container-image=b ./y
+0 image=T/a: ./x
+1 host: ./y --container-image=b" \
+    srun --container-image=a ./x : ./y --container-image=b
+expect 'two components that are written once: one line' 0 \
+    "srun: $WARNING './x' runs on the host and gets '--mpi-bind' as an argument; write options in front of the command: srun --mpi-bind ./x
+0 host: ./x --mpi-bind
+1 host: ./x --mpi-bind" \
+    srun --het-group=0,1 ./x --mpi-bind
+expect 'an option with the prefix of the site behind the program' 0 \
+    "srun: $WARNING './x' runs on the host and gets '--site-mpi-bind' as an argument; write options in front of the command: srun --site-mpi-bind ./x
+$run --mpi-bind --site-mpi-bind" \
+    FAKE_WORDS=option_prefix=site- srun ./x --mpi-bind --site-mpi-bind
+for words in './x --container-images=a' './x --container=a' './x -- --mpi-bind' \
+    'srun --container-image=a ./x' 'env A=1 /usr/bin/berth run --mpi-bind ./x' './x x--mpi-bind' \
+    '--container-image=none'; do
+    # shellcheck disable=SC2086 # words
+    expect "nothing is said of: $words" 0 "0 host: $words" srun -- $words
+done
+
+# A colon that is not a word.
+expect 'a colon before an option' 0 \
+    "srun: $WARNING ':-n1' is an argument of './x' and begins no component; write the colon as a word of its own: ./x : -n1
+0 image=T/a: ./x :-n1 --container-image=b ./y" \
+    srun --container-image=a ./x :-n1 --container-image=b ./y
+expect 'a colon behind a program' 0 \
+    "srun: $WARNING the colon at the end of './x:' begins no component; write it as a word of its own: ./x : -n1
+0 image=T/a: ./x: -n1 ./y" \
+    srun --container-image=a ./x: -n1 ./y
+expect 'a colon behind an argument, and an option of ours behind it' 0 \
+    "srun: $WARNING the colon at the end of '7:' begins no component; write it as a word of its own: 7 : --container-image=b
+$run 7: --container-image=b ./y" \
+    srun ./x 7: --container-image=b ./y
+expect 'a colon in a step without a word of berth' 0 "$run :-n1 ./y: -n1" \
+    srun ./x :-n1 ./y: -n1
+expect 'a colon in an argument' 0 '0 image=T/a: ./x a:b c: d :e' \
+    srun --container-image=a ./x a:b c: d :e
+for option in -n1 '-n 1' -N2 '-c 4' --nodes=1 --partition=p --site-mpi-bind; do
+    # shellcheck disable=SC2086 # words
+    expect "a colon before $option and a command" 0 \
+        "srun: $WARNING the colon at the end of './x:' begins no component; write it as a word of its own: ./x : ${option% *}
+0 image=T/a: ./x: $option ./y" \
+        FAKE_WORDS=option_prefix=site- srun --site-container-image=a ./x: $option ./y
+done
+for words in 'grep error: -r logs' 'grep error: -n logs' 'rsync host: -av to' './x: -n1' './x: -n 1' \
+    'rsync host: --delete to' './x :-r ./y' './x :-n ./y' './x :-n1' './x: - y'; do
+    # shellcheck disable=SC2086 # words
+    expect "nothing is said of a colon: $words" 0 "0 image=T/a: $words" \
+        FAKE_WORDS=option_prefix=site- srun --site-container-image=a $words
+done
+
+# Slurm's own --container.
+own="is Slurm's own option, for OCI bundles, and starts no image; write srun --container-image="
+mkdir -p bundle plain
+echo '{}' >bundle/config.json
+: >file
+for value in no.sif file plain docker://ubuntu; do
+    expect "--container=$value" 0 "srun: $WARNING --container=$value (or SLURM_CONTAINER) $own$value
+$run" srun --container=$value ./x
+done
+expect 'SLURM_CONTAINER names an image' 0 "srun: $WARNING --container=no.sif (or SLURM_CONTAINER) ${own}no.sif
+$run" SLURM_CONTAINER=no.sif srun ./x
+for value in bundle /not/here; do
+    expect "--container=$value: a bundle, maybe" 0 "$run" srun --container=$value ./x
+done
+expect 'sbatch --container names an image' 0 \
+    "sbatch: $WARNING --container=no.sif (or SLURM_CONTAINER) is Slurm's own option, for OCI bundles, and starts no image; write sbatch --container-image=no.sif
+0 host: job" sbatch --container=no.sif job
+expect 'options with a prefix, and that of Slurm' 0 \
+    "srun: $WARNING --container=no.sif (or SLURM_CONTAINER) is Slurm's own option, for OCI bundles, and starts no image; write srun --site-container-image=no.sif
+$run" FAKE_WORDS=option_prefix=site- srun --container=no.sif ./x
+
+# A variable of pyxis.
+expect 'PYXIS_CONTAINER_IMAGE' 0 \
+    "srun: $WARNING PYXIS_CONTAINER_IMAGE=p.sqsh starts no image; berth reads BERTH_CONTAINER_IMAGE
+$run" PYXIS_CONTAINER_IMAGE=p.sqsh srun ./x
+expect 'PYXIS_CONTAINER_IMAGE beside an image' 0 '0 image=T/a: ./x' \
+    PYXIS_CONTAINER_IMAGE=p.sqsh srun --container-image=a ./x
+expect 'PYXIS_CONTAINER_IMAGE where pyxis may be' 0 "$run" \
+    FAKE_WORDS=option_prefix=site- PYXIS_CONTAINER_IMAGE=p.sqsh srun ./x
+
+# An mpirun that cannot start its ranks.
+for command in mpirun /opt/mpi/bin/mpiexec orterun prterun mpiexec.hydra; do
+    expect "$command in an image" 0 \
+        "srun: $WARNING '$command' starts ranks itself, and does not find Slurm in the image; use --mpi-bind=local, or leave '$command' out, and srun starts the ranks
+0 image=T/a: $command -n 2 ./x" \
+        srun -n1 --container-image=a $command -n 2 ./x
+done
+expect 'mpirun with --mpi-bind=host' 0 \
+    "srun: $WARNING 'mpirun' starts ranks itself, and does not find Slurm in the image; use --site-mpi-bind=local, or leave 'mpirun' out, and srun starts the ranks
+0 image=T/a&mpi-bind=host: mpirun ./x" \
+    FAKE_WORDS=option_prefix=site- srun --site-container-image=a --site-mpi-bind=host mpirun ./x
+for mode in local local-each off; do
+    expect "mpirun with --mpi-bind=$mode" 0 "0 image=T/a&mpi-bind=$mode: mpirun -n 2 ./x" \
+        srun --container-image=a --mpi-bind=$mode mpirun -n 2 ./x
+done
+expect 'mpirun --version' 0 '0 image=T/a: mpirun --version' \
+    srun --container-image=a mpirun --version
+expect 'mpirun on the host' 0 '0 host: mpirun ./x' srun mpirun ./x
+site 'mpi: {default: local}'
+expect 'mpirun where the site may say the mode' 0 '0 image=T/a&mpi-bind=local: mpirun ./x' \
+    "FAKE_WORDS=$SITE" srun --container-image=a mpirun ./x
+
+# Scripts that start nothing in the image.
+nothing='runs on the host; only commands that srun starts, in it or in a script that it calls, run in the image: srun COMMAND'
+printf '#!/bin/sh\n#SBATCH -n2\n# srun is for others\n./app\n' >host.sh
+printf '#!/bin/sh\n./app1\n  exec srun ./app\n' >good.sh
+# shellcheck disable=SC2016 # the script's
+printf '#!/bin/sh\n$SRUN ./app\n' >variable.sh
+# shellcheck disable=SC2016 # the script's
+printf '#!/bin/sh\nsrun "$@" ./app\n' >arguments.sh
+printf '#!/bin/sh\n/usr/bin/berth run --container-image=b ./app\n' >own.sh
+inside="'$fake' srun ./x"
+expect 'a script without srun where only the environment says the image' 0 '0 host: host.sh' \
+    BERTH_CONTAINER_IMAGE=a sbatch host.sh
+expect 'a script without srun, and another image than in the environment' 0 \
+    "sbatch: $WARNING 'host.sh' $nothing
+0 host: host.sh" BERTH_CONTAINER_IMAGE=b sbatch --container-image=a host.sh
+expect 'salloc where only the environment says the image' 0 hello \
+    BERTH_CONTAINER_IMAGE=a salloc echo hello
+expect 'a script without srun' 0 "sbatch: $WARNING 'host.sh' $nothing
+0 host: host.sh" sbatch --container-image=a host.sh
+expect 'a script without srun on standard input' 0 "sbatch: $WARNING the script $nothing
+0 image=T/a: ./x" FAKE_SCRIPT="$inside" sbatch --container-image=a <host.sh
+expect 'a command of --wrap without srun' 0 "sbatch: $WARNING the command of --wrap $nothing
+0 image=T/a: ./x" FAKE_SCRIPT="$inside" sbatch --container-image=a --wrap ./app
+expect 'a command of --wrap with it' 0 '0 image=T/a: ./x' \
+    FAKE_SCRIPT="$inside" sbatch --container-image=a --wrap 'srun ./app'
+for script in good.sh variable.sh own.sh not-here.sh; do
+    expect "nothing is said of $script" 0 "0 host: $script" sbatch --container-image=a $script
+done
+expect 'a script without srun in a job without an image' 0 '0 host: host.sh' sbatch host.sh
+expect 'an option behind a script' 0 \
+    "sbatch: $WARNING 'good.sh' runs on the host and gets '--container-image=a' as an argument; write options in front of the command: sbatch --container-image=a good.sh
+0 host: good.sh --container-image=a" sbatch good.sh --container-image=a
+expect 'an option for a script that hands it on' 0 '0 host: arguments.sh --container-image=a' \
+    sbatch arguments.sh --container-image=a
+number=0
+for line in '/bin/csh -f' /usr/bin/python3 '/usr/bin/env -S perl -w' /opt/sh/python; do
+    number=$((number + 1))
+    printf '#!%s\n# srun\n' "$line" >other$number
+    expect "an option for a script that is no shell's: $line" 0 "0 host: other$number --mpi-bind" \
+        sbatch other$number --mpi-bind
+done
+printf '#!/usr/bin/perl\n# srun\nprint "@ARGV\\n"\n' >perl
+chmod +x perl
+expect 'an option for a Perl script that salloc starts' 0 --mpi-bind salloc ./perl --mpi-bind
+for line in '/bin/bash -l' '/usr/bin/env -S zsh -f' ksh; do
+    printf '#!%s\n# srun\n' "$line" >shell
+    expect "an option behind a shell script: $line" 0 \
+        "sbatch: $WARNING 'shell' runs on the host and gets '--mpi-bind' as an argument; write options in front of the command: sbatch --mpi-bind shell
+0 host: shell --mpi-bind" sbatch shell --mpi-bind
+done
+expect 'a command of salloc without srun' 0 "salloc: $WARNING 'echo' $nothing
+hello" salloc --container-image=a echo hello
+expect 'a command of salloc that starts one' 0 '0 image=T/a: ./x' \
+    salloc --container-image=a sh -c "$inside"
+expect 'an option of the srun that salloc starts' 0 'srun --container-image=a' \
+    salloc env echo srun --container-image=a
+expect 'salloc --no-shell' 0 'hello' salloc --container-image=a --no-shell echo hello
+
+# With --quiet Slurm's own lines are not printed.
+expect 'sbatch -Q: a script without srun' 0 "sbatch: $WARNING 'host.sh' $nothing
+0 host: host.sh" FAKE_QUIET=1 sbatch --container-image=a host.sh
+
+finish

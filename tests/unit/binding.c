@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer of --mpi-bind as bytes. */
+
+#include "report/binding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+
+static struct berth_binding full(void)
+{
+    struct berth_binding binding = {.note = strdup("the host's MPICH 4.2.1"),
+                                    .differs = true,
+                                    .warning = strdup(""),
+                                    .host = strdup("MPICH 4.2.1"),
+                                    .alone = strdup("mpich-0"),
+                                    .because = strdup("it does not speak pmix")};
+
+    berth_strvec_push(&binding.set, "A=1\n2");
+    berth_strvec_push(&binding.binds, "/tmp/stage/libmpi.so");
+    berth_strvec_push(&binding.binds, "/usr/lib/libmpi.so");
+    berth_strvec_push(&binding.facts, "program");
+    berth_strvec_push(&binding.facts, "/opt/app");
+    berth_strvec_push(&binding.before, "A=0");
+    return binding;
+}
+
+START_TEST(all_members_come_back)
+{
+    BERTH_BINDING struct berth_binding binding = full();
+    BERTH_BINDING struct berth_binding back = {0};
+    BERTH_BUF struct berth_buf bytes = {0};
+    struct berth_err err;
+
+    berth_binding_put(&binding, &bytes);
+    ck_assert_int_eq(berth_binding_get(bytes.text, bytes.used, &back, &err), 0);
+    ck_assert(berth_strvec_equal(&back.set, &binding.set));
+    ck_assert(berth_strvec_equal(&back.binds, &binding.binds));
+    ck_assert(berth_strvec_equal(&back.facts, &binding.facts));
+    ck_assert(berth_strvec_equal(&back.before, &binding.before));
+    ck_assert_str_eq(back.note, binding.note);
+    ck_assert(back.differs);
+    ck_assert_str_eq(back.warning, "");
+    ck_assert_str_eq(back.host, binding.host);
+    ck_assert_str_eq(back.alone, binding.alone);
+    ck_assert_str_eq(back.because, binding.because);
+}
+END_TEST
+
+START_TEST(nothing_is_no_bytes)
+{
+    BERTH_BINDING struct berth_binding back = {.differs = true};
+    const struct berth_binding nothing = {0};
+    BERTH_BUF struct berth_buf bytes = {0};
+    struct berth_err err;
+
+    berth_binding_put(&nothing, &bytes);
+    ck_assert_uint_eq(bytes.used, 0);
+    ck_assert_int_eq(berth_binding_get(NULL, 0, &back, &err), 0);
+    ck_assert_ptr_null(back.note);
+    ck_assert(!back.differs);
+}
+END_TEST
+
+START_TEST(two_count_as_one)
+{
+    BERTH_BINDING struct berth_binding binding = full();
+    BERTH_BINDING struct berth_binding back = {0};
+    BERTH_BUF struct berth_buf bytes = {0};
+    struct berth_err err;
+
+    berth_binding_put(&binding, &bytes);
+    berth_binding_put(&binding, &bytes);
+    ck_assert_int_eq(berth_binding_get(bytes.text, bytes.used, &back, &err), 0);
+    ck_assert_uint_eq(back.set.count, 2);
+    ck_assert_str_eq(back.note, binding.note);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *error;
+} wrong[] = {
+    {"set=A%3D1&x=2&", "berth-mpi: 'x' is not known to this release"},
+    {"set=%3&", "berth-mpi: the value of 'set' is not encoded"},
+    {"set=A%3D1&no&", "berth-mpi: 'no' has no value"},
+    {"set=A%3D1&&", "berth-mpi: '' has no value"},
+};
+
+START_TEST(what_is_damaged_is_refused)
+{
+    struct berth_binding back;
+    struct berth_err err;
+
+    ck_assert_int_eq(
+        berth_binding_get(wrong[_i].text, strlen(wrong[_i].text), &back, &err), -1);
+    ck_assert_str_eq(err.text, wrong[_i].error);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("binding");
+
+    tcase_add_test(tests, all_members_come_back);
+    tcase_add_test(tests, nothing_is_no_bytes);
+    tcase_add_test(tests, two_count_as_one);
+    tcase_add_loop_test(tests, what_is_damaged_is_refused, 0, COUNT(wrong));
+    return unit_run("binding", tests);
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Facts are found again whole, or not at all. */
+
+#include "launch/digest.h"
+#include "step/factcache.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+#define IMAGE "/a.sif"
+#define KEY   "file\n/lib/libmpi.so\t17\n"
+
+static struct berth_stage_root root;
+static char *top;
+
+static void setup(void)
+{
+    top = unit_directory();
+    root = (struct berth_stage_root){
+        .path = top, .owner = geteuid(), .forbidden = 0077, .mode = 0700};
+    ck_assert_int_eq(chmod(top, 0700), 0);
+}
+
+static void teardown(void)
+{
+    unit_remove(top);
+    free(top);
+}
+
+/* Store FACT about SUBJECT under KEY. */
+static void store(const char *subject, const char *key, const char *fact)
+{
+    BERTH_BUF struct berth_buf bytes = {0};
+    struct berth_factcache cache;
+
+    berth_buf_puts(&bytes, fact);
+    berth_factcache_open(&root, subject, &cache);
+    berth_factcache_put(&cache, key, &bytes);
+    berth_factcache_save(&cache);
+    berth_factcache_fini(&cache);
+}
+
+/* Is there FACT about SUBJECT under KEY? One of another length is none. */
+static bool has(const char *subject, const char *key, const char *fact)
+{
+    struct berth_factcache cache;
+    const char *found;
+    size_t count = 0;
+    bool is_there;
+
+    berth_factcache_open(&root, subject, &cache);
+    found = berth_factcache_get(&cache, key, &count);
+    is_there = found && count == strlen(fact) && memcmp(found, fact, count) == 0;
+    berth_factcache_fini(&cache);
+    return is_there;
+}
+
+/* The path of the only file, or of the first of several; how many there are. */
+static int list(char **ret_path)
+{
+    BERTH_FREE char *path = unit_path(top, "facts");
+    struct dirent *entry;
+    int count = 0;
+    DIR *stream;
+
+    stream = opendir(path);
+    while (stream && (entry = readdir(stream)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            count++ == 0 && ret_path)
+            *ret_path = unit_path(path, entry->d_name);
+    if (stream)
+        closedir(stream);
+    return count;
+}
+
+START_TEST(a_fact_is_found_by_subject_and_key)
+{
+    ck_assert(!has(IMAGE, KEY, "MPICH"));
+    store(IMAGE, KEY, "MPICH");
+    ck_assert(has(IMAGE, KEY, "MPICH"));
+    ck_assert(!has(IMAGE, KEY "x", "MPICH"));
+    ck_assert(!has("/b.sif", KEY, "MPICH"));
+    store(IMAGE, "other", "");
+    ck_assert(has(IMAGE, KEY, "MPICH"));
+    ck_assert(has(IMAGE, "other", ""));
+    ck_assert_int_eq(list(NULL), 1);
+}
+END_TEST
+
+START_TEST(a_newer_fact_replaces_an_older_one)
+{
+    store(IMAGE, KEY, "MPICH");
+    store(IMAGE, "other", "x");
+    store(IMAGE, KEY, "Open MPI");
+    ck_assert(has(IMAGE, KEY, "Open MPI"));
+    ck_assert(has(IMAGE, "other", "x"));
+}
+END_TEST
+
+START_TEST(what_a_child_puts_its_parent_saves)
+{
+    BERTH_BUF struct berth_buf bytes = {0};
+    struct berth_factcache cache;
+    int status;
+    pid_t child;
+
+    berth_buf_puts(&bytes, "MPICH");
+    berth_factcache_open(&root, IMAGE, &cache);
+    child = fork();
+    if (child == 0) {
+        berth_factcache_put(&cache, KEY, &bytes);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    berth_factcache_save(&cache);
+    berth_factcache_fini(&cache);
+    ck_assert(has(IMAGE, KEY, "MPICH"));
+}
+END_TEST
+
+START_TEST(without_a_cache_nothing_is_known)
+{
+    const struct berth_buf nothing = {0};
+    size_t count;
+
+    berth_factcache_put(NULL, KEY, &nothing);
+    ck_assert_ptr_null(berth_factcache_get(NULL, KEY, &count));
+}
+END_TEST
+
+START_TEST(what_grows_too_large_starts_anew)
+{
+    enum { HALF = BERTH_FACTCACHE_SIZE / 2 + 1000 };
+    BERTH_FREE char *large = malloc(2 * HALF);
+
+    ck_assert_ptr_nonnull(large);
+    memset(large, 'x', 2 * HALF);
+    large[2 * HALF - 1] = '\0';
+    store(IMAGE, "all", large);
+    ck_assert(!has(IMAGE, "all", large));
+    large[HALF] = '\0';
+    store(IMAGE, "one", large);
+    ck_assert(has(IMAGE, "one", large));
+    store(IMAGE, "two", large);
+    ck_assert(!has(IMAGE, "one", large));
+    ck_assert(has(IMAGE, "two", large));
+}
+END_TEST
+
+START_TEST(another_subject_of_the_same_hash_is_another_one)
+{
+    BERTH_FREE char *first = NULL;
+    BERTH_FREE char *second = NULL;
+
+    store(IMAGE, KEY, "MPICH");
+    list(&first);
+    ck_assert_int_eq(unlink(first), 0);
+    store("/b.sif", KEY, "MPICH");
+    list(&second);
+    ck_assert_int_eq(rename(second, first), 0);
+    ck_assert(!has(IMAGE, KEY, "MPICH"));
+}
+END_TEST
+
+/* What may happen to a file. */
+static const char *const damages[] = {
+    "head -c 20 $f >n && cat n >$f", /* cut in the first line, */
+    "head -c -2 $f >n && cat n >$f", /* in the fact, */
+    "head -c -8 $f >n && cat n >$f", /* in the key */
+    "sed -i '4s/^/9/' $f",
+    "sed -i '4s/ .*/ 99999999999999999999/' $f",
+    "sed -i '1s/1/2/' $f",
+    "echo more >>$f",
+    ": >$f",
+    "rm $f && ln -s /etc/passwd $f",
+    "mv $f ../n && ln -s ../n $f",
+    "rm $f && mkdir $f",
+    "rm $f && mkfifo -m 600 $f",
+    "chmod 644 $f",
+    "chmod 620 $f",
+    "truncate -s 5M $f",
+    "chmod 755 .",
+    "cd .. && mv facts other && ln -s other facts",
+    "chmod 711 ..",
+};
+
+START_TEST(what_is_damaged_or_not_the_users_alone_is_none)
+{
+    BERTH_FREE char *command = NULL;
+
+    store(IMAGE, KEY, "MPICH");
+    ck_assert(has(IMAGE, KEY, "MPICH"));
+    ck_assert_int_gt(
+        asprintf(&command, "cd '%s/facts' && f=$(echo *) && %s", top, damages[_i]), 0);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_msg(!has(IMAGE, KEY, "MPICH"), "%s", damages[_i]);
+}
+END_TEST
+
+START_TEST(what_is_another_users_is_none)
+{
+    store(IMAGE, KEY, "MPICH");
+    root.owner++;
+    ck_assert(!has(IMAGE, KEY, "MPICH"));
+    root.owner--;
+    ck_assert(has(IMAGE, KEY, "MPICH"));
+}
+END_TEST
+
+START_TEST(what_another_user_put_there_is_none)
+{
+    BERTH_FREE char *file = NULL;
+
+    store(IMAGE, KEY, "MPICH");
+    list(&file);
+    if (geteuid() != 0)
+        return;
+    ck_assert_int_eq(chown(file, 12345, 12345), 0);
+    ck_assert(!has(IMAGE, KEY, "MPICH"));
+}
+END_TEST
+
+START_TEST(the_oldest_go)
+{
+    char subject[32];
+
+    for (int i = 0; i < BERTH_FACTCACHE_FILES + 10; i++) {
+        snprintf(subject, sizeof(subject), "/%d.sif", i);
+        store(subject, KEY, "MPICH");
+        usleep(2000);
+        /* It is of use all the time. */
+        ck_assert(has("/0.sif", KEY, "MPICH"));
+    }
+    ck_assert_int_eq(list(NULL), BERTH_FACTCACHE_FILES);
+    ck_assert(has(subject, KEY, "MPICH"));
+    ck_assert(!has("/1.sif", KEY, "MPICH"));
+}
+END_TEST
+
+START_TEST(a_full_disk_is_no_matter)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){50, 50});
+        store(IMAGE, KEY, "MPICH");
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    ck_assert(!has(IMAGE, KEY, "MPICH"));
+    ck_assert_int_eq(list(NULL), 0);
+}
+END_TEST
+
+START_TEST(several_writers_leave_one_that_is_whole)
+{
+    for (int i = 0; i < 8; i++)
+        if (fork() == 0) {
+            for (int j = 0; j < 50; j++)
+                store(IMAGE, KEY, "MPICH");
+            _exit(0);
+        }
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+    ck_assert(has(IMAGE, KEY, "MPICH"));
+    ck_assert_int_eq(list(NULL), 1);
+}
+END_TEST
+
+static void change(const char *words)
+{
+    BERTH_FREE char *command = NULL;
+
+    ck_assert_int_gt(asprintf(&command, "cd '%s' && %s", top, words), 0);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* Ways to change a file `f`, of which its identity has to tell. */
+static const char *const changes[] = {
+    "echo x >>f",
+    "touch -d '1 hour ago' f",
+    "sleep 0.01; printf hellx >g && touch -r f g && cat g >f && touch -r g f",
+    "cp -p f g && mv g f",
+    "rm f",
+    "rm f && ln -s g f && echo hello >g",
+};
+
+START_TEST(a_file_that_changed_has_another_identity)
+{
+    BERTH_BUF struct berth_buf before = {0};
+    BERTH_BUF struct berth_buf same = {0};
+    BERTH_BUF struct berth_buf after = {0};
+    BERTH_FREE char *path = unit_path(top, "f");
+
+    unit_write(path, "hello", 5);
+    berth_factcache_identify(path, &before);
+    berth_factcache_identify(path, &same);
+    ck_assert_str_eq(before.text, same.text);
+    change(changes[_i]);
+    berth_factcache_identify(path, &after);
+    ck_assert_str_ne(before.text, after.text);
+}
+END_TEST
+
+/* Is DIGEST that of the file NAME, and as expected? Whatever it is, it stays so. */
+static void digest_is(const char *name, const char *expected)
+{
+    BERTH_FREE char *path = unit_path(top, name);
+
+    for (int i = 0; i < 2; i++) {
+        BERTH_FREE char *digest = berth_digest(path, &root, 600);
+
+        ck_assert_pstr_eq(digest, expected);
+    }
+}
+
+/* FIPS 180-4 has that of "abc". */
+#define ABC "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+#define ABD "sha256:a52d159f262b2c6ddb724a61840befc36eb30c88877a4030b65cbe86298449c9"
+
+START_TEST(a_digest_is_that_of_the_file)
+{
+    change("printf abc >f && cp f 'back\\slash' && mkdir d");
+    digest_is("f", ABC);
+    digest_is("back\\slash", ABC);
+    digest_is("d", NULL);
+    digest_is("gone", NULL);
+}
+END_TEST
+
+START_TEST(a_file_is_read_again_when_it_has_changed)
+{
+    change("printf abc >f && touch -d 2020-01-01 f");
+    digest_is("f", ABC);
+    change("sleep 0.01; printf abd >f && touch -d 2020-01-01 f");
+    digest_is("f", ABD);
+}
+END_TEST
+
+START_TEST(a_digest_that_takes_too_long_is_none)
+{
+    BERTH_FREE char *path = NULL;
+    BERTH_FREE char *digest = NULL;
+
+    change("mkfifo f");
+    path = unit_path(top, "f");
+    digest = berth_digest(path, &root, 0);
+    ck_assert_ptr_null(digest);
+    digest = berth_digest(path, &root, 3600); /* is not tried again */
+    ck_assert_ptr_null(digest);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("factcache");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, a_fact_is_found_by_subject_and_key);
+    tcase_add_test(tests, a_newer_fact_replaces_an_older_one);
+    tcase_add_test(tests, what_a_child_puts_its_parent_saves);
+    tcase_add_test(tests, without_a_cache_nothing_is_known);
+    tcase_add_test(tests, what_grows_too_large_starts_anew);
+    tcase_add_test(tests, another_subject_of_the_same_hash_is_another_one);
+    tcase_add_loop_test(tests, what_is_damaged_or_not_the_users_alone_is_none, 0,
+                        COUNT(damages));
+    tcase_add_test(tests, what_is_another_users_is_none);
+    tcase_add_test(tests, what_another_user_put_there_is_none);
+    tcase_add_test(tests, the_oldest_go);
+    tcase_add_test(tests, a_full_disk_is_no_matter);
+    tcase_add_test(tests, several_writers_leave_one_that_is_whole);
+    tcase_add_loop_test(tests, a_file_that_changed_has_another_identity, 0,
+                        COUNT(changes));
+    tcase_add_test(tests, a_digest_is_that_of_the_file);
+    tcase_add_test(tests, a_file_is_read_again_when_it_has_changed);
+    tcase_add_test(tests, a_digest_that_takes_too_long_is_none);
+    return unit_run("factcache", tests);
+}

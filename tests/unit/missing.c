@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What somebody meant who wrote a path at which there is no image. */
+
+#include "probe/missing.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "probe/filesystem.h"
+#include "unit.h"
+
+static char *directory;
+
+static void make(const char *name)
+{
+    BERTH_FREE char *path = unit_path(directory, name);
+
+    unit_write(path, "x", 1);
+}
+
+/* The names are typed in the directory. */
+static void setup(void)
+{
+    BERTH_FREE char *images = NULL;
+
+    directory = unit_directory();
+    ck_assert_int_eq(chdir(directory), 0);
+    images = unit_path(directory, "images");
+    ck_assert_int_eq(mkdir(images, 0755), 0);
+    ck_assert_int_eq(symlink("nowhere.sif", "link.sif"), 0);
+    ck_assert_int_eq(symlink("nowhere:1.2", "link:1.2"), 0);
+    make("atm.sif");
+    make("atm.sh");
+    make("ocean-model.sif");
+    make("pytorch_24.01.sif");
+    make("images/ice.sif");
+}
+
+static void teardown(void)
+{
+    ck_assert_int_eq(chdir("/"), 0);
+    unit_remove(directory);
+    free(directory);
+}
+
+#define PLAIN  "not found; check the path, and that the nodes see this file system"
+#define ANY    PLAIN " (for an image of a registry write docker://NAME)"
+#define MEANT  "not found; did you mean "
+#define PULLED "not found; for an image of a registry write "
+#define PULLED_ANYWHERE                                                                \
+    PULLED "docker://nvcr.io/NAME:TAG (Slurm cuts an #SBATCH line at '#')"
+
+static const struct {
+    const char *name;
+    const char *error;
+    bool in_registry;
+} cases[] = {
+    {"atm.sfi", MEANT "'atm.sif'?", false},
+    {"atm", MEANT "'atm.sif'?", false},
+    {"amt.sif", MEANT "'atm.sif'?", false},
+    {"ocean_model.sif", MEANT "'ocean-model.sif'?", false},
+    {"pytorch_24.10.sif", MEANT "'pytorch_24.01.sif'?", false},
+    {"imags", MEANT "'images'?", false},
+    {"imges/ice.sif", "there is no directory 'imges'; did you mean 'images'?", false},
+    {"images/iec.sif", MEANT "'ice.sif'?", false},
+    {"ocn.sif", PLAIN, false},
+    {"other/atm.sif", PLAIN, false},
+    {"link.sif", PLAIN, false},
+    {"link:1.2", ANY, false},
+    {"atm.sif/x.sif", PLAIN, false},
+    {"atm.sif/", ANY, false},
+    {"zebra", PLAIN " (for an image of a registry write docker://zebra)", false},
+    {"ubuntu:22.04", PULLED "docker://ubuntu:22.04", true},
+    {"nvcr.io#nvidia/app:1", PULLED "docker://nvcr.io/nvidia/app:1", true},
+    {"nvcr.io/nvidia/app", PULLED "docker://nvcr.io/nvidia/app", true},
+    {"nvcr.io", PULLED_ANYWHERE, true},
+    {"images/ubuntu:22.04", ANY, false},
+    {"images/nvcr.io/app", ANY, false},
+    {"images/nvcr.io", ANY, false},
+};
+
+static void expect(const char *path, const char *error, bool in_registry)
+{
+    BERTH_FREE char *expected = NULL;
+    struct berth_err err;
+
+    ck_assert_int_gt(asprintf(&expected, "image '%s': %s", path, error), 0);
+    ck_assert_int_eq(berth_missing_explain(path, &err), -1);
+    ck_assert_str_eq(err.text, expected);
+    ck_assert_int_eq(berth_missing_in_registry(path), in_registry);
+    ck_assert(!berth_missing_everywhere(path)); /* nothing is shared here */
+}
+
+START_TEST(what_was_meant_is_told)
+{
+    BERTH_FREE char *path = unit_path(directory, cases[_i].name);
+
+    expect(path, cases[_i].error, cases[_i].in_registry);
+}
+END_TEST
+
+static const char *const elsewhere[] = {"scratch/images/app:1.2", "github.com/u/app",
+                                        "nvcr.io", "nvcr.io#nvidia/app"};
+
+START_TEST(a_path_from_elsewhere_is_no_name_in_a_registry)
+{
+    BERTH_FREE char *path = unit_path(directory, elsewhere[_i]);
+    BERTH_FREE char *top = unit_path("", elsewhere[_i]);
+
+    ck_assert_int_eq(chdir("images"), 0);
+    expect(path, ANY, false);
+    ck_assert_int_eq(chdir("/"), 0);
+    expect(path, ANY, false);
+    expect(top, ANY, false);
+}
+END_TEST
+
+/* The path is in the message once. */
+START_TEST(a_name_in_a_long_path_is_told_whole)
+{
+    BERTH_FREE char *deep = NULL;
+    BERTH_FREE char *path = NULL;
+
+    ck_assert_int_gt(asprintf(&deep, "%0250d/%0250d/%0200d/images", 0, 0, 0), 0);
+    for (char *slash = deep; (slash = strchr(slash, '/')); *slash++ = '/') {
+        *slash = '\0';
+        ck_assert_int_eq(mkdir(deep, 0755), 0);
+    }
+    ck_assert_int_eq(mkdir(deep, 0755), 0);
+    deep[strlen(deep) - strlen("images")] = '\0';
+    ck_assert_int_gt(asprintf(&path, "%s/%simges/ice.sif", directory, deep), 0);
+    expect(path, "there is no directory 'imges'; did you mean 'images'?", false);
+}
+END_TEST
+
+START_TEST(a_path_below_nothing_is_no_harm)
+{
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_missing_explain("/no/where/x.sif", &err), -1);
+    ck_assert_str_eq(err.text, "image '/no/where/x.sif': " PLAIN);
+    ck_assert_int_eq(berth_missing_explain("x.sif", &err), -1);
+    ck_assert_str_eq(err.text, "image 'x.sif': " PLAIN);
+    ck_assert(!berth_missing_everywhere("/no/where/x.sif"));
+}
+END_TEST
+
+static const struct {
+    const char *line;
+    bool is_found;
+    bool is_shared;
+} lines[] = {
+    {"36 35 0:52 / /home rw,relatime shared:1 - nfs4 s:/home rw,vers=4.2\n", true,
+     true},
+    {"36 35 0:52 / /scratch rw - lustre 10.0.0.1@o2ib:/fs rw,flock\n", true, true},
+    {"36 35 0:52 / /g rw master:2 - gpfs gpfs rw\n", true, true},
+    {"36 35 0:52 / /m rw - fuse.glusterfs v rw,user_id=0,group_id=0\n", true, true},
+    {"36 35 0:52 / /m rw - fuse.sshfs v rw,user_id=1,group_id=1\n", true, false},
+    {"36 35 254:0 / /home rw - ext4 /dev/vda rw\n", true, false},
+    {"36 35 0:52 / / rw - overlay nfs4 rw\n", true, false},
+    {"36 35 0:52 / / rw - nfs4 s:/root rw\n", true, false},
+    {"36 35 0:52 /\n", false, false},
+    {"37 36 0:52 / /home rw - nfs4 s:/home rw\n", false, false},
+    {"36\n", false, false},
+    {"", false, false},
+};
+
+START_TEST(a_file_system_of_several_hosts_is_known_by_its_type)
+{
+    bool is_shared = false;
+
+    ck_assert_int_eq(berth_filesystem_read(lines[_i].line, 36, &is_shared),
+                     lines[_i].is_found);
+    ck_assert_int_eq(is_shared, lines[_i].is_shared);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("missing");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_loop_test(tests, what_was_meant_is_told, 0, COUNT(cases));
+    tcase_add_loop_test(tests, a_path_from_elsewhere_is_no_name_in_a_registry, 0,
+                        COUNT(elsewhere));
+    tcase_add_test(tests, a_name_in_a_long_path_is_told_whole);
+    tcase_add_test(tests, a_path_below_nothing_is_no_harm);
+    tcase_add_loop_test(tests, a_file_system_of_several_hosts_is_known_by_its_type, 0,
+                        COUNT(lines));
+    return unit_run("missing", tests);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What berth-task and berth-mpi are to do arrives as it was ordered. */
+
+#include "plan/order.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "request/wire.h"
+#include "unit.h"
+
+START_TEST(an_order_arrives_as_it_was_given)
+{
+    BERTH_ORDER struct berth_order order = BERTH_ORDER_EMPTY;
+    BERTH_ORDER struct berth_order got = BERTH_ORDER_EMPTY;
+    BERTH_BUF struct berth_buf text = {0};
+    BERTH_BUF struct berth_buf again = {0};
+    struct berth_err err = {""};
+
+    berth_wire_get_request("image=/a.sif&env=A%3D1", &order.request, &err);
+    berth_wire_get_request("image=/a.sif", &order.asked, &err);
+    berth_strvec_push(&order.terms.unset, "B;2");
+    berth_strvec_push(&order.restored, "MPICH_X");
+    berth_strvec_push(&order.restored, "Cray MPICH");
+    berth_strvec_push(&order.programs, "./a\nb");
+    order.step = (struct berth_order_step){
+        .component = 3, .is_several = true, .nodes = 4, .tasks = 99, .leads = true};
+    order.container = (struct berth_order_container){.number = 1,
+                                                     .tasks = 2,
+                                                     .others = 3,
+                                                     .ranks = strdup("0,5"),
+                                                     .locals = strdup("1"),
+                                                     .all = 4};
+    order.prefix = strdup("x-");
+    order.runtime = strdup("/r");
+    order.record = strdup("/log/%u");
+    order.digest_limit = 7;
+    order.argv0 = strdup("");
+    order.report = 5;
+    order.memory = 6;
+    order.tasks = 7;
+    order.ended = 8;
+    order.mpi = (struct berth_order_mpi){.holder = 11,
+                                         .parent = 12,
+                                         .tasks = 13,
+                                         .apart = 2,
+                                         .seconds = -1,
+                                         .user = 3,
+                                         .site = -1,
+                                         .said = 2,
+                                         .directory = strdup("/my dir")};
+    ck_assert_msg(berth_order_put(&order, &text, &err) == 0, "%s", err.text);
+    ck_assert_str_eq(
+        text.text,
+        "1;request:image=/a.sif&env=A%3D1;asked:image=/a.sif;terms:unset=B%3B2;"
+        "step:component=3&several=&nodes=4&tasks=99&leads=&restored=MPICH_X&"
+        "restored=Cray%20MPICH&program=./a%0Ab;"
+        "task:prefix=x-&runtime=/r&record=/log/%25u&digest=7&argv0=&container=1&"
+        "container-tasks=2&other-containers=3&container-locals=1&container-ranks=0,5&"
+        "container-all=4&"
+        "report-fd=5&"
+        "memory-fd=6&tasks-fd=7&ended-fd=8;"
+        "mpi:holder=11&parent=12&tasks=13&apart=2&seconds=-1&user-fd=3&said-fd=2&"
+        "directory=/my%20dir;.");
+    ck_assert_msg(berth_order_get(text.text, &got, &err) == 0, "%s", err.text);
+    ck_assert_int_eq(berth_order_put(&got, &again, &err), 0);
+    ck_assert_str_eq(again.text, text.text);
+    ck_assert(berth_request_equal(&got.request, &order.request));
+    ck_assert(got.step.leads && got.step.is_several);
+    ck_assert_uint_eq(got.step.tasks, 99);
+    ck_assert_uint_eq(berth_order_recorded(&got).tasks, 4);
+    ck_assert_str_eq(berth_order_recorded(&got).ranks, "0,5");
+    ck_assert_int_eq(berth_order_recorded(&got).component, 3);
+    ck_assert_str_eq(got.programs.items[0], "./a\nb");
+    ck_assert_str_eq(got.argv0, "");
+    ck_assert_str_eq(got.mpi.directory, "/my dir");
+    ck_assert_int_eq(got.mpi.seconds, -1);
+    ck_assert_int_eq(got.mpi.site, -1);
+}
+END_TEST
+
+START_TEST(what_is_not_ordered_is_not_there)
+{
+    BERTH_ORDER struct berth_order got = {0};
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_err err = {""};
+
+    ck_assert_int_eq(berth_order_get("1;request:image=/a;.", &got, &err), 0);
+    ck_assert_int_eq(got.report, -1);
+    ck_assert_int_eq(got.memory, -1);
+    ck_assert_int_eq(got.mpi.said, -1);
+    ck_assert(!got.asked.image && !got.prefix && !got.argv0 && !got.step.leads);
+    ck_assert_int_eq(berth_order_put(&got, &text, &err), 0);
+    ck_assert_str_eq(text.text, "1;request:image=/a;.");
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *error;
+} bad[] = {
+    {"", "form '' is not this release's (1)"},
+    {"2;request:image=/a;.", "form '2' is not this release's (1)"},
+    {"1;request:image=/a", "the end is missing"},
+    {"1;request;.", "'request' is not known to this release"},
+    {"1;;.", "'' is not known to this release"},
+    {"1;thing:a=b;.", "'thing' is not known to this release"},
+    {"1;task:colour=red;.", "'colour' is not known to this release"},
+    {"1;task:prefix;.", "'prefix' has no value"},
+    {"1;task:prefix=x&;.", "'' has no value"},
+    {"1;task:prefix=%;.", "the value of 'prefix' is not encoded"},
+    {"1;step:nodes=;.", "'nodes=' is not known to this release"},
+    {"1;step:nodes=1x;.", "'nodes=1x' is not known to this release"},
+    {"1;step:nodes=99999999999;.", "'nodes=99999999999' is not known to this release"},
+    {"1;request:image=a;.", "'a' is not absolute; expected a path from /"},
+    {"1;request:image=/a;request:colour=red;.",
+     "'colour' is not an option of this release"},
+};
+
+START_TEST(other_text_is_refused)
+{
+    struct berth_order got;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_order_get(bad[_i].text, &got, &err), -1);
+    ck_assert_str_eq(err.text, bad[_i].error);
+}
+END_TEST
+
+/* An order with a workdir of LENGTH bytes, put. */
+static int put_of(size_t length, struct berth_buf *ret, struct berth_err *err)
+{
+    struct berth_order order = BERTH_ORDER_EMPTY;
+    BERTH_FREE char *text = malloc(length + 1);
+
+    memset(text, 'a', length);
+    text[length] = '\0';
+    order.request.workdir = text;
+    return berth_order_put(&order, ret, err);
+}
+
+/* Linux starts a task with the longest order. */
+START_TEST(an_order_that_no_variable_holds_is_refused)
+{
+    size_t frame = strlen("1;request:workdir=;.");
+    BERTH_BUF struct berth_buf whole = {0};
+    BERTH_BUF struct berth_buf longer = {0};
+    struct berth_err err = {""};
+
+    ck_assert_int_eq(put_of(BERTH_ORDER_MAX - frame, &whole, &err), 0);
+    ck_assert_int_eq(put_of(BERTH_ORDER_MAX - frame + 1, &longer, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "the container options take 131001 bytes; at most 131000, "
+                     "with what the site adds, can be sent to a task");
+    ck_assert_int_eq(setenv(BERTH_TASK_ORDER, whole.text, 1), 0);
+    ck_assert_int_eq(system(":"), 0);
+}
+END_TEST
+
+START_TEST(components_in_one_allocation_are_a_het_step)
+{
+    struct berth_order_step several = {.is_several = true};
+    struct berth_order_step alone = {.tasks = 2};
+    char *in_job[] = {(char *)"SLURM_JOB_ID=1", NULL};
+    char *in_het_job[] = {(char *)"SLURM_HET_SIZE=2", NULL};
+
+    ck_assert(berth_order_het_step(&several, in_job));
+    ck_assert(!berth_order_het_step(&several, in_het_job));
+    ck_assert(!berth_order_het_step(&alone, in_job));
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("order");
+
+    tcase_add_test(tests, an_order_arrives_as_it_was_given);
+    tcase_add_test(tests, what_is_not_ordered_is_not_there);
+    tcase_add_loop_test(tests, other_text_is_refused, 0, COUNT(bad));
+    tcase_add_test(tests, an_order_that_no_variable_holds_is_refused);
+    tcase_add_test(tests, components_in_one_allocation_are_a_het_step);
+    return unit_run("order", tests);
+}

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stage over an image: libraries that are compiled here, in a mount namespace of the
+ * test's own. Where it may not have one, the loader is played. */
+
+#include "bind/replacement.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+#define MPI_CODE                                                                       \
+    "int MPI_Init(void) { return 0; } int PMPI_Init(void) { return 0; } "              \
+    "int MPIR_Err_return_comm(void) { return 0; } int MPIR_Dup_fn(void) { return 0; }"
+
+#define MANIFEST_START                                                                 \
+    "berth-stage\t5\n"                                                                 \
+    "profile\tmpich\tMPICH 4.2.1\n"                                                    \
+    "from\t/usr/lib/libmpi.so.12\n"                                                    \
+    "mounted\t/.berth/user/x\n"                                                        \
+    "file\tlib/libmpi.so.12\tlibmpi.so.12\t1\n"
+#define MANIFEST_TWIN "file\tlib/libatomic.so.1\tlibatomic.so.1\t1\n"
+#define MANIFEST_END                                                                   \
+    "set\tMPICH_X\t1\n"                                                                \
+    "end\n"
+
+static char *top, *template;
+static char *directory;
+static struct berth_err err;
+static struct berth_replacement replacement;
+static struct berth_look look;
+static struct berth_mpi_program program;
+
+static void write_file(const char *name, mode_t mode, const char *text)
+{
+    BERTH_FREE char *path = unit_path(directory, name);
+    FILE *file = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+    ck_assert_int_eq(chmod(path, mode), 0);
+}
+
+static void make_directory(const char *name)
+{
+    BERTH_FREE char *path = unit_path(directory, name);
+
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+}
+
+/* What each test starts with, compiled once, in TOP/template. */
+static void compile(void)
+{
+    top = unit_directory();
+    directory = template = unit_path(top, "template");
+    ck_assert_int_eq(mkdir(directory, 0755), 0);
+    make_directory("image");
+    make_directory("stage");
+    make_directory("stage/lib");
+    unit_compile(directory, MPI_CODE " int image_one;",
+                 "-shared -fPIC -Wl,-soname,libmpi.so.12 -o image/libmpi.so.12");
+    unit_compile(directory, MPI_CODE " int staged_one;",
+                 "-shared -fPIC -Wl,-soname,libmpi.so.12 -o stage/lib/libmpi.so.12");
+    unit_compile(directory,
+                 "int MPI_Init(void); int _start(void) { return MPI_Init(); }",
+                 "-Wl,-rpath,%s/used/image -Limage -l:libmpi.so.12 -o app", top);
+    write_file("stage/manifest", 0644, MANIFEST_START MANIFEST_END);
+}
+
+static void clean(void)
+{
+    unit_remove(top);
+    free(template);
+    free(top);
+}
+
+static void setup(void)
+{
+    directory = unit_path(top, "used");
+    unit_copy(template, directory);
+    replacement = (struct berth_replacement){.family = BERTH_FAMILY_MPICH};
+}
+
+static void teardown(void)
+{
+    berth_replacement_fini(&replacement);
+    berth_mpi_program_fini(&program);
+    berth_look_fini(&look);
+    unit_remove(directory);
+    free(directory);
+}
+
+static char *const bare[] = {(char *)"PATH=/usr/bin:/bin", NULL};
+
+static void look_at(const char *name)
+{
+    BERTH_FREE char *path = unit_path(directory, name);
+
+    ck_assert_int_eq(berth_look_at(NULL, path, bare, &look, &err), 0);
+    ck_assert_int_eq(berth_mpi_program_read(&look.objects, &program, &err), 0);
+}
+
+static void open_stage(void)
+{
+    BERTH_FREE char *stage = unit_path(directory, "stage");
+
+    ck_assert_msg(
+        berth_replacement_open(NULL, stage, "/host/stage", &replacement, &err) == 0,
+        "%s", err.text);
+}
+
+/* Everything up to the mounts. */
+static void plan(void)
+{
+    look_at("app");
+    open_stage();
+    ck_assert_msg(berth_replacement_plan(&replacement, &program, &look, bare, &err) ==
+                      0,
+                  "%s", err.text);
+}
+
+/* The mounts of the plan are never made. */
+static void plan_only(void)
+{
+    plan();
+    replacement.done = replacement.binds.count;
+}
+
+static bool may_mount(void)
+{
+    if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+        return false;
+    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+START_TEST(the_staged_library_runs)
+{
+    plan();
+    ck_assert_uint_eq(replacement.binds.count, 2);
+    ck_assert_ptr_nonnull(
+        strstr(replacement.binds.items[0], "/stage/lib/libmpi.so.12"));
+    ck_assert_ptr_nonnull(strstr(replacement.binds.items[1], "/image/libmpi.so.12"));
+    ck_assert_uint_eq(replacement.set.count, 1);
+    ck_assert_str_eq(replacement.set.items[0], "MPICH_X=1");
+    if (!may_mount())
+        return;
+    ck_assert_msg(berth_replacement_mount(&replacement, &err) == 0, "%s", err.text);
+    ck_assert_msg(berth_replacement_verify(&replacement, &look, bare, &err) == 0, "%s",
+                  err.text);
+    berth_replacement_undo(&replacement);
+    replacement.done = replacement.binds.count;
+    ck_assert_int_eq(berth_replacement_verify(&replacement, &look, bare, &err), -1);
+}
+END_TEST
+
+START_TEST(the_image_s_library_is_noticed)
+{
+    plan_only();
+    ck_assert_int_eq(berth_replacement_verify(&replacement, &look, bare, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "/app' would run with the image's '"));
+    ck_assert_ptr_nonnull(strstr(err.text, "/image/libmpi.so.12' and not with the "
+                                           "host's MPI; choose --mpi-bind=hybrid"));
+}
+END_TEST
+
+START_TEST(a_program_without_the_library_is_noticed)
+{
+    plan_only();
+    berth_look_fini(&look);
+    ck_assert_int_eq(berth_look_at(NULL, "/bin/sh", bare, &look, &err), 0);
+    ck_assert_int_eq(berth_replacement_verify(&replacement, &look, bare, &err), -1);
+    ck_assert_str_eq(err.text, "'/bin/sh' would run without the host's MPI; choose "
+                               "--mpi-bind=hybrid");
+}
+END_TEST
+
+/* The library `libother.so.1` that the program was linked with, as VERSION_2 or gone.
+ */
+static void change_other(const char *map)
+{
+    if (!map) {
+        BERTH_FREE char *path = unit_path(directory, "image/libother.so.1");
+
+        ck_assert_int_eq(unlink(path), 0);
+        return;
+    }
+    write_file("other.map", 0644, map);
+    unit_compile(directory, "int other(void) { return 0; }",
+                 "-shared -fPIC -Wl,-soname,libother.so.1 "
+                 "-Wl,--version-script=other.map -o image/libother.so.1");
+}
+
+static const struct {
+    const char *map;
+    const char *error; /* the middle of it */
+} outcomes[] = {
+    {NULL,
+     "with the host's MPI, 'libother.so.1' is not found; install it in the image, "
+     "or choose --mpi-bind=hybrid"},
+    {"VERSION_1 { other; };", "/image/libother.so.1', which is older; choose "
+                              "--mpi-bind=hybrid, or a newer image"},
+};
+
+START_TEST(what_is_missing_is_named)
+{
+    plan_only();
+    change_other("VERSION_1 { }; VERSION_2 { other; } VERSION_1;");
+    unit_compile(directory,
+                 "int MPI_Init(void); int other(void); "
+                 "int _start(void) { return MPI_Init() + other(); }",
+                 "-Wl,-rpath,%s/image -Limage -l:libmpi.so.12 -l:libother.so.1 -o app",
+                 directory);
+    change_other(outcomes[_i].map);
+    ck_assert_int_eq(berth_replacement_verify(&replacement, &look, bare, &err), -1);
+    ck_assert_msg(strstr(err.text, outcomes[_i].error), "%s", err.text);
+}
+END_TEST
+
+/* No mode has it. */
+START_TEST(what_the_image_lacks_is_named)
+{
+    change_other("VERSION_1 { other; };");
+    unit_compile(directory,
+                 "int MPI_Init(void); int other(void); "
+                 "int _start(void) { return MPI_Init() + other(); }",
+                 "-Wl,-rpath,%s/image -Limage -l:libmpi.so.12 -l:libother.so.1 -o app",
+                 directory);
+    change_other(NULL);
+    plan_only();
+    ck_assert_int_eq(berth_replacement_verify(&replacement, &look, bare, &err), -1);
+    ck_assert_msg(
+        strstr(err.text,
+               "/app' needs 'libother.so.1', which is not in the image; install it "
+               "there, or mount the directory that has it and name that in "
+               "LD_LIBRARY_PATH (--container-env)"),
+        "%s", err.text);
+    ck_assert_ptr_null(strstr(err.text, "hybrid"));
+}
+END_TEST
+
+/* An image may have libraries for 32 bits beside its own. */
+START_TEST(a_library_for_another_machine_is_not_seen)
+{
+    BERTH_FREE char *library = unit_path(directory, "image/libmpi.so.12");
+    BERTH_FREE char *search = NULL;
+    char *env[] = {NULL, NULL};
+    Elf64_Ehdr header;
+    int fd;
+
+    ck_assert_int_gt(asprintf(&search, "LD_LIBRARY_PATH=%s/image", directory), 0);
+    env[0] = search;
+    for (int foreign = 0; foreign < 2; foreign++) {
+        size_t count = 0;
+
+        ck_assert_int_eq(berth_look_at(NULL, "/bin/sh", env, &look, &err), 0);
+        for (size_t i = 0; i < look.objects.count; i++)
+            count += strcmp(look.objects.items[i].path, library) == 0;
+        ck_assert_uint_eq(count, foreign ? 0 : 1);
+        berth_look_fini(&look);
+        fd = open(library, O_RDWR | O_CLOEXEC);
+        ck_assert_int_eq(pread(fd, &header, sizeof(header), 0), sizeof(header));
+        header.e_machine = header.e_machine == EM_S390 ? EM_PPC64 : EM_S390;
+        ck_assert_int_eq(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+        close(fd);
+    }
+}
+END_TEST
+
+START_TEST(a_file_that_cannot_be_mounted_over_is_named)
+{
+    plan();
+    free(replacement.binds.items[1]);
+    replacement.binds.items[1] = strdup("/not/there");
+    ck_assert_int_eq(berth_replacement_mount(&replacement, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "cannot mount '"));
+    ck_assert_ptr_nonnull(strstr(err.text, "/lib/libmpi.so.12' over '/not/there': "));
+}
+END_TEST
+
+START_TEST(without_a_loader_nobody_can_be_asked)
+{
+    plan_only();
+    free(look.loader);
+    look.loader = NULL;
+    ck_assert_int_eq(berth_replacement_verify(&replacement, &look, bare, &err), -1);
+    ck_assert_str_eq(err.text, "the program has no loader");
+}
+END_TEST
+
+/* A program whose library the image does not have finds the staged one by name. */
+START_TEST(a_library_that_is_nowhere_is_found_by_name)
+{
+    BERTH_FREE char *library = unit_path(directory, "image/libmpi.so.12");
+    char *const env[] = {(char *)"LD_LIBRARY_PATH=/own", NULL};
+    BERTH_FREE char *expected = NULL;
+
+    ck_assert_int_eq(unlink(library), 0);
+    look_at("app");
+    open_stage();
+    ck_assert_msg(berth_replacement_plan(&replacement, &program, &look, env, &err) == 0,
+                  "%s", err.text);
+    ck_assert_uint_eq(replacement.binds.count, 0);
+    ck_assert_int_gt(
+        asprintf(&expected, "LD_LIBRARY_PATH=%s/stage/mpi:/own", directory), 0);
+    ck_assert_str_eq(replacement.set.items[1], expected);
+}
+END_TEST
+
+START_TEST(a_damaged_stage_is_refused)
+{
+    write_file("stage/manifest", 0644, "berth-stage 5\nend");
+    look_at("app");
+    ck_assert_int_eq(
+        berth_replacement_open(NULL, "/not/there", "/x", &replacement, &err), -1);
+    ck_assert_str_eq(err.text, "'/not/there/manifest': No such file or directory");
+}
+END_TEST
+
+/* Interpreters of interpreters come to an end. One that is not there is the task's to
+ * report. */
+START_TEST(a_script_is_run_by_its_interpreter)
+{
+    BERTH_FREE char *loop = unit_path(directory, "loop");
+    BERTH_FREE char *script = unit_path(directory, "script");
+    BERTH_FREE char *text = NULL;
+
+    write_file("script", 0755, "#!/bin/sh\n");
+    look_at("script");
+    ck_assert(look.is_script);
+    ck_assert_str_eq(look.runner, "/bin/sh");
+    ck_assert_int_eq(program.family, BERTH_FAMILY_NONE);
+    berth_mpi_program_fini(&program);
+    berth_look_fini(&look);
+    write_file("script", 0755, "#!/no/such/interpreter\n");
+    ck_assert_int_eq(berth_look_at(NULL, script, bare, &look, &err), 0);
+    ck_assert_ptr_null(look.runner);
+    berth_look_fini(&look);
+    ck_assert_int_gt(asprintf(&text, "#!%s\n", loop), 0);
+    write_file("loop", 0755, text);
+    ck_assert_int_eq(berth_look_at(NULL, loop, bare, &look, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "too many interpreters of interpreters"));
+}
+END_TEST
+
+/* A libatomic.so.1 of both sides, of which one has VERSION_2 too; the host's MPI
+ * wants the newest that the host's has. */
+static void make_twins(bool host_is_newer)
+{
+    static const char *const maps[] = {"VERSION_1 { twin; };",
+                                       "VERSION_1 { }; VERSION_2 { twin; } VERSION_1;"};
+    const char *const places[] = {"image", "stage/lib"};
+
+    for (int i = 0; i < 2; i++) {
+        write_file("twin.map", 0644, maps[(i == 1) == host_is_newer]);
+        unit_compile(directory, "int twin(void) { return 0; }",
+                     "-shared -fPIC -Wl,-soname,libatomic.so.1 "
+                     "-Wl,--version-script=twin.map -o %s/libatomic.so.1",
+                     places[i]);
+    }
+    unit_compile(directory,
+                 MPI_CODE " int twin(void); int staged(void) { return twin(); }",
+                 "-shared -fPIC -Wl,-soname,libmpi.so.12 -Wl,-rpath,%s/stage/lib "
+                 "-Lstage/lib -l:libatomic.so.1 -o stage/lib/libmpi.so.12",
+                 directory);
+    write_file("stage/manifest", 0644, MANIFEST_START MANIFEST_TWIN MANIFEST_END);
+}
+
+/* An interpreter may load the image's before the host's MPI, or after it. */
+START_TEST(a_library_of_both_sides_serves_both)
+{
+    bool host_is_newer = _i;
+    BERTH_FREE char *image = unit_path(directory, "image");
+    BERTH_FREE char *search = NULL;
+    char *env[] = {(char *)"PATH=/usr/bin:/bin", NULL, NULL};
+    struct stat from, over;
+    const struct berth_strvec *pairs =
+        host_is_newer ? &replacement.binds : &replacement.out;
+    size_t at = host_is_newer ? 2 : 0;
+
+    make_twins(host_is_newer);
+    ck_assert_int_gt(asprintf(&search, "LD_LIBRARY_PATH=%s", image), 0);
+    env[1] = search;
+    ck_assert_int_eq(berth_look_at(NULL, "/bin/sh", env, &look, &err), 0);
+    ck_assert_int_eq(berth_mpi_program_read(&look.objects, &program, &err), 0);
+    open_stage();
+    ck_assert_msg(berth_look_at_twins(&look, &replacement.staged, env, &err) == 0, "%s",
+                  err.text);
+    ck_assert_msg(berth_replacement_plan(&replacement, &program, &look, env, &err) == 0,
+                  "%s", err.text);
+    ck_assert_uint_eq(replacement.binds.count, host_is_newer ? 4 : 2);
+    ck_assert_uint_eq(pairs->count, at + 2);
+    ck_assert_ptr_nonnull(
+        strstr(pairs->items[at], host_is_newer ? "/stage" : "/image"));
+    ck_assert_ptr_nonnull(
+        strstr(pairs->items[at + 1], host_is_newer ? "/image" : "/stage"));
+    if (!may_mount())
+        return;
+    ck_assert_msg(berth_replacement_mount(&replacement, &err) == 0, "%s", err.text);
+    ck_assert_int_eq(stat(pairs->items[at], &from), 0);
+    ck_assert_int_eq(stat(pairs->items[at + 1], &over), 0);
+    ck_assert_uint_eq(from.st_ino, over.st_ino);
+    berth_replacement_undo(&replacement);
+    ck_assert_int_eq(stat(pairs->items[at + 1], &over), 0);
+    ck_assert_uint_ne(from.st_ino, over.st_ino);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("replacement");
+
+    tcase_add_unchecked_fixture(tests, compile, clean);
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, the_staged_library_runs);
+    tcase_add_test(tests, the_image_s_library_is_noticed);
+    tcase_add_test(tests, a_program_without_the_library_is_noticed);
+    tcase_add_loop_test(tests, what_is_missing_is_named, 0, COUNT(outcomes));
+    tcase_add_test(tests, what_the_image_lacks_is_named);
+    tcase_add_test(tests, a_library_for_another_machine_is_not_seen);
+    tcase_add_test(tests, a_file_that_cannot_be_mounted_over_is_named);
+    tcase_add_test(tests, without_a_loader_nobody_can_be_asked);
+    tcase_add_test(tests, a_library_that_is_nowhere_is_found_by_name);
+    tcase_add_test(tests, a_damaged_stage_is_refused);
+    tcase_add_test(tests, a_script_is_run_by_its_interpreter);
+    tcase_add_loop_test(tests, a_library_of_both_sides_serves_both, 0, 2);
+    return unit_run("replacement", tests);
+}
