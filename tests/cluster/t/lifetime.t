@@ -349,13 +349,20 @@ on login alice scancel -u alice
 over "... and the step ends" live '[0-9]+'
 
 echo "# a job that waits"
-live sh -c 'echo ready; i=0; while [ $((i += 1)) -le 10 ]; do sleep 0.2; done; cat /etc/berth-image'
-job=$(on login alice squeue -h -t RUNNING -o %i)
+on n1 alice rm -f /home/alice/resumed
+live sh -c 'echo ready; until [ -e ~/resumed ]; do sleep 0.1; done; cat /etc/berth-image'
+job=$(on login alice squeue -h -u alice -t RUNNING -o %i)
 on login root scontrol suspend "$job"
-sleep 2.5
-# Stopped by a signal, or frozen with their cgroup.
-matches "scontrol suspend: the tasks stop" "^[TD]$" \
-    "$(on n1 root bash -c 'ps -o stat= -p $(pgrep -u alice -x sh | paste -sd,)' | cut -c1 | sort -u)"
+# Stopped by a signal, which Slurm sends some seconds later, or frozen with their cgroup.
+for ((i = 0; i < 100; i++)); do
+    states=$(on n1 root bash -c 'ps -o stat= -p $(pgrep -u alice -x sh | paste -sd,)' | cut -c1 | sort -u | paste -sd,)
+    [[ ! $states =~ ^(T|D|D,T)$ ]] || break
+    sleep 0.1
+done
+matches "scontrol suspend: the tasks stop" "^(T|D|D,T)$" "$states"
+on n1 alice touch /home/alice/resumed
+sleep 0.5
+says "... and say nothing" live 0 a
 on login root scontrol resume "$job"
 over "scontrol resume: they go on" live 0
 says "... in their image" live 8 a
