@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_JOB_NAME_H
+#define BERTH_JOB_NAME_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+/* The address of the server of JOB, a job of user UID, on the node NODE, in the
+ * abstract namespace (unix(7)); NODE is Slurm's name of the node (SLURMD_NODENAME), as
+ * several nodes may be on one host. Anyone can bind such a name: who connects has to
+ * look whose process answers. Returns 0, or -1 where NODE is empty or too long. */
+int berth_job_address(uid_t uid, uint32_t job, const char *node,
+                      struct sockaddr_un *ret, socklen_t *ret_length);
+
+#endif
