@@ -41,6 +41,7 @@ static const struct berth_field task_fields[] = {
     {"container-all", BERTH_FIELD_NUMBER, MEMBER(container.all)},
     {"host-tasks", BERTH_FIELD_NUMBER, MEMBER(container.hosts)},
     {"own-spaces", BERTH_FIELD_FLAG, MEMBER(container.has_spaces)},
+    {"job", BERTH_FIELD_NUMBER, MEMBER(job)},
     {"report-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(report)},
     {"memory-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(memory)},
     {"tasks-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(tasks)},

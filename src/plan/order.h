@@ -85,6 +85,8 @@ struct berth_order {
     unsigned int digest_limit; /* as in report/record.h */
     char *argv0;               /* the user's, where berth-task stands in its place
                                   (Slurm before 23.11); NULL: it does not */
+    unsigned int job;          /* whose container stays for its later steps; 0: it ends
+                                  with the step */
     int report;                /* descriptor of step/report.h; -1: none */
     int memory, tasks, ended;  /* those of step/rendezvous.h; -1: none */
     struct berth_order_mpi mpi;

@@ -97,6 +97,10 @@ static int take_defaults(const struct berth_site *site,
     put_variables(site, facts->environment, &ret->env);
     if (ret->env.failed)
         return berth_err_oom(err);
+    if (site->runtime.lifetime == BERTH_LASTS_JOB &&
+        berth_request_take(ret, BERTH_OPTION_LIFETIME, BERTH_LIFETIME_JOB, NULL, err) <
+            0)
+        return -1;
     return mode ? berth_request_take(ret, BERTH_OPTION_MPI, mode, NULL, err) : 0;
 }
 
@@ -192,6 +196,14 @@ bool berth_policy_says_mpi(const struct berth_site *site)
 {
     return berth_rules_give(site, BERTH_OPTION_MPI) || site->mpi.mode ||
            site->mpi.partitions.count;
+}
+
+bool berth_policy_says_job(const struct berth_site *site, const char *said)
+{
+    if (berth_rules_give(site, BERTH_OPTION_LIFETIME))
+        return true;
+    return said ? strcmp(said, BERTH_LIFETIME_JOB) == 0
+                : site->runtime.lifetime == BERTH_LASTS_JOB;
 }
 
 int berth_policy_refuse(const struct berth_site *site,

@@ -36,6 +36,10 @@ bool berth_policy_says_image(const struct berth_site *site);
 /* Can SITE set --mpi-bind for a component whose user has not given it? */
 bool berth_policy_says_mpi(const struct berth_site *site);
 
+/* Can a container live as long as its job, where the user SAID that of
+ * --container-lifetime (NULL: nothing)? A rule may be for other jobs. */
+bool berth_policy_says_job(const struct berth_site *site, const char *said);
+
 /* On the host where the command is typed: checks what every node would refuse in
  * REQUEST. ENVIRONMENT is what every task will have; NULL: not known.
  * Returns 0, or -1 with a sentence in ERR. */

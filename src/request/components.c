@@ -211,6 +211,21 @@ unsigned int berth_table_containers(const struct berth_table *table)
     return table->containers ? table->containers : 1;
 }
 
+const char *berth_table_lifetime(const struct berth_table *table)
+{
+    const char *lifetime = NULL;
+
+    for (size_t i = 0; i < table->count; i++) {
+        const struct berth_request *request = &table->rows[i].request;
+
+        if (berth_request_job_lifetime(request))
+            return BERTH_LIFETIME_JOB;
+        if (berth_request_contained(request) && request->lifetime)
+            lifetime = BERTH_LIFETIME_STEP;
+    }
+    return lifetime;
+}
+
 /* Slurm takes the line with BERTH_RANKS_REST for all ranks that no line before it has;
  * it is the last one. */
 unsigned int berth_table_tasks(const struct berth_table *table,

@@ -81,6 +81,10 @@ int berth_table_find(const struct berth_table *table, const struct berth_where *
  * word is. */
 unsigned int berth_table_containers(const struct berth_table *table);
 
+/* What the rows with a container say of --container-lifetime: `job` where one of them
+ * does, else `step` where one does; NULL: nothing. */
+const char *berth_table_lifetime(const struct berth_table *table);
+
 /* The ranks of all rows with the container of ROW, which has one, and how many of
  * TASKS, the number of all, these are. Without ranks: NULL. Returns 0, and the caller
  * frees *RET_RANKS; or -1 when out of memory. */

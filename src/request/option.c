@@ -161,6 +161,12 @@ static int take_gpu(const struct berth_written *written, struct berth_strvec *re
     return take_word(written->option, written->value, "kind of GPU", NULL, ret, err);
 }
 
+static int take_lifetime(const struct berth_written *written, struct berth_strvec *ret,
+                         struct berth_err *err)
+{
+    return take_word(written->option, written->value, "lifetime", NULL, ret, err);
+}
+
 static int take_mode(const struct berth_written *written, struct berth_strvec *ret,
                      struct berth_err *err)
 {
@@ -236,6 +242,11 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
                           "let tasks use the host's GPU driver: auto (default), where "
                           "the step has GPUs; nvidia, rocm or off",
                           TEXT(gpu), take_gpu, "KIND"},
+    [BERTH_OPTION_LIFETIME] = {"container-lifetime",
+                               BERTH_LIFETIME_STEP "|" BERTH_LIFETIME_JOB,
+                               "a container ends with its step (step, default), or "
+                               "with its job, whose later steps use it (job)",
+                               TEXT(lifetime), take_lifetime, "OF"},
     [BERTH_OPTION_MPI] = {"mpi-bind", "[" BERTH_MODE_WORDS "]",
                           "whose MPI the tasks use: the host's (host, or NAME of one), "
                           "the image's (hybrid, local, local-each), or the one that "

@@ -139,6 +139,12 @@ bool berth_request_contained(const struct berth_request *request)
     return request->image && strcmp(request->image, BERTH_NO_IMAGE) != 0;
 }
 
+bool berth_request_job_lifetime(const struct berth_request *request)
+{
+    return berth_request_contained(request) && request->lifetime &&
+           strcmp(request->lifetime, BERTH_LIFETIME_JOB) == 0;
+}
+
 bool berth_request_unpulled(const struct berth_request *request)
 {
     return request->uri && strcmp(request->image, request->uri) == 0;

@@ -32,6 +32,7 @@ struct berth_request {
     struct berth_strvec env;      /* each NAME (pass) or NAME=VALUE (set) */
     struct berth_strvec args;     /* flags for the runtime, one word each */
     char *gpu;                    /* whose GPUs: BERTH_GPU_...; NULL: unsaid */
+    char *lifetime;         /* of the container: BERTH_LIFETIME_...; NULL: unsaid */
     char *mpi;              /* whose MPI: a word of request/mode.h; NULL: unsaid */
     enum berth_world world; /* what the other components allow; not an option */
     char *explain;          /* BERTH_EXPLAIN_...; NULL: unsaid */
@@ -47,6 +48,10 @@ struct berth_request {
 #define BERTH_GPU_NVIDIA "nvidia"
 #define BERTH_GPU_ROCM   "rocm"
 #define BERTH_GPU_OFF    "off"
+
+/* The values of --container-lifetime; not said is BERTH_LIFETIME_STEP. */
+#define BERTH_LIFETIME_STEP "step" /* the container ends with its step */
+#define BERTH_LIFETIME_JOB  "job"  /* later steps of the job use it, too */
 
 /* The value of --container-image that means: no container. */
 #define BERTH_NO_IMAGE "none"
@@ -65,6 +70,7 @@ enum berth_option_id {
     BERTH_OPTION_ENV,
     BERTH_OPTION_ARGS,
     BERTH_OPTION_GPU,
+    BERTH_OPTION_LIFETIME,
     BERTH_OPTION_MPI,
     BERTH_OPTION_EXPLAIN,
     BERTH_OPTION_COUNT
@@ -91,6 +97,9 @@ int berth_request_put(struct berth_request *request, enum berth_option_id id,
 
 /* Does the request ask for a container? */
 bool berth_request_contained(const struct berth_request *request);
+
+/* Does it ask for a container that stays until its job ends? */
+bool berth_request_job_lifetime(const struct berth_request *request);
 
 /* Is the image a URI that is not a file yet? */
 bool berth_request_unpulled(const struct berth_request *request);

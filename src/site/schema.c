@@ -256,6 +256,8 @@ const struct berth_key berth_keys[] = {
     {"runtime.path", take_value, berth_value_path, NULL, FIELD(runtime.path)},
     {"runtime.args", take_list, berth_value_text, NULL, FIELD(runtime.args)},
     {"runtime.share", take_choice, NULL, WORDS("auto", "never"), FIELD(runtime.share)},
+    {"runtime.lifetime", take_choice, NULL, WORDS("step", "job"),
+     FIELD(runtime.lifetime)},
     {"runtime.start_timeout", take_seconds, NULL, NULL, FIELD(runtime.start_timeout)},
     {"runtime.raw_args", take_raw_args, berth_value_text, WORDS("allow", "deny"),
      FIELD(runtime.raw)},

@@ -12,6 +12,7 @@
 #define BERTH_SITE_FILE BERTH_SYSCONFDIR "/berth.yaml"
 
 enum berth_site_share { BERTH_SHARE_AUTO, BERTH_SHARE_NEVER };
+enum berth_site_lifetime { BERTH_LASTS_STEP, BERTH_LASTS_JOB };
 enum berth_site_raw { BERTH_RAW_ALLOW, BERTH_RAW_DENY, BERTH_RAW_LIST };
 enum berth_site_digest { BERTH_DIGEST_NONE, BERTH_DIGEST_SHA256 };
 enum berth_site_missing {
@@ -38,8 +39,9 @@ struct berth_site {
         char *path;               /* NULL: found on the node */
         struct berth_strvec args; /* words for every start of it */
         enum berth_site_share share;
-        unsigned int start_timeout;  /* seconds */
-        enum berth_site_raw raw;     /* --container-args */
+        enum berth_site_lifetime lifetime; /* where the user says nothing */
+        unsigned int start_timeout;        /* seconds */
+        enum berth_site_raw raw;           /* --container-args */
         struct berth_strvec allowed; /* of BERTH_RAW_LIST: patterns (fnmatch(3)) */
     } runtime;
     struct {

@@ -209,6 +209,7 @@ int berth_local_init(spank_t sp, int count, char **words)
     unsetenv(BERTH_STEP_VARIABLE);
     unsetenv(BERTH_ENV_VARIABLE);
     unsetenv(BERTH_CONTAINERS_VARIABLE);
+    unsetenv(BERTH_LIFETIME_VARIABLE);
     read_command_line();
     if (spank_context() == S_CTX_ALLOCATOR)
         read_job_environment();
@@ -274,16 +275,18 @@ static int publish(const char *variable, bool needed, struct berth_err *err)
     return setenv(variable, text, 1) < 0 ? berth_err_oom(err) : 0;
 }
 
-/* slurmstepd makes a place for each container before it may read the table. */
-static int publish_containers(struct berth_err *err)
+/* What slurmstepd needs before it may read the table. */
+static int publish_words(struct berth_err *err)
 {
     unsigned int count = berth_table_containers(&state.table);
+    const char *lifetime = berth_table_lifetime(&state.table);
     char text[16];
 
-    if (count == 1)
-        return 0;
     snprintf(text, sizeof(text), "%u", count);
-    return setenv(BERTH_CONTAINERS_VARIABLE, text, 1) < 0 ? berth_err_oom(err) : 0;
+    if ((count > 1 && setenv(BERTH_CONTAINERS_VARIABLE, text, 1) < 0) ||
+        (lifetime && setenv(BERTH_LIFETIME_VARIABLE, lifetime, 1) < 0))
+        return berth_err_oom(err);
+    return 0;
 }
 
 /* Move REQUEST into the table. */
@@ -479,8 +482,7 @@ static int end_step_component(int group, struct berth_err *err)
                              "the components differ, and the value of --het-group "
                              "does not tell which one is whose; write it as numbers: "
                              "--het-group=0,2-3");
-    if (berth_gather_publish(&state.environment, err) < 0 ||
-        publish_containers(err) < 0)
+    if (berth_gather_publish(&state.environment, err) < 0 || publish_words(err) < 0)
         return -1;
     return publish(BERTH_STEP_VARIABLE, berth_table_contained(&state.table), err);
 }

@@ -14,6 +14,9 @@
  * it has more than one. */
 #define BERTH_CONTAINERS_VARIABLE "SLURM_BERTH_CONTAINERS"
 
+/* The same: --container-lifetime, where an option says it (berth_table_lifetime()). */
+#define BERTH_LIFETIME_VARIABLE "SLURM_BERTH_LIFETIME"
+
 /* Slurm's own, for srun and the task: the OCI bundle of --container. */
 #define BERTH_BUNDLE_VARIABLE "SLURM_CONTAINER"
 

@@ -257,7 +257,6 @@ static int hand_over(spank_t sp, const struct berth_part *part,
     if (put_in_front(sp, part, order, err) < 0 ||
         berth_order_put(order, &text, err) < 0)
         return -1;
-    spank_unsetenv(sp, BERTH_CONTAINERS_VARIABLE);
     if (spank_setenv(sp, BERTH_TASK_ORDER, text.text, 1) != ESPANK_SUCCESS)
         return berth_err_set(err, "cannot set " BERTH_TASK_ORDER " for the task");
     return 0;
@@ -269,6 +268,8 @@ static int read_table(spank_t sp, struct berth_table *ret, struct berth_err *err
     BERTH_FREE char *text = NULL;
     struct berth_err why;
 
+    spank_unsetenv(sp, BERTH_CONTAINERS_VARIABLE);
+    spank_unsetenv(sp, BERTH_LIFETIME_VARIABLE);
     if (berth_variable_take(sp, BERTH_STEP_VARIABLE, &text, err) < 0)
         return -1;
     if (!text) /* is_ours() has seen it */
@@ -364,6 +365,8 @@ static int order_task(spank_t sp, const struct berth_part *part,
             shared.containers);
     if (part->row->ranks ? order.step.is_first : is_first(sp))
         berth_apply_site_report(sp, &shared.site, asked, prefix);
+    if (berth_request_job_lifetime(&request))
+        spank_get_item(sp, S_JOB_ID, &order.job);
     order.request = request;
     order.terms = terms;
     order.programs = programs;
@@ -426,6 +429,7 @@ static void forget_table(spank_t sp)
     spank_unsetenv(sp, BERTH_STEP_VARIABLE);
     spank_unsetenv(sp, BERTH_ENV_VARIABLE);
     spank_unsetenv(sp, BERTH_CONTAINERS_VARIABLE);
+    spank_unsetenv(sp, BERTH_LIFETIME_VARIABLE);
 }
 
 int berth_remote_task(spank_t sp, int count, char **words)

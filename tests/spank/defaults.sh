@@ -19,6 +19,11 @@ expect 'every option is a default' 0 \
     FAKE_SCRIPT="$srun ./x" sbatch --container-image=a --container-mounts=/d \
     --container-mounts=/e --container-workdir=/w --no-container-mount-home \
     --container-writable --container-entrypoint --container-env=X --container-args=-a --mpi-bind=hybrid job.sh
+expect 'a lifetime, too, which a step overrides' 0 \
+    "0 $A&lifetime=job: ./x
+1 $B&lifetime=step: ./y" \
+    FAKE_SCRIPT="$srun ./x : --container-image=b --container-lifetime=step ./y" \
+    sbatch --container-image=a --container-lifetime=job job.sh
 expect 'without a default there is none' 0 \
     '0 host: ./x' \
     FAKE_SCRIPT="$srun ./x" sbatch job.sh

@@ -208,6 +208,8 @@ static void check_task(bool wrapped)
         printf("FAULT: SLURM_BERTH_ENV reaches the application\n");
     if (getenv("SLURM_BERTH_CONTAINERS"))
         printf("FAULT: SLURM_BERTH_CONTAINERS reaches the application\n");
+    if (getenv("SLURM_BERTH_LIFETIME"))
+        printf("FAULT: SLURM_BERTH_LIFETIME reaches the application\n");
     if (getenv("SLURM_KILL_BAD_EXIT") && !getenv("FAKE_KILL"))
         printf("FAULT: SLURM_KILL_BAD_EXIT reaches the application\n");
     if (wrapped != (order != NULL))

@@ -27,6 +27,20 @@ expect 'tasks share what they inherit where Slurm calls the plugin in a child' 0
     "0 $A: ./x
 0 $A: ./x" \
     FAKE_CONTAIN=1 FAKE_TASKS=2 srun --container-image=a ./x
+if since 23.11; then
+    expect 'a container of the job: srun says so in a word, and nothing of it is left' 0 \
+        "0 $A&lifetime=job: ./x
+argv: LIBEXEC/berth-task ./x
+- SLURM_BERTH_LIFETIME=job
+- SLURM_BERTH_STEP=1;0:$A&lifetime=job;1:;.
+$(order "$A&lifetime=job" '&several=' job=42\&)
+1 host: ./y
+argv: ./y
+- SLURM_BERTH_LIFETIME=job
+- SLURM_BERTH_STEP=1;0:$A&lifetime=job;1:;." \
+        FAKE_RAW=1 SLURM_BERTH_LIFETIME=step \
+        srun --container-image=a --container-lifetime=job ./x : ./y
+fi
 expect 'what the tasks cannot share they go on without' 0 "0 $A: ./x" \
     FAKE_FAIL=memfd_create srun --container-image=a ./x
 for mode in auto hybrid host; do

@@ -164,6 +164,16 @@ expect 'and in no other one' 0 "0 $A&writable=: ./x" \
 site 'rules: [{options: {container-writable: "no"}}]'
 expect 'a rule forbids an option to all: srun refuses' 1 "srun: error: berth: $forbidden" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-writable ./x
+site 'runtime: {lifetime: job}' 'rules: [{partition: gpu, options: {container-lifetime: step}}]'
+expect 'lifetime: a default' 0 "0 $A&lifetime=job: ./x" \
+    "FAKE_WORDS=$SITE" srun --container-image=a ./x
+expect 'lifetime: the user goes before it' 0 "0 $A&lifetime=step: ./x" \
+    "FAKE_WORDS=$SITE" srun --container-image=a --container-lifetime=step ./x
+expect 'lifetime: a rule goes before the user' 0 \
+    "berth: n1: note: --container-lifetime: a rule of this site puts 'step' in the place of 'job' (T/berth.yaml:2)
+0 $A&lifetime=step: ./x" \
+    "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu \
+    srun --container-image=a --container-lifetime=job ./x
 site 'mounts: {forced: [/usr:/site:ro], default: [/bin:/tools, /nowhere], forbidden: [/etc]}'
 expect 'the mounts of the site' 0 "0 $A&mounts=/tmp:/d:rw&mounts=/bin:/tools:rw&mounts=/usr:/site:ro: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/tmp:/d ./x

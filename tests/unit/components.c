@@ -235,6 +235,28 @@ static const struct {
 } ranked[] = {{0, 1, -1}, {1, 2, 1}, {2, 0, 0}, {3, 0, 0}, {8, 0, 0},
               {4, 3, 0},  {5, 3, 0}, {6, 4, 2}, {7, 5, 3}, {9, 5, 3}};
 
+static const struct {
+    const char *table;
+    const char *lifetime; /* NULL: nobody says it */
+} lifetimes[] = {
+    {"1;*:image=/a;.", NULL},
+    {"1;*:lifetime=job;.", NULL},
+    {"1;*:image=/a&lifetime=step;.", "step"},
+    {"1;0:image=/a&lifetime=job;1:image=/b&lifetime=step;.", "job"},
+    {"1;0:image=/a;1:image=/b&lifetime=step;.", "step"},
+    {"1;/0:image=/a&lifetime=step;/1:image=/a&lifetime=job;.", "job"},
+    {"1;/0:image=/a;/1:lifetime=job;.", NULL},
+};
+
+START_TEST(one_container_of_the_job_is_enough)
+{
+    BERTH_TABLE struct berth_table table = {0};
+
+    read_table(lifetimes[_i].table, &table);
+    ck_assert_pstr_eq(berth_table_lifetime(&table), lifetimes[_i].lifetime);
+}
+END_TEST
+
 START_TEST(a_rank_finds_its_row_and_container)
 {
     const struct berth_where where = {NOWHERE, NOWHERE};
@@ -350,5 +372,6 @@ int main(void)
     tcase_add_loop_test(tests, a_row_knows_its_ranks, 0, COUNT(measured));
     tcase_add_test(tests, a_rank_without_a_line_has_no_row);
     tcase_add_test(tests, lines_that_ask_for_the_same_are_one_row);
+    tcase_add_loop_test(tests, one_container_of_the_job_is_enough, 0, COUNT(lifetimes));
     return unit_run("components", tests);
 }

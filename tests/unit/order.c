@@ -36,6 +36,7 @@ START_TEST(an_order_arrives_as_it_was_given)
     order.record = strdup("/log/%u");
     order.digest_limit = 7;
     order.argv0 = strdup("");
+    order.job = 42;
     order.report = 5;
     order.memory = 6;
     order.tasks = 7;
@@ -57,7 +58,7 @@ START_TEST(an_order_arrives_as_it_was_given)
         "restored=Cray%20MPICH&program=./a%0Ab;"
         "task:prefix=x-&runtime=/r&record=/log/%25u&digest=7&argv0=&container=1&"
         "container-tasks=2&other-containers=3&container-locals=1&container-ranks=0,5&"
-        "container-all=4&"
+        "container-all=4&job=42&"
         "report-fd=5&"
         "memory-fd=6&tasks-fd=7&ended-fd=8;"
         "mpi:holder=11&parent=12&tasks=13&apart=2&seconds=-1&user-fd=3&said-fd=2&"

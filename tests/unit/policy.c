@@ -55,6 +55,8 @@ static void say_one(struct berth_site *site, const char *key, char *value)
         site->runtime.raw = BERTH_RAW_LIST;
     if (strcmp(key, "uris") == 0)
         site->images.uris_said = true;
+    if (strcmp(key, "lifetime") == 0)
+        site->runtime.lifetime = BERTH_LASTS_JOB;
     if (strcmp(key, "deny") == 0)
         site->runtime.raw = BERTH_RAW_DENY;
     else if (strcmp(key, "mpi") == 0)
@@ -180,6 +182,9 @@ static const struct {
      "image=/a&args=--x&args=--pid&args=--nv"},
     {"rule=mpi-bind=", "image=/a&mpi-bind=off", "image=/a&mpi-bind=auto"},
     /* defaults of MPI */
+    {"lifetime=job", "image=/a", "image=/a&lifetime=job"},
+    {"lifetime=job", "image=/a&lifetime=step", "image=/a&lifetime=step"},
+    {"rule=container-lifetime=job", "image=/a&lifetime=step", "image=/a&lifetime=job"},
     {"mpi=hybrid", "image=/a", "image=/a&mpi-bind=hybrid"},
     {"mpi=hybrid", "image=/a&mpi-bind=off", "image=/a&mpi-bind=off"},
     {"mpi=hybrid partition=main partition=host", "image=/a", "image=/a&mpi-bind=host"},
@@ -554,21 +559,27 @@ END_TEST
 
 static const struct {
     const char *site;
-    bool says;
-} modes[] = {
-    {"", false},
-    {"rule=container-workdir=/w", false},
-    {"mpi=auto", true},
-    {"partition=gpu partition=host", true},
-    {"rule=container-workdir=/w rule=account=x&mpi-bind=host", true},
+    const char *said; /* of --container-lifetime */
+    bool mpi, job;
+} words[] = {
+    {"", NULL, false, false},
+    {"", "job", false, true},
+    {"", "step", false, false},
+    {"lifetime=job", NULL, false, true},
+    {"lifetime=job", "step", false, false},
+    {"rule=container-lifetime=job", "step", false, true},
+    {"mpi=auto", NULL, true, false},
+    {"partition=gpu partition=host", NULL, true, false},
+    {"rule=container-workdir=/w rule=account=x&mpi-bind=host", NULL, true, false},
 };
 
-START_TEST(a_site_may_say_the_mode)
+START_TEST(a_site_may_say_the_mode_and_the_lifetime)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
 
-    say(&site, modes[_i].site);
-    ck_assert_int_eq(berth_policy_says_mpi(&site), modes[_i].says);
+    say(&site, words[_i].site);
+    ck_assert_int_eq(berth_policy_says_mpi(&site), words[_i].mpi);
+    ck_assert_int_eq(berth_policy_says_job(&site, words[_i].said), words[_i].job);
 }
 END_TEST
 
@@ -576,8 +587,8 @@ int main(void)
 {
     TCase *tests = tcase_create("policy");
 
-    tcase_add_loop_test(tests, a_site_may_say_the_mode, 0, COUNT(modes));
-
+    tcase_add_loop_test(tests, a_site_may_say_the_mode_and_the_lifetime, 0,
+                        COUNT(words));
     tcase_add_loop_test(tests, a_request_becomes_what_is_run, 0, COUNT(good));
     tcase_add_loop_test(tests, what_a_site_does_not_want_is_named, 0, COUNT(bad));
     tcase_add_loop_test(tests, a_refusal_costs_no_allocation, 0, COUNT(early));

@@ -18,6 +18,7 @@
 #define ENV        BERTH_OPTION_ENV
 #define ARGS       BERTH_OPTION_ARGS
 #define GPU        BERTH_OPTION_GPU
+#define LIFETIME   BERTH_OPTION_LIFETIME
 #define MPI        BERTH_OPTION_MPI
 #define EXPLAIN    BERTH_OPTION_EXPLAIN
 #define END        BERTH_OPTION_COUNT
@@ -84,6 +85,8 @@ static const struct {
     {{{GPU, "nvidia"}, {END, NULL}}, "gpu=nvidia"},
     {{{GPU, "rocm"}, {END, NULL}}, "gpu=rocm"},
     {{{GPU, "off"}, {END, NULL}}, "gpu=off"},
+    {{{LIFETIME, "step"}, {END, NULL}}, "lifetime=step"},
+    {{{LIFETIME, "job"}, {LIFETIME, "job"}, {END, NULL}}, "lifetime=job"},
     {{{MPI, NULL}, {END, NULL}}, "mpi-bind=auto"},
     {{{MPI, ""}, {MPI, "(null)"}, {MPI, "auto"}, {END, NULL}}, "mpi-bind=auto"},
     {{{MPI, "local-each"}, {END, NULL}}, "mpi-bind=local-each"},
@@ -145,6 +148,9 @@ static const struct {
     {{{GPU, "amd"}, {END, NULL}},
      "'amd' is not a kind of GPU; expected auto, nvidia, rocm or off"},
     {{{GPU, "off"}, {GPU, "rocm"}, {END, NULL}}, TWICE("off", "rocm")},
+    {{{LIFETIME, "node"}, {END, NULL}},
+     "'node' is not a lifetime; expected step or job"},
+    {{{LIFETIME, "job"}, {LIFETIME, "step"}, {END, NULL}}, TWICE("job", "step")},
     {{{IMAGE, "/a"}, {IMAGE, "/b"}, {END, NULL}}, TWICE("/a", "/b")},
     {{{IMAGE, "/a"}, {IMAGE, "none"}, {END, NULL}}, TWICE("/a", "none")},
     {{{IMAGE, "none"}, {IMAGE, "a"}, {END, NULL}}, TWICE("none", "/base/a")},
@@ -258,6 +264,9 @@ static const struct {
     {{{IMAGE, "/a"}, {GPU, "nvidia"}, {END, NULL}},
      {{END, NULL}},
      "image=/a&gpu=nvidia"},
+    {{{IMAGE, "/a"}, {LIFETIME, "job"}, {END, NULL}},
+     {{LIFETIME, "step"}, {END, NULL}},
+     "image=/a&lifetime=step"},
     {{{IMAGE, "none"}, {END, NULL}}, {{END, NULL}}, "image=none"},
 };
 
@@ -300,6 +309,7 @@ static const struct {
     {{{ENV, "A"}, {END, NULL}}, NO_IMAGE("container-env")},
     {{{ARGS, "-x"}, {END, NULL}}, NO_IMAGE("container-args")},
     {{{GPU, "auto"}, {END, NULL}}, NO_IMAGE("container-gpu")},
+    {{{LIFETIME, "job"}, {END, NULL}}, NO_IMAGE("container-lifetime")},
     {{{MPI, NULL}, {END, NULL}}, NO_IMAGE("mpi-bind")},
     {{{IMAGE, "none"}, {MPI, "off"}, {END, NULL}}, ON_HOST},
 };
@@ -358,11 +368,12 @@ END_TEST
 
 /* One option each, so that no two rows are equal. */
 static const struct given singles[] = {
-    {END, NULL},      {IMAGE, "/a"},   {IMAGE, "/b"},     {IMAGE, "none"},
-    {MOUNTS, "/m"},   {MOUNTS, "/n"},  {MOUNTS, "/m:/n"}, {MOUNTS, "/m:/m:ro"},
-    {WORKDIR, "/w"},  {WORKDIR, "/v"}, {HOME, NULL},      {NO_HOME, NULL},
-    {WRITABLE, NULL}, {ENV, "A"},      {ENV, "A="},       {ENTRYPOINT, NULL},
-    {ARGS, "-x"},     {ARGS, "-x -y"}, {GPU, "auto"},     {GPU, "off"},
+    {END, NULL},       {IMAGE, "/a"},      {IMAGE, "/b"},     {IMAGE, "none"},
+    {MOUNTS, "/m"},    {MOUNTS, "/n"},     {MOUNTS, "/m:/n"}, {MOUNTS, "/m:/m:ro"},
+    {WORKDIR, "/w"},   {WORKDIR, "/v"},    {HOME, NULL},      {NO_HOME, NULL},
+    {WRITABLE, NULL},  {ENV, "A"},         {ENV, "A="},       {ENTRYPOINT, NULL},
+    {ARGS, "-x"},      {ARGS, "-x -y"},    {GPU, "auto"},     {GPU, "off"},
+    {LIFETIME, "job"}, {LIFETIME, "step"},
 };
 
 START_TEST(requests_are_equal_only_to_their_like)

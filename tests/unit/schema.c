@@ -45,6 +45,7 @@ START_TEST(every_key_has_its_place)
               "  path: /opt/apptainer\n"
               "  args: [--quiet, \"--a b\"]\n"
               "  share: never\n"
+              "  lifetime: job\n"
               "  start_timeout: 5\n"
               "  raw_args: [--nv, \"--bind *\"]\n"
               "images:\n"
@@ -79,6 +80,7 @@ START_TEST(every_key_has_its_place)
     ck_assert_str_eq(site.runtime.path, "/opt/apptainer");
     is_list(&site.runtime.args, "--quiet|--a b");
     ck_assert_int_eq(site.runtime.share, BERTH_SHARE_NEVER);
+    ck_assert_int_eq(site.runtime.lifetime, BERTH_LASTS_JOB);
     ck_assert_uint_eq(site.runtime.start_timeout, 5);
     ck_assert_int_eq(site.runtime.raw, BERTH_RAW_LIST);
     is_list(&site.runtime.allowed, "--nv|--bind *");
@@ -227,8 +229,9 @@ static const struct {
                   "environment, mpi, rules, provenance or profiles_dir\n"},
     {"runtime:\n  paht: /a",
      "f:2: runtime: 'paht' is not a key here; did you mean 'path'?\n"},
-    {"runtime:\n  colour: red", "f:2: runtime: 'colour' is not a key here; expected "
-                                "path, args, share, start_timeout or raw_args\n"},
+    {"runtime:\n  colour: red",
+     "f:2: runtime: 'colour' is not a key here; expected "
+     "path, args, share, lifetime, start_timeout or raw_args\n"},
     {"runtime.path: /a", "f:1: 'runtime.path' is not a key here; write it as path: "
                          "below runtime:\n"},
     {"\nruntime:\n  share: x\nimages:\n  root: [a]\nmpi: {glibc: y}\n",
