@@ -58,6 +58,13 @@ int slurm_spank_user_init(spank_t sp, int count, char **words)
     return berth_remote_step(sp, count, words);
 }
 
+int slurm_spank_task_post_fork(spank_t sp, int count, char **words)
+{
+    (void)count;
+    (void)words;
+    return berth_remote_forked(sp);
+}
+
 int slurm_spank_task_exit(spank_t sp, int count, char **words)
 {
     (void)count;

@@ -17,12 +17,14 @@
 #include "site/settings.h"
 #include "site/site.h"
 #include "request/components.h"
+#include "policy/policy.h"
 #include "plan/order.h"
 #include "request/launcher.h"
 #include "request/option.h"
 #include "request/spell.h"
 #include "request/wire.h"
 #include "probe/siteread.h"
+#include "spank/extern.h"
 #include "spank/names.h"
 #include "spank/options.h"
 #include "spank/part.h"
@@ -46,6 +48,7 @@ static struct {
     struct berth_rendezvous rendezvous; /* where they meet; page NULL: nowhere, */
     struct berth_err no_rendezvous;     /* and why */
     uint32_t ended;                     /* tasks that have */
+    bool is_forked;                     /* the first task */
     bool is_reported;                   /* that the container was lost */
 } shared = {.report = -1};
 
@@ -126,6 +129,25 @@ int berth_remote_step(spank_t sp, int count, char **words)
     if (shared.rendezvous.page)
         berth_rendezvous_furnish(&shared.rendezvous, shared.site.runtime.start_timeout,
                                  berth_site_why_apart(&shared.site));
+    return 0;
+}
+
+/* A plain word, so that no process reads more of srun's as root. */
+static bool may_last(spank_t sp)
+{
+    char word[8] = "";
+
+    spank_getenv(sp, BERTH_LIFETIME_VARIABLE, word, sizeof(word));
+    return berth_policy_says_job(&shared.site, *word ? word : NULL);
+}
+
+int berth_remote_forked(spank_t sp)
+{
+    if (!shared.rendezvous.page || shared.is_forked)
+        return 0;
+    shared.is_forked = true;
+    if (may_last(sp))
+        berth_extern_serve(sp);
     return 0;
 }
 

@@ -21,6 +21,10 @@ int berth_remote_open(spank_t sp);
  * tasks to read. */
 int berth_remote_step(spank_t sp, int count, char **words);
 
+/* In slurm_spank_task_post_fork(), as root, once for each task: with the first one a
+ * job whose containers may stay gets a server. */
+int berth_remote_forked(spank_t sp);
+
 /* In slurm_spank_task_exit(), in slurmstepd, once for each task: the container ends
  * with the last one. */
 int berth_remote_task_exit(spank_t sp);

@@ -4,6 +4,7 @@
 #include "spank/stepd.h"
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,49 +13,87 @@
 
 #include "base/text.h"
 
-int berth_stepd_position(const char *path, uint32_t job, uint32_t step)
+/* What stands behind NODE_JOB.STEP in the name PATH of a socket; NULL: it is no such
+ * name. *RET_END is where NODE ends. */
+static const char *behind(const char *path, uint32_t job, uint32_t step,
+                          const char **ret_end)
 {
     char marker[32];
-    const char *name = berth_text_base(path);
-    const char *number;
+    const char *found;
+
+    snprintf(marker, sizeof(marker), "_%u.%u", job, step);
+    found = strstr(berth_text_base(path), marker);
+    if (!found)
+        return NULL;
+    *ret_end = found;
+    found += strlen(marker);
+    return *found && *found != '.' ? NULL : found;
+}
+
+int berth_stepd_position(const char *path, uint32_t job, uint32_t step)
+{
+    const char *node_end;
+    const char *number = behind(path, job, step, &node_end);
     char *end;
     long position;
 
-    snprintf(marker, sizeof(marker), "_%u.%u.", job, step);
-    number = strstr(name, marker);
-    if (!number)
+    if (!number || !*number)
         return -1;
-    number += strlen(marker);
-    position = strtol(number, &end, 10);
+    position = strtol(++number, &end, 10);
     if (end == number || *end || position < 0 || position > BERTH_GROUP_MAX)
         return -1;
     return (int)position;
 }
 
-/* The position that the name of socket FD holds; -1 if it is none of ours. */
-static int position_of(int fd, uint32_t job, uint32_t step)
+/* Is socket FD named for JOB and STEP? Then that name is in ADDRESS. */
+static bool is_named(int fd, uint32_t job, uint32_t step, struct sockaddr_un *address)
 {
-    struct sockaddr_un address = {0};
-    socklen_t length = sizeof(address) - 1;
+    socklen_t length = sizeof(*address) - 1;
+    const char *end;
 
-    if (getsockname(fd, (struct sockaddr *)&address, &length) < 0 ||
-        address.sun_family != AF_UNIX)
-        return -1;
-    return berth_stepd_position(address.sun_path, job, step);
+    memset(address, 0, sizeof(*address));
+    return getsockname(fd, (struct sockaddr *)address, &length) == 0 &&
+           address->sun_family == AF_UNIX && behind(address->sun_path, job, step, &end);
+}
+
+static bool find_socket(uint32_t job, uint32_t step, struct sockaddr_un *address)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    struct dirent *entry;
+    bool found = false;
+
+    while (directory && !found && (entry = readdir(directory)))
+        if (entry->d_name[0] != '.')
+            found = is_named(atoi(entry->d_name), job, step, address);
+    if (directory)
+        closedir(directory);
+    return found;
 }
 
 static int find_position(uint32_t job, uint32_t step)
 {
-    DIR *directory = opendir("/proc/self/fd");
-    struct dirent *entry;
-    int position = -1;
+    struct sockaddr_un address;
 
-    while (directory && position < 0 && (entry = readdir(directory)))
-        if (entry->d_name[0] != '.')
-            position = position_of(atoi(entry->d_name), job, step);
-    if (directory)
-        closedir(directory);
-    return position;
+    return find_socket(job, step, &address)
+               ? berth_stepd_position(address.sun_path, job, step)
+               : -1;
+}
+
+int berth_stepd_place(uint32_t job, uint32_t step, struct berth_stepd_place *ret)
+{
+    struct sockaddr_un address;
+    const char *base, *end;
+
+    if (!find_socket(job, step, &address))
+        return -1;
+    base = berth_text_base(address.sun_path);
+    behind(base, job, step, &end);
+    if (base == address.sun_path || base == end)
+        return -1;
+    snprintf(ret->directory, sizeof(ret->directory), "%.*s",
+             (int)(base - 1 - address.sun_path), address.sun_path);
+    snprintf(ret->node, sizeof(ret->node), "%.*s", (int)(end - base), base);
+    return 0;
 }
 
 /* Is the variable FORMAT % GROUP the id JOB? */

@@ -21,4 +21,13 @@ struct berth_where berth_stepd_where(spank_t sp);
  * -1 when it has none, or is not such a name. For tests too. */
 int berth_stepd_position(const char *path, uint32_t job, uint32_t step);
 
+/* Where the slurmstepds of this node listen, each at DIRECTORY/NODE_JOB.STEP. */
+struct berth_stepd_place {
+    char directory[108]; /* as long as sun_path */
+    char node[108];
+};
+
+/* As the socket of this slurmstepd tells it. Returns 0, or -1 if it does not. */
+int berth_stepd_place(uint32_t job, uint32_t step, struct berth_stepd_place *ret);
+
 #endif

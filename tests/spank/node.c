@@ -301,9 +301,11 @@ static int run_tasks(const struct place *place)
         child = fork();
         if (child == 0)
             exit(run_task(place, task));
+        fake.task = task;
+        if (call_contained("slurm_spank_task_post_fork") < 0)
+            fake_fault("task_post_fork failed on the node, which drains it");
         if (waitpid(child, &status, 0) < 0 || !WIFEXITED(status))
             fake_fault("task %d died", task);
-        fake.task = task;
         call_contained("slurm_spank_task_exit");
         fake.task = -1;
         worst = WEXITSTATUS(status) > worst ? WEXITSTATUS(status) : worst;

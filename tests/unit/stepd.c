@@ -143,6 +143,35 @@ START_TEST(a_step_without_a_number_is_nowhere)
 }
 END_TEST
 
+static const struct {
+    const char *socket;
+    const char *node; /* NULL: it is not told */
+} places[] = {
+    {"n1_8.0", "n1"},  {"n1_8.0.3", "n1"}, {"a_b_8.0", "a_b"}, {"n1_8.1", NULL},
+    {"n1_8.01", NULL}, {"_8.0", NULL},     {"n1", NULL},
+};
+
+START_TEST(a_socket_name_tells_the_node)
+{
+    char *directory = unit_directory();
+    struct berth_stepd_place place;
+    char path[100];
+    int fd, answer;
+
+    snprintf(path, sizeof(path), "%s/%s", directory, places[_i].socket);
+    fd = listen_at(path);
+    answer = berth_stepd_place(8, 0, &place);
+    close(fd);
+    ck_assert_int_eq(answer, places[_i].node ? 0 : -1);
+    if (places[_i].node) {
+        ck_assert_str_eq(place.directory, directory);
+        ck_assert_str_eq(place.node, places[_i].node);
+    }
+    unit_remove(directory);
+    free(directory);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("stepd");
@@ -150,5 +179,6 @@ int main(void)
     tcase_add_loop_test(tests, a_socket_name_tells_the_component, 0, COUNT(names));
     tcase_add_loop_test(tests, a_step_finds_itself, 0, COUNT(steps));
     tcase_add_test(tests, a_step_without_a_number_is_nowhere);
+    tcase_add_loop_test(tests, a_socket_name_tells_the_node, 0, COUNT(places));
     return unit_run("stepd", tests);
 }

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process that keeps the containers of a job: from slurmstepd, as root, to a
+ * process of the user's in the extern step. Of what a user controls nothing is read.
+ *
+ * Three processes take part. slurmstepd waits, for a bounded time. Its child asks the
+ * extern step's slurmstepd, with functions of Slurm's that know no bound, to take the
+ * third, the child's own child. That one waits until it has been taken. */
+
+#include "spank/extern.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <slurm/slurm.h>
+
+#include "base/detach.h"
+#include "base/fd.h"
+#include "job/name.h"
+#include "spank/part.h"
+#include "spank/stepd.h"
+
+/* In libslurm and libslurmfull of each release since 20.11, for pam_slurm_adopt, but in
+ * no header that is installed (src/common/stepd_api.h). Weak: berth.so does without. */
+__attribute__((weak)) int slurm_stepd_connect(const char *directory, const char *node,
+                                              slurm_step_id_t *step,
+                                              uint16_t *ret_protocol);
+__attribute__((weak)) int slurm_stepd_add_extern_pid(int fd, uint16_t protocol,
+                                                     pid_t pid);
+
+/* Milliseconds that a step may wait for an extern step that does not answer. */
+enum { PATIENCE_MS = 1000 };
+
+/* The descriptors of the server to be: where it will listen, whether it is to go on,
+ * and that it has not yet. */
+enum { LISTEN = 3, GO, PENDING };
+
+struct server {
+    uint32_t job;
+    uid_t uid;
+    gid_t gid;
+    const gid_t *gids;
+    int gid_count;
+    struct berth_stepd_place place;
+    int listen;
+    int go[2];      /* the process id of the extern step's slurmstepd comes here */
+    int pending[2]; /* closed when all is done, or nothing is to be */
+};
+
+static int describe(spank_t sp, struct server *server)
+{
+    uint32_t step = 0;
+
+    if (spank_get_item(sp, S_JOB_ID, &server->job) != ESPANK_SUCCESS ||
+        spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS ||
+        spank_get_item(sp, S_JOB_UID, &server->uid) != ESPANK_SUCCESS ||
+        spank_get_item(sp, S_JOB_GID, &server->gid) != ESPANK_SUCCESS ||
+        spank_get_item(sp, S_JOB_SUPPLEMENTARY_GIDS, &server->gids,
+                       &server->gid_count) != ESPANK_SUCCESS)
+        return -1;
+    return berth_stepd_place(server->job, step, &server->place);
+}
+
+/* A socket with the job's address; -1: there is a server, or somebody else has it.
+ * Nobody can connect before the server listens. */
+static int take_address(const struct server *server)
+{
+    struct sockaddr_un address;
+    socklen_t length;
+    int fd;
+
+    if (berth_job_address(server->uid, server->job, server->place.node, &address,
+                          &length) < 0)
+        return -1;
+    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* As a task of the user's has it, and not as slurmstepd. */
+static int become_user(const struct server *server)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    int result = fd < 0 ? -1 : berth_fd_write(fd, "0", 1);
+    cpu_set_t all;
+
+    if (fd >= 0)
+        close(fd);
+    memset(&all, 0xff, sizeof(all));
+    sched_setaffinity(0, sizeof(all), &all);
+    if (result < 0 || setgroups((size_t)server->gid_count, server->gids) < 0 ||
+        setresgid(server->gid, server->gid, server->gid) < 0 ||
+        setresuid(server->uid, server->uid, server->uid) < 0)
+        return -1;
+    /* Those that a process of root's may be given with securebits, too. */
+    return (int)syscall(SYS_capset, &header, none);
+}
+
+static void reset_signals(void)
+{
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigset_t none;
+
+    for (int number = 1; number < NSIG; number++)
+        sigaction(number, &usual, NULL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* In the server to be. Whoever connects sees who has called listen(): the user. */
+static void become_server(const struct server *server)
+{
+    const int keep[] = {server->listen, server->go[0], server->pending[1]};
+    const char *const environment[] = {
+        "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", NULL};
+    char number[16];
+    const char *const words[] = {BERTH_TASK_PROGRAM, "--job", number, NULL};
+    pid_t stepd;
+
+    berth_detach(keep, 3, NULL);
+    berth_hide_from(GO);
+    if (read(GO, &stepd, sizeof(stepd)) != sizeof(stepd))
+        return;
+    if (become_user(server) < 0 || listen(LISTEN, SOMAXCONN) < 0)
+        return;
+    snprintf(number, sizeof(number), "%d", stepd);
+    reset_signals();
+    execve(*words, (char **)words, (char **)environment);
+}
+
+/* Put PID into the extern step. Returns the process id of its slurmstepd; -1 if there
+ * is none, or it refuses. */
+static pid_t hand_to_extern(const struct server *server, pid_t pid)
+{
+    slurm_step_id_t step = {0};
+    struct ucred stepd = {0};
+    socklen_t length = sizeof(stepd);
+    uint16_t protocol;
+    int fd;
+
+    step.job_id = server->job;
+    step.step_id = SLURM_EXTERN_CONT;
+    step.step_het_comp = NO_VAL;
+    fd = slurm_stepd_connect(server->place.directory, server->place.node, &step,
+                             &protocol);
+    if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &stepd, &length) < 0 ||
+        slurm_stepd_add_extern_pid(fd, protocol, pid) != SLURM_SUCCESS)
+        return -1;
+    return stepd.pid;
+}
+
+/* In slurmstepd's child. Where it ends early, the server to be reads that and ends. */
+static void arrange(const struct server *server)
+{
+    pid_t pid = fork();
+    pid_t stepd;
+
+    if (pid == 0) {
+        become_server(server);
+        _exit(EXIT_FAILURE);
+    }
+    if (pid < 0)
+        return;
+    stepd = hand_to_extern(server, pid);
+    if (stepd > 0)
+        berth_fd_write(server->go[1], &stepd, sizeof(stepd));
+}
+
+/* Until the server is there, or will not be. */
+static void wait_for(int pending, pid_t child)
+{
+    struct pollfd fd = {.fd = pending, .events = POLLIN};
+    int answer;
+
+    while ((answer = poll(&fd, 1, PATIENCE_MS)) < 0 && errno == EINTR)
+        ;
+    if (answer == 0)
+        kill(child, SIGKILL);
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+static void start(struct server *server)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        arrange(server);
+        _exit(EXIT_SUCCESS);
+    }
+    close(server->pending[1]);
+    server->pending[1] = -1;
+    if (child > 0)
+        wait_for(server->pending[0], child);
+}
+
+void berth_extern_serve(spank_t sp)
+{
+    struct server server = {.listen = -1, .go = {-1, -1}, .pending = {-1, -1}};
+    const int *fds[] = {&server.listen, &server.go[0], &server.go[1],
+                        &server.pending[0], &server.pending[1]};
+
+    if (!slurm_stepd_connect || !slurm_stepd_add_extern_pid ||
+        describe(sp, &server) < 0)
+        return;
+    server.listen = take_address(&server);
+    if (server.listen >= 0 && pipe2(server.go, O_CLOEXEC) == 0 &&
+        pipe2(server.pending, O_CLOEXEC) == 0)
+        start(&server);
+    for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+        if (*fds[i] >= 0)
+            close(*fds[i]);
+}

@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016 # what stands in single quotes is for another shell
+# On a cluster with PrologFlags=Contain: the process that keeps the containers of a job, from
+# slurmstepd to the extern step, and how it ends.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images a
+
+I=--container-image=/images/a.sif
+work=$(mktemp -d)
+trap 'on login alice scancel -u alice; rm -rf "$work"' EXIT
+
+# A job on n1, whose number is in $job then.
+job() {
+    job=$(on login alice salloc --no-shell -w n1 -N1 -n4 2>&1 | sed -n 's/.*Granted job allocation //p')
+    [[ $job ]] || result FAIL "there is a job" ""
+}
+
+# step OPTION... COMMAND...: a step of that job.
+step() { alice srun -Q --jobid="$job" -n1 "$@" 2>&1; }
+
+# The job's servers.
+servers() { on n1 root pgrep -f '^/usr/libexec/berth/berth-task --job '; }
+
+# no_servers TITLE: they end.
+no_servers() {
+    local seen
+    for _ in {1..150}; do
+        seen=$(servers) || break
+        sleep 0.2
+    done
+    equal "$1" "" "$seen"
+}
+
+# over: end the job, and wait until it has ended.
+over() {
+    on login alice scancel "$job"
+    for _ in {1..300}; do
+        [[ -n $(on login alice squeue -h -o %i) ]] || return 0
+        sleep 0.2
+    done
+    result FAIL "the job ends" "$(on login alice squeue)"
+}
+
+job
+equal "lifetime step: the image" a "$(step "$I" cat /etc/berth-image)"
+equal "... and no process stays" "" "$(servers)"
+fds=$(step "$I" sh -c 'ls /proc/self/fd')
+equal "lifetime job: the image" a "$(step "$I" --container-lifetime=job cat /etc/berth-image)"
+server=$(servers)
+matches "... and one process stays" '^[0-9]+$' "$server"
+equal "a task has no descriptor more" "$fds" \
+    "$(step "$I" --container-lifetime=job sh -c 'ls /proc/self/fd')"
+equal "later steps have the same process" "$server" "$(servers)"
+status=$(on n1 root cat "/proc/$server/status")
+equal "it is the user's" "$(on n1 alice id -u) $(on n1 alice id -g) $(on n1 alice id -G | tr ' ' '\n' | sort -n | paste -sd' ')" \
+    "$(awk '/^[UG]id:/ { for (i = 3; i <= 5; i++) if ($i != $2) $2 = "mixed"; printf "%s ", $2 }
+        /^Groups:/ { $1 = ""; sub(/^ /, ""); sub(/ $/, ""); print }' <<<"$status")"
+equal "... without a capability" "0000000000000000" \
+    "$(sed -nE 's/^Cap(Inh|Prm|Eff|Amb):\t//p' <<<"$status" | sort -u)"
+equal "... and may be killed where memory is short" 0 "$(on n1 root cat "/proc/$server/oom_score_adj")"
+equal "... on all CPUs" "$(on n1 root sed -n 's/^Cpus_allowed://p' /proc/1/status)" \
+    "$(sed -n 's/^Cpus_allowed://p' <<<"$status")"
+equal "... with PATH alone" "PATH" "$(on n1 root cat "/proc/$server/environ" | tr '\0' '\n' | sed 's/=.*//')"
+equal "it is nobody's child, and leads its session" "1 $server" \
+    "$(on n1 root ps -o ppid=,sid= -p "$server" | xargs)"
+equal "it has a socket, and nothing of slurmstepd's" "/dev/null /dev/null /dev/null socket" \
+    "$(on n1 root bash -c "for fd in 0 1 2 3; do readlink /proc/$server/fd/\$fd; done" | sed 's/:.*//' | paste -sd' ')"
+equal "... at the job's address" "@berth/2001/$job/n1" \
+    "$(on n1 root sed -n 's/.* \(@berth.*\)/\1/p' /proc/net/unix | sort -u)"
+equal "nobody waits for what has started it" "" "$(on n1 root ps -eo stat=,args= | grep '^Z')"
+stepd=$(on n1 root bash -c "tr '\\0' '\\n' </proc/$server/cmdline | tail -n 1")
+matches "it knows the extern step" '^slurmstepd: .*(extern|4294967292)' \
+    "$(on n1 root ps -o args= -p "$stepd")"
+over
+no_servers "it ends with the job"
+
+job
+step "$I" --container-lifetime=job true
+server=$(servers)
+stepd=$(on n1 root bash -c "tr '\\0' '\\n' </proc/$server/cmdline | tail -n 1")
+on n1 root kill -KILL "$server"
+on n1 root kill -STOP "$stepd"
+since=$(date +%s%N)
+equal "an extern step that does not answer: a step runs" a "$(step "$I" --container-lifetime=job cat /etc/berth-image)"
+matches "... and takes little longer" '^([0-9]|[0-9]{2}|[0-7][0-9]{2})$' $((($(date +%s%N) - since) / 10000000))
+equal "... without that process" "" "$(servers)"
+on n1 root kill -CONT "$stepd"
+equal "when it answers again: a step runs" a "$(step "$I" --container-lifetime=job cat /etc/berth-image)"
+matches "... with that process" '^[0-9]+$' "$(servers)"
+on n1 root bash -c "pkill -KILL -P $stepd; kill -KILL $stepd"
+no_servers "it ends with the slurmstepd of the extern step"
+on n1 root rm -f "/var/spool/slurmd/n1_$job.4294967292" # Slurm's own
+equal "without an extern step: a step runs" a "$(step "$I" --container-lifetime=job cat /etc/berth-image)"
+equal "... without that process" "" "$(servers)"
+over
+
+job
+node_file n1 /tmp/squat.pl <<'PERL'
+use Socket;
+socket(my $socket, AF_UNIX, SOCK_SEQPACKET, 0);
+bind($socket, pack_sockaddr_un("\0berth/2001/$ARGV[0]/n1")) && listen($socket, 9) || die $!;
+$| = 1;
+print "bound\n";
+sleep 60;
+PERL
+on n1 bob perl /tmp/squat.pl "$job" >"$work/squat" 2>&1 </dev/null &
+squatter=$!
+for _ in {1..100}; do
+    [[ ! -s $work/squat ]] || break
+    sleep 0.1
+done
+equal "somebody has the address: a step runs" "bound a" \
+    "$(cat "$work/squat") $(step "$I" --container-lifetime=job cat /etc/berth-image)"
+equal "... without that process" "" "$(servers)"
+on n1 root pkill -u bob -x perl
+wait "$squatter"
+on n1 root rm -f /tmp/squat.pl
+over
+finish
