@@ -30,6 +30,16 @@ static void look_for_runtime(const struct berth_site *site)
                 access(path, X_OK) < 0 ? strerror(errno) : "not a program");
 }
 
+/* Neither is a fault by itself. */
+static void look_at_lifetime(const struct berth_site *site)
+{
+    if (site->runtime.lifetime == BERTH_LASTS_JOB &&
+        site->runtime.share == BERTH_SHARE_NEVER)
+        fprintf(stderr,
+                "%s: note: runtime.lifetime: job has no effect with share: never\n",
+                berth_site_where(site, "runtime.lifetime", ""));
+}
+
 /* Digits as numbers, so that line 4 is before line 12. */
 static int compare(const void *a, const void *b)
 {
@@ -48,6 +58,7 @@ static int check(const char *path, struct berth_strvec *faults, struct berth_err
         return -1;
     berth_policy_faults(&site, faults);
     look_for_runtime(&site);
+    look_at_lifetime(&site);
     return faults->failed ? berth_err_oom(err) : 0;
 }
 

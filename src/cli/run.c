@@ -58,6 +58,10 @@ static void tell(const struct work *work, const struct berth_site_asker *asker)
 
     if (berth_request_contained(work->request) && speaks(work))
         berth_rules_tell(work->site, &job, work->request, &sentences);
+    if (berth_request_job_lifetime(work->request) && speaks(work))
+        berth_strvec_push(&sentences,
+                          "--container-lifetime=job: only steps of srun use a "
+                          "container again; this one ends with its command");
     for (size_t i = 0; i < sentences.count; i++)
         fprintf(stderr, "berth: note: %s\n", sentences.items[i]);
 }

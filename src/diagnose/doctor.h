@@ -73,6 +73,7 @@ struct berth_doctor_facts {
         const char *bad_line;  /* FILE:LINE of plugstack.conf that says nothing known */
         const char *prolog;    /* TaskProlog */
         bool has_prolog_lines; /* berth's are in it */
+        bool has_extern;       /* PrologFlags: jobs have an extern step */
         const char *test_exec; /* LaunchParameters, if they have that word */
     } slurm;
     struct berth_doctor_plugin *plugins; /* in the order of the files */
@@ -83,9 +84,10 @@ struct berth_doctor_facts {
         const char *fault;   /* a sentence */
         const char *profile; /* the same, of a profile of an MPI stack */
         bool is_there;
-    } site;           /* berth.yaml */
-    char digest[17];  /* of plugstack.conf with what it includes, and berth.yaml */
-    const char *node; /* its name */
+        bool wants_job; /* runtime.lifetime */
+    } site;             /* berth.yaml */
+    char digest[17];    /* of plugstack.conf with what it includes, and berth.yaml */
+    const char *node;   /* its name */
     struct {
         bool is_mounted;
         long mode;

@@ -184,6 +184,22 @@ static void judge_prolog(const struct berth_doctor_facts *facts,
              "there is none that ends tasks where the plugin is missing");
 }
 
+/* A container that lasts as long as its job ends with the extern step. */
+static void judge_extern(const struct berth_doctor_facts *facts,
+                         struct berth_diagnoses *diagnoses)
+{
+    if (facts->slurm.has_extern)
+        OK("PrologFlags", "with Contain: a container can last as long as its job");
+    else if (facts->site.wants_job)
+        NOTE("PrologFlags",
+             "add PrologFlags=Contain to slurm.conf, or take `lifetime: job` out of "
+             "berth.yaml",
+             "without Contain, which runtime.lifetime: job needs, a container ends "
+             "with its step");
+    else
+        OK("PrologFlags", "without Contain: a container ends with its step");
+}
+
 static void judge_site(const struct berth_doctor_facts *facts,
                        struct berth_diagnoses *diagnoses)
 {
@@ -227,4 +243,5 @@ void berth_doctor_judge_slurm(const struct berth_doctor_facts *facts,
     judge_stack(facts, diagnoses);
     judge_manager(facts, diagnoses);
     judge_prolog(facts, diagnoses);
+    judge_extern(facts, diagnoses);
 }

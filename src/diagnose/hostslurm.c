@@ -241,12 +241,15 @@ static void read_prolog(const struct reading *reading, const char *conf)
     BERTH_FREE char *prolog = berth_keys_value(conf, "TaskProlog");
     BERTH_FREE char *text = prolog ? berth_host_text(reading->host, prolog) : NULL;
     BERTH_FREE char *launch = berth_keys_value(conf, "LaunchParameters");
+    BERTH_FREE char *flags = berth_keys_value(conf, "PrologFlags");
 
     facts->slurm.prolog = keep(reading, prolog);
     facts->slurm.has_prolog_lines = text && (strstr(text, "taskprolog-berth.sh") ||
                                              strstr(text, "SLURM_BERTH_STEP"));
     if (launch && strstr(launch, "test_exec"))
         facts->slurm.test_exec = keep(reading, launch);
+    facts->slurm.has_extern =
+        flags && (strcasestr(flags, "contain") || strcasestr(flags, "x11"));
 }
 
 /* Into the digest: what the site says of MPI stacks. */
@@ -300,6 +303,7 @@ static void read_site(struct reading *reading)
         berth_terms_of(&site, &reading->host->terms, NULL);
     if (text)
         mix(reading, text);
+    facts->site.wants_job = site.runtime.lifetime == BERTH_LASTS_JOB;
     reading->runtime = keep(reading, site.runtime.path);
     if (reading->host->terms.profiles)
         read_profiles(reading, reading->host->terms.profiles);

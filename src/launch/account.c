@@ -261,6 +261,11 @@ static int collect(const struct berth_account *account,
     explain->gpu = launch->gpu.flag;
     explain->gpu_because = launch->gpu.because;
     explain->runtime_version = berth_runtime_version(launch->runtime);
+    if (launch->request->lifetime)
+        explain->lifetime_from = is_same(launch->request->lifetime, asked->lifetime)
+                                     ? BERTH_FROM_USER
+                                     : BERTH_FROM_SITE;
+    explain->why_step = berth_order_why_step(launch->order, account->apart);
     explain->mode_from =
         is_same(launch->request->mpi, asked->mpi) ? BERTH_FROM_USER : BERTH_FROM_SITE;
     explain->manager = berth_environ_value(launch->environment, "SLURM_MPI_TYPE");

@@ -173,3 +173,15 @@ bool berth_order_het_step(const struct berth_order_step *step, char *const *task
 {
     return step->is_several && !berth_environ_value(task, "SLURM_HET_SIZE");
 }
+
+const char *berth_order_why_step(const struct berth_order *order, const char *apart)
+{
+    if (!berth_request_job_lifetime(&order->request))
+        return NULL;
+    if (!order->job)
+        return "this is not a step of srun";
+    if (apart)
+        return "each task has a container of its own";
+    return order->container.others ? "the step has several containers on this node"
+                                   : NULL;
+}

@@ -108,6 +108,11 @@ struct berth_order_step berth_order_recorded(const struct berth_order *order);
  * job? TASK is the environment of a task of it. */
 bool berth_order_het_step(const struct berth_order_step *step, char *const *task);
 
+/* Why the container ends with its step though the request says that it is to last as
+ * long as its job; NULL: that does not stand against it. APART: why each task has a
+ * container of its own (NULL). */
+const char *berth_order_why_step(const struct berth_order *order, const char *apart);
+
 /* Append ORDER to BUF. Returns 0, or -1 with a sentence when it is longer than
  * BERTH_ORDER_MAX. */
 int berth_order_put(const struct berth_order *order, struct berth_buf *buf,

@@ -56,6 +56,9 @@ struct berth_explain {
     const char *gpu_because;   /* NULL: not known */
     char *apart;               /* why each task has a container of its own; NULL:
                                   one for all on a node */
+    const char *lifetime_from; /* who said --container-lifetime: BERTH_FROM_USER or
+                                  _SITE; NULL: nobody */
+    const char *why_step;      /* as berth_order_why_step() */
     const char *mode_from;     /* who said --mpi-bind: BERTH_FROM_USER or _SITE */
     const char *manager;       /* SLURM_MPI_TYPE; NULL: not known */
     struct berth_binding binding;
@@ -91,6 +94,14 @@ void berth_explain_add_change(struct berth_explain *explain, char *const *before
 
 /* The value of fact NAME, the first; NULL: there is none. */
 const char *berth_explain_fact(const struct berth_explain *explain, const char *name);
+
+/* How long the container lives: BERTH_LIFETIME_... */
+static inline const char *berth_explain_lifetime(const struct berth_explain *explain)
+{
+    return berth_request_job_lifetime(explain->request) && !explain->why_step
+               ? BERTH_LIFETIME_JOB
+               : BERTH_LIFETIME_STEP;
+}
 
 /* Appends one sentence: whose MPI runs. */
 void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *ret);

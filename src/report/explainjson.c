@@ -81,6 +81,9 @@ static void put_runtime(const struct berth_explain *explain, struct berth_json *
     berth_json_object(json, "container");
     berth_json_bool(json, "shared", !explain->apart);
     put_text(json, "because", explain->apart);
+    put_text(json, "lifetime", berth_explain_lifetime(explain));
+    put_text(json, "lifetime_from", explain->lifetime_from);
+    put_text(json, "why_step", explain->why_step);
     berth_json_end(json);
 }
 

@@ -209,6 +209,24 @@ static void put_gpu(const struct berth_explain *explain, struct berth_buf *buf)
     buf->failed |= line.failed;
 }
 
+/* How long the container lives, and who wants that. */
+static void put_lifetime(const struct berth_explain *explain, struct berth_buf *buf)
+{
+    const char *from = explain->lifetime_from;
+    BERTH_BUF struct berth_buf line = {0};
+
+    berth_buf_puts(&line, berth_explain_lifetime(explain));
+    berth_buf_puts(&line, explain->why_step ? " (job is asked by "
+                          : from            ? " (asked by "
+                                            : " (the default");
+    berth_buf_puts(&line, from ? from : "");
+    berth_buf_puts(&line, explain->why_step ? ", but " : "");
+    berth_buf_puts(&line, explain->why_step ? explain->why_step : "");
+    berth_buf_puts(&line, ")");
+    put_line(buf, "lifetime", line.text);
+    buf->failed |= line.failed;
+}
+
 static void put_runtime(const struct berth_explain *explain, struct berth_buf *buf)
 {
     berth_buf_puts(buf, "\nruntime, on ");
@@ -217,6 +235,7 @@ static void put_runtime(const struct berth_explain *explain, struct berth_buf *b
     put_line(buf, "program", explain->runtime);
     put_line(buf, "version", explain->runtime_version);
     put_gpu(explain, buf);
+    put_lifetime(explain, buf);
     if (explain->words.count)
         berth_buf_puts(buf, "  words        ");
     for (size_t i = 0; i < explain->words.count; i++) {

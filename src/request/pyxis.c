@@ -7,8 +7,9 @@
 
 const struct berth_pyxis_option berth_pyxis_options[BERTH_PYXIS_COUNT] = {
     {"container-name", "NAME",
-     "berth keeps no container after its step; unpack the image once, with 'apptainer "
-     "build --sandbox DIRECTORY IMAGE', and write --container-image=DIRECTORY"},
+     "berth's containers have no names; write --container-lifetime=job to have one for "
+     "all steps of a job, or unpack the image once, with 'apptainer build --sandbox "
+     "DIRECTORY IMAGE', and write --container-image=DIRECTORY"},
     {"container-save", "PATH",
      "berth does not save what a step writes; build the image with what it is to have: "
      "'apptainer build IMAGE.sif RECIPE.def'"},

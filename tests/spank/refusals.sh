@@ -57,7 +57,7 @@ refuse 'a readonly image that is writable' \
     '--container-readonly: given together with its opposite; expected one of --container-writable and --container-readonly' \
     --container-image=a --container-writable --container-readonly
 refuse 'a name of a container, as in pyxis' \
-    "--container-name: berth keeps no container after its step; unpack the image once, with 'apptainer build --sandbox DIRECTORY IMAGE', and write --container-image=DIRECTORY" \
+    "--container-name: berth's containers have no names; write --container-lifetime=job to have one for all steps of a job, or unpack the image once, with 'apptainer build --sandbox DIRECTORY IMAGE', and write --container-image=DIRECTORY" \
     --container-image=a --container-name=x
 refuse 'a container to be saved, as in pyxis' \
     "--container-save: berth does not save what a step writes; build the image with what it is to have: 'apptainer build IMAGE.sif RECIPE.def'" \

@@ -213,6 +213,10 @@ printf 'runtime: {path: %s}\n' "$T" >directory.yaml
 chmod 644 directory.yaml
 says 'check: a runtime that is a directory' 0 "$T/directory.yaml:1: note: runtime.path: '$T' cannot be run on this host: not a program
 $T/directory.yaml: no fault found" "$berth" check directory.yaml
+echo 'runtime: {share: never, lifetime: job}' >lifetime.yaml
+chmod 644 lifetime.yaml
+says 'check: a lifetime that no container has' 0 "$T/lifetime.yaml:1: note: runtime.lifetime: job has no effect with share: never
+$T/lifetime.yaml: no fault found" "$berth" check lifetime.yaml
 mkdir profiles.d
 echo 'name: x' >profiles.d/x.yaml
 says 'check: a profile beside a good file' 1 "$T/profiles.d/x.yaml:1: family: not there" "$berth" check good.yaml

@@ -53,7 +53,8 @@ static struct berth_doctor_facts healthy(struct berth_doctor_plugin copy[2])
                   .has_plugstack = true,
                   .types = "none pmi2 pmix",
                   .prolog = "/etc/slurm/task.sh",
-                  .has_prolog_lines = true},
+                  .has_prolog_lines = true,
+                  .has_extern = true},
         .plugins = copy,
         .plugin_count = 2,
         .site = {.path = "/etc/slurm/berth.yaml", .is_there = true},
@@ -121,7 +122,8 @@ START_TEST(a_healthy_host_is_told_so)
         "required\n"
         "ok plugin: '/usr/lib64/slurm/berth.so', for Slurm 24.11\n"
         "ok srun --mpi: none pmi2 pmix\n"
-        "ok TaskProlog: '/etc/slurm/task.sh' has berth's lines\n");
+        "ok TaskProlog: '/etc/slurm/task.sh' has berth's lines\n"
+        "ok PrologFlags: with Contain: a container can last as long as its job\n");
     ck_assert_uint_eq(berth_diagnoses_wrong(&diagnoses), 0);
     end(&facts, &diagnoses);
 }
@@ -202,6 +204,8 @@ CHANGE(55, BY_LOOP, f->loops.count = 8, f->loops.in_use = 8,
 CHANGE(56, BY_LOOP, f->loops.count = 8, f->loops.in_use = 8,
        f->loops.has_control = true, f->runtime.max_loop = "8")
 CHANGE(57, BY_LOOP, f->loops.count = 8, f->loops.in_use = 2)
+CHANGE(59, f->slurm.has_extern = false)
+CHANGE(60, f->slurm.has_extern = false, f->site.wants_job = true)
 CHANGE(58, f->runtime.path = NULL, f->runtime.is_configured = true,
        f->runtime.missing =
            "container runtime '/opt/apptainer': No such file or directory")
@@ -405,6 +409,14 @@ static const struct {
      "wrong /dev/loop*: all 8 are in use, and each container of a node takes one",
      "look what they are used for: losetup -l"},
     {change_57, "ok /dev/loop*: 8, of which 2 are in use", NULL},
+    {change_59, "ok PrologFlags: without Contain: a container ends with its step",
+     NULL},
+    {change_60,
+     "note PrologFlags: without Contain, which runtime.lifetime: job needs, a "
+     "container "
+     "ends with its step",
+     "add PrologFlags=Contain to slurm.conf, or take `lifetime: job` out of "
+     "berth.yaml"},
 };
 
 static void make_setuid(struct berth_doctor_facts *f)

@@ -81,6 +81,7 @@ static void add_all(struct berth_explain *explain)
     explain->runtime_version = strdup("apptainer version 1.4.5");
     explain->gpu = "--nv";
     explain->gpu_because = "there are GPUs for it";
+    explain->lifetime_from = BERTH_FROM_SITE;
     berth_strvec_push(&explain->image, "kind");
     berth_strvec_push(&explain->image, "SIF file");
     berth_strvec_push(&explain->image, "bytes");
@@ -125,14 +126,16 @@ static const struct {
     bool is_several;
     const char *apart;
 } accounts[] = {
-    {"explain-full.txt", "image=/a.sif&uri=docker://r/a&mpi-bind=auto&explain=text",
-     true, false, NULL},
-    {"explain-full.json", "image=/a.sif&uri=docker://r/a&mpi-bind=auto&explain=json",
-     true, false, NULL},
+    {"explain-full.txt",
+     "image=/a.sif&uri=docker://r/a&lifetime=job&mpi-bind=auto&explain=text", true,
+     false, NULL},
+    {"explain-full.json",
+     "image=/a.sif&uri=docker://r/a&lifetime=job&mpi-bind=auto&explain=json", true,
+     false, NULL},
     {"explain-least.txt", "image=/a.sif&explain=text", false, false, NULL},
     {"explain-least.json", "image=/a.sif&explain=json", false, false, NULL},
-    {"explain-apart.txt", "image=/a.sif&mpi-bind=local&explain=text", false, true,
-     "share=never"},
+    {"explain-apart.txt", "image=/a.sif&lifetime=job&mpi-bind=local&explain=text",
+     false, true, "share=never"},
     {"explain-host.txt", "explain=text", false, true, NULL},
     {"explain-host.json", "explain=json", false, true, NULL},
 };
@@ -176,6 +179,10 @@ START_TEST(an_account_is_the_golden_text)
             (struct berth_order_step){.component = 12, .is_several = true, .tasks = 1};
     if (accounts[_i].apart)
         fixture.explain.apart = strdup(accounts[_i].apart);
+    if (accounts[_i].apart && fixture.request.lifetime) {
+        fixture.explain.lifetime_from = BERTH_FROM_USER;
+        fixture.explain.why_step = "each task has a container of its own";
+    }
     assert_golden(&fixture.explain, accounts[_i].golden);
     teardown(&fixture);
 }

@@ -252,7 +252,8 @@ START_TEST(plugstack_is_read_with_what_it_includes)
     put("/etc/slurm/slurm.conf", "Include more.conf\n", 0644);
     put("/etc/slurm/more.conf",
         "PluginDir=/nowhere:/lib\nTaskProlog=/etc/slurm/p.sh\n"
-        "LaunchParameters=slurmstepd_memlock_all,test_exec\n",
+        "LaunchParameters=slurmstepd_memlock_all,test_exec\n"
+        "PrologFlags=Alloc,contain\n",
         0644);
     put("/etc/slurm/p.sh", ". /usr/share/berth/taskprolog-berth.sh\n", 0755);
     put("/etc/slurm/plugstack.conf",
@@ -261,7 +262,7 @@ START_TEST(plugstack_is_read_with_what_it_includes)
     put("/etc/slurm/d/b.conf",
         "required /lib/berth.so option_prefix=b- config=/etc/our.yaml\n", 0644);
     put("/etc/slurm/d/loop.conf", "include loop.conf\n", 0644);
-    put("/etc/our.yaml", "runtime:\n", 0644);
+    put("/etc/our.yaml", "runtime: {lifetime: job}\n", 0644);
     look();
     ck_assert_uint_eq(facts.plugin_count, 3);
     ck_assert_str_eq(facts.plugins[0].place, "/etc/slurm/d/a.conf:1");
@@ -279,6 +280,7 @@ START_TEST(plugstack_is_read_with_what_it_includes)
     ck_assert_str_eq(facts.slurm.prolog, "/etc/slurm/p.sh");
     ck_assert(facts.slurm.has_prolog_lines);
     ck_assert_ptr_nonnull(facts.slurm.test_exec);
+    ck_assert(facts.slurm.has_extern && facts.site.wants_job);
     ck_assert_str_eq(facts.site.path, "/etc/our.yaml");
     ck_assert(facts.site.is_there);
 }

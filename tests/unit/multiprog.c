@@ -190,9 +190,9 @@ static const struct {
      "--container-image: given twice, '/a' and '/b'; expected one value"},
     {"0 --mpi-bind", NULL, "no program; write one behind the ranks and the options"},
     {"0 --container-name=x ./a", NULL,
-     "--container-name: berth keeps no container after its step; unpack the image "
-     "once, "
-     "with 'apptainer build --sandbox DIRECTORY IMAGE', and write "
+     "--container-name: berth's containers have no names; write "
+     "--container-lifetime=job to have one for all steps of a job, or unpack the image "
+     "once, with 'apptainer build --sandbox DIRECTORY IMAGE', and write "
      "--container-image=DIRECTORY"},
 };
 

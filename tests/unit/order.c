@@ -97,6 +97,31 @@ START_TEST(what_is_not_ordered_is_not_there)
 END_TEST
 
 static const struct {
+    const char *order;
+    const char *apart;
+    const char *why; /* NULL: it lasts as long as its job, or nobody wants that */
+} ends[] = {
+    {"1;request:image=/a;task:job=1;.", "x", NULL},
+    {"1;request:image=/a&lifetime=step;task:job=1;.", "x", NULL},
+    {"1;request:image=/a&lifetime=job;task:job=1;.", NULL, NULL},
+    {"1;request:image=/a&lifetime=job;.", NULL, "this is not a step of srun"},
+    {"1;request:image=/a&lifetime=job;task:job=1;.", "x",
+     "each task has a container of its own"},
+    {"1;request:image=/a&lifetime=job;task:other-containers=1&job=1;.", NULL,
+     "the step has several containers on this node"},
+};
+
+START_TEST(a_container_may_not_outlive_its_step)
+{
+    BERTH_ORDER struct berth_order order = BERTH_ORDER_EMPTY;
+    struct berth_err err = {""};
+
+    ck_assert_int_eq(berth_order_get(ends[_i].order, &order, &err), 0);
+    ck_assert_pstr_eq(berth_order_why_step(&order, ends[_i].apart), ends[_i].why);
+}
+END_TEST
+
+static const struct {
     const char *text;
     const char *error;
 } bad[] = {
@@ -180,5 +205,6 @@ int main(void)
     tcase_add_loop_test(tests, other_text_is_refused, 0, COUNT(bad));
     tcase_add_test(tests, an_order_that_no_variable_holds_is_refused);
     tcase_add_test(tests, components_in_one_allocation_are_a_het_step);
+    tcase_add_loop_test(tests, a_container_may_not_outlive_its_step, 0, COUNT(ends));
     return unit_run("order", tests);
 }

@@ -180,7 +180,7 @@ script pyxis.sh <<EOF
 srun true
 EOF
 matches "an option of pyxis that berth does not have is refused, with advice" \
-    "^sbatch: error: berth: --container-name: berth keeps no container after its step; .* --container-image=DIRECTORY\$" \
+    "^sbatch: error: berth: --container-name: berth's containers have no names; .* --container-image=DIRECTORY\$" \
     "$(alice sbatch ./pyxis.sh 2>&1)"
 equal "nothing of that was submitted" "$before" "$(next_job)"
 
