@@ -123,7 +123,8 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* In the server to be. Whoever connects sees who has called listen(): the user. */
+/* In the server to be. Whoever connects sees who has called listen(): root, and no
+ * process of a user's that has taken the address. */
 static void become_server(const struct server *server)
 {
     const int keep[] = {server->listen, server->go[0], server->pending[1]};
@@ -137,7 +138,7 @@ static void become_server(const struct server *server)
     berth_hide_from(GO);
     if (read(GO, &stepd, sizeof(stepd)) != sizeof(stepd))
         return;
-    if (become_user(server) < 0 || listen(LISTEN, SOMAXCONN) < 0)
+    if (listen(LISTEN, SOMAXCONN) < 0 || become_user(server) < 0)
         return;
     snprintf(number, sizeof(number), "%d", stepd);
     reset_signals();

@@ -13,23 +13,40 @@ I=--container-image=/images/a.sif
 work=$(mktemp -d)
 trap 'on login alice scancel -u alice; rm -rf "$work"' EXIT
 
+# need_number TITLE SEEN: a number, or the test ends: what follows kills such processes.
+need_number() {
+    [[ ! $2 =~ ^[0-9]+$ ]] || return 0
+    result FAIL "$1" "seen: ${2@Q}"
+    finish
+    exit 1
+}
+
 # A job on n1, whose number is in $job then.
 job() {
-    job=$(on login alice salloc --no-shell -w n1 -N1 -n4 2>&1 | sed -n 's/.*Granted job allocation //p')
-    [[ $job ]] || result FAIL "there is a job" ""
+    job=$(on login alice salloc --no-shell -w n1 -N1 2>&1 | sed -n 's/.*Granted job allocation //p')
+    need_number "there is a job" "$job"
 }
 
 # step OPTION... COMMAND...: a step of that job.
 step() { alice srun -Q --jobid="$job" -n1 "$@" 2>&1; }
 
-# The job's servers.
-servers() { on n1 root pgrep -f '^/usr/libexec/berth/berth-task --job '; }
+# The job's server, which is older than what it has started.
+oldest() { on n1 root pgrep -of '^/usr/libexec/berth/berth-task --job '; }
 
-# no_servers TITLE: they end.
-no_servers() {
+# need_server TITLE: there is one: $server, and the slurmstepd that it waits for: $stepd.
+need_server() {
+    server=$(oldest)
+    need_number "$1" "$server"
+    result ok "$1"
+    stepd=$(on n1 root ps -o args= -p "$server" | sed 's/.* //')
+    need_number "$1" "$stepd"
+}
+
+# no_server TITLE: it ends.
+no_server() {
     local seen
     for _ in {1..150}; do
-        seen=$(servers) || break
+        seen=$(oldest) || break
         sleep 0.2
     done
     equal "$1" "" "$seen"
@@ -47,14 +64,13 @@ over() {
 
 job
 equal "lifetime step: the image" a "$(step "$I" cat /etc/berth-image)"
-equal "... and no process stays" "" "$(servers)"
+equal "... and no process stays" "" "$(oldest)"
 fds=$(step "$I" sh -c 'ls /proc/self/fd')
 equal "lifetime job: the image" a "$(step "$I" --container-lifetime=job cat /etc/berth-image)"
-server=$(servers)
-matches "... and one process stays" '^[0-9]+$' "$server"
+need_server "... and one process stays"
 equal "a task has no descriptor more" "$fds" \
     "$(step "$I" --container-lifetime=job sh -c 'ls /proc/self/fd')"
-equal "later steps have the same process" "$server" "$(servers)"
+equal "later steps have the same process" "$server" "$(oldest)"
 status=$(on n1 root cat "/proc/$server/status")
 equal "it is the user's" "$(on n1 alice id -u) $(on n1 alice id -g) $(on n1 alice id -G | tr ' ' '\n' | sort -n | paste -sd' ')" \
     "$(awk '/^[UG]id:/ { for (i = 3; i <= 5; i++) if ($i != $2) $2 = "mixed"; printf "%s ", $2 }
@@ -72,30 +88,29 @@ equal "it has a socket, and nothing of slurmstepd's" "/dev/null /dev/null /dev/n
 equal "... at the job's address" "@berth/2001/$job/n1" \
     "$(on n1 root sed -n 's/.* \(@berth.*\)/\1/p' /proc/net/unix | sort -u)"
 equal "nobody waits for what has started it" "" "$(on n1 root ps -eo stat=,args= | grep '^Z')"
-stepd=$(on n1 root bash -c "tr '\\0' '\\n' </proc/$server/cmdline | tail -n 1")
 matches "it knows the extern step" '^slurmstepd: .*(extern|4294967292)' \
     "$(on n1 root ps -o args= -p "$stepd")"
 over
-no_servers "it ends with the job"
+no_server "it ends with the job"
 
 job
 step "$I" --container-lifetime=job true
-server=$(servers)
-stepd=$(on n1 root bash -c "tr '\\0' '\\n' </proc/$server/cmdline | tail -n 1")
+need_server "another job has a process of its own"
 on n1 root kill -KILL "$server"
+no_server "killed, it leaves nothing"
 on n1 root kill -STOP "$stepd"
 since=$(date +%s%N)
 equal "an extern step that does not answer: a step runs" a "$(step "$I" --container-lifetime=job cat /etc/berth-image)"
 matches "... and takes little longer" '^([0-9]|[0-9]{2}|[0-7][0-9]{2})$' $((($(date +%s%N) - since) / 10000000))
-equal "... without that process" "" "$(servers)"
+equal "... without that process" "" "$(oldest)"
 on n1 root kill -CONT "$stepd"
 equal "when it answers again: a step runs" a "$(step "$I" --container-lifetime=job cat /etc/berth-image)"
-matches "... with that process" '^[0-9]+$' "$(servers)"
-on n1 root bash -c "pkill -KILL -P $stepd; kill -KILL $stepd"
-no_servers "it ends with the slurmstepd of the extern step"
+matches "... with that process" '^[0-9]+$' "$(oldest)"
+on n1 root bash -c "kill -KILL $stepd \$(pgrep -P $stepd)"
+no_server "it ends with the slurmstepd of the extern step"
 on n1 root rm -f "/var/spool/slurmd/n1_$job.4294967292" # Slurm's own
 equal "without an extern step: a step runs" a "$(step "$I" --container-lifetime=job cat /etc/berth-image)"
-equal "... without that process" "" "$(servers)"
+equal "... without that process" "" "$(oldest)"
 over
 
 job
@@ -115,7 +130,7 @@ for _ in {1..100}; do
 done
 equal "somebody has the address: a step runs" "bound a" \
     "$(cat "$work/squat") $(step "$I" --container-lifetime=job cat /etc/berth-image)"
-equal "... without that process" "" "$(servers)"
+equal "... without that process" "" "$(oldest)"
 on n1 root pkill -u bob -x perl
 wait "$squatter"
 on n1 root rm -f /tmp/squat.pl
