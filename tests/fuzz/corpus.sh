@@ -62,7 +62,7 @@ printf ':,/a:,a:b:c:d,/a:b,/a:/b:rx,,' >mount/none
 
 # Files of a site: one that says all, the profiles, and each fault once.
 cat >yaml/site <<'YAML'
-runtime: {path: /opt/apptainer, args: [--quiet, "a b"], share: never, start_timeout: 5, raw_args: [--nv]}
+runtime: {path: /opt/apptainer, args: [--quiet, "a b"], share: never, lifetime: job, start_timeout: 5, raw_args: [--nv]}
 images: {roots: [/apps], uris: ["docker://a/"], owners: [root], cache: ~/cache,
          signatures: [0123456789abcdef0123456789ABCDEF01234567]}
 mounts: {forced: [/scratch, "/a:/b:ro"], default: [/opt:/opt], forbidden: [/etc]}
@@ -88,7 +88,7 @@ done <<'LINES'
 runtime: 5\nimages: {root: [a]}\nmounts: {forced: [a, "/a:/b:rx"]}\nxyzzy: {}
 [a]
 hello
-runtime: {path: {a: b}, share: maybe, raw_args: no, start_timeout: 86401, args: [\0047\0047]}
+runtime: {path: {a: b}, share: maybe, lifetime: node, raw_args: no, start_timeout: 86401, args: [\0047\0047]}
 images: {roots: [/c/../d], cache: there, uris: [alpine], owners: [a b], signatures: [abc]}
 environment: {capture: [1A], unset: [A*], set: [A, 1=2]}\nmpi: {glibc: no, partitions: {a: B}}
 rules: [a, {partition: [a]}, {options: 5}, {options: {mpi-bind: [a]}}, {partitoin: x}]
@@ -115,7 +115,7 @@ LINES
 printf '%s\0' srun -n2 --het-group=0,2-4 --container-image=docker://h:5/a/b@sha256:0 \
     --container-mounts=/a,b:/c:ro '--container-env=A=1\,2,B' --mpi-bind ./a : -n 4 \
     --het-group '[1,5]' --container-image=./x:.sif '--container-args=--nv -B /a' ./b >words/several
-printf '%s\0' srun --pack-group=1 --container-image=none --container-gpu=rocm \
+printf '%s\0' srun --pack-group=1 --container-image=none --container-gpu=rocm --container-lifetime=job \
     --container-explain=json --no-container-mount-home --container-workdir=/w \
     --container-writable --container-entrypoint --mpi-bind=hybrid -- true >words/options
 printf '0-3,7 --container-image=/a --mpi-bind --container-env N=%%t '"'./a b'"' %%o\n* --container-image=none ./b\n' >words/lines

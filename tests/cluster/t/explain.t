@@ -121,8 +121,20 @@ equal "--export=NONE: HOME" \
 seen=$(alice env MPICH_X=1 srun -n1 "$A" $json ./run-me)
 equal "--export=ALL: nothing is restored" "[]" "$(changes MPICH_X <<<"$seen")"
 
+# How long a container lives.
+lifetime() { of container lifetime <<<"$seen"; of container lifetime_from <<<"$seen"; of container why_step <<<"$seen"; }
+seen=$(alice srun -n1 "$A" $json ./run-me)
+equal "a container ends with its step" $'step\nNone\nNone' "$(lifetime)"
+site <<<$'runtime:\n  lifetime: job'
+seen=$(alice srun -n1 "$A" $json ./run-me)
+equal "the site lets it end with its job" $'job\nsite\nNone' "$(lifetime)"
+site </dev/null
+
 # A container for each task.
 share never
+seen=$(alice srun -n1 "$A" --container-lifetime=job $json ./run-me)
+equal "share=never: it cannot end with its job" \
+    $'step\nuser\neach task has a container of its own' "$(lifetime)"
 seen=$(alice srun -n2 "$A" $json ./run-me)
 equal "share=never: why" "False the site says share: never" \
     "$(of container shared <<<"$seen") $(of container because <<<"$seen")"
