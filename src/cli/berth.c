@@ -24,6 +24,9 @@ static const struct {
      "all faults of FILE, or of this host's berth.yaml"},
     {"doctor", berth_cli_doctor, "[--brief]",
      "is this host fit for berth, and what would make it so? --brief: in a line"},
+    {"enter", berth_cli_enter,
+     "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [COMMAND [WORD...]]",
+     "a shell, or COMMAND, in the container of a step that runs, as one of its tasks"},
     {"explain", berth_cli_explain, "[--json] [OPTION...] [--] COMMAND [WORD...]",
      "what berth run would do on this host, and why; runs nothing; --json: for "
      "programs, see doc/explain.md"},
@@ -33,6 +36,9 @@ static const struct {
     {"profiles", berth_cli_profiles, "[--prepare]",
      "the MPI stacks of this host; with --prepare, as root, make them ready for all "
      "users"},
+    {"ps", berth_cli_ps, "[--json] [-u USER] [JOBID]",
+     "the containers of your running jobs on their nodes; where there is no srun, of "
+     "this node"},
     {"pull", berth_cli_pull, "[--again] URI",
      "pull an image from a registry into the cache, and print its path; with --again "
      "also when it is there"},

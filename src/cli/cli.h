@@ -17,9 +17,11 @@ enum {
 
 int berth_cli_check(int argc, char **argv);
 int berth_cli_doctor(int argc, char **argv);
+int berth_cli_enter(int argc, char **argv);
 int berth_cli_explain(int argc, char **argv);
 int berth_cli_inspect(int argc, char **argv);
 int berth_cli_profiles(int argc, char **argv);
+int berth_cli_ps(int argc, char **argv);
 int berth_cli_pull(int argc, char **argv);
 int berth_cli_run(int argc, char **argv);
 

@@ -18,10 +18,18 @@
 #define SYS_pidfd_open 434 /* Linux 5.3, the same number everywhere */
 #endif
 
+/* Fields 3 (state) and on: of these 4 ppid, 14 utime, 15 stime, 22 starttime, 24 rss.
+ */
+#define FIELDS                                                                         \
+    " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d %*d "     \
+    "%llu "                                                                            \
+    "%*u %ld"
+
 bool berth_process_read(const char *pid, struct berth_process *ret)
 {
+    unsigned long system;
     char path[300];
-    char line[256];
+    char line[512];
     char *open, *close;
     size_t count;
     FILE *file;
@@ -35,8 +43,11 @@ bool berth_process_read(const char *pid, struct berth_process *ret)
     line[count] = '\0';
     open = strchr(line, '(');
     close = strrchr(line, ')');
-    if (!open || !close || sscanf(close + 1, " %*c %d", &ret->parent) != 1)
+    if (!open || !close ||
+        sscanf(close + 1, FIELDS, &ret->parent, &ret->ticks, &system, &ret->began,
+               &ret->pages) != 5)
         return false;
+    ret->ticks += system;
     *close = '\0';
     ret->pid = (pid_t)atoi(pid);
     snprintf(ret->name, sizeof(ret->name), "%s", open + 1);

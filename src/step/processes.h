@@ -6,11 +6,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* A process, from its stat file (proc(5)): `pid (name) state ppid`. */
+/* A process, from its stat file (proc_pid_stat(5)). */
 struct berth_process {
     pid_t pid;
     pid_t parent;
     char name[32];
+    unsigned long long began; /* clock ticks after the boot of the host */
+    unsigned long ticks;      /* of processor time */
+    long pages;               /* in memory */
 };
 
 /* Read what /proc/PID/stat says. Returns whether there is such a process. */

@@ -95,7 +95,7 @@ done | rule 'the messages in the manual page are those of the programs'
 
 # What srun and tasks say is quoted there. The faults of berth.yaml are in its own page;
 # what only `berth` says stays where it is typed.
-product | grep -vE '^src/(cli|diagnose|site)/|/values\.c' |
+product | grep -vE '^src/(cli|diagnose|running|site)/|/values\.c' |
     xargs awk -v wrong=1 -f tests/lint/messages.awk >"$work/said"
 awk -F'\t' -v page="$messages" '
     FILENAME ~ /quoted$/ { all = all "\n" $0; next }

@@ -53,7 +53,7 @@ offers()
 }
 
 if ! without bash 'bash completes words'; then
-    offers 'profiles pull' "$share/bash-completion/completions/berth" berth p
+    offers 'profiles ps pull' "$share/bash-completion/completions/berth" berth p
     offers '--brief' "$share/bash-completion/completions/berth" berth doctor --
     offers '--container-workdir= --container-writable' "$share/bash-completion/completions/berth" berth run --container-w
     offers 'host hybrid' "$share/bash-completion/completions/berth" berth run --mpi-bind = h
@@ -80,7 +80,7 @@ fish_offers()
 if ! without fish 'fish completes words'; then
     fish_offers '--container-image' fish/vendor_completions.d/berth.fish 'berth run --container-i'
     fish_offers '--brief' fish/vendor_completions.d/berth.fish 'berth doctor --b'
-    fish_offers 'profiles pull' fish/vendor_completions.d/berth.fish 'berth p'
+    fish_offers 'profiles ps pull' fish/vendor_completions.d/berth.fish 'berth p'
     fish_offers '--container-image' berth/srun.fish 'sbatch --container-i'
     fish_offers '--container-image=oras://' berth/srun.fish 'srun --container-image=o'
     fish_offers '--mpi-bind=host --mpi-bind=hybrid' berth/srun.fish 'srun --mpi-bind=h'

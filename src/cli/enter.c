@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth enter: a command beside the tasks of a step that runs, in their container. Here
+ * it finds the container, through Slurm; then it becomes an srun, which runs its second
+ * part on the node. */
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fields.h"
+#include "base/strvec.h"
+#include "cli/cli.h"
+#include "running/ask.h"
+#include "running/enter.h"
+#include "running/find.h"
+
+extern char **environ;
+
+/* The containers that WISH may mean, on all nodes, so that a sentence can say where
+ * there is one. What one component of a het job cannot tell does not hide another. */
+static int ask(const struct berth_wish *wish, struct berth_containers *found,
+               struct berth_err *err)
+{
+    BERTH_JOBS struct berth_jobs jobs = {0};
+
+    if (berth_ask_jobs(wish->job, &jobs, err) < 0)
+        return -1;
+    for (size_t i = 0; i < jobs.count; i++)
+        if (berth_ask_containers(&jobs.items[i], NULL, wish->rank, found, err) < 0 &&
+            found->count == 0)
+            return -1;
+    return 0;
+}
+
+/* A word of the command, so that srun does not take it for one of its own (a colon) and
+ * the plugin warns of none. */
+static void push_word(const char *word, struct berth_strvec *words)
+{
+    BERTH_BUF struct berth_buf field = {0};
+
+    berth_field_put(&field, 0, "word", word);
+    words->failed |= field.failed;
+    berth_strvec_push(words, field.text ? field.text : "");
+}
+
+/* The same words again, in their own memory. */
+static int take_words(char **words, struct berth_err *err)
+{
+    for (; *words; words++) {
+        char *next = *words, *key;
+
+        if (berth_field_next(&next, &key, words, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Become that srun. Returns only on failure: -1 with a sentence in ERR. */
+static int become(const struct berth_container *container, char **command,
+                  struct berth_err *err)
+{
+    BERTH_FREE char *srun = berth_ask_srun();
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec env = {0};
+    bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+
+    berth_job_srun(srun, container->job, container->offset, container->node, 1, &words);
+    berth_strvec_push(&words, is_terminal ? "--pty" : "--unbuffered");
+    berth_strvec_push(&words, BERTH_ASK_PROGRAM);
+    berth_strvec_push(&words, "enter");
+    berth_strvec_push(&words, BERTH_ASK_WORD);
+    berth_strvec_pushf(&words, "%u", container->job);
+    berth_strvec_pushf(&words, "%d", container->rank);
+    berth_strvec_pushf(&words, "%d", container->holder);
+    for (; *command; command++)
+        push_word(*command, &words);
+    berth_job_environment(environ, &env);
+    if (words.failed || env.failed)
+        return berth_err_oom(err);
+    execve(srun, words.items, env.items);
+    return berth_err_set(err, "'%s': %s", srun, strerror(errno));
+}
+
+/* WORDS: what become() has written behind BERTH_ASK_WORD. */
+static int enter_here(char **words)
+{
+    BERTH_CONTAINERS struct berth_containers found = {0};
+    unsigned int job = (unsigned int)strtoul(words[0], NULL, 10);
+    pid_t holder = atoi(words[2]);
+    struct berth_err err;
+    int status;
+
+    if (take_words(words + 3, &err) < 0 ||
+        berth_find_containers(getuid(), job, atoi(words[1]), &found, &err) < 0)
+        return berth_cli_fail(&err);
+    for (size_t i = 0; i < found.count; i++)
+        if (found.items[i].holder == holder) {
+            status = berth_enter(&found.items[i], words + 3, &err);
+            if (*err.text) {
+                berth_err_at(&err, "%s: image '%s'", found.items[i].node,
+                             found.items[i].image);
+                berth_cli_fail(&err);
+            }
+            return status;
+        }
+    berth_err_set(&err, "job %u: the container has ended; see berth ps", job);
+    return berth_cli_fail(&err);
+}
+
+/* The number behind an option. */
+static int read_number(const char *name, const char *text, int *ret,
+                       struct berth_err *err)
+{
+    char *end;
+    long number = strtol(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end || number > INT_MAX)
+        return berth_err_set(err, "enter: --%s: expected a number, got '%s'", name,
+                             text);
+    *ret = (int)number;
+    return 0;
+}
+
+/* Options, JOBID, options, COMMAND. Returns the place of the command; 0: the use is
+ * wrong; -1 with a sentence in ERR. */
+static int read_line(int argc, char **argv, struct berth_wish *wish,
+                     struct berth_err *err)
+{
+    static const struct option options[] = {
+        {"component", required_argument, NULL, 'c'},
+        {"rank", required_argument, NULL, 'r'},
+        {0},
+    };
+    int found;
+
+    opterr = 0;
+    while (optind < argc) {
+        found = getopt_long(argc, argv, "+w:", options, NULL);
+        if (found == 'w')
+            wish->node = optarg;
+        else if (found == 'c' || found == 'r') {
+            if (read_number(found == 'c' ? "component" : "rank", optarg,
+                            found == 'c' ? &wish->component : &wish->rank, err) < 0)
+                return -1;
+        } else if (found != -1)
+            return 0;
+        else if (wish->job || optind == argc)
+            break;
+        else if (berth_wish_read(argv[optind++], wish, err) < 0)
+            return berth_err_at(err, "enter");
+    }
+    return wish->job ? optind : 0;
+}
+
+int berth_cli_enter(int argc, char **argv)
+{
+    BERTH_CONTAINERS struct berth_containers found = {0};
+    struct berth_wish wish = {.step = -1, .component = -1, .rank = -1};
+    const struct berth_container *chosen;
+    struct berth_err err;
+    int command;
+
+    if (argc >= 5 && strcmp(argv[1], BERTH_ASK_WORD) == 0)
+        return enter_here(argv + 2);
+    command = read_line(argc, argv, &wish, &err);
+    if (command == 0)
+        return BERTH_CLI_USAGE;
+    if (command < 0)
+        return berth_cli_misused(&err);
+    if (ask(&wish, &found, &err) == 0 &&
+        (chosen = berth_containers_choose(&found, &wish, &err)))
+        become(chosen, argv + command, &err);
+    berth_err_at(&err, "enter");
+    return berth_cli_fail(&err);
+}

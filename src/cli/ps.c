@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth ps: the containers that run, on all nodes of the user's jobs or on this one. */
+
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "cli/cli.h"
+#include "running/ask.h"
+#include "running/find.h"
+
+enum { COLUMNS = 8, CELL = 32 };
+
+/* Where only the image may be long. */
+struct row {
+    char cells[COLUMNS][CELL];
+    const char *image;
+};
+
+enum { JOB, STEP, NODE, IMAGE, SINCE, TASKS, RSS, CPU };
+
+static const char *cell(const struct row *row, int column)
+{
+    return column == IMAGE ? row->image : row->cells[column];
+}
+
+static void write_since(const struct berth_container *item, char text[CELL])
+{
+    time_t began = time(NULL) - (time_t)item->age;
+    struct tm local;
+
+    localtime_r(&began, &local);
+    strftime(text, CELL, "%Y-%m-%dT%H:%M:%S", &local);
+}
+
+static void fill(const struct berth_container *item, struct row *row)
+{
+    for (int i = 0; i < COLUMNS; i++)
+        snprintf(row->cells[i], CELL, "-");
+    if (item->job)
+        snprintf(row->cells[JOB], CELL, "%u", item->job);
+    if (item->step >= 0 && item->component >= 0)
+        snprintf(row->cells[STEP], CELL, "%d+%d", item->step, item->component);
+    else if (item->step >= 0)
+        snprintf(row->cells[STEP], CELL, "%d", item->step);
+    snprintf(row->cells[NODE], CELL, "%s", item->node);
+    row->image = item->image;
+    write_since(item, row->cells[SINCE]);
+    snprintf(row->cells[TASKS], CELL, "%u", item->tasks);
+    if (item->memory >= 0)
+        snprintf(row->cells[RSS], CELL, "%.1fM", item->memory / 1024.0);
+    if (item->cpu >= 0)
+        snprintf(row->cells[CPU], CELL, "%.2fs", item->cpu / 1000.0);
+}
+
+static int print_table(const struct berth_containers *found, struct berth_err *err)
+{
+    static const struct row head = {
+        .cells = {"JOB", "STEP", "NODE", "", "SINCE", "TASKS", "RSS", "CPU"},
+        .image = "IMAGE"};
+    BERTH_FREE struct row *rows = calloc(found->count + 1, sizeof(*rows));
+    int widths[COLUMNS] = {0};
+
+    if (!rows)
+        return berth_err_oom(err);
+    rows[0] = head;
+    for (size_t i = 0; i < found->count; i++)
+        fill(&found->items[i], &rows[i + 1]);
+    for (size_t i = 0; i <= found->count; i++)
+        for (int at = 0; at < COLUMNS; at++)
+            if ((int)strlen(cell(&rows[i], at)) > widths[at])
+                widths[at] = (int)strlen(cell(&rows[i], at));
+    for (size_t i = 0; i <= found->count; i++)
+        for (int at = 0; at < COLUMNS; at++) {
+            int width = at >= TASKS ? widths[at] : at == JOB ? widths[at] : -widths[at];
+
+            printf("%*s%s", width, cell(&rows[i], at), at + 1 < COLUMNS ? "  " : "\n");
+        }
+    return 0;
+}
+
+/* Unknown is null. */
+static void put_number(struct berth_json *json, const char *name, int number)
+{
+    if (number < 0)
+        berth_json_string(json, name, NULL);
+    else
+        berth_json_number(json, name, number);
+}
+
+static int print_json(const struct berth_containers *found, struct berth_err *err)
+{
+    BERTH_JSON struct berth_json json = {.pretty = true};
+
+    berth_json_array(&json, NULL);
+    for (size_t i = 0; i < found->count; i++) {
+        const struct berth_container *item = &found->items[i];
+        char since[CELL];
+
+        write_since(item, since);
+        berth_json_object(&json, NULL);
+        put_number(&json, "job", item->job ? (int)item->job : -1);
+        put_number(&json, "step", item->step);
+        put_number(&json, "component", item->component);
+        berth_json_string(&json, "node", item->node);
+        berth_json_string(&json, "image", item->image);
+        berth_json_string(&json, "since", since);
+        berth_json_number(&json, "tasks", item->tasks);
+        put_number(&json, "first_rank", item->rank);
+        put_number(&json, "server_kib", item->memory);
+        put_number(&json, "server_cpu_ms", item->cpu);
+        berth_json_end(&json);
+    }
+    berth_json_end(&json);
+    if (json.text.failed)
+        return berth_err_oom(err);
+    printf("%s\n", json.text.text);
+    return 0;
+}
+
+/* For berth_ask_containers(). */
+static int print_lines(unsigned int job, int rank)
+{
+    BERTH_CONTAINERS struct berth_containers found = {0};
+    BERTH_BUF struct berth_buf lines = {0};
+    struct berth_err err;
+
+    if (berth_find_containers(getuid(), job, rank, &found, &err) < 0)
+        return berth_cli_fail(&err);
+    for (size_t i = 0; i < found.count; i++)
+        berth_container_put(&found.items[i], &lines);
+    if (lines.failed) {
+        berth_err_oom(&err);
+        return berth_cli_fail(&err);
+    }
+    printf("%s", lines.text ? lines.text : "");
+    return EXIT_SUCCESS;
+}
+
+/* Of all jobs that NAME means (NULL: that run). A job that cannot be asked is told, and
+ * fails the verb, after the others. */
+static int ask(const char *name, struct berth_containers *found, struct berth_err *err)
+{
+    BERTH_JOBS struct berth_jobs jobs = {0};
+    struct berth_err why;
+    int result = berth_ask_jobs(name, &jobs, err);
+
+    for (size_t i = 0; result >= 0 && i < jobs.count; i++)
+        if (berth_ask_containers(&jobs.items[i], NULL, -1, found, &why) < 0)
+            result = berth_cli_fail(&why);
+    return result;
+}
+
+/* Others see a user's processes, and root what they tell. */
+static int find_user(const char *name, uid_t *ret_user, struct berth_err *err)
+{
+    const struct passwd *user = getpwnam(name);
+
+    if (!user)
+        return berth_err_set(err, "ps: -u: '%s' is not a user of this host", name);
+    if (user->pw_uid != getuid() && geteuid() != 0)
+        return berth_err_set(err,
+                             "ps: -u: only root sees containers of '%s', on the "
+                             "node where they are",
+                             name);
+    *ret_user = user->pw_uid;
+    return 0;
+}
+
+static int list(bool is_json, const char *user, const char *job)
+{
+    BERTH_CONTAINERS struct berth_containers found = {0};
+    BERTH_FREE char *srun = berth_ask_srun();
+    uid_t uid = getuid();
+    struct berth_err err;
+    int result;
+
+    if (user && find_user(user, &uid, &err) < 0)
+        return berth_cli_fail(&err);
+    if (srun && uid == getuid())
+        result = ask(job, &found, &err);
+    else
+        result = berth_find_containers(
+            uid, job ? (unsigned int)strtoul(job, NULL, 10) : 0, -1, &found, &err);
+    if (result < 0)
+        return berth_cli_fail(&err);
+    berth_containers_sort(&found);
+    if ((is_json ? print_json(&found, &err) : print_table(&found, &err)) < 0)
+        return berth_cli_fail(&err);
+    return result;
+}
+
+int berth_cli_ps(int argc, char **argv)
+{
+    bool is_json = false;
+    const char *user = NULL;
+    int at = 1;
+
+    if (argc == 4 && strcmp(argv[1], BERTH_ASK_WORD) == 0)
+        return print_lines((unsigned int)strtoul(argv[2], NULL, 10), atoi(argv[3]));
+    for (; at < argc && *argv[at] == '-'; at++)
+        if (strcmp(argv[at], "--json") == 0)
+            is_json = true;
+        else if (strcmp(argv[at], "-u") == 0 && at + 1 < argc)
+            user = argv[++at];
+        else
+            return BERTH_CLI_USAGE;
+    if (argc > at + 1 || (at < argc && (*argv[at] < '1' || *argv[at] > '9')))
+        return BERTH_CLI_USAGE;
+    return list(is_json, user, argv[at]);
+}

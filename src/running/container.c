@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Containers that run on nodes: as text, and which one a user means. */
+
+#include "running/container.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fields.h"
+#include "base/grow.h"
+#include "base/text.h"
+
+#define LABEL "berth-container:"
+
+/* Of a line; escapes may make each byte of the name three. */
+enum { IMAGE_MAX = 250 };
+
+#define MEMBER(member) offsetof(struct berth_container, member)
+
+static const struct berth_field fields[] = {
+    {"node", BERTH_FIELD_TEXT, MEMBER(node)},
+    {"job", BERTH_FIELD_NUMBER, MEMBER(job)},
+    {"step", BERTH_FIELD_DESCRIPTOR, MEMBER(step)},
+    {"component", BERTH_FIELD_DESCRIPTOR, MEMBER(component)},
+    {"rank", BERTH_FIELD_DESCRIPTOR, MEMBER(rank)},
+    {"tasks", BERTH_FIELD_NUMBER, MEMBER(tasks)},
+    {"age", BERTH_FIELD_NUMBER, MEMBER(age)},
+    {"memory", BERTH_FIELD_DESCRIPTOR, MEMBER(memory)},
+    {"cpu", BERTH_FIELD_DESCRIPTOR, MEMBER(cpu)},
+    {"holder", BERTH_FIELD_NUMBER, MEMBER(holder)},
+    {"image", BERTH_FIELD_TEXT, MEMBER(image)},
+    {0},
+};
+
+void berth_container_put(const struct berth_container *container, struct berth_buf *buf)
+{
+    struct berth_container shown = *container;
+    size_t length = strlen(container->image);
+    BERTH_FREE char *end = NULL;
+
+    if (length > IMAGE_MAX &&
+        asprintf(&end, "...%s", container->image + length - IMAGE_MAX) > 0)
+        shown.image = end;
+    berth_buf_puts(buf, LABEL);
+    berth_fields_put(buf, fields, &shown);
+    berth_buf_puts(buf, "\n");
+}
+
+int berth_containers_add(struct berth_containers *containers,
+                         struct berth_container *item)
+{
+    if (berth_grow(&containers->items, containers->count, &containers->room,
+                   sizeof(*item)) < 0)
+        return -1;
+    containers->items[containers->count++] = *item;
+    *item = (struct berth_container){0};
+    return 0;
+}
+
+static int get(char *line, int offset, struct berth_containers *ret,
+               struct berth_err *err)
+{
+    struct berth_container item = {.step = -1,
+                                   .component = -1,
+                                   .rank = -1,
+                                   .memory = -1,
+                                   .cpu = -1,
+                                   .offset = offset};
+    int result = berth_fields_get(line, fields, &item, err);
+
+    if (result == 0 && (!item.node || !item.image || item.holder <= 0))
+        result = berth_err_set(err, "an incomplete line");
+    if (result == 0 && berth_containers_add(ret, &item) < 0)
+        result = berth_err_oom(err);
+    berth_container_fini(&item);
+    return result;
+}
+
+int berth_containers_get(char *text, int offset, struct berth_containers *ret,
+                         struct berth_err *err)
+{
+    char *line;
+
+    while ((line = strsep(&text, "\n")))
+        if (berth_text_starts(line, LABEL) &&
+            get(line + strlen(LABEL), offset, ret, err) < 0)
+            return berth_err_at(err, "a node has another release of berth than this "
+                                     "host, which has " BERTH_VERSION);
+    return 0;
+}
+
+static int compare(const void *one, const void *two)
+{
+    const struct berth_container *a = one;
+    const struct berth_container *b = two;
+    int nodes = strverscmp(a->node, b->node);
+
+    if (a->job != b->job)
+        return a->job < b->job ? -1 : 1;
+    if (a->step != b->step)
+        return a->step < b->step ? -1 : 1;
+    return nodes ? nodes : (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+void berth_containers_sort(struct berth_containers *containers)
+{
+    if (containers->count)
+        qsort(containers->items, containers->count, sizeof(*containers->items),
+              compare);
+}
+
+static int read_number(const char *text, char **end)
+{
+    long number = strtol(text, end, 10);
+
+    return *text < '0' || *text > '9' || number > INT_MAX ? -1 : (int)number;
+}
+
+static int refuse_name(const char *text, struct berth_err *err)
+{
+    return berth_err_set(err, "'%s': expected JOBID or JOBID.STEPID", text);
+}
+
+int berth_wish_read(char *text, struct berth_wish *ret, struct berth_err *err)
+{
+    char *step = strchr(text, '.');
+    char *end = NULL;
+
+    if (*text < '1' || *text > '9' || text[strspn(text, "0123456789_+.")] != '\0')
+        return refuse_name(text, err);
+    ret->job = text;
+    if (!step)
+        return 0;
+    ret->step = read_number(step + 1, &end);
+    if (ret->step >= 0 && *end == '+' &&
+        (ret->component = read_number(end + 1, &end)) < 0)
+        return refuse_name(text, err);
+    if (ret->step < 0 || *end)
+        return refuse_name(text, err);
+    *step = '\0';
+    return 0;
+}
+
+static bool fits(const struct berth_container *item, const struct berth_wish *wish)
+{
+    return (wish->step < 0 || item->step == wish->step) &&
+           (!wish->node || strcmp(item->node, wish->node) == 0) &&
+           (wish->component < 0 || item->component == wish->component ||
+            (wish->component == 0 && item->component < 0));
+}
+
+/* The last of CONTAINERS that fits WISH. */
+static const struct berth_container *find(const struct berth_containers *containers,
+                                          const struct berth_wish *wish)
+{
+    for (size_t i = containers->count; i > 0; i--)
+        if (fits(&containers->items[i - 1], wish))
+            return &containers->items[i - 1];
+    return NULL;
+}
+
+/* Each part of the wish is left out until something fits: that part was wrong. */
+static void explain(const struct berth_containers *containers,
+                    const struct berth_wish *wish, struct berth_err *err)
+{
+    struct berth_wish less = *wish;
+    const struct berth_container *other;
+
+    if (containers->count == 0 && wish->rank >= 0) {
+        berth_err_set(err, "job %s: rank %d is in no container; see berth ps %s",
+                      wish->job, wish->rank, wish->job);
+        return;
+    }
+    if (containers->count == 0) {
+        berth_err_set(err,
+                      "job %s: no step of it has a container now; start one with "
+                      "srun --container-image",
+                      wish->job);
+        return;
+    }
+    less.component = -1;
+    if ((other = find(containers, &less))) {
+        berth_err_set(err,
+                      "job %s: component %d of step %d has no container; another "
+                      "one has: --component %d",
+                      wish->job, wish->component, other->step,
+                      other->component < 0 ? 0 : other->component);
+        return;
+    }
+    less.node = NULL;
+    if ((other = find(containers, &less))) {
+        berth_err_set(err, "job %s: no container on '%s'; step %d has one on %s",
+                      wish->job, wish->node, other->step, other->node);
+        return;
+    }
+    less.step = -1;
+    other = find(containers, &less);
+    berth_err_set(err, "job %s: step %d has no container; step %d has one on %s",
+                  wish->job, wish->step, other->step, other->node);
+}
+
+/* ONE and OTHER are different: how to say which. */
+static void refuse(const struct berth_wish *wish, const struct berth_container *one,
+                   const struct berth_container *other, struct berth_err *err)
+{
+    if (one->component != other->component)
+        berth_err_set(err,
+                      "job %s: step %d has several containers; choose --component %d "
+                      "('%s') or --component %d ('%s')",
+                      wish->job, one->step, one->component, one->image,
+                      other->component, other->image);
+    else
+        berth_err_set(err,
+                      "job %s: step %d has several containers; choose one by a rank: "
+                      "--rank %d ('%s') or --rank %d ('%s')",
+                      wish->job, one->step, one->rank, one->image, other->rank,
+                      other->image);
+}
+
+const struct berth_container *
+berth_containers_choose(const struct berth_containers *containers,
+                        const struct berth_wish *wish, struct berth_err *err)
+{
+    struct berth_wish known = *wish;
+    const struct berth_container *newest = find(containers, wish);
+    const struct berth_container *first = NULL;
+
+    if (!newest) {
+        explain(containers, wish, err);
+        return NULL;
+    }
+    known.step = newest->step;
+    for (size_t i = 0; i < containers->count; i++) {
+        const struct berth_container *item = &containers->items[i];
+
+        if (!fits(item, &known))
+            continue;
+        if (!first)
+            first = item;
+        if (item->component != first->component ||
+            strcmp(item->image, first->image) != 0) {
+            refuse(wish, first, item, err);
+            return NULL;
+        }
+    }
+    return first;
+}
+
+void berth_container_fini(struct berth_container *container)
+{
+    berth_fields_free(fields, container);
+    *container = (struct berth_container){0};
+}
+
+void berth_containers_fini(struct berth_containers *containers)
+{
+    for (size_t i = 0; i < containers->count; i++)
+        berth_container_fini(&containers->items[i]);
+    free(containers->items);
+    *containers = (struct berth_containers){0};
+}

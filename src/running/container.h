@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_RUNNING_CONTAINER_H
+#define BERTH_RUNNING_CONTAINER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* A container that runs on a node. A value struct; owns its texts. */
+struct berth_container {
+    char *node;
+    char *image;      /* as it was asked for */
+    unsigned int job; /* SLURM_JOB_ID: of a het job the leader's; 0: none */
+    int step;         /* SLURM_STEP_ID; -1: none (`berth run`) */
+    int component;    /* of the step; -1: it has only one, or nobody knows */
+    int rank;         /* the least one in it, or the one asked for; -1: not known */
+    unsigned int tasks;
+    unsigned int age; /* seconds since it was started */
+    int memory;       /* KiB of the programs that serve its image, and the processor */
+    int cpu;          /* time that they have used, in ms; -1: there are none */
+    pid_t holder;     /* berth-init, on its node */
+    pid_t task;       /* the process of `rank`, on its node; not part of the text */
+    int offset;       /* of the component of a het job, set by who asked; -1: none */
+};
+
+struct berth_containers {
+    struct berth_container *items;
+    size_t count, room;
+};
+
+/* Append CONTAINER as a line of text. A long name of an image loses its beginning:
+ * Slurm cuts lines of a task at 1024 bytes. */
+void berth_container_put(const struct berth_container *container,
+                         struct berth_buf *buf);
+
+/* Append the containers in TEXT, which this changes, to *RET; their job is one of
+ * component OFFSET. Other lines of TEXT are somebody else's. Returns 0, or -1 with a
+ * sentence in ERR. */
+int berth_containers_get(char *text, int offset, struct berth_containers *ret,
+                         struct berth_err *err);
+
+/* Append *ITEM, which is empty then. Returns 0, or -1 out of memory. */
+int berth_containers_add(struct berth_containers *containers,
+                         struct berth_container *item);
+
+/* By job, step, node and rank. */
+void berth_containers_sort(struct berth_containers *containers);
+
+/* What is to be entered, of one job. */
+struct berth_wish {
+    const char *job;  /* as the user wrote it */
+    int step;         /* -1: the newest one with a container */
+    const char *node; /* NULL: the first one */
+    int component;    /* -1: not said */
+    int rank;         /* -1: not said; else CONTAINERS are those that have it */
+};
+
+/* Read TEXT, JOBID[.STEPID[+COMPONENT]], into RET->step and RET->component, and end it
+ * behind the JOBID, which is RET->job. Returns 0, or -1 with a sentence in ERR. */
+int berth_wish_read(char *text, struct berth_wish *ret, struct berth_err *err);
+
+/* The one of CONTAINERS, which are sorted, that WISH means. NULL with a sentence in
+ * ERR: there is none, or the wish does not tell between different ones. */
+const struct berth_container *
+berth_containers_choose(const struct berth_containers *containers,
+                        const struct berth_wish *wish, struct berth_err *err);
+
+void berth_container_fini(struct berth_container *container);
+void berth_containers_fini(struct berth_containers *containers);
+
+#define BERTH_CONTAINERS __attribute__((cleanup(berth_containers_fini)))
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A command in a container that runs, beside its tasks. */
+
+#include "running/enter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/detach.h"
+#include "base/environ.h"
+#include "base/fd.h"
+#include "base/strvec.h"
+#include "step/become.h"
+#include "step/join.h"
+#include "step/namespaces.h"
+
+extern char **environ;
+
+/* The environment with which process PID was started, and TERM of this one. */
+static int take_environment(pid_t pid, struct berth_err *err)
+{
+    enum { MOST = 16 << 20 };
+    static struct berth_strvec variables; /* the process's environment from now on */
+    BERTH_BUF struct berth_buf bytes = {0};
+    const char *term = getenv("TERM");
+    BERTH_FREE char *own = term ? strdup(term) : NULL;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+    if (berth_fd_read_path(path, MOST, &bytes) < 0)
+        return berth_err_set(err, "the task has ended; see berth ps");
+    if (bytes.used)
+        berth_environ_split(bytes.text, bytes.used, &variables);
+    if (bytes.failed || variables.failed)
+        return berth_err_oom(err);
+    clearenv();
+    if (variables.items)
+        environ = variables.items;
+    if (own && setenv("TERM", own, 1) < 0)
+        return berth_err_oom(err);
+    return 0;
+}
+
+/* A shell of the image: $SHELL is the host's where the image has no other. */
+static int choose_shell(char *ret[2], struct berth_err *err)
+{
+    static char bash[] = "/bin/bash", sh[] = "/bin/sh";
+    char *shells[] = {getenv("SHELL"), bash, sh};
+
+    for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
+        if (shells[i] && *shells[i] == '/' && access(shells[i], X_OK) == 0) {
+            ret[0] = shells[i];
+            return 0;
+        }
+    return berth_err_set(err, "the image has no shell; name a command that it has");
+}
+
+static int open_directory(pid_t pid)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/cwd", pid);
+    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int exit_status(int status)
+{
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int await(pid_t child)
+{
+    int status = 0;
+
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return exit_status(status);
+}
+
+/* A process cannot change its own process namespace, only that of its children. Returns
+ * in the child, or -1 with a sentence in ERR. */
+static int go_below(struct berth_err *err)
+{
+    pid_t child = fork();
+
+    if (child < 0)
+        return berth_err_set(err, "cannot start a process: %s", strerror(errno));
+    if (child == 0)
+        return 0;
+    for (int number = 1; number < NSIG; number++)
+        if (number != SIGCHLD) /* they are for the command */
+            sigaction(number, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+    _exit(await(child));
+}
+
+/* Returns only where the command was not started. */
+static int become(const struct berth_container *container, char **command,
+                  struct berth_err *err)
+{
+    BERTH_CLOSE int directory = open_directory(container->task);
+    bool is_below = berth_namespaces_differ(container->holder, "pid");
+    char *shell[2] = {NULL};
+    struct berth_become become = {.command = *command ? command : shell};
+
+    if (!berth_namespaces_differ(container->holder, "user"))
+        return berth_err_set(err, "a setuid runtime has started the container, and "
+                                  "the kernel lets no user enter that; see "
+                                  "--container-args=--userns"),
+               BERTH_REFUSED;
+    /* The task's own environment, or where it has none, that of the container. */
+    if (take_environment(container->rank < 0 ? container->holder : container->task,
+                         err) < 0 ||
+        berth_join(container->holder, err) < 0 || (is_below && go_below(err) < 0))
+        return BERTH_REFUSED;
+    if (directory >= 0 && fchdir(directory) < 0)
+        unsetenv("PWD"); /* it is gone, and / as good as any */
+    if (!*command && choose_shell(shell, err) < 0)
+        return BERTH_NOT_FOUND;
+    berth_hide_from(STDERR_FILENO + 1);
+    return berth_become_command(&become, err);
+}
+
+/* What FD has now, to standard output. Returns false at its end. */
+static bool pass(int fd)
+{
+    char bytes[65536];
+    ssize_t count = read(fd, bytes, sizeof(bytes));
+
+    return (count > 0 && berth_fd_write(STDOUT_FILENO, bytes, (size_t)count) == 0) ||
+           (count < 0 && errno == EINTR);
+}
+
+/* Until CHILD has ended, and what it has written is written. What it leaves in the
+ * background may keep FD open. */
+static int relay(int fd, pid_t child, int ended)
+{
+    struct pollfd fds[] = {{.fd = fd, .events = POLLIN},
+                           {.fd = ended, .events = POLLIN}};
+
+    do {
+        fds[0].revents = fds[1].revents = 0;
+        poll(fds, 2, -1);
+    } while (fds[0].revents ? pass(fd) : !fds[1].revents);
+    close(fd);
+    return await(child);
+}
+
+/* Slurm lets bytes through as they come only if standard output is a terminal (srun
+ * --unbuffered). Programs behave in another way on one, so they get a pipe. */
+static int run_piped(const struct berth_container *container, char **command,
+                     struct berth_err *err)
+{
+    sigset_t ends, old;
+    int ended, pipes[2];
+    pid_t child;
+
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &ends, &old);
+    ended = signalfd(-1, &ends, SFD_CLOEXEC);
+    if (ended < 0 || pipe2(pipes, O_CLOEXEC) < 0 || (child = fork()) < 0)
+        return berth_err_set(err, "cannot start a process: %s", strerror(errno)),
+               BERTH_REFUSED;
+    if (child == 0) {
+        sigprocmask(SIG_SETMASK, &old, NULL);
+        dup2(pipes[1], STDOUT_FILENO);
+        return become(container, command, err);
+    }
+    close(pipes[1]);
+    close(STDIN_FILENO); /* it is the command's */
+    return relay(pipes[0], child, ended);
+}
+
+int berth_enter(const struct berth_container *container, char **command,
+                struct berth_err *err)
+{
+    *err->text = '\0';
+    return isatty(STDOUT_FILENO) && !isatty(STDIN_FILENO)
+               ? run_piped(container, command, err)
+               : become(container, command, err);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds containers among the processes of a user: berth-init (step/program.h) is in
+ * each of them, and its environment, or that of the supervisor, tells the step. */
+
+#include "running/find.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/fd.h"
+#include "base/grow.h"
+#include "base/text.h"
+#include "launch/servers.h"
+#include "plan/order.h"
+#include "step/namespaces.h"
+#include "step/processes.h"
+
+/* A process of the user. */
+struct process {
+    struct berth_process is;
+    ino_t space; /* its mount namespace */
+    bool holds;  /* it is berth-init */
+};
+
+struct look {
+    uid_t user;
+    struct process *items;
+    size_t count, room;
+    bool failed;
+    unsigned int job;
+    int rank;
+    struct berth_containers *found;
+};
+
+static bool is_program(pid_t pid, const char *name)
+{
+    char path[64], program[512];
+    ssize_t length;
+
+    snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+    length = readlink(path, program, sizeof(program) - 1);
+    program[length < 0 ? 0 : length] = '\0';
+    /* One that was replaced while it runs: "berth-init (deleted)". */
+    return berth_text_starts(berth_text_base(program), name);
+}
+
+/* A process that was privileged, or still is, belongs to root in /proc. */
+static bool add(const struct berth_process *process, void *data)
+{
+    struct look *look = data;
+    struct process *item;
+    struct stat status;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d", process->pid);
+    if (stat(path, &status) < 0 || status.st_uid != look->user)
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d/ns/mnt", process->pid);
+    if (stat(path, &status) < 0)
+        return false;
+    if (berth_grow(&look->items, look->count, &look->room, sizeof(*item)) < 0) {
+        look->failed = true;
+        return false;
+    }
+    item = &look->items[look->count++];
+    *item = (struct process){.is = *process,
+                             .space = status.st_ino,
+                             .holds = is_program(process->pid, "berth-init")};
+    return true;
+}
+
+static const struct process *find(const struct look *look, pid_t pid)
+{
+    for (size_t i = 0; i < look->count; i++)
+        if (look->items[i].is.pid == pid)
+            return &look->items[i];
+    return NULL;
+}
+
+static void read_environment(pid_t pid, struct berth_strvec *ret)
+{
+    enum { MOST = 4 << 20 };
+    BERTH_BUF struct berth_buf bytes = {0};
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+    if (berth_fd_read_path(path, MOST, &bytes) == 0 && bytes.used > 0 &&
+        bytes.text[bytes.used - 1] == '\0')
+        berth_environ_split(bytes.text, bytes.used, ret);
+}
+
+static int number_of(const struct berth_strvec *environment, const char *name)
+{
+    const char *text = berth_environ_value(environment->items, name);
+
+    return text && *text >= '0' && *text <= '9' ? (int)strtol(text, NULL, 10) : -1;
+}
+
+/* That of HOLDER; of the runtime or the supervisor, where the user keeps the
+ * environment out of the container (--cleanenv). */
+static void identify(const struct look *look, const struct process *holder,
+                     struct berth_strvec *ret)
+{
+    enum { ABOVE = 3 };
+
+    for (int i = 0; holder && i < ABOVE; i++) {
+        berth_strvec_fini(ret);
+        read_environment(holder->is.pid, ret);
+        if (berth_environ_value(ret->items, "SLURM_JOB_ID"))
+            return;
+        holder = find(look, holder->is.parent);
+    }
+}
+
+/* The order of the task with the environment WANTED: its supervisor or watcher still
+ * has it in the memory with which it was started. */
+static void read_order(const struct look *look, const struct berth_strvec *wanted,
+                       struct berth_order *ret)
+{
+    static const char *const same[] = {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID"};
+
+    for (size_t i = 0; i < look->count; i++) {
+        BERTH_STRVEC struct berth_strvec environment = {0};
+        const char *order;
+        size_t at = 0;
+
+        if (strcmp(look->items[i].is.name, "berth-task") != 0)
+            continue;
+        read_environment(look->items[i].is.pid, &environment);
+        order = berth_environ_value(environment.items, BERTH_TASK_ORDER);
+        while (at < sizeof(same) / sizeof(same[0]) &&
+               number_of(&environment, same[at]) == number_of(wanted, same[at]))
+            at++;
+        if (order && at == sizeof(same) / sizeof(same[0]) &&
+            berth_order_get(order, ret, NULL) == 0)
+            return;
+    }
+}
+
+/* What a supervisor that was killed cannot tell, the runtime has told. */
+static void describe(const struct look *look, const struct berth_strvec *environment,
+                     struct berth_container *ret)
+{
+    BERTH_ORDER struct berth_order order = BERTH_ORDER_EMPTY;
+    const char *image = berth_environ_value(environment->items, "APPTAINER_CONTAINER");
+    int job = number_of(environment, "SLURM_JOB_ID");
+
+    if (!image)
+        image = berth_environ_value(environment->items, "SINGULARITY_CONTAINER");
+    read_order(look, environment, &order);
+    if (order.request.image)
+        image = berth_request_name(&order.request);
+    ret->image = strdup(image ? image : "?");
+    ret->job = job < 0 ? 0 : (unsigned int)job;
+    ret->step = number_of(environment, "SLURM_STEP_ID");
+    ret->component = order.step.is_several ? order.step.component : -1;
+}
+
+/* Is PROCESS the first one of a task in the container of HOLDER, or of what was left
+ * behind by one? */
+static bool is_task(const struct look *look, const struct process *process,
+                    const struct process *holder)
+{
+    const struct process *above = find(look, process->is.parent);
+
+    return process->space == holder->space && !process->holds &&
+           (!above || above->space != holder->space || above->holds);
+}
+
+/* Is a process of RANK, which began at BEGAN, the one to speak of rather than CHOSEN?
+ * Who enters a container has the environment of a task, but began later. */
+static bool is_better(const struct look *look, int rank, unsigned long long began,
+                      const struct berth_container *chosen,
+                      unsigned long long chosen_began)
+{
+    if (look->rank >= 0 && rank != look->rank)
+        return false;
+    if (!chosen->task)
+        return true;
+    return rank == chosen->rank
+               ? began < chosen_began
+               : rank >= 0 && (chosen->rank < 0 || rank < chosen->rank);
+}
+
+static void count_tasks(const struct look *look, const struct process *holder,
+                        struct berth_container *ret)
+{
+    enum { LOCALS = 8192 }; /* tasks of a node */
+    bool seen[LOCALS] = {false};
+    unsigned long long began = 0;
+
+    for (size_t i = 0; i < look->count; i++) {
+        const struct process *process = &look->items[i];
+        unsigned int number = 0, local = 0;
+        bool is_known;
+        int rank;
+
+        if (!is_task(look, process, holder))
+            continue;
+        is_known = berth_process_variable(process->is.pid, "SLURM_PROCID", &number) &&
+                   berth_process_variable(process->is.pid, "SLURM_LOCALID", &local);
+        rank = is_known ? (int)number : -1;
+        ret->tasks += !is_known || !seen[local % LOCALS];
+        seen[local % LOCALS] |= is_known;
+        if (!is_better(look, rank, process->is.began, ret, began))
+            continue;
+        ret->task = process->is.pid;
+        ret->rank = rank;
+        began = process->is.began;
+    }
+}
+
+/* Apptainer's are the runtime's children, those of SingularityCE become the
+ * supervisor's. With a container of the job the runtime is not above its holder, but in
+ * the same user namespace. */
+static bool serves(const struct look *look, const struct process *process,
+                   const struct process *holder)
+{
+    const struct process *runtime = find(look, holder->is.parent);
+
+    return berth_servers_has_name(process->is.name) &&
+           (process->is.parent == holder->is.parent ||
+            (runtime && runtime->is.parent > 1 &&
+             process->is.parent == runtime->is.parent) ||
+            (berth_namespaces_differ(process->is.pid, "user") &&
+             berth_namespaces_shared(process->is.pid, holder->is.pid, "user")));
+}
+
+static void add_servers(const struct look *look, const struct process *holder,
+                        struct berth_container *ret)
+{
+    const long page = sysconf(_SC_PAGESIZE);
+    const long second = sysconf(_SC_CLK_TCK);
+
+    ret->memory = ret->cpu = -1;
+    for (size_t i = 0; i < look->count; i++) {
+        const struct process *process = &look->items[i];
+
+        if (!serves(look, process, holder))
+            continue;
+        if (ret->memory < 0)
+            ret->memory = ret->cpu = 0;
+        ret->memory += (int)(process->is.pages * page / 1024);
+        ret->cpu += (int)(process->is.ticks * 1000 / second);
+    }
+}
+
+static unsigned int age_of(const struct process *process)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (unsigned int)(now.tv_sec -
+                          (long)(process->is.began / sysconf(_SC_CLK_TCK)));
+}
+
+static char *node_name(const struct berth_strvec *environment)
+{
+    const char *name = berth_environ_value(environment->items, BERTH_TASK_NODE);
+    char host[256] = "localhost";
+
+    gethostname(host, sizeof(host) - 1);
+    return strdup(name ? name : host);
+}
+
+/* One in which nobody runs is kept for a later step, or about to end. */
+static int look_at(struct look *look, const struct process *holder,
+                   struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec environment = {0};
+    struct berth_container item = {.holder = holder->is.pid, .rank = -1, .offset = -1};
+    int result = 0;
+
+    count_tasks(look, holder, &item);
+    if (!item.task)
+        return 0;
+    identify(look, holder, &environment);
+    describe(look, &environment, &item);
+    item.node = node_name(&environment);
+    item.age = age_of(holder);
+    add_servers(look, holder, &item);
+    if (environment.failed || !item.node || !item.image)
+        result = berth_err_oom(err);
+    else if ((!look->job || look->job == item.job) &&
+             berth_containers_add(look->found, &item) < 0)
+        result = berth_err_oom(err);
+    berth_container_fini(&item);
+    return result;
+}
+
+int berth_find_containers(uid_t user, unsigned int job, int rank,
+                          struct berth_containers *ret, struct berth_err *err)
+{
+    struct look look = {.user = user, .job = job, .rank = rank, .found = ret};
+    int result = 0;
+
+    berth_processes_visit(add, &look);
+    if (look.failed)
+        result = berth_err_oom(err);
+    for (size_t i = 0; i < look.count && result == 0; i++)
+        if (look.items[i].holds)
+            result = look_at(&look, &look.items[i], err);
+    free(look.items);
+    return result;
+}

@@ -1,0 +1,110 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# berth enter and berth ps, with a squeue and an srun that are scripts. Speaks TAP.
+
+berth=$PWD/berth
+# shellcheck source=tests/tap.sh
+. "${srcdir:-.}/tests/tap.sh"
+
+uid=$(id -u)
+mkdir slurm empty
+cat >slurm/squeue <<END
+#!/bin/sh
+case " \$* " in
+*--jobs=12\ * | *--user=*) echo "12 12 $uid 2 RUNNING" ;;
+*--jobs=13\ *) echo "13 13 $uid 1 PENDING" ;;
+*--jobs=14\ *) echo "14 14 1$uid 1 RUNNING" ;;
+*--jobs=15\ *) echo "15 15 $uid 1 RUNNING" ;;
+*) echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1 ;;
+esac
+END
+cat >slurm/srun <<'END'
+#!/bin/sh
+case " $* " in
+*--jobid=15\ *) echo 'srun: error: no such node' >&2; exit 1 ;;
+*\ ps\ *)
+    echo 'berth-container:node=n1&job=12&step=0&rank=0&tasks=2&age=5&memory=5120&cpu=20&holder=5&image=/a.sif'
+    echo 'berth-container:node=n10&job=12&step=0&rank=2&tasks=12&age=5&holder=6&image=/a.sif'
+    ;;
+*)
+    printf '%s\n' "$@"
+    env | grep -E '^(SLURM|BERTH)'
+    exit 3
+    ;;
+esac
+END
+chmod +x slurm/*
+PATH=$T/slurm:$PATH
+export SLURM_JOB_ID=77 SLURM_NTASKS=8 BERTH_CONTAINER_IMAGE=/x.sif
+
+expect 'an srun beside the tasks' 3 "--overlap
+--quiet
+--mpi=none
+--cpu-bind=none
+--chdir=/
+--export=TERM
+--jobid=12
+--nodelist=n10
+--nodes=1
+--ntasks=1
+--ntasks-per-node=1
+--unbuffered
+BIN/berth
+enter
+--node-part
+12
+2
+6
+word=echo
+word=a%20b
+word=:
+word=
+BERTH_CONTAINER_IMAGE=none" sh -c "'$berth' enter 12.0 -w n10 echo 'a b' : '' </dev/null |
+    sed 's|^/.*/berth\$|BIN/berth|'; exit 3"
+says 'options before the job' 0 'n1
+' sh -c "'$berth' enter --rank 0 -w n1 12 -- -x | grep -e word=-x -e n1 && echo"
+expect 'containers are a table' 0 \
+    'JOB  STEP  NODE  IMAGE   SINCE                TASKS   RSS    CPU
+ 12  0     n1    /a.sif  then                     2  5.0M  0.02s
+ 12  0     n10   /a.sif  then                    12     -      -' \
+    sh -c "'$berth' ps | sed -E 's/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}/then               /'"
+says 'and for programs' 0 '"server_kib": 5120' "$berth" ps --json 12
+says 'a job that waits' 1 \
+    'berth: enter: job 13: it is PENDING; a container is there while it is RUNNING' "$berth" enter 13
+says "somebody else's job" 1 'berth: enter: job 14: it is not yours; see berth ps' "$berth" enter 14.0 id
+says 'a job that is not there' 1 \
+    'berth: enter: job 9: slurm_load_jobs error: Invalid job id specified; berth ps lists yours' "$berth" enter 9
+says 'a step that is not there' 1 \
+    'berth: enter: job 12: step 4 has no container; step 0 has one on n10' "$berth" enter 12.4
+says 'a node that cannot be asked' 1 'berth: enter: job 15: srun: error: no such node' "$berth" enter 15
+says 'the others are listed' 1 'JOB' sh -c "'$berth' ps 15 2>&1"
+says 'a step that is a word' 2 "berth: enter: '12.batch': expected JOBID or JOBID.STEPID" "$berth" enter 12.batch
+says 'a rank that is a word' 2 "berth: enter: --rank: expected a number, got 'x'" "$berth" enter 12 --rank x
+says 'a component that is a word' 2 "berth: enter: --component: expected a number, got '-1'" \
+    "$berth" enter --component -1 12
+says 'no job' 2 'usage: berth enter JOBID' "$berth" enter -w n1
+says 'an option that is not there' 2 'usage: berth enter JOBID' "$berth" enter 12 --node n1
+says 'an option of ps that is not there' 2 'usage: berth ps' "$berth" ps --all
+says 'a user that is not there' 1 "berth: ps: -u: 'nobody-here' is not a user of this host" \
+    "$berth" ps -u nobody-here
+ordinary=
+[ "$uid" != 0 ] || ordinary='setpriv --reuid=65534 --regid=65534 --clear-groups'
+chmod 755 .
+# shellcheck disable=SC2086
+says 'only root sees others' 1 \
+    "berth: ps: -u: only root sees containers of 'root', on the node where they are" $ordinary "$berth" ps -u root
+says 'a container that is gone' 1 'berth: job 4000000: the container has ended; see berth ps' \
+    "$berth" enter --node-part 4000000 0 1
+
+# Commands are looked for in the usual directories, too.
+if [ ! -e /usr/bin/squeue ] && [ ! -e /usr/local/bin/squeue ]; then
+    says 'this host has no srun' 0 'JOB' env "PATH=$T/empty" "$berth" ps 4000000
+    says 'nor is there a way to a node' 1 \
+        "berth: enter: squeue is not on the PATH; log in to a host where Slurm's commands are" \
+        env "PATH=$T/empty" "$berth" enter 12
+    rm slurm/srun
+    says 'nor with half of Slurm' 1 \
+        "berth: enter: srun is not on the PATH; log in to a host where Slurm's commands are" "$berth" enter 12
+fi
+
+finish

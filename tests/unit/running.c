@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which container a user means, what squeue says, what srun is asked for. */
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "running/container.h"
+#include "running/find.h"
+#include "running/job.h"
+#include "unit.h"
+
+/* Job 12: step 0 has one image on two nodes; step 1 has two on n1; step 2 is one of two
+ * components; of step 3 n1 has a container for each task. */
+static char lines[] =
+    "a line of a TaskProlog\n"
+    "berth-container:node=n2&job=12&step=0&rank=2&tasks=2&holder=7&image=/a.sif\n"
+    "berth-container:node=n1&job=12&step=0&rank=0&tasks=2&holder=5&image=/a.sif\n"
+    "berth-container:node=n1&job=12&step=1&rank=0&tasks=1&holder=8&image=/a.sif\n"
+    "berth-container:node=n1&job=12&step=1&rank=1&tasks=1&holder=9&image=/b%20c.sif\n"
+    "berth-container:node=n1&job=12&step=2&component=0&rank=0&holder=10&image=/a.sif\n"
+    "berth-container:node=n2&job=12&step=2&component=1&rank=1&holder=11&image=/a.sif\n"
+    "berth-container:node=n1&job=12&step=3&rank=1&holder=13&image=/a.sif\n"
+    "berth-container:node=n1&job=12&step=3&rank=0&holder=12&image=/a.sif\n";
+
+static const struct {
+    const char *text; /* JOBID[.STEPID] */
+    const char *node;
+    int component, rank;
+    int holder; /* 0: the sentence */
+    const char *sentence;
+} wishes[] = {
+    {"12", NULL, -1, -1, 12, NULL},
+    {"12.0", NULL, -1, -1, 5, NULL},
+    {"12.0", "n2", -1, -1, 7, NULL},
+    {"12.0", NULL, 0, -1, 5, NULL},
+    {"12", "n2", -1, -1, 11, NULL},
+    {"12.2+1", NULL, -1, -1, 11, NULL},
+    {"12.2", NULL, 0, -1, 10, NULL},
+    {"12.2", NULL, -1, -1, 0,
+     "job 12: step 2 has several containers; choose --component 0 ('/a.sif') or "
+     "--component 1 ('/a.sif')"},
+    {"12.1", NULL, -1, -1, 0,
+     "job 12: step 1 has several containers; choose one by a rank: --rank 0 "
+     "('/a.sif') or --rank 1 ('/b c.sif')"},
+    {"12.1", "n2", -1, -1, 0, "job 12: no container on 'n2'; step 1 has one on n1"},
+    {"12.9", NULL, -1, -1, 0, "job 12: step 9 has no container; step 3 has one on n1"},
+    {"12.0", NULL, 4, -1, 0,
+     "job 12: component 4 of step 0 has no container; another one has: --component 0"},
+};
+
+START_TEST(a_wish_means_one_container)
+{
+    BERTH_FREE char *text = strdup(lines);
+    BERTH_FREE char *name = strdup(wishes[_i].text);
+    BERTH_CONTAINERS struct berth_containers containers = {0};
+    struct berth_wish wish = {.step = -1,
+                              .node = wishes[_i].node,
+                              .component = wishes[_i].component,
+                              .rank = wishes[_i].rank};
+    const struct berth_container *chosen;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_containers_get(text, -1, &containers, &err), 0);
+    ck_assert_uint_eq(containers.count, 8);
+    berth_containers_sort(&containers);
+    ck_assert_int_eq(berth_wish_read(name, &wish, &err), 0);
+    ck_assert_str_eq(wish.job, "12");
+    chosen = berth_containers_choose(&containers, &wish, &err);
+    ck_assert_int_eq(chosen ? chosen->holder : 0, wishes[_i].holder);
+    if (!chosen)
+        ck_assert_str_eq(err.text, wishes[_i].sentence);
+}
+END_TEST
+
+START_TEST(where_there_is_none_nothing_is_chosen)
+{
+    const struct berth_containers none = {0};
+    struct berth_wish wish = {.job = "12", .step = -1, .component = -1, .rank = -1};
+    struct berth_err err;
+
+    ck_assert_ptr_null(berth_containers_choose(&none, &wish, &err));
+    ck_assert_str_eq(err.text, "job 12: no step of it has a container now; start one "
+                               "with srun --container-image");
+    wish.rank = 7;
+    ck_assert_ptr_null(berth_containers_choose(&none, &wish, &err));
+    ck_assert_str_eq(err.text, "job 12: rank 7 is in no container; see berth ps 12");
+}
+END_TEST
+
+START_TEST(a_wish_is_a_job_and_a_step)
+{
+    static const char *const wrong[] = {"",      "x",     "-1",       "12.",  "12.x",
+                                        "12.1x", "12.1+", "12.batch", "12 3", "12.1.2"};
+    struct berth_wish wish = {.step = -1, .component = -1};
+    struct berth_err err;
+
+    for (int i = 0; i < COUNT(wrong); i++) {
+        BERTH_FREE char *text = strdup(wrong[i]);
+
+        ck_assert_int_eq(berth_wish_read(text, &wish, &err), -1);
+        ck_assert_ptr_nonnull(strstr(err.text, "': expected JOBID or JOBID.STEPID"));
+    }
+}
+END_TEST
+
+START_TEST(a_container_is_a_line)
+{
+    char image[400];
+    struct berth_container item = {.node = strdup("n1"),
+                                   .job = 12,
+                                   .step = 0,
+                                   .component = -1,
+                                   .rank = 0,
+                                   .tasks = 3,
+                                   .age = 60,
+                                   .memory = 5120,
+                                   .cpu = 30,
+                                   .holder = 99};
+    BERTH_CONTAINERS struct berth_containers containers = {0};
+    BERTH_BUF struct berth_buf line = {0};
+    struct berth_err err;
+
+    memset(image, ' ', sizeof(image) - 1);
+    image[sizeof(image) - 1] = '\0';
+    item.image = strdup(image);
+    berth_container_put(&item, &line);
+    ck_assert_uint_lt(line.used, 1024);
+    ck_assert_int_eq(berth_containers_get(line.text, 1, &containers, &err), 0);
+    ck_assert_uint_eq(containers.count, 1);
+    ck_assert_int_eq(strncmp(containers.items[0].image, "... ", 4), 0);
+    ck_assert_int_eq(containers.items[0].offset, 1);
+    ck_assert_int_eq(containers.items[0].cpu, 30);
+    ck_assert_int_eq(containers.items[0].component, -1);
+    berth_container_fini(&item);
+}
+END_TEST
+
+START_TEST(another_release_is_named)
+{
+    char unknown[] = "berth-container:node=n1&colour=red\n";
+    char incomplete[] = "berth-container:node=n1\n";
+    BERTH_CONTAINERS struct berth_containers containers = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_containers_get(unknown, -1, &containers, &err), -1);
+    ck_assert_str_eq(err.text, "a node has another release of berth than this host, "
+                               "which has " BERTH_VERSION
+                               ": 'colour' is not known to this release");
+    ck_assert_int_eq(berth_containers_get(incomplete, -1, &containers, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, ": an incomplete line"));
+}
+END_TEST
+
+/* As squeue prints them: a plain job, one that waits, a het job, a task of an array. */
+static const char jobs_text[] = "12 12 1000 2 RUNNING\n"
+                                "13 13 1000 1 PENDING\n"
+                                "20 20+0 1000 1 RUNNING\n"
+                                "21 20+1 1000 3 RUNNING\n"
+                                "31 30_2 1000 1 RUNNING\n"
+                                "40 40 1001 1 RUNNING\n";
+
+static const struct {
+    const char *name;
+    const char *squeue; /* of jobs_text, what it tells */
+    int count;          /* -1: the sentence */
+    unsigned int id;    /* of the last */
+    int offset;
+    const char *sentence;
+} jobs[] = {
+    {"12", "12 12 1000 2 RUNNING\n", 1, 12, -1, NULL},
+    {"20", "20 20+0 1000 1 RUNNING\n21 20+1 1000 3 RUNNING\n", 2, 20, 1, NULL},
+    {"20+1", "20 20+0 1000 1 RUNNING\n21 20+1 1000 3 RUNNING\n", 1, 20, 1, NULL},
+    {"30_2", "31 30_2 1000 1 RUNNING\n", 1, 31, -1, NULL},
+    {"13", "13 13 1000 1 PENDING\n", -1, 0, 0,
+     "job 13: it is PENDING; a container is there while it is RUNNING"},
+    {"40", "40 40 1001 1 RUNNING\n", -1, 0, 0, "job 40: it is not yours; see berth ps"},
+    {"50", "", -1, 0, 0,
+     "job 50: Slurm does not know it, or does not show it to you; see berth ps"},
+};
+
+START_TEST(a_name_means_jobs_that_run)
+{
+    BERTH_JOBS struct berth_jobs found = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_jobs_get(jobs[_i].squeue, &found, &err), 0);
+    if (jobs[_i].count < 0) {
+        ck_assert_int_eq(berth_jobs_select(&found, jobs[_i].name, 1000, &err), -1);
+        ck_assert_str_eq(err.text, jobs[_i].sentence);
+        return;
+    }
+    ck_assert_int_eq(berth_jobs_select(&found, jobs[_i].name, 1000, &err), 0);
+    ck_assert_uint_eq(found.count, (size_t)jobs[_i].count);
+    ck_assert_uint_eq(found.items[found.count - 1].id, jobs[_i].id);
+    ck_assert_int_eq(found.items[found.count - 1].offset, jobs[_i].offset);
+}
+END_TEST
+
+START_TEST(what_is_not_a_job_is_told)
+{
+    BERTH_JOBS struct berth_jobs found = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_jobs_get(jobs_text, &found, &err), 0);
+    ck_assert_uint_eq(found.count, 6);
+    ck_assert_int_eq(berth_jobs_get("a word\n", &found, &err), -1);
+    ck_assert_str_eq(err.text, "squeue says 'a word', which is not a job");
+}
+END_TEST
+
+START_TEST(srun_gets_no_option_of_the_user)
+{
+    static const char *const own[] = {"PATH=/bin",
+                                      "SLURM_CONF=/etc/s",
+                                      "SLURM_NTASKS=8",
+                                      "SLURM_BERTH_JOB=1;x",
+                                      "BERTH_CONTAINER_IMAGE=/a.sif",
+                                      "SRUN_CONTAINER=x",
+                                      "SQUEUE_STATES=PD",
+                                      "TERM=xterm",
+                                      NULL};
+    BERTH_STRVEC struct berth_strvec env = {0};
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_FREE char *text = NULL;
+
+    berth_job_environment((char *const *)own, &env);
+    text = unit_lines(&env);
+    ck_assert_str_eq(text, "PATH=/bin\nSLURM_CONF=/etc/s\nTERM=xterm\n"
+                           "BERTH_CONTAINER_IMAGE=none\n");
+    berth_job_srun("/bin/srun", 20, 1, "n2", 1, &words);
+    ck_assert(berth_strvec_has(&words, "--overlap"));
+    ck_assert(berth_strvec_has(&words, "--jobid=20"));
+    ck_assert(berth_strvec_has(&words, "--het-group=1"));
+    ck_assert(berth_strvec_has(&words, "--nodelist=n2"));
+    berth_strvec_fini(&words);
+    berth_job_srun("/bin/srun", 12, -1, NULL, 4, &words);
+    ck_assert(berth_strvec_has(&words, "--nodes=4"));
+    ck_assert(berth_strvec_has(&words, "--ntasks=4"));
+    ck_assert(!berth_strvec_has_start(&words, "--het-group"));
+    ck_assert(!berth_strvec_has_start(&words, "--nodelist"));
+}
+END_TEST
+
+START_TEST(a_process_is_in_no_container)
+{
+    BERTH_CONTAINERS struct berth_containers found = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_find_containers(getuid(), 4000000000U, -1, &found, &err), 0);
+    ck_assert_uint_eq(found.count, 0);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tcase = tcase_create("running");
+
+    tcase_add_loop_test(tcase, a_wish_means_one_container, 0, COUNT(wishes));
+    tcase_add_test(tcase, where_there_is_none_nothing_is_chosen);
+    tcase_add_test(tcase, a_wish_is_a_job_and_a_step);
+    tcase_add_test(tcase, a_container_is_a_line);
+    tcase_add_test(tcase, another_release_is_named);
+    tcase_add_loop_test(tcase, a_name_means_jobs_that_run, 0, COUNT(jobs));
+    tcase_add_test(tcase, what_is_not_a_job_is_told);
+    tcase_add_test(tcase, srun_gets_no_option_of_the_user);
+    tcase_add_test(tcase, a_process_is_in_no_container);
+    return unit_run("running", tcase);
+}
