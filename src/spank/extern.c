@@ -42,9 +42,9 @@ __attribute__((weak)) int slurm_stepd_add_extern_pid(int fd, uint16_t protocol,
 /* Milliseconds that a step may wait for an extern step that does not answer. */
 enum { PATIENCE_MS = 1000 };
 
-/* The descriptors of the server to be: where it will listen, whether it is to go on,
- * and that it has not yet. */
-enum { LISTEN = 3, GO, PENDING };
+/* In the server to be descriptor 3 is the socket, and this one tells whether it is to
+ * go on. None from here on stays open. */
+enum { GO = 4 };
 
 struct server {
     uint32_t job;
@@ -72,8 +72,10 @@ static int describe(spank_t sp, struct server *server)
     return berth_stepd_place(server->job, step, &server->place);
 }
 
-/* A socket with the job's address; -1: there is a server, or somebody else has it.
- * Nobody can connect before the server listens. */
+/* A socket that listens at the job's address; -1: there is a server, or somebody else
+ * has the address. Whoever connects sees who has called listen(): root, and no process
+ * of a user's that has taken it. Steps that begin at the same time may connect at once.
+ */
 static int take_address(const struct server *server)
 {
     struct sockaddr_un address;
@@ -84,7 +86,8 @@ static int take_address(const struct server *server)
                           &length) < 0)
         return -1;
     fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0)
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 &&
+        listen(fd, SOMAXCONN) == 0)
         return fd;
     if (fd >= 0)
         close(fd);
@@ -123,8 +126,7 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* In the server to be. Whoever connects sees who has called listen(): root, and no
- * process of a user's that has taken the address. */
+/* In the server to be. */
 static void become_server(const struct server *server)
 {
     const int keep[] = {server->listen, server->go[0], server->pending[1]};
@@ -136,9 +138,7 @@ static void become_server(const struct server *server)
 
     berth_detach(keep, 3, NULL);
     berth_hide_from(GO);
-    if (read(GO, &stepd, sizeof(stepd)) != sizeof(stepd))
-        return;
-    if (listen(LISTEN, SOMAXCONN) < 0 || become_user(server) < 0)
+    if (read(GO, &stepd, sizeof(stepd)) != sizeof(stepd) || become_user(server) < 0)
         return;
     snprintf(number, sizeof(number), "%d", stepd);
     reset_signals();
