@@ -28,6 +28,7 @@
 #include "step/marks.h"
 #include "step/program.h"
 #include "step/rendezvous.h"
+#include "launch/jobserver.h"
 #include "launch/notice.h"
 #include "launch/own.h"
 #include "launch/task.h"
@@ -354,6 +355,10 @@ int main(int argc, char **argv)
     /* In a step, the words are the user's. */
     if (!getenv(BERTH_TASK_ORDER) && berth_program_tells("berth-task", argc, argv))
         return EXIT_SUCCESS;
+    if (!getenv(BERTH_TASK_ORDER) && argc == 3 && strcmp(argv[1], "--job") == 0) {
+        berth_jobserver_run(atoi(argv[2]));
+        return EXIT_SUCCESS;
+    }
     status = run(&task, argv, &err);
     if (status != 0 && *err.text)
         berth_task_fail(&task, &err);

@@ -67,22 +67,34 @@ static void print_no_cma(const struct berth_notice *notice)
                           berth_request_name(&order->request), why);
 }
 
-void berth_notice_print(const struct berth_notice *notice)
+/* How many containers there are, and why. */
+static void print_container(const struct berth_notice *notice)
 {
     unsigned int tasks = berth_rendezvous_tasks(notice->rendezvous);
+    const char *kind =
+        notice->binding->is_jobs ? "the job's container for" : "one container for";
+    const char *why = notice->apart ? notice->apart : notice->binding->no_job;
 
+    if (notice->apart)
+        kind = "a container for each of";
+    berth_report_line(STDERR_FILENO, notice->node, "note: image '%s': %s %u task%s%s%s",
+                      berth_request_name(&notice->order->request), kind, tasks,
+                      tasks == 1 ? "" : "s",
+                      why && !notice->apart ? ", not the job's: "
+                      : why                 ? ": "
+                                            : "",
+                      why ? why : "");
+}
+
+void berth_notice_print(const struct berth_notice *notice)
+{
     print_choice(notice);
     print_no_cma(notice);
     if (berth_rendezvous_unpacked(notice->rendezvous))
         berth_report_line(STDERR_FILENO, notice->node, BERTH_NOTICE_UNPACKED,
                           berth_request_name(&notice->order->request));
     if (is_verbose(notice))
-        berth_report_line(
-            STDERR_FILENO, notice->node, "note: image '%s': %s %u task%s%s%s",
-            berth_request_name(&notice->order->request),
-            notice->apart ? "a container for each of" : "one container for", tasks,
-            tasks == 1 ? "" : "s", notice->apart ? ": " : "",
-            notice->apart ? notice->apart : "");
+        print_container(notice);
 }
 
 static int append_record(const struct berth_notice *notice, struct berth_err *err)

@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -19,9 +21,11 @@
 
 #include "base/cleanup.h"
 #include "base/detach.h"
+#include "base/environ.h"
 #include "probe/opened.h"
 #include "step/channel.h"
 #include "step/identity.h"
+#include "step/join.h"
 #include "step/limits.h"
 #include "step/log.h"
 #include "step/outer.h"
@@ -47,11 +51,9 @@ int berth_start_become(const struct berth_launch *launch, char *const *argv,
         launch->runtime, strerror(errno));
 }
 
-_Noreturn static void run(const struct berth_start *start, char *const *argv,
-                          const int descriptors[DESCRIPTORS])
+/* In the child: its own three descriptors, and DESCRIPTORS. */
+static void detach(const struct berth_start *start, const int descriptors[DESCRIPTORS])
 {
-    struct berth_err err;
-
     dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
     dup2(start->log, STDOUT_FILENO);
     dup2(start->log, STDERR_FILENO);
@@ -60,6 +62,14 @@ _Noreturn static void run(const struct berth_start *start, char *const *argv,
     if (start->mask)
         sigprocmask(SIG_SETMASK, start->mask, NULL);
     berth_limits_raise(NULL);
+}
+
+_Noreturn static void run(const struct berth_start *start, char *const *argv,
+                          const int descriptors[DESCRIPTORS])
+{
+    struct berth_err err;
+
+    detach(start, descriptors);
     if (start->inner >= 0 && berth_outer_enter(INNER) < 0)
         berth_err_set(&err, "cannot start a process: %s", strerror(errno));
     else
@@ -85,29 +95,106 @@ static int open_answer(struct berth_start *start, int *ret_ready, struct berth_e
     return 0;
 }
 
+/* What a start has of its own; berth_start_fini() closes it. */
+static int open_own(struct berth_start *start, int *ret_ready, struct berth_err *err)
+{
+    start->runtime = 0;
+    start->log = start->answer = -1;
+    start->socket = NULL;
+    return (start->log = berth_log_open(err)) < 0 ||
+                   open_answer(start, ret_ready, err) < 0
+               ? -1
+               : 0;
+}
+
+/* PID is what fork() said. */
+static int note_child(struct berth_start *start, pid_t pid, struct berth_err *err)
+{
+    if (pid < 0)
+        return berth_err_set(err, "cannot start a process: %s", strerror(errno));
+    start->runtime = pid;
+    return 0;
+}
+
 int berth_start(struct berth_start *start, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec argv = {0};
     BERTH_CLOSE int init = berth_program_open(err);
     BERTH_CLOSE int ready = -1;
     char name[BERTH_PROGRAM_NAME];
+    pid_t pid;
 
-    start->runtime = 0;
-    start->log = start->answer = -1;
-    start->socket = NULL;
     berth_program_name(INIT, name);
-    if (init < 0 || (start->log = berth_log_open(err)) < 0 ||
-        open_answer(start, &ready, err) < 0 ||
+    if (init < 0 || open_own(start, &ready, err) < 0 ||
         berth_launch_holder_argv(start->launch, name, TASKS, READY,
                                  start->inner < 0 ? -1 : INNER, &argv, err) < 0)
         return -1;
-    start->runtime = fork();
-    if (start->runtime == 0)
+    pid = fork();
+    if (pid == 0)
         run(start, argv.items, (const int[]){init, start->tasks, ready, start->inner});
-    if (start->runtime > 0)
-        return 0;
-    start->runtime = 0;
-    return berth_err_set(err, "cannot start a process: %s", strerror(errno));
+    return note_child(start, pid, err);
+}
+
+/* Is PATH in the container the directory HERE? */
+static bool has_directory(const char *path, const struct stat *here)
+{
+    struct stat there;
+
+    return stat(path, &there) == 0 && there.st_dev == here->st_dev &&
+           there.st_ino == here->st_ino;
+}
+
+/* Mounts of the step stay in its copy, and what appears on the host comes into it. */
+static int copy_mounts(struct berth_err *err)
+{
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+        return berth_err_set(err, "cannot start a process: %s", strerror(errno));
+    return 0;
+}
+
+_Noreturn static void run_in(const struct berth_start *start, pid_t holder,
+                             const struct berth_strvec *environment, bool looks,
+                             const int descriptors[DESCRIPTORS])
+{
+    char name[BERTH_PROGRAM_NAME];
+    BERTH_STRVEC struct berth_strvec argv = {0};
+    const char *directory = start->launch->directory;
+    struct stat here;
+    struct berth_err err;
+
+    detach(start, descriptors);
+    looks = looks && directory && stat(directory, &here) == 0;
+    berth_program_name(INIT, name);
+    berth_launch_hold(name, TASKS, READY, -1, &argv);
+    if (berth_join_owner(holder, &err) == 0 && copy_mounts(&err) == 0) {
+        if (looks && !has_directory(directory, &here))
+            _exit(BERTH_START_ELSEWHERE);
+        fexecve(INIT, argv.items, environment->items);
+        berth_err_set(&err, "cannot start a process: %s", strerror(errno));
+    }
+    dprintf(STDERR_FILENO, "%s\n", err.text);
+    _exit(EXIT_FAILURE);
+}
+
+int berth_start_in(struct berth_start *start, pid_t holder,
+                   const struct berth_buf *environment, bool looks,
+                   struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec variables = {0};
+    BERTH_CLOSE int init = berth_program_open(err);
+    BERTH_CLOSE int ready = -1;
+    pid_t pid;
+
+    berth_environ_split(environment->text, environment->used, &variables);
+    if (variables.failed)
+        return berth_err_oom(err);
+    if (init < 0 || open_own(start, &ready, err) < 0)
+        return -1;
+    pid = fork();
+    if (pid == 0)
+        run_in(start, holder, &variables, looks,
+               (const int[]){init, start->tasks, ready, -1});
+    return note_child(start, pid, err);
 }
 
 void berth_start_fini(struct berth_start *start)
@@ -117,6 +204,8 @@ void berth_start_fini(struct berth_start *start)
     if (start->answer >= 0)
         close(start->answer);
     free(start->socket);
+    start->log = start->answer = -1;
+    start->socket = NULL;
 }
 
 static bool has_ended(pid_t child)

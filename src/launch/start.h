@@ -3,6 +3,7 @@
 #define BERTH_LAUNCH_START_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -31,6 +32,16 @@ struct berth_start {
 /* Start the runtime: without input, its output in the log, with its own three
  * descriptors and no other. Returns 0, or -1 with a sentence in ERR. */
 int berth_start(struct berth_start *start, struct berth_err *err);
+
+/* The same without a runtime: berth-init runs in the container of process HOLDER, with
+ * a copy of its mounts and with ENVIRONMENT (as /proc/PID/environ). If LOOKS is true,
+ * the directory of the launch has to be in it, or the process ends with
+ * BERTH_START_ELSEWHERE. */
+int berth_start_in(struct berth_start *start, pid_t holder,
+                   const struct berth_buf *environment, bool looks,
+                   struct berth_err *err);
+
+enum { BERTH_START_ELSEWHERE = 75 };
 
 /* Wait until berth-init runs: which process that is, in our numbers, and its
  * environment, each variable with its NUL. Returns 0, or -1 with a sentence in ERR. */

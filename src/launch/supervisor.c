@@ -23,6 +23,7 @@
 #include "launch/kill.h"
 #include "launch/database.h"
 #include "launch/inject.h"
+#include "job/ask.h"
 #include "step/limits.h"
 #include "launch/precheck.h"
 #include "launch/remains.h"
@@ -44,12 +45,15 @@ struct supervisor {
     struct berth_start start;
     sigset_t mask; /* of the task */
     struct berth_servers servers;
-    pid_t holder;              /* berth-init in the container that tasks join */
-    int space;                 /* the mount namespace of that, open so that no other
-                                  container gets its number; -1: none */
-    struct berth_launch outer; /* LAUNCH, in the outer user namespace */
-    struct berth_err no_cma;   /* why there is none, though several containers would
-                                  share it; "": that is not so */
+    pid_t holder;                /* berth-init in the container that tasks join */
+    int space;                   /* the mount namespace of that, open so that no other
+                                    container gets its number; -1: none */
+    struct berth_launch outer;   /* LAUNCH, in the outer user namespace */
+    struct berth_err no_cma;     /* why there is none, though several containers would
+                                    share it; "": that is not so */
+    struct berth_job_answer job; /* the job's container, of which this one is a copy;
+                                    holder 0: none, */
+    struct berth_err no_job;     /* and why, though the step asks for one */
     int said;           /* standard error of a task, for who watches; -1: closed */
     bool over;          /* the last task has ended, */
     bool ended;         /* and the runtime */
@@ -171,6 +175,9 @@ static int share_binding(struct supervisor *supervisor, const struct berth_buf *
 
     if (*supervisor->no_cma.text)
         injected->binding.no_cma = strdup(supervisor->no_cma.text);
+    injected->binding.is_jobs = supervisor->job.holder > 0;
+    if (*supervisor->no_job.text)
+        injected->binding.no_job = strdup(supervisor->no_job.text);
     if (berth_request_explained(supervisor->launch->request))
         berth_environ_split(after->text, after->used, &injected->binding.before);
     berth_binding_put(&injected->binding, &bytes);
@@ -187,7 +194,11 @@ static int admit(struct supervisor *supervisor, pid_t holder,
     struct berth_injected injected;
     int result;
 
-    berth_envdiff_flatten(environ, &before);
+    if (supervisor->job.holder)
+        berth_buf_add(&before, supervisor->job.before.text,
+                      supervisor->job.before.used);
+    else
+        berth_envdiff_flatten(environ, &before);
     if (before.failed)
         return berth_err_oom(err);
     if (inject(supervisor, holder, after, &injected, err) < 0)
@@ -267,29 +278,109 @@ static int find_outer(struct supervisor *supervisor, struct berth_err *err)
     }
 }
 
-/* Start the container, and go on with the tasks when berth-init runs. */
-static int open_rendezvous(struct supervisor *supervisor, struct berth_err *err)
+/* Has the process of berth_start_in() found that the task's directory is not there? */
+static bool is_elsewhere(const struct berth_start *start)
 {
-    BERTH_BUF struct berth_buf after = {0};
-    const struct berth_launch *launch = supervisor->launch;
-    const char *why = berth_rendezvous_forbidden(supervisor->rendezvous);
-    struct berth_start *start = &supervisor->start;
-    pid_t holder = 0;
+    siginfo_t info = {0};
 
-    if (find_outer(supervisor, err) < 0 || berth_start(start, err) < 0)
+    return start->runtime > 0 &&
+           waitid(P_PID, (id_t)start->runtime, &info, WEXITED | WNOHANG) == 0 &&
+           info.si_pid && info.si_code == CLD_EXITED &&
+           info.si_status == BERTH_START_ELSEWHERE;
+}
+
+/* A copy of the job's container that QUESTION asks for. Returns 0; 1: it does not have
+ * the directory of the task; -1: there is none, with a sentence in ERR. */
+static int copy_job(struct supervisor *supervisor,
+                    const struct berth_job_question *question, pid_t *ret_holder,
+                    struct berth_buf *after, struct berth_err *err)
+{
+    struct berth_start *start = &supervisor->start;
+    struct berth_job_answer *job = &supervisor->job;
+
+    if (berth_job_ask(question, job, err) < 0)
+        return -1;
+    if (berth_start_in(start, job->holder, &job->after, !question->own_directory,
+                       err) == 0 &&
+        berth_start_await(start, ret_holder, after, err) == 0)
+        return 0;
+    berth_job_answer_fini(job);
+    return is_elsewhere(start) ? 1 : -1;
+}
+
+/* Steps of a job share its container where it lives as long. Returns whether there is
+ * one, and this is a copy. */
+static bool start_in_job(struct supervisor *supervisor, pid_t *ret_holder,
+                         struct berth_buf *after)
+{
+    const struct berth_launch *launch = supervisor->launch;
+    struct berth_start *start = &supervisor->start;
+    struct berth_job_question question = {
+        .launch = launch, .tasks = TASKS, .deadline = start->deadline};
+    const char *why;
+    int result;
+
+    if (!launch->order || !launch->order->job ||
+        berth_request_explained(launch->request))
+        return false;
+    why = berth_order_why_step(launch->order,
+                               berth_rendezvous_forbidden(supervisor->rendezvous));
+    if (why) {
+        berth_err_set(&supervisor->no_job, "%s", why);
+        return false;
+    }
+    result = copy_job(supervisor, &question, ret_holder, after, &supervisor->no_job);
+    if (result > 0) {
+        berth_start_fini(start);
+        question.own_directory = true;
+        result =
+            copy_job(supervisor, &question, ret_holder, after, &supervisor->no_job);
+    }
+    if (result == 0) {
+        *supervisor->no_job.text = '\0';
+        return true;
+    }
+    berth_start_fini(start);
+    start->runtime = 0;
+    return false;
+}
+
+/* Start the container, until berth-init runs in it. */
+static int start_own(struct supervisor *supervisor, pid_t *ret_holder,
+                     struct berth_buf *after, struct berth_err *err)
+{
+    const struct berth_launch *launch = supervisor->launch;
+    struct berth_start *start = &supervisor->start;
+
+    if (berth_start(start, err) < 0)
         return -1;
     supervisor->servers.runtime = start->runtime;
     supervisor->servers.socket = start->socket;
-    if (berth_start_await(start, &holder, &after, err) < 0)
+    if (berth_start_await(start, ret_holder, after, err) < 0)
         return -1;
-    supervisor->holder = holder;
+    supervisor->holder = *ret_holder;
     if (start->inner >= 0)
-        berth_database_correct(holder, supervisor->launch->request);
+        berth_database_correct(*ret_holder, launch->request);
     if (berth_servers_check(&supervisor->servers, launch->terms->image,
                             launch->request->image, err) < 0)
         return -1;
     if (berth_servers_unpacked(&supervisor->servers, launch->request->image))
         berth_rendezvous_unpack(supervisor->rendezvous);
+    return 0;
+}
+
+/* Find the container, and go on with the tasks when berth-init runs. */
+static int open_rendezvous(struct supervisor *supervisor, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf after = {0};
+    const char *why = berth_rendezvous_forbidden(supervisor->rendezvous);
+    pid_t holder = 0;
+
+    if (find_outer(supervisor, err) < 0 ||
+        (!start_in_job(supervisor, &holder, &after) &&
+         start_own(supervisor, &holder, &after, err) < 0))
+        return -1;
+    supervisor->holder = holder;
     if (!why)
         why = why_separate(holder);
     return why ? send_away(supervisor, holder, &after, why, err)
@@ -324,11 +415,17 @@ static void note_end(struct supervisor *supervisor, pid_t pid, int status)
 
 static void await_change(struct supervisor *supervisor, int milliseconds)
 {
-    struct pollfd tasks = {.fd = supervisor->over ? -1 : TASKS, .events = POLLIN};
+    struct pollfd fds[] = {{.fd = supervisor->over ? -1 : TASKS, .events = POLLIN},
+                           {.fd = supervisor->job.socket, .events = POLLIN}};
 
-    berth_servers_wait(&tasks, 1, milliseconds);
-    if (tasks.revents)
+    berth_servers_wait(fds, 2, milliseconds);
+    if (fds[0].revents)
         end_container(supervisor);
+    if (fds[1].revents) {
+        berth_job_answer_fini(&supervisor->job);
+        if (!supervisor->over)
+            berth_rendezvous_lose(supervisor->rendezvous);
+    }
 }
 
 /* The runtime and the last task have ended ROUNDS ago: what should have ended with them
@@ -431,10 +528,13 @@ int berth_supervisor_start(const struct berth_launch *launch,
         .start = {.launch = launch,
                   .mask = &supervisor.mask,
                   .inner = -1,
+                  .log = -1,
+                  .answer = -1,
                   .tasks = TASKS,
                   .seconds = berth_rendezvous_limit(rendezvous),
                   .deadline = berth_rendezvous_deadline(rendezvous)},
         .space = -1,
+        .job = {.socket = -1},
         .said = SAID,
         .parent = getppid(),
         .fds = {rendezvous->tasks, rendezvous->memory, rendezvous->ended,

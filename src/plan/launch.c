@@ -257,16 +257,22 @@ int berth_launch_argv(const struct berth_launch *launch,
     return argv->failed ? berth_err_oom(err) : 0;
 }
 
+void berth_launch_hold(const char *init, int tasks, int ready, int inner,
+                       struct berth_strvec *argv)
+{
+    berth_strvec_push(argv, init);
+    berth_strvec_push(argv, "--hold");
+    push_descriptor("--tasks", tasks, argv);
+    push_descriptor("--ready", ready, argv);
+    push_descriptor("--inner", inner, argv);
+}
+
 int berth_launch_holder_argv(const struct berth_launch *launch, const char *init,
                              int tasks, int ready, int inner, struct berth_strvec *argv,
                              struct berth_err *err)
 {
     if (push_runtime(launch, NULL, argv, err) < 0)
         return -1;
-    berth_strvec_push(argv, init);
-    berth_strvec_push(argv, "--hold");
-    push_descriptor("--tasks", tasks, argv);
-    push_descriptor("--ready", ready, argv);
-    push_descriptor("--inner", inner, argv);
+    berth_launch_hold(init, tasks, ready, inner, argv);
     return argv->failed ? berth_err_oom(err) : 0;
 }

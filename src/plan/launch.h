@@ -64,6 +64,11 @@ int berth_launch_holder_argv(const struct berth_launch *launch, const char *init
                              int tasks, int ready, int inner, struct berth_strvec *argv,
                              struct berth_err *err);
 
+/* The same without the runtime: the words of berth-init, where it is started in a
+ * container that is there. */
+void berth_launch_hold(const char *init, int tasks, int ready, int inner,
+                       struct berth_strvec *argv);
+
 /* Settings of MPI libraries for tasks that each have a user namespace of their own, and
  * so cannot read each other's memory: appends NAME=VALUE to SET, unless the task has
  * the variable. (openucx issues 4224 and 8958, pull request 9213; Open MPI issue 4948,

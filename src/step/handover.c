@@ -66,9 +66,17 @@ int berth_handover_read(int fd, struct berth_handover *ret)
     }
     close(fd);
     text[size] = '\0';
-    *ret =
-        (struct berth_handover){.bytes = text + head.words, .count = head.environment};
+    *ret = (struct berth_handover){
+        .text = text, .bytes = text + head.words, .count = head.environment};
     berth_environ_split(text, head.words, &ret->words);
     berth_environ_split(ret->bytes, ret->count, &ret->environment);
     return ret->words.failed || ret->environment.failed ? -1 : 0;
+}
+
+void berth_handover_fini(struct berth_handover *handover)
+{
+    free(handover->text);
+    berth_strvec_fini(&handover->words);
+    berth_strvec_fini(&handover->environment);
+    *handover = (struct berth_handover){0};
 }

@@ -17,9 +17,10 @@ int berth_handover_write(const struct berth_strvec *words, char *const *environm
                          struct berth_err *err);
 
 /* The contents, as they were written: the words; and the environment as a list and as
- * bytes (NAME=VALUE strings, each ended by NUL). Never freed: the program that reads it
- * executes another one. */
+ * bytes (NAME=VALUE strings, each ended by NUL). A program that executes another one
+ * next need not free it. */
 struct berth_handover {
+    char *text; /* all of it */
     struct berth_strvec words;
     struct berth_strvec environment;
     const char *bytes; /* of the environment */
@@ -29,5 +30,7 @@ struct berth_handover {
 /* Reads and closes FD. Returns 0, or -1 when FD was not made by berth_handover_write().
  */
 int berth_handover_read(int fd, struct berth_handover *ret);
+
+void berth_handover_fini(struct berth_handover *handover);
 
 #endif

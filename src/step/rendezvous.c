@@ -223,6 +223,11 @@ static bool is_waiting(uint32_t state)
     return state == BERTH_RENDEZVOUS_NEW || state == BERTH_RENDEZVOUS_STARTING;
 }
 
+static void wake(struct berth_rendezvous *rendezvous)
+{
+    syscall(SYS_futex, &rendezvous->page->state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
 /* The start ends so, for all, unless it has ended. Returns whether it did. */
 static bool end_start(struct berth_rendezvous *rendezvous,
                       enum berth_rendezvous_state state)
@@ -233,7 +238,7 @@ static bool end_start(struct berth_rendezvous *rendezvous,
         if (!is_waiting(now))
             return false;
     } while (!atomic_compare_exchange_weak(&rendezvous->page->state, &now, state));
-    syscall(SYS_futex, &rendezvous->page->state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+    wake(rendezvous);
     return true;
 }
 
@@ -243,6 +248,17 @@ void berth_rendezvous_lose(struct berth_rendezvous *rendezvous)
 
     atomic_compare_exchange_strong(&rendezvous->page->state, &ready,
                                    BERTH_RENDEZVOUS_LOST);
+    wake(rendezvous);
+}
+
+bool berth_rendezvous_await_loss(struct berth_rendezvous *rendezvous,
+                                 unsigned int seconds)
+{
+    const struct timespec most = {.tv_sec = seconds};
+
+    syscall(SYS_futex, &rendezvous->page->state, FUTEX_WAIT, BERTH_RENDEZVOUS_READY,
+            &most, NULL, 0);
+    return berth_rendezvous_state(rendezvous) == BERTH_RENDEZVOUS_LOST;
 }
 
 enum berth_rendezvous_state

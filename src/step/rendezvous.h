@@ -95,6 +95,10 @@ int berth_rendezvous_separate(struct berth_rendezvous *rendezvous, const char *w
 /* The container that was READY has ended. */
 void berth_rendezvous_lose(struct berth_rendezvous *rendezvous);
 
+/* Wait until it has, or for so many seconds. Returns whether it has. */
+bool berth_rendezvous_await_loss(struct berth_rendezvous *rendezvous,
+                                 unsigned int seconds);
+
 enum berth_rendezvous_state
 berth_rendezvous_state(const struct berth_rendezvous *rendezvous);
 

@@ -109,7 +109,9 @@ matches "... with that process" '^[0-9]+$' "$(oldest)"
 on n1 root bash -c "kill -KILL $stepd \$(pgrep -P $stepd)"
 no_server "it ends with the slurmstepd of the extern step"
 on n1 root rm -f "/var/spool/slurmd/n1_$job.4294967292" # Slurm's own
-equal "without an extern step: a step runs" a "$(step "$I" --container-lifetime=job cat /etc/berth-image)"
+matches "without an extern step: a step runs" \
+    "not the job's: the job has no extern step here that could keep it; PrologFlags=Contain in slurm.conf makes one.*"$'\n'"a" \
+    "$(alice srun -v --jobid="$job" -n1 "$I" --container-lifetime=job cat /etc/berth-image 2>&1)"
 equal "... without that process" "" "$(oldest)"
 over
 

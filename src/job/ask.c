@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The question of a step, and the answer. */
+
+#include "job/ask.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "job/key.h"
+#include "job/message.h"
+#include "job/name.h"
+#include "plan/envdiff.h"
+#include "probe/opened.h"
+
+extern char **environ;
+
+/* It is at its limit, does not answer, has ended, or the container did not start: then
+ * the step's own start says why. */
+#define NONE "the job's server gives none"
+
+/* The socket was made by slurmstepd, or is not the job's. */
+static bool is_slurms(int fd)
+{
+    struct ucred peer;
+    socklen_t length = sizeof(peer);
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+           peer.uid == 0;
+}
+
+static int connect_server(const struct berth_launch *launch, struct berth_err *err)
+{
+    struct sockaddr_un address;
+    socklen_t length;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd >= 0 &&
+        berth_job_address(getuid(), launch->order->job, launch->node, &address,
+                          &length) == 0 &&
+        connect(fd, (struct sockaddr *)&address, length) == 0 && is_slurms(fd))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return berth_err_set(err, "the job has no extern step here that could keep it; "
+                              "PrologFlags=Contain in slurm.conf makes one");
+}
+
+/* The order without what belongs to the step. */
+static int put_order(const struct berth_order *step, struct berth_buf *ret,
+                     struct berth_err *err)
+{
+    struct berth_order order = *step; /* borrows */
+
+    order.asked = (struct berth_request){0};
+    order.restored = order.programs = (struct berth_strvec){0};
+    order.record = order.argv0 = NULL;
+    order.job = 0;
+    order.step = (struct berth_order_step){0};
+    order.container = (struct berth_order_container){.tasks = 1};
+    order.report = order.memory = order.tasks = order.ended = -1;
+    return berth_order_put(&order, ret, err);
+}
+
+/* "" if there is no such directory. */
+static void put_identity(const char *directory, struct berth_strvec *ret)
+{
+    BERTH_FREE char *identity = NULL;
+    struct stat status;
+
+    if (directory && stat(directory, &status) == 0)
+        identity = berth_opened_identity(&status);
+    berth_strvec_push(ret, identity ? identity : "");
+}
+
+/* What the server is to know. Returns a descriptor, or -1. */
+static int write_question(const struct berth_job_question *question,
+                          struct berth_err *err)
+{
+    const struct berth_launch *launch = question->launch;
+    BERTH_BUF struct berth_buf key = {0};
+    BERTH_BUF struct berth_buf order = {0};
+    BERTH_STRVEC struct berth_strvec words = {0};
+    struct berth_job_launch job = {0};
+    int result = berth_job_launch_from(launch, &job, err);
+
+    if (result == 0)
+        result = berth_job_key(&job, &key, err);
+    if (result == 0)
+        result = put_order(launch->order, &order, err);
+    berth_job_launch_fini(&job);
+    if (result < 0)
+        return -1;
+    berth_strvec_push(&words, key.text);
+    berth_strvec_push(&words, order.text);
+    berth_strvec_push(&words, launch->directory ? launch->directory : "");
+    put_identity(launch->directory, &words);
+    berth_strvec_push(&words, question->own_directory ? "own" : "any");
+    return words.failed ? berth_err_oom(err)
+                        : berth_handover_write(&words, environ, err);
+}
+
+/* Wait for the answer. The server may have to start the container; half of the time is
+ * left to start one without it. */
+static int await(const struct berth_job_question *question, int socket, int *ret_fd,
+                 struct berth_err *err)
+{
+    struct pollfd fds[] = {{.fd = socket, .events = POLLIN},
+                           {.fd = question->tasks, .events = POLLIN}};
+    int64_t half = berth_deadline_left(question->deadline) / 2;
+
+    while (poll(fds, 2, BERTH_DEADLINE_LOOK_MS) < 0 || !fds[0].revents)
+        if (fds[1].revents || berth_deadline_left(question->deadline) < half)
+            return berth_err_set(err, NONE);
+    if (berth_job_receive(socket, ret_fd) == BERTH_JOB_JOIN && *ret_fd >= 0)
+        return 0;
+    if (*ret_fd >= 0)
+        close(*ret_fd);
+    return berth_err_set(err, NONE);
+}
+
+/* Reads FD, and closes it. */
+static int read_answer(int fd, struct berth_job_answer *answer, struct berth_err *err)
+{
+    struct berth_handover handover;
+    size_t before;
+
+    if (berth_handover_read(fd, &handover) < 0 || handover.words.count < 2)
+        return berth_err_set(err, NONE);
+    answer->holder = atoi(handover.words.items[0]);
+    before = strtoul(handover.words.items[1], NULL, 10);
+    if (before > handover.environment.count)
+        return berth_err_set(err, NONE);
+    berth_envdiff_flatten(handover.environment.items + before, &answer->after);
+    handover.environment.items[before] = NULL;
+    berth_envdiff_flatten(handover.environment.items, &answer->before);
+    return answer->before.failed || answer->after.failed ? berth_err_oom(err) : 0;
+}
+
+int berth_job_ask(const struct berth_job_question *question,
+                  struct berth_job_answer *ret_answer, struct berth_err *err)
+{
+    int fd = write_question(question, err);
+    int socket, result;
+
+    *ret_answer = (struct berth_job_answer){.socket = -1};
+    if (fd < 0)
+        return -1;
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    socket = connect_server(question->launch, err);
+    result = socket < 0 ? -1 : 0;
+    if (result == 0 && berth_job_send(socket, BERTH_JOB_ASK, fd) < 0)
+        result = berth_err_set(err, NONE);
+    close(fd);
+    if (result == 0)
+        result = await(question, socket, &fd, err);
+    if (result == 0)
+        result = read_answer(fd, ret_answer, err);
+    ret_answer->socket = socket;
+    if (result < 0)
+        berth_job_answer_fini(ret_answer);
+    return result;
+}
+
+void berth_job_answer_fini(struct berth_job_answer *answer)
+{
+    if (answer->socket >= 0)
+        close(answer->socket);
+    berth_buf_fini(&answer->before);
+    berth_buf_fini(&answer->after);
+    *answer = (struct berth_job_answer){.socket = -1};
+}

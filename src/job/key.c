@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What makes a container of a job another one. */
+
+#include "job/key.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "request/mount.h"
+
+/* The directory of PATH (which may end in slashes), as a mount. */
+static void push_parent(const char *path, struct berth_strvec *ret)
+{
+    size_t length = strlen(path);
+
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    while (length > 1 && path[length - 1] != '/')
+        length--;
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    if (length > 1)
+        berth_strvec_pushf(ret, "%.*s:%.*s:rw", (int)length, path, (int)length, path);
+}
+
+int berth_job_launch_from(const struct berth_launch *step, struct berth_job_launch *ret,
+                          struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec places = {0};
+    static char off[] = "off";
+
+    ret->launch = *step;
+    ret->request = *step->request;
+    ret->request.mpi = off;
+    ret->request.explain = NULL;
+    ret->launch.request = &ret->request;
+    ret->launch.fabric = &ret->fabric;
+    if (step->fabric)
+        berth_strvec_append(&ret->fabric, step->fabric);
+    berth_launch_manager_places(step->request, step->environment, &places);
+    for (size_t i = 0; i < places.count; i++)
+        push_parent(places.items[i], &ret->fabric);
+    return ret->fabric.failed || places.failed ? berth_err_oom(err) : 0;
+}
+
+void berth_job_launch_fini(struct berth_job_launch *launch)
+{
+    berth_strvec_fini(&launch->fabric);
+}
+
+/* A file that was replaced has another inode, one that was written another size or
+ * time. What a directory holds is seen through the mount. */
+static void put_file(const char *path, struct berth_buf *ret)
+{
+    char text[128] = "-";
+    struct stat status;
+
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        snprintf(text, sizeof(text), "%jx.%jx", (uintmax_t)status.st_dev,
+                 (uintmax_t)status.st_ino);
+    else if (stat(path, &status) == 0)
+        snprintf(text, sizeof(text), "%jx.%jx.%jx.%jx.%lx", (uintmax_t)status.st_dev,
+                 (uintmax_t)status.st_ino, (uintmax_t)status.st_size,
+                 (uintmax_t)status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+    berth_buf_puts(ret, text);
+    berth_buf_puts(ret, "\n");
+}
+
+static int put_mounts(const struct berth_strvec *mounts, struct berth_buf *ret,
+                      struct berth_err *err)
+{
+    for (size_t i = 0; mounts && i < mounts->count; i++) {
+        struct berth_mount mount;
+
+        if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
+            return -1;
+        put_file(mount.source, ret);
+        berth_mount_fini(&mount);
+    }
+    return 0;
+}
+
+int berth_job_key(const struct berth_job_launch *job, struct berth_buf *ret,
+                  struct berth_err *err)
+{
+    const struct berth_launch *launch = &job->launch;
+    BERTH_STRVEC struct berth_strvec words = {0};
+
+    if (berth_launch_holder_argv(launch, "", 0, 0, -1, &words, err) < 0)
+        return -1;
+    berth_buf_puts(ret, BERTH_VERSION "\n");
+    for (size_t i = 0; i < words.count; i++) {
+        berth_buf_puts(ret, words.items[i]);
+        berth_buf_puts(ret, "\n");
+    }
+    berth_buf_puts(ret, launch->home ? launch->home : "");
+    berth_buf_puts(ret, "\n");
+    put_file(launch->request->image, ret);
+    put_file(launch->runtime, ret);
+    if (put_mounts(&launch->request->mounts, ret, err) < 0 ||
+        put_mounts(launch->mounts, ret, err) < 0 ||
+        put_mounts(launch->fabric, ret, err) < 0)
+        return -1;
+    return ret->failed ? berth_err_oom(err) : 0;
+}

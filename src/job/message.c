@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A letter and a descriptor, over a socket. */
+
+#include "job/message.h"
+
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+int berth_job_send(int socket, enum berth_job_letter letter, int fd)
+{
+    char byte = (char)letter;
+    char control[CMSG_SPACE(sizeof(fd))] = {0};
+    struct iovec data = {&byte, 1};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+    struct cmsghdr *part;
+
+    if (fd >= 0) {
+        message.msg_control = control;
+        message.msg_controllen = sizeof(control);
+        part = CMSG_FIRSTHDR(&message);
+        part->cmsg_level = SOL_SOCKET;
+        part->cmsg_type = SCM_RIGHTS;
+        part->cmsg_len = CMSG_LEN(sizeof(fd));
+        memcpy(CMSG_DATA(part), &fd, sizeof(fd));
+    }
+    return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -1 : 0;
+}
+
+int berth_job_receive(int socket, int *ret_fd)
+{
+    char byte;
+    char control[CMSG_SPACE(sizeof(*ret_fd))];
+    struct iovec data = {&byte, 1};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof(control)};
+    struct cmsghdr *part;
+    ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+    *ret_fd = -1;
+    if (got <= 0)
+        return (int)got;
+    part = CMSG_FIRSTHDR(&message);
+    if (part && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
+        memcpy(ret_fd, CMSG_DATA(part), sizeof(*ret_fd));
+    return byte;
+}

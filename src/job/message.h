@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_JOB_MESSAGE_H
+#define BERTH_JOB_MESSAGE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strvec.h"
+#include "step/handover.h"
+
+/* The messages on the socket of the job's server: a letter, and most have a handover
+ * (step/handover.h) with words and an environment.
+ *
+ * A step asks:
+ *     ASK     words: as struct berth_job_asked; environment: of the step
+ * The server answers:
+ *     JOIN    words: process id of the holder, how many strings of the environment are
+ *             those with which the runtime was started; environment: these, and those
+ *             of the holder
+ *     ALONE   there is no container for it
+ * The socket then stays open until the step, or the container, has ended. */
+enum berth_job_letter {
+    BERTH_JOB_ASK = 'A',
+    BERTH_JOB_JOIN = 'J',
+    BERTH_JOB_ALONE = 'N'
+};
+
+/* FD is the descriptor of a handover; -1: none. Returns 0, or -1 with errno. */
+int berth_job_send(int socket, enum berth_job_letter letter, int fd);
+
+/* Reads the next message; *RET_FD is -1 where there is none. Returns the letter; 0: the
+ * other side has ended; -1 with errno, where nothing has come yet, too. */
+int berth_job_receive(int socket, int *ret_fd);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which variables the environment of an image depends on. */
+
+#include "job/variables.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/fd.h"
+#include "base/text.h"
+
+/* Where both Singularity and Apptainer keep the scripts. */
+#define SCRIPTS "/.singularity.d/env"
+
+#define ANY "*"
+
+/* With these a script can read a variable without its name. */
+static const char *const reading[] = {"eval",    "source",  "env", "printenv",
+                                      "declare", "typeset", NULL};
+
+/* What the runtimes write into each image; these read scripts of an application that
+ * SINGULARITY_APPNAME or APPTAINER_APPNAME names. */
+static const char *const known[] = {"94-appsbase.sh", "95-apps.sh", NULL};
+
+static bool is_in(const char *const *list, const char *word, size_t length)
+{
+    for (; *list; list++)
+        if (strlen(*list) == length && strncmp(*list, word, length) == 0)
+            return true;
+    return false;
+}
+
+static bool is_part(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* `. FILE`, where a command can be. */
+static bool reads_file(const char *script, const char *at)
+{
+    const char *before = at;
+
+    if (*at != '.' || (at[1] != ' ' && at[1] != '\t'))
+        return false;
+    while (before > script && (before[-1] == ' ' || before[-1] == '\t'))
+        before--;
+    return before == script || strchr("\n;&|({", before[-1]) ||
+           (before < at && is_part(before[-1])); /* then, do, else */
+}
+
+void berth_job_variables_scan(const char *name, const char *script,
+                              struct berth_strvec *ret)
+{
+    bool is_known = is_in(known, name, strlen(name));
+    const char *at = script;
+
+    while (*at) {
+        const char *word = at;
+        bool is_comment =
+            *at == '#' && (at == script || isspace((unsigned char)at[-1]));
+
+        if (is_comment) {
+            at += strcspn(at, "\n");
+            continue;
+        }
+        while (is_part(*at))
+            at++;
+        if (at == word) {
+            if (!is_known && reads_file(script, at))
+                berth_strvec_push(ret, ANY);
+            at++;
+            continue;
+        }
+        if (!is_known && *at != '/' && is_in(reading, word, (size_t)(at - word)))
+            berth_strvec_push(ret, ANY);
+        if (!isdigit((unsigned char)*word))
+            berth_strvec_pushf(ret, "%.*s", (int)(at - word), word);
+    }
+}
+
+static bool is_script(const char *name)
+{
+    return berth_text_ends(name, ".sh");
+}
+
+void berth_job_variables_find(const char *root, struct berth_strvec *ret)
+{
+    enum { LARGEST = 1 << 20 };
+    BERTH_FREE char *path = NULL;
+    DIR *directory;
+    struct dirent *entry;
+
+    if (asprintf(&path, "%s" SCRIPTS, root) < 0) {
+        ret->failed = true;
+        return;
+    }
+    directory = opendir(path);
+    while (directory && (entry = readdir(directory))) {
+        BERTH_BUF struct berth_buf text = {0};
+        BERTH_FREE char *file = NULL;
+
+        if (!is_script(entry->d_name))
+            continue;
+        if (asprintf(&file, "%s/%s", path, entry->d_name) < 0 ||
+            berth_fd_read_path(file, LARGEST, &text) < 0 || text.failed ||
+            text.used == LARGEST)
+            berth_strvec_push(ret, ANY);
+        else if (text.text)
+            berth_job_variables_scan(entry->d_name, text.text, ret);
+    }
+    if (directory)
+        closedir(directory);
+}
+
+/* Of one step or task, and nothing that an image's environment is made from. */
+static bool is_of_step(const char *variable)
+{
+    static const char *const starts[] = {"SLURM",
+                                         "SRUN_",
+                                         "PMI",
+                                         "PALS_",
+                                         "BERTH_",
+                                         "OMPI_MCA_orte_",
+                                         "TMPDIR=",
+                                         "PWD=",
+                                         "OLDPWD=",
+                                         "SHLVL=",
+                                         "_=",
+                                         "CUDA_VISIBLE_DEVICES=",
+                                         "GPU_DEVICE_ORDINAL=",
+                                         "ROCR_VISIBLE_DEVICES=",
+                                         "ZE_AFFINITY_MASK=",
+                                         NULL};
+
+    return berth_text_starts_any(variable, starts);
+}
+
+/* Of apptainer(1) and singularity(1); PATH becomes USER_PATH. */
+static bool is_of_runtime(const char *variable)
+{
+    static const char *const starts[] = {"APPTAINER", "SINGULARITY",      "HOME=",
+                                         "PATH=",     "XDG_RUNTIME_DIR=", "NVIDIA_",
+                                         NULL};
+
+    return berth_text_starts_any(variable, starts);
+}
+
+static bool matters(const struct berth_strvec *names, bool any, const char *variable)
+{
+    size_t length = strcspn(variable, "=");
+
+    if (is_of_runtime(variable))
+        return true;
+    if (any)
+        return !is_of_step(variable);
+    for (size_t i = 0; i < names->count; i++)
+        if (strlen(names->items[i]) == length &&
+            strncmp(names->items[i], variable, length) == 0)
+            return true;
+    return false;
+}
+
+/* Has OTHER each variable of ONE that matters? */
+static bool has_all(const struct berth_strvec *names, char *const *one,
+                    char *const *other)
+{
+    bool any = berth_strvec_has(names, ANY);
+
+    for (; *one; one++) {
+        BERTH_FREE char *name = NULL;
+        const char *value = strchr(*one, '=');
+        const char *theirs;
+
+        if (!value || !matters(names, any, *one))
+            continue;
+        name = strndup(*one, (size_t)(value - *one));
+        theirs = name ? berth_environ_value(other, name) : NULL;
+        if (!theirs || strcmp(theirs, value + 1) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool berth_job_variables_same(const struct berth_strvec *names, char *const *one,
+                              char *const *other)
+{
+    return has_all(names, one, other) && has_all(names, other, one);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_JOB_VARIABLES_H
+#define BERTH_JOB_VARIABLES_H
+
+#include <stdbool.h>
+
+#include "base/strvec.h"
+
+/* The environment of an image is made once, when its container starts, from the
+ * variables of the step that starts it. A later step gets the same changes, so each
+ * variable that these depend on, or that they set, must have the same value. */
+
+/* Append to RET every word in the scripts of the image that could be the name of a
+ * variable; ROOT is the root of the container. `*` says that they may read any
+ * variable: a script could not be read, or it reads others, or asks for all of them. */
+void berth_job_variables_find(const char *root, struct berth_strvec *ret);
+
+/* For tests: those of one script, which has the name NAME. */
+void berth_job_variables_scan(const char *name, const char *script,
+                              struct berth_strvec *ret);
+
+/* Have NAMES, and what the runtime itself reads, the same values in both environments
+ * (each ended by NULL)? With `*` in NAMES: all, but what Slurm and the process managers
+ * set for each step and task. */
+bool berth_job_variables_same(const struct berth_strvec *names, char *const *one,
+                              char *const *other);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BERTH_LAUNCH_JOBCONTAINER_H
+#define BERTH_LAUNCH_JOBCONTAINER_H
+
+#include "step/handover.h"
+
+/* In a child of the job's server: become the one that keeps a container for the job, as
+ * the words and the environment of a question (job/message.h) say. CHANNEL is a socket
+ * to the server, and the only descriptor of it that the child has. When the container
+ * has started, the server gets JOIN there, with words: process id of the holder, number
+ * of strings in the first part of the environment, and the names of variables
+ * (job/variables.h). It ends with the server, and with the container. */
+_Noreturn void berth_jobcontainer_run(int channel,
+                                      const struct berth_handover *question);
+
+/* The words of a question. */
+enum {
+    BERTH_JOB_KEY,
+    BERTH_JOB_ORDER,
+    BERTH_JOB_DIRECTORY, /* "": gone */
+    BERTH_JOB_IDENTITY,  /* of that, as in probe/opened.h */
+    BERTH_JOB_OWN,       /* "own": only the container of this directory */
+    BERTH_JOB_WORDS
+};
+
+#endif

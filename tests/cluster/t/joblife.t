@@ -1,0 +1,228 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016 # what stands in single quotes is for another shell
+# On a cluster with PrologFlags=Contain: with --container-lifetime=job later steps of a job
+# are in the container of the first one, if nothing makes it another one, whoever was killed.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images a b env mpibookworm
+A=--container-image=/images/a.sif
+trap 'on login alice scancel -u alice' EXIT
+
+# job NODES TASKS: a job of that size, whose number is in $job then; it takes the place of
+# the last one.
+job=
+job() {
+    over
+    job=$(on login alice salloc --no-shell -w "$1" --ntasks-per-node="$2" --overcommit 2>&1 |
+        sed -n 's/.*Granted job allocation //p')
+    [[ $job ]] || result FAIL "there is a job" ""
+}
+
+# over: end the job, and wait until it has ended.
+over() {
+    local i
+    [[ -z $job ]] || on login alice scancel "$job"
+    for ((i = 0; i < 300; i++)); do
+        [[ -n $(on login alice squeue -h -u alice -o %i) ]] || return 0
+        sleep 0.1
+    done
+    result FAIL "the job ends" "$(on login alice squeue)"
+}
+
+# life LIFETIME OPTION... COMMAND...: a step of that job, with the variables $with.
+with=()
+life() {
+    local lifetime=$1
+    shift
+    alice env "${with[@]}" srun --jobid="$job" --overlap --overcommit "--container-lifetime=$lifetime" "$@" 2>&1
+}
+
+# space [OPTION...]: in which container a step of one task is.
+space() {
+    (($#)) || set -- "$A"
+    life job -N1 -n1 "$@" readlink /proc/self/ns/user
+}
+
+# same TITLE SPACE SEEN, another TITLE SPACE SEEN
+same() { equal "$1: the same container" "$2" "$3"; }
+another() {
+    if [[ $3 == user:* && $3 != "$2" ]]; then
+        result ok "$1: another container"
+    else
+        result FAIL "$1: another container" "$2"$'\n'"$3"
+    fi
+}
+
+# process PATTERN: its number, on n1; of several the first.
+process() { on n1 root pgrep -u alice -o -f "$1"; }
+
+# gone PID: wait until it is.
+gone() {
+    local i
+    for ((i = 0; i < 100; i++)); do
+        on n1 root test -e "/proc/$1" || return 0
+        sleep 0.05
+    done
+}
+
+echo "# later steps"
+job n1,n2 2
+equal "two nodes: each task is in its image" "a a a a" \
+    "$(life job -N2 -n4 "$A" cat /etc/berth-image | paste -sd' ')"
+first=$(space "$A" -w n1)
+matches "a step is in a container" '^user:' "$first"
+same "a later step" "$first" "$(space "$A" -w n1)"
+another "... on another node" "$first" "$(space "$A" -w n2)"
+another "... in another image" "$first" "$(space --container-image=/images/b.sif -w n1)"
+another "... with lifetime step" "$first" \
+    "$(alice srun --jobid="$job" -w n1 -N1 -n1 "$A" readlink /proc/self/ns/user)"
+matches "-v says so" "note: image '/images/a.sif': the job's container for 1 task" \
+    "$(life job -v -w n1 -N1 -n1 "$A" true)"
+equal "each step has mounts of its own" 2 \
+    "$(for _ in 1 2; do life job -w n1 -N1 -n1 "$A" sh -c 'readlink /proc/self/ns/mnt; sleep 1' & done | sort -u | wc -l)"
+equal "many steps at once" "24 $first" "$(for _ in {1..24}; do space "$A" -w n1 & done | uniq -c | xargs)"
+equal "the status of a step is its command's" 7 "$(life job -Q -w n1 -N1 -n1 "$A" sh -c 'exit 7' >/dev/null; echo $?)"
+
+echo "# what makes another container"
+node_file n1 /home/alice/joblife.mounted <<<one
+on n1 root chown alice /home/alice/joblife.mounted
+mount=--container-mounts=/home/alice/joblife.mounted:/opt/mounted
+first=$(space "$A" -w n1 "$mount")
+same "a mounted file" "$first" "$(space "$A" -w n1 "$mount")"
+on n1 alice bash -c 'echo two >joblife.new && mv joblife.new joblife.mounted'
+another "a file that was replaced" "$first" "$(space "$A" -w n1 "$mount")"
+equal "... and is the new one" two "$(life job -w n1 -N1 -n1 "$A" "$mount" cat /opt/mounted)"
+on n1 root rm -f /home/alice/joblife.mounted
+on n1 root rm -rf /srv/joblife
+on n1 root install -d -o alice /srv/joblife
+equal "a directory of the node as working directory" "/srv/joblife" \
+    "$(life job -w n1 -N1 -n1 -D /srv/joblife "$A" pwd)"
+on n1 root mv /srv/joblife /srv/joblife.old
+on n1 root install -d -o alice /srv/joblife
+on n1 root touch /srv/joblife/new
+equal "... that was made anew" new "$(life job -w n1 -N1 -n1 -D /srv/joblife "$A" ls)"
+on n1 root rm -rf /srv/joblife /srv/joblife.old
+
+echo "# the environment"
+E=--container-image=/images/env.sif
+first=$(space "$E" -w n1)
+with=(SPARE=1)
+same "a variable that the image does not read" "$first" "$(space "$E" -w n1)"
+with=(DOCKER_PLAIN=1)
+another "one that it reads" "$first" "$(space "$E" -w n1)"
+with=()
+# seen LIFETIME [NAME=VALUE...]: what a task sees.
+seen() {
+    local lifetime=$1
+    shift
+    on login alice env "$@" srun --jobid="$job" --overlap -w n1 -N1 -n1 --container-lifetime="$lifetime" "$E" env |
+        grep -v ^SLURM | sort
+}
+for it in NOTHING=1 DOCKER_PLAIN=mine DOCKER_PLAIN=plain DOCKER_PLAIN= LD_LIBRARY_PATH=/x \
+    PATH=/opt/mine:/usr/bin:/bin APPTAINERENV_MINE=1 SINGULARITYENV_MINE=2 DOCKER_OVER=x HOME=/tmp \
+    PS1=mine "DOCKER_BLANKS=two  blanks, and 'quotes'"; do
+    equal "as with lifetime step: $it" "$(seen step "$it")" "$(seen job "$it")"
+done
+
+echo "# what stays"
+equal "what a step writes into --container-writable, the next one reads" written \
+    "$(life job -w n1 -N1 -n1 "$A" --container-writable sh -c 'echo written >/opt/joblife'
+    life job -w n1 -N1 -n1 "$A" --container-writable cat /opt/joblife)"
+matches "... but not one with lifetime step" "/opt/joblife.*No such file" \
+    "$(life step -w n1 -N1 -n1 "$A" --container-writable cat /opt/joblife)"
+
+echo "# MPI"
+MPI="--container-image=/images/mpibookworm.sif --mpi-bind=host"
+# ran PMI PROGRAM: how many ranks ran on the host's library, over the image's.
+ran() {
+    # shellcheck disable=SC2086
+    life job -N1 -w n1 -n2 --mpi="$1" $MPI "/opt/t/$2" | grep -acE '^rank [01] of 2 .*\[[^ ]*!'
+}
+equal "MPICH: two steps on the host's library" "2 2" "$(ran pmi2 mpich/who) $(ran pmi2 mpich/who)"
+if alice srun --mpi=list 2>&1 | grep -q pmix; then
+    equal "Open MPI: two steps on the host's library" "2 2" "$(ran pmix openmpi/who) $(ran pmix openmpi/who)"
+fi
+
+echo "# alone"
+on login alice bash -c 'cat >joblife.conf' <<'END'
+0 --container-image=/images/a.sif cat /etc/berth-image
+1 --container-image=/images/b.sif cat /etc/berth-image
+END
+matches "several containers on a node are the step's" \
+    "one container for 1 task, not the job's: the step has several containers on this node" \
+    "$(life job -v -w n1 -N1 -n2 --multi-prog joblife.conf)"
+node_file n1 /tmp/ask.pl <<'PERL'
+use Socket;
+socket(my $socket, AF_UNIX, SOCK_SEQPACKET, 0);
+connect($socket, pack_sockaddr_un("\0berth/$</$ARGV[0]/n1")) || die "no server: $!";
+recv($socket, my $answer, 9, 0);
+print "answer '$answer'\n";
+PERL
+user=$(process '[/]proc/self/fd/3 --hold')
+equal "code in an image gets no answer" "answer ''" \
+    "$(on n1 alice timeout 20 nsenter -t "$user" -U --preserve-credentials perl /tmp/ask.pl "$job" 2>&1)"
+on n1 root rm -f /tmp/ask.pl
+
+for i in {1..33}; do
+    with=("APPTAINERENV_NUMBER=$i")
+    last=$(life job -v -w n1 -N1 -n1 "$A" sh -c 'echo "number $NUMBER"')
+    [[ $last == *"number $i"* ]] || result FAIL "the container of number $i" "$last"
+done
+with=()
+matches "a job keeps 32 containers on a node" "not the job's: the job's server gives none" "$last"
+job n1 1
+equal "another job: the first step" a "$(life job -N1 -n1 "$A" cat /etc/berth-image)"
+site <<<$'runtime:\n  start_timeout: 8'
+server=$(process '[b]erth-task --job')
+on n1 root kill -STOP "$server"
+matches "a server that does not answer" "not the job's: the job's server gives none" \
+    "$(life job -v -N1 -n1 "$A" true)"
+on n1 root kill -CONT "$server"
+site </dev/null
+matches "... and does again" "the job's container for 1 task" "$(life job -v -N1 -n1 "$A" true)"
+
+echo "# who is killed"
+for it in '[/]proc/self/fd/3 --hold' 'Apptainer runtime parent|[s]tarter' '[s]quashfuse' '[b]erth-task --job'; do
+    job n1 1
+    first=$(space)
+    victim=$(process "$it")
+    on n1 root kill -KILL "$victim" || result FAIL "there is a process $it" "$first"
+    gone "$victim"
+    again=
+    for _ in {1..50}; do
+        again=$(life job -N1 -n1 "$A" cat /etc/berth-image)
+        [[ $again != a ]] || break
+        sleep 0.1
+    done
+    equal "SIGKILL of ${it//[\[\]]/}: the next step runs" a "$again"
+    for _ in {1..50}; do
+        first=$(space)
+        again=$(space)
+        [[ $first != "$again" ]] || break
+        sleep 0.1
+    done
+    same "... and the ones behind it" "$first" "$again"
+done
+
+echo "# the end of a job"
+job n1 2
+life job -n2 "$A" sh -c 'touch ~/joblife.on; exec sleep 100' >/dev/null 2>&1 &
+for _ in {1..100}; do
+    ! on n1 alice test -e /home/alice/joblife.on || break
+    sleep 0.1
+done
+on n1 alice rm -f /home/alice/joblife.on
+job n1 1
+wait
+equal "another job of the user's, at once" a "$(life job -N1 -n1 "$A" cat /etc/berth-image)"
+over
+for _ in {1..100}; do
+    left=$(on n1 root ps -eo user=,args= | grep '^alice ')
+    [[ $left ]] || break
+    sleep 0.1
+done
+equal "nothing is left of it" "" "$left"
+finish

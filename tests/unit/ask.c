@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A step whose job has no server, and what makes a container another one. */
+
+#include "job/ask.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "job/key.h"
+#include "unit.h"
+
+static struct berth_order order = BERTH_ORDER_EMPTY;
+static char image[] = "/bin/sh", mpi[] = "host";
+static struct berth_request request;
+static struct berth_launch launch = {.order = &order,
+                                     .runtime = "/bin/true",
+                                     .node = "n1",
+                                     .request = &request,
+                                     .directory = "/"};
+
+static void begin(void)
+{
+    request = (struct berth_request){.image = image};
+    order.request = request;
+    order.job = 1u << 30;
+}
+
+START_TEST(a_job_without_a_server_is_told)
+{
+    struct berth_deadline deadline;
+    struct berth_job_question question = {
+        .launch = &launch, .tasks = -1, .deadline = &deadline};
+    struct berth_job_answer answer;
+    struct berth_err err;
+
+    begin();
+    berth_deadline_begin(&deadline, 10);
+    ck_assert_int_eq(berth_job_ask(&question, &answer, &err), -1);
+    ck_assert_str_eq(err.text, "the job has no extern step here that could keep it; "
+                               "PrologFlags=Contain in slurm.conf makes one");
+    ck_assert_int_eq(answer.socket, -1);
+}
+END_TEST
+
+/* The key of the launch as it is; the caller frees it. */
+static char *key(void)
+{
+    struct berth_job_launch job = {0};
+    struct berth_buf text = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_job_launch_from(&launch, &job, &err), 0);
+    ck_assert_int_eq(berth_job_key(&job, &text, &err), 0);
+    berth_job_launch_fini(&job);
+    return text.text;
+}
+
+/* Whether the key is FIRST, which stays the caller's. */
+static bool is_key(const char *first)
+{
+    char *now = key();
+    bool same = strcmp(first, now) == 0;
+
+    free(now);
+    return same;
+}
+
+START_TEST(what_the_runtime_is_told_makes_another_container)
+{
+    char *first;
+
+    begin();
+    first = key();
+    ck_assert(is_key(first));
+    request.mpi = mpi; /* only its mounts do */
+    ck_assert(is_key(first));
+    request.writable = BERTH_YES;
+    ck_assert(!is_key(first));
+    begin();
+    launch.home = "/root";
+    ck_assert(!is_key(first));
+    launch.home = NULL;
+    ck_assert(is_key(first));
+    free(first);
+}
+END_TEST
+
+START_TEST(a_file_that_has_changed_makes_another_container)
+{
+    char path[] = "/tmp/berth-key-XXXXXX";
+    int fd = mkstemp(path);
+    char *first;
+
+    begin();
+    request.image = path;
+    first = key();
+    ck_assert_int_eq(write(fd, "x", 1), 1);
+    ck_assert(!is_key(first));
+    close(fd);
+    unlink(path);
+    free(first);
+}
+END_TEST
+
+START_TEST(directories_of_a_step_are_seen_through_the_one_around_them)
+{
+    static char pmix[] = "PMIX_SERVER_TMPDIR=/var/spool/slurmd/pmix.1.0/";
+    char *environment[] = {pmix, NULL};
+    struct berth_job_launch job = {0};
+    struct berth_err err;
+
+    begin();
+    request.mpi = mpi;
+    launch.environment = environment;
+    ck_assert_int_eq(berth_job_launch_from(&launch, &job, &err), 0);
+    ck_assert_uint_eq(job.fabric.count, 1);
+    ck_assert_str_eq(job.fabric.items[0], "/var/spool/slurmd:/var/spool/slurmd:rw");
+    berth_job_launch_fini(&job);
+    launch.environment = NULL;
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("ask");
+
+    tcase_add_test(tests, a_job_without_a_server_is_told);
+    tcase_add_test(tests, what_the_runtime_is_told_makes_another_container);
+    tcase_add_test(tests, a_file_that_has_changed_makes_another_container);
+    tcase_add_test(tests, directories_of_a_step_are_seen_through_the_one_around_them);
+    return unit_run("ask", tests);
+}
