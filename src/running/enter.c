@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -73,6 +74,16 @@ static int open_directory(pid_t pid)
     return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* Slurm may give a step of one task less. A machine with more processors than a set has
+ * leaves it at that. */
+static void take_processors(pid_t pid)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(pid, sizeof(set), &set) == 0)
+        sched_setaffinity(0, sizeof(set), &set);
+}
+
 static int exit_status(int status)
 {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -117,6 +128,7 @@ static int become(const struct berth_container *container, char **command,
                                   "the kernel lets no user enter that; see "
                                   "--container-args=--userns"),
                BERTH_REFUSED;
+    take_processors(container->task);
     /* The task's own environment, or where it has none, that of the container. */
     if (take_environment(container->rank < 0 ? container->holder : container->task,
                          err) < 0 ||

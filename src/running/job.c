@@ -105,9 +105,8 @@ void berth_job_environment(char *const *own, struct berth_strvec *ret)
 void berth_job_srun(const char *srun, unsigned int job, int offset, const char *node,
                     unsigned int nodes, struct berth_strvec *ret)
 {
-    static const char *const words[] = {
-        "--overlap", "--quiet",       "--mpi=none", "--cpu-bind=none",
-        "--chdir=/", "--export=TERM", NULL};
+    static const char *const words[] = {"--overlap", "--quiet",       "--mpi=none",
+                                        "--chdir=/", "--export=TERM", NULL};
 
     berth_strvec_push(ret, srun);
     for (const char *const *word = words; *word; word++)

@@ -40,7 +40,6 @@ export SLURM_JOB_ID=77 SLURM_NTASKS=8 BERTH_CONTAINER_IMAGE=/x.sif
 expect 'an srun beside the tasks' 3 "--overlap
 --quiet
 --mpi=none
---cpu-bind=none
 --chdir=/
 --export=TERM
 --jobid=12
