@@ -50,6 +50,7 @@ enter() {
     ((status == 0)) || echo "status $status"
 }
 
+script_pty
 logs=$(mktemp)
 trap 'rm -f "$logs"' EXIT
 on login alice sh -c 'rm -rf up; mkdir up'
@@ -90,7 +91,7 @@ equal "bytes come as they are written, without a newline" "abc def" "$(on login 
     echo \$one \$two" 2>/dev/null)"
 equal "a pipe is not a terminal" "pipes" "$(enter "$job" sh -c 'test -t 0 || test -t 1 || echo pipes')"
 matches "a terminal is one" '/dev/pts/[0-9]' \
-    "$(on login alice script -qec "berth enter $job tty" /dev/null </dev/null)"
+    "$(alice ./pty.py berth enter "$job" tty </dev/null)"
 equal "the status is the command's" "status 5" "$(enter "$job" sh -c 'exit 5')"
 equal "also of one that is killed" "status 137" "$(enter "$job" sh -c 'kill -9 $$')"
 equal "a child in the background keeps nobody" here "$(enter "$job" sh -c 'sleep 1000 2>/dev/null & echo here')"
@@ -198,5 +199,5 @@ if [[ $share == auto && $release == trixie ]]; then
     share auto
 fi
 
-on login alice sh -c 'rm -rf up lines stay'
+on login alice sh -c 'rm -rf up lines stay pty.py'
 finish

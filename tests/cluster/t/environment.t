@@ -192,19 +192,7 @@ printf '#!/bin/sh\necho "export UCX_ENV=prolog$UCX_ENV"\necho "unset FI_LINES"\n
 seen=$(alice env UCX_ENV=e FI_LINES=x srun --export=NONE --task-prolog=/home/alice/prolog "$A" \
     bash -c 'echo $UCX_ENV ${FI_LINES-gone}')
 equal "a TaskProlog sees it, and can change it" "prologe gone" "$seen"
-script pty.py <<'PYTHON'
-#!/usr/bin/python3
-import os, sys
-pid, fd = os.forkpty()
-if pid == 0:
-    os.execvp(sys.argv[1], sys.argv[1:])
-try:
-    while data := os.read(fd, 4096):
-        os.write(1, data)
-except OSError:
-    pass
-os.waitpid(pid, 0)
-PYTHON
+script_pty
 seen=$(alice env TERM=xterm-test ./pty.py srun -Q --pty --export=NONE "$A" bash -c 'echo term=$TERM' </dev/null)
 matches "TERM with --pty" "term=xterm-test" "$seen"
 seen=$(alice env UCX_ENV=e LIBPATH=1 srun -v --export=NONE "$A" true 2>&1 | grep -o 'UCX_ENV is restored.*')

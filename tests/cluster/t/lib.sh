@@ -55,6 +55,23 @@ while [[ -n $(squeue -h -j "${job%%;*}" -o %T 2>/dev/null) ]]; do sleep 0.1; don
 SCRIPT
 }
 
+# The script `pty.py COMMAND...` in alice's home: the command on a terminal of its own.
+script_pty() {
+    script pty.py <<'PYTHON'
+#!/usr/bin/python3
+import os, sys
+pid, fd = os.forkpty()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+try:
+    while data := os.read(fd, 4096):
+        os.write(1, data)
+except OSError:
+    pass
+os.waitpid(pid, 0)
+PYTHON
+}
+
 # need_images NAME...: build them if they are not there.
 need_images() {
     local image
