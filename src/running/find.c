@@ -103,19 +103,22 @@ static int number_of(const struct berth_strvec *environment, const char *name)
     return text && *text >= '0' && *text <= '9' ? (int)strtol(text, NULL, 10) : -1;
 }
 
-/* That of HOLDER; of the runtime or the supervisor, where the user keeps the
- * environment out of the container (--cleanenv). */
+/* That of the supervisor, which is above HOLDER; else of HOLDER. In a container of the
+ * job, the runtime's is of the step that was the first. */
 static void identify(const struct look *look, const struct process *holder,
                      struct berth_strvec *ret)
 {
     enum { ABOVE = 3 };
+    const struct process *above = holder;
 
-    for (int i = 0; holder && i < ABOVE; i++) {
+    for (int i = 0; above && i < ABOVE && strcmp(above->is.name, "berth-task") != 0;
+         i++)
+        above = find(look, above->is.parent);
+    if (above && strcmp(above->is.name, "berth-task") == 0)
+        read_environment(above->is.pid, ret);
+    if (!berth_environ_value(ret->items, "SLURM_JOB_ID")) {
         berth_strvec_fini(ret);
         read_environment(holder->is.pid, ret);
-        if (berth_environ_value(ret->items, "SLURM_JOB_ID"))
-            return;
-        holder = find(look, holder->is.parent);
     }
 }
 
