@@ -278,15 +278,17 @@ static int find_outer(struct supervisor *supervisor, struct berth_err *err)
     }
 }
 
-/* Has the process of berth_start_in() found that the task's directory is not there? */
+/* End the process of berth_start_in(). Returns whether it had ended because the task's
+ * directory is not there. */
 static bool is_elsewhere(const struct berth_start *start)
 {
     siginfo_t info = {0};
 
-    return start->runtime > 0 &&
-           waitid(P_PID, (id_t)start->runtime, &info, WEXITED | WNOHANG) == 0 &&
-           info.si_pid && info.si_code == CLD_EXITED &&
-           info.si_status == BERTH_START_ELSEWHERE;
+    if (start->runtime <= 0)
+        return false;
+    kill(start->runtime, SIGKILL);
+    return waitid(P_PID, (id_t)start->runtime, &info, WEXITED) == 0 &&
+           info.si_code == CLD_EXITED && info.si_status == BERTH_START_ELSEWHERE;
 }
 
 /* A copy of the job's container that QUESTION asks for. Returns 0; 1: it does not have
