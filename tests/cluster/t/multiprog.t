@@ -80,7 +80,8 @@ tell() {
     lines "${@:4}"
     # shellcheck disable=SC2086 # words
     equal "$title" "$expected" \
-        "$(alice srun -w n1,n2 -N2 -n4 $options --multi-prog lines 2>&1 </dev/null | grep -v "$no_cma" | sort | paste -sd' ')"
+        "$(alice srun -w n1,n2 -N2 -n4 $options --multi-prog lines 2>&1 </dev/null |
+            grep -vE "$no_cma|$waited" | sort | paste -sd' ')"
 }
 
 tell "an image for each line" "A=a A=a B=b H=host" "" "0-1 $A $W A" "2 $B $W B" "3 $W H"
