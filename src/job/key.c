@@ -3,12 +3,15 @@
 
 #include "job/key.h"
 
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "request/mount.h"
 
 /* The directory of PATH (which may end in slashes), as a mount. */
@@ -83,6 +86,52 @@ static int put_mounts(const struct berth_strvec *mounts, struct berth_buf *ret,
     return 0;
 }
 
+/* The files that TEXT, of a flag or a variable of the runtime's, may name, as seen from
+ * DIRECTORY. What is mounted is seen as it is; a file that the runtime only READS, as
+ * --env-file, also counts as another one when it was written. */
+static void put_named(int directory, const char *text, bool reads,
+                      struct berth_buf *ret)
+{
+    BERTH_FREE char *copy = strdup(text);
+    char *rest = copy;
+    const char *part;
+    struct stat status;
+    char line[128];
+
+    if (!copy)
+        ret->failed = true;
+    while ((part = strsep(&rest, "=:,"))) {
+        if (!*part || fstatat(directory, part, &status, 0) < 0)
+            continue;
+        snprintf(line, sizeof(line), "%jx.%jx", (uintmax_t)status.st_dev,
+                 (uintmax_t)status.st_ino);
+        berth_buf_puts(ret, line);
+        if (reads) {
+            snprintf(line, sizeof(line), ".%jx.%jx.%lx", (uintmax_t)status.st_size,
+                     (uintmax_t)status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+            berth_buf_puts(ret, line);
+        }
+        berth_buf_puts(ret, "\n");
+    }
+}
+
+static void put_all_named(const struct berth_launch *launch, struct berth_buf *ret)
+{
+    static const char *const starts[] = {"APPTAINER_", "SINGULARITY_", NULL};
+    BERTH_CLOSE int directory =
+        open(launch->directory ? launch->directory : "/", O_PATH | O_CLOEXEC);
+    const struct berth_strvec *args = &launch->request->args;
+
+    for (size_t i = 0; i < args->count; i++)
+        put_named(directory, args->items[i],
+                  strstr(args->items[i], "env-file") ||
+                      (i > 0 && strcmp(args->items[i - 1], "--env-file") == 0),
+                  ret);
+    for (char *const *it = launch->environment; it && *it; it++)
+        if (berth_text_starts_any(*it, starts))
+            put_named(directory, *it, strstr(*it, "_ENV_FILE=") != NULL, ret);
+}
+
 int berth_job_key(const struct berth_job_launch *job, struct berth_buf *ret,
                   struct berth_err *err)
 {
@@ -100,6 +149,7 @@ int berth_job_key(const struct berth_job_launch *job, struct berth_buf *ret,
     berth_buf_puts(ret, "\n");
     put_file(launch->request->image, ret);
     put_file(launch->runtime, ret);
+    put_all_named(launch, ret);
     if (put_mounts(&launch->request->mounts, ret, err) < 0 ||
         put_mounts(launch->mounts, ret, err) < 0 ||
         put_mounts(launch->fabric, ret, err) < 0)

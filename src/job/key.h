@@ -26,8 +26,9 @@ void berth_job_launch_fini(struct berth_job_launch *launch);
 
 /* Appends what makes this container another than others of the job, but for the
  * variables of job/variables.h and the working directory: the words of the runtime, the
- * files that they name (device, inode, size and time of change), the user's home, and
- * the release of berth. Returns 0, or -1 with a sentence in ERR. */
+ * files that they name (device, inode, size and time of change), those that flags and
+ * variables of the runtime name from the working directory, the user's home, and the
+ * release of berth. Returns 0, or -1 with a sentence in ERR. */
 int berth_job_key(const struct berth_job_launch *launch, struct berth_buf *ret,
                   struct berth_err *err);
 

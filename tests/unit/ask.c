@@ -3,6 +3,7 @@
 
 #include "job/ask.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -103,6 +104,60 @@ START_TEST(a_file_that_has_changed_makes_another_container)
 }
 END_TEST
 
+/* A file DIRECTORY/NAME with that text. */
+static void put(const char *directory, const char *name, const char *text)
+{
+    char path[64];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
+    file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+START_TEST(what_a_flag_names_is_seen_from_the_working_directory)
+{
+    static char bind[] = "--bind=data:/mnt", file[] = "--env-file", name[] = "data";
+    static char variable[] = "APPTAINER_BIND=data:/mnt", other[] = "DATA=data";
+    char one[] = "/tmp/berth-key-XXXXXX", two[] = "/tmp/berth-key-XXXXXX";
+    char *flags[][2] = {{bind, NULL}, {file, name}, {NULL, NULL}, {NULL, NULL}};
+    char *variables[] = {NULL, NULL, variable, other};
+    const bool same[] = {false, false, false, true}; /* from another directory */
+    const bool still[] = {true, false, true, true};  /* when it was written */
+    char *first, path[64];
+
+    ck_assert(mkdtemp(one) && mkdtemp(two));
+    for (int i = 0; i < 4; i++) {
+        char *environment[] = {variables[i], NULL};
+
+        begin();
+        put(one, name, "1");
+        put(two, name, "2");
+        request.args.items = flags[i];
+        request.args.count = (size_t) !!flags[i][0] + !!flags[i][1];
+        launch.environment = environment;
+        launch.directory = one;
+        first = key();
+        ck_assert(is_key(first));
+        put(one, name, "longer");
+        ck_assert_int_eq(is_key(first), still[i]);
+        put(one, name, "1");
+        launch.directory = two;
+        ck_assert_int_eq(is_key(first), same[i]);
+        launch.directory = "/";
+        launch.environment = NULL;
+        free(first);
+    }
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof(path), "%s/%s", i ? one : two, name);
+        unlink(path);
+        rmdir(i ? one : two);
+    }
+}
+END_TEST
+
 START_TEST(directories_of_a_step_are_seen_through_the_one_around_them)
 {
     static char pmix[] = "PMIX_SERVER_TMPDIR=/var/spool/slurmd/pmix.1.0/";
@@ -128,6 +183,7 @@ int main(void)
     tcase_add_test(tests, a_job_without_a_server_is_told);
     tcase_add_test(tests, what_the_runtime_is_told_makes_another_container);
     tcase_add_test(tests, a_file_that_has_changed_makes_another_container);
+    tcase_add_test(tests, what_a_flag_names_is_seen_from_the_working_directory);
     tcase_add_test(tests, directories_of_a_step_are_seen_through_the_one_around_them);
     return unit_run("ask", tests);
 }
