@@ -14,9 +14,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/environ.h"
 #include "job/key.h"
 #include "job/message.h"
 #include "job/name.h"
+#include "job/variables.h"
 #include "plan/envdiff.h"
 #include "probe/opened.h"
 
@@ -126,11 +128,26 @@ static int await(const struct berth_job_question *question, int socket, int *ret
     return berth_err_set(err, NONE);
 }
 
+/* What only this step has, as if the runtime had been given it and had removed it. */
+static void add_cleaned(char *const *before, struct berth_buf *ret)
+{
+    for (char *const *it = environ; *it; it++) {
+        BERTH_FREE char *name = strndup(*it, strcspn(*it, "="));
+
+        if (!name)
+            ret->failed = true;
+        else if (!berth_environ_value(before, name))
+            berth_buf_add(ret, *it, strlen(*it) + 1);
+    }
+}
+
 /* Reads FD, and closes it. */
 static int read_answer(int fd, struct berth_job_answer *answer, struct berth_err *err)
 {
     struct berth_handover handover;
+    bool is_cleaned;
     size_t before;
+    char **items;
 
     if (berth_handover_read(fd, &handover) < 0 || handover.words.count < 2)
         return berth_err_set(err, NONE);
@@ -138,9 +155,13 @@ static int read_answer(int fd, struct berth_job_answer *answer, struct berth_err
     before = strtoul(handover.words.items[1], NULL, 10);
     if (before > handover.environment.count)
         return berth_err_set(err, NONE);
-    berth_envdiff_flatten(handover.environment.items + before, &answer->after);
-    handover.environment.items[before] = NULL;
-    berth_envdiff_flatten(handover.environment.items, &answer->before);
+    items = handover.environment.items;
+    berth_envdiff_flatten(items + before, &answer->after);
+    is_cleaned = berth_job_variables_cleaned(items, items + before);
+    items[before] = NULL;
+    berth_envdiff_flatten(items, &answer->before);
+    if (is_cleaned)
+        add_cleaned(items, &answer->before);
     return answer->before.failed || answer->after.failed ? berth_err_oom(err) : 0;
 }
 

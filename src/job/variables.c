@@ -187,6 +187,13 @@ static bool has_all(const struct berth_strvec *names, char *const *one,
     return true;
 }
 
+bool berth_job_variables_cleaned(char *const *before, char *const *after)
+{
+    static const char always[] = "SLURM_JOB_ID"; /* in each step, and no runtime's */
+
+    return berth_environ_value(before, always) && !berth_environ_value(after, always);
+}
+
 bool berth_job_variables_same(const struct berth_strvec *names, char *const *one,
                               char *const *other)
 {

@@ -19,6 +19,10 @@ void berth_job_variables_find(const char *root, struct berth_strvec *ret);
 void berth_job_variables_scan(const char *name, const char *script,
                               struct berth_strvec *ret);
 
+/* Does the runtime remove variables that nobody has named (--cleanenv)? BEFORE is the
+ * environment of a step, with which it was started, AFTER what it has made. */
+bool berth_job_variables_cleaned(char *const *before, char *const *after);
+
 /* Have NAMES, and what the runtime itself reads, the same values in both environments
  * (each ended by NULL)? With `*` in NAMES: all, but what Slurm and the process managers
  * set for each step and task. */

@@ -96,16 +96,21 @@ static int write_answer(const struct berth_rendezvous *rendezvous,
 {
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_STRVEC struct berth_strvec environment = {0};
-    size_t count;
+    size_t count, before;
     const char *part = berth_rendezvous_before(rendezvous, &count);
 
     berth_environ_split(part, count, &environment);
+    before = environment.count;
     berth_strvec_pushf(&words, "%d", berth_rendezvous_holder(rendezvous));
-    berth_strvec_pushf(&words, "%zu", environment.count);
+    berth_strvec_pushf(&words, "%zu", before);
     part = berth_rendezvous_after(rendezvous, &count);
     berth_environ_split(part, count, &environment);
+    if (environment.failed)
+        return berth_err_oom(err);
+    if (berth_job_variables_cleaned(environ, environment.items + before))
+        berth_strvec_push(&words, "*");
     find_variables(berth_rendezvous_holder(rendezvous), &words);
-    if (words.failed || environment.failed)
+    if (words.failed)
         return berth_err_oom(err);
     return berth_handover_write(&words, environment.items, err);
 }

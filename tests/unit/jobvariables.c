@@ -86,12 +86,26 @@ START_TEST(steps_share_a_container_if_what_it_depends_on_is_the_same)
 }
 END_TEST
 
+START_TEST(a_runtime_that_cleans_the_environment_removes_what_slurm_sets)
+{
+    static char job[] = "SLURM_JOB_ID=1", path[] = "PATH=/bin";
+    char *const all[] = {job, path, NULL};
+    char *const some[] = {path, NULL};
+
+    ck_assert(berth_job_variables_cleaned(all, some));
+    ck_assert(!berth_job_variables_cleaned(all, all));
+    ck_assert(!berth_job_variables_cleaned(some, some));
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("jobvariables");
 
     tcase_add_loop_test(tests, a_script_tells_which_variables_it_may_read, 0,
                         COUNT(scripts));
+    tcase_add_test(tests,
+                   a_runtime_that_cleans_the_environment_removes_what_slurm_sets);
     tcase_add_loop_test(tests,
                         steps_share_a_container_if_what_it_depends_on_is_the_same, 0,
                         COUNT(steps));

@@ -106,6 +106,16 @@ on n1 root touch /srv/joblife/new
 equal "... that was made anew" new "$(life job -w n1 -N1 -n1 -D /srv/joblife "$A" ls)"
 on n1 root rm -rf /srv/joblife /srv/joblife.old
 
+on login alice bash -c 'mkdir -p joblife.one joblife.two && echo D=1 >joblife.one/data && echo D=2 >joblife.two/data'
+for it in "--container-args=--bind=data:/opt/data" "--container-args=--env-file=data"; do
+    first=$(space "$A" -w n1 -D /home/alice/joblife.one "$it")
+    same "${it#*args=}" "$first" "$(space "$A" -w n1 -D /home/alice/joblife.one "$it")"
+    another "... in another directory" "$first" "$(space "$A" -w n1 -D /home/alice/joblife.two "$it")"
+done
+equal "... with the file of that directory" D=2 \
+    "$(life job -w n1 -N1 -n1 "$A" -D /home/alice/joblife.two --container-args=--bind=data:/opt/data cat /opt/data)"
+on login alice rm -r joblife.one joblife.two
+
 echo "# the environment"
 E=--container-image=/images/env.sif
 first=$(space "$E" -w n1)
@@ -115,16 +125,21 @@ with=(DOCKER_PLAIN=1)
 another "one that it reads" "$first" "$(space "$E" -w n1)"
 with=()
 # seen LIFETIME [NAME=VALUE...]: what a task sees.
+flags=()
 seen() {
     local lifetime=$1
     shift
-    on login alice env "$@" srun --jobid="$job" --overlap -w n1 -N1 -n1 --container-lifetime="$lifetime" "$E" env |
+    on login alice env "$@" srun --jobid="$job" --overlap -w n1 -N1 -n1 --container-lifetime="$lifetime" "$E" "${flags[@]}" env |
         grep -v ^SLURM | sort
 }
 for it in NOTHING=1 DOCKER_PLAIN=mine DOCKER_PLAIN=plain DOCKER_PLAIN= LD_LIBRARY_PATH=/x \
     PATH=/opt/mine:/usr/bin:/bin APPTAINERENV_MINE=1 SINGULARITYENV_MINE=2 DOCKER_OVER=x HOME=/tmp \
     PS1=mine "DOCKER_BLANKS=two  blanks, and 'quotes'"; do
     equal "as with lifetime step: $it" "$(seen step "$it")" "$(seen job "$it")"
+done
+flags=(--container-args=--cleanenv)
+for it in NOTHING=1 MINE=1 LANG=C; do
+    equal "as with lifetime step: --cleanenv, $it" "$(seen step "$it")" "$(seen job "$it")"
 done
 
 echo "# what stays"
