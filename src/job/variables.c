@@ -77,7 +77,8 @@ void berth_job_variables_scan(const char *name, const char *script,
             at++;
             continue;
         }
-        if (!is_known && *at != '/' && is_in(reading, word, (size_t)(at - word)))
+        if (!is_known && *at != '/' && (word == script || word[-1] != '=') &&
+            is_in(reading, word, (size_t)(at - word)))
             berth_strvec_push(ret, ANY);
         if (!isdigit((unsigned char)*word))
             berth_strvec_pushf(ret, "%.*s", (int)(at - word), word);

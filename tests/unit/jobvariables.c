@@ -19,6 +19,7 @@ static const struct {
     {"90-environment.sh", "source x\n", "* source x"},
     {"90-environment.sh", "X=$(env | wc -l)\n", "X * env wc l"},
     {"90-environment.sh", "PATH=/opt/env/bin\n", "PATH opt env bin"},
+    {"90-environment.sh", "export X=env\n", "export X env"},
     {"90-environment.sh", "eval \"$SETUP\"\n", "* eval SETUP"},
     {"90-environment.sh", "V=1.5 W=a.b\n", "V W a b"},
     {"95-apps.sh", "if [ -f a ]; then\n    . a\nfi\n", "if f a then a fi"},
