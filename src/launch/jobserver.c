@@ -259,13 +259,16 @@ static void hear_step(struct step *step)
 
     if (letter < 0 && errno == EAGAIN)
         return;
-    if (letter == BERTH_JOB_ASK && !step->has_asked && fd >= 0 &&
-        read_question(fd, &step->question) == 0) {
+    if (letter != BERTH_JOB_ASK || step->has_asked || fd < 0) {
+        if (fd >= 0)
+            close(fd);
+        drop_step(step);
+    } else if (read_question(fd, &step->question) < 0) {
+        drop_step(step);
+    } else {
         step->has_asked = true;
         answer(step);
-        return;
     }
-    drop_step(step);
 }
 
 /* Code in an image gets no answer: it could have programs started outside. Nor does a

@@ -101,3 +101,10 @@ gresconf() {
     echo 'Name=gpu File=/dev/full'
     echo 'Name=gpu File=/dev/zero'
 }
+
+# mpi.conf RELEASE: a tree of PMIx (the default, where nothing is exchanged) waits for no node
+# when TreeWidth is above their number, so that ranks leave MPI_Init before others are in it.
+# 26.05 comes without PMIx.
+mpiconf() {
+    [[ $1 == sid ]] || echo PMIxCollFence=ring
+}

@@ -52,6 +52,7 @@ state_write() {
     slurmconf "$nodes" "${UP_CONF[@]}" >"$STATE/etc/slurm/slurm.conf"
     cgroupconf "$release" >"$STATE/etc/slurm/cgroup.conf"
     gresconf >"$STATE/etc/slurm/gres.conf"
+    mpiconf "$release" >"$STATE/etc/slurm/mpi.conf"
 }
 
 profile_write() {

