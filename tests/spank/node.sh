@@ -33,7 +33,7 @@ if since 23.11; then
 argv: LIBEXEC/berth-task ./x
 - SLURM_BERTH_LIFETIME=job
 - SLURM_BERTH_STEP=1;0:$A&lifetime=job;1:;.
-$(order "$A&lifetime=job" '&several=' job=42\&)
+$(order "$A&lifetime=job" | sed 's|step:|&several=\&|; s|container-tasks=1|&\&job=100|')
 1 host: ./y
 argv: ./y
 - SLURM_BERTH_LIFETIME=job
