@@ -54,22 +54,32 @@ void berth_job_launch_fini(struct berth_job_launch *launch)
     berth_strvec_fini(&launch->fabric);
 }
 
-/* A file that was replaced has another inode, one that was written another size or
- * time. What a directory holds is seen through the mount. */
-static void put_file(const char *path, struct berth_buf *ret)
+/* What is mounted is seen as it is, so a file or directory is another one only when it
+ * was replaced. A file that the runtime READS is another one when it was written, too.
+ */
+static void put_identity(const struct stat *status, bool reads, struct berth_buf *ret)
 {
-    char text[128] = "-";
+    char text[128];
+
+    snprintf(text, sizeof(text), "%jx.%jx", (uintmax_t)status->st_dev,
+             (uintmax_t)status->st_ino);
+    berth_buf_puts(ret, text);
+    if (reads && !S_ISDIR(status->st_mode)) {
+        snprintf(text, sizeof(text), ".%jx.%jx.%lx", (uintmax_t)status->st_size,
+                 (uintmax_t)status->st_mtim.tv_sec, status->st_mtim.tv_nsec);
+        berth_buf_puts(ret, text);
+    }
+    berth_buf_puts(ret, "\n");
+}
+
+static void put_file(const char *path, bool reads, struct berth_buf *ret)
+{
     struct stat status;
 
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-        snprintf(text, sizeof(text), "%jx.%jx", (uintmax_t)status.st_dev,
-                 (uintmax_t)status.st_ino);
-    else if (stat(path, &status) == 0)
-        snprintf(text, sizeof(text), "%jx.%jx.%jx.%jx.%lx", (uintmax_t)status.st_dev,
-                 (uintmax_t)status.st_ino, (uintmax_t)status.st_size,
-                 (uintmax_t)status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
-    berth_buf_puts(ret, text);
-    berth_buf_puts(ret, "\n");
+    if (stat(path, &status) == 0)
+        put_identity(&status, reads, ret);
+    else
+        berth_buf_puts(ret, "-\n");
 }
 
 static int put_mounts(const struct berth_strvec *mounts, struct berth_buf *ret,
@@ -80,15 +90,14 @@ static int put_mounts(const struct berth_strvec *mounts, struct berth_buf *ret,
 
         if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
             return -1;
-        put_file(mount.source, ret);
+        put_file(mount.source, false, ret);
         berth_mount_fini(&mount);
     }
     return 0;
 }
 
 /* The files that TEXT, of a flag or a variable of the runtime's, may name, as seen from
- * DIRECTORY. What is mounted is seen as it is; a file that the runtime only READS, as
- * --env-file, also counts as another one when it was written. */
+ * DIRECTORY. */
 static void put_named(int directory, const char *text, bool reads,
                       struct berth_buf *ret)
 {
@@ -96,23 +105,12 @@ static void put_named(int directory, const char *text, bool reads,
     char *rest = copy;
     const char *part;
     struct stat status;
-    char line[128];
 
     if (!copy)
         ret->failed = true;
-    while ((part = strsep(&rest, "=:,"))) {
-        if (!*part || fstatat(directory, part, &status, 0) < 0)
-            continue;
-        snprintf(line, sizeof(line), "%jx.%jx", (uintmax_t)status.st_dev,
-                 (uintmax_t)status.st_ino);
-        berth_buf_puts(ret, line);
-        if (reads) {
-            snprintf(line, sizeof(line), ".%jx.%jx.%lx", (uintmax_t)status.st_size,
-                     (uintmax_t)status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
-            berth_buf_puts(ret, line);
-        }
-        berth_buf_puts(ret, "\n");
-    }
+    while ((part = strsep(&rest, "=:,")))
+        if (*part && fstatat(directory, part, &status, 0) == 0)
+            put_identity(&status, reads, ret);
 }
 
 static void put_all_named(const struct berth_launch *launch, struct berth_buf *ret)
@@ -147,8 +145,8 @@ int berth_job_key(const struct berth_job_launch *job, struct berth_buf *ret,
     }
     berth_buf_puts(ret, launch->home ? launch->home : "");
     berth_buf_puts(ret, "\n");
-    put_file(launch->request->image, ret);
-    put_file(launch->runtime, ret);
+    put_file(launch->request->image, true, ret);
+    put_file(launch->runtime, true, ret);
     put_all_named(launch, ret);
     if (put_mounts(&launch->request->mounts, ret, err) < 0 ||
         put_mounts(launch->mounts, ret, err) < 0 ||

@@ -92,6 +92,8 @@ on n1 root chown alice /home/alice/joblife.mounted
 mount=--container-mounts=/home/alice/joblife.mounted:/opt/mounted
 first=$(space "$A" -w n1 "$mount")
 same "a mounted file" "$first" "$(space "$A" -w n1 "$mount")"
+on n1 alice bash -c 'echo more >>joblife.mounted'
+same "... that was written" "$first" "$(space "$A" -w n1 "$mount")"
 on n1 alice bash -c 'echo two >joblife.new && mv joblife.new joblife.mounted'
 another "a file that was replaced" "$first" "$(space "$A" -w n1 "$mount")"
 equal "... and is the new one" two "$(life job -w n1 -N1 -n1 "$A" "$mount" cat /opt/mounted)"
