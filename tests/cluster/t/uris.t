@@ -46,17 +46,20 @@ await() {
 # in_cache URI-DIRECTORY: what the cache has of it.
 in_cache() { alice sh -c "ls .cache/berth/'$1' 2>/dev/null" | paste -sd' '; }
 
+# last_job: its number. Slurm forgets old jobs at any time.
+last_job() { on login root scontrol -o show jobs | sed -n 's/^JobId=\([0-9]*\).*/\1/p' | sort -n | tail -n 1; }
+
 # refused TITLE PATTERN COMMAND...: one error, status 1, and no job.
 refused() {
-    local title=$1 pattern=$2 said status jobs
+    local title=$1 pattern=$2 said status last
     shift 2
-    jobs=$(on login root scontrol -o show jobs | wc -l)
+    last=$(last_job)
     said=$("$@" 2>&1)
     status=$?
     equal "$title: it fails" 1 "$status"
     matches "$title: it says why" "error: berth: image '[^']*': .*$pattern" "$said"
-    equal "$title: in one line, and without a job" "1 $jobs" \
-        "$(grep -c 'error:' <<<"$said") $(on login root scontrol -o show jobs | wc -l)"
+    equal "$title: in one line, and without a job" "1 $last" \
+        "$(grep -c 'error:' <<<"$said") $(last_job)"
 }
 
 registry || { result FAIL "the registry starts" "$(on login root cat $LOG)"; exit 1; }
