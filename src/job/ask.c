@@ -21,6 +21,7 @@
 #include "job/variables.h"
 #include "plan/envdiff.h"
 #include "probe/opened.h"
+#include "step/handover.h"
 
 extern char **environ;
 
@@ -100,6 +101,7 @@ static int write_question(const struct berth_job_question *question,
     berth_job_launch_fini(&job);
     if (result < 0)
         return -1;
+    /* In the order of enum berth_job_word. */
     berth_strvec_push(&words, key.text);
     berth_strvec_push(&words, order.text);
     berth_strvec_push(&words, launch->directory ? launch->directory : "");

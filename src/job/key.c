@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "probe/opened.h"
 #include "request/mount.h"
 
 /* The directory of PATH (which may end in slashes), as a mount. */
@@ -59,11 +60,14 @@ void berth_job_launch_fini(struct berth_job_launch *launch)
  */
 static void put_identity(const struct stat *status, bool reads, struct berth_buf *ret)
 {
+    BERTH_FREE char *identity = berth_opened_identity(status);
     char text[128];
 
-    snprintf(text, sizeof(text), "%jx.%jx", (uintmax_t)status->st_dev,
-             (uintmax_t)status->st_ino);
-    berth_buf_puts(ret, text);
+    if (!identity) {
+        ret->failed = true;
+        return;
+    }
+    berth_buf_puts(ret, identity);
     if (reads && !S_ISDIR(status->st_mode)) {
         snprintf(text, sizeof(text), ".%jx.%jx.%lx", (uintmax_t)status->st_size,
                  (uintmax_t)status->st_mtim.tv_sec, status->st_mtim.tv_nsec);

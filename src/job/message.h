@@ -2,16 +2,11 @@
 #ifndef BERTH_JOB_MESSAGE_H
 #define BERTH_JOB_MESSAGE_H
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/strvec.h"
-#include "step/handover.h"
-
 /* The messages on the socket of the job's server: a letter, and most have a handover
  * (step/handover.h) with words and an environment.
  *
  * A step asks:
- *     ASK     words: as struct berth_job_asked; environment: of the step
+ *     ASK     words: those of enum berth_job_word; environment: of the step
  * The server answers:
  *     JOIN    words: process id of the holder, how many strings of the environment are
  *             those with which the runtime was started; environment: these, and those
@@ -22,6 +17,16 @@ enum berth_job_letter {
     BERTH_JOB_ASK = 'A',
     BERTH_JOB_JOIN = 'J',
     BERTH_JOB_ALONE = 'N'
+};
+
+/* The words of a question, in their order. */
+enum berth_job_word {
+    BERTH_JOB_KEY,       /* job/key.h */
+    BERTH_JOB_ORDER,     /* plan/order.h, for the container alone */
+    BERTH_JOB_DIRECTORY, /* the working directory; "": gone */
+    BERTH_JOB_IDENTITY,  /* of that, as in probe/opened.h */
+    BERTH_JOB_OWN,       /* "own": only the container of this directory */
+    BERTH_JOB_WORDS
 };
 
 /* FD is the descriptor of a handover; -1: none. Returns 0, or -1 with errno. */

@@ -18,8 +18,6 @@
 /* Where both Singularity and Apptainer keep the scripts. */
 #define SCRIPTS "/.singularity.d/env"
 
-#define ANY "*"
-
 /* With these a script can read a variable without its name. */
 static const char *const reading[] = {"eval",    "source",  "env", "printenv",
                                       "declare", "typeset", NULL};
@@ -73,21 +71,16 @@ void berth_job_variables_scan(const char *name, const char *script,
             at++;
         if (at == word) {
             if (!is_known && reads_file(script, at))
-                berth_strvec_push(ret, ANY);
+                berth_strvec_push(ret, BERTH_JOB_ANY);
             at++;
             continue;
         }
         if (!is_known && *at != '/' && (word == script || word[-1] != '=') &&
             is_in(reading, word, (size_t)(at - word)))
-            berth_strvec_push(ret, ANY);
+            berth_strvec_push(ret, BERTH_JOB_ANY);
         if (!isdigit((unsigned char)*word))
             berth_strvec_pushf(ret, "%.*s", (int)(at - word), word);
     }
-}
-
-static bool is_script(const char *name)
-{
-    return berth_text_ends(name, ".sh");
 }
 
 void berth_job_variables_find(const char *root, struct berth_strvec *ret)
@@ -106,12 +99,12 @@ void berth_job_variables_find(const char *root, struct berth_strvec *ret)
         BERTH_BUF struct berth_buf text = {0};
         BERTH_FREE char *file = NULL;
 
-        if (!is_script(entry->d_name))
+        if (!berth_text_ends(entry->d_name, ".sh"))
             continue;
         if (asprintf(&file, "%s/%s", path, entry->d_name) < 0 ||
             berth_fd_read_path(file, LARGEST, &text) < 0 || text.failed ||
             text.used == LARGEST)
-            berth_strvec_push(ret, ANY);
+            berth_strvec_push(ret, BERTH_JOB_ANY);
         else if (text.text)
             berth_job_variables_scan(entry->d_name, text.text, ret);
     }
@@ -171,7 +164,7 @@ static bool matters(const struct berth_strvec *names, bool any, const char *vari
 static bool has_all(const struct berth_strvec *names, char *const *one,
                     char *const *other)
 {
-    bool any = berth_strvec_has(names, ANY);
+    bool any = berth_strvec_has(names, BERTH_JOB_ANY);
 
     for (; *one; one++) {
         BERTH_FREE char *name = NULL;

@@ -85,7 +85,7 @@ static void find_variables(pid_t holder, struct berth_strvec *ret)
 
     if (berth_namespaces_enter_user(holder) < 0 ||
         asprintf(&root, "/proc/%d/root", holder) < 0)
-        berth_strvec_push(ret, "*");
+        berth_strvec_push(ret, BERTH_JOB_ANY);
     else
         berth_job_variables_find(root, ret);
 }

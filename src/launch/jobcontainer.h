@@ -13,14 +13,4 @@
 _Noreturn void berth_jobcontainer_run(int channel,
                                       const struct berth_handover *question);
 
-/* The words of a question. */
-enum {
-    BERTH_JOB_KEY,
-    BERTH_JOB_ORDER,
-    BERTH_JOB_DIRECTORY, /* "": gone */
-    BERTH_JOB_IDENTITY,  /* of that, as in probe/opened.h */
-    BERTH_JOB_OWN,       /* "own": only the container of this directory */
-    BERTH_JOB_WORDS
-};
-
 #endif
