@@ -24,6 +24,7 @@
 #include "step/become.h"
 #include "step/join.h"
 #include "step/namespaces.h"
+#include "step/processes.h"
 
 extern char **environ;
 
@@ -35,10 +36,8 @@ static int take_environment(pid_t pid, struct berth_err *err)
     BERTH_BUF struct berth_buf bytes = {0};
     const char *term = getenv("TERM");
     BERTH_FREE char *own = term ? strdup(term) : NULL;
-    char path[64];
 
-    snprintf(path, sizeof(path), "/proc/%d/environ", pid);
-    if (berth_fd_read_path(path, MOST, &bytes) < 0)
+    if (berth_process_environment(pid, MOST, &bytes) < 0)
         return berth_err_set(err, "the task has ended; see berth ps");
     if (bytes.used)
         berth_environ_split(bytes.text, bytes.used, &variables);

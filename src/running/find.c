@@ -14,7 +14,6 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
-#include "base/fd.h"
 #include "base/grow.h"
 #include "base/text.h"
 #include "launch/servers.h"
@@ -88,10 +87,8 @@ static void read_environment(pid_t pid, struct berth_strvec *ret)
 {
     enum { MOST = 4 << 20 };
     BERTH_BUF struct berth_buf bytes = {0};
-    char path[64];
 
-    snprintf(path, sizeof(path), "/proc/%d/environ", pid);
-    if (berth_fd_read_path(path, MOST, &bytes) == 0 && bytes.used > 0 &&
+    if (berth_process_environment(pid, MOST, &bytes) == 0 && bytes.used > 0 &&
         bytes.text[bytes.used - 1] == '\0')
         berth_environ_split(bytes.text, bytes.used, ret);
 }

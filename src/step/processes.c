@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/grow.h"
 
 #ifndef SYS_pidfd_open
@@ -85,6 +86,14 @@ bool berth_process_variable(pid_t pid, const char *name, unsigned int *ret_numbe
         if (strncmp(text, name, length) == 0 && text[length] == '=')
             return sscanf(text + length + 1, "%u", ret_number) == 1;
     return false;
+}
+
+int berth_process_environment(pid_t pid, size_t most, struct berth_buf *ret)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+    return berth_fd_read_path(path, most, ret);
 }
 
 int berth_process_open(pid_t pid)

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
+
 /* A process, from its stat file (proc_pid_stat(5)). */
 struct berth_process {
     pid_t pid;
@@ -30,6 +32,10 @@ size_t berth_process_children(pid_t pid, pid_t **ret_children);
 /* The variable NAME, a number, in the environment with which process PID was started.
  * False: there is none, or it cannot be read. */
 bool berth_process_variable(pid_t pid, const char *name, unsigned int *ret_number);
+
+/* Append to RET at most MOST bytes of that environment: NAME=VALUE strings, each ended
+ * by NUL. Returns 0 (also where memory ran out: RET says so), or -1 with errno. */
+int berth_process_environment(pid_t pid, size_t most, struct berth_buf *ret);
 
 /* A descriptor that can be read when process PID has ended (pidfd_open(2)); -1: the
  * kernel has none. */
