@@ -5,7 +5,8 @@
 
 #include <time.h>
 
-/* That may lie between two looks on a busy node. A stop costs as much. */
+/* On a busy node this much time may pass between two looks. A process that was stopped
+ * loses as much of its time. */
 enum { GAP_MS = 1000 };
 
 int64_t berth_clock(void)

@@ -9,8 +9,8 @@
 /* An environment as a list of NAME=VALUE that ends in NULL, and as bytes in the form of
  * /proc/PID/environ: the strings one behind the other, each ended by NUL. */
 
-/* The value of NAME in ENV (which may be NULL), the first; NULL when it is not there.
- */
+/* The value of NAME (which may be NAME=VALUE) in ENV (which may be NULL), the first;
+ * NULL when it is not there. */
 const char *berth_environ_value(char *const *env, const char *name);
 
 /* Append the strings in the COUNT bytes at BYTES, which end in NUL, to RET. */

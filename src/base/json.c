@@ -36,8 +36,8 @@ static size_t utf8_length(const char *text)
     return 0;
 }
 
-/* One character that JSON does not take as it is. U+007F to U+009F would be taken, and
- * can steer a terminal. */
+/* Escape one character. JSON allows U+007F to U+009F, but they can control a terminal.
+ */
 static void put_escaped(struct berth_buf *buf, unsigned int code)
 {
     char text[8];

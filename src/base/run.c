@@ -82,7 +82,7 @@ static int spawn(const struct berth_run *run, int out, int err, pid_t *ret_pid)
     return number;
 }
 
-/* What FD has now, into BUF. Returns false when nothing more will come. */
+/* Append what can be read from FD now. Returns false at its end. */
 static bool take(int fd, struct berth_buf *buf)
 {
     char bytes[4096];

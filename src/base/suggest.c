@@ -17,8 +17,8 @@ static size_t least(size_t a, size_t b, size_t c)
     return smaller < c ? smaller : c;
 }
 
-/* How many letters are to be put in, taken out or replaced (Levenshtein); both texts
- * are at most LONGEST long. */
+/* How many letters must be inserted, removed or replaced to make one text the other
+ * (Levenshtein); both are at most LONGEST long. */
 static size_t distance(const char *from, const char *to)
 {
     size_t row[LONGEST + 1];

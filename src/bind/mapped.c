@@ -96,8 +96,8 @@ static void judge_content(int fd, const char *path, struct berth_mapped_file *fi
     berth_elf_fini(&elf);
 }
 
-/* What the file PATH of process PID is. Some file systems tell a device in the maps
- * that is not the one of stat(2), so it is asked both ways. */
+/* Judge the file PATH of process PID. Some file systems show a device in the maps that
+ * differs from that of stat(2), so both are tried. */
 static void judge(const struct berth_mapped_files *files, pid_t pid, const char *path,
                   struct berth_mapped_file *file)
 {

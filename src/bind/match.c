@@ -71,7 +71,7 @@ static int explain_name(const char *mode, const struct berth_offer *offers,
                          meant ? "'?)" : "", text, modes.text);
 }
 
-/* Nothing on offer is called so, or nothing that is called so is of FAMILY. */
+/* No stack on offer has that name, or none with that name is of FAMILY. */
 static int explain(const char *mode, enum berth_mpi_family family,
                    const struct berth_offer *offers, size_t count,
                    struct berth_err *err)

@@ -25,7 +25,8 @@ static int check(struct berth_request *request, unsigned long tasks,
     return berth_launcher_check_tasks(request, tasks, err);
 }
 
-/* Slurm refuses a rank that two lines have; a `*` behind them has only the others. */
+/* Slurm refuses a rank that is in two lines; a `*` after them stands for the remaining
+ * ranks. */
 static int find_line(const struct berth_multiprog *file, unsigned int rank,
                      const struct berth_multiprog_line **ret, struct berth_err *err)
 {

@@ -26,7 +26,7 @@ struct berth_cli_flag {
 int berth_cli_request(int argc, char **argv, struct berth_cli_flag *flag,
                       struct berth_request *ret, char ***ret_command);
 
-/* Become berth-task, which does what REQUEST, which has an image, asks for with
+/* Become berth-start, which does what REQUEST, which has an image, asks for with
  * COMMAND. Returns only when that fails: -1 with a sentence in ERR. */
 int berth_cli_run_in_image(struct berth_request *request, char **command,
                            struct berth_err *err);

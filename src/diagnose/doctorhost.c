@@ -35,7 +35,8 @@ static bool is_setuid(const struct berth_doctor_facts *facts)
 static void judge_namespaces(const struct berth_doctor_facts *facts,
                              struct berth_diagnoses *diagnoses)
 {
-    /* A setuid runtime starts without; but then no container is joined. */
+    /* A setuid runtime starts without user namespaces, but then tasks cannot join a
+     * container. */
     enum berth_diagnosis_level level =
         is_setuid(facts) ? BERTH_DIAGNOSIS_NOTE : BERTH_DIAGNOSIS_WRONG;
 

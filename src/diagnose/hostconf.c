@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the Slurm of this host is configured, found and read as its commands do. */
+/* Finds and reads the configuration of this host's Slurm as Slurm's commands do. */
 
 #include <glob.h>
 #include <stdio.h>

@@ -91,7 +91,7 @@ static int read_version(struct berth_closure *closure, char *line, char *at,
     return version->file && version->version && version->user ? 0 : berth_err_oom(err);
 }
 
-/* What stands in LINE between START and END; NULL when it has not both. */
+/* The text in LINE between START and END; NULL: LINE lacks one of them. */
 static char *between(char *line, const char *start, const char *end)
 {
     char *from = strstr(line, start);

@@ -16,7 +16,7 @@ static Elf_Scn *find_table(Elf *elf, GElf_Shdr *ret_header)
     return NULL;
 }
 
-/* A table that is damaged tells nothing: the loader does not read it either. */
+/* A damaged table is ignored: the loader does not read it either. */
 int berth_elf_read_inner(struct berth_elf_reader *reader,
                          const struct berth_elf_question *question,
                          struct berth_elf *elf, struct berth_err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dynamic symbols. Their number is written nowhere but in section headers, which
- * may be missing: it comes from the hash tables, and from the relocations of a file
- * that defines none. */
+/* The dynamic symbols. Only section headers state their number, and a file may lack
+ * section headers. So the number comes from the hash tables, or, in a file that defines
+ * no symbols, from its relocations. */
 
 #include <stdlib.h>
 #include <string.h>

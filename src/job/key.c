@@ -55,9 +55,9 @@ void berth_job_launch_fini(struct berth_job_launch *launch)
     berth_strvec_fini(&launch->fabric);
 }
 
-/* What is mounted is seen as it is, so a file or directory is another one only when it
- * was replaced. A file that the runtime READS is another one when it was written, too.
- */
+/* A mounted file or directory shows every change, so only a replacement makes it
+ * another one. A file that the runtime READS becomes another one when it is written,
+ * too. */
 static void put_identity(const struct stat *status, bool reads, struct berth_buf *ret)
 {
     BERTH_FREE char *identity = berth_opened_identity(status);
@@ -100,7 +100,7 @@ static int put_mounts(const struct berth_strvec *mounts, struct berth_buf *ret,
     return 0;
 }
 
-/* The files that TEXT, of a flag or a variable of the runtime's, may name, as seen from
+/* Add the files that TEXT, a flag or a variable of the runtime, may name, seen from
  * DIRECTORY. */
 static void put_named(int directory, const char *text, bool reads,
                       struct berth_buf *ret)

@@ -112,7 +112,7 @@ void berth_job_variables_find(const char *root, struct berth_strvec *ret)
         closedir(directory);
 }
 
-/* Of one step or task, and nothing that an image's environment is made from. */
+/* Variables of one step or task; no image makes its environment from them. */
 static bool is_of_step(const char *variable)
 {
     static const char *const starts[] = {"SLURM",

@@ -16,8 +16,9 @@
 #include "probe/runtime.h"
 #include "launch/digest.h"
 
-/* Where several users write to a directory, another one can be there first. What root
- * has put there may be anything; else it is a file of the user's, by one name. */
+/* If several users write to a directory, another user may have made the file first. A
+ * file of root may be of any kind; any other must be a regular file of the user's, with
+ * one name. */
 static bool is_trusted(int fd)
 {
     struct stat st;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a runtime leaves that is killed while it starts. Whose a directory is cannot be
- * told; but what is dead, or empty when nobody is about to fill it, nobody misses. */
+/* Removes what a runtime leaves that was killed while it started. Nothing shows which
+ * runtime made a directory; but nobody misses a dead mount, or an empty directory that
+ * no runtime is about to fill. */
 
 #include "launch/remains.h"
 
@@ -142,8 +143,8 @@ static bool is_ours(int directory, const char *name)
            S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-/* Who makes a directory is looked for when that has been seen, lest somebody starts in
- * between. */
+/* Look for runtimes after the directory was seen: one that starts in between would be
+ * missed otherwise. */
 static void clear_all(const char *path, const char *runtime)
 {
     DIR *directory = opendir(path);

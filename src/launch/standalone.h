@@ -11,7 +11,7 @@
 #include "request/request.h"
 #include "site/terms.h"
 
-/* Does for one process what the plugin does for a step: the same berth-task, and a
+/* Does for one process what the plugin does for a step: the same berth-start, and a
  * container for this process alone. */
 
 /* The request of `berth run` or `berth explain`. Borrows everything. */
@@ -24,7 +24,7 @@ struct berth_standalone {
     struct berth_strvec programs;        /* as in an order */
 };
 
-/* Sets the order of berth-task in the environment of the calling process, and
+/* Sets the order of berth-start in the environment of the calling process, and
  * makes the rendezvous of its container (step/rendezvous.h). The container ends with
  * the calling process, whatever that becomes. Where an mpirun has started the process,
  * its MPI library is told that the other ranks are in containers of their own
@@ -32,7 +32,7 @@ struct berth_standalone {
 int berth_standalone_prepare(const struct berth_standalone *standalone,
                              struct berth_err *err);
 
-/* Become berth-task in front of COMMAND, words ended by NULL. Returns only when that
+/* Become berth-start in front of COMMAND, words ended by NULL. Returns only when that
  * fails: -1 with a sentence in ERR. */
 int berth_standalone_become(char *const *command, struct berth_err *err);
 

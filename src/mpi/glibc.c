@@ -37,9 +37,9 @@ static const char *newest(const struct berth_mpi_objects *objects)
     return found;
 }
 
-/* Does the glibc of OBJECTS have VERSION in its file SONAME? Of a file that is not told
- * it is enough to know libc.so.6: they are of one build, and glibc takes no version
- * away. */
+/* Does the glibc of OBJECTS define VERSION in its file SONAME? If that file is unknown,
+ * libc.so.6 answers for it: both are of one build, and glibc never removes a version.
+ */
 static bool defines(const struct berth_mpi_objects *objects, const char *soname,
                     const char *version)
 {

@@ -41,9 +41,9 @@ static unsigned int manager_of_component(const char *name)
     return berth_text_starts(name, "mca_pmix_cray") ? BERTH_PMI_CRAY : 0;
 }
 
-/* Open MPI speaks PMIx, by its own copy where it has no library, unless its components
- * say that it was built otherwise. That it names PMI_FD means nothing: it only looks
- * who has started it. */
+/* Open MPI speaks PMIx, with a copy inside it if there is no PMIx library, unless its
+ * components show another build. The text PMI_FD in it means nothing: Open MPI only
+ * checks who started it. */
 static unsigned int managers_of_openmpi(const struct berth_mpi_objects *objects)
 {
     unsigned int managers = 0;

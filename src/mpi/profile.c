@@ -64,10 +64,10 @@ static const struct berth_opener openers[] = {
     {0},
 };
 
-/* Directories that are set although they may be empty: the library would look where the
- * host keeps its plugins, and find the image's. Seen for HWLOC_PLUGINS_PATH and PMIX_*;
- * the others by the sources named above, where UCX_MODULE_DIR is the second place to
- * look in. */
+/* Directories that are set although they may be empty: otherwise the library would
+ * search the host's path for plugins, and find the image's there. Seen for
+ * HWLOC_PLUGINS_PATH and PMIX_*; the others by the sources named above. UCX searches
+ * UCX_MODULE_DIR second. */
 static const struct berth_setting settings[] = {
     {"libucs.so", "UCX_MODULE_DIR", "lib/ucx", NULL},
     {"libfabric.so", "FI_PROVIDER_PATH", "lib/libfabric", NULL},

@@ -26,7 +26,7 @@ static enum berth_mpi_outcome end_image(struct berth_mpi_cause *cause,
     return berth_mpi_end(cause, answer);
 }
 
-/* The program itself: can anything of the host be put under it? */
+/* The program itself: can it load a library of the host at all? */
 static enum berth_mpi_outcome judge_kind(struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_program *program = cause->program;
@@ -283,8 +283,8 @@ static enum berth_mpi_outcome judge_sizes(struct berth_mpi_cause *cause)
     return BERTH_RULE_PASS;
 }
 
-/* Where the image has nothing of the host's own family, both may have the standard's.
- */
+/* If the image has no library of the host's own family, both sides may have the library
+ * of the standard ABI. */
 static enum berth_mpi_outcome share_abi(struct berth_mpi_cause *cause)
 {
     if (berth_mpi_objects_parts(cause->image, cause->family) ||
@@ -297,7 +297,7 @@ static enum berth_mpi_outcome share_abi(struct berth_mpi_cause *cause)
     return BERTH_RULE_PASS;
 }
 
-/* What an image has, when what will run in it cannot be known. */
+/* The MPI of an image, for a program that cannot be known beforehand. */
 static enum berth_mpi_outcome judge_inventory(struct berth_mpi_cause *cause)
 {
     const char *path = cause->program->path;

@@ -7,9 +7,9 @@
 
 #include "base/environ.h"
 
-/* What Slurm's gres/gpu sets for a task: its GPUs in the numbers of the node, and in
- * the form of each driver, whichever the node has (unless gres.conf says Flags=). An
- * old release wrote NoDevFiles where there are none. */
+/* What Slurm's gres/gpu sets for a task: its GPUs in the node's numbers, and in the
+ * form of each driver, whichever driver the node has (unless gres.conf says Flags=). An
+ * old release wrote NoDevFiles for a task without GPUs. */
 static const char *const step_variables[] = {"SLURM_STEP_GPUS", "CUDA_VISIBLE_DEVICES",
                                              "ROCR_VISIBLE_DEVICES",
                                              "GPU_DEVICE_ORDINAL", NULL};

@@ -88,7 +88,7 @@ static int refuse(const struct berth_site *site, const char *text,
     return cite(site, err);
 }
 
-/* The word at WORDS, with the one behind it where that is no flag. */
+/* The word at WORDS, with the next one if that is not a flag. */
 static char *join_value(char *const *words, size_t *ret_count)
 {
     char *text = NULL;
@@ -119,9 +119,9 @@ int berth_flags_check_args(const struct berth_site *site,
     return 0;
 }
 
-/* Variables with the prefix of a flag that are none: what the runtime sets itself in a
- * container, where it keeps its files, and how it reaches a registry, for which nothing
- * on a node asks. */
+/* Variables with the prefix of a flag that are not flags: what the runtime itself sets
+ * in a container, where it keeps its files, and how it reaches a registry, which no
+ * step does. */
 static bool is_no_flag(const char *name)
 {
     static const char *const names[] = {

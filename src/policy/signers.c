@@ -55,8 +55,8 @@ static bool is_taken(const char *fingerprint, const struct berth_strvec *fingerp
     return false;
 }
 
-/* Of each part of the image: an image may have file systems besides the first, which go
- * over it. */
+/* Every part of the image must be signed: an image may have file systems that are
+ * mounted over the first. */
 static int check_signer(const struct berth_node *signer,
                         const struct berth_strvec *fingerprints, struct berth_err *err)
 {

@@ -124,9 +124,8 @@ static int refuse_name(const struct walk *walk, const char *name, int number,
     return berth_err_at(err, "%s", walk->path);
 }
 
-/* Go to NAME. Returns 1 when that is the file, with *RET_FD; 0 to go on; -1. What a
- * link promises and is not there is not missing: a file system may not be mounted yet.
- */
+/* Go to NAME. Returns 1 when that is the file, with *RET_FD; 0 to go on; -1. A symbolic
+ * link to nothing does not count as missing: a file system may not be mounted yet. */
 static int step(struct walk *walk, const char *name, int *ret_fd, int *ret_missing,
                 struct berth_err *err)
 {

@@ -55,7 +55,7 @@ static unsigned long newest(int dir, unsigned long limit)
     return best;
 }
 
-/* The newest that is an image; what was cut by hand is passed over. */
+/* The newest file that is an image; a file that was truncated by hand is skipped. */
 static int find_whole(const char *path, int dir, char **ret_file, struct berth_err *err)
 {
     unsigned long number = newest(dir, -1UL);
@@ -81,8 +81,7 @@ static int open_own(const char *path, int *ret_missing, struct berth_err *err)
     return berth_tree_open(path, geteuid(), 0022, ret_missing, err);
 }
 
-/* The cache itself may be a link to where there is more room; what counts is where it
- * leads. */
+/* The cache may be a symbolic link to a larger file system; its target counts. */
 static int open_cache(const char *cache, int *ret_missing, struct berth_err *err)
 {
     BERTH_FREE char *path = NULL;
@@ -113,7 +112,7 @@ int berth_cache_find(const char *cache, const char *name, char **ret_file,
     return find_whole(path, dir, ret_file, err);
 }
 
-/* PATH and what is above it; what is made is the user's alone. */
+/* Make PATH and its parents; only the user may read what is made here. */
 static int make_path(const char *path, struct berth_err *err)
 {
     BERTH_FREE char *copy = strdup(path);

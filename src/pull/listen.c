@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the runtime says during a pull: onto the terminal, and its last words. */
+/* Shows what the runtime prints during a pull on the terminal, and keeps the last line.
+ */
 
 #include "pull/listen.h"
 
@@ -50,7 +51,8 @@ static void show(int terminal, const char *bytes, size_t count)
     }
 }
 
-/* Does a line start here in which it gives up, in colours or not? */
+/* Does a line start here that says why the runtime gives up, with colours or without?
+ */
 static bool gives_up(const char *bytes, size_t count)
 {
     size_t at = 0;

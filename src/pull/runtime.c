@@ -40,8 +40,8 @@ static int make_terminal(int like, int ends[2])
     return 0;
 }
 
-/* In the child. What srun has done about signals is its own; what somebody has it
- * ignore (nohup) is ignored. */
+/* In the child: undo srun's own handling of signals, but keep ignoring what somebody
+ * had srun ignore (nohup). */
 static void forget_signals(void)
 {
     const struct sigaction usual = {.sa_handler = SIG_DFL};
@@ -68,7 +68,8 @@ void berth_pull_let_signals_end_us(sigset_t *ret_before)
     sigprocmask(SIG_UNBLOCK, &set, ret_before);
 }
 
-/* In the child, after fork(): nothing that another thread of srun could have locked. */
+/* In the child, after fork(): call nothing that needs a lock which another thread of
+ * srun may hold. */
 static void become(const char *const *argv, const char *const *env, int out,
                    pid_t parent)
 {

@@ -275,9 +275,9 @@ static int take_option(char *const *words, const char *prefix, const char *base,
     return used;
 }
 
-/* Take the options of WORDS into RET (NULL: only count them), and empty words between
- * them, as a line has that goes on in one with blanks in front. Returns how many words
- * that are, or -1. */
+/* Take the options of WORDS into RET (NULL: only count them), and the empty words
+ * between them, which a continued line with leading blanks has. Returns the number of
+ * these words, or -1. */
 static int take_options(char *const *words, const char *prefix, const char *base,
                         struct berth_request *ret, struct berth_err *err)
 {

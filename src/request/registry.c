@@ -22,7 +22,8 @@ bool berth_registry_is_file(const char *name)
     return false;
 }
 
-/* Of two letters it is a country's, and most files that end so have only one dot. */
+/* An ending of two letters is a country's, and most files with such an ending have only
+ * one dot. */
 static bool is_top_domain(const char *end, bool has_more_dots)
 {
     static const char *const common[] = {"io", "com", "org", "net", "edu", "gov", NULL};

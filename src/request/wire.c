@@ -17,7 +17,7 @@
 /* The key of where an image is from that is a file by now; no option. */
 #define URI "uri"
 
-/* The key of what is no option. */
+/* The key of a field that is not an option. */
 #define WORLD "world"
 
 static const char *const worlds[] = {

@@ -12,18 +12,18 @@
 /* A container that runs on a node. A value struct; owns its texts. */
 struct berth_container {
     char *node;
-    char *image;      /* as it was asked for */
-    unsigned int job; /* SLURM_JOB_ID: of a het job the leader's; 0: none */
-    int step;         /* SLURM_STEP_ID; -1: none (`berth run`) */
-    int component;    /* of the step; -1: it has only one, or nobody knows */
-    int rank;         /* the least one in it, or the one asked for; -1: not known */
-    unsigned int tasks;
-    unsigned int age; /* seconds since it was started */
-    int memory;       /* KiB of the programs that serve its image, and the processor */
-    int cpu;          /* time that they have used, in ms; -1: there are none */
-    pid_t holder;     /* berth-init, on its node */
-    pid_t task;       /* the process of `rank`, on its node; not part of the text */
-    int offset;       /* of the component of a het job, set by who asked; -1: none */
+    char *image;        /* as it was asked for */
+    unsigned int job;   /* SLURM_JOB_ID: of a het job the leader's; 0: none */
+    int step;           /* SLURM_STEP_ID; -1: none (`berth run`, or the job's own) */
+    int component;      /* of the step; -1: it has only one, or nobody knows */
+    int rank;           /* the least one in it, or the one asked for; -1: not known */
+    unsigned int tasks; /* 0: the job keeps it for its steps, which have copies */
+    unsigned int age;   /* seconds since it was started */
+    int memory;   /* KiB of the programs that serve its image, and the processor */
+    int cpu;      /* time that they have used, in ms; -1: there are none */
+    pid_t holder; /* berth-init, on its node */
+    pid_t task;   /* the process of `rank`, on its node; not part of the text */
+    int offset;   /* of the component of a het job, set by who asked; -1: none */
 };
 
 struct berth_containers {

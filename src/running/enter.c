@@ -73,8 +73,8 @@ static int open_directory(pid_t pid)
     return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Slurm may give a step of one task less. A machine with more processors than a set has
- * leaves it at that. */
+/* Slurm may give a step of one task fewer CPUs. A machine with more processors than a
+ * CPU set has room for stays as it is. */
 static void take_processors(pid_t pid)
 {
     cpu_set_t set;

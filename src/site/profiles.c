@@ -100,8 +100,7 @@ static int take_text(const struct berth_reading *reading, const struct berth_key
     return copy_text(reading, key, node, berth_reading_field(reading, key->field), err);
 }
 
-/* A fault of one item does not hide those of others. Of an empty list there is nothing
- * to tell. */
+/* A fault of one item does not hide those of others. An empty list has no fault. */
 static int copy_list(const struct berth_reading *reading, const struct berth_key *key,
                      const struct berth_node *node, const char *const **ret,
                      struct berth_err *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From YAML to a tree with line numbers. Knows no key, and decides what of YAML a
- * configuration file may use: nothing that stands for other text. */
+/* From YAML to a tree with line numbers. Knows no key, and decides which parts of YAML
+ * a configuration file may use: no aliases, tags or other text that stands for
+ * something else. */
 
 #include "site/syntax.h"
 

@@ -132,7 +132,7 @@ static void add_prefix_of(struct search *search, const char *file)
         add_prefix(search, prefix);
 }
 
-/* What the loader of the program PATH finds, and the program itself. */
+/* The program PATH itself, and the libraries that its loader finds. */
 static void add_program(struct search *search, const char *path)
 {
     struct berth_look look;

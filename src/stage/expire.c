@@ -51,7 +51,7 @@ static time_t time_of(int root_fd, const char *name, time_t none)
     return fstatat(root_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? none : st.st_mtime;
 }
 
-/* Does the next maker go on with what is in NAME (stage/build.h)? */
+/* Can the next maker continue with what is in NAME (stage/build.h)? */
 static bool is_of_use(int root_fd, const char *name)
 {
     time_t now = time(NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which MPI of this host is offered first. One way for steps and for the commands that
- * tell of them. */
+/* Which MPI of this host is offered first, for steps and for the commands that describe
+ * them. */
 
 #include "stage/offered.h"
 

@@ -26,7 +26,7 @@ static int read_functions(const struct berth_gathered_file *file,
 }
 
 /* MPICH before 5.0 has the functions for statuses of Fortran 2008 (MPI_Status_c2f08) in
- * its Fortran library. For those alone no program in C is to load libgfortran. */
+ * its Fortran library. A program in C must not load libgfortran just for these. */
 static bool has_more(const struct berth_elf *sister, const struct berth_elf *library)
 {
     for (size_t i = 0; i < sister->defined.count; i++) {

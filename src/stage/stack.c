@@ -150,7 +150,7 @@ static int is_named(const struct dirent *entry)
     return berth_inventory_is_named(entry->d_name);
 }
 
-/* Is FILE one that was found already, under the name that it gives itself? */
+/* Was FILE found before, under its own SONAME? */
 static bool is_found(const struct directory *directory, const struct stat *file)
 {
     for (size_t i = 0; i < directory->count; i++)
@@ -160,7 +160,8 @@ static bool is_found(const struct directory *directory, const struct stat *file)
     return false;
 }
 
-/* Add the library NAME of the directory PATH, if it is one. To read it takes time. */
+/* Add the library NAME of the directory PATH, if it is an MPI library. Reading it takes
+ * time. */
 static void add_library(struct berth_factcache *cache, struct directory *directory,
                         const char *path, const char *name)
 {
@@ -317,8 +318,8 @@ static const struct {
     const char *variable;
     const char *places[PLACES_MAX];
 } roots[] = {
-    /* The ABI of MPICH is in a directory of its own (HPE, intro_mpi(3), module
-     * cray-mpich-abi); a native one is no more than that of Cray's compilers. */
+    /* The library with MPICH's ABI is in a directory of its own (HPE, intro_mpi(3),
+     * module cray-mpich-abi); the native one has only the ABI of Cray's compilers. */
     {"CRAY_MPICH_DIR", {"lib-abi-mpich", "lib"}},
     /* I_MPI_LIBRARY_KIND has its own directory in older releases. */
     {"I_MPI_ROOT",
@@ -328,7 +329,7 @@ static const struct {
     {"OPAL_PREFIX", {"lib", "lib64"}},
 };
 
-/* The same below what a profile names, whose maker is not known. */
+/* The same below a directory that a profile names; its vendor is not known. */
 static const char *const prefix_places[] = {
     "lib-abi-mpich",       "lib",         "lib64", "lib/release",
     "intel64/lib/release", "intel64/lib",

@@ -237,9 +237,9 @@ static bool is_at(int root_fd, const char *name, int fd)
            a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
-/* The directory in which NAME is made, with what an earlier maker has left of it;
- * locked, so that nobody takes it for a dead maker's. Only its owner may open it, and
- * so lock it. Returns a descriptor. */
+/* Open the directory in which NAME is made, with what an earlier maker has left there.
+ * The lock shows others that its maker is alive; only the owner can open, and so lock,
+ * the directory. Returns a descriptor. */
 static int open_unfinished(int root_fd, const struct berth_stage_root *root,
                            const char *unfinished, struct berth_err *err)
 {
@@ -265,8 +265,8 @@ static int open_unfinished(int root_fd, const struct berth_stage_root *root,
                          strerror(errno));
 }
 
-/* Give the finished directory FROM its NAME. Where another was faster, that one is
- * taken if it is valid, and replaced if it is not. */
+/* Give the finished directory FROM its NAME. If another process was faster, its
+ * directory is used if it is valid, and replaced if it is not. */
 static int publish(int root_fd, const struct berth_stage_root *root, const char *from,
                    const char *name, const struct berth_stack *stack,
                    struct berth_staged *ret_staged, struct berth_err *err)

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 
-/* FILE without its end, behind what RET has, if it is in the directory of SETTING. */
+/* Append FILE without its ending to RET, if it is in the directory of SETTING. */
 static void join(const struct berth_setting *setting, const char *mounted,
                  const char *file, struct berth_buf *ret)
 {

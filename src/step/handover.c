@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments and an environment, byte for byte, from berth-task to berth-init, past the
+/* Arguments and an environment, byte for byte, from berth-start to berth-init, past the
  * runtime between them. */
 
 #include "step/handover.h"

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* What berth-task hands to berth-init in the container of one task: berth-init's
+/* What berth-start hands to berth-init in the container of one task: berth-init's
  * arguments and the task's environment. The runtime would carry both as JSON, which
  * changes bytes that are not UTF-8, and all users of the host can read its command
  * line. So both are in memory (memfd) that has a descriptor and no name. */

@@ -31,8 +31,8 @@ static void bleach(char *text)
     *to = '\0';
 }
 
-/* Where LOG names a fault; NULL: nowhere. The words are Apptainer's, and those of Go
- * for a program that has to end. */
+/* The place in LOG that names a fault; NULL: there is none. The words are Apptainer's,
+ * and those with which Go ends a program. */
 static char *find_fault(char *log)
 {
     static const char *const faults[] = {
@@ -71,7 +71,8 @@ static void last_words(int fd, char *line, size_t size)
     snprintf(line, size, "%s", *text ? text : "it said nothing");
 }
 
-/* What would be right; the first row that fits. The words are Apptainer's. */
+/* The remedy for a fault: the first row that fits. The words of the faults are
+ * Apptainer's. */
 static const char *advise(const char *words, const struct berth_request *request)
 {
     static const struct {

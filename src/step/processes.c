@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes of this node, as /proc tells them: who they are, and who has started
- * whom. */
+/* The processes of this node by /proc: their names, parents and environments. */
 
 #include "step/processes.h"
 

@@ -33,8 +33,9 @@ static bool is_own(int top_fd, const char *name)
            S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-/* The user's own directory called FIRST.XXXXXX; of several the same one for all. Nobody
- * else can make one of that owner, whatever its name. Writes the name to SECOND. */
+/* The user's own directory called FIRST.XXXXXX; if there are several, all processes
+ * choose the same one. Nobody else can make a directory of that owner, whatever its
+ * name. Writes the name to SECOND. */
 static bool find_second(DIR *top, const char *first, char *second, size_t size)
 {
     size_t length = strlen(first);
