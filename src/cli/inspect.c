@@ -140,8 +140,8 @@ static int refuse(const char *path, struct berth_err *err)
                          strerror(errno));
 }
 
-static int tell_file(struct inspect *it, const char *path, struct berth_buf *out,
-                     struct berth_err *err)
+static int put_file(struct inspect *it, const char *path, struct berth_buf *out,
+                    struct berth_err *err)
 {
     BERTH_FREE char *real = realpath(path, NULL);
     struct berth_look look;
@@ -202,7 +202,7 @@ static void add_libc(struct berth_mpi_objects *objects)
 }
 
 /* In the container: all MPI libraries that it has. */
-static int tell_libraries(void *told, struct berth_buf *out, struct berth_err *err)
+static int put_libraries(void *told, struct berth_buf *out, struct berth_err *err)
 {
     struct inspect *it = told;
     BERTH_STRVEC struct berth_strvec directories = {0};
@@ -226,7 +226,7 @@ static int tell_libraries(void *told, struct berth_buf *out, struct berth_err *e
 }
 
 /* In the container: the program of that name or path. */
-static int tell_program(void *told, struct berth_buf *out, struct berth_err *err)
+static int put_program(void *told, struct berth_buf *out, struct berth_err *err)
 {
     struct inspect *it = told;
     const char *name = it->seen.file;
@@ -239,7 +239,7 @@ static int tell_program(void *told, struct berth_buf *out, struct berth_err *err
                              "image '%s': '%s' is not there; give its path in the "
                              "image, or a name on the image's PATH",
                              it->seen.image, name);
-    return tell_file(it, path, out, err);
+    return put_file(it, path, out, err);
 }
 
 static int inspect_image(struct inspect *it, const char *path, const char *program,
@@ -251,7 +251,7 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
     struct berth_temporary_look look = {
         .image = real ? real : path,
         .seconds = START_SECONDS,
-        .inside = program ? tell_program : tell_libraries,
+        .inside = program ? put_program : put_libraries,
         .data = it,
     };
     int result;
@@ -305,7 +305,7 @@ static int inspect(struct inspect *it, const char *path, const char *program,
     if (is_file && program)
         return berth_err_set(err, "'%s': not an image; leave out '%s'", path, program);
     if (is_file)
-        return tell_file(it, path, out, err);
+        return put_file(it, path, out, err);
     if (berth_image_probe(path, &image, NULL, err) < 0)
         return -1;
     return inspect_image(it, path, program, &image, out, err);

@@ -16,12 +16,12 @@
 
 extern char **environ;
 
-static void tell_pull(const char *uri)
+static void print_pull(const char *uri)
 {
     fprintf(stderr, "berth: pulling image '%s'\n", uri);
 }
 
-static void tell_wait(const char *uri)
+static void print_wait(const char *uri)
 {
     fprintf(stderr,
             "berth: image '%s': another pull of it is under way; waiting for it\n",
@@ -34,8 +34,8 @@ static struct berth_pull how(const struct berth_site *site)
         .site = site,
         .env = environ,
         .terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : -1,
-        .tells = tell_pull,
-        .waits = tell_wait,
+        .tells = print_pull,
+        .waits = print_wait,
     };
 }
 

@@ -62,7 +62,7 @@ struct berth_doctor_facts {
     const char *patchelf;
     const char
         *taken; /* a /tmp/berth-UID that another made, and whose: 'PATH' of user N */
-    struct berth_doctor_program programs[3];
+    struct berth_doctor_program programs[5];
     struct {
         const char *srun;    /* NULL: there is no Slurm here */
         const char *version; /* "slurm 24.11.5"; NULL: it is not told */

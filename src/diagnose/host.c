@@ -197,7 +197,7 @@ static void read_memory(const struct berth_host *host)
     facts->shm.megabytes = (long)(space.f_blocks * space.f_frsize >> 20);
 }
 
-/* The first /tmp/berth-UID that does not belong to UID: another was there before. */
+/* The first /tmp/berth-UID that does not belong to UID: another user has made it. */
 static void read_taken(const struct berth_host *host)
 {
     BERTH_FREE char *pattern = berth_host_place(host, "/tmp/berth-*");
@@ -235,9 +235,10 @@ static const char *release_of(const struct berth_host *host, const char *path)
 
 static void read_programs(const struct berth_host *host)
 {
-    static const char *const paths[] = {BERTH_LIBEXECDIR "/berth-task",
-                                        BERTH_LIBEXECDIR "/berth-init",
-                                        BERTH_LIBEXECDIR "/berth-mpi"};
+    static const char *const paths[] = {
+        BERTH_LIBEXECDIR "/berth-task", BERTH_LIBEXECDIR "/berth-start",
+        BERTH_LIBEXECDIR "/berth-init", BERTH_LIBEXECDIR "/berth-inside",
+        BERTH_LIBEXECDIR "/berth-mpi"};
 
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
         host->facts->programs[i] =
@@ -251,8 +252,8 @@ static const char *find_program(const struct berth_host *host, const char *name)
     return berth_doctor_keep(host->facts, path);
 }
 
-/* As steps would be offered them. What is not right in the profiles or in the site's
- * order is told, and then they are found by berth's own. */
+/* List the stacks as steps get them. If the profiles or the site's order are wrong, the
+ * list says so, and berth's own profiles are used. */
 static int read_stacks(const struct berth_host *host)
 {
     static const struct berth_terms plain;

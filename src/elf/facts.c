@@ -200,7 +200,7 @@ static int read_dynamic(struct berth_elf_reader *reader, const GElf_Phdr *segmen
     return berth_elf_read_symbols(reader, question, elf, err);
 }
 
-static void tell_header(const struct berth_elf_reader *reader, struct berth_elf *elf)
+static void read_header(const struct berth_elf_reader *reader, struct berth_elf *elf)
 {
     elf->machine = machine_of(&reader->header);
     elf->bits = gelf_getclass(reader->elf) == ELFCLASS32 ? 32 : 64;
@@ -218,7 +218,7 @@ static int read_segments(struct berth_elf_reader *reader,
     GElf_Phdr segment, dynamic = {0};
     bool has_dynamic = false;
 
-    tell_header(reader, elf);
+    read_header(reader, elf);
     if (elf->kind == BERTH_ELF_OTHER)
         return 0;
     if (elf_getphdrnum(reader->elf, &reader->segments) < 0 ||
@@ -250,7 +250,8 @@ static int read_elf(int fd, uint64_t size, const struct berth_elf_question *ques
     int result;
 
     elf_version(EV_CURRENT);
-    /* Not mapped: a file that somebody cuts meanwhile must not be a SIGBUS. */
+    /* The file is read, not mapped: if somebody truncates it meanwhile, a mapping would
+     * raise SIGBUS. */
     reader.elf = elf_begin(fd, ELF_C_READ, NULL);
     if (!reader.elf || elf_kind(reader.elf) != ELF_K_ELF ||
         !gelf_getehdr(reader.elf, &reader.header))

@@ -74,7 +74,6 @@ struct berth_elf_question {
                                        At most 1024 are kept */
     bool (*mark)(const char *text); /* NULL: none. Those of them that are always kept */
     bool (*inner)(const char *name); /* NULL: no symbol */
-    bool any_library; /* look at the texts of a library whatever it defines */
 };
 
 /* Read the file open at FD, which may be anybody's and is not trusted. Works by the

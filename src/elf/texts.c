@@ -20,7 +20,8 @@ struct run {
     size_t marks;
 };
 
-/* However many texts a program has that look like a version, a mark is kept. */
+/* Marks have room of their own: a program may have any number of texts that look like a
+ * version. */
 static bool is_wanted(struct run *run)
 {
     if (run->question->mark && run->marks < MARKS_MAX &&
@@ -115,11 +116,10 @@ static void scan_segments(const struct berth_elf_reader *reader, struct run *run
             scan_range(reader, segment.p_offset, segment.p_filesz, run);
 }
 
-static bool is_looked_at(const struct berth_elf *elf,
-                         const struct berth_elf_question *question)
+static bool is_looked_at(const struct berth_elf *elf)
 {
     if (elf->kind == BERTH_ELF_LIBRARY)
-        return elf->defined.count > 0 || question->any_library;
+        return elf->defined.count > 0;
     return elf->kind == BERTH_ELF_PROGRAM || elf->kind == BERTH_ELF_STATIC;
 }
 
@@ -129,8 +129,7 @@ int berth_elf_read_texts(struct berth_elf_reader *reader,
 {
     struct run run = {.texts = &elf->texts, .budget = SCAN_MAX, .question = question};
 
-    if (!question || (!question->text && !question->mark) ||
-        !is_looked_at(elf, question))
+    if (!question || (!question->text && !question->mark) || !is_looked_at(elf))
         return 0;
     if (!scan_sections(reader, &run))
         scan_segments(reader, &run);

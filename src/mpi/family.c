@@ -60,7 +60,7 @@ static unsigned int parts_of(const struct berth_elf *elf)
         parts |= BERTH_PART_F08;
     if (any_starts(&elf->defined, "_ZN3MPI"))
         parts |= BERTH_PART_CXX;
-    /* Debian has empty ones beside them, libmpi_usempi...-gfortran.so. */
+    /* Debian also ships empty libraries, libmpi_usempi...-gfortran.so. */
     if (elf->soname && berth_text_starts(elf->soname, "libmpi_usempi") &&
         any_is(&elf->defined, berth_mpi_is_symbol) &&
         !(parts & (BERTH_PART_F08 | BERTH_PART_FORTRAN)))
@@ -98,8 +98,8 @@ enum berth_mpi_family berth_mpi_family_of_soname(const char *soname)
     return strcmp(number, ".so.12") == 0 ? BERTH_FAMILY_MPICH : BERTH_FAMILY_UNKNOWN;
 }
 
-/* The family by what the library needs, where its symbols do not tell: the C++ library
- * of MPICH knows MPI by the standard's names only. */
+/* The family by what the library needs, if its symbols do not show the family: the C++
+ * library of MPICH uses only names of the MPI standard. */
 static enum berth_mpi_family family_by_needed(const struct berth_elf *elf)
 {
     enum berth_mpi_family family = BERTH_FAMILY_UNKNOWN;
@@ -171,8 +171,8 @@ static bool is_version_of(const char *vendor, const char *text)
     return strcmp(vendor, "Open MPI") == 0 && numbers_of(text) == 3;
 }
 
-/* A text that is the version of the library. MPICH has it behind its c:r:a. In a
- * program another one of that form is as likely its own. */
+/* The text that is the version of the library. In MPICH it follows c:r:a. A program may
+ * have a version of the same form: with two, neither counts. */
 static const char *version_text(const struct berth_elf *elf,
                                 const struct berth_mpi_library *library)
 {
@@ -199,8 +199,8 @@ static const char *version_text(const struct berth_elf *elf,
     return found;
 }
 
-/* What the numbers behind .so. in the file's name say: those of libtool, which each
- * release raised. */
+/* The release by the numbers behind .so. in the file's name: libtool's numbers, which
+ * grow with each release. */
 static const struct {
     enum berth_mpi_family family;
     int major, minor;
@@ -230,8 +230,8 @@ static const char *version_of_file(enum berth_mpi_family family, const char *fil
 }
 
 /* Only the C library knows who made it. */
-static void tell_release(const struct berth_elf *elf, const char *file,
-                         struct berth_mpi_library *library)
+static void set_release(const struct berth_elf *elf, const char *file,
+                        struct berth_mpi_library *library)
 {
     const char *version = NULL;
 
@@ -301,7 +301,7 @@ void berth_mpi_classify(const struct berth_elf *elf, const char *file,
         library.parts = library.is_inside ? BERTH_PART_C : 0;
     }
     if (library.parts & BERTH_PART_C)
-        tell_release(elf, file, &library);
+        set_release(elf, file, &library);
     *ret_library = library;
 }
 

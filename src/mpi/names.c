@@ -8,14 +8,6 @@
 
 #include "base/text.h"
 
-static bool is_any(const char *text, const char *const *names)
-{
-    for (; *names; names++)
-        if (strcmp(text, *names) == 0)
-            return true;
-    return false;
-}
-
 /* mpi_send_, pmpi_send__, mpi_send: procedures of Fortran, as compilers spell them, and
  * the common blocks of Open MPI. */
 static bool is_fortran(const char *name)
@@ -84,7 +76,7 @@ static bool wanted_symbol(const char *name)
     static const char *const names[] = {"I_MPI_Check_image_status", "PMI_Init",
                                         "PMI2_Init", "PMIx_Init", NULL};
 
-    return berth_mpi_is_symbol(name) || is_any(name, names);
+    return berth_mpi_is_symbol(name) || berth_text_is_any(name, names);
 }
 
 /* 4.2.1, 2021.19.0, 6.0.0rc2, 18:2:6 */
@@ -104,7 +96,7 @@ static bool wanted_text(const char *text)
         "ParaStation",    "PMI_FD",     NULL};
     static const char *const whole[] = {"fullinit", "cmd=fullinit", NULL};
 
-    return berth_text_starts_any(text, names) || is_any(text, whole) ||
+    return berth_text_starts_any(text, names) || berth_text_is_any(text, whole) ||
            is_version(text) || strstr(text, "cmd=fullinit ") ||
            berth_text_starts(text, "Intel(R) MPI Library, Version");
 }
@@ -150,14 +142,8 @@ static bool is_inner(const char *name)
     static const char *const names[] = {"PMPI_Init", "MPIR_Err_return_comm",
                                         "ompi_mpi_init", NULL};
 
-    return is_any(name, names);
+    return berth_text_is_any(name, names);
 }
 
 const struct berth_elf_question berth_mpi_question = {
     .symbol = wanted_symbol, .text = wanted_text, .mark = is_mark, .inner = is_inner};
-
-const struct berth_elf_question berth_mpi_question_of_any = {.symbol = wanted_symbol,
-                                                             .text = wanted_text,
-                                                             .mark = is_mark,
-                                                             .inner = is_inner,
-                                                             .any_library = true};

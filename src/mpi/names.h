@@ -29,8 +29,4 @@ unsigned int berth_mpi_mark(enum berth_mpi_family family, const char *text);
  */
 extern const struct berth_elf_question berth_mpi_question;
 
-/* The same question for any library, which takes longer: for files that a process has
- * mapped. */
-extern const struct berth_elf_question berth_mpi_question_of_any;
-
 #endif

@@ -151,8 +151,9 @@ static unsigned int marks_of(const struct berth_elf_symbols *symbols)
     return seen;
 }
 
-/* Families by symbols, by the MPI libraries that are loaded, and by names of those that
- * are not found, which only say something when nothing else does. */
+/* Families by symbols, by the MPI libraries that are loaded, and by the names of
+ * libraries that are not found. These names count only if nothing else shows a family.
+ */
 struct seen {
     unsigned int marks, libraries, names;
     unsigned int abi_number;
@@ -178,8 +179,8 @@ static void see_needed(const struct berth_mpi_objects *objects, const char *sona
         seen->names |= 1U << berth_mpi_family_of_soname(soname);
 }
 
-static int tell_family(const struct seen *seen, struct berth_mpi_program *program,
-                       struct berth_err *err)
+static int set_family(const struct seen *seen, struct berth_mpi_program *program,
+                      struct berth_err *err)
 {
     unsigned int families = seen->marks | seen->libraries;
 
@@ -199,8 +200,8 @@ static int tell_family(const struct seen *seen, struct berth_mpi_program *progra
     return program->families.failed ? berth_err_oom(err) : 0;
 }
 
-static void tell_itself(const struct berth_mpi_objects *objects,
-                        struct berth_mpi_program *program)
+static void set_own(const struct berth_mpi_objects *objects,
+                    struct berth_mpi_program *program)
 {
     for (size_t i = 0; i < objects->count; i++) {
         const struct berth_mpi_object *object = &objects->items[i];
@@ -236,12 +237,12 @@ static int read_own(const struct berth_mpi_objects *objects, const bool *own,
         for (size_t j = 0; j < elf->needed.count; j++)
             see_needed(objects, elf->needed.items[j], &seen);
     }
-    return tell_family(&seen, program, err);
+    return set_family(&seen, program, err);
 }
 
 /* An MPI that is in one of its files comes before any that is loaded. */
-static void tell_inside(const struct berth_mpi_objects *objects,
-                        struct berth_mpi_program *program)
+static void set_inside(const struct berth_mpi_objects *objects,
+                       struct berth_mpi_program *program)
 {
     for (size_t i = 0; i < objects->count && !program->inside; i++)
         if (objects->items[i].library.is_inside &&
@@ -261,12 +262,12 @@ int berth_mpi_program_read(const struct berth_mpi_objects *objects,
     *ret_program = program;
     if (!own)
         return berth_err_oom(err);
-    tell_itself(objects, &program);
+    set_own(objects, &program);
     if (read_own(objects, own, &program, err) < 0) {
         berth_mpi_program_fini(&program);
         return -1;
     }
-    tell_inside(objects, &program);
+    set_inside(objects, &program);
     *ret_program = program;
     return 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Can this program run on this MPI? Each rule either passes or ends the judgement with
- * a sentence; what they have in common is that a wrong YES shows as a crash, or as N
- * ranks of size 1, and a NO as one line. */
+ * a sentence. A wrong YES is a crash, or N ranks of size 1; a wrong NO is one line. */
 
 #include "mpi/verdict.h"
 
@@ -86,7 +85,7 @@ static enum berth_mpi_outcome judge_glibc(struct berth_mpi_cause *cause)
     return berth_mpi_end(cause, BERTH_VERDICT_YES_WITH_HOST_GLIBC);
 }
 
-static void tell_inventory(struct berth_mpi_cause *cause)
+static void explain_inventory(struct berth_mpi_cause *cause)
 {
     char exchanged[BERTH_MPI_NAME_SIZE];
 
@@ -97,13 +96,13 @@ static void tell_inventory(struct berth_mpi_cause *cause)
         berth_mpi_describe(cause->image, cause->family, exchanged, sizeof(exchanged)));
 }
 
-static void tell_yes(struct berth_mpi_cause *cause)
+static void explain_yes(struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_program *program = cause->program;
 
     cause->verdict->answer = BERTH_VERDICT_YES;
     if (program->family == BERTH_FAMILY_NONE)
-        tell_inventory(cause);
+        explain_inventory(cause);
     else
         berth_err_set(cause->because,
                       "the program wants %s, and the host's %s has all MPI symbols "
@@ -129,8 +128,8 @@ static unsigned int loaded_parts(const struct berth_mpi_cause *cause)
 }
 
 /* Which files of the host this program does not get: Fortran's library and libgfortran,
- * if it is in C. What no MPI library needs (a plugin) counts always. The caller frees
- * the flags; NULL: out of memory. */
+ * if the program is in C. A file that no MPI library needs (a plugin) always counts.
+ * The caller frees the flags; NULL: out of memory. */
 static bool *find_idle(const struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_objects *host = cause->host;
@@ -169,7 +168,7 @@ static int judge_rest(struct berth_mpi_cause *cause, struct berth_err *err)
         return 0;
     }
     if (judge_glibc(cause) == BERTH_RULE_PASS)
-        tell_yes(cause);
+        explain_yes(cause);
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of the host an MPI needs besides its libraries, and what it cannot be with.
- * Looks at nothing. */
+/* What an MPI needs of the host besides its libraries, and what it does not work with.
+ * Reads nothing. */
 
 #include "policy/fabric.h"
 
@@ -47,8 +47,7 @@ int berth_fabric_list(const struct berth_profile *profiles,
             if (add_bind(*bind, binds, err) < 0)
                 return berth_err_at(err, "profile '%s': binds", profiles->name);
         for (; device && *device; device++)
-            if (!berth_strvec_has(devices, *device))
-                berth_strvec_push(devices, *device);
+            berth_strvec_push_once(devices, *device);
     }
     return devices->failed ? berth_err_oom(err) : 0;
 }
@@ -56,14 +55,11 @@ int berth_fabric_list(const struct berth_profile *profiles,
 /* Does ENV set what RULE (NAME, or NAME=PATTERN) says? */
 static bool is_set(char *const *env, const char *rule)
 {
-    size_t length = strcspn(rule, "=");
+    const char *value = berth_environ_value(env, rule);
+    const char *pattern = strchr(rule, '=');
 
-    for (; *env; env++)
-        if (strncmp(*env, rule, length) == 0 && (*env)[length] == '=')
-            return !berth_text_starts(*env + length + 1, "/.berth/") && /* ours */
-                   (!rule[length] ||
-                    fnmatch(rule + length + 1, *env + length + 1, 0) == 0);
-    return false;
+    return value && !berth_text_starts(value, "/.berth/") && /* ours */
+           (!pattern || fnmatch(pattern + 1, value, 0) == 0);
 }
 
 static const char *find_library(const struct berth_closure *closure,

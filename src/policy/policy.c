@@ -66,20 +66,17 @@ static bool unsets(const struct berth_site *site, const char *item)
     return false;
 }
 
-/* The site's variables; of one that the task has, only the name, so that its value
- * comes along, past a --cleanenv too. What no container is to have of the task is the
- * site's. */
+/* Add the site's variables. If the task has a variable, only its name is added: its
+ * value then passes, also through --cleanenv. A variable that the site takes away from
+ * tasks gets the site's value. */
 static void put_variables(const struct berth_site *site, char *const *environment,
                           struct berth_strvec *ret)
 {
     for (size_t i = 0; i < site->environment.set.count; i++) {
         const char *item = site->environment.set.items[i];
-        BERTH_FREE char *name = strndup(item, strcspn(item, "="));
-        bool is_kept =
-            name && berth_environ_value(environment, name) && !unsets(site, item);
+        bool is_kept = berth_environ_value(environment, item) && !unsets(site, item);
 
-        berth_strvec_push(ret, is_kept ? name : item);
-        ret->failed |= !name;
+        berth_strvec_pushf(ret, "%.*s", (int)strcspn(item, is_kept ? "=" : ""), item);
     }
 }
 
@@ -135,8 +132,8 @@ static void put_mounts(const struct berth_site *site,
             push_full(ret, site->mounts.forced.items[i]);
 }
 
-/* The user's mounts as they will be made: from the real path of the source, where the
- * site forbids some, so that another link does not lead elsewhere in the meantime. */
+/* The user's mounts as they will be made. If the site forbids some paths, the source is
+ * the real path, so that nobody can change a symbolic link in the meantime. */
 static int list_sources(const struct berth_site *site,
                         const struct berth_policy_facts *facts,
                         const struct berth_request *request, struct berth_strvec *ret,

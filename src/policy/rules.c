@@ -76,8 +76,7 @@ static int take_switch(const struct given *given, struct berth_request *ret,
     return 0;
 }
 
-/* Is PART what stands in front of a dash of NAME, or behind one (gpu: container-gpu)?
- */
+/* Does PART stand before or after a dash of NAME (gpu: container-gpu)? */
 static bool is_part(const char *part, const char *name)
 {
     size_t length = strlen(part), all = strlen(name);
@@ -87,7 +86,7 @@ static bool is_part(const char *part, const char *name)
             (strcmp(name + all - length, part) == 0 && name[all - length - 1] == '-'));
 }
 
-/* The option that somebody meant who wrote NAME; NULL: none is near. */
+/* The option whose name is near to NAME, a typing error; NULL: there is none. */
 static const char *meant_by(const char *name)
 {
     const char *names[BERTH_OPTION_COUNT + 1] = {NULL};
@@ -264,7 +263,7 @@ static const char *said_of(const struct berth_request *request, enum berth_optio
                : berth_request_value(request, id, 0);
 }
 
-static void tell_one(const struct berth_site *site, const struct berth_rules_job *job,
+static void list_one(const struct berth_site *site, const struct berth_rules_job *job,
                      enum berth_option_id id, const char *asked,
                      struct berth_strvec *ret)
 {
@@ -286,7 +285,7 @@ static void tell_one(const struct berth_site *site, const struct berth_rules_job
                            name, value, asked, where(site, &given));
 }
 
-void berth_rules_tell(const struct berth_site *site, const struct berth_rules_job *job,
+void berth_rules_list(const struct berth_site *site, const struct berth_rules_job *job,
                       const struct berth_request *request, struct berth_strvec *ret)
 {
     for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
@@ -294,6 +293,6 @@ void berth_rules_tell(const struct berth_site *site, const struct berth_rules_jo
         const char *asked = said_of(request, id);
 
         if (asked && berth_options[id].kind != BERTH_KIND_LIST)
-            tell_one(site, job, id, asked, ret);
+            list_one(site, job, id, asked, ret);
     }
 }

@@ -20,10 +20,7 @@ static bool is_shared(const char *type)
 
     if (berth_text_starts(type, "fuse."))
         type += strlen("fuse.");
-    for (const char *const *name = shared; *name; name++)
-        if (strcmp(type, *name) == 0)
-            return true;
-    return false;
+    return berth_text_is_any(type, shared);
 }
 
 /* proc_pid_mountinfo(5) */

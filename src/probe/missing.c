@@ -106,8 +106,8 @@ static bool is_empty(int directory)
     return empty;
 }
 
-/* Can the rest be all that was typed? Then the directory is the one where the command
- * was typed. / tells nothing: every path begins there. */
+/* Can the rest be all that the user typed? Then the directory is the one in which the
+ * command was typed. / is not counted: every path begins there. */
 static bool is_bare(const struct way *way)
 {
     struct stat here, directory;
@@ -118,8 +118,8 @@ static bool is_bare(const struct way *way)
 }
 
 /* The name in the directory that is near the first one of the rest; NULL: none is. The
- * ending of a file tells nothing of how many letters may be wrong. The caller frees it.
- */
+ * ending of a file name does not count for how many letters may be wrong. The caller
+ * frees it. */
 static char *find_near(const struct way *way)
 {
     BERTH_STRVEC struct berth_strvec names = {0};
@@ -137,7 +137,7 @@ static char *find_near(const struct way *way)
     return near ? strdup(near) : NULL;
 }
 
-static int tell_registry(const char *path, const char *name, struct berth_err *err)
+static int suggest_registry(const char *path, const char *name, struct berth_err *err)
 {
     return berth_err_set(err,
                          "image '%s': not found; for an image of a registry write "
@@ -145,8 +145,8 @@ static int tell_registry(const char *path, const char *name, struct berth_err *e
                          path, name);
 }
 
-static int tell_near(const char *path, const struct way *way, const char *near,
-                     struct berth_err *err)
+static int suggest_near(const char *path, const struct way *way, const char *near,
+                        struct berth_err *err)
 {
     if (!strchr(way->rest, '/'))
         return berth_err_set(err, "image '%s': not found; did you mean '%s'?", path,
@@ -172,9 +172,9 @@ int berth_missing_explain(const char *path, struct berth_err *err)
                              path, uri.text);
     near = find_near(&way);
     if (near)
-        return tell_near(path, &way, near, err);
+        return suggest_near(path, &way, near, err);
     if (bare && berth_registry_is_host(way.rest))
-        return tell_registry(path, way.rest, err);
+        return suggest_registry(path, way.rest, err);
     if (berth_registry_is_file(path))
         return berth_err_set(err, "image '%s': " NOT_FOUND, path);
     return berth_err_set(

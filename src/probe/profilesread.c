@@ -67,10 +67,8 @@ static int read_directory(const char *directory, uid_t owner,
 static void list_names(const struct berth_profile_set *set, struct berth_strvec *names)
 {
     for (size_t i = 0; i < set->count; i++) {
-        if (!berth_strvec_has(names, set->items[i].stack))
-            berth_strvec_push(names, set->items[i].stack);
-        if (!berth_strvec_has(names, set->items[i].name))
-            berth_strvec_push(names, set->items[i].name);
+        berth_strvec_push_once(names, set->items[i].stack);
+        berth_strvec_push_once(names, set->items[i].name);
     }
 }
 

@@ -99,8 +99,8 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
     berth_cache_drop(cache, berth_pullfault_is_full(berth_listen_words(&listen))
                                 ? BERTH_CACHE_KEEP_NOTHING
                                 : BERTH_CACHE_KEEP_LAYERS);
-    return berth_pullfault_tell(pull->uri, runtime, product,
-                                berth_listen_words(&listen), err);
+    return berth_pullfault_explain(pull->uri, runtime, product,
+                                   berth_listen_words(&listen), err);
 }
 
 /* With the lock. */

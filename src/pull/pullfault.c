@@ -88,9 +88,9 @@ static const struct fault *find(const char *words)
     return NULL;
 }
 
-int berth_pullfault_tell(const char *uri, const char *runtime,
-                         const struct berth_product *product, const char *words,
-                         struct berth_err *err)
+int berth_pullfault_explain(const char *uri, const char *runtime,
+                            const struct berth_product *product, const char *words,
+                            struct berth_err *err)
 {
     const struct fault *fault = find(words);
 

@@ -75,16 +75,8 @@ void berth_explain_add_set(struct berth_explain *explain,
         add_item(explain, list->items[i], from, why);
 }
 
-/* The value that ENV has for the name of ITEM (NAME=VALUE); NULL: none. */
-static const char *value_for(char *const *env, const char *item)
-{
-    BERTH_FREE char *name = strndup(item, strcspn(item, "="));
-
-    return name ? berth_environ_value(env, name) : NULL;
-}
-
-/* ITEM is NAME=VALUE. What Apptainer and Singularity set in every image, besides the
- * names that start with their own. */
+/* Do Apptainer and Singularity set ITEM (NAME=VALUE) in every image? Names that start
+ * with their own are judged elsewhere. */
 static bool is_of_runtime(const char *item)
 {
     static const char *const items[] = {
@@ -107,7 +99,7 @@ void berth_explain_add_change(struct berth_explain *explain, char *const *before
                               const char *from, const char *why)
 {
     for (char *const *item = after; item && *item; item++) {
-        const char *was = value_for(before, *item);
+        const char *was = berth_environ_value(before, *item);
         const char *is = strchr(*item, '=');
 
         if (is && is_in(*item, part) && (!was || strcmp(was, is + 1) != 0))
@@ -117,7 +109,7 @@ void berth_explain_add_change(struct berth_explain *explain, char *const *before
         BERTH_FREE char *name = strndup(*item, strcspn(*item, "="));
 
         if (name && strchr(*item, '=') && is_in(*item, part) &&
-            !value_for(after, *item))
+            !berth_environ_value(after, *item))
             berth_explain_add_variable(explain, name, NULL, from, why);
     }
 }
@@ -138,7 +130,10 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
         berth_buf_puts(ret, "as on the host");
     else if (berth_request_mpi_is(request, BERTH_MODE_OFF))
         berth_buf_puts(ret, "left alone (no --mpi-bind)");
-    else if (berth_request_mpi_local(request))
+    else if (berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
+        berth_buf_puts(ret, "the image's own mpirun, on the nodes of the job, which "
+                            "starts its ranks through the host's srun");
+    else if (berth_request_mpi_mpirun(request))
         berth_buf_puts(ret, "the image's own mpirun, on the CPUs of its task, which "
                             "sees nothing of Slurm");
     else if (explain->binding.note)

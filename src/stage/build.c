@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes a stage of what was gathered: copies, patches, and writes down what it is. */
+/* Makes a stage of the gathered files: copies and patches them, and writes the
+ * manifest. */
 
 #include "stage/build.h"
 
@@ -26,7 +27,7 @@
 #include "base/tree.h"
 #include "stage/variables.h"
 
-/* Of one patchelf: files that it gets at once, seconds that it may take. */
+/* How many files one patchelf gets, and how many seconds it may take. */
 enum { BATCH = 128, PATCH_SECONDS = 120, PATCH_SAYS = 1 << 20 };
 
 extern char **environ;
@@ -45,7 +46,7 @@ struct building {
 /* The copy of a file that is not whole yet. */
 #define PARTIAL ".partial"
 
-/* The place is the root: what is in it has a name that soon goes. */
+/* Messages name the root: files in it have a temporary name. */
 static int refuse_room(const struct building *b, int number)
 {
     int length = (int)(strrchr(b->path, '/') - b->path);
@@ -118,8 +119,8 @@ static bool is_copied(const struct building *b, const struct berth_gathered_file
            S_ISREG(st.st_mode) && st.st_size == file->st.st_size;
 }
 
-/* What an earlier call has copied is there. The rest of the work cannot be left half
- * done, so that it has half of the time at least. */
+/* A later call finds what an earlier one has copied. The rest of the work cannot be
+ * left half done, so at least half of the time is reserved for it. */
 static int copy_all(const struct building *b)
 {
     const struct berth_strvec *links = &b->gathered->links;
@@ -142,8 +143,8 @@ static int copy_all(const struct building *b)
     return copied && berth_build_is_late(b->half) ? give_up(b, b->gathered->count) : 0;
 }
 
-/* All of the new file FD (-1: errno says why not), which is closed. Some file systems
- * say only then that there is no room. */
+/* Write all of the new file FD (-1: errno says why not), and close it: some file
+ * systems report only then that they are full. */
 static int write_whole(const struct building *b, int fd, const void *bytes, size_t size)
 {
     int result = fd < 0 ? -1 : berth_fd_write(fd, bytes, size);
@@ -294,8 +295,8 @@ static int check_path(const struct building *b, const char *file,
 }
 
 /* What the manifest says of a copy. */
-static int tell_file(const struct building *b, const struct berth_gathered_file *file,
-                     struct berth_manifest *manifest)
+static int put_file(const struct building *b, const struct berth_gathered_file *file,
+                    struct berth_manifest *manifest)
 {
     static const struct berth_elf_question question = {.symbol = no_symbol};
     BERTH_CLOSE int fd = openat(b->dir, file->file, O_RDONLY | O_CLOEXEC);
@@ -317,8 +318,8 @@ static int tell_file(const struct building *b, const struct berth_gathered_file 
     return result;
 }
 
-static int tell_source(const struct building *b, const char *path,
-                       const struct stat *st, struct berth_manifest *manifest)
+static int put_source(const struct building *b, const char *path, const struct stat *st,
+                      struct berth_manifest *manifest)
 {
     const struct berth_staged_source source = {
         .path = (char *)path,
@@ -332,13 +333,13 @@ static int tell_source(const struct building *b, const char *path,
     return berth_manifest_add_source(manifest, &source, b->err);
 }
 
-static int tell_sources(const struct building *b, struct berth_manifest *manifest)
+static int put_sources(const struct building *b, struct berth_manifest *manifest)
 {
     const struct berth_gathered *gathered = b->gathered;
 
     for (size_t i = 0; i < gathered->count; i++)
-        if (tell_source(b, gathered->files[i].source, &gathered->files[i].st,
-                        manifest) < 0)
+        if (put_source(b, gathered->files[i].source, &gathered->files[i].st, manifest) <
+            0)
             return -1;
     for (size_t i = 0; i < gathered->directories.count; i++) {
         const char *path = gathered->directories.items[i];
@@ -346,14 +347,14 @@ static int tell_sources(const struct building *b, struct berth_manifest *manifes
 
         if (stat(path, &st) < 0)
             return refuse_change(b, path);
-        if (tell_source(b, path, &st, manifest) < 0)
+        if (put_source(b, path, &st, manifest) < 0)
             return -1;
     }
     berth_strvec_append(&manifest->absent, &gathered->absent);
     return manifest->absent.failed ? berth_err_oom(b->err) : 0;
 }
 
-static int tell_all(const struct building *b, struct berth_manifest *manifest)
+static int fill_manifest(const struct building *b, struct berth_manifest *manifest)
 {
     manifest->profile = strdup(berth_profile_label(b->stack->profile));
     manifest->version = strdup(b->stack->version);
@@ -363,9 +364,9 @@ static int tell_all(const struct building *b, struct berth_manifest *manifest)
         !manifest->mounted)
         return berth_err_oom(b->err);
     for (size_t i = 0; i < b->gathered->count; i++)
-        if (tell_file(b, &b->gathered->files[i], manifest) < 0)
+        if (put_file(b, &b->gathered->files[i], manifest) < 0)
             return -1;
-    if (tell_file(b, &mark_library, manifest) < 0)
+    if (put_file(b, &mark_library, manifest) < 0)
         return -1;
     berth_strvec_append(&manifest->links, &b->gathered->links);
     if (manifest->links.failed)
@@ -373,7 +374,7 @@ static int tell_all(const struct building *b, struct berth_manifest *manifest)
     if (berth_variables_list(b->gathered, b->stack, b->mounted, &manifest->set,
                              b->err) < 0)
         return -1;
-    return tell_sources(b, manifest);
+    return put_sources(b, manifest);
 }
 
 /* The manifest is the last file: a stage without it is none. */
@@ -389,7 +390,7 @@ static int write_manifest(const struct building *b,
     return write_whole(b, fd, text.text, text.used);
 }
 
-/* From here on there are files that are neither the host's nor finished. */
+/* From here on there are files that differ from the host's and are not finished. */
 static int spoil(const struct building *b)
 {
     BERTH_CLOSE int fd =
@@ -407,7 +408,7 @@ static int build(const struct building *b)
         return result;
     if (spoil(b) < 0 || write_mark_library(b) < 0 || patch_all(b) < 0)
         return -1;
-    result = tell_all(b, &manifest) < 0 ? -1 : write_manifest(b, &manifest);
+    result = fill_manifest(b, &manifest) < 0 ? -1 : write_manifest(b, &manifest);
     berth_manifest_fini(&manifest);
     if (result == 0 && unlinkat(b->dir, BERTH_BUILD_SPOILT, 0) < 0)
         return refuse_room(b, errno);
@@ -431,7 +432,7 @@ int berth_build(const struct berth_build *it, struct berth_err *err)
     struct sigaction before;
     int result;
 
-    /* A limit on the size of files is to be an error like any other. */
+    /* A limit on the size of files must be an error, not a signal. */
     sigaction(SIGXFSZ, &ignore, &before);
     result = build(&b);
     sigaction(SIGXFSZ, &before, NULL);

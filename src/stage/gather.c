@@ -125,16 +125,11 @@ static int add(struct gathering *g, const char *source, const char *into,
     return more->source ? 0 : berth_err_oom(g->err);
 }
 
-static void push_once(struct berth_strvec *list, const char *text)
-{
-    if (!berth_strvec_has(list, text))
-        berth_strvec_push(list, text);
-}
-
 /* PATH was listed, or is not there: a later change of that is one of the stack. */
 static void remember_place(struct gathering *g, const char *path)
 {
-    push_once(access(path, F_OK) == 0 ? &g->to->directories : &g->to->absent, path);
+    berth_strvec_push_once(
+        access(path, F_OK) == 0 ? &g->to->directories : &g->to->absent, path);
 }
 
 static const struct berth_gathered_file library = {.patched = true};
@@ -348,7 +343,7 @@ static int add_tree(struct gathering *g, const char *path, const char *into, int
         return 0;
     if (list(path, "*", NULL, &names) < 0)
         return berth_err_oom(g->err);
-    push_once(&g->to->directories, path);
+    berth_strvec_push_once(&g->to->directories, path);
     for (size_t i = 0; i < names.count; i++) {
         BERTH_FREE char *from = NULL;
         BERTH_FREE char *to = NULL;

@@ -18,8 +18,9 @@ enum { DEEPEST = 8, MOST = 200000 };
 
 struct walk {
     struct berth_strvec *found;
-    int left;      /* entries that may still be looked at */
-    bool is_fixed; /* all directories are the image's */
+    int left;       /* entries that may still be looked at */
+    dev_t image[2]; /* the file systems of the image */
+    bool is_fixed;  /* all directories are on them */
 };
 
 bool berth_inventory_is_named(const char *name)
@@ -46,14 +47,11 @@ static void add_file(struct walk *walk, const char *path)
 /* Nobody keeps libraries there, and there are many files. */
 static bool is_passed_over(const char *name)
 {
-    static const char *const names[] = {".",       "..",     "doc",    "include",
-                                        "locale",  "man",    "share",  "src",
-                                        "modules", "python", "python2"};
+    static const char *const names[] = {".",       "..",     "doc",     "include",
+                                        "locale",  "man",    "share",   "src",
+                                        "modules", "python", "python2", NULL};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
+    return berth_text_is_any(name, names);
 }
 
 static bool is_directory(const char *path, const struct dirent *entry)
@@ -65,18 +63,19 @@ static bool is_directory(const char *path, const struct dirent *entry)
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Is the directory open at FD on a file system of the image? */
-static bool is_image(int fd)
+static bool is_image(const struct walk *walk, int fd)
 {
-    static const char *const places[] = {"/", "/.singularity.d"};
-    struct stat here, st;
+    struct stat st;
 
-    if (fstat(fd, &here) < 0)
-        return false;
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-        if (stat(places[i], &st) == 0 && st.st_dev == here.st_dev)
-            return true;
-    return false;
+    return fstat(fd, &st) == 0 &&
+           (st.st_dev == walk->image[0] || st.st_dev == walk->image[1]);
+}
+
+static dev_t device_of(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 ? st.st_dev : (dev_t)-1;
 }
 
 static void read_directory(struct walk *walk, const char *directory, int depth)
@@ -84,7 +83,7 @@ static void read_directory(struct walk *walk, const char *directory, int depth)
     DIR *stream = opendir(directory);
     struct dirent *entry;
 
-    walk->is_fixed &= !stream || is_image(dirfd(stream));
+    walk->is_fixed &= !stream || is_image(walk, dirfd(stream));
     while (stream && (entry = readdir(stream)) && walk->left-- > 0) {
         BERTH_FREE char *path = NULL;
 
@@ -107,7 +106,10 @@ int berth_inventory_read(const struct berth_strvec *directories,
                          struct berth_strvec *ret, bool *ret_fixed,
                          struct berth_err *err)
 {
-    struct walk walk = {.found = ret, .left = MOST, .is_fixed = true};
+    struct walk walk = {.found = ret,
+                        .left = MOST,
+                        .image = {device_of("/"), device_of("/.singularity.d")},
+                        .is_fixed = true};
 
     for (size_t i = 0; i < directories->count; i++)
         read_directory(&walk, directories->items[i], 0);

@@ -201,15 +201,6 @@ int berth_loader_list(struct berth_factcache *cache, const char *loader,
     return 0;
 }
 
-/* One of the names that were asked for, and not what those need? */
-static bool is_asked(const char *soname, const char *const *names)
-{
-    for (; *names; names++)
-        if (strcmp(soname, *names) == 0)
-            return true;
-    return false;
-}
-
 int berth_loader_find(struct berth_factcache *cache, const char *loader,
                       const char *program, const char *const *names, char *const *env,
                       struct berth_strvec *ret, struct berth_err *err)
@@ -230,7 +221,7 @@ int berth_loader_find(struct berth_factcache *cache, const char *loader,
     if (ask(cache, loader, program, &copy, &closure, err) < 0)
         return -1;
     for (size_t i = 0; i < closure.count; i++)
-        if (closure.items[i].path && is_asked(closure.items[i].soname, names))
+        if (closure.items[i].path && berth_text_is_any(closure.items[i].soname, names))
             berth_strvec_push(ret, closure.items[i].path);
     berth_closure_fini(&closure);
     return ret->failed ? berth_err_oom(err) : 0;

@@ -39,8 +39,8 @@ static void try_listen(const char *bytes, size_t count)
         berth_listen_take(&listen, bytes + at, count - at < 7 ? count - at : 7);
     words = berth_listen_words(&listen);
     must(strlen(words) < BERTH_LISTEN_LINE && !strpbrk(words, "\r\n\033"));
-    must(berth_pullfault_tell("docker://a", "/r", berth_product_of(words), words,
-                              &err) == -1 &&
+    must(berth_pullfault_explain("docker://a", "/r", berth_product_of(words), words,
+                                 &err) == -1 &&
          *err.text);
 }
 

@@ -18,8 +18,7 @@ static bool any(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct berth_elf_question everything = {
-        .text = any, .inner = any, .any_library = true};
+    static const struct berth_elf_question everything = {.text = any, .inner = any};
     BERTH_CLOSE int fd = memfd_create("fuzz", MFD_CLOEXEC);
     struct berth_mpi_library library;
     struct berth_elf elf;

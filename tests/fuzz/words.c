@@ -30,7 +30,7 @@ static void try_groups(const char *bytes, size_t count, int optind)
         berth_hetgroups_tasks(&state, optind);
     }
     must(berth_hetgroups_next(&state, optind) == BERTH_GROUP_UNKNOWN);
-    berth_hetgroups_fini(&state);
+    berth_strvec_fini(&state.words);
 }
 
 /* The name in a cache is one name, and tells which image it is. */
@@ -97,7 +97,7 @@ static void try_options(const char *bytes, size_t count)
         try_option(&request, line.words.items[i]);
     try_request(&request);
     berth_request_fini(&request);
-    berth_hetgroups_fini(&line);
+    berth_strvec_fini(&line.words);
 }
 
 /* Nothing but the program is added. */

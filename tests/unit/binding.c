@@ -35,10 +35,10 @@ START_TEST(all_members_come_back)
 
     berth_binding_put(&binding, &bytes);
     ck_assert_int_eq(berth_binding_get(bytes.text, bytes.used, &back, &err), 0);
-    ck_assert(berth_strvec_equal(&back.set, &binding.set));
-    ck_assert(berth_strvec_equal(&back.binds, &binding.binds));
-    ck_assert(berth_strvec_equal(&back.facts, &binding.facts));
-    ck_assert(berth_strvec_equal(&back.before, &binding.before));
+    unit_same(&back.set, &binding.set);
+    unit_same(&back.binds, &binding.binds);
+    unit_same(&back.facts, &binding.facts);
+    unit_same(&back.before, &binding.before);
     ck_assert_str_eq(back.note, binding.note);
     ck_assert(back.differs);
     ck_assert_str_eq(back.warning, "");

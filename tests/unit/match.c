@@ -87,8 +87,8 @@ static const struct {
      -1,
      {{0}},
      "this host has no MPI called 'intel'; it has MPICH 4.2.1 (mpich), Open MPI 5.0.7 "
-     "(openmpi); expected one of them, or auto, host, hybrid, local, local-each or "
-     "off"},
+     "(openmpi); expected one of them, or auto, host, hybrid, local, local-each, "
+     "launch or off"},
     {"hots",
      BERTH_FAMILY_NONE,
      0,
@@ -97,7 +97,7 @@ static const struct {
      {{0}},
      "this host has no MPI called 'hots' (did you mean 'host'?); it has MPICH 4.2.1 "
      "(mpich), Open MPI 5.0.7 (openmpi); expected one of them, or auto, host, hybrid, "
-     "local, local-each or off"},
+     "local, local-each, launch or off"},
     {"mpihc",
      BERTH_FAMILY_NONE,
      0,
@@ -106,7 +106,7 @@ static const struct {
      {{0}},
      "this host has no MPI called 'mpihc' (did you mean 'mpich'?); it has MPICH 4.2.1 "
      "(mpich), Open MPI 5.0.7 (openmpi); expected one of them, or auto, host, hybrid, "
-     "local, local-each or off"},
+     "local, local-each, launch or off"},
     {"auto",
      BERTH_FAMILY_UNKNOWN,
      MPICH,

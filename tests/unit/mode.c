@@ -9,12 +9,12 @@ static const struct {
     const char *word;
     enum berth_mode mode;
 } modes[] = {
-    {NULL, BERTH_MODE_OFF},      {"auto", BERTH_MODE_AUTO},
-    {"host", BERTH_MODE_HOST},   {"hybrid", BERTH_MODE_HYBRID},
-    {"local", BERTH_MODE_LOCAL}, {"local-each", BERTH_MODE_LOCAL_EACH},
-    {"off", BERTH_MODE_OFF},     {"mpich", BERTH_MODE_NAME},
-    {"localx", BERTH_MODE_NAME}, {"local-", BERTH_MODE_NAME},
-    {"NAME", BERTH_MODE_NAME},
+    {NULL, BERTH_MODE_OFF},        {"auto", BERTH_MODE_AUTO},
+    {"host", BERTH_MODE_HOST},     {"hybrid", BERTH_MODE_HYBRID},
+    {"local", BERTH_MODE_LOCAL},   {"local-each", BERTH_MODE_LOCAL_EACH},
+    {"launch", BERTH_MODE_LAUNCH}, {"off", BERTH_MODE_OFF},
+    {"mpich", BERTH_MODE_NAME},    {"localx", BERTH_MODE_NAME},
+    {"local-", BERTH_MODE_NAME},   {"NAME", BERTH_MODE_NAME},
 };
 
 START_TEST(a_word_is_a_mode)

@@ -483,8 +483,8 @@ START_TEST(a_fault_is_told_with_what_to_do)
 
     ck_assert_int_gt(asprintf(&expected, "image '" URI "': %s", faults[_i].sentence),
                      0);
-    ck_assert_int_eq(berth_pullfault_tell(URI, "/bin/a", berth_product_of(NULL),
-                                          faults[_i].words, &err),
+    ck_assert_int_eq(berth_pullfault_explain(URI, "/bin/a", berth_product_of(NULL),
+                                             faults[_i].words, &err),
                      -1);
     ck_assert_str_eq(err.text, expected);
     ck_assert(!berth_pullfault_is_full(faults[_i].words));

@@ -104,7 +104,7 @@ static void look_at(const char *name)
 {
     BERTH_FREE char *path = unit_path(directory, name);
 
-    ck_assert_int_eq(berth_look_at(NULL, path, bare, &look, &err), 0);
+    ck_assert_int_eq(berth_look_at_start(NULL, path, bare, &look, &err), 0);
     ck_assert_int_eq(berth_mpi_program_read(&look.objects, &program, &err), 0);
 }
 
@@ -175,7 +175,7 @@ START_TEST(a_program_without_the_library_is_noticed)
 {
     plan_only();
     berth_look_fini(&look);
-    ck_assert_int_eq(berth_look_at(NULL, "/bin/sh", bare, &look, &err), 0);
+    ck_assert_int_eq(berth_look_at_start(NULL, "/bin/sh", bare, &look, &err), 0);
     ck_assert_int_eq(berth_replacement_verify(&replacement, &look, bare, &err), -1);
     ck_assert_str_eq(err.text, "'/bin/sh' would run without the host's MPI; choose "
                                "--mpi-bind=hybrid");
@@ -340,12 +340,12 @@ START_TEST(a_script_is_run_by_its_interpreter)
     berth_mpi_program_fini(&program);
     berth_look_fini(&look);
     write_file("script", 0755, "#!/no/such/interpreter\n");
-    ck_assert_int_eq(berth_look_at(NULL, script, bare, &look, &err), 0);
+    ck_assert_int_eq(berth_look_at_start(NULL, script, bare, &look, &err), 0);
     ck_assert_ptr_null(look.runner);
     berth_look_fini(&look);
     ck_assert_int_gt(asprintf(&text, "#!%s\n", loop), 0);
     write_file("loop", 0755, text);
-    ck_assert_int_eq(berth_look_at(NULL, loop, bare, &look, &err), -1);
+    ck_assert_int_eq(berth_look_at_start(NULL, loop, bare, &look, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "too many interpreters of interpreters"));
 }
 END_TEST
