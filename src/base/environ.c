@@ -7,7 +7,7 @@
 
 const char *berth_environ_value(char *const *env, const char *name)
 {
-    size_t length = strlen(name);
+    size_t length = strcspn(name, "=");
 
     for (; env && *env; env++)
         if (strncmp(*env, name, length) == 0 && (*env)[length] == '=')

@@ -64,22 +64,18 @@ bool berth_strvec_has(const struct berth_strvec *vec, const char *text)
     return false;
 }
 
+void berth_strvec_push_once(struct berth_strvec *vec, const char *text)
+{
+    if (!berth_strvec_has(vec, text))
+        berth_strvec_push(vec, text);
+}
+
 bool berth_strvec_has_start(const struct berth_strvec *vec, const char *start)
 {
     for (size_t i = 0; i < vec->count; i++)
         if (berth_text_starts(vec->items[i], start))
             return true;
     return false;
-}
-
-bool berth_strvec_equal(const struct berth_strvec *a, const struct berth_strvec *b)
-{
-    if (a->count != b->count)
-        return false;
-    for (size_t i = 0; i < a->count; i++)
-        if (strcmp(a->items[i], b->items[i]) != 0)
-            return false;
-    return true;
 }
 
 void berth_strvec_fini(struct berth_strvec *vec)

@@ -25,10 +25,11 @@ void berth_strvec_append(struct berth_strvec *vec, const struct berth_strvec *fr
 
 bool berth_strvec_has(const struct berth_strvec *vec, const char *text);
 
+/* Append a copy of TEXT if the list does not have it. */
+void berth_strvec_push_once(struct berth_strvec *vec, const char *text);
+
 /* Does one of the strings start with START? */
 bool berth_strvec_has_start(const struct berth_strvec *vec, const char *start);
-
-bool berth_strvec_equal(const struct berth_strvec *a, const struct berth_strvec *b);
 
 /* Free everything; the list can be used again, empty. */
 void berth_strvec_fini(struct berth_strvec *vec);

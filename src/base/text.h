@@ -13,6 +13,15 @@ static inline bool berth_text_starts(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
+/* Is TEXT one of NAMES (ended by NULL)? */
+static inline bool berth_text_is_any(const char *text, const char *const *names)
+{
+    for (; *names; names++)
+        if (strcmp(text, *names) == 0)
+            return true;
+    return false;
+}
+
 /* Does TEXT start with one of STARTS (ended by NULL)? */
 static inline bool berth_text_starts_any(const char *text, const char *const *starts)
 {

@@ -60,13 +60,13 @@ static int64_t find_end(int seconds)
 static int read_work(int argc, char **argv, struct work *work, struct berth_err *err)
 {
     if (argc != 4)
-        return berth_err_set(err, "started by hand; it is for berth-task only");
+        return berth_err_set(err, "started by hand; it is for berth-start only");
     work->channel = atoi(argv[3]);
     if (berth_handover_read(atoi(argv[1]), &work->task) < 0 ||
         berth_handover_read(atoi(argv[2]), &work->container) < 0 ||
         work->task.words.count != 1 || work->container.words.count < 1)
         return berth_err_set(err,
-                             "started with wrong words; it is for berth-task only");
+                             "started with wrong words; it is for berth-start only");
     if (berth_order_get(work->task.words.items[0], &work->order, err) < 0)
         return -1;
     work->end = find_end(work->order.mpi.seconds);

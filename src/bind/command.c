@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a command line starts in the end. Knows the programs that people put before
- * another, and of a shell's language the plain words. */
+/* Finds the program that a command line starts in the end. Knows the programs that
+ * people put in front of others, and plain words of a shell. */
 
 #include "bind/command.h"
 
@@ -29,14 +29,6 @@ static const struct {
 };
 
 static char *follow(char *const *words, int depth);
-
-static bool is_any(const char *word, const char *const *names)
-{
-    for (; *names; names++)
-        if (strcmp(word, *names) == 0)
-            return true;
-    return false;
-}
 
 static bool is_assignment(const char *word)
 {
@@ -178,7 +170,7 @@ static bool is_harmless(const char *word)
     static const char *const names[] = {"cd",   "echo",     "ulimit", "umask", ":",
                                         "true", "hostname", "date",   "mkdir", NULL};
 
-    return is_any(word, names);
+    return berth_text_is_any(word, names);
 }
 
 /* What stands in front of everything else in a shell, and is not a program. */
@@ -188,7 +180,7 @@ static bool is_shells_own(const char *word)
                                         "export", "eval",  "set",  "source", ".",
                                         "module", "trap",  "wait", "ml",     NULL};
 
-    return is_any(word, names);
+    return berth_text_is_any(word, names);
 }
 
 /* The only program of a text that is a list of plain words. */
@@ -250,7 +242,7 @@ static char *follow(char *const *words, int depth)
     for (int i = 0; i < (int)(sizeof(launchers) / sizeof(launchers[0])); i++)
         if (strcmp(name, launchers[i].name) == 0)
             return follow_launcher(words, i, depth);
-    if (is_any(name, shells))
+    if (berth_text_is_any(name, shells))
         return follow_shell(words, depth);
     if (berth_text_starts(name, "ld-linux") || berth_text_starts(name, "ld64.so"))
         return follow_loader(words, depth);

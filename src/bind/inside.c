@@ -356,7 +356,7 @@ static void put_replacement(const struct berth_replacement *replacement,
     }
 }
 
-static int tell(struct programs *programs, struct berth_err *err)
+static int put_result(struct programs *programs, struct berth_err *err)
 {
     for (size_t i = 0; i < programs->count; i++)
         for (int j = 0; j < programs->items[i].count; j++)
@@ -462,7 +462,7 @@ static int decide(struct programs *programs, struct berth_err *err)
         return keep_own(programs, &why, err);
     }
     if (use_host(programs, &why) == 0)
-        return tell(programs, err);
+        return put_result(programs, err);
     return do_without(programs, &why, err);
 }
 

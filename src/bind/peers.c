@@ -115,7 +115,7 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alo
         bool is_meant = !beside || (beside & 1U << families[i]);
         bool speaks;
 
-        /* What is mounted may be loaded all the same, by a program that is started. */
+        /* A program that the command starts may still load what is mounted. */
         if (peers->count ? !replacement : !may_use(peers, families[i]) || !is_meant)
             continue;
         if (check_one(peers, replacement ? &replacement->staged : &peers->look->objects,
@@ -136,12 +136,6 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alo
     return refused && !fits ? -1 : 0;
 }
 
-static void push_once(struct berth_strvec *list, const char *sentence)
-{
-    if (!berth_strvec_has(list, sentence))
-        berth_strvec_push(list, sentence);
-}
-
 /* What nothing was bound over. */
 static void list_others(const struct berth_peers *peers, struct berth_strvec *ret)
 {
@@ -158,7 +152,7 @@ static void list_others(const struct berth_peers *peers, struct berth_strvec *re
         snprintf(sentence, sizeof(sentence),
                  "the image has another MPI, which stays: %s",
                  berth_mpi_describe(image, family, name, sizeof(name)));
-        push_once(ret, sentence);
+        berth_strvec_push_once(ret, sentence);
     }
 }
 
@@ -168,7 +162,7 @@ int berth_peers_name(const struct berth_peers *peers, struct berth_buf *ret,
     BERTH_STRVEC struct berth_strvec sentences = {0};
 
     for (int i = 0; i < peers->count; i++)
-        push_once(&sentences, peers->replacements[i].verdict.because.text);
+        berth_strvec_push_once(&sentences, peers->replacements[i].verdict.because.text);
     if (peers->wants->family == BERTH_FAMILY_NONE)
         list_others(peers, &sentences);
     for (size_t i = 0; i < sentences.count; i++) {

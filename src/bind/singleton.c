@@ -90,7 +90,9 @@ void berth_singleton_warn(const struct berth_singleton *singleton, const char *w
         singleton->image, why);
 }
 
-void berth_singleton_tell(const struct berth_singleton *singleton)
+/* Says on standard error, in one line, that its tasks do not find each other, if they
+ * do not (mpi/pmi.h). */
+static void warn(const struct berth_singleton *singleton)
 {
     struct berth_mpi_objects objects = {0};
     enum berth_mpi_family family;
@@ -125,5 +127,5 @@ void berth_singleton_run(char *const *words)
                                         .het_step = strcmp(words[7], "het") == 0};
 
     berth_namespaces_enter_user(singleton.holder ? singleton.holder : singleton.pid);
-    berth_singleton_tell(&singleton);
+    warn(&singleton);
 }

@@ -23,12 +23,8 @@ struct berth_singleton {
 void berth_singleton_warn(const struct berth_singleton *singleton, const char *why,
                           struct berth_err *ret);
 
-/* Says on standard error, in one line, that its tasks do not find each other, if they
- * do not (mpi/pmi.h). */
-void berth_singleton_tell(const struct berth_singleton *singleton);
-
-/* The same with the words of berth-mpi behind `--singleton`: what is above, in that
- * order. */
+/* Prints it if they do not. WORDS are those of berth-mpi behind `--singleton`: the
+ * members of struct berth_singleton, in their order. */
 enum { BERTH_SINGLETON_WORDS = 8 };
 void berth_singleton_run(char *const *words);
 

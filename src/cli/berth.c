@@ -62,7 +62,7 @@ static void print_usage(FILE *stream)
             "  berth --help | --version\nSee berth VERB --help and berth(1).\n");
 }
 
-static int tell(const struct berth_err *err, int status)
+static int print_error(const struct berth_err *err, int status)
 {
     fprintf(stderr, "berth: %s\n", err->text);
     return status;
@@ -70,12 +70,12 @@ static int tell(const struct berth_err *err, int status)
 
 int berth_cli_fail(const struct berth_err *err)
 {
-    return tell(err, BERTH_CLI_FAILED);
+    return print_error(err, BERTH_CLI_FAILED);
 }
 
 int berth_cli_misused(const struct berth_err *err)
 {
-    return tell(err, BERTH_CLI_MISUSED);
+    return print_error(err, BERTH_CLI_MISUSED);
 }
 
 static void print_help(int verb)

@@ -49,7 +49,7 @@ static void sum_up(const struct berth_doctor_facts *facts,
         berth_diagnoses_sum(diagnoses, line);
 }
 
-static int tell(bool brief)
+static int print_summary(bool brief)
 {
     struct berth_doctor_facts facts;
     struct berth_diagnoses diagnoses = {0};
@@ -77,8 +77,8 @@ static int tell(bool brief)
 int berth_cli_doctor(int argc, char **argv)
 {
     if (argc == 1)
-        return tell(false);
+        return print_summary(false);
     if (argc == 2 && strcmp(argv[1], "--brief") == 0)
-        return tell(true);
+        return print_summary(true);
     return BERTH_CLI_USAGE;
 }

@@ -93,12 +93,14 @@ static int enter_here(char **words)
 {
     BERTH_CONTAINERS struct berth_containers found = {0};
     unsigned int job = (unsigned int)strtoul(words[0], NULL, 10);
+    const struct berth_find wanted = {
+        .user = getuid(), .job = job, .rank = atoi(words[1])};
     pid_t holder = atoi(words[2]);
     struct berth_err err;
     int status;
 
     if (take_words(words + 3, &err) < 0 ||
-        berth_find_containers(getuid(), job, atoi(words[1]), &found, &err) < 0)
+        berth_find_containers(&wanted, &found, &err) < 0)
         return berth_cli_fail(&err);
     for (size_t i = 0; i < found.count; i++)
         if (found.items[i].holder == holder) {

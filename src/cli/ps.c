@@ -49,6 +49,8 @@ static void fill(const struct berth_container *item, struct row *row)
         snprintf(row->cells[STEP], CELL, "%d+%d", item->step, item->component);
     else if (item->step >= 0)
         snprintf(row->cells[STEP], CELL, "%d", item->step);
+    else if (!item->tasks)
+        snprintf(row->cells[STEP], CELL, "job");
     snprintf(row->cells[NODE], CELL, "%s", item->node);
     row->image = item->image;
     write_since(item, row->cells[SINCE]);
@@ -124,14 +126,19 @@ static int print_json(const struct berth_containers *found, struct berth_err *er
     return 0;
 }
 
-/* For berth_ask_containers(). */
-static int print_lines(unsigned int job, int rank)
+/* For berth_ask_containers(), whose words these are. */
+static int print_lines(char **words)
 {
+    const struct berth_find wanted = {.user = getuid(),
+                                      .job = (unsigned int)strtoul(words[0], NULL, 10),
+                                      .number =
+                                          (unsigned int)strtoul(words[1], NULL, 10),
+                                      .rank = atoi(words[2])};
     BERTH_CONTAINERS struct berth_containers found = {0};
     BERTH_BUF struct berth_buf lines = {0};
     struct berth_err err;
 
-    if (berth_find_containers(getuid(), job, rank, &found, &err) < 0)
+    if (berth_find_containers(&wanted, &found, &err) < 0)
         return berth_cli_fail(&err);
     for (size_t i = 0; i < found.count; i++)
         berth_container_put(&found.items[i], &lines);
@@ -143,8 +150,8 @@ static int print_lines(unsigned int job, int rank)
     return EXIT_SUCCESS;
 }
 
-/* Of all jobs that NAME means (NULL: that run). A job that cannot be asked is told, and
- * fails the verb, after the others. */
+/* List all jobs that NAME means (NULL: all that run). A job that cannot be asked is
+ * reported after the others, and the verb fails. */
 static int ask(const char *name, struct berth_containers *found, struct berth_err *err)
 {
     BERTH_JOBS struct berth_jobs jobs = {0};
@@ -177,17 +184,18 @@ static int list(bool is_json, const char *user, const char *job)
 {
     BERTH_CONTAINERS struct berth_containers found = {0};
     BERTH_FREE char *srun = berth_ask_srun();
-    uid_t uid = getuid();
+    struct berth_find here = {.user = getuid(), .rank = -1};
     struct berth_err err;
     int result;
 
-    if (user && find_user(user, &uid, &err) < 0)
+    if (user && find_user(user, &here.user, &err) < 0)
         return berth_cli_fail(&err);
-    if (srun && uid == getuid())
+    if (job)
+        here.job = here.number = (unsigned int)strtoul(job, NULL, 10);
+    if (srun && here.user == getuid())
         result = ask(job, &found, &err);
     else
-        result = berth_find_containers(
-            uid, job ? (unsigned int)strtoul(job, NULL, 10) : 0, -1, &found, &err);
+        result = berth_find_containers(&here, &found, &err);
     if (result < 0)
         return berth_cli_fail(&err);
     berth_containers_sort(&found);
@@ -202,8 +210,8 @@ int berth_cli_ps(int argc, char **argv)
     const char *user = NULL;
     int at = 1;
 
-    if (argc == 4 && strcmp(argv[1], BERTH_ASK_WORD) == 0)
-        return print_lines((unsigned int)strtoul(argv[2], NULL, 10), atoi(argv[3]));
+    if (argc == 5 && strcmp(argv[1], BERTH_ASK_WORD) == 0)
+        return print_lines(argv + 2);
     for (; at < argc && *argv[at] == '-'; at++)
         if (strcmp(argv[at], "--json") == 0)
             is_json = true;

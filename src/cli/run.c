@@ -51,13 +51,13 @@ static bool speaks(const struct work *work)
 }
 
 /* The values of the user that a rule of the site replaces. */
-static void tell(const struct work *work, const struct berth_site_asker *asker)
+static void print_rules(const struct work *work, const struct berth_site_asker *asker)
 {
     const struct berth_rules_job job = {asker->partition, asker->account};
     BERTH_STRVEC struct berth_strvec sentences = {0};
 
     if (berth_request_contained(work->request) && speaks(work))
-        berth_rules_tell(work->site, &job, work->request, &sentences);
+        berth_rules_list(work->site, &job, work->request, &sentences);
     if (berth_request_job_lifetime(work->request) && speaks(work))
         berth_strvec_push(&sentences,
                           "--container-lifetime=job: only steps of srun use a "
@@ -103,7 +103,7 @@ static int become(const struct work *work, struct berth_err *err)
         set_part(work, &standalone, err) < 0 ||
         berth_standalone_prepare(&standalone, err) < 0)
         return -1;
-    tell(work, &asker);
+    print_rules(work, &asker);
     return berth_standalone_become(work->command, err);
 }
 
@@ -118,7 +118,7 @@ int berth_cli_run_in_image(struct berth_request *request, char **command,
     return become(&work, err);
 }
 
-/* What the line of this rank in a --multi-prog file says. WORDS begin with the file. */
+/* Take the line of this rank from a --multi-prog file. WORDS begin with the file. */
 static int run_line(const struct berth_request *defaults, char **words)
 {
     BERTH_SITE struct berth_site site = {0};

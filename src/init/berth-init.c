@@ -38,6 +38,8 @@ struct init {
     int watcher;
     int said; /* standard error of the task; ours is the runtime's log */
     int handover;
+    int programs;       /* a directory that we hold for the application; -1: none */
+    int environment;    /* memory for what that has as environment; -1: none */
     const char *limits; /* the application's */
     bool hold;
     bool only_tries; /* to become the command */
@@ -73,6 +75,8 @@ static int read_words(char **argv, struct init *init)
         {"--report", .number = &init->report},
         {"--watcher", .number = &init->watcher},
         {"--stderr", .number = &init->said},
+        {"--programs", .number = &init->programs},
+        {"--environment", .number = &init->environment},
         {"--handover", .number = &init->handover},
         {"--tasks", .number = &init->tasks},
         {"--ready", .number = &init->ready},
@@ -200,6 +204,28 @@ static int await_watcher(int fd)
     return answer == BERTH_WATCHER_REFUSES ? -1 : 0;
 }
 
+/* In the application: its PATH leads to the directory that our parent holds. */
+static int add_programs(const struct init *init, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    const char *path = getenv("PATH");
+    char *variable;
+
+    if (init->programs < 0)
+        return 0;
+    close(init->programs);
+    if (asprintf(&variable, "PATH=%s:" BERTH_PROGRAM_DIRECTORY,
+                 path ? path : BERTH_PROGRAM_PATH, getppid(), init->programs) < 0 ||
+        putenv(variable) < 0)
+        return berth_err_oom(err);
+    berth_envdiff_flatten(environ, &text);
+    if (!text.failed && init->environment >= 0) {
+        berth_fd_write(init->environment, text.text, text.used);
+        close(init->environment);
+    }
+    return 0;
+}
+
 static int run(const struct init *init, const char *self, struct berth_err *err)
 {
     if (init->said >= 0) {
@@ -208,7 +234,8 @@ static int run(const struct init *init, const char *self, struct berth_err *err)
     }
     if (init->watcher >= 0 && await_watcher(init->watcher) < 0)
         exit(BERTH_REFUSED);
-    if (berth_signals_forward(err) < 0 || berth_become_enter(&init->become, err) < 0)
+    if (berth_signals_forward(init->programs, err) < 0 || add_programs(init, err) < 0 ||
+        berth_become_enter(&init->become, err) < 0)
         return BERTH_REFUSED;
     close_ours(init, self);
     berth_limits_restore(init->limits);
@@ -225,14 +252,16 @@ int main(int argc, char **argv)
                         .watcher = -1,
                         .inner = -1,
                         .said = -1,
-                        .handover = -1};
+                        .handover = -1,
+                        .programs = -1,
+                        .environment = -1};
     struct berth_err err;
     int status = BERTH_REFUSED;
 
     if (berth_program_tells("berth-init", argc, argv))
         return EXIT_SUCCESS;
     if (read_words(argv, &init) < 0 || (init.handover >= 0 && read_handover(&init) < 0))
-        berth_err_set(&err, "started with wrong words; it is for berth-task only");
+        berth_err_set(&err, "started with wrong words; it is for berth-start only");
     else if (init.hold)
         return hold(&init, argv[0]);
     else

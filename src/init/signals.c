@@ -16,10 +16,11 @@
 
 #include "base/deadline.h"
 #include "base/detach.h"
+#include "init/status.h"
 
-/* For so many milliseconds a signal of the runtime waits for its twin from elsewhere,
- * and a twin that has come is remembered: the runtime is one process more on the way,
- * on a machine that may be busy. */
+/* For so many milliseconds a signal from the runtime waits for the same signal from
+ * elsewhere, and one from elsewhere is remembered: a signal through the runtime comes
+ * later, on a busy machine much later. */
 enum { PATIENCE = 100, MEMORY = 1000 };
 
 enum { SIGNALS = 65 };
@@ -63,25 +64,8 @@ static bool hand_on(struct signals *signals)
     return waits;
 }
 
-/* The application has ended: so do we, by the same signal if it was one. The core file,
- * if any, is its own. */
-_Noreturn static void end_like(int status)
-{
-    sigset_t one;
-
-    if (WIFEXITED(status))
-        _exit(WEXITSTATUS(status));
-    prctl(PR_SET_DUMPABLE, 0);
-    signal(WTERMSIG(status), SIG_DFL);
-    kill(getpid(), WTERMSIG(status));
-    sigemptyset(&one);
-    sigaddset(&one, WTERMSIG(status));
-    sigprocmask(SIG_UNBLOCK, &one, NULL);
-    _exit(128 + WTERMSIG(status)); /* the first process of a namespace lives on */
-}
-
 /* A descriptor or directory of ours would keep the application's busy. */
-_Noreturn static void forward(struct signals *signals, const sigset_t *all)
+_Noreturn static void forward(struct signals *signals, const sigset_t *all, int held)
 {
     const struct timespec patience = {.tv_nsec = PATIENCE * 1000000L};
     siginfo_t info;
@@ -89,18 +73,20 @@ _Noreturn static void forward(struct signals *signals, const sigset_t *all)
     pid_t pid;
 
     (void)!chdir("/");
-    berth_close_from(0);
+    for (int fd = 0; fd < held; fd++)
+        close(fd);
+    berth_close_from(held + 1);
     for (;;) {
         if (sigtimedwait(all, &info, hand_on(signals) ? &patience : NULL) > 0 &&
             info.si_signo != SIGCHLD)
             take(signals, &info);
         while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
             if (pid == signals->application)
-                end_like(status);
+                berth_status_end(status);
     }
 }
 
-int berth_signals_forward(struct berth_err *err)
+int berth_signals_forward(int held, struct berth_err *err)
 {
     const struct timespec none = {0};
     struct signals signals = {0};
@@ -118,7 +104,7 @@ int berth_signals_forward(struct berth_err *err)
     if (signals.application < 0)
         return berth_err_set(err, "cannot start a process: %s", strerror(errno));
     if (signals.application > 0)
-        forward(&signals, &all);
+        forward(&signals, &all, held);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != self)
         _exit(EXIT_FAILURE);

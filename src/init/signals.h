@@ -13,7 +13,8 @@
 
 /* Forks. Returns 0 in the child, which becomes the application and has the old signal
  * mask; it dies with the parent. The parent ends with the child's status, holds no
- * descriptor and no directory, and never returns. Returns -1 with a sentence in ERR. */
-int berth_signals_forward(struct berth_err *err);
+ * directory and no descriptor but HELD (-1: none), and never returns. Returns -1 with a
+ * sentence in ERR. */
+int berth_signals_forward(int held, struct berth_err *err);
 
 #endif

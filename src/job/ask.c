@@ -29,16 +29,6 @@ extern char **environ;
  * the step's own start says why. */
 #define NONE "the job's server gives none"
 
-/* The socket was made by slurmstepd, or is not the job's. */
-static bool is_slurms(int fd)
-{
-    struct ucred peer;
-    socklen_t length = sizeof(peer);
-
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
-           peer.uid == 0;
-}
-
 static int connect_server(const struct berth_launch *launch, struct berth_err *err)
 {
     struct sockaddr_un address;
@@ -48,7 +38,8 @@ static int connect_server(const struct berth_launch *launch, struct berth_err *e
     if (fd >= 0 &&
         berth_job_address(getuid(), launch->order->job, launch->node, &address,
                           &length) == 0 &&
-        connect(fd, (struct sockaddr *)&address, length) == 0 && is_slurms(fd))
+        connect(fd, (struct sockaddr *)&address, length) == 0 &&
+        berth_job_peer_is(fd, 0)) /* slurmstepd has made it, or it is not the job's */
         return fd;
     if (fd >= 0)
         close(fd);
@@ -63,7 +54,7 @@ static int put_order(const struct berth_order *step, struct berth_buf *ret,
     struct berth_order order = *step; /* borrows */
 
     order.asked = (struct berth_request){0};
-    order.restored = order.programs = (struct berth_strvec){0};
+    order.restored = order.programs = order.allocation = (struct berth_strvec){0};
     order.record = order.argv0 = NULL;
     order.job = 0;
     order.step = (struct berth_order_step){0};
@@ -130,17 +121,13 @@ static int await(const struct berth_job_question *question, int socket, int *ret
     return berth_err_set(err, NONE);
 }
 
-/* What only this step has, as if the runtime had been given it and had removed it. */
+/* Add the variables that only this step has, as if the runtime had got and removed
+ * them. */
 static void add_cleaned(char *const *before, struct berth_buf *ret)
 {
-    for (char *const *it = environ; *it; it++) {
-        BERTH_FREE char *name = strndup(*it, strcspn(*it, "="));
-
-        if (!name)
-            ret->failed = true;
-        else if (!berth_environ_value(before, name))
+    for (char *const *it = environ; *it; it++)
+        if (!berth_environ_value(before, *it))
             berth_buf_add(ret, *it, strlen(*it) + 1);
-    }
 }
 
 /* Reads FD, and closes it. */

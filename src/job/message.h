@@ -2,6 +2,11 @@
 #ifndef BERTH_JOB_MESSAGE_H
 #define BERTH_JOB_MESSAGE_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "step/handover.h"
+
 /* The messages on the socket of the job's server: a letter, and most have a handover
  * (step/handover.h) with words and an environment.
  *
@@ -29,11 +34,19 @@ enum berth_job_word {
     BERTH_JOB_WORDS
 };
 
-/* FD is the descriptor of a handover; -1: none. Returns 0, or -1 with errno. */
-int berth_job_send(int socket, enum berth_job_letter letter, int fd);
+/* Was the other side of SOCKET opened by a process of user UID (SO_PEERCRED, unix(7))?
+ * Of a listener that a process has connected to: who listened. */
+bool berth_job_peer_is(int socket, uid_t uid);
+
+/* FD goes with the letter; -1: none. Returns 0, or -1 with errno. */
+int berth_job_send(int socket, int letter, int fd);
 
 /* Reads the next message; *RET_FD is -1 where there is none. Returns the letter; 0: the
  * other side has ended; -1 with errno, where nothing has come yet, too. */
 int berth_job_receive(int socket, int *ret_fd);
+
+/* Reads and closes FD, which another process says to be a handover. Returns 0, or -1
+ * where it is none, or a large one. */
+int berth_job_read(int fd, struct berth_handover *ret);
 
 #endif

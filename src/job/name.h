@@ -7,6 +7,9 @@
 #include <sys/types.h>
 #include <sys/un.h>
 
+/* SLURM_STEP_ID in the environment of the server of a job, as sacct(1) has it. */
+#define BERTH_JOB_STEP "extern"
+
 /* The address of the server of JOB, a job of user UID, on the node NODE, in the
  * abstract namespace (unix(7)); NODE is Slurm's name of the node (SLURMD_NODENAME), as
  * several nodes may be on one host. Anyone can bind such a name: who connects has to

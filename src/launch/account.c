@@ -215,14 +215,18 @@ static int list_environment(const struct berth_account *account,
                             struct berth_explain *explain, struct berth_err *err)
 {
     const struct berth_launch *launch = account->launch;
+    const bool is_launch = berth_request_mpi_is(launch->request, BERTH_MODE_LAUNCH);
     BERTH_STRVEC struct berth_strvec apart = {0};
 
     list_restored(account, explain);
-    if (berth_request_mpi_local(launch->request))
+    if (berth_request_mpi_mpirun(launch->request))
         berth_explain_add_change(explain, launch->environment, account->environment,
                                  BERTH_EXPLAIN_ALL, BERTH_FROM_BERTH,
-                                 "hidden, so that an mpirun in the task starts ranks "
-                                 "without Slurm (--mpi-bind=local)");
+                                 is_launch ? "the mpirun sees the job, and not the "
+                                             "step of one task (--mpi-bind=launch)"
+                                           : "hidden, so that an mpirun in the task "
+                                             "starts ranks without Slurm "
+                                             "(--mpi-bind=local)");
     if (list_image_environment(account, explain, err) < 0)
         return -1;
     berth_explain_add_set(explain, &explain->binding.set, BERTH_FROM_MPI,
@@ -265,6 +269,7 @@ static int collect(const struct berth_account *account,
         explain->lifetime_from = is_same(launch->request->lifetime, asked->lifetime)
                                      ? BERTH_FROM_USER
                                      : BERTH_FROM_SITE;
+    explain->inside = berth_order_inside(launch->order);
     explain->why_step = berth_order_why_step(launch->order, account->apart);
     explain->mode_from =
         is_same(launch->request->mpi, asked->mpi) ? BERTH_FROM_USER : BERTH_FROM_SITE;

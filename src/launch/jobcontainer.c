@@ -54,7 +54,7 @@ static int start_unblocked(const struct berth_launch *launch,
 static int start(const struct berth_handover *question, struct berth_rendezvous *made,
                  struct berth_rendezvous *ret, struct berth_err *err)
 {
-    static char name[] = "berth-task", nothing[] = "true"; /* no step, no command */
+    static char name[] = "berth-start", nothing[] = "true"; /* no step, no command */
     static char *words[] = {name, nothing, NULL};
     struct berth_task task = {.order = BERTH_ORDER_EMPTY};
     struct berth_job_launch job = {0};

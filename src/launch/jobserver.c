@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who has which container of the job: one process for each job and node, which starts
- * no runtime and reads no file of an image. A step that asks waits for a container that
- * another one has begun to start. */
+/* Knows the containers of a job: one process for each job and node, which starts no
+ * runtime and reads no file of an image. A step that asks waits for a container that
+ * another step has begun to start. */
 
 #include "launch/jobserver.h"
 
@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,9 +26,6 @@
 
 /* The most containers of a job on a node, and steps at a time. */
 enum { CONTAINERS_MAX = 32, STEPS_MAX = 4096 };
-
-/* A question is small but for an environment. */
-enum { QUESTION_MAX = 16 << 20 };
 
 struct container {
     int channel;                    /* to the process that keeps it; -1: none */
@@ -234,21 +230,14 @@ static void hear_keeper(struct container *container)
     drop_container(container);
 }
 
-/* The words and the environment that FD holds, which is closed; they are a step's, and
- * so the user's own. */
+/* They are a step's, and so the user's own. */
 static int read_question(int fd, struct berth_handover *ret)
 {
-    struct stat status;
-
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-        fcntl(fd, F_GET_SEALS) >= 0 && status.st_size <= QUESTION_MAX &&
-        berth_handover_read(fd, ret) == 0) {
-        if (ret->words.count == BERTH_JOB_WORDS)
-            return 0;
-        berth_handover_fini(ret);
+    if (berth_job_read(fd, ret) < 0)
         return -1;
-    }
-    close(fd);
+    if (ret->words.count == BERTH_JOB_WORDS)
+        return 0;
+    berth_handover_fini(ret);
     return -1;
 }
 

@@ -4,12 +4,15 @@
 #include "launch/own.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "launch/hostcommand.h"
 #include "launch/start.h"
 #include "launch/watcher.h"
 #include "step/become.h"
@@ -31,10 +34,13 @@ static int divert(int log, struct berth_err *err)
     return said;
 }
 
-/* What berth-init is to know. Returns a descriptor, or -1 with a sentence in ERR. */
+/* Write the handover for berth-init. Returns a descriptor, or -1 with a sentence in
+ * ERR. */
 static int write_handover(const struct berth_task *task,
-                          const struct berth_launch *launch, int watcher, int said,
-                          const char *limits, struct berth_err *err)
+                          const struct berth_launch *launch,
+                          const struct berth_hostcommand *hostcommand,
+                          const char *limits, int watcher, int said,
+                          struct berth_err *err)
 {
     const struct berth_launch_init init = {.place = task->place,
                                            .prefix = task->order.prefix,
@@ -42,7 +48,9 @@ static int write_handover(const struct berth_task *task,
                                            .set = &task->binding.set,
                                            .report = task->order.report,
                                            .watcher = watcher,
-                                           .said = said};
+                                           .said = said,
+                                           .programs = hostcommand->programs,
+                                           .environment = hostcommand->environment};
     BERTH_STRVEC struct berth_strvec words = {0};
 
     if (berth_launch_init_argv(launch, &init, &words, err) < 0)
@@ -59,14 +67,36 @@ static bool is_apart_for_mpi(const struct berth_order *order)
                : !berth_request_mpi_is(&order->request, BERTH_MODE_OFF);
 }
 
+/* berth-init holds the directory for its task, and writes what that has as environment
+ * into memory; without that, commands would have the image's variables. */
+static void offer(const struct berth_launch *launch, struct berth_hostcommand *ret,
+                  struct berth_strvec *set)
+{
+    berth_hostcommand_open(launch, ret);
+    if (ret->socket < 0)
+        return;
+    ret->environment = memfd_create("berth-environment", 0);
+    if (ret->environment < 0) {
+        close(ret->socket);
+        close(ret->programs);
+        ret->socket = ret->programs = -1;
+        return;
+    }
+    fcntl(ret->programs, F_SETFD, 0);
+    berth_hostcommand_list(ret, 0, NULL, set);
+}
+
 int berth_own_become(struct berth_task *task, const struct berth_rendezvous *rendezvous,
                      struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec argv = {0};
     BERTH_BUF struct berth_buf limits = {0};
+    struct berth_hostcommand hostcommand;
     struct berth_launch launch;
-    struct berth_watcher it = {
-        .launch = &launch, .rendezvous = rendezvous, .report = task->order.report};
+    struct berth_watcher it = {.launch = &launch,
+                               .rendezvous = rendezvous,
+                               .report = task->order.report,
+                               .hostcommand = &hostcommand};
     char init[BERTH_PROGRAM_NAME];
     int fd, handover, watcher, said;
 
@@ -75,12 +105,14 @@ int berth_own_become(struct berth_task *task, const struct berth_rendezvous *ren
         return -1;
     if (is_apart_for_mpi(&task->order))
         berth_launch_apart(task->environment, &task->binding.set);
+    offer(&launch, &hostcommand, &task->binding.set);
     berth_limits_raise(&limits);
     if ((watcher = berth_watcher_start(&it, err)) < 0 ||
         (said = divert(it.log, err)) < 0)
         return -1;
     berth_program_name(fd, init);
-    handover = write_handover(task, &launch, watcher, said, limits.text, err);
+    handover =
+        write_handover(task, &launch, &hostcommand, limits.text, watcher, said, err);
     if (handover >= 0 && berth_launch_argv(&launch, &task->binding.binds, init,
                                            handover, &argv, err) == 0)
         berth_start_become(&launch, argv.items, err);

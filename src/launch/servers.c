@@ -41,6 +41,51 @@ static bool is_ours(const struct berth_process *process,
              berth_opened_by(process->pid, servers->socket) == BERTH_OPENED_YES));
 }
 
+void berth_servers_add_use(const struct berth_process *process, pid_t runtime,
+                           pid_t above, struct berth_servers_use *use)
+{
+    if (!berth_servers_has_name(process->name) ||
+        (process->parent != runtime && (above <= 1 || process->parent != above)))
+        return;
+    if (use->count < sizeof(use->pids) / sizeof(*use->pids))
+        use->pids[use->count] = process->pid;
+    use->count++;
+    use->kib += process->pages * (sysconf(_SC_PAGESIZE) / 1024);
+    use->ms += (long)process->ticks * 1000 / sysconf(_SC_CLK_TCK);
+}
+
+struct use {
+    pid_t runtime, above;
+    struct berth_servers_use *ret;
+};
+
+static bool add_use(const struct berth_process *process, void *data)
+{
+    const struct use *use = data;
+
+    berth_servers_add_use(process, use->runtime, use->above, use->ret);
+    return false;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+    struct berth_process process;
+    char name[16];
+
+    snprintf(name, sizeof(name), "%d", pid);
+    return pid > 1 && berth_process_read(name, &process) ? process.parent : 0;
+}
+
+void berth_servers_use(pid_t holder, struct berth_servers_use *ret)
+{
+    struct use use = {.runtime = parent_of(holder), .ret = ret};
+
+    *ret = (struct berth_servers_use){0};
+    use.above = parent_of(use.runtime);
+    if (use.runtime > 1)
+        berth_processes_visit(add_use, &use);
+}
+
 static bool visit_ours(const struct berth_process *process, void *servers)
 {
     return is_ours(process, servers);
@@ -124,12 +169,29 @@ static void go_on(pid_t pid, int status, pid_t runtime)
         ptrace(PTRACE_CONT, pid, 0, is_allowed(pid, runtime) ? number : 0);
 }
 
-pid_t berth_servers_reap(const struct berth_servers *servers, int *ret_status)
+/* As wait4(-1, ...): what has ended has its name until it is waited for. */
+static pid_t wait_next(struct berth_servers *servers, int *ret_status)
+{
+    struct berth_process process;
+    siginfo_t info = {0};
+    char name[16];
+
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
+        return -1;
+    if (info.si_pid == 0)
+        return 0;
+    snprintf(name, sizeof(name), "%d", info.si_pid);
+    servers->is_server =
+        berth_process_read(name, &process) && berth_servers_has_name(process.name);
+    return wait4(info.si_pid, ret_status, __WALL | WNOHANG, &servers->usage);
+}
+
+pid_t berth_servers_reap(struct berth_servers *servers, int *ret_status)
 {
     int status;
     pid_t pid;
 
-    while ((pid = waitpid(-1, &status, __WALL | WNOHANG)) > 0 && WIFSTOPPED(status))
+    while ((pid = wait_next(servers, &status)) > 0 && WIFSTOPPED(status))
         go_on(pid, status, servers->runtime);
     if (pid > 0 && ret_status)
         *ret_status = status;

@@ -4,10 +4,12 @@
 
 #include <poll.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "step/processes.h"
 
 /* The programs that serve the image of a container (squashfuse, fuse-overlayfs, ...).
  * Apptainer's are children of the runtime. SingularityCE's detach themselves, and mount
@@ -17,10 +19,29 @@ struct berth_servers {
     pid_t runtime; /* which starts them */
     char *socket;  /* that it has from us, as in probe/opened.h; NULL: none */
     struct berth_strvec mounts; /* on this host, of those that were told to end */
+    struct rusage usage; /* of the process that berth_servers_reap() has returned, */
+    bool is_server;      /* and whether it served the image */
 };
 
 /* Is a program of that name (comm) one? */
 bool berth_servers_has_name(const char *name);
+
+/* What servers have taken since they started. */
+struct berth_servers_use {
+    unsigned int count;
+    long kib;      /* of memory, now */
+    long ms;       /* of processor time */
+    pid_t pids[8]; /* of the first ones */
+};
+
+/* Add PROCESS to USE if it is a server of the container that RUNTIME has started, which
+ * ABOVE has (0: not known): those of SingularityCE become the supervisor's. */
+void berth_servers_add_use(const struct berth_process *process, pid_t runtime,
+                           pid_t above, struct berth_servers_use *use);
+
+/* The use of all servers of the container with the first process HOLDER, which may be
+ * another supervisor's. */
+void berth_servers_use(pid_t holder, struct berth_servers_use *ret);
 
 /* Trace those that there are by now; returns how many were not traced before. */
 int berth_servers_seize(struct berth_servers *servers);
@@ -32,7 +53,7 @@ int berth_servers_count(struct berth_servers *servers);
  * asks); servers that are traced and have stopped go on: what the kernel, the runtime
  * or the caller sent reaches them, and no other signal does. Returns its number; 0:
  * none has ended; -1: there is no child. */
-pid_t berth_servers_reap(const struct berth_servers *servers, int *ret_status);
+pid_t berth_servers_reap(struct berth_servers *servers, int *ret_status);
 
 /* Wait until berth_servers_reap() may have something to do, one of the COUNT
  * descriptors is ready (poll(2)), or for MILLISECONDS (below 0: for ever). All signals

@@ -103,8 +103,8 @@ static char *find_below(pid_t pid, int depth, pid_t *ret_pid)
     return path;
 }
 
-/* Is the task PID in the container, or one of those that have each their own, and not
- * on the host or of another image? */
+/* Is the task PID in this container, or in one of its own from the same image? Not on
+ * the host or in another image. */
 static bool is_own(const struct berth_singletons *it, pid_t pid)
 {
     const char *locals = it->launch->order->container.locals;
@@ -116,24 +116,19 @@ static bool is_own(const struct berth_singletons *it, pid_t pid)
                        berth_ranks_has(locals, local, NULL));
 }
 
-static size_t keep_own(const struct berth_singletons *it, pid_t *tasks, size_t count)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < count; i++)
-        if (is_own(it, tasks[i]))
-            tasks[kept++] = tasks[i];
-    return kept;
-}
-
 /* One task a look is enough: what one loads, the others do. */
 static char *look(const struct berth_singletons *it, unsigned int turn, pid_t *ret_pid)
 {
     BERTH_FREE pid_t *tasks = NULL;
     size_t count = berth_process_children(it->parent, &tasks);
 
-    count = keep_own(it, tasks, count);
-    return count ? find_below(tasks[turn % count], 0, ret_pid) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        pid_t task = tasks[(turn + i) % count];
+
+        if (is_own(it, task))
+            return find_below(task, 0, ret_pid);
+    }
+    return NULL;
 }
 
 static const char *value_of(const struct berth_launch *launch, const char *name)

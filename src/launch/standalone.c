@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands in for slurmstepd: tells berth-task what to do, and lets a small process watch
- * for the end of the one task. */
+/* Stands in for slurmstepd: tells berth-start what to do, and lets a small process
+ * watch for the end of the one task. */
 
 #include "launch/standalone.h"
 
@@ -23,7 +23,7 @@
 #include "step/processes.h"
 #include "step/rendezvous.h"
 
-#define TASK_PROGRAM BERTH_LIBEXECDIR "/berth-task"
+#define TASK_PROGRAM BERTH_LIBEXECDIR "/berth-start"
 
 extern char **environ;
 
@@ -105,7 +105,8 @@ static void watch(void *data)
         poll(&end, 1, LOOK_AGAIN_MS);
 }
 
-/* Hand the rendezvous to a process that is no child of what this one becomes. */
+/* Hand the rendezvous to a process that is not a child of the program that this one
+ * becomes. */
 static int start_watch(struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
     struct watch it = {getpid(), rendezvous->alive};
@@ -120,7 +121,7 @@ static int start_watch(struct berth_rendezvous *rendezvous, struct berth_err *er
 static void list_variables(const struct berth_request *request,
                            struct berth_strvec *ret)
 {
-    if (is_of_mpirun(environ) && !berth_request_mpi_local(request))
+    if (is_of_mpirun(environ) && !berth_request_mpi_mpirun(request))
         berth_launch_apart(environ, ret);
     berth_strvec_append(ret, &request->env);
 }
@@ -172,7 +173,7 @@ int berth_standalone_become(char *const *command, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
 
-    berth_strvec_push(&words, "berth-task");
+    berth_strvec_push(&words, "berth-start");
     for (; *command; command++)
         berth_strvec_push(&words, *command);
     if (words.failed)

@@ -33,7 +33,14 @@
 #include "step/rendezvous.h"
 
 /* The descriptors of the runtime and of berth-init. */
-enum { INIT = 3, TASKS, READY, INNER, DESCRIPTORS = INNER - INIT + 1 };
+enum {
+    INIT = 3,
+    TASKS,
+    READY,
+    INNER,
+    PROGRAMS = BERTH_START_PROGRAMS,
+    DESCRIPTORS = PROGRAMS - INIT + 1
+};
 
 int berth_start_become(const struct berth_launch *launch, char *const *argv,
                        struct berth_err *err)
@@ -131,7 +138,8 @@ int berth_start(struct berth_start *start, struct berth_err *err)
         return -1;
     pid = fork();
     if (pid == 0)
-        run(start, argv.items, (const int[]){init, start->tasks, ready, start->inner});
+        run(start, argv.items,
+            (const int[]){init, start->tasks, ready, start->inner, start->programs});
     return note_child(start, pid, err);
 }
 
@@ -193,7 +201,7 @@ int berth_start_in(struct berth_start *start, pid_t holder,
     pid = fork();
     if (pid == 0)
         run_in(start, holder, &variables, looks,
-               (const int[]){init, start->tasks, ready, -1});
+               (const int[]){init, start->tasks, ready, -1, start->programs});
     return note_child(start, pid, err);
 }
 

@@ -17,7 +17,9 @@ struct berth_start {
     const sigset_t *mask; /* of the runtime's signals; NULL: the caller's */
     int inner; /* of the user namespaces in which it is (step/outer.h), the inner one;
                   -1: none */
-    int tasks; /* at end of file on it berth-init ends, and so does the container */
+    int programs; /* a directory that berth-init holds as BERTH_START_PROGRAMS; -1:
+                     none */
+    int tasks;    /* at end of file on it berth-init ends, and so does the container */
     unsigned int seconds;            /* that the start may take, */
     struct berth_deadline *deadline; /* and what is left of them */
 
@@ -28,6 +30,9 @@ struct berth_start {
     char *socket;  /* its other end, which the runtime and what it starts inherit, as in
                       probe/opened.h */
 };
+
+/* The descriptor of berth-init, so that a path through /proc leads to the directory. */
+enum { BERTH_START_PROGRAMS = 7 };
 
 /* Start the runtime: without input, its output in the log, with its own three
  * descriptors and no other. Returns 0, or -1 with a sentence in ERR. */

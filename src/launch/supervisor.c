@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,12 +21,14 @@
 #include "base/detach.h"
 #include "launch/kill.h"
 #include "launch/database.h"
+#include "launch/hostcommand.h"
 #include "launch/inject.h"
 #include "job/ask.h"
 #include "step/limits.h"
 #include "launch/precheck.h"
 #include "launch/remains.h"
 #include "launch/servers.h"
+#include "launch/serving.h"
 #include "launch/singletons.h"
 #include "probe/runtime.h"
 #include "step/namespaces.h"
@@ -45,6 +46,7 @@ struct supervisor {
     struct berth_start start;
     sigset_t mask; /* of the task */
     struct berth_servers servers;
+    struct berth_serving serving;
     pid_t holder;                /* berth-init in the container that tasks join */
     int space;                   /* the mount namespace of that, open so that no other
                                     container gets its number; -1: none */
@@ -59,6 +61,7 @@ struct supervisor {
     bool ended;         /* and the runtime */
     unsigned int apart; /* tasks that start a container each */
     pid_t parent;       /* of the tasks */
+    struct berth_hostcommand hostcommand;
     struct berth_inject_witness witness;
     int fds[DESCRIPTORS]; /* what becomes the descriptors */
 };
@@ -101,8 +104,10 @@ static void foresee(const struct berth_inject *inject, struct berth_binding *bin
         binding->warning = berth_precheck_own(inject);
 }
 
-/* What MPI libraries are to know where there is no outer user namespace. */
-static int list_settings(const struct supervisor *supervisor, struct berth_strvec *ret,
+/* What MPI libraries are to know where there is no outer user namespace, and how tasks
+ * have commands of the host run. AFTER is the environment of the container. */
+static int list_settings(const struct supervisor *supervisor, pid_t holder,
+                         const struct berth_buf *after, struct berth_strvec *ret,
                          struct berth_err *err)
 {
     const struct berth_launch *launch = supervisor->launch;
@@ -110,6 +115,8 @@ static int list_settings(const struct supervisor *supervisor, struct berth_strve
     if (*supervisor->no_cma.text && !supervisor->apart &&
         !berth_request_mpi_declined(launch->request))
         berth_launch_apart(launch->environment, ret);
+    if (!supervisor->apart)
+        berth_hostcommand_list(&supervisor->hostcommand, holder, after, ret);
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
@@ -129,7 +136,7 @@ static int inject(struct supervisor *supervisor, pid_t holder,
         .tasks = berth_rendezvous_tasks(supervisor->rendezvous),
         .parent = supervisor->parent,
         .set = &set};
-    int result = list_settings(supervisor, &set, err);
+    int result = list_settings(supervisor, holder, after, &set, err);
 
     if (result == 0)
         result = berth_inject(&inject, injected, err);
@@ -203,6 +210,8 @@ static int admit(struct supervisor *supervisor, pid_t holder,
         return berth_err_oom(err);
     if (inject(supervisor, holder, after, &injected, err) < 0)
         return -1;
+    berth_environ_split(injected.environment.text, injected.environment.used,
+                        &supervisor->hostcommand.container);
     supervisor->space = berth_namespaces_open(holder, "mnt");
     berth_servers_seize(&supervisor->servers);
     result = share_binding(supervisor, after, &injected, err);
@@ -395,34 +404,47 @@ static int open_rendezvous(struct supervisor *supervisor, struct berth_err *err)
 static void end_container(struct supervisor *supervisor)
 {
     supervisor->over = true;
+    berth_serving_end(&supervisor->serving);
     if (supervisor->witness.pid)
         close(supervisor->witness.end);
+    if (supervisor->hostcommand.server)
+        kill(supervisor->hostcommand.server, SIGKILL);
     berth_kill_space(supervisor->space, supervisor->holder);
     if (supervisor->space >= 0)
         close(supervisor->space);
     supervisor->space = -1;
 }
 
-/* PID, a child of ours, has ended. */
+/* PID, a child of ours, has ended. The container is lost with its runtime, and with a
+ * server that was killed; a command for a program in it may end in any way. */
 static void note_end(struct supervisor *supervisor, pid_t pid, int status)
 {
     bool is_runtime = pid == supervisor->start.runtime;
 
+    berth_serving_reaped(&supervisor->serving, pid, &supervisor->servers.usage);
     if (is_runtime)
         supervisor->ended = true;
-    if (pid != supervisor->witness.pid && (is_runtime || WIFSIGNALED(status)) &&
-        !supervisor->over)
+    if (pid == supervisor->hostcommand.server)
+        supervisor->hostcommand.server = 0;
+    else if ((is_runtime || (supervisor->servers.is_server && WIFSIGNALED(status))) &&
+             !supervisor->over)
         berth_rendezvous_lose(supervisor->rendezvous);
 }
 
 static void await_change(struct supervisor *supervisor, int milliseconds)
 {
     struct pollfd fds[] = {{.fd = supervisor->over ? -1 : TASKS, .events = POLLIN},
-                           {.fd = supervisor->job.socket, .events = POLLIN}};
+                           {.fd = supervisor->job.socket, .events = POLLIN},
+                           {.fd = supervisor->over || supervisor->hostcommand.server
+                                      ? -1
+                                      : supervisor->hostcommand.socket,
+                            .events = POLLIN}};
 
-    berth_servers_wait(fds, 2, milliseconds);
+    berth_servers_wait(fds, 3, milliseconds);
     if (fds[0].revents)
         end_container(supervisor);
+    if (fds[2].revents && !supervisor->over)
+        berth_hostcommand_serve(&supervisor->hostcommand);
     if (fds[1].revents) {
         berth_job_answer_fini(&supervisor->job);
         if (!supervisor->over)
@@ -466,6 +488,7 @@ static void stay(struct supervisor *supervisor)
         berth_remains_clear(supervisor->launch->runtime);
     while (!supervisor->over)
         await_change(supervisor, -1);
+    berth_serving_tell(&supervisor->serving, supervisor->launch, supervisor->said);
 }
 
 /* A container that has started ends when its first process does; the runtime then takes
@@ -492,6 +515,16 @@ static void watch_singletons(struct supervisor *supervisor)
         berth_singletons_watch(&singletons, &supervisor->witness);
 }
 
+/* A step in the job's container shares who serves that. */
+static void watch_serving(struct supervisor *supervisor)
+{
+    const struct berth_job_answer *job = &supervisor->job;
+
+    if (!supervisor->apart)
+        berth_serving_begin(&supervisor->serving, supervisor->launch,
+                            job->holder ? job->holder : supervisor->holder);
+}
+
 static void run(void *data)
 {
     struct supervisor *supervisor = data;
@@ -499,9 +532,11 @@ static void run(void *data)
 
     berth_detach(supervisor->fds, DESCRIPTORS, &supervisor->mask);
     berth_hide_from(TASKS);
+    berth_hostcommand_open(supervisor->launch, &supervisor->hostcommand);
+    supervisor->hostcommand.mask = &supervisor->mask;
+    supervisor->start.programs = supervisor->hostcommand.programs;
     berth_limits_raise(NULL);
-    sched_setaffinity(0, sizeof(cpu_set_t),
-                      berth_rendezvous_cpus(supervisor->rendezvous));
+    berth_limits_take_cpus(berth_rendezvous_cpus(supervisor->rendezvous));
     supervisor->rendezvous->memory = MEMORY;
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* what the runtime leaves comes to us */
     if (open_rendezvous(supervisor, &err) < 0) {
@@ -509,8 +544,10 @@ static void run(void *data)
         end_start(supervisor);
     } else {
         watch_singletons(supervisor);
+        watch_serving(supervisor);
     }
-    close_said(supervisor);
+    if (!supervisor->serving.holder)
+        close_said(supervisor);
     stay(supervisor);
 }
 
@@ -530,6 +567,7 @@ int berth_supervisor_start(const struct berth_launch *launch,
         .start = {.launch = launch,
                   .mask = &supervisor.mask,
                   .inner = -1,
+                  .programs = -1,
                   .log = -1,
                   .answer = -1,
                   .tasks = TASKS,

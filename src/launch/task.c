@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a task is to do, and whether all that this takes is there. */
+/* What a task is to do. */
 
 #include "launch/task.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +10,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "launch/inject.h"
-#include "launch/preflight.h"
-#include "plan/gpu.h"
-#include "probe/gpu.h"
-#include "probe/image.h"
-#include "probe/runtime.h"
 #include "request/launcher.h"
 #include "request/multiprog.h"
 #include "request/spell.h"
 #include "request/wire.h"
-#include "step/identity.h"
+#include "step/become.h"
 #include "step/report.h"
 
 extern char **environ;
@@ -76,6 +69,7 @@ int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err)
         return berth_err_oom(err);
     if (take_order(task, err) < 0)
         return -1;
+    task->order.is_closed = berth_request_closed(request, environ);
     task->runtime = berth_steal(&task->order.runtime);
     task->directory = getcwd(NULL, 0);
     task->environment = environ;
@@ -94,70 +88,60 @@ int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err)
     return 0;
 }
 
-int berth_task_hide_launcher(const struct berth_task *task, struct berth_err *err)
+struct berth_rendezvous berth_task_rendezvous(const struct berth_task *task)
+{
+    const struct berth_order *order = &task->order;
+
+    return (struct berth_rendezvous){.slot = order->container.number,
+                                     .memory = order->memory,
+                                     .tasks = order->tasks,
+                                     .ended = order->ended};
+}
+
+/* The mpirun of --mpi-bind=launch starts its daemons with srun (launch/hostcommand.h).
+ */
+static int check_launch(const struct berth_order *order, struct berth_err *err)
+{
+    const char *inside = order->terms.inside;
+    const char *why = NULL;
+
+    if (!berth_request_mpi_is(&order->request, BERTH_MODE_LAUNCH))
+        return 0;
+    if (!order->step.nodes)
+        why = "berth run is not a step of Slurm";
+    else if (order->is_closed)
+        why = "--contain or --containall closes the container";
+    else if (inside && strcmp(inside, "deny") == 0)
+        why = "the site denies it (inside: deny)";
+    if (!why)
+        return 0;
+    return berth_err_set(err,
+                         "--mpi-bind=launch: the image gets no srun, with which its "
+                         "mpirun starts daemons: %s; let srun start the ranks "
+                         "(--mpi-bind=hybrid), or stay on one node (--mpi-bind=local)",
+                         why);
+}
+
+int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err)
 {
     static struct berth_strvec shown; /* the process's environment from now on */
     int fd = berth_launcher_descriptor(environ);
     struct stat status;
 
-    if (!berth_request_mpi_local(&task->order.request))
+    if (!berth_request_mpi_mpirun(&task->order.request))
         return 0;
+    if (check_launch(&task->order, err) < 0)
+        return -1;
     if (fd >= 0 && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode))
         close(fd);
-    if (berth_launcher_environment(&task->order.request, environ, &shown, err) < 0)
+    if (berth_launcher_environment(&task->order.request, environ,
+                                   &task->order.allocation, &shown, err) < 0)
         return -1;
     environ = shown.items;
-    return 0;
-}
-
-/* $HOME, or what the user database says where it is no directory's name, or Slurm has
- * dropped it (--export=NONE); NULL when neither knows. */
-static const char *home_directory(const struct berth_task *task)
-{
-    const char *home = getenv("HOME");
-
-    return home && *home == '/' ? home : task->home;
-}
-
-int berth_task_prepare(struct berth_task *task, struct berth_launch *ret,
-                       struct berth_err *err)
-{
-    const struct passwd *user = getpwuid(getuid());
-    const struct berth_gpu_host gpus = berth_gpu_look();
-    struct berth_gpu_choice gpu;
-    char *runtime;
-
-    berth_strvec_fini(&task->mounts); /* of an earlier call */
-    berth_strvec_fini(&task->fabric);
-    if (berth_image_look(&task->order.request, err) < 0 ||
-        berth_preflight_check(&task->order.request, err) < 0 ||
-        berth_gpu_choose(&task->order.request, task->environment, &gpus, &gpu, err) <
-            0 ||
-        berth_inject_mounts(&task->order.request, &task->mounts, err) < 0 ||
-        berth_inject_fabric(&task->order.request, &task->order.terms, &task->fabric,
-                            err) < 0 ||
-        berth_runtime_find(task->runtime, getenv("PATH"), &runtime, err) < 0)
-        return -1;
-    free(task->runtime);
-    task->runtime = runtime;
-    if (!task->home && user)
-        task->home = strdup(user->pw_dir);
-    *ret = (struct berth_launch){
-        .order = &task->order,
-        .runtime = runtime,
-        .home = home_directory(task),
-        .directory = task->directory,
-        .node = task->node,
-        .request = &task->order.request,
-        .terms = &task->order.terms,
-        .environment = task->environment,
-        .mounts = &task->mounts,
-        .fabric = &task->fabric,
-        .gpu = gpu,
-        .command = task->command,
-        .unknown_user = !berth_identity_is_known(),
-        .account_home = task->home,
-    };
+    /* What it starts is to see the job, too; an account lists the difference. */
+    if (berth_request_mpi_is(&task->order.request, BERTH_MODE_LAUNCH) &&
+        !berth_request_explained(&task->order.request))
+        task->environment = environ;
     return 0;
 }
 
@@ -165,4 +149,11 @@ void berth_task_fail(const struct berth_task *task, struct berth_err *err)
 {
     berth_spell_options(task->order.prefix ? task->order.prefix : "", err);
     berth_report(task->order.report, task->node ? task->node : "berth-task", err);
+}
+
+int berth_task_end(const struct berth_task *task, int status, struct berth_err *err)
+{
+    if (status != 0 && *err->text)
+        berth_task_fail(task, err);
+    return status < 0 ? BERTH_REFUSED : status;
 }

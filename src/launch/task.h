@@ -8,6 +8,7 @@
 #include "plan/launch.h"
 #include "plan/order.h"
 #include "report/binding.h"
+#include "step/rendezvous.h"
 
 /* What the plugin said, and what is known of this task. */
 struct berth_task {
@@ -31,7 +32,7 @@ int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err)
 
 /* With --mpi-bind=local: an mpirun in this task is to know nothing of Slurm, nor of its
  * process manager. Returns 0, or -1 with a sentence in ERR. */
-int berth_task_hide_launcher(const struct berth_task *task, struct berth_err *err);
+int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err);
 
 /* Looks whether everything is there, and says how it is started. What RET points to is
  * the task's, and lives as long. Returns 0, or -1 with a sentence in ERR. */
@@ -40,5 +41,12 @@ int berth_task_prepare(struct berth_task *task, struct berth_launch *ret,
 
 /* Says ERR where the user sees it. */
 void berth_task_fail(const struct berth_task *task, struct berth_err *err);
+
+/* Where the task meets the others, as the order says; not mapped. */
+struct berth_rendezvous berth_task_rendezvous(const struct berth_task *task);
+
+/* Says ERR, if STATUS is not 0 and ERR is not "". Returns what the process ends with:
+ * STATUS, or BERTH_REFUSED for -1. */
+int berth_task_end(const struct berth_task *task, int status, struct berth_err *err);
 
 #endif

@@ -122,6 +122,7 @@ int berth_temporary(const struct berth_temporary *it, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf variables = {0};
     struct berth_start start = {.launch = it->launch,
+                                .programs = -1,
                                 .inner = -1,
                                 .mask = it->mask,
                                 .seconds = it->seconds,

@@ -25,9 +25,19 @@
 #include "launch/notice.h"
 
 /* The descriptors of a watcher: berth-init's question, the standard error of the task,
- * what the runtime says, who may report, whether slurmstepd is there, and that we are.
- */
-enum { ASK = 3, SAY, LOG, REPORT, TASKS, ENDED, DESCRIPTORS = ENDED - ASK + 1 };
+ * what the runtime says, who may report, whether slurmstepd is there, and that we are;
+ * and what launch/hostcommand.h needs. */
+enum {
+    ASK = 3,
+    SAY,
+    LOG,
+    REPORT,
+    TASKS,
+    ENDED,
+    COMMANDS,
+    ENVIRONMENT,
+    DESCRIPTORS = ENVIRONMENT - ASK + 1
+};
 
 struct watch {
     struct berth_watcher it;
@@ -39,6 +49,8 @@ struct watch {
     bool late;
     struct berth_err exchanged; /* what is said if the image was; text "": it was not */
     int ends[2];                /* in the task: of the watcher, and of berth-init */
+    struct berth_hostcommand hostcommand;
+    sigset_t mask; /* of the task */
 };
 
 /* Once for the tasks of a node. */
@@ -106,12 +118,15 @@ static bool is_late(struct watch *watch)
 static void await_end(struct watch *watch)
 {
     enum { LOOK_AGAIN_MS = 1000 }; /* where the kernel has no pidfd */
+    pid_t child;
     struct pollfd fds[] = {{.fd = ASK, .events = POLLIN},
                            {.fd = berth_process_open(watch->runtime), .events = POLLIN},
-                           {.fd = watch->it.rendezvous ? TASKS : -1, .events = POLLIN}};
+                           {.fd = watch->it.rendezvous ? TASKS : -1, .events = POLLIN},
+                           {.events = POLLIN}};
 
     while (!fds[1].revents && kill(watch->runtime, 0) == 0) {
-        berth_servers_wait(fds, 3,
+        fds[3].fd = watch->hostcommand.server ? -1 : watch->hostcommand.socket;
+        berth_servers_wait(fds, 4,
                            watch->started ? LOOK_AGAIN_MS : BERTH_DEADLINE_LOOK_MS);
         if (fds[0].revents) {
             answer(watch);
@@ -123,8 +138,11 @@ static void await_end(struct watch *watch)
             berth_kill_tree(watch->runtime);
             fds[2].fd = -1;
         }
-        while (berth_servers_reap(&watch->servers, NULL) > 0)
-            ;
+        if (fds[3].revents)
+            berth_hostcommand_serve(&watch->hostcommand);
+        while ((child = berth_servers_reap(&watch->servers, NULL)) > 0)
+            if (child == watch->hostcommand.server)
+                watch->hostcommand.server = 0;
     }
 }
 
@@ -151,10 +169,17 @@ static void run(void *data)
                                watch->it.log,
                                watch->it.report,
                                rendezvous ? rendezvous->tasks : -1,
-                               rendezvous ? rendezvous->ended : -1};
+                               rendezvous ? rendezvous->ended : -1,
+                               watch->hostcommand.socket,
+                               watch->hostcommand.environment};
 
     close(watch->ends[1]);
-    berth_detach(descriptors, DESCRIPTORS, NULL);
+    berth_detach(descriptors, DESCRIPTORS, &watch->mask);
+    if (watch->hostcommand.socket >= 0) {
+        watch->hostcommand.socket = COMMANDS;
+        watch->hostcommand.environment = ENVIRONMENT;
+        watch->hostcommand.mask = &watch->mask;
+    }
     berth_deadline_begin(&watch->deadline, watch->limit);
     await_end(watch);
     if (!watch->started)
@@ -170,7 +195,8 @@ int berth_watcher_start(const struct berth_watcher *what, struct berth_err *err)
         .it = *what,
         .runtime = getpid(),
         .limit = what->rendezvous ? berth_rendezvous_limit(what->rendezvous) : 0,
-        .servers = {.runtime = getpid()}};
+        .servers = {.runtime = getpid()},
+        .hostcommand = *what->hostcommand};
     struct stat status;
     int result;
 

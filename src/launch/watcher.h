@@ -3,6 +3,7 @@
 #define BERTH_LAUNCH_WATCHER_H
 
 #include "base/err.h"
+#include "launch/hostcommand.h"
 #include "plan/launch.h"
 #include "step/rendezvous.h"
 
@@ -17,7 +18,7 @@
  * others. It is not a child of the task, holds none of its descriptors, and ends when
  * the programs that it watches end.
  *
- * The two sides: berth-task starts it, berth-init in the image waits for it. */
+ * The two sides: berth-start starts it, berth-init in the image waits for it. */
 
 /* The runtime that a watcher watches. Borrows everything. */
 struct berth_watcher {
@@ -25,6 +26,7 @@ struct berth_watcher {
     const struct berth_rendezvous *rendezvous; /* NULL: there is none */
     int log;    /* what the runtime says until berth-init has started */
     int report; /* of step/report.h; -1: none */
+    const struct berth_hostcommand *hostcommand;
 };
 
 /* A watcher's answer to berth-init: it traces the servers, or nothing may run. */

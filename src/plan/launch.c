@@ -102,6 +102,9 @@ void berth_launch_env(const struct berth_request *request,
 
     if (terms)
         berth_strvec_append(env, &terms->unset);
+    /* By it Intel MPI starts its daemons on the nodes with a runtime of its own. */
+    if (berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
+        berth_strvec_push(env, "SINGULARITY_CONTAINER");
     for (size_t i = 0; i < asked->count; i++) {
         const char *item = asked->items[i];
         const char *value =
@@ -182,6 +185,8 @@ int berth_launch_init_argv(const struct berth_launch *launch,
     push_descriptor("--report", init->report, argv);
     push_descriptor("--watcher", init->watcher, argv);
     push_descriptor("--stderr", init->said, argv);
+    push_descriptor("--programs", init->programs, argv);
+    push_descriptor("--environment", init->environment, argv);
     push_option("--limits", init->limits, argv);
     if (launch->request->workdir)
         push_option("--workdir", launch->request->workdir, argv);

@@ -49,6 +49,8 @@ struct berth_launch_init {
     int report;                     /* descriptor for berth_report(); -1: none */
     int watcher;                    /* descriptor of launch/watcher.h */
     int said;                       /* standard error of the task */
+    int programs;    /* the directory of launch/hostcommand.h, -1: none; */
+    int environment; /* and memory for the environment of the task */
 };
 
 /* The words of berth-init, which becomes the user's command, or only tries to, if the

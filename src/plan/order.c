@@ -24,6 +24,7 @@ static const struct berth_field step_fields[] = {
     {"first", BERTH_FIELD_FLAG, MEMBER(step.is_first)},
     {"restored", BERTH_FIELD_LIST, MEMBER(restored)},
     {"program", BERTH_FIELD_LIST, MEMBER(programs)},
+    {"allocation", BERTH_FIELD_LIST, MEMBER(allocation)},
     {0},
 };
 
@@ -184,4 +185,12 @@ const char *berth_order_why_step(const struct berth_order *order, const char *ap
         return "each task has a container of its own";
     return order->container.others ? "the step has several containers on this node"
                                    : NULL;
+}
+
+const char *berth_order_inside(const struct berth_order *order)
+{
+    const char *word = order->terms.inside ? order->terms.inside : "srun";
+
+    return order->step.nodes && !order->is_closed && strcmp(word, "deny") != 0 ? word
+                                                                               : NULL;
 }

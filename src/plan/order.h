@@ -74,10 +74,12 @@ struct berth_order {
     struct berth_terms terms;     /* of the site */
     struct berth_order_step step;
     struct berth_order_container container;
-    struct berth_strvec restored; /* for --container-explain: variables past --export:
-                                     name, title of a list, ... */
-    struct berth_strvec programs; /* with --multi-prog: of all tasks of the container,
-                                     where these differ; none: that of the command */
+    struct berth_strvec restored;   /* for --container-explain: variables past --export:
+                                       name, title of a list, ... */
+    struct berth_strvec programs;   /* with --multi-prog: of all tasks of the container,
+                                       where these differ; none: that of the command */
+    struct berth_strvec allocation; /* with --mpi-bind=launch: what Slurm's variables
+                                       say of the job */
     char *prefix;              /* the site's option_prefix, for messages; NULL: none */
     char *runtime;             /* the site's; NULL: find one */
     char *record;              /* where the record of the component goes
@@ -89,6 +91,7 @@ struct berth_order {
                                   with the step */
     int report;                /* descriptor of step/report.h; -1: none */
     int memory, tasks, ended;  /* those of step/rendezvous.h; -1: none */
+    bool is_closed;            /* the container (berth_request_closed()); not sent */
     struct berth_order_mpi mpi;
 };
 
@@ -112,6 +115,11 @@ bool berth_order_het_step(const struct berth_order_step *step, char *const *task
  * long as its job; NULL: that does not stand against it. APART: why each task has a
  * container of its own (NULL). */
 const char *berth_order_why_step(const struct berth_order *order, const char *apart);
+
+/* Which commands of Slurm the container has, a word of the site's key `inside`; NULL:
+ * none, because the site denies them, the container is to be closed, or there is no
+ * step of Slurm. */
+const char *berth_order_inside(const struct berth_order *order);
 
 /* Append ORDER to BUF. Returns 0, or -1 with a sentence when it is longer than
  * BERTH_ORDER_MAX. */

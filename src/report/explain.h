@@ -58,6 +58,7 @@ struct berth_explain {
                                   one for all on a node */
     const char *lifetime_from; /* who said --container-lifetime: BERTH_FROM_USER or
                                   _SITE; NULL: nobody */
+    const char *inside;        /* as berth_order_inside() */
     const char *why_step;      /* as berth_order_why_step() */
     const char *mode_from;     /* who said --mpi-bind: BERTH_FROM_USER or _SITE */
     const char *manager;       /* SLURM_MPI_TYPE; NULL: not known */

@@ -11,7 +11,7 @@
 #include "report/explaintext.h"
 #include "report/finding.h"
 
-/* Of the promise; a member that goes or changes its meaning makes it another. */
+/* The version of the promise: it grows when a member goes or changes its meaning. */
 enum { FORM = 1 };
 
 static void put_text(struct berth_json *json, const char *name, const char *value)
@@ -84,6 +84,7 @@ static void put_runtime(const struct berth_explain *explain, struct berth_json *
     put_text(json, "lifetime", berth_explain_lifetime(explain));
     put_text(json, "lifetime_from", explain->lifetime_from);
     put_text(json, "why_step", explain->why_step);
+    put_text(json, "inside", explain->inside);
     berth_json_end(json);
 }
 

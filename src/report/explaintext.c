@@ -45,7 +45,7 @@ void berth_explain_number(const struct berth_explain *explain,
     }
 }
 
-/* What could steer a terminal, or is no UTF-8, as \xNN. */
+/* Write bytes that could control a terminal, or are not UTF-8, as \xNN. */
 static void put_plain(struct berth_buf *buf, const char *text)
 {
     BERTH_FREE char *cut = berth_explain_cut(text);
@@ -236,6 +236,7 @@ static void put_runtime(const struct berth_explain *explain, struct berth_buf *b
     put_line(buf, "version", explain->runtime_version);
     put_gpu(explain, buf);
     put_lifetime(explain, buf);
+    put_line(buf, "inside", explain->inside ? explain->inside : "no command of Slurm");
     if (explain->words.count)
         berth_buf_puts(buf, "  words        ");
     for (size_t i = 0; i < explain->words.count; i++) {
@@ -246,7 +247,7 @@ static void put_runtime(const struct berth_explain *explain, struct berth_buf *b
         berth_buf_puts(buf, "\n");
 }
 
-/* A reason, in front of what it is for, where it is another than the last. */
+/* Write a reason in front of its subject, unless it is the same as the last one. */
 static void put_reason(struct berth_buf *buf, const char *from, const char *why,
                        const char **last_from, const char **last_why)
 {

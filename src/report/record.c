@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is kept of a step, as a line. Looks at nothing and writes nothing. */
+/* The record of a step, as a line. Reads nothing and writes no file. */
 
 #include "report/record.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,16 @@ static void put_witnessed(struct berth_json *json,
     berth_json_end(json);
 }
 
+static void put_served(struct berth_json *json,
+                       const struct berth_record_served *served)
+{
+    berth_json_object(json, "server");
+    berth_json_number(json, "cpu_ms", served->cpu_ms);
+    berth_json_number(json, "wall_ms", served->wall_ms);
+    berth_json_number(json, "kib", served->kib);
+    berth_json_end(json);
+}
+
 static void put_mpi(struct berth_json *json, const struct berth_record *record)
 {
     berth_json_object(json, "mpi");
@@ -112,15 +123,19 @@ int berth_record_write(const struct berth_record *record, struct berth_buf *line
                        struct berth_err *err)
 {
     BERTH_JSON struct berth_json json = {0};
+    bool is_start = !record->witnessed && !record->served;
 
     berth_json_object(&json, NULL);
     put_step(&json, record);
-    if (!record->witnessed) {
+    if (is_start) {
         put_image(&json, record);
         put_runtime(&json, record);
     }
-    put_mpi(&json, record);
-    if (!record->witnessed)
+    if (record->served)
+        put_served(&json, record->served);
+    else
+        put_mpi(&json, record);
+    if (is_start)
         put_sharing(&json, record);
     berth_json_string(&json, "berth", BERTH_VERSION);
     berth_json_end(&json);

@@ -17,6 +17,13 @@ struct berth_record_witnessed {
     unsigned int other;  /* ran with another MPI; no MPI was seen in the rest */
 };
 
+/* What the programs that serve the image of a node took while tasks ran. */
+struct berth_record_served {
+    long cpu_ms;  /* of processor time, */
+    long wall_ms; /* in this time */
+    long kib;     /* of memory, at its end */
+};
+
 /* The record of a component of a step, or of a container of its --multi-prog file
  * (provenance in berth.yaml): which image ran, how,
  * and on whose MPI; or, in a line of its own for each node, what was seen
@@ -37,8 +44,9 @@ struct berth_record {
     const char *note; /* whose MPI runs, and why */
     const char
         *apart; /* why each task has a container of its own; NULL: tasks share one */
-    const struct berth_record_witnessed *witnessed; /* NULL: this is the line of the
-                                                       start */
+    /* One of these in a line that is not that of the start. */
+    const struct berth_record_witnessed *witnessed;
+    const struct berth_record_served *served;
 };
 
 /* The record as one line of JSON with its newline, appended to LINE. Returns 0, or -1

@@ -243,8 +243,3 @@ bool berth_hetgroups_mention(const struct berth_hetgroups *state, const char *te
             return true;
     return false;
 }
-
-void berth_hetgroups_fini(struct berth_hetgroups *state)
-{
-    berth_strvec_fini(&state->words);
-}

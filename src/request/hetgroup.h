@@ -17,7 +17,7 @@
  * is read from the same command line: getopt's `optind` tells where the options of the
  * spec end. */
 struct berth_hetgroups {
-    struct berth_strvec words; /* srun's argv */
+    struct berth_strvec words; /* srun's argv, owned */
     size_t spec;               /* index of the current spec's word 0: "srun" or ":" */
     size_t next_spec;          /* the one after it; words.count: none */
     int specs;                 /* how many have been started */
@@ -64,7 +64,5 @@ bool berth_hetgroups_word(const struct berth_hetgroups *state, const char *start
 
 /* Does a word of the command line hold TEXT? */
 bool berth_hetgroups_mention(const struct berth_hetgroups *state, const char *text);
-
-void berth_hetgroups_fini(struct berth_hetgroups *state);
 
 #endif

@@ -14,7 +14,8 @@
 enum sight {
     HIDDEN,
     SHOWN,
-    SHOWN_EACH, /* with local-each, where tasks are told apart by it */
+    SHOWN_EACH,   /* with local-each, where tasks are told apart by it */
+    SHOWN_LAUNCH, /* with launch, where the mpirun starts ranks through Slurm */
 };
 
 /* The first that matches decides; what none matches is shown. A star at the end stands
@@ -36,8 +37,8 @@ static const struct {
      * JOBID, NODELIST, STEP_ID, ... (orte/mca/{ess,plm,ras,schizo}/slurm). PRRTE of
      * Open MPI 5 and 6: JOB_ID, JOBID, ... (src/mca/{common,ess,plm,ras}/slurm). Intel
      * MPI: JOBID, NODELIST, TASKS_PER_NODE, MPI_TYPE, ... (mpirun, mpiexec, libmpi). */
-    {"SLURM_*", HIDDEN},
-    {"SLURMD_*", HIDDEN},
+    {"SLURM_*", SHOWN_LAUNCH},
+    {"SLURMD_*", SHOWN_LAUNCH},
     /* The process managers of Slurm: mpi/pmi2, mpi/pmix, mpi/cray_shasta. */
     {"PMI_*", HIDDEN},
     {"PMI2_*", HIDDEN},
@@ -48,23 +49,23 @@ static const struct {
      * components that a site chooses for its own mpirun. */
     {"OMPI_MCA_ess", HIDDEN},
     {"OMPI_MCA_orte_precondition_transports", HIDDEN},
-    {"OMPI_MCA_plm", HIDDEN},
+    {"OMPI_MCA_plm", SHOWN_LAUNCH},
     {"OMPI_MCA_plm_rsh_agent", HIDDEN},
-    {"OMPI_MCA_plm_slurm_args", HIDDEN},
+    {"OMPI_MCA_plm_slurm_args", SHOWN_LAUNCH},
     {"OMPI_MCA_pmix", HIDDEN},
-    {"OMPI_MCA_ras", HIDDEN},
+    {"OMPI_MCA_ras", SHOWN_LAUNCH},
     {"OMPI_MCA_*", SHOWN},
     {"OMPI_*", HIDDEN},
     {"PRTE_MCA_ess", HIDDEN},
-    {"PRTE_MCA_plm", HIDDEN},
-    {"PRTE_MCA_plm_slurm_args", HIDDEN},
-    {"PRTE_MCA_ras", HIDDEN},
+    {"PRTE_MCA_plm", SHOWN_LAUNCH},
+    {"PRTE_MCA_plm_slurm_args", SHOWN_LAUNCH},
+    {"PRTE_MCA_ras", SHOWN_LAUNCH},
     {"PRTE_LAUNCHED", HIDDEN},
-    {"HYDRA_BOOTSTRAP*", HIDDEN},
-    {"HYDRA_LAUNCHER*", HIDDEN},
-    {"HYDRA_RMK", HIDDEN},
-    {"I_MPI_HYDRA_BOOTSTRAP*", HIDDEN},
-    {"I_MPI_HYDRA_RMK", HIDDEN},
+    {"HYDRA_BOOTSTRAP*", SHOWN_LAUNCH},
+    {"HYDRA_LAUNCHER*", SHOWN_LAUNCH},
+    {"HYDRA_RMK", SHOWN_LAUNCH},
+    {"I_MPI_HYDRA_BOOTSTRAP*", SHOWN_LAUNCH},
+    {"I_MPI_HYDRA_RMK", SHOWN_LAUNCH},
     {"I_MPI_PMI*", HIDDEN},
 };
 
@@ -79,11 +80,16 @@ static bool matches(const char *pattern, const char *variable)
 
 static bool is_shown(const struct berth_request *request, const char *variable)
 {
+    static const enum berth_mode modes[] = {
+        [SHOWN_EACH] = BERTH_MODE_LOCAL_EACH,
+        [SHOWN_LAUNCH] = BERTH_MODE_LAUNCH,
+    };
+
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
         if (matches(rules[i].name, variable))
             return rules[i].sight == SHOWN ||
-                   (rules[i].sight == SHOWN_EACH &&
-                    berth_request_mpi_is(request, BERTH_MODE_LOCAL_EACH));
+                   (rules[i].sight != HIDDEN &&
+                    berth_request_mpi_is(request, modes[rules[i].sight]));
     return true;
 }
 
@@ -101,6 +107,15 @@ static const char *const defaults[] = {
     "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe",
     "PRTE_MCA_hwloc_default_binding_policy=none",
     "PMIX_MCA_mca_base_suppress_deprecated_warning=1",
+};
+
+/* The same for an mpirun that has the job's nodes and binds as it does without an
+ * image; and what Slurm sets in a job (env.c), which --export may have dropped. */
+static const char *const launch_defaults[] = {
+    "OMPI_MCA_plm_rsh_agent=false",
+    "PMIX_MCA_mca_base_suppress_deprecated_warning=1",
+    "HYDRA_BOOTSTRAP=slurm",
+    "I_MPI_HYDRA_BOOTSTRAP=slurm",
 };
 
 /* How many CPUs the task has; NULL: Slurm does not tell. */
@@ -149,26 +164,54 @@ static void push_session(char *const *own, struct berth_strvec *ret)
                            place && *place == '/' ? place : "/tmp", job, step, task);
 }
 
-static void push_defaults(const char *cpus, struct berth_strvec *ret)
+static void push_missing(const char *const *variables, size_t count,
+                         struct berth_strvec *ret)
 {
+    for (size_t i = 0; i < count; i++)
+        if (!has(ret, variables[i]))
+            berth_strvec_push(ret, variables[i]);
+}
+
+/* What an mpirun on one node is told. */
+static void push_local(const struct berth_request *request, char *const *own,
+                       struct berth_strvec *ret)
+{
+    const char *cpus = count_cpus(request, own);
+
     if (cpus) {
         push_slots("OMPI_MCA_orte_set_default_slots=", cpus, ret);
         push_slots("PRTE_MCA_prte_set_default_slots=", cpus, ret);
     }
-    for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
-        if (!has(ret, defaults[i]))
-            berth_strvec_push(ret, defaults[i]);
+    push_missing(defaults, sizeof(defaults) / sizeof(defaults[0]), ret);
+    push_session(own, ret);
 }
 
 int berth_launcher_environment(const struct berth_request *request, char *const *own,
-                               struct berth_strvec *ret, struct berth_err *err)
+                               const struct berth_strvec *job, struct berth_strvec *ret,
+                               struct berth_err *err)
 {
     for (char *const *variable = own; *variable; variable++)
-        if (is_shown(request, *variable))
+        if (is_shown(request, *variable) &&
+            (job->count == 0 || !matches(BERTH_LAUNCHER_JOB "*", *variable)))
             berth_strvec_push(ret, *variable);
-    push_defaults(count_cpus(request, own), ret);
-    push_session(own, ret);
+    berth_strvec_append(ret, job);
+    if (berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
+        push_missing(launch_defaults,
+                     sizeof(launch_defaults) / sizeof(launch_defaults[0]), ret);
+    else
+        push_local(request, own, ret);
     return ret->failed ? berth_err_oom(err) : 0;
+}
+
+void berth_launcher_job(const struct berth_request *request, char *const *own,
+                        struct berth_strvec *ret)
+{
+    if (!berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
+        return;
+    for (char *const *variable = own; *variable; variable++)
+        if (matches(BERTH_LAUNCHER_JOB "*", *variable) &&
+            !matches(BERTH_LAUNCHER_OURS "*", *variable))
+            berth_strvec_push(ret, *variable);
 }
 
 int berth_launcher_descriptor(char *const *own)
@@ -186,7 +229,15 @@ int berth_launcher_descriptor(char *const *own)
 int berth_launcher_check_tasks(const struct berth_request *request, unsigned long tasks,
                                struct berth_err *err)
 {
-    if (!berth_request_mpi_is(request, BERTH_MODE_LOCAL) || tasks < 2)
+    if (tasks < 2)
+        return 0;
+    if (berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
+        return berth_err_set(err,
+                             "--mpi-bind=launch: it is for one task, which starts an "
+                             "mpirun on the job's nodes, and %lu tasks have it; use "
+                             "-N1 -n1, and say to the mpirun how many ranks there are",
+                             tasks);
+    if (!berth_request_mpi_is(request, BERTH_MODE_LOCAL))
         return 0;
     return berth_err_set(
         err,
@@ -196,18 +247,26 @@ int berth_launcher_check_tasks(const struct berth_request *request, unsigned lon
         tasks, tasks);
 }
 
+int berth_launcher_check_job(const struct berth_request *request, const char *job,
+                             struct berth_err *err)
+{
+    if (!berth_request_mpi_is(request, BERTH_MODE_LAUNCH) || job)
+        return 0;
+    return berth_err_set(err, "--mpi-bind=launch: it takes the nodes of a job, and "
+                              "there is none yet; get them with sbatch or salloc, and "
+                              "use it in an srun there");
+}
+
 bool berth_launcher_is_mpirun(const char *command)
 {
     static const char *const names[] = {
-        "mpirun",        "mpirun.mpich",  "mpirun.openmpi",  "mpirun_rsh",
-        "mpiexec",       "mpiexec.mpich", "mpiexec.openmpi", "orterun",
-        "mpiexec.hydra", "prterun",
+        "mpirun",          "mpirun.mpich", "mpirun.openmpi",
+        "mpirun_rsh",      "mpiexec",      "mpiexec.mpich",
+        "mpiexec.openmpi", "orterun",      "mpiexec.hydra",
+        "prterun",         NULL,
     };
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(berth_text_base(command), names[i]) == 0)
-            return true;
-    return false;
+    return berth_text_is_any(berth_text_base(command), names);
 }
 
 int berth_launcher_check_command(const struct berth_request *request,
@@ -282,8 +341,8 @@ static int check_mixture(const struct berth_table *table, struct berth_err *err)
     return 0;
 }
 
-/* A row that runs on its image's own library because nothing was said about it, beside
- * one that does not. */
+/* A row that runs on its image's own library because the user did not choose, beside a
+ * row that uses the host's. */
 static int check_forgotten(const struct berth_table *table, struct berth_err *err)
 {
     const char *hosts = NULL;
@@ -314,7 +373,7 @@ int berth_launcher_check_table(const struct berth_table *table, bool site_says,
     const char *shared = NULL;
 
     for (size_t i = 0; i < table->count; i++) {
-        if (berth_request_mpi_local(&table->rows[i].request))
+        if (berth_request_mpi_mpirun(&table->rows[i].request))
             local = table->rows[i].request.mpi;
         else if (sharing(&table->rows[i]))
             shared = table->rows[i].request.mpi;
@@ -363,7 +422,7 @@ bool berth_launcher_may_share_world(const struct berth_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
         if (berth_request_contained(&table->rows[i].request) &&
-            !berth_request_mpi_local(&table->rows[i].request))
+            !berth_request_mpi_mpirun(&table->rows[i].request))
             return true;
     return false;
 }

@@ -9,21 +9,38 @@
 #include "request/components.h"
 #include "request/request.h"
 
-/* For --mpi-bind=local and local-each, where the command is (or comes to) an mpirun of
- * the image, which must take this node and this task's CPUs for its whole world. */
+/* For --mpi-bind=local, local-each and launch, where the command is (or comes to) an
+ * mpirun of the image. With the first two it must take this node and this task's CPUs
+ * for its whole world, with launch the nodes of the job. */
+
+/* What Slurm's variables start with, and those between berth in srun and on nodes. */
+#define BERTH_LAUNCHER_JOB  "SLURM_"
+#define BERTH_LAUNCHER_OURS "SLURM_BERTH_"
 
 /* Appends to RET the task's environment OWN (ended by NULL) without the variables that
  * tell an mpirun or its ranks about Slurm, another mpirun or a process manager; and
- * with variables that give Open MPI the task's CPUs, unless OWN has them. Appends to
- * RET. Returns 0, or -1 when out of memory. */
+ * with variables that give Open MPI the task's CPUs, unless OWN has them. With launch
+ * Slurm's variables stay, but those of JOB are in their place where it has any. Returns
+ * 0, or -1 when out of memory. */
 int berth_launcher_environment(const struct berth_request *request, char *const *own,
-                               struct berth_strvec *ret, struct berth_err *err);
+                               const struct berth_strvec *job, struct berth_strvec *ret,
+                               struct berth_err *err);
+
+/* For that, in srun: appends to RET what OWN, its environment, says of the job, if
+ * REQUEST is launch. In the task Slurm describes the step of one task. */
+void berth_launcher_job(const struct berth_request *request, char *const *own,
+                        struct berth_strvec *ret);
+
+/* Is there a JOB (SLURM_JOB_ID; NULL: no) whose nodes `launch` can have? Returns 0, or
+ * -1 with a sentence in ERR. */
+int berth_launcher_check_job(const struct berth_request *request, const char *job,
+                             struct berth_err *err);
 
 /* The descriptor of Slurm's process manager that OWN names (--mpi=pmi2); -1: none. */
 int berth_launcher_descriptor(char *const *own);
 
 /* Checks TASKS, the number of tasks of one component, or of one line of a --multi-prog
- * file: `local` is for one. Returns 0, or -1 with a sentence in ERR. */
+ * file: `local` and `launch` are for one. Returns 0, or -1 with a sentence in ERR. */
 int berth_launcher_check_tasks(const struct berth_request *request, unsigned long tasks,
                                struct berth_err *err);
 

@@ -14,12 +14,9 @@
 /* Programs that have options of ours. */
 static bool has_our_options(const char *command)
 {
-    static const char *const names[] = {"srun", "sbatch", "salloc", "berth"};
+    static const char *const names[] = {"srun", "sbatch", "salloc", "berth", NULL};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(berth_text_base(command), names[i]) == 0)
-            return true;
-    return false;
+    return berth_text_is_any(berth_text_base(command), names);
 }
 
 /* The option of ours that WORD is, in full; NULL: it is not one. */
@@ -175,8 +172,8 @@ bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret)
     return false;
 }
 
-/* An existing file or directory tells by itself; a name that is not here, by its end.
- */
+/* An existing file or directory shows what it is; a missing one is judged by its
+ * ending. */
 static bool is_image(const char *value, enum berth_bundle kind)
 {
     switch (kind) {
@@ -223,6 +220,41 @@ static bool starts_program(char *const *first, char *const *end)
     return first < end;
 }
 
+/* Are the words from FIRST to END an mpirun that knows ssh alone, or is told to use it?
+ */
+static bool wants_ssh(char *const *first, char *const *end)
+{
+    static const char *const options[] = {"launcher", "bootstrap", "plm", NULL};
+
+    if (strcmp(berth_text_base(*first), "mpirun_rsh") == 0)
+        return true;
+    for (; first + 1 < end; first++)
+        if (strcmp(first[1], "ssh") == 0 || strcmp(first[1], "rsh") == 0)
+            for (const char *const *option = options; *option; option++)
+                if (strcmp(*first + strspn(*first, "-"), *option) == 0)
+                    return true;
+    return false;
+}
+
+bool berth_mistake_ssh(const struct berth_typed *typed,
+                       const struct berth_request *request, struct berth_err *ret)
+{
+    size_t end;
+    size_t command = berth_hetgroups_command(typed->line, typed->optind, &end);
+    char **words = typed->line->words.items;
+
+    if (command >= end || !berth_request_mpi_is(request, BERTH_MODE_LAUNCH) ||
+        !berth_launcher_is_mpirun(words[command]) ||
+        !wants_ssh(words + command, words + end))
+        return false;
+    berth_err_set(
+        ret,
+        "'%s' would start its daemons with ssh, which leads into no container; "
+        "leave that to srun: another mpirun, or no such option",
+        words[command]);
+    return true;
+}
+
 bool berth_mistake_mpirun(const struct berth_typed *typed,
                           const struct berth_request *request, struct berth_err *ret)
 {
@@ -238,8 +270,9 @@ bool berth_mistake_mpirun(const struct berth_typed *typed,
         !starts_program(words + command + 1, words + end))
         return false;
     berth_err_set(ret,
-                  "'%s' starts ranks itself, and does not find Slurm in the image; use "
-                  "--mpi-bind=local, or leave '%s' out, and srun starts the ranks",
+                  "'%s' starts ranks itself, and would take the step for its job; use "
+                  "--mpi-bind=local, or --mpi-bind=launch for all nodes of the job, or "
+                  "leave '%s' out, and srun starts the ranks",
                   words[command], words[command]);
     return true;
 }

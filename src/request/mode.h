@@ -7,7 +7,7 @@
 /* Whose MPI the tasks use, which users say with --mpi-bind and a site in berth.yaml. */
 
 /* The words for it (base/choice.h), in the order of enum berth_mode. */
-#define BERTH_MODE_WORDS "auto|host|NAME|hybrid|local|local-each|off"
+#define BERTH_MODE_WORDS "auto|host|NAME|hybrid|local|local-each|launch|off"
 
 enum berth_mode {
     BERTH_MODE_AUTO,       /* host where that can be, else hybrid */
@@ -16,6 +16,7 @@ enum berth_mode {
     BERTH_MODE_HYBRID,     /* the image's library, Slurm's PMI */
     BERTH_MODE_LOCAL,      /* the image's own mpirun, one task */
     BERTH_MODE_LOCAL_EACH, /* the same, in every task */
+    BERTH_MODE_LAUNCH,     /* the image's own mpirun, one task, all nodes of the job */
     BERTH_MODE_OFF,        /* as if not asked */
 };
 

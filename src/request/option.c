@@ -249,8 +249,8 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
                                TEXT(lifetime), take_lifetime, "OF"},
     [BERTH_OPTION_MPI] = {"mpi-bind", "[" BERTH_MODE_WORDS "]",
                           "whose MPI the tasks use: the host's (host, or NAME of one), "
-                          "the image's (hybrid, local, local-each), or the one that "
-                          "fits (auto, also without a value); default: off",
+                          "the image's (hybrid, local, local-each, launch), or the "
+                          "one that fits (auto, also without a value); default: off",
                           TEXT(mpi), take_mode, "MODE"},
     [BERTH_OPTION_EXPLAIN] = {"container-explain",
                               "[" BERTH_EXPLAIN_TEXT "|" BERTH_EXPLAIN_JSON

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/text.h"
 #include "request/option.h"
 #include "request/uri.h"
 
@@ -175,15 +177,60 @@ bool berth_request_mpi_is(const struct berth_request *request, enum berth_mode m
     return berth_mode_of(request->mpi) == mode;
 }
 
+/* Letters of the runtime with a value, which is the rest of their word. */
+#define VALUED_LETTERS "BHSWo="
+
+static bool is_no(const char *value)
+{
+    static const char *const words[] = {"",   "0",  "f",  "F",   "false", "False",
+                                        "no", "No", "NO", "off", "FALSE", NULL};
+
+    return berth_text_is_any(value, words);
+}
+
+/* Does a word of the request switch on a flag of NAMES, or one of LETTERS, which may
+ * stand among others, -ec? */
+static bool has_flag(const struct berth_request *request, const char *letters,
+                     const char *const *names)
+{
+    for (size_t i = 0; i < request->args.count; i++) {
+        BERTH_FREE char *name = strdup(request->args.items[i]);
+        char *value = name ? strchr(name, '=') : NULL;
+
+        if (!name)
+            return true;
+        if (name[0] == '-' && name[1] != '-' && name[1 + strcspn(name + 1, letters)] &&
+            strcspn(name + 1, letters) < strcspn(name + 1, VALUED_LETTERS))
+            return true;
+        if (value)
+            *value++ = '\0';
+        if (berth_text_is_any(name, names) && !(value && is_no(value)))
+            return true;
+    }
+    return false;
+}
+
 bool berth_request_has_spaces(const struct berth_request *request)
 {
-    static const char *const flags[] = {"--fakeroot",   "-f", "--pid", "-p",
-                                        "--containall", "-C", NULL};
+    static const char *const names[] = {"--fakeroot", "--pid", "--containall", NULL};
 
-    for (const char *const *flag = flags; *flag; flag++)
-        if (berth_strvec_has(&request->args, *flag))
+    return has_flag(request, "fpC", names);
+}
+
+bool berth_request_closed(const struct berth_request *request, char *const *environment)
+{
+    static const char *const names[] = {"--contain", "--containall", NULL};
+    static const char *const variables[] = {"APPTAINER_CONTAIN", "APPTAINER_CONTAINALL",
+                                            "SINGULARITY_CONTAIN",
+                                            "SINGULARITY_CONTAINALL", NULL};
+
+    for (const char *const *it = variables; *it; it++) {
+        const char *value = berth_environ_value(environment, *it);
+
+        if (value && !is_no(value))
             return true;
-    return false;
+    }
+    return has_flag(request, "cC", names);
 }
 
 bool berth_request_mpi_declined(const struct berth_request *request)
@@ -191,16 +238,17 @@ bool berth_request_mpi_declined(const struct berth_request *request)
     return request->mpi && berth_request_mpi_is(request, BERTH_MODE_OFF);
 }
 
-bool berth_request_mpi_local(const struct berth_request *request)
+bool berth_request_mpi_mpirun(const struct berth_request *request)
 {
     return berth_request_mpi_is(request, BERTH_MODE_LOCAL) ||
-           berth_request_mpi_is(request, BERTH_MODE_LOCAL_EACH);
+           berth_request_mpi_is(request, BERTH_MODE_LOCAL_EACH) ||
+           berth_request_mpi_is(request, BERTH_MODE_LAUNCH);
 }
 
 bool berth_request_mpi_chosen(const struct berth_request *request)
 {
     return !berth_request_mpi_is(request, BERTH_MODE_OFF) &&
-           !berth_request_mpi_local(request);
+           !berth_request_mpi_mpirun(request);
 }
 
 bool berth_request_mpi_may_host(const struct berth_request *request)

@@ -125,20 +125,24 @@ bool berth_request_mpi_is(const struct berth_request *request, enum berth_mode m
  * is root, or a namespace of processes? */
 bool berth_request_has_spaces(const struct berth_request *request);
 
+/* Is it, by the same flags or by the variables that the runtime takes for them, to see
+ * nothing of the host but what is mounted? */
+bool berth_request_closed(const struct berth_request *request,
+                          char *const *environment);
+
 /* Has the user said off? */
 bool berth_request_mpi_declined(const struct berth_request *request);
 
-/* Does --mpi-bind choose an MPI library: is it neither off, local nor local-each? */
+/* Does --mpi-bind choose an MPI library: is it neither off nor one with an mpirun? */
 bool berth_request_mpi_chosen(const struct berth_request *request);
 
 /* May, and must, the tasks use the host's library? AUTO goes by `world`. */
 bool berth_request_mpi_may_host(const struct berth_request *request);
 bool berth_request_mpi_must_host(const struct berth_request *request);
 
-/* Does every task start an mpirun of its own (BERTH_MODE_LOCAL or
- * BERTH_MODE_LOCAL_EACH)?
- */
-bool berth_request_mpi_local(const struct berth_request *request);
+/* Does every task start an mpirun of its own (BERTH_MODE_LOCAL, BERTH_MODE_LOCAL_EACH
+ * or BERTH_MODE_LAUNCH)? */
+bool berth_request_mpi_mpirun(const struct berth_request *request);
 
 /* Is the plan to be printed and nothing to be run? */
 bool berth_request_explained(const struct berth_request *request);

@@ -28,12 +28,13 @@ static int add_row(const struct reading *reading, const char *ranks,
                    const struct berth_request *request, struct berth_err *err)
 {
     if (berth_request_explained(reading->rows->reading.defaults) ||
-        berth_request_mpi_local(request))
+        berth_request_mpi_mpirun(request))
         return berth_table_add(reading->table, BERTH_GROUP_ALL, ranks, request, err);
     return berth_table_add_line(reading->table, ranks, request, err);
 }
 
-/* What the line asks for RANK, which is one of TASKS (0: not known) like it, RANKS. */
+/* What the line asks for RANK, one of its RANKS, of which there are TASKS (0: not
+ * known). */
 static int take(const struct reading *reading, unsigned int rank, const char *ranks,
                 unsigned long tasks, struct berth_err *err)
 {
@@ -144,8 +145,7 @@ static int add_program(const struct berth_multiprog *file,
     if (berth_multiprog_program(line, rank, part->in_front, part->prefix, &program,
                                 err) < 0)
         return berth_err_at(err, "line %u", line->number);
-    if (!berth_strvec_has(ret, program))
-        berth_strvec_push(ret, program);
+    berth_strvec_push_once(ret, program);
     return 0;
 }
 

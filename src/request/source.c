@@ -23,8 +23,8 @@ static void put_value(struct berth_buf *text, const char *value, int source)
 }
 
 /* VALUES, the first of which counts; NULL: not said there. */
-static void tell(const char *option, const char *const values[SOURCES],
-                 struct berth_strvec *ret)
+static void add_sentence(const char *option, const char *const values[SOURCES],
+                         struct berth_strvec *ret)
 {
     BERTH_BUF struct berth_buf text = {0};
     int first = 0;
@@ -46,7 +46,7 @@ static void tell(const char *option, const char *const values[SOURCES],
     ret->failed |= text.failed;
 }
 
-void berth_source_tell(const struct berth_request *own,
+void berth_source_list(const struct berth_request *own,
                        const struct berth_request *environment,
                        const struct berth_request *job, struct berth_strvec *ret)
 {
@@ -59,6 +59,6 @@ void berth_source_tell(const struct berth_request *own,
             continue;
         for (int k = 0; k < SOURCES; k++)
             values[k] = berth_request_value(requests[k], id, 0);
-        tell(berth_options[id].name, values, ret);
+        add_sentence(berth_options[id].name, values, ret);
     }
 }

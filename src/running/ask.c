@@ -86,6 +86,7 @@ int berth_ask_containers(const struct berth_job *job, const char *node, int rank
     BERTH_BUF struct berth_buf out = {0};
     BERTH_FREE char *srun = berth_ask_srun();
     struct berth_err other;
+    size_t before = ret->count;
     int result;
 
     if (!srun)
@@ -96,6 +97,7 @@ int berth_ask_containers(const struct berth_job *job, const char *node, int rank
     berth_strvec_push(&words, "ps");
     berth_strvec_push(&words, BERTH_ASK_WORD);
     berth_strvec_pushf(&words, "%u", job->id);
+    berth_strvec_pushf(&words, "%u", job->number);
     berth_strvec_pushf(&words, "%d", rank);
     result = run(&words, &out, err);
     if (result < 0)
@@ -104,6 +106,8 @@ int berth_ask_containers(const struct berth_job *job, const char *node, int rank
         *err = other;
         result = -1;
     }
+    for (size_t i = before; i < ret->count; i++)
+        ret->items[i].job = job->id;
     berth_containers_sort(ret);
     return result;
 }

@@ -146,7 +146,7 @@ int berth_wish_read(char *text, struct berth_wish *ret, struct berth_err *err)
 
 static bool fits(const struct berth_container *item, const struct berth_wish *wish)
 {
-    return (wish->step < 0 || item->step == wish->step) &&
+    return item->tasks && (wish->step < 0 || item->step == wish->step) &&
            (!wish->node || strcmp(item->node, wish->node) == 0) &&
            (wish->component < 0 || item->component == wish->component ||
             (wish->component == 0 && item->component < 0));
@@ -162,19 +162,21 @@ static const struct berth_container *find(const struct berth_containers *contain
     return NULL;
 }
 
-/* Each part of the wish is left out until something fits: that part was wrong. */
+/* Leave out each part of the wish in turn until a container fits: that part was wrong.
+ */
 static void explain(const struct berth_containers *containers,
                     const struct berth_wish *wish, struct berth_err *err)
 {
+    const struct berth_wish any = {.step = -1, .component = -1};
     struct berth_wish less = *wish;
-    const struct berth_container *other;
+    const struct berth_container *other = find(containers, &any);
 
-    if (containers->count == 0 && wish->rank >= 0) {
+    if (!other && wish->rank >= 0) {
         berth_err_set(err, "job %s: rank %d is in no container; see berth ps %s",
                       wish->job, wish->rank, wish->job);
         return;
     }
-    if (containers->count == 0) {
+    if (!other) {
         berth_err_set(err,
                       "job %s: no step of it has a container now; start one with "
                       "srun --container-image",

@@ -16,9 +16,9 @@
 #include "base/environ.h"
 #include "base/grow.h"
 #include "base/text.h"
+#include "job/name.h"
 #include "launch/servers.h"
 #include "plan/order.h"
-#include "step/namespaces.h"
 #include "step/processes.h"
 
 /* A process of the user. */
@@ -29,12 +29,10 @@ struct process {
 };
 
 struct look {
-    uid_t user;
+    const struct berth_find *wanted;
     struct process *items;
     size_t count, room;
     bool failed;
-    unsigned int job;
-    int rank;
     struct berth_containers *found;
 };
 
@@ -59,7 +57,7 @@ static bool add(const struct berth_process *process, void *data)
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/%d", process->pid);
-    if (stat(path, &status) < 0 || status.st_uid != look->user)
+    if (stat(path, &status) < 0 || status.st_uid != look->wanted->user)
         return false;
     snprintf(path, sizeof(path), "/proc/%d/ns/mnt", process->pid);
     if (stat(path, &status) < 0)
@@ -100,18 +98,19 @@ static int number_of(const struct berth_strvec *environment, const char *name)
     return text && *text >= '0' && *text <= '9' ? (int)strtol(text, NULL, 10) : -1;
 }
 
-/* That of the supervisor, which is above HOLDER; else of HOLDER. In a container of the
- * job, the runtime's is of the step that was the first. */
+/* Read the environment of the supervisor, which is an ancestor of HOLDER; without one,
+ * that of HOLDER. In a container of a job, the runtime has the environment of the first
+ * step, the job's server that of the job. */
 static void identify(const struct look *look, const struct process *holder,
                      struct berth_strvec *ret)
 {
     enum { ABOVE = 3 };
     const struct process *above = holder;
 
-    for (int i = 0; above && i < ABOVE && strcmp(above->is.name, "berth-task") != 0;
+    for (int i = 0; above && i < ABOVE && strcmp(above->is.name, "berth-start") != 0;
          i++)
         above = find(look, above->is.parent);
-    if (above && strcmp(above->is.name, "berth-task") == 0)
+    if (above && strcmp(above->is.name, "berth-start") == 0)
         read_environment(above->is.pid, ret);
     if (!berth_environ_value(ret->items, "SLURM_JOB_ID")) {
         berth_strvec_fini(ret);
@@ -131,7 +130,7 @@ static void read_order(const struct look *look, const struct berth_strvec *wante
         const char *order;
         size_t at = 0;
 
-        if (strcmp(look->items[i].is.name, "berth-task") != 0)
+        if (strcmp(look->items[i].is.name, "berth-start") != 0)
             continue;
         read_environment(look->items[i].is.pid, &environment);
         order = berth_environ_value(environment.items, BERTH_TASK_ORDER);
@@ -144,20 +143,30 @@ static void read_order(const struct look *look, const struct berth_strvec *wante
     }
 }
 
+/* What the runtime has told the container HOLDER of. */
+static char *image_of(const struct process *holder)
+{
+    BERTH_STRVEC struct berth_strvec own = {0};
+    const char *image;
+
+    read_environment(holder->is.pid, &own);
+    image = berth_environ_value(own.items, "APPTAINER_CONTAINER");
+    if (!image)
+        image = berth_environ_value(own.items, "SINGULARITY_CONTAINER");
+    return strdup(image ? image : "?");
+}
+
 /* What a supervisor that was killed cannot tell, the runtime has told. */
-static void describe(const struct look *look, const struct berth_strvec *environment,
+static void describe(const struct look *look, const struct process *holder,
+                     const struct berth_strvec *environment,
                      struct berth_container *ret)
 {
     BERTH_ORDER struct berth_order order = BERTH_ORDER_EMPTY;
-    const char *image = berth_environ_value(environment->items, "APPTAINER_CONTAINER");
     int job = number_of(environment, "SLURM_JOB_ID");
 
-    if (!image)
-        image = berth_environ_value(environment->items, "SINGULARITY_CONTAINER");
     read_order(look, environment, &order);
-    if (order.request.image)
-        image = berth_request_name(&order.request);
-    ret->image = strdup(image ? image : "?");
+    ret->image = order.request.image ? strdup(berth_request_name(&order.request))
+                                     : image_of(holder);
     ret->job = job < 0 ? 0 : (unsigned int)job;
     ret->step = number_of(environment, "SLURM_STEP_ID");
     ret->component = order.step.is_several ? order.step.component : -1;
@@ -174,13 +183,14 @@ static bool is_task(const struct look *look, const struct process *process,
            (!above || above->space != holder->space || above->holds);
 }
 
-/* Is a process of RANK, which began at BEGAN, the one to speak of rather than CHOSEN?
- * Who enters a container has the environment of a task, but began later. */
+/* Should a process of RANK, which began at BEGAN, stand for the container instead of
+ * CHOSEN? A process that entered the container has the environment of a task, but began
+ * later. */
 static bool is_better(const struct look *look, int rank, unsigned long long began,
                       const struct berth_container *chosen,
                       unsigned long long chosen_began)
 {
-    if (look->rank >= 0 && rank != look->rank)
+    if (look->wanted->rank >= 0 && rank != look->wanted->rank)
         return false;
     if (!chosen->task)
         return true;
@@ -198,17 +208,17 @@ static void count_tasks(const struct look *look, const struct process *holder,
 
     for (size_t i = 0; i < look->count; i++) {
         const struct process *process = &look->items[i];
-        unsigned int number = 0, local = 0;
-        bool is_known;
-        int rank;
+        BERTH_STRVEC struct berth_strvec environment = {0};
+        int rank, local;
 
         if (!is_task(look, process, holder))
             continue;
-        is_known = berth_process_variable(process->is.pid, "SLURM_PROCID", &number) &&
-                   berth_process_variable(process->is.pid, "SLURM_LOCALID", &local);
-        rank = is_known ? (int)number : -1;
-        ret->tasks += !is_known || !seen[local % LOCALS];
-        seen[local % LOCALS] |= is_known;
+        read_environment(process->is.pid, &environment);
+        local = number_of(&environment, "SLURM_LOCALID");
+        rank = local < 0 ? -1 : number_of(&environment, "SLURM_PROCID");
+        ret->tasks += rank < 0 || !seen[local % LOCALS];
+        if (rank >= 0)
+            seen[local % LOCALS] = true;
         if (!is_better(look, rank, process->is.began, ret, began))
             continue;
         ret->task = process->is.pid;
@@ -217,39 +227,17 @@ static void count_tasks(const struct look *look, const struct process *holder,
     }
 }
 
-/* Apptainer's are the runtime's children, those of SingularityCE become the
- * supervisor's. With a container of the job the runtime is not above its holder, but in
- * the same user namespace. */
-static bool serves(const struct look *look, const struct process *process,
-                   const struct process *holder)
-{
-    const struct process *runtime = find(look, holder->is.parent);
-
-    return berth_servers_has_name(process->is.name) &&
-           (process->is.parent == holder->is.parent ||
-            (runtime && runtime->is.parent > 1 &&
-             process->is.parent == runtime->is.parent) ||
-            (berth_namespaces_differ(process->is.pid, "user") &&
-             berth_namespaces_shared(process->is.pid, holder->is.pid, "user")));
-}
-
 static void add_servers(const struct look *look, const struct process *holder,
                         struct berth_container *ret)
 {
-    const long page = sysconf(_SC_PAGESIZE);
-    const long second = sysconf(_SC_CLK_TCK);
+    const struct process *runtime = find(look, holder->is.parent);
+    struct berth_servers_use use = {0};
 
-    ret->memory = ret->cpu = -1;
-    for (size_t i = 0; i < look->count; i++) {
-        const struct process *process = &look->items[i];
-
-        if (!serves(look, process, holder))
-            continue;
-        if (ret->memory < 0)
-            ret->memory = ret->cpu = 0;
-        ret->memory += (int)(process->is.pages * page / 1024);
-        ret->cpu += (int)(process->is.ticks * 1000 / second);
-    }
+    for (size_t i = 0; i < look->count; i++)
+        berth_servers_add_use(&look->items[i].is, holder->is.parent,
+                              runtime ? runtime->is.parent : 0, &use);
+    ret->memory = use.count ? (int)use.kib : -1;
+    ret->cpu = use.count ? (int)use.ms : -1;
 }
 
 static unsigned int age_of(const struct process *process)
@@ -270,7 +258,20 @@ static char *node_name(const struct berth_strvec *environment)
     return strdup(name ? name : host);
 }
 
-/* One in which nobody runs is kept for a later step, or about to end. */
+static bool is_jobs(const struct berth_strvec *environment)
+{
+    const char *step = berth_environ_value(environment->items, "SLURM_STEP_ID");
+
+    return step && strcmp(step, BERTH_JOB_STEP) == 0;
+}
+
+static bool is_wanted(const struct berth_find *wanted,
+                      const struct berth_container *item)
+{
+    return !wanted->job || item->job == wanted->job || item->job == wanted->number;
+}
+
+/* One in which nobody runs is about to end, or the job keeps it. */
 static int look_at(struct look *look, const struct process *holder,
                    struct berth_err *err)
 {
@@ -279,26 +280,26 @@ static int look_at(struct look *look, const struct process *holder,
     int result = 0;
 
     count_tasks(look, holder, &item);
-    if (!item.task)
-        return 0;
     identify(look, holder, &environment);
-    describe(look, &environment, &item);
+    if (!item.task && (!is_jobs(&environment) || look->wanted->rank >= 0))
+        return 0;
+    describe(look, holder, &environment, &item);
     item.node = node_name(&environment);
     item.age = age_of(holder);
     add_servers(look, holder, &item);
     if (environment.failed || !item.node || !item.image)
         result = berth_err_oom(err);
-    else if ((!look->job || look->job == item.job) &&
+    else if (is_wanted(look->wanted, &item) &&
              berth_containers_add(look->found, &item) < 0)
         result = berth_err_oom(err);
     berth_container_fini(&item);
     return result;
 }
 
-int berth_find_containers(uid_t user, unsigned int job, int rank,
-                          struct berth_containers *ret, struct berth_err *err)
+int berth_find_containers(const struct berth_find *wanted, struct berth_containers *ret,
+                          struct berth_err *err)
 {
-    struct look look = {.user = user, .job = job, .rank = rank, .found = ret};
+    struct look look = {.wanted = wanted, .found = ret};
     int result = 0;
 
     berth_processes_visit(add, &look);

@@ -288,6 +288,7 @@ const struct berth_key berth_keys[] = {
     {"provenance.digest", take_choice, NULL, WORDS("none", "sha256"),
      FIELD(provenance.digest)},
     {"provenance.comment", take_flag, NULL, NULL, FIELD(provenance.comment)},
+    {"inside", take_choice, NULL, WORDS("srun", "all", "deny"), FIELD(inside)},
     {"profiles_dir", take_value, berth_value_path, NULL, FIELD(profiles_dir)},
     {0},
 };

@@ -13,6 +13,7 @@
 
 enum berth_site_share { BERTH_SHARE_AUTO, BERTH_SHARE_NEVER };
 enum berth_site_lifetime { BERTH_LASTS_STEP, BERTH_LASTS_JOB };
+enum berth_site_inside { BERTH_INSIDE_SRUN, BERTH_INSIDE_ALL, BERTH_INSIDE_DENY };
 enum berth_site_raw { BERTH_RAW_ALLOW, BERTH_RAW_DENY, BERTH_RAW_LIST };
 enum berth_site_digest { BERTH_DIGEST_NONE, BERTH_DIGEST_SHA256 };
 enum berth_site_missing {
@@ -80,8 +81,9 @@ struct berth_site {
         enum berth_site_digest digest; /* of the image, in that line */
         bool comment;                  /* into the job's record */
     } provenance;
-    char *profiles_dir;         /* of *.yaml; NULL: there is none */
-    struct berth_strvec places; /* where it says so: key, item, FILE:LINE, ... */
+    enum berth_site_inside inside; /* which commands of Slurm a container has */
+    char *profiles_dir;            /* of *.yaml; NULL: there is none */
+    struct berth_strvec places;    /* where it says so: key, item, FILE:LINE, ... */
 };
 
 /* The defaults without a file: everything is allowed. */

@@ -19,6 +19,7 @@ const struct berth_field berth_terms_fields[] = {
     {"order", BERTH_FIELD_LIST, MEMBER(order)},
     {"mode", BERTH_FIELD_LIST, MEMBER(modes)},
     {"keep-glibc", BERTH_FIELD_TEXT, MEMBER(keep_glibc)},
+    {"inside", BERTH_FIELD_TEXT, MEMBER(inside)},
     {"image", BERTH_FIELD_TEXT, MEMBER(image)},
     {"profiles", BERTH_FIELD_TEXT, MEMBER(profiles)},
     {"signers-place", BERTH_FIELD_TEXT, MEMBER(signers_place)},
@@ -85,7 +86,12 @@ int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
                            ? berth_site_where(site, "mpi.glibc", "")
                            : NULL;
 
+    const char *inside = site->inside == BERTH_INSIDE_ALL    ? "all"
+                         : site->inside == BERTH_INSIDE_DENY ? "deny"
+                                                             : NULL;
+
     *ret = (struct berth_terms){0};
+    ret->inside = inside ? strdup(inside) : NULL;
     ret->keep_glibc = kept ? strdup(kept) : NULL;
     ret->signers_place = asked ? strdup(asked) : NULL;
     ret->profiles = site->profiles_dir ? strdup(site->profiles_dir) : NULL;
@@ -95,7 +101,8 @@ int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
     push_modes(site, &ret->modes);
     if (ret->unset.failed || ret->signers.failed || ret->order.failed ||
         ret->modes.failed || (site->profiles_dir && !ret->profiles) ||
-        (kept && !ret->keep_glibc) || (asked && !ret->signers_place)) {
+        (kept && !ret->keep_glibc) || (asked && !ret->signers_place) ||
+        (inside && !ret->inside)) {
         berth_terms_fini(ret);
         return berth_err_oom(err);
     }

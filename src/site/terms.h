@@ -23,7 +23,9 @@ struct berth_terms {
     char *profiles;            /* the directory of the site's; NULL: none */
     char *keep_glibc; /* FILE:LINE where the site forbids the host's glibc in images;
                          NULL: it is allowed */
-    char *image; /* the identity of the image's file (probe/allowed.h); NULL: any */
+    char *inside; /* what the site says of commands of Slurm in a container, a word of
+                     the key `inside`; NULL: nothing */
+    char *image;  /* the identity of the image's file (probe/allowed.h); NULL: any */
 };
 
 /* The terms of SITE. On success the caller owns *RET. Returns 0, or -1 when out of

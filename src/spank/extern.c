@@ -13,7 +13,6 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +27,7 @@
 #include "base/detach.h"
 #include "base/fd.h"
 #include "job/name.h"
+#include "plan/order.h"
 #include "spank/part.h"
 #include "spank/stepd.h"
 
@@ -101,12 +101,9 @@ static int become_user(const struct server *server)
     const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     int result = fd < 0 ? -1 : berth_fd_write(fd, "0", 1);
-    cpu_set_t all;
 
     if (fd >= 0)
         close(fd);
-    memset(&all, 0xff, sizeof(all));
-    sched_setaffinity(0, sizeof(all), &all);
     if (result < 0 || setgroups((size_t)server->gid_count, server->gids) < 0 ||
         setresgid(server->gid, server->gid, server->gid) < 0 ||
         setresuid(server->uid, server->uid, server->uid) < 0)
@@ -130,10 +127,13 @@ static void reset_signals(void)
 static void become_server(const struct server *server)
 {
     const int keep[] = {server->listen, server->go[0], server->pending[1]};
+    char number[16], job[32],
+        node[sizeof(BERTH_TASK_NODE "=") + sizeof(server->place.node)];
     const char *const environment[] = {
-        "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", NULL};
-    char number[16];
-    const char *const words[] = {BERTH_TASK_PROGRAM, "--job", number, NULL};
+        "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", job,
+        "SLURM_STEP_ID=" BERTH_JOB_STEP, node, NULL};
+    const char *const words[] = {BERTH_LIBEXECDIR "/berth-start", "--job", number,
+                                 NULL};
     pid_t stepd;
 
     berth_detach(keep, 3, NULL);
@@ -141,6 +141,8 @@ static void become_server(const struct server *server)
     if (read(GO, &stepd, sizeof(stepd)) != sizeof(stepd) || become_user(server) < 0)
         return;
     snprintf(number, sizeof(number), "%d", stepd);
+    snprintf(job, sizeof(job), "SLURM_JOB_ID=%u", server->job);
+    snprintf(node, sizeof(node), BERTH_TASK_NODE "=%s", server->place.node);
     reset_signals();
     execve(*words, (char **)words, (char **)environment);
 }

@@ -16,12 +16,12 @@
 
 extern char **environ;
 
-static void tell_pull(const char *uri)
+static void print_pull(const char *uri)
 {
     slurm_info("berth: pulling image '%s'", uri);
 }
 
-static void tell_wait(const char *uri)
+static void print_wait(const char *uri)
 {
     slurm_info("berth: image '%s': another pull of it is under way; waiting for it",
                uri);
@@ -49,8 +49,8 @@ int berth_fetch_image(const struct berth_site *site, struct berth_request *reque
         .site = site,
         .env = environ,
         .terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : -1,
-        .tells = tell_pull,
-        .waits = tell_wait,
+        .tells = print_pull,
+        .waits = print_wait,
     };
 
     if (!request->uri || can_wait(site, request->uri))

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "request/capture.h"
 #include "request/export.h"
+#include "request/launcher.h"
 #include "request/wire.h"
 #include "spank/names.h"
 
@@ -86,20 +87,40 @@ static bool is_empty(const struct berth_table *table)
     return true;
 }
 
-int berth_gather_publish(const struct berth_table *table, struct berth_err *err)
+static int publish(const char *variable, const struct berth_table *table,
+                   struct berth_err *err)
 {
     BERTH_FREE char *text = NULL;
 
     if (is_empty(table)) {
-        unsetenv(BERTH_ENV_VARIABLE);
+        unsetenv(variable);
         return 0;
     }
     if (berth_wire_put_environment(table, &text, err) < 0)
         return -1;
-    return setenv(BERTH_ENV_VARIABLE, text, 1) < 0 ? berth_err_oom(err) : 0;
+    return setenv(variable, text, 1) < 0 ? berth_err_oom(err) : 0;
 }
 
-static void tell(const struct berth_capture_rules *rules, int group, const char *item)
+int berth_gather_publish(const struct berth_table *table, struct berth_err *err)
+{
+    return publish(BERTH_ENV_VARIABLE, table, err);
+}
+
+int berth_gather_allocation(const struct berth_table *table, struct berth_err *err)
+{
+    BERTH_REQUEST struct berth_request job = {0};
+    BERTH_TABLE struct berth_table sent = {0};
+
+    for (size_t i = 0; i < table->count && job.env.count == 0; i++)
+        berth_launcher_job(&table->rows[i].request, environ, &job.env);
+    if (berth_table_add(&sent, BERTH_GROUP_ALL, NULL, &job, err) < 0)
+        return -1;
+    job = (struct berth_request){0};
+    return publish(BERTH_ALLOCATION_VARIABLE, &sent, err);
+}
+
+static void log_restored(const struct berth_capture_rules *rules, int group,
+                         const char *item)
 {
     BERTH_FREE char *name = strndup(item, strcspn(item, "="));
     const struct berth_capture_list *list;
@@ -110,11 +131,12 @@ static void tell(const struct berth_capture_rules *rules, int group, const char 
                       list->title, list->source);
 }
 
-void berth_gather_tell(const struct berth_site *site, const struct berth_table *table)
+void berth_gather_log(const struct berth_site *site, const struct berth_table *table)
 {
     struct berth_capture_rules rules = rules_of(site);
 
     for (size_t i = 0; i < table->count; i++)
         for (size_t k = 0; k < table->rows[i].request.env.count; k++)
-            tell(&rules, table->rows[i].group, table->rows[i].request.env.items[k]);
+            log_restored(&rules, table->rows[i].group,
+                         table->rows[i].request.env.items[k]);
 }

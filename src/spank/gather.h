@@ -19,7 +19,11 @@ int berth_gather_component(const struct berth_site *site,
 /* Set BERTH_ENV_VARIABLE to TABLE, or take it away where there is nothing in it. */
 int berth_gather_publish(const struct berth_table *table, struct berth_err *err);
 
+/* Set BERTH_ALLOCATION_VARIABLE to what srun's environment says of the job, if a
+ * component of TABLE starts an mpirun on the job's nodes; else take it away. */
+int berth_gather_allocation(const struct berth_table *table, struct berth_err *err);
+
 /* Say with `srun -v` what is sent, and why. */
-void berth_gather_tell(const struct berth_site *site, const struct berth_table *table);
+void berth_gather_log(const struct berth_site *site, const struct berth_table *table);
 
 #endif

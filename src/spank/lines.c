@@ -15,6 +15,7 @@
 #include "request/multiprog.h"
 #include "request/mistakes.h"
 #include "request/rows.h"
+#include "spank/part.h"
 #include "spank/typed.h"
 
 static bool has_option(const struct berth_lines *lines)
@@ -98,7 +99,7 @@ int berth_lines_prefix(spank_t sp, struct berth_err *err)
 
     if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 2)
         return berth_err_set(err, "srun does not tell the --multi-prog configuration");
-    if (berth_multiprog_prefix(argv[1], BERTH_LIBEXECDIR "/berth-task", &text, err) < 0)
+    if (berth_multiprog_prefix(argv[1], BERTH_TASK_PROGRAM, &text, err) < 0)
         return -1;
     argv[1] = text;
     return 0;

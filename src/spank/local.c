@@ -180,10 +180,12 @@ static void set_kill_on_bad_exit(void)
         state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
 }
 
-static void forget_kill_on_bad_exit(void)
+/* All components are read: what is left is for the nodes. */
+static int end_step(struct berth_err *err)
 {
     if (state.kill_is_ours)
         unsetenv(KILL_ON_BAD_EXIT);
+    return berth_gather_allocation(&state.table, err);
 }
 
 /* sbatch and salloc make the default of the job of what the environment asks for, and
@@ -206,6 +208,7 @@ static void read_job_environment(void)
 int berth_local_init(spank_t sp, int count, char **words)
 {
     berth_settings_read(count, words, &state.settings, &state.settings_fault);
+    berth_world_begin();
     unsetenv(BERTH_STEP_VARIABLE);
     unsetenv(BERTH_ENV_VARIABLE);
     unsetenv(BERTH_CONTAINERS_VARIABLE);
@@ -325,12 +328,12 @@ static int read_environment(struct berth_request *ret, struct berth_err *err)
 }
 
 /* For --container-explain: the nodes do not see where an option comes from. */
-static void tell_sources(const struct berth_request *asked,
-                         const struct berth_request *job)
+static void log_sources(const struct berth_request *asked,
+                        const struct berth_request *job)
 {
     BERTH_STRVEC struct berth_strvec sentences = {0};
 
-    berth_source_tell(&state.own, asked, job, &sentences);
+    berth_source_list(&state.own, asked, job, &sentences);
     for (size_t i = 0; i < sentences.count; i++)
         slurm_info("berth: component %zu: %s", state.table.count, sentences.items[i]);
 }
@@ -349,7 +352,7 @@ static int merge_step(struct berth_request *ret, struct berth_err *err)
         berth_request_put_over(ret, &state.own, err) < 0)
         return -1;
     if (berth_request_explained(ret) && berth_request_contained(ret))
-        tell_sources(&asked, &job);
+        log_sources(&asked, &job);
     return 0;
 }
 
@@ -384,13 +387,14 @@ static int check_launcher(const struct berth_request *request, unsigned long tas
     struct berth_typed line = typed(request);
 
     if (berth_launcher_check_bundle(request, find_bundle(), err) < 0 ||
-        berth_launcher_check_tasks(request, tasks, err) < 0)
+        berth_launcher_check_tasks(request, tasks, err) < 0 ||
+        berth_launcher_check_job(request, getenv("SLURM_JOB_ID"), err) < 0)
         return -1;
     berth_typed_mpirun(&line, request, site_says_mpi());
     return 0;
 }
 
-/* Its tasks have the environment of srun where --export leaves that as it is. */
+/* Tasks have the environment of srun if --export does not change it. */
 static int check_step_component(const struct berth_request *request,
                                 struct berth_err *err)
 {
@@ -488,13 +492,13 @@ static int end_step_component(int group, struct berth_err *err)
 }
 
 /* What the user may not expect, and what `srun -v` shows. */
-static void tell(void)
+static void print_notes(void)
 {
     if (outer_image() && berth_table_contained(&state.table))
         slurm_info("berth: note: this srun runs in '%s'; its tasks get their own "
                    "image, and none of that image's mounts",
                    outer_image());
-    berth_gather_tell(&state.site, &state.environment);
+    berth_gather_log(&state.site, &state.environment);
 }
 
 /* There is a job by now. */
@@ -513,7 +517,7 @@ int berth_local_launch(spank_t sp)
 {
     struct berth_err err;
 
-    tell();
+    print_notes();
     set_comment(sp);
     if (berth_table_multiprog(&state.table) && berth_table_contained(&state.table) &&
         berth_lines_prefix(sp, &err) < 0)
@@ -525,7 +529,7 @@ int berth_local_launch(spank_t sp)
 
 int berth_local_launch(spank_t sp)
 {
-    tell();
+    print_notes();
     set_comment(sp);
     return 0;
 }
@@ -537,10 +541,9 @@ int berth_local_step(spank_t sp)
     struct berth_err err;
 
     (void)sp;
-    if (end_step_component(berth_hetgroups_next(&state.hetgroups, optind), &err) < 0)
+    if (end_step_component(berth_hetgroups_next(&state.hetgroups, optind), &err) < 0 ||
+        (berth_hetgroups_ended(&state.hetgroups) && end_step(&err) < 0))
         refuse(&err);
-    if (berth_hetgroups_ended(&state.hetgroups))
-        forget_kill_on_bad_exit();
     return 0;
 }
 

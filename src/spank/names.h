@@ -10,6 +10,9 @@
 #define BERTH_STEP_VARIABLE "SLURM_BERTH_STEP" /* srun -> the tasks' nodes */
 #define BERTH_ENV_VARIABLE  "SLURM_BERTH_ENV"  /* the same: what --export drops */
 
+/* The same: what srun's environment says of its job (--mpi-bind=launch). */
+#define BERTH_ALLOCATION_VARIABLE "SLURM_BERTH_ALLOCATION"
+
 /* srun -> the nodes, which read it as root: the number of containers of the step, where
  * it has more than one. */
 #define BERTH_CONTAINERS_VARIABLE "SLURM_BERTH_CONTAINERS"

@@ -363,12 +363,13 @@ static int order_task(spank_t sp, const struct berth_part *part,
     BERTH_REQUEST struct berth_request request = {0};
     BERTH_TERMS struct berth_terms terms = {0};
     BERTH_STRVEC struct berth_strvec programs = {0};
+    BERTH_STRVEC struct berth_strvec allocation = {0};
     struct berth_order order = BERTH_ORDER_EMPTY; /* borrows */
     BERTH_FREE char *ranks = NULL;                /* of its container */
     BERTH_FREE char *locals = NULL;
     int is_restored = restore(sp, asked, part->table, restored, err);
 
-    if (is_restored < 0 ||
+    if (is_restored < 0 || berth_restore_allocation(sp, &allocation, err) < 0 ||
         berth_apply_site_step(sp, &shared.site, asked, &request, &terms, err) < 0 ||
         (is_restored && berth_restore_tmpdir(sp, restored, err) < 0) ||
         check_tasks(sp, part, &request, prefix, err) < 0 ||
@@ -392,17 +393,18 @@ static int order_task(spank_t sp, const struct berth_part *part,
     order.request = request;
     order.terms = terms;
     order.programs = programs;
+    if (berth_request_mpi_is(&request, BERTH_MODE_LAUNCH))
+        order.allocation = allocation;
     order.prefix = *prefix ? (char *)prefix : NULL;
-    if (berth_request_explained(asked)) {
+    if (berth_request_explained(asked) || !berth_request_equal(asked, &request))
         order.asked = *asked;
+    if (berth_request_explained(asked))
         order.restored = *restored;
-    }
     add_shared(&order);
     return hand_over(sp, part, &order, err);
 }
 
-/* Lines of a --multi-prog file may be wrong for different reasons, which are all told.
- */
+/* Lines of a --multi-prog file may be wrong for different reasons; all are reported. */
 static void choose_report(const struct berth_part *part)
 {
     int container = part->row->container;

@@ -103,24 +103,24 @@ int berth_restore_tmpdir(spank_t sp, struct berth_strvec *restored,
     return set_missing(sp, "TMPDIR", "/tmp", "Slurm's default", restored, err);
 }
 
-/* What srun sent; *RET stays empty if it sent nothing. */
-static int read_environment(spank_t sp, struct berth_table *ret, struct berth_err *err)
+/* What srun sent in VARIABLE; *RET stays empty if it sent nothing. */
+static int read_environment(spank_t sp, const char *variable, struct berth_table *ret,
+                            struct berth_err *err)
 {
     BERTH_FREE char *text = NULL;
     struct berth_err why;
 
-    if (berth_variable_take(sp, BERTH_ENV_VARIABLE, &text, err) < 0)
+    if (berth_variable_take(sp, variable, &text, err) < 0)
         return -1;
     if (!text)
         return 0;
     if (berth_wire_get_environment(text, ret, &why) < 0)
-        return berth_err_set(err, BERTH_ENV_VARIABLE ": %s" BERTH_VARIABLE_ADVICE,
-                             why.text);
+        return berth_err_set(err, "%s: %s" BERTH_VARIABLE_ADVICE, variable, why.text);
     return 0;
 }
 
-/* Is the table for each component? One that is for all goes with any step, and a step
- * with --multi-prog has one component. */
+/* Does the table have a row for each component? A table for all components fits any
+ * step, and a step with --multi-prog has one component. */
 static bool is_split(const struct berth_table *table)
 {
     return !berth_table_multiprog(table) &&
@@ -134,7 +134,7 @@ int berth_restore(spank_t sp, const struct berth_site *site,
     BERTH_TABLE struct berth_table sent = {0};
     const struct berth_row *row = NULL;
 
-    if (read_environment(sp, &sent, err) < 0)
+    if (read_environment(sp, BERTH_ENV_VARIABLE, &sent, err) < 0)
         return -1;
     if (sent.count == 0)
         return 0;
@@ -147,6 +147,18 @@ int berth_restore(spank_t sp, const struct berth_site *site,
     if (berth_table_find(&sent, where, 0, &row, err) < 0)
         return berth_err_at(err, BERTH_ENV_VARIABLE);
     return restore_row(sp, site, &row->request.env, restored, err);
+}
+
+int berth_restore_allocation(spank_t sp, struct berth_strvec *ret,
+                             struct berth_err *err)
+{
+    BERTH_TABLE struct berth_table sent = {0};
+
+    if (read_environment(sp, BERTH_ALLOCATION_VARIABLE, &sent, err) < 0)
+        return -1;
+    if (sent.count > 0)
+        berth_strvec_append(ret, &sent.rows[0].request.env);
+    return ret->failed ? berth_err_oom(err) : 0;
 }
 
 void berth_restore_forget_outer(spank_t sp)
@@ -167,4 +179,5 @@ void berth_restore_forget_outer(spank_t sp)
 void berth_restore_nothing(spank_t sp)
 {
     spank_unsetenv(sp, BERTH_ENV_VARIABLE);
+    spank_unsetenv(sp, BERTH_ALLOCATION_VARIABLE);
 }

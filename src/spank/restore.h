@@ -30,7 +30,12 @@ int berth_restore_tmpdir(spank_t sp, struct berth_strvec *restored,
  * take them for requests (mounts, above all). */
 void berth_restore_forget_outer(spank_t sp);
 
-/* For a task on the host: only removes the variable. */
+/* Take srun's BERTH_ALLOCATION_VARIABLE out of the task's environment: *RET gets what
+ * it says of the job. Returns 0, or -1 with a sentence in ERR. */
+int berth_restore_allocation(spank_t sp, struct berth_strvec *ret,
+                             struct berth_err *err);
+
+/* For a task on the host: only removes the variables. */
 void berth_restore_nothing(spank_t sp);
 
 #endif

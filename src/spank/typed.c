@@ -51,7 +51,7 @@ static enum berth_bundle look_at_bundle(const char *path)
 }
 
 /* What is wrong of another runtime, or of Slurm's own. */
-static void tell_others(const struct berth_typed *typed, const char *bundle)
+static void warn_of_others(const struct berth_typed *typed, const char *bundle)
 {
     struct berth_err sentence;
 
@@ -70,7 +70,7 @@ void berth_typed_step(const struct berth_typed *typed, const char *bundle)
         return;
     if (berth_mistake_colon(typed, &sentence) || berth_mistake_behind(typed, &sentence))
         say(typed, &sentence);
-    tell_others(typed, bundle);
+    warn_of_others(typed, bundle);
 }
 
 void berth_typed_mpirun(const struct berth_typed *typed,
@@ -78,8 +78,9 @@ void berth_typed_mpirun(const struct berth_typed *typed,
 {
     struct berth_err sentence;
 
-    if (!site_says && berth_hetgroups_is_first(typed->line) &&
-        berth_mistake_mpirun(typed, request, &sentence))
+    if (berth_hetgroups_is_first(typed->line) &&
+        (berth_mistake_ssh(typed, request, &sentence) ||
+         (!site_says && berth_mistake_mpirun(typed, request, &sentence))))
         say(typed, &sentence);
 }
 
@@ -155,7 +156,7 @@ void berth_typed_job(const struct berth_typed *typed, const char *bundle)
         say(typed, &sentence);
     else if (is_read && is_asked && berth_mistake_script(name, script.text, &sentence))
         say(typed, &sentence);
-    tell_others(typed, bundle);
+    warn_of_others(typed, bundle);
 }
 
 static int refuse_missing(bool in_registry, struct berth_err *err)

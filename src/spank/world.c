@@ -3,14 +3,20 @@
 
 #include "spank/world.h"
 
+#include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <slurm/slurm.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "request/launcher.h"
+#include "spank/names.h"
 
 /* What slurm.conf says; NULL: it cannot be asked. */
 static char *site_default(void)
@@ -32,6 +38,39 @@ static bool is_one_step(void)
     return getenv("SLURM_JOB_ID") && !getenv("SLURM_HET_SIZE");
 }
 
+/* A program in an image has Slurm spawn what this srun is to start. */
+static bool is_spawn;
+
+void berth_world_begin(void)
+{
+    is_spawn = getenv("SLURM_PMI2_SPAWNER_JOBID") && getenv(BERTH_STEP_VARIABLE);
+}
+
+/* Is the process above this one an srun? */
+static bool is_below_srun(void)
+{
+    BERTH_BUF struct berth_buf name = {0};
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/comm", getppid());
+    return berth_fd_read_path(path, 64, &name) == 0 && name.text &&
+           strcmp(name.text, "srun\n") == 0;
+}
+
+/* Slurm's pmi2 has MPI_Comm_spawn done by an srun below that of the step (spawn.c in
+ * its mpi/pmi2), with the program and no options of the user's. What waits for the
+ * children would wait for ever, so the step ends, as by Ctrl-C. */
+static int check_spawn(const struct berth_table *table, struct berth_err *err)
+{
+    if (!is_spawn || berth_table_contained(table))
+        return 0;
+    if (is_below_srun())
+        kill(getppid(), SIGTERM);
+    return berth_err_set(err, "MPI_Comm_spawn: Slurm would start the children on the "
+                              "host, and not in the image; have the image's own mpirun "
+                              "start this program, with --mpi-bind=launch");
+}
+
 int berth_world_check(const struct berth_table *table,
                       const struct berth_hetgroups *hetgroups, int optind,
                       struct berth_err *err)
@@ -41,6 +80,8 @@ int berth_world_check(const struct berth_table *table,
     const char *type = NULL;
     const char *source = "";
 
+    if (check_spawn(table, err) < 0)
+        return -1;
     if (table->count == 1 &&
         berth_hetgroups_option(hetgroups, optind, "mpi", 2, &type) && type) {
         free(said);

@@ -17,7 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/choice.h"
 #include "base/cleanup.h"
+#include "plan/outside.h"
+#include "request/mode.h"
 
 static bool is_here(const char *path)
 {
@@ -65,19 +68,6 @@ static bool has_windows_lines(const char *script)
            strstr(line, "\r\n");
 }
 
-/* Is NAME a value of --mpi-bind? That is optional, so a value behind a blank is the
- * command. */
-static bool is_mode(const char *name)
-{
-    static const char *const modes[] = {"auto",  "host",       "hybrid",
-                                        "local", "local-each", "off"};
-
-    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
-        if (strcmp(name, modes[i]) == 0)
-            return true;
-    return false;
-}
-
 /* Is it NAME=VALUE, as a shell takes it in front of a command? */
 static bool is_assignment(const char *word)
 {
@@ -92,7 +82,8 @@ static bool is_assignment(const char *word)
 static void explain(const char *name, const char *file, int number,
                     struct berth_err *err)
 {
-    const char *path = getenv("PATH");
+    const char *path = getenv("PATH") ? getenv("PATH") : "not set";
+    const char *outside = strstr(path, BERTH_OUTSIDE_PATH); /* not the image's */
     bool is_there = file && access(file, F_OK) == 0;
 
     if (number == ENOENT && is_there && has_windows_lines(file))
@@ -117,7 +108,8 @@ static void explain(const char *name, const char *file, int number,
                       "command '%s' is not in the image; it has blanks: leave the "
                       "quotes out",
                       name);
-    else if (number == ENOENT && is_mode(name))
+    /* The value is optional, so one behind a blank is the command. */
+    else if (number == ENOENT && berth_choice_find(BERTH_MODE_WORDS, name) >= 0)
         berth_err_set(err,
                       "command '%s' is not in the image; a value of --mpi-bind wants "
                       "an equals sign: --mpi-bind=%s",
@@ -130,9 +122,9 @@ static void explain(const char *name, const char *file, int number,
     else if (number == ENOENT)
         berth_err_set(
             err,
-            "command '%s' is not on the image's PATH (%s); check the name, or "
+            "command '%s' is not on the image's PATH (%.*s); check the name, or "
             "give its path",
-            name, path ? path : "not set");
+            name, (int)(outside ? outside - path : (long)strlen(path)), path);
     else if (number == ENOEXEC)
         berth_err_set(err,
                       "command '%s' is neither a program for this machine nor a script "

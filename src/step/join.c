@@ -36,49 +36,78 @@ struct container {
     int no_new_privs;
 };
 
-/* Close *FD if it is the namespace PATH leads to, and let it be -1. */
-static int drop_same(const char *path, int *fd)
-{
-    struct stat ours, theirs;
+/* The directories with our namespaces and those of the holder: a path costs more than
+ * a name in a directory, and every task asks for all. */
+struct spaces {
+    int ours, theirs;
+};
 
-    if (stat(path, &ours) < 0 || fstat(*fd, &theirs) < 0)
+/* Close *FD if it is namespace NAME of DIRECTORY, and let it be -1. */
+static int drop_same(int directory, const char *name, int *fd)
+{
+    struct stat other, it;
+
+    if (fstatat(directory, name, &other, 0) < 0 || fstat(*fd, &it) < 0)
         return -1;
-    if (theirs.st_ino == ours.st_ino) {
+    if (it.st_ino == other.st_ino) {
         close(*fd);
         *fd = -1;
     }
     return 0;
 }
 
-/* Open namespace NAME of HOLDER if it is another than ours; else *RET_FD is -1. */
-static int open_namespace(pid_t holder, const char *name, int *ret_fd)
+/* Open namespace NAME of the holder if it is another than ours; else *RET_FD is -1. */
+static int open_namespace(const struct spaces *spaces, const char *name, int *ret_fd)
 {
-    char path[64];
+    struct stat ours, theirs;
 
     *ret_fd = -1;
-    snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
-    if (access(path, F_OK) < 0)
+    if (fstatat(spaces->ours, name, &ours, 0) < 0)
         return errno == ENOENT ? 0 : -1; /* a kernel without it */
-    *ret_fd = berth_namespaces_open(holder, name);
-    return *ret_fd < 0 ? -1 : drop_same(path, ret_fd);
+    if (fstatat(spaces->theirs, name, &theirs, 0) < 0)
+        return -1;
+    if (theirs.st_ino == ours.st_ino)
+        return 0;
+    *ret_fd = openat(spaces->theirs, name, O_RDONLY | O_CLOEXEC);
+    return *ret_fd < 0 ? -1 : 0;
 }
 
-/* The owner of the container's mounts, if it is neither ours nor that of HOLDER. A
+/* The owner of the container's mounts, if it is neither ours nor that of the holder. A
  * kernel that does not tell (before 4.9) has none. */
-static int open_owner(pid_t holder, struct container *container)
+static int open_owner(const struct spaces *spaces, struct container *container)
 {
-    char path[64];
     int mounts = container->space[MOUNTS];
 
     container->owner = mounts < 0 ? -1 : berth_namespaces_owner(mounts);
     if (container->owner < 0)
         return 0;
-    snprintf(path, sizeof(path), "/proc/%d/ns/user", holder);
-    return drop_same(path, &container->owner) < 0 ||
+    return drop_same(spaces->theirs, "user", &container->owner) < 0 ||
                    (container->owner >= 0 &&
-                    drop_same("/proc/self/ns/user", &container->owner) < 0)
+                    drop_same(spaces->ours, "user", &container->owner) < 0)
                ? -1
                : 0;
+}
+
+static int open_directory(pid_t pid)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/ns", pid);
+    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int open_spaces(pid_t holder, struct container *container)
+{
+    BERTH_CLOSE int ours = open_directory(getpid());
+    BERTH_CLOSE int theirs = open_directory(holder);
+    const struct spaces spaces = {ours, theirs};
+
+    if (ours < 0 || theirs < 0 || open_namespace(&spaces, "user", &container->user) < 0)
+        return -1;
+    for (int i = 0; i < COUNT; i++)
+        if (open_namespace(&spaces, namespaces[i], &container->space[i]) < 0)
+            return -1;
+    return open_owner(&spaces, container);
 }
 
 /* The lines CapBnd and NoNewPrivs of /proc/PID/status. */
@@ -105,12 +134,7 @@ static int open_container(pid_t holder, struct container *container)
 {
     char path[64];
 
-    if (open_namespace(holder, "user", &container->user) < 0)
-        return -1;
-    for (int i = 0; i < COUNT; i++)
-        if (open_namespace(holder, namespaces[i], &container->space[i]) < 0)
-            return -1;
-    if (open_owner(holder, container) < 0)
+    if (open_spaces(holder, container) < 0)
         return -1;
     snprintf(path, sizeof(path), "/proc/%d/root", holder);
     container->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -139,9 +163,9 @@ static int enter_root(const struct container *container)
     return fchdir(container->root) < 0 || chroot(".") < 0 || chdir("/") < 0 ? -1 : 0;
 }
 
-/* What the kernel gave us with the user namespace stays until exec. What is executed
- * then has no more than the container gives its programs, even if its user id there is
- * 0. */
+/* The capabilities that came with the user namespace stay until exec. The program that
+ * is executed then has no more than the container gives its programs, even if its user
+ * id there is 0. */
 static void bound_capabilities(const struct container *container)
 {
     for (int cap = 0; cap < 64; cap++)

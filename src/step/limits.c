@@ -4,6 +4,7 @@
 #include "step/limits.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 
 static const int resources[] = {RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE,
@@ -42,7 +43,26 @@ void berth_limits_restore(const char *were)
 
         if (getrlimit(resource, &limit) < 0)
             continue;
-        limit.rlim_cur = soft;
+        limit.rlim_cur = soft < limit.rlim_max ? soft : limit.rlim_max;
         setrlimit(resource, &limit);
     }
+}
+
+void berth_limits_list(struct berth_buf *ret)
+{
+    for (int resource = 0; resource < (int)RLIMIT_NLIMITS; resource++) {
+        struct rlimit limit;
+
+        if (getrlimit(resource, &limit) == 0)
+            note(ret, resource, limit.rlim_cur);
+    }
+}
+
+void berth_limits_take_cpus(const cpu_set_t *cpus)
+{
+    cpu_set_t all;
+
+    memset(&all, 0xff, sizeof(all));
+    if (sched_setaffinity(0, sizeof(*cpus), cpus) < 0)
+        sched_setaffinity(0, sizeof(all), &all);
 }

@@ -2,6 +2,8 @@
 #ifndef BERTH_STEP_LIMITS_H
 #define BERTH_STEP_LIMITS_H
 
+#include <sched.h>
+
 #include "base/buf.h"
 
 /* Slurm hands on the soft limits of the user's shell (PropagateResourceLimits in
@@ -12,5 +14,13 @@
  * berth_limits_restore(). */
 void berth_limits_raise(struct berth_buf *ret_were);
 void berth_limits_restore(const char *were);
+
+/* Append all soft limits, for berth_limits_restore() in another process. There, none
+ * gets above its hard limit. */
+void berth_limits_list(struct berth_buf *ret);
+
+/* Slurm binds a task to some of the step's CPUs; what serves all tasks is to run on the
+ * CPUS, or, where the cpuset of the step has none of these, on all that it has. */
+void berth_limits_take_cpus(const cpu_set_t *cpus);
 
 #endif

@@ -36,6 +36,12 @@ void berth_program_name(int fd, char name[BERTH_PROGRAM_NAME])
     snprintf(name, BERTH_PROGRAM_NAME, OPEN_FILES "%d", fd);
 }
 
+const char *berth_program_commands(const char *inside)
+{
+    return strcmp(inside, "all") == 0 ? BERTH_LIBEXECDIR "/inside-all"
+                                      : BERTH_LIBEXECDIR "/inside-srun";
+}
+
 int berth_program_descriptor(const char *name)
 {
     size_t length = strlen(OPEN_FILES);

@@ -22,6 +22,15 @@ bool berth_program_tells(const char *name, int argc, char *const *argv);
 /* The path by which a process that has the program as descriptor FD starts it. */
 void berth_program_name(int fd, char name[BERTH_PROGRAM_NAME]);
 
+/* The directory of the commands of Slurm that a container has: INSIDE is as in
+ * berth_order_inside(). */
+const char *berth_program_commands(const char *inside);
+
+/* What these are found by in the container, for printf(3): the process
+ * that holds the directory, and its descriptor. And the PATH where there is none. */
+#define BERTH_PROGRAM_DIRECTORY "/proc/%d/fd/%d"
+#define BERTH_PROGRAM_PATH      "/bin:/usr/bin"
+
 /* The descriptor in such a path; -1 for any other. */
 int berth_program_descriptor(const char *name);
 

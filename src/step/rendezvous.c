@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What a waiter looks for anew: often enough to notice a killed starter. */
+/* How often a waiter checks whether the starter was killed. */
 enum { LOOK_AGAIN_MS = 100 };
 
 /* Beyond the limit: the starter keeps the limit too, and can say more. */
@@ -47,8 +47,8 @@ struct berth_rendezvous_page {
     char text[];
 };
 
-/* Bytes of a slot: more than the page and two environments, for which Linux takes 6 MiB
- * each. What nobody writes takes no memory. */
+/* Bytes of a slot: more than the page and two environments, of which Linux allows 6 MiB
+ * each. Pages that nobody writes take no memory. */
 #define SLOT ((size_t)16 << 20)
 
 static int map(struct berth_rendezvous *rendezvous, size_t size, struct berth_err *err)
@@ -62,8 +62,8 @@ static int map(struct berth_rendezvous *rendezvous, size_t size, struct berth_er
     return 0;
 }
 
-/* The memory may grow, for what READY tells, and not shrink: slurmstepd reads it too.
- */
+/* The memory may grow, for the environments of READY, and not shrink: slurmstepd reads
+ * it too. */
 static int make_memory(unsigned int slots)
 {
     size_t size = (slots - 1) * SLOT + sizeof(struct berth_rendezvous_page);
@@ -88,8 +88,9 @@ static int make_sockets(struct berth_rendezvous *rendezvous, struct berth_err *e
     return 0;
 }
 
-/* Who inherits the reading end may open the other one: slurmstepd makes the pipe as
- * root, and the tasks are the user's. Nobody else can name it. */
+/* Let a process that inherits the reading end open the writing end: slurmstepd makes
+ * the pipe as root, and the tasks are the user's. No other process can name the pipe.
+ */
 static int make_pipe(struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
     int ends[2];
@@ -175,14 +176,25 @@ static int open_other_end(int fd)
     return other;
 }
 
+int berth_rendezvous_look(struct berth_rendezvous *rendezvous, struct berth_err *err)
+{
+    rendezvous->alive = -1;
+    return map(rendezvous, sizeof(struct berth_rendezvous_page), err);
+}
+
+void berth_rendezvous_leave(struct berth_rendezvous *rendezvous)
+{
+    close_all(rendezvous);
+}
+
 int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
     int ended = rendezvous->ended;
 
-    rendezvous->alive = rendezvous->ended = -1;
+    rendezvous->ended = -1;
     fcntl(rendezvous->memory, F_SETFD, FD_CLOEXEC);
     fcntl(rendezvous->tasks, F_SETFD, FD_CLOEXEC);
-    if (map(rendezvous, sizeof(struct berth_rendezvous_page), err) < 0)
+    if (berth_rendezvous_look(rendezvous, err) < 0)
         return -1;
     rendezvous->ended = open_other_end(ended);
     return 0;
@@ -205,7 +217,7 @@ bool berth_rendezvous_claim(struct berth_rendezvous *rendezvous, unsigned int ta
     uint32_t new = BERTH_RENDEZVOUS_NEW;
 
     if (!atomic_compare_exchange_strong(&rendezvous->page->starter, &nobody, getpid()))
-        return false;
+        return nobody == getpid(); /* it has, before it executed another program */
     rendezvous->page->tasks = tasks;
     berth_deadline_begin(&rendezvous->page->deadline, rendezvous->page->limit);
     atomic_compare_exchange_strong(&rendezvous->page->state, &new,

@@ -72,13 +72,18 @@ bool berth_rendezvous_any_lost(const struct berth_rendezvous *rendezvous);
  * which close on exec from now on, and this `slot`. */
 int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, struct berth_err *err);
 
+/* The same for a task that only waits. Its descriptors stay as they are: it may become
+ * a program that enters. When it has waited, and joins, it leaves: they are closed. */
+int berth_rendezvous_look(struct berth_rendezvous *rendezvous, struct berth_err *err);
+void berth_rendezvous_leave(struct berth_rendezvous *rendezvous);
+
 /* In slurmstepd: the last task has ended. Returns when the container has too, or takes
  * too long: Slurm kills what it still finds in a cgroup of the step, and then sleeps
  * for a second. */
 void berth_rendezvous_close(struct berth_rendezvous *rendezvous);
 
 /* Is the caller the one that starts the container, if the rendezvous is NEW, and that
- * speaks for all? True for one caller of a slot. TASKS: how many the slot is for. */
+ * speaks for all? True for one process of a slot. TASKS: how many the slot is for. */
 bool berth_rendezvous_claim(struct berth_rendezvous *rendezvous, unsigned int tasks);
 
 /* The caller leaves the starting to process PID: waiters give up when it is gone. */
@@ -148,7 +153,8 @@ const char *berth_rendezvous_before(const struct berth_rendezvous *rendezvous,
 const char *berth_rendezvous_after(const struct berth_rendezvous *rendezvous,
                                    size_t *ret_count);
 
-/* The CPUs of the step on this node: those of slurmstepd. */
+/* The CPUs of slurmstepd: those that Slurm leaves to the system on this node
+ * (CpuSpecList in slurm.conf(5)), or else all of the step. */
 const cpu_set_t *berth_rendezvous_cpus(const struct berth_rendezvous *rendezvous);
 
 /* Seconds that a start may take, from berth_rendezvous_claim() on, and what is left of

@@ -149,6 +149,17 @@ short 'environment.capture: LD_PRELOAD goes over the built-in denial' "LD_PRELOA
     "FAKE_WORDS=$SITE" LD_PRELOAD= "$fake" srun --export=NONE \
     --container-image=a ./x
 
+# What srun knows of the job, for an mpirun on its nodes.
+expect '--mpi-bind=launch: what srun knows of the job comes along' 0 \
+    "$(sees '' '' | sed "s|image=T/a|&\\&mpi-bind=launch|
+s|tasks=1;|tasks=1\\&allocation=SLURM_JOB_ID%3D7\\&allocation=SLURM_NTASKS%3D8;|
+/^- SLURM/a\\
+- SLURM_BERTH_ALLOCATION=1;*:env=SLURM_JOB_ID%3D7&env=SLURM_NTASKS%3D8;.")" \
+    FAKE_RAW=1 SLURM_JOB_ID=7 SLURM_NTASKS=8 SLURM_BERTH_X=1 EDITOR=vi \
+    srun --container-image=a --mpi-bind=launch ./x 1
+expect '--mpi-bind=launch: what an outer step has left is forgotten' 0 "0 $A: ./x" \
+    'SLURM_BERTH_ALLOCATION=x' srun --container-image=a ./x
+
 # Limits
 expect 'an environment over the limit' 1 \
     'srun: error: berth: the environment that --export drops and MPI needs takes 70078 bytes; at most 65536 can be sent to the nodes: unset UCX_BIG, the longest, or give srun --export=ALL' \

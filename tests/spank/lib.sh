@@ -66,7 +66,7 @@ run()
         words="$words $(quote "$1")"
         shift
     done
-    eval "exec env $words \"\$fake\" \"\$@\""
+    eval "exec ${words:+env} $words \"\$fake\" \"\$@\""
 }
 
 # TEXT as one word of a shell.

@@ -110,17 +110,24 @@ expect 'PYXIS_CONTAINER_IMAGE where pyxis may be' 0 "$run" \
 # An mpirun that cannot start its ranks.
 for command in mpirun /opt/mpi/bin/mpiexec orterun prterun mpiexec.hydra; do
     expect "$command in an image" 0 \
-        "srun: $WARNING '$command' starts ranks itself, and does not find Slurm in the image; use --mpi-bind=local, or leave '$command' out, and srun starts the ranks
+        "srun: $WARNING '$command' starts ranks itself, and would take the step for its job; use --mpi-bind=local, or --mpi-bind=launch for all nodes of the job, or leave '$command' out, and srun starts the ranks
 0 image=T/a: $command -n 2 ./x" \
         srun -n1 --container-image=a $command -n 2 ./x
 done
 expect 'mpirun with --mpi-bind=host' 0 \
-    "srun: $WARNING 'mpirun' starts ranks itself, and does not find Slurm in the image; use --site-mpi-bind=local, or leave 'mpirun' out, and srun starts the ranks
+    "srun: $WARNING 'mpirun' starts ranks itself, and would take the step for its job; use --site-mpi-bind=local, or --site-mpi-bind=launch for all nodes of the job, or leave 'mpirun' out, and srun starts the ranks
 0 image=T/a&mpi-bind=host: mpirun ./x" \
     FAKE_WORDS=option_prefix=site- srun --site-container-image=a --site-mpi-bind=host mpirun ./x
-for mode in local local-each off; do
+for mode in local local-each launch off; do
     expect "mpirun with --mpi-bind=$mode" 0 "0 image=T/a&mpi-bind=$mode: mpirun -n 2 ./x" \
-        srun --container-image=a --mpi-bind=$mode mpirun -n 2 ./x
+        SLURM_JOB_ID=7 srun --container-image=a --mpi-bind=$mode mpirun -n 2 ./x
+done
+for command in 'mpirun -launcher ssh' 'mpiexec.hydra --bootstrap rsh' 'mpirun --mca plm rsh' 'mpirun_rsh'; do
+    # shellcheck disable=SC2086 # words
+    expect "$command with --mpi-bind=launch" 0 \
+        "srun: $WARNING '${command%% *}' would start its daemons with ssh, which leads into no container; leave that to srun: another mpirun, or no such option
+0 image=T/a&mpi-bind=launch: $command -n 2 ./x" \
+        SLURM_JOB_ID=7 srun --container-image=a --mpi-bind=launch $command -n 2 ./x
 done
 expect 'mpirun --version' 0 '0 image=T/a: mpirun --version' \
     srun --container-image=a mpirun --version

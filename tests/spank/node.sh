@@ -102,7 +102,7 @@ expect '--multi-prog with --mpi-bind, and a rule against the runscript: the prog
 argv: LIBEXEC/berth-task ./x 1
 - SLURM_BERTH_STEP=1;/0,1-3:$A&mpi-bind=auto;.
 $(tasks=4; fds=${fds#argv0=./x&}
-    order "$A&no-entrypoint=&mpi-bind=auto" '&leads=&speaks=&ranks=0,1-3&first=&program=./x&program=./y')" \
+    order "$A&no-entrypoint=&mpi-bind=auto;asked:$A&mpi-bind=auto" '&leads=&speaks=&ranks=0,1-3&first=&program=./x&program=./y')" \
     FAKE_RAW=1 "FAKE_WORDS=$SITE" srun --container-image=a --mpi-bind --multi-prog conf
 expect '--multi-prog without an image' 0 \
     '0 host: ./x 1' \

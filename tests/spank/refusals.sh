@@ -92,7 +92,7 @@ refuse 'a directory in --container-args' \
     '--container-args: --pwd has no effect on tasks; use --container-workdir=DIR' \
     --container-image=a --container-args='--pwd /x'
 refuse 'a mode of --mpi-bind' \
-    "--mpi-bind: 'Host' is not a mode; expected auto, host, hybrid, local, local-each, off, or the name of a profile" \
+    "--mpi-bind: 'Host' is not a mode; expected auto, host, hybrid, local, local-each, launch, off, or the name of a profile" \
     --container-image=a --mpi-bind=Host
 refuse 'the first of two faults' \
     "--container-workdir: 'v' is not absolute; expected a directory in the image, from /" \
@@ -217,6 +217,25 @@ for words in -n4 '-n 4' --ntasks=4 '--ntasks 4' '-n1 -n4'; do
         "srun: error: berth: $several 4 tasks have it; use -n1 -c4, or --mpi-bind=local-each for an mpirun in every task" \
         srun --container-image=a --mpi-bind=local $words ./x
 done
+launched='--mpi-bind=launch: it is for one task, which starts an mpirun on the job'"'"'s nodes, and'
+expect '--mpi-bind=launch with several tasks' 1 \
+    "srun: error: berth: $launched 4 tasks have it; use -N1 -n1, and say to the mpirun how many ranks there are" \
+    SLURM_JOB_ID=7 srun --container-image=a --mpi-bind=launch -n4 mpirun ./x
+expect '--mpi-bind=launch, and the node knows of several' 1 \
+    "berth: n1: $launched 3 tasks have it; use -N1 -n1, and say to the mpirun how many ranks there are" \
+    SLURM_JOB_ID=7 FAKE_TASKS=3 srun --container-image=a --mpi-bind=launch mpirun ./x
+expect '--mpi-bind=launch without a job' 1 \
+    "srun: error: berth: --mpi-bind=launch: it takes the nodes of a job, and there is none yet; get them with sbatch or salloc, and use it in an srun there" \
+    srun --container-image=a --mpi-bind=launch -n1 mpirun ./x
+
+# Slurm's pmi2 spawns with an srun of its own.
+expect 'MPI_Comm_spawn in an image' 1 \
+    "srun: error: berth: MPI_Comm_spawn: Slurm would start the children on the host, and not in the image; have the image's own mpirun start this program, with --mpi-bind=launch" \
+    SLURM_PMI2_SPAWNER_JOBID=7.0 'SLURM_BERTH_STEP=1;*:image=/a;.' srun --mpi=pmi2 --ntasks=4 ./x
+expect 'MPI_Comm_spawn where the job has an image' 0 '0 image=T/a: ./x' \
+    SLURM_PMI2_SPAWNER_JOBID=7.0 'SLURM_BERTH_STEP=1;*:image=/a;.' srun --container-image=a ./x
+expect 'MPI_Comm_spawn on the host' 0 '0 host: ./x' SLURM_PMI2_SPAWNER_JOBID=7.0 srun ./x
+
 expect '--mpi-bind=local with one task' 0 \
     '0 image=T/a&mpi-bind=local: ./x -n4' \
     srun --container-image=a --mpi-bind=local -n4 -n1 ./x -n4

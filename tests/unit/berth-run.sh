@@ -271,11 +271,11 @@ says 'no command is a wrong use' 2 'usage: berth run [--multi-prog] [OPTION...]'
 says 'it tells its options' 0 '  --container-image=PATH' "$berth" run --help
 says 'it tells what may be left out' 0 '  --mpi-bind[=auto|' "$berth" run --help
 
-# The program as it is built looks for berth-task where it will be installed.
-name='berth-task is not there'
+# The program as it is built looks for berth-start where it will be installed.
+name='berth-start is not there'
 said=$("$built" run --container-image=a true 2>&1)
 case $said in
-    "berth: '/"*"/berth-task': No such file or directory; berth is incomplete on this host, tell its administrators")
+    "berth: '/"*"/berth-start': No such file or directory; berth is incomplete on this host, tell its administrators")
         report 0 "$name"
         ;;
     *)

@@ -67,7 +67,7 @@ if ! without bash 'bash completes words'; then
     offers '--container-image=' "$share/berth/srun.bash" sbatch --container-i
     offers 'host hybrid' "$share/berth/srun.bash" srun --mpi-bind = h
     BERTH_OPTION_PREFIX=b- offers '--nodes= --b-mpi-bind' "$share/berth/srun.bash" srun --b-m
-    BERTH_OPTION_PREFIX=b- offers 'local local-each' "$share/berth/srun.bash" srun --b-mpi-bind = l
+    BERTH_OPTION_PREFIX=b- offers 'local local-each launch' "$share/berth/srun.bash" srun --b-mpi-bind = l
 fi
 
 # fish says what it would offer: word, tab, help.
@@ -101,7 +101,7 @@ if ! without zsh 'zsh: srun is completed by berth and by what was there'; then
     {
         equal "zsh: $2" "$1" "$(echo "$seen" | grep -F -e "$2")"
     }
-    zsh_takes '--b-mpi-bind=[whose MPI the tasks use\: the host'"'"'s (host, or NAME of one), the image'"'"'s (hybrid, local, local-each), or the one that fits (auto, also without a value); default\: off]::value:(auto host hybrid local local-each off)' --b-mpi-bind
+    zsh_takes '--b-mpi-bind=[whose MPI the tasks use\: the host'"'"'s (host, or NAME of one), the image'"'"'s (hybrid, local, local-each, launch), or the one that fits (auto, also without a value); default\: off]::value:(auto host hybrid local local-each launch off)' --b-mpi-bind
     zsh_takes '--b-container-workdir=[working directory of the tasks, in the image; default\: that of srun]:value:_files' --b-container-workdir
     zsh_takes '--b-container-image=[run every task in this image\: a SIF file, a directory, docker\://, oras\:// or library\://; none\: on the host (Slurm'"'"'s own --container is for OCI bundles)]:value:{_files; compadd -S "" docker\:// oras\:// library\://}' compadd
     zsh_takes '--b-container-writable[let tasks write to the image'"'"'s root, and throw away what they write; default\: they cannot write there]' --b-container-writable

@@ -44,7 +44,9 @@ static struct berth_doctor_facts healthy(struct berth_doctor_plugin copy[2])
                     .bind = "yes"},
         .patchelf = "/usr/bin/patchelf",
         .programs = {{"/usr/libexec/berth/berth-task", "0.1.0"},
+                     {"/usr/libexec/berth/berth-start", "0.1.0"},
                      {"/usr/libexec/berth/berth-init", "0.1.0"},
+                     {"/usr/libexec/berth/berth-inside", "0.1.0"},
                      {"/usr/libexec/berth/berth-mpi", "0.1.0"}},
         .slurm = {.srun = "/usr/bin/srun",
                   .version = "slurm 24.11.5",
@@ -156,8 +158,8 @@ CHANGE(15, f->runtime.bind = "no")
 CHANGE(16, f->runtime.is_setuid = true, f->runtime.paths = "/images")
 CHANGE(17, f->runtime.is_setuid = true, f->runtime.owners = "root")
 CHANGE(18, f->runtime.is_setuid = true, f->runtime.max_loop = "8")
-CHANGE(19, f->programs[1].release = NULL)
-CHANGE(20, f->programs[2].release = "0.0.9")
+CHANGE(19, f->programs[2].release = NULL)
+CHANGE(20, f->programs[4].release = "0.0.9")
 CHANGE(21, f->patchelf = NULL)
 CHANGE(22, berth_strvec_fini(&f->stacks))
 CHANGE(23, f->shm.is_mounted = false)
@@ -551,8 +553,8 @@ START_TEST(a_node_is_one_line)
     BERTH_BUF struct berth_buf line = {0};
 
     facts.fuse = 0600;
-    facts.programs[1].release = NULL;
     facts.programs[2].release = NULL;
+    facts.programs[3].release = facts.programs[4].release = NULL;
     berth_doctor_judge(&facts, &diagnoses);
     berth_doctor_brief(&facts, &diagnoses, &line);
     ck_assert_str_eq(line.text,

@@ -82,6 +82,7 @@ static void add_all(struct berth_explain *explain)
     explain->gpu = "--nv";
     explain->gpu_because = "there are GPUs for it";
     explain->lifetime_from = BERTH_FROM_SITE;
+    explain->inside = "srun";
     berth_strvec_push(&explain->image, "kind");
     berth_strvec_push(&explain->image, "SIF file");
     berth_strvec_push(&explain->image, "bytes");
@@ -197,6 +198,9 @@ static const struct {
      "the image's own MPI runs, over Slurm's process manager"},
     {"image=/a&mpi-bind=local-each",
      "the image's own mpirun, on the CPUs of its task, which sees nothing of Slurm"},
+    {"image=/a&mpi-bind=launch",
+     "the image's own mpirun, on the nodes of the job, which starts its ranks through "
+     "the host's srun"},
     {"image=/a&mpi-bind=auto", "the command and the image have nothing to do with MPI"},
     {"", "as on the host"},
 };

@@ -163,7 +163,7 @@ START_TEST(each_reading_has_its_group)
             ;
     }
     ck_assert_int_eq(*expected, NO_MORE);
-    berth_hetgroups_fini(&state);
+    berth_strvec_fini(&state.words);
     free(bytes);
 }
 END_TEST
@@ -184,7 +184,7 @@ START_TEST(no_command_line_no_group)
     berth_hetgroups_init(&state, odd[_i].bytes, odd[_i].count);
     ck_assert_int_eq(berth_hetgroups_next(&state, odd[_i].optind), BERTH_GROUP_UNKNOWN);
     ck_assert_int_eq(berth_hetgroups_next(&state, odd[_i].optind), BERTH_GROUP_UNKNOWN);
-    berth_hetgroups_fini(&state);
+    berth_strvec_fini(&state.words);
 }
 END_TEST
 
@@ -197,7 +197,7 @@ START_TEST(a_strange_optind_stays_in_bounds)
     berth_hetgroups_init(&state, "srun\0--het-group", 16);
     berth_hetgroups_next(&state, strange_optinds[_i]);
     berth_hetgroups_next(&state, strange_optinds[_i]);
-    berth_hetgroups_fini(&state);
+    berth_strvec_fini(&state.words);
 }
 END_TEST
 
@@ -208,7 +208,7 @@ START_TEST(a_cut_command_line_is_read_to_its_end)
     berth_hetgroups_init(&state, "srun\0--het-group=12", 18);
     ck_assert_uint_eq(state.words.count, 2);
     ck_assert_str_eq(state.words.items[1], "--het-group=1");
-    berth_hetgroups_fini(&state);
+    berth_strvec_fini(&state.words);
 }
 END_TEST
 
@@ -220,7 +220,7 @@ START_TEST(empty_words_count)
     ck_assert_uint_eq(state.words.count, 4);
     ck_assert_str_eq(state.words.items[1], "");
     ck_assert_str_eq(state.words.items[3], "");
-    berth_hetgroups_fini(&state);
+    berth_strvec_fini(&state.words);
 }
 END_TEST
 
@@ -253,7 +253,7 @@ START_TEST(an_option_of_the_spec_is_found)
     berth_hetgroups_next(&state, end);
     ck_assert_int_eq(berth_hetgroups_option(&state, end, "multi-prog", 2, NULL),
                      asked[_i].found);
-    berth_hetgroups_fini(&state);
+    berth_strvec_fini(&state.words);
     free(bytes);
 }
 END_TEST
@@ -291,7 +291,7 @@ START_TEST(the_tasks_of_the_spec_are_counted)
     berth_hetgroups_init(&state, bytes, length);
     berth_hetgroups_next(&state, end);
     ck_assert_uint_eq(berth_hetgroups_tasks(&state, end), counted[_i].tasks);
-    berth_hetgroups_fini(&state);
+    berth_strvec_fini(&state.words);
     free(bytes);
 }
 END_TEST

@@ -35,7 +35,9 @@ static const struct berth_launch_init usual_init = {.place = "n1: image '/a.sif'
                                                     .set = &nothing,
                                                     .report = 3,
                                                     .watcher = 4,
-                                                    .said = 7};
+                                                    .said = 7,
+                                                    .programs = -1,
+                                                    .environment = -1};
 
 static const struct {
     const char *golden;

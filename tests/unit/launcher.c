@@ -16,6 +16,8 @@ enum { MOST = 20 };
     "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe\n"                           \
     "PRTE_MCA_hwloc_default_binding_policy=none\n"                                     \
     "PMIX_MCA_mca_base_suppress_deprecated_warning=1\n"
+#define FOR_LAUNCH                                                                     \
+    "OMPI_MCA_plm_rsh_agent=false\nPMIX_MCA_mca_base_suppress_deprecated_warning=1\n"
 #define SLOTS(n)                                                                       \
     "OMPI_MCA_orte_set_default_slots=" n "\nPRTE_MCA_prte_set_default_slots=" n "\n"
 
@@ -123,21 +125,96 @@ static const struct {
      {"SLURM_JOB_ID=7", "SLURM_STEP_ID=0", "SLURM_PROCID=0",
       "OMPI_MCA_orte_tmpdir_base=/u"},
      "OMPI_MCA_orte_tmpdir_base=/u\n" FOR_OPEN_MPI},
+    {"on the nodes of a job, it sees the job, and how to start on nodes",
+     "launch",
+     {"SLURM_JOB_ID=7", "SLURM_NTASKS=8", "OMPI_MCA_plm=slurm", "OMPI_MCA_ras=slurm",
+      "OMPI_MCA_plm_slurm_args=-e", "PRTE_MCA_plm=slurm", "PRTE_MCA_ras=slurm",
+      "PRTE_MCA_plm_slurm_args=-e", "HYDRA_BOOTSTRAP=ssh", "HYDRA_RMK=slurm",
+      "HYDRA_LAUNCHER_EXTRA_ARGS=-e", "I_MPI_HYDRA_BOOTSTRAP=ssh",
+      "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS=-e", "I_MPI_HYDRA_RMK=slurm",
+      "I_MPI_PMI_LIBRARY=/lib/libpmi2.so"},
+     "SLURM_JOB_ID=7\nSLURM_NTASKS=8\nOMPI_MCA_plm=slurm\nOMPI_MCA_ras=slurm\n"
+     "OMPI_MCA_plm_slurm_args=-e\nPRTE_MCA_plm=slurm\nPRTE_MCA_ras=slurm\n"
+     "PRTE_MCA_plm_slurm_args=-e\nHYDRA_BOOTSTRAP=ssh\nHYDRA_RMK=slurm\n"
+     "HYDRA_LAUNCHER_EXTRA_ARGS=-e\nI_MPI_HYDRA_BOOTSTRAP=ssh\n"
+     "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS=-e\nI_MPI_HYDRA_RMK=slurm\n" FOR_LAUNCH},
 };
 
 START_TEST(an_mpirun_sees_its_task)
 {
     struct berth_request request = {.mpi = (char *)cases[_i].mode};
     BERTH_STRVEC struct berth_strvec seen = {0};
+    const struct berth_strvec none = {0};
     BERTH_FREE char *lines = NULL;
     struct berth_err err;
 
-    ck_assert_int_eq(
-        berth_launcher_environment(&request, (char *const *)cases[_i].own, &seen, &err),
-        0);
+    ck_assert_int_eq(berth_launcher_environment(&request, (char *const *)cases[_i].own,
+                                                &none, &seen, &err),
+                     0);
     lines = unit_lines(&seen);
     ck_assert_msg(strcmp(lines, cases[_i].seen) == 0, "%s: got\n%s", cases[_i].name,
                   lines);
+}
+END_TEST
+
+START_TEST(an_mpirun_sees_the_job_and_not_its_step)
+{
+    char *const own[] = {(char *)"A=1",
+                         (char *)"SLURM_JOB_ID=7",
+                         (char *)"SLURM_NTASKS=1",
+                         (char *)"SLURM_STEP_ID=0",
+                         (char *)"SLURM_BERTH_JOB=x",
+                         (char *)"SLURMD_NODENAME=n1",
+                         (char *)"PMI_FD=9",
+                         (char *)"PMIX_RANK=0",
+                         (char *)"OMPI_COMM_WORLD_RANK=0",
+                         (char *)"OMPI_MCA_plm_rsh_agent=/site/ssh",
+                         NULL};
+    const struct berth_request launch = {.mpi = (char *)"launch"};
+    BERTH_STRVEC struct berth_strvec job = {0};
+    BERTH_STRVEC struct berth_strvec seen = {0};
+    BERTH_FREE char *lines = NULL;
+    struct berth_err err;
+
+    berth_strvec_push(&job, "SLURM_JOB_ID=7");
+    berth_strvec_push(&job, "SLURM_NTASKS=8");
+    ck_assert_int_eq(berth_launcher_environment(&launch, own, &job, &seen, &err), 0);
+    lines = unit_lines(&seen);
+    ck_assert_str_eq(
+        lines, "A=1\nSLURMD_NODENAME=n1\nSLURM_JOB_ID=7\nSLURM_NTASKS=8\n" FOR_LAUNCH
+               "HYDRA_BOOTSTRAP=slurm\nI_MPI_HYDRA_BOOTSTRAP=slurm\n");
+}
+END_TEST
+
+START_TEST(srun_sends_what_it_knows_of_the_job)
+{
+    char *const own[] = {(char *)"A=1", (char *)"SLURM_NTASKS=8",
+                         (char *)"SLURM_BERTH_STEP=x", (char *)"SLURMD_X=1", NULL};
+    const struct berth_request launch = {.mpi = (char *)"launch"};
+    const struct berth_request local = {.mpi = (char *)"local"};
+    BERTH_STRVEC struct berth_strvec sent = {0};
+    BERTH_FREE char *lines = NULL;
+
+    berth_launcher_job(&local, own, &sent);
+    ck_assert_uint_eq(sent.count, 0);
+    berth_launcher_job(&launch, own, &sent);
+    lines = unit_lines(&sent);
+    ck_assert_str_eq(lines, "SLURM_NTASKS=8\n");
+}
+END_TEST
+
+START_TEST(a_launch_needs_a_job)
+{
+    const struct berth_request launch = {.mpi = (char *)"launch"};
+    const struct berth_request local = {.mpi = (char *)"local"};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_launcher_check_job(&launch, "7", &err), 0);
+    ck_assert_int_eq(berth_launcher_check_job(&local, NULL, &err), 0);
+    ck_assert_int_eq(berth_launcher_check_job(&launch, NULL, &err), -1);
+    ck_assert_str_eq(err.text, "--mpi-bind=launch: it takes the nodes of a job, and "
+                               "there is none yet; get them with sbatch or salloc, and "
+                               "use it in an srun there");
 }
 END_TEST
 
@@ -162,6 +239,7 @@ START_TEST(more_than_one_task_is_refused)
 {
     struct berth_request local = {.mpi = (char *)"local"};
     struct berth_request each = {.mpi = (char *)"local-each"};
+    struct berth_request launch = {.mpi = (char *)"launch"};
     struct berth_request unsaid = {0};
     struct berth_err err;
 
@@ -174,6 +252,12 @@ START_TEST(more_than_one_task_is_refused)
                      "--mpi-bind=local: it is for one task, which starts an mpirun, "
                      "and 4 tasks have it; use -n1 -c4, or --mpi-bind=local-each "
                      "for an mpirun in every task");
+    ck_assert_int_eq(berth_launcher_check_tasks(&launch, 1, &err), 0);
+    ck_assert_int_eq(berth_launcher_check_tasks(&launch, 4, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "--mpi-bind=launch: it is for one task, which starts an mpirun on "
+                     "the job's nodes, and 4 tasks have it; use -N1 -n1, and say to "
+                     "the mpirun how many ranks there are");
 }
 END_TEST
 
@@ -238,6 +322,8 @@ static const struct {
     {"1;0:image=/a&mpi-bind=local;1:image=/a&mpi-bind=local-each;.", NULL},
     {"1;0:image=/a&mpi-bind=local;1:image=/a&mpi-bind=off;2:image=/b;3:;.", NULL},
     {"1;0:image=/a&mpi-bind=hybrid;1:image=/a&mpi-bind=auto;.", NULL},
+    {"1;0:image=/a&mpi-bind=launch;1:image=/a&mpi-bind=host;.",
+     WOULD_WAIT("launch", "host")},
     {"1;0:image=/a&mpi-bind=hybrid;1:image=/a&mpi-bind=local;.",
      WOULD_WAIT("local", "hybrid")},
     {"1;0:image=/a&mpi-bind=local-each;1:;2:image=/a&mpi-bind=cray;.",
@@ -327,6 +413,9 @@ int main(void)
     TCase *tests = tcase_create("launcher");
 
     tcase_add_loop_test(tests, an_mpirun_sees_its_task, 0, COUNT(cases));
+    tcase_add_test(tests, an_mpirun_sees_the_job_and_not_its_step);
+    tcase_add_test(tests, srun_sends_what_it_knows_of_the_job);
+    tcase_add_test(tests, a_launch_needs_a_job);
     tcase_add_test(tests, a_site_may_say_what_the_user_forgot);
     tcase_add_loop_test(tests, the_process_manager_has_a_descriptor, 0,
                         COUNT(descriptors));

@@ -54,11 +54,55 @@ START_TEST(limits_that_are_as_high_as_can_be_stay)
 }
 END_TEST
 
+START_TEST(a_list_of_all_is_restored_up_to_the_hard_limits)
+{
+    BERTH_BUF struct berth_buf list = {0};
+    rlim_t files = soft(RLIMIT_NOFILE);
+    rlim_t core = lower(RLIMIT_CORE, 0);
+
+    lower(RLIMIT_STACK, 5 << 20);
+    berth_limits_list(&list);
+    lower(RLIMIT_STACK, 6 << 20);
+    lower(RLIMIT_NOFILE, files - 1);
+    lower(RLIMIT_CORE, core);
+    berth_limits_restore(list.text);
+    ck_assert_uint_eq(soft(RLIMIT_STACK), 5 << 20);
+    ck_assert_uint_eq(soft(RLIMIT_NOFILE), files);
+    ck_assert_uint_eq(soft(RLIMIT_CORE), 0);
+    berth_limits_restore("4=18446744073709551615,99=1,");
+    ck_assert_uint_eq(soft(RLIMIT_CORE), core);
+}
+END_TEST
+
+START_TEST(cpus_that_are_not_there_are_all)
+{
+    cpu_set_t own, one, other, now;
+
+    CPU_ZERO(&one);
+    CPU_ZERO(&other);
+    CPU_SET(CPU_SETSIZE - 1, &other);
+    ck_assert_int_eq(sched_getaffinity(0, sizeof(own), &own), 0);
+    for (int cpu = 0; CPU_COUNT(&one) == 0; cpu++)
+        if (CPU_ISSET(cpu, &own))
+            CPU_SET(cpu, &one);
+    berth_limits_take_cpus(&one);
+    ck_assert_int_eq(sched_getaffinity(0, sizeof(now), &now), 0);
+    ck_assert(CPU_EQUAL(&now, &one));
+    berth_limits_take_cpus(&other);
+    ck_assert_int_eq(sched_getaffinity(0, sizeof(now), &now), 0);
+    CPU_AND(&one, &now, &own);
+    ck_assert(CPU_EQUAL(&one, &own));
+    berth_limits_take_cpus(&own);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("limits");
 
     tcase_add_test(tests, soft_limits_are_raised_and_come_back);
     tcase_add_test(tests, limits_that_are_as_high_as_can_be_stay);
+    tcase_add_test(tests, a_list_of_all_is_restored_up_to_the_hard_limits);
+    tcase_add_test(tests, cpus_that_are_not_there_are_all);
     return unit_run("limits", tests);
 }

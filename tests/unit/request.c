@@ -122,8 +122,8 @@ END_TEST
 #define COMMA " (a comma in a value is \\, in quotes: 'A=1\\,2')"
 
 #define NO_MODE(text)                                                                  \
-    "'" text                                                                           \
-    "' is not a mode; expected auto, host, hybrid, local, local-each, off, or "        \
+    "'" text "' is not a mode; expected auto, host, hybrid, local, local-each, "       \
+    "launch, off, or "                                                                 \
     "the name of a profile"
 
 static const struct {
@@ -335,6 +335,7 @@ static const struct {
     {"off", BERTH_WORLD_ALONE, false, false},
     {"local", BERTH_WORLD_ALONE, false, false},
     {"local-each", BERTH_WORLD_ALONE, false, false},
+    {"launch", BERTH_WORLD_ALONE, false, false},
     {"hybrid", BERTH_WORLD_ALONE, false, false},
     {"host", BERTH_WORLD_ALONE, true, true},
     {"cray", BERTH_WORLD_ALONE, true, true},
@@ -394,6 +395,53 @@ START_TEST(requests_are_equal_only_to_their_like)
 }
 END_TEST
 
+/* What says that a container is closed, or has namespaces of its own. */
+static const struct {
+    const char *args; /* NULL: none */
+    const char *variable;
+    bool closed, spaces;
+} flags[] = {
+    {NULL, "A=1", false, false},
+    {"--nv --cleanenv -e", NULL, false, false},
+    {"--contain", NULL, true, false},
+    {"-c", NULL, true, false},
+    {"--containall", NULL, true, true},
+    {"-C", NULL, true, true},
+    {"-eC", NULL, true, true},
+    {"-ec", NULL, true, false},
+    {"-ef", NULL, false, true},
+    {"--nv --contain=true", NULL, true, false},
+    {"--containall=1", NULL, true, true},
+    {"--contain=false --pid=0 --fakeroot=False", NULL, false, false},
+    {"--fakeroot=true", NULL, false, true},
+    {"-ep", NULL, false, true},
+    {"--env C=c", NULL, false, false},
+    {"--containment", NULL, false, false},
+    {"-B/c:/C -W/fp", NULL, false, false},
+    {"-eB/c", NULL, false, false},
+    {"-cB/a=0", NULL, true, false},
+    {NULL, "APPTAINER_CONTAIN=1", true, false},
+    {NULL, "APPTAINER_CONTAINALL=yes", true, false},
+    {NULL, "SINGULARITY_CONTAIN=on", true, false},
+    {NULL, "SINGULARITY_CONTAINALL=true", true, false},
+    {NULL, "APPTAINER_CONTAIN=0", false, false},
+    {NULL, "APPTAINER_CONTAIN=", false, false},
+    {NULL, "APPTAINER_CONTAINER=/a.sif", false, false},
+};
+
+START_TEST(flags_in_any_spelling_close_a_container)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    char *environment[] = {(char *)flags[_i].variable, NULL};
+    struct berth_err err;
+
+    if (flags[_i].args)
+        berth_request_take(&request, ARGS, flags[_i].args, NULL, &err);
+    ck_assert_int_eq(berth_request_closed(&request, environment), flags[_i].closed);
+    ck_assert_int_eq(berth_request_has_spaces(&request), flags[_i].spaces);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("request");
@@ -409,5 +457,7 @@ int main(void)
     tcase_add_loop_test(tests, what_means_nothing_is_refused, 0, COUNT(checks));
     tcase_add_loop_test(tests, requests_are_equal_only_to_their_like, 0,
                         COUNT(singles));
+    tcase_add_loop_test(tests, flags_in_any_spelling_close_a_container, 0,
+                        COUNT(flags));
     return unit_run("request", tests);
 }

@@ -10,17 +10,19 @@
 #include "unit.h"
 
 /* Job 12: step 0 has one image on two nodes; step 1 has two on n1; step 2 is one of two
- * components; of step 3 n1 has a container for each task. */
+ * components; of step 3 n1 has a container for each task. The job keeps one for
+ * later steps. */
 static char lines[] =
     "a line of a TaskProlog\n"
     "berth-container:node=n2&job=12&step=0&rank=2&tasks=2&holder=7&image=/a.sif\n"
     "berth-container:node=n1&job=12&step=0&rank=0&tasks=2&holder=5&image=/a.sif\n"
     "berth-container:node=n1&job=12&step=1&rank=0&tasks=1&holder=8&image=/a.sif\n"
     "berth-container:node=n1&job=12&step=1&rank=1&tasks=1&holder=9&image=/b%20c.sif\n"
-    "berth-container:node=n1&job=12&step=2&component=0&rank=0&holder=10&image=/a.sif\n"
-    "berth-container:node=n2&job=12&step=2&component=1&rank=1&holder=11&image=/a.sif\n"
-    "berth-container:node=n1&job=12&step=3&rank=1&holder=13&image=/a.sif\n"
-    "berth-container:node=n1&job=12&step=3&rank=0&holder=12&image=/a.sif\n";
+    "berth-container:node=n1&job=12&step=2&component=0&tasks=1&holder=10&image=/a.sif\n"
+    "berth-container:node=n2&job=12&step=2&component=1&tasks=1&holder=11&image=/a.sif\n"
+    "berth-container:node=n1&job=12&step=3&rank=1&tasks=1&holder=13&image=/a.sif\n"
+    "berth-container:node=n1&job=12&step=3&rank=0&tasks=1&holder=12&image=/a.sif\n"
+    "berth-container:node=n1&job=12&holder=4&image=/a.sif\n";
 
 static const struct {
     const char *text; /* JOBID[.STEPID] */
@@ -61,7 +63,7 @@ START_TEST(a_wish_means_one_container)
     struct berth_err err;
 
     ck_assert_int_eq(berth_containers_get(text, -1, &containers, &err), 0);
-    ck_assert_uint_eq(containers.count, 8);
+    ck_assert_uint_eq(containers.count, 9);
     berth_containers_sort(&containers);
     ck_assert_int_eq(berth_wish_read(name, &wish, &err), 0);
     ck_assert_str_eq(wish.job, "12");
@@ -74,7 +76,8 @@ END_TEST
 
 START_TEST(where_there_is_none_nothing_is_chosen)
 {
-    const struct berth_containers none = {0};
+    struct berth_container kept = {.job = 12, .step = -1, .component = -1};
+    const struct berth_containers none = {.items = &kept, .count = (size_t)_i};
     struct berth_wish wish = {.job = "12", .step = -1, .component = -1, .rank = -1};
     struct berth_err err;
 
@@ -243,10 +246,12 @@ END_TEST
 
 START_TEST(a_process_is_in_no_container)
 {
+    const struct berth_find wanted = {
+        .user = getuid(), .job = 4000000000U, .number = 4000000000U, .rank = -1};
     BERTH_CONTAINERS struct berth_containers found = {0};
     struct berth_err err;
 
-    ck_assert_int_eq(berth_find_containers(getuid(), 4000000000U, -1, &found, &err), 0);
+    ck_assert_int_eq(berth_find_containers(&wanted, &found, &err), 0);
     ck_assert_uint_eq(found.count, 0);
 }
 END_TEST
@@ -256,7 +261,7 @@ int main(void)
     TCase *tcase = tcase_create("running");
 
     tcase_add_loop_test(tcase, a_wish_means_one_container, 0, COUNT(wishes));
-    tcase_add_test(tcase, where_there_is_none_nothing_is_chosen);
+    tcase_add_loop_test(tcase, where_there_is_none_nothing_is_chosen, 0, 2);
     tcase_add_test(tcase, a_wish_is_a_job_and_a_step);
     tcase_add_test(tcase, a_container_is_a_line);
     tcase_add_test(tcase, another_release_is_named);

@@ -75,6 +75,7 @@ START_TEST(every_key_has_its_place)
               "    options: {mpi-bind: host, container-writable: true}\n"
               "  - options: {container-env: \"A=1\", mpi-bind: TRUE}\n"
               "provenance: {file: /var/log/berth.json, digest: sha256, comment: true}\n"
+              "inside: all\n"
               "profiles_dir: /etc/p.d\n",
               &site);
     ck_assert_str_eq(site.runtime.path, "/opt/apptainer");
@@ -111,6 +112,7 @@ START_TEST(every_key_has_its_place)
     ck_assert_str_eq(site.provenance.file, "/var/log/berth.json");
     ck_assert_int_eq(site.provenance.digest, BERTH_DIGEST_SHA256);
     ck_assert(site.provenance.comment);
+    ck_assert_int_eq(site.inside, BERTH_INSIDE_ALL);
     ck_assert_str_eq(site.profiles_dir, "/etc/p.d");
 }
 END_TEST
@@ -226,7 +228,7 @@ static const struct {
     /* keys */
     {"imgaes: {}", "f:1: 'imgaes' is not a key here; did you mean 'images'?\n"},
     {"xyzzy: {}", "f:1: 'xyzzy' is not a key here; expected runtime, images, mounts, "
-                  "environment, mpi, rules, provenance or profiles_dir\n"},
+                  "environment, mpi, rules, provenance, inside or profiles_dir\n"},
     {"runtime:\n  paht: /a",
      "f:2: runtime: 'paht' is not a key here; did you mean 'path'?\n"},
     {"runtime:\n  colour: red",

@@ -50,38 +50,6 @@ START_TEST(a_list_is_appended_whole)
 }
 END_TEST
 
-static const struct {
-    const char *a[4];
-    const char *b[4];
-    bool equal;
-} pairs[] = {
-    {{NULL}, {NULL}, true},
-    {{"x", NULL}, {"x", NULL}, true},
-    {{"x", "y", NULL}, {"x", "y", NULL}, true},
-    {{"x", NULL}, {NULL}, false},
-    {{"x", NULL}, {"y", NULL}, false},
-    {{"x", "y", NULL}, {"y", "x", NULL}, false},
-    {{"x", NULL}, {"x", "", NULL}, false},
-};
-
-static void fill(struct berth_strvec *vec, const char *const *items)
-{
-    while (*items)
-        berth_strvec_push(vec, *items++);
-}
-
-START_TEST(lists_are_equal_by_value_and_order)
-{
-    BERTH_STRVEC struct berth_strvec a = {0};
-    BERTH_STRVEC struct berth_strvec b = {0};
-
-    fill(&a, pairs[_i].a);
-    fill(&b, pairs[_i].b);
-    ck_assert_int_eq(berth_strvec_equal(&a, &b), pairs[_i].equal);
-    ck_assert_int_eq(berth_strvec_equal(&b, &a), pairs[_i].equal);
-}
-END_TEST
-
 START_TEST(a_list_has_its_strings_alone)
 {
     BERTH_STRVEC struct berth_strvec vec = {0};
@@ -126,7 +94,6 @@ int main(void)
     tcase_add_test(tests, a_list_ends_in_null_like_argv);
     tcase_add_test(tests, strings_are_copies);
     tcase_add_test(tests, a_list_is_appended_whole);
-    tcase_add_loop_test(tests, lists_are_equal_by_value_and_order, 0, COUNT(pairs));
     tcase_add_test(tests, a_list_has_its_strings_alone);
     tcase_add_test(tests, an_ended_list_is_empty_and_of_use);
     tcase_add_test(tests, a_stolen_pointer_leaves_null);

@@ -95,17 +95,19 @@ expect 'no descriptors are left' 1 \
     'berth: n1: cannot make a socket: Too many open files' \
     env BERTH_TASK_ORDER="$(order "image=$T/a")" sh -c "$few" "$task" 5
 
-# The program as it is built looks for berth-init where it will be installed.
-name='berth-init is not there'
-said=$(BERTH_TASK_ORDER="$(order "image=$T/a")" "$built" ./app 2>&1)
-case $said in
-    "berth: n1: '/"*"/berth-init': No such file or directory; berth is incomplete on this host, tell its administrators")
-        report 0 "$name"
-        ;;
-    *)
-        skip "$name" "it is installed: $said"
-        ;;
-esac
+# The programs as they are built look for the next one where it will be installed.
+for it in task:start start:init; do
+    name="berth-${it#*:} is not there"
+    said=$(BERTH_TASK_ORDER="$(order "image=$T/a")" "${built%task}${it%:*}" ./app 2>&1)
+    case $said in
+        "berth: n1: '/"*"/berth-${it#*:}': No such file or directory; berth is incomplete on this host, tell its administrators")
+            report 0 "$name"
+            ;;
+        *)
+            skip "$name" "it is installed: $said"
+            ;;
+    esac
+done
 
 # A runtime that is there but cannot be executed.
 printf '#!/no/such/interpreter\n' >"$T/broken-runtime"
@@ -329,7 +331,7 @@ expect 'a death by a signal comes through a runtime' 143 \
 expect 'the end of berth-init is the end of the application' 137 \
     '' \
     sh -c 'BERTH_TASK_ORDER=$0 "$@" 2>/dev/null' "$(order "image=$T/a")" "$task" \
-    sh -c 'kill -KILL $PPID; sleep 300 >/dev/null 2>&1; echo still here'
+    perl -e 'kill KILL => getppid; sleep 300; print "still here"'
 # It waits for one as long as that takes, and a moment for another.
 counts='$SIG{USR1} = sub { $n++ }; open F, ">", "ready"; close F; kill @ARGV if @ARGV;
     for (1..3000) { last if $n; select undef, undef, undef, 0.1 }
@@ -376,6 +378,20 @@ expect '--mpi-bind=local: what is asked for is passed' 0 \
     env $slurm BERTH_TASK_ORDER="$(order "image=$T/a&mpi-bind=local&env=SLURM_JOB_ID")" \
     sh -c '"$0" sh -c "$1" 9>&1' "$task" "$seen"
 
+# An mpirun on the nodes of a job needs an srun.
+launch()
+{
+    expect "--mpi-bind=launch: $1" 1 \
+        "berth: n1: --mpi-bind=launch: the image gets no srun, with which its mpirun starts daemons: $1; let srun start the ranks (--mpi-bind=hybrid), or stay on one node (--mpi-bind=local)" \
+        env BERTH_TASK_ORDER="1;$2task:runtime=$runtime;request:image=$T/a&mpi-bind=launch$3;." "$task" mpirun
+}
+launch 'berth run is not a step of Slurm' '' ''
+launch '--contain or --containall closes the container' 'step:nodes=1;' '&args=--contain'
+export APPTAINER_CONTAINALL=1
+launch '--contain or --containall closes the container' 'step:nodes=1;' ''
+unset APPTAINER_CONTAINALL
+launch 'the site denies it (inside: deny)' 'step:nodes=1;terms:inside=deny;' ''
+
 # What berth-init refuses, in the image.
 place="berth: n1: image 'T/a':"
 expect 'a working directory that the image does not have' 1 \
@@ -383,7 +399,7 @@ expect 'a working directory that the image does not have' 1 \
     with "image=$T/a&workdir=$T/gone" ./app
 expect 'a command that is not on the PATH' 127 \
     "$place command 'gone' is not on the image's PATH (/bin:/usr/bin); check the name, or give its path" \
-    env PATH=/bin:/usr/bin BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" gone
+    env PATH=/bin:/usr/bin:/proc/1/fd/7 BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" gone
 expect 'a value of --mpi-bind behind a blank' 127 \
     "$place command 'host' is not in the image; a value of --mpi-bind wants an equals sign: --mpi-bind=host" \
     env PATH=/nowhere BERTH_TASK_ORDER="$(order "image=$T/a")" "$task" host mpiring
@@ -418,13 +434,13 @@ expect 'a working directory that is not in the image' 1 \
     "berth: n1: the working directory '/gone' is not in the image: No such file or directory; mount it (--container-mounts=/gone) or name another (--container-workdir=DIR)" \
     "$init" --place n1 --stay /gone -- ./app
 expect 'berth-mpi by hand' 1 \
-    'berth-mpi: started by hand; it is for berth-task only' \
+    'berth-mpi: started by hand; it is for berth-start only' \
     "$mpi"
 expect 'berth-init by hand' 1 \
-    'berth: berth-init: started with wrong words; it is for berth-task only' \
+    'berth: berth-init: started with wrong words; it is for berth-start only' \
     "$init"
 expect 'berth-init with an unknown word' 1 \
-    'started with wrong words; it is for berth-task only' \
+    'started with wrong words; it is for berth-start only' \
     sh -c '"$0" --colour red -- ./app 2>&1 | grep -o "started with.*"; exit 1' "$init"
 
 finish

@@ -39,10 +39,10 @@ START_TEST(terms_survive_their_way)
                                 "profiles=/etc/my%20berth/profiles.d&"
                                 "signers-place=/b.yaml:3");
     ck_assert_int_eq(berth_fields_get(text.text, berth_terms_fields, &got, &err), 0);
-    ck_assert(berth_strvec_equal(&got.unset, &terms.unset));
-    ck_assert(berth_strvec_equal(&got.signers, &terms.signers));
-    ck_assert(berth_strvec_equal(&got.order, &terms.order));
-    ck_assert(berth_strvec_equal(&got.modes, &terms.modes));
+    unit_same(&got.unset, &terms.unset);
+    unit_same(&got.signers, &terms.signers);
+    unit_same(&got.order, &terms.order);
+    unit_same(&got.modes, &terms.modes);
     ck_assert_str_eq(got.keep_glibc, "/b.yaml:7");
     ck_assert_str_eq(got.image, "1.2");
     ck_assert_str_eq(got.profiles, "/etc/my berth/profiles.d");

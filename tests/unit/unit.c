@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 
 /* Some compile, and a machine may be busy. */
 enum { TEST_SECONDS = 120 };
@@ -40,6 +41,15 @@ char *unit_lines(const struct berth_strvec *vec)
     }
     ck_assert(!buf.failed);
     return buf.text;
+}
+
+void unit_same(const struct berth_strvec *a, const struct berth_strvec *b)
+{
+    BERTH_FREE char *lines = unit_lines(a);
+    BERTH_FREE char *others = unit_lines(b);
+
+    ck_assert_uint_eq(a->count, b->count);
+    ck_assert_str_eq(lines, others);
 }
 
 char *unit_golden(const char *name)
@@ -132,7 +142,7 @@ void unit_compile(const char *directory, const char *source, const char *format,
     vsnprintf(words, sizeof(words), format, args);
     va_end(args);
     snprintf(command, sizeof(command),
-             "cd '%s' && %s -nostdlib -fno-builtin -w source.c %s", directory,
+             "cd '%s' && %s -pipe -nostdlib -fno-builtin -w source.c %s", directory,
              compiler ? compiler : "cc", words);
     ck_assert_msg(system(command) == 0, "failed: %s", command);
 }

@@ -20,6 +20,9 @@ int unit_run(const char *name, TCase *tests);
 /* The strings of VEC, each followed by a newline. The caller frees the text. */
 char *unit_lines(const struct berth_strvec *vec);
 
+/* Both lists have the same strings in the same order. */
+void unit_same(const struct berth_strvec *a, const struct berth_strvec *b);
+
 /* The text of tests/golden/NAME, without comment lines (#). The caller frees it. */
 char *unit_golden(const char *name);
 

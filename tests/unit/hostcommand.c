@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs ask for commands of the host where nobody can answer. */
+
+#include "launch/hostcommand.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+/* An offer, and a program that has connected. */
+static struct berth_hostcommand offer(int *ret_program)
+{
+    struct berth_hostcommand it = BERTH_HOSTCOMMAND_NONE;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t length = sizeof(address);
+
+    it.socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+    ck_assert_int_eq(bind(it.socket, (struct sockaddr *)&address, sizeof(sa_family_t)),
+                     0);
+    ck_assert_int_eq(listen(it.socket, 5), 0);
+    ck_assert_int_eq(getsockname(it.socket, (struct sockaddr *)&address, &length), 0);
+    *ret_program = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    ck_assert_int_eq(connect(*ret_program, (struct sockaddr *)&address, length), 0);
+    return it;
+}
+
+/* Is it, behind what was said? */
+static bool is_closed(int program)
+{
+    struct pollfd fd = {.fd = program, .events = POLLIN};
+    char bytes[64];
+    ssize_t count = 1;
+
+    while (count > 0 && poll(&fd, 1, 10000) == 1)
+        count = recv(program, bytes, sizeof(bytes), 0);
+    return count == 0;
+}
+
+START_TEST(without_the_environment_nobody_is_kept_waiting)
+{
+    int ends[2], program;
+    struct berth_hostcommand it = offer(&program);
+
+    ck_assert_int_eq(pipe(ends), 0); /* cannot be read from its beginning */
+    it.environment = ends[0];
+    berth_hostcommand_serve(&it);
+    ck_assert(is_closed(program));
+    ck_assert_int_eq(waitpid(it.server, NULL, 0), it.server);
+}
+END_TEST
+
+START_TEST(without_a_process_nobody_is_kept_waiting)
+{
+    int program;
+    struct berth_hostcommand it = offer(&program);
+    struct rlimit limit = {0};
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        setrlimit(RLIMIT_NPROC, &limit);
+        (void)!setuid(65534); /* which root's limit is not for */
+        berth_hostcommand_serve(&it);
+        _exit(it.server != 0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    ck_assert(is_closed(program));
+}
+END_TEST
+
+START_TEST(without_a_descriptor_the_process_that_answers_rests)
+{
+    enum { MOST_MS = 100 };
+    int program;
+    struct berth_hostcommand it = offer(&program);
+    struct rlimit limit;
+    struct rusage usage;
+    rlim_t soft;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    soft = limit.rlim_cur;
+    limit.rlim_cur = 3;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    berth_hostcommand_serve(&it);
+    limit.rlim_cur = soft;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    sleep(1);
+    ck_assert_int_eq(waitpid(it.server, NULL, WNOHANG), 0);
+    kill(it.server, SIGKILL);
+    ck_assert_int_eq(wait4(it.server, NULL, 0, &usage), it.server);
+    ck_assert_int_lt((usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
+                         (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000,
+                     MOST_MS);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("hostcommand");
+
+    tcase_add_test(tests, without_the_environment_nobody_is_kept_waiting);
+    tcase_add_test(tests, without_a_process_nobody_is_kept_waiting);
+    tcase_add_test(tests, without_a_descriptor_the_process_that_answers_rests);
+    return unit_run("hostcommand", tests);
+}

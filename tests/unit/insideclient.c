@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* insideclient HOW [WORD...]: a program in a container that asks for a command of the
+ * host as berth-inside never would. Prints the status that it is sent, or `nothing`.
+ *
+ * insideclient decline COMMAND...: the other side, which cannot start a process. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/strvec.h"
+#include "job/hostcommand.h"
+#include "job/message.h"
+#include "plan/outside.h"
+#include "step/handover.h"
+
+extern char **environ;
+
+static int connect_step(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const char *place = getenv(BERTH_OUTSIDE_VARIABLE);
+    size_t length = strcspn(place, ".");
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    memcpy(address.sun_path + 1, place, length);
+    if (connect(fd, (struct sockaddr *)&address,
+                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) < 0)
+        exit(EXIT_FAILURE);
+    return fd;
+}
+
+/* The handover of WORDS: the directory, the command, its arguments. */
+static int question(char **words)
+{
+    struct berth_strvec list = {0};
+    struct berth_err err;
+
+    berth_strvec_push(&list, strchr(getenv(BERTH_OUTSIDE_VARIABLE), '.') + 1);
+    berth_strvec_push(&list, "");
+    for (; *words; words++)
+        berth_strvec_push(&list, *words);
+    return berth_handover_write(&list, environ, &err);
+}
+
+static void send_streams(int socket, int count)
+{
+    for (int fd = 0; fd < count; fd++)
+        berth_job_send(socket, BERTH_HOSTCOMMAND_STREAM, fd);
+}
+
+/* As HOW says it, with WORDS. */
+static void ask(int socket, const char *how, char **words)
+{
+    int large = memfd_create("large", 0);
+
+    if (strcmp(how, "words") == 0 || strcmp(how, "short") == 0)
+        berth_job_send(socket, BERTH_HOSTCOMMAND_RUN, question(words));
+    if (strcmp(how, "words") == 0)
+        send_streams(socket, 3);
+    if (strcmp(how, "short") == 0)
+        send_streams(socket, 2);
+    if (strcmp(how, "garbage") == 0)
+        send(socket, "\377\0 nonsense", 11, 0);
+    if (strcmp(how, "socket") == 0)
+        berth_job_send(socket, BERTH_HOSTCOMMAND_RUN, socket);
+    if (strcmp(how, "large") == 0 && ftruncate(large, (off_t)1 << 30) == 0)
+        berth_job_send(socket, BERTH_HOSTCOMMAND_RUN, large);
+    if (strcmp(how, "large") == 0 || strcmp(how, "socket") == 0)
+        send_streams(socket, 3);
+    if (strcmp(how, "words") != 0) /* the end of a program ends its command */
+        shutdown(socket, SHUT_WR);
+}
+
+/* Of COMMAND, which runs; once it has said something. */
+static int decline(char **command)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t length = sizeof(address);
+    int status, fd, answer = -EAGAIN;
+    int listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    char place[sizeof(address.sun_path) + 3];
+
+    bind(listening, (struct sockaddr *)&address, sizeof(sa_family_t));
+    listen(listening, 1);
+    getsockname(listening, (struct sockaddr *)&address, &length);
+    snprintf(place, sizeof(place), "%.*s.1a",
+             (int)(length - offsetof(struct sockaddr_un, sun_path) - 1),
+             address.sun_path + 1);
+    setenv(BERTH_OUTSIDE_VARIABLE, place, 1);
+    if (fork() == 0) {
+        execvp(command[0], command);
+        _exit(EXIT_FAILURE);
+    }
+    fd = accept(listening, NULL, NULL);
+    poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1);
+    send(fd, &answer, sizeof(answer), 0);
+    close(fd);
+    wait(&status);
+    return WEXITSTATUS(status);
+}
+
+int main(int argc, char **argv)
+{
+    int fd, status;
+
+    if (argc > 1 && strcmp(argv[1], "silent") == 0) {
+        for (int i = 0; i < 400; i++)
+            connect_step();
+        puts("connected");
+        fflush(stdout);
+        execl("/bin/sleep", "sleep", "1", (char *)NULL);
+    }
+    if (argc > 2 && strcmp(argv[1], "decline") == 0)
+        return decline(argv + 2);
+    fd = connect_step();
+    ask(fd, argv[1], argv + 2);
+    if ((recv(fd, &status, sizeof(status), 0) == sizeof(status)) &&
+        (status != BERTH_HOSTCOMMAND_BEGUN ||
+         recv(fd, &status, sizeof(status), 0) == sizeof(status)))
+        printf("status %d\n", WEXITSTATUS(status));
+    else
+        puts("nothing");
+    return EXIT_SUCCESS;
+}
