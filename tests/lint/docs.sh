@@ -50,12 +50,12 @@ not_run | while read -r file reason; do
 done | rule 'exceptions are needed'
 
 # FILE:LINE: what a link names, seen from where it stands.
-for file in README.md CONTRIBUTING.md SECURITY.md $(find doc packaging -name '*.md' 2>/dev/null); do
+for file in ./README.md ./CONTRIBUTING.md ./SECURITY.md $(find doc packaging -name '*.md' 2>/dev/null); do
     grep -noE '\]\([^)]*\)' "$file" | sed -E 's/:\]\(/ /; s/\)$//; s/#[^ ]*$//' |
         while read -r line target; do
             case $target in
                 '' | http*) ;;
-                *) [ -e "$(dirname "$file")/$target" ] || echo "$file:$line: leads nowhere: $target" ;;
+                *) [ -e "${file%/*}/$target" ] || echo "${file#./}:$line: leads nowhere: $target" ;;
             esac
         done
 done | rule 'links lead somewhere'

@@ -37,6 +37,12 @@ without()
     say ok "$2 # SKIP no $1 here"
 }
 
+# absent FILE <TEXTS: the TEXTS, one a line, that are nowhere in FILE.
+absent()
+{
+    awk 'BEGIN { RS = "\001" } NR == 1 { all = $0; RS = "\n"; next } !index(all, $0)' "$1" -
+}
+
 # The last line of every script.
 finish()
 {

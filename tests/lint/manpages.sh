@@ -38,19 +38,16 @@ comm -23 "$work/table" "$work/page" | sed "s|.*|$page:1: does not tell --&|" |
     rule 'every option is in the manual page'
 comm -13 "$work/table" "$work/page" | sed "s|.*|$page:1: there is no --&|" |
     rule 'the manual page has no other options'
-while read -r option; do
-    variable=BERTH_$(echo "$option" | tr 'a-z-' 'A-Z_')
-    grep -q "$variable" "$page" || echo "$page:1: does not tell $variable"
-done <"$work/table" | rule 'the variable of every option is in the manual page'
+tr 'a-z-' 'A-Z_' <"$work/table" | sed 's/^/BERTH_/' | absent "$page" |
+    sed "s|^|$page:1: does not tell |" |
+    rule 'the variable of every option is in the manual page'
 [ -s "$work/table" ] || echo 'src/request/option.c:1: no option was found' |
     rule 'the option table is read'
 
 # The words of plugstack.conf.
-grep -oE '\{"[a-z_]+", take_' src/site/settings.c | grep -oE '[a-z_]+"' | tr -d '"' |
-    while read -r key; do
-        sed 's/\\f[A-Z]//g' "$page" | grep -q "$key=" ||
-            echo "$page:1: does not tell $key="
-    done | rule 'every setting is in the manual page'
+sed 's/\\f[A-Z]//g; s/\\-/-/g' "$page" >"$work/plain"
+sed -nE 's/.*\{"([a-z_]+)", take_.*/\1=/p' src/site/settings.c | absent "$work/plain" |
+    sed "s|^|$page:1: does not tell |" | rule 'every setting is in the manual page'
 
 # The keys of berth.yaml, in the manual and in the file that is shipped.
 sed -nE 's/^ *\{"([a-z_.]+)",.*/\1/p' src/site/schema.c | sort >"$work/keys"
@@ -72,10 +69,8 @@ awk '/^[a-z]+:$/ { section = $1 } /^ *# [a-z_]+: / {
 tr '\n' ' ' <src/request/capture.c |
     grep -oE 'PATTERNS\(("[^"]*",? *)+\)|berth_capture_denied\[\] = \{[^}]*\}' |
     grep -oE '"[^"]+"' | tr -d '"' >"$work/patterns"
-sed 's/\\-/-/g' "$page" >"$work/plain"
-while read -r pattern; do
-    grep -qF -- "$pattern" "$work/plain" || echo "$page:1: does not tell $pattern"
-done <"$work/patterns" | rule 'every variable that is restored is in the manual page'
+absent "$work/plain" <"$work/patterns" | sed "s|^|$page:1: does not tell |" |
+    rule 'every variable that is restored is in the manual page'
 [ "$(wc -l <"$work/patterns")" -gt 40 ] || echo 'src/request/capture.c:1: few patterns found' |
     rule 'the patterns are read'
 
@@ -89,9 +84,9 @@ sed 's/\\fI[^\\]*\\f[BR]/\n/g; s/\\f[BR]//g; s/\\-/-/g' "$work/headings" >"$work
         gsub(/\\"/, "\"")
         print
     }' >"$work/texts"
-grep -E '.{12}' "$work/quoted" | sed "s/^[' :]*//" | while read -r text; do
-    grep -qF -- "$text" "$work/texts" || echo "$messages:1: no program says '$text'"
-done | rule 'the messages in the manual page are those of the programs'
+grep -E '.{12}' "$work/quoted" | sed "s/^[' :]*//; s/ *$//" | absent "$work/texts" |
+    sed "s|.*|$messages:1: no program says '&'|" |
+    rule 'the messages in the manual page are those of the programs'
 
 # What srun and tasks say is quoted there. The faults of berth.yaml are in its own page;
 # what only `berth` says stays where it is typed.

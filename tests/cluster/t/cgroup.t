@@ -62,7 +62,7 @@ equal "when a step has ended, nothing of its container is there" "" \
     "$(grep -E '^(berth-|starter|apptainer|Apptainer|singularity|Singularity|squashfuse)' <<<"$seen")"
 
 seen=$(alice salloc -Q -w n1 -N1 sh -c "srun --overlap --container-lifetime=job $I true; srun --overlap sh -c '
-    cat /proc/\$(pgrep -of \"^/usr/libexec/berth/berth-task --job \")/cgroup'")
+    cat /proc/\$(pgrep -of \"^/usr/libexec/berth/berth-start --job \")/cgroup'")
 matches "the process that keeps the job's containers is in the cgroup of the extern step" \
     'freezer:/[^ ]*/uid_2001/job_[0-9]+/step_extern' "$seen"
 groups_left "... and of that job"

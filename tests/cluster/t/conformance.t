@@ -11,6 +11,8 @@
 # - the working directory, where the image does not have it or --contain covers it: the
 #   runtime goes to another one and says nothing, berth stays there or refuses. So the
 #   tasks are in the home directory, where the runtime would go;
+# - the commands of Slurm in a container: BERTH_INSIDE, and the last word of PATH
+#   (inside.t has them);
 # - APPTAINER_COMMAND with --container-entrypoint: `exec`, not `run`;
 # - the parent of the application: the runtime, which is to die with it; slurmstepd; or
 #   berth-init, in a container of its own.
@@ -27,7 +29,8 @@ trap 'exit 1' HUP INT TERM
 
 # What differs between any two steps, in the environment. Nothing else may.
 normalise_environment() {
-    sed -E -e 's/^(SLURM_(STEP_?ID|STEP_LAUNCHER_PORT|SRUN_COMM_PORT|TASK_PID|JOB_NAME|STEP_SLUID|PMI2_SRUN_PORT)|PMI_JOBID|_)=.*/\1=.../' \
+    sed -E -e "$inside" \
+        -e 's/^(SLURM_(STEP_?ID|STEP_LAUNCHER_PORT|SRUN_COMM_PORT|TASK_PID|JOB_NAME|STEP_SLUID|PMI2_SRUN_PORT)|PMI_JOBID|_)=.*/\1=.../' \
         -e 's/^PMI_FD=[0-9]+$/PMI_FD=.../' \
         -e 's/^(SLURM_(JOB_?ID|JOB_START_TIME|JOB_END_TIME|JOB_SLUID|SLUID))=.*/\1=.../'
 }

@@ -7,7 +7,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
-need_images a b
+need_images a b desk
 LIMIT=60
 A=--container-image=/images/a.sif
 B=--container-image=/images/b.sif
@@ -164,6 +164,48 @@ error "which one is asked for" "job $job: step 0 has several containers; choose 
 equal "each image is listed with its tasks" "/images/a.sif 1 /images/b.sif 2" \
     "$(alice berth ps | awk 'NR > 1 { print $4, $6 }' | paste -sd' ')"
 over
+
+# --- a debugger, and ssh: the image has a server, and its client runs on the login host
+begin 1 desk -w n1 -n1 --container-image=/images/desk.sif $S desk
+matches "gdb on a task" "nanosleep" "$(enter "$job" sh -c 'gdb -p $SLURM_TASK_PID -batch -ex bt 2>&1')"
+on login alice sh -s "$job" <<'EOT'
+cd /images/desk.dir/usr/bin
+mkdir -m 700 ~/.ssh
+for it in server client; do ./ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/$it; done
+cp ~/.ssh/client.pub ~/.ssh/authorized_keys
+cat >~/.ssh/config <<END
+Host *
+  IdentityFile ~/.ssh/client
+  StrictHostKeyChecking no
+  HostKeyAlias server
+  LogLevel ERROR
+Host job
+  ProxyCommand berth enter $1 /usr/sbin/sshd -i -h .ssh/server -o UsePAM=no 2>/dev/null
+Host task
+  ProxyCommand berth enter $1 sh -c 'env >~/.ssh/environment; exec /usr/sbin/sshd -i -h ~/.ssh/server -o UsePAM=no -o PermitUserEnvironment=yes' 2>/dev/null
+END
+EOT
+# client PROGRAM ARGUMENT...: of OpenSSH.
+client() { alice "/images/desk.dir/usr/bin/$1" -F .ssh/config "${@:2}" 2>&1 </dev/null; }
+equal "ssh leads into the container" $'trixie\nstatus 4' \
+    "$(client ssh job '. /etc/os-release; echo $VERSION_CODENAME; exit 4'; echo "status $?")"
+equal "... and with the environment of the task, if it wants" "n1 $job" "$(client ssh task 'echo $SLURMD_NODENAME $SLURM_JOB_ID' | paste -sd' ')"
+equal "a file goes in and comes out" same "$(on login alice bash -c '
+    head -c 3000000 /dev/urandom >bytes
+    printf "put bytes /tmp/bytes.ssh\nget /tmp/bytes.ssh back\nrm /tmp/bytes.ssh\n" |
+        /images/desk.dir/usr/bin/sftp -q -S /images/desk.dir/usr/bin/ssh -F .ssh/config -b - job
+    cmp bytes back && echo same; rm -f bytes back' 2>&1 | tail -n 1)"
+equal "a port of the container" "PRETTY_NAME" "$(on login alice timeout 60 bash -c '
+    ssh="/images/desk.dir/usr/bin/ssh -F .ssh/config"
+    $ssh -L 9123:127.0.0.1:8123 job "cd /etc && exec timeout 50 python3 -m http.server --bind 127.0.0.1 8123" &
+    for i in {1..200}; do
+        exec 3<>/dev/tcp/127.0.0.1/9123 && printf "GET /os-release HTTP/1.0\r\n\r\n" >&3 &&
+            grep -ao PRETTY_NAME <&3 && break
+        sleep 0.1
+    done
+    kill %1' 2>/dev/null)"
+over
+on login alice rm -rf .ssh
 
 # --- an array
 job=$(on login alice sbatch --parsable --array=3 -w n1 -o /dev/null --wrap "srun -n1 $A $S array")

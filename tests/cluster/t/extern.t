@@ -31,7 +31,7 @@ job() {
 step() { alice srun -Q --jobid="$job" -n1 "$@" 2>&1; }
 
 # The job's server, which is older than what it has started.
-oldest() { on n1 root pgrep -of '^/usr/libexec/berth/berth-task --job '; }
+oldest() { on n1 root pgrep -of '^/usr/libexec/berth/berth-start --job '; }
 
 # need_server TITLE: there is one: $server, and the slurmstepd that it waits for: $stepd.
 need_server() {
@@ -80,7 +80,8 @@ equal "... without a capability" "0000000000000000" \
 equal "... and may be killed where memory is short" 0 "$(on n1 root cat "/proc/$server/oom_score_adj")"
 equal "... on all CPUs" "$(on n1 root sed -n 's/^Cpus_allowed://p' /proc/1/status)" \
     "$(sed -n 's/^Cpus_allowed://p' <<<"$status")"
-equal "... with PATH alone" "PATH" "$(on n1 root cat "/proc/$server/environ" | tr '\0' '\n' | sed 's/=.*//')"
+equal "... with PATH and the names of its step alone" "PATH SLURMD_NODENAME SLURM_JOB_ID SLURM_STEP_ID" \
+    "$(on n1 root cat "/proc/$server/environ" | tr '\0' '\n' | sed 's/=.*//' | sort | paste -sd' ')"
 equal "it is nobody's child, and leads its session" "1 $server" \
     "$(on n1 root ps -o ppid=,sid= -p "$server" | xargs)"
 equal "it has a socket, and nothing of slurmstepd's" "/dev/null /dev/null /dev/null socket" \

@@ -288,11 +288,12 @@ if [[ -n $libexec ]]; then
     put_back
 fi
 
-# told TITLE LINE ARGS...: srun -v says LINE once for each of both nodes.
+# told TITLE LINE ARGS...: srun -v says LINE once for each of both nodes, and how long
+# serving the image took.
 told() {
     command_line -v "${@:3}"
     attempt "${line[@]}"
-    equal "$1" "berth: n1: note: image '$A': $2"$'\n'"berth: n2: note: image '$A': $2" "$(grep '^berth: ' <<<"$seen" | sort)"
+    equal "$1" "berth: n1: note: image '$A': $2"$'\n'"berth: n2: note: image '$A': $2" "$(grep '^berth: ' <<<"$seen" | grep -v ": serving it took " | sort)"
 }
 help=$(alice srun --help)
 matches "srun --help: an option and its help are on one line" \

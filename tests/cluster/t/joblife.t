@@ -86,6 +86,30 @@ equal "each step has mounts of its own" 2 \
 equal "many steps at once" "24 $first" "$(for _ in {1..24}; do space "$A" -w n1 & done | uniq -c | xargs)"
 equal "the status of a step is its command's" 7 "$(life job -Q -w n1 -N1 -n1 "$A" sh -c 'exit 7' >/dev/null; echo $?)"
 
+over
+job n1 1
+first=$(space)
+equal "berth ps lists it between steps" "$job job n1 /images/a.sif 0" \
+    "$(alice berth ps | awk 'NR > 1 { print $1, $2, $3, $4, $6 }')"
+matches "... with the memory and the time of its server" "[0-9.]+M +[0-9.]+s$" "$(alice berth ps "$job")"
+equal "... also to root, on its node" "$job job" "$(on n1 root berth ps -u alice | awk 'NR > 1 { print $1, $2 }')"
+matches "... but nobody enters it" "no step of it has a container now" "$(alice berth enter "$job" true 2>&1)"
+life job -N1 -n1 "$A" sh -c 'sleep 100' >/dev/null 2>&1 &
+for ((i = 0; i < 100; i++)); do
+    seen=$(alice berth ps | awk 'NR > 1 { print $2 == "job", $6, $7 ~ /M/ }' | paste -sd' ')
+    [[ $seen == "1 0 1" ]] || break
+done
+equal "a step is a copy without a server of its own" "1 0 1 0 1 0" "$seen"
+equal "... that is entered" a "$(alice berth enter "$job" cat /etc/berth-image 2>&1)"
+over
+wait
+job=
+on login alice salloc --no-shell -w n1 -n1 : -w n2 -n1 >/dev/null 2>&1
+job=$(on login alice squeue -h -o %i | sed -n 's/+1$//p')
+life job --het-group=0,1 -n1 "$A" --container-args=--cleanenv true >/dev/null
+equal "a het job's have its number" "$job n1 $job n2" "$(alice berth ps | awk 'NR > 1 { print $1, $3 }' | paste -sd' ')"
+job n1,n2 2
+
 echo "# what makes another container"
 node_file n1 /home/alice/joblife.mounted <<<one
 on n1 root chown alice /home/alice/joblife.mounted
@@ -126,13 +150,13 @@ same "a variable that the image does not read" "$first" "$(space "$E" -w n1)"
 with=(DOCKER_PLAIN=1)
 another "one that it reads" "$first" "$(space "$E" -w n1)"
 with=()
-# seen LIFETIME [NAME=VALUE...]: what a task sees.
+# seen LIFETIME [NAME=VALUE...]: what a task sees, but for the names of the step's srun.
 flags=()
 seen() {
     local lifetime=$1
     shift
     on login alice env "$@" srun --jobid="$job" --overlap -w n1 -N1 -n1 --container-lifetime="$lifetime" "$E" "${flags[@]}" env |
-        grep -v ^SLURM | sort
+        sed -E -e /^SLURM/d -e "$inside" | sort
 }
 for it in NOTHING=1 DOCKER_PLAIN=mine DOCKER_PLAIN=plain DOCKER_PLAIN= LD_LIBRARY_PATH=/x \
     PATH=/opt/mine:/usr/bin:/bin APPTAINERENV_MINE=1 SINGULARITYENV_MINE=2 DOCKER_OVER=x HOME=/tmp \
@@ -193,7 +217,7 @@ matches "a job keeps 32 containers on a node" "not the job's: the job's server g
 job n1 1
 equal "another job: the first step" a "$(life job -N1 -n1 "$A" cat /etc/berth-image)"
 site <<<$'runtime:\n  start_timeout: 8'
-server=$(process '[b]erth-task --job')
+server=$(process '[b]erth-start --job')
 on n1 root kill -STOP "$server"
 matches "a server that does not answer" "not the job's: the job's server gives none" \
     "$(life job -v -N1 -n1 "$A" true)"
@@ -202,7 +226,7 @@ site </dev/null
 matches "... and does again" "the job's container for 1 task" "$(life job -v -N1 -n1 "$A" true)"
 
 echo "# who is killed"
-for it in '[/]proc/self/fd/3 --hold' 'Apptainer runtime parent|[s]tarter' '[s]quashfuse' '[b]erth-task --job'; do
+for it in '[/]proc/self/fd/3 --hold' 'Apptainer runtime parent|[s]tarter' '[s]quashfuse' '[b]erth-start --job'; do
     job n1 1
     first=$(space)
     victim=$(process "$it")
@@ -223,6 +247,34 @@ for it in '[/]proc/self/fd/3 --hold' 'Apptainer runtime parent|[s]tarter' '[s]qu
     done
     same "... and the ones behind it" "$first" "$again"
 done
+
+echo "# what happens to a job"
+job n1 1
+first=$(space)
+life job -N1 -n1 "$A" sleep 100 >/dev/null 2>&1 &
+step=
+for ((i = 0; i < 100; i++)); do
+    step=$(on login alice squeue -h -s -j "$job" -o '%i %j' | sed -n 's/ sleep$//p')
+    [[ -z $step ]] || break
+done
+on login alice scancel "$step"
+wait
+same "scancel of a step" "$first" "$(space)"
+waiting=$(mktemp)
+life job -N1 -n1 "$A" sh -c 'touch ~/joblife.on; sleep 1; cat /etc/berth-image' >"$waiting" 2>&1 &
+for _ in {1..100}; do
+    ! on n1 alice test -e /home/alice/joblife.on || break
+    sleep 0.1
+done
+on login root scontrol suspend "$job"
+on login root scontrol resume "$job"
+wait
+equal "scontrol suspend, and resume: the step goes on" a "$(<"$waiting")"
+same "... and the next one is there" "$first" "$(space)"
+"$tool" restart "$name" n1
+same "another slurmd" "$first" "$(space)"
+rm -f "$waiting"
+on n1 alice rm -f /home/alice/joblife.on
 
 echo "# the end of a job"
 job n1 2

@@ -33,12 +33,15 @@ site() {
 on login root bash -c "rm -rf $records; install -d -m 1777 $records"
 site "provenance: {file: $records/%u-%j.jsonl, comment: true}"
 
-# fields FILE NAME...: of each line, sorted.
+# fields FILE NAME...: of each line, sorted; of those about a server where the first name is
+# of it.
 fields() {
     on login root cat "$1" | python3 -c '
 import json, sys
 for line in sorted(json.loads(line) and line for line in sys.stdin):
     record = json.loads(line)
+    if ("server" in record) != sys.argv[1].startswith("server"):
+        continue
     values = []
     for name in sys.argv[1:]:
         value = record
@@ -59,6 +62,9 @@ equal "a step leaves one line, of its first node; a step without an image none" 
 matches "the image has the id of its build, and the runtime its version" \
     '^"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}" "(apptainer|singularity-ce) version [0-9.]+[^"]*"$' \
     "$(fields "$records/alice-$id.jsonl" image.id runtime.version)"
+equal "a line at its end says what serving the image took" "1 1" \
+    "$(fields "$records/alice-$id.jsonl" server.cpu_ms server.wall_ms server.kib | awk '$1 <= $2 && $3 > 1000 { ok++ }
+        END { print NR, ok }')"
 equal "the file is the user's" "alice 644" "$(on login root stat -c '%U %a' "$records/alice-$id.jsonl")"
 
 id=$(job "srun -N1 -n1 $A true : -N2 -n2 --container-image=/images/b.sif true : -n1 true")
@@ -85,6 +91,23 @@ matches "containers of their own are told, with the reason" '^false "the contain
 id=$(job "for i in 1 2 3 4 5 6; do srun -N1 -n1 --exact --container-image=/images/b.sif true & done; wait")
 equal "steps at the same time leave a line each" "0 1 2 3 4 5" \
     "$(fields "$records/alice-$id.jsonl" step | sort -n | paste -sd' ')"
+
+id=$(job "srun -w n1 -N1 -n1 --container-image=/images/a.dir true")
+equal "nothing serves an image that is a directory" "" "$(fields "$records/alice-$id.jsonl" server.kib)"
+script busy <<'SH'
+#!/bin/sh
+# Reads a file of the image for as many seconds, each time from its server.
+file=$(find /usr/lib -type f -size +10M | head -n 1)
+end=$(($(date +%s) + $1))
+while [ "$(date +%s)" -lt "$end" ]; do dd "if=$file" of=/dev/null bs=1M iflag=nocache; done 2>/dev/null
+SH
+took="berth: n1: note: image '/images/mpibookworm.sif': serving it took [0-9.]+ s of CPU time in [0-9.]+ s, and [0-9.]+ MiB of memory"
+busy="berth: n1: note: image '/images/mpibookworm.sif': the program that serves it was busy for [0-9]+ % of the time, and tasks may have waited for it; copy what they read often to a directory, and mount that .--container-mounts.$"
+busy() { alice srun -v -w n1 -n1 --container-image=/images/mpibookworm.sif "$@" 2>&1 | grep -a 'serv'; }
+matches "srun -v says what serving an image took" "^$took$" "$(busy true)"
+matches "... and that tasks may have waited for it" "^$took
+$busy" "$(busy ./busy 8)"
+on login alice rm -f busy
 
 comment() { alice salloc -Q -N1 "$@" bash -c 'srun '"$A"' true; srun --container-image=/images/b.sif true
     scontrol show job $SLURM_JOB_ID | sed -n "s/^ *Comment=//p"' 2>/dev/null; }
@@ -123,7 +146,7 @@ done
 equal "nor written to" "0 0" "$(on login root stat -c %s /home/alice/mine.txt "$records/x" | paste -sd' ')"
 on login root bash -c "rm -f $records/alice; touch $records/alice; chmod 666 $records/alice"
 alice srun -w n1 "$A" true
-equal "a file that root has made is" 1 "$(on login root cat "$records/alice" | wc -l)"
+equal "a file that root has made is" 1 "$(on login root grep -c '"image"' "$records/alice")"
 
 site "provenance: {file: /nowhere/%j}"
 equal "a record that cannot be kept fails no step" a "$(alice srun "$A" cat /etc/berth-image 2>&1)"

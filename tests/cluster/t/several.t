@@ -78,9 +78,10 @@ SCRIPT
 # And what is root's in the outer user namespace: a mount has no limit of its size and no
 # nosuid, which no_new_privs makes up for; files that are root's in the image are the
 # user's, and otherwise nobody's where squashfuse was not told whose (its older releases);
-# the map of the inner one.
+# the map of the inner one. Each container has its own socket and directory for the commands
+# of Slurm.
 same() {
-    sed -E \
+    sed -E -e "$inside" \
         -e 's/^(SLURM_[A-Z0-9_]*(STEP|PORT|PID|TIME|SLUID|JOB_?ID|STEPMGR)[A-Z0-9_]*)=.*/\1=/' \
         -e 's/^[0-9]+ [0-9]+ [0-9]+:[0-9]+ //; s/(master|shared):[0-9]+//' \
         -e 's/tmpfs rw,size=65536k,uid=/tmpfs rw,uid=/' \
@@ -232,7 +233,7 @@ if [[ $share == auto ]]; then
             (($(on n1 root pgrep -u alice -cx sleep) != 2)) || break
             sleep 0.1
         done
-        on n1 root bash -c 'kill -KILL $(ps -eo pid,ppid,user,args | awk "\$3 == \"alice\" && \$2 == 1 && /berth-task/ { print \$1 }")'
+        on n1 root bash -c 'kill -KILL $(ps -eo pid,ppid,user,args | awk "\$3 == \"alice\" && \$2 == 1 && /berth-start/ { print \$1 }")'
     ) &
     seen=$(run)
     wait

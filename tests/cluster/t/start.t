@@ -9,7 +9,7 @@
 need_images a
 A=--container-image=/images/a.sif
 
-# A file system that stands still: berth-task waits at an image.
+# A file system that stands still: berth-start waits at an image.
 on login alice bash -c 'cat >slow.c && gcc -shared -fPIC -o slow.so slow.c' <<'EOC'
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +26,7 @@ static int slow(int at, const char *path, int flags, va_list more)
     const char *seconds = getenv("SLOW");
     mode_t mode = va_arg(more, mode_t);
 
-    if (seconds && strcmp(program_invocation_short_name, "berth-task") == 0 &&
+    if (seconds && strcmp(program_invocation_short_name, "berth-start") == 0 &&
         length > 4 && strcmp(path + length - 4, ".sif") == 0)
         sleep((unsigned int)atoi(seconds));
     return (int)syscall(SYS_openat, at, path, flags, mode);
@@ -67,7 +67,7 @@ printf 'runtime:\n  start_timeout: %s\n' 4 | site n1
 slow 3 3 >"/tmp/$$.slow" &
 for _ in {1..100}; do
     job=$(on login root squeue -h -t R -o %i)
-    [[ -z $job ]] || ! on n1 root pgrep -x berth-task >/dev/null || break
+    [[ -z $job ]] || ! on n1 root pgrep -x berth-start >/dev/null || break
     sleep 0.1
 done
 on login root scontrol suspend "$job"
