@@ -331,11 +331,11 @@ same "SLURM_*: a step in an allocation" \
     'salloc -Q -w n1,n2 -N2 -n6 bash -c "srun -n3 -l $C $t/variables ^SLURM \"^SLURM_JOB_(ID|START)\" | sed -E \"s/((ID|PORT|TIME|LUID)=).*/\1X/\" | sort"' \
     'SLURM_NTASKS=3'
 same "SLURM_*: --export=NONE" 'srun -w n1 --export=NONE $C /usr/bin/perl $t/variables "^SLURM"' 'SLURM_NTASKS=1'
-same "nothing of berth is in the environment" \
-    'srun $C $t/variables BERTH "^BERTH_TEST_IMAGE"; srun --export=NONE $C /usr/bin/perl $t/variables BERTH "^BERTH_TEST_IMAGE"
-     echo "* $t/variables BERTH ^BERTH_TEST_IMAGE" >m.conf; srun -n2 $C --multi-prog m.conf; echo over' '^over'
+same "nothing of berth is in the environment but the way to srun" \
+    'srun $C $t/variables BERTH "^BERTH_(TEST_IMAGE|INSIDE)"; srun --export=NONE $C /usr/bin/perl $t/variables BERTH "^BERTH_(TEST_IMAGE|INSIDE)"
+     echo "* $t/variables BERTH ^BERTH_(TEST_IMAGE|INSIDE)" >m.conf; srun -n2 $C --multi-prog m.conf; echo over' '^over'
 # What the runtime and the image set: see spank_berth(8).
-runtimes='^(C$|SLURM|APPTAINER|SINGULARITY|PS1|PROMPT_COMMAND|USER_PATH|PATH|LD_LIBRARY_PATH|BERTH_TEST_IMAGE)'
+runtimes='^(C$|SLURM|APPTAINER|SINGULARITY|PS1|PROMPT_COMMAND|USER_PATH|PATH|LD_LIBRARY_PATH|BERTH_TEST_IMAGE|BERTH_INSIDE)'
 same "every other variable" \
     "export ONE=1 'TWO=a b' THREE=\$'c\\nd' FOUR='\"q\" \\\\ \$(x) \`y\`' FIVE= SIX=déjà SEVEN==x=; f() { :; }; export -f f;
      srun \$C \$t/variables . '$runtimes'" 'THREE=c<0a>d'
