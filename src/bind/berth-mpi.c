@@ -25,7 +25,6 @@
 #include "stage/offered.h"
 #include "probe/profilesread.h"
 #include "probe/siteread.h"
-#include "stage/build.h"
 #include "base/detach.h"
 #include "bind/inside.h"
 #include "step/handover.h"

@@ -8,7 +8,6 @@
 
 #include "base/buf.h"
 #include "base/choice.h"
-#include "base/cleanup.h"
 #include "base/strvec.h"
 #include "request/mode.h"
 #include "base/suggest.h"

@@ -8,7 +8,6 @@
 #include "mpi/objects.h"
 #include "mpi/program.h"
 #include "mpi/reason.h"
-#include "request/request.h"
 
 /* An MPI stack that the host offers. */
 struct berth_offer {

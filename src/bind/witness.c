@@ -15,12 +15,10 @@
 
 #include "base/cleanup.h"
 #include "base/deadline.h"
-#include "base/environ.h"
 #include "base/text.h"
 #include "launch/kill.h"
 #include "launch/record.h"
 #include "bind/mapped.h"
-#include "report/explain.h"
 #include "request/ranks.h"
 #include "step/mark.h"
 #include "step/marks.h"

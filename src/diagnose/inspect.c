@@ -3,7 +3,6 @@
 
 #include "diagnose/inspect.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/text.h"

@@ -3,7 +3,6 @@
 
 #include "job/ask.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>

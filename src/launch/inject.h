@@ -2,7 +2,6 @@
 #ifndef BERTH_LAUNCH_INJECT_H
 #define BERTH_LAUNCH_INJECT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 

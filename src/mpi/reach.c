@@ -5,8 +5,6 @@
 
 #include "mpi/reach.h"
 
-#include <stddef.h>
-
 #include "mpi/pmi.h"
 
 static int refuse(const struct berth_mpi_reach *reach, const char *what,

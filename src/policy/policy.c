@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/environ.h"
 #include "policy/flags.h"
 #include "request/mount.h"

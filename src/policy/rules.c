@@ -7,7 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/cleanup.h"
 #include "request/option.h"
 #include "base/suggest.h"
 

@@ -2,8 +2,6 @@
 #ifndef BERTH_REPORT_EXPLAINTEXT_H
 #define BERTH_REPORT_EXPLAINTEXT_H
 
-#include <stddef.h>
-
 #include "base/buf.h"
 #include "report/explain.h"
 

@@ -2,9 +2,6 @@
 #ifndef BERTH_REQUEST_CAPTURE_H
 #define BERTH_REQUEST_CAPTURE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/err.h"
 #include "base/strvec.h"
 

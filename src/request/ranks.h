@@ -3,7 +3,6 @@
 #define BERTH_REQUEST_RANKS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/err.h"
 

@@ -2,7 +2,6 @@
 #ifndef BERTH_RUNNING_CONTAINER_H
 #define BERTH_RUNNING_CONTAINER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/suggest.h"
 #include "site/syntax.h"
 #include "request/values.h"

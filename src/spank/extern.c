@@ -28,7 +28,6 @@
 #include "base/fd.h"
 #include "job/name.h"
 #include "plan/order.h"
-#include "spank/part.h"
 #include "spank/stepd.h"
 
 /* In libslurm and libslurmfull of each release since 20.11, for pam_slurm_adopt, but in

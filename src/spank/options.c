@@ -4,7 +4,6 @@
 #include "spank/options.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,9 +3,6 @@
  * The same file is loaded by srun, sbatch and salloc, as the user, and by slurmstepd,
  * on the node. */
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include <slurm/spank.h>
 
 #include "spank/local.h"

@@ -20,7 +20,6 @@
 #include "policy/policy.h"
 #include "plan/order.h"
 #include "request/launcher.h"
-#include "request/option.h"
 #include "request/spell.h"
 #include "request/wire.h"
 #include "probe/siteread.h"

@@ -18,7 +18,6 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "stage/inventory.h"
-#include "stage/loader.h"
 #include "base/run.h"
 
 enum {

@@ -2,8 +2,6 @@
 #ifndef BERTH_STAGE_BESIDE_H
 #define BERTH_STAGE_BESIDE_H
 
-#include <stdbool.h>
-
 #include "base/err.h"
 #include "base/strvec.h"
 #include "stage/look.h"

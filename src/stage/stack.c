@@ -17,7 +17,6 @@
 #include "base/environ.h"
 #include "base/text.h"
 #include "mpi/family.h"
-#include "mpi/names.h"
 #include "stage/inventory.h"
 #include "stage/loader.h"
 #include "stage/look.h"

@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "base/strvec.h"
 #include "mpi/profile.h"
 #include "step/factcache.h"
 

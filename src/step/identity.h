@@ -3,7 +3,6 @@
 #define BERTH_STEP_IDENTITY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/buf.h"

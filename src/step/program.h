@@ -3,7 +3,6 @@
 #define BERTH_STEP_PROGRAM_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/err.h"
 

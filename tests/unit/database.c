@@ -3,7 +3,6 @@
 
 #include "launch/database.h"
 
-#include "base/cleanup.h"
 #include "unit.h"
 
 #define LINE "alice:x:2001:2001::/home/alice:/bin/bash\n"

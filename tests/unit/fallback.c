@@ -3,8 +3,6 @@
 
 #include "plan/fallback.h"
 
-#include <string.h>
-
 #include "unit.h"
 
 static const struct {

@@ -3,8 +3,6 @@
  * document.
  */
 
-#include "stage/gather.h"
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>

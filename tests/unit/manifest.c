@@ -3,8 +3,6 @@
 
 #include "stage/manifest.h"
 
-#include <stdio.h>
-
 #include "base/cleanup.h"
 #include "unit.h"
 

@@ -16,7 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/fd.h"
 #include "step/namespaces.h"
 #include "unit.h"

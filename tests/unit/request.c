@@ -4,7 +4,6 @@
 
 #include "request/request.h"
 
-#include "base/cleanup.h"
 #include "request/wire.h"
 #include "unit.h"
 

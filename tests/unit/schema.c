@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/suggest.h"
-#include "site/syntax.h"
 #include "unit.h"
 
 /* The faults of TEXT, each with a newline. */

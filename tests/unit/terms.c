@@ -3,7 +3,6 @@
 
 #include "site/terms.h"
 
-#include "base/cleanup.h"
 #include "site/schema.h"
 #include "unit.h"
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "base/strvec.h"
 
 /* What every unit test program needs: a main() of one line, and ways to compare. */

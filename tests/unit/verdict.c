@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "objects.h"
 #include "unit.h"
 
