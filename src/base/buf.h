@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_BUF_H
-#define BERTH_BASE_BUF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ void berth_buf_puts(struct berth_buf *buf, const char *text);
 void berth_buf_fini(struct berth_buf *buf);
 
 #define BERTH_BUF __attribute__((cleanup(berth_buf_fini)))
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_CHOICE_H
-#define BERTH_BASE_CHOICE_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/strvec.h"
@@ -17,5 +16,3 @@ void berth_choice_split(const char *choices, struct berth_strvec *ret);
 /* Append the words as "auto, nvidia or off"; with OTHER, which is what the word in
  * capitals stands for, as "auto, nvidia, off, or OTHER". OTHER may be NULL. */
 void berth_choice_list(const char *choices, const char *other, struct berth_buf *ret);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_CLEANUP_H
-#define BERTH_BASE_CLEANUP_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,5 +39,3 @@ static inline void *berth_steal_ptr(void *p)
 
 /* Returns the pointer *P and sets *P to NULL: ownership moves to the caller. */
 #define berth_steal(p) ((__typeof__(*(p)))berth_steal_ptr(p))
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_DEADLINE_H
-#define BERTH_BASE_DEADLINE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ void berth_deadline_begin(struct berth_deadline *deadline, unsigned int seconds)
 /* Reads the clock. Returns the milliseconds that are left; below 0: since when they are
  * over. */
 int64_t berth_deadline_left(struct berth_deadline *deadline);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_DETACH_H
-#define BERTH_BASE_DETACH_H
+#pragma once
 
 #include <signal.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ void berth_close_from(int first);
 
 /* Let no descriptor from FIRST on stay open in a program that is executed. */
 void berth_hide_from(int first);
-
-#endif

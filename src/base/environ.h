@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_ENVIRON_H
-#define BERTH_BASE_ENVIRON_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ const char *berth_environ_value(char *const *env, const char *name);
 
 /* Append the strings in the COUNT bytes at BYTES, which end in NUL, to RET. */
 void berth_environ_split(const char *bytes, size_t count, struct berth_strvec *ret);
-
-#endif

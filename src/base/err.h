@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_ERR_H
-#define BERTH_BASE_ERR_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ int berth_err_at(struct berth_err *err, const char *format, ...)
 
 /* The sentence for a failed allocation. Always returns -1. */
 int berth_err_oom(struct berth_err *err);
-
-#endif

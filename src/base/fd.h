@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_FD_H
-#define BERTH_BASE_FD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ int berth_fd_read_path(const char *path, size_t most, struct berth_buf *buf);
 
 /* Write the COUNT bytes. Returns 0, or -1 with errno. */
 int berth_fd_write(int fd, const void *bytes, size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_FIELDS_H
-#define BERTH_BASE_FIELDS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -69,5 +68,3 @@ int berth_parts_open(const char *text, size_t max, char **ret_copy, char **ret_n
 /* The label of the next part of *NEXT, and its fields (NULL: it has no label). NULL
  * when there are no more. */
 char *berth_parts_next(char **next, char **ret_fields);
-
-#endif

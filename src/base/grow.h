@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_GROW_H
-#define BERTH_BASE_GROW_H
+#pragma once
 
 #include <stddef.h>
 
@@ -8,5 +7,3 @@
  * address of the pointer to the first, which may be NULL, *ROOM how many fit. Returns
  * 0, or -1 out of memory with the list as it was. */
 int berth_grow(void *items, size_t count, size_t *room, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_HASH_H
-#define BERTH_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ static inline uint64_t berth_hash(uint64_t hash, const void *bytes, size_t count
         hash = (hash ^ *at++) * UINT64_C(1099511628211);
     return hash;
 }
-
-#endif

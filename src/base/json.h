@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_JSON_H
-#define BERTH_BASE_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ void berth_json_list(struct berth_json *json, const char *name,
 void berth_json_fini(struct berth_json *json);
 
 #define BERTH_JSON __attribute__((cleanup(berth_json_fini)))
-
-#endif

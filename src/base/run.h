@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_RUN_H
-#define BERTH_BASE_RUN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ void berth_ran_fini(struct berth_ran *ran);
 /* The last line of what was said on standard error, or of all; "" when nothing was.
  * Ends the text of RAN there. */
 const char *berth_ran_last_line(struct berth_ran *ran);
-
-#endif

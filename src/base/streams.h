@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_STREAMS_H
-#define BERTH_BASE_STREAMS_H
+#pragma once
 
 /* Called first in main(), so that no file that is opened later becomes standard input,
  * output or error: if one of these is closed, a descriptor that can be neither read nor
  * written takes its place until exec. */
 void berth_streams_hold(void);
-
-#endif

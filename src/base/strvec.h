@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_STRVEC_H
-#define BERTH_BASE_STRVEC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ bool berth_strvec_has_start(const struct berth_strvec *vec, const char *start);
 void berth_strvec_fini(struct berth_strvec *vec);
 
 #define BERTH_STRVEC __attribute__((cleanup(berth_strvec_fini)))
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_SUGGEST_H
-#define BERTH_BASE_SUGGEST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ int berth_suggest_meant(const char *name, const char *kind, const char *meant,
  * empty. Always returns -1. */
 int berth_suggest(const char *name, const char *kind, const char *const *names,
                   struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_TEXT_H
-#define BERTH_BASE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ static inline const char *berth_text_base(const char *path)
 
     return slash ? slash + 1 : path;
 }
-
-#endif

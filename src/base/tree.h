@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BASE_TREE_H
-#define BERTH_BASE_TREE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -25,5 +24,3 @@ int berth_tree_copy(int from, int dir, const char *name, mode_t mode);
 /* Remove NAME below DIR with all that is in it; follows no link. Returns 0 when nothing
  * is left, or -1 with errno. */
 int berth_tree_remove(int dir, const char *name);
-
-#endif

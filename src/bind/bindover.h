@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BIND_BINDOVER_H
-#define BERTH_BIND_BINDOVER_H
+#pragma once
 
 #include "base/err.h"
 #include "base/strvec.h"
@@ -15,5 +14,3 @@ int berth_bindover_plan(const struct berth_mpi_objects *image,
                         const struct berth_mpi_objects *staged,
                         enum berth_mpi_family family, struct berth_strvec *binds,
                         struct berth_err *err);
-
-#endif

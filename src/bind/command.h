@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BIND_COMMAND_H
-#define BERTH_BIND_COMMAND_H
+#pragma once
 
 /* The program that COMMAND (ends in NULL) starts in the end, as far as its words tell:
  * PROGRAM of `env A=b PROGRAM`, `taskset -c 0 PROGRAM`, `sh -c 'exec PROGRAM ...'`,
@@ -8,5 +7,3 @@
  * starts no other program; or its words do not tell which (loops, variables, several
  * programs); or it changes the environment so that libraries are found elsewhere. */
 char *berth_command_program(char *const *command);
-
-#endif

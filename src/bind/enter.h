@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BIND_ENTER_H
-#define BERTH_BIND_ENTER_H
+#pragma once
 
 #include "base/err.h"
 #include "bind/inside.h"
@@ -14,5 +13,3 @@ int berth_enter(const struct berth_inside *inside, struct berth_err *err);
  * that the command starts, if its words tell that (bind/command.h); NULL: no such file
  * that can be executed. The caller frees it. */
 char *berth_enter_find(char *const *command);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BIND_FINDINGS_H
-#define BERTH_BIND_FINDINGS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ struct berth_findings {
  * the container. Out of memory sticks in FACTS. */
 void berth_findings_list(const struct berth_findings *findings,
                          struct berth_strvec *facts);
-
-#endif

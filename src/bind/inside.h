@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BIND_INSIDE_H
-#define BERTH_BIND_INSIDE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -37,5 +36,3 @@ struct berth_inside {
  * loader say whether they are what will run. The process has the environment of the
  * container, and is to end when this returns. */
 void berth_inside_run(const struct berth_inside *inside);
-
-#endif

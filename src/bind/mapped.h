@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BIND_MAPPED_H
-#define BERTH_BIND_MAPPED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ enum berth_mapped berth_mapped_look(struct berth_mapped_files *files, pid_t pid,
                                     const struct berth_mapped_file **ret_file);
 
 void berth_mapped_fini(struct berth_mapped_files *files);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BIND_MATCH_H
-#define BERTH_BIND_MATCH_H
+#pragma once
 
 #include <stddef.h>
 
@@ -38,5 +37,3 @@ int berth_match_find(const char *mode, const struct berth_mpi_program *program,
                      const struct berth_offer *offers, size_t count,
                      struct berth_match ret_matches[BERTH_MATCHES_MAX],
                      enum berth_reason *ret_reason, struct berth_err *err);
-
-#endif

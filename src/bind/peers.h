@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BIND_PEERS_H
-#define BERTH_BIND_PEERS_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -36,5 +35,3 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alo
  * 0, or -1 when out of memory. */
 int berth_peers_name(const struct berth_peers *peers, struct berth_buf *ret,
                      struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BIND_REPLACEMENT_H
-#define BERTH_BIND_REPLACEMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -84,5 +83,3 @@ const char *berth_replacement_staged(const struct berth_replacement *replacement
 void berth_replacement_undo(struct berth_replacement *replacement);
 
 void berth_replacement_fini(struct berth_replacement *replacement);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BIND_SINGLETON_H
-#define BERTH_BIND_SINGLETON_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ void berth_singleton_warn(const struct berth_singleton *singleton, const char *w
  * members of struct berth_singleton, in their order. */
 enum { BERTH_SINGLETON_WORDS = 8 };
 void berth_singleton_run(char *const *words);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_BIND_WITNESS_H
-#define BERTH_BIND_WITNESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -64,5 +63,3 @@ void berth_witness_count(const struct berth_witness *witness,
 void berth_witness_run(const struct berth_witness *witness);
 
 void berth_witness_fini(struct berth_witness *witness);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_CLI_CLI_H
-#define BERTH_CLI_CLI_H
+#pragma once
 
 #include "base/err.h"
 
@@ -34,5 +33,3 @@ int berth_cli_fail(const struct berth_err *err);
 
 /* Print the sentence, of a wrong command line; returns BERTH_CLI_MISUSED. */
 int berth_cli_misused(const struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_CLI_FETCH_H
-#define BERTH_CLI_FETCH_H
+#pragma once
 
 #include "base/err.h"
 #include "site/site.h"
@@ -11,5 +10,3 @@
  * ERR. */
 int berth_cli_fetch(struct berth_request *request, const struct berth_site *site,
                     struct berth_err *err);
-
-#endif

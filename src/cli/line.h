@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_CLI_LINE_H
-#define BERTH_CLI_LINE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/strvec.h"
@@ -38,5 +37,3 @@ int berth_cli_line_programs(struct berth_cli_line *line,
 void berth_cli_line_fini(struct berth_cli_line *line);
 
 #define BERTH_CLI_LINE __attribute__((cleanup(berth_cli_line_fini)))
-
-#endif

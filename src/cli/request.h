@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_CLI_REQUEST_H
-#define BERTH_CLI_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ int berth_cli_run_in_image(struct berth_request *request, char **command,
 
 /* Print the options of request/option.h to standard output, for --help. */
 void berth_cli_print_options(void);
-
-#endif

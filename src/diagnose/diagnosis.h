@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_DIAGNOSE_DIAGNOSIS_H
-#define BERTH_DIAGNOSE_DIAGNOSIS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ void berth_diagnoses_sum(const struct berth_diagnoses *diagnoses,
                          struct berth_buf *ret);
 
 void berth_diagnoses_fini(struct berth_diagnoses *diagnoses);
-
-#endif

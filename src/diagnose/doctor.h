@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_DIAGNOSE_DOCTOR_H
-#define BERTH_DIAGNOSE_DOCTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -117,5 +116,3 @@ void berth_doctor_brief(const struct berth_doctor_facts *facts,
 const char *berth_doctor_keep(struct berth_doctor_facts *facts, const char *text);
 
 void berth_doctor_facts_fini(struct berth_doctor_facts *facts);
-
-#endif

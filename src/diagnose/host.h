@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_DIAGNOSE_HOST_H
-#define BERTH_DIAGNOSE_HOST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -70,5 +69,3 @@ void berth_host_read_runtime(struct berth_host *host, const char *configured);
 /* Returns what berth.yaml says of the runtime's path, in the facts; NULL: nothing. What
  * it says else is in the terms. */
 const char *berth_host_read_slurm(struct berth_host *host);
-
-#endif

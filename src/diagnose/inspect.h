@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_DIAGNOSE_INSPECT_H
-#define BERTH_DIAGNOSE_INSPECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ void berth_inspect_text(const struct berth_inspection *seen, struct berth_buf *o
 
 /* One JSON object (berth(1)). */
 void berth_inspect_json(const struct berth_inspection *seen, struct berth_json *json);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_DIAGNOSE_SITEFIND_H
-#define BERTH_DIAGNOSE_SITEFIND_H
+#pragma once
 
 #include "base/err.h"
 #include "site/site.h"
@@ -21,5 +20,3 @@ int berth_site_prefix(char *const *env, char **ret_prefix, struct berth_err *err
 /* Find the file, and read it as berth_site_read() does. */
 int berth_site_read_here(char *const *env, struct berth_site *ret,
                          struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_ELF_CLOSURE_H
-#define BERTH_ELF_CLOSURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ const struct berth_closure_item *berth_closure_find(const struct berth_closure *
                                                     const char *soname);
 
 void berth_closure_fini(struct berth_closure *closure);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_ELF_FACTS_H
-#define BERTH_ELF_FACTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -89,5 +88,3 @@ void berth_elf_fini(struct berth_elf *elf);
 /* Does the list have NAME? NULL when not. */
 const struct berth_elf_symbol *berth_elf_find(const struct berth_elf_symbols *symbols,
                                               const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_ELF_READER_H
-#define BERTH_ELF_READER_H
+#pragma once
 
 #include <gelf.h>
 
@@ -58,5 +57,3 @@ int berth_elf_read_texts(struct berth_elf_reader *reader,
 
 /* For qsort() and bsearch(): which of two symbols comes first, by its name. */
 int berth_elf_compare(const void *a, const void *b);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_ELF_STORED_H
-#define BERTH_ELF_STORED_H
+#pragma once
 
 #include "base/buf.h"
 #include "elf/facts.h"
@@ -17,5 +16,3 @@ int berth_elf_get(const char *bytes, size_t count, struct berth_elf *ret_elf);
 
 /* The name of the machine NAME that lives as long as the program; NULL: unknown. */
 const char *berth_elf_machine(const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_ELF_VALUE_H
-#define BERTH_ELF_VALUE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -8,5 +7,3 @@
  * at FD: the value of a library's constant before anything runs. Returns the number of
  * bytes; 0 when the file is not ELF, is damaged, or has no such data. */
 size_t berth_elf_value(int fd, const char *name, void *bytes, size_t count);
-
-#endif

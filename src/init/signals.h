@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_INIT_SIGNALS_H
-#define BERTH_INIT_SIGNALS_H
+#pragma once
 
 #include "base/err.h"
 
@@ -16,5 +15,3 @@
  * directory and no descriptor but HELD (-1: none), and never returns. Returns -1 with a
  * sentence in ERR. */
 int berth_signals_forward(int held, struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_JOB_ASK_H
-#define BERTH_JOB_ASK_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -35,5 +34,3 @@ int berth_job_ask(const struct berth_job_question *question,
                   struct berth_job_answer *ret_answer, struct berth_err *err);
 
 void berth_job_answer_fini(struct berth_job_answer *answer);
-
-#endif

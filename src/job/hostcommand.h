@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_JOB_HOSTCOMMAND_H
-#define BERTH_JOB_HOSTCOMMAND_H
+#pragma once
 
 #include <limits.h>
 
@@ -38,5 +37,3 @@ enum berth_hostcommand_word {
     BERTH_HOSTCOMMAND_NAME, /* and the arguments behind it */
     BERTH_HOSTCOMMAND_WORDS
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_JOB_KEY_H
-#define BERTH_JOB_KEY_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -31,5 +30,3 @@ void berth_job_launch_fini(struct berth_job_launch *launch);
  * release of berth. Returns 0, or -1 with a sentence in ERR. */
 int berth_job_key(const struct berth_job_launch *launch, struct berth_buf *ret,
                   struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_JOB_MESSAGE_H
-#define BERTH_JOB_MESSAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -48,5 +47,3 @@ int berth_job_receive(int socket, int *ret_fd);
 /* Reads and closes FD, which another process says to be a handover. Returns 0, or -1
  * where it is none, or a large one. */
 int berth_job_read(int fd, struct berth_handover *ret);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_JOB_NAME_H
-#define BERTH_JOB_NAME_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/socket.h>
@@ -16,5 +15,3 @@
  * look whose process answers. Returns 0, or -1 where NODE is empty or too long. */
 int berth_job_address(uid_t uid, uint32_t job, const char *node,
                       struct sockaddr_un *ret, socklen_t *ret_length);
-
-#endif

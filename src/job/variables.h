@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_JOB_VARIABLES_H
-#define BERTH_JOB_VARIABLES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ bool berth_job_variables_cleaned(char *const *before, char *const *after);
  * process managers set for each step and task. */
 bool berth_job_variables_same(const struct berth_strvec *names, char *const *one,
                               char *const *other);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_ACCOUNT_H
-#define BERTH_LAUNCH_ACCOUNT_H
+#pragma once
 
 #include "base/err.h"
 #include "report/explain.h"
@@ -27,5 +26,3 @@ int berth_account_write(const struct berth_account *account, struct berth_buf *r
 
 /* Print TEXT on standard output, whole. */
 int berth_account_print(const struct berth_buf *text, struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_DATABASE_H
-#define BERTH_LAUNCH_DATABASE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -26,5 +25,3 @@ void berth_database_put_home(const char *text, uid_t uid, const char *fallback,
  * and those of a container that can be written and is thrown away. Where that fails
  * they stay as they are. */
 void berth_database_correct(pid_t holder, const struct berth_request *request);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_DIGEST_H
-#define BERTH_LAUNCH_DIGEST_H
+#pragma once
 
 #include "step/stageroot.h"
 
@@ -11,5 +10,3 @@
  * none; the caller frees the text. */
 char *berth_digest(const char *path, const struct berth_stage_root *root,
                    unsigned int seconds);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_HOSTCOMMAND_H
-#define BERTH_LAUNCH_HOSTCOMMAND_H
+#pragma once
 
 #include <signal.h>
 #include <sys/types.h>
@@ -47,5 +46,3 @@ void berth_hostcommand_list(const struct berth_hostcommand *hostcommand, pid_t h
 /* Somebody connects. Starts the process that answers, a child of the caller; where that
  * cannot be, the connection is closed. */
 void berth_hostcommand_serve(struct berth_hostcommand *hostcommand);
-
-#endif

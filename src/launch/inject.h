@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_INJECT_H
-#define BERTH_LAUNCH_INJECT_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -65,5 +64,3 @@ int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_i
                  struct berth_err *err);
 
 void berth_injected_fini(struct berth_injected *injected);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_JOBCONTAINER_H
-#define BERTH_LAUNCH_JOBCONTAINER_H
+#pragma once
 
 #include "step/handover.h"
 
@@ -12,5 +11,3 @@
  * (job/variables.h). It ends with the server, and with the container. */
 _Noreturn void berth_jobcontainer_run(int channel,
                                       const struct berth_handover *question);
-
-#endif

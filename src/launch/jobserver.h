@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_JOBSERVER_H
-#define BERTH_LAUNCH_JOBSERVER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -11,5 +10,3 @@ enum { BERTH_JOBSERVER_SOCKET = 3 };
  * (job/message.h), as the user, until process PID, the slurmstepd of the job's extern
  * step, has ended. Returns then; the containers end with the caller. */
 void berth_jobserver_run(pid_t extern_step);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_JOINED_H
-#define BERTH_LAUNCH_JOINED_H
+#pragma once
 
 #include "base/err.h"
 #include "launch/task.h"
@@ -13,5 +12,3 @@
 int berth_joined_become(const struct berth_task *task,
                         const struct berth_rendezvous *rendezvous,
                         struct berth_err *err);
-
-#endif

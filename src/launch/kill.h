@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_KILL_H
-#define BERTH_LAUNCH_KILL_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -15,5 +14,3 @@ void berth_kill_children(void);
 
 /* Kill every process but one in the mount namespace that the descriptor SPACE is of. */
 void berth_kill_space(int space, pid_t but);
-
-#endif

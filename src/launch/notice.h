@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_NOTICE_H
-#define BERTH_LAUNCH_NOTICE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -36,5 +35,3 @@ bool berth_notice_is_verbose(char *const *environment);
 /* Append a record of the component (launch/record.h). That it cannot be kept is said
  * with srun -v. */
 void berth_notice_record(const struct berth_notice *notice);
-
-#endif

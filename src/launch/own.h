@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_OWN_H
-#define BERTH_LAUNCH_OWN_H
+#pragma once
 
 #include "launch/task.h"
 #include "step/rendezvous.h"
@@ -18,5 +17,3 @@ int berth_own_become(struct berth_task *task, const struct berth_rendezvous *ren
  * sentence in ERR where there is no process. */
 int berth_own_try(struct berth_task *task, const struct berth_rendezvous *rendezvous,
                   struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_PRECHECK_H
-#define BERTH_LAUNCH_PRECHECK_H
+#pragma once
 
 #include <signal.h>
 
@@ -28,5 +27,3 @@ int berth_precheck(const struct berth_precheck *precheck,
  * image's own MPI would not do, a sentence that the caller frees. NULL: nothing is
  * known of that. */
 char *berth_precheck_own(const struct berth_inject *inject);
-
-#endif

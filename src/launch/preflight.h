@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_PREFLIGHT_H
-#define BERTH_LAUNCH_PREFLIGHT_H
+#pragma once
 
 #include "base/err.h"
 #include "request/request.h"
@@ -8,5 +7,3 @@
 /* Can the runtime use the names of the image and the mounts, and does the source of
  * each mount exist? Returns 0, or -1 with a sentence in ERR. */
 int berth_preflight_check(const struct berth_request *request, struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_RECORD_H
-#define BERTH_LAUNCH_RECORD_H
+#pragma once
 
 #include "base/err.h"
 #include "report/record.h"
@@ -19,5 +18,3 @@ int berth_record_put(const struct berth_record *record, const char *pattern, int
  * set them. */
 int berth_record_append(struct berth_record *record, const char *pattern,
                         struct berth_err *err);
-
-#endif

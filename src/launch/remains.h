@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_REMAINS_H
-#define BERTH_LAUNCH_REMAINS_H
+#pragma once
 
 /* SingularityCE makes directories below /tmp (or where TMPDIR and its own variables
  * say) while it starts a container: rootfs-NUMBER/root, where the image is mounted, and
@@ -15,5 +14,3 @@ void berth_remains_unmount(char *place);
  * directories; the latter only if no other runtime of that user is starting, which
  * could be about to use them: it takes them away when it has ended so. */
 void berth_remains_clear(const char *runtime);
-
-#endif

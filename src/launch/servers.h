@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_SERVERS_H
-#define BERTH_LAUNCH_SERVERS_H
+#pragma once
 
 #include <poll.h>
 #include <stdbool.h>
@@ -90,5 +89,3 @@ bool berth_servers_unpacked(struct berth_servers *servers, const char *image);
  * sentence in ERR. */
 int berth_servers_check(struct berth_servers *servers, const char *identity,
                         const char *image, struct berth_err *err);
-
-#endif

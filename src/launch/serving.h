@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_SERVING_H
-#define BERTH_LAUNCH_SERVING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ void berth_serving_end(struct berth_serving *serving);
  * SAID with srun -v (-1: it is closed), and appended to the record. */
 void berth_serving_tell(struct berth_serving *serving,
                         const struct berth_launch *launch, int said);
-
-#endif

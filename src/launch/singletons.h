@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_SINGLETONS_H
-#define BERTH_LAUNCH_SINGLETONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -36,5 +35,3 @@ bool berth_singletons_is_library(const char *name);
 
 /* Does a program of this name start ranks itself, or only tell about its MPI? */
 bool berth_singletons_is_tool(const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_STANDALONE_H
-#define BERTH_LAUNCH_STANDALONE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -44,5 +43,3 @@ int berth_standalone_rank(unsigned int *ret_rank, unsigned int *ret_tasks,
 
 /* Is this the process that says for all ranks what berth has chosen? */
 bool berth_standalone_leads(void);
-
-#endif

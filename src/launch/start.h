@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_START_H
-#define BERTH_LAUNCH_START_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -61,5 +60,3 @@ void berth_start_fini(struct berth_start *start);
  * directory. Returns only on failure: -1 with a sentence in ERR. */
 int berth_start_become(const struct berth_launch *launch, char *const *argv,
                        struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_SUPERVISOR_H
-#define BERTH_LAUNCH_SUPERVISOR_H
+#pragma once
 
 #include "base/err.h"
 #include "plan/launch.h"
@@ -14,5 +13,3 @@
  * runs; what happens then is in the rendezvous. */
 int berth_supervisor_start(const struct berth_launch *launch,
                            struct berth_rendezvous *rendezvous, struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_TASK_H
-#define BERTH_LAUNCH_TASK_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -48,5 +47,3 @@ struct berth_rendezvous berth_task_rendezvous(const struct berth_task *task);
 /* Says ERR, if STATUS is not 0 and ERR is not "". Returns what the process ends with:
  * STATUS, or BERTH_REFUSED for -1. */
 int berth_task_end(const struct berth_task *task, int status, struct berth_err *err);
-
-#endif

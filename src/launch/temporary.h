@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_TEMPORARY_H
-#define BERTH_LAUNCH_TEMPORARY_H
+#pragma once
 
 #include <signal.h>
 #include <sys/types.h>
@@ -44,5 +43,3 @@ struct berth_temporary {
 /* Starts the container, calls USE and ends the container. Returns 0, or -1 with a
  * sentence in ERR. */
 int berth_temporary(const struct berth_temporary *it, struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_LAUNCH_WATCHER_H
-#define BERTH_LAUNCH_WATCHER_H
+#pragma once
 
 #include "base/err.h"
 #include "launch/hostcommand.h"
@@ -37,5 +36,3 @@ enum { BERTH_WATCHER_READY, BERTH_WATCHER_REFUSES };
  * watcher also says so. Returns the descriptor by which berth-init reaches it, which
  * stays open through exec; -1 with a sentence in ERR. */
 int berth_watcher_start(const struct berth_watcher *what, struct berth_err *err);
-
-#endif

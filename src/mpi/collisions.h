@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_MPI_COLLISIONS_H
-#define BERTH_MPI_COLLISIONS_H
+#pragma once
 
 #include "mpi/objects.h"
 
@@ -38,5 +37,3 @@ bool berth_mpi_left_out(const struct berth_mpi_choices *choices,
                         const struct berth_mpi_object *object);
 
 void berth_mpi_choices_fini(struct berth_mpi_choices *choices);
-
-#endif

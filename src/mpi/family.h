@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_MPI_FAMILY_H
-#define BERTH_MPI_FAMILY_H
+#pragma once
 
 #include "elf/facts.h"
 
@@ -70,5 +69,3 @@ const char *berth_mpi_part_name(enum berth_mpi_part part);
  * name of an MPI library, BERTH_FAMILY_UNKNOWN when the name does not tell the family
  * (libmpi.so.0). */
 enum berth_mpi_family berth_mpi_family_of_soname(const char *soname);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_MPI_GLIBC_H
-#define BERTH_MPI_GLIBC_H
+#pragma once
 
 #include "mpi/collisions.h"
 
@@ -29,5 +28,3 @@ void berth_mpi_compare_glibc(const struct berth_mpi_objects *image,
                              const struct berth_mpi_objects *host, const bool *idle,
                              const struct berth_mpi_choices *choices,
                              struct berth_mpi_glibc *ret_glibc);
-
-#endif

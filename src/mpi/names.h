@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_MPI_NAMES_H
-#define BERTH_MPI_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ unsigned int berth_mpi_mark(enum berth_mpi_family family, const char *text);
  * and of process managers, and the texts that name a vendor, a version or a protocol.
  */
 extern const struct berth_elf_question berth_mpi_question;
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_MPI_OBJECTS_H
-#define BERTH_MPI_OBJECTS_H
+#pragma once
 
 #include "mpi/family.h"
 
@@ -62,5 +61,3 @@ void berth_mpi_objects_reach(const struct berth_mpi_objects *objects,
                              bool *seen);
 
 void berth_mpi_objects_fini(struct berth_mpi_objects *objects);
-
-#endif

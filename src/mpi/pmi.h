@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_MPI_PMI_H
-#define BERTH_MPI_PMI_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -40,5 +39,3 @@ extern const char *const berth_mpi_contacts[];
  * NULL: none. */
 int berth_mpi_check_contact(const char *lost, unsigned int tasks, const char *whose,
                             struct berth_err *err);
-
-#endif

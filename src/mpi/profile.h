@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_MPI_PROFILE_H
-#define BERTH_MPI_PROFILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -110,5 +109,3 @@ bool berth_profile_is_gcc(const char *soname);
 /* Does SONAME belong to a kernel driver's libraries, which the container runtime mounts
  * (--nv)? */
 bool berth_profile_is_driver(const char *soname);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_MPI_PROGRAM_H
-#define BERTH_MPI_PROGRAM_H
+#pragma once
 
 #include "mpi/objects.h"
 
@@ -34,5 +33,3 @@ int berth_mpi_program_read(const struct berth_mpi_objects *objects,
                            struct berth_err *err);
 
 void berth_mpi_program_fini(struct berth_mpi_program *program);
-
-#endif

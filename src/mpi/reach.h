@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_MPI_REACH_H
-#define BERTH_MPI_REACH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ struct berth_mpi_reach {
  * out. */
 int berth_mpi_check_reach(const struct berth_mpi_reach *reach, unsigned int managers,
                           const char *whose, struct berth_err *err);
-
-#endif

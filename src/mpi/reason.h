@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_MPI_REASON_H
-#define BERTH_MPI_REASON_H
+#pragma once
 
 /* Where a reason against the host's MPI lies, and so whether it applies to the other
  * nodes of the step. Without other knowledge it is NODE. */
@@ -9,5 +8,3 @@ enum berth_reason {
     BERTH_REASON_HOST, /* the host's MPI: other nodes may have another release */
     BERTH_REASON_IMAGE /* the image, the program or the step: applies to all nodes */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_MPI_RULES_H
-#define BERTH_MPI_RULES_H
+#pragma once
 
 #include "mpi/verdict.h"
 
@@ -32,5 +31,3 @@ enum berth_mpi_outcome berth_mpi_end(struct berth_mpi_cause *cause,
 /* All rules about the program and MPI itself, in the order in which a user would want
  * to hear of them. If all pass, CAUSE has the family and the name of the host's MPI. */
 enum berth_mpi_outcome berth_mpi_apply_rules(struct berth_mpi_cause *cause);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_MPI_VERDICT_H
-#define BERTH_MPI_VERDICT_H
+#pragma once
 
 #include "mpi/collisions.h"
 #include "mpi/program.h"
@@ -50,5 +49,3 @@ const char *berth_mpi_describe(const struct berth_mpi_objects *objects,
                                enum berth_mpi_family family, char *name, size_t size);
 
 void berth_mpi_verdict_fini(struct berth_mpi_verdict *verdict);
-
-#endif

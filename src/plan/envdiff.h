@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PLAN_ENVDIFF_H
-#define BERTH_PLAN_ENVDIFF_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ int berth_envdiff_apply(const char *before, size_t before_count, const char *aft
 
 /* Append the strings of LIST (ended by NULL; may be NULL) to RET in that form. */
 void berth_envdiff_flatten(char *const *list, struct berth_buf *ret);
-
-#endif

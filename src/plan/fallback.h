@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PLAN_FALLBACK_H
-#define BERTH_PLAN_FALLBACK_H
+#pragma once
 
 #include "base/err.h"
 #include "mpi/reason.h"
@@ -26,5 +25,3 @@ enum berth_fallback berth_fallback_decide(const struct berth_request *request,
  * MPI. Returns -1 with the sentence in ERR. */
 int berth_fallback_refuse(enum berth_fallback fallback, const struct berth_err *because,
                           struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PLAN_GPU_H
-#define BERTH_PLAN_GPU_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ bool berth_gpu_is_given(char *const *own);
 int berth_gpu_choose(const struct berth_request *request, char *const *own,
                      const struct berth_gpu_host *host,
                      struct berth_gpu_choice *ret_choice, struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PLAN_LAUNCH_H
-#define BERTH_PLAN_LAUNCH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -92,5 +91,3 @@ void berth_launch_command(const struct berth_request *request, char *const *comm
 void berth_launch_env(const struct berth_request *request,
                       const struct berth_terms *terms, char *const *environment,
                       struct berth_strvec *env);
-
-#endif

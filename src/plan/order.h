@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PLAN_ORDER_H
-#define BERTH_PLAN_ORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -133,5 +132,3 @@ int berth_order_get(const char *text, struct berth_order *ret, struct berth_err 
 void berth_order_fini(struct berth_order *order);
 
 #define BERTH_ORDER __attribute__((cleanup(berth_order_fini)))
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PLAN_OUTSIDE_H
-#define BERTH_PLAN_OUTSIDE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -39,5 +38,3 @@ bool berth_outside_says_image(char *const *command);
 /* Appends to RET. Returns 0, or -1 with a sentence in ERR. */
 int berth_outside_environment(const struct berth_outside *outside,
                               struct berth_strvec *ret, struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_POLICY_FABRIC_H
-#define BERTH_POLICY_FABRIC_H
+#pragma once
 
 #include "base/err.h"
 #include "base/strvec.h"
@@ -34,5 +33,3 @@ struct berth_fabric {
 /* May this MPI run, by the site's settings and its profile? Returns 0, or -1 with a
  * sentence in ERR that names the obstacle. */
 int berth_fabric_check(const struct berth_fabric *fabric, struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_POLICY_FLAGS_H
-#define BERTH_POLICY_FLAGS_H
+#pragma once
 
 #include "base/err.h"
 #include "base/strvec.h"
@@ -23,5 +22,3 @@ int berth_flags_check_environment(const struct berth_site *site,
 /* The part of the variable TEXT (NAME=VALUE or NAME) behind APPTAINER_ or SINGULARITY_,
  * where it is a flag; else NULL. */
 const char *berth_flags_variable(const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_POLICY_MOUNTRULES_H
-#define BERTH_POLICY_MOUNTRULES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -55,5 +54,3 @@ int berth_mountrules_check_flags(const struct berth_site *site,
 
 /* Does LIST have a mount with the destination of the mount TEXT? */
 bool berth_mountrules_is_taken(const struct berth_strvec *list, const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_POLICY_ORIGIN_H
-#define BERTH_POLICY_ORIGIN_H
+#pragma once
 
 #include "base/err.h"
 #include "site/site.h"
@@ -11,5 +10,3 @@
  * all. Returns 0, or -1 with a sentence in ERR. */
 int berth_origin_check(const struct berth_site *site, const char *uri,
                        struct berth_err *err);
-
-#endif

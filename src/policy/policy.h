@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_POLICY_POLICY_H
-#define BERTH_POLICY_POLICY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -55,5 +54,3 @@ int berth_policy_apply(const struct berth_site *site,
                        const struct berth_policy_facts *facts,
                        const struct berth_request *request, struct berth_request *ret,
                        struct berth_err *err);
-
-#endif

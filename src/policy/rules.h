@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_POLICY_RULES_H
-#define BERTH_POLICY_RULES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -39,5 +38,3 @@ int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_j
  * JOB, except of lists. Ask for its `failed`. */
 void berth_rules_list(const struct berth_site *site, const struct berth_rules_job *job,
                       const struct berth_request *request, struct berth_strvec *ret);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_POLICY_SIGNERS_H
-#define BERTH_POLICY_SIGNERS_H
+#pragma once
 
 #include "base/err.h"
 #include "base/strvec.h"
@@ -11,5 +10,3 @@
  * signed? Returns 0, or -1 with a sentence in ERR that says who has signed it. */
 int berth_signers_check(const char *answer, const struct berth_strvec *fingerprints,
                         struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PROBE_ALLOWED_H
-#define BERTH_PROBE_ALLOWED_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -37,5 +36,3 @@ int berth_allowed_sources(const struct berth_strvec *mounts,
 /* Appends to PRESENT those of MOUNTS whose source exists. */
 int berth_allowed_present(const struct berth_strvec *mounts,
                           struct berth_strvec *present, struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PROBE_APPLY_H
-#define BERTH_PROBE_APPLY_H
+#pragma once
 
 #include "base/err.h"
 #include "site/site.h"
@@ -22,5 +21,3 @@ int berth_apply_site(const struct berth_site *site,
                      const struct berth_site_asker *asker,
                      const struct berth_request *request, struct berth_request *ret,
                      struct berth_terms *ret_terms, struct berth_err *err);
-
-#endif

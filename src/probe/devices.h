@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PROBE_DEVICES_H
-#define BERTH_PROBE_DEVICES_H
+#pragma once
 
 #include "base/err.h"
 #include "base/strvec.h"
@@ -9,5 +8,3 @@
  * Returns 0, or -1 when out of memory. */
 int berth_devices_find(const struct berth_strvec *patterns, struct berth_strvec *mounts,
                        struct berth_err *err);
-
-#endif

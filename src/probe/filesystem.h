@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PROBE_FILESYSTEM_H
-#define BERTH_PROBE_FILESYSTEM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ bool berth_filesystem_is_shared(int fd);
 /* Is LINE, of /proc/self/mountinfo, that of mount MOUNT? Then *RET_SHARED is whether it
  * is such a file system. */
 bool berth_filesystem_read(const char *line, int mount, bool *ret_shared);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PROBE_FORMAT_H
-#define BERTH_PROBE_FORMAT_H
+#pragma once
 
 #include "base/err.h"
 
@@ -10,5 +9,3 @@ int berth_format_refuse(const char *path, int fd, struct berth_err *err);
 
 /* The same of a directory, which holds no root file system. */
 int berth_format_refuse_directory(const char *path, struct berth_err *err);
-
-#endif

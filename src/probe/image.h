@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PROBE_IMAGE_H
-#define BERTH_PROBE_IMAGE_H
+#pragma once
 
 #include "base/err.h"
 #include "request/request.h"
@@ -39,5 +38,3 @@ int berth_image_describe(const char *path, struct berth_strvec *ret,
 /* Is the image of REQUEST, which is a file now, on this node, and built for its
  * machine? Returns 0, or -1 with a sentence in ERR. */
 int berth_image_look(const struct berth_request *request, struct berth_err *err);
-
-#endif

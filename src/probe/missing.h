@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PROBE_MISSING_H
-#define BERTH_PROBE_MISSING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ bool berth_missing_in_registry(const char *path);
 /* Nothing is at PATH: is that so on all hosts, because its directory is on a file
  * system that they share? */
 bool berth_missing_everywhere(const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PROBE_MULTIPROGREAD_H
-#define BERTH_PROBE_MULTIPROGREAD_H
+#pragma once
 
 #include "base/err.h"
 #include "request/multiprog.h"
@@ -9,5 +8,3 @@
  * (berth_multiprog_fini()); or -1 with a sentence in ERR, which names the file. */
 int berth_multiprog_load(const char *name, struct berth_multiprog *ret,
                          struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PROBE_OPENED_H
-#define BERTH_PROBE_OPENED_H
+#pragma once
 
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -22,5 +21,3 @@ enum berth_opened berth_opened_by(pid_t pid, const char *identity);
 #define BERTH_OPENED_EXCHANGED                                                         \
     "image '%s': it was exchanged while the step started; leave it where it is until " \
     "the step runs"
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PROBE_PROFILESREAD_H
-#define BERTH_PROBE_PROFILESREAD_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -20,5 +19,3 @@ int berth_profiles_faults(const struct berth_terms *terms, uid_t owner,
 /* The same, and -1 with the first fault in ERR. */
 int berth_profiles_read(const struct berth_terms *terms, uid_t owner,
                         struct berth_profile_set *ret, struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PROBE_RUNTIME_H
-#define BERTH_PROBE_RUNTIME_H
+#pragma once
 
 #include "base/err.h"
 
@@ -17,5 +16,3 @@ char *berth_runtime_version(const char *path);
 /* Why the runtime at PATH is to be started by the user, and not by root of a user
  * namespace of that user; NULL: root may start it, and the container is the same. */
 const char *berth_runtime_refuses_root(const char *path);
-
-#endif

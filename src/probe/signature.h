@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PROBE_SIGNATURE_H
-#define BERTH_PROBE_SIGNATURE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/strvec.h"
@@ -22,5 +21,3 @@ struct berth_signature {
  * fingerprint identifies the key. Returns 0, or -1 with a sentence in ERR. */
 int berth_signature_check(const struct berth_signature *signature,
                           struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PROBE_SITEREAD_H
-#define BERTH_PROBE_SITEREAD_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -29,5 +28,3 @@ int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
 /* The owner of the file that this function was loaded from; root if that cannot be
  * told. */
 uid_t berth_site_owner(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PROBE_TRUSTED_H
-#define BERTH_PROBE_TRUSTED_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -21,5 +20,3 @@ int berth_trusted_open(const char *path, uid_t owner, int *ret_missing,
  * too long for site/syntax.h. Returns 0, or -1 with a sentence in ERR. */
 int berth_trusted_read(int fd, const char *path, struct berth_buf *buf,
                        struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PULL_CACHE_H
-#define BERTH_PULL_CACHE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -54,5 +53,3 @@ void berth_cache_drop(const struct berth_cache *cache, enum berth_cache_keep kee
 void berth_cache_fini(struct berth_cache *cache);
 
 #define BERTH_CACHE __attribute__((cleanup(berth_cache_fini)))
-
-#endif

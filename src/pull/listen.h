@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PULL_LISTEN_H
-#define BERTH_PULL_LISTEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ void berth_listen_take(struct berth_listen *listen, const char *bytes, size_t co
 
 /* At the end: the line in which it gave up, else the last one; "" for none. */
 const char *berth_listen_words(struct berth_listen *listen);
-
-#endif

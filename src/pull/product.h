@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PULL_PRODUCT_H
-#define BERTH_PULL_PRODUCT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ struct berth_product {
 /* The product whose --version says VERSION, "apptainer version 1.4.5"; NULL, and what
  * is not known, is taken for Apptainer. Never NULL. */
 const struct berth_product *berth_product_of(const char *version);
-
-#endif

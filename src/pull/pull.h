@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PULL_PULL_H
-#define BERTH_PULL_PULL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err 
  * HOW's uri), and makes the file the image. Returns 0, or -1 with a sentence in ERR. */
 int berth_pull_request(const struct berth_pull *how, struct berth_request *request,
                        struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PULL_PULLFAULT_H
-#define BERTH_PULL_PULLFAULT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ int berth_pullfault_explain(const char *uri, const char *runtime,
 
 /* Do WORDS say that there is no room? Then nothing is worth keeping. */
 bool berth_pullfault_is_full(const char *words);
-
-#endif

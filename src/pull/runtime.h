@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_PULL_RUNTIME_H
-#define BERTH_PULL_RUNTIME_H
+#pragma once
 
 #include <signal.h>
 
@@ -21,5 +20,3 @@ int berth_pull_run(const char *const *argv, const char *const *env,
  * them end it, until the caller sets the mask back to *RET_BEFORE; except for signals
  * that it handles or ignores. */
 void berth_pull_let_signals_end_us(sigset_t *ret_before);
-
-#endif

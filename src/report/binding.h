@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REPORT_BINDING_H
-#define BERTH_REPORT_BINDING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ int berth_binding_get(const char *bytes, size_t count,
 void berth_binding_fini(struct berth_binding *binding);
 
 #define BERTH_BINDING __attribute__((cleanup(berth_binding_fini)))
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REPORT_EXPLAIN_H
-#define BERTH_REPORT_EXPLAIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -120,5 +119,3 @@ int berth_explain_write(const struct berth_explain *explain, struct berth_buf *r
                         struct berth_err *err);
 
 void berth_explain_fini(struct berth_explain *explain);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REPORT_EXPLAINTEXT_H
-#define BERTH_REPORT_EXPLAINTEXT_H
+#pragma once
 
 #include "base/buf.h"
 #include "report/explain.h"
@@ -17,5 +16,3 @@ char *berth_explain_cut(const char *text);
  * needed. */
 void berth_explain_number(const struct berth_explain *explain,
                           const struct berth_buf *lines, struct berth_buf *ret);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REPORT_FINDING_H
-#define BERTH_REPORT_FINDING_H
+#pragma once
 
 /* What berth-mpi finds out in a container, by name, for an account of the launch
  * (report/explain.h). Each has a text; those of a stack stand behind its BERTH_FINDING_
@@ -23,5 +22,3 @@
 #define BERTH_FINDING_LIBRARY     "library" /* soname TAB path TAB staged file */
 #define BERTH_FINDING_OWN         "own" /* soname TAB path: MPI of the image itself */
 #define BERTH_FINDING_WATCHED     "watched" /* how it is seen that the ranks load it */
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REPORT_RECORD_H
-#define BERTH_REPORT_RECORD_H
+#pragma once
 
 #include <time.h>
 
@@ -58,5 +57,3 @@ int berth_record_write(const struct berth_record *record, struct berth_buf *line
  * sign. On success the caller frees *RET_PATH. Returns 0, or -1 when out of memory. */
 int berth_record_path(const struct berth_record *record, const char *pattern,
                       char **ret_path, struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_CAPTURE_H
-#define BERTH_REQUEST_CAPTURE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/strvec.h"
@@ -38,5 +37,3 @@ berth_capture_find(const struct berth_capture_rules *rules, const char *name);
 int berth_capture_choose(const struct berth_capture_rules *rules, char *const *environ,
                          const struct berth_strvec *assigned, struct berth_strvec *ret,
                          struct berth_err *err);
-
-#endif

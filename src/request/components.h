@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_COMPONENTS_H
-#define BERTH_REQUEST_COMPONENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,5 +109,3 @@ bool berth_table_speaks(const struct berth_table *table, const struct berth_row 
 void berth_table_fini(struct berth_table *table);
 
 #define BERTH_TABLE __attribute__((cleanup(berth_table_fini)))
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_DEFAULTS_H
-#define BERTH_REQUEST_DEFAULTS_H
+#pragma once
 
 #include "base/err.h"
 #include "base/strvec.h"
@@ -31,5 +30,3 @@ int berth_defaults_take(char *const *environ, const struct berth_strvec *assigne
  * Returns 0, or -1 with a sentence in ERR that names the variable. */
 int berth_defaults_job(const char *text, struct berth_request *ret,
                        struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_EXPORT_H
-#define BERTH_REQUEST_EXPORT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ int berth_export_read(const char *value, struct berth_export *ret,
 void berth_export_fini(struct berth_export *export);
 
 #define BERTH_EXPORT __attribute__((cleanup(berth_export_fini)))
-
-#endif

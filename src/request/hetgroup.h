@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_HETGROUP_H
-#define BERTH_REQUEST_HETGROUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ bool berth_hetgroups_word(const struct berth_hetgroups *state, const char *start
 
 /* Does a word of the command line hold TEXT? */
 bool berth_hetgroups_mention(const struct berth_hetgroups *state, const char *text);
-
-#endif

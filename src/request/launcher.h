@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_LAUNCHER_H
-#define BERTH_REQUEST_LAUNCHER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -82,5 +81,3 @@ bool berth_launcher_may_share_world(const struct berth_table *table);
  * a sentence in ERR. */
 int berth_launcher_check_step(const char *type, const char *source,
                               struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_MISTAKES_H
-#define BERTH_REQUEST_MISTAKES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -73,5 +72,3 @@ bool berth_mistake_script(const char *name, const char *text, struct berth_err *
  * others (Python, Perl, csh) that is not known. Then an option behind the script's name
  * may be for a srun in it. */
 bool berth_mistake_hands_on(const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_MODE_H
-#define BERTH_REQUEST_MODE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ enum berth_mode berth_mode_of(const char *word);
 /* Can WORD be a mode, or the name of a stack or profile? Small letters, digits and -;
  * a - is not the first. */
 bool berth_mode_is_word(const char *word);
-
-#endif

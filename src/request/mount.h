@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_MOUNT_H
-#define BERTH_REQUEST_MOUNT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ int berth_mount_parse_list(const char *text, const char *base,
                            struct berth_strvec *mounts, struct berth_err *err);
 
 void berth_mount_fini(struct berth_mount *mount);
-
-#endif

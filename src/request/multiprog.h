@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_MULTIPROG_H
-#define BERTH_REQUEST_MULTIPROG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,5 +92,3 @@ int berth_multiprog_program(const struct berth_multiprog_line *line, unsigned in
  * else stays as it is. On success the caller frees *RET_TEXT. */
 int berth_multiprog_prefix(const char *text, const char *program, char **ret_text,
                            struct berth_err *err);
-
-#endif

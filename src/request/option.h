@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_OPTION_H
-#define BERTH_REQUEST_OPTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ bool berth_option_is_optional(const struct berth_option *option);
 /* What both sides say where the site has raw_args=deny. */
 #define BERTH_OPTION_ARGS_DENIED                                                       \
     "--container-args: this site does not allow it; leave it out"
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_PATH_H
-#define BERTH_REQUEST_PATH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ bool berth_path_is_within(const char *path, const char *directory);
 
 /* Is TEXT UTF-8 (RFC 3629)? */
 bool berth_path_is_utf8(const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_PYXIS_H
-#define BERTH_REQUEST_PYXIS_H
+#pragma once
 
 #include "base/err.h"
 
@@ -23,5 +22,3 @@ const char *berth_pyxis_help(const struct berth_pyxis_option *option);
 /* Somebody has given OPTION. Returns 0, or -1 with a sentence in ERR that says what to
  * write instead. */
 int berth_pyxis_take(const struct berth_pyxis_option *option, struct berth_err *err);
-
-#endif

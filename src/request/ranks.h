@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_RANKS_H
-#define BERTH_REQUEST_RANKS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ unsigned int berth_ranks_last(const char *ranks);
 
 /* The first rank from FROM on that is not in RANKS, which is not BERTH_RANKS_REST. */
 unsigned int berth_ranks_free(const char *ranks, unsigned int from);
-
-#endif

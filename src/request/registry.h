@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_REGISTRY_H
-#define BERTH_REQUEST_REGISTRY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ bool berth_registry_is_file(const char *name);
 /* URI with a `/` for the `#` of docker://REGISTRY#NAME. The caller frees it; NULL when
  * out of memory. */
 char *berth_registry_plain(const char *uri);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_REQUEST_H
-#define BERTH_REQUEST_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -168,5 +167,3 @@ int berth_request_check(const struct berth_request *request, struct berth_err *e
 void berth_request_fini(struct berth_request *request);
 
 #define BERTH_REQUEST __attribute__((cleanup(berth_request_fini)))
-
-#endif

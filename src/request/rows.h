@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_ROWS_H
-#define BERTH_REQUEST_ROWS_H
+#pragma once
 
 #include "base/err.h"
 #include "base/strvec.h"
@@ -47,5 +46,3 @@ int berth_rows_programs(const struct berth_multiprog *file,
                         const struct berth_rows_part *part,
                         const struct berth_request *request, struct berth_strvec *ret,
                         struct berth_err *err);
-
-#endif

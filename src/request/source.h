@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_SOURCE_H
-#define BERTH_REQUEST_SOURCE_H
+#pragma once
 
 #include "base/strvec.h"
 #include "request/request.h"
@@ -12,5 +11,3 @@
 void berth_source_list(const struct berth_request *own,
                        const struct berth_request *environment,
                        const struct berth_request *job, struct berth_strvec *ret);
-
-#endif

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_SPELL_H
-#define BERTH_REQUEST_SPELL_H
+#pragma once
 
 #include "base/err.h"
 
 /* Write the options that the sentence names as the site calls them: with PREFIX. */
 void berth_spell_options(const char *prefix, struct berth_err *err);
-
-#endif

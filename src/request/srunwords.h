@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_SRUNWORDS_H
-#define BERTH_REQUEST_SRUNWORDS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ const char *berth_srunwords_next(char *const **at);
 /* Does the name of OPTION, --NAME or --NAME=VALUE, end in NAME? The site's prefix
  * stands between the dashes and the rest. */
 bool berth_srunwords_named(const char *option, const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_URI_H
-#define BERTH_REQUEST_URI_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err);
  * sentence in ERR. */
 int berth_uri_cache(const char *configured, char *const *env, const char *home,
                     char **ret_path, struct berth_err *err);
-
-#endif

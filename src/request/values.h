@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_VALUES_H
-#define BERTH_REQUEST_VALUES_H
+#pragma once
 
 #include "base/err.h"
 
@@ -37,5 +36,3 @@ int berth_value_fingerprint(const char *text, struct berth_err *err);
 
 /* A mode of --mpi-bind, or a name that a stack or profile can have (request/mode.h). */
 int berth_value_mode(const char *text, struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_REQUEST_WIRE_H
-#define BERTH_REQUEST_WIRE_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -46,5 +45,3 @@ int berth_wire_put_environment(const struct berth_table *table, char **ret_text,
                                struct berth_err *err);
 int berth_wire_get_environment(const char *text, struct berth_table *ret,
                                struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_RUNNING_ASK_H
-#define BERTH_RUNNING_ASK_H
+#pragma once
 
 #include "base/err.h"
 #include "running/container.h"
@@ -23,5 +22,3 @@ int berth_ask_containers(const struct berth_job *job, const char *node, int rank
 
 /* The path of srun; NULL: it is not on this host. The caller frees it. */
 char *berth_ask_srun(void);
-
-#endif

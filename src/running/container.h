@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_RUNNING_CONTAINER_H
-#define BERTH_RUNNING_CONTAINER_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -71,5 +70,3 @@ void berth_container_fini(struct berth_container *container);
 void berth_containers_fini(struct berth_containers *containers);
 
 #define BERTH_CONTAINERS __attribute__((cleanup(berth_containers_fini)))
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_RUNNING_ENTER_H
-#define BERTH_RUNNING_ENTER_H
+#pragma once
 
 #include "base/err.h"
 #include "running/container.h"
@@ -11,5 +10,3 @@
  * tells it; or a status of step/become.h with a sentence in ERR. */
 int berth_enter(const struct berth_container *container, char **command,
                 struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_RUNNING_FIND_H
-#define BERTH_RUNNING_FIND_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -21,5 +20,3 @@ struct berth_find {
  * steps. Returns 0, or -1 with a sentence in ERR. */
 int berth_find_containers(const struct berth_find *wanted, struct berth_containers *ret,
                           struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_RUNNING_JOB_H
-#define BERTH_RUNNING_JOB_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -47,5 +46,3 @@ void berth_job_environment(char *const *own, struct berth_strvec *ret);
  * OFFSET), which follows: on NODE, or (NULL) on all NODES, a task for each. */
 void berth_job_srun(const char *srun, unsigned int job, int offset, const char *node,
                     unsigned int nodes, struct berth_strvec *ret);
-
-#endif

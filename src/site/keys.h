@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SITE_KEYS_H
-#define BERTH_SITE_KEYS_H
+#pragma once
 
 /* Files of others with a `KEY = VALUE` on each line: slurm.conf, apptainer.conf, the
  * words of `apptainer buildcfg`. */
@@ -9,5 +8,3 @@
  * " #"; case does not count in KEY. NULL: it is not there, has no value, or out of
  * memory. The caller frees it. */
 char *berth_keys_value(const char *text, const char *key);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SITE_PLUGSTACK_H
-#define BERTH_SITE_PLUGSTACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ int berth_plugstack_read(const char *text, struct berth_plugstack *ret,
                          struct berth_err *err);
 
 void berth_plugstack_fini(struct berth_plugstack *stack);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SITE_PROFILES_H
-#define BERTH_SITE_PROFILES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -35,5 +34,3 @@ int berth_profile_complete(struct berth_profile_set *set, struct berth_err *err)
 void berth_profile_set_fini(struct berth_profile_set *set);
 
 #define BERTH_PROFILE_SET __attribute__((cleanup(berth_profile_set_fini)))
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SITE_READING_H
-#define BERTH_SITE_READING_H
+#pragma once
 
 #include <stddef.h>
 
@@ -57,5 +56,3 @@ int berth_reading_check(const struct berth_key *key, const struct berth_node *no
  * ERR. */
 int berth_reading_choose(const struct berth_key *key, const struct berth_node *node,
                          unsigned int *ret_at, struct berth_err *err);
-
-#endif

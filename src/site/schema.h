@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SITE_SCHEMA_H
-#define BERTH_SITE_SCHEMA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ extern const struct berth_key berth_keys[];
 int berth_schema_read(const char *file, const char *bytes, size_t size,
                       struct berth_site *ret, struct berth_strvec *faults,
                       struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SITE_SETTINGS_H
-#define BERTH_SITE_SETTINGS_H
+#pragma once
 
 #include "base/err.h"
 
@@ -23,5 +22,3 @@ int berth_settings_read(int count, char *const *words, struct berth_settings *re
                         struct berth_err *err);
 
 void berth_settings_fini(struct berth_settings *settings);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SITE_SITE_H
-#define BERTH_SITE_SITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -124,5 +123,3 @@ int berth_site_cite(const struct berth_site *site, const char *key, const char *
                     struct berth_err *err);
 
 #define BERTH_SITE __attribute__((cleanup(berth_site_fini)))
-
-#endif

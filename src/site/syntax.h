@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SITE_SYNTAX_H
-#define BERTH_SITE_SYNTAX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ bool berth_node_is_empty(const struct berth_node *node);
 void berth_node_fini(struct berth_node *node);
 
 #define BERTH_NODE __attribute__((cleanup(berth_node_fini)))
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SITE_TERMS_H
-#define BERTH_SITE_TERMS_H
+#pragma once
 
 #include "base/err.h"
 #include "base/fields.h"
@@ -39,5 +38,3 @@ extern const struct berth_field berth_terms_fields[];
 void berth_terms_fini(struct berth_terms *terms);
 
 #define BERTH_TERMS __attribute__((cleanup(berth_terms_fini)))
-
-#endif

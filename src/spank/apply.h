@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SPANK_APPLY_H
-#define BERTH_SPANK_APPLY_H
+#pragma once
 
 #include <slurm/spank.h>
 
@@ -20,5 +19,3 @@ int berth_apply_site_step(spank_t sp, const struct berth_site *site,
  * the site's options. */
 void berth_apply_site_report(spank_t sp, const struct berth_site *site,
                              const struct berth_request *request, const char *prefix);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SPANK_COMMENT_H
-#define BERTH_SPANK_COMMENT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@
  * that is the user's (sbatch --comment) or an earlier step's. Only an operator may set
  * a job's other texts (AdminComment). Says with srun -v why it could not. */
 void berth_comment_set(uint32_t job, const struct berth_table *table);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SPANK_EXTERN_H
-#define BERTH_SPANK_EXTERN_H
+#pragma once
 
 #include <slurm/spank.h>
 
@@ -15,5 +14,3 @@
  * Takes a second at most, and says nothing: where a job cannot have a server, its steps
  * do without. */
 void berth_extern_serve(spank_t sp);
-
-#endif

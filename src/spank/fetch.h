@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SPANK_FETCH_H
-#define BERTH_SPANK_FETCH_H
+#pragma once
 
 #include "base/err.h"
 #include "site/site.h"
@@ -12,5 +11,3 @@
  * only looked at for a URI. Returns 0, or -1 with a sentence in ERR. */
 int berth_fetch_image(const struct berth_site *site, struct berth_request *request,
                       struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SPANK_GATHER_H
-#define BERTH_SPANK_GATHER_H
+#pragma once
 
 #include "base/err.h"
 #include "site/site.h"
@@ -25,5 +24,3 @@ int berth_gather_allocation(const struct berth_table *table, struct berth_err *e
 
 /* Say with `srun -v` what is sent, and why. */
 void berth_gather_log(const struct berth_site *site, const struct berth_table *table);
-
-#endif

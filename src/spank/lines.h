@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SPANK_LINES_H
-#define BERTH_SPANK_LINES_H
+#pragma once
 
 #include <slurm/spank.h>
 
@@ -37,5 +36,3 @@ bool berth_lines_mention(const struct berth_hetgroups *line, const char *text);
 /* Before 23.11, when srun has read the file: put berth-task in front of the words of
  * every line. Returns 0, or -1 with a sentence in ERR. */
 int berth_lines_prefix(spank_t sp, struct berth_err *err);
-
-#endif

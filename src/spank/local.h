@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SPANK_LOCAL_H
-#define BERTH_SPANK_LOCAL_H
+#pragma once
 
 #include <slurm/spank.h>
 
@@ -22,5 +21,3 @@ int berth_local_job(spank_t sp);
 /* In slurm_spank_local_user_init(): once for each srun, with its argv known. Puts
  * berth-task into a --multi-prog configuration on releases before 23.11. */
 int berth_local_launch(spank_t sp);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SPANK_NAMES_H
-#define BERTH_SPANK_NAMES_H
+#pragma once
 
 /* Variables between the plugin in srun and the plugin in slurmstepd. Every release of
  * Slurm carries variables that start with SLURM to the nodes, also under --export=NONE;
@@ -27,5 +26,3 @@
  */
 #define BERTH_OUTER_APPTAINER   "APPTAINER_CONTAINER"
 #define BERTH_OUTER_SINGULARITY "SINGULARITY_CONTAINER"
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SPANK_OPTIONS_H
-#define BERTH_SPANK_OPTIONS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ int berth_options_register(spank_t sp, const char *prefix, spank_opt_cb_f callba
 /* The name that Slurm gives the environment variable of an option, for the plugin
  * `berth` (_opt_env_name() in Slurm's spank.c), into NAME of SIZE bytes. */
 void berth_options_variable(const char *prefix, int option, char *name, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SPANK_PART_H
-#define BERTH_SPANK_PART_H
+#pragma once
 
 #include <stdint.h>
 
@@ -51,5 +50,3 @@ int berth_part_container(spank_t sp, const struct berth_part *part,
 int berth_part_programs(spank_t sp, const struct berth_part *part,
                         const struct berth_request *request, const char *prefix,
                         struct berth_strvec *ret, struct berth_err *err);
-
-#endif

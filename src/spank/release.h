@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SPANK_RELEASE_H
-#define BERTH_SPANK_RELEASE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ static inline int berth_release_load_job(job_info_msg_t **ret, uint32_t job)
     return slurm_load_job(ret, job, 0);
 #endif
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SPANK_REMOTE_H
-#define BERTH_SPANK_REMOTE_H
+#pragma once
 
 #include <slurm/spank.h>
 
@@ -34,5 +33,3 @@ int berth_remote_task_exit(spank_t sp);
  * why and ends this process (exit status 1), also where plugstack.conf says `optional`.
  */
 int berth_remote_task(spank_t sp, int count, char **words);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SPANK_RESTORE_H
-#define BERTH_SPANK_RESTORE_H
+#pragma once
 
 #include <slurm/spank.h>
 
@@ -37,5 +36,3 @@ int berth_restore_allocation(spank_t sp, struct berth_strvec *ret,
 
 /* For a task on the host: only removes the variables. */
 void berth_restore_nothing(spank_t sp);
-
-#endif

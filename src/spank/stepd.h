@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SPANK_STEPD_H
-#define BERTH_SPANK_STEPD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ struct berth_stepd_place {
 
 /* As the socket of this slurmstepd tells it. Returns 0, or -1 if it does not. */
 int berth_stepd_place(uint32_t job, uint32_t step, struct berth_stepd_place *ret);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SPANK_TYPED_H
-#define BERTH_SPANK_TYPED_H
+#pragma once
 
 #include "base/err.h"
 #include "request/mistakes.h"
@@ -34,5 +33,3 @@ void berth_typed_job(const struct berth_typed *typed, const char *bundle);
  * in ERR. */
 int berth_typed_image(const struct berth_site *site, const char *prefix,
                       const struct berth_request *request, struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SPANK_VARIABLE_H
-#define BERTH_SPANK_VARIABLE_H
+#pragma once
 
 #include <slurm/spank.h>
 
@@ -11,5 +10,3 @@
  * a sentence in ERR when it is longer than BERTH_WIRE_MAX, or cannot be read. */
 int berth_variable_take(spank_t sp, const char *name, char **ret_text,
                         struct berth_err *err);
-
-#endif

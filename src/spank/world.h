@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_SPANK_WORLD_H
-#define BERTH_SPANK_WORLD_H
+#pragma once
 
 #include "base/err.h"
 #include "request/components.h"
@@ -18,5 +17,3 @@ void berth_world_begin(void);
 int berth_world_check(const struct berth_table *table,
                       const struct berth_hetgroups *hetgroups, int optind,
                       struct berth_err *err);
-
-#endif

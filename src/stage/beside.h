@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STAGE_BESIDE_H
-#define BERTH_STAGE_BESIDE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/strvec.h"
@@ -25,5 +24,3 @@ struct berth_beside {
  * memory. */
 int berth_beside_look(const struct berth_beside *beside, struct berth_look *look,
                       struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STAGE_BUILD_H
-#define BERTH_STAGE_BUILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ int berth_build(const struct berth_build *build, struct berth_err *err);
 
 /* Is it END, on berth_clock() (0: never)? */
 bool berth_build_is_late(int64_t end);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STAGE_CANDIDATES_H
-#define BERTH_STAGE_CANDIDATES_H
+#pragma once
 
 #include "base/err.h"
 #include "mpi/verdict.h"
@@ -20,5 +19,3 @@ int berth_candidates_read(const struct berth_terms *terms, char *const *env,
                           struct berth_candidates *ret, struct berth_err *err);
 
 void berth_candidates_fini(struct berth_candidates *candidates);
-
-#endif

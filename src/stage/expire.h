@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STAGE_EXPIRE_H
-#define BERTH_STAGE_EXPIRE_H
+#pragma once
 
 #include "step/stageroot.h"
 
@@ -24,5 +23,3 @@ void berth_expire(const struct berth_stage_root *root);
 /* Remove what killed makers (a day ago), and killed removers, have left in the root
  * open at ROOT_FD. */
 void berth_expire_unfinished(int root_fd);
-
-#endif

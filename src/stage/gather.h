@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STAGE_GATHER_H
-#define BERTH_STAGE_GATHER_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -40,5 +39,3 @@ int berth_gather(const struct berth_stack *stack, struct berth_gathered *ret_gat
                  struct berth_err *err);
 
 void berth_gathered_fini(struct berth_gathered *gathered);
-
-#endif

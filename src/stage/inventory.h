@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STAGE_INVENTORY_H
-#define BERTH_STAGE_INVENTORY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ bool berth_inventory_identify(const struct berth_strvec *directories,
 /* Append the directories in which libraries of an image usually are, and those of
  * SEARCH, a list like LD_LIBRARY_PATH (NULL: none). */
 void berth_inventory_usual(const char *search, struct berth_strvec *directories);
-
-#endif

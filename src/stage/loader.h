@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STAGE_LOADER_H
-#define BERTH_STAGE_LOADER_H
+#pragma once
 
 #include "base/err.h"
 #include "base/strvec.h"
@@ -34,5 +33,3 @@ int berth_loader_find(struct berth_factcache *cache, const char *loader,
 /* The path of the loader of this program, and of this program. On success the caller
  * frees both. Returns 0, or -1 with a sentence in ERR. */
 int berth_loader_self(char **ret_loader, char **ret_program, struct berth_err *err);
-
-#endif

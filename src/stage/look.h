@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STAGE_LOOK_H
-#define BERTH_STAGE_LOOK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -63,5 +62,3 @@ int berth_look_add(struct berth_factcache *cache, struct berth_mpi_objects *obje
                    struct berth_err *err);
 
 void berth_look_fini(struct berth_look *look);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STAGE_MANIFEST_H
-#define BERTH_STAGE_MANIFEST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -84,5 +83,3 @@ int berth_manifest_read(char *text, struct berth_manifest *ret_manifest,
                         struct berth_err *err);
 
 void berth_manifest_fini(struct berth_manifest *manifest);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STAGE_OFFERED_H
-#define BERTH_STAGE_OFFERED_H
+#pragma once
 
 #include "base/err.h"
 #include "site/profiles.h"
@@ -24,5 +23,3 @@ int berth_offered_read(const struct berth_terms *terms, char *const *env,
 void berth_offered_sort(struct berth_stacks *stacks, const struct berth_strvec *order);
 
 void berth_offered_fini(struct berth_offered *offered);
-
-#endif

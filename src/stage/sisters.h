@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STAGE_SISTERS_H
-#define BERTH_STAGE_SISTERS_H
+#pragma once
 
 #include "stage/gather.h"
 
@@ -9,5 +8,3 @@
  * GATHERED need those that define functions of MPI in C which it lacks. Returns 0, or
  * -1 with a sentence in ERR. */
 int berth_sisters_add(struct berth_gathered *gathered, struct berth_err *err);
-
-#endif

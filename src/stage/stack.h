@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STAGE_STACK_H
-#define BERTH_STAGE_STACK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -42,5 +41,3 @@ int berth_stacks_find(struct berth_factcache *cache,
                       struct berth_stacks *ret_stacks, struct berth_err *err);
 
 void berth_stacks_fini(struct berth_stacks *stacks);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STAGE_STAGE_H
-#define BERTH_STAGE_STAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ int berth_stage_get(const struct berth_stack *stack, int64_t end,
                     struct berth_staged *ret_staged, struct berth_err *err);
 
 void berth_staged_fini(struct berth_staged *staged);
-
-#endif

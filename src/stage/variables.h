@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STAGE_VARIABLES_H
-#define BERTH_STAGE_VARIABLES_H
+#pragma once
 
 #include "base/err.h"
 #include "base/strvec.h"
@@ -11,5 +10,3 @@
 int berth_variables_list(const struct berth_gathered *gathered,
                          const struct berth_stack *stack, const char *mounted,
                          struct berth_strvec *ret, struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_BECOME_H
-#define BERTH_STEP_BECOME_H
+#pragma once
 
 #include "base/err.h"
 
@@ -34,5 +33,3 @@ int berth_become_command(const struct berth_become *become, struct berth_err *er
  * in ERR. The kernel is asked, in a process that ends before the first instruction of
  * the command. */
 int berth_become_try(const struct berth_become *become, struct berth_err *err);
-
-#endif

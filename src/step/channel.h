@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_CHANNEL_H
-#define BERTH_STEP_CHANNEL_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -47,5 +46,3 @@ int berth_channel_receive(int end, struct berth_deadline *deadline,
 /* Which process, in our numbers, sent the next byte at END, a socket with SO_PASSCRED.
  * Returns 0, or -1: there is none, or it does not say. */
 int berth_channel_sender(int end, pid_t *ret_pid);
-
-#endif

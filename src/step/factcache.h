@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_FACTCACHE_H
-#define BERTH_STEP_FACTCACHE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -55,5 +54,3 @@ void berth_factcache_fini(struct berth_factcache *cache);
  * device, which in a container is another for each mount. Follows links; what is not
  * there has an identity, too. */
 void berth_factcache_identify(const char *path, struct berth_buf *key);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_HANDOVER_H
-#define BERTH_STEP_HANDOVER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -32,5 +31,3 @@ struct berth_handover {
 int berth_handover_read(int fd, struct berth_handover *ret);
 
 void berth_handover_fini(struct berth_handover *handover);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_IDENTITY_H
-#define BERTH_STEP_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -25,5 +24,3 @@ void berth_identity_line(struct berth_buf *buf, uid_t uid, gid_t gid, const char
  * and it goes with the last process that does. Returns 0, or -1 with a sentence in ERR.
  */
 int berth_identity_provide(struct berth_err *err);
-
-#endif

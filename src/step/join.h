@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_JOIN_H
-#define BERTH_STEP_JOIN_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -18,5 +17,3 @@ int berth_join(pid_t holder, struct berth_err *err);
  * executes. Where containers have an outer user namespace in common (step/outer.h), the
  * process is root there, and its programs are. */
 int berth_join_owner(pid_t holder, struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_LIMITS_H
-#define BERTH_STEP_LIMITS_H
+#pragma once
 
 #include <sched.h>
 
@@ -22,5 +21,3 @@ void berth_limits_list(struct berth_buf *ret);
 /* Slurm binds a task to some of the step's CPUs; what serves all tasks is to run on the
  * CPUS, or, where the cpuset of the step has none of these, on all that it has. */
 void berth_limits_take_cpus(const cpu_set_t *cpus);
-
-#endif

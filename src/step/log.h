@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_LOG_H
-#define BERTH_STEP_LOG_H
+#pragma once
 
 #include "base/err.h"
 #include "plan/launch.h"
@@ -15,5 +14,3 @@ int berth_log_open(struct berth_err *err);
 /* The runtime of LAUNCH ended before the container had started: why, from its last
  * words in FD. Returns -1. */
 int berth_log_explain(int fd, const struct berth_launch *launch, struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_MARK_H
-#define BERTH_STEP_MARK_H
+#pragma once
 
 /* Where a process of a step says that it has loaded the host's MPI: in a directory in
  * memory that berth-mpi mounts inside the container (step/marks.h), by making
@@ -20,5 +19,3 @@
 /* The library that makes the marks, as each stage has it. Raise the format of the
  * manifest (stage/manifest.c) when it changes. */
 #define BERTH_MARK_LIBRARY "libberth-mark.so"
-
-#endif

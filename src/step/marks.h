@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_MARKS_H
-#define BERTH_STEP_MARKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -28,5 +27,3 @@ void berth_marks_visit(int marks,
 /* Has the task LOCAL, which is process PID or one of its descendants, loaded the host's
  * MPI from the stage of name STAGE? */
 bool berth_marks_has(int marks, unsigned int local, pid_t pid, const char *stage);
-
-#endif

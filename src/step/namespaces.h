@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_NAMESPACES_H
-#define BERTH_STEP_NAMESPACES_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -40,5 +39,3 @@ void berth_namespaces_look(pid_t holder, struct berth_mpi_reach *reach);
  * that processes in that container do not see? (Slurm's mpi/pmix: pmixp_info.c; PMIx 5
  * and later: gds/shmem2.) */
 bool berth_namespaces_hide_pmix(pid_t holder, char *const *task);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_OUTER_H
-#define BERTH_STEP_OUTER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -50,5 +49,3 @@ enum berth_outer_answer berth_outer_find(struct berth_outer *outer,
 /* Put the calling process (one thread) into the outer one. Returns 0, or -1 with
  * errno. */
 int berth_outer_enter(int inner);
-
-#endif

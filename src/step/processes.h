@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_PROCESSES_H
-#define BERTH_STEP_PROCESSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ int berth_process_environment(pid_t pid, size_t most, struct berth_buf *ret);
 /* A descriptor that can be read when process PID has ended (pidfd_open(2)); -1: the
  * kernel has none. */
 int berth_process_open(pid_t pid);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_PROGRAM_H
-#define BERTH_STEP_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ const char *berth_program_commands(const char *inside);
 
 /* The descriptor in such a path; -1 for any other. */
 int berth_program_descriptor(const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_RENDEZVOUS_H
-#define BERTH_STEP_RENDEZVOUS_H
+#pragma once
 
 #include <sched.h>
 #include <stdbool.h>
@@ -171,5 +170,3 @@ struct berth_outer *berth_rendezvous_outer(const struct berth_rendezvous *rendez
 
 /* Tasks of the container, as who claimed it said. */
 unsigned int berth_rendezvous_tasks(const struct berth_rendezvous *rendezvous);
-
-#endif

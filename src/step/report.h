@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_REPORT_H
-#define BERTH_STEP_REPORT_H
+#pragma once
 
 #include "base/err.h"
 
@@ -24,5 +23,3 @@ void berth_report_line(int to, const char *place, const char *format, ...)
 /* The same of the sentence in ERR to standard error, if this is the first fault here.
  */
 void berth_report(int fd, const char *place, const struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_STEP_STAGEROOT_H
-#define BERTH_STEP_STAGEROOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -55,5 +54,3 @@ struct berth_stage_root berth_stage_user_in(const char *top, bool make,
  * it is: nobody else can move it away from a /tmp with its sticky bit. Returns a
  * descriptor; -1 with a sentence in ERR when it is not to be trusted. */
 int berth_stage_root_open(const struct berth_stage_root *root, struct berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_TESTS_FUZZ_H
-#define BERTH_TESTS_FUZZ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ static inline char *text_of(const uint8_t *data, size_t size)
     text[size] = '\0';
     return text;
 }
-
-#endif

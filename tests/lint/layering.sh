@@ -54,24 +54,7 @@ includes | awk '
         print $1, $2, "touches the world with", substr($3, 2)
     }' | rule 'what decides does not touch the world'
 
-# A guard is named by the path, so that no two are the same.
-# shellcheck disable=SC2016 # awk's
-find src -name '*.h' | sort | xargs awk '
-    function guard(path) {
-        path = toupper(substr(path, length("src/") + 1))
-        gsub(/[\/.-]/, "_", path)
-        return "BERTH_" path
-    }
-    $1 == "#ifndef" && $0 == "#ifndef " guard(FILENAME) {
-        has[FILENAME] = 1
-    }
-    $1 == "#define" && $0 == "#define " guard(FILENAME) {
-        has[FILENAME]++
-    }
-    END {
-        for (i = 1; i < ARGC; i++)
-            if (has[ARGV[i]] != 2)
-                print ARGV[i] ":1: the include guard is not " guard(ARGV[i])
-    }' | rule 'include guards are named by the path'
+find src -name '*.h' | sort | xargs grep -L '^#pragma once$' |
+    rule 'every header has its guard'
 
 finish

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_TESTS_FAKE_H
-#define BERTH_TESTS_FAKE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -115,5 +114,3 @@ enum {
 struct option;
 struct option *fake_option_table(void);
 extern const char fake_short_options[];
-
-#endif

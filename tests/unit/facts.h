@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_TESTS_FACTS_H
-#define BERTH_TESTS_FACTS_H
+#pragma once
 
 #include "elf/facts.h"
 
@@ -11,5 +10,3 @@
  * A program has an interpreter, and everything is for x86_64, unless it is said. The
  * caller frees them with berth_elf_fini(). */
 struct berth_elf unit_facts(const char *text);
-
-#endif

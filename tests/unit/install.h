@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_TESTS_INSTALL_H
-#define BERTH_TESTS_INSTALL_H
+#pragma once
 
 /* Libraries that look like those of MPI installs, compiled when they are needed. */
 
@@ -13,5 +12,3 @@ void install_library(const char *directory, const char *kind, const char *file,
 
 /* mkdir -p. */
 void install_directory(const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_TESTS_OBJECTS_H
-#define BERTH_TESTS_OBJECTS_H
+#pragma once
 
 #include "mpi/objects.h"
 
@@ -10,5 +9,3 @@ void unit_object(struct berth_mpi_objects *objects, const char *text);
 
 /* The same for several, ended by NULL. */
 void unit_objects(struct berth_mpi_objects *objects, const char *const *texts);
-
-#endif

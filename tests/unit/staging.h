@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_TESTS_STAGING_H
-#define BERTH_TESTS_STAGING_H
+#pragma once
 
 #include "stage/stage.h"
 
@@ -48,5 +47,3 @@ char *staging_tell(const struct berth_staged *staged);
 
 /* How many entries of the root start so. */
 int staging_entries(const char *start);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BERTH_TESTS_UNIT_H
-#define BERTH_TESTS_UNIT_H
+#pragma once
 
 #include <check.h>
 #include <stdlib.h>
@@ -45,5 +44,3 @@ void unit_script(const char *path, const char *text);
  * `-o NAME`. Without a C library, so that it is quick and the result is all ours. */
 void unit_compile(const char *directory, const char *source, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-#endif

@@ -3,8 +3,7 @@
  * What every test program says of itself, in one way, whatever it is written in. It
  * knows nothing of MPI, so that one object serves all libraries and languages.
  */
-#ifndef TELL_H
-#define TELL_H
+#pragma once
 
 /*
  * Prints `rank 0 of 2 on n1 in IMAGE: VERSION [LIBRARIES]`: the first line of the
@@ -21,5 +20,3 @@ void tell_padded(int rank, int size, const char *version, int length);
 
 /* The image's marker, or `host`. */
 void tell_marker(char *text, int size);
-
-#endif
