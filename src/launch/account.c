@@ -35,8 +35,8 @@ static int add_mounts(const struct berth_strvec *mounts, const char *from,
 
         if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
             return -1;
-        berth_explain_add_mount(explain, mount.source, mount.destination,
-                                mount.read_only, from, why);
+        berth_explain_add_mount(explain, mount.source, mount.destination, mount.mode,
+                                from, why);
         berth_mount_fini(&mount);
     }
     return 0;
@@ -54,7 +54,7 @@ static int list_mounts(const struct berth_launch *launch,
 
     split(&launch->request->mounts, &asked->mounts, &user, &site);
     if (launch->request->home == BERTH_YES && launch->home)
-        berth_explain_add_mount(explain, launch->home, launch->home, false,
+        berth_explain_add_mount(explain, launch->home, launch->home, BERTH_MOUNT_RW,
                                 BERTH_FROM_USER, "--container-mount-home");
     if (add_mounts(&user, BERTH_FROM_USER, "--container-mounts", explain, err) < 0 ||
         add_mounts(&site, BERTH_FROM_SITE, "the site mounts it in every container",
@@ -69,13 +69,13 @@ static int list_mounts(const struct berth_launch *launch,
         return -1;
     berth_launch_manager_places(launch->request, launch->environment, &places);
     for (size_t i = 0; i < places.count; i++)
-        berth_explain_add_mount(explain, places.items[i], places.items[i], false,
-                                BERTH_FROM_BERTH,
+        berth_explain_add_mount(explain, places.items[i], places.items[i],
+                                BERTH_MOUNT_RW, BERTH_FROM_BERTH,
                                 "Slurm's process manager and the tasks meet here "
                                 "(--mpi)");
     for (size_t i = 0; i + 1 < binds->count; i += 2)
-        berth_explain_add_mount(explain, binds->items[i], binds->items[i + 1], true,
-                                BERTH_FROM_MPI,
+        berth_explain_add_mount(explain, binds->items[i], binds->items[i + 1],
+                                BERTH_MOUNT_RO, BERTH_FROM_MPI,
                                 "the host's file stands for the image's (--mpi-bind)");
     return places.failed || user.failed || site.failed ? berth_err_oom(err) : 0;
 }

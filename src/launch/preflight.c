@@ -5,9 +5,11 @@
 #include "launch/preflight.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "request/mount.h"
 #include "request/path.h"
 
@@ -22,6 +24,25 @@ static int check_name(const char *option, const char *path, struct berth_err *er
                          option, path);
 }
 
+/* The runtime's own words for another file name a loop device, or nothing. */
+static int check_squashfs(const char *path, struct berth_err *err)
+{
+    static const char magic[] = "hsqs";
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    char first[sizeof(magic) - 1];
+
+    if (fd < 0)
+        return berth_err_set(err, "--container-mounts: '%s': %s", path,
+                             strerror(errno));
+    if (read(fd, first, sizeof(first)) != sizeof(first) ||
+        memcmp(first, magic, sizeof(first)) != 0)
+        return berth_err_set(err,
+                             "--container-mounts: '%s' is not a squashfs file; make "
+                             "one with 'mksquashfs DIR FILE'",
+                             path);
+    return 0;
+}
+
 static int check_mount(const struct berth_mount *mount, struct berth_err *err)
 {
     static const char option[] = "--container-mounts";
@@ -34,7 +55,7 @@ static int check_mount(const struct berth_mount *mount, struct berth_err *err)
                              "%s: '%s': %s; expected a file or directory of the "
                              "host, on every node",
                              option, mount->source, strerror(errno));
-    return 0;
+    return mount->mode == BERTH_MOUNT_SQSH ? check_squashfs(mount->source, err) : 0;
 }
 
 static int check_mounts(const struct berth_strvec *mounts, struct berth_err *err)

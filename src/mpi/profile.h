@@ -60,8 +60,8 @@ struct berth_profile {
     const struct berth_data *data;    /* ends in {0} */
     const char *root;               /* the variable that names the top of the install */
     const char *const *environment; /* NAME=VALUE, in which $STAGE is the stage */
-    const char *const *binds;       /* SRC[:DST[:ro|rw]], to mount where SRC is there */
-    const char *const *devices;     /* of /dev (glob(7)), the same */
+    const char *const *binds; /* SRC[:DST[:ro|rw|sqsh]], to mount where SRC is there */
+    const char *const *devices; /* of /dev (glob(7)), the same */
     struct {
         const char *const *variables; /* NAME, or NAME=VALUE (fnmatch(3)) */
         const char *const

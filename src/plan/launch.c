@@ -26,15 +26,17 @@ static void put_quoted(struct berth_buf *buf, const char *key, const char *path)
     berth_buf_puts(buf, "\"");
 }
 
-static void push_mount(const char *source, const char *destination, bool read_only,
-                       struct berth_strvec *argv)
+static void push_mount(const char *source, const char *destination,
+                       enum berth_mount_mode mode, struct berth_strvec *argv)
 {
     BERTH_BUF struct berth_buf record = {0};
 
     berth_buf_puts(&record, "type=bind");
     put_quoted(&record, "source=", source);
     put_quoted(&record, "destination=", destination);
-    if (read_only)
+    if (mode == BERTH_MOUNT_SQSH)
+        berth_buf_puts(&record, ",image-src=/");
+    if (mode != BERTH_MOUNT_RW)
         berth_buf_puts(&record, ",ro");
     berth_strvec_push(argv, "--mount");
     berth_strvec_pushf(argv, "%s", record.failed ? "" : record.text);
@@ -49,7 +51,7 @@ static int push_mounts(const struct berth_strvec *mounts, struct berth_strvec *a
 
         if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
             return -1;
-        push_mount(mount.source, mount.destination, mount.read_only, argv);
+        push_mount(mount.source, mount.destination, mount.mode, argv);
         berth_mount_fini(&mount);
     }
     return 0;
@@ -62,7 +64,7 @@ static void push_home(const struct berth_launch *launch, struct berth_strvec *ar
         berth_strvec_push(argv, "home,cwd");
     }
     if (launch->request->home == BERTH_YES && launch->home)
-        push_mount(launch->home, launch->home, false, argv);
+        push_mount(launch->home, launch->home, BERTH_MOUNT_RW, argv);
 }
 
 /* What the process manager of Slurm and a library in the image share besides the
@@ -90,7 +92,7 @@ static void push_pmi_mounts(const struct berth_launch *launch,
 
     berth_launch_manager_places(launch->request, launch->environment, &places);
     for (size_t i = 0; i < places.count; i++)
-        push_mount(places.items[i], places.items[i], false, argv);
+        push_mount(places.items[i], places.items[i], BERTH_MOUNT_RW, argv);
     argv->failed |= places.failed;
 }
 
@@ -244,7 +246,7 @@ static int push_runtime(const struct berth_launch *launch,
     if (launch->fabric && push_mounts(launch->fabric, argv, err) < 0)
         return -1;
     for (size_t i = 0; binds && i + 1 < binds->count; i += 2)
-        push_mount(binds->items[i], binds->items[i + 1], true, argv);
+        push_mount(binds->items[i], binds->items[i + 1], BERTH_MOUNT_RO, argv);
     push_pmi_mounts(launch, argv);
     push_args(launch, argv);
     berth_strvec_push(argv, launch->request->image);

@@ -27,8 +27,7 @@ static int add_bind(const char *text, struct berth_strvec *binds, struct berth_e
     if (berth_mount_parse(text, NULL, &mount, err) < 0)
         return -1;
     if (!berth_mountrules_is_taken(binds, text))
-        berth_strvec_pushf(binds, "%s:%s:%s", mount.source, mount.destination,
-                           mount.read_only ? "ro" : "rw");
+        berth_mount_push(&mount, NULL, binds);
     berth_mount_fini(&mount);
     return binds->failed ? berth_err_oom(err) : 0;
 }

@@ -117,7 +117,7 @@ static bool changes(const struct berth_mount *mount, const struct berth_mount *o
         return true;
     if (!berth_path_is_within(place, above))
         return false;
-    return !berth_path_is_within(source, from) ||
+    return mount->mode == BERTH_MOUNT_SQSH || !berth_path_is_within(source, from) ||
            strcmp(place + strlen(above), source + strlen(from)) != 0;
 }
 

@@ -106,8 +106,7 @@ static void push_full(struct berth_strvec *ret, const char *text)
 
     if (berth_mount_parse(text, NULL, &mount, NULL) < 0)
         return; /* berth_policy_check() has refused it */
-    berth_strvec_pushf(ret, "%s:%s:%s", mount.source, mount.destination,
-                       mount.read_only ? "ro" : "rw");
+    berth_mount_push(&mount, NULL, ret);
     berth_mount_fini(&mount);
 }
 
@@ -147,8 +146,7 @@ static int list_sources(const struct berth_site *site,
         if (berth_mount_parse(request->mounts.items[i], NULL, &mount, err) < 0)
             return -1;
         if (*real)
-            berth_strvec_pushf(ret, "%s:%s:%s", real, mount.destination,
-                               mount.read_only ? "ro" : "rw");
+            berth_mount_push(&mount, real, ret);
         else
             berth_strvec_push(ret, request->mounts.items[i]);
         berth_mount_fini(&mount);

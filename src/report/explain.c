@@ -14,10 +14,10 @@
 #include "report/finding.h"
 
 void berth_explain_add_mount(struct berth_explain *explain, const char *source,
-                             const char *destination, bool is_read_only,
+                             const char *destination, enum berth_mount_mode mode,
                              const char *from, const char *why)
 {
-    struct berth_explain_mount mount = {.is_read_only = is_read_only,
+    struct berth_explain_mount mount = {.mode = mode,
                                         .from = from,
                                         .why = why,
                                         .source = strdup(source),

@@ -9,6 +9,7 @@
 #include "base/strvec.h"
 #include "plan/order.h"
 #include "report/binding.h"
+#include "request/mount.h"
 #include "request/request.h"
 
 /* The account of a launch: what berth would do for one component and why
@@ -27,7 +28,7 @@
 struct berth_explain_mount {
     char *source;      /* on the node */
     char *destination; /* in the container */
-    bool is_read_only;
+    enum berth_mount_mode mode;
     const char *from; /* BERTH_FROM_... */
     const char *why;
 };
@@ -71,7 +72,7 @@ struct berth_explain {
 
 /* Append copies. WHY of a mount is a literal. */
 void berth_explain_add_mount(struct berth_explain *explain, const char *source,
-                             const char *destination, bool is_read_only,
+                             const char *destination, enum berth_mount_mode mode,
                              const char *from, const char *why);
 void berth_explain_add_variable(struct berth_explain *explain, const char *name,
                                 const char *value, const char *from, const char *why);

@@ -97,7 +97,8 @@ static void put_mounts(const struct berth_explain *explain, struct berth_json *j
         berth_json_object(json, NULL);
         put_text(json, "source", mount->source);
         put_text(json, "destination", mount->destination);
-        berth_json_bool(json, "read_only", mount->is_read_only);
+        berth_json_bool(json, "read_only", mount->mode != BERTH_MOUNT_RW);
+        berth_json_bool(json, "squashfs", mount->mode == BERTH_MOUNT_SQSH);
         put_text(json, "from", mount->from);
         put_text(json, "why", mount->why);
         berth_json_end(json);

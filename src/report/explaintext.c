@@ -264,6 +264,9 @@ static void put_reason(struct berth_buf *buf, const char *from, const char *why,
 
 static void put_mounts(const struct berth_explain *explain, struct berth_buf *buf)
 {
+    static const char *const mode[] = {[BERTH_MOUNT_RW] = "\n",
+                                       [BERTH_MOUNT_RO] = " (ro)\n",
+                                       [BERTH_MOUNT_SQSH] = " (squashfs file, ro)\n"};
     const char *from = NULL;
     const char *why = NULL;
 
@@ -278,7 +281,7 @@ static void put_mounts(const struct berth_explain *explain, struct berth_buf *bu
             berth_buf_puts(buf, " -> ");
             put_plain(buf, mount->destination);
         }
-        berth_buf_puts(buf, mount->is_read_only ? " (ro)\n" : "\n");
+        berth_buf_puts(buf, mode[mount->mode]);
     }
     if (explain->mount_count == 0)
         berth_buf_puts(buf, "  none\n");

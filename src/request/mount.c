@@ -10,7 +10,12 @@
 #include "base/cleanup.h"
 #include "request/path.h"
 
-#define EXPECTED "expected SRC[:DST[:ro|rw]][,...]"
+static const char *const modes[] = {
+    [BERTH_MOUNT_RW] = "rw", [BERTH_MOUNT_RO] = "ro", [BERTH_MOUNT_SQSH] = "sqsh"};
+
+enum { MODES = sizeof(modes) / sizeof(modes[0]) };
+
+#define EXPECTED "expected SRC[:DST[:ro|rw|sqsh]][,...]"
 
 /* Cut TEXT at its colons into at most three fields; returns how many there are. */
 static int split(char *text, char *fields[3])
@@ -30,14 +35,14 @@ static int split(char *text, char *fields[3])
     }
 }
 
-static int read_mode(const char *mode, const char *text, bool *ret_read_only,
+static int read_mode(const char *mode, const char *text, int *ret,
                      struct berth_err *err)
 {
-    if (strcmp(mode, "ro") != 0 && strcmp(mode, "rw") != 0)
-        return berth_err_set(err, "'%s': '%s' is not a mount mode; expected ro or rw",
-                             text, mode);
-    *ret_read_only = strcmp(mode, "ro") == 0;
-    return 0;
+    for (*ret = 0; *ret < MODES; ++*ret)
+        if (strcmp(mode, modes[*ret]) == 0)
+            return 0;
+    return berth_err_set(err, "'%s': '%s' is not a mount mode; expected ro, rw or sqsh",
+                         text, mode);
 }
 
 int berth_mount_parse(const char *text, const char *base, struct berth_mount *ret_mount,
@@ -47,7 +52,7 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
     BERTH_FREE char *source = NULL;
     BERTH_FREE char *destination = NULL;
     char *field[3] = {NULL, NULL, NULL};
-    bool read_only = false;
+    int mode = BERTH_MOUNT_RW;
     int count;
 
     if (!copy)
@@ -55,7 +60,7 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
     count = split(copy, field);
     if (count > 3 || *field[0] == '\0' || (count > 1 && *field[1] == '\0'))
         return berth_err_set(err, "'%s' is not a mount; " EXPECTED, text);
-    if (count == 3 && read_mode(field[2], text, &read_only, err) < 0)
+    if (count == 3 && read_mode(field[2], text, &mode, err) < 0)
         return -1;
     if (strcmp(field[0], "tmpfs") == 0)
         return berth_err_set(err,
@@ -80,7 +85,7 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
     *ret_mount = (struct berth_mount){
         .source = berth_steal(&source),
         .destination = berth_steal(&destination),
-        .read_only = read_only,
+        .mode = (enum berth_mount_mode)mode,
     };
     return 0;
 }
@@ -92,8 +97,7 @@ static int append(const char *text, const char *base, struct berth_strvec *mount
 
     if (berth_mount_parse(text, base, &mount, err) < 0)
         return -1;
-    berth_strvec_pushf(mounts, "%s:%s:%s", mount.source, mount.destination,
-                       mount.read_only ? "ro" : "rw");
+    berth_mount_push(&mount, NULL, mounts);
     berth_mount_fini(&mount);
     return mounts->failed ? berth_err_oom(err) : 0;
 }
@@ -111,6 +115,13 @@ int berth_mount_parse_list(const char *text, const char *base,
         if (append(item, base, mounts, err) < 0)
             return -1;
     return 0;
+}
+
+void berth_mount_push(const struct berth_mount *mount, const char *source,
+                      struct berth_strvec *mounts)
+{
+    berth_strvec_pushf(mounts, "%s:%s:%s", source ? source : mount->source,
+                       mount->destination, modes[mount->mode]);
 }
 
 void berth_mount_fini(struct berth_mount *mount)

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stdbool.h>
-
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* One bind mount, as written `SRC[:DST[:ro|rw]]`. */
+enum berth_mount_mode {
+    BERTH_MOUNT_RW,
+    BERTH_MOUNT_RO,
+    BERTH_MOUNT_SQSH, /* the files in a squashfs file, read-only */
+};
+
+/* One mount, as written `SRC[:DST[:ro|rw|sqsh]]`. */
 struct berth_mount {
     char *source;      /* on the node */
     char *destination; /* in the image; the same as source when not said */
-    bool read_only;
+    enum berth_mount_mode mode;
 };
 
 /* Read one mount. SOURCE may be relative in TEXT: it is then relative to BASE, or an
@@ -20,8 +24,13 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
                       struct berth_err *err);
 
 /* Read a list separated by commas and append each mount to MOUNTS in its full form
- * `SRC:DST:ro|rw`. Returns 0, or -1 with a sentence in ERR. */
+ * `SRC:DST:ro|rw|sqsh`. Returns 0, or -1 with a sentence in ERR. */
 int berth_mount_parse_list(const char *text, const char *base,
                            struct berth_strvec *mounts, struct berth_err *err);
+
+/* Append MOUNT to MOUNTS in its full form, with SOURCE in place of its own unless NULL.
+ */
+void berth_mount_push(const struct berth_mount *mount, const char *source,
+                      struct berth_strvec *mounts);
 
 void berth_mount_fini(struct berth_mount *mount);

@@ -199,9 +199,9 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
                             "docker://, oras:// or library://; none: on the host "
                             "(Slurm's own --container is for OCI bundles)",
                             TEXT(image), take_image, "IMAGE"},
-    [BERTH_OPTION_MOUNTS] = {"container-mounts", "SRC[:DST[:ro|rw]][,...]",
-                             "host paths for the image, SRC[:DST[:ro|rw]] with commas; "
-                             "repeats accumulate",
+    [BERTH_OPTION_MOUNTS] = {"container-mounts", "SRC[:DST[:ro|rw|sqsh]][,...]",
+                             "host paths, separated by commas; sqsh: the files in a "
+                             "squashfs file; repeats accumulate",
                              LIST(mounts), take_mounts, "LIST"},
     [BERTH_OPTION_WORKDIR] = {"container-workdir", "DIR",
                               "working directory of the tasks, in the image; default: "

@@ -54,7 +54,7 @@ int berth_value_mount(const char *text, struct berth_err *err)
         (mode && strcmp(mode, ":ro") != 0 && strcmp(mode, ":rw") != 0) ||
         strchr(text, ','))
         return berth_err_set(
-            err, "expected SRC[:DST[:ro|rw]] with absolute paths, got '%s'", text);
+            err, "expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got '%s'", text);
     return 0;
 }
 

@@ -14,7 +14,7 @@ int berth_value_path(const char *text, struct berth_err *err);
 /* The same, or one that starts with ~/ or with $NAME. */
 int berth_value_cache(const char *text, struct berth_err *err);
 
-/* SRC[:DST[:ro|rw]], both absolute. */
+/* SRC[:DST[:ro|rw|sqsh]], both absolute. */
 int berth_value_mount(const char *text, struct berth_err *err);
 
 /* The name of a variable, in which `*` stands for any text. */

@@ -108,6 +108,8 @@ static const char *advise(const char *words, const struct berth_request *request
         {"don't have write permissions", "use --container-writable instead of a flag",
          false},
         {"doesn't exist", "mount what is on every node", false},
+        {"failed to load data image", "make that squashfs file again with mksquashfs",
+         false},
         {"not a directory",
          "mount a directory over a directory, and a file over a "
          "file (--container-mounts)",

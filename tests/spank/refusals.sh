@@ -36,10 +36,10 @@ refuse 'a URI of another kind' \
     "--container-image: 'file:///a.sif': cannot be pulled; expected docker://, oras:// or library://, or a SIF file or a directory" \
     --container-image=file:///a.sif
 refuse 'a mount with too many colons' \
-    "--container-mounts: '/a:/b:ro:x' is not a mount; expected SRC[:DST[:ro|rw]][,...]" \
+    "--container-mounts: '/a:/b:ro:x' is not a mount; expected SRC[:DST[:ro|rw|sqsh]][,...]" \
     --container-image=a --container-mounts=/a:/b:ro:x
 refuse 'a mount mode' \
-    "--container-mounts: '/a:/b:r': 'r' is not a mount mode; expected ro or rw" \
+    "--container-mounts: '/a:/b:r': 'r' is not a mount mode; expected ro, rw or sqsh" \
     --container-image=a --container-mounts=/a:/b:r
 refuse 'a relative destination' \
     "--container-mounts: '/a:b': 'b' is not a place in the image; a destination starts with /" \

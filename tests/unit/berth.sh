@@ -202,7 +202,7 @@ YAML
 chmod 644 "$T/many.yaml"
 says 'check: every fault, and its own line' 1 "$T/many.yaml:1: note: runtime.path: '/nope/apptainer' cannot be run on this host: No such file or directory
 $T/many.yaml:2: mpi.default: 'mpihc' is not a mode, MPI stack or profile; did you mean 'mpich'?
-$T/many.yaml:4: mounts.forced: expected SRC[:DST[:ro|rw]] with absolute paths, got '/a:b'
+$T/many.yaml:4: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got '/a:b'
 $T/many.yaml:5: mpi: given twice, first on line 2; keep one
 $T/many.yaml:9: rule 1: 'gpu' is not an option; did you mean 'container-gpu'?
 $T/many.yaml:10: rule 1: container-writable: expected yes or no (no forbids it), got 'maybe'

@@ -89,9 +89,11 @@ static void add_all(struct berth_explain *explain)
     berth_strvec_push(&explain->image, "7");
     berth_strvec_push(&explain->words, "/usr/bin/apptainer");
     berth_strvec_push(&explain->words, "type=bind,\"source=/a b\"");
-    berth_explain_add_mount(explain, "/d", "/d", false, BERTH_FROM_USER, "asked");
-    berth_explain_add_mount(explain, "/s", "/s", true, BERTH_FROM_USER, "asked");
-    berth_explain_add_mount(explain, "/h/lib", "/i/lib", true, BERTH_FROM_MPI,
+    berth_explain_add_mount(explain, "/d", "/d", BERTH_MOUNT_RW, BERTH_FROM_USER,
+                            "asked");
+    berth_explain_add_mount(explain, "/s", "/s", BERTH_MOUNT_RO, BERTH_FROM_USER,
+                            "asked");
+    berth_explain_add_mount(explain, "/h/lib", "/i/lib", BERTH_MOUNT_RO, BERTH_FROM_MPI,
                             "the host's");
     add_mpi(explain);
     berth_explain_add_variable(explain, "HOME", "/home/u", BERTH_FROM_CAPTURE,

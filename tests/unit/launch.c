@@ -44,7 +44,8 @@ static const struct {
     const char *request;
 } launches[] = {
     {"launch-plain.txt", "image=/a.sif"},
-    {"launch-mounts.txt", "image=/a.sif&mounts=/d:/d:rw&mounts=/x%20%22y%22:/z:ro"},
+    {"launch-mounts.txt", "image=/a.sif&mounts=/d:/d:rw&mounts=/x%20%22y%22:/z:ro"
+                          "&mounts=/e.sqsh:/e:sqsh"},
     {"launch-workdir.txt", "image=/a.sif&workdir=/in%20side"},
     {"launch-home.txt", "image=/a.sif&mount-home="},
     {"launch-no-home.txt", "image=/a.sif&no-mount-home="},

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "unit.h"
 
-#define EXPECTED " is not a mount; expected SRC[:DST[:ro|rw]][,...]"
+#define EXPECTED " is not a mount; expected SRC[:DST[:ro|rw|sqsh]][,...]"
 #define NO_TMPFS(place)                                                                \
     ": tmpfs is not a source; for a scratch directory write "                          \
     "--container-args=--scratch=" place " (a path: ./tmpfs)"
@@ -16,18 +16,19 @@ static const struct {
     const char *base;
     const char *source;
     const char *destination;
-    bool read_only;
+    enum berth_mount_mode mode;
 } good[] = {
-    {"/a", NULL, "/a", "/a", false},
-    {"/a:/b", NULL, "/a", "/b", false},
-    {"/a:/b:rw", NULL, "/a", "/b", false},
-    {"/a:/b:ro", NULL, "/a", "/b", true},
-    {"a", "/home", "/home/a", "/home/a", false},
-    {"./a:/b:ro", "/home", "/home/a", "/b", true},
-    {"./tmpfs:/b", "/home", "/home/tmpfs", "/b", false},
-    {"/tmpfs:/b", "/home", "/tmpfs", "/b", false},
-    {"..:/b", "/home", "/home/..", "/b", false},
-    {"/a b:/c \"d\"", NULL, "/a b", "/c \"d\"", false},
+    {"/a", NULL, "/a", "/a", BERTH_MOUNT_RW},
+    {"/a:/b", NULL, "/a", "/b", BERTH_MOUNT_RW},
+    {"/a:/b:rw", NULL, "/a", "/b", BERTH_MOUNT_RW},
+    {"/a:/b:ro", NULL, "/a", "/b", BERTH_MOUNT_RO},
+    {"/a.sqsh:/b:sqsh", NULL, "/a.sqsh", "/b", BERTH_MOUNT_SQSH},
+    {"a", "/home", "/home/a", "/home/a", BERTH_MOUNT_RW},
+    {"./a:/b:ro", "/home", "/home/a", "/b", BERTH_MOUNT_RO},
+    {"./tmpfs:/b", "/home", "/home/tmpfs", "/b", BERTH_MOUNT_RW},
+    {"/tmpfs:/b", "/home", "/tmpfs", "/b", BERTH_MOUNT_RW},
+    {"..:/b", "/home", "/home/..", "/b", BERTH_MOUNT_RW},
+    {"/a b:/c \"d\"", NULL, "/a b", "/c \"d\"", BERTH_MOUNT_RW},
 };
 
 START_TEST(all_forms_are_read)
@@ -38,7 +39,7 @@ START_TEST(all_forms_are_read)
     ck_assert_int_eq(berth_mount_parse(good[_i].text, good[_i].base, &mount, &err), 0);
     ck_assert_str_eq(mount.source, good[_i].source);
     ck_assert_str_eq(mount.destination, good[_i].destination);
-    ck_assert_int_eq(mount.read_only, good[_i].read_only);
+    ck_assert_int_eq(mount.mode, good[_i].mode);
     berth_mount_fini(&mount);
     ck_assert_ptr_null(mount.source);
 }
@@ -58,9 +59,10 @@ static const struct {
     {"/a::ro", NULL, "'/a::ro'" EXPECTED},
     {"/a:/b:ro:rw", NULL, "'/a:/b:ro:rw'" EXPECTED},
     {"/a:/b:/c:/d:/e", NULL, "'/a:/b:/c:/d:/e'" EXPECTED},
-    {"/a:/b:", NULL, "'/a:/b:': '' is not a mount mode; expected ro or rw"},
-    {"/a:/b:RO", NULL, "'/a:/b:RO': 'RO' is not a mount mode; expected ro or rw"},
-    {"/a:/b:rox", NULL, "'/a:/b:rox': 'rox' is not a mount mode; expected ro or rw"},
+    {"/a:/b:", NULL, "'/a:/b:': '' is not a mount mode; expected ro, rw or sqsh"},
+    {"/a:/b:RO", NULL, "'/a:/b:RO': 'RO' is not a mount mode; expected ro, rw or sqsh"},
+    {"/a:/b:rox", NULL,
+     "'/a:/b:rox': 'rox' is not a mount mode; expected ro, rw or sqsh"},
     {"/a://", "/w",
      "'/a://': the image itself is at /; expected a directory or a file below it as "
      "the destination"},
@@ -88,6 +90,7 @@ static const struct {
 } lists[] = {
     {"/a", "/a:/a:rw\n"},
     {"/a,b:/c:ro", "/a:/a:rw\n/base/b:/c:ro\n"},
+    {"d.sqsh:/d:sqsh", "/base/d.sqsh:/d:sqsh\n"},
     {"/a,/a", "/a:/a:rw\n/a:/a:rw\n"},
     {"/a,", NULL},
     {",/a", NULL},

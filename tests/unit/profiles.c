@@ -137,7 +137,7 @@ static const struct {
      "f:4: match: 'vendors' is not a key here; did you mean 'vendor'?"},
     {NEEDED "root: [a]\n", "f:3: root: expected one value, got a list"},
     {NEEDED "binds: [run]\n",
-     "f:3: binds: expected SRC[:DST[:ro|rw]] with absolute paths, got 'run'"},
+     "f:3: binds: expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got 'run'"},
     {NEEDED "prefix: mpi\n", "f:3: prefix: expected an absolute path, got 'mpi'"},
     {NEEDED "environment: [A]\n", "f:3: environment: expected NAME=VALUE, got 'A'"},
     {NEEDED "conflicts:\n  variables: [a b]\n",

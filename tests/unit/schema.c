@@ -192,11 +192,13 @@ static const struct {
     {"images: {signatures: [abc]}", "f:1: images.signatures: expected a fingerprint of "
                                     "40 or 64 hexadecimal digits, got 'abc'\n"},
     {"mounts: {forced: [a, /a:b, \"/a:/b:rx\", \"/a,/b\"]}",
-     "f:1: mounts.forced: expected SRC[:DST[:ro|rw]] with absolute paths, got 'a'\n"
-     "f:1: mounts.forced: expected SRC[:DST[:ro|rw]] with absolute paths, got '/a:b'\n"
-     "f:1: mounts.forced: expected SRC[:DST[:ro|rw]] with absolute paths, got "
+     "f:1: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got "
+     "'a'\n"
+     "f:1: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got "
+     "'/a:b'\n"
+     "f:1: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got "
      "'/a:/b:rx'\n"
-     "f:1: mounts.forced: expected SRC[:DST[:ro|rw]] with absolute paths, got "
+     "f:1: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got "
      "'/a,/b'\n"},
     {"environment: {capture: [1A]}", "f:1: environment.capture: expected the name of a "
                                      "variable, with * for any text, got '1A'\n"},

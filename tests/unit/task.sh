@@ -70,6 +70,9 @@ expect 'what is not an image' 1 \
 expect 'a mount that is not there' 1 \
     "berth: n1: --container-mounts: 'T/gone': No such file or directory; expected a file or directory of the host, on every node" \
     with "image=$T/a&mounts=$T/gone:/x:rw" ./app
+expect 'a directory as a squashfs file' 1 \
+    "berth: n1: --container-mounts: 'T' is not a squashfs file; make one with 'mksquashfs DIR FILE'" \
+    with "image=$T/a&mounts=$T:/x:sqsh" ./app
 mkdir "$(printf 'caf\351')"
 expect 'a name that the runtime cannot carry' 1 \
     "$(printf "berth: n1: --container-mounts: 'T/caf\351': the name is not UTF-8, and the container runtime takes no other; rename it")" \

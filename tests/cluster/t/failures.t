@@ -404,6 +404,11 @@ in_image "mount source relative, missing" "'/home/alice/nowhere': No such file" 
     --container-mounts=nowhere:/mnt
 in_image "mount of a directory over a file" "did not start it: .*; mount a directory over a directory" \
     --container-mounts=/srv/cwd:/bin/cat
+in_image "a squashfs file that is none" "'/srv/cwd' is not a squashfs file; make one with 'mksquashfs DIR FILE'" \
+    --container-mounts=/srv/cwd:/mnt:sqsh
+printf 'hsqs%0200d' 0 | on login alice sh -c 'cat >cut.sqsh'
+in_image "a squashfs file that is cut off" "did not start it: .*; make that squashfs file again" \
+    --container-mounts=cut.sqsh:/mnt:sqsh
 in_image "a word for the runtime that is no flag" "did not start it: .*; look in --container-args for a word" \
     --container-args="--cleanenv nv"
 in_image "an MPI that the host does not have" "no MPI called 'none'; .*expected one of them, or auto" \
