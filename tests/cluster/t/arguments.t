@@ -205,9 +205,9 @@ inside "--container-mounts: sqsh is the files in a squashfs file, for both tasks
     "1 1 Read-only file system Read-only file system" \
     'mkdir m; echo 1 >m/f; mksquashfs m d.sqsh -quiet -no-progress >/dev/null
      srun -w n1 -n2 $C --container-mounts=d.sqsh:/m:sqsh perl -e '"'"'open F, "/m/f"; print <F>; open F, ">", "/m/f" or print "$!\n"'"'"' | sort'
-inside "--container-mounts: sqsh, in two components of a node and in the container of a job" "1 1 1 1" \
+inside "--container-mounts: sqsh, in two components and in the container of a job" "1 1 1 1" \
     'mkdir m; echo 1 >m/f; mksquashfs m d.sqsh -quiet -no-progress >/dev/null
-     salloc -Q -w n1 -n2 srun -n1 $C --container-mounts=d.sqsh:/m:sqsh cat /m/f : -n1 $C --container-mounts=d.sqsh:/n:sqsh cat /n/f
+     salloc -Q -N2 srun -N1 -n1 $C --container-mounts=d.sqsh:/m:sqsh cat /m/f : -N1 -n1 $C --container-mounts=d.sqsh:/n:sqsh cat /n/f
      salloc -Q -w n1 $C --container-lifetime=job --container-mounts=d.sqsh:/m:sqsh bash -c "srun cat /m/f; srun cat /m/f"'
 inside "--container-mounts: spaces" "text" 'mkdir "a  b"; echo text >"a  b/f"; srun $C --container-mounts="a  b:/m n" cat "/m n/f"'
 inside "--container-mounts: single and double quotes" "text" \
