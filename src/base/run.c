@@ -129,17 +129,19 @@ static int listen_to(const struct berth_run *run, int out, int err_fd,
     return 0;
 }
 
-/* A program may close what we listen to and stay. */
+/* Mostly it ends at once, but a program may close what we listen to and stay. */
 static int await(const struct berth_run *run, pid_t pid,
                  struct berth_deadline *deadline, int *ret_status,
                  struct berth_err *err)
 {
-    const struct timespec pause = {.tv_nsec = 2000000};
+    struct timespec pause = {.tv_nsec = 100000};
 
     while (waitpid(pid, ret_status, WNOHANG) == 0) {
         if (berth_deadline_left(deadline) < 0)
             return refuse_slow(run, err);
         nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 2000000)
+            pause.tv_nsec *= 2;
     }
     return 0;
 }

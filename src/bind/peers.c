@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/resolve.h"
 #include "base/text.h"
 #include "mpi/pmi.h"
 
@@ -86,7 +87,7 @@ static unsigned int find_beside(const struct berth_peers *peers)
             return 0;
     if (!prefix || asprintf(&lib, "%s/lib/", prefix) < 0)
         return 0;
-    real = realpath(lib, NULL);
+    real = berth_resolve(lib);
     for (size_t i = 0; real && i < image->count; i++)
         if (image->items[i].role == BERTH_ROLE_PRESENT &&
             berth_text_starts(image->items[i].path, real) &&

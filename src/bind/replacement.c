@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/fd.h"
+#include "base/resolve.h"
 #include "base/text.h"
 #include "bind/bindover.h"
 #include "stage/loader.h"
@@ -112,7 +113,7 @@ static int plan_glibc(struct berth_replacement *replacement,
 {
     const struct berth_mpi_object *libc =
         berth_mpi_objects_find(&look->objects, "libc.so.6");
-    BERTH_FREE char *loader = look->loader ? realpath(look->loader, NULL) : NULL;
+    BERTH_FREE char *loader = look->loader ? berth_resolve(look->loader) : NULL;
 
     if (!libc || !loader)
         return berth_err_set(err, "the image has no glibc that the host's could "
@@ -130,7 +131,7 @@ static int plan_glibc(struct berth_replacement *replacement,
                      file + 6) < 0)
             return berth_err_oom(err);
         real = berth_text_starts(file + 6, "ld-linux") ? berth_steal(&loader)
-                                                       : realpath(image, NULL);
+                                                       : berth_resolve(image);
         if (real)
             add_pair(&replacement->binds, staged, real);
     }
@@ -366,7 +367,7 @@ static int resolve_collisions(struct berth_replacement *replacement,
     for (size_t i = 0; i < closure->count; i++) {
         const struct berth_closure_item *item = &closure->items[i];
         const struct berth_mpi_choice *choice = find_collision(replacement, item);
-        BERTH_FREE char *real = item->path ? realpath(item->path, NULL) : NULL;
+        BERTH_FREE char *real = item->path ? berth_resolve(item->path) : NULL;
 
         if (choice && real && !find_staged(replacement, real))
             add_pair(&replacement->binds, choice->host->path, real);
@@ -430,7 +431,7 @@ static int check_family(const struct berth_replacement *replacement,
     bool found = false;
 
     for (size_t i = 0; i < closure->count; i++) {
-        BERTH_FREE char *real = realpath(closure->items[i].path, NULL);
+        BERTH_FREE char *real = berth_resolve(closure->items[i].path);
         const struct berth_mpi_object *staged =
             real ? find_staged(replacement, real) : NULL;
 

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/fd.h"
+#include "base/resolve.h"
 #include "base/text.h"
 #include "stage/inventory.h"
 #include "base/run.h"
@@ -71,7 +72,7 @@ static void read_directory(struct search *search, const char *real, int most,
 /* The same of PATH, once. */
 static void each(struct search *search, const char *path, use_entry *use)
 {
-    BERTH_FREE char *real = realpath(path, NULL);
+    BERTH_FREE char *real = berth_resolve(path);
 
     if (real && is_new(&search->seen, real))
         read_directory(search, real, ENTRIES_MAX, use);

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/resolve.h"
 #include "base/text.h"
 #include "elf/facts.h"
 #include "base/run.h"
@@ -69,6 +70,16 @@ static int start(const char *loader, const char *file, const struct berth_strvec
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
+/* The path, by which a file is found and finds others, and what file that is now. */
+static void identify(const char *path, struct berth_buf *key)
+{
+    BERTH_FREE char *real = berth_resolve(path);
+
+    berth_buf_puts(key, path);
+    berth_buf_puts(key, "\n");
+    berth_factcache_identify(real ? real : path, key);
+}
+
 /* What an answer of LOADER about FILE depends on, as far as it is known before. */
 static void write_key(const char *loader, const char *file,
                       const struct berth_strvec *env, struct berth_buf *key)
@@ -76,9 +87,9 @@ static void write_key(const char *loader, const char *file,
     static const char path[] = "LD_LIBRARY_PATH=";
 
     berth_buf_puts(key, "loader\n");
-    berth_factcache_identify(loader, key);
-    berth_factcache_identify(file, key);
-    berth_factcache_identify("/etc/ld.so.cache", key);
+    identify(loader, key);
+    identify(file, key);
+    identify("/etc/ld.so.cache", key);
     for (size_t i = 0; i < env->count; i++) {
         BERTH_FREE char *copy = NULL;
         char *next, *directory;
@@ -91,13 +102,13 @@ static void write_key(const char *loader, const char *file,
             continue;
         next = copy = strdup(env->items[i] + sizeof(path) - 1);
         while (next && (directory = strsep(&next, ":")))
-            berth_factcache_identify(directory, key);
+            identify(directory, key);
     }
 }
 
 /* The files of an answer, and the directories in which one that goes before them could
  * appear, in a number. */
-static uint64_t identify(const struct berth_closure *closure)
+static uint64_t identify_answer(const struct berth_closure *closure)
 {
     BERTH_STRVEC struct berth_strvec directories = {0};
     BERTH_BUF struct berth_buf text = {0};
@@ -109,10 +120,10 @@ static uint64_t identify(const struct berth_closure *closure)
 
         if (directory && !berth_strvec_has(&directories, directory)) {
             berth_strvec_push(&directories, directory);
-            berth_factcache_identify(directory, &text);
+            identify(directory, &text);
         }
         if (path)
-            berth_factcache_identify(path, &text);
+            identify(path, &text);
     }
     return berth_hash(BERTH_HASH_START, text.text, text.used);
 }
@@ -130,7 +141,7 @@ static bool recall(struct berth_factcache *cache, const char *key,
                             NULL) < 0)
         return false;
     memcpy(&number, fact, sizeof(number));
-    if (number == identify(ret_closure))
+    if (number == identify_answer(ret_closure))
         return true;
     berth_closure_fini(ret_closure);
     return false;
@@ -140,7 +151,7 @@ static void remember(struct berth_factcache *cache, const char *key,
                      const struct berth_closure *closure, const struct berth_buf *text)
 {
     BERTH_BUF struct berth_buf fact = {0};
-    uint64_t number = identify(closure);
+    uint64_t number = identify_answer(closure);
 
     berth_buf_add(&fact, (const char *)&number, sizeof(number));
     berth_buf_add(&fact, text->text, text->used);

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/resolve.h"
 #include "base/text.h"
 #include "elf/stored.h"
 #include "mpi/names.h"
@@ -61,7 +62,7 @@ int berth_look_add(struct berth_factcache *cache, struct berth_mpi_objects *obje
                    enum berth_mpi_role role, const char *soname, const char *path,
                    struct berth_err *err)
 {
-    BERTH_FREE char *real = realpath(path, NULL);
+    BERTH_FREE char *real = berth_resolve(path);
     struct berth_elf elf;
 
     if (!real)
@@ -153,7 +154,7 @@ static bool is_loadable(const struct berth_look *look, const struct berth_elf *e
  */
 void berth_look_present(struct berth_look *look, const char *soname, const char *path)
 {
-    BERTH_FREE char *real = realpath(path, NULL);
+    BERTH_FREE char *real = berth_resolve(path);
     struct berth_elf elf;
 
     if (!real || is_read(look, real) ||

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/resolve.h"
 #include "base/text.h"
 #include "mpi/family.h"
 #include "stage/inventory.h"
@@ -122,7 +123,7 @@ static char *identify(struct berth_factcache *cache, const char *real,
 static int classify(struct berth_factcache *cache, const char *path, const char *name,
                     struct found *ret_found)
 {
-    BERTH_FREE char *real = realpath(path, NULL);
+    BERTH_FREE char *real = berth_resolve(path);
     struct found found = {0};
     BERTH_FREE char *soname = real ? identify(cache, real, &found.what) : NULL;
 
@@ -213,10 +214,10 @@ static bool goes_with(const struct found *it, const struct found *c)
 
 static bool is_known(const struct berth_stacks *stacks, const char *path)
 {
-    BERTH_FREE char *real = realpath(path, NULL);
+    BERTH_FREE char *real = berth_resolve(path);
 
     for (size_t i = 0; real && i < stacks->count; i++) {
-        BERTH_FREE char *other = realpath(stacks->items[i].libraries[0].path, NULL);
+        BERTH_FREE char *other = berth_resolve(stacks->items[i].libraries[0].path);
 
         if (other && strcmp(other, real) == 0)
             return true;

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Paths without links, as realpath(3) tells them, and found once. */
+
+#include "base/resolve.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "unit.h"
+
+static char *directory;
+
+static void setup(void)
+{
+    directory = unit_directory();
+    ck_assert_int_eq(chdir(directory), 0);
+    ck_assert_int_eq(mkdir("usr", 0755), 0);
+    ck_assert_int_eq(mkdir("usr/lib", 0755), 0);
+    ck_assert_int_eq(symlink("usr/lib", "lib"), 0);
+    ck_assert_int_eq(symlink("lib", "lib64"), 0);
+    unit_write("usr/lib/libm.so.6.1", "", 0);
+    ck_assert_int_eq(symlink("libm.so.6.1", "usr/lib/libm.so.6"), 0);
+    ck_assert_int_eq(symlink("./../../lib64/libm.so.6", "usr/lib/libm.so"), 0);
+    ck_assert_int_eq(symlink("/", "usr/root"), 0);
+    ck_assert_int_eq(symlink("loop", "usr/loop"), 0);
+    ck_assert_int_eq(symlink("nothing", "usr/gone"), 0);
+}
+
+static void teardown(void)
+{
+    berth_resolve_forget();
+    unit_remove(directory);
+    free(directory);
+}
+
+static const char *const paths[] = {
+    "",
+    "/",
+    "/usr",
+    "/lib",
+    "/lib64/",
+    "/lib64/..",
+    "/lib/libm.so.6",
+    "/usr/lib/libm.so",
+    "//usr/./lib//../../lib64/libm.so",
+    "/usr/root",
+    "/usr/root/../..",
+    "/usr/loop/x",
+    "/usr/gone",
+    "/nothing",
+    "/nothing/x",
+    "/usr/lib/libm.so/x",
+};
+
+START_TEST(it_is_what_realpath_says)
+{
+    BERTH_FREE char *path = unit_path(directory, paths[_i]);
+
+    for (int time = 0; time < 2; time++) {
+        BERTH_FREE char *expected = realpath(path, NULL);
+        int number = errno;
+        BERTH_FREE char *real = berth_resolve(path);
+
+        if (expected)
+            ck_assert_str_eq(real, expected);
+        else
+            ck_assert_ptr_null(real);
+        ck_assert(expected || errno == number);
+    }
+}
+END_TEST
+
+START_TEST(a_relative_path_is_resolved)
+{
+    BERTH_FREE char *expected = realpath("lib/libm.so", NULL);
+    BERTH_FREE char *real = berth_resolve("lib/libm.so");
+
+    ck_assert_str_eq(real, expected);
+}
+END_TEST
+
+START_TEST(what_was_found_stays_until_it_is_forgotten)
+{
+    BERTH_FREE char *path = unit_path(directory, "lib64");
+    BERTH_FREE char *before = berth_resolve(path);
+
+    ck_assert_int_eq(unlink("lib64"), 0);
+    ck_assert_int_eq(symlink("usr", "lib64"), 0);
+    for (int time = 0; time < 2; time++) {
+        BERTH_FREE char *after = berth_resolve(path);
+
+        ck_assert_int_eq(strcmp(after, before) == 0, time == 0);
+        berth_resolve_forget();
+    }
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("resolve");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_loop_test(tests, it_is_what_realpath_says, 0, COUNT(paths));
+    tcase_add_test(tests, a_relative_path_is_resolved);
+    tcase_add_test(tests, what_was_found_stays_until_it_is_forgotten);
+    return unit_run("resolve", tests);
+}
