@@ -19,7 +19,7 @@ void berth_detach(const int keep[], size_t count, sigset_t *ret_mask);
 /* Start a process that the caller does not wait for: the child of a child that ends. It
  * calls BODY with DATA and ends when that returns, since it is a copy of the caller and
  * must not go on as one. BORN (NULL: nobody asks) is called with DATA and its number
- * before the caller goes on. Returns 0, or -1 with a sentence in ERR. */
+ * before the caller goes on. */
 int berth_detach_run(void (*body)(void *data), void (*born)(void *data, pid_t pid),
                      void *data, struct berth_err *err);
 

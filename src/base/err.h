@@ -8,7 +8,9 @@
 
 /* Why a call could not do its work: one sentence of the form
  * `place: what is wrong; what would be right`, without a newline. Control characters
- * are shown escaped, so that user text cannot write to a terminal. */
+ * are shown escaped, so that user text cannot write to a terminal. A function that has
+ * one as its last argument returns 0, or -1 with a sentence in it; a header says what
+ * it returns only where that differs. */
 struct berth_err {
     char text[BERTH_ERR_SIZE];
 };

@@ -38,7 +38,7 @@ void berth_fields_put(struct berth_buf *buf, const struct berth_field *table,
                       const void *record);
 
 /* Read TEXT, which this changes, into RECORD, where members without a field stay as
- * they are. Returns 0, or -1 with a sentence in ERR. */
+ * they are. */
 int berth_fields_get(char *text, const struct berth_field *table, void *record,
                      struct berth_err *err);
 

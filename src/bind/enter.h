@@ -6,7 +6,7 @@
 
 /* Enters the container as the owner of its namespaces, at the place and with the
  * environment that the application will have. The process has the environment of the
- * container before. Returns 0, or -1 with a sentence in ERR. */
+ * container before. */
 int berth_enter(const struct berth_inside *inside, struct berth_err *err);
 
 /* The file of COMMAND (ends in NULL), in the root of this process, or of the program

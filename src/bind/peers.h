@@ -25,7 +25,7 @@ struct berth_peers {
  * ones, or, if none was bound, any of the image's own: it may run if one of them fits.
  * *RET_ALONE names one that does not fit ("": none); if it is a bound one
  * *RET_REPLACEMENT is that, and the witness sees which rank loads it (bind/witness.h).
- * Returns 0, or -1 with a sentence in ERR. */
+ */
 int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alone,
                       const struct berth_replacement **ret_replacement,
                       struct berth_err *err);

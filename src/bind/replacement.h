@@ -39,8 +39,7 @@ struct berth_replacement {
 };
 
 /* Read the stage at MOUNTED, which is HOST outside; facts about its files that are in
- * CACHE (NULL: none) are taken from there. Returns 0, or -1 with a sentence in
- * ERR. */
+ * CACHE (NULL: none) are taken from there. */
 int berth_replacement_open(struct berth_factcache *cache, const char *mounted,
                            const char *host, struct berth_replacement *replacement,
                            struct berth_err *err);

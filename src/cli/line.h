@@ -23,14 +23,13 @@ struct berth_cli_line {
 
 /* Find it. WORDS are the name of the file and what is appended to the command of each
  * line; DEFAULTS is what the command line asks for. Reads all lines, since all of them
- * are one MPI_COMM_WORLD. Returns 0, or -1 with a sentence in ERR. In each case the
- * caller owns *RET. */
+ * are one MPI_COMM_WORLD. In each case the caller owns *RET. */
 int berth_cli_line_read(char *const *words, const struct berth_request *defaults,
                         const struct berth_site *site, struct berth_cli_line *ret,
                         struct berth_err *err);
 
 /* Find the programs whose ranks are to decide alike with --mpi-bind (request/rows.h);
- * REQUEST is what runs. Returns 0, or -1 with a sentence in ERR. */
+ * REQUEST is what runs. */
 int berth_cli_line_programs(struct berth_cli_line *line,
                             const struct berth_request *request, struct berth_err *err);
 

@@ -22,7 +22,7 @@ struct berth_host {
  * the berth that asks. Starts the runtime, srun and berth's programs to hear their
  * versions, each for some seconds at most, and a child that tries to make a user
  * namespace. What cannot be read is not told. On success the caller owns *RET_FACTS
- * (berth_doctor_facts_fini). Returns 0, or -1 with a sentence in ERR. */
+ * (berth_doctor_facts_fini). */
 int berth_host_read(const char *root, char *const *env, const char *release,
                     struct berth_doctor_facts *ret_facts, struct berth_err *err);
 

@@ -27,6 +27,6 @@ void berth_job_launch_fini(struct berth_job_launch *launch);
  * variables of job/variables.h and the working directory: the words of the runtime, the
  * files that they name (device, inode, size and time of change), those that flags and
  * variables of the runtime name from the working directory, the user's home, and the
- * release of berth. Returns 0, or -1 with a sentence in ERR. */
+ * release of berth. */
 int berth_job_key(const struct berth_job_launch *launch, struct berth_buf *ret,
                   struct berth_err *err);

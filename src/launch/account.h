@@ -19,8 +19,7 @@ struct berth_account {
 };
 
 /* The account of the launch (report/explain.h), as the request wants to see it,
- * appended to RET. Asks the runtime for its version. The process is on the host.
- * Returns 0, or -1 with a sentence in ERR. */
+ * appended to RET. Asks the runtime for its version. The process is on the host. */
 int berth_account_write(const struct berth_account *account, struct berth_buf *ret,
                         struct berth_err *err);
 

@@ -45,14 +45,13 @@ struct berth_injected {
 };
 
 /* What the runtime is to mount so that the host's MPI can be seen in the container;
- * appends SRC:DST:ro. The user's directory is made if need be. Returns 0, or -1 with a
- * sentence in ERR. */
+ * appends SRC:DST:ro. The user's directory is made if need be. */
 int berth_inject_mounts(const struct berth_request *request,
                         struct berth_strvec *mounts, struct berth_err *err);
 
 /* What the profiles of the host's MPI want mounted and this host has, but where the
  * request mounts something itself; appends SRC:DST:ro|rw. TERMS name the site's
- * profiles. Returns 0, or -1 with a sentence in ERR. */
+ * profiles. */
 int berth_inject_fabric(const struct berth_request *request,
                         const struct berth_terms *terms, struct berth_strvec *mounts,
                         struct berth_err *err);

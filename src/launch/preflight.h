@@ -5,5 +5,5 @@
 #include "request/request.h"
 
 /* Can the runtime use the names of the image and the mounts, and does the source of
- * each mount exist? Returns 0, or -1 with a sentence in ERR. */
+ * each mount exist? */
 int berth_preflight_check(const struct berth_request *request, struct berth_err *err);

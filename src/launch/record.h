@@ -10,7 +10,7 @@
 int berth_record_open(const struct berth_record *record, const char *pattern,
                       struct berth_err *err);
 
-/* Append RECORD to that file, open as FD. Returns 0, or -1 with a sentence in ERR. */
+/* Append RECORD to that file, open as FD. */
 int berth_record_put(const struct berth_record *record, const char *pattern, int fd,
                      struct berth_err *err);
 

@@ -85,7 +85,6 @@ bool berth_servers_unpacked(struct berth_servers *servers, const char *image);
 
 /* Has the runtime, or a server, the file IDENTITY (NULL: nobody asks) open, which IMAGE
  * led to when it was looked at? Of a setuid runtime that cannot be seen, and is
- * believed; a runtime that has unpacked the image is not. Returns 0, or -1 with a
- * sentence in ERR. */
+ * believed; a runtime that has unpacked the image is not. */
 int berth_servers_check(struct berth_servers *servers, const char *identity,
                         const char *image, struct berth_err *err);

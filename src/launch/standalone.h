@@ -23,11 +23,11 @@ struct berth_standalone {
     struct berth_strvec programs;        /* as in an order */
 };
 
-/* Sets the order of berth-start in the environment of the calling process, and
- * makes the rendezvous of its container (step/rendezvous.h). The container ends with
- * the calling process, whatever that becomes. Where an mpirun has started the process,
- * its MPI library is told that the other ranks are in containers of their own
- * (berth_launch_apart()). Returns 0, or -1 with a sentence in ERR. */
+/* Sets the order of berth-start in the environment of the calling process, and makes
+ * the rendezvous of its container (step/rendezvous.h). The container ends with the
+ * calling process, whatever that becomes. Where an mpirun has started the process, its
+ * MPI library is told that the other ranks are in containers of their own
+ * (berth_launch_apart()). */
 int berth_standalone_prepare(const struct berth_standalone *standalone,
                              struct berth_err *err);
 
@@ -36,8 +36,7 @@ int berth_standalone_prepare(const struct berth_standalone *standalone,
 int berth_standalone_become(char *const *command, struct berth_err *err);
 
 /* The rank of this process, which an mpirun, or Slurm, has started, and in *RET_TASKS
- * of how many it is one (0: not known). Nobody has: 0 of 1. Returns 0, or -1 with a
- * sentence in ERR. */
+ * of how many it is one (0: not known). Nobody has: 0 of 1. */
 int berth_standalone_rank(unsigned int *ret_rank, unsigned int *ret_tasks,
                           struct berth_err *err);
 

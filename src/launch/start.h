@@ -34,7 +34,7 @@ struct berth_start {
 enum { BERTH_START_PROGRAMS = 7 };
 
 /* Start the runtime: without input, its output in the log, with its own three
- * descriptors and no other. Returns 0, or -1 with a sentence in ERR. */
+ * descriptors and no other. */
 int berth_start(struct berth_start *start, struct berth_err *err);
 
 /* The same without a runtime: berth-init runs in the container of process HOLDER, with
@@ -48,7 +48,7 @@ int berth_start_in(struct berth_start *start, pid_t holder,
 enum { BERTH_START_ELSEWHERE = 75 };
 
 /* Wait until berth-init runs: which process that is, in our numbers, and its
- * environment, each variable with its NUL. Returns 0, or -1 with a sentence in ERR. */
+ * environment, each variable with its NUL. */
 int berth_start_await(const struct berth_start *start, pid_t *ret_holder,
                       struct berth_buf *ret_environ, struct berth_err *err);
 

@@ -25,16 +25,15 @@ struct berth_task {
     struct berth_buf account;     /* printed in the end, where one is asked for */
 };
 
-/* Reads the order out of the environment; the command is in ARGV. Returns 0, or -1 with
- * a sentence in ERR. */
+/* Reads the order out of the environment; the command is in ARGV. */
 int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err);
 
 /* With --mpi-bind=local: an mpirun in this task is to know nothing of Slurm, nor of its
- * process manager. Returns 0, or -1 with a sentence in ERR. */
+ * process manager. */
 int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err);
 
 /* Looks whether everything is there, and says how it is started. What RET points to is
- * the task's, and lives as long. Returns 0, or -1 with a sentence in ERR. */
+ * the task's, and lives as long. */
 int berth_task_prepare(struct berth_task *task, struct berth_launch *ret,
                        struct berth_err *err);
 

@@ -34,12 +34,11 @@ struct berth_temporary {
     unsigned int seconds;            /* that it may take to start, */
     struct berth_deadline *deadline; /* and what is left of them */
     /* What is done when it is there, in this process: HOLDER is berth-init, VARIABLES
-     * its environment. Returns 0, or -1 with a sentence in ERR. */
+     * its environment. */
     int (*use)(void *data, pid_t holder, const struct berth_buf *variables,
                struct berth_err *err);
     void *data;
 };
 
-/* Starts the container, calls USE and ends the container. Returns 0, or -1 with a
- * sentence in ERR. */
+/* Starts the container, calls USE and ends the container. */
 int berth_temporary(const struct berth_temporary *it, struct berth_err *err);

@@ -38,8 +38,7 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
                     struct berth_mpi_verdict *ret_verdict, struct berth_err *err);
 
 /* Can the host's MPI replace that of PROGRAM at all? Not if MPI is linked into PROGRAM
- * statically, nor if PROGRAM starts ranks itself (mpirun). Returns 0, or -1 with a
- * sentence in ERR. */
+ * statically, nor if PROGRAM starts ranks itself (mpirun). */
 int berth_mpi_check_program(const struct berth_mpi_program *program,
                             struct berth_err *err);
 

@@ -35,6 +35,6 @@ struct berth_outside {
 /* Does COMMAND name an image for the new step? Then it is not the program's. */
 bool berth_outside_says_image(char *const *command);
 
-/* Appends to RET. Returns 0, or -1 with a sentence in ERR. */
+/* Appends to RET. */
 int berth_outside_environment(const struct berth_outside *outside,
                               struct berth_strvec *ret, struct berth_err *err);

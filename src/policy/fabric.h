@@ -13,8 +13,7 @@
 /* What the PROFILES (as berth_profiles()) that REQUEST may mean want mounted, each
  * once, the first of those at one place: appends SRC:DST:ro|rw to BINDS and patterns
  * (glob(7)) to DEVICES. With a mode that leaves the choice to berth these are all
- * profiles: the container is started before it is known which MPI the program wants.
- * Returns 0, or -1 with a sentence in ERR. */
+ * profiles: the container is started before it is known which MPI the program wants. */
 int berth_fabric_list(const struct berth_profile *profiles,
                       const struct berth_request *request, struct berth_strvec *binds,
                       struct berth_strvec *devices, struct berth_err *err);

@@ -9,7 +9,7 @@
  * pattern without a space one word, which has to start with `-`; a pattern with a space
  * a flag and the word behind it, which is its value. In a pattern `*` and its like
  * (fnmatch(3)) do not match `,`, `:` or a component `..`, so that no second value gets
- * in behind an allowed one. Returns 0, or -1 with a sentence in ERR. */
+ * in behind an allowed one. */
 int berth_flags_check_args(const struct berth_site *site,
                            const struct berth_strvec *args, struct berth_err *err);
 

@@ -40,8 +40,7 @@ bool berth_policy_says_mpi(const struct berth_site *site);
 bool berth_policy_says_job(const struct berth_site *site, const char *said);
 
 /* On the host where the command is typed: checks what every node would refuse in
- * REQUEST. ENVIRONMENT is what every task will have; NULL: not known.
- * Returns 0, or -1 with a sentence in ERR. */
+ * REQUEST. ENVIRONMENT is what every task will have; NULL: not known. */
 int berth_policy_refuse(const struct berth_site *site,
                         const struct berth_request *request, char *const *environment,
                         struct berth_err *err);

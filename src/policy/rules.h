@@ -22,7 +22,7 @@ struct berth_rules_job {
 void berth_rules_faults(const struct berth_site *site, struct berth_strvec *faults);
 
 /* What the rules force on JOB; a later rule goes over an earlier one. On success the
- * caller owns *RET. Returns 0, or -1 with a sentence in ERR. */
+ * caller owns *RET. */
 int berth_rules_force(const struct berth_site *site, const struct berth_rules_job *job,
                       struct berth_request *ret, struct berth_err *err);
 
@@ -30,7 +30,7 @@ int berth_rules_force(const struct berth_site *site, const struct berth_rules_jo
 bool berth_rules_give(const struct berth_site *site, enum berth_option_id id);
 
 /* Refuses a REQUEST with an option that the rules forbid to JOB; NULL: to every job,
- * since this one is not known yet. Returns 0, or -1 with a sentence in ERR. */
+ * since this one is not known yet. */
 int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_job *job,
                        const struct berth_request *request, struct berth_err *err);
 

@@ -25,7 +25,7 @@ int berth_image_probe(const char *path, struct berth_image *ret_image, int *ret_
                       struct berth_err *err);
 
 /* Can the machine that this runs on (not a login node of another kind) run the image?
- * Returns 0, or -1 with a sentence in ERR. */
+ */
 int berth_image_check_machine(const char *path, const struct berth_image *image,
                               struct berth_err *err);
 
@@ -36,5 +36,5 @@ int berth_image_describe(const char *path, struct berth_strvec *ret,
                          struct berth_err *err);
 
 /* Is the image of REQUEST, which is a file now, on this node, and built for its
- * machine? Returns 0, or -1 with a sentence in ERR. */
+ * machine? */
 int berth_image_look(const struct berth_request *request, struct berth_err *err);

@@ -5,7 +5,7 @@
 
 /* The container runtime of this host: CONFIGURED if not NULL, else the first of
  * apptainer and singularity on PATH (may be NULL) and in the usual directories. On
- * success the caller frees *RET_PATH. Returns 0, or -1 with a sentence in ERR. */
+ * success the caller frees *RET_PATH. */
 int berth_runtime_find(const char *configured, const char *path, char **ret_path,
                        struct berth_err *err);
 

@@ -18,6 +18,6 @@ struct berth_signature {
 
 /* Is the SIF file signed with these keys only? The runtime verifies it with the keys
  * that it finds on this host. Whose keyring that is does not matter, because the
- * fingerprint identifies the key. Returns 0, or -1 with a sentence in ERR. */
+ * fingerprint identifies the key. */
 int berth_signature_check(const struct berth_signature *signature,
                           struct berth_err *err);

@@ -17,6 +17,6 @@ int berth_trusted_open(const char *path, uid_t owner, int *ret_missing,
                        struct berth_err *err);
 
 /* Append what FD, open at PATH, holds to BUF; no more than is needed to see that it is
- * too long for site/syntax.h. Returns 0, or -1 with a sentence in ERR. */
+ * too long for site/syntax.h. */
 int berth_trusted_read(int fd, const char *path, struct berth_buf *buf,
                        struct berth_err *err);

@@ -26,23 +26,21 @@ struct berth_cache {
 int berth_cache_find(const char *cache, const char *name, char **ret_file,
                      struct berth_err *err);
 
-/* Make the directory of NAME, the user's own, where it is not there, and open it.
- * Returns 0, or -1 with a sentence in ERR. */
+/* Make the directory of NAME, the user's own, where it is not there, and open it. */
 int berth_cache_open(const char *cache, const char *name, struct berth_cache *ret,
                      struct berth_err *err);
 
 /* Keep out every other pull of the image, on any host that has the file system; the
  * lock ends with the process. When it is another's, WAITS(URI) is called before the
- * wait. Returns 0, or -1 with a sentence in ERR. */
+ * wait. */
 int berth_cache_lock(struct berth_cache *cache, void (*waits)(const char *uri),
                      const char *uri, struct berth_err *err);
 
-/* With the lock: make an empty `part`, whatever was there. Returns 0, or -1 with a
- * sentence in ERR. */
+/* With the lock: make an empty `part`, whatever was there. */
 int berth_cache_begin(const struct berth_cache *cache, struct berth_err *err);
 
 /* With the lock: FILE of `part` becomes the image that was pulled last, whose path the
- * caller frees; `part` and `layers` go. Returns 0, or -1 with a sentence in ERR. */
+ * caller frees; `part` and `layers` go. */
 int berth_cache_end(const struct berth_cache *cache, const char *file, char **ret_file,
                     struct berth_err *err);
 

@@ -20,10 +20,10 @@ struct berth_pull {
 
 /* The file of an image from a registry, in *RET_FILE, which the caller frees: what the
  * cache has, else it is pulled into the cache by the runtime, by one process at a time.
- * As the calling user. Returns 0, or -1 with a sentence in ERR. */
+ * As the calling user. */
 int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err *err);
 
 /* If the image of REQUEST is a URI without a file, pulls it as HOW says (except for
- * HOW's uri), and makes the file the image. Returns 0, or -1 with a sentence in ERR. */
+ * HOW's uri), and makes the file the image. */
 int berth_pull_request(const struct berth_pull *how, struct berth_request *request,
                        struct berth_err *err);

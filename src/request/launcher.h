@@ -30,8 +30,7 @@ int berth_launcher_environment(const struct berth_request *request, char *const 
 void berth_launcher_job(const struct berth_request *request, char *const *own,
                         struct berth_strvec *ret);
 
-/* Is there a JOB (SLURM_JOB_ID; NULL: no) whose nodes `launch` can have? Returns 0, or
- * -1 with a sentence in ERR. */
+/* Is there a JOB (SLURM_JOB_ID; NULL: no) whose nodes `launch` can have? */
 int berth_launcher_check_job(const struct berth_request *request, const char *job,
                              struct berth_err *err);
 
@@ -39,7 +38,7 @@ int berth_launcher_check_job(const struct berth_request *request, const char *jo
 int berth_launcher_descriptor(char *const *own);
 
 /* Checks TASKS, the number of tasks of one component, or of one line of a --multi-prog
- * file: `local` and `launch` are for one. Returns 0, or -1 with a sentence in ERR. */
+ * file: `local` and `launch` are for one. */
 int berth_launcher_check_tasks(const struct berth_request *request, unsigned long tasks,
                                struct berth_err *err);
 
@@ -47,23 +46,21 @@ int berth_launcher_check_tasks(const struct berth_request *request, unsigned lon
 bool berth_launcher_is_mpirun(const char *command);
 
 /* Checks that COMMAND, in each of TASKS, is not an mpirun, since srun starts the ranks.
- * An mpirun in the image does not find srun, and would wait for ever. Returns 0, or -1
- * with a sentence in ERR. */
+ * An mpirun in the image does not find srun, and would wait for ever. */
 int berth_launcher_check_command(const struct berth_request *request,
                                  unsigned long tasks, const char *command,
                                  struct berth_err *err);
 
 /* Does Slurm start the OCI bundle BUNDLE (its own --container; NULL or "": none) for
  * the component? It takes the command before plugins can put a word in front, so that
- * the image would not run. Returns 0, or -1 with a sentence in ERR. */
+ * the image would not run. */
 int berth_launcher_check_bundle(const struct berth_request *request, const char *bundle,
                                 struct berth_err *err);
 
 /* Slurm makes one MPI_COMM_WORLD of all components, and of all lines of a --multi-prog
  * file. A rank waits there for ranks that never come, because their mpirun has made a
  * world of its own, or because they use another MPI library. Refuses modes that
- * certainly lead to that. SITE_SAYS: a row without a mode may get one of the site's.
- * Returns 0, or -1 with a sentence in ERR. */
+ * certainly lead to that. SITE_SAYS: a row without a mode may get one of the site's. */
 int berth_launcher_check_table(const struct berth_table *table, bool site_says,
                                struct berth_err *err);
 
@@ -77,7 +74,6 @@ void berth_launcher_set_worlds(struct berth_table *table);
 bool berth_launcher_may_share_world(const struct berth_table *table);
 
 /* Can several components be one step with --mpi=TYPE (NULL: not known)? SOURCE is for
- * people: " (SLURM_MPI_TYPE)", or "" where the option was typed. Returns 0, or -1 with
- * a sentence in ERR. */
+ * people: " (SLURM_MPI_TYPE)", or "" where the option was typed. */
 int berth_launcher_check_step(const char *type, const char *source,
                               struct berth_err *err);

@@ -19,12 +19,12 @@ struct berth_mount {
 
 /* Read one mount. SOURCE may be relative in TEXT: it is then relative to BASE, or an
  * error when BASE is NULL. DST must be absolute. On success the caller owns *RET_MOUNT
- * (berth_mount_fini). Returns 0, or -1 with a sentence in ERR. */
+ * (berth_mount_fini). */
 int berth_mount_parse(const char *text, const char *base, struct berth_mount *ret_mount,
                       struct berth_err *err);
 
 /* Read a list separated by commas and append each mount to MOUNTS in its full form
- * `SRC:DST:ro|rw|sqsh`. Returns 0, or -1 with a sentence in ERR. */
+ * `SRC:DST:ro|rw|sqsh`. */
 int berth_mount_parse_list(const char *text, const char *base,
                            struct berth_strvec *mounts, struct berth_err *err);
 

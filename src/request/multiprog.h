@@ -42,8 +42,7 @@ void berth_multiprog_fini(struct berth_multiprog *file);
 #define BERTH_MULTIPROG __attribute__((cleanup(berth_multiprog_fini)))
 
 /* Append to RET the words of LINE for RANK, which is one of its ranks: %t is the rank,
- * %o its place in the ranks, and only the backslash and the single quote protect.
- * Returns 0, or -1 with a sentence in ERR. */
+ * %o its place in the ranks, and only the backslash and the single quote protect. */
 int berth_multiprog_words(const struct berth_multiprog_line *line, unsigned int rank,
                           struct berth_strvec *ret, struct berth_err *err);
 
@@ -76,7 +75,7 @@ unsigned int berth_multiprog_first(const struct berth_multiprog *file,
                                    const struct berth_multiprog_line *line);
 
 /* Append to RET the words of LINE for RANK that are behind its options; IN_FRONT: a
- * word that may stand before these. Returns 0, or -1 with a sentence in ERR. */
+ * word that may stand before these. */
 int berth_multiprog_command(const struct berth_multiprog_line *line, unsigned int rank,
                             const char *in_front, const char *prefix,
                             struct berth_strvec *ret, struct berth_err *err);

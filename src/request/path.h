@@ -8,8 +8,7 @@
 /* TEXT as an absolute path: itself when it starts with `/`, else BASE/TEXT. Nothing is
  * resolved: `..` and links mean on the node what they mean there. BASE may be NULL:
  * then only absolute paths are taken. A `~` or `$` in front, which a shell does not
- * expand behind --option=, is refused. On success the caller frees *RET_PATH. Returns
- * 0, or -1 with a sentence in ERR. */
+ * expand behind --option=, is refused. On success the caller frees *RET_PATH. */
 int berth_path_absolute(const char *text, const char *base, char **ret_path,
                         struct berth_err *err);
 

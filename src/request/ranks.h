@@ -14,7 +14,7 @@
 /* Are they those that no other line has? */
 bool berth_ranks_rest(const char *ranks);
 
-/* Is TEXT of that form? Returns 0, or -1 with a sentence in ERR. */
+/* Is TEXT of that form? */
 int berth_ranks_check(const char *text, struct berth_err *err);
 
 /* Is RANK in RANKS? *RET_OFFSET (may be NULL) is then how many are written before it,

@@ -160,8 +160,7 @@ bool berth_request_same_container(const struct berth_request *a,
 int berth_request_put_over(struct berth_request *request,
                            const struct berth_request *own, struct berth_err *err);
 
-/* Refuse what cannot mean anything: other options without an image, or with `none`.
- * Returns 0, or -1 with a sentence in ERR. */
+/* Refuse what cannot mean anything: other options without an image, or with `none`. */
 int berth_request_check(const struct berth_request *request, struct berth_err *err);
 
 void berth_request_fini(struct berth_request *request);

@@ -16,7 +16,7 @@ struct berth_rows {
     unsigned int tasks; /* of the step; 0: not known */
 
     /* May TASKS of the step (0: not known) do what REQUEST asks for? It may change that
-     * before it goes into the table. Returns 0, or -1 with a sentence in ERR. */
+     * before it goes into the table. */
     int (*check)(struct berth_request *request, unsigned long tasks,
                  struct berth_err *err);
 };
@@ -27,7 +27,7 @@ int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,
                     struct berth_err *err);
 
 /* Check DEFAULTS, the options of the command line, where no line of TABLE runs in an
- * image. Returns 0, or -1 with a sentence in ERR. */
+ * image. */
 int berth_rows_check(const struct berth_table *table,
                      const struct berth_request *defaults, struct berth_err *err);
 

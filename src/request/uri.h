@@ -15,7 +15,7 @@ extern const char *const berth_uri_schemes[];
 bool berth_uri_is(const char *text);
 
 /* Is URI one that can be pulled? Checks only that a command line and a log can carry
- * it; the registry knows which names exist. Returns 0, or -1 with a sentence in ERR. */
+ * it; the registry knows which names exist. */
 int berth_uri_check(const char *uri, struct berth_err *err);
 
 /* A name for the directory of URI in a cache, with no other URI's: the scheme, `+`, and
@@ -27,7 +27,6 @@ int berth_uri_name(const char *uri, char **ret_name, struct berth_err *err);
 /* The place of the cache. CONFIGURED is what the site says (NULL: nothing): an absolute
  * path in which a `~` at the start is the user's HOME and $NAME or ${NAME} is the
  * variable in ENV. By default $XDG_CACHE_HOME/berth, else HOME/.cache/berth. HOME may
- * be NULL: not known. On success the caller frees *RET_PATH. Returns 0, or -1 with a
- * sentence in ERR. */
+ * be NULL: not known. On success the caller frees *RET_PATH. */
 int berth_uri_cache(const char *configured, char *const *env, const char *home,
                     char **ret_path, struct berth_err *err);

@@ -35,8 +35,7 @@ void berth_container_put(const struct berth_container *container,
                          struct berth_buf *buf);
 
 /* Append the containers in TEXT, which this changes, to *RET; their job is one of
- * component OFFSET. Other lines of TEXT are somebody else's. Returns 0, or -1 with a
- * sentence in ERR. */
+ * component OFFSET. Other lines of TEXT are somebody else's. */
 int berth_containers_get(char *text, int offset, struct berth_containers *ret,
                          struct berth_err *err);
 
@@ -57,7 +56,7 @@ struct berth_wish {
 };
 
 /* Read TEXT, JOBID[.STEPID[+COMPONENT]], into RET->step and RET->component, and end it
- * behind the JOBID, which is RET->job. Returns 0, or -1 with a sentence in ERR. */
+ * behind the JOBID, which is RET->job. */
 int berth_wish_read(char *text, struct berth_wish *ret, struct berth_err *err);
 
 /* The one of CONTAINERS, which are sorted, that WISH means. NULL with a sentence in

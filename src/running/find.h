@@ -17,6 +17,6 @@ struct berth_find {
 };
 
 /* Append to RET the containers in which a task runs, and those that a job keeps for its
- * steps. Returns 0, or -1 with a sentence in ERR. */
+ * steps. */
 int berth_find_containers(const struct berth_find *wanted, struct berth_containers *ret,
                           struct berth_err *err);

@@ -25,7 +25,7 @@ struct berth_jobs {
 /* The format of squeue that is read here. */
 #define BERTH_JOB_FORMAT "%A %i %U %D %T"
 
-/* Read the output of squeue. Returns 0, or -1 with a sentence in ERR. */
+/* Read the output of squeue. */
 int berth_jobs_get(const char *text, struct berth_jobs *ret, struct berth_err *err);
 
 /* Leave in JOBS those that NAME means, as a user writes it: 12, 12+1, 12_3. Returns 0;

@@ -48,11 +48,10 @@ void *berth_reading_field(const struct berth_reading *reading, size_t offset);
 int berth_reading_mismatch(const struct berth_node *node, const char *expected,
                            struct berth_err *err);
 
-/* Is NODE one value that KEY can have? Returns 0, or -1 with a sentence in ERR. */
+/* Is NODE one value that KEY can have? */
 int berth_reading_check(const struct berth_key *key, const struct berth_node *node,
                         struct berth_err *err);
 
-/* Which of its words KEY has in NODE, in *RET_AT. Returns 0, or -1 with a sentence in
- * ERR. */
+/* Which of its words KEY has in NODE, in *RET_AT. */
 int berth_reading_choose(const struct berth_key *key, const struct berth_node *node,
                          unsigned int *ret_at, struct berth_err *err);

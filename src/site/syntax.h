@@ -32,8 +32,7 @@ struct berth_node {
 /* Read the SIZE bytes of a file that messages call FILE: one document of YAML in UTF-8,
  * without anchors, aliases and tags, no key twice. A file without a document is an
  * empty map. A fault that can be read past is appended to FAULTS, and what it is about
- * left out. On success the caller owns *RET. Returns 0, or -1 with a sentence in ERR.
- * All sentences start with `FILE:LINE: `. */
+ * left out. On success the caller owns *RET. All sentences start with `FILE:LINE: `. */
 int berth_syntax_read(const char *file, const char *bytes, size_t size,
                       struct berth_node *ret, struct berth_strvec *faults,
                       struct berth_err *err);

@@ -10,7 +10,7 @@
 
 /* Append the row of a component to TABLE: its `env` is what to restore. VALUE is that
  * of --export for it; NULL: not said. A component on the host, and one that gets all of
- * the environment, has an empty row. Returns 0, or -1 with a sentence in ERR. */
+ * the environment, has an empty row. */
 int berth_gather_component(const struct berth_site *site,
                            const struct berth_row *component, const char *value,
                            struct berth_table *table, struct berth_err *err);

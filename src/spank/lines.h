@@ -34,5 +34,5 @@ int berth_lines_read(const struct berth_lines *lines,
 bool berth_lines_mention(const struct berth_hetgroups *line, const char *text);
 
 /* Before 23.11, when srun has read the file: put berth-task in front of the words of
- * every line. Returns 0, or -1 with a sentence in ERR. */
+ * every line. */
 int berth_lines_prefix(spank_t sp, struct berth_err *err);

@@ -46,7 +46,7 @@ int berth_part_container(spank_t sp, const struct berth_part *part,
 
 /* With --multi-prog: appends to RET the programs of all tasks of the container, of
  * which each node looks at each; nothing where there is only one. PREFIX: the site's,
- * of our options. Returns 0, or -1 with a sentence in ERR. */
+ * of our options. */
 int berth_part_programs(spank_t sp, const struct berth_part *part,
                         const struct berth_request *request, const char *prefix,
                         struct berth_strvec *ret, struct berth_err *err);

@@ -19,8 +19,7 @@ int berth_restore(spank_t sp, const struct berth_site *site,
                   struct berth_strvec *restored, struct berth_err *err);
 
 /* The same for TMPDIR, which Slurm sets for one task of a node only. It is not the
- * user's variable: call this after the site has decided about the user's. Returns 0, or
- * -1 with a sentence in ERR. */
+ * user's variable: call this after the site has decided about the user's. */
 int berth_restore_tmpdir(spank_t sp, struct berth_strvec *restored,
                          struct berth_err *err);
 
@@ -30,7 +29,7 @@ int berth_restore_tmpdir(spank_t sp, struct berth_strvec *restored,
 void berth_restore_forget_outer(spank_t sp);
 
 /* Take srun's BERTH_ALLOCATION_VARIABLE out of the task's environment: *RET gets what
- * it says of the job. Returns 0, or -1 with a sentence in ERR. */
+ * it says of the job. */
 int berth_restore_allocation(spank_t sp, struct berth_strvec *ret,
                              struct berth_err *err);
 

@@ -29,7 +29,6 @@ void berth_typed_job(const struct berth_typed *typed, const char *bundle);
 /* Is the image of REQUEST, which has one, right? One that is here and wrong, or that
  * SITE does not allow, is refused; one from a registry is checked when it is pulled.
  * One that is missing is refused or gets a line, as SITE says; srun in a job leaves it
- * to the nodes. PREFIX is that of the site's options. Returns 0, or -1 with a sentence
- * in ERR. */
+ * to the nodes. PREFIX is that of the site's options. */
 int berth_typed_image(const struct berth_site *site, const char *prefix,
                       const struct berth_request *request, struct berth_err *err);

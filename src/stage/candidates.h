@@ -14,7 +14,7 @@ struct berth_candidates {
 };
 
 /* Read them in the environment ENV (ends in NULL), as TERMS say. On success the caller
- * owns *RET (berth_candidates_fini). Returns 0, or -1 with a sentence in ERR. */
+ * owns *RET (berth_candidates_fini). */
 int berth_candidates_read(const struct berth_terms *terms, char *const *env,
                           struct berth_candidates *ret, struct berth_err *err);
 

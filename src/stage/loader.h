@@ -24,12 +24,11 @@ int berth_loader_list(struct berth_factcache *cache, const char *loader,
 
 /* Ask where LOADER finds libraries of the SONAMEs NAMES (ends in NULL) for PROGRAM,
  * which has no search path of its own: LD_LIBRARY_PATH of ENV, the cache, the usual
- * directories. Appends the paths of those that are there to RET. Returns 0, or -1 with
- * a sentence in ERR. */
+ * directories. Appends the paths of those that are there to RET. */
 int berth_loader_find(struct berth_factcache *cache, const char *loader,
                       const char *program, const char *const *names, char *const *env,
                       struct berth_strvec *ret, struct berth_err *err);
 
 /* The path of the loader of this program, and of this program. On success the caller
- * frees both. Returns 0, or -1 with a sentence in ERR. */
+ * frees both. */
 int berth_loader_self(char **ret_loader, char **ret_program, struct berth_err *err);

@@ -46,17 +46,17 @@ void berth_look_present(struct berth_look *look, const char *soname, const char 
 
 /* A program that is not linked with MPI may load it later (an interpreter), and before
  * or after that GCC's libraries of the image. Append those that have the name of one of
- * STAGED, the host's, to the objects of LOOK, as PRESENT. ENV is that
- * of the program (ends in NULL). Returns 0, or -1 with a sentence in ERR. */
+ * STAGED, the host's, to the objects of LOOK, as PRESENT. ENV is that of the program
+ * (ends in NULL). */
 int berth_look_at_twins(struct berth_look *look, const struct berth_mpi_objects *staged,
                         char *const *env, struct berth_err *err);
 
 /* The facts of the file PATH, without links, of CACHE if they are there. On success the
- * caller owns *RET_ELF (berth_elf_fini). Returns 0, or -1 with a sentence in ERR. */
+ * caller owns *RET_ELF (berth_elf_fini). */
 int berth_look_elf(struct berth_factcache *cache, const char *path,
                    struct berth_elf *ret_elf, struct berth_err *err);
 
-/* Add the library at PATH to OBJECTS. Returns 0, or -1 with a sentence in ERR. */
+/* Add the library at PATH to OBJECTS. */
 int berth_look_add(struct berth_factcache *cache, struct berth_mpi_objects *objects,
                    enum berth_mpi_role role, const char *soname, const char *path,
                    struct berth_err *err);

@@ -72,7 +72,7 @@ int berth_manifest_add_source(struct berth_manifest *manifest,
                               const struct berth_staged_source *source,
                               struct berth_err *err);
 
-/* Append the text of the file to BUF. Returns 0, or -1 with a sentence in ERR. */
+/* Append the text of the file to BUF. */
 int berth_manifest_write(const struct berth_manifest *manifest, struct berth_buf *buf,
                          struct berth_err *err);
 

@@ -15,8 +15,7 @@ struct berth_become {
 /* Exit status of a task whose application was not started, as in a shell. */
 enum { BERTH_REFUSED = 1, BERTH_NOT_EXECUTABLE = 126, BERTH_NOT_FOUND = 127 };
 
-/* Changes to the working directory, and sets PWD to its name on the host. Returns 0, or
- * -1 with a sentence in ERR. */
+/* Changes to the working directory, and sets PWD to its name on the host. */
 int berth_become_enter(const struct berth_become *become, struct berth_err *err);
 
 /* The path of the command NAME, on the PATH of the current environment. Slurm makes

@@ -28,7 +28,7 @@ struct berth_channel_message {
     char text[BERTH_CHANNEL_SIZE]; /* a NUL follows it */
 };
 
-/* The two ends, closed on exec. Returns 0, or -1 with a sentence in ERR. */
+/* The two ends, closed on exec. */
 int berth_channel_open(int ret_ends[2], struct berth_err *err);
 
 int berth_channel_send(int end, enum berth_channel_kind kind, const char *text,

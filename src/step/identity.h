@@ -21,6 +21,5 @@ void berth_identity_line(struct berth_buf *buf, uid_t uid, gid_t gid, const char
 /* Let the calling process (one thread), and what it becomes, see an /etc/passwd that
  * knows its user, by the environment: SLURM_JOB_USER or USER, HOME, SHELL. It goes to a
  * user namespace and a mount namespace of its own for that; nobody else sees the file,
- * and it goes with the last process that does. Returns 0, or -1 with a sentence in ERR.
- */
+ * and it goes with the last process that does. */
 int berth_identity_provide(struct berth_err *err);

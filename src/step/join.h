@@ -9,8 +9,7 @@
  * HOLDER: its namespaces and its root. The working directory is then the container's /.
  * The program that it becomes, or starts, has no more rights than the container gives
  * its programs (capability bound, no_new_privs), and one that it starts is in the
- * process namespace, too. On failure the process may be half inside and must end.
- * Returns 0, or -1 with a sentence in ERR. */
+ * process namespace, too. On failure the process may be half inside and must end. */
 int berth_join(pid_t holder, struct berth_err *err);
 
 /* The same, as the owner of the container's mounts, who may mount there until it

@@ -116,8 +116,7 @@ bool berth_rendezvous_unpack(const struct berth_rendezvous *rendezvous);
 bool berth_rendezvous_unpacked(const struct berth_rendezvous *rendezvous);
 
 /* Stores the answer of --mpi-bind (report/binding.h) for the tasks, which have it when
- * they have waited. Call it once, before the state changes. Returns 0, or -1 with a
- * sentence in ERR. */
+ * they have waited. Call it once, before the state changes. */
 int berth_rendezvous_put_binding(struct berth_rendezvous *rendezvous,
                                  const struct berth_buf *bytes, struct berth_err *err);
 int berth_rendezvous_get_binding(const struct berth_rendezvous *rendezvous,
