@@ -62,6 +62,17 @@ char *berth_host_ask(const struct berth_host *host, const char *const *argv)
     return said;
 }
 
+const char *berth_host_version(const struct berth_host *host, const char *path)
+{
+    const char *const argv[] = {path, "--version", NULL};
+    BERTH_FREE char *said = berth_host_ask(host, argv);
+
+    if (!said)
+        return NULL;
+    said[strcspn(said, "\n")] = '\0';
+    return *said ? berth_doctor_keep(host->facts, said) : NULL;
+}
+
 static long number(const struct berth_host *host, const char *path)
 {
     BERTH_FREE char *text = berth_host_text(host, path);
@@ -220,17 +231,13 @@ static void read_taken(const struct berth_host *host)
     globfree(&found);
 }
 
-/* The release behind the last blank of "berth-task 0.1.0". */
+/* The release in "berth-task 0.1.0". */
 static const char *release_of(const struct berth_host *host, const char *path)
 {
-    const char *const argv[] = {path, "--version", NULL};
-    BERTH_FREE char *said = berth_host_ask(host, argv);
-    char *blank = said ? strchr(said, ' ') : NULL;
+    const char *said = berth_host_version(host, path);
+    const char *blank = said ? strchr(said, ' ') : NULL;
 
-    if (!blank)
-        return NULL;
-    blank[1 + strcspn(blank + 1, "\n")] = '\0';
-    return berth_doctor_keep(host->facts, blank + 1);
+    return blank ? blank + 1 : NULL;
 }
 
 static void read_programs(const struct berth_host *host)

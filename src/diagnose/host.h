@@ -39,6 +39,9 @@ char *berth_host_text(const struct berth_host *host, const char *path);
  * and then on standard error; NULL also when it fails. */
 char *berth_host_ask(const struct berth_host *host, const char *const *argv);
 
+/* The first line that PATH --version prints; lives as long as the facts. NULL: none. */
+const char *berth_host_version(const struct berth_host *host, const char *path);
+
 /* NAME beside FILE; NAME alone if it is absolute. */
 char *berth_host_beside(const char *file, const char *name);
 

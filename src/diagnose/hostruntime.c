@@ -20,18 +20,6 @@ static const char *keep_value(const struct berth_host *host, const char *text,
     return berth_doctor_keep(host->facts, value);
 }
 
-/* The first line that it says. */
-static const char *ask_version(const struct berth_host *host, const char *path)
-{
-    const char *const argv[] = {path, "--version", NULL};
-    BERTH_FREE char *said = berth_host_ask(host, argv);
-
-    if (!said)
-        return NULL;
-    said[strcspn(said, "\n")] = '\0';
-    return *said ? berth_doctor_keep(host->facts, said) : NULL;
-}
-
 /* DIRECTORY/apptainer/bin/NAME, or singularity's; NULL: neither is a program. */
 static char *find_part(const struct berth_host *host, const char *directory,
                        const char *name)
@@ -141,6 +129,6 @@ void berth_host_read_runtime(struct berth_host *host, const char *configured)
     facts->runtime.path = berth_doctor_keep(facts, path);
     if (!facts->runtime.path)
         return;
-    facts->runtime.version = ask_version(host, path);
+    facts->runtime.version = berth_host_version(host, path);
     read_build(host);
 }

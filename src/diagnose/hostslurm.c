@@ -206,17 +206,12 @@ static void read_types(const struct reading *reading, const char *srun)
         reading->facts->slurm.types = keep(reading, types.text);
 }
 
-/* The first line that PROGRAM says of itself; NULL: it is not there, or fails. */
+/* What PROGRAM says of itself; NULL: it is not there, or fails. */
 static const char *ask_version(const struct reading *reading, const char *program)
 {
     BERTH_FREE char *path = berth_run_find(program, reading->host->path);
-    const char *const argv[] = {path, "--version", NULL};
-    BERTH_FREE char *said = path ? berth_host_ask(reading->host, argv) : NULL;
 
-    if (!said)
-        return NULL;
-    said[strcspn(said, "\n")] = '\0';
-    return keep(reading, said);
+    return path ? berth_host_version(reading->host, path) : NULL;
 }
 
 /* scontrol loads no SPANK plugins, and so tells its release where srun fails. */

@@ -3,11 +3,12 @@
 
 #include "request/capture.h"
 
-#include <ctype.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "request/values.h"
 
 #define PATTERNS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
@@ -51,33 +52,10 @@ const char *const berth_capture_denied[] = {
     "*_AUTH",        NULL,
 };
 
-/* Does PATTERN stand for NAME? Only the last star is tried again: that is enough. */
-static bool matches(const char *pattern, const char *name)
-{
-    const char *star = NULL;
-    const char *from = NULL;
-
-    while (*name) {
-        if (*pattern == '*') {
-            star = pattern++;
-            from = name;
-        } else if (*pattern == *name) {
-            pattern++;
-            name++;
-        } else if (star) {
-            pattern = star + 1;
-            name = ++from;
-        } else {
-            return false;
-        }
-    }
-    return pattern[strspn(pattern, "*")] == '\0';
-}
-
 static bool matches_one(const char *const *patterns, const char *name)
 {
     for (; patterns && *patterns; patterns++)
-        if (matches(*patterns, name))
+        if (fnmatch(*patterns, name, 0) == 0)
             return true;
     return false;
 }
@@ -93,18 +71,10 @@ static bool site_names(const struct berth_strvec *patterns, const char *name)
     return patterns && berth_strvec_has(patterns, name);
 }
 
-static bool is_name(const char *text)
-{
-    for (const char *c = text; *c; c++)
-        if (!isalnum((unsigned char)*c) && *c != '_')
-            return false;
-    return *text && !isdigit((unsigned char)*text);
-}
-
 const struct berth_capture_list *
 berth_capture_find(const struct berth_capture_rules *rules, const char *name)
 {
-    if (!is_name(name) || site_matches(rules->deny, name))
+    if (berth_value_variable(name, NULL) < 0 || site_matches(rules->deny, name))
         return NULL;
     if (site_names(rules->capture, name))
         return &site;
