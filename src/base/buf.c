@@ -3,6 +3,8 @@
 
 #include "base/buf.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +31,23 @@ void berth_buf_add(struct berth_buf *buf, const char *bytes, size_t count)
 void berth_buf_puts(struct berth_buf *buf, const char *text)
 {
     berth_buf_add(buf, text, strlen(text));
+}
+
+void berth_buf_addf(struct berth_buf *buf, const char *format, ...)
+{
+    va_list list;
+    char *text;
+    int length;
+
+    va_start(list, format);
+    length = vasprintf(&text, format, list);
+    va_end(list);
+    if (length < 0) {
+        buf->failed = true;
+        return;
+    }
+    berth_buf_add(buf, text, (size_t)length);
+    free(text);
 }
 
 void berth_buf_fini(struct berth_buf *buf)

@@ -15,6 +15,8 @@ struct berth_buf {
 
 void berth_buf_add(struct berth_buf *buf, const char *bytes, size_t count);
 void berth_buf_puts(struct berth_buf *buf, const char *text);
+void berth_buf_addf(struct berth_buf *buf, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void berth_buf_fini(struct berth_buf *buf);
 
 #define BERTH_BUF __attribute__((cleanup(berth_buf_fini)))

@@ -49,9 +49,7 @@ void berth_choice_list(const char *choices, const char *other, struct berth_buf 
         berth_buf_puts(ret, i == 0 ? "" : is_last ? " or " : ", ");
         berth_buf_puts(ret, words.items[i]);
     }
-    if (other) {
-        berth_buf_puts(ret, ", or ");
-        berth_buf_puts(ret, other);
-    }
+    if (other)
+        berth_buf_addf(ret, ", or %s", other);
     ret->failed |= words.failed;
 }

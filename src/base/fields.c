@@ -23,9 +23,7 @@ static bool is_plain(unsigned char c)
 void berth_field_put(struct berth_buf *buf, size_t start, const char *key,
                      const char *value)
 {
-    berth_buf_puts(buf, buf->used > start ? "&" : "");
-    berth_buf_puts(buf, key);
-    berth_buf_puts(buf, "=");
+    berth_buf_addf(buf, "%s%s=", buf->used > start ? "&" : "", key);
     for (; *value; value++) {
         unsigned char c = (unsigned char)*value;
         char hex[4];
@@ -194,9 +192,7 @@ void berth_fields_free(const struct berth_field *table, void *record)
 
 void berth_parts_label(struct berth_buf *buf, const char *label)
 {
-    berth_buf_puts(buf, ";");
-    berth_buf_puts(buf, label);
-    berth_buf_puts(buf, ":");
+    berth_buf_addf(buf, ";%s:", label);
 }
 
 int berth_parts_open(const char *text, size_t max, char **ret_copy, char **ret_next,

@@ -68,10 +68,8 @@ static void add_managers(const struct berth_mpi_objects *objects,
     BERTH_BUF struct berth_buf text = {0};
 
     berth_mpi_manager_types(berth_mpi_managers(objects, family), &types);
-    for (size_t i = 0; i < types.count; i++) {
-        berth_buf_puts(&text, i ? " " : "");
-        berth_buf_puts(&text, types.items[i]);
-    }
+    for (size_t i = 0; i < types.count; i++)
+        berth_buf_addf(&text, "%s%s", i ? " " : "", types.items[i]);
     add(facts, BERTH_FINDING_MANAGERS, text.text);
     facts->failed |= types.failed || text.failed;
 }

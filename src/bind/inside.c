@@ -308,8 +308,7 @@ static int name_mpi(struct programs *programs, struct berth_err *err)
             return -1;
         if (!text.used || (note.text && strstr(note.text, text.text)))
             continue;
-        berth_buf_puts(&note, note.used ? "; " : "");
-        berth_buf_puts(&note, text.text);
+        berth_buf_addf(&note, "%s%s", note.used ? "; " : "", text.text);
     }
     if (note.failed)
         return berth_err_oom(err);
@@ -325,10 +324,9 @@ static int name_host(struct programs *programs, struct berth_err *err)
     BERTH_BUF struct berth_buf text = {0};
 
     berth_marks_mount();
-    for (int i = 0; i < first->count; i++) {
-        berth_buf_puts(&text, i ? " or " : "");
-        berth_buf_puts(&text, first->replacements[i].manifest.version);
-    }
+    for (int i = 0; i < first->count; i++)
+        berth_buf_addf(&text, "%s%s", i ? " or " : "",
+                       first->replacements[i].manifest.version);
     if (text.failed)
         return berth_err_oom(err);
     if (put_text(text.text, &binding->host, err) < 0)

@@ -36,13 +36,9 @@ static void list_offers(const struct berth_offer *offers, size_t count,
 {
     if (count == 0)
         berth_buf_puts(text, "none");
-    for (size_t i = 0; i < count; i++) {
-        berth_buf_puts(text, i ? ", " : "");
-        berth_buf_puts(text, offers[i].version);
-        berth_buf_puts(text, " (");
-        berth_buf_puts(text, offers[i].name);
-        berth_buf_puts(text, ")");
-    }
+    for (size_t i = 0; i < count; i++)
+        berth_buf_addf(text, "%s%s (%s)", i ? ", " : "", offers[i].version,
+                       offers[i].name);
 }
 
 /* No MPI of this host, which are TEXT, is called MODE. */
@@ -124,10 +120,8 @@ static int explain_unknown(const struct berth_mpi_program *program,
     BERTH_BUF struct berth_buf text = {0};
 
     berth_buf_puts(&text, program->families.count ? "" : "none that is known");
-    for (size_t i = 0; i < program->families.count; i++) {
-        berth_buf_puts(&text, i ? " and " : "");
-        berth_buf_puts(&text, program->families.items[i]);
-    }
+    for (size_t i = 0; i < program->families.count; i++)
+        berth_buf_addf(&text, "%s%s", i ? " and " : "", program->families.items[i]);
     if (text.failed)
         return berth_err_oom(err);
     return berth_err_set(err,

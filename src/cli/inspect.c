@@ -49,8 +49,7 @@ static int write_seen(const struct inspect *it, struct berth_buf *out,
     else {
         berth_inspect_json(&it->seen, &json);
         out->failed |= json.text.failed;
-        berth_buf_puts(out, json.text.text ? json.text.text : "");
-        berth_buf_puts(out, "\n");
+        berth_buf_addf(out, "%s\n", json.text.text ? json.text.text : "");
     }
     return out->failed ? berth_err_oom(err) : 0;
 }

@@ -63,15 +63,14 @@ void berth_diagnoses_sum(const struct berth_diagnoses *diagnoses, struct berth_b
 {
     size_t notes = count(diagnoses, BERTH_DIAGNOSIS_NOTE);
     size_t wrong = berth_diagnoses_wrong(diagnoses);
-    char text[128];
 
-    snprintf(text, sizeof(text), "%zu looked at, ", diagnoses->count);
-    berth_buf_puts(ret, text);
-    snprintf(text, sizeof(text), "%zu note%s, ", notes, notes == 1 ? "" : "s");
-    berth_buf_puts(ret, notes ? text : "");
-    snprintf(text, sizeof(text), "%zu", wrong);
-    berth_buf_puts(ret, wrong ? text : "nothing");
-    berth_buf_puts(ret, " wrong");
+    berth_buf_addf(ret, "%zu looked at, ", diagnoses->count);
+    if (notes)
+        berth_buf_addf(ret, "%zu note%s, ", notes, notes == 1 ? "" : "s");
+    if (wrong)
+        berth_buf_addf(ret, "%zu wrong", wrong);
+    else
+        berth_buf_puts(ret, "nothing wrong");
 }
 
 void berth_diagnoses_fini(struct berth_diagnoses *diagnoses)

@@ -17,9 +17,7 @@ void berth_doctor_judge(const struct berth_doctor_facts *facts,
 /* " NAME=VALUE", in one word. */
 static void put(struct berth_buf *line, const char *name, const char *value)
 {
-    berth_buf_puts(line, " ");
-    berth_buf_puts(line, name);
-    berth_buf_puts(line, "=");
+    berth_buf_addf(line, " %s=", name);
     if (!value || !*value)
         berth_buf_puts(line, "none");
     for (; value && *value; value++)
@@ -39,8 +37,7 @@ static void put_wrong(const struct berth_diagnoses *diagnoses, struct berth_buf 
             strcmp(diagnosis->about, last) == 0)
             continue;
         last = diagnosis->about;
-        berth_buf_puts(&list, list.used ? "," : "");
-        berth_buf_puts(&list, last);
+        berth_buf_addf(&list, "%s%s", list.used ? "," : "", last);
     }
     put(line, "wrong", list.text);
     line->failed |= list.failed;
@@ -57,12 +54,9 @@ void berth_doctor_brief(const struct berth_doctor_facts *facts,
             snprintf(slurm, sizeof(slurm), "%u.%02u",
                      facts->plugins[i].slurm >> 16 & 0xff,
                      facts->plugins[i].slurm >> 8 & 0xff);
-    for (size_t i = 0; i < facts->stacks.count; i++) {
-        berth_buf_puts(&stacks, i ? "," : "");
-        berth_buf_puts(&stacks, facts->stacks.items[i]);
-    }
-    berth_buf_puts(line, "berth=");
-    berth_buf_puts(line, facts->release);
+    for (size_t i = 0; i < facts->stacks.count; i++)
+        berth_buf_addf(&stacks, "%s%s", i ? "," : "", facts->stacks.items[i]);
+    berth_buf_addf(line, "berth=%s", facts->release);
     put(line, "plugin", slurm);
     put(line, "slurm", facts->slurm.version);
     put(line, "config", facts->digest);

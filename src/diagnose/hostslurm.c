@@ -197,10 +197,8 @@ static void read_types(const struct reading *reading, const char *srun)
     while (next && (line = strsep(&next, "\n"))) {
         line += berth_text_starts(line, "srun: ") ? 6 : 0;
         line += strspn(line, " \t");
-        if (*line && !strpbrk(line, " :")) {
-            berth_buf_puts(&types, types.used ? " " : "");
-            berth_buf_puts(&types, line);
-        }
+        if (*line && !strpbrk(line, " :"))
+            berth_buf_addf(&types, "%s%s", types.used ? " " : "", line);
     }
     if (types.text && !types.failed)
         reading->facts->slurm.types = keep(reading, types.text);

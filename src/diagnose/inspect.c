@@ -87,12 +87,9 @@ static void put_list(struct berth_buf *out, const char *name,
                      const struct berth_strvec *list)
 {
     out->failed |= list->failed;
-    for (size_t i = 0; i < list->count; i++) {
-        berth_buf_puts(out, i ? ", " : "  ");
-        berth_buf_puts(out, i ? "" : name);
-        berth_buf_puts(out, i ? "" : ": ");
-        berth_buf_puts(out, list->items[i]);
-    }
+    for (size_t i = 0; i < list->count; i++)
+        berth_buf_addf(out, "%s%s%s%s", i ? ", " : "  ", i ? "" : name, i ? "" : ": ",
+                       list->items[i]);
     berth_buf_puts(out, list->count ? "\n" : "");
 }
 
@@ -100,20 +97,14 @@ static void put(struct berth_buf *out, const char *name, const char *value)
 {
     if (!value)
         return;
-    berth_buf_puts(out, "  ");
-    berth_buf_puts(out, name);
-    berth_buf_puts(out, ": ");
-    berth_buf_puts(out, value);
-    berth_buf_puts(out, "\n");
+    berth_buf_addf(out, "  %s: %s\n", name, value);
 }
 
 static void put_image(const struct berth_inspection *seen, struct berth_buf *out)
 {
-    berth_buf_puts(out, seen->image);
-    berth_buf_puts(out, seen->is_sandbox ? ": sandbox directory" : ": SIF file");
-    berth_buf_puts(out, seen->machine ? ", for " : "");
-    berth_buf_puts(out, seen->machine ? seen->machine : "");
-    berth_buf_puts(out, "\n");
+    berth_buf_addf(out, "%s%s%s%s\n", seen->image,
+                   seen->is_sandbox ? ": sandbox directory" : ": SIF file",
+                   seen->machine ? ", for " : "", seen->machine ? seen->machine : "");
 }
 
 static void put_file(const struct berth_inspection *seen,
@@ -122,17 +113,13 @@ static void put_file(const struct berth_inspection *seen,
     BERTH_STRVEC struct berth_strvec needs = {0};
     const struct berth_elf *elf = &file->elf;
 
-    berth_buf_puts(out, seen->file);
-    berth_buf_puts(out, ": ");
-    berth_buf_puts(out, kind_name(elf->kind));
-    if (elf->bits) {
-        berth_buf_puts(out, ", for ");
-        berth_buf_puts(out, elf->machine ? elf->machine : "an unknown machine");
-        berth_buf_puts(out, elf->bits == 32 ? ", 32 bits" : "");
-    }
-    berth_buf_puts(out, elf->kind == BERTH_ELF_STATIC ? ", static" : "");
-    berth_buf_puts(out, seen->is_privileged ? ", setuid or setgid" : "");
-    berth_buf_puts(out, "\n");
+    berth_buf_addf(out, "%s: %s", seen->file, kind_name(elf->kind));
+    if (elf->bits)
+        berth_buf_addf(out, ", for %s%s",
+                       elf->machine ? elf->machine : "an unknown machine",
+                       elf->bits == 32 ? ", 32 bits" : "");
+    berth_buf_addf(out, "%s%s\n", elf->kind == BERTH_ELF_STATIC ? ", static" : "",
+                   seen->is_privileged ? ", setuid or setgid" : "");
     put(out, elf->kind == BERTH_ELF_SCRIPT ? "interpreter" : "loader",
         elf->interpreter);
     put(out, "run by", seen->runner);
@@ -149,9 +136,7 @@ static void put_libc(const struct berth_inspection *seen, struct berth_buf *out)
     const char *newest = newest_glibc(seen);
 
     if (newest) {
-        berth_buf_puts(out, "  C library: glibc, up to ");
-        berth_buf_puts(out, newest);
-        berth_buf_puts(out, "\n");
+        berth_buf_addf(out, "  C library: glibc, up to %s\n", newest);
     } else if (has_musl(seen))
         put(out, "C library", "musl");
     else if (!seen->file)
@@ -164,9 +149,7 @@ static void put_inside(const struct berth_mpi_object *object, struct berth_buf *
 
     berth_buf_puts(out, "  linked with MPI: statically (");
     put_name(out, &object->library);
-    berth_buf_puts(out, is_file ? "" : ", in ");
-    berth_buf_puts(out, is_file ? "" : object->path);
-    berth_buf_puts(out, ")\n");
+    berth_buf_addf(out, "%s%s)\n", is_file ? "" : ", in ", is_file ? "" : object->path);
 }
 
 static void put_wants(const struct berth_mpi_program *wants, struct berth_buf *out)
@@ -194,14 +177,11 @@ static void put_library(const struct berth_mpi_object *object, struct berth_buf 
 
     berth_buf_puts(out, object->role == BERTH_ROLE_LOADED ? "  loads " : "  has ");
     put_name(out, &object->library);
-    berth_buf_puts(out, ": ");
-    berth_buf_puts(out, object->path);
+    berth_buf_addf(out, ": %s", object->path);
     list_parts(object->library.parts, &parts);
     out->failed |= parts.failed;
-    for (size_t i = 0; i < parts.count; i++) {
-        berth_buf_puts(out, i ? ", " : " (");
-        berth_buf_puts(out, parts.items[i]);
-    }
+    for (size_t i = 0; i < parts.count; i++)
+        berth_buf_addf(out, "%s%s", i ? ", " : " (", parts.items[i]);
     berth_buf_puts(out, parts.count ? ")\n" : "\n");
 }
 
@@ -258,23 +238,13 @@ void berth_inspect_text(const struct berth_inspection *seen, struct berth_buf *o
     else if (seen->wants && file && file->elf.kind != BERTH_ELF_LIBRARY)
         put_wants(seen->wants, out);
     put_libraries(seen, out);
-    if (seen->mode) {
-        berth_buf_puts(out, "  --mpi-bind where it is not said: ");
-        berth_buf_puts(out, seen->mode);
-        berth_buf_puts(out, "\n");
-    }
+    if (seen->mode)
+        berth_buf_addf(out, "  --mpi-bind where it is not said: %s\n", seen->mode);
     for (size_t i = 0; i < seen->offer_count; i++) {
         const struct berth_inspect_offer *offer = &seen->offers[i];
 
-        berth_buf_puts(out, "  --mpi-bind=");
-        berth_buf_puts(out, offer->stack);
-        berth_buf_puts(out, " (");
-        berth_buf_puts(out, offer->version);
-        berth_buf_puts(out, "): ");
-        berth_buf_puts(out, offer->answer);
-        berth_buf_puts(out, ": ");
-        berth_buf_puts(out, offer->because);
-        berth_buf_puts(out, "\n");
+        berth_buf_addf(out, "  --mpi-bind=%s (%s): %s: %s\n", offer->stack,
+                       offer->version, offer->answer, offer->because);
     }
 }
 

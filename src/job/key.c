@@ -143,12 +143,9 @@ int berth_job_key(const struct berth_job_launch *job, struct berth_buf *ret,
     if (berth_launch_holder_argv(launch, "", 0, 0, -1, &words, err) < 0)
         return -1;
     berth_buf_puts(ret, BERTH_VERSION "\n");
-    for (size_t i = 0; i < words.count; i++) {
-        berth_buf_puts(ret, words.items[i]);
-        berth_buf_puts(ret, "\n");
-    }
-    berth_buf_puts(ret, launch->home ? launch->home : "");
-    berth_buf_puts(ret, "\n");
+    for (size_t i = 0; i < words.count; i++)
+        berth_buf_addf(ret, "%s\n", words.items[i]);
+    berth_buf_addf(ret, "%s\n", launch->home ? launch->home : "");
     put_file(launch->request->image, true, ret);
     put_file(launch->runtime, true, ret);
     put_all_named(launch, ret);

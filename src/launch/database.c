@@ -107,15 +107,9 @@ void berth_database_put_home(const char *text, uid_t uid, const char *fallback,
 static void put_group(gid_t gid, const char *user, struct berth_buf *buf)
 {
     const struct group *group = getgrgid(gid);
-    char number[32];
 
-    if (!group)
-        return;
-    snprintf(number, sizeof(number), ":x:%u:", (unsigned int)gid);
-    berth_buf_puts(buf, group->gr_name);
-    berth_buf_puts(buf, number);
-    berth_buf_puts(buf, user);
-    berth_buf_puts(buf, "\n");
+    if (group)
+        berth_buf_addf(buf, "%s:x:%u:%s\n", group->gr_name, (unsigned int)gid, user);
 }
 
 /* Those of the process, and that of the user where it is none of them. */
@@ -138,21 +132,15 @@ static void put_groups(const struct passwd *user, struct berth_buf *buf)
 static bool read_account(struct account *account)
 {
     const struct passwd *user = getpwuid(getuid());
-    char numbers[80];
 
     if (!user)
         return false;
     account->uid = user->pw_uid;
     account->home = strdup(user->pw_dir);
-    snprintf(numbers, sizeof(numbers), ":x:%u:%u:", (unsigned int)user->pw_uid,
-             (unsigned int)user->pw_gid);
-    berth_buf_puts(&account->start, user->pw_name);
-    berth_buf_puts(&account->start, numbers);
-    berth_buf_puts(&account->start, user->pw_gecos);
-    berth_buf_puts(&account->start, ":");
-    berth_buf_puts(&account->end, ":");
-    berth_buf_puts(&account->end, user->pw_shell);
-    berth_buf_puts(&account->end, "\n");
+    berth_buf_addf(&account->start, "%s:x:%u:%u:%s:", user->pw_name,
+                   (unsigned int)user->pw_uid, (unsigned int)user->pw_gid,
+                   user->pw_gecos);
+    berth_buf_addf(&account->end, ":%s\n", user->pw_shell);
     put_groups(user, &account->groups);
     return account->home && !account->start.failed && !account->end.failed &&
            !account->groups.failed;

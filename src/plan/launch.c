@@ -16,8 +16,7 @@
  * inside a quoted field is doubled (RFC 4180). */
 static void put_quoted(struct berth_buf *buf, const char *key, const char *path)
 {
-    berth_buf_puts(buf, ",\"");
-    berth_buf_puts(buf, key);
+    berth_buf_addf(buf, ",\"%s", key);
     for (; *path; path++) {
         if (*path == '"')
             berth_buf_puts(buf, "\"");

@@ -63,10 +63,8 @@ static void put_allowed(const struct berth_site *site, struct berth_buf *text)
 
     if (allowed->count == 0)
         berth_buf_puts(text, "none");
-    for (size_t i = 0; i < allowed->count; i++) {
-        berth_buf_puts(text, i ? ", " : "");
-        berth_buf_puts(text, allowed->items[i]);
-    }
+    for (size_t i = 0; i < allowed->count; i++)
+        berth_buf_addf(text, "%s%s", i ? ", " : "", allowed->items[i]);
 }
 
 static int cite(const struct berth_site *site, struct berth_err *err)

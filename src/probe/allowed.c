@@ -52,10 +52,8 @@ static bool is_file(const char *path, const struct stat *file)
 /* "/a, /b" */
 static void put_list(const struct berth_strvec *list, struct berth_buf *text)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        berth_buf_puts(text, i ? ", " : "");
-        berth_buf_puts(text, list->items[i]);
-    }
+    for (size_t i = 0; i < list->count; i++)
+        berth_buf_addf(text, "%s%s", i ? ", " : "", list->items[i]);
 }
 
 static bool is_in_roots(const struct berth_strvec *roots, const char *real)

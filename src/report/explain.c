@@ -146,10 +146,8 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
                        "containers of this kind, nor looked at in them");
     else
         berth_buf_puts(ret, "the command and the image have nothing to do with MPI");
-    if (explain->binding.warning) {
-        berth_buf_puts(ret, "; warning: ");
-        berth_buf_puts(ret, explain->binding.warning);
-    }
+    if (explain->binding.warning)
+        berth_buf_addf(ret, "; warning: %s", explain->binding.warning);
 }
 
 int berth_explain_write(const struct berth_explain *explain, struct berth_buf *ret,

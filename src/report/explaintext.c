@@ -93,22 +93,16 @@ static void put_word(struct berth_buf *buf, const char *word)
 
 static void put_line(struct berth_buf *buf, const char *name, const char *value)
 {
-    char start[32];
-
     if (!value)
         return;
-    snprintf(start, sizeof(start), "  %-12s ", name);
-    berth_buf_puts(buf, start);
+    berth_buf_addf(buf, "  %-12s ", name);
     put_plain(buf, value);
     berth_buf_puts(buf, "\n");
 }
 
 static void put_number(struct berth_buf *buf, const char *format, unsigned int number)
 {
-    char text[64];
-
-    snprintf(text, sizeof(text), format, number, number == 1 ? "" : "s");
-    berth_buf_puts(buf, text);
+    berth_buf_addf(buf, format, number, number == 1 ? "" : "s");
 }
 
 /* With --multi-prog: "ranks 0-3: 4 tasks run" */
@@ -199,12 +193,9 @@ static void put_gpu(const struct berth_explain *explain, struct berth_buf *buf)
 
     if (!explain->gpu_because)
         return;
-    berth_buf_puts(&line, explain->gpu ? explain->gpu : "none");
-    berth_buf_puts(&line, " (--container-gpu=");
-    berth_buf_puts(&line, asked ? asked : BERTH_GPU_AUTO);
-    berth_buf_puts(&line, ": ");
-    berth_buf_puts(&line, explain->gpu_because);
-    berth_buf_puts(&line, ")");
+    berth_buf_addf(&line, "%s (--container-gpu=%s: %s)",
+                   explain->gpu ? explain->gpu : "none", asked ? asked : BERTH_GPU_AUTO,
+                   explain->gpu_because);
     put_line(buf, "GPU", line.text);
     buf->failed |= line.failed;
 }
@@ -219,10 +210,9 @@ static void put_lifetime(const struct berth_explain *explain, struct berth_buf *
     berth_buf_puts(&line, explain->why_step ? " (job is asked by "
                           : from            ? " (asked by "
                                             : " (the default");
-    berth_buf_puts(&line, from ? from : "");
-    berth_buf_puts(&line, explain->why_step ? ", but " : "");
-    berth_buf_puts(&line, explain->why_step ? explain->why_step : "");
-    berth_buf_puts(&line, ")");
+    berth_buf_addf(&line, "%s%s%s)", from ? from : "",
+                   explain->why_step ? ", but " : "",
+                   explain->why_step ? explain->why_step : "");
     put_line(buf, "lifetime", line.text);
     buf->failed |= line.failed;
 }
@@ -255,9 +245,7 @@ static void put_reason(struct berth_buf *buf, const char *from, const char *why,
         return;
     *last_from = from;
     *last_why = why;
-    berth_buf_puts(buf, "  ");
-    berth_buf_puts(buf, from);
-    berth_buf_puts(buf, ": ");
+    berth_buf_addf(buf, "  %s: ", from);
     put_plain(buf, why);
     berth_buf_puts(buf, "\n");
 }

@@ -141,8 +141,7 @@ int berth_record_write(const struct berth_record *record, struct berth_buf *line
     berth_json_end(&json);
     if (json.text.failed)
         return berth_err_oom(err);
-    berth_buf_puts(line, json.text.text);
-    berth_buf_puts(line, "\n");
+    berth_buf_addf(line, "%s\n", json.text.text);
     return line->failed ? berth_err_oom(err) : 0;
 }
 

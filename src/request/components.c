@@ -256,8 +256,7 @@ int berth_table_share(const struct berth_table *table, const struct berth_row *r
          it++) {
         if (!row->ranks || it->container != container)
             continue;
-        berth_buf_puts(&ranks, ranks.used ? "," : "");
-        berth_buf_puts(&ranks, it->ranks);
+        berth_buf_addf(&ranks, "%s%s", ranks.used ? "," : "", it->ranks);
         count += berth_table_tasks(table, it, tasks);
     }
     if (ranks.failed)

@@ -419,8 +419,7 @@ static void put_line(struct berth_buf *buf, const char *line, size_t length,
     if (at < length && line[at] != '#') {
         at += strcspn(line + at, "\n" BLANKS);
         berth_buf_add(buf, line, at);
-        berth_buf_puts(buf, " ");
-        berth_buf_puts(buf, program);
+        berth_buf_addf(buf, " %s", program);
         line += at;
         length -= at;
     }

@@ -84,8 +84,7 @@ bool berth_registry_possible(const char *name, struct berth_buf *ret)
     }
     if (*name == '.' || *name == '/' || berth_registry_is_file(name))
         return false;
-    berth_buf_puts(&typed, "docker://");
-    berth_buf_puts(&typed, name);
+    berth_buf_addf(&typed, "docker://%s", name);
     uri = typed.failed ? NULL : berth_registry_plain(typed.text);
     if (!uri || berth_uri_check(uri, NULL) < 0)
         return false;

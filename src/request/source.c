@@ -16,10 +16,7 @@ static const char *const names[SOURCES] = {
 
 static void put_value(struct berth_buf *text, const char *value, int source)
 {
-    berth_buf_puts(text, "'");
-    berth_buf_puts(text, value);
-    berth_buf_puts(text, "' of ");
-    berth_buf_puts(text, names[source]);
+    berth_buf_addf(text, "'%s' of %s", value, names[source]);
 }
 
 /* VALUES, the first of which counts; NULL: not said there. */

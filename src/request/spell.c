@@ -24,8 +24,7 @@ void berth_spell_options(const char *prefix, struct berth_err *err)
         return;
     for (const char *c = err->text; *c; c++) {
         if (starts_option(c)) {
-            berth_buf_puts(&text, "--");
-            berth_buf_puts(&text, prefix);
+            berth_buf_addf(&text, "--%s", prefix);
             c += strlen("--");
         }
         berth_buf_add(&text, c, 1);

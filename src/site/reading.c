@@ -116,9 +116,7 @@ static void read_key(const struct berth_reading *reading, const char *section,
     const struct berth_key *key;
     struct berth_err err;
 
-    berth_buf_puts(&path, section);
-    berth_buf_puts(&path, *section ? "." : "");
-    berth_buf_puts(&path, node->key);
+    berth_buf_addf(&path, "%s%s%s", section, *section ? "." : "", node->key);
     key = path.text && !path.failed && !strchr(node->key, '.')
               ? find_key(reading->keys, path.text)
               : NULL;

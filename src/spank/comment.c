@@ -38,8 +38,7 @@ static void write_text(const struct berth_table *table, struct berth_buf *text)
 
         if (!berth_request_contained(request) || is_named_before(table, i))
             continue;
-        berth_buf_puts(text, separator);
-        berth_buf_puts(text, berth_request_name(request));
+        berth_buf_addf(text, "%s%s", separator, berth_request_name(request));
         separator = ", ";
     }
 }

@@ -148,10 +148,7 @@ static struct berth_order_container count_lines(spank_t sp,
         container.hosts += number < 0;
         container.has_spaces |= number >= 0 && berth_request_has_spaces(&row->request);
         if (number == own) {
-            char text[16];
-
-            snprintf(text, sizeof(text), "%s%u", container.tasks++ ? "," : "", local);
-            berth_buf_puts(locals, text);
+            berth_buf_addf(locals, "%s%u", container.tasks++ ? "," : "", local);
         } else if (number >= 0 && number < BERTH_RENDEZVOUS_MAX && !is_seen[number]) {
             is_seen[number] = true;
             container.others++;

@@ -99,10 +99,8 @@ static int read_input(struct berth_buf *ret)
 static void read_command(const struct berth_typed *typed, size_t first, size_t end,
                          struct berth_buf *ret)
 {
-    for (size_t i = first; i < end; i++) {
-        berth_buf_puts(ret, typed->line->words.items[i]);
-        berth_buf_puts(ret, "\n");
-    }
+    for (size_t i = first; i < end; i++)
+        berth_buf_addf(ret, "%s\n", typed->line->words.items[i]);
     if (first < end)
         berth_fd_read_path(typed->line->words.items[first], LONGEST_SCRIPT, ret);
     else

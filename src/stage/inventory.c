@@ -134,10 +134,8 @@ bool berth_inventory_identify(const struct berth_strvec *directories,
     BERTH_FREE char *line = NULL;
     size_t room = 0;
 
-    for (size_t i = 0; i < directories->count; i++) {
-        berth_buf_puts(key, directories->items[i]);
-        berth_buf_puts(key, "\n");
-    }
+    for (size_t i = 0; i < directories->count; i++)
+        berth_buf_addf(key, "%s\n", directories->items[i]);
     while (mounts && getline(&line, &room, mounts) > 0) {
         BERTH_FREE char *path = NULL;
 
@@ -145,10 +143,8 @@ bool berth_inventory_identify(const struct berth_strvec *directories,
         if (sscanf(line, "%*d %*d %*s %*s %ms", &path) != 1)
             return false;
         for (size_t i = 0; i < directories->count; i++)
-            if (is_below(path, directories->items[i])) {
-                berth_buf_puts(key, path);
-                berth_buf_puts(key, "\n");
-            }
+            if (is_below(path, directories->items[i]))
+                berth_buf_addf(key, "%s\n", path);
     }
     return mounts && !key->failed;
 }

@@ -96,8 +96,7 @@ static void write_key(const char *loader, const char *file,
 
         if (!berth_text_starts(env->items[i], "LD_"))
             continue;
-        berth_buf_puts(key, env->items[i]);
-        berth_buf_puts(key, "\n");
+        berth_buf_addf(key, "%s\n", env->items[i]);
         if (!berth_text_starts(env->items[i], path))
             continue;
         next = copy = strdup(env->items[i] + sizeof(path) - 1);
@@ -221,10 +220,8 @@ int berth_loader_find(struct berth_factcache *cache, const char *loader,
     struct berth_closure closure;
 
     berth_buf_puts(&preload, "LD_PRELOAD=");
-    for (size_t i = 0; names[i]; i++) {
-        berth_buf_puts(&preload, i > 0 ? ":" : "");
-        berth_buf_puts(&preload, names[i]);
-    }
+    for (size_t i = 0; names[i]; i++)
+        berth_buf_addf(&preload, "%s%s", i > 0 ? ":" : "", names[i]);
     if (preload.failed)
         return berth_err_oom(err);
     berth_strvec_push(&copy, preload.text);

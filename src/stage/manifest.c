@@ -84,12 +84,8 @@ static void put(struct berth_buf *buf, const char *const fields[])
 /* The end of a record: COUNT numbers. */
 static void put_numbers(struct berth_buf *buf, const uint64_t numbers[], size_t count)
 {
-    char text[24];
-
-    for (size_t i = 0; i < count; i++) {
-        snprintf(text, sizeof(text), "\t%llu", (unsigned long long)numbers[i]);
-        berth_buf_puts(buf, text);
-    }
+    for (size_t i = 0; i < count; i++)
+        berth_buf_addf(buf, "\t%llu", (unsigned long long)numbers[i]);
     berth_buf_puts(buf, "\n");
 }
 

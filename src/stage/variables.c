@@ -18,9 +18,7 @@ static void join(const struct berth_setting *setting, const char *mounted,
 
     if (!end || strncmp(file, setting->path, length) != 0 || file[length] != '/')
         return;
-    berth_buf_puts(ret, ret->used ? ":" : "");
-    berth_buf_puts(ret, mounted);
-    berth_buf_puts(ret, "/");
+    berth_buf_addf(ret, "%s%s/", ret->used ? ":" : "", mounted);
     berth_buf_add(ret, file, (size_t)(end - file));
 }
 

@@ -43,10 +43,7 @@ void berth_factcache_identify(const char *path, struct berth_buf *key)
                  (unsigned long long)st.st_size, (long long)st.st_mtim.tv_sec,
                  st.st_mtim.tv_nsec, (long long)st.st_ctim.tv_sec, st.st_ctim.tv_nsec,
                  (unsigned long long)st.st_ino);
-    berth_buf_puts(key, path);
-    berth_buf_puts(key, "\t");
-    berth_buf_puts(key, identity);
-    berth_buf_puts(key, "\n");
+    berth_buf_addf(key, "%s\t%s\n", path, identity);
 }
 
 /* The facts in the COUNT bytes at TEXT. Returns whether all are whole. */
@@ -103,13 +100,10 @@ void berth_factcache_put(struct berth_factcache *cache, const char *key,
                          const struct berth_buf *fact)
 {
     BERTH_BUF struct berth_buf all = {0};
-    char sizes[64];
 
     if (!cache || cache->fresh < 0)
         return;
-    snprintf(sizes, sizeof(sizes), "%zu %zu\n", strlen(key), fact->used);
-    berth_buf_puts(&all, sizes);
-    berth_buf_puts(&all, key);
+    berth_buf_addf(&all, "%zu %zu\n%s", strlen(key), fact->used, key);
     berth_buf_add(&all, fact->text, fact->used);
     if (!all.failed && !fact->failed)
         berth_fd_write(cache->fresh, all.text, all.used);
@@ -224,8 +218,7 @@ void berth_factcache_open(const struct berth_stage_root *root, const char *subje
 
     berth_buf_puts(&cache.start, "berth-facts 1 " BERTH_VERSION "\n");
     berth_factcache_identify("/proc/self/exe", &cache.start);
-    berth_buf_puts(&cache.start, subject);
-    berth_buf_puts(&cache.start, "\n");
+    berth_buf_addf(&cache.start, "%s\n", subject);
     start = cache.start.used;
     if (!cache.start.failed)
         read_stored(&cache);

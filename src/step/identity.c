@@ -53,17 +53,12 @@ void berth_identity_line(struct berth_buf *buf, uid_t uid, gid_t gid, const char
                          const char *home, const char *shell)
 {
     char number[32];
-    char numbers[80];
 
     snprintf(number, sizeof(number), "user%u", (unsigned int)uid);
-    snprintf(numbers, sizeof(numbers), ":x:%u:%u::", (unsigned int)uid,
-             (unsigned int)gid);
-    berth_buf_puts(buf, is_field(name) && !strchr(name, '/') ? name : number);
-    berth_buf_puts(buf, numbers);
-    berth_buf_puts(buf, is_path(home) ? home : "/");
-    berth_buf_puts(buf, ":");
-    berth_buf_puts(buf, is_path(shell) ? shell : "/bin/sh");
-    berth_buf_puts(buf, "\n");
+    berth_buf_addf(buf, "%s:x:%u:%u::%s:%s\n",
+                   is_field(name) && !strchr(name, '/') ? name : number,
+                   (unsigned int)uid, (unsigned int)gid, is_path(home) ? home : "/",
+                   is_path(shell) ? shell : "/bin/sh");
 }
 
 /* What the host knows, which may be nothing. */

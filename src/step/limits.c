@@ -10,14 +10,6 @@
 static const int resources[] = {RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE,
                                 RLIMIT_NPROC};
 
-static void note(struct berth_buf *were, int resource, rlim_t soft)
-{
-    char text[64];
-
-    snprintf(text, sizeof(text), "%d=%llu,", resource, (unsigned long long)soft);
-    berth_buf_puts(were, text);
-}
-
 void berth_limits_raise(struct berth_buf *ret_were)
 {
     for (size_t i = 0; i < sizeof(resources) / sizeof(*resources); i++) {
@@ -29,7 +21,8 @@ void berth_limits_raise(struct berth_buf *ret_were)
         soft = limit.rlim_cur;
         limit.rlim_cur = limit.rlim_max;
         if (setrlimit(resources[i], &limit) == 0 && ret_were)
-            note(ret_were, resources[i], soft);
+            berth_buf_addf(ret_were, "%d=%llu,", resources[i],
+                           (unsigned long long)soft);
     }
 }
 
@@ -54,7 +47,8 @@ void berth_limits_list(struct berth_buf *ret)
         struct rlimit limit;
 
         if (getrlimit(resource, &limit) == 0)
-            note(ret, resource, limit.rlim_cur);
+            berth_buf_addf(ret, "%d=%llu,", resource,
+                           (unsigned long long)limit.rlim_cur);
     }
 }
 
