@@ -40,6 +40,13 @@ over() {
     equal "$1" 0 "$count"
 }
 
+# For the inner shell: a step on n2 that does not end, and the wait until it runs.
+stays='srun -n1 -w n2 sh -c "touch runs; exec sleep 100"'
+runs='while [ ! -e runs ]; do sleep 0.1; done; rm runs'
+
+# await_step: the same wait, from outside.
+await_step() { LIMIT=60 alice sh -c "$runs"; }
+
 where='sh -c "echo \$SLURMD_NODENAME \$(cat /etc/berth-image 2>&1)"'
 
 # --- which step it is
@@ -84,10 +91,10 @@ equal "a signal" "got USR1
 status 5" "$(within 'rm -f up; srun -n1 sh -c "trap \"echo got USR1; exit 5\" USR1; echo >up; while :; do sleep 0.1; done" 2>/dev/null &
     while [ ! -e up ]; do sleep 0.1; done; kill -s USR1 $!; wait $!; echo status $?; rm up')"
 equal "the signal that ends srun" "status 137" \
-    "$(within 'srun -n1 sleep 100 2>/dev/null & sleep 2; kill -s TERM $!; wait $!; echo status $?')"
+    "$(within "$stays 2>/dev/null & $runs; "'kill -s TERM $!; wait $!; echo status $?')"
 over "nothing is left of it"
 equal "two SIGINTs, which abort" "status 130" \
-    "$(within 'sh -c "(sleep 2; kill -s INT \$\$; sleep 0.1; kill -s INT \$\$) & exec srun -n1 sleep 100" 2>/dev/null; echo status $?')"
+    "$(within "sh -c '($runs; kill -s INT \$\$; sleep 0.1; kill -s INT \$\$) & exec $stays' 2>/dev/null; echo status \$?")"
 equal "a terminal" "/dev/pts/0 /dev/pts/1" \
     "$(LIMIT=90 on login alice ./pty.py srun --jobid="$job" -N1 -n1 -w n1 --overlap --pty $A \
         /bin/sh -c 'tty; srun -n1 -w n1 --pty tty' 2>&1 </dev/null | tr -d '\r' | paste -sd ' ')"
@@ -98,29 +105,29 @@ equal "20 steps, 5 at once" "20 3" "$(within 'for i in 1 2 3 4; do
 equal "200 at once" "200" "$(within 'for i in $(seq 200); do srun --version & done; wait' | grep -c '^slurm')"
 
 # --- ends
-within 'srun -n1 -w n2 sleep 100 & sleep 2; kill -s KILL $!' >/dev/null
+within "$stays & $runs; "'kill -s KILL $!' >/dev/null
 over "the program is killed"
-within '(sleep 2; kill -s KILL $$) & exec srun -n1 -w n2 sleep 100' >/dev/null
+within "($runs; "'kill -s KILL $$) & exec '"$stays" >/dev/null
 over "the task is killed"
 within 'srun -n1 -w n2 sleep 100 & echo' >/dev/null
 over "the task ends before its srun"
-(within 'srun -n1 -w n2 sleep 100' >/dev/null) &
-sleep 4
+(within "$stays" >/dev/null) &
+await_step
 on login alice sh -c "scancel \$(squeue -h -s -j $job -o %i | grep '[.][0-9]' | sort -t. -nk2 | head -n 1)"
 wait
 over "the outer step is cancelled"
-(sleep 4; on n1 root sh -c 'for i in $(pgrep -x srun); do
+(await_step; on n1 root sh -c 'for i in $(pgrep -x srun); do
         parent=$(ps -o ppid= -p "$i" | tr -d " ")
         case $(readlink "/proc/$i/exe" "/proc/$parent/exe" | paste -sd " ") in
         */srun\ /usr/libexec/berth/*) kill -s KILL "$(ps -o ppid= -p "$parent" | tr -d " ")" ;;
         esac
     done') &
 equal "what answers is killed, the container is not" "a" \
-    "$(within 'srun -n1 -w n2 sleep 100; srun -n1 -w n1 cat /etc/berth-image; exit 3' | grep -E "^a$|ended before")"
+    "$(within "$stays; "'srun -n1 -w n1 cat /etc/berth-image; exit 3' | grep -E "^a$|ended before")"
 wait
 over "... without that step"
-(within 'srun -n1 -w n2 sleep 100' >/dev/null) &
-sleep 3
+(within "$stays" >/dev/null) &
+await_step
 on n1 root sh -c 'for i in /proc/[0-9]*; do
         [ "$(readlink "$i/exe")" != /usr/libexec/berth/berth-task ] || kill -s KILL "${i#/proc/}"
     done'
@@ -173,5 +180,5 @@ share never
 equal "each task has a container of its own" "n1 a" "$(alice srun -n1 -w n1 $A sh -c "srun -n1 $where")"
 share "$share"
 
-on login alice sh -c 'rm -f lines batch.sh pty.py up err'
+on login alice sh -c 'rm -f lines batch.sh pty.py up err runs'
 finish

@@ -65,6 +65,8 @@ hybrid_rows() {
     for image in $more_images mpibookworm mpitrixie mpisid; do
         row - "$image" mpich/who pmi2 hybrid "${OWN[$image/mpich]}"
         row - "$image" openmpi/who pmix hybrid "${OWN[$image/openmpi]}"
+        # Another language changes nothing of what tasks share.
+        [[ $shares ]] || continue
         row - "$image" mpich/f08 pmi2 hybrid "${OWN[$image/mpich]}"
         row - "$image" openmpi/f08 pmix hybrid "${OWN[$image/openmpi]}"
     done
@@ -91,13 +93,13 @@ hybrid_rows() {
 host_rows() {
     local image it
     for image in $more_images mpibookworm mpitrixie mpisid; do
-        for it in who f90 f08 rpath; do
-            row own "$image" mpich/$it pmi2 host "$MPICH"
+        for it in who ${shares:+f90 f08 rpath}; do
+            row own "$image" "mpich/$it" pmi2 host "$MPICH"
         done
     done
     for image in $more_images mpibookworm mpitrixie; do
         row own "$image" openmpi/who pmix host "$OPENMPI"
-        row own "$image" openmpi/f90 pmix host "$OPENMPI"
+        [[ ! $shares ]] || row own "$image" openmpi/f90 pmix host "$OPENMPI"
     done
     # Open MPI 6 links a program with libopen_mpi.so.40, too, which 5 and 4 do not have.
     if [[ $release == sid ]]; then
