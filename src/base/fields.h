@@ -60,8 +60,8 @@ int berth_field_next(char **next, char **ret_key, char **ret_value,
 /* Append the LABEL of a part, whose fields are appended next. */
 void berth_parts_label(struct berth_buf *buf, const char *label);
 
-/* The parts of TEXT, which may have MAX bytes: *RET_NEXT is for berth_parts_next().
- * Returns 0, and the caller frees *RET_COPY; or -1 with a sentence in ERR. */
+/* The parts of TEXT, which may have MAX bytes: *RET_NEXT is for berth_parts_next(). The
+ * caller frees *RET_COPY. */
 int berth_parts_open(const char *text, size_t max, char **ret_copy, char **ret_next,
                      struct berth_err *err);
 

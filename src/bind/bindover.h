@@ -9,7 +9,7 @@
  * staged library that gives all that it gives (mpi/family.h); of several the one that
  * gives the least in addition. Appends to BINDS staged path, image path, staged path,
  * ... A file that no staged library can replace is left out; the verdict has judged
- * before whether the program can do without it. Returns 0, or -1 when out of memory. */
+ * before whether the program can do without it. */
 int berth_bindover_plan(const struct berth_mpi_objects *image,
                         const struct berth_mpi_objects *staged,
                         enum berth_mpi_family family, struct berth_strvec *binds,

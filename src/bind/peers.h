@@ -31,7 +31,6 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alo
                       struct berth_err *err);
 
 /* Appends the name of each MPI that the program may use; an install that provides two
- * of them, as Open MPI 6 with the standard ABI, is named once. COUNT is not 0. Returns
- * 0, or -1 when out of memory. */
+ * of them, as Open MPI 6 with the standard ABI, is named once. COUNT is not 0. */
 int berth_peers_name(const struct berth_peers *peers, struct berth_buf *ret,
                      struct berth_err *err);

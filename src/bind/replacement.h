@@ -62,7 +62,7 @@ void berth_replacement_leave_out(struct berth_replacement *replacement,
 int berth_replacement_mount(struct berth_replacement *replacement,
                             struct berth_err *err);
 
-/* Set its variables in this process. Returns 0, or -1 when out of memory. */
+/* Set its variables in this process. */
 int berth_replacement_set(const struct berth_replacement *replacement,
                           struct berth_err *err);
 

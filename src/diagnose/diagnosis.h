@@ -41,8 +41,7 @@ const char *berth_diagnosis_word(enum berth_diagnosis_level level);
 size_t berth_diagnoses_wrong(const struct berth_diagnoses *diagnoses);
 
 /* Append to RET how many there are of each level: "18 looked at, 1 note, nothing
- * wrong".
- */
+ * wrong". */
 void berth_diagnoses_sum(const struct berth_diagnoses *diagnoses,
                          struct berth_buf *ret);
 

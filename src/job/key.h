@@ -16,8 +16,7 @@ struct berth_job_launch {
 
 /* From the launch of a step, which RET borrows. The host's MPI is bound in each step's
  * own copy of the mounts. Directories that Slurm makes for a step, for its process
- * manager, are seen through the directory in which it makes them. Returns 0, or -1 when
- * out of memory. */
+ * manager, are seen through the directory in which it makes them. */
 int berth_job_launch_from(const struct berth_launch *step, struct berth_job_launch *ret,
                           struct berth_err *err);
 

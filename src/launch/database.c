@@ -232,8 +232,7 @@ static void correct_groups(const struct database *it, const struct account *acco
 }
 
 /* In a process of its own. The files of the image come to light in a copy of the
- * mounts.
- */
+ * mounts. */
 static void correct(pid_t holder, const struct account *account, bool is_writable)
 {
     struct berth_buf mounts = {0};

@@ -13,8 +13,7 @@
  * first MPI that it sees (bind/singleton.h). It holds up nobody, and changes nothing.
  * Each component has one such process, on its first node: ranks of one component load
  * the same. With --multi-prog each container has one. `berth run` has none: with an
- * mpirun in front of it, SLURM_NTASKS is not about its ranks.
- */
+ * mpirun in front of it, SLURM_NTASKS is not about its ranks. */
 
 struct berth_singletons {
     const struct berth_launch *launch;

@@ -12,7 +12,7 @@
  * removed are removed, those that it set or changed are set, and all others
  * (SLURM_PROCID, PMI_FD, ...) stay the task's own. BEFORE and AFTER are NAME=VALUE
  * strings one behind the other, each ended by NUL, as in /proc/PID/environ; OWN is the
- * task's, ended by NULL. Appends to RET. Returns 0, or -1 when out of memory. */
+ * task's, ended by NULL. Appends to RET. */
 int berth_envdiff_apply(const char *before, size_t before_count, const char *after,
                         size_t after_count, char *const *own, struct berth_strvec *ret,
                         struct berth_err *err);

@@ -33,7 +33,7 @@ struct berth_launch {
 /* The words that start the runtime, which starts berth-init, by its path INIT, in the
  * image, which reads its own words in descriptor HANDOVER (step/handover.h). BINDS is
  * what of the host's MPI is mounted over files of the image: host path, path in the
- * image, ... Appends to ARGV. Returns 0, or -1 when out of memory. */
+ * image, ... Appends to ARGV. */
 int berth_launch_argv(const struct berth_launch *launch,
                       const struct berth_strvec *binds, const char *init, int handover,
                       struct berth_strvec *argv, struct berth_err *err);

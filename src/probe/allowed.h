@@ -29,7 +29,7 @@ int berth_allowed_here(const struct berth_site *site, const char *path,
 bool berth_allowed_read_mounter(const char *line, dev_t device, uid_t *ret_user);
 
 /* The real path of the source of each of MOUNTS (SRC:DST:ro|rw), "" where there is
- * none, appended to SOURCES. Returns 0, or -1 when out of memory. */
+ * none, appended to SOURCES. */
 int berth_allowed_sources(const struct berth_strvec *mounts,
                           struct berth_strvec *sources, struct berth_err *err);
 

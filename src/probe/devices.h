@@ -5,6 +5,6 @@
 #include "base/strvec.h"
 
 /* Appends to MOUNTS a mount PATH:PATH:rw for each path that matches PATTERNS (glob(7)).
- * Returns 0, or -1 when out of memory. */
+ */
 int berth_devices_find(const struct berth_strvec *patterns, struct berth_strvec *mounts,
                        struct berth_err *err);

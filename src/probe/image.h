@@ -31,7 +31,7 @@ int berth_image_check_machine(const char *path, const struct berth_image *image,
 
 /* What tells the image at PATH from others, for people: appends name, value, ... to
  * RET: kind, machine, bytes, modified, and of a SIF file id, which its maker gave it.
- * What is not known is left out. Returns 0, or -1 when out of memory. */
+ * What is not known is left out. */
 int berth_image_describe(const char *path, struct berth_strvec *ret,
                          struct berth_err *err);
 

@@ -36,8 +36,7 @@ struct berth_binding {
  * count as one. Out of memory sticks in RET. */
 void berth_binding_put(const struct berth_binding *binding, struct berth_buf *ret);
 
-/* Reads the COUNT bytes at BYTES. Returns 0 with *RET_BINDING, which the caller owns
- * (berth_binding_fini); -1 with a sentence in ERR. */
+/* Reads the COUNT bytes at BYTES. The caller owns *RET_BINDING (berth_binding_fini). */
 int berth_binding_get(const char *bytes, size_t count,
                       struct berth_binding *ret_binding, struct berth_err *err);
 

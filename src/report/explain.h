@@ -114,8 +114,7 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
 void berth_explain_text(const struct berth_explain *explain, struct berth_buf *ret);
 void berth_explain_json(const struct berth_explain *explain, struct berth_buf *ret);
 
-/* Appends the form, text or JSON, that the request asks for. Returns 0, or -1 when out
- * of memory. */
+/* Appends the form, text or JSON, that the request asks for. */
 int berth_explain_write(const struct berth_explain *explain, struct berth_buf *ret,
                         struct berth_err *err);
 

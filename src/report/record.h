@@ -48,12 +48,11 @@ struct berth_record {
     const struct berth_record_served *served;
 };
 
-/* The record as one line of JSON with its newline, appended to LINE. Returns 0, or -1
- * when out of memory. */
+/* The record as one line of JSON with its newline, appended to LINE. */
 int berth_record_write(const struct berth_record *record, struct berth_buf *line,
                        struct berth_err *err);
 
 /* The file that PATTERN names for the record: %u is the user, %j the job, %% a percent
- * sign. On success the caller frees *RET_PATH. Returns 0, or -1 when out of memory. */
+ * sign. On success the caller frees *RET_PATH. */
 int berth_record_path(const struct berth_record *record, const char *pattern,
                       char **ret_path, struct berth_err *err);

@@ -62,7 +62,7 @@ bool berth_table_uniform(const struct berth_table *table);
 bool berth_table_known(const struct berth_table *table);
 
 /* One component that is to be explained makes the whole step explained: none of its
- * applications runs. Returns 0, or -1 when out of memory. */
+ * applications runs. */
 int berth_table_explain(struct berth_table *table, struct berth_err *err);
 
 /* The first row with a container; NULL: none has one. */

@@ -17,7 +17,7 @@ struct berth_export {
 };
 
 /* Read VALUE; NULL: nothing was said, which means ALL. On success the caller owns *RET.
- * Returns 0, or -1 when out of memory. */
+ */
 int berth_export_read(const char *value, struct berth_export *ret,
                       struct berth_err *err);
 

@@ -19,8 +19,7 @@
 /* Appends to RET the task's environment OWN (ended by NULL) without the variables that
  * tell an mpirun or its ranks about Slurm, another mpirun or a process manager; and
  * with variables that give Open MPI the task's CPUs, unless OWN has them. With launch
- * Slurm's variables stay, but those of JOB are in their place where it has any. Returns
- * 0, or -1 when out of memory. */
+ * Slurm's variables stay, but those of JOB are in their place where it has any. */
 int berth_launcher_environment(const struct berth_request *request, char *const *own,
                                const struct berth_strvec *job, struct berth_strvec *ret,
                                struct berth_err *err);

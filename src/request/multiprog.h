@@ -32,8 +32,7 @@ struct berth_multiprog {
 };
 
 /* Read TEXT: comments and blank lines are left out, and a line that ends with a
- * backslash goes on in the next one. Returns 0, and the caller owns *RET
- * (berth_multiprog_fini); or -1 with a sentence in ERR. */
+ * backslash goes on in the next one. The caller owns *RET (berth_multiprog_fini). */
 int berth_multiprog_read(const char *text, struct berth_multiprog *ret,
                          struct berth_err *err);
 
@@ -54,14 +53,12 @@ struct berth_multiprog_reading {
 };
 
 /* How many of WORDS, which NULL ends, are options: each `--NAME=VALUE`, `--NAME VALUE`
- * or
- * `--NAME`, with PREFIX in front of NAME; or an empty word. -1 with a sentence in ERR:
- * one is wrong. */
+ * or `--NAME`, with PREFIX in front of NAME; or an empty word. -1 with a sentence in
+ * ERR: one is wrong. */
 int berth_multiprog_options(char *const *words, const char *prefix,
                             struct berth_err *err);
 
-/* What LINE asks for, for RANK; without an image: nothing. Returns 0, and the caller
- * owns *RET; or -1 with a sentence in ERR. */
+/* What LINE asks for, for RANK; without an image: nothing. The caller owns *RET. */
 int berth_multiprog_request(const struct berth_multiprog_line *line, unsigned int rank,
                             const struct berth_multiprog_reading *reading,
                             struct berth_request *ret, struct berth_err *err);
@@ -80,8 +77,7 @@ int berth_multiprog_command(const struct berth_multiprog_line *line, unsigned in
                             const char *in_front, const char *prefix,
                             struct berth_strvec *ret, struct berth_err *err);
 
-/* The first of these words, the program; "": there is none. Returns 0, and the caller
- * frees *RET; or -1 with a sentence in ERR. */
+/* The first of these words, the program; "": there is none. The caller frees *RET. */
 int berth_multiprog_program(const struct berth_multiprog_line *line, unsigned int rank,
                             const char *in_front, const char *prefix, char **ret,
                             struct berth_err *err);

@@ -79,8 +79,7 @@ enum berth_option_id {
  * argument; where the argument is optional, also "" and Slurm's "(null)"). BASE is the
  * directory of relative paths, NULL when there is none. Lists accumulate; a scalar that
  * is given again with another value is an error, with the same value it is not. Returns
- * 0, or -1 with a sentence in ERR that does not name the option.
- */
+ * 0, or -1 with a sentence in ERR that does not name the option. */
 int berth_request_take(struct berth_request *request, enum berth_option_id id,
                        const char *value, const char *base, struct berth_err *err);
 
@@ -90,7 +89,7 @@ const char *berth_request_value(const struct berth_request *request,
                                 enum berth_option_id id, size_t at);
 
 /* Let the request say VALUE, in full form, of the option ID: behind the other values of
- * a list, else in the place of what it says. Returns 0, or -1 when out of memory. */
+ * a list, else in the place of what it says. */
 int berth_request_put(struct berth_request *request, enum berth_option_id id,
                       const char *value, struct berth_err *err);
 
@@ -103,8 +102,7 @@ bool berth_request_job_lifetime(const struct berth_request *request);
 /* Is the image a URI that is not a file yet? */
 bool berth_request_unpulled(const struct berth_request *request);
 
-/* FILE becomes the image of a request with a URI. Returns 0, or -1 when out of memory.
- */
+/* FILE becomes the image of a request with a URI. */
 int berth_request_pulled(struct berth_request *request, const char *file,
                          struct berth_err *err);
 
@@ -156,7 +154,7 @@ bool berth_request_same_container(const struct berth_request *a,
                                   const struct berth_request *b);
 
 /* Put OWN over REQUEST: its scalars win, its lists come behind. An image `none` in OWN
- * cancels all that REQUEST says. Returns 0, or -1 when out of memory. */
+ * cancels all that REQUEST says. */
 int berth_request_put_over(struct berth_request *request,
                            const struct berth_request *own, struct berth_err *err);
 

@@ -16,8 +16,7 @@ struct berth_settings {
 /* Read the words of plugstack.conf (spank.h: the ac and av of every callback). On
  * success the caller owns *RET. Returns 0, or -1 with a sentence in ERR; then *RET
  * still has every value that was right, so that option names do not change because
- * another word is wrong.
- */
+ * another word is wrong. */
 int berth_settings_read(int count, char *const *words, struct berth_settings *ret,
                         struct berth_err *err);
 

@@ -27,8 +27,7 @@ struct berth_terms {
     char *image;  /* the identity of the image's file (probe/allowed.h); NULL: any */
 };
 
-/* The terms of SITE. On success the caller owns *RET. Returns 0, or -1 when out of
- * memory. */
+/* The terms of SITE. On success the caller owns *RET. */
 int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
                    struct berth_err *err);
 

@@ -170,8 +170,7 @@ static bool has_lines(void)
 /* Components, lines, and nodes, of one MPI_COMM_WORLD cannot go on without each other:
  * when one cannot start, the others would wait for it in MPI_Init. srun reads this
  * variable as the default of --kill-on-bad-exit while it reads options; the tasks do
- * not get it.
- */
+ * not get it. */
 static void set_kill_on_bad_exit(void)
 {
     bool several = berth_hetgroups_several(&state.hetgroups);

@@ -24,10 +24,9 @@ struct berth_part {
  * the second word is the text of the file. */
 char **berth_part_argv(spank_t sp, int *ret_count);
 
-/* The program of the task: of its line of a --multi-prog file,
- * behind our options (PREFIX: the site's); "" where Slurm does not tell. *RET_TASKS run
- * it, in the whole step; 0: not known. Returns 0, and the caller frees *RET_PROGRAM; or
- * -1 with a sentence in ERR. */
+/* The program of the task: of its line of a --multi-prog file, behind our options
+ * (PREFIX: the site's); "" where Slurm does not tell. *RET_TASKS run it, in the whole
+ * step; 0: not known. The caller frees *RET_PROGRAM. */
 int berth_part_program(spank_t sp, const struct berth_part *part, const char *prefix,
                        char **ret_program, uint32_t *ret_tasks, struct berth_err *err);
 

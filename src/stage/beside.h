@@ -20,7 +20,6 @@ struct berth_beside {
  * HOME, below the mounts, and those that belong to the files and directories named by
  * absolute paths in COMMAND and in the scripts that LOOK has; and the programs among
  * those files that have an MPI linked into them. A prefix is its lib, lib64 and
- * Python's *.libs; no tree is walked. Returns 0, or -1 out of
- * memory. */
+ * Python's *.libs; no tree is walked. Returns 0, or -1 out of memory. */
 int berth_beside_look(const struct berth_beside *beside, struct berth_look *look,
                       struct berth_err *err);

@@ -32,9 +32,8 @@ struct berth_gathered {
  * whole family apart under glibc/, and the stack's data. A plugin that lacks a library
  * on this host is left out, as it cannot be loaded here. A library of MPI has other
  * names, too (libmpi.so.12 and libmpich.so.12 are one), each a link beside it, and
- * needs itself by them, and the sisters that complete it (stage/sisters.h). Returns 0
- * with *RET_GATHERED, which the caller owns (berth_gathered_fini); -1 with a sentence
- * in ERR. */
+ * needs itself by them, and the sisters that complete it (stage/sisters.h). The caller
+ * owns *RET_GATHERED (berth_gathered_fini). */
 int berth_gather(const struct berth_stack *stack, struct berth_gathered *ret_gathered,
                  struct berth_err *err);
 

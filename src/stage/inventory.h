@@ -18,8 +18,7 @@ bool berth_inventory_is_named(const char *name);
  * followed, links to files are; each file is there once, by the path without links.
  * Appends to RET. At most 200,000 entries are looked at; what is behind them is not
  * found. *RET_FIXED (may be NULL): all directories are on the file systems of the
- * container's image, so what is in them does not change. Returns 0, or -1 when out of
- * memory. */
+ * container's image, so what is in them does not change. */
 int berth_inventory_read(const struct berth_strvec *directories,
                          struct berth_strvec *ret, bool *ret_fixed,
                          struct berth_err *err);

@@ -156,8 +156,7 @@ const char *berth_rendezvous_after(const struct berth_rendezvous *rendezvous,
 const cpu_set_t *berth_rendezvous_cpus(const struct berth_rendezvous *rendezvous);
 
 /* Seconds that a start may take, from berth_rendezvous_claim() on, and what is left of
- * them.
- */
+ * them. */
 unsigned int berth_rendezvous_limit(const struct berth_rendezvous *rendezvous);
 struct berth_deadline *
 berth_rendezvous_deadline(const struct berth_rendezvous *rendezvous);
