@@ -21,7 +21,7 @@ struct berth_inside {
     const char *directory;               /* of the task on the host; NULL: gone */
     char *const *task; /* the environment of the task, ended by NULL */
     const struct berth_profile
-        *profiles; /* for the stacks that may be used, as berth_profiles() */
+        *profiles; /* for the stacks that may be used, as berth_profiles */
     const struct berth_stacks *stacks;   /* of the host */
     struct berth_factcache *host_cache;  /* facts about the host's files */
     struct berth_factcache *image_cache; /* and the image's; NULL: none */

@@ -11,7 +11,7 @@
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static const struct berth_opener openers[] = {
+const struct berth_opener berth_openers[] = {
     /* The modules beside the libucs that is loaded, under the suffix of its own file
      * name (openucx src/ucs/sys/module.c); seen: without them a newer libuct loads the
      * image's. Those of ucx_perftest pull in compilers. */
@@ -68,7 +68,7 @@ static const struct berth_opener openers[] = {
  * search the host's path for plugins, and find the image's there. Seen for
  * HWLOC_PLUGINS_PATH and PMIX_*; the others by the sources named above. UCX searches
  * UCX_MODULE_DIR second. */
-static const struct berth_setting settings[] = {
+const struct berth_setting berth_settings[] = {
     {"libucs.so", "UCX_MODULE_DIR", "lib/ucx", NULL},
     {"libfabric.so", "FI_PROVIDER_PATH", "lib/libfabric", NULL},
     {"libibverbs.so", "RDMAV_DRIVERS", "lib/libibverbs", "-rdmav"},
@@ -100,7 +100,7 @@ static const struct berth_setting settings[] = {
  * MVAPICH2 (its user guide) have one fixed path each, so that those are mounted, see
  * the binds below. libibverbs reads names of drivers alone, which RDMAV_DRIVERS gives
  * it; hwloc and PSM2 read no file (their texts). */
-static const struct berth_config configs[] = {
+const struct berth_config berth_configs[] = {
     {"libucs.so",
      {LIST("../etc/ucx/ucx.conf", "/etc/ucx/ucx.conf"), "etc/ucx/ucx.conf"}},
     {"libucs.so", {LIST("../etc/ucx.conf", "/etc/ucx/ucx.conf"), "etc/ucx.conf"}},
@@ -152,7 +152,7 @@ static const char *const plain_binds[] = {"/run/munge", "/etc/hosts", FABRIC_FIL
 static const char *const plain_devices[] = {ANY_FABRIC, NULL};
 
 /* More than one row may fit; the first counts. */
-static const struct berth_profile known[] = {
+const struct berth_profile berth_profiles[] = {
     /* Slingshot: LUMI's singularity-bindings, podman-hpc's mpich module, Slurm's
      * switch/hpe_slingshot. The directory of mpi/cray_shasta is PALS_SPOOL_DIR, which
      * is mounted for all. Not seen: no such host. */
@@ -220,7 +220,7 @@ static const struct berth_profile known[] = {
     {0},
 };
 
-static const char *const glibc[] = {
+const char *const berth_profile_glibc[] = {
     "ld-linux-x86-64.so.2",
     "ld-linux-aarch64.so.1",
     "ld64.so.2",
@@ -306,26 +306,6 @@ const char *berth_profile_label(const struct berth_profile *profile)
     return profile->label ? profile->label : profile->name;
 }
 
-const struct berth_profile *berth_profiles(void)
-{
-    return known;
-}
-
-const struct berth_opener *berth_openers(void)
-{
-    return openers;
-}
-
-const struct berth_setting *berth_settings(void)
-{
-    return settings;
-}
-
-const struct berth_config *berth_configs(void)
-{
-    return configs;
-}
-
 bool berth_profile_is(const char *soname, const char *library)
 {
     size_t length = strlen(library);
@@ -336,12 +316,7 @@ bool berth_profile_is(const char *soname, const char *library)
 
 bool berth_profile_is_glibc(const char *soname)
 {
-    return is_one_of(glibc, soname);
-}
-
-const char *const *berth_profile_glibc(void)
-{
-    return glibc;
+    return is_one_of(berth_profile_glibc, soname);
 }
 
 bool berth_profile_is_gcc(const char *soname)

@@ -69,7 +69,7 @@ struct berth_profile {
     } conflicts;        /* what must not be present beside the stack */
 };
 
-/* The first of PROFILES (it ends as berth_profiles() does) that fits the C library
+/* The first of PROFILES (it ends as berth_profiles does) that fits the C library
  * LIBRARY, whose closure is CLOSURE; NULL: none. One with a prefix is for the install
  * there alone, and fits no other. */
 const struct berth_profile *berth_profile_match(const struct berth_profile *profiles,
@@ -84,10 +84,10 @@ const char *berth_profile_label(const struct berth_profile *profile);
 
 /* All profiles, openers, settings and configurations; each ends in one whose first
  * member is NULL. */
-const struct berth_profile *berth_profiles(void);
-const struct berth_opener *berth_openers(void);
-const struct berth_setting *berth_settings(void);
-const struct berth_config *berth_configs(void);
+extern const struct berth_profile berth_profiles[];
+extern const struct berth_opener berth_openers[];
+extern const struct berth_setting berth_settings[];
+extern const struct berth_config berth_configs[];
 
 /* Is SONAME that of LIBRARY (libucs.so.0 of libucs.so)? */
 bool berth_profile_is(const char *soname, const char *library);
@@ -101,7 +101,7 @@ void berth_profile_aliases(const char *soname, struct berth_strvec *names);
 bool berth_profile_is_glibc(const char *soname);
 
 /* The SONAMEs of glibc, ended by NULL; not all exist everywhere. */
-const char *const *berth_profile_glibc(void);
+extern const char *const berth_profile_glibc[];
 
 /* Is SONAME a library that programs made by GCC need? */
 bool berth_profile_is_gcc(const char *soname);

@@ -10,7 +10,7 @@
 
 /* The mounts that profiles of the host's MPI want, and the conflicts that they name. */
 
-/* What the PROFILES (as berth_profiles()) that REQUEST may mean want mounted, each
+/* What the PROFILES (as berth_profiles) that REQUEST may mean want mounted, each
  * once, the first of those at one place: appends SRC:DST:ro|rw to BINDS and patterns
  * (glob(7)) to DEVICES. With a mode that leaves the choice to berth these are all
  * profiles: the container is started before it is known which MPI the program wants. */

@@ -278,7 +278,7 @@ static bool has(const struct berth_profile_set *set, const char *name)
 
 int berth_profile_complete(struct berth_profile_set *set, struct berth_err *err)
 {
-    for (const struct berth_profile *it = berth_profiles(); it->name; it++)
+    for (const struct berth_profile *it = berth_profiles; it->name; it++)
         if (!has(set, it->name) && push(set, it) < 0)
             return berth_err_oom(err);
     return 0;

@@ -256,7 +256,7 @@ static int open_beside(struct gathering *g, const struct berth_opener *opener,
 static int follow_openers(struct gathering *g)
 {
     for (size_t i = 0; i < g->to->count; i++) {
-        for (const struct berth_opener *it = berth_openers(); it->library; it++) {
+        for (const struct berth_opener *it = berth_openers; it->library; it++) {
             const struct berth_gathered_file *file = &g->to->files[i];
 
             if (file->patched &&
@@ -390,7 +390,7 @@ static int add_data(struct gathering *g)
 static int add_configs(struct gathering *g)
 {
     for (size_t i = 0; i < g->to->count; i++)
-        for (const struct berth_config *it = berth_configs(); it->library; it++) {
+        for (const struct berth_config *it = berth_configs; it->library; it++) {
             const struct berth_gathered_file *file = &g->to->files[i];
             BERTH_FREE char *source = NULL;
 
@@ -425,8 +425,7 @@ static int add_glibc(struct gathering *g)
                                  "'%s': does not need libc.so.6; is this host's "
                                  "C library glibc?",
                                  c_library);
-    for (const char *const *name = berth_profile_glibc(); result == 0 && *name;
-         name++) {
+    for (const char *const *name = berth_profile_glibc; result == 0 && *name; name++) {
         BERTH_FREE char *path = beside(libc->path, *name);
 
         if (!path)

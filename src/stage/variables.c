@@ -66,7 +66,7 @@ int berth_variables_list(const struct berth_gathered *gathered,
 {
     if (stack->profile->root)
         berth_strvec_pushf(ret, "%s=%s", stack->profile->root, mounted);
-    for (const struct berth_setting *it = berth_settings(); it->library; it++) {
+    for (const struct berth_setting *it = berth_settings; it->library; it++) {
         BERTH_BUF struct berth_buf value = {0};
 
         if (!has_library(gathered, it->library))

@@ -159,7 +159,7 @@ START_TEST(the_devices_of_a_fabric_are_found)
                                      "%s:%s:rw\n", path, path);
     }
     ck_assert_int_eq(
-        berth_fabric_list(berth_profiles(), &request, &binds, &devices, &err), 0);
+        berth_fabric_list(berth_profiles, &request, &binds, &devices, &err), 0);
     for (size_t i = 0; i < devices.count; i++)
         berth_strvec_pushf(&patterns, "%s%s", directory,
                            devices.items[i] + strlen("/dev"));

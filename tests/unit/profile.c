@@ -38,7 +38,7 @@ START_TEST(a_library_has_its_profile)
                                               .parts = BERTH_PART_C,
                                               .vendor = stacks[_i].vendor};
     const struct berth_profile *found =
-        berth_profile_match(berth_profiles(), &library, &closure);
+        berth_profile_match(berth_profiles, &library, &closure);
 
     ck_assert_pstr_eq(found ? found->name : NULL, stacks[_i].profile);
 }
@@ -47,15 +47,15 @@ END_TEST
 /* A plugin directory must not be under another's, nor a variable be set twice. */
 START_TEST(the_tables_are_sound)
 {
-    for (const struct berth_opener *it = berth_openers(); it->library; it++) {
+    for (const struct berth_opener *it = berth_openers; it->library; it++) {
         ck_assert_str_eq(strrchr(it->library, '.'), ".so");
         ck_assert(it->places && it->places[0]);
         ck_assert_int_eq(strncmp(it->into, "lib/", 4), 0);
     }
-    for (const struct berth_setting *it = berth_settings(); it->library; it++)
+    for (const struct berth_setting *it = berth_settings; it->library; it++)
         for (const struct berth_setting *other = it + 1; other->library; other++)
             ck_assert_str_ne(it->variable, other->variable);
-    for (const struct berth_profile *it = berth_profiles(); it->name; it++) {
+    for (const struct berth_profile *it = berth_profiles; it->name; it++) {
         for (const struct berth_profile *other = it + 1; other->name; other++)
             ck_assert_str_ne(it->name, other->name);
         ck_assert_int_eq(strncmp(it->name, it->stack, strlen(it->stack)), 0);
@@ -80,8 +80,8 @@ START_TEST(a_setting_points_to_where_plugins_go)
         {"libopen-pal.so", "OPAL_PKGLIBDIR"},
         {"libpmix.so", "PMIX_MCA_mca_base_component_path"},
     };
-    const struct berth_opener *opener = berth_openers();
-    const struct berth_setting *setting = berth_settings();
+    const struct berth_opener *opener = berth_openers;
+    const struct berth_setting *setting = berth_settings;
 
     while (opener->library && strcmp(opener->library, pairs[_i][0]) != 0)
         opener++;
@@ -118,7 +118,7 @@ static const struct {
 
 START_TEST(plugins_are_told_by_name)
 {
-    const struct berth_opener *it = berth_openers();
+    const struct berth_opener *it = berth_openers;
     bool fits;
 
     while (it->library && strcmp(it->library, plugins[_i].library) != 0)

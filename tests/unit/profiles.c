@@ -48,7 +48,7 @@ static void assert_same_data(const struct berth_data *a, const struct berth_data
 /* Each that is shipped is the one that berth has itself. */
 START_TEST(what_is_shipped_is_what_is_known)
 {
-    const struct berth_profile *ours = &berth_profiles()[_i];
+    const struct berth_profile *ours = &berth_profiles[_i];
     const char *source = getenv("srcdir");
     BERTH_FREE char *path = NULL;
     const struct berth_profile *it;
@@ -98,7 +98,7 @@ START_TEST(a_site_goes_first)
     ck_assert_str_eq(set.items[0].name, "psmpi");
     ck_assert_str_eq(set.items[0].stack, "psmpi");
     ck_assert_str_eq(set.items[1].names[0], "libspecial.so.1");
-    ck_assert_str_eq(set.items[2].name, berth_profiles()[0].name);
+    ck_assert_str_eq(set.items[2].name, berth_profiles[0].name);
     for (own = set.items + 2; own->name; own++) {
         ck_assert_str_ne(own->name, "mpich");
         ck_assert_str_eq(berth_profile_label(own), own->name);
@@ -224,7 +224,7 @@ START_TEST(files_are_read_by_name)
     ck_assert_ptr_nonnull(strstr(err.text, "b.yaml"));
     unit_remove(directory);
     ck_assert_int_eq(berth_profiles_read(&terms, getuid(), &set, &err), 0);
-    ck_assert_str_eq(set.items[0].name, berth_profiles()[0].name);
+    ck_assert_str_eq(set.items[0].name, berth_profiles[0].name);
 }
 END_TEST
 
@@ -304,7 +304,7 @@ int main(void)
     TCase *tests = tcase_create("profiles");
     int count = 0;
 
-    while (berth_profiles()[count].name)
+    while (berth_profiles[count].name)
         count++;
     tcase_add_checked_fixture(tests, NULL, teardown);
     tcase_add_loop_test(tests, what_is_shipped_is_what_is_known, 0, count);

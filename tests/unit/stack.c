@@ -182,7 +182,7 @@ START_TEST(a_host_has_its_stacks)
 
         berth_strvec_push(&env, variable);
     }
-    ck_assert_msg(berth_stacks_find(NULL, berth_profiles(), env.items, &stacks, &err) ==
+    ck_assert_msg(berth_stacks_find(NULL, berth_profiles, env.items, &stacks, &err) ==
                       0,
                   "%s", err.text);
     told = tell(&stacks);
@@ -209,7 +209,7 @@ START_TEST(a_library_counts_once_and_by_its_soname)
     unit_write("libmpifort.so.12", "no ELF\n", 7);
     unit_write("libmpi.so", "INPUT(libmpi.so.12)\n", 20);
     ck_assert_int_eq(chdir("/"), 0);
-    ck_assert_int_eq(berth_stacks_find(NULL, berth_profiles(), env, &stacks, &err), 0);
+    ck_assert_int_eq(berth_stacks_find(NULL, berth_profiles, env, &stacks, &err), 0);
     told = tell(&stacks);
     ck_assert_str_eq(told,
                      "mpich, MPICH 4.2.1, by MPI_HOME: /a/lib/libmpich.so.12=1\n");
@@ -225,7 +225,7 @@ START_TEST(a_stack_has_the_path_that_led_to_it)
     struct berth_err err;
 
     install("mpich:d/libmpi.so.12");
-    ck_assert_int_eq(berth_stacks_find(NULL, berth_profiles(), env, &stacks, &err), 0);
+    ck_assert_int_eq(berth_stacks_find(NULL, berth_profiles, env, &stacks, &err), 0);
     ck_assert_str_eq(stacks.items[0].search, path + 16);
     berth_stacks_fini(&stacks);
 }

@@ -38,7 +38,7 @@ void staging_find_stack(const char *variable, const char *value,
 
     berth_strvec_pushf(&env, "%s=%s", variable, value);
     berth_strvec_pushf(&env, "LD_LIBRARY_PATH=%s", library_path);
-    find(berth_profiles(), &env);
+    find(berth_profiles, &env);
 }
 
 void staging_find_profile(const struct berth_profile *profiles,

@@ -31,7 +31,7 @@ void staging_install(void);
 void staging_find_stack(const char *variable, const char *value,
                         const char *library_path);
 
-/* The first stack of PROFILES (as berth_profiles()), as stack. */
+/* The first stack of PROFILES (as berth_profiles), as stack. */
 void staging_find_profile(const struct berth_profile *profiles,
                           const char *library_path);
 
