@@ -185,14 +185,22 @@ int berth_run(const struct berth_run *run, struct berth_ran *ret_ran,
         result = await(run, pid, deadline, &ran.status, err);
     if (!number && result < 0) {
         kill(-pid, SIGKILL);
-        while (waitpid(pid, &ran.status, 0) < 0 && errno == EINTR)
-            ;
+        berth_run_wait(pid);
     }
     if (result < 0)
         berth_ran_fini(&ran);
     else
         *ret_ran = ran;
     return result;
+}
+
+int berth_run_wait(pid_t pid)
+{
+    int status = 0;
+
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status;
 }
 
 void berth_ran_fini(struct berth_ran *ran)

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 #include "base/deadline.h"
@@ -41,6 +42,10 @@ int berth_run(const struct berth_run *run, struct berth_ran *ret_ran,
               struct berth_err *err);
 
 void berth_ran_fini(struct berth_ran *ran);
+
+/* Waits until the child PID has ended, where it is one (above 0). Returns its status as
+ * waitpid(2) tells it; 0: that is not known. */
+int berth_run_wait(pid_t pid);
 
 /* The last line of what was said on standard error, or of all; "" when nothing was.
  * Ends the text of RAN there. */

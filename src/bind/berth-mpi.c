@@ -13,12 +13,12 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/run.h"
 #include "base/text.h"
 #include "plan/order.h"
 #include "report/binding.h"
@@ -164,8 +164,7 @@ static int go_inside(const struct work *work, struct berth_inside *inside,
     else
         result = serve(work, inside->stacks, ends[0], err);
     close(ends[0]);
-    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
+    berth_run_wait(child);
     return result;
 }
 

@@ -128,8 +128,8 @@ static void read_loops(const struct berth_host *host)
 /* Why an ordinary user may make no user namespace now; NULL: may. */
 static const char *try_namespace(void)
 {
-    int status = 0;
     pid_t child = fork();
+    int status;
 
     if (child == 0) {
         if (geteuid() == 0 && (setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
@@ -137,8 +137,7 @@ static const char *try_namespace(void)
             _exit(0);
         _exit(unshare(CLONE_NEWUSER) < 0 ? errno & 0xff : 0);
     }
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
+    status = berth_run_wait(child);
     return child > 0 && WIFEXITED(status) && WEXITSTATUS(status)
                ? strerror(WEXITSTATUS(status))
                : NULL;

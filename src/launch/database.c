@@ -3,7 +3,6 @@
 
 #include "launch/database.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/magic.h>
@@ -18,12 +17,12 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/run.h"
 #include "step/join.h"
 
 #define DIRECTORY "/etc"
@@ -261,8 +260,7 @@ void berth_database_correct(pid_t holder, const struct berth_request *request)
         correct(holder, &account, request->writable == BERTH_YES);
         _exit(EXIT_SUCCESS);
     }
-    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
+    berth_run_wait(child);
     free((char *)account.home);
     berth_buf_fini(&account.start);
     berth_buf_fini(&account.end);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -27,6 +26,7 @@
 #include "step/mark.h"
 #include "step/stageroot.h"
 #include "step/channel.h"
+#include "base/run.h"
 #include "base/tree.h"
 
 #define PROGRAM BERTH_LIBEXECDIR "/berth-mpi"
@@ -191,8 +191,7 @@ static int run_program(const struct berth_inject *inject,
     close(ends[0]);
     if (child > 0)
         kill(child, SIGKILL);
-    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
+    berth_run_wait(child);
     return -1;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/run.h"
 #include "launch/hostcommand.h"
 #include "launch/start.h"
 #include "launch/watcher.h"
@@ -124,7 +125,7 @@ int berth_own_try(struct berth_task *task, const struct berth_rendezvous *rendez
                   struct berth_err *err)
 {
     pid_t child = fork();
-    int status = 0;
+    int status;
 
     if (child == 0) {
         berth_own_become(task, rendezvous, err);
@@ -133,8 +134,7 @@ int berth_own_try(struct berth_task *task, const struct berth_rendezvous *rendez
     }
     if (child < 0)
         return berth_err_set(err, "cannot start a process: %s", strerror(errno));
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
+    status = berth_run_wait(child);
     *err = (struct berth_err){0};
     return WIFEXITED(status) ? WEXITSTATUS(status) : BERTH_REFUSED;
 }

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -17,6 +16,7 @@
 #include "base/fd.h"
 #include "plan/launch.h"
 #include "base/detach.h"
+#include "base/run.h"
 #include "step/join.h"
 #include "launch/start.h"
 
@@ -88,8 +88,7 @@ static int enter(void *data, pid_t holder, const struct berth_buf *variables,
                  ? berth_err_set(err, "cannot start a process: %s", strerror(errno))
                  : read_answer(answer[0], it->ret, err);
     close(answer[0]);
-    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
+    berth_run_wait(child);
     return result;
 }
 
@@ -140,8 +139,7 @@ int berth_temporary(const struct berth_temporary *it, struct berth_err *err)
     close(tasks[1]); /* berth-init ends, and the runtime then */
     if (start.runtime && result < 0)
         kill(-start.runtime, SIGTERM);
-    while (start.runtime && waitpid(start.runtime, NULL, 0) < 0 && errno == EINTR)
-        ;
+    berth_run_wait(start.runtime);
     close(tasks[0]);
     berth_start_fini(&start);
     return result;

@@ -20,6 +20,7 @@
 #include "base/detach.h"
 #include "base/environ.h"
 #include "base/fd.h"
+#include "base/run.h"
 #include "base/strvec.h"
 #include "step/become.h"
 #include "step/join.h"
@@ -83,18 +84,11 @@ static void take_processors(pid_t pid)
         sched_setaffinity(0, sizeof(set), &set);
 }
 
-static int exit_status(int status)
-{
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 static int await(pid_t child)
 {
-    int status = 0;
+    int status = berth_run_wait(child);
 
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    return exit_status(status);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 /* A process cannot change its own process namespace, only that of its children. Returns

@@ -19,13 +19,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <slurm/slurm.h>
 
 #include "base/detach.h"
 #include "base/fd.h"
+#include "base/run.h"
 #include "job/name.h"
 #include "plan/order.h"
 #include "spank/stepd.h"
@@ -194,8 +194,7 @@ static void wait_for(int pending, pid_t child)
         ;
     if (answer == 0)
         kill(child, SIGKILL);
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
+    berth_run_wait(child);
 }
 
 static void start(struct server *server)

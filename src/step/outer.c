@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/run.h"
 #include "step/namespaces.h"
 
 enum { NEW, THERE, NONE };
@@ -72,8 +72,7 @@ static int make_both(void)
     inner = child < 0 ? -1 : open_inner(child, ends[0]);
     number = errno;
     close(ends[0]);
-    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
+    berth_run_wait(child);
     errno = number;
     return inner;
 }
