@@ -56,6 +56,14 @@ void berth_strvec_append(struct berth_strvec *vec, const struct berth_strvec *fr
         berth_strvec_push(vec, from->items[i]);
 }
 
+void berth_strvec_join(const struct berth_strvec *vec, const char *separator,
+                       struct berth_buf *ret)
+{
+    ret->failed |= vec->failed;
+    for (size_t i = 0; i < vec->count; i++)
+        berth_buf_addf(ret, "%s%s", i ? separator : "", vec->items[i]);
+}
+
 bool berth_strvec_has(const struct berth_strvec *vec, const char *text)
 {
     for (size_t i = 0; i < vec->count; i++)

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
+
 /* A growing list of strings that it owns, always ended by NULL like argv (`items` is
  * NULL only before the first push). Out of memory sticks in `failed`, so that a builder
  * pushes freely and asks once. Start with `= {0}`. */
@@ -21,6 +23,10 @@ void berth_strvec_pushf(struct berth_strvec *vec, const char *format, ...)
 
 /* Append copies of all strings of FROM. */
 void berth_strvec_append(struct berth_strvec *vec, const struct berth_strvec *from);
+
+/* Append the strings to RET, with SEPARATOR between them. */
+void berth_strvec_join(const struct berth_strvec *vec, const char *separator,
+                       struct berth_buf *ret);
 
 bool berth_strvec_has(const struct berth_strvec *vec, const char *text);
 

@@ -68,10 +68,9 @@ static void add_managers(const struct berth_mpi_objects *objects,
     BERTH_BUF struct berth_buf text = {0};
 
     berth_mpi_manager_types(berth_mpi_managers(objects, family), &types);
-    for (size_t i = 0; i < types.count; i++)
-        berth_buf_addf(&text, "%s%s", i ? " " : "", types.items[i]);
+    berth_strvec_join(&types, " ", &text);
     add(facts, BERTH_FINDING_MANAGERS, text.text);
-    facts->failed |= types.failed || text.failed;
+    facts->failed |= text.failed;
 }
 
 static void add_glibc(const struct berth_findings *findings,

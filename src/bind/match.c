@@ -120,8 +120,7 @@ static int explain_unknown(const struct berth_mpi_program *program,
     BERTH_BUF struct berth_buf text = {0};
 
     berth_buf_puts(&text, program->families.count ? "" : "none that is known");
-    for (size_t i = 0; i < program->families.count; i++)
-        berth_buf_addf(&text, "%s%s", i ? " and " : "", program->families.items[i]);
+    berth_strvec_join(&program->families, " and ", &text);
     if (text.failed)
         return berth_err_oom(err);
     return berth_err_set(err,

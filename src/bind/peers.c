@@ -166,7 +166,6 @@ int berth_peers_name(const struct berth_peers *peers, struct berth_buf *ret,
         berth_strvec_push_once(&sentences, peers->replacements[i].verdict.because.text);
     if (peers->wants->family == BERTH_FAMILY_NONE)
         list_others(peers, &sentences);
-    for (size_t i = 0; i < sentences.count; i++)
-        berth_buf_addf(ret, "%s%s", i ? "; " : "", sentences.items[i]);
-    return sentences.failed || ret->failed ? berth_err_oom(err) : 0;
+    berth_strvec_join(&sentences, "; ", ret);
+    return ret->failed ? berth_err_oom(err) : 0;
 }

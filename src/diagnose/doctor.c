@@ -54,8 +54,7 @@ void berth_doctor_brief(const struct berth_doctor_facts *facts,
             snprintf(slurm, sizeof(slurm), "%u.%02u",
                      facts->plugins[i].slurm >> 16 & 0xff,
                      facts->plugins[i].slurm >> 8 & 0xff);
-    for (size_t i = 0; i < facts->stacks.count; i++)
-        berth_buf_addf(&stacks, "%s%s", i ? "," : "", facts->stacks.items[i]);
+    berth_strvec_join(&facts->stacks, ",", &stacks);
     berth_buf_addf(line, "berth=%s", facts->release);
     put(line, "plugin", slurm);
     put(line, "slurm", facts->slurm.version);

@@ -63,8 +63,7 @@ static void put_allowed(const struct berth_site *site, struct berth_buf *text)
 
     if (allowed->count == 0)
         berth_buf_puts(text, "none");
-    for (size_t i = 0; i < allowed->count; i++)
-        berth_buf_addf(text, "%s%s", i ? ", " : "", allowed->items[i]);
+    berth_strvec_join(allowed, ", ", text);
 }
 
 static int cite(const struct berth_site *site, struct berth_err *err)

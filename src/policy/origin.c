@@ -61,8 +61,7 @@ int berth_origin_check(const struct berth_site *site, const char *uri,
         return berth_site_cite(
             site, site->images.uris_said ? "images.uris" : "images.roots", "", err);
     }
-    for (size_t i = 0; i < uris->count; i++)
-        berth_buf_addf(&text, "%s%s", i ? ", " : "", uris->items[i]);
+    berth_strvec_join(uris, ", ", &text);
     if (text.failed)
         return berth_err_oom(err);
     berth_err_set(

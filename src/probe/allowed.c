@@ -49,13 +49,6 @@ static bool is_file(const char *path, const struct stat *file)
            st.st_ino == file->st_ino;
 }
 
-/* "/a, /b" */
-static void put_list(const struct berth_strvec *list, struct berth_buf *text)
-{
-    for (size_t i = 0; i < list->count; i++)
-        berth_buf_addf(text, "%s%s", i ? ", " : "", list->items[i]);
-}
-
 static bool is_in_roots(const struct berth_strvec *roots, const char *real)
 {
     for (size_t i = 0; i < roots->count; i++) {
@@ -75,7 +68,7 @@ static int check_roots(const struct berth_site *site, const char *path,
 
     if (roots->count == 0 || is_in_roots(roots, real))
         return 0;
-    put_list(roots, &text);
+    berth_strvec_join(roots, ", ", &text);
     if (text.failed)
         return berth_err_oom(err);
     if (strcmp(path, real) == 0)
@@ -113,7 +106,7 @@ static int check_owner(const struct berth_site *site, const char *path, uid_t us
             return 0;
     if (owners->count == 0)
         return 0;
-    put_list(owners, &text);
+    berth_strvec_join(owners, ", ", &text);
     if (text.failed)
         return berth_err_oom(err);
     entry = getpwuid(user);
