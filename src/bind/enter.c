@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/resolve.h"
 #include "base/run.h"
 #include "base/strvec.h"
 #include "bind/command.h"
@@ -22,7 +21,6 @@ int berth_enter(const struct berth_inside *told, struct berth_err *err)
 
     if (berth_join_owner(told->holder, err) < 0)
         return -1;
-    berth_resolve_forget();
     berth_launch_env(told->request, told->terms, told->task, &asked);
     for (size_t i = 0; i < asked.count; i++)
         putenv(berth_steal(&asked.items[i]));

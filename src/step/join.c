@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/resolve.h"
 #include "base/text.h"
 #include "step/namespaces.h"
 
@@ -204,6 +205,7 @@ static int join(pid_t holder, bool as_task, struct berth_err *err)
                              "cannot join the container: %s; "
                              "runtime.share: never in berth.yaml does without",
                              strerror(errno));
+    berth_resolve_forget();
     bound_capabilities(&container);
     close_container(&container);
     return 0;

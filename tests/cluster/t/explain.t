@@ -54,7 +54,7 @@ matches "the image's variables are there" "  image: [^"$'\n'"]*"$'\n'"(    [^"$'
 seen=$(alice srun -n1 "$A" $json --container-mounts=/shared:/s:ro --container-env=V=caf$'\xe9' ./run-me)
 equal "JSON: the form" 1 "$(of form <<<"$seen")"
 equal "JSON: a mount of the user" \
-    "{'source': '/shared', 'destination': '/s', 'read_only': True, 'from': 'user', 'why': '--container-mounts'}" \
+    "{'source': '/shared', 'destination': '/s', 'read_only': True, 'squashfs': False, 'from': 'user', 'why': '--container-mounts'}" \
     "$(of mounts 0 <<<"$seen")"
 equal "JSON: a variable of the user, which is not UTF-8" \
     "[('caf�', 'user', '--container-env')]" "$(changes V <<<"$seen")"
