@@ -4,6 +4,7 @@
  * Linked statically, like berth-init. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -129,15 +130,36 @@ static void hand_on(int socket, int number)
         raise(SIGSTOP);
 }
 
+/* A file that is here, and not on the host. */
+static void send_file(int socket, const struct berth_hostcommand_wish *wish)
+{
+    int fd = open(wish->path, wish->flags | O_NONBLOCK | O_CLOEXEC);
+    int error = errno;
+
+    if (fd >= 0) {
+        berth_job_send(socket, BERTH_HOSTCOMMAND_FILE, fd);
+        close(fd);
+    } else {
+        berth_job_send(socket, BERTH_HOSTCOMMAND_NO_FILE, -1);
+        berth_job_send(socket, error, -1);
+    }
+}
+
 /* Returns 0 where *RET_STATUS tells how the command has ended; 1: it has not yet. */
 static int hear(int socket, bool *begun, int *ret_status, struct berth_err *err)
 {
+    struct berth_hostcommand_wish wish = {0};
     ssize_t count;
 
     /* What it has not read comes back as an error, before what it has sent. */
-    while ((count = recv(socket, ret_status, sizeof(*ret_status), 0)) < 0 &&
+    while ((count = recv(socket, &wish, sizeof(wish) - 1, 0)) < 0 &&
            errno == ECONNRESET)
         ;
+    if (*begun && count > (ssize_t)sizeof(*ret_status)) {
+        send_file(socket, &wish);
+        return 1;
+    }
+    *ret_status = wish.flags;
     if (count != (ssize_t)sizeof(*ret_status) && *begun)
         return berth_err_set(err, "the process that ran the command was killed; run "
                                   "the command again");

@@ -10,12 +10,15 @@
  *     RUN       a handover: the token, the soft limits and the working directory of the
  *               program, the command's name, its arguments; and the environment
  *     STREAM    a descriptor, three times: standard input, output and error
+ *     FILE      a descriptor: the answer to a wish
+ *     NO_FILE   the same, where it cannot be opened; then, as a letter, errno
  *     1 to 31   then, at any time: the command is to get this signal
  *
  * The supervisor sends an int, BERTH_HOSTCOMMAND_BEGUN, when it has all of that, and
  * another one: how the command has ended, as wait(2) tells it; or a single one: -errno,
- * because it cannot start a process. A program that has ended takes its command with
- * it.
+ * because it cannot start a process. In between it may ask for files that the command
+ * line names: a struct berth_hostcommand_wish. A program that has ended takes its
+ * command with it.
  *
  * All users of a node can list the names of such sockets, and the user's closed
  * containers (--contain) reach them. So who asks has a token, too: the tasks find
@@ -24,9 +27,17 @@ enum { BERTH_HOSTCOMMAND_TOKEN = 32 }; /* hexadecimal digits */
 
 enum { BERTH_HOSTCOMMAND_BEGUN = INT_MIN };
 
+/* Longer than an int, without the end of the path that is not used. */
+struct berth_hostcommand_wish {
+    int flags; /* of open(2): O_RDONLY, or O_PATH to see which file it is */
+    char path[PATH_MAX];
+};
+
 enum berth_hostcommand_letter {
     BERTH_HOSTCOMMAND_RUN = 'R',
-    BERTH_HOSTCOMMAND_STREAM = 'S'
+    BERTH_HOSTCOMMAND_STREAM = 'S',
+    BERTH_HOSTCOMMAND_FILE = 'F',
+    BERTH_HOSTCOMMAND_NO_FILE = 'N'
 };
 
 /* The words of RUN. */

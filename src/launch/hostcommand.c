@@ -25,6 +25,7 @@
 #include "base/fd.h"
 #include "base/run.h"
 #include "job/message.h"
+#include "launch/hostfiles.h"
 #include "launch/start.h"
 #include "plan/outside.h"
 #include "step/become.h"
@@ -205,7 +206,11 @@ static int prepare(struct command *command, struct berth_err *err)
                         : "/";
     }
     berth_strvec_pushf(&command->environment, "PWD=%s", directory);
-    return berth_outside_environment(&outside, &command->environment, err);
+    if (berth_outside_environment(&outside, &command->environment, err) < 0)
+        return -1;
+    berth_hide_from(STREAMS);
+    return berth_hostfiles_carry(command->socket, words + BERTH_HOSTCOMMAND_NAME,
+                                 &command->environment, launch->environment, err);
 }
 
 _Noreturn static void become(const struct command *command, pid_t parent)
@@ -218,7 +223,6 @@ _Noreturn static void become(const struct command *command, pid_t parent)
     setsid();
     for (int i = 0; i < STREAMS; i++)
         dup2(command->streams[i], i);
-    berth_hide_from(STREAMS);
     berth_limits_restore(command->question.words.items[BERTH_HOSTCOMMAND_LIMITS]);
     sigprocmask(SIG_SETMASK, command->offer->mask, NULL);
     execve(command->program, words, command->environment.items);

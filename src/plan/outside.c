@@ -125,11 +125,12 @@ static void push_over(const struct berth_outside *outside, const char *variable,
  * prefix or without? What the program behind it is told is not. */
 static bool says(char *const *command, const char *const *names)
 {
-    const char *option;
+    struct berth_srunword option;
+    char *const *at = command + 1;
 
-    for (command++; (option = berth_srunwords_next(&command));)
+    while (berth_srunwords_next(*command, &at, &option))
         for (const char *const *name = names; *name; name++)
-            if (berth_srunwords_named(option, *name))
+            if (berth_srunwords_named(&option, *name))
                 return true;
     return false;
 }

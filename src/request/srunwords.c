@@ -10,13 +10,13 @@
 #include "request/option.h"
 #include "request/pyxis.h"
 
-/* The letters whose value may be the next word. */
-#define LETTERS "ABCDGJLMNSTWbcdeimnopqrtwx"
+/* The letters whose value may be the next word; and srun's W. */
+#define LETTERS "ABCDFGJLMNSTabcdeimnopqrtwx"
 
 /* Those whose value, if there is one, is the rest of their word. */
 #define OPTIONAL_LETTERS "IKk"
 
-/* The long options of srun, of every release, that never take the next word. */
+/* The long options, of every release, that never take the next word. */
 static const char *const alone[] = {"async",
                                     "bcast",
                                     "bell",
@@ -29,8 +29,10 @@ static const char *const alone[] = {"async",
                                     "exclusive",
                                     "external",
                                     "external-launcher",
+                                    "get-user-env",
                                     "help",
                                     "hold",
+                                    "ignore-pbs",
                                     "immediate",
                                     "interactive",
                                     "kill-on-bad-exit",
@@ -40,10 +42,12 @@ static const char *const alone[] = {"async",
                                     "no-allocate",
                                     "no-bell",
                                     "no-kill",
+                                    "no-requeue",
                                     "oom-kill-step",
                                     "overcommit",
                                     "overlap",
                                     "oversubscribe",
+                                    "parsable",
                                     "preserve-env",
                                     "preserve-slurm-env",
                                     "propagate",
@@ -51,6 +55,7 @@ static const char *const alone[] = {"async",
                                     "quiet",
                                     "quit-on-interrupt",
                                     "reboot",
+                                    "requeue",
                                     "resv-ports",
                                     "send-libs",
                                     "share",
@@ -75,27 +80,20 @@ static bool is_alone(const char *option, const char *name, const char *argument)
     return (!argument || *argument == '[') && berth_text_ends(option, name);
 }
 
-/* May the value of a long OPTION be the next word? Where nobody knows it: yes. */
-static bool takes_next(const char *option)
+/* May the value of the long option NAME be the next word? Where nobody knows it: yes.
+ */
+static bool takes_next(const char *name)
 {
-    if (strchr(option, '=') || berth_text_is_any(option + 2, alone))
+    if (strchr(name, '=') || berth_text_is_any(name, alone))
         return false;
     for (int id = 0; id < BERTH_OPTION_COUNT; id++)
-        if (is_alone(option, berth_options[id].name, berth_options[id].argument))
+        if (is_alone(name, berth_options[id].name, berth_options[id].argument))
             return false;
     for (int i = 0; i < BERTH_PYXIS_COUNT; i++)
-        if (is_alone(option, berth_pyxis_options[i].name,
+        if (is_alone(name, berth_pyxis_options[i].name,
                      berth_pyxis_options[i].argument))
             return false;
     return true;
-}
-
-/* May the value of a word of letters, -lN, be the next word? */
-static bool letters_take_next(const char *word)
-{
-    size_t end = 1 + strcspn(word + 1, LETTERS OPTIONAL_LETTERS);
-
-    return word[end] && strchr(LETTERS, word[end]) && !word[end + 1];
 }
 
 /* Move AT, at a command, to the options of the next component or to the end. */
@@ -106,25 +104,60 @@ static char *const *pass_command(char *const *at)
     return *at ? at + 1 : at;
 }
 
-const char *berth_srunwords_next(char *const **at)
+/* The value is behind an equals sign, or the next word at *AT. */
+static void read_long(const char *word, bool takes, char *const **at,
+                      struct berth_srunword *ret)
 {
-    while (**at) {
-        const char *word = *(*at)++;
-        bool is_long = berth_text_starts(word, "--") && word[2];
+    const char *equals = strchr(word, '=');
 
-        if (word[0] != '-' || !word[1] || strcmp(word, "--") == 0)
-            *at = pass_command(*at - 1);
-        else if ((is_long ? takes_next(word) : letters_take_next(word)) && **at)
-            ++*at;
-        if (is_long)
-            return word;
-    }
-    return NULL;
+    ret->name = word;
+    if (equals)
+        ret->value = equals + 1;
+    else if (takes && takes_next(word + 2) && **at)
+        ret->value = *(ret->word = (*at)++);
 }
 
-bool berth_srunwords_named(const char *option, const char *name)
+/* A word of letters, -lN: the value is the rest of it, or the next word at *AT. */
+static void read_letters(const char *word, const char *letters, char *const **at,
+                         struct berth_srunword *ret)
 {
-    size_t length = strcspn(option, "="), rest = strlen(name);
+    size_t end = 1;
 
-    return length >= rest && strncmp(option + length - rest, name, rest) == 0;
+    while (word[end + 1] && !strchr(letters, word[end]) &&
+           !strchr(OPTIONAL_LETTERS, word[end]))
+        end++;
+    ret->letter = word[end];
+    if (word[end + 1])
+        ret->value = word + end + 1;
+    else if (strchr(letters, word[end]) && **at)
+        ret->value = *(ret->word = (*at)++);
+}
+
+bool berth_srunwords_next(const char *command, char *const **at,
+                          struct berth_srunword *ret)
+{
+    /* --wait, -W: only srun's has a value */
+    bool batch = strcmp(command, "sbatch") == 0;
+    const char *word = **at;
+
+    *ret = (struct berth_srunword){.word = *at};
+    if (!word)
+        return false;
+    ++*at;
+    if (word[0] != '-' || !word[1] || strcmp(word, "--") == 0) {
+        ret->word += strcmp(word, "--") == 0;
+        *at = pass_command(*at - 1);
+    } else if (word[1] == '-')
+        read_long(word, !batch || strcmp(word, "--wait") != 0, at, ret);
+    else
+        read_letters(word, batch ? LETTERS : LETTERS "W", at, ret);
+    return true;
+}
+
+bool berth_srunwords_named(const struct berth_srunword *option, const char *name)
+{
+    size_t length = option->name ? strcspn(option->name, "=") : 0;
+    size_t rest = strlen(name);
+
+    return length >= rest && strncmp(option->name + length - rest, name, rest) == 0;
 }

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which words of a command line of Slurm name files, and who opens these. */
+
+#include "plan/outsidefiles.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "request/srunwords.h"
+
+/* What a value is, if not a file. */
+enum other {
+    NAMES = 1, /* without a slash, names of nodes */
+    WORD = 2,  /* none, all, a number, or what is the same everywhere */
+};
+
+static const struct row {
+    const char *option;
+    char letter;
+    enum berth_outside_use use;
+    unsigned int other;
+} rows[] = {
+    {"--bbf", 0, BERTH_OUTSIDE_READ, 0},
+    {"--chdir", 'D', BERTH_OUTSIDE_SAME, 0},
+    {"--epilog", 0, BERTH_OUTSIDE_SAME, WORD},
+    {"--error", 'e', BERTH_OUTSIDE_IN, WORD},
+    {"--exclude", 'x', BERTH_OUTSIDE_READ, NAMES},
+    {"--export-file", 0, BERTH_OUTSIDE_READ, WORD},
+    {"--input", 'i', BERTH_OUTSIDE_READ, WORD},
+    {"--nodefile", 'F', BERTH_OUTSIDE_READ, 0},
+    {"--nodelist", 'w', BERTH_OUTSIDE_READ, NAMES},
+    {"--output", 'o', BERTH_OUTSIDE_IN, WORD},
+    {"--prolog", 0, BERTH_OUTSIDE_SAME, WORD},
+    {"--task-epilog", 0, BERTH_OUTSIDE_SAME, WORD},
+    {"--task-prolog", 0, BERTH_OUTSIDE_SAME, WORD},
+};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+struct berth_outside_files berth_outside_files(char *const *command)
+{
+    return (struct berth_outside_files){.command = *command, .at = command + 1};
+}
+
+/* A long option may be cut off, unless that is another option. */
+static bool is_called(const struct row *row, const char *option)
+{
+    static const char *const others[] = {"--bb", "--export"};
+    size_t length = strcspn(option, "=");
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (length == strlen(others[i]) && strncmp(option, others[i], length) == 0)
+            return false;
+    return length > 2 && strncmp(row->option, option, length) == 0;
+}
+
+static const struct row *find_row(const struct berth_srunword *option)
+{
+    for (int i = 0; i < ROWS; i++)
+        if (option->letter ? option->letter == rows[i].letter
+                           : option->name && is_called(&rows[i], option->name))
+            return &rows[i];
+    return NULL;
+}
+
+static bool is_path(const struct row *row, const char *value)
+{
+    static const char *const words[] = {"none", "all", "/dev/null", NULL};
+
+    if (*value == '\0' || (row->other == NAMES && !strchr(value, '/')))
+        return false;
+    return row->other != WORD || !(berth_text_is_any(value, words) ||
+                                   strspn(value, "0123456789") == strlen(value));
+}
+
+/* Where a batch job has its input from, or a task of many, is opened when it starts. */
+static enum berth_outside_use use_of(const struct row *row, const char *command,
+                                     const char *value)
+{
+    if (row->letter != 'i' || (strcmp(command, "srun") == 0 && !strchr(value, '%')))
+        return row->use;
+    return strchr(value, '%') ? BERTH_OUTSIDE_IN : BERTH_OUTSIDE_SAME;
+}
+
+/* The file that WORD names, of which FILES has seen what stands before it. */
+static bool read_word(struct berth_outside_files *files,
+                      const struct berth_srunword *word, struct berth_outside_file *ret)
+{
+    bool is_command = !word->name && !word->letter;
+    const struct row *row = is_command ? NULL : find_row(word);
+    bool was_multi = files->is_multi;
+
+    *ret = (struct berth_outside_file){.word = word->word, .path = word->value};
+    files->is_multi =
+        !is_command && (was_multi || berth_srunwords_named(word, "--multi-prog"));
+    if (is_command) {
+        ret->path = *word->word;
+        ret->option = was_multi ? "--multi-prog" : "the script";
+        ret->use = was_multi ? BERTH_OUTSIDE_READ : BERTH_OUTSIDE_SAME;
+        return ret->path && (was_multi || strcmp(files->command, "sbatch") == 0);
+    }
+    if (!row || !word->value || !is_path(row, word->value))
+        return false;
+    ret->option = row->option;
+    ret->use = use_of(row, files->command, word->value);
+    return true;
+}
+
+bool berth_outside_files_next(struct berth_outside_files *files,
+                              struct berth_outside_file *ret)
+{
+    struct berth_srunword word;
+
+    while (berth_srunwords_next(files->command, &files->at, &word))
+        if (read_word(files, &word, ret))
+            return true;
+    return false;
+}
+
+size_t berth_outside_files_directory(const struct berth_outside_file *file)
+{
+    size_t end = strcspn(file->path, "%");
+
+    while (end && file->path[end - 1] != '/')
+        end--;
+    return end;
+}

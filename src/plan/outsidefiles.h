@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The files that a command of the host, which a program in a container starts, finds on
+ * its command line. The host may have others by these names (srun(1), sbatch(1)). */
+
+enum berth_outside_use {
+    BERTH_OUTSIDE_READ, /* the command reads it, once */
+    BERTH_OUTSIDE_SAME, /* Slurm opens it, on any node and at any time */
+    BERTH_OUTSIDE_IN, /* Slurm makes it, or completes its name: its directory counts */
+};
+
+struct berth_outside_file {
+    const char *option; /* for people */
+    enum berth_outside_use use;
+    char *const *word; /* that names it */
+    const char *path;  /* in *WORD */
+};
+
+/* Where to look on; COMMAND and what is behind it, ended by NULL, stays. */
+struct berth_outside_files {
+    const char *command;
+    char *const *at;
+    bool is_multi; /* its component has said --multi-prog */
+};
+
+/* COMMAND: the name and its arguments. */
+struct berth_outside_files berth_outside_files(char *const *command);
+
+/* The next file; false: there are no more. */
+bool berth_outside_files_next(struct berth_outside_files *files,
+                              struct berth_outside_file *ret);
+
+/* How much of FILE's path names its directory: up to the slash before its last part,
+ * or before the first part with a %, which Slurm replaces. 0: it has none. */
+size_t berth_outside_files_directory(const struct berth_outside_file *file);

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that a command line of Slurm names, of which a container has others. Here the
+ * container's are in the directory `inside`, the host's in the working directory. */
+
+#include "launch/hostfiles.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "job/hostcommand.h"
+#include "job/message.h"
+#include "unit.h"
+
+static char *directory;
+
+static void make(const char *name, const char *text)
+{
+    unit_write(name, text, strlen(text));
+}
+
+static void set_up(void)
+{
+    directory = unit_directory();
+    ck_assert_int_eq(chdir(directory), 0);
+    ck_assert_int_eq(mkdir("inside", 0700), 0);
+    ck_assert_int_eq(mkdir("inside/dir", 0700), 0);
+    ck_assert_int_eq(mkdir("both", 0700), 0);
+    ck_assert_int_eq(symlink("../both", "inside/both"), 0);
+    ck_assert_int_eq(mkfifo("inside/fifo", 0600), 0);
+    make("both/f", "both");
+    make("inside/f", "inside");
+    make("inside/n1", "a file called as a node");
+    make("f", "the host's");
+    make("inside/large", "");
+    ck_assert_int_eq(truncate("inside/large", (16 << 20) + 1), 0);
+}
+
+static void tear_down(void)
+{
+    ck_assert_int_eq(chdir("/"), 0);
+    unit_remove(directory);
+    free(directory);
+}
+
+/* The program in the container: opens what it is asked for. */
+_Noreturn static void answer(int socket)
+{
+    struct berth_hostcommand_wish wish;
+    char path[PATH_MAX + 8];
+
+    while (recv(socket, &wish, sizeof(wish), 0) > 0) {
+        int fd, error;
+
+        snprintf(path, sizeof(path), "inside/%s", wish.path);
+        fd = open(path, wish.flags | O_NONBLOCK);
+        error = errno;
+        berth_job_send(socket, SIGWINCH, -1); /* a terminal may change at any time */
+        berth_job_send(socket,
+                       fd < 0 ? BERTH_HOSTCOMMAND_NO_FILE : BERTH_HOSTCOMMAND_FILE, fd);
+        if (fd < 0)
+            berth_job_send(socket, error, -1);
+        if (strcmp(wish.path, "fifo") == 0)
+            make("inside/fifo", "through a pipe");
+    }
+    _exit(EXIT_SUCCESS);
+}
+
+/* TEXT, with what /proc/self/fd/N holds in its place. */
+static char *resolve(const char *text)
+{
+    const char *at = strstr(text, "/proc/self/fd/");
+    char held[100] = "";
+    char *result;
+    int fd;
+
+    if (!at)
+        return strdup(text);
+    fd = open(at, O_RDONLY);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_gt(read(fd, held, sizeof(held) - 1), 0);
+    close(fd);
+    ck_assert_int_eq(fcntl(atoi(strrchr(at, '/') + 1), F_GETFD), 0); /* is inherited */
+    ck_assert_int_gt(asprintf(&result, "%.*s{%s}", (int)(at - text), text, held), 0);
+    return result;
+}
+
+#define ALONE(option, path)                                                            \
+    option ": '" path                                                                  \
+           "' is in the container alone; use a directory that the host has, too"
+
+/* What the words become, or the sentence. */
+static const struct {
+    const char *words;
+    const char *result;
+} lines[] = {
+    {"srun -w n1,n2 f", "srun -w n1,n2 f"},
+    {"srun -w ./n1 x", "srun -w {a file called as a node} x"},
+    {"srun -lw./n1 x", "srun -lw{a file called as a node} x"},
+    {"srun --nodelist=./n1 x", "srun --nodelist={a file called as a node} x"},
+    {"srun --nodel ./n1 x", "srun --nodel {a file called as a node} x"},
+    {"srun --nodelist=both/f x", "srun --nodelist=both/f x"},
+    {"srun -F f -x ./f x", "srun -F {inside} -x {inside} x"},
+    {"srun -i f cat f", "srun -i {inside} cat f"},
+    {"srun -i none -o none -e 3 x", "srun -i none -o none -e 3 x"},
+    {"srun -i /dev/null -o /dev/null x", "srun -i /dev/null -o /dev/null x"},
+    {"srun --export=f --bb f --export-file=f x",
+     "srun --export=f --bb f --export-file={inside} x"},
+    {"srun -i fifo x", "srun -i {through a pipe} x"},
+    {"srun --multi-prog f a", "srun --multi-prog {inside} a"},
+    {"srun --multi-prog -- f", "srun --multi-prog -- {inside}"},
+    {"srun f : --multi-prog f : f", "srun f : --multi-prog {inside} : f"},
+    {"srun --multi-prog", "srun --multi-prog"},
+    {"srun -o both/o.%t -e both/%j/e x", "srun -o both/o.%t -e both/%j/e x"},
+    {"srun -D both x", "srun -D both x"},
+    {"sbatch -W both/f", "sbatch -W both/f"},
+    {"salloc -n1 f", "salloc -n1 f"},
+    {"srun -i gone x",
+     "--input: 'gone': No such file or directory; name a file that this container has"},
+    {"srun -i dir x",
+     "--input: 'dir': Is a directory; name a file that this container has"},
+    {"srun -i large x", "--input: 'large' is in the container alone and has more than "
+                        "16 MiB; use a directory that the host has, too"},
+    {"srun -i dir/%t x", ALONE("--input", "dir/%t")},
+    {"srun -o o x", ALONE("--output", "o")},
+    {"srun -e dir/%j/e x", ALONE("--error", "dir/%j/e")},
+    {"srun --chdir=dir x", ALONE("--chdir", "dir")},
+    {"srun --task-prolog=f x", ALONE("--task-prolog", "f")},
+    {"sbatch -W f", ALONE("the script", "f")},
+    {"sbatch -i f both/f", ALONE("--input", "f")},
+};
+
+/* The words of TEXT, and HOSTFILE, as the command gets them; or the sentence. */
+static char *carry(const char *text, const char *hostfile)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec environment = {0};
+    BERTH_FREE char *copy = strdup(text);
+    BERTH_BUF struct berth_buf result = {0};
+    char *const task[] = {(char *)"SLURM_HOSTFILE=of/the/task", NULL};
+    struct berth_err err;
+    int ends[2];
+    pid_t child;
+
+    for (char *rest = copy; rest;)
+        berth_strvec_push(&words, strsep(&rest, " "));
+    berth_strvec_push(&environment, "A=1");
+    berth_strvec_push(&environment, hostfile);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        answer(ends[1]);
+    }
+    close(ends[1]);
+    if (berth_hostfiles_carry(ends[0], words.items, &environment, task, &err) < 0)
+        berth_buf_puts(&result, err.text);
+    else
+        for (size_t i = 0; i <= words.count; i++) {
+            BERTH_FREE char *word =
+                resolve(i < words.count ? words.items[i] : environment.items[1]);
+
+            if (i == words.count && strcmp(hostfile, "") == 0)
+                continue;
+            if (i > 0)
+                berth_buf_puts(&result, " ");
+            berth_buf_puts(&result, word);
+        }
+    close(ends[0]);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    return strdup(result.text);
+}
+
+START_TEST(words_and_what_they_become)
+{
+    BERTH_FREE char *result = carry(lines[_i].words, "");
+
+    ck_assert_str_eq(result, lines[_i].result);
+}
+END_TEST
+
+START_TEST(a_list_of_hosts)
+{
+    BERTH_FREE char *changed = carry("srun x", "SLURM_HOSTFILE=f");
+    BERTH_FREE char *kept = carry("srun x", "SLURM_HOSTFILE=of/the/task");
+
+    ck_assert_str_eq(changed, "srun x SLURM_HOSTFILE={inside}");
+    ck_assert_str_eq(kept, "srun x SLURM_HOSTFILE=of/the/task");
+}
+END_TEST
+
+/* Whoever asks is sent a signal meanwhile, or ends. */
+START_TEST(a_program_that_ends)
+{
+    char *words[] = {(char *)"srun", (char *)"-if", NULL};
+    char *const task[] = {NULL};
+    struct berth_strvec environment = {0};
+    struct berth_hostcommand_wish wish;
+    int ends[2], status;
+    pid_t child;
+
+    berth_strvec_push(&environment, "A=1");
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    child = fork();
+    if (child == 0) {
+        close(ends[1]);
+        berth_hostfiles_carry(ends[0], words, &environment, task, NULL);
+        _exit(EXIT_SUCCESS);
+    }
+    close(ends[0]);
+    ck_assert_int_gt(recv(ends[1], &wish, sizeof(wish), 0), 0);
+    if (_i == 0)
+        berth_job_send(ends[1], SIGINT, -1);
+    else
+        shutdown(ends[1], SHUT_WR);
+    ck_assert_int_eq(recv(ends[1], &status, sizeof(status), 0),
+                     _i == 0 ? (ssize_t)sizeof(status) : 0);
+    if (_i == 0)
+        ck_assert_int_eq(status, SIGINT);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(WEXITSTATUS(status), EXIT_FAILURE);
+    berth_strvec_fini(&environment);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("hostfiles");
+
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_loop_test(tests, words_and_what_they_become, 0, COUNT(lines));
+    tcase_add_test(tests, a_list_of_hosts);
+    tcase_add_loop_test(tests, a_program_that_ends, 0, 2);
+    return unit_run("hostfiles", tests);
+}
