@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,15 +32,16 @@ struct space {
     pid_t but;
 };
 
-static bool kill_in_space(const struct berth_process *process, void *data)
+static bool kill_in_space(const char *number, void *data)
 {
     const struct space *wanted = data;
+    pid_t pid = (pid_t)atoi(number);
     char path[64];
     struct stat space;
 
-    snprintf(path, sizeof(path), "/proc/%d/ns/mnt", process->pid);
-    return process->pid != wanted->but && stat(path, &space) == 0 &&
-           space.st_ino == wanted->number && kill(process->pid, SIGKILL) == 0;
+    snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+    return pid != wanted->but && stat(path, &space) == 0 &&
+           space.st_ino == wanted->number && kill(pid, SIGKILL) == 0;
 }
 
 void berth_kill_space(int space, pid_t but)
@@ -51,8 +53,7 @@ void berth_kill_space(int space, pid_t but)
     if (fstat(space, &status) < 0)
         return;
     wanted.number = status.st_ino;
-    for (int i = 0; i < ROUNDS && berth_processes_visit(kill_in_space, &wanted) > 0;
-         i++)
+    for (int i = 0; i < ROUNDS && berth_processes_list(kill_in_space, &wanted) > 0; i++)
         ;
 }
 

@@ -213,7 +213,8 @@ static int admit(struct supervisor *supervisor, pid_t holder,
     berth_environ_split(injected.environment.text, injected.environment.used,
                         &supervisor->hostcommand.container);
     supervisor->space = berth_namespaces_open(holder, "mnt");
-    berth_servers_seize(&supervisor->servers);
+    if (!supervisor->job.holder) /* whose servers are traced where they were started */
+        berth_servers_seize(&supervisor->servers);
     result = share_binding(supervisor, after, &injected, err);
     if (result == 0)
         result = berth_rendezvous_ready(supervisor->rendezvous, holder, &before,

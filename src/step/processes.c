@@ -4,6 +4,7 @@
 #include "step/processes.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,45 +31,60 @@ bool berth_process_read(const char *pid, struct berth_process *ret)
     unsigned long system;
     char path[300];
     char line[512];
-    char *open, *close;
-    size_t count;
-    FILE *file;
+    char *start, *end;
+    ssize_t count;
+    BERTH_CLOSE int fd = -1;
 
     snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-    file = fopen(path, "re");
-    if (!file)
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    count = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+    if (count < 0)
         return false;
-    count = fread(line, 1, sizeof(line) - 1, file);
-    fclose(file);
     line[count] = '\0';
-    open = strchr(line, '(');
-    close = strrchr(line, ')');
-    if (!open || !close ||
-        sscanf(close + 1, FIELDS, &ret->parent, &ret->ticks, &system, &ret->began,
+    start = strchr(line, '(');
+    end = strrchr(line, ')');
+    if (!start || !end ||
+        sscanf(end + 1, FIELDS, &ret->parent, &ret->ticks, &system, &ret->began,
                &ret->pages) != 5)
         return false;
     ret->ticks += system;
-    *close = '\0';
+    *end = '\0';
     ret->pid = (pid_t)atoi(pid);
-    snprintf(ret->name, sizeof(ret->name), "%s", open + 1);
+    snprintf(ret->name, sizeof(ret->name), "%s", start + 1);
     return true;
+}
+
+int berth_processes_list(bool (*visit)(const char *, void *), void *data)
+{
+    DIR *directory = opendir("/proc");
+    struct dirent *entry;
+    int count = 0;
+
+    while (directory && (entry = readdir(directory)))
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+            count += visit(entry->d_name, data);
+    if (directory)
+        closedir(directory);
+    return count;
+}
+
+struct visit {
+    bool (*visit)(const struct berth_process *, void *);
+    void *data;
+};
+
+static bool read_and_visit(const char *pid, void *data)
+{
+    const struct visit *it = data;
+    struct berth_process process;
+
+    return berth_process_read(pid, &process) && it->visit(&process, it->data);
 }
 
 int berth_processes_visit(bool (*visit)(const struct berth_process *, void *),
                           void *data)
 {
-    DIR *directory = opendir("/proc");
-    struct dirent *entry;
-    struct berth_process process;
-    int count = 0;
-
-    while (directory && (entry = readdir(directory)))
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-            berth_process_read(entry->d_name, &process))
-            count += visit(&process, data);
-    if (directory)
-        closedir(directory);
-    return count;
+    return berth_processes_list(read_and_visit, &(struct visit){visit, data});
 }
 
 bool berth_process_variable(pid_t pid, const char *name, unsigned int *ret_number)
