@@ -150,7 +150,7 @@ over "... without that step"
 (within "$stays" >/dev/null) &
 await_step
 on n1 root sh -c 'for i in /proc/[0-9]*; do
-        [ "$(readlink "$i/exe")" != /usr/libexec/berth/berth-task ] || kill -s KILL "${i#/proc/}"
+        [ "$(readlink "$i/exe")" != /usr/libexec/berth/berth-start ] || kill -s KILL "${i#/proc/}"
     done'
 wait
 over "the supervisor and all that answers are killed"
