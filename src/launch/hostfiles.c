@@ -24,12 +24,15 @@
 #include "job/message.h"
 #include "plan/outsidefiles.h"
 
-/* The next letter. Where the program has ended, so does this process. */
+/* The next letter. Where the program has ended, or says nothing, this process ends. */
 static int receive(int socket, int *ret_fd)
 {
+    enum { PATIENCE_MS = 60000 }; /* a file system may be slow */
+
     for (;;) {
         struct pollfd fd = {.fd = socket, .events = POLLIN};
-        int letter = poll(&fd, 1, -1) < 0 ? -1 : berth_job_receive(socket, ret_fd);
+        int count = poll(&fd, 1, PATIENCE_MS);
+        int letter = count > 0 ? berth_job_receive(socket, ret_fd) : count;
 
         if (letter > 0)
             return letter;
