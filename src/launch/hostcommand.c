@@ -45,6 +45,7 @@ struct command {
     int streams[STREAMS];
     char *program; /* its path */
     struct berth_strvec environment;
+    int children; /* says that one has ended */
     pid_t pid;
 };
 
@@ -171,6 +172,15 @@ static bool is_offered(const struct berth_launch *launch, const char *name)
            access(path, X_OK) == 0;
 }
 
+static int open_children(void)
+{
+    sigset_t child;
+
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
 static int prepare(struct command *command, struct berth_err *err)
 {
     const struct berth_launch *launch = command->offer->launch;
@@ -185,6 +195,9 @@ static int prepare(struct command *command, struct berth_err *err)
                                                    : &launch->order->request,
                                     .command = words + BERTH_HOSTCOMMAND_NAME};
 
+    command->children = open_children();
+    if (command->children < 0)
+        return berth_err_set(err, "cannot start a process: %s", strerror(errno));
     if (!is_offered(launch, name))
         return berth_err_set(err, "this site has no such command in a container; run "
                                   "it outside");
@@ -250,11 +263,11 @@ static bool hear(const struct command *command)
 }
 
 /* Until the command has ended; returns how. */
-static int await(const struct command *command, int children)
+static int await(const struct command *command)
 {
     enum { PATIENCE_MS = 60000 }; /* to end: srun waits for KillWait, of slurm.conf */
     struct pollfd fds[] = {{.fd = command->socket, .events = POLLIN},
-                           {.fd = children, .events = POLLIN}};
+                           {.fd = command->children, .events = POLLIN}};
     struct signalfd_siginfo info;
     int status;
 
@@ -264,20 +277,11 @@ static int await(const struct command *command, int children)
         if (count == 0)
             kill(command->pid, SIGKILL);
         if (count > 0 && fds[1].revents)
-            (void)!read(children, &info, sizeof(info));
+            (void)!read(command->children, &info, sizeof(info));
         if (count > 0 && fds[0].revents && !hear(command))
             fds[0].fd = -1;
     }
     return status;
-}
-
-static int open_children(void)
-{
-    sigset_t child;
-
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 /* Run the command that is asked for on SOCKET. */
@@ -285,7 +289,6 @@ _Noreturn static void run(const struct berth_hostcommand *offer, int socket)
 {
     struct command command = {
         .offer = offer, .socket = socket, .streams = {-1, -1, -1}};
-    int children = open_children();
     struct berth_err err;
     pid_t self = getpid();
 
@@ -304,7 +307,7 @@ _Noreturn static void run(const struct berth_hostcommand *offer, int socket)
     }
     for (int i = 0; i < STREAMS; i++)
         close(command.streams[i]);
-    tell(socket, await(&command, children));
+    tell(socket, await(&command));
     _exit(EXIT_SUCCESS);
 }
 

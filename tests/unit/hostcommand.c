@@ -3,15 +3,29 @@
 
 #include "launch/hostcommand.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "job/message.h"
+#include "launch/start.h"
+#include "step/become.h"
 #include "unit.h"
+
+/* Instead of the C library's: as where no descriptor is left. */
+int signalfd(int fd, const sigset_t *mask, int flags)
+{
+    (void)fd, (void)mask, (void)flags;
+    errno = EMFILE;
+    return -1;
+}
 
 /* An offer, and a program that has connected. */
 static struct berth_hostcommand offer(int *ret_program)
@@ -101,6 +115,44 @@ START_TEST(without_a_descriptor_the_process_that_answers_rests)
 }
 END_TEST
 
+START_TEST(without_notice_of_its_end_no_command_is_begun)
+{
+    static const char expected[] =
+        "berth: srun: cannot start a process: Too many open files\n";
+    struct berth_strvec words = {0};
+    struct berth_order order = {0};
+    struct berth_launch launch = {.order = &order};
+    int program, question, ends[2], status = 0;
+    struct berth_hostcommand it = offer(&program);
+    struct pollfd fd = {.fd = program, .events = POLLIN};
+    struct berth_err err;
+    char said[sizeof(expected)] = "";
+
+    it.launch = &launch;
+    berth_strvec_push(&words, it.token);
+    berth_strvec_push(&words, "");
+    berth_strvec_push(&words, "/");
+    berth_strvec_push(&words, "srun");
+    question = berth_handover_write(&words, environ, &err);
+    ck_assert_int_ge(question, 0);
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(berth_job_send(program, BERTH_HOSTCOMMAND_RUN, question), 0);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(berth_job_send(program, BERTH_HOSTCOMMAND_STREAM, ends[1]), 0);
+    berth_hostcommand_serve(&it);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(poll(&fd, 1, 10000), 1);
+        ck_assert_int_eq(recv(program, &status, sizeof(status), 0), sizeof(status));
+    }
+    ck_assert_int_eq(status, W_EXITCODE(BERTH_REFUSED, 0));
+    ck_assert_int_eq(read(ends[0], said, sizeof(said) - 1), sizeof(said) - 1);
+    ck_assert_str_eq(said, expected);
+    kill(it.server, SIGKILL);
+    ck_assert_int_eq(waitpid(it.server, NULL, 0), it.server);
+    berth_strvec_fini(&words);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("hostcommand");
@@ -108,5 +160,6 @@ int main(void)
     tcase_add_test(tests, without_the_environment_nobody_is_kept_waiting);
     tcase_add_test(tests, without_a_process_nobody_is_kept_waiting);
     tcase_add_test(tests, without_a_descriptor_the_process_that_answers_rests);
+    tcase_add_test(tests, without_notice_of_its_end_no_command_is_begun);
     return unit_run("hostcommand", tests);
 }
