@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/environ.h"
 #include "base/text.h"
 #include "request/launcher.h"
 #include "request/option.h"
@@ -236,8 +237,25 @@ static bool wants_ssh(char *const *first, char *const *end)
     return false;
 }
 
+/* Does ENVIRONMENT tell an mpirun so? */
+static bool is_told_ssh(char *const *environment)
+{
+    static const char *const names[] = {"HYDRA_LAUNCHER",        "HYDRA_BOOTSTRAP",
+                                        "I_MPI_HYDRA_BOOTSTRAP", "OMPI_MCA_plm",
+                                        "PRTE_MCA_plm",          NULL};
+
+    for (const char *const *name = names; *name; name++) {
+        const char *value = berth_environ_value(environment, *name);
+
+        if (value && (strcmp(value, "ssh") == 0 || strcmp(value, "rsh") == 0))
+            return true;
+    }
+    return false;
+}
+
 bool berth_mistake_ssh(const struct berth_typed *typed,
-                       const struct berth_request *request, struct berth_err *ret)
+                       const struct berth_request *request, char *const *environment,
+                       struct berth_err *ret)
 {
     size_t end;
     size_t command = berth_hetgroups_command(typed->line, typed->optind, &end);
@@ -245,12 +263,12 @@ bool berth_mistake_ssh(const struct berth_typed *typed,
 
     if (command >= end || !berth_request_mpi_is(request, BERTH_MODE_LAUNCH) ||
         !berth_launcher_is_mpirun(words[command]) ||
-        !wants_ssh(words + command, words + end))
+        !(wants_ssh(words + command, words + end) || is_told_ssh(environment)))
         return false;
     berth_err_set(
         ret,
         "'%s' would start its daemons with ssh, which leads into no container; "
-        "leave that to srun: another mpirun, or no such option",
+        "leave that to srun: another mpirun, or no such option or variable",
         words[command]);
     return true;
 }

@@ -54,9 +54,10 @@ bool berth_mistake_bundle(const struct berth_typed *typed, const char *value,
 bool berth_mistake_pyxis(const struct berth_typed *typed, const char *value,
                          struct berth_err *ret);
 
-/* An mpirun of --mpi-bind=launch that would not use srun. */
+/* An mpirun of --mpi-bind=launch that would not use srun; in ENVIRONMENT. */
 bool berth_mistake_ssh(const struct berth_typed *typed,
-                       const struct berth_request *request, struct berth_err *ret);
+                       const struct berth_request *request, char *const *environment,
+                       struct berth_err *ret);
 
 /* An mpirun in a component with an image, for REQUEST: it would ask Slurm for its
  * ranks, and wait for ever. Not with a --mpi-bind that is for it, or an `off` that was

@@ -79,7 +79,7 @@ void berth_typed_mpirun(const struct berth_typed *typed,
     struct berth_err sentence;
 
     if (berth_hetgroups_is_first(typed->line) &&
-        (berth_mistake_ssh(typed, request, &sentence) ||
+        (berth_mistake_ssh(typed, request, environ, &sentence) ||
          (!site_says && berth_mistake_mpirun(typed, request, &sentence))))
         say(typed, &sentence);
 }

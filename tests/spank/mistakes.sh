@@ -125,10 +125,18 @@ done
 for command in 'mpirun -launcher ssh' 'mpiexec.hydra --bootstrap rsh' 'mpirun --mca plm rsh' 'mpirun_rsh'; do
     # shellcheck disable=SC2086 # words
     expect "$command with --mpi-bind=launch" 0 \
-        "srun: $WARNING '${command%% *}' would start its daemons with ssh, which leads into no container; leave that to srun: another mpirun, or no such option
+        "srun: $WARNING '${command%% *}' would start its daemons with ssh, which leads into no container; leave that to srun: another mpirun, or no such option or variable
 0 image=T/a&mpi-bind=launch: $command -n 2 ./x" \
         SLURM_JOB_ID=7 srun --container-image=a --mpi-bind=launch $command -n 2 ./x
 done
+for variable in HYDRA_LAUNCHER=ssh I_MPI_HYDRA_BOOTSTRAP=ssh OMPI_MCA_plm=rsh; do
+    expect "$variable with --mpi-bind=launch" 0 \
+        "srun: $WARNING 'mpirun' would start its daemons with ssh, which leads into no container; leave that to srun: another mpirun, or no such option or variable
+0 image=T/a&mpi-bind=launch: mpirun ./x" \
+        SLURM_JOB_ID=7 "$variable" srun --container-image=a --mpi-bind=launch mpirun ./x
+done
+expect 'HYDRA_LAUNCHER=slurm' 0 '0 image=T/a&mpi-bind=launch: mpirun ./x' \
+    SLURM_JOB_ID=7 HYDRA_LAUNCHER=slurm srun --container-image=a --mpi-bind=launch mpirun ./x
 expect 'mpirun --version' 0 '0 image=T/a: mpirun --version' \
     srun --container-image=a mpirun --version
 expect 'mpirun on the host' 0 '0 host: mpirun ./x' srun mpirun ./x
