@@ -109,8 +109,8 @@ same "--chdir with spaces" 'mkdir "c d"; srun --chdir="$PWD/c d" $C pwd' 'c d'
 
 # ---- --container-env
 
-# For sed -E: `:/proc/PID/fd/7` in hexadecimal, where a container finds the host's srun.
-end_of_path='s,^(PATH=[0-9a-f]*)3a2f70726f632f(3[0-9])+2f66642f37$,\1,'
+# For sed -E: `:/proc/PID/fd/N` in hexadecimal, where a container finds the host's srun.
+end_of_path='s,^(PATH=[0-9a-f]*)3a2f70726f632f(3[0-9])+2f66642f3[0-9]$,\1,'
 
 # inside TITLE EXPECTED SCRIPT: a script that has no outside.
 inside() {

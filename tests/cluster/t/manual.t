@@ -29,7 +29,7 @@ alice bash -c '
     ln -sfn /images/mpitrixie.sif model.sif
     cp /images/mpitrixie.share/mpich/who model
     cp /images/mpibookworm.share/openmpi/cxx cxx
-    mkdir -p forcing; echo 1 >forcing/winds; rm -f forcing.sqsh
+    mkdir -p forcing; echo 1990 >forcing/year; rm -f forcing.sqsh
     head -c 1000000 /images/a.sif >cut.sif' || exit 1
 script coupler <<'END'
 #!/bin/sh
