@@ -38,8 +38,11 @@ static char *enter(const char *directory, const char *name, int depth)
 
     if (strcmp(name, ".") == 0)
         return strdup(directory);
-    if (strcmp(name, "..") == 0)
-        return strndup(directory, *top ? (size_t)(strrchr(top, '/') - top) : 1);
+    if (strcmp(name, "..") == 0) {
+        size_t end = *top ? (size_t)(strrchr(top, '/') - top) : 0;
+
+        return strndup(directory, end ? end : 1);
+    }
     if (asprintf(&path, "%s/%s", top, name) < 0)
         return NULL;
     length = readlink(path, link, sizeof(link) - 1);

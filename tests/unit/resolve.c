@@ -48,6 +48,8 @@ static const char *const paths[] = {
     "//usr/./lib//../../lib64/libm.so",
     "/usr/root",
     "/usr/root/../..",
+    "/usr/root/usr/..",
+    "/usr/root/usr/../lib/..",
     "/usr/loop/x",
     "/usr/gone",
     "/nothing",
