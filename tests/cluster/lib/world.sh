@@ -127,24 +127,29 @@ world_abort() {
     world_remove
 }
 
-# world_remove: no process, no file of the cluster STATE is left.  The world's
-# first process takes all others along; it is gone only when they are.
-world_remove() {
+# world_kill: no process of the cluster STATE is left.  The world's first process takes
+# all others along; it is gone only when they are.
+world_kill() {
     local pid i
-    if process_alive "$STATE/world"; then
-        pid=$REPLY
-        kill -KILL "$pid" 2>/dev/null || true
-        for ((i = 0; i < 200; i++)); do
-            process_alive "$STATE/world" || break
-            sleep 0.05
-        done
-    fi
+    process_alive "$STATE/world" || return 0
+    pid=$REPLY
+    kill -KILL "$pid" 2>/dev/null || true
+    for ((i = 0; i < 200; i++)); do
+        process_alive "$STATE/world" || break
+        sleep 0.05
+    done
+}
+
+# world_remove: no process, no file of the cluster STATE is left.
+world_remove() {
+    world_kill
     [[ ! -e $STATE/cgroup ]] || cgroup_remove "${STATE##*/}"
     rm -rf --one-file-system -- "$STATE"
     rmdir --ignore-fail-on-non-empty "$STATE_ROOT" 2>/dev/null || true
 }
 
-# world_down NAME
+# world_down NAME.  A command that waits for a host, and holds the lock, fails as soon as
+# the host is gone.
 world_down() {
     name_check "$1"
     STATE=$STATE_ROOT/$1
@@ -152,6 +157,7 @@ world_down() {
         say "$1 is not up"
         return 0
     fi
+    world_kill
     state_lock "$1"
     world_remove
     say "$1 is down"
@@ -159,15 +165,18 @@ world_down() {
 
 # node_restart NODE: a new slurmd, which reads its configuration and plugins
 # anew; tasks that run go on.  A slurmd that is just reconfigured starts its own
-# successor, so that the one of the pid file is not always the only one.
+# successor, so that the one of the pid file is not always the only one; one
+# that does not end in its time is killed.
 node_restart() {
     host_argv "$1"
     # shellcheck disable=SC2016
-    "${CLEAN_ENV[@]}" "${HOST_ARGV[@]}" bash -c '
+    "${CLEAN_ENV[@]}" "${HOST_ARGV[@]}" timeout -k 5 90 bash -c '
         for _ in {1..1000}; do pkill -x slurmd || break; sleep 0.02; done
+        pkill -KILL -x slurmd && sleep 0.5
         for it in /sys/fs/cgroup/*/cgroup.procs; do
             [[ ! -e $it ]] || echo $$ >"$it"
         done
         cd / && slurmd </dev/null &&
-        until (: <"/dev/tcp/$HOSTNAME/6818") 2>/dev/null; do sleep 0.02; done' {STATE_LOCK}>&-
+        until (: <"/dev/tcp/$HOSTNAME/6818") 2>/dev/null; do sleep 0.02; done' {STATE_LOCK}>&- ||
+        die "$1: slurmd does not answer; see: $0 logs ${STATE##*/} $1"
 }
