@@ -10,36 +10,41 @@ need_images a
 A=--container-image=/images/a.sif
 plugin=$(on login root sed -nE 's/^required ([^ ]+).*/\1/p' /etc/slurm/plugstack.conf.d/berth.conf)
 
-# distribute: standard input becomes plugstack.conf of login, and n4 gets it.
-distribute() {
-    on login root bash -c 'cat >/etc/slurm/plugstack.conf && scontrol reconfigure'
-    for _ in {1..240}; do
-        [[ $(on n4 root cat /run/slurm/conf/plugstack.conf 2>/dev/null) != "$(on login root cat /etc/slurm/plugstack.conf)" ]] || break
-        sleep 0.5
-    done
+# until_true COMMAND...: wait for it, a minute at most.
+until_true() {
+    for _ in {1..120}; do "$@" && return; sleep 0.5; done
+    echo "# not within a minute: $*"
+}
+n4_is_idle() { [[ $(on login root sinfo -h -n n4 -o %t) == idle ]]; }
+n4_has_it() {
+    [[ $(on n4 root cat /run/slurm/conf/plugstack.conf 2>&1) == "$(on login root cat /etc/slurm/plugstack.conf)" ]]
 }
 
+# While slurmctld is configured anew n4 has no slurmd, lest that is configured anew while it
+# starts.
+on n4 root bash -c 'for _ in {1..200}; do pkill -x slurmd || break; sleep 0.1; done; mv /etc/slurm /etc/slurm.saved'
 on login root bash -c 'cd /etc/slurm && cp slurm.conf slurm.conf.saved && cp plugstack.conf plugstack.conf.saved &&
     sed -i /^PlugStackConfig/d slurm.conf && echo SlurmctldParameters=enable_configless >>slurm.conf
-    scontrol reconfigure'
-on n4 root bash -c 'for _ in {1..200}; do pkill -x slurmd || break; sleep 0.1; done
-    mv /etc/slurm /etc/slurm.saved && cd / && slurmd --conf-server login </dev/null' >/dev/null
-echo "required $plugin" | distribute
+    echo "required $1" >plugstack.conf && timeout 60 scontrol reconfigure' - "$plugin"
+on n4 root bash -c 'cd / && timeout 60 slurmd --conf-server login </dev/null' >/dev/null
+until_true n4_is_idle
 
 equal "a step on such a node runs in its image" a "$(alice srun -Q -w n4 "$A" cat /etc/berth-image 2>&1)"
 equal "a step that is started on such a node, too" "a a" \
-    "$(on n4 alice srun -Q -w n3,n4 -N2 --chdir=/ "$A" cat /etc/berth-image 2>&1 | paste -sd' ')"
+    "$(on n4 alice timeout 60 srun -Q -w n3,n4 -N2 --chdir=/ "$A" cat /etc/berth-image 2>&1 | paste -sd' ')"
 matches "doctor finds the configuration" 'ok    plugstack.conf: /run/slurm/conf/plugstack.conf:1: plugin 1 of 1' \
     "$(on n4 alice berth doctor 2>&1)"
 
 # Slurm hands out plugstack.conf, and not what it includes.
-echo 'include /etc/slurm/plugstack.conf.d/*.conf' | distribute
+on login root bash -c "echo 'include /etc/slurm/plugstack.conf.d/*.conf' >/etc/slurm/plugstack.conf
+    timeout 60 scontrol reconfigure"
+until_true n4_has_it
 matches "doctor tells of a line that no such node has" \
     "wrong plugstack.conf: '/run/slurm/conf/plugstack.conf' and what it includes do not name berth.so" \
     "$(on n4 alice berth doctor 2>&1)"
 
 on n4 root bash -c 'mv /etc/slurm.saved /etc/slurm; rm -rf /run/slurm/conf'
-on login root bash -c 'cd /etc/slurm && mv slurm.conf.saved slurm.conf && mv plugstack.conf.saved plugstack.conf && scontrol reconfigure'
+on login root bash -c 'cd /etc/slurm && mv slurm.conf.saved slurm.conf && mv plugstack.conf.saved plugstack.conf && timeout 60 scontrol reconfigure'
 "$tool" restart "$name" n4 >/dev/null 2>&1
 equal "with /etc/slurm again" a "$(alice srun -Q -w n4 "$A" cat /etc/berth-image 2>&1)"
 finish
