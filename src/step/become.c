@@ -138,13 +138,6 @@ static void explain(const char *name, const char *file, int number,
                       name, strerror(number));
 }
 
-static bool is_file(const char *path)
-{
-    struct stat status;
-
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
 /* NAME on the PATH; NULL, with the reason in errno, if it is not there. */
 static char *find_on_path(const char *name)
 {
@@ -154,14 +147,16 @@ static char *find_on_path(const char *name)
     for (path = path ? path : "/bin:/usr/bin"; path;) {
         BERTH_FREE char *found = NULL;
         size_t length = strcspn(path, ":");
+        struct stat status;
 
         if (asprintf(&found, "%.*s/%s", length ? (int)length : 1, length ? path : ".",
                      name) < 0)
             return NULL;
-        if (is_file(found) && access(found, X_OK) == 0)
-            return berth_steal(&found);
-        if (is_file(found))
+        if (stat(found, &status) == 0 && S_ISREG(status.st_mode)) {
+            if (access(found, X_OK) == 0)
+                return berth_steal(&found);
             number = EACCES;
+        }
         path = path[length] ? path + length + 1 : NULL;
     }
     errno = number;
