@@ -111,6 +111,15 @@ equal "statuses" "0 7 137" "$(within 'srun -n1 true; a=$?; srun -n1 sh -c "exit 
 equal "a signal" "got USR1
 status 5" "$(within 'rm -f up; srun -n1 sh -c "trap \"echo got USR1; exit 5\" USR1; echo >up; while :; do sleep 0.1; done" 2>/dev/null &
     while [ ! -e up ]; do sleep 0.1; done; kill -s USR1 $!; wait $!; echo status $?; rm up')"
+# srun is three processes there: its own here, and two of the host's, one of which never stops.
+equal "a stop, and a continue" "2
+0
+status 0" "$(within 'rm -f up; srun -n1 -w n2 sh -c "echo >up; while [ -e up ]; do sleep 0.1; done" 2>/dev/null &
+    stopped() { cat $(grep -l "^Name:.srun$" /proc/[0-9]*/status) /dev/null | grep -c "^State:.T"; }
+    while [ ! -e up ]; do sleep 0.1; done
+    kill -s TSTP $!; for i in 1 2 3 4 5 6 7 8 9; do [ "$(stopped)" = 2 ] || sleep 0.2; done; stopped
+    kill -s CONT $!; for i in 1 2 3 4 5 6 7 8 9; do [ "$(stopped)" = 0 ] || sleep 0.2; done; stopped
+    rm up; wait $!; echo status $?')"
 equal "the signal that ends srun" "status 137" \
     "$(within "$stays 2>/dev/null & $runs; "'kill -s TERM $!; wait $!; echo status $?')"
 over "nothing is left of it"
