@@ -32,7 +32,7 @@ static const char *cell(const struct row *row, int column)
 
 static void write_since(const struct berth_container *item, char text[CELL])
 {
-    time_t began = time(NULL) - (time_t)item->age;
+    time_t began = (time_t)item->since;
     struct tm local;
 
     localtime_r(&began, &local);

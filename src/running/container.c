@@ -27,7 +27,7 @@ static const struct berth_field fields[] = {
     {"component", BERTH_FIELD_DESCRIPTOR, MEMBER(component)},
     {"rank", BERTH_FIELD_DESCRIPTOR, MEMBER(rank)},
     {"tasks", BERTH_FIELD_NUMBER, MEMBER(tasks)},
-    {"age", BERTH_FIELD_NUMBER, MEMBER(age)},
+    {"since", BERTH_FIELD_NUMBER, MEMBER(since)},
     {"memory", BERTH_FIELD_DESCRIPTOR, MEMBER(memory)},
     {"cpu", BERTH_FIELD_DESCRIPTOR, MEMBER(cpu)},
     {"holder", BERTH_FIELD_NUMBER, MEMBER(holder)},

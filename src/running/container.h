@@ -16,7 +16,7 @@ struct berth_container {
     int component;      /* of the step; -1: it has only one, or nobody knows */
     int rank;           /* the least one in it, or the one asked for; -1: not known */
     unsigned int tasks; /* 0: the job keeps it for its steps, which have copies */
-    unsigned int age;   /* seconds since it was started */
+    unsigned int since; /* when it was started: seconds since the Epoch */
     int memory;   /* KiB of the programs that serve its image, and the processor */
     int cpu;      /* time that they have used, in ms; -1: there are none */
     pid_t holder; /* berth-init, on its node */

@@ -240,13 +240,17 @@ static void add_servers(const struct look *look, const struct process *holder,
     ret->cpu = use.count ? (int)use.ms : -1;
 }
 
-static unsigned int age_of(const struct process *process)
+/* Here, and not from the age where that is read: two roundings make another second of
+ * it every time. */
+static unsigned int start_of(const struct process *process)
 {
-    struct timespec now;
+    struct timespec now, up;
+    double began = (double)process->is.began / (double)sysconf(_SC_CLK_TCK);
 
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (unsigned int)(now.tv_sec -
-                          (long)(process->is.began / sysconf(_SC_CLK_TCK)));
+    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(CLOCK_BOOTTIME, &up);
+    return (unsigned int)((double)(now.tv_sec - up.tv_sec) +
+                          (double)(now.tv_nsec - up.tv_nsec) / 1e9 + began);
 }
 
 static char *node_name(const struct berth_strvec *environment)
@@ -285,7 +289,7 @@ static int look_at(struct look *look, const struct process *holder,
         return 0;
     describe(look, holder, &environment, &item);
     item.node = node_name(&environment);
-    item.age = age_of(holder);
+    item.since = start_of(holder);
     add_servers(look, holder, &item);
     if (environment.failed || !item.node || !item.image)
         result = berth_err_oom(err);

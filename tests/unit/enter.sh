@@ -23,8 +23,8 @@ cat >slurm/srun <<'END'
 case " $* " in
 *--jobid=15\ *) echo 'srun: error: no such node' >&2; exit 1 ;;
 *\ ps\ *)
-    echo 'berth-container:node=n1&job=12&step=0&rank=0&tasks=2&age=5&memory=5120&cpu=20&holder=5&image=/a.sif'
-    echo 'berth-container:node=n10&job=12&step=0&rank=2&tasks=12&age=5&holder=6&image=/a.sif'
+    echo 'berth-container:node=n1&job=12&step=0&rank=0&tasks=2&since=1800000000&memory=5120&cpu=20&holder=5&image=/a.sif'
+    echo 'berth-container:node=n10&job=12&step=0&rank=2&tasks=12&since=1800000000&holder=6&image=/a.sif'
     ;;
 *)
     printf '%s\n' "$@"
@@ -64,9 +64,9 @@ says 'options before the job' 0 'n1
 ' sh -c "'$berth' enter --rank 0 -w n1 12 -- -x | grep -e word=-x -e n1 && echo"
 expect 'containers are a table' 0 \
     'JOB  STEP  NODE  IMAGE   SINCE                TASKS   RSS    CPU
- 12  0     n1    /a.sif  then                     2  5.0M  0.02s
- 12  0     n10   /a.sif  then                    12     -      -' \
-    sh -c "'$berth' ps | sed -E 's/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}/then               /'"
+ 12  0     n1    /a.sif  2027-01-15T08:00:00      2  5.0M  0.02s
+ 12  0     n10   /a.sif  2027-01-15T08:00:00     12     -      -' \
+    env TZ=UTC "$berth" ps
 says 'and for programs' 0 '"server_kib": 5120' "$berth" ps --json 12
 says 'a job that waits' 1 \
     'berth: enter: job 13: it is PENDING; a container is there while it is RUNNING' "$berth" enter 13

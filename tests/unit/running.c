@@ -115,7 +115,7 @@ START_TEST(a_container_is_a_line)
                                    .component = -1,
                                    .rank = 0,
                                    .tasks = 3,
-                                   .age = 60,
+                                   .since = 60,
                                    .memory = 5120,
                                    .cpu = 30,
                                    .holder = 99};
