@@ -10,15 +10,13 @@
 
 need_images a mpich
 
-library=/usr/lib/x86_64-linux-gnu/libcuda.so.1
 clean_up() {
-    on n1 root bash -c "rm -f /dev/nvidiactl $library; ldconfig
-        [ ! -e /root/libmpich ] || mv /root/libmpich \$(readlink -f /usr/lib/x86_64-linux-gnu/libmpich.so.12)"
+    gpu_remove
+    on n1 root bash -c "[ ! -e /root/libmpich ] || mv /root/libmpich \$(readlink -f /usr/lib/x86_64-linux-gnu/libmpich.so.12); ldconfig"
     on n2 root rm -f /dev/kfd
 }
 trap clean_up EXIT
-on n1 root bash -c "mknod -m 666 /dev/nvidiactl c 1 3
-    cp /usr/lib/x86_64-linux-gnu/libz.so.1 $library && patchelf --set-soname libcuda.so.1 $library && ldconfig" || exit 1
+gpu_add || exit 1
 on n2 root mknod -m 666 /dev/kfd c 1 3 || exit 1
 
 # What a user has in front of the real runtime.

@@ -9,7 +9,7 @@
 
 need_images a b env mpibookworm
 A=--container-image=/images/a.sif
-trap 'on login alice scancel -u alice' EXIT
+trap 'gpu_remove; on login alice scancel -u alice' EXIT
 
 # job NODES TASKS: a job of that size, whose number is in $job then; it takes the place of
 # the last one.
@@ -141,6 +141,25 @@ done
 equal "... with the file of that directory" D=2 \
     "$(life job -w n1 -N1 -n1 "$A" -D /home/alice/joblife.two --container-args=--bind=data:/opt/data cat /opt/data)"
 on login alice rm -r joblife.one joblife.two
+
+echo "# GPUs"
+over
+gpu_add
+# with_gpus N [OPTION...]: what a step of one task sees of N GPUs, and in which container.
+with_gpus() {
+    life job -N1 -n1 "--gres=gpu:$1" "${@:2}" "$A" \
+        sh -c 'echo "$CUDA_VISIBLE_DEVICES $(ls /.singularity.d/libs | grep -c cuda) $(readlink /proc/self/ns/user)"'
+}
+job=$(on login alice salloc --no-shell -w n1 -n1 --gres=gpu:2 --overcommit 2>&1 | sed -n 's/.*Granted job allocation //p')
+seen=$(with_gpus 1)
+first=${seen##* }
+equal "a step with a GPU has its driver" "0 1 $first" "$seen"
+equal "one with two GPUs: the same container" "0,1 1 $first" "$(with_gpus 2)"
+another "one without a GPU" "$first" "$(space "$A" --gres=none)"
+another "... and one without the driver" "$first" "$(space "$A" --gres=gpu:1 --container-gpu=off)"
+over
+gpu_remove
+job n1,n2 2
 
 echo "# the environment"
 E=--container-image=/images/env.sif

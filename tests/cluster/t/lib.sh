@@ -90,6 +90,14 @@ node_file() {
     on "$1" root bash -c "cat >'$2'"
 }
 
+# The device and a library of NVIDIA's driver on n1, as far as a runtime looks.
+gpu_library=/usr/lib/x86_64-linux-gnu/libcuda.so.1
+gpu_add() {
+    on n1 root bash -c "mknod -m 666 /dev/nvidiactl c 1 3
+        cp /usr/lib/x86_64-linux-gnu/libz.so.1 $gpu_library && patchelf --set-soname libcuda.so.1 $gpu_library && ldconfig"
+}
+gpu_remove() { on n1 root bash -c "rm -f /dev/nvidiactl $gpu_library; ldconfig"; }
+
 result() {
     local verdict=$1 title=$2 detail=${3:-}
     cases=$((cases + 1))
