@@ -351,9 +351,11 @@ static int welcome(const struct berth_hostcommand *offer)
     return child > 0;
 }
 
-/* For as long as the supervisor is there, which kills us. */
+/* For as long as the supervisor is there, which kills us. Without a signalfd children
+ * are looked for now and then. */
 _Noreturn static void serve(const struct berth_hostcommand *offer, pid_t parent)
 {
+    enum { AGAIN_MS = 1000 };
     struct pollfd fds[] = {{.fd = offer->socket}, {.fd = open_children()}};
     struct signalfd_siginfo info;
     int count = 0;
@@ -362,7 +364,7 @@ _Noreturn static void serve(const struct berth_hostcommand *offer, pid_t parent)
     while (getppid() == parent) {
         fds[0].events = count < COMMANDS_MAX ? POLLIN : 0;
         fds[1].events = POLLIN;
-        if (poll(fds, 2, -1) < 0)
+        if (poll(fds, 2, fds[1].fd < 0 ? AGAIN_MS : -1) < 0)
             continue;
         if (fds[1].revents)
             (void)!read(fds[1].fd, &info, sizeof(info));
