@@ -166,18 +166,21 @@ static int check(int socket, const struct berth_outside_file *file,
         file->option, file->path);
 }
 
-static int carry_hostfile(int socket, struct berth_strvec *environment,
-                          char *const *task, struct berth_err *err)
+/* FILE, which is named in *WORD and the rest of it. */
+static int pass(int socket, const struct berth_outside_file *file, char **word,
+                struct berth_err *err)
 {
-    static const char name[] = "SLURM_HOSTFILE";
-    const char *path = berth_environ_value(environment->items, name);
-    const char *was = berth_environ_value(task, name);
+    return file->use == BERTH_OUTSIDE_READ
+               ? carry(socket, file->option, file->path, word, err)
+               : check(socket, file, err);
+}
 
-    for (size_t i = 0; path && i < environment->count; i++)
-        if (path == environment->items[i] + sizeof(name) &&
-            !(was && strcmp(path, was) == 0))
-            return carry(socket, name, path, &environment->items[i], err);
-    return 0;
+/* A variable that the task has, too, is from outside. */
+static bool is_tasks(char *const *task, const struct berth_outside_file *file)
+{
+    const char *was = berth_environ_value(task, file->option);
+
+    return was && strcmp(file->path, was) == 0;
 }
 
 int berth_hostfiles_carry(int socket, char **command, struct berth_strvec *environment,
@@ -186,13 +189,13 @@ int berth_hostfiles_carry(int socket, char **command, struct berth_strvec *envir
     struct berth_outside_files files = berth_outside_files(command);
     struct berth_outside_file file;
 
-    while (berth_outside_files_next(&files, &file)) {
-        char **word = command + (file.word - command);
-
-        if (file.use == BERTH_OUTSIDE_READ
-                ? carry(socket, file.option, file.path, word, err) < 0
-                : check(socket, &file, err) < 0)
+    while (berth_outside_files_next(&files, &file))
+        if (pass(socket, &file, command + (file.word - command), err) < 0)
             return -1;
-    }
-    return carry_hostfile(socket, environment, task, err);
+    for (size_t i = 0; i < environment->count; i++)
+        if (berth_outside_files_variable(command[0], environment->items[i], &file) &&
+            !is_tasks(task, &file) &&
+            pass(socket, &file, &environment->items[i], err) < 0)
+            return -1;
+    return 0;
 }

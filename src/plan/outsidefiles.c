@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which words of a command line of Slurm name files, and who opens these. */
+/* Which words of a command line of Slurm, and which of its variables, name files, and
+ * who opens these. */
 
 #include "plan/outsidefiles.h"
 
@@ -36,6 +37,29 @@ static const struct row {
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+/* What COMMAND reads in place of an option; srun's count for the commands of salloc. */
+static const struct {
+    const char *name;
+    const char *option;
+} variables[] = {
+    {"SBATCH_ERROR", "--error"},
+    {"SBATCH_INPUT", "--input"},
+    {"SBATCH_OUTPUT", "--output"},
+    {"SLURM_EPILOG", "--epilog"},
+    {"SLURM_HOSTFILE", "--nodefile"},
+    {"SLURM_PROLOG", "--prolog"},
+    {"SLURM_REMOTE_CWD", "--chdir"},
+    {"SLURM_STDERRMODE", "--error"},
+    {"SLURM_STDINMODE", "--input"},
+    {"SLURM_STDOUTMODE", "--output"},
+    {"SLURM_TASK_EPILOG", "--task-epilog"},
+    {"SLURM_TASK_PROLOG", "--task-prolog"},
+    {"SLURM_WORKING_DIR", "--chdir"},
+    {"SRUN_ERROR", "--error"},
+    {"SRUN_INPUT", "--input"},
+    {"SRUN_OUTPUT", "--output"},
+};
 
 struct berth_outside_files berth_outside_files(char *const *command)
 {
@@ -114,6 +138,43 @@ bool berth_outside_files_next(struct berth_outside_files *files,
     while (berth_srunwords_next(files->command, &files->at, &word))
         if (read_word(files, &word, ret))
             return true;
+    return false;
+}
+
+/* Those of sbatch are for sbatch alone, and the lists of nodes for all. */
+static bool is_read(const char *command, const char *name)
+{
+    return strcmp(name, "SLURM_HOSTFILE") == 0 ||
+           (strcmp(command, "sbatch") == 0) == berth_text_starts(name, "SBATCH_");
+}
+
+static const struct row *named(const char *option)
+{
+    const struct row *row = rows;
+
+    while (strcmp(row->option, option) != 0)
+        row++;
+    return row;
+}
+
+bool berth_outside_files_variable(const char *command, const char *variable,
+                                  struct berth_outside_file *ret)
+{
+    size_t length = strcspn(variable, "=");
+
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        const struct row *row = named(variables[i].option);
+        const char *value = variable + length + 1;
+
+        if (strlen(variables[i].name) != length ||
+            strncmp(variables[i].name, variable, length) != 0 ||
+            !is_read(command, variables[i].name) || !is_path(row, value))
+            continue;
+        *ret = (struct berth_outside_file){.option = variables[i].name,
+                                           .use = use_of(row, command, value),
+                                           .path = value};
+        return true;
+    }
     return false;
 }
 

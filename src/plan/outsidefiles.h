@@ -5,7 +5,8 @@
 #include <stddef.h>
 
 /* The files that a command of the host, which a program in a container starts, finds on
- * its command line. The host may have others by these names (srun(1), sbatch(1)). */
+ * its command line and in its environment. The host may have others by these names
+ * (srun(1), sbatch(1)). */
 
 enum berth_outside_use {
     BERTH_OUTSIDE_READ, /* the command reads it, once */
@@ -14,9 +15,9 @@ enum berth_outside_use {
 };
 
 struct berth_outside_file {
-    const char *option; /* for people */
+    const char *option; /* for people; or the variable */
     enum berth_outside_use use;
-    char *const *word; /* that names it */
+    char *const *word; /* that names it; NULL: a variable does */
     const char *path;  /* in *WORD */
 };
 
@@ -33,6 +34,10 @@ struct berth_outside_files berth_outside_files(char *const *command);
 /* The next file; false: there are no more. */
 bool berth_outside_files_next(struct berth_outside_files *files,
                               struct berth_outside_file *ret);
+
+/* Does VARIABLE (NAME=VALUE) name a file for COMMAND? Then that is *RET. */
+bool berth_outside_files_variable(const char *command, const char *variable,
+                                  struct berth_outside_file *ret);
 
 /* How much of FILE's path names its directory: up to the slash before its last part,
  * or before the first part with a %, which Slurm replaces. 0: it has none. */

@@ -137,8 +137,8 @@ static const struct {
     {"sbatch -i f both/f", ALONE("--input", "f")},
 };
 
-/* The words of TEXT, and HOSTFILE, as the command gets them; or the sentence. */
-static char *carry(const char *text, const char *hostfile)
+/* The words of TEXT, and VARIABLE, as the command gets them; or the sentence. */
+static char *carry(const char *text, const char *variable)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_STRVEC struct berth_strvec environment = {0};
@@ -152,7 +152,7 @@ static char *carry(const char *text, const char *hostfile)
     for (char *rest = copy; rest;)
         berth_strvec_push(&words, strsep(&rest, " "));
     berth_strvec_push(&environment, "A=1");
-    berth_strvec_push(&environment, hostfile);
+    berth_strvec_push(&environment, variable);
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     child = fork();
     if (child == 0) {
@@ -167,7 +167,7 @@ static char *carry(const char *text, const char *hostfile)
             BERTH_FREE char *word =
                 resolve(i < words.count ? words.items[i] : environment.items[1]);
 
-            if (i == words.count && strcmp(hostfile, "") == 0)
+            if (i == words.count && strcmp(variable, "") == 0)
                 continue;
             if (i > 0)
                 berth_buf_puts(&result, " ");
@@ -186,13 +186,36 @@ START_TEST(words_and_what_they_become)
 }
 END_TEST
 
-START_TEST(a_list_of_hosts)
-{
-    BERTH_FREE char *changed = carry("srun x", "SLURM_HOSTFILE=f");
-    BERTH_FREE char *kept = carry("srun x", "SLURM_HOSTFILE=of/the/task");
+/* The same of a variable. */
+static const struct {
+    const char *command;
+    const char *variable;
+    const char *result; /* the variable, or the sentence */
+} variables[] = {
+    {"srun", "SLURM_HOSTFILE=f", "SLURM_HOSTFILE={inside}"},
+    {"sbatch", "SLURM_HOSTFILE=f", "SLURM_HOSTFILE={inside}"},
+    {"srun", "SLURM_HOSTFILE=of/the/task", "SLURM_HOSTFILE=of/the/task"},
+    {"srun", "SLURM_HOSTFILES=f", "SLURM_HOSTFILES=f"},
+    {"srun", "SLURM_STDINMODE=f", "SLURM_STDINMODE={inside}"},
+    {"srun", "SRUN_INPUT=none", "SRUN_INPUT=none"},
+    {"srun", "SLURM_STDOUTMODE=both/o", "SLURM_STDOUTMODE=both/o"},
+    {"srun", "SRUN_OUTPUT=o", ALONE("SRUN_OUTPUT", "o")},
+    {"srun", "SLURM_STDERRMODE=dir/%t", ALONE("SLURM_STDERRMODE", "dir/%t")},
+    {"srun", "SLURM_WORKING_DIR=dir", ALONE("SLURM_WORKING_DIR", "dir")},
+    {"srun", "SLURM_TASK_PROLOG=f", ALONE("SLURM_TASK_PROLOG", "f")},
+    {"srun", "SBATCH_OUTPUT=o", "SBATCH_OUTPUT=o"},
+    {"sbatch", "SBATCH_OUTPUT=o", ALONE("SBATCH_OUTPUT", "o")},
+    {"sbatch", "SLURM_STDOUTMODE=o", "SLURM_STDOUTMODE=o"},
+};
 
-    ck_assert_str_eq(changed, "srun x SLURM_HOSTFILE={inside}");
-    ck_assert_str_eq(kept, "srun x SLURM_HOSTFILE=of/the/task");
+START_TEST(variables_and_what_they_become)
+{
+    BERTH_FREE char *result = carry(variables[_i].command, variables[_i].variable);
+    size_t length = strlen(variables[_i].command) + 1;
+
+    if (strncmp(result, variables[_i].command, length - 1) != 0)
+        length = 0; /* a sentence */
+    ck_assert_str_eq(result + length, variables[_i].result);
 }
 END_TEST
 
@@ -236,7 +259,7 @@ int main(void)
 
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, words_and_what_they_become, 0, COUNT(lines));
-    tcase_add_test(tests, a_list_of_hosts);
+    tcase_add_loop_test(tests, variables_and_what_they_become, 0, COUNT(variables));
     tcase_add_loop_test(tests, a_program_that_ends, 0, 2);
     return unit_run("hostfiles", tests);
 }

@@ -96,6 +96,8 @@ equal "... SLURM_HOSTFILE" "0: n2
 1: n1" "$(in_shm "printf 'n2\\nn1\\n' >f; SLURM_HOSTFILE=f srun -n2 -l sh -c 'echo \$SLURMD_NODENAME'" | sort)"
 alone() { echo "berth: srun: $1 is in the container alone; use a directory that the host has, too"; }
 equal "... output, which the host would write" "$(alone "--output: 'f'")" "$(in_shm 'srun -n1 -o f true' | grep -v '^srun: error: n1')"
+equal "... named by a variable" "$(alone "SLURM_STDOUTMODE: 'f'")" \
+    "$(in_shm 'SLURM_STDOUTMODE=f srun -n1 true' | grep -v '^srun: error: n1')"
 equal "... a directory" "$(alone "--chdir: '/.singularity.d'")" \
     "$(in_shm 'srun -n1 -D /.singularity.d true' | grep -v '^srun: error: n1')"
 equal "a file that only the host has" "berth: srun: --input: 'f': No such file or directory; name a file that this container has" \
