@@ -61,9 +61,20 @@ static const struct {
     {"SRUN_OUTPUT", "--output"},
 };
 
+/* The letters of squeue, sacct and others mean other things. */
+static bool starts_tasks(const char *command)
+{
+    static const char *const commands[] = {"salloc", "sbatch", "srun", NULL};
+
+    return berth_text_is_any(command, commands);
+}
+
 struct berth_outside_files berth_outside_files(char *const *command)
 {
-    return (struct berth_outside_files){.command = *command, .at = command + 1};
+    static char *const none[] = {NULL};
+
+    return (struct berth_outside_files){
+        .command = *command, .at = starts_tasks(*command) ? command + 1 : none};
 }
 
 /* A long option may be cut off, unless that is another option. */
@@ -144,8 +155,9 @@ bool berth_outside_files_next(struct berth_outside_files *files,
 /* Those of sbatch are for sbatch alone, and the lists of nodes for all. */
 static bool is_read(const char *command, const char *name)
 {
-    return strcmp(name, "SLURM_HOSTFILE") == 0 ||
-           (strcmp(command, "sbatch") == 0) == berth_text_starts(name, "SBATCH_");
+    return starts_tasks(command) &&
+           (strcmp(name, "SLURM_HOSTFILE") == 0 ||
+            (strcmp(command, "sbatch") == 0) == berth_text_starts(name, "SBATCH_"));
 }
 
 static const struct row *named(const char *option)

@@ -28,7 +28,7 @@ struct berth_outside_files {
     bool is_multi; /* its component has said --multi-prog */
 };
 
-/* COMMAND: the name and its arguments. */
+/* COMMAND: the name and its arguments. One that starts no tasks has no files. */
 struct berth_outside_files berth_outside_files(char *const *command);
 
 /* The next file; false: there are no more. */

@@ -122,6 +122,8 @@ static const struct {
     {"srun -D both x", "srun -D both x"},
     {"sbatch -W both/f", "sbatch -W both/f"},
     {"salloc -n1 f", "salloc -n1 f"},
+    {"sacct -D -i gone -o dir/%t", "sacct -D -i gone -o dir/%t"},
+    {"squeue -w ./n1 -o dir/f", "squeue -w ./n1 -o dir/f"},
     {"srun -i gone x",
      "--input: 'gone': No such file or directory; name a file that this container has"},
     {"srun -i dir x",
@@ -206,6 +208,7 @@ static const struct {
     {"srun", "SBATCH_OUTPUT=o", "SBATCH_OUTPUT=o"},
     {"sbatch", "SBATCH_OUTPUT=o", ALONE("SBATCH_OUTPUT", "o")},
     {"sbatch", "SLURM_STDOUTMODE=o", "SLURM_STDOUTMODE=o"},
+    {"squeue", "SLURM_STDOUTMODE=o", "SLURM_STDOUTMODE=o"},
 };
 
 START_TEST(variables_and_what_they_become)

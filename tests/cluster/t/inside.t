@@ -204,6 +204,9 @@ matches "inside: all" "^n1 Submitted batch job [0-9]+$" \
     "$(alice srun -n1 -w n1 $A sh -c 'echo $(squeue -h -j $SLURM_JOB_ID -o %N; sbatch -o /dev/null batch.sh)')"
 equal "... a script that only the image has" "$(alone "the script: '/.singularity.d/runscript'" | sed 's/srun/sbatch/')" \
     "$(alice srun -n1 -w n1 $A sbatch /.singularity.d/runscript 2>&1 | grep -v '^srun: error: n1')"
+# Of squeue -o is a format.
+equal "... letters that are others than those of srun" "/.singularity.d/n1" \
+    "$(alice srun -n1 -w n1 $A sh -c 'squeue -h -j $SLURM_JOB_ID -o /.singularity.d/%N')"
 for node in n1 n2; do site "$node" </dev/null; done
 for closed in --container-args=--containall --container-args=-ec; do
     equal "$closed" "unset 127" \
