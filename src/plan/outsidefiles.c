@@ -77,14 +77,14 @@ struct berth_outside_files berth_outside_files(char *const *command)
         .command = *command, .at = starts_tasks(*command) ? command + 1 : none};
 }
 
-/* A long option may be cut off, unless that is another option. */
+/* A long option may be cut off, unless another one may have been. */
 static bool is_called(const struct row *row, const char *option)
 {
     static const char *const others[] = {"--bb", "--export"};
     size_t length = strcspn(option, "=");
 
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (length == strlen(others[i]) && strncmp(option, others[i], length) == 0)
+        if (strncmp(others[i], option, length) == 0)
             return false;
     return length > 2 && strncmp(row->option, option, length) == 0;
 }

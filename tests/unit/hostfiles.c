@@ -113,6 +113,7 @@ static const struct {
     {"srun -i /dev/null -o /dev/null x", "srun -i /dev/null -o /dev/null x"},
     {"srun --export=f --bb f --export-file=f x",
      "srun --export=f --bb f --export-file={inside} x"},
+    {"srun --expo=f --export-f f x", "srun --expo=f --export-f {inside} x"},
     {"srun -i fifo x", "srun -i {through a pipe} x"},
     {"srun --multi-prog f a", "srun --multi-prog {inside} a"},
     {"srun --multi-prog -- f", "srun --multi-prog -- {inside}"},
