@@ -174,12 +174,13 @@ static int push_defaults(const struct berth_outside *outside, struct berth_strve
     return 0;
 }
 
-/* Does the user say how a new step shares the CPUs that the outer one holds? */
-static bool says_sharing(char *const *command)
+/* Is COMMAND for a new step that has to share the CPUs which the outer one holds, and
+ * does not say how? A new job has CPUs of its own. */
+static bool is_to_share(char *const *command)
 {
     static const char *const names[] = {"--exact", "--exclusive", "--overlap", NULL};
 
-    return says(command, names);
+    return strcmp(*command, "srun") == 0 && !says(command, names);
 }
 
 int berth_outside_environment(const struct berth_outside *outside,
@@ -193,7 +194,7 @@ int berth_outside_environment(const struct berth_outside *outside,
     for (char *const *it = outside->program; it && *it; it++)
         if (is_programs(outside, *it))
             berth_strvec_push(ret, *it);
-    if (!berth_environ_value(ret->items, sharing) && !says_sharing(outside->command))
+    if (!berth_environ_value(ret->items, sharing) && is_to_share(outside->command))
         berth_strvec_push(ret, sharing);
     if (push_defaults(outside, ret, err) < 0)
         return -1;

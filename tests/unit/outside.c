@@ -147,6 +147,8 @@ static const struct {
     {"srun x : -n 1 --exact y --container-image=/b", true, false},
     {"srun x : y : --container-image=/b y", false, true},
     {"srun -n", false, false},
+    {"sbatch -n1 x", true, false},
+    {"salloc x", true, false},
 };
 
 START_TEST(a_command_line_is_read_up_to_its_commands)
