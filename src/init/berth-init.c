@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "plan/envdiff.h"
 #include "request/spell.h"
+#include "plan/outside.h"
 #include "step/become.h"
 #include "launch/watcher.h"
 #include "step/handover.h"
@@ -209,14 +210,16 @@ static int add_programs(const struct init *init, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf text = {0};
     const char *path = getenv("PATH");
+    char place[64];
     char *variable;
 
     if (init->programs < 0)
         return 0;
     close(init->programs);
-    if (asprintf(&variable, "PATH=%s:" BERTH_PROGRAM_DIRECTORY,
-                 path ? path : BERTH_PROGRAM_PATH, getppid(), init->programs) < 0 ||
-        putenv(variable) < 0)
+    snprintf(place, sizeof(place), BERTH_PROGRAM_DIRECTORY, getppid(), init->programs);
+    if (asprintf(&variable, "PATH=%s:%s", path ? path : BERTH_PROGRAM_PATH, place) <
+            0 ||
+        putenv(variable) < 0 || setenv(BERTH_OUTSIDE_PLACE, place, 1) < 0)
         return berth_err_oom(err);
     berth_envdiff_flatten(environ, &text);
     if (!text.failed && init->environment >= 0) {

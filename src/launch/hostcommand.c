@@ -110,6 +110,8 @@ void berth_hostcommand_list(const struct berth_hostcommand *hostcommand, pid_t h
         berth_strvec_pushf(ret, "PATH=%s:" BERTH_PROGRAM_DIRECTORY,
                            path ? path : BERTH_PROGRAM_PATH, holder,
                            BERTH_START_PROGRAMS);
+        berth_strvec_pushf(ret, BERTH_OUTSIDE_PLACE "=" BERTH_PROGRAM_DIRECTORY, holder,
+                           BERTH_START_PROGRAMS);
     }
     berth_strvec_pushf(ret, BERTH_OUTSIDE_VARIABLE "=%.*s.%s", (int)length,
                        address.sun_path + 1, hostcommand->token);

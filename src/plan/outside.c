@@ -44,6 +44,7 @@ static bool is_of_task(const char *variable)
                                          "SLURM_MEM_BIND",
                                          "SLURM_BERTH_",
                                          BERTH_OUTSIDE_VARIABLE "=",
+                                         BERTH_OUTSIDE_PLACE "=",
                                          NULL};
 
     return berth_text_starts_any(variable, starts) &&

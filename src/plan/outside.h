@@ -12,8 +12,10 @@
  * it may (job/hostcommand.h). */
 #define BERTH_OUTSIDE_VARIABLE "BERTH_INSIDE"
 
-/* How the directory with these commands begins, the last one of its PATH. */
-#define BERTH_OUTSIDE_PATH ":/proc/"
+/* Has the directory with these commands, the last one of its PATH, for a shell that
+ * sets PATH anew; and how that begins there. */
+#define BERTH_OUTSIDE_PLACE "BERTH_INSIDE_PATH"
+#define BERTH_OUTSIDE_PATH  ":/proc/"
 
 /* The environment of a command of the host that a program in a container starts: what
  * the task has outside, and what the program has set or changed in the container. Never

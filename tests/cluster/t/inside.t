@@ -75,8 +75,10 @@ equal "variables that the program has set" "MINE 1" \
     "$(within 'MINE=1 srun -n1 sh -c "echo MINE \$MINE"')"
 equal "limits that the program has set" "1234 77" \
     "$(within 'ulimit -S -s 1234; ulimit -S -n 77; srun -n1 sh -c "echo \$(ulimit -S -s) \$(ulimit -S -n)"')"
+equal "a login shell, which sets PATH anew" "127 a" \
+    "$(within 'echo $(sh -lc "srun true 2>/dev/null; echo \$?"; sh -lc "PATH=\$PATH:\$BERTH_INSIDE_PATH; srun -n1 cat /etc/berth-image")')"
 equal "not the image's" "none" \
-    "$(within 'srun -n1 --container-image=none sh -c "echo \${APPTAINER_CONTAINER-none}\$BERTH_INSIDE"')"
+    "$(within 'srun -n1 --container-image=none sh -c "echo \${APPTAINER_CONTAINER-none}\$BERTH_INSIDE\$BERTH_INSIDE_PATH"')"
 equal "a directory that only the image has" /.singularity.d "$(within 'cd /.singularity.d; srun -n1 pwd')"
 equal "and no image" \
     "berth: srun: the working directory '/.singularity.d' is not on the host: No such file or directory; change to one that is" \

@@ -19,7 +19,7 @@ results=${BERTH_RESULTS:-}
 # For sed -E: without what srun in a container needs in its environment, which is another
 # for each container.
 # shellcheck disable=SC2034
-inside='/^BERTH_INSIDE=/d; s,^(PATH=.*):/proc/[0-9]+/fd/[0-9]+$,\1,'
+inside='/^BERTH_INSIDE/d; s,^(PATH=.*):/proc/[0-9]+/fd/[0-9]+$,\1,'
 
 # on HOST USER COMMAND...: run it there.
 on() {
