@@ -174,7 +174,8 @@ bool berth_outside_files_variable(const char *command, const char *variable,
 {
     size_t length = strcspn(variable, "=");
 
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+    for (size_t i = 0; variable[length] && i < sizeof(variables) / sizeof(variables[0]);
+         i++) {
         const struct row *row = named(variables[i].option);
         const char *value = variable + length + 1;
 

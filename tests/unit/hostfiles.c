@@ -201,6 +201,7 @@ static const struct {
     {"srun", "SLURM_HOSTFILES=f", "SLURM_HOSTFILES=f"},
     {"srun", "SLURM_STDINMODE=f", "SLURM_STDINMODE={inside}"},
     {"srun", "SRUN_INPUT=none", "SRUN_INPUT=none"},
+    {"srun", "SRUN_INPUT", "SRUN_INPUT"},
     {"srun", "SLURM_STDOUTMODE=both/o", "SLURM_STDOUTMODE=both/o"},
     {"srun", "SRUN_OUTPUT=o", ALONE("SRUN_OUTPUT", "o")},
     {"srun", "SLURM_STDERRMODE=dir/%t", ALONE("SLURM_STDERRMODE", "dir/%t")},
