@@ -134,14 +134,20 @@ static int refuse(const char *option, const char *path, struct berth_err *err)
                          option, path, strerror(errno));
 }
 
+/* A pipe that both sides have is not opened: its writer would see a reader go. */
 static int carry(int socket, const char *option, const char *path, char **word,
                  struct berth_err *err)
 {
-    BERTH_CLOSE int fd = open_there(socket, path, O_RDONLY);
+    BERTH_CLOSE int fd = open_there(socket, path, O_PATH);
+    BERTH_CLOSE int from = -1;
 
-    if (fd >= 0 && (is_same(fd, path) || replace(socket, fd, path, word) == 0))
+    if (fd >= 0 && is_same(fd, path))
         return 0;
-    return refuse(option, path, err);
+    if (fd >= 0)
+        from = open_there(socket, path, O_RDONLY);
+    return from >= 0 && replace(socket, from, path, word) == 0
+               ? 0
+               : refuse(option, path, err);
 }
 
 /* Refuse FILE, which a word cannot stand for, unless it, or its directory, is the same

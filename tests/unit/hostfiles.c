@@ -35,6 +35,7 @@ static void set_up(void)
     ck_assert_int_eq(mkdir("both", 0700), 0);
     ck_assert_int_eq(symlink("../both", "inside/both"), 0);
     ck_assert_int_eq(mkfifo("inside/fifo", 0600), 0);
+    ck_assert_int_eq(mkfifo("both/fifo", 0600), 0);
     make("both/f", "both");
     make("inside/f", "inside");
     make("inside/n1", "a file called as a node");
@@ -67,7 +68,7 @@ _Noreturn static void answer(int socket)
                        fd < 0 ? BERTH_HOSTCOMMAND_NO_FILE : BERTH_HOSTCOMMAND_FILE, fd);
         if (fd < 0)
             berth_job_send(socket, error, -1);
-        if (strcmp(wish.path, "fifo") == 0)
+        if (strcmp(wish.path, "fifo") == 0 && !(wish.flags & O_PATH))
             make("inside/fifo", "through a pipe");
     }
     _exit(EXIT_SUCCESS);
@@ -119,6 +120,7 @@ static const struct {
     {"srun --multi-prog -- f", "srun --multi-prog -- {inside}"},
     {"srun f : --multi-prog f : f", "srun f : --multi-prog {inside} : f"},
     {"srun --multi-prog", "srun --multi-prog"},
+    {"srun -i both/fifo x", "srun -i both/fifo x"},
     {"srun -o both/o.%t -e both/%j/e x", "srun -o both/o.%t -e both/%j/e x"},
     {"srun -D both x", "srun -D both x"},
     {"sbatch -W both/f", "sbatch -W both/f"},
