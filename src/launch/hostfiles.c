@@ -162,6 +162,8 @@ static int check(int socket, const struct berth_outside_file *file,
 
     if (!path)
         return berth_err_oom(err);
+    if (fd < 0 && errno == ENOENT && file->is_searched)
+        return 0;
     if (fd < 0)
         return refuse(file->option, file->path, err);
     if (is_same(fd, path))
@@ -195,6 +197,8 @@ int berth_hostfiles_carry(int socket, char **command, struct berth_strvec *envir
     struct berth_outside_files files = berth_outside_files(command);
     struct berth_outside_file file;
 
+    files.is_multi = strcmp(command[0], "srun") == 0 &&
+                     berth_environ_value(environment->items, "SLURM_SRUN_MULTI");
     while (berth_outside_files_next(&files, &file))
         if (pass(socket, &file, command + (file.word - command), err) < 0)
             return -1;

@@ -5,6 +5,7 @@
 #include "plan/outsidefiles.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "request/srunwords.h"
@@ -98,14 +99,42 @@ static const struct row *find_row(const struct berth_srunword *option)
     return NULL;
 }
 
-static bool is_path(const struct row *row, const char *value)
+/* A stream is that of COMMAND, which has the program's. */
+static bool is_stream(const char *value)
 {
-    static const char *const words[] = {"none", "all", "/dev/null", NULL};
+    static const char *const streams[] = {
+        "/dev/fd/0",       "/dev/fd/1",       "/dev/fd/2", "/dev/stdin",
+        "/dev/stdout",     "/dev/stderr",     "/dev/null", "/proc/self/fd/0",
+        "/proc/self/fd/1", "/proc/self/fd/2", NULL};
 
-    if (*value == '\0' || (row->other == NAMES && !strchr(value, '/')))
+    return berth_text_is_any(value, streams);
+}
+
+/* srun(1) takes all that begins with `all` or with a dash for `all`. */
+static bool is_word(const char *command, const char *value)
+{
+    return strcasecmp(value, "none") == 0 ||
+           strspn(value, "0123456789") == strlen(value) ||
+           (strcmp(command, "srun") == 0 &&
+            (*value == '-' || strncasecmp(value, "all", 3) == 0));
+}
+
+static bool is_path(const struct row *row, const char *command, const char *value)
+{
+    if (*value == '\0' || is_stream(value) ||
+        (row->other == NAMES && !strchr(value, '/')))
         return false;
-    return row->other != WORD || !(berth_text_is_any(value, words) ||
-                                   strspn(value, "0123456789") == strlen(value));
+    return row->other != WORD || !is_word(command, value);
+}
+
+/* --multi-prog, which may be cut off: no other option begins so. */
+static bool says_multi(const struct berth_srunword *option)
+{
+    static const char name[] = "--multi-prog";
+    size_t length = option->name ? strcspn(option->name, "=") : 0;
+
+    return length > 3 && length < sizeof(name) &&
+           strncmp(name, option->name, length) == 0;
 }
 
 /* Where a batch job has its input from, or a task of many, is opened when it starts. */
@@ -126,15 +155,16 @@ static bool read_word(struct berth_outside_files *files,
     bool was_multi = files->is_multi;
 
     *ret = (struct berth_outside_file){.word = word->word, .path = word->value};
-    files->is_multi =
-        !is_command && (was_multi || berth_srunwords_named(word, "--multi-prog"));
+    files->is_multi = !is_command && (was_multi || says_multi(word));
     if (is_command) {
         ret->path = *word->word;
         ret->option = was_multi ? "--multi-prog" : "the script";
         ret->use = was_multi ? BERTH_OUTSIDE_READ : BERTH_OUTSIDE_SAME;
-        return ret->path && (was_multi || strcmp(files->command, "sbatch") == 0);
+        ret->is_searched = !was_multi && ret->path && !strchr(ret->path, '/');
+        return ret->path && !is_stream(ret->path) &&
+               (was_multi || strcmp(files->command, "sbatch") == 0);
     }
-    if (!row || !word->value || !is_path(row, word->value))
+    if (!row || !word->value || !is_path(row, files->command, word->value))
         return false;
     ret->option = row->option;
     ret->use = use_of(row, files->command, word->value);
@@ -181,7 +211,7 @@ bool berth_outside_files_variable(const char *command, const char *variable,
 
         if (strlen(variables[i].name) != length ||
             strncmp(variables[i].name, variable, length) != 0 ||
-            !is_read(command, variables[i].name) || !is_path(row, value))
+            !is_read(command, variables[i].name) || !is_path(row, command, value))
             continue;
         *ret = (struct berth_outside_file){.option = variables[i].name,
                                            .use = use_of(row, command, value),

@@ -19,13 +19,14 @@ struct berth_outside_file {
     enum berth_outside_use use;
     char *const *word; /* that names it; NULL: a variable does */
     const char *path;  /* in *WORD */
+    bool is_searched;  /* where the working directory does not have it, too */
 };
 
 /* Where to look on; COMMAND and what is behind it, ended by NULL, stays. */
 struct berth_outside_files {
     const char *command;
     char *const *at;
-    bool is_multi; /* its component has said --multi-prog */
+    bool is_multi; /* its component, or a variable, has said --multi-prog */
 };
 
 /* COMMAND: the name and its arguments. One that starts no tasks has no files. */

@@ -35,6 +35,7 @@ static const char *const alone[] = {"async",
                                     "ignore-pbs",
                                     "immediate",
                                     "interactive",
+                                    "kill-command",
                                     "kill-on-bad-exit",
                                     "label",
                                     "multi-prog",
@@ -43,6 +44,7 @@ static const char *const alone[] = {"async",
                                     "no-bell",
                                     "no-kill",
                                     "no-requeue",
+                                    "no-shell",
                                     "oom-kill-step",
                                     "overcommit",
                                     "overlap",
@@ -80,11 +82,23 @@ static bool is_alone(const char *option, const char *name, const char *argument)
     return (!argument || *argument == '[') && berth_text_ends(option, name);
 }
 
+/* Is NAME one of `alone`, or the beginning of one? With that of two Slurm refuses it,
+ * unless it is the whole of the other one, like --wait. */
+static bool begins_alone(const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *const *it = alone; *it && strcmp(name, "wait") != 0; it++)
+        if (strncmp(*it, name, length) == 0)
+            return true;
+    return false;
+}
+
 /* May the value of the long option NAME be the next word? Where nobody knows it: yes.
  */
 static bool takes_next(const char *name)
 {
-    if (strchr(name, '=') || berth_text_is_any(name, alone))
+    if (strchr(name, '=') || begins_alone(name))
         return false;
     for (int id = 0; id < BERTH_OPTION_COUNT; id++)
         if (is_alone(name, berth_options[id].name, berth_options[id].argument))
@@ -96,10 +110,11 @@ static bool takes_next(const char *name)
     return true;
 }
 
-/* Move AT, at a command, to the options of the next component or to the end. */
-static char *const *pass_command(char *const *at)
+/* Move AT, at a command, to the options of the next component or to the end: behind a
+ * command only srun has more of them. */
+static char *const *pass_command(char *const *at, bool is_srun)
 {
-    while (*at && strcmp(*at, ":") != 0)
+    while (*at && !(is_srun && strcmp(*at, ":") == 0))
         at++;
     return *at ? at + 1 : at;
 }
@@ -138,15 +153,18 @@ bool berth_srunwords_next(const char *command, char *const **at,
 {
     /* --wait, -W: only srun's has a value */
     bool batch = strcmp(command, "sbatch") == 0;
-    const char *word = **at;
+    const char *word;
 
+    while (**at && strcmp(**at, ":") == 0) /* a component without a command */
+        ++*at;
+    word = **at;
     *ret = (struct berth_srunword){.word = *at};
     if (!word)
         return false;
     ++*at;
     if (word[0] != '-' || !word[1] || strcmp(word, "--") == 0) {
         ret->word += strcmp(word, "--") == 0;
-        *at = pass_command(*at - 1);
+        *at = pass_command(*at - 1, strcmp(command, "srun") == 0);
     } else if (word[1] == '-')
         read_long(word, !batch || strcmp(word, "--wait") != 0, at, ret);
     else

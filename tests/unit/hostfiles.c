@@ -120,7 +120,19 @@ static const struct {
     {"srun --multi-prog -- f", "srun --multi-prog -- {inside}"},
     {"srun f : --multi-prog f : f", "srun f : --multi-prog {inside} : f"},
     {"srun --multi-prog", "srun --multi-prog"},
+    {"srun -n1 --multi f", "srun -n1 --multi {inside}"},
+    {"srun -n1 --multi-p f : -i none x", "srun -n1 --multi-p {inside} : -i none x"},
+    {"srun --multi-prog /dev/stdin", "srun --multi-prog /dev/stdin"},
+    {"srun --unbuf ls -i gone", "srun --unbuf ls -i gone"},
+    {"srun --wait 5 -i f x", "srun --wait 5 -i {inside} x"},
+    {"srun -n1 : -i f x", "srun -n1 : -i {inside} x"},
     {"srun -i both/fifo x", "srun -i both/fifo x"},
+    {"srun -i - -o None -e ALL x", "srun -i - -o None -e ALL x"},
+    {"srun -i /dev/stdin -o /dev/stdout x", "srun -i /dev/stdin -o /dev/stdout x"},
+    {"sbatch -n1 : -n1 both/f : -i gone", "sbatch -n1 : -n1 both/f : -i gone"},
+    {"sbatch -D both found", "sbatch -D both found"},
+    {"sbatch -o all.out both/f", ALONE("--output", "all.out")},
+    {"salloc --no-shell -w ./f -n1", "salloc --no-shell -w {inside} -n1"},
     {"srun -o both/o.%t -e both/%j/e x", "srun -o both/o.%t -e both/%j/e x"},
     {"srun -D both x", "srun -D both x"},
     {"sbatch -W both/f", "sbatch -W both/f"},
@@ -204,6 +216,7 @@ static const struct {
     {"srun", "SLURM_STDINMODE=f", "SLURM_STDINMODE={inside}"},
     {"srun", "SRUN_INPUT=none", "SRUN_INPUT=none"},
     {"srun", "SRUN_INPUT", "SRUN_INPUT"},
+    {"srun", "SRUN_INPUT=-", "SRUN_INPUT=-"},
     {"srun", "SLURM_STDOUTMODE=both/o", "SLURM_STDOUTMODE=both/o"},
     {"srun", "SRUN_OUTPUT=o", ALONE("SRUN_OUTPUT", "o")},
     {"srun", "SLURM_STDERRMODE=dir/%t", ALONE("SLURM_STDERRMODE", "dir/%t")},
@@ -223,6 +236,16 @@ START_TEST(variables_and_what_they_become)
     if (strncmp(result, variables[_i].command, length - 1) != 0)
         length = 0; /* a sentence */
     ck_assert_str_eq(result + length, variables[_i].result);
+}
+END_TEST
+
+START_TEST(a_variable_that_says_multi_prog)
+{
+    BERTH_FREE char *steps = carry("srun f", "SLURM_SRUN_MULTI=1");
+    BERTH_FREE char *script = carry("sbatch both/f f", "SLURM_SRUN_MULTI=1");
+
+    ck_assert_str_eq(steps, "srun {inside} SLURM_SRUN_MULTI=1");
+    ck_assert_str_eq(script, "sbatch both/f f SLURM_SRUN_MULTI=1");
 }
 END_TEST
 
@@ -267,6 +290,7 @@ int main(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, words_and_what_they_become, 0, COUNT(lines));
     tcase_add_loop_test(tests, variables_and_what_they_become, 0, COUNT(variables));
+    tcase_add_test(tests, a_variable_that_says_multi_prog);
     tcase_add_loop_test(tests, a_program_that_ends, 0, 2);
     return unit_run("hostfiles", tests);
 }
