@@ -150,6 +150,30 @@ static int carry(int socket, const char *option, const char *path, char **word,
                : refuse(option, path, err);
 }
 
+static bool is_directory(const char *path)
+{
+    struct stat here;
+
+    return stat(path, &here) == 0 && S_ISDIR(here.st_mode);
+}
+
+/* Cut PATH to its directory, which may be `.`; false: it has none. */
+static bool cut(char *path)
+{
+    size_t end = strlen(path);
+
+    if (strcmp(path, ".") == 0 || strcmp(path, "/") == 0)
+        return false;
+    while (end && path[end - 1] == '/')
+        end--;
+    while (end && path[end - 1] != '/')
+        end--;
+    path[end] = '\0';
+    if (!end)
+        memcpy(path, ".", sizeof("."));
+    return true;
+}
+
 /* Refuse FILE, which a word cannot stand for, unless it, or its directory, is the same
  * on both sides. */
 static int check(int socket, const struct berth_outside_file *file,
@@ -158,10 +182,15 @@ static int check(int socket, const struct berth_outside_file *file,
     size_t length = file->use == BERTH_OUTSIDE_IN ? berth_outside_files_directory(file)
                                                   : strlen(file->path);
     BERTH_FREE char *path = length ? strndup(file->path, length) : strdup(".");
-    BERTH_CLOSE int fd = path ? open_there(socket, path, O_PATH) : -1;
+    BERTH_CLOSE int fd = -1;
 
     if (!path)
         return berth_err_oom(err);
+    if (file->use == BERTH_OUTSIDE_NAME && is_directory(path))
+        return 0;
+    do /* Slurm makes directories for output */
+        fd = open_there(socket, path, O_PATH);
+    while (fd < 0 && errno == ENOENT && file->use == BERTH_OUTSIDE_IN && cut(path));
     if (fd < 0 && errno == ENOENT && file->is_searched)
         return 0;
     if (fd < 0)

@@ -23,7 +23,7 @@ static const struct row {
     unsigned int other;
 } rows[] = {
     {"--bbf", 0, BERTH_OUTSIDE_READ, 0},
-    {"--chdir", 'D', BERTH_OUTSIDE_SAME, 0},
+    {"--chdir", 'D', BERTH_OUTSIDE_NAME, 0},
     {"--epilog", 0, BERTH_OUTSIDE_SAME, WORD},
     {"--error", 'e', BERTH_OUTSIDE_IN, WORD},
     {"--exclude", 'x', BERTH_OUTSIDE_READ, NAMES},

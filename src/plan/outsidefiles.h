@@ -11,6 +11,7 @@
 enum berth_outside_use {
     BERTH_OUTSIDE_READ, /* the command reads it, once */
     BERTH_OUTSIDE_SAME, /* Slurm opens it, on any node and at any time */
+    BERTH_OUTSIDE_NAME, /* Slurm starts tasks in the directory of that name */
     BERTH_OUTSIDE_IN, /* Slurm makes it, or completes its name: its directory counts */
 };
 

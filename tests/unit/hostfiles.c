@@ -33,6 +33,8 @@ static void set_up(void)
     ck_assert_int_eq(mkdir("inside", 0700), 0);
     ck_assert_int_eq(mkdir("inside/dir", 0700), 0);
     ck_assert_int_eq(mkdir("both", 0700), 0);
+    ck_assert_int_eq(mkdir("other", 0700), 0);
+    ck_assert_int_eq(mkdir("inside/other", 0700), 0);
     ck_assert_int_eq(symlink("../both", "inside/both"), 0);
     ck_assert_int_eq(mkfifo("inside/fifo", 0600), 0);
     ck_assert_int_eq(mkfifo("both/fifo", 0600), 0);
@@ -134,7 +136,10 @@ static const struct {
     {"sbatch -o all.out both/f", ALONE("--output", "all.out")},
     {"salloc --no-shell -w ./f -n1", "salloc --no-shell -w {inside} -n1"},
     {"srun -o both/o.%t -e both/%j/e x", "srun -o both/o.%t -e both/%j/e x"},
+    {"srun -o both/n/n/%j -e both/new/e x", "srun -o both/n/n/%j -e both/new/e x"},
+    {"srun -o dir/new/%j x", ALONE("--output", "dir/new/%j")},
     {"srun -D both x", "srun -D both x"},
+    {"srun -D other x", "srun -D other x"},
     {"sbatch -W both/f", "sbatch -W both/f"},
     {"salloc -n1 f", "salloc -n1 f"},
     {"sacct -D -i gone -o dir/%t", "sacct -D -i gone -o dir/%t"},

@@ -104,6 +104,7 @@ equal "... a directory" "$(alone "--chdir: '/.singularity.d'")" \
     "$(in_shm 'srun -n1 -D /.singularity.d true' | grep -v '^srun: error: n1')"
 equal "a file that only the host has" "berth: srun: --input: 'f': No such file or directory; name a file that this container has" \
     "$(in_shm 'srun -n1 -i f true' | grep -v '^srun: error: n1')"
+equal "a directory of that name, which both have" /usr "$(within 'srun -n1 -D /usr pwd')"
 equal "a pipe that both have" "text" "$(within 'mkfifo p; (echo text >p) & timeout 20 srun -n1 -i p cat; rm p')"
 equal "standard input by name" "text" "$(within 'echo text | srun -n1 -i /dev/stdin cat')"
 equal "files that both have" "x" "$(within 'echo x >f; srun -n1 -i f -o f.%j cat; cat f.*; rm f f.*')"
