@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth profiles: the MPI stacks of this host, and where they are staged. */
+/* berth profiles: the MPI stacks and fabrics of this host, and where they are staged.
+ */
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -52,12 +53,14 @@ static char *find_stage(const struct berth_stack *stack)
 static void print_stack(const struct berth_stack *stack)
 {
     char *stage = find_stage(stack);
+    bool is_fabric = stack->profile->kind == BERTH_PROFILE_FABRIC;
 
-    printf("%s: %s, of the family %s, found by %s\n", stack->profile->stack,
-           stack->version, berth_mpi_family_name(stack->profile->family),
+    printf("%s: %s, %s%s, found by %s\n", stack->profile->stack, stack->version,
+           is_fabric ? "a fabric" : "of the family ",
+           is_fabric ? "" : berth_mpi_family_name(stack->profile->family),
            stack->origin);
     for (size_t i = 0; i < stack->count; i++) {
-        printf("  %s: ", stack->libraries[i].path);
+        printf("  %s%s", stack->libraries[i].path, is_fabric ? "" : ": ");
         print_parts(&stack->libraries[i]);
         printf("\n");
     }
@@ -87,7 +90,23 @@ static int prepare(const struct berth_stacks *stacks)
         else
             berth_staged_fini(&staged);
     }
-    berth_expire(&site); /* what the host's MPI was before */
+    return result;
+}
+
+static void expire(void)
+{
+    const struct berth_stage_root site = berth_stage_site();
+
+    berth_expire(&site);
+}
+
+/* The MPI stacks, or the fabrics. */
+static int show(const struct berth_stacks *stacks, bool is_prepared)
+{
+    int result = is_prepared ? prepare(stacks) : EXIT_SUCCESS;
+
+    for (size_t i = 0; i < stacks->count; i++)
+        print_stack(&stacks->items[i]);
     return result;
 }
 
@@ -97,7 +116,7 @@ static int list(bool is_prepared)
     BERTH_TERMS struct berth_terms terms = {0};
     struct berth_offered offered;
     struct berth_err err;
-    int result = EXIT_SUCCESS;
+    int result, fabrics;
 
     if (is_prepared && geteuid() != 0) {
         berth_err_set(&err, "profiles --prepare: writes for all users; run it as root");
@@ -107,14 +126,14 @@ static int list(bool is_prepared)
         berth_terms_of(&site, &terms, &err) < 0 ||
         berth_offered_read(&terms, environ, &offered, &err) < 0)
         return berth_cli_fail(&err);
-    if (is_prepared)
-        result = prepare(&offered.stacks);
-    for (size_t i = 0; i < offered.stacks.count; i++)
-        print_stack(&offered.stacks.items[i]);
+    result = show(&offered.stacks, is_prepared);
     if (offered.stacks.count == 0)
         printf("no MPI found on this host; load its module, or set MPI_HOME\n");
+    fabrics = show(&offered.fabrics, is_prepared);
+    if (is_prepared)
+        expire(); /* what they were before */
     berth_offered_fini(&offered);
-    return result;
+    return result ? result : fabrics;
 }
 
 int berth_cli_profiles(int argc, char **argv)

@@ -19,7 +19,8 @@ const struct berth_opener berth_openers[] = {
      .places = LIST("ucx"),
      .pattern = "libuc*_*.so*",
      .skip = LIST("libucx_perftest_*"),
-     .into = "lib/ucx"},
+     .into = "lib/ucx",
+     .is_first = true},
     /* Its own directory under libdir, or FI_PROVIDER_PATH (libfabric Makefile.am,
      * PROVDLDIR; fi_provider(7)); prov beside it in Intel's copy. */
     {.library = "libfabric.so",
@@ -217,6 +218,23 @@ const struct berth_profile berth_profiles[] = {
      .devices = plain_devices,
      .conflicts.variables =
          LIST("OMPI_MCA_mca_base_component_path", "PMIX_MCA_mca_base_component_path")},
+    /* The four are built together: a libuct of another release finds no transport of
+     * its own (openucx src/uct/base/uct_component.c). Seen. */
+    {.kind = BERTH_PROFILE_FABRIC,
+     .name = "ucx",
+     .stack = "ucx",
+     .replaces = LIST("libucp.so.0", "libuct.so.0", "libucs.so.0", "libucm.so.0"),
+     .devices = plain_devices},
+    /* Slingshot's provider needs /dev/cxi* and asks /run/cxi; the other devices are
+     * those of MPI. EFA is a device of /dev/infiniband (AWS, efa(4)). Seen with the
+     * providers tcp and shm. */
+    {.kind = BERTH_PROFILE_FABRIC,
+     .name = "libfabric",
+     .stack = "libfabric",
+     .replaces = LIST("libfabric.so.1"),
+     .names = LIST("libcxi.so.1", "libxpmem.so.0"),
+     .binds = LIST("/run/cxi", FABRIC_FILES),
+     .devices = LIST("/dev/cxi*", "/dev/ss0", ANY_FABRIC)},
     {0},
 };
 
@@ -290,8 +308,9 @@ const struct berth_profile *berth_profile_match(const struct berth_profile *prof
                                                 const struct berth_closure *closure)
 {
     for (const struct berth_profile *it = profiles; it->name; it++)
-        if (!it->prefix && it->family == library->family &&
-            is_vendor(it, library->vendor) && has_needed(it, closure))
+        if (it->kind == BERTH_PROFILE_MPI && !it->prefix &&
+            it->family == library->family && is_vendor(it, library->vendor) &&
+            has_needed(it, closure))
             return it;
     return NULL;
 }

@@ -7,8 +7,8 @@
 #include "elf/closure.h"
 #include "mpi/family.h"
 
-/* Knowledge about MPI stacks, as tables. A stack is the MPI libraries of one install
- * with all that they need or open. Lists of texts end in NULL. */
+/* Knowledge about MPI stacks and fabrics, as tables. A stack is the libraries of one
+ * install of either, with all that they need or open. Lists of texts end in NULL. */
 
 /* What a library opens by itself while it runs, so that no loader lists it. */
 struct berth_opener {
@@ -18,6 +18,7 @@ struct berth_opener {
     const char *pattern;       /* of the files in there (fnmatch(3)) */
     const char *const *skip;   /* files to leave out (fnmatch(3)); NULL: none */
     const char *into;          /* the directory in the stage */
+    bool is_first; /* it looks there before it looks where its variable says */
 };
 
 /* A variable that must be set for the staged library and no other, so only after it
@@ -44,11 +45,20 @@ struct berth_config {
     struct berth_data data;
 };
 
+/* What a profile is for. */
+enum berth_profile_kind {
+    BERTH_PROFILE_MPI,    /* the host's MPI in place of the image's */
+    BERTH_PROFILE_FABRIC, /* the host's network libraries under the image's own MPI */
+};
+
 struct berth_profile {
+    enum berth_profile_kind kind;
     const char *name;  /* of the table: cray-mpich-slingshot */
     const char *label; /* name:HASH of one that a site has written; NULL: ours */
     const char *stack; /* as users say it: cray-mpich */
-    enum berth_mpi_family family;
+    enum berth_mpi_family family; /* of an MPI */
+    const char *const *replaces;  /* of a fabric: the SONAMEs that the host's libraries
+                                     stand for; the first must be there */
     const char *prefix;        /* the top of the install, where a site names it; NULL */
     const char *vendor;        /* as mpi/family.h says it; NULL: any */
     const char *const *needs;  /* one of these SONAMEs (fnmatch(3)) is in the closure;

@@ -63,10 +63,12 @@ static int read_directory(const char *directory, uid_t owner,
     return result;
 }
 
-/* What users and sites may call the stacks. */
+/* What users and sites may call the MPI stacks. */
 static void list_names(const struct berth_profile_set *set, struct berth_strvec *names)
 {
     for (size_t i = 0; i < set->count; i++) {
+        if (set->items[i].kind != BERTH_PROFILE_MPI)
+            continue;
         berth_strvec_push_once(names, set->items[i].stack);
         berth_strvec_push_once(names, set->items[i].name);
     }

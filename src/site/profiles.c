@@ -141,6 +141,18 @@ static int take_family(const struct berth_reading *reading, const struct berth_k
     return 0;
 }
 
+static int take_kind(const struct berth_reading *reading, const struct berth_key *key,
+                     const struct berth_node *node, struct berth_err *err)
+{
+    struct draft *draft = reading->into;
+    unsigned int at;
+
+    if (berth_reading_choose(key, node, &at, err) < 0)
+        return -1;
+    draft->profile.kind = (enum berth_profile_kind)at;
+    return 0;
+}
+
 static int take_copy(const struct berth_reading *reading, const char *path,
                      const struct berth_node *node, struct berth_data *ret,
                      struct berth_err *err)
@@ -183,7 +195,9 @@ static int take_copies(const struct berth_reading *reading, const struct berth_k
 const struct berth_key berth_profile_keys[] = {
     {"name", take_text, check_name, NULL, FIELD(name)},
     {"stack", take_text, check_name, NULL, FIELD(stack)},
+    {"kind", take_kind, NULL, WORDS("mpi", "fabric"), FIELD(kind)},
     {"family", take_family, NULL, WORDS("mpich", "openmpi"), FIELD(family)},
+    {"replaces", take_list, check_library, NULL, FIELD(replaces)},
     {"prefix", take_text, berth_value_path, NULL, FIELD(prefix)},
     {"match.vendor", take_text, berth_value_text, NULL, FIELD(vendor)},
     {"match.needs", take_list, check_library, NULL, FIELD(needs)},
@@ -204,14 +218,16 @@ const struct berth_key berth_profile_keys[] = {
 static void check_whole(const struct berth_reading *reading,
                         const struct berth_node *root)
 {
-    static const char *const needed[] = {"name", "family"};
     struct draft *draft = reading->into;
     struct berth_profile *profile = &draft->profile;
+    bool is_fabric = profile->kind == BERTH_PROFILE_FABRIC;
+    const char *const needed[] = {"name", is_fabric ? "replaces" : "family"};
     struct berth_err err;
 
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
         if (!berth_node_find(root, needed[i])) {
-            berth_err_set(&err, "not there; a profile has a name and a family");
+            berth_err_set(&err, "not there; a profile has a name and %s",
+                          is_fabric ? "a list of what it replaces" : "a family");
             berth_reading_keep(reading, root->line, needed[i], &err);
         }
     for (size_t i = 0; profile->name && i < draft->set->count; i++)

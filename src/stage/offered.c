@@ -8,6 +8,7 @@
 
 #include "probe/profilesread.h"
 #include "probe/siteread.h"
+#include "stage/fabrics.h"
 
 void berth_offered_sort(struct berth_stacks *stacks, const struct berth_strvec *order)
 {
@@ -33,7 +34,9 @@ int berth_offered_read(const struct berth_terms *terms, char *const *env,
     if (berth_profiles_read(terms, berth_site_owner(), &offered.profiles, err) < 0)
         return -1;
     if (berth_stacks_find(NULL, offered.profiles.items, env, &offered.stacks, err) <
-        0) {
+            0 ||
+        berth_fabrics_find(NULL, offered.profiles.items, env, &offered.fabrics, err) <
+            0) {
         berth_offered_fini(&offered);
         return -1;
     }
@@ -45,5 +48,6 @@ int berth_offered_read(const struct berth_terms *terms, char *const *env,
 void berth_offered_fini(struct berth_offered *offered)
 {
     berth_stacks_fini(&offered->stacks);
+    berth_stacks_fini(&offered->fabrics);
     berth_profile_set_fini(&offered->profiles);
 }

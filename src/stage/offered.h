@@ -6,10 +6,12 @@
 #include "site/terms.h"
 #include "stage/stack.h"
 
-/* The MPI stacks that this host offers to steps, by what the site says of them. */
+/* The MPI stacks and fabrics that this host offers to steps, by what the site says of
+ * them. */
 struct berth_offered {
     struct berth_profile_set profiles;
     struct berth_stacks stacks; /* of these; the preferred first */
+    struct berth_stacks fabrics;
 };
 
 /* Find them in the environment ENV (ends in NULL), by the profiles and in the order of

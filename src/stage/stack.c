@@ -225,7 +225,8 @@ static bool is_known(const struct berth_stacks *stacks, const char *path)
     return false;
 }
 
-static bool push(struct berth_stack *stack, const struct berth_stack_library *library)
+bool berth_stack_push(struct berth_stack *stack,
+                      const struct berth_stack_library *library)
 {
     struct berth_stack_library *more =
         realloc(stack->libraries, (stack->count + 1) * sizeof(*more));
@@ -240,7 +241,7 @@ static bool push(struct berth_stack *stack, const struct berth_stack_library *li
     return more->soname && more->path;
 }
 
-static void free_stack(struct berth_stack *stack)
+void berth_stack_fini(struct berth_stack *stack)
 {
     free(stack->version);
     free(stack->origin);
@@ -252,18 +253,30 @@ static void free_stack(struct berth_stack *stack)
     free(stack->libraries);
 }
 
+bool berth_stacks_push(struct berth_stacks *stacks, const struct berth_stack *stack)
+{
+    struct berth_stack *more =
+        realloc(stacks->items, (stacks->count + 1) * sizeof(*more));
+
+    if (!more)
+        return false;
+    stacks->items = more;
+    more[stacks->count++] = *stack;
+    return true;
+}
+
 /* The stack of the C library C of DIRECTORY. */
 static int fill(const struct search *s, const char *origin,
                 const struct directory *directory, const struct found *c,
                 struct berth_stack *ret)
 {
     const char *path = berth_environ_value(s->env, "LD_LIBRARY_PATH");
-    bool ok = push(ret, &c->library);
+    bool ok = berth_stack_push(ret, &c->library);
     char name[BERTH_MPI_NAME_SIZE];
 
     for (size_t i = 0; ok && i < directory->count; i++)
         if (goes_with(&directory->items[i], c))
-            ok = push(ret, &directory->items[i].library);
+            ok = berth_stack_push(ret, &directory->items[i].library);
     ret->origin = strdup(origin);
     ret->search = path ? strdup(path) : NULL;
     ret->version = strdup(berth_mpi_library_name(&c->what, name, sizeof(name)));
@@ -277,7 +290,6 @@ static int add_stack(const struct search *s, const char *origin,
 {
     struct berth_stack stack = {0};
     struct berth_closure closure;
-    struct berth_stack *more;
 
     if (s->to->count == STACKS_MAX || is_known(s->to, c->library.path))
         return 0;
@@ -289,15 +301,10 @@ static int add_stack(const struct search *s, const char *origin,
     berth_closure_fini(&closure);
     if (!stack.profile || stack.profile->family != c->what.family)
         return 0;
-    more = realloc(s->to->items, (s->to->count + 1) * sizeof(*more));
-    if (more)
-        s->to->items = more;
-    if (!more || fill(s, origin, directory, c, &stack) < 0) {
-        free_stack(&stack);
-        return berth_err_oom(s->err);
-    }
-    s->to->items[s->to->count++] = stack;
-    return 0;
+    if (fill(s, origin, directory, c, &stack) == 0 && berth_stacks_push(s->to, &stack))
+        return 0;
+    berth_stack_fini(&stack);
+    return berth_err_oom(s->err);
 }
 
 static int look_in(const struct search *s, const char *origin, const char *path)
@@ -362,7 +369,7 @@ static int look_in_prefixes(const struct search *s)
     for (one.given = s->profiles; one.given->name; one.given++) {
         BERTH_FREE char *origin = NULL;
 
-        if (!one.given->prefix)
+        if (one.given->kind != BERTH_PROFILE_MPI || !one.given->prefix)
             continue;
         if (asprintf(&origin, "profile '%s'", one.given->name) < 0)
             return berth_err_oom(s->err);
@@ -444,7 +451,7 @@ int berth_stacks_find(struct berth_factcache *cache,
 void berth_stacks_fini(struct berth_stacks *stacks)
 {
     for (size_t i = 0; i < stacks->count; i++)
-        free_stack(&stacks->items[i]);
+        berth_stack_fini(&stacks->items[i]);
     free(stacks->items);
     *stacks = (struct berth_stacks){0};
 }

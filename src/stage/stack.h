@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -14,13 +15,14 @@ struct berth_stack_library {
     char *path;
 };
 
-/* The MPI libraries of one install on this host. */
+/* The MPI libraries of one install on this host, or those of a fabric (family NONE). */
 struct berth_stack {
     const struct berth_profile *profile;
     char *version; /* for people: "MPICH 4.2.1" */
     char *origin;  /* what led to it: "I_MPI_ROOT", "the loader" */
     char *search;  /* LD_LIBRARY_PATH under which it was found; NULL: none */
-    struct berth_stack_library *libraries; /* the first is the C library */
+    struct berth_stack_library *libraries; /* the first is the C library of an MPI, what
+                                              is always there of a fabric */
     size_t count;
 };
 
@@ -40,4 +42,11 @@ int berth_stacks_find(struct berth_factcache *cache,
                       const struct berth_profile *profiles, char *const *env,
                       struct berth_stacks *ret_stacks, struct berth_err *err);
 
+/* Add a copy of LIBRARY to STACK, or STACK to STACKS, which own it then. Returns false
+ * out of memory. */
+bool berth_stack_push(struct berth_stack *stack,
+                      const struct berth_stack_library *library);
+bool berth_stacks_push(struct berth_stacks *stacks, const struct berth_stack *stack);
+
+void berth_stack_fini(struct berth_stack *stack);
 void berth_stacks_fini(struct berth_stacks *stacks);

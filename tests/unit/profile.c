@@ -59,8 +59,11 @@ START_TEST(the_tables_are_sound)
         for (const struct berth_profile *other = it + 1; other->name; other++)
             ck_assert_str_ne(it->name, other->name);
         ck_assert_int_eq(strncmp(it->name, it->stack, strlen(it->stack)), 0);
-        ck_assert(it->binds && it->devices);
-        for (const char *const *path = it->binds; *path; path++)
+        ck_assert(it->devices);
+        ck_assert_int_eq(it->kind == BERTH_PROFILE_FABRIC, it->replaces != NULL);
+        ck_assert_int_eq(it->kind == BERTH_PROFILE_FABRIC,
+                         it->family == BERTH_FAMILY_NONE);
+        for (const char *const *path = it->binds; path && *path; path++)
             ck_assert_int_eq(**path, '/');
         for (const char *const *path = it->devices; *path; path++)
             ck_assert_int_eq(strncmp(*path, "/dev/", 5), 0);

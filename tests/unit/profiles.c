@@ -70,7 +70,9 @@ START_TEST(what_is_shipped_is_what_is_known)
     it = set.items;
     ck_assert_str_eq(it->name, ours->name);
     ck_assert_str_eq(it->stack, ours->stack);
+    ck_assert_int_eq(it->kind, ours->kind);
     ck_assert_int_eq(it->family, ours->family);
+    assert_same_list(it->replaces, ours->replaces);
     ck_assert_pstr_eq(it->vendor, ours->vendor);
     ck_assert_pstr_eq(it->root, ours->root);
     assert_same_list(it->needs, ours->needs);
@@ -126,6 +128,11 @@ static const struct {
     {"name: host\nfamily: mpich\n",
      "f:1: name: 'host' is a mode of --mpi-bind; name it otherwise"},
     {"name: x\nfamily: mpi\n", "f:2: family: expected mpich or openmpi, got 'mpi'"},
+    {"name: x\nkind: net\n", "f:2: kind: expected mpi or fabric, got 'net'"},
+    {"name: x\nkind: fabric\n",
+     "f:1: replaces: not there; a profile has a name and a list of what it replaces"},
+    {"name: x\nkind: fabric\nreplaces: [/lib/a.so.1]\n",
+     "f:3: replaces: expected the SONAME of a library, got '/lib/a.so.1'"},
     {NEEDED "librarys: []\n",
      "f:3: 'librarys' is not a key here; did you mean 'libraries'?"},
     {NEEDED "libraries: a\n", "f:3: libraries: expected a list, got 'a'"},
