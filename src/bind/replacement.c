@@ -196,6 +196,54 @@ int berth_replacement_plan(struct berth_replacement *replacement,
                : 0;
 }
 
+/* The SONAMEs that the stage of a fabric replaces; NULL: it is of an MPI. */
+static const char *const *sonames_of(const struct berth_replacement *replacement)
+{
+    return replacement->family == BERTH_FAMILY_NONE
+               ? replacement->stack->profile->replaces
+               : NULL;
+}
+
+/* Each library that both have: the process gets one of them, whoever loads it first. */
+static void plan_choices(struct berth_replacement *replacement)
+{
+    const char *const *sonames = sonames_of(replacement);
+
+    for (size_t i = 0; i < replacement->verdict.choices.count; i++) {
+        const struct berth_mpi_choice *choice = &replacement->verdict.choices.items[i];
+
+        if (!choice->from_host)
+            add_pair(&replacement->out, choice->image->path, choice->host->path);
+        else if (choice->is_network || !choice->image_serves ||
+                 berth_text_is_any(choice->host->soname, sonames))
+            add_pair(&replacement->binds, choice->host->path, choice->image->path);
+    }
+}
+
+int berth_replacement_plan_fabric(struct berth_replacement *replacement,
+                                  const struct berth_look *look, struct berth_err *err)
+{
+    struct berth_mpi_verdict *verdict = &replacement->verdict;
+    const char *const *soname = sonames_of(replacement);
+
+    for (; *soname && !replacement->is_linked; soname++)
+        replacement->is_linked = berth_closure_find(&look->closure, *soname);
+    if (berth_mpi_judge_fabric(replacement->stack->version, &look->objects,
+                               &replacement->staged, verdict, err) < 0)
+        return -1;
+    if (verdict->answer != BERTH_VERDICT_YES &&
+        verdict->answer != BERTH_VERDICT_YES_WITH_HOST_GLIBC) {
+        *err = verdict->because;
+        return -1;
+    }
+    plan_choices(replacement);
+    if (verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC &&
+        plan_glibc(replacement, look, err) < 0)
+        return -1;
+    return replacement->binds.failed || replacement->out.failed ? berth_err_oom(err)
+                                                                : 0;
+}
+
 /* The root of an Apptainer container is unbindable (mount_namespaces(7)): nothing of it
  * can be the source of a bind mount as long as it is. */
 static int bind_of_root(const char *from, const char *over)
@@ -342,12 +390,21 @@ find_collision(const struct berth_replacement *replacement,
     return NULL;
 }
 
+/* The library for which the others are there. */
+static const struct berth_mpi_object *
+first_library(const struct berth_replacement *replacement)
+{
+    const char *const *sonames = sonames_of(replacement);
+
+    return sonames ? berth_mpi_objects_find(&replacement->staged, sonames[0])
+                   : berth_mpi_objects_mpi(&replacement->staged, replacement->family);
+}
+
 /* What the loader says now. */
 static int list(struct berth_replacement *replacement, const struct berth_look *look,
                 char *const *env, struct berth_err *err)
 {
-    const struct berth_mpi_object *library =
-        berth_mpi_objects_mpi(&replacement->staged, replacement->family);
+    const struct berth_mpi_object *library = first_library(replacement);
 
     if (!look->loader)
         return berth_err_set(err, "the program has no loader");
@@ -385,9 +442,14 @@ static bool is_missing_anyway(const struct berth_look *look, const char *soname)
 }
 
 /* Nothing that the program needs is missing. */
-static int check_complete(const struct berth_closure *closure,
+static int check_complete(const struct berth_replacement *replacement,
+                          const struct berth_closure *closure,
                           const struct berth_look *look, struct berth_err *err)
 {
+    bool is_fabric = sonames_of(replacement);
+    const char *advice =
+        is_fabric ? "leave --container-fabric out" : "choose --mpi-bind=hybrid";
+
     for (size_t i = 0; i < closure->count; i++)
         if (!closure->items[i].path &&
             is_missing_anyway(look, closure->items[i].soname))
@@ -399,15 +461,16 @@ static int check_complete(const struct berth_closure *closure,
         else if (!closure->items[i].path)
             return berth_err_set(
                 err,
-                "with the host's MPI, '%s' is not found; install it in "
-                "the image, or choose --mpi-bind=hybrid",
-                closure->items[i].soname);
+                "with the host's %s, '%s' is not found; install it in the image, or %s",
+                is_fabric ? replacement->stack->version : "MPI",
+                closure->items[i].soname, advice);
     if (closure->version_count)
         return berth_err_set(err,
-                             "'%s' wants %s of '%s', which is older; choose "
-                             "--mpi-bind=hybrid, or a newer image",
+                             "'%s' wants %s of '%s', which is older; %s, or %sa newer "
+                             "image",
                              closure->versions[0].user, closure->versions[0].version,
-                             closure->versions[0].file);
+                             closure->versions[0].file, advice,
+                             is_fabric ? "take " : "");
     return 0;
 }
 
@@ -451,6 +514,49 @@ static int check_family(const struct berth_replacement *replacement,
     return 0;
 }
 
+/* What a fabric replaces is a staged file wherever it is loaded. */
+static int check_sonames(const struct berth_replacement *replacement,
+                         const char *target, const struct berth_closure *closure,
+                         struct berth_err *err)
+{
+    for (const char *const *it = sonames_of(replacement); *it; it++) {
+        const struct berth_closure_item *item = berth_closure_find(closure, *it);
+        BERTH_FREE char *real = item ? berth_resolve(item->path) : NULL;
+
+        if (real && !find_staged(replacement, real))
+            return berth_err_set(err,
+                                 "'%s' would run with '%s' and not with the host's %s; "
+                                 "leave --container-fabric out",
+                                 target, real, replacement->stack->version);
+    }
+    return 0;
+}
+
+/* Is what CLOSURE, of TARGET, has the host's? */
+static int check_replaced(const struct berth_replacement *replacement,
+                          const struct berth_look *look, const char *target,
+                          const struct berth_closure *closure, struct berth_err *err)
+{
+    if (check_complete(replacement, closure, look, err) < 0)
+        return -1;
+    return sonames_of(replacement) ? check_sonames(replacement, target, closure, err)
+                                   : check_family(replacement, look, closure, err);
+}
+
+int berth_replacement_verify_user(struct berth_replacement *replacement,
+                                  const struct berth_look *look, const char *target,
+                                  char *const *env, struct berth_err *err)
+{
+    struct berth_closure closure;
+    int result;
+
+    if (berth_loader_list(NULL, look->loader, target, env, &closure, err) < 0)
+        return -1;
+    result = check_replaced(replacement, look, target, &closure, err);
+    berth_closure_fini(&closure);
+    return result;
+}
+
 int berth_replacement_verify(struct berth_replacement *replacement,
                              const struct berth_look *look, char *const *env,
                              struct berth_err *err)
@@ -463,9 +569,7 @@ int berth_replacement_verify(struct berth_replacement *replacement,
     /* The host's copies bring others. */
     if (replacement->done != mounted && list(replacement, look, env, err) < 0)
         return -1;
-    if (check_complete(&replacement->closure, look, err) < 0)
-        return -1;
-    return check_family(replacement, look, &replacement->closure, err);
+    return check_replaced(replacement, look, look->runner, &replacement->closure, err);
 }
 
 void berth_replacement_fini(struct berth_replacement *replacement)

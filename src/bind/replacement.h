@@ -18,9 +18,10 @@ struct berth_replacement_file {
     ino_t inode;
 };
 
-/* One stage of the host's MPI, mounted over the libraries of one family in an image. */
+/* One stage of the host's MPI, or of a fabric, mounted over the libraries of one family
+ * in an image, or over those that the fabric replaces. */
 struct berth_replacement {
-    enum berth_mpi_family family;    /* set by the caller */
+    enum berth_mpi_family family;    /* set by the caller; NONE: a fabric */
     const struct berth_stack *stack; /* that is staged; set by the caller */
     char *mounted;                   /* where the stage is in the container */
     char *host;                      /* where it is on the host */
@@ -52,6 +53,12 @@ int berth_replacement_plan(struct berth_replacement *replacement,
                            const struct berth_look *look, char *const *env,
                            struct berth_err *err);
 
+/* The same for a stage of a fabric: judges whether its libraries and those of LOOK can
+ * be in one process, and plans the mounts. LOOK has what the image has under the names
+ * of all that is staged. */
+int berth_replacement_plan_fabric(struct berth_replacement *replacement,
+                                  const struct berth_look *look, struct berth_err *err);
+
 /* Drops planned mounts that are in BOUND, because they are mounted for another program,
  * and appends the others to BOUND: source, destination, source, ... Call it before the
  * first mount. */
@@ -67,12 +74,19 @@ int berth_replacement_set(const struct berth_replacement *replacement,
                           struct berth_err *err);
 
 /* Ask the loader of LOOK again, in the environment ENV, which has SET in it: each
- * library of the family must be the staged one, and nothing may be missing. If image
+ * library of the family (of a fabric: each that it replaces) must be the staged one,
+ * and nothing may be missing. If image
  * and stage both bring a library and the process is to have the staged one, mounts
  * that, too. Returns 0, or -1 with a sentence in ERR that names the file. */
 int berth_replacement_verify(struct berth_replacement *replacement,
                              const struct berth_look *look, char *const *env,
                              struct berth_err *err);
+
+/* Ask the loader about the file TARGET of the image, too, which loads the libraries of
+ * a fabric. */
+int berth_replacement_verify_user(struct berth_replacement *replacement,
+                                  const struct berth_look *look, const char *target,
+                                  char *const *env, struct berth_err *err);
 
 /* The staged file that is mounted at PATH; NULL: none. */
 const char *berth_replacement_staged(const struct berth_replacement *replacement,

@@ -65,7 +65,8 @@ static bool choose(const struct berth_mpi_objects *host, const bool *idle,
 
     choice->from_host = true;
     choice->image_serves = serves(theirs, soname, host, idle, &version, &user);
-    if (is_communication(soname))
+    choice->is_network = is_communication(soname);
+    if (choice->is_network)
         choice->because = "it carries the messages, and belongs to the host's drivers";
     else if (ours->version_defs.count == 0 && theirs->version_defs.count == 0)
         choice->because = "it has no versions";
@@ -78,8 +79,7 @@ static bool choose(const struct berth_mpi_objects *host, const bool *idle,
         if (choice->image->role != BERTH_ROLE_PRESENT && !*ret_refused->text)
             berth_err_set(ret_refused,
                           "'%s' of the host lacks versions that '%s' of the image has, "
-                          "and the image's lacks %s, which the host's '%s' needs; "
-                          "choose --mpi-bind=hybrid",
+                          "and the image's lacks %s, which the host's '%s' needs",
                           choice->host->path, choice->image->path, version, user);
         return false;
     }

@@ -10,6 +10,7 @@ struct berth_mpi_choice {
     const struct berth_mpi_object *host;
     const struct berth_mpi_object *image;
     bool from_host;    /* false: the host's library is left out */
+    bool is_network;   /* it works with plugins of its own build, and with drivers */
     bool image_serves; /* the image's library has all versions that the host's MPI wants
                         */
     const char *because;

@@ -17,6 +17,7 @@ struct berth_mpi_cause {
     struct berth_mpi_verdict *verdict;
     struct berth_err *because; /* the verdict's */
     const bool *idle;          /* of the host's files, see collisions.h */
+    const char *advice;        /* what to do about a NO */
 };
 
 enum berth_mpi_outcome {

@@ -61,20 +61,18 @@ static enum berth_mpi_outcome judge_glibc(struct berth_mpi_cause *cause)
     if (glibc.image_serves)
         return BERTH_RULE_PASS;
     if (!glibc.image_newest || !glibc.host_newest) {
-        berth_err_set(cause->because,
-                      "the host's %s needs %s, and no libc.so.6 was found "
-                      "%s; " BERTH_RULES_HYBRID,
-                      cause->host_name, glibc.version,
-                      glibc.image_newest ? "on the host" : "in the image");
+        berth_err_set(
+            cause->because, "the host's %s needs %s, and no libc.so.6 was found %s; %s",
+            cause->host_name, glibc.version,
+            glibc.image_newest ? "on the host" : "in the image", cause->advice);
         return berth_mpi_end(cause, BERTH_VERDICT_CANNOT_TELL);
     }
     if (!glibc.host_serves) {
         berth_err_set(cause->because,
                       "the host's %s needs %s, which the image's glibc (%s) lacks, "
-                      "and the image needs %s, which the host's glibc (%s) "
-                      "lacks; " BERTH_RULES_HYBRID,
+                      "and the image needs %s, which the host's glibc (%s) lacks; %s",
                       cause->host_name, glibc.version, glibc.image_newest,
-                      glibc.host_lacks, glibc.host_newest);
+                      glibc.host_lacks, glibc.host_newest, cause->advice);
         return berth_mpi_end(cause, BERTH_VERDICT_NO);
     }
     berth_err_set(cause->because,
@@ -154,7 +152,9 @@ static bool *find_idle(const struct berth_mpi_cause *cause)
     return idle;
 }
 
-static int judge_rest(struct berth_mpi_cause *cause, struct berth_err *err)
+/* The libraries of both sides in one process. Returns 1 where they go together, 0 where
+ * the answer is there, -1 out of memory. */
+static int judge_libraries(struct berth_mpi_cause *cause, struct berth_err *err)
 {
     struct berth_mpi_verdict *verdict = cause->verdict;
     struct berth_err refused;
@@ -164,12 +164,10 @@ static int judge_rest(struct berth_mpi_cause *cause, struct berth_err *err)
         return -1;
     if (*refused.text) {
         verdict->answer = BERTH_VERDICT_NO;
-        verdict->because = refused;
+        berth_err_set(&verdict->because, "%s; %s", refused.text, cause->advice);
         return 0;
     }
-    if (judge_glibc(cause) == BERTH_RULE_PASS)
-        explain_yes(cause);
-    return 0;
+    return judge_glibc(cause) == BERTH_RULE_PASS;
 }
 
 int berth_mpi_judge(const struct berth_mpi_program *program,
@@ -181,8 +179,10 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
                                     .image = image,
                                     .host = host,
                                     .verdict = ret_verdict,
-                                    .because = &ret_verdict->because};
+                                    .because = &ret_verdict->because,
+                                    .advice = BERTH_RULES_HYBRID};
     BERTH_FREE bool *idle = NULL;
+    int result;
 
     *ret_verdict = (struct berth_mpi_verdict){.answer = BERTH_VERDICT_CANNOT_TELL,
                                               .reason = BERTH_REASON_HOST};
@@ -192,7 +192,34 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
     cause.idle = idle;
     if (berth_mpi_apply_rules(&cause) == BERTH_RULE_END)
         return 0;
-    return judge_rest(&cause, err);
+    result = judge_libraries(&cause, err);
+    if (result > 0)
+        explain_yes(&cause);
+    return result < 0 ? -1 : 0;
+}
+
+int berth_mpi_judge_fabric(const char *name, const struct berth_mpi_objects *image,
+                           const struct berth_mpi_objects *host,
+                           struct berth_mpi_verdict *ret_verdict, struct berth_err *err)
+{
+    struct berth_mpi_cause cause = {.image = image,
+                                    .host = host,
+                                    .verdict = ret_verdict,
+                                    .because = &ret_verdict->because,
+                                    .advice = "leave --container-fabric out"};
+    BERTH_FREE bool *idle = calloc(host->count + 1, sizeof(*idle));
+    int result;
+
+    *ret_verdict = (struct berth_mpi_verdict){.answer = BERTH_VERDICT_CANNOT_TELL,
+                                              .reason = BERTH_REASON_HOST};
+    if (!idle)
+        return berth_err_oom(err);
+    cause.idle = idle;
+    snprintf(cause.host_name, sizeof(cause.host_name), "%s", name);
+    result = judge_libraries(&cause, err);
+    if (result > 0)
+        ret_verdict->answer = BERTH_VERDICT_YES;
+    return result < 0 ? -1 : 0;
 }
 
 void berth_mpi_verdict_fini(struct berth_mpi_verdict *verdict)

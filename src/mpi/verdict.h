@@ -37,6 +37,14 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
                     const struct berth_mpi_objects *host,
                     struct berth_mpi_verdict *ret_verdict, struct berth_err *err);
 
+/* The same for a fabric of the host, which messages call NAME: can its libraries and
+ * the image's be in one process? IMAGE has, as PRESENT, what it has under the names of
+ * those. A YES has no sentence. */
+int berth_mpi_judge_fabric(const char *name, const struct berth_mpi_objects *image,
+                           const struct berth_mpi_objects *host,
+                           struct berth_mpi_verdict *ret_verdict,
+                           struct berth_err *err);
+
 /* Can the host's MPI replace that of PROGRAM at all? Not if MPI is linked into PROGRAM
  * statically, nor if PROGRAM starts ranks itself (mpirun). */
 int berth_mpi_check_program(const struct berth_mpi_program *program,

@@ -259,15 +259,15 @@ int berth_look_at(struct berth_factcache *cache, const char *program, char *cons
     return 0;
 }
 
-static int add_twins(struct berth_look *look, const struct berth_strvec *names,
-                     char *const *env, struct berth_err *err)
+int berth_look_at_names(struct berth_look *look, const char *const *names,
+                        char *const *env, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec paths = {0};
 
-    if (names->failed)
-        return berth_err_oom(err);
-    if (berth_loader_find(look->cache, look->loader, look->runner,
-                          (const char *const *)names->items, env, &paths, err) < 0)
+    if (!look->loader)
+        return 0;
+    if (berth_loader_find(look->cache, look->loader, look->runner, names, env, &paths,
+                          err) < 0)
         return -1;
     for (size_t i = 0; i < paths.count; i++)
         berth_look_present(look, berth_text_base(paths.items[i]), paths.items[i]);
@@ -283,7 +283,11 @@ int berth_look_at_twins(struct berth_look *look, const struct berth_mpi_objects 
         if (berth_profile_is_gcc(staged->items[i].soname) &&
             !berth_mpi_objects_find(&look->objects, staged->items[i].soname))
             berth_strvec_push(&names, staged->items[i].soname);
-    return names.count > 0 && look->loader ? add_twins(look, &names, env, err) : 0;
+    if (names.failed)
+        return berth_err_oom(err);
+    return names.count > 0
+               ? berth_look_at_names(look, (const char *const *)names.items, env, err)
+               : 0;
 }
 
 void berth_look_fini(struct berth_look *look)

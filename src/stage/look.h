@@ -44,6 +44,12 @@ int berth_look_at_start(struct berth_factcache *cache, const char *program,
  * and it can be read. SONAME may be NULL (mpi/objects.h). */
 void berth_look_present(struct berth_look *look, const char *soname, const char *path);
 
+/* Append the libraries of the image that a program without a search path of its own
+ * finds under NAMES (ends in NULL), in the environment ENV, to the objects of LOOK, as
+ * PRESENT. */
+int berth_look_at_names(struct berth_look *look, const char *const *names,
+                        char *const *env, struct berth_err *err);
+
 /* A program that is not linked with MPI may load it later (an interpreter), and before
  * or after that GCC's libraries of the image. Append those that have the name of one of
  * STAGED, the host's, to the objects of LOOK, as PRESENT. ENV is that of the program
