@@ -34,6 +34,7 @@
 #include "step/namespaces.h"
 #include "stage/stage.h"
 #include "stage/expire.h"
+#include "stage/fabrics.h"
 #include "step/channel.h"
 #include "launch/notice.h"
 #include "bind/witness.h"
@@ -74,15 +75,19 @@ static int read_work(int argc, char **argv, struct work *work, struct berth_err 
 
 /* Stage the stack of number NUMBER, and tell inside where it is. A stack that cannot be
  * staged is told too: inside decides what that means. */
-static int stage(const struct work *work, const struct berth_stacks *stacks,
+static int stage(const struct work *work, const struct berth_inside *with,
                  const char *number, int inside, struct berth_err *err)
 {
     size_t at = strtoul(number, NULL, 10);
+    const struct berth_stacks *stacks =
+        at < with->stacks->count ? with->stacks : with->fabrics;
     int64_t least = berth_clock() + 1000;
     struct berth_staged staged;
     BERTH_FREE char *answer = NULL;
     struct berth_err why;
 
+    if (stacks == with->fabrics)
+        at -= with->stacks->count;
     if (at >= stacks->count)
         return berth_err_set(err, "there is no stack %zu", at);
     if (berth_stage_get(&stacks->items[at], work->end > least ? work->end : least,
@@ -113,7 +118,7 @@ static int answer(const struct work *work, const struct berth_buf *bytes,
 }
 
 /* Do what the process in the container asks, until it has answered or refuses. */
-static int serve(const struct work *work, const struct berth_stacks *stacks, int inside,
+static int serve(const struct work *work, const struct berth_inside *with, int inside,
                  struct berth_err *err)
 {
     struct berth_channel_message message;
@@ -124,7 +129,7 @@ static int serve(const struct work *work, const struct berth_stacks *stacks, int
             return -1;
         switch (message.kind) {
         case BERTH_CHANNEL_STAGE:
-            if (stage(work, stacks, message.text, inside, err) < 0)
+            if (stage(work, with, message.text, inside, err) < 0)
                 return -1;
             break;
         case BERTH_CHANNEL_RESULT:
@@ -162,7 +167,7 @@ static int go_inside(const struct work *work, struct berth_inside *inside,
     if (child < 0)
         result = berth_err_set(err, "cannot start a process: %s", strerror(errno));
     else
-        result = serve(work, inside->stacks, ends[0], err);
+        result = serve(work, inside, ends[0], err);
     close(ends[0]);
     berth_run_wait(child);
     return result;
@@ -176,6 +181,28 @@ static int find_stacks(const struct work *work, const struct berth_inside *insid
                           err) < 0)
         return -1;
     berth_offered_sort(stacks, &work->order.terms.order);
+    return 0;
+}
+
+/* Those that are asked for. */
+static int find_fabrics(const struct work *work, const struct berth_inside *inside,
+                        struct berth_stacks *fabrics, struct berth_err *err)
+{
+    const struct berth_request *request = &work->order.request;
+    size_t kept = 0;
+
+    if (!berth_request_has_fabric(request))
+        return 0;
+    if (berth_fabrics_find(inside->host_cache, inside->profiles, inside->task, fabrics,
+                           err) < 0)
+        return -1;
+    for (size_t i = 0; i < fabrics->count; i++)
+        if (berth_request_names_fabric(request) &&
+            !berth_profile_is_called(fabrics->items[i].profile, request->fabric))
+            berth_stack_fini(&fabrics->items[i]);
+        else
+            fabrics->items[kept++] = fabrics->items[i];
+    fabrics->count = kept;
     return 0;
 }
 
@@ -197,6 +224,7 @@ static int look(const struct work *work, struct berth_inside *inside,
 {
     BERTH_BUF struct berth_buf subject = {0};
     struct berth_stacks stacks = {0};
+    struct berth_stacks fabrics = {0};
     struct berth_factcache host, image;
     int result;
 
@@ -208,7 +236,10 @@ static int look(const struct work *work, struct berth_inside *inside,
     inside->host_cache = &host;
     inside->image_cache = is_fixed(&work->order.request) ? &image : NULL;
     inside->stacks = &stacks;
+    inside->fabrics = &fabrics;
     result = find_stacks(work, inside, &stacks, err);
+    if (result == 0)
+        result = find_fabrics(work, inside, &fabrics, err);
     if (result == 0)
         result = go_inside(work, inside, err);
     berth_factcache_save(&host);
@@ -286,7 +317,7 @@ static int run(const struct work *work, struct berth_err *err)
 {
     BERTH_PROFILE_SET struct berth_profile_set set = {0};
 
-    if (berth_request_mpi_may_host(&work->order.request) &&
+    if (berth_request_may_stage(&work->order.request) &&
         berth_profiles_read(&work->order.terms, berth_site_owner(), &set, err) < 0)
         return -1;
     return run_with(work, set.items, err);

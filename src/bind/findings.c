@@ -138,7 +138,8 @@ static void add_replacement(const struct berth_findings *findings,
     add(facts, BERTH_FINDING_STAGED, replacement->host);
     add_configs(&replacement->manifest, facts);
     add_glibc(findings, replacement, facts);
-    add_managers(&replacement->staged, replacement->family, facts);
+    if (replacement->family != BERTH_FAMILY_NONE)
+        add_managers(&replacement->staged, replacement->family, facts);
     add_verified(findings, replacement, facts);
 }
 
@@ -180,7 +181,9 @@ void berth_findings_list(const struct berth_findings *findings,
         add_replacement(findings, &findings->replacements[i], facts);
     if (findings->count == 0)
         add_own(findings, facts);
-    else
+    for (int i = 0; findings->fabrics && i < findings->fabrics->count; i++)
+        add_replacement(findings, &findings->fabrics->items[i], facts);
+    if (findings->count > 0)
         /* How it is seen that the ranks load it (bind/witness.h). */
         add(facts, BERTH_FINDING_WATCHED,
             findings->apart ? "each rank while it runs, by what it has mapped"

@@ -6,6 +6,7 @@
 #include "base/strvec.h"
 #include "mpi/program.h"
 #include "stage/look.h"
+#include "bind/fabrics.h"
 #include "bind/replacement.h"
 
 /* What berth-mpi has seen and done in a container. Borrows everything. */
@@ -15,6 +16,7 @@ struct berth_findings {
     const struct berth_mpi_program *wants;
     const struct berth_replacement *replacements; /* that are in place */
     int count;                                    /* 0: the image's own library runs */
+    const struct berth_fabrics *fabrics;          /* of the host, under that */
     bool apart; /* each task has a container of its own */
 };
 

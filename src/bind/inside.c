@@ -21,6 +21,7 @@
 #include "bind/match.h"
 #include "stage/beside.h"
 #include "stage/look.h"
+#include "bind/fabrics.h"
 #include "bind/findings.h"
 #include "bind/replacement.h"
 #include "bind/peers.h"
@@ -38,9 +39,10 @@ struct inside {
     struct berth_mpi_program wants;
     struct berth_replacement replacements[BERTH_MATCHES_MAX];
     int count;
-    enum berth_reason reason; /* where that lies because of which it cannot be the
-                                 host's; what is not said is the node's */
-    struct berth_err alone;   /* of an MPI that it may use; text "": none */
+    struct berth_fabrics fabrics; /* under the image's own MPI */
+    enum berth_reason reason;     /* where that lies because of which it cannot be the
+                                     host's; what is not said is the node's */
+    struct berth_err alone;       /* of an MPI that it may use; text "": none */
     const struct berth_replacement
         *alone_replacement; /* that MPI; NULL: the image's own */
 };
@@ -91,24 +93,22 @@ static int look(struct inside *inside, char *const *command, struct berth_err *e
     return look_beside(inside, command, err);
 }
 
-/* Ask the host for the stage of a stack. */
-static int get_stage(struct inside *inside, size_t stack,
-                     struct berth_replacement *replacement, struct berth_err *err)
+int berth_inside_get_stage(const struct berth_inside *inside, size_t at,
+                           struct berth_replacement *replacement, struct berth_err *err)
 {
     struct berth_channel_message answer;
     char number[24];
     char *newline;
 
-    snprintf(number, sizeof(number), "%zu", stack);
-    if (berth_channel_send(inside->told->channel, BERTH_CHANNEL_STAGE, number, err) <
-            0 ||
-        berth_channel_receive(inside->told->channel, NULL, &answer, err) < 0)
+    snprintf(number, sizeof(number), "%zu", at);
+    if (berth_channel_send(inside->channel, BERTH_CHANNEL_STAGE, number, err) < 0 ||
+        berth_channel_receive(inside->channel, NULL, &answer, err) < 0)
         return -1;
     newline = strchr(answer.text, '\n');
     if (answer.kind != BERTH_CHANNEL_STAGED || !newline)
         return berth_err_set(err, "%s", answer.text);
     *newline = '\0';
-    return berth_replacement_open(inside->told->host_cache, newline + 1, answer.text,
+    return berth_replacement_open(inside->host_cache, newline + 1, answer.text,
                                   replacement, err);
 }
 
@@ -200,7 +200,8 @@ static int get_stages(struct inside *inside, const struct berth_match *matches,
 
         replacement->family = matches[i].family;
         replacement->stack = &inside->told->stacks->items[matches[i].offer];
-        if (get_stage(inside, matches[i].offer, replacement, err) < 0)
+        if (berth_inside_get_stage(inside->told, matches[i].offer, replacement, err) <
+            0)
             return -1;
         inside->count++;
         if (look_at_twins(inside, replacement, err) < 0)
@@ -361,6 +362,32 @@ static int put_result(struct programs *programs, struct berth_err *err)
     return name_mpi(programs, err);
 }
 
+/* The host's network libraries under the image's own MPI. */
+static int use_fabrics(struct programs *programs, struct berth_err *err)
+{
+    BERTH_FREE struct berth_fabrics **all = calloc(programs->count, sizeof(*all));
+    struct berth_binding *binding = &programs->binding;
+    struct berth_err fabrics, note;
+
+    if (!all)
+        return berth_err_oom(err);
+    for (size_t i = 0; i < programs->count; i++) {
+        all[i] = &programs->items[i].fabrics;
+        all[i]->look = &programs->items[i].look;
+    }
+    if (berth_fabrics_use(programs->told, all, programs->count, &fabrics, err) < 0)
+        return -1;
+    for (size_t i = 0; i < programs->count; i++)
+        for (int j = 0; j < all[i]->count; j++)
+            put_replacement(&all[i]->items[j], binding);
+    if (*all[0]->warning.text &&
+        put_text(all[0]->warning.text, &binding->warning, err) < 0)
+        return -1;
+    berth_err_set(&note, "%s%s%s", binding->note ? binding->note : "",
+                  binding->note ? "; " : "", fabrics.text);
+    return put_text(note.text, &binding->note, err);
+}
+
 /* The image's own library stays. */
 static int keep_own(struct programs *programs, const struct berth_err *why,
                     struct berth_err *err)
@@ -370,10 +397,14 @@ static int keep_own(struct programs *programs, const struct berth_err *why,
     for (size_t i = 0; i < programs->count; i++)
         if (check_peers(&programs->items[i], err) < 0)
             return -1;
-    if (!why)
-        return 0;
-    berth_err_set(&note, "the image's own MPI runs (hybrid): %s", why->text);
-    return put_text(note.text, &programs->binding.note, err);
+    if (why) {
+        berth_err_set(&note, "the image's own MPI runs (hybrid): %s", why->text);
+        if (put_text(note.text, &programs->binding.note, err) < 0)
+            return -1;
+    }
+    return berth_request_has_fabric(programs->told->request)
+               ? use_fabrics(programs, err)
+               : 0;
 }
 
 /* For an account of the launch, where one is wanted. */
@@ -386,6 +417,7 @@ static void put_facts(struct programs *programs)
         .wants = &first->wants,
         .replacements = first->replacements,
         .count = first->count,
+        .fabrics = &first->fabrics,
         .apart = programs->told->reach.apart > 0,
     };
 

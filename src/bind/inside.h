@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include "base/strvec.h"
+#include "bind/replacement.h"
 #include "mpi/reach.h"
 #include "request/request.h"
 #include "site/terms.h"
@@ -22,7 +23,8 @@ struct berth_inside {
     char *const *task; /* the environment of the task, ended by NULL */
     const struct berth_profile
         *profiles; /* for the stacks that may be used, as berth_profiles */
-    const struct berth_stacks *stacks;   /* of the host */
+    const struct berth_stacks *stacks;   /* of the host: its MPIs, */
+    const struct berth_stacks *fabrics;  /* and its fabrics that are asked for */
     struct berth_factcache *host_cache;  /* facts about the host's files */
     struct berth_factcache *image_cache; /* and the image's; NULL: none */
     const char *variable; /* NAME=VALUE that the tasks need whichever MPI runs; NULL:
@@ -30,6 +32,12 @@ struct berth_inside {
     struct berth_mpi_reach reach;
     int channel; /* an end of step/channel.h, at which it asks and tells */
 };
+
+/* Ask for the stage of the stack of number AT: those of the host's MPIs, then those of
+ * its fabrics. Opens it in REPLACEMENT. Returns 0, or -1 with a sentence in ERR. */
+int berth_inside_get_stage(const struct berth_inside *inside, size_t at,
+                           struct berth_replacement *replacement,
+                           struct berth_err *err);
 
 /* Enter the container as the owner of its namespaces, look at the programs, put the
  * staged libraries of the host's MPI over those of the image, and let the image's own

@@ -76,7 +76,11 @@ static int list_mounts(const struct berth_launch *launch,
     for (size_t i = 0; i + 1 < binds->count; i += 2)
         berth_explain_add_mount(explain, binds->items[i], binds->items[i + 1],
                                 BERTH_MOUNT_RO, BERTH_FROM_MPI,
-                                "the host's file stands for the image's (--mpi-bind)");
+                                explain->binding.host
+                                    ? "the host's file stands for the image's "
+                                      "(--mpi-bind)"
+                                    : "the host's file stands for the image's "
+                                      "(--container-fabric)");
     return places.failed || user.failed || site.failed ? berth_err_oom(err) : 0;
 }
 
@@ -271,8 +275,10 @@ static int collect(const struct berth_account *account,
                                      : BERTH_FROM_SITE;
     explain->inside = berth_order_inside(launch->order);
     explain->why_step = berth_order_why_step(launch->order, account->apart);
-    explain->mode_from =
-        is_same(launch->request->mpi, asked->mpi) ? BERTH_FROM_USER : BERTH_FROM_SITE;
+    explain->mode_from = is_same(launch->request->mpi, asked->mpi) ||
+                                 (!asked->mpi && asked->fabric) /* which means hybrid */
+                             ? BERTH_FROM_USER
+                             : BERTH_FROM_SITE;
     explain->manager = berth_environ_value(launch->environment, "SLURM_MPI_TYPE");
     if (berth_image_describe(launch->request->image, &explain->image, err) < 0 ||
         list_mounts(launch, asked, explain, err) < 0 ||

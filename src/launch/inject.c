@@ -53,7 +53,7 @@ static void open_roots(const struct berth_request *request,
 {
     char path[BERTH_STAGE_USER_SIZE];
 
-    if (!berth_request_mpi_may_host(request))
+    if (!berth_request_may_stage(request))
         return;
     handovers->user = open_root(berth_stage_user(path));
     handovers->site = open_root(berth_stage_site());
@@ -222,7 +222,7 @@ int berth_inject_mounts(const struct berth_request *request,
     BERTH_CLOSE int own = -1;
     BERTH_CLOSE int all = -1;
 
-    if (!berth_request_mpi_may_host(request))
+    if (!berth_request_may_stage(request))
         return 0;
     own = berth_stage_root_open(&user, err);
     all = berth_tree_open(site.path, site.owner, site.forbidden, NULL, NULL);
@@ -248,7 +248,7 @@ int berth_inject_fabric(const struct berth_request *request,
     BERTH_STRVEC struct berth_strvec devices = {0};
     BERTH_STRVEC struct berth_strvec present = {0};
 
-    if (!berth_request_mpi_may_host(request))
+    if (!berth_request_may_stage(request))
         return 0;
     if (berth_profiles_read(terms, berth_site_owner(), &set, err) < 0 ||
         berth_fabric_list(set.items, request, &binds, &devices, err) < 0 ||

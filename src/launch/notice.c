@@ -31,10 +31,13 @@ static bool is_verbose(const struct berth_notice *notice)
  * where they may differ, or somebody asks. */
 static bool says_choice(const struct berth_notice *notice)
 {
-    return is_verbose(notice) || berth_request_explained(&notice->order->request) ||
-           notice->binding->differs ||
-           (notice->order->step.speaks &&
-            berth_request_mpi_is(&notice->order->request, BERTH_MODE_AUTO));
+    const struct berth_request *request = &notice->order->request;
+    bool is_auto = berth_request_mpi_is(request, BERTH_MODE_AUTO) ||
+                   (berth_request_has_fabric(request) && !notice->binding->host &&
+                    !berth_request_names_fabric(request));
+
+    return is_verbose(notice) || berth_request_explained(request) ||
+           notice->binding->differs || (notice->order->step.speaks && is_auto);
 }
 
 /* Whose MPI runs, and what may go wrong. */

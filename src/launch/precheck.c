@@ -39,7 +39,9 @@ static int copy_request(const struct berth_request *request, struct berth_reques
                         struct berth_err *err)
 {
     if (berth_request_put_over(ret, request, err) < 0 ||
-        berth_request_put(ret, BERTH_OPTION_MPI, "hybrid", err) < 0)
+        berth_request_put(ret, BERTH_OPTION_MPI, "hybrid", err) < 0 ||
+        (ret->fabric &&
+         berth_request_put(ret, BERTH_OPTION_FABRIC, BERTH_FABRIC_OFF, err) < 0))
         return -1;
     return berth_request_put(ret, BERTH_OPTION_ARGS, "--userns", err);
 }
@@ -62,7 +64,7 @@ static int warn(const struct berth_precheck *precheck, const struct berth_err *b
     return injected->binding.warning ? 0 : berth_err_oom(err);
 }
 
-/* What --mpi-bind=auto comes to is said. */
+/* What --mpi-bind=auto and --container-fabric=auto come to is said. */
 static int note(const struct berth_precheck *precheck, struct berth_binding *binding,
                 struct berth_err *err)
 {
@@ -71,12 +73,18 @@ static int note(const struct berth_precheck *precheck, struct berth_binding *bin
         berth_environ_value(launch->environment, "SLURM_STEP_NUM_NODES");
     enum berth_fallback fallback = berth_fallback_decide(
         launch->request, nodes ? (unsigned int)atoi(nodes) : 1, BERTH_REASON_HOST);
+    bool has_fabric = berth_request_has_fabric(launch->request);
     struct berth_err text;
 
-    if (binding->note || binding->warning || fallback == BERTH_FALLBACK_NO)
+    if (binding->note || binding->warning ||
+        (fallback == BERTH_FALLBACK_NO && !has_fabric))
         return 0;
     binding->differs = fallback == BERTH_FALLBACK_EACH_SAYS;
-    berth_err_set(&text, "the image's own MPI runs (hybrid): %s", precheck->why);
+    berth_err_set(&text,
+                  has_fabric
+                      ? "the image's own MPI runs, on its own network libraries: %s"
+                      : "the image's own MPI runs (hybrid): %s",
+                  precheck->why);
     binding->note = copy_sentence(&text);
     return binding->note ? 0 : berth_err_oom(err);
 }

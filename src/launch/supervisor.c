@@ -163,13 +163,13 @@ static int precheck(struct supervisor *supervisor, const char *why,
 
     if (!berth_request_mpi_chosen(request))
         return 0;
-    if (berth_request_mpi_must_host(request))
+    if (berth_request_mpi_must_host(request) || berth_request_names_fabric(request))
         return name_refusal(
             supervisor,
-            berth_err_set(err,
-                          "%s, so nothing can be mounted in its containers; "
-                          "choose --mpi-bind=hybrid",
-                          why),
+            berth_err_set(
+                err, "%s, so nothing can be mounted in its containers; %s", why,
+                berth_request_mpi_must_host(request) ? "choose --mpi-bind=hybrid"
+                                                     : "leave --container-fabric out"),
             err);
     return name_refusal(supervisor, berth_precheck(&precheck, injected, err), err);
 }

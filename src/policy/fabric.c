@@ -16,6 +16,12 @@
 static bool may_be_meant(const struct berth_profile *profile,
                          const struct berth_request *request)
 {
+    if (profile->kind == BERTH_PROFILE_FABRIC)
+        return berth_request_has_fabric(request) &&
+               (strcmp(request->fabric, BERTH_FABRIC_AUTO) == 0 ||
+                berth_profile_is_called(profile, request->fabric));
+    if (!berth_request_mpi_may_host(request))
+        return false;
     return !berth_request_mpi_is(request, BERTH_MODE_NAME) ||
            berth_profile_is_called(profile, request->mpi);
 }
@@ -36,7 +42,7 @@ int berth_fabric_list(const struct berth_profile *profiles,
                       const struct berth_request *request, struct berth_strvec *binds,
                       struct berth_strvec *devices, struct berth_err *err)
 {
-    for (; berth_request_mpi_may_host(request) && profiles->name; profiles++) {
+    for (; profiles->name; profiles++) {
         const char *const *bind = profiles->binds;
         const char *const *device = profiles->devices;
 

@@ -96,6 +96,9 @@ static int take_defaults(const struct berth_site *site,
         berth_request_take(ret, BERTH_OPTION_LIFETIME, BERTH_LIFETIME_JOB, NULL, err) <
             0)
         return -1;
+    if (site->mpi.fabric &&
+        berth_request_take(ret, BERTH_OPTION_FABRIC, site->mpi.fabric, NULL, err) < 0)
+        return -1;
     return mode ? berth_request_take(ret, BERTH_OPTION_MPI, mode, NULL, err) : 0;
 }
 
@@ -188,6 +191,7 @@ bool berth_policy_says_image(const struct berth_site *site)
 bool berth_policy_says_mpi(const struct berth_site *site)
 {
     return berth_rules_give(site, BERTH_OPTION_MPI) || site->mpi.mode ||
+           berth_rules_give(site, BERTH_OPTION_FABRIC) || site->mpi.fabric ||
            site->mpi.partitions.count;
 }
 
@@ -268,6 +272,8 @@ int berth_policy_apply(const struct berth_site *site,
                                request->mounts.count, facts->named, err) < 0) ||
         berth_rules_force(site, &job, &forced, err) < 0 ||
         put_together(site, facts, request, &forced, &whole, err) < 0 ||
+        berth_request_settle_fabric(&whole, request->fabric || forced.fabric, err) <
+            0 ||
         refuse_uri(site, &whole, err) < 0)
         return -1;
     *ret = whole;

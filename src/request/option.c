@@ -175,6 +175,13 @@ static int take_mode(const struct berth_written *written, struct berth_strvec *r
     return take_word(written->option, word, "mode", "the name of a profile", ret, err);
 }
 
+static int take_fabric(const struct berth_written *written, struct berth_strvec *ret,
+                       struct berth_err *err)
+{
+    return take_word(written->option, written->value, "fabric", "the name of a profile",
+                     ret, err);
+}
+
 /* Also `yes` and `no`, for the variable of the option. */
 static int take_explain(const struct berth_written *written, struct berth_strvec *ret,
                         struct berth_err *err)
@@ -252,6 +259,12 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
                           "the image's (hybrid, local, local-each, launch), or the "
                           "one that fits (auto, also without a value); default: off",
                           TEXT(mpi), take_mode, "MODE"},
+    [BERTH_OPTION_FABRIC] = {"container-fabric",
+                             BERTH_FABRIC_AUTO "|NAME|" BERTH_FABRIC_OFF,
+                             "the host's network libraries under the image's own MPI: "
+                             "those that fit (auto), or NAME of a profile; default: "
+                             "off, the image's own",
+                             TEXT(fabric), take_fabric, "NAME"},
     [BERTH_OPTION_EXPLAIN] = {"container-explain",
                               "[" BERTH_EXPLAIN_TEXT "|" BERTH_EXPLAIN_JSON
                               "|" BERTH_EXPLAIN_OFF "]",

@@ -266,6 +266,50 @@ bool berth_request_mpi_must_host(const struct berth_request *request)
             request->world == BERTH_WORLD_HOST);
 }
 
+bool berth_request_has_fabric(const struct berth_request *request)
+{
+    return berth_request_contained(request) && request->fabric &&
+           strcmp(request->fabric, BERTH_FABRIC_OFF) != 0;
+}
+
+bool berth_request_names_fabric(const struct berth_request *request)
+{
+    return berth_request_has_fabric(request) &&
+           strcmp(request->fabric, BERTH_FABRIC_AUTO) != 0;
+}
+
+bool berth_request_may_stage(const struct berth_request *request)
+{
+    return berth_request_mpi_may_host(request) ||
+           (berth_request_has_fabric(request) && berth_request_mpi_chosen(request));
+}
+
+/* `auto` does nothing where nothing can be done. */
+static int check_fabric(const struct berth_request *request, struct berth_err *err)
+{
+    if (!berth_request_names_fabric(request) || !request->mpi ||
+        berth_request_mpi_is(request, BERTH_MODE_HYBRID) ||
+        berth_request_mpi_is(request, BERTH_MODE_AUTO))
+        return 0;
+    return berth_err_set(err,
+                         "--container-fabric=%s: it is for an image's own MPI whose "
+                         "ranks srun starts, not for --mpi-bind=%s; choose "
+                         "--mpi-bind=hybrid, or leave --container-fabric out",
+                         request->fabric, request->mpi);
+}
+
+int berth_request_settle_fabric(struct berth_request *request, bool has_asked,
+                                struct berth_err *err)
+{
+    if (check_fabric(request, err) < 0)
+        return has_asked ? -1
+                         : berth_request_put(request, BERTH_OPTION_FABRIC,
+                                             BERTH_FABRIC_OFF, err);
+    if (!berth_request_has_fabric(request) || request->mpi)
+        return 0;
+    return berth_request_put(request, BERTH_OPTION_MPI, "hybrid", err);
+}
+
 bool berth_request_explained(const struct berth_request *request)
 {
     return request->explain && strcmp(request->explain, BERTH_EXPLAIN_OFF) != 0;
@@ -382,7 +426,9 @@ int berth_request_check(const struct berth_request *request, struct berth_err *e
 {
     enum berth_option_id id = BERTH_OPTION_MOUNTS;
 
-    if (berth_request_contained(request) || !said_more(request))
+    if (berth_request_contained(request))
+        return check_fabric(request, err);
+    if (!said_more(request))
         return 0;
     if (request->image)
         return berth_err_set(err, "--container-image=none: the other container options "

@@ -33,6 +33,9 @@ struct berth_request {
     char *gpu;                    /* whose GPUs: BERTH_GPU_...; NULL: unsaid */
     char *lifetime;         /* of the container: BERTH_LIFETIME_...; NULL: unsaid */
     char *mpi;              /* whose MPI: a word of request/mode.h; NULL: unsaid */
+    char *fabric;           /* whose network libraries are under the image's MPI:
+                               BERTH_FABRIC_..., or the name of a profile; NULL:
+                               unsaid */
     enum berth_world world; /* what the other components allow; not an option */
     char *explain;          /* BERTH_EXPLAIN_...; NULL: unsaid */
 };
@@ -51,6 +54,10 @@ struct berth_request {
 /* The values of --container-lifetime; not said is BERTH_LIFETIME_STEP. */
 #define BERTH_LIFETIME_STEP "step" /* the container ends with its step */
 #define BERTH_LIFETIME_JOB  "job"  /* later steps of the job use it, too */
+
+/* The values of --container-fabric besides names; not said is BERTH_FABRIC_OFF. */
+#define BERTH_FABRIC_AUTO "auto" /* the host's, where it can stand for the image's */
+#define BERTH_FABRIC_OFF  "off"  /* the image's own */
 
 /* The value of --container-image that means: no container. */
 #define BERTH_NO_IMAGE "none"
@@ -71,6 +78,7 @@ enum berth_option_id {
     BERTH_OPTION_GPU,
     BERTH_OPTION_LIFETIME,
     BERTH_OPTION_MPI,
+    BERTH_OPTION_FABRIC,
     BERTH_OPTION_EXPLAIN,
     BERTH_OPTION_COUNT
 };
@@ -98,6 +106,23 @@ bool berth_request_contained(const struct berth_request *request);
 
 /* Does it ask for a container that stays until its job ends? */
 bool berth_request_job_lifetime(const struct berth_request *request);
+
+/* Does it ask for network libraries of the host under the image's own MPI? */
+bool berth_request_has_fabric(const struct berth_request *request);
+
+/* The same, and those or nothing? */
+bool berth_request_names_fabric(const struct berth_request *request);
+
+/* May copies of the host's libraries be mounted in the container, of its MPI or of a
+ * fabric? */
+bool berth_request_may_stage(const struct berth_request *request);
+
+/* A request of which all is said: a fabric is for the image's own MPI, so it means
+ * --mpi-bind=hybrid where nothing is said of that. Returns 0; -1 with a sentence in ERR
+ * where a fabric is named beside another MPI. Nobody HAS_ASKED for one that only a
+ * default names, which then counts for nothing. */
+int berth_request_settle_fabric(struct berth_request *request, bool has_asked,
+                                struct berth_err *err);
 
 /* Is the image a URI that is not a file yet? */
 bool berth_request_unpulled(const struct berth_request *request);

@@ -34,5 +34,8 @@ int berth_value_user(const char *text, struct berth_err *err);
 /* 40 or 64 hexadecimal digits. */
 int berth_value_fingerprint(const char *text, struct berth_err *err);
 
+/* auto, off, or a name that a fabric can have (request/mode.h). */
+int berth_value_fabric(const char *text, struct berth_err *err);
+
 /* A mode of --mpi-bind, or a name that a stack or profile can have (request/mode.h). */
 int berth_value_mode(const char *text, struct berth_err *err);

@@ -281,6 +281,7 @@ const struct berth_key berth_keys[] = {
     {"mpi.order", take_list, berth_value_mode, NULL, FIELD(mpi.order)},
     {"mpi.partitions", take_pairs, berth_value_mode, NULL, FIELD(mpi.partitions)},
     {"mpi.glibc", take_choice, NULL, WORDS("replace", "refuse"), FIELD(mpi.glibc)},
+    {"mpi.fabric", take_value, berth_value_fabric, NULL, FIELD(mpi.fabric)},
     {"rules", take_rules, NULL, NULL, FIELD(rules)},
     {"provenance.file", take_value, berth_value_path, NULL, FIELD(provenance.file)},
     {"provenance.digest", take_choice, NULL, WORDS("none", "sha256"),

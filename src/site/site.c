@@ -33,6 +33,7 @@ void berth_site_fini(struct berth_site *site)
     berth_strvec_fini(&site->environment.set);
     berth_strvec_fini(&site->environment.unset);
     free(site->mpi.mode);
+    free(site->mpi.fabric);
     berth_strvec_fini(&site->mpi.order);
     berth_strvec_fini(&site->mpi.partitions);
     for (size_t i = 0; i < site->rule_count; i++) {

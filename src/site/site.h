@@ -72,6 +72,8 @@ struct berth_site {
         struct berth_strvec order;      /* names of stacks, the preferred first */
         struct berth_strvec partitions; /* name of a partition, mode, ... */
         enum berth_site_glibc glibc;    /* where the image's is too old */
+        char *fabric;                   /* --container-fabric where the user says
+                                           nothing; NULL: off */
     } mpi;
     struct berth_site_rule *rules;
     size_t rule_count;

@@ -19,6 +19,7 @@
 #define GPU        BERTH_OPTION_GPU
 #define LIFETIME   BERTH_OPTION_LIFETIME
 #define MPI        BERTH_OPTION_MPI
+#define FABRIC     BERTH_OPTION_FABRIC
 #define EXPLAIN    BERTH_OPTION_EXPLAIN
 #define END        BERTH_OPTION_COUNT
 
@@ -86,6 +87,8 @@ static const struct {
     {{{GPU, "off"}, {END, NULL}}, "gpu=off"},
     {{{LIFETIME, "step"}, {END, NULL}}, "lifetime=step"},
     {{{LIFETIME, "job"}, {LIFETIME, "job"}, {END, NULL}}, "lifetime=job"},
+    {{{FABRIC, "auto"}, {END, NULL}}, "fabric=auto"},
+    {{{FABRIC, "ucx"}, {MPI, NULL}, {END, NULL}}, "mpi-bind=auto&fabric=ucx"},
     {{{MPI, NULL}, {END, NULL}}, "mpi-bind=auto"},
     {{{MPI, ""}, {MPI, "(null)"}, {MPI, "auto"}, {END, NULL}}, "mpi-bind=auto"},
     {{{MPI, "local-each"}, {END, NULL}}, "mpi-bind=local-each"},
@@ -150,6 +153,9 @@ static const struct {
     {{{LIFETIME, "node"}, {END, NULL}},
      "'node' is not a lifetime; expected step or job"},
     {{{LIFETIME, "job"}, {LIFETIME, "step"}, {END, NULL}}, TWICE("job", "step")},
+    {{{FABRIC, "Slingshot 11"}, {END, NULL}},
+     "'Slingshot 11' is not a fabric; expected auto, off, or the name of a profile"},
+    {{{FABRIC, "ucx"}, {FABRIC, "off"}, {END, NULL}}, TWICE("ucx", "off")},
     {{{IMAGE, "/a"}, {IMAGE, "/b"}, {END, NULL}}, TWICE("/a", "/b")},
     {{{IMAGE, "/a"}, {IMAGE, "none"}, {END, NULL}}, TWICE("/a", "none")},
     {{{IMAGE, "none"}, {IMAGE, "a"}, {END, NULL}}, TWICE("none", "/base/a")},
@@ -290,7 +296,7 @@ END_TEST
 #define NO_IMAGE(option) "--" option ": it needs an image; add --container-image=IMAGE"
 
 static const struct {
-    struct given given[3];
+    struct given given[4];
     const char *error; /* NULL: fine */
 } checks[] = {
     {{{END, NULL}}, NULL},
@@ -309,6 +315,15 @@ static const struct {
     {{{ARGS, "-x"}, {END, NULL}}, NO_IMAGE("container-args")},
     {{{GPU, "auto"}, {END, NULL}}, NO_IMAGE("container-gpu")},
     {{{LIFETIME, "job"}, {END, NULL}}, NO_IMAGE("container-lifetime")},
+    {{{FABRIC, "auto"}, {END, NULL}}, NO_IMAGE("container-fabric")},
+    {{{IMAGE, "/a"}, {FABRIC, "ucx"}, {MPI, "hybrid"}, {END, NULL}}, NULL},
+    {{{IMAGE, "/a"}, {FABRIC, "ucx"}, {MPI, "auto"}, {END, NULL}}, NULL},
+    {{{IMAGE, "/a"}, {FABRIC, "auto"}, {MPI, "host"}, {END, NULL}}, NULL},
+    {{{IMAGE, "/a"}, {FABRIC, "off"}, {MPI, "host"}, {END, NULL}}, NULL},
+    {{{IMAGE, "/a"}, {FABRIC, "ucx"}, {MPI, "local"}, {END, NULL}},
+     "--container-fabric=ucx: it is for an image's own MPI whose ranks srun starts, "
+     "not "
+     "for --mpi-bind=local; choose --mpi-bind=hybrid, or leave --container-fabric out"},
     {{{MPI, NULL}, {END, NULL}}, NO_IMAGE("mpi-bind")},
     {{{IMAGE, "none"}, {MPI, "off"}, {END, NULL}}, ON_HOST},
 };
@@ -350,6 +365,37 @@ START_TEST(a_mode_and_other_components_tell_whose_library)
 
     ck_assert_int_eq(berth_request_mpi_may_host(&request), hosts[_i].may);
     ck_assert_int_eq(berth_request_mpi_must_host(&request), hosts[_i].must);
+}
+END_TEST
+
+static const struct {
+    const char *request;
+    bool has_asked;
+    const char *settled; /* NULL: it is refused */
+} settled[] = {
+    {"image=/a", true, "image=/a"},
+    {"image=/a&fabric=ucx", true, "image=/a&mpi-bind=hybrid&fabric=ucx"},
+    {"image=/a&fabric=off", true, "image=/a&fabric=off"},
+    {"image=/a&mpi-bind=auto&fabric=ucx", true, "image=/a&mpi-bind=auto&fabric=ucx"},
+    {"image=/a&mpi-bind=host&fabric=auto", true, "image=/a&mpi-bind=host&fabric=auto"},
+    {"image=/a&mpi-bind=host&fabric=ucx", true, NULL},
+    {"image=/a&mpi-bind=local&fabric=ucx", false, "image=/a&mpi-bind=local&fabric=off"},
+};
+
+START_TEST(a_fabric_is_for_the_image_s_own_mpi)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_err err;
+    int result;
+
+    ck_assert_int_eq(berth_wire_get_request(settled[_i].request, &request, &err), 0);
+    result = berth_request_settle_fabric(&request, settled[_i].has_asked, &err);
+    ck_assert_int_eq(result, settled[_i].settled ? 0 : -1);
+    if (result < 0)
+        return;
+    berth_wire_put_request(&text, &request);
+    ck_assert_str_eq(text.text, settled[_i].settled);
 }
 END_TEST
 
@@ -453,6 +499,7 @@ int main(void)
     tcase_add_test(tests, a_mode_not_said_is_off);
     tcase_add_loop_test(tests, a_mode_and_other_components_tell_whose_library, 0,
                         COUNT(hosts));
+    tcase_add_loop_test(tests, a_fabric_is_for_the_image_s_own_mpi, 0, COUNT(settled));
     tcase_add_loop_test(tests, what_means_nothing_is_refused, 0, COUNT(checks));
     tcase_add_loop_test(tests, requests_are_equal_only_to_their_like, 0,
                         COUNT(singles));

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host's network libraries under an image's own MPI: whether they can stand for the
+ * image's, by the symbols that these have and somebody needs. */
+
+#include "bind/fabrics.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/resolve.h"
+#include "base/text.h"
+#include "bind/users.h"
+
+extern char **environ;
+
+struct use {
+    const struct berth_inside *inside;
+    struct berth_look *look;
+    const struct berth_stack *stack;
+    struct berth_replacement *replacement;
+    struct berth_users users; /* of what is replaced */
+};
+
+static bool is_named(const struct use *use)
+{
+    return berth_request_names_fabric(use->inside->request);
+}
+
+/* The first library of the fabric that the image has; NULL: none. */
+static const struct berth_mpi_object *find_own(const struct use *use)
+{
+    const struct berth_mpi_object *own = NULL;
+    const char *const *soname = use->stack->profile->replaces;
+
+    for (; *soname && !own; soname++)
+        own = berth_mpi_objects_find(&use->look->objects, *soname);
+    return own;
+}
+
+/* What the image has under the names of all that is staged. */
+static int look_at_twins(const struct use *use, struct berth_err *err)
+{
+    const struct berth_mpi_objects *staged = &use->replacement->staged;
+    BERTH_STRVEC struct berth_strvec names = {0};
+
+    for (size_t i = 0; i < staged->count; i++) {
+        const char *soname = staged->items[i].soname;
+
+        if (soname && !berth_profile_is_glibc(soname) &&
+            !berth_mpi_objects_find(&use->look->objects, soname))
+            berth_strvec_push(&names, soname);
+    }
+    if (names.failed)
+        return berth_err_oom(err);
+    return names.count == 0
+               ? 0
+               : berth_look_at_names(use->look, (const char *const *)names.items,
+                                     environ, err);
+}
+
+/* The host's libraries over those in directories of their own, too. */
+static int plan_places(const struct use *use, struct berth_err *err)
+{
+    struct berth_strvec *binds = &use->replacement->binds;
+
+    for (size_t i = 0; i < use->users.places.count; i += 2) {
+        const struct berth_mpi_object *staged = berth_mpi_objects_find(
+            &use->replacement->staged, use->users.places.items[i]);
+
+        if (!staged)
+            return berth_err_set(err,
+                                 "the image has '%s', and the host does not; leave "
+                                 "--container-fabric out",
+                                 use->users.places.items[i + 1]);
+        if (berth_strvec_has(binds, use->users.places.items[i + 1]))
+            continue;
+        berth_strvec_push(binds, staged->path);
+        berth_strvec_push(binds, use->users.places.items[i + 1]);
+    }
+    return binds->failed ? berth_err_oom(err) : 0;
+}
+
+/* A library in the place of the image's looks for plugins beside itself first, and
+ * would load those of the image: the directory of the host's goes over theirs. */
+static int plan_plugins(const struct use *use, const char *library,
+                        const struct berth_opener *opener, struct berth_err *err)
+{
+    struct berth_strvec *binds = &use->replacement->binds;
+    int length = (int)(strrchr(library, '/') - library);
+
+    for (const char *const *place = opener->places; *place; place++) {
+        BERTH_FREE char *own = NULL;
+        BERTH_FREE char *real = NULL;
+
+        if (asprintf(&own, "%.*s/%s", length, library, *place) < 0)
+            return berth_err_oom(err);
+        real = berth_resolve(own);
+        if (!real)
+            continue;
+        berth_strvec_pushf(binds, "%s/%s", use->replacement->mounted, opener->into);
+        berth_strvec_push(binds, real);
+        if (access(binds->items[binds->count - 2], F_OK) < 0)
+            return berth_err_set(
+                err,
+                "the host's %s has no plugins, and would load those of "
+                "the image in '%s'; leave --container-fabric out",
+                use->stack->version, real);
+    }
+    return binds->failed ? berth_err_oom(err) : 0;
+}
+
+static int plan_all_plugins(const struct use *use, struct berth_err *err)
+{
+    const struct berth_strvec *binds = &use->replacement->binds;
+    size_t files = binds->count;
+
+    for (size_t i = 0; i < files; i += 2)
+        for (const struct berth_opener *it = berth_openers; it->library; it++)
+            if (it->is_first &&
+                berth_profile_is(berth_text_base(binds->items[i]), it->library) &&
+                plan_plugins(use, binds->items[i + 1], it, err) < 0)
+                return -1;
+    return 0;
+}
+
+/* Does the site let it run? */
+static int check_site(const struct use *use, struct berth_err *err)
+{
+    const struct berth_terms *terms = use->inside->terms;
+    const struct berth_mpi_verdict *verdict = &use->replacement->verdict;
+
+    if (!terms || !terms->keep_glibc ||
+        verdict->answer != BERTH_VERDICT_YES_WITH_HOST_GLIBC)
+        return 0;
+    return berth_err_set(err,
+                         "%s, which this site does not allow (%s); build the image on "
+                         "a newer distribution, or leave --container-fabric out",
+                         verdict->because.text, terms->keep_glibc);
+}
+
+static int verify(const struct use *use, struct berth_err *err)
+{
+    if (berth_replacement_verify(use->replacement, use->look, environ, err) < 0)
+        return -1;
+    for (size_t i = 0; i < use->users.files.count; i++)
+        if (berth_replacement_verify_user(use->replacement, use->look,
+                                          use->users.files.items[i], environ, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Judge, mount and verify. */
+static int put_over(struct use *use, struct berth_err *err)
+{
+    struct berth_replacement *replacement = use->replacement;
+
+    if (look_at_twins(use, err) < 0 ||
+        berth_users_check(&use->users, &replacement->staged, use->stack->version, err) <
+            0 ||
+        berth_replacement_plan_fabric(replacement, use->look, err) < 0 ||
+        check_site(use, err) < 0 || plan_places(use, err) < 0 ||
+        plan_all_plugins(use, err) < 0)
+        return -1;
+    if (berth_replacement_mount(replacement, err) < 0 ||
+        berth_replacement_set(replacement, err) < 0)
+        return -1;
+    return verify(use, err);
+}
+
+/* One fabric, the one of number AT. Returns 1 when it is under the image's MPI, 0 when
+ * the image has nothing that it could stand for, or nobody needs that. */
+static int use_one(struct use *use, size_t at, struct berth_err *err)
+{
+    const struct berth_profile *profile = use->stack->profile;
+
+    if (berth_look_at_names(use->look, profile->replaces, environ, err) < 0)
+        return -1;
+    if (!find_own(use))
+        return is_named(use)
+                   ? berth_err_set(err,
+                                   "the image has no '%s' that the host's could stand "
+                                   "for; leave --container-fabric out",
+                                   profile->replaces[0])
+                   : 0;
+    use->users.look = use->look;
+    use->users.sonames = profile->replaces;
+    if (berth_users_find(&use->users, err) < 0)
+        return -1;
+    if (use->users.files.count == 0 && !is_named(use))
+        return 0;
+    use->replacement->stack = use->stack;
+    if (berth_inside_get_stage(use->inside, at, use->replacement, err) < 0)
+        return -1;
+    return put_over(use, err) < 0 ? -1 : 1;
+}
+
+/* Who leaves the choice to berth needs no advice. */
+static void cut_advice(char *sentence)
+{
+    char *advice = strstr(sentence, "; leave --container-fabric out");
+
+    if (advice)
+        *advice = '\0';
+}
+
+/* Try the fabric of number I for a program. */
+static int try_one(const struct berth_inside *inside, size_t i,
+                   struct berth_fabrics *program, struct berth_err *err)
+{
+    struct use use = {.inside = inside,
+                      .look = program->look,
+                      .stack = &inside->fabrics->items[i],
+                      .replacement = &program->items[program->count]};
+    int result = use_one(&use, inside->stacks->count + i, err);
+
+    if (result > 0 && use.users.files.count == 0)
+        berth_err_set(&program->warning,
+                      "neither the program nor a plugin of its MPI needs the image's "
+                      "'%s', for which the host's stands (--container-fabric=%s)",
+                      use.stack->profile->replaces[0], inside->request->fabric);
+    berth_users_fini(&use.users);
+    if (result >= 0) {
+        program->count += result;
+        return 0;
+    }
+    berth_replacement_undo(use.replacement);
+    berth_replacement_fini(use.replacement);
+    if (is_named(&use))
+        return berth_err_at(err, "--container-fabric=%s", inside->request->fabric);
+    cut_advice(err->text);
+    program->refused[i] = *err;
+    return 0;
+}
+
+static size_t number_of(const struct berth_inside *inside,
+                        const struct berth_replacement *replacement)
+{
+    return (size_t)(replacement->stack - inside->fabrics->items);
+}
+
+/* Why a program cannot use the fabric of number I; NULL: all can. */
+static const char *find_refusal(struct berth_fabrics *const *programs, size_t count,
+                                size_t i)
+{
+    for (size_t k = 0; k < count; k++)
+        if (*programs[k]->refused[i].text)
+            return programs[k]->refused[i].text;
+    return NULL;
+}
+
+static bool is_used(const struct berth_inside *inside,
+                    struct berth_fabrics *const *programs, size_t count, size_t i)
+{
+    for (size_t k = 0; k < count; k++)
+        for (int j = 0; j < programs[k]->count; j++)
+            if (number_of(inside, &programs[k]->items[j]) == i)
+                return true;
+    return false;
+}
+
+/* Each of several programs was judged by the image's own files. What one of them cannot
+ * use is for none; the rest is mounted again, each file once. */
+static int mount_again(const struct berth_inside *inside,
+                       struct berth_fabrics *const *programs, size_t count,
+                       struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec bound = {0};
+
+    for (size_t k = 0; k < count; k++) {
+        int kept = 0;
+
+        for (int j = 0; j < programs[k]->count; j++) {
+            struct berth_replacement *it = &programs[k]->items[j];
+
+            if (find_refusal(programs, count, number_of(inside, it))) {
+                berth_replacement_fini(it);
+                continue;
+            }
+            berth_replacement_leave_out(it, &bound);
+            if (bound.failed)
+                return berth_err_oom(err);
+            if (berth_replacement_mount(it, err) < 0)
+                return -1;
+            programs[k]->items[kept++] = *it;
+        }
+        programs[k]->count = kept;
+    }
+    return 0;
+}
+
+static void add_note(struct berth_err *note, const char *format, const char *a,
+                     const char *b)
+{
+    struct berth_err before = *note;
+    struct berth_err text;
+
+    berth_err_set(&text, format, a, b);
+    berth_err_set(note, "%s%s%s", before.text, *before.text ? "; " : "", text.text);
+}
+
+static void say(const struct berth_inside *inside,
+                struct berth_fabrics *const *programs, size_t count,
+                struct berth_err *note)
+{
+    *note->text = '\0';
+    for (size_t i = 0; i < inside->fabrics->count && i < BERTH_FABRICS_MAX; i++) {
+        const struct berth_stack *stack = &inside->fabrics->items[i];
+        const char *why = find_refusal(programs, count, i);
+
+        if (why)
+            add_note(note, "the image's own '%s' stays: %s",
+                     stack->profile->replaces[0], why);
+        else if (is_used(inside, programs, count, i))
+            add_note(note, "the host's %s (%s) runs under the image's own MPI",
+                     stack->version, stack->profile->name);
+    }
+    if (!*note->text)
+        berth_err_set(note, "the image has no library that a fabric of this host could "
+                            "stand for (--container-fabric=auto)");
+}
+
+int berth_fabrics_use(const struct berth_inside *inside,
+                      struct berth_fabrics *const *programs, size_t count,
+                      struct berth_err *ret_note, struct berth_err *err)
+{
+    if (inside->fabrics->count == 0 && berth_request_names_fabric(inside->request))
+        return berth_err_set(err,
+                             "--container-fabric=%s: this host has no such fabric; see "
+                             "`berth profiles`",
+                             inside->request->fabric);
+    for (size_t k = 0; k < count; k++) {
+        for (size_t i = 0; i < inside->fabrics->count && i < BERTH_FABRICS_MAX; i++)
+            if (try_one(inside, i, programs[k], err) < 0)
+                return -1;
+        for (int j = programs[k]->count - 1; count > 1 && j >= 0; j--)
+            berth_replacement_undo(&programs[k]->items[j]);
+    }
+    if (count > 1 && mount_again(inside, programs, count, err) < 0)
+        return -1;
+    say(inside, programs, count, ret_note);
+    return 0;
+}

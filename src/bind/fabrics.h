@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "bind/inside.h"
+#include "bind/replacement.h"
+#include "stage/look.h"
+
+/* The most fabrics of a host that a step uses. */
+enum { BERTH_FABRICS_MAX = 8 };
+
+/* The fabrics of the host that are under an image's own MPI, for one program. */
+struct berth_fabrics {
+    struct berth_look *look; /* at the program; set by the caller */
+    struct berth_replacement items[BERTH_FABRICS_MAX];
+    int count;
+    struct berth_err refused[BERTH_FABRICS_MAX]; /* why one of the host's cannot be
+                                                    used; "": it can, or need not */
+    struct berth_err warning; /* about one that is named and nobody needs; "": none */
+};
+
+/* The process is in the container of INSIDE, which runs the COUNT PROGRAMS. Put those
+ * fabrics that are asked for over the image's libraries, and let the image's loader say
+ * whether these are what each of their users loads. A fabric is used where it has each
+ * symbol that these users need of the image's libraries, in all programs.
+ *
+ * Where the request leaves the choice to berth, what cannot be used stays the image's.
+ * Returns 0, with a sentence in RET_NOTE that says which are used, and of others why
+ * not; -1 with a sentence in ERR when one that is named cannot be used. */
+int berth_fabrics_use(const struct berth_inside *inside,
+                      struct berth_fabrics *const *programs, size_t count,
+                      struct berth_err *ret_note, struct berth_err *err);

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which files of an image need libraries that a fabric of the host replaces, where they
+ * get them, and which symbols of them they need. */
+
+#include "bind/users.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/resolve.h"
+#include "base/text.h"
+#include "mpi/profile.h"
+#include "stage/loader.h"
+
+extern char **environ;
+
+static bool needs_any(const char *const *sonames, const struct berth_elf *elf)
+{
+    for (size_t i = 0; i < elf->needed.count; i++)
+        if (berth_text_is_any(elf->needed.items[i], sonames))
+            return true;
+    return false;
+}
+
+/* The plugins of DIRECTORY that need what is replaced. */
+static void add_plugins(struct berth_users *users, const struct berth_opener *opener,
+                        const char *directory)
+{
+    DIR *list = opendir(directory);
+
+    for (struct dirent *entry; list && (entry = readdir(list));) {
+        BERTH_FREE char *path = NULL;
+        struct berth_elf elf;
+
+        if (fnmatch(opener->pattern, entry->d_name, FNM_PERIOD) != 0)
+            continue;
+        if (asprintf(&path, "%s/%s", directory, entry->d_name) < 0) {
+            users->files.failed = true;
+            break;
+        }
+        if (berth_look_elf(users->look->cache, path, &elf, NULL) < 0)
+            continue;
+        if (needs_any(users->sonames, &elf))
+            berth_strvec_push_once(&users->files, path);
+        berth_elf_fini(&elf);
+    }
+    if (list)
+        closedir(list);
+}
+
+/* The plugins that the library SONAME of the image, the file PATH, opens. */
+static void follow_openers(struct berth_users *users, const char *soname,
+                           const char *path)
+{
+    int length = (int)(strrchr(path, '/') - path);
+
+    if (berth_text_is_any(soname, users->sonames))
+        return; /* its plugins are replaced with it */
+    for (const struct berth_opener *it = berth_openers; it->library; it++)
+        for (const char *const *place = it->places;
+             berth_profile_is(soname, it->library) && *place; place++) {
+            BERTH_FREE char *directory = NULL;
+
+            if (asprintf(&directory, "%.*s/%s", length, path, *place) < 0)
+                users->files.failed = true;
+            else
+                add_plugins(users, it, directory);
+        }
+}
+
+/* The same for all that PATH, an MPI that the program may load, is linked with. One
+ * that its loader does not take is nobody's. */
+static void follow_closure(struct berth_users *users, const char *path)
+{
+    struct berth_closure closure;
+
+    if (berth_loader_list(users->look->cache, users->look->loader, path, environ,
+                          &closure, NULL) < 0)
+        return;
+    for (size_t i = 0; i < closure.count; i++) {
+        const struct berth_closure_item *item = &closure.items[i];
+        BERTH_FREE char *real = item->path ? berth_resolve(item->path) : NULL;
+
+        if (real)
+            follow_openers(users, item->soname, real);
+    }
+    berth_closure_fini(&closure);
+}
+
+/* Does the program load an MPI when it starts? Then it is that one which counts, and no
+ * other of the image. */
+static bool loads_mpi(const struct berth_mpi_objects *objects)
+{
+    for (size_t i = 0; i < objects->count; i++)
+        if (objects->items[i].role == BERTH_ROLE_LOADED &&
+            objects->items[i].library.family != BERTH_FAMILY_NONE)
+            return true;
+    return false;
+}
+
+/* Who in the image needs what is replaced: the program and what it loads or may load,
+ * and the plugins of an MPI. */
+static int find_files(struct berth_users *users, struct berth_err *err)
+{
+    const struct berth_mpi_objects *objects = &users->look->objects;
+    bool is_linked = loads_mpi(objects);
+
+    for (size_t i = 0; i < objects->count; i++) {
+        const struct berth_mpi_object *object = &objects->items[i];
+
+        if ((is_linked && object->role == BERTH_ROLE_PRESENT) ||
+            (object->soname && berth_text_is_any(object->soname, users->sonames)))
+            continue;
+        if (needs_any(users->sonames, &object->elf))
+            berth_strvec_push_once(&users->files, object->path);
+        if (object->role == BERTH_ROLE_PRESENT &&
+            object->library.family != BERTH_FAMILY_NONE)
+            follow_closure(users, object->path);
+        else if (object->soname)
+            follow_openers(users, object->soname, object->path);
+    }
+    return users->files.failed ? berth_err_oom(err) : 0;
+}
+
+static void add_place(struct berth_users *users, const char *soname, const char *path)
+{
+    BERTH_FREE char *real = path ? berth_resolve(path) : NULL;
+
+    if (!real || berth_strvec_has(&users->places, real))
+        return;
+    berth_strvec_push(&users->places, soname);
+    berth_strvec_push(&users->places, real);
+}
+
+/* What the file USER gets. False: it cannot be loaded as it is, and is nobody's. */
+static bool add_places(struct berth_users *users, const char *user)
+{
+    struct berth_closure closure;
+    bool is_whole = true;
+
+    if (berth_loader_list(users->look->cache, users->look->loader, user, environ,
+                          &closure, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < closure.count; i++)
+        is_whole &= closure.items[i].path != NULL;
+    for (size_t i = 0; is_whole && i < closure.count; i++)
+        if (berth_text_is_any(closure.items[i].soname, users->sonames))
+            add_place(users, closure.items[i].soname, closure.items[i].path);
+    berth_closure_fini(&closure);
+    return is_whole;
+}
+
+/* The files of the image under the names of what is replaced: those that any program
+ * finds, and those that a user has in a directory of its own. */
+static int find_places(struct berth_users *users, struct berth_err *err)
+{
+    const char *const *sonames = users->sonames;
+    BERTH_STRVEC struct berth_strvec files = users->files;
+    const struct berth_mpi_object *own;
+
+    users->files = (struct berth_strvec){0};
+    for (size_t i = 0; sonames[i]; i++)
+        if ((own = berth_mpi_objects_find(&users->look->objects, sonames[i])))
+            add_place(users, sonames[i], own->path);
+    for (size_t i = 0; i < files.count; i++)
+        if (add_places(users, files.items[i]) ||
+            strcmp(files.items[i], users->look->runner) == 0)
+            berth_strvec_push(&users->files, files.items[i]);
+    return users->places.failed || users->files.failed ? berth_err_oom(err) : 0;
+}
+
+int berth_users_find(struct berth_users *users, struct berth_err *err)
+{
+    return find_files(users, err) < 0 ? -1 : find_places(users, err);
+}
+
+/* All symbols of the file PATH. */
+static int read_symbols(const char *path, struct berth_elf *ret, struct berth_err *err)
+{
+    static const struct berth_elf_question question = {0};
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return berth_err_set(err, "'%s': %s", path, strerror(errno));
+    return berth_elf_read(fd, &question, ret, err) < 0 ? berth_err_at(err, "'%s'", path)
+                                                       : 0;
+}
+
+/* The symbols of some files. */
+struct symbols {
+    struct berth_elf *items;
+    size_t count;
+};
+
+static bool defines(const struct symbols *symbols, const char *name)
+{
+    for (size_t i = 0; i < symbols->count; i++)
+        if (berth_elf_find(&symbols->items[i].defined, name))
+            return true;
+    return false;
+}
+
+static int add_symbols(const char *path, struct symbols *ret, struct berth_err *err)
+{
+    struct berth_elf *more = realloc(ret->items, (ret->count + 1) * sizeof(*more));
+
+    if (!more)
+        return berth_err_oom(err);
+    ret->items = more;
+    if (read_symbols(path, &more[ret->count], err) < 0)
+        return -1;
+    ret->count++;
+    return 0;
+}
+
+static void free_symbols(struct symbols *symbols)
+{
+    for (size_t i = 0; i < symbols->count; i++)
+        berth_elf_fini(&symbols->items[i]);
+    free(symbols->items);
+}
+
+/* Does the host's side define what USER has of the image's? */
+static int check_user(const char *version, const char *user,
+                      const struct symbols *image, const struct symbols *host,
+                      struct berth_err *err)
+{
+    struct berth_elf elf;
+    int result = read_symbols(user, &elf, err);
+
+    if (result < 0)
+        return -1;
+    for (size_t i = 0; result == 0 && i < elf.undefined.count; i++) {
+        const struct berth_elf_symbol *symbol = &elf.undefined.items[i];
+
+        if (!symbol->weak && defines(image, symbol->name) &&
+            !defines(host, symbol->name))
+            result = berth_err_set(err,
+                                   "'%s' of the image needs %s, which the host's %s "
+                                   "lacks; leave --container-fabric out",
+                                   user, symbol->name, version);
+    }
+    berth_elf_fini(&elf);
+    return result;
+}
+
+/* How many symbols of A no file of B defines. */
+static size_t count_missing(const struct symbols *a, const struct symbols *b)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < a->count; i++)
+        for (size_t j = 0; j < a->items[i].defined.count; j++)
+            count += !defines(b, a->items[i].defined.items[j].name);
+    return count;
+}
+
+/* A program may ask for more than symbols: UCX refuses one that was built with a newer
+ * release. A library without versions does not tell its release, but releases add more
+ * than they take away (seen: UCX 1.13, 1.18 and 1.23). */
+static int check_age(const char *version, const struct symbols *image,
+                     const struct symbols *host, struct berth_err *err)
+{
+    size_t lost = count_missing(image, host);
+    size_t gained = count_missing(host, image);
+
+    if (lost <= gained)
+        return 0;
+    return berth_err_set(
+        err,
+        "the host's %s is older than the image's: it lacks %zu symbols "
+        "of that, and has %zu others; leave --container-fabric out",
+        version, lost, gained);
+}
+
+int berth_users_check(const struct berth_users *users,
+                      const struct berth_mpi_objects *staged, const char *version,
+                      struct berth_err *err)
+{
+    struct symbols image = {0};
+    struct symbols host = {0};
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < users->places.count; i += 2)
+        result = add_symbols(users->places.items[i + 1], &image, err);
+    for (size_t i = 0; result == 0 && i < staged->count; i++)
+        if (berth_text_is_any(staged->items[i].soname, users->sonames))
+            result = add_symbols(staged->items[i].path, &host, err);
+    if (result == 0)
+        result = check_age(version, &image, &host, err);
+    for (size_t i = 0; result == 0 && i < users->files.count; i++)
+        result = check_user(version, users->files.items[i], &image, &host, err);
+    free_symbols(&image);
+    free_symbols(&host);
+    return result;
+}
+
+void berth_users_fini(struct berth_users *users)
+{
+    berth_strvec_fini(&users->files);
+    berth_strvec_fini(&users->places);
+}

@@ -1,0 +1,156 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The host's network libraries (Debian 13: UCX 1.18, libfabric 2.1) under the MPI of an image
+# of another Debian: each rank's library says which release it is, and which provider it has.
+# Images that are newer than the host, or have no such library, are refused or left alone.
+
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+
+need_images mpibookworm mpitrixie mpisid a
+old=/images/mpibookworm.sif
+new=/images/mpisid.sif
+limit=(timeout -k 5 60)
+
+# What ranks and berth say, without what differs in each run. A rank may wait in
+# MPI_Finalize (see mpi.t): what it printed counts.
+said() {
+    grep -aoE '^berth: .*|^rank .*|UCX +INFO +Version [0-9.]+|registering provider: tcp \([0-9]+|status [0-9]+$' |
+        sed -E 's/(MPICH|Open MPI)[^0-9]*([0-9.]+).*/\1 \2/; s/ +/ /g' | LC_ALL=C sort -u
+}
+
+# ucx TITLE EXPECTED ARGUMENTS...: two ranks on two nodes.
+ucx() {
+    local title=$1 expected=$2
+    shift 2
+    equal "$title" "$expected" "$(alice env UCX_LOG_LEVEL=info "${limit[@]}" \
+        srun -w n1,n2 -N2 -n2 --mpi=pmi2 "$@" /opt/t/mpich/who 2>&1 | said)"
+}
+
+ranks() {
+    local node
+    for node in 1 2; do echo "rank $((node - 1)) of 2 on n$node in $1: MPICH $2"; done
+}
+
+ucx "the image's own UCX without the option" "UCX INFO Version 1.13.1
+$(ranks mpibookworm 4.0.2)" --container-image=$old --mpi-bind=hybrid
+ucx "the host's UCX under an older MPICH" "UCX INFO Version 1.18.1
+$(ranks mpibookworm 4.0.2)" --container-image=$old --container-fabric=ucx
+ucx "auto says what it has found" \
+    "UCX INFO Version 1.18.1
+berth: n1: note: the host's libucp.so.0.0.0 (ucx) runs under the image's own MPI
+$(ranks mpibookworm 4.0.2)" --container-image=$old --container-fabric=auto
+ucx "the same release in the image" "UCX INFO Version 1.18.1
+$(ranks mpitrixie 4.2.1)" --container-image=/images/mpitrixie.sif --container-fabric=ucx
+
+printf '%s\n' '0 /opt/t/mpich/who' '1 /opt/t/mpich/f90' | on login alice sh -c 'cat >fabric.conf'
+equal "two programs in one image" "UCX INFO Version 1.18.1
+$(ranks mpibookworm 4.0.2 | sed 's/n2/n1/')" "$(alice env UCX_LOG_LEVEL=info "${limit[@]}" \
+    srun -w n1 -n2 --mpi=pmi2 --container-image=$old --container-fabric=ucx --multi-prog fabric.conf 2>&1 | said)"
+
+# ofi TITLE EXPECTED ARGUMENTS...: Open MPI opens libfabric in a plugin.
+ofi() {
+    local title=$1 expected=$2
+    shift 2
+    equal "$title" "$expected" "$(alice env FI_LOG_LEVEL=info OMPI_MCA_pml=cm OMPI_MCA_mtl=ofi \
+        OMPI_MCA_mtl_ofi_provider_include=tcp "${limit[@]}" srun -w n1,n2 -N2 -n2 --mpi=pmix \
+        --container-image=$old "$@" /opt/t/openmpi/who 2>&1 | said)"
+}
+
+openmpi="rank 0 of 2 on n1 in mpibookworm: Open MPI 4.1.4
+rank 1 of 2 on n2 in mpibookworm: Open MPI 4.1.4
+registering provider: tcp"
+ofi "the image's own libfabric" "$openmpi (117" --mpi-bind=hybrid
+ofi "the host's libfabric under an older Open MPI" "$openmpi (201" --container-fabric=libfabric
+
+# one TITLE EXPECTED ARGUMENTS...: what one task says, and how it ends.
+one() {
+    local title=$1 expected=$2
+    shift 2
+    matches "$title" "$expected" "$(alice bash -c "timeout 60 srun -Q -n1 -w n1 --mpi=pmi2 $*"' 2>&1; echo "status $?"' |
+        grep -av '^srun: error: n1')"
+}
+
+one "an image that is newer: refused" \
+    "^berth: n1: image '$new': --mpi-bind=hybrid: --container-fabric=ucx: the host's libucp.so.0.0.0 is older than the image's: it lacks [0-9]+ symbols of that, and has [0-9]+ others; leave --container-fabric out
+status 1\$" --container-image=$new --container-fabric=ucx /opt/t/mpich/who
+one "with auto its own stays" \
+    "^berth: n1: note: the image's own 'libucp.so.0' stays: the host's libucp.so.0.0.0 is older than the image's: [^
+]*
+rank 0 of 1 on n1 in mpisid: MPICH Version: +5[^!]*
+status 0\$" --container-image=$new --container-fabric=auto /opt/t/mpich/who
+one "a Python may load any MPI of the image" \
+    "^berth: n1: note: the host's libucp.so.0.0.0 .ucx. runs under the image's own MPI; the host's libfabric.so.1.27.0 .libfabric. runs under the image's own MPI
+rank 0 of 1 on n1 in mpibookworm: MPICH [^
+]*
+status 0\$" --container-image=$old --container-fabric=auto \
+    python3 -c "'import os; os.execv(\"/opt/t/mpich/who\", [\"who\"])'"
+one "no such library in the image" \
+    "^berth: n1: image '/images/a.sif': --mpi-bind=hybrid: --container-fabric=ucx: the image has no 'libucp.so.0' that the host's could stand for; leave --container-fabric out
+status 1\$" --container-image=/images/a.sif --container-fabric=ucx true
+one "nor with auto, which says so" \
+    "^berth: n1: note: the image has no library that a fabric of this host could stand for .--container-fabric=auto.
+status 0\$" --container-image=/images/a.sif --container-fabric=auto true
+one "a program that does not use it" \
+    "^berth: n1: warning: image '$old': --mpi-bind=hybrid: neither the program nor a plugin of its MPI needs the image's 'libfabric.so.1', for which the host's stands .--container-fabric=libfabric.
+rank 0 of 1 .*
+status 0\$" --container-image=$old --container-fabric=libfabric /opt/t/mpich/who
+one "no such fabric on the host" \
+    "^berth: n1: image '$old': --mpi-bind=hybrid: --container-fabric=cxi: this host has no such fabric; see .berth profiles.
+status 1\$" --container-image=$old --container-fabric=cxi true
+one "with the host's MPI it does nothing" \
+    "rank 0 of 1 on n1 in mpibookworm: MPICH Version: +4.2.1 [^
+]*!]
+status 0\$" --container-image=$old --mpi-bind=host --container-fabric=auto /opt/t/mpich/who
+one "a plan says what lies over what" \
+    "MPI
+  --mpi-bind   hybrid
+  asked by     user
+  fabric       ucx
+.*  on the host  libucp.so.0.0.0
+  profile      ucx
+.*status 0" --container-image=$old --container-fabric=ucx --container-explain /opt/t/mpich/who
+
+# cmp in the image: is the host's file in the place of the image's?
+# shellcheck disable=SC2016
+is_host='for it in libucp.so.0 libucs.so.0 libuct.so.0 ucx/libuct_cma.so.0; do
+    for copy in /.berth/*/*-*/lib/$it; do
+        cmp -s /usr/lib/x86_64-linux-gnu/$it $copy && echo $it; done; done | uniq'
+both="libucp.so.0
+libucs.so.0
+libuct.so.0
+ucx/libuct_cma.so.0"
+equal "libraries and plugins are the host's" "$both" \
+    "$(alice srun -n1 -w n1 --container-image=$old --container-fabric=ucx sh -c "$is_host" 2>&1)"
+echo 'runtime: {share: never}' | site n1
+equal "the same where each task has a container" "$both" \
+    "$(alice srun -n1 -w n1 --container-image=$old --container-fabric=ucx sh -c "$is_host" 2>&1)"
+
+echo 'mpi: {glibc: refuse}' | site n1
+one "the site keeps the image's C library" \
+    "--container-fabric=ucx: the host's libucp.so.0.0.0 brings the host's C library with it, .*, which this site does not allow .*berth.yaml:1.; build the image on a newer distribution, or leave --container-fabric out
+status 1\$" --container-image=$old --container-fabric=ucx true
+echo 'mpi: {fabric: ucx}' | site n1
+equal "a default of the site's" "$both" \
+    "$(alice srun -n1 -w n1 --container-image=$old sh -c "$is_host" 2>&1)"
+one "which a user can switch off" "^rank 0 of 1 [^
+]*
+status 0\$" --container-image=$old --container-fabric=off /opt/t/mpich/who
+one "and which is not for an mpirun" "^status 0\$" --container-image=$old --mpi-bind=local true
+
+# A fabric that is not where the loader looks.
+on n1 root bash -c 'mkdir -p /opt/net /etc/slurm/profiles.d &&
+    cp -a /usr/lib/x86_64-linux-gnu /opt/net/lib && cat >/etc/slurm/profiles.d/net.yaml' <<'END'
+name: net
+kind: fabric
+prefix: /opt/net
+replaces: [libucp.so.0, libuct.so.0, libucs.so.0, libucm.so.0]
+END
+site n1 </dev/null
+matches "a fabric of the site's, by its prefix" \
+    "^net: libucp.so.0.0.0, a fabric, found by profile 'net'
+  /opt/net/lib/libucp.so.0" "$(on n1 alice berth profiles 2>&1 | grep -A4 ^net:)"
+equal "and in an image" "$both" "$(alice srun -n1 -w n1 --container-image=$old \
+    --container-fabric=net sh -c "$is_host" 2>&1)"
+on n1 root rm -rf /opt/net /etc/slurm/profiles.d
+finish

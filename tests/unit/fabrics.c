@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stage of a fabric over an image: libraries that are compiled here, in a mount
+ * namespace of the test's own. Where it may not have one, only what is refused before
+ * the mounts is seen. */
+
+#include "bind/fabrics.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "step/channel.h"
+#include "unit.h"
+
+#define NET   "libberth-net.so.1"
+#define OTHER "libberth-other.so.1"
+#define UCS   "libucs.so.0" /* which opens plugins */
+
+extern char **environ;
+
+static char *directory;
+static int ends[2];
+static struct berth_err err;
+static struct berth_look look;
+static struct berth_err note;
+static struct berth_fabrics fabrics;
+
+static void make_directory(const char *name)
+{
+    BERTH_FREE char *path = unit_path(directory, name);
+
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+}
+
+static void setup(void)
+{
+    directory = unit_directory();
+    make_directory("image");
+    make_directory("stage");
+    make_directory("stage/lib");
+    ck_assert_int_eq(berth_channel_open(ends, &err), 0);
+}
+
+static void teardown(void)
+{
+    for (int i = 0; i < fabrics.count; i++) {
+        berth_replacement_undo(&fabrics.items[i]);
+        berth_replacement_fini(&fabrics.items[i]);
+    }
+    berth_look_fini(&look);
+    unit_remove(directory);
+    free(directory);
+}
+
+/* The library SONAME in PLACE, with these functions, one letter each. */
+static void compile(const char *place, const char *soname, const char *functions)
+{
+    BERTH_FREE char *source = NULL;
+    size_t size;
+    FILE *text = open_memstream(&source, &size);
+
+    for (; *functions; functions++)
+        fprintf(text, "int net_%c(void) { return 0; }\n", *functions);
+    fclose(text);
+    unit_compile(directory, source, "-shared -fPIC -Wl,-soname,%s -o %s/%s", soname,
+                 place, soname);
+}
+
+/* A program that needs the functions of the image's library SONAME. */
+static void compile_program(const char *soname, const char *functions)
+{
+    BERTH_FREE char *source = NULL;
+    BERTH_FREE char *path = unit_path(directory, "app");
+    size_t size;
+    FILE *text = open_memstream(&source, &size);
+
+    for (const char *it = functions; *it; it++)
+        fprintf(text, "int net_%c(void);\n", *it);
+    fputs("int _start(void) { return 0", text);
+    for (const char *it = functions; *it; it++)
+        fprintf(text, " + net_%c()", *it);
+    fputs("; }\n", text);
+    fclose(text);
+    unit_compile(directory, source, "-Wl,-rpath,%s/image -Limage -l:%s -o app",
+                 directory, soname);
+    ck_assert_int_eq(berth_look_at_start(NULL, path, environ, &look, &err), 0);
+}
+
+static void write_manifest(const char *soname)
+{
+    BERTH_FREE char *path = unit_path(directory, "stage/manifest");
+    BERTH_FREE char *answer = NULL;
+    FILE *file = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(file);
+    fprintf(file,
+            "berth-stage\t5\nprofile\tnet\t1\nfrom\t/usr/lib/%s\nmounted\t/x\n"
+            "file\tlib/%s\t%s\t1\nset\tNET_X\t1\nend\n",
+            soname, soname, soname);
+    fclose(file);
+    ck_assert_int_gt(asprintf(&answer, "/host/stage\n%s/stage", directory), 0);
+    ck_assert_int_eq(berth_channel_send(ends[0], BERTH_CHANNEL_STAGED, answer, &err),
+                     0);
+}
+
+/* Use the fabric WORD, of which the host has COUNT, to replace SONAME. */
+static int use(const char *word, const char *soname, size_t count)
+{
+    const char *const replaces[] = {soname, OTHER, NULL};
+    const struct berth_profile profile = {.kind = BERTH_PROFILE_FABRIC,
+                                          .name = "net",
+                                          .stack = "net",
+                                          .replaces = replaces};
+    struct berth_stack stack = {.profile = &profile, .version = (char *)"net.so.1.2"};
+    const struct berth_stacks stacks = {0};
+    const struct berth_stacks found = {.items = &stack, .count = count};
+    const struct berth_request request = {.image = (char *)"/a",
+                                          .fabric = (char *)word};
+    const struct berth_inside inside = {
+        .request = &request, .stacks = &stacks, .fabrics = &found, .channel = ends[1]};
+
+    struct berth_fabrics *const programs[] = {&fabrics};
+
+    fabrics.look = &look;
+    return berth_fabrics_use(&inside, programs, 1, &note, &err);
+}
+
+static bool may_mount(void)
+{
+    if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+        return false;
+    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+START_TEST(a_newer_one_runs_in_its_place)
+{
+    compile("image", NET, "ab");
+    compile("stage/lib", NET, "abc");
+    compile_program(NET, "a");
+    write_manifest(NET);
+    if (!may_mount())
+        return;
+    ck_assert_msg(use("net", NET, 1) == 0, "%s", err.text);
+    ck_assert_int_eq(fabrics.count, 1);
+    ck_assert_str_eq(note.text,
+                     "the host's net.so.1.2 (net) runs under the image's own MPI");
+    ck_assert_str_eq(fabrics.items[0].host, "/host/stage");
+    ck_assert_str_eq(fabrics.items[0].set.items[0], "NET_X=1");
+    ck_assert_str_eq(getenv("NET_X"), "1");
+    ck_assert_uint_eq(fabrics.items[0].binds.count, 2);
+    ck_assert_ptr_nonnull(strstr(fabrics.items[0].binds.items[0], "/stage/lib/" NET));
+    ck_assert_ptr_nonnull(strstr(fabrics.items[0].binds.items[1], "/image/" NET));
+}
+END_TEST
+
+/* A program that is not linked with it may open it later. */
+START_TEST(an_image_without_it_is_left_alone)
+{
+    compile("image", NET, "a");
+    compile_program(NET, "a");
+    ck_assert_int_eq(use("auto", "libberth-none.so.1", 1), 0);
+    ck_assert_int_eq(fabrics.count, 0);
+    ck_assert_str_eq(note.text,
+                     "the image has no library that a fabric of this host could stand "
+                     "for (--container-fabric=auto)");
+}
+END_TEST
+
+START_TEST(one_that_nobody_needs_is_told)
+{
+    BERTH_FREE char *path = unit_path(directory, "image");
+
+    compile("image", NET, "a");
+    compile("image", OTHER, "z");
+    compile("stage/lib", OTHER, "z");
+    setenv("LD_LIBRARY_PATH", path, 1);
+    compile_program(NET, "a");
+    ck_assert_int_eq(use("auto", OTHER, 1), 0);
+    ck_assert_int_eq(fabrics.count, 0);
+    ck_assert_str_eq(fabrics.warning.text, "");
+    write_manifest(OTHER);
+    if (!may_mount())
+        return;
+    ck_assert_msg(use("net", OTHER, 1) == 0, "%s", err.text);
+    ck_assert_int_eq(fabrics.count, 1);
+    ck_assert_str_eq(fabrics.warning.text,
+                     "neither the program nor a plugin of its MPI needs the image's "
+                     "'" OTHER
+                     "', for which the host's stands (--container-fabric=net)");
+}
+END_TEST
+
+static const struct {
+    const char *word;
+    const char *soname;
+    size_t count; /* of the host's */
+    const char *image, *staged, *needed;
+    const char *error[2]; /* parts of it */
+} refused[] = {
+    {"gni",
+     NET,
+     0,
+     "a",
+     "a",
+     "a",
+     {"--container-fabric=gni: this host has no such fabric; see `berth profiles`"}},
+    {"net",
+     "libberth-none.so.1",
+     1,
+     NULL,
+     "a",
+     "a",
+     {"--container-fabric=net: the image has no 'libberth-none.so.1' that the host's "
+      "could stand for; leave --container-fabric out"}},
+    {"net",
+     NET,
+     1,
+     "abc",
+     "abd",
+     "c",
+     {"/app' of the image needs net_c, which the host's net.so.1.2 lacks; leave "
+      "--container-fabric out"}},
+    {"net",
+     NET,
+     1,
+     "abcd",
+     "abe",
+     "a",
+     {"--container-fabric=net: the host's net.so.1.2 is older than the image's: it "
+      "lacks 2 symbols of that, and has 1 others; leave --container-fabric out"}},
+    {"net",
+     UCS,
+     1,
+     "a",
+     "ab",
+     "a",
+     {"the host's net.so.1.2 has no plugins, and would load those of the image in '",
+      "/image/ucx'; leave --container-fabric out"}},
+};
+
+START_TEST(what_does_not_fit_is_named)
+{
+    bool has_own = refused[_i].image;
+
+    make_directory("image/ucx");
+    compile("image", has_own ? refused[_i].soname : NET,
+            has_own ? refused[_i].image : "a");
+    compile("stage/lib", refused[_i].soname, refused[_i].staged);
+    compile_program(has_own ? refused[_i].soname : NET, refused[_i].needed);
+    write_manifest(refused[_i].soname);
+    ck_assert_int_eq(use(refused[_i].word, refused[_i].soname, refused[_i].count), -1);
+    for (int i = 0; i < 2 && refused[_i].error[i]; i++)
+        ck_assert_msg(strstr(err.text, refused[_i].error[i]), "%s", err.text);
+    ck_assert_int_eq(fabrics.count, 0);
+}
+END_TEST
+
+/* One of two that are built together. */
+START_TEST(what_the_host_does_not_have_is_named)
+{
+    BERTH_FREE char *path = unit_path(directory, "image");
+
+    compile("image", NET, "a");
+    compile("image", OTHER, "z");
+    compile("stage/lib", NET, "azb");
+    setenv("LD_LIBRARY_PATH", path, 1);
+    compile_program(NET, "a");
+    write_manifest(NET);
+    ck_assert_int_eq(use("net", NET, 1), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "the image has '"));
+    ck_assert_ptr_nonnull(strstr(
+        err.text, "/image/" OTHER "', and the host does not; leave --container-fabric "
+                  "out"));
+}
+END_TEST
+
+START_TEST(the_image_s_own_stays_where_nobody_has_named_one)
+{
+    compile("image", NET, "abcd");
+    compile("stage/lib", NET, "abe");
+    compile_program(NET, "a");
+    write_manifest(NET);
+    ck_assert_int_eq(use("auto", NET, 1), 0);
+    ck_assert_int_eq(fabrics.count, 0);
+    ck_assert_str_eq(note.text,
+                     "the image's own '" NET "' stays: the host's net.so.1.2 is older "
+                     "than the image's: it lacks 2 symbols of that, and has 1 others");
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("fabrics");
+
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, a_newer_one_runs_in_its_place);
+    tcase_add_test(tests, an_image_without_it_is_left_alone);
+    tcase_add_test(tests, one_that_nobody_needs_is_told);
+    tcase_add_loop_test(tests, what_does_not_fit_is_named, 0, COUNT(refused));
+    tcase_add_test(tests, what_the_host_does_not_have_is_named);
+    tcase_add_test(tests, the_image_s_own_stays_where_nobody_has_named_one);
+    return unit_run("fabrics", tests);
+}
