@@ -195,7 +195,6 @@ static int take_copies(const struct berth_reading *reading, const struct berth_k
 const struct berth_key berth_profile_keys[] = {
     {"name", take_text, check_name, NULL, FIELD(name)},
     {"stack", take_text, check_name, NULL, FIELD(stack)},
-    {"kind", take_kind, NULL, WORDS("mpi", "fabric"), FIELD(kind)},
     {"family", take_family, NULL, WORDS("mpich", "openmpi"), FIELD(family)},
     {"replaces", take_list, check_library, NULL, FIELD(replaces)},
     {"prefix", take_text, berth_value_path, NULL, FIELD(prefix)},
@@ -211,6 +210,8 @@ const struct berth_key berth_profile_keys[] = {
     {"devices", take_list, check_device, NULL, FIELD(devices)},
     {"conflicts.variables", take_list, check_setting, NULL, FIELD(conflicts.variables)},
     {"conflicts.libraries", take_list, check_library, NULL, FIELD(conflicts.libraries)},
+    /* Behind `binds`, which somebody who writes `bind` means. */
+    {"kind", take_kind, NULL, WORDS("mpi", "fabric"), FIELD(kind)},
     {0},
 };
 
