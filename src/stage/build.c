@@ -266,9 +266,9 @@ static int patch_all(const struct building *b)
 
     if (!patchelf)
         return berth_err_set(
-            b->err, "patchelf: not installed on this node, and --mpi-bind=host "
-                    "needs it; ask the administrators to install the package "
-                    "patchelf");
+            b->err, "patchelf: not installed on this node, and copies of the host's "
+                    "libraries need it; ask the administrators to install the "
+                    "package patchelf");
     return patch_needs(b, patchelf) < 0 ? -1 : patch_paths(b, patchelf);
 }
 
