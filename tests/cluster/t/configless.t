@@ -24,8 +24,13 @@ n4_has_it() {
 }
 
 # While slurmctld is configured anew n4 has no slurmd, lest that is configured anew while it
-# starts.
-on n4 root bash -c 'for _ in {1..200}; do pkill -x slurmd || break; sleep 0.1; done; mv /etc/slurm /etc/slurm.saved'
+# starts or ends.
+n4_without_slurmd() {
+    on n4 root bash -c 'for _ in {1..200}; do pkill -x slurmd || break; sleep 0.1; done'
+}
+
+n4_without_slurmd
+on n4 root mv /etc/slurm /etc/slurm.saved
 on login root bash -c 'cd /etc/slurm && cp slurm.conf slurm.conf.saved && cp plugstack.conf plugstack.conf.saved &&
     sed -i /^PlugStackConfig/d slurm.conf && echo SlurmctldParameters=enable_configless >>slurm.conf
     echo "required $1" >plugstack.conf && timeout 60 scontrol reconfigure' - "$plugin"
@@ -47,8 +52,9 @@ matches "doctor tells of a line that no such node has" \
     "wrong plugstack.conf: '/run/slurm/conf/plugstack.conf' and what it includes do not name berth.so" \
     "$(on n4 alice berth doctor 2>&1)"
 
+n4_without_slurmd
 on n4 root bash -c 'mv /etc/slurm.saved /etc/slurm; rm -rf /run/slurm/conf'
 on login root bash -c 'cd /etc/slurm && mv slurm.conf.saved slurm.conf && mv plugstack.conf.saved plugstack.conf && timeout 60 scontrol reconfigure'
 "$tool" restart "$name" n4 >/dev/null 2>&1
-equal "with /etc/slurm again" a "$(alice srun -Q -w n4 "$A" cat /etc/berth-image 2>&1)"
+until_true n4_runs_steps
 finish
