@@ -29,6 +29,7 @@
 #include "bind/inside.h"
 #include "step/handover.h"
 #include "step/factcache.h"
+#include "step/mark.h"
 #include "step/program.h"
 #include "bind/singleton.h"
 #include "step/namespaces.h"
@@ -81,6 +82,7 @@ static int stage(const struct work *work, const struct berth_inside *with,
     size_t at = strtoul(number, NULL, 10);
     const struct berth_stacks *stacks =
         at < with->stacks->count ? with->stacks : with->fabrics;
+    const char *tells = BERTH_MARK_LIBRARY;
     int64_t least = berth_clock() + 1000;
     struct berth_staged staged;
     BERTH_FREE char *answer = NULL;
@@ -94,7 +96,10 @@ static int stage(const struct work *work, const struct berth_inside *with,
                         &staged, &why) < 0)
         return berth_channel_send(inside, BERTH_CHANNEL_REFUSED, why.text, err);
     berth_stage_touch(staged.path);
+    if (stacks == with->fabrics)
+        tells = stacks->items[at].profile->replaces[0];
     berth_strvec_push(&work->witness->stages, staged.path);
+    berth_strvec_push(&work->witness->stages, tells);
     if (asprintf(&answer, "%s\n%s", staged.path, staged.mounted) < 0)
         answer = NULL;
     berth_staged_fini(&staged);
@@ -112,6 +117,9 @@ static int answer(const struct work *work, const struct berth_buf *bytes,
         berth_channel_send_result(work->channel, bytes, err) < 0)
         return -1;
     work->witness->host = berth_steal(&binding.host);
+    work->witness->fabric = berth_steal(&binding.fabric);
+    work->witness->opens = binding.opens;
+    binding.opens = (struct berth_strvec){0};
     work->witness->alone = berth_steal(&binding.alone);
     work->witness->because = berth_steal(&binding.because);
     return berth_channel_send(work->channel, BERTH_CHANNEL_DONE, "", err);
@@ -332,7 +340,7 @@ static void witness(const struct work *work)
     unsigned int apart = work->order.mpi.apart;
     const char *node = berth_environ_value(task, BERTH_TASK_NODE);
 
-    if (!it->host || work->order.mpi.said < 0 ||
+    if (!(it->host || it->fabric) || work->order.mpi.said < 0 ||
         berth_request_explained(&work->order.request))
         return;
     it->node = node ? node : "this node";

@@ -318,8 +318,36 @@ static void say(const struct berth_inside *inside,
                      stack->version, stack->profile->name);
     }
     if (!*note->text)
-        berth_err_set(note, "the image has no library that a fabric of this host could "
-                            "stand for (--container-fabric=auto)");
+        berth_err_set(note,
+                      "the image has no library that a fabric of this host could stand "
+                      "for (--container-fabric=%s)",
+                      inside->request->fabric);
+}
+
+/* Does the program run on the image's own network? */
+static bool lacks_fabric(const struct berth_fabrics *program)
+{
+    enum berth_mpi_family family = program->wants->family;
+    bool is_refused = false;
+
+    for (int i = 0; i < BERTH_FABRICS_MAX; i++)
+        is_refused |= *program->refused[i].text != '\0';
+    return program->count == 0 && (is_refused || (family != BERTH_FAMILY_NONE &&
+                                                  family != BERTH_FAMILY_UNKNOWN));
+}
+
+/* BECAUSE is why one may lack it. */
+static int check_required(const struct berth_inside *inside,
+                          struct berth_fabrics *const *programs, size_t count,
+                          const struct berth_err *because, struct berth_err *err)
+{
+    for (size_t k = 0; k < count; k++)
+        if (berth_request_requires_fabric(inside->request) && lacks_fabric(programs[k]))
+            return berth_err_set(err,
+                                 "--container-fabric=required: %s; with auto the step "
+                                 "runs all the same",
+                                 because->text);
+    return 0;
 }
 
 int berth_fabrics_use(const struct berth_inside *inside,
@@ -341,5 +369,13 @@ int berth_fabrics_use(const struct berth_inside *inside,
     if (count > 1 && mount_again(inside, programs, count, err) < 0)
         return -1;
     say(inside, programs, count, ret_note);
-    return 0;
+    return check_required(inside, programs, count, ret_note, err);
+}
+
+void berth_fabrics_name(const struct berth_fabrics *fabrics, struct berth_buf *ret)
+{
+    for (int i = 0; i < fabrics->count; i++)
+        berth_buf_addf(ret, "%s%s (%s)", i ? " or " : "",
+                       fabrics->items[i].stack->version,
+                       fabrics->items[i].stack->profile->name);
 }

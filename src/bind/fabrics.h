@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/strvec.h"
 #include "bind/inside.h"
 #include "bind/replacement.h"
+#include "mpi/program.h"
 #include "stage/look.h"
 
 /* The most fabrics of a host that a step uses. */
@@ -12,7 +14,8 @@ enum { BERTH_FABRICS_MAX = 8 };
 
 /* The fabrics of the host that are under an image's own MPI, for one program. */
 struct berth_fabrics {
-    struct berth_look *look; /* at the program; set by the caller */
+    struct berth_look *look;               /* at the program; set by the caller */
+    const struct berth_mpi_program *wants; /* the same */
     struct berth_replacement items[BERTH_FABRICS_MAX];
     int count;
     struct berth_err refused[BERTH_FABRICS_MAX]; /* why one of the host's cannot be
@@ -25,9 +28,13 @@ struct berth_fabrics {
  * whether these are what each of their users loads. A fabric is used where it has each
  * symbol that these users need of the image's libraries, in all programs.
  *
- * Where the request leaves the choice to berth, what cannot be used stays the image's.
+ * Where the request leaves the choice to berth, what cannot be used stays the image's;
+ * where it requires a fabric, each program with MPI has one.
  * Returns 0, with a sentence in RET_NOTE that says which are used, and of others why
- * not; -1 with a sentence in ERR when one that is named cannot be used. */
+ * not; -1 with a sentence in ERR when the step is not to run. */
 int berth_fabrics_use(const struct berth_inside *inside,
                       struct berth_fabrics *const *programs, size_t count,
                       struct berth_err *ret_note, struct berth_err *err);
+
+/* Appends what FABRICS uses to RET, for people; nothing where it uses none. */
+void berth_fabrics_name(const struct berth_fabrics *fabrics, struct berth_buf *ret);

@@ -340,10 +340,18 @@ static int name_host(struct programs *programs, struct berth_err *err)
                : put_text(first->alone.text, &binding->because, err);
 }
 
-/* What REPLACEMENT has set and mounted, by the paths on the host. */
-static void put_replacement(const struct berth_replacement *replacement,
-                            struct berth_binding *binding)
+/* What REPLACEMENT has set and mounted, by the paths on the host, and what ranks that
+ * reach other nodes open. */
+static void put_replacement(struct programs *programs,
+                            const struct berth_replacement *replacement)
 {
+    struct berth_binding *binding = &programs->binding;
+    const struct berth_mpi_reach *reach = &programs->told->reach;
+    const char *const *opens = replacement->stack->profile->opens;
+
+    for (; opens && *opens && (reach->nodes > 1 || reach->het_step); opens++)
+        if (!berth_strvec_has(&binding->opens, *opens))
+            berth_strvec_push(&binding->opens, *opens);
     berth_strvec_append(&binding->set, &replacement->set);
     for (size_t i = 0; i < replacement->binds.count; i += 2) {
         berth_strvec_pushf(&binding->binds, "%s%s", replacement->host,
@@ -356,7 +364,7 @@ static int put_result(struct programs *programs, struct berth_err *err)
 {
     for (size_t i = 0; i < programs->count; i++)
         for (int j = 0; j < programs->items[i].count; j++)
-            put_replacement(&programs->items[i].replacements[j], &programs->binding);
+            put_replacement(programs, &programs->items[i].replacements[j]);
     if (programs->items[0].count > 0 && name_host(programs, err) < 0)
         return -1;
     return name_mpi(programs, err);
@@ -367,6 +375,7 @@ static int use_fabrics(struct programs *programs, struct berth_err *err)
 {
     BERTH_FREE struct berth_fabrics **all = calloc(programs->count, sizeof(*all));
     struct berth_binding *binding = &programs->binding;
+    BERTH_BUF struct berth_buf name = {0};
     struct berth_err fabrics, note;
 
     if (!all)
@@ -374,12 +383,18 @@ static int use_fabrics(struct programs *programs, struct berth_err *err)
     for (size_t i = 0; i < programs->count; i++) {
         all[i] = &programs->items[i].fabrics;
         all[i]->look = &programs->items[i].look;
+        all[i]->wants = &programs->items[i].wants;
     }
     if (berth_fabrics_use(programs->told, all, programs->count, &fabrics, err) < 0)
         return -1;
     for (size_t i = 0; i < programs->count; i++)
         for (int j = 0; j < all[i]->count; j++)
-            put_replacement(&all[i]->items[j], binding);
+            put_replacement(programs, &all[i]->items[j]);
+    berth_fabrics_name(all[0], &name);
+    if (name.failed)
+        return berth_err_oom(err);
+    if (name.used && put_text(name.text, &binding->fabric, err) < 0)
+        return -1;
     if (*all[0]->warning.text &&
         put_text(all[0]->warning.text, &binding->warning, err) < 0)
         return -1;

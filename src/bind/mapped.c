@@ -17,14 +17,14 @@
 #include "base/text.h"
 #include "elf/facts.h"
 #include "mpi/names.h"
-#include "step/mark.h"
 #include "step/processes.h"
 
 #define DELETED " (deleted)"
 
-enum { PATH_SIZE = 64, DEPTH_MAX = 32 };
+enum { PATH_SIZE = 64 };
 
-void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path)
+void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path,
+                            const char *library)
 {
     char *const paths[] = {(char *)path, NULL};
     FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
@@ -37,7 +37,7 @@ void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path)
             continue;
         files->staged[files->staged_count++] = (struct berth_mapped_stage){
             entry->fts_statp->st_dev, entry->fts_statp->st_ino,
-            strcmp(entry->fts_name, BERTH_MARK_LIBRARY) == 0, berth_text_base(path)};
+            strcmp(entry->fts_name, library) == 0, berth_text_base(path)};
     }
     if (tree)
         fts_close(tree);
@@ -49,7 +49,7 @@ static bool judge_staged(const struct berth_mapped_files *files, dev_t device,
 {
     for (size_t i = 0; i < files->staged_count; i++)
         if (files->staged[i].inode == inode && files->staged[i].device == device) {
-            if (files->staged[i].marks) {
+            if (files->staged[i].tells) {
                 file->kind = BERTH_MAPPED_STAGED;
                 file->stage = files->staged[i].name;
             }
@@ -153,8 +153,9 @@ static void add(struct look *look, ssize_t at)
 }
 
 /* Of a process alone (proc_pid_maps(5)). */
-static void look_at(struct look *look, pid_t pid)
+static bool look_at(pid_t pid, void *data)
 {
+    struct look *look = data;
     char name[PATH_SIZE];
     BERTH_FCLOSE FILE *maps = NULL;
     BERTH_FREE char *line = NULL;
@@ -176,17 +177,7 @@ static void look_at(struct look *look, pid_t pid)
             add(look, find(look->files, pid, line + path,
                            makedev(major_number, minor_number), (ino_t)inode));
     }
-}
-
-static void look_below(struct look *look, pid_t pid, int depth)
-{
-    BERTH_FREE pid_t *children = NULL;
-    size_t count;
-
-    look_at(look, pid);
-    count = depth < DEPTH_MAX ? berth_process_children(pid, &children) : 0;
-    for (size_t i = 0; i < count && look->kind != BERTH_MAPPED_STAGED; i++)
-        look_below(look, children[i], depth + 1);
+    return look->kind != BERTH_MAPPED_STAGED;
 }
 
 enum berth_mapped berth_mapped_look(struct berth_mapped_files *files, pid_t pid,
@@ -194,7 +185,7 @@ enum berth_mapped berth_mapped_look(struct berth_mapped_files *files, pid_t pid,
 {
     struct look look = {.files = files};
 
-    look_below(&look, pid, 0);
+    berth_process_below(pid, look_at, &look);
     *ret_file = look.kind == BERTH_MAPPED_NONE ? NULL : &files->items[look.found];
     return look.kind;
 }

@@ -8,14 +8,14 @@
 #include "mpi/family.h"
 
 /* Which MPI the processes of a step have mapped (/proc/PID/maps), by the contents of
- * the files and not by their names. Staged files are known by their inodes. A process
- * has loaded the host's MPI if it has mapped the library that marks (step/mark.h),
- * which comes with the host's C library of MPI; other staged files may be mapped for
- * another reason. */
+ * the files and not by their names. Staged files are known by their inodes. One library
+ * of a stage tells that a process uses it: of an MPI the one that marks (step/mark.h),
+ * which comes with the host's C library of MPI; of a fabric the first that it replaces.
+ * Other staged files may be mapped for another reason. */
 
 enum berth_mapped {
     BERTH_MAPPED_NONE,   /* no MPI */
-    BERTH_MAPPED_STAGED, /* the host's, as it was staged */
+    BERTH_MAPPED_STAGED, /* what was staged */
     BERTH_MAPPED_OTHER,  /* another one */
 };
 
@@ -31,7 +31,7 @@ struct berth_mapped_file {
 struct berth_mapped_stage {
     dev_t device;
     ino_t inode;
-    bool marks;       /* it is the library that marks */
+    bool tells;       /* who has mapped it uses the stage */
     const char *name; /* of the stage; borrowed */
 };
 
@@ -43,8 +43,10 @@ struct berth_mapped_files {
     size_t staged_count, staged_room;
 };
 
-/* The files below PATH, on the host, are staged ones. PATH lives as long as FILES. */
-void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path);
+/* The files below PATH, on the host, are staged ones, of which LIBRARY tells. PATH
+ * lives as long as FILES. */
+void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path,
+                            const char *library);
 
 /* What have PID and its descendants mapped? STAGED comes before OTHER; then *RET_FILE
  * is the file, valid until the next call. A process that cannot be read is NONE. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Proof, while a step runs, that its ranks have loaded the host's MPI. */
+/* Proof, while a step runs, that its ranks use what the host has for them. */
 
 #include "bind/witness.h"
 
@@ -53,9 +53,48 @@ static unsigned int count(const struct berth_witness *witness,
     return found;
 }
 
-bool berth_witness_judge(const struct berth_witness *witness,
-                         const struct berth_rank *ranks, struct berth_err *ret,
-                         bool *ret_end)
+static unsigned int count_network(const struct berth_witness *witness,
+                                  const struct berth_rank *ranks,
+                                  enum berth_network network)
+{
+    unsigned int found = 0;
+
+    for (unsigned int i = 0; i < witness->tasks; i++)
+        found += ranks[i].network == network;
+    return found;
+}
+
+/* The devices that ranks open, for people; "": no memory. */
+static void name_devices(const struct berth_witness *witness, struct berth_buf *ret)
+{
+    berth_strvec_join(&witness->opens, ", ", ret);
+    berth_buf_puts(ret, "");
+}
+
+static bool judge_network(const struct berth_witness *witness,
+                          const struct berth_rank *ranks, struct berth_err *ret,
+                          bool *ret_end)
+{
+    BERTH_BUF struct berth_buf devices = {0};
+    const struct berth_rank *rank = ranks;
+
+    while (rank < ranks + witness->tasks && rank->network != BERTH_NETWORK_TCP)
+        rank++;
+    if (rank == ranks + witness->tasks)
+        return false;
+    name_devices(witness, &devices);
+    *ret_end = berth_request_requires_fabric(&witness->order->request);
+    berth_err_set(ret,
+                  "rank %u uses TCP between nodes, and none of the devices that the "
+                  "site's profile names (%s); UCX_LOG_LEVEL=info or FI_LOG_LEVEL=info "
+                  "tells why",
+                  rank->number, devices.failed ? "" : devices.text);
+    return true;
+}
+
+static bool judge_mpi(const struct berth_witness *witness,
+                      const struct berth_rank *ranks, struct berth_err *ret,
+                      bool *ret_end)
 {
     bool is_mixed = count(witness, ranks, BERTH_RANK_RIGHT) > 0;
     const struct berth_rank *wrong = ranks;
@@ -79,19 +118,46 @@ bool berth_witness_judge(const struct berth_witness *witness,
     return true;
 }
 
-void berth_witness_count(const struct berth_witness *witness,
+bool berth_witness_judge(const struct berth_witness *witness,
+                         const struct berth_rank *ranks, struct berth_err *ret,
+                         bool *ret_end)
+{
+    return judge_mpi(witness, ranks, ret, ret_end) ||
+           judge_network(witness, ranks, ret, ret_end);
+}
+
+static void count_loaded(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret)
 {
     unsigned int right = count(witness, ranks, BERTH_RANK_RIGHT);
+    const char *what = witness->host ? witness->host : witness->fabric;
 
-    if (right == 0)
+    if (right == 0 && witness->host)
         berth_err_set(ret, "none of %u ranks was seen to load an MPI library",
                       witness->tasks);
     else
         berth_err_set(ret, "%u of %u ranks loaded the host's %s%s", right,
-                      witness->tasks, witness->host,
-                      right < witness->tasks ? ", and no MPI was seen in the others"
-                                             : "");
+                      witness->tasks, what,
+                      right < witness->tasks && witness->host
+                          ? ", and no MPI was seen in the others"
+                          : "");
+}
+
+void berth_witness_count(const struct berth_witness *witness,
+                         const struct berth_rank *ranks, struct berth_err *ret)
+{
+    BERTH_BUF struct berth_buf devices = {0};
+    struct berth_err loaded;
+
+    count_loaded(witness, ranks, &loaded);
+    *ret = loaded;
+    if (witness->opens.count == 0)
+        return;
+    name_devices(witness, &devices);
+    berth_err_set(ret, "%s; with a device open (%s): %u, with TCP between nodes: %u",
+                  loaded.text, devices.failed ? "" : devices.text,
+                  count_network(witness, ranks, BERTH_NETWORK_DEVICE),
+                  count_network(witness, ranks, BERTH_NETWORK_TCP));
 }
 
 /* KIND: "note: ", "warning: ", or "" for an error. */
@@ -179,7 +245,7 @@ static enum berth_rank_state read_marks(const struct watch *watch,
     const struct berth_strvec *stages = &watch->told->stages;
     enum berth_rank_state state = BERTH_RANK_UNKNOWN;
 
-    for (size_t i = 0; watch->marks >= 0 && i < stages->count; i++) {
+    for (size_t i = 0; watch->marks >= 0 && i < stages->count; i += 2) {
         const char *stage = berth_text_base(stages->items[i]);
 
         if (state != BERTH_RANK_RIGHT &&
@@ -196,21 +262,18 @@ static enum berth_rank_state read_maps(struct watch *watch, pid_t pid,
     switch (berth_mapped_look(&watch->files, pid, ret_file)) {
     case BERTH_MAPPED_STAGED:
         return state_of(watch, (*ret_file)->stage);
-    case BERTH_MAPPED_OTHER:
-        return BERTH_RANK_WRONG;
+    case BERTH_MAPPED_OTHER: /* above a fabric it is the image's own */
+        return watch->told->host ? BERTH_RANK_WRONG : BERTH_RANK_UNKNOWN;
     default:
         return BERTH_RANK_UNKNOWN;
     }
 }
 
-/* Marks are read after the look whether the rank has ended: then none is missed. */
 static void look_at(struct watch *watch, struct berth_rank *rank)
 {
     const struct berth_mapped_file *file = NULL;
-    enum berth_rank_state seen;
+    enum berth_rank_state seen = read_marks(watch, rank);
 
-    rank->has_ended |= watch->is_over || (kill(rank->pid, 0) < 0 && errno == ESRCH);
-    seen = read_marks(watch, rank);
     if (seen == BERTH_RANK_UNKNOWN && rank->state == BERTH_RANK_UNKNOWN &&
         !rank->has_ended)
         seen = read_maps(watch, rank->pid, &file);
@@ -223,12 +286,31 @@ static void look_at(struct watch *watch, struct berth_rank *rank)
         rank->state = rank->path ? BERTH_RANK_WRONG : BERTH_RANK_ALONE;
 }
 
+/* May more be seen of the rank than what is known? */
+static bool is_open(const struct watch *watch, const struct berth_rank *rank)
+{
+    if (rank->has_ended)
+        return false;
+    return rank->state == BERTH_RANK_UNKNOWN ||
+           (rank->state == BERTH_RANK_RIGHT && watch->told->opens.count > 0 &&
+            rank->network == BERTH_NETWORK_UNKNOWN);
+}
+
+/* Marks are read after the look whether the rank has ended: then none is missed. */
 static void look(struct watch *watch)
 {
     find_tasks(watch);
-    for (unsigned int i = 0; i < watch->told->tasks; i++)
-        if (watch->ranks[i].pid && watch->ranks[i].state != BERTH_RANK_RIGHT)
-            look_at(watch, &watch->ranks[i]);
+    for (unsigned int i = 0; i < watch->told->tasks; i++) {
+        struct berth_rank *rank = &watch->ranks[i];
+
+        if (!rank->pid)
+            continue;
+        rank->has_ended |= watch->is_over || (kill(rank->pid, 0) < 0 && errno == ESRCH);
+        if (rank->state != BERTH_RANK_RIGHT)
+            look_at(watch, rank);
+        if (rank->state == BERTH_RANK_RIGHT && is_open(watch, rank))
+            rank->network = berth_network_look(rank->pid, &watch->told->opens);
+    }
 }
 
 /* SIGKILL, because a program that survives a signal could end with status 0. */
@@ -260,12 +342,9 @@ static void speak(struct watch *watch)
 /* Is there nothing more to come? */
 static bool is_done(const struct watch *watch)
 {
-    for (unsigned int i = 0; i < watch->told->tasks; i++) {
-        const struct berth_rank *rank = &watch->ranks[i];
-
-        if (!rank->pid || (rank->state == BERTH_RANK_UNKNOWN && !rank->has_ended))
+    for (unsigned int i = 0; i < watch->told->tasks; i++)
+        if (!watch->ranks[i].pid || is_open(watch, &watch->ranks[i]))
             return false;
-    }
     return true;
 }
 
@@ -316,7 +395,11 @@ static void keep_record(struct watch *watch)
         .ranks = told->tasks,
         .loaded = count(told, watch->ranks, BERTH_RANK_RIGHT),
         .other = count(told, watch->ranks, BERTH_RANK_WRONG) +
-                 count(told, watch->ranks, BERTH_RANK_ALONE)};
+                 count(told, watch->ranks, BERTH_RANK_ALONE),
+        .fabric = told->fabric,
+        .has_network = told->opens.count > 0,
+        .device = count_network(told, watch->ranks, BERTH_NETWORK_DEVICE),
+        .tcp = count_network(told, watch->ranks, BERTH_NETWORK_TCP)};
 
     if (watch->kept < 0)
         return;
@@ -347,8 +430,9 @@ void berth_witness_run(const struct berth_witness *witness)
     watch.ranks = calloc(witness->tasks, sizeof(*watch.ranks));
     if (!watch.ranks)
         return;
-    for (size_t i = 0; i < witness->stages.count; i++)
-        berth_mapped_add_stage(&watch.files, witness->stages.items[i]);
+    for (size_t i = 0; i < witness->stages.count; i += 2)
+        berth_mapped_add_stage(&watch.files, witness->stages.items[i],
+                               witness->stages.items[i + 1]);
     open_record(&watch);
     if (witness->holder)
         enter_space(&watch);
@@ -368,6 +452,8 @@ void berth_witness_run(const struct berth_witness *witness)
 void berth_witness_fini(struct berth_witness *witness)
 {
     free(witness->host);
+    free(witness->fabric);
+    berth_strvec_fini(&witness->opens);
     free(witness->alone);
     free(witness->because);
     berth_strvec_fini(&witness->stages);

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "bind/network.h"
 #include "plan/order.h"
 
 /* What the image's loader said before the start is a forecast. The witness checks while
@@ -14,7 +15,12 @@
  * MPI: then the witness prints a line, and kills the tasks of the node if the host's
  * MPI was asked for or if other ranks run with it. If two MPIs of the host are mounted,
  * one of them may not speak the step's process manager: a rank that loads that one is
- * wrong, too. The witness ignores a rank that loads no MPI. */
+ * wrong, too. The witness ignores a rank that loads no MPI.
+ *
+ * Where the host's fabric is under the image's own MPI, it is those libraries that
+ * ranks load. Where the site's profile says which devices ranks have open that reach
+ * other nodes, one that uses TCP is told, and is an error where a fabric is required.
+ */
 struct berth_witness {
     const char *node;
     const struct berth_order *order;
@@ -25,14 +31,18 @@ struct berth_witness {
     pid_t holder; /* of the namespaces that the tasks share; 0: they do not */
     pid_t parent; /* of the tasks: slurmstepd */
     char *host;   /* the host's MPI for people; NULL: it does not run */
-    struct berth_strvec stages; /* on the host */
+    char *fabric; /* the host's libraries under the image's own MPI, for people; NULL:
+                     there are none */
+    struct berth_strvec opens; /* devices, as in bind/network.h; none: not looked for */
+    struct berth_strvec stages; /* a stage on the host, the library that tells of it
+                                   (bind/mapped.h), ... */
     char *alone;   /* the name of the stage whose MPI finds no other rank; NULL: none */
     char *because; /* a sentence */
 };
 
 enum berth_rank_state {
     BERTH_RANK_UNKNOWN, /* no MPI was seen */
-    BERTH_RANK_RIGHT,   /* it has loaded the host's */
+    BERTH_RANK_RIGHT,   /* it has loaded the host's MPI, or fabric */
     BERTH_RANK_WRONG,   /* it runs with another */
     BERTH_RANK_ALONE,   /* with one of the host's by which it finds no other rank */
 };
@@ -42,6 +52,7 @@ struct berth_rank {
     unsigned int local;  /* its SLURM_LOCALID */
     unsigned int number; /* of the rank in the step */
     enum berth_rank_state state;
+    enum berth_network network; /* that it uses; of a rank that is right */
     bool has_ended;
     long long suspected; /* since when, as berth_clock(); 0: it is not */
     char *path;          /* of the other MPI; NULL: it is one of the host's */
@@ -54,7 +65,8 @@ bool berth_witness_judge(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret,
                          bool *ret_end);
 
-/* Sets in RET how many of RANKS have loaded the host's MPI. */
+/* Sets in RET how many of RANKS have loaded what the host has for them, and what
+ * network they use. */
 void berth_witness_count(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret);
 

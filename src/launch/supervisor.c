@@ -163,7 +163,7 @@ static int precheck(struct supervisor *supervisor, const char *why,
 
     if (!berth_request_mpi_chosen(request))
         return 0;
-    if (berth_request_mpi_must_host(request) || berth_request_names_fabric(request))
+    if (berth_request_mpi_must_host(request) || berth_request_requires_fabric(request))
         return name_refusal(
             supervisor,
             berth_err_set(

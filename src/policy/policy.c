@@ -195,6 +195,15 @@ bool berth_policy_says_mpi(const struct berth_site *site)
            site->mpi.partitions.count;
 }
 
+bool berth_policy_requires_fabric(const struct berth_site *site)
+{
+    const char *fabric = site->mpi.fabric;
+
+    return berth_rules_give(site, BERTH_OPTION_FABRIC) ||
+           (fabric && strcmp(fabric, BERTH_FABRIC_AUTO) != 0 &&
+            strcmp(fabric, BERTH_FABRIC_OFF) != 0);
+}
+
 bool berth_policy_says_job(const struct berth_site *site, const char *said)
 {
     if (berth_rules_give(site, BERTH_OPTION_LIFETIME))

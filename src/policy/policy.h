@@ -35,6 +35,9 @@ bool berth_policy_says_image(const struct berth_site *site);
 /* Can SITE set --mpi-bind for a component whose user has not given it? */
 bool berth_policy_says_mpi(const struct berth_site *site);
 
+/* Can SITE require a fabric of the host? */
+bool berth_policy_requires_fabric(const struct berth_site *site);
+
 /* Can a container live as long as its job, where the user SAID that of
  * --container-lifetime (NULL: nothing)? A rule may be for other jobs. */
 bool berth_policy_says_job(const struct berth_site *site, const char *said);

@@ -22,6 +22,8 @@ static const struct berth_field members[] = {
     {"job", BERTH_FIELD_FLAG, MEMBER(is_jobs)},
     {"no-job", BERTH_FIELD_TEXT, MEMBER(no_job)},
     {"host", BERTH_FIELD_TEXT, MEMBER(host)},
+    {"fabric", BERTH_FIELD_TEXT, MEMBER(fabric)},
+    {"opens", BERTH_FIELD_LIST, MEMBER(opens)},
     {"alone", BERTH_FIELD_TEXT, MEMBER(alone)},
     {"because", BERTH_FIELD_TEXT, MEMBER(because)},
     {0},

@@ -22,11 +22,14 @@ struct berth_binding {
     char *note;                 /* whose MPI runs and why; NULL: nothing to say */
     bool differs;               /* other nodes may have another note */
     char *warning;              /* what may go wrong; NULL: nothing is known */
-    char *no_cma;  /* why its tasks and those of other containers of the step on this
-                      node  may not read each other's memory; NULL: they may */
-    bool is_jobs;  /* the container is that of the job (--container-lifetime=job) */
-    char *no_job;  /* why it is not, though the step asks for it; NULL: it does not */
-    char *host;    /* the host's MPI that each rank will load, for people; NULL: none */
+    char *no_cma; /* why its tasks and those of other containers of the step on this
+                     node  may not read each other's memory; NULL: they may */
+    bool is_jobs; /* the container is that of the job (--container-lifetime=job) */
+    char *no_job; /* why it is not, though the step asks for it; NULL: it does not */
+    char *host;   /* the host's MPI that each rank will load, for people; NULL: none */
+    char *fabric; /* the host's libraries under the image's own MPI, for people; NULL:
+                     none */
+    struct berth_strvec opens; /* as in mpi/profile.h, where ranks have other nodes */
     char *alone;   /* the name of a stage by whose MPI a rank finds no other rank; NULL:
                       there is none */
     char *because; /* why it finds none */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <time.h>
 
 #include "base/buf.h"
@@ -14,6 +15,10 @@ struct berth_record_witnessed {
     unsigned int ranks;  /* of the component on the node */
     unsigned int loaded; /* have loaded it */
     unsigned int other;  /* ran with another MPI; no MPI was seen in the rest */
+    const char *fabric; /* under the image's own MPI, for people: `loaded` is of this */
+    bool has_network;   /* it was looked for */
+    unsigned int device; /* have a device of the network open */
+    unsigned int tcp;    /* use TCP between nodes */
 };
 
 /* What the programs that serve the image of a node took while tasks ran. */

@@ -260,10 +260,12 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
                           "one that fits (auto, also without a value); default: off",
                           TEXT(mpi), take_mode, "MODE"},
     [BERTH_OPTION_FABRIC] = {"container-fabric",
-                             BERTH_FABRIC_AUTO "|NAME|" BERTH_FABRIC_OFF,
+                             BERTH_FABRIC_AUTO "|" BERTH_FABRIC_REQUIRED
+                                               "|NAME|" BERTH_FABRIC_OFF,
                              "the host's network libraries under the image's own MPI: "
-                             "those that fit (auto), or NAME of a profile; default: "
-                             "off, the image's own",
+                             "those that fit (auto, or required: else the step does "
+                             "not run), or NAME of a profile; default: off, the "
+                             "image's own",
                              TEXT(fabric), take_fabric, "NAME"},
     [BERTH_OPTION_EXPLAIN] = {"container-explain",
                               "[" BERTH_EXPLAIN_TEXT "|" BERTH_EXPLAIN_JSON

@@ -272,10 +272,16 @@ bool berth_request_has_fabric(const struct berth_request *request)
            strcmp(request->fabric, BERTH_FABRIC_OFF) != 0;
 }
 
-bool berth_request_names_fabric(const struct berth_request *request)
+bool berth_request_requires_fabric(const struct berth_request *request)
 {
     return berth_request_has_fabric(request) &&
            strcmp(request->fabric, BERTH_FABRIC_AUTO) != 0;
+}
+
+bool berth_request_names_fabric(const struct berth_request *request)
+{
+    return berth_request_requires_fabric(request) &&
+           strcmp(request->fabric, BERTH_FABRIC_REQUIRED) != 0;
 }
 
 bool berth_request_may_stage(const struct berth_request *request)
@@ -284,12 +290,15 @@ bool berth_request_may_stage(const struct berth_request *request)
            (berth_request_has_fabric(request) && berth_request_mpi_chosen(request));
 }
 
-/* `auto` does nothing where nothing can be done. */
+/* `auto` does nothing where nothing can be done, and the host's MPI has a fabric. */
 static int check_fabric(const struct berth_request *request, struct berth_err *err)
 {
-    if (!berth_request_names_fabric(request) || !request->mpi ||
-        berth_request_mpi_is(request, BERTH_MODE_HYBRID) ||
-        berth_request_mpi_is(request, BERTH_MODE_AUTO))
+    bool is_served = berth_request_names_fabric(request)
+                         ? berth_request_mpi_is(request, BERTH_MODE_HYBRID) ||
+                               berth_request_mpi_is(request, BERTH_MODE_AUTO)
+                         : berth_request_mpi_chosen(request);
+
+    if (!berth_request_requires_fabric(request) || !request->mpi || is_served)
         return 0;
     return berth_err_set(err,
                          "--container-fabric=%s: it is for an image's own MPI whose "

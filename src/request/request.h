@@ -55,9 +55,11 @@ struct berth_request {
 #define BERTH_LIFETIME_STEP "step" /* the container ends with its step */
 #define BERTH_LIFETIME_JOB  "job"  /* later steps of the job use it, too */
 
-/* The values of --container-fabric besides names; not said is BERTH_FABRIC_OFF. */
-#define BERTH_FABRIC_AUTO "auto" /* the host's, where it can stand for the image's */
-#define BERTH_FABRIC_OFF  "off"  /* the image's own */
+/* The values of --container-fabric besides names; not said is BERTH_FABRIC_OFF. With
+ * `auto` it is the host's, where that can stand for the image's. */
+#define BERTH_FABRIC_AUTO     "auto"
+#define BERTH_FABRIC_REQUIRED "required" /* as auto, or the step does not run */
+#define BERTH_FABRIC_OFF      "off"      /* the image's own */
 
 /* The value of --container-image that means: no container. */
 #define BERTH_NO_IMAGE "none"
@@ -110,8 +112,11 @@ bool berth_request_job_lifetime(const struct berth_request *request);
 /* Does it ask for network libraries of the host under the image's own MPI? */
 bool berth_request_has_fabric(const struct berth_request *request);
 
-/* The same, and those or nothing? */
+/* Does it name them? */
 bool berth_request_names_fabric(const struct berth_request *request);
+
+/* Is the step not to run without such libraries? So it is where it names them. */
+bool berth_request_requires_fabric(const struct berth_request *request);
 
 /* May copies of the host's libraries be mounted in the container, of its MPI or of a
  * fabric? */

@@ -132,8 +132,8 @@ int berth_value_fabric(const char *text, struct berth_err *err)
 {
     if (!berth_mode_is_word(text))
         return berth_err_set(err,
-                             "expected auto, off, or a fabric that `berth profiles` "
-                             "names, got '%s'",
+                             "expected auto, required, off, or a fabric that `berth "
+                             "profiles` names, got '%s'",
                              text);
     return 0;
 }

@@ -33,6 +33,7 @@
 #include "request/wire.h"
 #include "probe/siteread.h"
 #include "spank/fetch.h"
+#include "spank/badexit.h"
 #include "spank/comment.h"
 #include "spank/gather.h"
 #include "spank/lines.h"
@@ -115,68 +116,11 @@ static void forget_slurm_copies(void)
 
 static void read_command_line(void)
 {
-    enum {
-        LONGEST = 4 << 20
-    }; /* of an argument list: more than a quarter of the stack */
+    enum { LONGEST = 4 << 20 }; /* of arguments: above a quarter of the stack */
     BERTH_BUF struct berth_buf line = {0};
 
     berth_fd_read_path("/proc/self/cmdline", LONGEST, &line);
     berth_hetgroups_init(&state.hetgroups, line.text, line.used);
-}
-
-/* Does the command line have the option that starts with START? */
-static bool is_typed(const char *start)
-{
-    char option[160];
-
-    snprintf(option, sizeof(option), "--%s%s", state.settings.option_prefix, start);
-    return berth_hetgroups_word(&state.hetgroups, option);
-}
-
-/* Is there a component with an image? */
-static bool has_image(void)
-{
-    char image[BERTH_DEFAULTS_NAME];
-
-    berth_defaults_name(BERTH_OPTION_IMAGE, image);
-    return getenv(BERTH_JOB_VARIABLE) || getenv(image) || is_typed("container-i") ||
-           berth_hetgroups_mention(&state.hetgroups, image);
-}
-
-/* Are the tasks one MPI_COMM_WORLD, as far as --mpi-bind tells? */
-static bool has_mpi(void)
-{
-    BERTH_REQUEST struct berth_request job = {0};
-    struct berth_request own = {0};
-    char name[BERTH_DEFAULTS_NAME];
-
-    if (is_typed("mpi-b"))
-        return !is_typed("mpi-bind=off") && !is_typed("mpi-bind=local");
-    berth_defaults_name(BERTH_OPTION_MPI, name);
-    own.mpi = getenv(name);
-    if (own.mpi && *own.mpi)
-        return berth_request_mpi_chosen(&own);
-    return berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, NULL) == 0 &&
-           berth_request_mpi_chosen(&job);
-}
-
-/* Are there several programs in images? */
-static bool has_lines(void)
-{
-    return berth_lines_mention(&state.hetgroups, "container-image") ||
-           berth_lines_mention(&state.hetgroups, "mpi-bind");
-}
-
-/* Components, lines, and nodes, of one MPI_COMM_WORLD cannot go on without each other:
- * when one cannot start, the others would wait for it in MPI_Init. srun reads this
- * variable as the default of --kill-on-bad-exit while it reads options; the tasks do
- * not get it. */
-static void set_kill_on_bad_exit(void)
-{
-    bool several = berth_hetgroups_several(&state.hetgroups);
-
-    if (!getenv(KILL_ON_BAD_EXIT) && (several ? has_image() : has_lines() || has_mpi()))
-        state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
 }
 
 /* All components are read: what is left is for the nodes. */
@@ -202,23 +146,6 @@ static void read_job_environment(void)
         berth_defaults_name((enum berth_option_id)id, name);
         unsetenv(name);
     }
-}
-
-int berth_local_init(spank_t sp, int count, char **words)
-{
-    berth_settings_read(count, words, &state.settings, &state.settings_fault);
-    berth_world_begin();
-    unsetenv(BERTH_STEP_VARIABLE);
-    unsetenv(BERTH_ENV_VARIABLE);
-    unsetenv(BERTH_CONTAINERS_VARIABLE);
-    unsetenv(BERTH_LIFETIME_VARIABLE);
-    read_command_line();
-    if (spank_context() == S_CTX_ALLOCATOR)
-        read_job_environment();
-    else
-        set_kill_on_bad_exit();
-    forget_slurm_copies();
-    return berth_options_register(sp, state.settings.option_prefix, take_option);
 }
 
 /* The image that this command runs in; NULL: on a host. The files of an image are the
@@ -249,6 +176,37 @@ static int read_site(struct berth_err *err)
 static bool site_says_mpi(void)
 {
     return outer_image() || berth_policy_says_mpi(&state.site);
+}
+
+/* srun reads this variable as the default of --kill-on-bad-exit while it reads options;
+ * the tasks do not get it. A fault of the site's file is told with the component. */
+static void set_kill_on_bad_exit(void)
+{
+    const struct berth_badexit badexit = {state.settings.option_prefix,
+                                          &state.hetgroups};
+    struct berth_err err;
+    bool is_required = berth_badexit_has_image(&badexit) && read_site(&err) == 0 &&
+                       berth_policy_requires_fabric(&state.site);
+
+    if (!getenv(KILL_ON_BAD_EXIT) && (is_required || berth_badexit_wanted(&badexit)))
+        state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
+}
+
+int berth_local_init(spank_t sp, int count, char **words)
+{
+    berth_settings_read(count, words, &state.settings, &state.settings_fault);
+    berth_world_begin();
+    unsetenv(BERTH_STEP_VARIABLE);
+    unsetenv(BERTH_ENV_VARIABLE);
+    unsetenv(BERTH_CONTAINERS_VARIABLE);
+    unsetenv(BERTH_LIFETIME_VARIABLE);
+    read_command_line();
+    if (spank_context() == S_CTX_ALLOCATOR)
+        read_job_environment();
+    else
+        set_kill_on_bad_exit();
+    forget_slurm_copies();
+    return berth_options_register(sp, state.settings.option_prefix, take_option);
 }
 
 /* ENVIRONMENT as for berth_policy_refuse(). */

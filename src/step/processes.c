@@ -152,3 +152,21 @@ size_t berth_process_children(pid_t pid, pid_t **ret_children)
     *ret_children = list.items;
     return list.count;
 }
+
+static bool visit_below(pid_t pid, int depth, bool (*visit)(pid_t, void *), void *data)
+{
+    enum { DEPTH_MAX = 32 };
+    BERTH_FREE pid_t *children = NULL;
+    bool goes_on = visit(pid, data);
+    size_t count =
+        goes_on && depth < DEPTH_MAX ? berth_process_children(pid, &children) : 0;
+
+    for (size_t i = 0; i < count && goes_on; i++)
+        goes_on = visit_below(children[i], depth + 1, visit, data);
+    return goes_on;
+}
+
+bool berth_process_below(pid_t pid, bool (*visit)(pid_t, void *), void *data)
+{
+    return visit_below(pid, 0, visit, data);
+}

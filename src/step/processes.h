@@ -32,6 +32,10 @@ int berth_processes_visit(bool (*visit)(const struct berth_process *, void *),
  * kernel may lack). Returns how many are in *RET_CHILDREN, which the caller frees. */
 size_t berth_process_children(pid_t pid, pid_t **ret_children);
 
+/* Call VISIT with PID, with each of its descendants, and with DATA, parents first,
+ * until it returns false. Returns whether it never did. */
+bool berth_process_below(pid_t pid, bool (*visit)(pid_t, void *), void *data);
+
 /* The variable NAME, a number, in the environment with which process PID was started.
  * False: there is none, or it cannot be read. */
 bool berth_process_variable(pid_t pid, const char *name, unsigned int *ret_number);

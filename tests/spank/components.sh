@@ -124,6 +124,22 @@ expect 'so is one by the environment' 0 \
     "published 1;*:$A&mpi-bind=host;., kill on bad exit
 0 $A&mpi-bind=host: ./x" \
     BERTH_MPI_BIND=host FAKE_SHOW=1 srun --container-image=a ./x
+expect 'so is one by a fabric' 0 \
+    "published 1;*:$A&fabric=ucx;., kill on bad exit
+0 $A&mpi-bind=hybrid&fabric=ucx: ./x" \
+    FAKE_SHOW=1 srun --container-image=a --container-fabric=ucx ./x
+expect 'but not without it' 0 \
+    "published 1;*:$A&fabric=off;.
+0 $A&fabric=off: ./x" \
+    FAKE_SHOW=1 srun --container-image=a --container-fabric=off ./x
+site 'mpi: {fabric: required}'
+expect 'by one that the site requires' 0 \
+    "published 1;*:$A;., kill on bad exit
+0 $A&mpi-bind=hybrid&fabric=required: ./x" \
+    FAKE_SHOW=1 FAKE_WORDS="$SITE" srun --container-image=a ./x
+expect 'of a step with an image only' 0 'published nothing
+0 host: ./x' \
+    FAKE_SHOW=1 FAKE_WORDS="$SITE" srun ./x
 expect 'one with an mpirun in each task is not killed on a bad exit' 0 \
     "published 1;*:$A&mpi-bind=local-each;.
 0 $A&mpi-bind=local-each: ./x" \

@@ -25,6 +25,7 @@ static char *directory;
 static int ends[2];
 static struct berth_err err;
 static struct berth_look look;
+static struct berth_mpi_program wants;
 static struct berth_err note;
 static struct berth_fabrics fabrics;
 
@@ -125,6 +126,7 @@ static int use(const char *word, const char *soname, size_t count)
     struct berth_fabrics *const programs[] = {&fabrics};
 
     fabrics.look = &look;
+    fabrics.wants = &wants;
     return berth_fabrics_use(&inside, programs, 1, &note, &err);
 }
 
@@ -166,6 +168,23 @@ START_TEST(an_image_without_it_is_left_alone)
     ck_assert_str_eq(note.text,
                      "the image has no library that a fabric of this host could stand "
                      "for (--container-fabric=auto)");
+}
+END_TEST
+
+/* Its MPI may have one inside. */
+START_TEST(a_program_with_mpi_has_one_where_it_is_required)
+{
+    compile("image", NET, "a");
+    compile_program(NET, "a");
+    ck_assert_int_eq(use("required", "libberth-none.so.1", 1), 0);
+    wants.family = BERTH_FAMILY_MPICH;
+    ck_assert_int_eq(use("required", "libberth-none.so.1", 1), -1);
+    ck_assert_str_eq(err.text,
+                     "--container-fabric=required: the image has no library that a "
+                     "fabric of this host could stand for "
+                     "(--container-fabric=required); with auto the step runs all the "
+                     "same");
+    wants.family = BERTH_FAMILY_NONE;
 }
 END_TEST
 
@@ -231,6 +250,15 @@ static const struct {
      "a",
      {"--container-fabric=net: the host's net.so.1.2 is older than the image's: it "
       "lacks 2 symbols of that, and has 1 others; leave --container-fabric out"}},
+    {"required",
+     NET,
+     1,
+     "abcd",
+     "abe",
+     "a",
+     {"--container-fabric=required: the image's own '" NET "' stays: the host's "
+      "net.so.1.2 is older than the image's: it lacks 2 symbols of that, and has 1 "
+      "others; with auto the step runs all the same"}},
     {"net",
      UCS,
      1,
@@ -298,6 +326,7 @@ int main(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, a_newer_one_runs_in_its_place);
     tcase_add_test(tests, an_image_without_it_is_left_alone);
+    tcase_add_test(tests, a_program_with_mpi_has_one_where_it_is_required);
     tcase_add_test(tests, one_that_nobody_needs_is_told);
     tcase_add_loop_test(tests, what_does_not_fit_is_named, 0, COUNT(refused));
     tcase_add_test(tests, what_the_host_does_not_have_is_named);

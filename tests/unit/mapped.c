@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "install.h"
+#include "step/mark.h"
 #include "unit.h"
 
 static char *directory;
@@ -108,7 +109,7 @@ START_TEST(an_mpi_that_is_mapped_is_known)
     BERTH_FREE char *stage = unit_path(directory, "stage");
     pid_t pid = start(looks[_i].files);
 
-    berth_mapped_add_stage(&files, stage);
+    berth_mapped_add_stage(&files, stage, BERTH_MARK_LIBRARY);
     for (int again = 0; again < 2; again++) {
         ck_assert_int_eq(berth_mapped_look(&files, pid, &file), looks[_i].kind);
         if (looks[_i].kind == BERTH_MAPPED_STAGED)

@@ -59,7 +59,8 @@ END_TEST
 START_TEST(what_was_witnessed_on_a_node_is_a_line)
 {
     struct berth_request request = {.image = (char *)"/a", .mpi = (char *)"host"};
-    const struct berth_record_witnessed witnessed = {"MPICH 4.2.1", 4, 3, 1};
+    const struct berth_record_witnessed witnessed = {
+        .host = "MPICH 4.2.1", .ranks = 4, .loaded = 3, .other = 1};
     struct berth_record record = usual(&request, NULL);
     BERTH_BUF struct berth_buf line = {0};
     struct berth_err err;

@@ -154,7 +154,8 @@ static const struct {
      "'node' is not a lifetime; expected step or job"},
     {{{LIFETIME, "job"}, {LIFETIME, "step"}, {END, NULL}}, TWICE("job", "step")},
     {{{FABRIC, "Slingshot 11"}, {END, NULL}},
-     "'Slingshot 11' is not a fabric; expected auto, off, or the name of a profile"},
+     "'Slingshot 11' is not a fabric; expected auto, required, off, or the name of a "
+     "profile"},
     {{{FABRIC, "ucx"}, {FABRIC, "off"}, {END, NULL}}, TWICE("ucx", "off")},
     {{{IMAGE, "/a"}, {IMAGE, "/b"}, {END, NULL}}, TWICE("/a", "/b")},
     {{{IMAGE, "/a"}, {IMAGE, "none"}, {END, NULL}}, TWICE("/a", "none")},

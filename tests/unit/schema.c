@@ -226,9 +226,10 @@ static const struct {
      "f:1: rules: expected one name, got a list\n"},
     {"rules:\n- options: {mpi-bind: off}\n  partitoin: x",
      "f:3: rules: 'partitoin' is not a key here; did you mean 'partition'?\n"},
-    {"mpi: {fabric: \"all of them\"}", "f:1: mpi.fabric: expected auto, off, or a "
-                                       "fabric that `berth profiles` names, got "
-                                       "'all of them'\n"},
+    {"mpi: {fabric: \"all of them\"}",
+     "f:1: mpi.fabric: expected auto, required, off, or a "
+     "fabric that `berth profiles` names, got "
+     "'all of them'\n"},
     /* keys */
     {"imgaes: {}", "f:1: 'imgaes' is not a key here; did you mean 'images'?\n"},
     {"xyzzy: {}", "f:1: 'xyzzy' is not a key here; expected runtime, images, mounts, "
