@@ -317,6 +317,7 @@ static int run_with(const struct work *work, const struct berth_profile *profile
 
     inside.variable = find_variable(&inside, container);
     find_reach(work, &inside);
+    work->witness->has_others = inside.reach.nodes > 1 || inside.reach.het_step;
     use_roots(work, &user);
     return look(work, &inside, &user, err);
 }

@@ -126,6 +126,24 @@ bool berth_witness_judge(const struct berth_witness *witness,
            judge_network(witness, ranks, ret, ret_end);
 }
 
+bool berth_witness_misses(const struct berth_witness *witness,
+                          const struct berth_rank *ranks, struct berth_err *ret)
+{
+    bool has_mpi = false;
+
+    for (unsigned int i = 0; i < witness->tasks; i++)
+        has_mpi |= ranks[i].has_mpi;
+    if (!witness->fabric || !witness->has_others || !has_mpi ||
+        count(witness, ranks, BERTH_RANK_RIGHT) > 0)
+        return false;
+    berth_err_set(ret,
+                  "no rank of this node was seen to load the host's %s, so their MPI "
+                  "may use another network; OMPI_MCA_pml_base_verbose=10 or "
+                  "UCX_LOG_LEVEL=info tells which",
+                  witness->fabric);
+    return true;
+}
+
 static void count_loaded(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret)
 {
@@ -231,6 +249,17 @@ static bool has_waited(const struct berth_rank *rank)
     return berth_clock() >= rank->suspected + PATIENCE;
 }
 
+/* The rank is not right, as far as was SEEN. FILE as for suspect(). */
+static void doubt(struct berth_rank *rank, enum berth_rank_state seen,
+                  const struct berth_mapped_file *file)
+{
+    if (seen == BERTH_RANK_WRONG || seen == BERTH_RANK_ALONE)
+        suspect(rank, file);
+    if (rank->suspected &&
+        (rank->has_ended || (seen != BERTH_RANK_UNKNOWN && has_waited(rank))))
+        rank->state = rank->path ? BERTH_RANK_WRONG : BERTH_RANK_ALONE;
+}
+
 static enum berth_rank_state state_of(const struct watch *watch, const char *stage)
 {
     return watch->told->alone && strcmp(stage, watch->told->alone) == 0
@@ -262,8 +291,8 @@ static enum berth_rank_state read_maps(struct watch *watch, pid_t pid,
     switch (berth_mapped_look(&watch->files, pid, ret_file)) {
     case BERTH_MAPPED_STAGED:
         return state_of(watch, (*ret_file)->stage);
-    case BERTH_MAPPED_OTHER: /* above a fabric it is the image's own */
-        return watch->told->host ? BERTH_RANK_WRONG : BERTH_RANK_UNKNOWN;
+    case BERTH_MAPPED_OTHER:
+        return BERTH_RANK_WRONG;
     default:
         return BERTH_RANK_UNKNOWN;
     }
@@ -277,13 +306,17 @@ static void look_at(struct watch *watch, struct berth_rank *rank)
     if (seen == BERTH_RANK_UNKNOWN && rank->state == BERTH_RANK_UNKNOWN &&
         !rank->has_ended)
         seen = read_maps(watch, rank->pid, &file);
-    if (seen == BERTH_RANK_WRONG || seen == BERTH_RANK_ALONE)
-        suspect(rank, file);
+    rank->has_mpi |= seen != BERTH_RANK_UNKNOWN;
     if (seen == BERTH_RANK_RIGHT)
         rank->state = BERTH_RANK_RIGHT;
-    else if (rank->suspected &&
-             (rank->has_ended || (seen != BERTH_RANK_UNKNOWN && has_waited(rank))))
-        rank->state = rank->path ? BERTH_RANK_WRONG : BERTH_RANK_ALONE;
+    else if (watch->told->host) /* else it is the image's own, as it is to be */
+        doubt(rank, seen, file);
+}
+
+static bool is_network_open(const struct watch *watch, const struct berth_rank *rank)
+{
+    return rank->has_mpi && watch->told->opens.count > 0 &&
+           rank->network == BERTH_NETWORK_UNKNOWN;
 }
 
 /* May more be seen of the rank than what is known? */
@@ -291,9 +324,7 @@ static bool is_open(const struct watch *watch, const struct berth_rank *rank)
 {
     if (rank->has_ended)
         return false;
-    return rank->state == BERTH_RANK_UNKNOWN ||
-           (rank->state == BERTH_RANK_RIGHT && watch->told->opens.count > 0 &&
-            rank->network == BERTH_NETWORK_UNKNOWN);
+    return rank->state == BERTH_RANK_UNKNOWN || is_network_open(watch, rank);
 }
 
 /* Marks are read after the look whether the rank has ended: then none is missed. */
@@ -308,7 +339,7 @@ static void look(struct watch *watch)
         rank->has_ended |= watch->is_over || (kill(rank->pid, 0) < 0 && errno == ESRCH);
         if (rank->state != BERTH_RANK_RIGHT)
             look_at(watch, rank);
-        if (rank->state == BERTH_RANK_RIGHT && is_open(watch, rank))
+        if (is_network_open(watch, rank) && !rank->has_ended)
             rank->network = berth_network_look(rank->pid, &watch->told->opens);
     }
 }
@@ -438,6 +469,9 @@ void berth_witness_run(const struct berth_witness *witness)
         enter_space(&watch);
     watch_ranks(&watch);
     keep_record(&watch);
+    if (!watch.has_spoken && witness->order->step.leads &&
+        berth_witness_misses(witness, watch.ranks, &sentence))
+        say(witness, "warning: ", sentence.text);
     berth_witness_count(witness, watch.ranks, &sentence);
     if (witness->verbose && !watch.has_spoken)
         say(witness, "note: ", sentence.text);

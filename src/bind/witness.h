@@ -27,6 +27,7 @@ struct berth_witness {
     char *const *environment; /* of a task on the host, ended by NULL */
     bool must;                /* the mode asks for the host's MPI or nothing */
     bool verbose;             /* also print how many ranks are right */
+    bool has_others;          /* there are ranks on other nodes */
     unsigned int tasks;       /* of the container on this node */
     pid_t holder; /* of the namespaces that the tasks share; 0: they do not */
     pid_t parent; /* of the tasks: slurmstepd */
@@ -52,7 +53,8 @@ struct berth_rank {
     unsigned int local;  /* its SLURM_LOCALID */
     unsigned int number; /* of the rank in the step */
     enum berth_rank_state state;
-    enum berth_network network; /* that it uses; of a rank that is right */
+    enum berth_network network; /* that it uses; of a rank that has an MPI */
+    bool has_mpi;               /* the host's, or another */
     bool has_ended;
     long long suspected; /* since when, as berth_clock(); 0: it is not */
     char *path;          /* of the other MPI; NULL: it is one of the host's */
@@ -64,6 +66,10 @@ struct berth_rank {
 bool berth_witness_judge(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret,
                          bool *ret_end);
+
+/* Has an MPI on a fabric of the host chosen another network? RET gets the sentence. */
+bool berth_witness_misses(const struct berth_witness *witness,
+                          const struct berth_rank *ranks, struct berth_err *ret);
 
 /* Sets in RET how many of RANKS have loaded what the host has for them, and what
  * network they use. */

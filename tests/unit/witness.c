@@ -146,6 +146,36 @@ START_TEST(a_rank_that_uses_tcp_is_named)
 }
 END_TEST
 
+static const struct {
+    const char *ranks;
+    bool has_mpi, has_others, misses;
+} missed[] = {
+    {"--", true, true, true},
+    {"R-", true, true, false},
+    {"--", false, true, false}, /* no program with MPI */
+    {"--", true, false, false}, /* in shared memory they need none */
+};
+
+START_TEST(an_mpi_that_chooses_another_network_is_told)
+{
+    struct berth_rank ranks[8];
+    const struct berth_witness witness = {.tasks = 2,
+                                          .has_others = missed[_i].has_others,
+                                          .fabric = (char *)"libnet.so.1 (net)"};
+    struct berth_err said;
+
+    ranks_of(missed[_i].ranks, ranks);
+    ranks[1].has_mpi = missed[_i].has_mpi;
+    ck_assert_int_eq(berth_witness_misses(&witness, ranks, &said), missed[_i].misses);
+    if (missed[_i].misses)
+        ck_assert_str_eq(said.text,
+                         "no rank of this node was seen to load the host's libnet.so.1 "
+                         "(net), so their MPI may use another network; "
+                         "OMPI_MCA_pml_base_verbose=10 or UCX_LOG_LEVEL=info tells "
+                         "which");
+}
+END_TEST
+
 START_TEST(ranks_above_a_fabric_are_counted)
 {
     struct berth_rank ranks[8];
@@ -166,6 +196,8 @@ int main(void)
     tcase_add_loop_test(tests, a_rank_with_another_mpi_is_named, 0, COUNT(judged));
     tcase_add_loop_test(tests, ranks_are_counted, 0, COUNT(counted));
     tcase_add_loop_test(tests, a_rank_that_uses_tcp_is_named, 0, COUNT(networks));
+    tcase_add_loop_test(tests, an_mpi_that_chooses_another_network_is_told, 0,
+                        COUNT(missed));
     tcase_add_test(tests, ranks_above_a_fabric_are_counted);
     return unit_run("witness", tests);
 }

@@ -168,6 +168,17 @@ matches "or names it" "^n: ${uses//[()*]/.}
 status 1(37|43)\$" "$(pipe --container-fabric=ucx NPmpich2)"
 equal "tasks of one node need no card" "status 0" \
     "$(pipe -w n1 -N1 --container-fabric=required NPmpich2 -u 1000 -n 200)"
+# openmpi ARGUMENTS...: Open MPI, which may send by TCP itself.
+openmpi() {
+    alice bash -c 'export OMPI_MCA_pml=ob1; timeout 60 srun -w n1,n2 -N2 -n2 --mpi=pmix "$@" 2>&1; echo "status $?"' - \
+        --container-image=$old "$@" -o /dev/null 2>&1 |
+        grep -aoE '^status .*|berth: .*(rank . uses|no rank of).*' | sed -E 's/^berth: n[12]: /n: /; s/rank [01] /rank N /' | sort -u
+}
+equal "so is one whose Open MPI has left the host's network" "n: warning: $uses
+status 0" "$(openmpi --container-fabric=auto NPopenmpi -u 1000 -n 500)"
+equal "where nothing is known of a card, that is told" \
+    "n: warning: image '$old': --mpi-bind=hybrid: no rank of this node was seen to load the host's libfabric.so.1.27.0 (libfabric), so their MPI may use another network; OMPI_MCA_pml_base_verbose=10 or UCX_LOG_LEVEL=info tells which
+status 0" "$(openmpi --container-fabric=libfabric NPopenmpi -u 1000 -n 50)"
 promise '/dev/full'
 equal "srun -v says that the device is open" \
     "n: note: image '$old': --mpi-bind=hybrid: 1 of 1 ranks loaded the host's libucp.so.0.0.0 (ucx); with a device open (/dev/full): 1, with TCP between nodes: 0
