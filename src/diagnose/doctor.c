@@ -78,6 +78,8 @@ void berth_doctor_facts_fini(struct berth_doctor_facts *facts)
 {
     free(facts->plugins);
     berth_strvec_fini(&facts->stacks);
+    berth_strvec_fini(&facts->fabrics);
+    berth_strvec_fini(&facts->no_card);
     berth_strvec_fini(&facts->kept);
     *facts = (struct berth_doctor_facts){0};
 }

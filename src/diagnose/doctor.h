@@ -92,9 +92,12 @@ struct berth_doctor_facts {
         long mode;
         long megabytes;
     } shm;
-    long ptrace;                /* kernel.yama.ptrace_scope */
-    struct berth_strvec stacks; /* "MPICH 4.2.1 (mpich)" */
-    struct berth_strvec kept;   /* what the pointers point to */
+    long ptrace;                 /* kernel.yama.ptrace_scope */
+    struct berth_strvec stacks;  /* "MPICH 4.2.1 (mpich)" */
+    struct berth_strvec fabrics; /* "libucp.so.0.0.0 (ucx)" */
+    struct berth_strvec no_card; /* a profile, the devices that it names (opens) and
+                                    this node does not have, ... */
+    struct berth_strvec kept;    /* what the pointers point to */
 };
 
 /* What the facts mean for berth, one diagnosis about each thing. */

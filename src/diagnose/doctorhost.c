@@ -241,6 +241,18 @@ static void judge_patchelf(const struct berth_doctor_facts *facts,
         OK("host's MPI", "%s", facts->stacks.items[i]);
 }
 
+static void judge_network(const struct berth_doctor_facts *facts,
+                          struct berth_diagnoses *diagnoses)
+{
+    for (size_t i = 0; i < facts->fabrics.count; i++)
+        OK("host's network", "%s", facts->fabrics.items[i]);
+    for (size_t i = 0; i + 1 < facts->no_card.count; i += 2)
+        NOTE("host's network",
+             "look for the card and its driver, or correct 'opens' in the profile",
+             "profile '%s' has '%s', and there is none", facts->no_card.items[i],
+             facts->no_card.items[i + 1]);
+}
+
 static void judge_memory(const struct berth_doctor_facts *facts,
                          struct berth_diagnoses *diagnoses)
 {
@@ -283,5 +295,6 @@ void berth_doctor_judge_host(const struct berth_doctor_facts *facts,
     judge_runtime(facts, diagnoses);
     judge_programs(facts, diagnoses);
     judge_patchelf(facts, diagnoses);
+    judge_network(facts, diagnoses);
     judge_memory(facts, diagnoses);
 }

@@ -21,6 +21,7 @@
 #include "base/environ.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "probe/devices.h"
 #include "stage/offered.h"
 #include "base/run.h"
 
@@ -258,6 +259,40 @@ static const char *find_program(const struct berth_host *host, const char *name)
     return berth_doctor_keep(host->facts, path);
 }
 
+/* Has this host a device that the profile of STACK names? */
+static int read_card(const struct berth_host *host, const struct berth_stack *stack)
+{
+    const struct berth_profile *profile = stack->profile;
+    BERTH_STRVEC struct berth_strvec patterns = {0};
+    BERTH_STRVEC struct berth_strvec found = {0};
+    BERTH_BUF struct berth_buf text = {0};
+
+    for (const char *const *it = profile->opens; it && *it; it++)
+        berth_strvec_push(&patterns, *it);
+    berth_strvec_join(&patterns, ", ", &text);
+    if (patterns.failed || text.failed)
+        return berth_err_oom(host->err);
+    if (berth_devices_find(&patterns, &found, host->err) < 0)
+        return -1;
+    if (patterns.count > 0 && found.count == 0) {
+        berth_strvec_push(&host->facts->no_card, profile->name);
+        berth_strvec_push(&host->facts->no_card, text.text);
+    }
+    return 0;
+}
+
+static int list_stacks(const struct berth_host *host, const struct berth_stacks *stacks,
+                       struct berth_strvec *ret)
+{
+    for (size_t i = 0; i < stacks->count; i++) {
+        berth_strvec_pushf(ret, "%s (%s)", stacks->items[i].version,
+                           stacks->items[i].profile->stack);
+        if (read_card(host, &stacks->items[i]) < 0)
+            return -1;
+    }
+    return ret->failed || host->facts->no_card.failed ? berth_err_oom(host->err) : 0;
+}
+
 /* List the stacks as steps get them. If the profiles or the site's order are wrong, the
  * list says so, and berth's own profiles are used. */
 static int read_stacks(const struct berth_host *host)
@@ -266,17 +301,18 @@ static int read_stacks(const struct berth_host *host)
     struct berth_doctor_facts *facts = host->facts;
     struct berth_offered offered;
     struct berth_err why;
+    int result;
 
     if (berth_offered_read(&host->terms, host->env, &offered, &why) < 0) {
         facts->site.profile = berth_doctor_keep(facts, why.text);
         if (berth_offered_read(&plain, host->env, &offered, host->err) < 0)
             return -1;
     }
-    for (size_t i = 0; i < offered.stacks.count; i++)
-        berth_strvec_pushf(&facts->stacks, "%s (%s)", offered.stacks.items[i].version,
-                           offered.stacks.items[i].profile->stack);
+    result = list_stacks(host, &offered.stacks, &facts->stacks);
+    if (result == 0)
+        result = list_stacks(host, &offered.fabrics, &facts->fabrics);
     berth_offered_fini(&offered);
-    return facts->stacks.failed ? berth_err_oom(host->err) : 0;
+    return result;
 }
 
 static void read_node(const struct berth_host *host)

@@ -74,6 +74,7 @@ static struct berth_doctor_facts healthy(struct berth_doctor_plugin copy[2])
 static void end(struct berth_doctor_facts *facts, struct berth_diagnoses *diagnoses)
 {
     berth_strvec_fini(&facts->stacks);
+    berth_strvec_fini(&facts->no_card);
     berth_diagnoses_fini(diagnoses);
 }
 
@@ -208,6 +209,8 @@ CHANGE(56, BY_LOOP, f->loops.count = 8, f->loops.in_use = 8,
 CHANGE(57, BY_LOOP, f->loops.count = 8, f->loops.in_use = 2)
 CHANGE(59, f->slurm.has_extern = false)
 CHANGE(60, f->slurm.has_extern = false, f->site.wants_job = true)
+CHANGE(61, berth_strvec_push(&f->no_card, "ucx"),
+       berth_strvec_push(&f->no_card, "/dev/cxi*"))
 CHANGE(58, f->runtime.path = NULL, f->runtime.is_configured = true,
        f->runtime.missing =
            "container runtime '/opt/apptainer': No such file or directory")
@@ -302,6 +305,8 @@ static const struct {
     {change_22,
      "note host's MPI: none was found; --mpi-bind can only use the image's own",
      "load its module, or set MPI_HOME, and ask again"},
+    {change_61, "note host's network: profile 'ucx' has '/dev/cxi*', and there is none",
+     "look for the card and its driver, or correct 'opens' in the profile"},
     {change_23,
      "wrong /dev/shm: it is not a file system of its own, and MPI keeps its shared "
      "memory there",

@@ -159,6 +159,10 @@ pipe() {
 }
 site n1 </dev/null
 promise '/dev/infiniband/uverbs*'
+equal "doctor lists what there is, and what is missing" "ok    host's network: libucp.so.0.0.0 (ucx)
+ok    host's network: libfabric.so.1.27.0 (libfabric)
+note  host's network: profile 'ucx' has '/dev/infiniband/uverbs*', and there is none" \
+    "$(on n1 alice berth doctor | grep 'network: ')"
 uses="image '$old': --mpi-bind=hybrid: rank N uses TCP between nodes, and none of the devices that the site's profile names (/dev/infiniband/uverbs*); UCX_LOG_LEVEL=info or FI_LOG_LEVEL=info tells why"
 equal "a rank that uses TCP in the place of the card is named" "n: warning: $uses
 status 0" "$(pipe --container-fabric=auto NPmpich2 -u 1000 -n 500)"
