@@ -97,7 +97,7 @@ static int stage(const struct work *work, const struct berth_inside *with,
         return berth_channel_send(inside, BERTH_CHANNEL_REFUSED, why.text, err);
     berth_stage_touch(staged.path);
     if (stacks == with->fabrics)
-        tells = stacks->items[at].profile->replaces[0];
+        tells = berth_profile_first(stacks->items[at].profile);
     berth_strvec_push(&work->witness->stages, staged.path);
     berth_strvec_push(&work->witness->stages, tells);
     if (asprintf(&answer, "%s\n%s", staged.path, staged.mounted) < 0)
@@ -118,6 +118,7 @@ static int answer(const struct work *work, const struct berth_buf *bytes,
         return -1;
     work->witness->host = berth_steal(&binding.host);
     work->witness->fabric = berth_steal(&binding.fabric);
+    work->witness->is_under_mpi = binding.is_under_mpi;
     work->witness->opens = binding.opens;
     binding.opens = (struct berth_strvec){0};
     work->witness->alone = berth_steal(&binding.alone);

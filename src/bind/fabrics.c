@@ -13,6 +13,8 @@
 #include "base/resolve.h"
 #include "base/text.h"
 #include "bind/users.h"
+#include "mpi/profile.h"
+#include "plan/gpu.h"
 
 extern char **environ;
 
@@ -29,15 +31,58 @@ static bool is_named(const struct use *use)
     return berth_request_names_fabric(use->inside->request);
 }
 
-/* The first library of the fabric that the image has; NULL: none. */
-static const struct berth_mpi_object *find_own(const struct use *use)
+/* Find who in the image needs what is replaced; *RET_HAS: the image has some of it. */
+static int find_users(struct use *use, bool *ret_has, struct berth_err *err)
 {
-    const struct berth_mpi_object *own = NULL;
-    const char *const *soname = use->stack->profile->replaces;
+    static const char *const none[] = {NULL};
+    const char *const *replaces = use->stack->profile->replaces;
 
-    for (; *soname && !own; soname++)
-        own = berth_mpi_objects_find(&use->look->objects, *soname);
-    return own;
+    *ret_has = false;
+    use->users.look = use->look;
+    use->users.sonames = replaces ? replaces : none;
+    if (!replaces)
+        return 0;
+    if (berth_look_at_names(use->look, replaces, environ, err) < 0)
+        return -1;
+    for (const char *const *soname = replaces; *soname; soname++)
+        *ret_has |= berth_mpi_objects_find(&use->look->objects, *soname) != NULL;
+    return *ret_has ? berth_users_find(&use->users, err) : 0;
+}
+
+/* Is it for a program of this step? What the image has is used where somebody needs it,
+ * and what is added where there are GPUs: by name always. */
+static bool is_wanted(const struct use *use, bool has_own)
+{
+    if (use->stack->profile->adds)
+        return is_named(use) || berth_gpu_is_given(use->inside->task);
+    return has_own && (is_named(use) || use->users.files.count > 0);
+}
+
+/* Only who names a plugin wants it in the place of one that the program has: an older
+ * NCCL finds none with a path in its variable. */
+static int check_own_plugin(const struct use *use, struct berth_err *err)
+{
+    const struct berth_profile *profile = use->stack->profile;
+    const char *const *it;
+
+    if (!profile->adds || is_named(use))
+        return 0;
+    if (berth_look_at_names(use->look, profile->adds, environ, err) < 0)
+        return -1;
+    for (it = profile->adds; *it; it++) {
+        const struct berth_mpi_object *own =
+            berth_mpi_objects_find(&use->look->objects, *it);
+
+        if (own)
+            return berth_err_set(err, "the image has its own, '%s'", own->path);
+    }
+    for (it = profile->environment; it && *it; it++) {
+        BERTH_FREE char *name = strndup(*it, strcspn(*it, "="));
+
+        if (name && getenv(name))
+            return berth_err_set(err, "%s is set", name);
+    }
+    return 0;
 }
 
 /* What the image has under the names of all that is staged. */
@@ -141,6 +186,51 @@ static int check_site(const struct use *use, struct berth_err *err)
                          verdict->because.text, terms->keep_glibc);
 }
 
+/* Is it a library of which a process needs all users to be judged? */
+static bool is_fabric(const char *soname)
+{
+    for (const struct berth_profile *it = berth_profiles; it->name; it++)
+        if (it->kind == BERTH_PROFILE_FABRIC && !it->adds &&
+            berth_text_is_any(soname, it->replaces))
+            return true;
+    return false;
+}
+
+/* What is added brings other libraries of a network, which all of the process gets. */
+static int check_twins(const struct use *use, struct berth_err *err)
+{
+    const struct berth_mpi_objects *staged = &use->replacement->staged;
+
+    for (size_t i = 0; use->stack->profile->adds && i < staged->count; i++) {
+        const char *soname = staged->items[i].soname;
+
+        if (soname && is_fabric(soname) &&
+            !berth_text_is_any(soname, use->users.sonames) &&
+            berth_mpi_objects_find(&use->look->objects, soname))
+            return berth_err_set(err,
+                                 "the image has '%s', too, which profile '%s' does not "
+                                 "name in 'replaces'; leave --container-fabric out",
+                                 soname, use->stack->profile->name);
+    }
+    return 0;
+}
+
+/* What is added, as the image's loader sees it. */
+static int verify_added(const struct use *use, struct berth_err *err)
+{
+    const char *const *soname = use->stack->profile->adds;
+
+    for (; soname && *soname; soname++) {
+        const struct berth_mpi_object *staged =
+            berth_mpi_objects_find(&use->replacement->staged, *soname);
+
+        if (staged && berth_replacement_verify_user(use->replacement, use->look,
+                                                    staged->path, environ, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int verify(const struct use *use, struct berth_err *err)
 {
     if (berth_replacement_verify(use->replacement, use->look, environ, err) < 0)
@@ -149,7 +239,7 @@ static int verify(const struct use *use, struct berth_err *err)
         if (berth_replacement_verify_user(use->replacement, use->look,
                                           use->users.files.items[i], environ, err) < 0)
             return -1;
-    return 0;
+    return verify_added(use, err);
 }
 
 /* Judge, mount and verify. */
@@ -157,7 +247,7 @@ static int put_over(struct use *use, struct berth_err *err)
 {
     struct berth_replacement *replacement = use->replacement;
 
-    if (look_at_twins(use, err) < 0 ||
+    if (look_at_twins(use, err) < 0 || check_twins(use, err) < 0 ||
         berth_users_check(&use->users, &replacement->staged, use->stack->version, err) <
             0 ||
         berth_replacement_plan_fabric(replacement, use->look, err) < 0 ||
@@ -170,27 +260,25 @@ static int put_over(struct use *use, struct berth_err *err)
     return verify(use, err);
 }
 
-/* One fabric, the one of number AT. Returns 1 when it is under the image's MPI, 0 when
- * the image has nothing that it could stand for, or nobody needs that. */
+/* One fabric, the one of number AT. Returns 1 when it is in the container, 0 when the
+ * image has nothing that it could stand for, or nobody needs it. */
 static int use_one(struct use *use, size_t at, struct berth_err *err)
 {
     const struct berth_profile *profile = use->stack->profile;
 
-    if (berth_look_at_names(use->look, profile->replaces, environ, err) < 0)
+    bool has_own;
+
+    if (find_users(use, &has_own, err) < 0)
         return -1;
-    if (!find_own(use))
-        return is_named(use)
-                   ? berth_err_set(err,
-                                   "the image has no '%s' that the host's could stand "
-                                   "for; leave --container-fabric out",
-                                   profile->replaces[0])
-                   : 0;
-    use->users.look = use->look;
-    use->users.sonames = profile->replaces;
-    if (berth_users_find(&use->users, err) < 0)
-        return -1;
-    if (use->users.files.count == 0 && !is_named(use))
+    if (!has_own && !profile->adds && is_named(use))
+        return berth_err_set(err,
+                             "the image has no '%s' that the host's could stand for; "
+                             "leave --container-fabric out",
+                             berth_profile_first(profile));
+    if (!is_wanted(use, has_own))
         return 0;
+    if (check_own_plugin(use, err) < 0)
+        return -1;
     use->replacement->stack = use->stack;
     if (berth_inside_get_stage(use->inside, at, use->replacement, err) < 0)
         return -1;
@@ -216,7 +304,7 @@ static int try_one(const struct berth_inside *inside, size_t i,
                       .replacement = &program->items[program->count]};
     int result = use_one(&use, inside->stacks->count + i, err);
 
-    if (result > 0 && use.users.files.count == 0)
+    if (result > 0 && use.users.files.count == 0 && !use.stack->profile->adds)
         berth_err_set(&program->warning,
                       "neither the program nor a plugin of its MPI needs the image's "
                       "'%s', for which the host's stands (--container-fabric=%s)",
@@ -309,12 +397,17 @@ static void say(const struct berth_inside *inside,
     for (size_t i = 0; i < inside->fabrics->count && i < BERTH_FABRICS_MAX; i++) {
         const struct berth_stack *stack = &inside->fabrics->items[i];
         const char *why = find_refusal(programs, count, i);
+        bool is_added = stack->profile->adds;
 
         if (why)
-            add_note(note, "the image's own '%s' stays: %s",
-                     stack->profile->replaces[0], why);
+            add_note(note,
+                     is_added ? "the host's '%s' is left out: %s"
+                              : "the image's own '%s' stays: %s",
+                     berth_profile_first(stack->profile), why);
         else if (is_used(inside, programs, count, i))
-            add_note(note, "the host's %s (%s) runs under the image's own MPI",
+            add_note(note,
+                     is_added ? "the host's %s (%s) is in the container"
+                              : "the host's %s (%s) runs under the image's own MPI",
                      stack->version, stack->profile->name);
     }
     if (!*note->text)
@@ -324,16 +417,28 @@ static void say(const struct berth_inside *inside,
                       inside->request->fabric);
 }
 
+/* What is added is not for an MPI. */
+static bool is_under_mpi(const struct berth_fabrics *program)
+{
+    bool found = false;
+
+    for (int i = 0; i < program->count; i++)
+        found |= !program->items[i].stack->profile->adds;
+    return found;
+}
+
 /* Does the program run on the image's own network? */
-static bool lacks_fabric(const struct berth_fabrics *program)
+static bool lacks_fabric(const struct berth_inside *inside,
+                         const struct berth_fabrics *program)
 {
     enum berth_mpi_family family = program->wants->family;
     bool is_refused = false;
 
-    for (int i = 0; i < BERTH_FABRICS_MAX; i++)
-        is_refused |= *program->refused[i].text != '\0';
-    return program->count == 0 && (is_refused || (family != BERTH_FAMILY_NONE &&
-                                                  family != BERTH_FAMILY_UNKNOWN));
+    for (size_t i = 0; i < inside->fabrics->count && i < BERTH_FABRICS_MAX; i++)
+        is_refused |=
+            *program->refused[i].text && !inside->fabrics->items[i].profile->adds;
+    return !is_under_mpi(program) && (is_refused || (family != BERTH_FAMILY_NONE &&
+                                                     family != BERTH_FAMILY_UNKNOWN));
 }
 
 /* BECAUSE is why one may lack it. */
@@ -342,7 +447,8 @@ static int check_required(const struct berth_inside *inside,
                           const struct berth_err *because, struct berth_err *err)
 {
     for (size_t k = 0; k < count; k++)
-        if (berth_request_requires_fabric(inside->request) && lacks_fabric(programs[k]))
+        if (berth_request_requires_fabric(inside->request) &&
+            lacks_fabric(inside, programs[k]))
             return berth_err_set(err,
                                  "--container-fabric=required: %s; with auto the step "
                                  "runs all the same",
@@ -372,10 +478,11 @@ int berth_fabrics_use(const struct berth_inside *inside,
     return check_required(inside, programs, count, ret_note, err);
 }
 
-void berth_fabrics_name(const struct berth_fabrics *fabrics, struct berth_buf *ret)
+bool berth_fabrics_name(const struct berth_fabrics *fabrics, struct berth_buf *ret)
 {
     for (int i = 0; i < fabrics->count; i++)
         berth_buf_addf(ret, "%s%s (%s)", i ? " or " : "",
                        fabrics->items[i].stack->version,
                        fabrics->items[i].stack->profile->name);
+    return is_under_mpi(fabrics);
 }

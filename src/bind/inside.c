@@ -390,7 +390,7 @@ static int use_fabrics(struct programs *programs, struct berth_err *err)
     for (size_t i = 0; i < programs->count; i++)
         for (int j = 0; j < all[i]->count; j++)
             put_replacement(programs, &all[i]->items[j]);
-    berth_fabrics_name(all[0], &name);
+    binding->is_under_mpi = berth_fabrics_name(all[0], &name);
     if (name.failed)
         return berth_err_oom(err);
     if (name.used && put_text(name.text, &binding->fabric, err) < 0)

@@ -199,9 +199,13 @@ int berth_replacement_plan(struct berth_replacement *replacement,
 /* The SONAMEs that the stage of a fabric replaces; NULL: it is of an MPI. */
 static const char *const *sonames_of(const struct berth_replacement *replacement)
 {
-    return replacement->family == BERTH_FAMILY_NONE
-               ? replacement->stack->profile->replaces
-               : NULL;
+    static const char *const none[] = {NULL};
+    const char *const *replaces;
+
+    if (replacement->family != BERTH_FAMILY_NONE)
+        return NULL;
+    replaces = replacement->stack->profile->replaces;
+    return replaces ? replaces : none;
 }
 
 /* Each library that both have: the process gets one of them, whoever loads it first. */

@@ -133,7 +133,7 @@ bool berth_witness_misses(const struct berth_witness *witness,
 
     for (unsigned int i = 0; i < witness->tasks; i++)
         has_mpi |= ranks[i].has_mpi;
-    if (!witness->fabric || !witness->has_others || !has_mpi ||
+    if (!witness->is_under_mpi || !witness->has_others || !has_mpi ||
         count(witness, ranks, BERTH_RANK_RIGHT) > 0)
         return false;
     berth_err_set(ret,

@@ -32,8 +32,9 @@ struct berth_witness {
     pid_t holder; /* of the namespaces that the tasks share; 0: they do not */
     pid_t parent; /* of the tasks: slurmstepd */
     char *host;   /* the host's MPI for people; NULL: it does not run */
-    char *fabric; /* the host's libraries under the image's own MPI, for people; NULL:
-                     there are none */
+    char *fabric; /* the host's libraries of the network beside the image's own MPI, for
+                     people; NULL: there are none */
+    bool is_under_mpi;         /* that MPI loads some of them */
     struct berth_strvec opens; /* devices, as in bind/network.h; none: not looked for */
     struct berth_strvec stages; /* a stage on the host, the library that tells of it
                                    (bind/mapped.h), ... */

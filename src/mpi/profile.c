@@ -152,6 +152,16 @@ static const char *const plain_binds[] = {"/run/munge", "/etc/hosts", FABRIC_FIL
                                           NULL};
 static const char *const plain_devices[] = {ANY_FABRIC, NULL};
 
+/* A plugin that brings a libfabric, for which the host's stands in all of the process.
+ */
+#define NCCL(title, library)                                                           \
+    .kind = BERTH_PROFILE_FABRIC, .name = title, .stack = title,                       \
+    .adds = LIST(library), .replaces = LIST("libfabric.so.1"),                         \
+    .names = LIST("libcxi.so.1"),                                                      \
+    .environment = LIST("NCCL_NET_PLUGIN=$STAGE/lib/" library),                        \
+    .binds = LIST("/run/cxi", FABRIC_FILES),                                           \
+    .devices = LIST("/dev/cxi*", "/dev/ss0", ANY_FABRIC)
+
 /* More than one row may fit; the first counts. */
 const struct berth_profile berth_profiles[] = {
     /* Slingshot: LUMI's singularity-bindings, podman-hpc's mpich module, Slurm's
@@ -235,6 +245,11 @@ const struct berth_profile berth_profiles[] = {
      .names = LIST("libcxi.so.1", "libxpmem.so.0"),
      .binds = LIST("/run/cxi", FABRIC_FILES),
      .devices = LIST("/dev/cxi*", "/dev/ss0", ANY_FABRIC)},
+    /* aws-ofi-nccl, which makes one file for NCCL and one for RCCL. NCCL takes the path
+     * of a plugin from 2.21 on: seen, without a GPU. 2.20.5 and earlier put the value
+     * between `libnccl-net-` and `.so`. */
+    {NCCL("nccl", "libnccl-net.so")},
+    {NCCL("rccl", "librccl-net.so")},
     {0},
 };
 
@@ -313,6 +328,11 @@ const struct berth_profile *berth_profile_match(const struct berth_profile *prof
             has_needed(it, closure))
             return it;
     return NULL;
+}
+
+const char *berth_profile_first(const struct berth_profile *profile)
+{
+    return profile->adds ? profile->adds[0] : profile->replaces[0];
 }
 
 bool berth_profile_is_called(const struct berth_profile *profile, const char *name)

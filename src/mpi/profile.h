@@ -57,8 +57,11 @@ struct berth_profile {
     const char *label; /* name:HASH of one that a site has written; NULL: ours */
     const char *stack; /* as users say it: cray-mpich */
     enum berth_mpi_family family; /* of an MPI */
+    const char *const *adds;      /* of a fabric: SONAMEs that an image need not have,
+                                     since a program finds them by a variable of
+                                     `environment`; NULL: none */
     const char *const *replaces;  /* of a fabric: the SONAMEs that the host's libraries
-                                     stand for; the first must be there */
+                                     stand for; NULL: none */
     const char *prefix;        /* the top of the install, where a site names it; NULL */
     const char *vendor;        /* as mpi/family.h says it; NULL: any */
     const char *const *needs;  /* one of these SONAMEs (fnmatch(3)) is in the closure;
@@ -90,6 +93,9 @@ const struct berth_profile *berth_profile_match(const struct berth_profile *prof
 
 /* Is NAME that of the profile, or of its stack? */
 bool berth_profile_is_called(const struct berth_profile *profile, const char *name);
+
+/* The SONAME that the host must have of a fabric. */
+const char *berth_profile_first(const struct berth_profile *profile);
 
 /* A label that differs for every profile, also from an earlier one of the same name. */
 const char *berth_profile_label(const struct berth_profile *profile);

@@ -27,8 +27,9 @@ struct berth_binding {
     bool is_jobs; /* the container is that of the job (--container-lifetime=job) */
     char *no_job; /* why it is not, though the step asks for it; NULL: it does not */
     char *host;   /* the host's MPI that each rank will load, for people; NULL: none */
-    char *fabric; /* the host's libraries under the image's own MPI, for people; NULL:
-                     none */
+    char *fabric; /* the host's libraries of the network beside the image's own MPI, for
+                     people; NULL: none */
+    bool is_under_mpi;         /* that MPI loads some of them */
     struct berth_strvec opens; /* as in mpi/profile.h, where ranks have other nodes */
     char *alone;   /* the name of a stage by whose MPI a rank finds no other rank; NULL:
                       there is none */

@@ -196,6 +196,7 @@ const struct berth_key berth_profile_keys[] = {
     {"name", take_text, check_name, NULL, FIELD(name)},
     {"stack", take_text, check_name, NULL, FIELD(stack)},
     {"family", take_family, NULL, WORDS("mpich", "openmpi"), FIELD(family)},
+    {"adds", take_list, check_library, NULL, FIELD(adds)},
     {"replaces", take_list, check_library, NULL, FIELD(replaces)},
     {"prefix", take_text, berth_value_path, NULL, FIELD(prefix)},
     {"match.vendor", take_text, berth_value_text, NULL, FIELD(vendor)},
@@ -223,13 +224,15 @@ static void check_whole(const struct berth_reading *reading,
     struct draft *draft = reading->into;
     struct berth_profile *profile = &draft->profile;
     bool is_fabric = profile->kind == BERTH_PROFILE_FABRIC;
-    const char *const needed[] = {"name", is_fabric ? "replaces" : "family"};
+    const char *const needed[] = {
+        "name", is_fabric ? profile->adds ? "adds" : "replaces" : "family"};
     struct berth_err err;
 
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
         if (!berth_node_find(root, needed[i])) {
             berth_err_set(&err, "not there; a profile has a name and %s",
-                          is_fabric ? "a list of what it replaces" : "a family");
+                          is_fabric ? "a list of what it replaces or adds"
+                                    : "a family");
             berth_reading_keep(reading, root->line, needed[i], &err);
         }
     for (size_t i = 0; profile->name && i < draft->set->count; i++)

@@ -41,16 +41,19 @@ static int find_below(const char *prefix, const char *soname, struct berth_strve
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-/* The libraries of PROFILE that are there, in any order. */
+/* The libraries SONAMES (NULL: none) of PROFILE that are there, in any order. */
 static int find_libraries(const struct search *search,
-                          const struct berth_profile *profile, struct berth_strvec *ret,
+                          const struct berth_profile *profile,
+                          const char *const *sonames, struct berth_strvec *ret,
                           struct berth_err *err)
 {
+    if (!sonames)
+        return 0;
     if (!profile->prefix)
         return berth_loader_find(search->cache, search->loader, search->program,
-                                 profile->replaces, search->env.items, ret, err);
-    for (const char *const *soname = profile->replaces; *soname; soname++)
-        if (find_below(profile->prefix, *soname, ret, err) < 0)
+                                 sonames, search->env.items, ret, err);
+    for (; *sonames; sonames++)
+        if (find_below(profile->prefix, *sonames, ret, err) < 0)
             return -1;
     return 0;
 }
@@ -61,6 +64,21 @@ static const char *find_path(const struct berth_strvec *paths, const char *sonam
         if (strcmp(berth_text_base(paths->items[i]), soname) == 0)
             return paths->items[i];
     return NULL;
+}
+
+/* Add to STACK those of SONAMES (NULL: none) that are among PATHS. False: no memory. */
+static bool push(const char *const *sonames, const struct berth_strvec *paths,
+                 struct berth_stack *stack)
+{
+    for (; sonames && *sonames; sonames++) {
+        const char *path = find_path(paths, *sonames);
+        const struct berth_stack_library library = {.soname = (char *)*sonames,
+                                                    .path = (char *)path};
+
+        if (path && !berth_stack_push(stack, &library))
+            return false;
+    }
+    return true;
 }
 
 /* "the loader", or whose prefix it is. */
@@ -78,9 +96,10 @@ static int add(const struct search *search, const struct berth_profile *profile,
                struct berth_err *err)
 {
     struct berth_stack stack = {.profile = profile};
-    BERTH_FREE char *real = berth_resolve(find_path(paths, profile->replaces[0]));
+    BERTH_FREE char *real =
+        berth_resolve(find_path(paths, berth_profile_first(profile)));
 
-    stack.version = strdup(real ? berth_text_base(real) : profile->replaces[0]);
+    stack.version = strdup(real ? berth_text_base(real) : berth_profile_first(profile));
     stack.origin = say_origin(profile);
     stack.search = search->path ? strdup(search->path) : NULL;
     if (!stack.version || !stack.origin || (search->path && !stack.search) ||
@@ -88,15 +107,10 @@ static int add(const struct search *search, const struct berth_profile *profile,
         berth_stack_fini(&stack);
         return berth_err_oom(err);
     }
-    for (const char *const *soname = profile->replaces; *soname; soname++) {
-        const char *path = find_path(paths, *soname);
-        const struct berth_stack_library library = {.soname = (char *)*soname,
-                                                    .path = (char *)path};
-
-        if (path && !berth_stack_push(&stacks->items[stacks->count - 1], &library))
-            return berth_err_oom(err);
-    }
-    return 0;
+    return push(profile->adds, paths, &stacks->items[stacks->count - 1]) &&
+                   push(profile->replaces, paths, &stacks->items[stacks->count - 1])
+               ? 0
+               : berth_err_oom(err);
 }
 
 static int find_all(const struct search *search, const struct berth_profile *profiles,
@@ -107,9 +121,10 @@ static int find_all(const struct search *search, const struct berth_profile *pro
 
         if (it->kind != BERTH_PROFILE_FABRIC)
             continue;
-        if (find_libraries(search, it, &paths, err) < 0)
+        if (find_libraries(search, it, it->adds, &paths, err) < 0 ||
+            find_libraries(search, it, it->replaces, &paths, err) < 0)
             return -1;
-        if (find_path(&paths, it->replaces[0]) &&
+        if (find_path(&paths, berth_profile_first(it)) &&
             add(search, it, &paths, stacks, err) < 0)
             return -1;
     }

@@ -107,24 +107,36 @@ static void write_manifest(const char *soname)
                      0);
 }
 
+/* What the fabric adds; {NULL}: nothing. */
+static const char *added[2];
+static bool has_gpus;
+
 /* Use the fabric WORD, of which the host has COUNT, to replace SONAME. */
 static int use(const char *word, const char *soname, size_t count)
 {
+    static const char *const variables[] = {"NET_PLUGIN=x", NULL};
     const char *const replaces[] = {soname, OTHER, NULL};
     const struct berth_profile profile = {.kind = BERTH_PROFILE_FABRIC,
                                           .name = "net",
                                           .stack = "net",
-                                          .replaces = replaces};
+                                          .adds = *added ? added : NULL,
+                                          .replaces = replaces,
+                                          .environment = variables};
+    static char *task[] = {(char *)"SLURM_JOB_ID=1", NULL, NULL};
     struct berth_stack stack = {.profile = &profile, .version = (char *)"net.so.1.2"};
     const struct berth_stacks stacks = {0};
     const struct berth_stacks found = {.items = &stack, .count = count};
     const struct berth_request request = {.image = (char *)"/a",
                                           .fabric = (char *)word};
-    const struct berth_inside inside = {
-        .request = &request, .stacks = &stacks, .fabrics = &found, .channel = ends[1]};
+    const struct berth_inside inside = {.request = &request,
+                                        .task = task,
+                                        .stacks = &stacks,
+                                        .fabrics = &found,
+                                        .channel = ends[1]};
 
     struct berth_fabrics *const programs[] = {&fabrics};
 
+    task[1] = (char *)(has_gpus ? "SLURM_STEP_GPUS=0" : NULL);
     fabrics.look = &look;
     fabrics.wants = &wants;
     return berth_fabrics_use(&inside, programs, 1, &note, &err);
@@ -185,6 +197,65 @@ START_TEST(a_program_with_mpi_has_one_where_it_is_required)
                      "(--container-fabric=required); with auto the step runs all the "
                      "same");
     wants.family = BERTH_FAMILY_NONE;
+}
+END_TEST
+
+START_TEST(a_plugin_is_added_to_what_the_image_has)
+{
+    compile("image", NET, "a");
+    compile("stage/lib", OTHER, "z");
+    compile_program(NET, "a");
+    added[0] = OTHER;
+    ck_assert_int_eq(use("auto", "libberth-none.so.1", 1), 0);
+    ck_assert_int_eq(fabrics.count, 0); /* the step has no GPUs */
+    has_gpus = true;
+    write_manifest(OTHER);
+    ck_assert_msg(use("auto", "libberth-none.so.1", 1) == 0, "%s", err.text);
+    ck_assert_int_eq(fabrics.count, 1);
+    ck_assert_str_eq(fabrics.warning.text, "");
+    ck_assert_str_eq(note.text, "the host's net.so.1.2 (net) is in the container");
+    ck_assert_str_eq(getenv("NET_X"), "1");
+    ck_assert_uint_eq(fabrics.items[0].binds.count, 0);
+}
+END_TEST
+
+/* It works, and the host's may not be found. */
+START_TEST(a_plugin_of_the_image_stays_but_by_name)
+{
+    BERTH_FREE char *own = unit_path(directory, "image");
+
+    compile("image", NET, "a");
+    compile_program(NET, "a");
+    added[0] = OTHER;
+    has_gpus = true;
+    setenv("NET_PLUGIN", "ours", 1);
+    ck_assert_int_eq(use("auto", "libberth-none.so.1", 1), 0);
+    ck_assert_str_eq(note.text,
+                     "the host's '" OTHER "' is left out: NET_PLUGIN is set");
+    unsetenv("NET_PLUGIN");
+    compile("image", OTHER, "z");
+    setenv("LD_LIBRARY_PATH", own, 1);
+    ck_assert_int_eq(use("required", "libberth-none.so.1", 1), 0);
+    ck_assert_ptr_nonnull(strstr(note.text, "the image has its own, '"));
+    compile("stage/lib", OTHER, "z");
+    write_manifest(OTHER);
+    ck_assert_msg(use("net", "libberth-none.so.1", 1) == 0, "%s", err.text);
+    ck_assert_int_eq(fabrics.count, 1);
+}
+END_TEST
+
+/* Nobody has judged whether the image's users of that can have the host's. */
+START_TEST(a_plugin_does_not_replace_what_its_profile_does_not_name)
+{
+    compile("image", UCS, "a");
+    compile("stage/lib", UCS, "a");
+    compile_program(UCS, "a");
+    added[0] = UCS;
+    write_manifest(UCS);
+    ck_assert_int_eq(use("net", "libberth-none.so.1", 1), -1);
+    ck_assert_str_eq(err.text, "--container-fabric=net: the image has '" UCS
+                               "', too, which profile 'net' does not name in "
+                               "'replaces'; leave --container-fabric out");
 }
 END_TEST
 
@@ -327,6 +398,9 @@ int main(void)
     tcase_add_test(tests, a_newer_one_runs_in_its_place);
     tcase_add_test(tests, an_image_without_it_is_left_alone);
     tcase_add_test(tests, a_program_with_mpi_has_one_where_it_is_required);
+    tcase_add_test(tests, a_plugin_is_added_to_what_the_image_has);
+    tcase_add_test(tests, a_plugin_of_the_image_stays_but_by_name);
+    tcase_add_test(tests, a_plugin_does_not_replace_what_its_profile_does_not_name);
     tcase_add_test(tests, one_that_nobody_needs_is_told);
     tcase_add_loop_test(tests, what_does_not_fit_is_named, 0, COUNT(refused));
     tcase_add_test(tests, what_the_host_does_not_have_is_named);

@@ -130,7 +130,10 @@ static const struct {
     {"name: x\nfamily: mpi\n", "f:2: family: expected mpich or openmpi, got 'mpi'"},
     {"name: x\nkind: net\n", "f:2: kind: expected mpi or fabric, got 'net'"},
     {"name: x\nkind: fabric\n",
-     "f:1: replaces: not there; a profile has a name and a list of what it replaces"},
+     "f:1: replaces: not there; a profile has a name and a list of what it replaces "
+     "or adds"},
+    {"name: x\nkind: fabric\nadds: [/lib/a.so.1]\n",
+     "f:3: adds: expected the SONAME of a library, got '/lib/a.so.1'"},
     {"name: x\nkind: fabric\nreplaces: [/lib/a.so.1]\n",
      "f:3: replaces: expected the SONAME of a library, got '/lib/a.so.1'"},
     {NEEDED "librarys: []\n",

@@ -160,6 +160,7 @@ START_TEST(an_mpi_that_chooses_another_network_is_told)
 {
     struct berth_rank ranks[8];
     const struct berth_witness witness = {.tasks = 2,
+                                          .is_under_mpi = true,
                                           .has_others = missed[_i].has_others,
                                           .fabric = (char *)"libnet.so.1 (net)"};
     struct berth_err said;

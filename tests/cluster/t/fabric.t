@@ -4,6 +4,7 @@
 # of another Debian: each rank's library says which release it is, and which provider it has.
 # Images that are newer than the host, or have no such library, are refused or left alone.
 
+# shellcheck disable=SC2016 # words for other shells
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
@@ -112,7 +113,6 @@ one "a plan says what lies over what" \
 .*status 0" --container-image=$old --container-fabric=ucx --container-explain /opt/t/mpich/who
 
 # cmp in the image: is the host's file in the place of the image's?
-# shellcheck disable=SC2016
 is_host='for it in libucp.so.0 libucs.so.0 libuct.so.0 ucx/libuct_cma.so.0; do
     for copy in /.berth/*/*-*/lib/$it; do
         cmp -s /usr/lib/x86_64-linux-gnu/$it $copy && echo $it; done; done | uniq'
@@ -193,6 +193,33 @@ status 1\$" --container-image=$new --container-fabric=required /opt/t/mpich/who
 one "a program without MPI runs" "status 0\$" \
     --container-image=/images/a.sif --container-fabric=required true
 for node in n1 n2; do on "$node" root rm -rf /etc/slurm/profiles.d; done
+
+# A plugin of NCCL, which opens it by the path in a variable. This one is a libfabric of
+# another name that needs libfabric; so which release the process has says whose that is.
+plugin=/usr/local/lib/libnccl-net.so
+on n1 root bash -c 'cp -L /usr/lib/x86_64-linux-gnu/libfabric.so.1 "$1" &&
+    patchelf --set-soname libnccl-net.so --add-needed libfabric.so.1 "$1" && ldconfig' - "$plugin"
+script nccl.py <<'END'
+import ctypes, os
+plugin = os.environ.get("NCCL_NET_PLUGIN")
+if plugin:
+    ctypes.CDLL(plugin)
+version = ctypes.CDLL("libfabric.so.1").fi_version()
+print(os.path.basename(plugin or "none"), version >> 16)
+END
+matches "a plugin of the host's" "^nccl: libnccl-net.so, a fabric, found by the loader" \
+    "$(on n1 alice berth profiles 2>&1 | grep ^nccl:)"
+equal "an image finds it, and has the host's libfabric" \
+    "berth: n1: note: image '$old': --mpi-bind=hybrid: 1 of 1 ranks loaded the host's libnccl-net.so (nccl)
+libnccl-net.so 2" \
+    "$(alice srun -v -w n1 -n1 --container-image=$old --container-fabric=nccl python3 nccl.py 2>&1 | grep 'nccl-net.so 2\|ranks' | sort)"
+one "an image whose libraries are newer: refused" \
+    "--container-fabric=nccl: .*, which is older; leave --container-fabric out, or take a newer image
+status 1\$" --container-image=$new --container-fabric=nccl python3 nccl.py
+equal "auto leaves it to steps with GPUs" "none 2" \
+    "$(alice srun -Q -w n1 -n1 --container-image=$old --container-fabric=auto python3 nccl.py 2>/dev/null)"
+on n1 root bash -c 'rm "$1" && ldconfig' - "$plugin"
+on login alice rm -f nccl.py
 
 # A fabric that is not where the loader looks.
 on n1 root bash -c 'mkdir -p /opt/net /etc/slurm/profiles.d &&
