@@ -30,6 +30,9 @@
  * program may load both. */
 enum { PATIENCE = 20 };
 
+/* Milliseconds in which Slurm hands on a line. */
+enum { FORWARDED = 100 };
+
 struct watch {
     const struct berth_witness *told;
     struct berth_rank *ranks;
@@ -344,15 +347,24 @@ static void look(struct watch *watch)
     }
 }
 
-/* SIGKILL, because a program that survives a signal could end with status 0. */
+static void signal_ranks(const struct watch *watch, int number)
+{
+    for (unsigned int i = 0; i < watch->told->tasks; i++)
+        if (watch->ranks[i].pid && !watch->ranks[i].has_ended)
+            kill(watch->ranks[i].pid, number);
+}
+
+/* SIGKILL, because a program that survives a signal could end with status 0. When a
+ * task has been killed, srun may end the step and print no more of it (seen with
+ * Slurm 22.05): what was said gets some time, in which no task ends. */
 static void end_tasks(struct watch *watch)
 {
     watch->is_over = true;
+    signal_ranks(watch, SIGSTOP);
+    poll(NULL, 0, FORWARDED);
     if (watch->space >= 0)
         berth_kill_space(watch->space, watch->told->holder);
-    for (unsigned int i = 0; i < watch->told->tasks; i++)
-        if (watch->ranks[i].pid && !watch->ranks[i].has_ended)
-            kill(watch->ranks[i].pid, SIGKILL);
+    signal_ranks(watch, SIGKILL);
 }
 
 /* Say what there is to say, once; and once more, where it becomes an error. */
