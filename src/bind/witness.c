@@ -356,14 +356,16 @@ static void signal_ranks(const struct watch *watch, int number)
 
 /* SIGKILL, because a program that survives a signal could end with status 0. When a
  * task has been killed, srun may end the step and print no more of it (seen with
- * Slurm 22.05): what was said gets some time, in which no task ends. */
+ * Slurm 22.05): what was said gets some time, in which no task ends. Not
+ * where each task has a container of its own, whose processes differ. */
 static void end_tasks(struct watch *watch)
 {
     watch->is_over = true;
-    signal_ranks(watch, SIGSTOP);
-    poll(NULL, 0, FORWARDED);
-    if (watch->space >= 0)
+    if (watch->space >= 0) {
+        signal_ranks(watch, SIGSTOP);
+        poll(NULL, 0, FORWARDED);
         berth_kill_space(watch->space, watch->told->holder);
+    }
     signal_ranks(watch, SIGKILL);
 }
 
