@@ -87,22 +87,6 @@ int berth_processes_visit(bool (*visit)(const struct berth_process *, void *),
     return berth_processes_list(read_and_visit, &(struct visit){visit, data});
 }
 
-bool berth_process_variable(pid_t pid, const char *name, unsigned int *ret_number)
-{
-    BERTH_FREE char *text = NULL;
-    BERTH_FCLOSE FILE *file = NULL;
-    size_t length = strlen(name);
-    size_t room = 0;
-    char path[32];
-
-    snprintf(path, sizeof(path), "/proc/%d/environ", pid);
-    file = fopen(path, "re");
-    while (file && getdelim(&text, &room, '\0', file) > 0)
-        if (strncmp(text, name, length) == 0 && text[length] == '=')
-            return sscanf(text + length + 1, "%u", ret_number) == 1;
-    return false;
-}
-
 int berth_process_environment(pid_t pid, size_t most, struct berth_buf *ret)
 {
     char path[32];
@@ -169,4 +153,34 @@ static bool visit_below(pid_t pid, int depth, bool (*visit)(pid_t, void *), void
 bool berth_process_below(pid_t pid, bool (*visit)(pid_t, void *), void *data)
 {
     return visit_below(pid, 0, visit, data);
+}
+
+struct variable {
+    const char *name;
+    unsigned int *ret_number;
+};
+
+/* Goes on below PID where PID was started without the variable. */
+static bool lacks_variable(pid_t pid, void *data)
+{
+    const struct variable *variable = data;
+    BERTH_FREE char *text = NULL;
+    BERTH_FCLOSE FILE *file = NULL;
+    size_t length = strlen(variable->name);
+    size_t room = 0;
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+    file = fopen(path, "re");
+    while (file && getdelim(&text, &room, '\0', file) > 0)
+        if (strncmp(text, variable->name, length) == 0 && text[length] == '=')
+            return sscanf(text + length + 1, "%u", variable->ret_number) != 1;
+    return true;
+}
+
+bool berth_process_variable(pid_t pid, const char *name, unsigned int *ret_number)
+{
+    struct variable variable = {name, ret_number};
+
+    return !berth_process_below(pid, lacks_variable, &variable);
 }

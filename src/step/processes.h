@@ -36,8 +36,10 @@ size_t berth_process_children(pid_t pid, pid_t **ret_children);
  * until it returns false. Returns whether it never did. */
 bool berth_process_below(pid_t pid, bool (*visit)(pid_t, void *), void *data);
 
-/* The variable NAME, a number, in the environment with which process PID was started.
- * False: there is none, or it cannot be read. */
+/* The variable NAME, a number, in the environment with which process PID was started,
+ * or the first of its descendants that has it: a runtime that stays above the task may
+ * have cleared its own environment, as Apptainer's starter does. False: none that can
+ * be read has it. */
 bool berth_process_variable(pid_t pid, const char *name, unsigned int *ret_number);
 
 /* Append to RET at most MOST bytes of that environment: NAME=VALUE strings, each ended

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A variable of a process, or of the first process below it that has one. */
+
+#include "step/processes.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+#define WAIT "read line" /* the shell stays there, as standard input has no end */
+
+/* The first command clears the environment, as a runtime may. A lone command, which the
+ * shell would not fork for, has another behind it. */
+static const struct {
+    const char *script;
+    bool is_found;
+    unsigned int number;
+} cases[] = {
+    {"export BERTH_TEST=7; exec sh -c '" WAIT "'", true, 7},
+    {"exec env -i sh -c 'BERTH_TEST=8 sh -c \"" WAIT "\"; :'", true, 8},
+    {"exec env -i sh -c 'sh -c \"BERTH_TEST=9 sh -c \\\"" WAIT "\\\"; :\"; :'", true,
+     9},
+    {"exec env -i sh -c 'BERTH_TESTED=1 sh -c \"" WAIT "\"; :'", false, 0},
+};
+
+static pid_t start(const char *script)
+{
+    int ends[2];
+    pid_t pid;
+
+    ck_assert_int_eq(pipe(ends), 0);
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        setpgid(0, 0);
+        dup2(ends[0], STDIN_FILENO);
+        execl("/bin/sh", "sh", "-c", script, (char *)NULL);
+        _exit(127);
+    }
+    setpgid(pid, pid);
+    close(ends[0]);
+    return pid; /* the other end is open as long as this test */
+}
+
+START_TEST(a_variable_is_found_below)
+{
+    pid_t pid = start(cases[_i].script);
+    unsigned int number = 0;
+    bool is_found = false;
+
+    for (int i = 0; i < (cases[_i].is_found ? 500 : 30) && !is_found; i++) {
+        is_found = berth_process_variable(pid, "BERTH_TEST", &number);
+        poll(NULL, 0, 10);
+    }
+    ck_assert_int_eq(is_found, cases[_i].is_found);
+    ck_assert_uint_eq(number, cases[_i].number);
+    kill(-pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tcase = tcase_create("processes");
+
+    tcase_add_loop_test(tcase, a_variable_is_found_below, 0,
+                        sizeof(cases) / sizeof(*cases));
+    return unit_run("processes", tcase);
+}
