@@ -22,7 +22,7 @@
 #include "base/text.h"
 #include "plan/order.h"
 #include "report/binding.h"
-#include "stage/offered.h"
+#include "discover/offered.h"
 #include "probe/profilesread.h"
 #include "probe/siteread.h"
 #include "base/detach.h"
@@ -35,10 +35,10 @@
 #include "step/namespaces.h"
 #include "stage/stage.h"
 #include "stage/expire.h"
-#include "stage/fabrics.h"
+#include "discover/fabrics.h"
 #include "step/channel.h"
-#include "launch/notice.h"
-#include "bind/witness.h"
+#include "task/notice.h"
+#include "witness/witness.h"
 
 extern char **environ;
 

@@ -7,7 +7,7 @@
 #include "bind/inside.h"
 #include "bind/replacement.h"
 #include "mpi/program.h"
-#include "stage/look.h"
+#include "discover/look.h"
 
 /* The most fabrics of a host that a step uses. */
 enum { BERTH_FABRICS_MAX = 8 };

@@ -184,7 +184,7 @@ void berth_findings_list(const struct berth_findings *findings,
     for (int i = 0; findings->fabrics && i < findings->fabrics->count; i++)
         add_replacement(findings, &findings->fabrics->items[i], facts);
     if (findings->count > 0)
-        /* How it is seen that the ranks load it (bind/witness.h). */
+        /* How it is seen that the ranks load it (witness/witness.h). */
         add(facts, BERTH_FINDING_WATCHED,
             findings->apart ? "each rank while it runs, by what it has mapped"
                             : "each rank while it runs, by the mark that the copies "

@@ -5,7 +5,7 @@
 
 #include "base/strvec.h"
 #include "mpi/program.h"
-#include "stage/look.h"
+#include "discover/look.h"
 #include "bind/fabrics.h"
 #include "bind/replacement.h"
 

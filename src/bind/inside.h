@@ -8,7 +8,7 @@
 #include "mpi/reach.h"
 #include "request/request.h"
 #include "site/terms.h"
-#include "stage/stack.h"
+#include "discover/stack.h"
 #include "step/factcache.h"
 
 /* The inputs of the process that enters the container. Borrows everything. */

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "mpi/program.h"
 #include "mpi/reach.h"
-#include "stage/look.h"
+#include "discover/look.h"
 #include "bind/replacement.h"
 
 /* Which MPI may run in a container. */
@@ -24,7 +24,8 @@ struct berth_peers {
  * (mpi/pmi.h, mpi/reach.h)? A program whose MPI is not known may use any of the bound
  * ones, or, if none was bound, any of the image's own: it may run if one of them fits.
  * *RET_ALONE names one that does not fit ("": none); if it is a bound one
- * *RET_REPLACEMENT is that, and the witness sees which rank loads it (bind/witness.h).
+ * *RET_REPLACEMENT is that, and the witness sees which rank loads it
+ * (witness/witness.h).
  */
 int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alone,
                       const struct berth_replacement **ret_replacement,

@@ -20,7 +20,7 @@
 #include "base/resolve.h"
 #include "base/text.h"
 #include "bind/bindover.h"
-#include "stage/loader.h"
+#include "discover/loader.h"
 
 static int read_manifest(struct berth_replacement *replacement, struct berth_err *err)
 {

@@ -10,8 +10,8 @@
 #include "mpi/objects.h"
 #include "mpi/program.h"
 #include "mpi/verdict.h"
-#include "stage/look.h"
-#include "stage/stack.h"
+#include "discover/look.h"
+#include "discover/stack.h"
 
 struct berth_replacement_file {
     dev_t device;

@@ -16,7 +16,7 @@
 #include "base/resolve.h"
 #include "base/text.h"
 #include "mpi/profile.h"
-#include "stage/loader.h"
+#include "discover/loader.h"
 
 extern char **environ;
 

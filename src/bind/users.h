@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "base/strvec.h"
 #include "mpi/objects.h"
-#include "stage/look.h"
+#include "discover/look.h"
 
 /* Who in an image needs libraries that are to be replaced. The first two members are
  * the caller's, which are borrowed; end with berth_users_fini(). */

@@ -18,13 +18,13 @@
 #include "policy/fabric.h"
 #include "diagnose/inspect.h"
 #include "probe/image.h"
-#include "stage/inventory.h"
-#include "stage/look.h"
+#include "discover/inventory.h"
+#include "discover/look.h"
 #include "base/run.h"
 #include "probe/runtime.h"
 #include "diagnose/sitefind.h"
 #include "stage/candidates.h"
-#include "launch/temporary.h"
+#include "runtime/temporary.h"
 
 extern char **environ;
 

@@ -10,12 +10,12 @@
 
 #include "base/cleanup.h"
 #include "diagnose/sitefind.h"
-#include "launch/standalone.h"
+#include "task/standalone.h"
 #include "policy/policy.h"
 #include "probe/multiprogread.h"
-#include "request/launcher.h"
+#include "commandline/launcher.h"
 #include "request/ranks.h"
-#include "request/rows.h"
+#include "commandline/rows.h"
 
 extern char **environ;
 

@@ -5,7 +5,7 @@
 #include "base/strvec.h"
 #include "plan/order.h"
 #include "request/components.h"
-#include "request/multiprog.h"
+#include "commandline/multiprog.h"
 #include "request/request.h"
 #include "site/site.h"
 
@@ -28,8 +28,8 @@ int berth_cli_line_read(char *const *words, const struct berth_request *defaults
                         const struct berth_site *site, struct berth_cli_line *ret,
                         struct berth_err *err);
 
-/* Find the programs whose ranks are to decide alike with --mpi-bind (request/rows.h);
- * REQUEST is what runs. */
+/* Find the programs whose ranks are to decide alike with --mpi-bind
+ * (commandline/rows.h); REQUEST is what runs. */
 int berth_cli_line_programs(struct berth_cli_line *line,
                             const struct berth_request *request, struct berth_err *err);
 

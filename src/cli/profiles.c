@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "stage/offered.h"
+#include "discover/offered.h"
 #include "diagnose/sitefind.h"
 #include "stage/stage.h"
 #include "stage/expire.h"

@@ -18,8 +18,8 @@ struct berth_cli_flag {
 
 /* Read the options of ARGV, whose first word is the verb, up to the command: those of
  * request/option.h, --help, and FLAG. They win over the variables of
- * request/defaults.h, and these over the default of the job. Returns 0 with the request
- * in *RET (it has an image, or asks for the host), the words of the command in
+ * commandline/defaults.h, and these over the default of the job. Returns 0 with the
+ * request in *RET (it has an image, or asks for the host), the words of the command in
  * *RET_COMMAND, and in FLAG whether it was given; otherwise the status that the verb
  * returns (cli/cli.h). In each case the caller owns *RET. */
 int berth_cli_request(int argc, char **argv, struct berth_cli_flag *flag,

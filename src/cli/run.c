@@ -15,7 +15,7 @@
 #include "policy/rules.h"
 #include "probe/apply.h"
 #include "diagnose/sitefind.h"
-#include "launch/standalone.h"
+#include "task/standalone.h"
 
 extern char **environ;
 

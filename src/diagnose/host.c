@@ -22,7 +22,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "probe/devices.h"
-#include "stage/offered.h"
+#include "discover/offered.h"
 #include "base/run.h"
 
 enum { TEXT_MAX = 4 << 20, SECONDS = 10, NOBODY = 65534 };

@@ -21,7 +21,7 @@
 #include "request/spell.h"
 #include "plan/outside.h"
 #include "step/become.h"
-#include "launch/watcher.h"
+#include "supervise/watcher.h"
 #include "step/handover.h"
 #include "step/limits.h"
 #include "step/program.h"

@@ -46,9 +46,9 @@ struct berth_launch_init {
     const char *limits;             /* of step/limits.h */
     const struct berth_strvec *set; /* NAME=VALUE, over the image's */
     int report;                     /* descriptor for berth_report(); -1: none */
-    int watcher;                    /* descriptor of launch/watcher.h */
+    int watcher;                    /* descriptor of supervise/watcher.h */
     int said;                       /* standard error of the task */
-    int programs;    /* the directory of launch/hostcommand.h, -1: none; */
+    int programs;    /* the directory of supervise/hostcommand.h, -1: none; */
     int environment; /* and memory for the environment of the task */
 };
 

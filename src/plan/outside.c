@@ -11,8 +11,8 @@
 #include "base/environ.h"
 #include "base/text.h"
 #include "request/components.h"
-#include "request/defaults.h"
-#include "request/srunwords.h"
+#include "commandline/defaults.h"
+#include "commandline/srunwords.h"
 #include "request/values.h"
 #include "request/wire.h"
 
@@ -51,7 +51,7 @@ static bool is_of_task(const char *variable)
            !berth_text_starts(variable, "PMIX_MCA_");
 }
 
-/* Is it an option by environment (request/defaults.h)? */
+/* Is it an option by environment (commandline/defaults.h)? */
 static bool is_option(const char *variable)
 {
     size_t length = strcspn(variable, "=");

@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "base/text.h"
-#include "request/srunwords.h"
+#include "commandline/srunwords.h"
 
 /* What a value is, if not a file. */
 enum other {

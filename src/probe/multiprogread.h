@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "request/multiprog.h"
+#include "commandline/multiprog.h"
 
 /* Read the --multi-prog file NAME. Returns 0, and the caller owns *RET
  * (berth_multiprog_fini()); or -1 with a sentence in ERR, which names the file. */

@@ -9,7 +9,7 @@
 #include "base/strvec.h"
 #include "plan/order.h"
 
-/* What was seen of the ranks of a node (bind/witness.h). */
+/* What was seen of the ranks of a node (witness/witness.h). */
 struct berth_record_witnessed {
     const char *host;    /* the host's MPI, for people */
     unsigned int ranks;  /* of the component on the node */

@@ -32,7 +32,8 @@ const struct berth_capture_list *
 berth_capture_find(const struct berth_capture_rules *rules, const char *name);
 
 /* Append to RET the variables of ENVIRON that are captured, each NAME=VALUE, sorted by
- * name. ASSIGNED (request/export.h) wins over ENVIRON, and the last of several wins. */
+ * name. ASSIGNED (commandline/export.h) wins over ENVIRON, and the last of several
+ * wins. */
 int berth_capture_choose(const struct berth_capture_rules *rules, char *const *environ,
                          const struct berth_strvec *assigned, struct berth_strvec *ret,
                          struct berth_err *err);

@@ -17,7 +17,7 @@
 #include "base/grow.h"
 #include "base/text.h"
 #include "job/name.h"
-#include "launch/servers.h"
+#include "runtime/servers.h"
 #include "plan/order.h"
 #include "step/processes.h"
 

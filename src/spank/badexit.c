@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "request/components.h"
-#include "request/defaults.h"
+#include "commandline/defaults.h"
 #include "request/request.h"
 #include "spank/lines.h"
 #include "spank/names.h"

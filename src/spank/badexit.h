@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "request/hetgroup.h"
+#include "commandline/hetgroup.h"
 
 /* In srun, before it reads its options: is --kill-on-bad-exit to be the default?
  * Components, lines of --multi-prog, and nodes of one MPI_COMM_WORLD cannot go on

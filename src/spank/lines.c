@@ -12,9 +12,9 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "probe/multiprogread.h"
-#include "request/multiprog.h"
-#include "request/mistakes.h"
-#include "request/rows.h"
+#include "commandline/multiprog.h"
+#include "commandline/mistakes.h"
+#include "commandline/rows.h"
 #include "spank/part.h"
 #include "spank/typed.h"
 

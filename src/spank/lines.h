@@ -5,16 +5,16 @@
 
 #include "base/err.h"
 #include "request/components.h"
-#include "request/hetgroup.h"
+#include "commandline/hetgroup.h"
 #include "request/request.h"
 
-/* In srun: the lines of a --multi-prog file (request/multiprog.h). */
+/* In srun: the lines of a --multi-prog file (commandline/multiprog.h). */
 
 struct berth_lines {
     const struct berth_hetgroups *line; /* srun's command line */
     int optind;                         /* getopt's, behind the options */
     const char *prefix;                 /* the site's, of our options */
-    /* as in request/rows.h */
+    /* as in commandline/rows.h */
     int (*check)(struct berth_request *request, unsigned long tasks,
                  struct berth_err *err);
 };

@@ -4,7 +4,7 @@
 /* Variables between the plugin in srun and the plugin in slurmstepd. Every release of
  * Slurm carries variables that start with SLURM to the nodes, also under --export=NONE;
  * it would take the form SLURM_SPANK_* for its own. That of sbatch and salloc is in
- * request/defaults.h. */
+ * commandline/defaults.h. */
 
 #define BERTH_STEP_VARIABLE "SLURM_BERTH_STEP" /* srun -> the tasks' nodes */
 #define BERTH_ENV_VARIABLE  "SLURM_BERTH_ENV"  /* the same: what --export drops */

@@ -10,9 +10,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "request/multiprog.h"
+#include "commandline/multiprog.h"
 #include "request/ranks.h"
-#include "request/rows.h"
+#include "commandline/rows.h"
 #include "step/rendezvous.h"
 
 char **berth_part_argv(spank_t sp, int *ret_count)

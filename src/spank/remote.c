@@ -19,7 +19,7 @@
 #include "request/components.h"
 #include "policy/policy.h"
 #include "plan/order.h"
-#include "request/launcher.h"
+#include "commandline/launcher.h"
 #include "request/spell.h"
 #include "request/wire.h"
 #include "probe/siteread.h"

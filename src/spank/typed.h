@@ -2,12 +2,12 @@
 #pragma once
 
 #include "base/err.h"
-#include "request/mistakes.h"
+#include "commandline/mistakes.h"
 #include "request/request.h"
 #include "site/site.h"
 
 /* In srun, sbatch and salloc: one line, on the user's terminal, for each thing that was
- * typed and will not do what it looks like (request/mistakes.h). */
+ * typed and will not do what it looks like (commandline/mistakes.h). */
 
 /* SENTENCE, with the site's PREFIX of options, as a line of srun, sbatch or salloc.
  * With their --quiet, too: else the job would run on the host in silence. */

@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "request/launcher.h"
+#include "commandline/launcher.h"
 #include "spank/names.h"
 
 /* What slurm.conf says; NULL: it cannot be asked. */

@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "request/components.h"
-#include "request/hetgroup.h"
+#include "commandline/hetgroup.h"
 
 /* In srun, before variables of an outer step are forgotten. */
 void berth_world_begin(void);

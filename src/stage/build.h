@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "stage/stack.h"
+#include "discover/stack.h"
 #include "stage/gather.h"
 
 /* The stage to build, and where. */

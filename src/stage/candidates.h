@@ -3,8 +3,8 @@
 
 #include "base/err.h"
 #include "mpi/verdict.h"
-#include "stage/look.h"
-#include "stage/offered.h"
+#include "discover/look.h"
+#include "discover/offered.h"
 
 /* The MPI stacks of this host, read as far as it takes to judge whether one can stand
  * for that of an image. Nothing is staged. */

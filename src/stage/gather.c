@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "stage/loader.h"
+#include "discover/loader.h"
 #include "stage/sisters.h"
 
 enum { FILES_MAX = 4096, DEPTH_MAX = 8 };

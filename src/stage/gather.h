@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
-#include "stage/stack.h"
+#include "discover/stack.h"
 
 /* A file of the host that a stage has a copy of. */
 struct berth_gathered_file {

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "stage/manifest.h"
-#include "stage/stack.h"
+#include "discover/stack.h"
 #include "step/stageroot.h"
 
 /* A stage is a host stack in the form in which it can run inside any image: copies of

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A user in the user database of an image. */
 
-#include "launch/database.h"
+#include "runtime/database.h"
 
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options that variables ask for. */
 
-#include "request/defaults.h"
+#include "commandline/defaults.h"
 
 #include <stdio.h>
 #include <string.h>

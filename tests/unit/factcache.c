@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts are found again whole, or not at all. */
 
-#include "launch/digest.h"
+#include "task/digest.h"
 #include "step/factcache.h"
 
 #include <dirent.h>

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "install.h"
-#include "stage/loader.h"
+#include "discover/loader.h"
 #include "staging.h"
 #include "stage/candidates.h"
 #include "unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs ask for commands of the host where nobody can answer. */
 
-#include "launch/hostcommand.h"
+#include "supervise/hostcommand.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "job/message.h"
-#include "launch/start.h"
+#include "runtime/start.h"
 #include "step/become.h"
 #include "unit.h"
 

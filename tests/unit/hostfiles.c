@@ -2,7 +2,7 @@
 /* Files that a command line of Slurm names, of which a container has others. Here the
  * container's are in the directory `inside`, the host's in the working directory. */
 
-#include "launch/hostfiles.h"
+#include "supervise/hostfiles.h"
 
 #include <errno.h>
 #include <fcntl.h>

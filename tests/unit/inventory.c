@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which files of a tree are called like MPI libraries. */
 
-#include "stage/inventory.h"
+#include "discover/inventory.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

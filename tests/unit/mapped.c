@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which MPI a process has mapped. */
 
-#include "bind/mapped.h"
+#include "witness/mapped.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of a --multi-prog file, their words and options. */
 
-#include "request/multiprog.h"
+#include "commandline/multiprog.h"
 
 #include "base/buf.h"
 #include "base/cleanup.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which network a process uses, by what it has open. */
 
-#include "bind/network.h"
+#include "witness/network.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* Which steps are looked at for an MPI that finds no other rank, by which names an MPI
  * is seen, and what is said of it. */
 
-#include "launch/singletons.h"
+#include "supervise/singletons.h"
 
 #include "bind/singleton.h"
 #include "plan/order.h"

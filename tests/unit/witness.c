@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is said of ranks that have loaded the host's MPI, another one, or none. */
 
-#include "bind/witness.h"
+#include "witness/witness.h"
 
 #include <string.h>
 

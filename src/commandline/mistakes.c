@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is typed and not meant. Looks at words only. */
+
+#include "commandline/mistakes.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/environ.h"
+#include "base/text.h"
+#include "commandline/launcher.h"
+#include "request/option.h"
+
+/* Programs that have options of ours. */
+static bool has_our_options(const char *command)
+{
+    static const char *const names[] = {"srun", "sbatch", "salloc", "berth", NULL};
+
+    return berth_text_is_any(berth_text_base(command), names);
+}
+
+/* The option of ours that WORD is, in full; NULL: it is not one. */
+static const struct berth_option *option_of(const char *word, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    const char *name = word + strlen("--") + length;
+
+    if (!berth_text_starts(word, "--") || strncmp(word + 2, prefix, length) != 0)
+        return NULL;
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
+        size_t end = strlen(berth_options[id].name);
+
+        if (strncmp(name, berth_options[id].name, end) == 0 &&
+            (name[end] == '=' || name[end] == '\0'))
+            return &berth_options[id];
+    }
+    return NULL;
+}
+
+/* Is the value of the option, in WORD, the word behind it? */
+static bool has_value_behind(const struct berth_option *option, const char *word)
+{
+    return option->argument && !berth_option_is_optional(option) && !strchr(word, '=');
+}
+
+/* The first option of ours in the COUNT words of a command; 0: none, or the command may
+ * know what to do with it. */
+static size_t find_option(char *const *words, size_t count, const char *prefix)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (has_our_options(words[i]) || strcmp(words[i], "--") == 0)
+            return found;
+        if (i > 0 && !found && option_of(words[i], prefix))
+            found = i;
+    }
+    return found;
+}
+
+bool berth_mistake_behind(const struct berth_typed *typed, struct berth_err *ret)
+{
+    size_t end;
+    size_t command = berth_hetgroups_command(typed->line, typed->optind, &end);
+    char **words = typed->line->words.items + command;
+    size_t count = command < end ? end - command : 0;
+    size_t at = find_option(words, count, typed->prefix);
+    bool has_more;
+
+    if (at == 0)
+        return false;
+    has_more = has_value_behind(option_of(words[at], typed->prefix), words[at]) &&
+               at + 1 < count;
+    berth_err_set(ret,
+                  "'%s' %sgets '%s' as an argument; write options in front of the "
+                  "command: %s %s%s%s %s",
+                  words[0], typed->is_contained ? "" : "runs on the host and ",
+                  words[at], typed->caller, words[at], has_more ? " " : "",
+                  has_more ? words[at + 1] : "", words[0]);
+    return true;
+}
+
+bool berth_mistake_on_line(char *const *words, const char *prefix,
+                           struct berth_err *ret)
+{
+    size_t count = 0;
+    size_t at;
+
+    while (words[count])
+        count++;
+    at = find_option(words, count, prefix);
+    if (at == 0)
+        return false;
+    berth_err_set(ret,
+                  "'%s' gets '%s' as an argument; write options between the ranks and "
+                  "the program",
+                  words[0], words[at]);
+    return true;
+}
+
+/* Does the line have an option of ours, before a command or behind? */
+static bool is_ours(const struct berth_typed *typed)
+{
+    if (typed->is_contained)
+        return true;
+    for (size_t i = 1; i < typed->line->words.count; i++)
+        if (option_of(typed->line->words.items[i], typed->prefix))
+            return true;
+    return false;
+}
+
+/* Options of srun with which a component often begins. */
+static bool is_component_option(const char *word, const char *next, const char *prefix)
+{
+    static const char *const names[] = {"--cpus-per-task", "--het-group", "--mpi",
+                                        "--nodelist",      "--nodes",     "--ntasks",
+                                        "--partition",     NULL};
+    const char *number = word + 2;
+
+    if (word[0] != '-' || !word[1])
+        return false;
+    if (strchr("nNc", word[1])) /* often those of other programs: only with a number */
+        return isdigit((unsigned char)*(*number ? number : next));
+    return option_of(word, prefix) || berth_text_starts_any(word, names);
+}
+
+/* Does a component begin at the COUNT words WORDS, of which OPTION is the first? Only
+ * if there are options of srun, and a command behind them. */
+static bool begins_component(const char *option, char *const *words, size_t count,
+                             const char *prefix)
+{
+    const char *next = count > 1 ? words[1] : "";
+
+    if (!is_component_option(option, next, prefix))
+        return false;
+    /* Maybe the option's value stands alone; no command begins with a digit. */
+    for (size_t i = 1; i < count; i++)
+        if (words[i][0] != '-' && !isdigit((unsigned char)words[i][0]))
+            return true;
+    return false;
+}
+
+bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret)
+{
+    size_t end;
+    size_t command = berth_hetgroups_command(typed->line, typed->optind, &end);
+    char **words = typed->line->words.items;
+
+    if (!is_ours(typed))
+        return false;
+    for (size_t i = command; i < end; i++) {
+        const char *word = words[i];
+        size_t length = strlen(word);
+
+        if (i > command && word[0] == ':' &&
+            begins_component(word + 1, words + i, end - i, typed->prefix)) {
+            berth_err_set(ret,
+                          "'%s' is an argument of '%s' and begins no component; write "
+                          "the colon as a word of its own: %s : %s",
+                          word, words[command], words[command], word + 1);
+            return true;
+        }
+        if (i + 1 < end && length > 1 && word[length - 1] == ':' &&
+            begins_component(words[i + 1], words + i + 1, end - i - 1, typed->prefix)) {
+            berth_err_set(ret,
+                          "the colon at the end of '%s' begins no component; write it "
+                          "as a word of its own: %.*s : %s",
+                          word, (int)length - 1, word, words[i + 1]);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An existing file or directory shows what it is; a missing one is judged by its
+ * ending. */
+static bool is_image(const char *value, enum berth_bundle kind)
+{
+    switch (kind) {
+    case BERTH_BUNDLE_FILE:
+    case BERTH_BUNDLE_PLAIN:
+        return true;
+    case BERTH_BUNDLE_NONE:
+        return berth_text_ends(value, ".sif") || strstr(value, "://");
+    default:
+        return false;
+    }
+}
+
+bool berth_mistake_bundle(const struct berth_typed *typed, const char *value,
+                          enum berth_bundle kind, struct berth_err *ret)
+{
+    if (!value || typed->is_contained || !is_image(value, kind))
+        return false;
+    berth_err_set(ret,
+                  "--container=%s (or SLURM_CONTAINER) is Slurm's own option, for OCI "
+                  "bundles, and starts no image; write %s --container-image=%s",
+                  value, typed->caller, value);
+    return true;
+}
+
+bool berth_mistake_pyxis(const struct berth_typed *typed, const char *value,
+                         struct berth_err *ret)
+{
+    if (!value || !*value || typed->is_contained || *typed->prefix)
+        return false;
+    berth_err_set(ret,
+                  "PYXIS_CONTAINER_IMAGE=%s starts no image; berth reads "
+                  "BERTH_CONTAINER_IMAGE",
+                  value);
+    return true;
+}
+
+/* Does the mpirun with the words from FIRST to END start a program? `mpirun --version`
+ * does not. */
+static bool starts_program(char *const *first, char *const *end)
+{
+    while (first < end && **first == '-')
+        first++;
+    return first < end;
+}
+
+/* Are the words from FIRST to END an mpirun that knows ssh alone, or is told to use it?
+ */
+static bool wants_ssh(char *const *first, char *const *end)
+{
+    static const char *const options[] = {"launcher", "bootstrap", "plm", NULL};
+
+    if (strcmp(berth_text_base(*first), "mpirun_rsh") == 0)
+        return true;
+    for (; first + 1 < end; first++)
+        if (strcmp(first[1], "ssh") == 0 || strcmp(first[1], "rsh") == 0)
+            for (const char *const *option = options; *option; option++)
+                if (strcmp(*first + strspn(*first, "-"), *option) == 0)
+                    return true;
+    return false;
+}
+
+/* Does ENVIRONMENT tell an mpirun so? */
+static bool is_told_ssh(char *const *environment)
+{
+    static const char *const names[] = {"HYDRA_LAUNCHER",        "HYDRA_BOOTSTRAP",
+                                        "I_MPI_HYDRA_BOOTSTRAP", "OMPI_MCA_plm",
+                                        "PRTE_MCA_plm",          NULL};
+
+    for (const char *const *name = names; *name; name++) {
+        const char *value = berth_environ_value(environment, *name);
+
+        if (value && (strcmp(value, "ssh") == 0 || strcmp(value, "rsh") == 0))
+            return true;
+    }
+    return false;
+}
+
+bool berth_mistake_ssh(const struct berth_typed *typed,
+                       const struct berth_request *request, char *const *environment,
+                       struct berth_err *ret)
+{
+    size_t end;
+    size_t command = berth_hetgroups_command(typed->line, typed->optind, &end);
+    char **words = typed->line->words.items;
+
+    if (command >= end || !berth_request_mpi_is(request, BERTH_MODE_LAUNCH) ||
+        !berth_launcher_is_mpirun(words[command]) ||
+        !(wants_ssh(words + command, words + end) || is_told_ssh(environment)))
+        return false;
+    berth_err_set(
+        ret,
+        "'%s' would start its daemons with ssh, which leads into no container; "
+        "leave that to srun: another mpirun, or no such option or variable",
+        words[command]);
+    return true;
+}
+
+bool berth_mistake_mpirun(const struct berth_typed *typed,
+                          const struct berth_request *request, struct berth_err *ret)
+{
+    size_t end;
+    size_t command = berth_hetgroups_command(typed->line, typed->optind, &end);
+    char **words = typed->line->words.items;
+    bool is_refused = berth_request_mpi_chosen(request) &&
+                      berth_hetgroups_tasks(typed->line, typed->optind) > 1;
+
+    if (command >= end || !typed->is_contained || is_refused ||
+        (request->mpi && !berth_request_mpi_chosen(request)) ||
+        !berth_launcher_is_mpirun(words[command]) ||
+        !starts_program(words + command + 1, words + end))
+        return false;
+    berth_err_set(ret,
+                  "'%s' starts ranks itself, and would take the step for its job; use "
+                  "--mpi-bind=local, or --mpi-bind=launch for all nodes of the job, or "
+                  "leave '%s' out, and srun starts the ranks",
+                  words[command], words[command]);
+    return true;
+}
+
+/* Comments are not commands. */
+static bool is_comment(const char *line)
+{
+    return line[strspn(line, " \t")] == '#';
+}
+
+/* Is NAME in a line that is not a comment, in large letters (variables) or small ones?
+ */
+static bool mentions(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+
+    while (*text) {
+        const char *end = strchrnul(text, '\n');
+
+        for (const char *c = text; !is_comment(text) && c < end; c++)
+            if (strncasecmp(c, name, length) == 0)
+                return true;
+        text = *end ? end + 1 : end;
+    }
+    return false;
+}
+
+bool berth_mistake_script(const char *name, const char *text, struct berth_err *ret)
+{
+    if (mentions(text, "srun") || mentions(text, "berth run"))
+        return false;
+    berth_err_set(ret,
+                  "%s runs on the host; only commands that srun starts, in it or in a "
+                  "script that it calls, run in the image: srun COMMAND",
+                  name);
+    return true;
+}
+
+/* Is the LINE "#!..." that of a shell that knows "$@" and $1? */
+static bool names_shell(const char *line)
+{
+    static const char *const shells[] = {"sh", "ash", "bash", "dash", "ksh", "zsh"};
+
+    for (line += strlen("#!"); *line && *line != '\n';) {
+        size_t length = strcspn(line, " \t/\n");
+
+        for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
+            if (line[length] != '/' && length == strlen(shells[i]) &&
+                strncmp(line, shells[i], length) == 0)
+                return true;
+        line += length + (line[length] && line[length] != '\n');
+    }
+    return false;
+}
+
+bool berth_mistake_hands_on(const char *text)
+{
+    const char *line = berth_text_starts(text, "#!") ? text : strstr(text, "\n#!");
+
+    if (line && !names_shell(line + (*line == '\n')))
+        return true;
+    for (const char *c = strchr(text, '$'); c; c = strchr(c + 1, '$')) {
+        const char *name = c + (c[1] == '{' ? 2 : 1);
+
+        if (*name && strchr("@*123456789", *name))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the options of srun end, and where those of the next component begin. */
+
+#include "commandline/srunwords.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "request/option.h"
+#include "commandline/pyxis.h"
+
+/* The letters whose value may be the next word; and srun's W. */
+#define LETTERS "ABCDFGJLMNSTabcdeimnopqrtwx"
+
+/* Those whose value, if there is one, is the rest of their word. */
+#define OPTIONAL_LETTERS "IKk"
+
+/* The long options, of every release, that never take the next word. */
+static const char *const alone[] = {"async",
+                                    "bcast",
+                                    "bell",
+                                    "compress",
+                                    "consolidate-segments",
+                                    "contiguous",
+                                    "debugger-test",
+                                    "disable-status",
+                                    "exact",
+                                    "exclusive",
+                                    "external",
+                                    "external-launcher",
+                                    "get-user-env",
+                                    "help",
+                                    "hold",
+                                    "ignore-pbs",
+                                    "immediate",
+                                    "interactive",
+                                    "kill-command",
+                                    "kill-on-bad-exit",
+                                    "label",
+                                    "multi-prog",
+                                    "nice",
+                                    "no-allocate",
+                                    "no-bell",
+                                    "no-kill",
+                                    "no-requeue",
+                                    "no-shell",
+                                    "oom-kill-step",
+                                    "overcommit",
+                                    "overlap",
+                                    "oversubscribe",
+                                    "parsable",
+                                    "preserve-env",
+                                    "preserve-slurm-env",
+                                    "propagate",
+                                    "pty",
+                                    "quiet",
+                                    "quit-on-interrupt",
+                                    "reboot",
+                                    "requeue",
+                                    "resv-ports",
+                                    "send-libs",
+                                    "share",
+                                    "spread-job",
+                                    "spread-segments",
+                                    "stepmgr",
+                                    "test-only",
+                                    "unbuffered",
+                                    "usage",
+                                    "use-min-nodes",
+                                    "verbose",
+                                    "version",
+                                    "wait-for-children",
+                                    "whole",
+                                    "x11",
+                                    NULL};
+
+/* Is OPTION, with the site's prefix or without, the one called NAME, whose ARGUMENT is
+ * as in struct berth_option; and does it take no further word? */
+static bool is_alone(const char *option, const char *name, const char *argument)
+{
+    return (!argument || *argument == '[') && berth_text_ends(option, name);
+}
+
+/* Is NAME one of `alone`, or the beginning of one? With that of two Slurm refuses it,
+ * unless it is the whole of the other one, like --wait. */
+static bool begins_alone(const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *const *it = alone; *it && strcmp(name, "wait") != 0; it++)
+        if (strncmp(*it, name, length) == 0)
+            return true;
+    return false;
+}
+
+/* May the value of the long option NAME be the next word? Where nobody knows it: yes.
+ */
+static bool takes_next(const char *name)
+{
+    if (strchr(name, '=') || begins_alone(name))
+        return false;
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++)
+        if (is_alone(name, berth_options[id].name, berth_options[id].argument))
+            return false;
+    for (int i = 0; i < BERTH_PYXIS_COUNT; i++)
+        if (is_alone(name, berth_pyxis_options[i].name,
+                     berth_pyxis_options[i].argument))
+            return false;
+    return true;
+}
+
+/* Move AT, at a command, to the options of the next component or to the end: behind a
+ * command only srun has more of them. */
+static char *const *pass_command(char *const *at, bool is_srun)
+{
+    while (*at && !(is_srun && strcmp(*at, ":") == 0))
+        at++;
+    return *at ? at + 1 : at;
+}
+
+/* The value is behind an equals sign, or the next word at *AT. */
+static void read_long(const char *word, bool takes, char *const **at,
+                      struct berth_srunword *ret)
+{
+    const char *equals = strchr(word, '=');
+
+    ret->name = word;
+    if (equals)
+        ret->value = equals + 1;
+    else if (takes && takes_next(word + 2) && **at)
+        ret->value = *(ret->word = (*at)++);
+}
+
+/* A word of letters, -lN: the value is the rest of it, or the next word at *AT. */
+static void read_letters(const char *word, const char *letters, char *const **at,
+                         struct berth_srunword *ret)
+{
+    size_t end = 1;
+
+    while (word[end + 1] && !strchr(letters, word[end]) &&
+           !strchr(OPTIONAL_LETTERS, word[end]))
+        end++;
+    ret->letter = word[end];
+    if (word[end + 1])
+        ret->value = word + end + 1;
+    else if (strchr(letters, word[end]) && **at)
+        ret->value = *(ret->word = (*at)++);
+}
+
+bool berth_srunwords_next(const char *command, char *const **at,
+                          struct berth_srunword *ret)
+{
+    /* --wait, -W: only srun's has a value */
+    bool batch = strcmp(command, "sbatch") == 0;
+    const char *word;
+
+    while (**at && strcmp(**at, ":") == 0) /* a component without a command */
+        ++*at;
+    word = **at;
+    *ret = (struct berth_srunword){.word = *at};
+    if (!word)
+        return false;
+    ++*at;
+    if (word[0] != '-' || !word[1] || strcmp(word, "--") == 0) {
+        ret->word += strcmp(word, "--") == 0;
+        *at = pass_command(*at - 1, strcmp(command, "srun") == 0);
+    } else if (word[1] == '-')
+        read_long(word, !batch || strcmp(word, "--wait") != 0, at, ret);
+    else
+        read_letters(word, batch ? LETTERS : LETTERS "W", at, ret);
+    return true;
+}
+
+bool berth_srunwords_named(const struct berth_srunword *option, const char *name)
+{
+    size_t length = option->name ? strcspn(option->name, "=") : 0;
+    size_t rest = strlen(name);
+
+    return length >= rest && strncmp(option->name + length - rest, name, rest) == 0;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asks a dynamic linker which files it would map. */
+
+#include "discover/loader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/resolve.h"
+#include "base/text.h"
+#include "elf/facts.h"
+#include "base/run.h"
+
+/* Bounds on what is a few milliseconds and some kilobytes. */
+enum { SECONDS = 20, MOST = 4 << 20 };
+
+/* By name: glibc tells all that is missing only when it is asked by the environment,
+ * and musl only when it is asked by an argument. */
+static bool is_musl(const char *loader)
+{
+    return berth_text_starts(berth_text_base(loader), "ld-musl");
+}
+
+/* Variables of the loader that decide which files it maps: of a program that is asked
+ * about as it will run, and of one that is only to find libraries. */
+static const char *const as_it_runs[] = {
+    "LD_LIBRARY_PATH=", "LD_PRELOAD=", "LD_AUDIT=", NULL};
+static const char *const to_find[] = {"LD_LIBRARY_PATH=", NULL};
+
+/* ENV for LOADER: with what makes glibc's tell and not run, and without what would make
+ * it do anything else. Of its own variables it gets NAMES. */
+static void copy_env(const char *loader, char *const *env, const char *const *names,
+                     struct berth_strvec *ret)
+{
+    if (!is_musl(loader))
+        berth_strvec_push(ret, "LD_TRACE_LOADED_OBJECTS=1");
+    for (; *env; env++)
+        if (!berth_text_starts(*env, "LD_") || berth_text_starts_any(*env, names))
+            berth_strvec_push(ret, *env);
+}
+
+/* Start LOADER on FILE in ENV. Appends what it says to RET. */
+static int start(const char *loader, const char *file, const struct berth_strvec *env,
+                 struct berth_buf *ret, struct berth_err *err)
+{
+    const char *const plain[] = {loader, file, NULL};
+    const char *const list[] = {loader, "--list", file, NULL};
+    struct berth_run run = {.argv = is_musl(loader) ? list : plain,
+                            .env = (const char *const *)env->items,
+                            .seconds = SECONDS,
+                            .most = MOST};
+    struct berth_ran ran;
+
+    if (env->failed)
+        return berth_err_oom(err);
+    if (berth_run(&run, &ran, err) < 0)
+        return -1;
+    berth_buf_add(ret, ran.out.text ? ran.out.text : "", ran.out.used);
+    berth_buf_puts(ret, "\n");
+    berth_buf_add(ret, ran.err.text ? ran.err.text : "", ran.err.used);
+    ret->failed |= ran.out.failed || ran.err.failed;
+    berth_ran_fini(&ran);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+/* The path, by which a file is found and finds others, and what file that is now. */
+static void identify(const char *path, struct berth_buf *key)
+{
+    BERTH_FREE char *real = berth_resolve(path);
+
+    berth_buf_puts(key, path);
+    berth_buf_puts(key, "\n");
+    berth_factcache_identify(real ? real : path, key);
+}
+
+/* What an answer of LOADER about FILE depends on, as far as it is known before. */
+static void write_key(const char *loader, const char *file,
+                      const struct berth_strvec *env, struct berth_buf *key)
+{
+    static const char path[] = "LD_LIBRARY_PATH=";
+
+    berth_buf_puts(key, "loader\n");
+    identify(loader, key);
+    identify(file, key);
+    identify("/etc/ld.so.cache", key);
+    for (size_t i = 0; i < env->count; i++) {
+        BERTH_FREE char *copy = NULL;
+        char *next, *directory;
+
+        if (!berth_text_starts(env->items[i], "LD_"))
+            continue;
+        berth_buf_addf(key, "%s\n", env->items[i]);
+        if (!berth_text_starts(env->items[i], path))
+            continue;
+        next = copy = strdup(env->items[i] + sizeof(path) - 1);
+        while (next && (directory = strsep(&next, ":")))
+            identify(directory, key);
+    }
+}
+
+/* The files of an answer, and the directories in which one that goes before them could
+ * appear, in a number. */
+static uint64_t identify_answer(const struct berth_closure *closure)
+{
+    BERTH_STRVEC struct berth_strvec directories = {0};
+    BERTH_BUF struct berth_buf text = {0};
+
+    for (size_t i = 0; i < closure->count; i++) {
+        const char *path = closure->items[i].path;
+        BERTH_FREE char *directory =
+            path ? strndup(path, (size_t)(berth_text_base(path) - path)) : NULL;
+
+        if (directory && !berth_strvec_has(&directories, directory)) {
+            berth_strvec_push(&directories, directory);
+            identify(directory, &text);
+        }
+        if (path)
+            identify(path, &text);
+    }
+    return berth_hash(BERTH_HASH_START, text.text, text.used);
+}
+
+/* The answer under KEY. Returns whether it is there and holds. */
+static bool recall(struct berth_factcache *cache, const char *key,
+                   struct berth_closure *ret_closure)
+{
+    size_t count;
+    const char *fact = berth_factcache_get(cache, key, &count);
+    uint64_t number;
+
+    if (!fact || count < sizeof(number) ||
+        berth_closure_parse(fact + sizeof(number), count - sizeof(number), ret_closure,
+                            NULL) < 0)
+        return false;
+    memcpy(&number, fact, sizeof(number));
+    if (number == identify_answer(ret_closure))
+        return true;
+    berth_closure_fini(ret_closure);
+    return false;
+}
+
+static void remember(struct berth_factcache *cache, const char *key,
+                     const struct berth_closure *closure, const struct berth_buf *text)
+{
+    BERTH_BUF struct berth_buf fact = {0};
+    uint64_t number = identify_answer(closure);
+
+    berth_buf_add(&fact, (const char *)&number, sizeof(number));
+    berth_buf_add(&fact, text->text, text->used);
+    berth_factcache_put(cache, key, &fact);
+}
+
+/* A loader that said nothing, and a library that was not found, may do better the next
+ * time: the library may come to a directory that no answer names. */
+static bool is_whole(const struct berth_closure *closure)
+{
+    for (size_t i = 0; i < closure->count; i++)
+        if (!closure->items[i].path)
+            return false;
+    return closure->count > 0;
+}
+
+/* What LOADER says of FILE in ENV. */
+static int ask(struct berth_factcache *cache, const char *loader, const char *file,
+               const struct berth_strvec *env, struct berth_closure *ret_closure,
+               struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf key = {0};
+    BERTH_BUF struct berth_buf text = {0};
+
+    if (cache)
+        write_key(loader, file, env, &key);
+    if (key.failed)
+        return berth_err_oom(err);
+    if (cache && recall(cache, key.text, ret_closure))
+        return 0;
+    if (start(loader, file, env, &text, err) < 0)
+        return -1;
+    if (berth_closure_parse(text.text, text.used, ret_closure, err) < 0)
+        return berth_err_at(err, "'%s'", file);
+    if (cache && is_whole(ret_closure))
+        remember(cache, key.text, ret_closure, &text);
+    return 0;
+}
+
+int berth_loader_list(struct berth_factcache *cache, const char *loader,
+                      const char *file, char *const *env,
+                      struct berth_closure *ret_closure, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec copy = {0};
+    struct berth_closure closure;
+
+    copy_env(loader, env, as_it_runs, &copy);
+    if (ask(cache, loader, file, &copy, &closure, err) < 0)
+        return -1;
+    if (closure.count == 0 && !closure.is_static) {
+        berth_err_set(err, "'%s': %s cannot load it: %s; is it built for this machine?",
+                      file, loader,
+                      closure.said.count ? closure.said.items[0] : "it says nothing");
+        berth_closure_fini(&closure);
+        return -1;
+    }
+    *ret_closure = closure;
+    return 0;
+}
+
+int berth_loader_find(struct berth_factcache *cache, const char *loader,
+                      const char *program, const char *const *names, char *const *env,
+                      struct berth_strvec *ret, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec copy = {0};
+    BERTH_BUF struct berth_buf preload = {0};
+    struct berth_closure closure;
+
+    berth_buf_puts(&preload, "LD_PRELOAD=");
+    for (size_t i = 0; names[i]; i++)
+        berth_buf_addf(&preload, "%s%s", i > 0 ? ":" : "", names[i]);
+    if (preload.failed)
+        return berth_err_oom(err);
+    berth_strvec_push(&copy, preload.text);
+    copy_env(loader, env, to_find, &copy);
+    if (ask(cache, loader, program, &copy, &closure, err) < 0)
+        return -1;
+    for (size_t i = 0; i < closure.count; i++)
+        if (closure.items[i].path && berth_text_is_any(closure.items[i].soname, names))
+            berth_strvec_push(ret, closure.items[i].path);
+    berth_closure_fini(&closure);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+static bool no_symbol(const char *name)
+{
+    (void)name;
+    return false;
+}
+
+int berth_loader_self(char **ret_loader, char **ret_program, struct berth_err *err)
+{
+    static const struct berth_elf_question question = {.symbol = no_symbol};
+    BERTH_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    BERTH_FREE char *program = realpath("/proc/self/exe", NULL);
+    struct berth_elf elf;
+
+    if (fd < 0 || !program)
+        return berth_err_set(err, "'/proc/self/exe': %s; is /proc mounted?",
+                             strerror(errno));
+    if (berth_elf_read(fd, &question, &elf, err) < 0)
+        return -1;
+    if (!elf.interpreter) {
+        berth_elf_fini(&elf);
+        return berth_err_set(err, "'%s': has no loader", program);
+    }
+    *ret_loader = berth_steal(&elf.interpreter);
+    *ret_program = berth_steal(&program);
+    berth_elf_fini(&elf);
+    return 0;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading what a program in an image would load, and which MPI libraries are there.
+ * Judges nothing. */
+
+#include "discover/look.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/resolve.h"
+#include "base/text.h"
+#include "elf/stored.h"
+#include "mpi/names.h"
+#include "mpi/profile.h"
+#include "discover/inventory.h"
+#include "discover/loader.h"
+#include "base/run.h"
+
+/* Interpreters of interpreters: Linux follows five (fs/exec.c). */
+enum { SCRIPTS_MAX = 5 };
+
+static int read_elf(const char *path, struct berth_elf *ret_elf, struct berth_err *err)
+{
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0)
+        return berth_err_set(err, "'%s': %s", path, strerror(errno));
+    if (berth_elf_read(fd, &berth_mpi_question, ret_elf, err) < 0)
+        return berth_err_at(err, "'%s'", path);
+    return 0;
+}
+
+int berth_look_elf(struct berth_factcache *cache, const char *path,
+                   struct berth_elf *ret_elf, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf key = {0};
+    BERTH_BUF struct berth_buf bytes = {0};
+    const char *fact;
+    size_t count;
+
+    if (!cache)
+        return read_elf(path, ret_elf, err);
+    berth_buf_puts(&key, "file\n");
+    berth_factcache_identify(path, &key);
+    if (key.failed)
+        return berth_err_oom(err);
+    fact = berth_factcache_get(cache, key.text, &count);
+    if (fact && berth_elf_get(fact, count, ret_elf) == 0)
+        return 0;
+    if (read_elf(path, ret_elf, err) < 0)
+        return -1;
+    berth_elf_put(ret_elf, &bytes);
+    berth_factcache_put(cache, key.text, &bytes);
+    return 0;
+}
+
+int berth_look_add(struct berth_factcache *cache, struct berth_mpi_objects *objects,
+                   enum berth_mpi_role role, const char *soname, const char *path,
+                   struct berth_err *err)
+{
+    BERTH_FREE char *real = berth_resolve(path);
+    struct berth_elf elf;
+
+    if (!real)
+        return berth_err_set(err, "'%s': %s", path, strerror(errno));
+    if (berth_look_elf(cache, real, &elf, err) < 0)
+        return -1;
+    return berth_mpi_objects_add(objects, role, soname, real, &elf, err);
+}
+
+/* The loader of the program, or of the interpreter that runs it in the end. */
+static int read_runner(const char *program, struct berth_look *look,
+                       struct berth_err *err)
+{
+    BERTH_FREE char *path = strdup(program);
+
+    if (!path)
+        return berth_err_oom(err);
+    for (int i = 0; i < SCRIPTS_MAX; i++) {
+        struct berth_elf elf;
+        char *interpreter;
+
+        if (berth_look_elf(look->cache, path, &elf, err) < 0)
+            return -1;
+        interpreter = berth_steal(&elf.interpreter);
+        look->is_script = elf.kind == BERTH_ELF_SCRIPT;
+        look->machine = elf.machine;
+        look->bits = elf.bits;
+        berth_elf_fini(&elf);
+        if (!look->is_script || !interpreter) {
+            look->loader = interpreter;
+            look->runner = berth_steal(&path);
+            look->is_script = i > 0;
+            return 0;
+        }
+        berth_strvec_push(&look->scripts, path);
+        free(path);
+        path = interpreter;
+        if (!berth_run_is_program(path))
+            return 0;
+    }
+    return berth_err_set(err, "'%s': too many interpreters of interpreters", program);
+}
+
+static int read_closure(struct berth_look *look, char *const *env,
+                        struct berth_err *err)
+{
+    if (!look->loader)
+        return 0;
+    if (berth_loader_list(look->cache, look->loader, look->runner, env, &look->closure,
+                          err) < 0)
+        return -1;
+    for (size_t i = 0; i < look->closure.count; i++) {
+        const struct berth_closure_item *item = &look->closure.items[i];
+
+        if (item->path && berth_look_add(look->cache, &look->objects, BERTH_ROLE_LOADED,
+                                         item->soname, item->path, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Has the loader named it? Then it has been read, which takes time. */
+static bool is_read(const struct berth_look *look, const char *path)
+{
+    for (size_t i = 0; i < look->objects.count; i++)
+        if (strcmp(look->objects.items[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+static bool is_musl(const struct berth_elf *elf)
+{
+    return berth_strvec_has_start(&elf->needed, "libc.musl-");
+}
+
+/* Can the runner, or what it starts, load the library? Not one for another machine,
+ * of 32 bits, or for another C library, all of which an image may have beside it. */
+static bool is_loadable(const struct berth_look *look, const struct berth_elf *elf)
+{
+    const char *loader = look->loader ? berth_text_base(look->loader) : "";
+
+    return elf->bits == look->bits &&
+           (!elf->machine || !look->machine ||
+            strcmp(elf->machine, look->machine) == 0) &&
+           (!is_musl(elf) || berth_text_starts(loader, "ld-musl"));
+}
+
+/* What is called like an MPI library and is damaged harms nobody who does not use it.
+ */
+void berth_look_present(struct berth_look *look, const char *soname, const char *path)
+{
+    BERTH_FREE char *real = berth_resolve(path);
+    struct berth_elf elf;
+
+    if (!real || is_read(look, real) ||
+        berth_look_elf(look->cache, real, &elf, NULL) < 0)
+        return;
+    if (is_loadable(look, &elf))
+        berth_mpi_objects_add(&look->objects, BERTH_ROLE_PRESENT, soname, real, &elf,
+                              NULL);
+    else
+        berth_elf_fini(&elf);
+}
+
+/* The paths that an earlier step found, each a line. Returns whether it did. */
+static bool recall_inventory(struct berth_factcache *cache, const char *key,
+                             struct berth_strvec *ret)
+{
+    size_t count;
+    const char *fact = berth_factcache_get(cache, key, &count);
+
+    if (fact && count)
+        berth_environ_split(fact, count, ret);
+    return fact;
+}
+
+/* The files that may be an MPI library. */
+static int read_inventory(struct berth_factcache *cache,
+                          const struct berth_strvec *directories,
+                          struct berth_strvec *ret, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf key = {0};
+    BERTH_BUF struct berth_buf fact = {0};
+    bool is_fixed;
+
+    berth_buf_puts(&key, "inventory\n");
+    if (cache && berth_inventory_identify(directories, &key) &&
+        recall_inventory(cache, key.text, ret))
+        return ret->failed ? berth_err_oom(err) : 0;
+    if (berth_inventory_read(directories, ret, &is_fixed, err) < 0)
+        return -1;
+    for (size_t i = 0; i < ret->count; i++)
+        berth_buf_add(&fact, ret->items[i], strlen(ret->items[i]) + 1);
+    if (is_fixed)
+        berth_factcache_put(cache, key.text, &fact);
+    return 0;
+}
+
+static int read_image(struct berth_look *look, char *const *env, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec directories = {0};
+    BERTH_STRVEC struct berth_strvec found = {0};
+
+    berth_inventory_usual(berth_environ_value(env, "LD_LIBRARY_PATH"), &directories);
+    if (directories.failed)
+        return berth_err_oom(err);
+    if (read_inventory(look->cache, &directories, &found, err) < 0)
+        return -1;
+    for (size_t i = 0; i < found.count; i++)
+        berth_look_present(look, NULL, found.items[i]);
+    return 0;
+}
+
+static int read_start(struct berth_look *look, const char *program, char *const *env,
+                      struct berth_err *err)
+{
+    if (read_runner(program, look, err) < 0)
+        return -1;
+    if (!look->runner)
+        return 0;
+    if (berth_look_add(look->cache, &look->objects, BERTH_ROLE_PROGRAM, NULL, program,
+                       err) < 0 ||
+        read_closure(look, env, err) < 0)
+        return -1;
+    return 0;
+}
+
+int berth_look_at_start(struct berth_factcache *cache, const char *program,
+                        char *const *env, struct berth_look *ret_look,
+                        struct berth_err *err)
+{
+    struct berth_look look = {.cache = cache};
+
+    if (read_start(&look, program, env, err) < 0) {
+        berth_look_fini(&look);
+        return -1;
+    }
+    *ret_look = look;
+    return 0;
+}
+
+int berth_look_at(struct berth_factcache *cache, const char *program, char *const *env,
+                  struct berth_look *ret_look, struct berth_err *err)
+{
+    struct berth_look look;
+
+    if (berth_look_at_start(cache, program, env, &look, err) < 0)
+        return -1;
+    if (look.runner && read_image(&look, env, err) < 0) {
+        berth_look_fini(&look);
+        return -1;
+    }
+    *ret_look = look;
+    return 0;
+}
+
+int berth_look_at_names(struct berth_look *look, const char *const *names,
+                        char *const *env, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec paths = {0};
+
+    if (!look->loader)
+        return 0;
+    if (berth_loader_find(look->cache, look->loader, look->runner, names, env, &paths,
+                          err) < 0)
+        return -1;
+    for (size_t i = 0; i < paths.count; i++)
+        berth_look_present(look, berth_text_base(paths.items[i]), paths.items[i]);
+    return 0;
+}
+
+int berth_look_at_twins(struct berth_look *look, const struct berth_mpi_objects *staged,
+                        char *const *env, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec names = {0};
+
+    for (size_t i = 0; i < staged->count; i++)
+        if (berth_profile_is_gcc(staged->items[i].soname) &&
+            !berth_mpi_objects_find(&look->objects, staged->items[i].soname))
+            berth_strvec_push(&names, staged->items[i].soname);
+    if (names.failed)
+        return berth_err_oom(err);
+    return names.count > 0
+               ? berth_look_at_names(look, (const char *const *)names.items, env, err)
+               : 0;
+}
+
+void berth_look_fini(struct berth_look *look)
+{
+    free(look->runner);
+    free(look->loader);
+    berth_strvec_fini(&look->scripts);
+    berth_closure_fini(&look->closure);
+    berth_mpi_objects_fini(&look->objects);
+    *look = (struct berth_look){0};
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which MPI of this host is offered first, for steps and for the commands that describe
+ * them. */
+
+#include "discover/offered.h"
+
+#include <string.h>
+
+#include "probe/profilesread.h"
+#include "probe/siteread.h"
+#include "discover/fabrics.h"
+
+void berth_offered_sort(struct berth_stacks *stacks, const struct berth_strvec *order)
+{
+    size_t sorted = 0;
+
+    for (size_t i = 0; i + 1 < order->count; i += 2)
+        for (size_t j = sorted; j < stacks->count; j++) {
+            struct berth_stack found = stacks->items[j];
+
+            if (!berth_profile_is_called(found.profile, order->items[i]))
+                continue;
+            memmove(&stacks->items[sorted + 1], &stacks->items[sorted],
+                    (j - sorted) * sizeof(found));
+            stacks->items[sorted++] = found;
+        }
+}
+
+int berth_offered_read(const struct berth_terms *terms, char *const *env,
+                       struct berth_offered *ret, struct berth_err *err)
+{
+    struct berth_offered offered = {0};
+
+    if (berth_profiles_read(terms, berth_site_owner(), &offered.profiles, err) < 0)
+        return -1;
+    if (berth_stacks_find(NULL, offered.profiles.items, env, &offered.stacks, err) <
+            0 ||
+        berth_fabrics_find(NULL, offered.profiles.items, env, &offered.fabrics, err) <
+            0) {
+        berth_offered_fini(&offered);
+        return -1;
+    }
+    berth_offered_sort(&offered.stacks, &terms->order);
+    *ret = offered;
+    return 0;
+}
+
+void berth_offered_fini(struct berth_offered *offered)
+{
+    berth_stacks_fini(&offered->stacks);
+    berth_stacks_fini(&offered->fabrics);
+    berth_profile_set_fini(&offered->profiles);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A container that is only looked into: started, entered by a child, ended. */
+
+#include "runtime/temporary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "base/fd.h"
+#include "plan/launch.h"
+#include "base/detach.h"
+#include "base/run.h"
+#include "step/join.h"
+#include "runtime/start.h"
+
+extern char **environ;
+
+/* Who looks, and where what is seen goes. */
+struct looking {
+    const struct berth_temporary_look *look;
+    struct berth_buf *ret;
+};
+
+/* In the process that enters: `+` and what was seen, or `-` and a sentence. What it
+ * starts of the image has nothing of ours open, and not the user's terminal. */
+_Noreturn static void run(const struct berth_temporary_look *look, pid_t holder,
+                          struct berth_strvec *env, int answer)
+{
+    static char *nothing[] = {NULL};
+    struct berth_buf out = {0};
+    struct berth_err err;
+
+    berth_buf_puts(&out, "+");
+    berth_hide_from(STDERR_FILENO + 1);
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    environ = env->items ? env->items : nothing;
+    if (berth_join(holder, &err) < 0 || look->inside(look->data, &out, &err) < 0)
+        dprintf(answer, "-%s", err.text);
+    else if (out.failed)
+        dprintf(answer, "-out of memory");
+    else
+        berth_fd_write(answer, out.text, out.used);
+    _exit(EXIT_SUCCESS);
+}
+
+static int read_answer(int fd, struct berth_buf *ret, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf all = {0};
+
+    berth_fd_read(fd, SIZE_MAX, &all);
+    if (all.failed)
+        return berth_err_oom(err);
+    if (!all.text)
+        return berth_err_set(err, "the look into the image ended early; try again");
+    if (all.text[0] != '+')
+        return berth_err_set(err, "%s", all.text + 1);
+    berth_buf_add(ret, all.text + 1, all.used - 1);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+static int enter(void *data, pid_t holder, const struct berth_buf *variables,
+                 struct berth_err *err)
+{
+    const struct looking *it = data;
+    BERTH_STRVEC struct berth_strvec env = {0};
+    pid_t child;
+    int answer[2];
+    int result;
+
+    berth_environ_split(variables->text, variables->used, &env);
+    if (env.failed)
+        return berth_err_oom(err);
+    if (pipe2(answer, O_CLOEXEC) < 0)
+        return berth_err_set(err, "cannot make a pipe: %s", strerror(errno));
+    child = fork();
+    if (child == 0)
+        run(it->look, holder, &env, answer[1]);
+    close(answer[1]);
+    result = child < 0
+                 ? berth_err_set(err, "cannot start a process: %s", strerror(errno))
+                 : read_answer(answer[0], it->ret, err);
+    close(answer[0]);
+    berth_run_wait(child);
+    return result;
+}
+
+int berth_temporary_look(const struct berth_temporary_look *look, struct berth_buf *ret,
+                         struct berth_err *err)
+{
+    BERTH_REQUEST struct berth_request request = {.home = BERTH_NO};
+    struct berth_launch launch = {.runtime = look->runtime,
+                                  .directory = ".",
+                                  .request = &request,
+                                  .environment = environ};
+    struct looking it = {look, ret};
+    struct berth_deadline deadline;
+    struct berth_temporary container = {.launch = &launch,
+                                        .seconds = look->seconds,
+                                        .deadline = &deadline,
+                                        .use = enter,
+                                        .data = &it};
+
+    request.image = strdup(look->image);
+    berth_strvec_push(&request.args, "--userns");
+    berth_strvec_push(&request.args, "--pid"); /* it may not see the user's processes */
+    if (!request.image || request.args.failed)
+        return berth_err_oom(err);
+    berth_deadline_begin(&deadline, look->seconds);
+    return berth_temporary(&container, err);
+}
+
+int berth_temporary(const struct berth_temporary *it, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf variables = {0};
+    struct berth_start start = {.launch = it->launch,
+                                .programs = -1,
+                                .inner = -1,
+                                .mask = it->mask,
+                                .seconds = it->seconds,
+                                .deadline = it->deadline};
+    pid_t holder = 0;
+    int result = -1;
+    int tasks[2];
+
+    if (pipe2(tasks, O_CLOEXEC) < 0)
+        return berth_err_set(err, "cannot make a pipe: %s", strerror(errno));
+    start.tasks = tasks[0];
+    if (berth_start(&start, err) == 0 &&
+        berth_start_await(&start, &holder, &variables, err) == 0)
+        result = it->use(it->data, holder, &variables, err);
+    close(tasks[1]); /* berth-init ends, and the runtime then */
+    if (start.runtime && result < 0)
+        kill(-start.runtime, SIGTERM);
+    berth_run_wait(start.runtime);
+    close(tasks[0]);
+    berth_start_fini(&start);
+    return result;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Knows the containers of a job: one process for each job and node, which starts no
+ * runtime and reads no file of an image. A step that asks waits for a container that
+ * another step has begun to start. */
+
+#include "supervise/jobserver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/detach.h"
+#include "job/message.h"
+#include "job/variables.h"
+#include "supervise/jobcontainer.h"
+#include "step/namespaces.h"
+#include "step/processes.h"
+
+/* The most containers of a job on a node, and steps at a time. */
+enum { CONTAINERS_MAX = 32, STEPS_MAX = 4096 };
+
+struct container {
+    int channel;                    /* to the process that keeps it; -1: none */
+    pid_t keeper;                   /* that process */
+    struct berth_handover question; /* for which it was started */
+    int answer;                     /* what that process has said; -1: nothing yet */
+    struct berth_strvec variables;  /* of job/variables.h */
+};
+
+struct step {
+    int socket;
+    bool has_asked;
+    struct berth_handover question; /* until it is answered */
+    struct container *container;    /* in which it is; NULL: none yet */
+};
+
+static struct {
+    int extern_step; /* a descriptor that can be read when that has ended; -1: none */
+    struct container containers[CONTAINERS_MAX];
+    struct step *steps;
+    size_t count;
+} server;
+
+static void drop_step(struct step *step)
+{
+    close(step->socket);
+    berth_handover_fini(&step->question);
+    *step = server.steps[--server.count];
+}
+
+/* Steps in it learn by the end of their socket that it has ended. */
+static void drop_container(struct container *container)
+{
+    for (size_t i = server.count; i-- > 0;)
+        if (server.steps[i].container == container)
+            drop_step(&server.steps[i]);
+    close(container->channel);
+    if (container->answer >= 0)
+        close(container->answer);
+    kill(container->keeper, SIGKILL);
+    waitpid(container->keeper, NULL, 0);
+    berth_handover_fini(&container->question);
+    berth_strvec_fini(&container->variables);
+    *container = (struct container){.channel = -1, .answer = -1};
+}
+
+static const char *word(const struct berth_handover *question, size_t which)
+{
+    return question->words.items[which];
+}
+
+static bool has_same(const struct container *container,
+                     const struct berth_handover *question, size_t which)
+{
+    return strcmp(word(&container->question, which), word(question, which)) == 0;
+}
+
+static bool has_same_directory(const struct container *container,
+                               const struct berth_handover *question)
+{
+    return has_same(container, question, BERTH_JOB_DIRECTORY) &&
+           has_same(container, question, BERTH_JOB_IDENTITY);
+}
+
+/* Could the step be in the container, as far as that is known? */
+static bool fits(const struct container *container,
+                 const struct berth_handover *question)
+{
+    return container->channel >= 0 && has_same(container, question, BERTH_JOB_KEY) &&
+           (strcmp(word(question, BERTH_JOB_OWN), "own") != 0 ||
+            has_same_directory(container, question)) &&
+           (container->answer < 0 ||
+            berth_job_variables_same(&container->variables,
+                                     container->question.environment.items,
+                                     question->environment.items));
+}
+
+/* One that was started in the same directory comes first; NULL: none. */
+static struct container *find(const struct berth_handover *question)
+{
+    struct container *found = NULL;
+
+    for (size_t i = 0; i < CONTAINERS_MAX; i++) {
+        struct container *container = &server.containers[i];
+
+        if (!fits(container, question))
+            continue;
+        if (has_same_directory(container, question))
+            return container;
+        found = found ? found : container;
+    }
+    return found;
+}
+
+/* In the process that will keep the container. */
+_Noreturn static void keep(int channel, const struct berth_handover *question)
+{
+    berth_close_others(&channel, 1);
+    berth_jobcontainer_run(BERTH_JOBSERVER_SOCKET, question);
+}
+
+/* Begin to start the container that QUESTION asks for, which it takes. Returns NULL
+ * where there is none to be had. */
+static struct container *start(struct berth_handover *question)
+{
+    struct container *container = server.containers;
+    int ends[2];
+
+    while (container < server.containers + CONTAINERS_MAX && container->channel >= 0)
+        container++;
+    if (container == server.containers + CONTAINERS_MAX ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return NULL;
+    container->keeper = fork();
+    if (container->keeper == 0)
+        keep(ends[1], question);
+    close(ends[1]);
+    if (container->keeper < 0) {
+        close(ends[0]);
+        return NULL;
+    }
+    container->channel = ends[0];
+    container->question = *question;
+    *question = (struct berth_handover){0};
+    return container;
+}
+
+static void refuse(struct step *step)
+{
+    berth_job_send(step->socket, BERTH_JOB_ALONE, -1);
+    drop_step(step);
+}
+
+/* Answer a step that has asked, unless it has to wait: for a container that is being
+ * started, of which nobody knows yet on which variables it depends. */
+static void answer(struct step *step)
+{
+    struct berth_handover *question = &step->question;
+    struct container *container = find(question);
+
+    if (!container) {
+        struct berth_handover copy = {0};
+
+        berth_strvec_append(&copy.words, &question->words);
+        berth_strvec_append(&copy.environment, &question->environment);
+        if (!copy.words.failed && !copy.environment.failed)
+            container = start(&copy);
+        berth_handover_fini(&copy);
+        if (!container)
+            refuse(step);
+        return;
+    }
+    if (container->answer < 0)
+        return;
+    if (berth_job_send(step->socket, BERTH_JOB_JOIN, container->answer) < 0) {
+        drop_step(step);
+        return;
+    }
+    step->container = container;
+    berth_handover_fini(question);
+}
+
+/* Backwards, because answers end steps. */
+static void answer_all(void)
+{
+    for (size_t i = server.count; i-- > 0;)
+        if (server.steps[i].has_asked && !server.steps[i].container)
+            answer(&server.steps[i]);
+}
+
+/* Those that wait for a container that has not started start theirs themselves, and say
+ * why that does not work. */
+static void give_up(const struct container *container)
+{
+    for (size_t i = server.count; i-- > 0;) {
+        struct step *step = &server.steps[i];
+
+        if (step->has_asked && !step->container && fits(container, &step->question))
+            refuse(step);
+    }
+}
+
+/* The keeper has said that it has started, or has ended. */
+static void hear_keeper(struct container *container)
+{
+    struct berth_handover said;
+    int fd;
+
+    if (container->answer < 0 &&
+        berth_job_receive(container->channel, &fd) == BERTH_JOB_JOIN && fd >= 0) {
+        container->answer = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        if (container->answer >= 0 && berth_handover_read(fd, &said) == 0) {
+            container->variables = said.words; /* two of them are numbers */
+            said.words = (struct berth_strvec){0};
+            berth_handover_fini(&said);
+            answer_all();
+            return;
+        }
+    }
+    if (container->answer < 0)
+        give_up(container);
+    drop_container(container);
+}
+
+/* They are a step's, and so the user's own. */
+static int read_question(int fd, struct berth_handover *ret)
+{
+    if (berth_job_read(fd, ret) < 0)
+        return -1;
+    if (ret->words.count == BERTH_JOB_WORDS)
+        return 0;
+    berth_handover_fini(ret);
+    return -1;
+}
+
+static void hear_step(struct step *step)
+{
+    int fd;
+    int letter = berth_job_receive(step->socket, &fd);
+
+    if (letter < 0 && errno == EAGAIN)
+        return;
+    if (letter != BERTH_JOB_ASK || step->has_asked || fd < 0) {
+        if (fd >= 0)
+            close(fd);
+        drop_step(step);
+    } else if (read_question(fd, &step->question) < 0) {
+        drop_step(step);
+    } else {
+        step->has_asked = true;
+        answer(step);
+    }
+}
+
+/* Code in an image gets no answer: it could have programs started outside. Nor does a
+ * step that sees other directories than we (job_container/tmpfs). */
+static bool is_welcome(int socket)
+{
+    struct ucred peer;
+    socklen_t length = sizeof(peer);
+
+    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+           peer.uid == getuid() &&
+           berth_namespaces_shared(getpid(), peer.pid, "user") &&
+           berth_namespaces_shared(getpid(), peer.pid, "mnt");
+}
+
+static void welcome(void)
+{
+    int socket =
+        accept4(BERTH_JOBSERVER_SOCKET, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct step *steps;
+
+    if (socket < 0)
+        return;
+    steps = server.count < STEPS_MAX && is_welcome(socket)
+                ? realloc(server.steps, (server.count + 1) * sizeof(*steps))
+                : NULL;
+    if (!steps) {
+        close(socket);
+        return;
+    }
+    server.steps = steps;
+    server.steps[server.count++] = (struct step){.socket = socket};
+}
+
+/* Look at FDS, which are, in this order, those of the containers and of the COUNT
+ * steps. */
+static void hear(const struct pollfd *fds, size_t count)
+{
+    for (size_t i = count; i-- > 0;)
+        if (fds[CONTAINERS_MAX + i].revents && i < server.count &&
+            server.steps[i].socket == fds[CONTAINERS_MAX + i].fd)
+            hear_step(&server.steps[i]);
+    for (size_t i = 0; i < CONTAINERS_MAX; i++)
+        if (fds[i].revents && server.containers[i].channel == fds[i].fd)
+            hear_keeper(&server.containers[i]);
+}
+
+/* One round. Returns false when the extern step has ended. */
+static bool serve(void)
+{
+    enum { LISTENING, EXTERN, FIRST };
+    size_t count = server.count;
+    struct pollfd *fds = calloc(FIRST + CONTAINERS_MAX + count, sizeof(*fds));
+    bool goes_on = fds != NULL;
+
+    if (!fds)
+        return false;
+    fds[LISTENING] = (struct pollfd){.fd = BERTH_JOBSERVER_SOCKET, .events = POLLIN};
+    fds[EXTERN] = (struct pollfd){.fd = server.extern_step, .events = POLLIN};
+    for (size_t i = 0; i < CONTAINERS_MAX; i++)
+        fds[FIRST + i] =
+            (struct pollfd){.fd = server.containers[i].channel, .events = POLLIN};
+    for (size_t i = 0; i < count; i++)
+        fds[FIRST + CONTAINERS_MAX + i] =
+            (struct pollfd){.fd = server.steps[i].socket, .events = POLLIN};
+    if (poll(fds, FIRST + CONTAINERS_MAX + count, -1) > 0) {
+        goes_on = !fds[EXTERN].revents;
+        hear(fds + FIRST, count);
+        if (fds[LISTENING].revents)
+            welcome();
+    }
+    free(fds);
+    return goes_on;
+}
+
+static void raise_limit(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+        return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
+void berth_jobserver_run(pid_t extern_step)
+{
+    static const int listening = BERTH_JOBSERVER_SOCKET;
+
+    berth_detach(&listening, 1, NULL);
+    raise_limit();
+    server.extern_step = berth_process_open(extern_step);
+    if (server.extern_step < 0)
+        return; /* it has ended, or the kernel (before 5.3) cannot tell when it does */
+    fcntl(BERTH_JOBSERVER_SOCKET, F_SETFL, O_NONBLOCK);
+    for (size_t i = 0; i < CONTAINERS_MAX; i++)
+        server.containers[i] = (struct container){.channel = -1, .answer = -1};
+    while (serve())
+        ;
+}

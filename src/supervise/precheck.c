@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A look at the image's own MPI where the containers of the tasks cannot be entered. */
+
+#include "supervise/precheck.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "plan/fallback.h"
+#include "runtime/temporary.h"
+
+struct look {
+    const struct berth_precheck *precheck;
+    const struct berth_launch *launch; /* of the container to look into */
+    struct berth_injected injected;
+    bool is_in; /* there is a container: what fails now is a refusal */
+};
+
+static int look_inside(void *data, pid_t holder, const struct berth_buf *variables,
+                       struct berth_err *err)
+{
+    struct look *look = data;
+    struct berth_inject inject = {.holder = holder,
+                                  .launch = look->launch,
+                                  .environment = variables->text,
+                                  .count = variables->used,
+                                  .apart = look->precheck->apart,
+                                  .deadline = look->precheck->deadline};
+
+    look->is_in = true;
+    return berth_inject(&inject, &look->injected, err);
+}
+
+/* The request with a user namespace, and the image's own MPI. */
+static int copy_request(const struct berth_request *request, struct berth_request *ret,
+                        struct berth_err *err)
+{
+    if (berth_request_put_over(ret, request, err) < 0 ||
+        berth_request_put(ret, BERTH_OPTION_MPI, "hybrid", err) < 0 ||
+        (ret->fabric &&
+         berth_request_put(ret, BERTH_OPTION_FABRIC, BERTH_FABRIC_OFF, err) < 0))
+        return -1;
+    return berth_request_put(ret, BERTH_OPTION_ARGS, "--userns", err);
+}
+
+static char *copy_sentence(const struct berth_err *sentence)
+{
+    return strdup(sentence->text);
+}
+
+/* Nothing could be seen, BECAUSE. */
+static int warn(const struct berth_precheck *precheck, const struct berth_err *because,
+                struct berth_injected *injected, struct berth_err *err)
+{
+    struct berth_err warning;
+
+    berth_err_set(&warning,
+                  "the image's own MPI runs, unchecked: %s, and for a look inside: %s",
+                  precheck->why, because->text);
+    injected->binding.warning = copy_sentence(&warning);
+    return injected->binding.warning ? 0 : berth_err_oom(err);
+}
+
+/* What --mpi-bind=auto and --container-fabric=auto come to is said. */
+static int note(const struct berth_precheck *precheck, struct berth_binding *binding,
+                struct berth_err *err)
+{
+    const struct berth_launch *launch = precheck->launch;
+    const char *nodes =
+        berth_environ_value(launch->environment, "SLURM_STEP_NUM_NODES");
+    enum berth_fallback fallback = berth_fallback_decide(
+        launch->request, nodes ? (unsigned int)atoi(nodes) : 1, BERTH_REASON_HOST);
+    bool has_fabric = berth_request_has_fabric(launch->request);
+    struct berth_err text;
+
+    if (binding->note || binding->warning ||
+        (fallback == BERTH_FALLBACK_NO && !has_fabric))
+        return 0;
+    binding->differs = fallback == BERTH_FALLBACK_EACH_SAYS;
+    berth_err_set(&text,
+                  has_fabric
+                      ? "the image's own MPI runs, on its own network libraries: %s"
+                      : "the image's own MPI runs (hybrid): %s",
+                  precheck->why);
+    binding->note = copy_sentence(&text);
+    return binding->note ? 0 : berth_err_oom(err);
+}
+
+int berth_precheck(const struct berth_precheck *precheck,
+                   struct berth_injected *ret_injected, struct berth_err *err)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_launch launch = *precheck->launch;
+    struct look look = {.precheck = precheck, .launch = &launch};
+    struct berth_temporary container = {.launch = &launch,
+                                        .mask = precheck->mask,
+                                        .seconds = precheck->seconds,
+                                        .deadline = precheck->deadline,
+                                        .use = look_inside,
+                                        .data = &look};
+    struct berth_err why;
+    int result = 0;
+
+    if (copy_request(launch.request, &request, err) < 0)
+        return -1;
+    launch.request = &request;
+    if (berth_temporary(&container, &why) < 0) {
+        if (look.is_in) {
+            *err = why;
+            return -1;
+        }
+        result = warn(precheck, &why, &look.injected, err);
+    }
+    if (result == 0)
+        result = note(precheck, &look.injected.binding, err);
+    if (result < 0)
+        berth_injected_fini(&look.injected);
+    else
+        *ret_injected = look.injected;
+    return result;
+}
+
+char *berth_precheck_own(const struct berth_inject *inject)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_launch launch = *inject->launch;
+    struct berth_inject copy = *inject;
+    struct berth_injected injected = {0};
+    const char *text = NULL;
+    struct berth_err why;
+    char *warning = NULL;
+
+    if (copy_request(launch.request, &request, &why) < 0)
+        return NULL;
+    launch.request = &request;
+    copy.launch = &launch;
+    text =
+        berth_inject(&copy, &injected, &why) < 0 ? why.text : injected.binding.warning;
+    if (text && asprintf(&warning, "if the program uses MPI: %s", text) < 0)
+        warning = NULL;
+    berth_injected_fini(&injected);
+    return warning;
+}

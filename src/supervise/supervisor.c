@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starts one container for the tasks of a step on a node, and stays with it. */
+
+#include "supervise/supervisor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/environ.h"
+#include "plan/envdiff.h"
+#include "base/detach.h"
+#include "runtime/kill.h"
+#include "runtime/database.h"
+#include "supervise/hostcommand.h"
+#include "supervise/inject.h"
+#include "job/ask.h"
+#include "step/limits.h"
+#include "supervise/precheck.h"
+#include "runtime/remains.h"
+#include "runtime/servers.h"
+#include "supervise/serving.h"
+#include "supervise/singletons.h"
+#include "probe/runtime.h"
+#include "step/namespaces.h"
+#include "runtime/start.h"
+
+extern char **environ;
+
+/* The descriptors of the supervisor. ENDED is held until all that was started has
+ * ended. */
+enum { TASKS = 3, MEMORY, ENDED, SAID, DESCRIPTORS = SAID - TASKS + 1 };
+
+struct supervisor {
+    struct berth_rendezvous *rendezvous;
+    const struct berth_launch *launch;
+    struct berth_start start;
+    sigset_t mask; /* of the task */
+    struct berth_servers servers;
+    struct berth_serving serving;
+    pid_t holder;                /* berth-init in the container that tasks join */
+    int space;                   /* the mount namespace of that, open so that no other
+                                    container gets its number; -1: none */
+    struct berth_launch outer;   /* LAUNCH, in the outer user namespace */
+    struct berth_err no_cma;     /* why there is none, though several containers would
+                                    share it; "": that is not so */
+    struct berth_job_answer job; /* the job's container, of which this one is a copy;
+                                    holder 0: none, */
+    struct berth_err no_job;     /* and why, though the step asks for one */
+    int said;           /* standard error of a task, for who watches; -1: closed */
+    bool over;          /* the last task has ended, */
+    bool ended;         /* and the runtime */
+    unsigned int apart; /* tasks that start a container each */
+    pid_t parent;       /* of the tasks */
+    struct berth_hostcommand hostcommand;
+    struct berth_inject_witness witness;
+    int fds[DESCRIPTORS]; /* what becomes the descriptors */
+};
+
+/* A task may enter namespaces only through a user namespace that its user has made (so
+ * not those of a setuid runtime), and cannot change its own process namespace. */
+static const char *why_separate(pid_t holder)
+{
+    if (!berth_namespaces_differ(holder, "user"))
+        return "the runtime is installed setuid and uses no user namespace "
+               "(--container-args=--userns)";
+    return berth_namespaces_differ(holder, "pid")
+               ? "the container has a process namespace"
+               : NULL;
+}
+
+/* RESULT of binding; if it is a refusal, name what was asked. */
+static int name_refusal(const struct supervisor *supervisor, int result,
+                        struct berth_err *err)
+{
+    return result == 0 ? 0
+                       : berth_err_at(err, "image '%s': --mpi-bind=%s",
+                                      berth_request_name(supervisor->launch->request),
+                                      supervisor->launch->request->mpi);
+}
+
+/* A task's standard error is open only until somebody who watches the tasks has it. */
+static void close_said(struct supervisor *supervisor)
+{
+    if (supervisor->said >= 0)
+        close(supervisor->said);
+    supervisor->said = -1;
+}
+
+/* An account tells what would go wrong with the image's own MPI. */
+static void foresee(const struct berth_inject *inject, struct berth_binding *binding)
+{
+    if (berth_request_explained(inject->launch->request) &&
+        berth_singletons_wanted(inject->launch))
+        binding->warning = berth_precheck_own(inject);
+}
+
+/* What MPI libraries are to know where there is no outer user namespace, and how tasks
+ * have commands of the host run. AFTER is the environment of the container. */
+static int list_settings(const struct supervisor *supervisor, pid_t holder,
+                         const struct berth_buf *after, struct berth_strvec *ret,
+                         struct berth_err *err)
+{
+    const struct berth_launch *launch = supervisor->launch;
+
+    if (*supervisor->no_cma.text && !supervisor->apart &&
+        !berth_request_mpi_declined(launch->request))
+        berth_launch_apart(launch->environment, ret);
+    if (!supervisor->apart)
+        berth_hostcommand_list(&supervisor->hostcommand, holder, after, ret);
+    return ret->failed ? berth_err_oom(err) : 0;
+}
+
+static int inject(struct supervisor *supervisor, pid_t holder,
+                  const struct berth_buf *after, struct berth_injected *injected,
+                  struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec set = {0};
+    struct berth_inject inject = {
+        .holder = holder,
+        .launch = supervisor->launch,
+        .environment = after->text,
+        .count = after->used,
+        .apart = supervisor->apart,
+        .deadline = berth_rendezvous_deadline(supervisor->rendezvous),
+        .said = supervisor->said,
+        .tasks = berth_rendezvous_tasks(supervisor->rendezvous),
+        .parent = supervisor->parent,
+        .set = &set};
+    int result = list_settings(supervisor, holder, after, &set, err);
+
+    if (result == 0)
+        result = berth_inject(&inject, injected, err);
+    if (result == 0) {
+        foresee(&inject, &injected->binding);
+        supervisor->witness = injected->witness;
+        injected->witness = (struct berth_inject_witness){0};
+    }
+    return name_refusal(supervisor, result, err);
+}
+
+/* Nothing can be put into the containers, WHY; what the image has is looked at. */
+static int precheck(struct supervisor *supervisor, const char *why,
+                    struct berth_injected *injected, struct berth_err *err)
+{
+    const struct berth_request *request = supervisor->launch->request;
+    struct berth_precheck precheck = {
+        .launch = supervisor->launch,
+        .why = why,
+        .apart = supervisor->apart,
+        .mask = &supervisor->mask,
+        .seconds = berth_rendezvous_limit(supervisor->rendezvous),
+        .deadline = berth_rendezvous_deadline(supervisor->rendezvous)};
+
+    if (!berth_request_mpi_chosen(request))
+        return 0;
+    if (berth_request_mpi_must_host(request) || berth_request_requires_fabric(request))
+        return name_refusal(
+            supervisor,
+            berth_err_set(
+                err, "%s, so nothing can be mounted in its containers; %s", why,
+                berth_request_mpi_must_host(request) ? "choose --mpi-bind=hybrid"
+                                                     : "leave --container-fabric out"),
+            err);
+    return name_refusal(supervisor, berth_precheck(&precheck, injected, err), err);
+}
+
+/* For the tasks. AFTER is the environment of the container, for an account. */
+static int share_binding(struct supervisor *supervisor, const struct berth_buf *after,
+                         struct berth_injected *injected, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf bytes = {0};
+
+    if (*supervisor->no_cma.text)
+        injected->binding.no_cma = strdup(supervisor->no_cma.text);
+    injected->binding.is_jobs = supervisor->job.holder > 0;
+    if (*supervisor->no_job.text)
+        injected->binding.no_job = strdup(supervisor->no_job.text);
+    if (berth_request_explained(supervisor->launch->request))
+        berth_environ_split(after->text, after->used, &injected->binding.before);
+    berth_binding_put(&injected->binding, &bytes);
+    return bytes.failed
+               ? berth_err_oom(err)
+               : berth_rendezvous_put_binding(supervisor->rendezvous, &bytes, err);
+}
+
+/* Let the tasks in. AFTER is the environment of the container. */
+static int admit(struct supervisor *supervisor, pid_t holder,
+                 const struct berth_buf *after, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf before = {0};
+    struct berth_injected injected;
+    int result;
+
+    if (supervisor->job.holder)
+        berth_buf_add(&before, supervisor->job.before.text,
+                      supervisor->job.before.used);
+    else
+        berth_envdiff_flatten(environ, &before);
+    if (before.failed)
+        return berth_err_oom(err);
+    if (inject(supervisor, holder, after, &injected, err) < 0)
+        return -1;
+    berth_environ_split(injected.environment.text, injected.environment.used,
+                        &supervisor->hostcommand.container);
+    supervisor->space = berth_namespaces_open(holder, "mnt");
+    if (!supervisor->job.holder) /* whose servers are traced where they were started */
+        berth_servers_seize(&supervisor->servers);
+    result = share_binding(supervisor, after, &injected, err);
+    if (result == 0)
+        result = berth_rendezvous_ready(supervisor->rendezvous, holder, &before,
+                                        &injected.environment, err);
+    berth_injected_fini(&injected);
+    return result;
+}
+
+/* Each task starts a container of its own, WHY; this one was only to look into. */
+static int send_away(struct supervisor *supervisor, pid_t holder,
+                     const struct berth_buf *after, const char *why,
+                     struct berth_err *err)
+{
+    struct berth_injected injected = {0};
+    int result = 0;
+
+    supervisor->apart = berth_rendezvous_tasks(supervisor->rendezvous);
+    if (berth_namespaces_differ(holder, "user"))
+        result = inject(supervisor, holder, after, &injected, err);
+    else
+        result = precheck(supervisor, why, &injected, err);
+    kill(holder, SIGKILL);
+    if (result == 0)
+        result = share_binding(supervisor, after, &injected, err);
+    berth_injected_fini(&injected);
+    return result < 0 ? -1
+                      : berth_rendezvous_separate(supervisor->rendezvous, why, err);
+}
+
+/* What speaks against an outer user namespace; NULL: nothing. */
+static const char *refuse_outer(const struct berth_launch *launch)
+{
+    if (launch->order->container.has_spaces)
+        return "a runtime makes namespaces of its own (--container-args)";
+    if (launch->unknown_user)
+        return "the node does not know the user";
+    return berth_runtime_refuses_root(launch->runtime);
+}
+
+/* Several containers of a node are in one user namespace, where that can be made.
+ * Root's runtime makes none. */
+static int find_outer(struct supervisor *supervisor, struct berth_err *err)
+{
+    struct berth_start *start = &supervisor->start;
+    static const char mixed[] = "some programs of the step have no image";
+    const struct berth_order_container *container =
+        &supervisor->launch->order->container;
+    struct berth_outer *outer;
+
+    if (geteuid() == 0 || berth_rendezvous_forbidden(supervisor->rendezvous))
+        return 0;
+    if (container->hosts > 0)
+        berth_err_set(&supervisor->no_cma, "%s", mixed);
+    if (container->hosts > 0 || container->others == 0)
+        return 0;
+    if (!(outer = berth_rendezvous_outer(supervisor->rendezvous, err)))
+        return -1;
+    if (berth_outer_claim(outer))
+        berth_outer_make(outer, refuse_outer(supervisor->launch));
+    switch (
+        berth_outer_find(outer, start->deadline, &start->inner, &supervisor->no_cma)) {
+    case BERTH_OUTER_THERE:
+        supervisor->outer = *supervisor->launch;
+        supervisor->outer.is_outer = true;
+        start->launch = &supervisor->outer;
+        return 0;
+    case BERTH_OUTER_NONE:
+        return 0;
+    default:
+        return berth_err_set(err, BERTH_RENDEZVOUS_STARTER_KILLED);
+    }
+}
+
+/* End the process of berth_start_in(). Returns whether it had ended because the task's
+ * directory is not there. */
+static bool is_elsewhere(const struct berth_start *start)
+{
+    siginfo_t info = {0};
+
+    if (start->runtime <= 0)
+        return false;
+    kill(start->runtime, SIGKILL);
+    return waitid(P_PID, (id_t)start->runtime, &info, WEXITED) == 0 &&
+           info.si_code == CLD_EXITED && info.si_status == BERTH_START_ELSEWHERE;
+}
+
+/* A copy of the job's container that QUESTION asks for. Returns 0; 1: it does not have
+ * the directory of the task; -1: there is none, with a sentence in ERR. */
+static int copy_job(struct supervisor *supervisor,
+                    const struct berth_job_question *question, pid_t *ret_holder,
+                    struct berth_buf *after, struct berth_err *err)
+{
+    struct berth_start *start = &supervisor->start;
+    struct berth_job_answer *job = &supervisor->job;
+
+    if (berth_job_ask(question, job, err) < 0)
+        return -1;
+    if (berth_start_in(start, job->holder, &job->after, !question->own_directory,
+                       err) == 0 &&
+        berth_start_await(start, ret_holder, after, err) == 0)
+        return 0;
+    berth_job_answer_fini(job);
+    return is_elsewhere(start) ? 1 : -1;
+}
+
+/* Steps of a job share its container where it lives as long. Returns whether there is
+ * one, and this is a copy. */
+static bool start_in_job(struct supervisor *supervisor, pid_t *ret_holder,
+                         struct berth_buf *after)
+{
+    const struct berth_launch *launch = supervisor->launch;
+    struct berth_start *start = &supervisor->start;
+    struct berth_job_question question = {
+        .launch = launch, .tasks = TASKS, .deadline = start->deadline};
+    const char *why;
+    int result;
+
+    if (!launch->order || !launch->order->job ||
+        berth_request_explained(launch->request))
+        return false;
+    why = berth_order_why_step(launch->order,
+                               berth_rendezvous_forbidden(supervisor->rendezvous));
+    if (why) {
+        berth_err_set(&supervisor->no_job, "%s", why);
+        return false;
+    }
+    result = copy_job(supervisor, &question, ret_holder, after, &supervisor->no_job);
+    if (result > 0) {
+        berth_start_fini(start);
+        question.own_directory = true;
+        result =
+            copy_job(supervisor, &question, ret_holder, after, &supervisor->no_job);
+    }
+    if (result == 0) {
+        *supervisor->no_job.text = '\0';
+        return true;
+    }
+    berth_start_fini(start);
+    start->runtime = 0;
+    return false;
+}
+
+/* Start the container, until berth-init runs in it. */
+static int start_own(struct supervisor *supervisor, pid_t *ret_holder,
+                     struct berth_buf *after, struct berth_err *err)
+{
+    const struct berth_launch *launch = supervisor->launch;
+    struct berth_start *start = &supervisor->start;
+
+    if (berth_start(start, err) < 0)
+        return -1;
+    supervisor->servers.runtime = start->runtime;
+    supervisor->servers.socket = start->socket;
+    if (berth_start_await(start, ret_holder, after, err) < 0)
+        return -1;
+    supervisor->holder = *ret_holder;
+    if (start->inner >= 0)
+        berth_database_correct(*ret_holder, launch->request);
+    if (berth_servers_check(&supervisor->servers, launch->terms->image,
+                            launch->request->image, err) < 0)
+        return -1;
+    if (berth_servers_unpacked(&supervisor->servers, launch->request->image))
+        berth_rendezvous_unpack(supervisor->rendezvous);
+    return 0;
+}
+
+/* Find the container, and go on with the tasks when berth-init runs. */
+static int open_rendezvous(struct supervisor *supervisor, struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf after = {0};
+    const char *why = berth_rendezvous_forbidden(supervisor->rendezvous);
+    pid_t holder = 0;
+
+    if (find_outer(supervisor, err) < 0 ||
+        (!start_in_job(supervisor, &holder, &after) &&
+         start_own(supervisor, &holder, &after, err) < 0))
+        return -1;
+    supervisor->holder = holder;
+    if (!why)
+        why = why_separate(holder);
+    return why ? send_away(supervisor, holder, &after, why, err)
+               : admit(supervisor, holder, &after, err);
+}
+
+/* The last task has ended. What is left in the container then has nobody who waits for
+ * it: a child that lives on, a task whose slurmstepd was killed. The server of the
+ * image ends when nobody holds the container, us included. */
+static void end_container(struct supervisor *supervisor)
+{
+    supervisor->over = true;
+    berth_serving_end(&supervisor->serving);
+    if (supervisor->witness.pid)
+        close(supervisor->witness.end);
+    if (supervisor->hostcommand.server)
+        kill(supervisor->hostcommand.server, SIGKILL);
+    berth_kill_space(supervisor->space, supervisor->holder);
+    if (supervisor->space >= 0)
+        close(supervisor->space);
+    supervisor->space = -1;
+}
+
+/* PID, a child of ours, has ended. The container is lost with its runtime, and with a
+ * server that was killed; a command for a program in it may end in any way. */
+static void note_end(struct supervisor *supervisor, pid_t pid, int status)
+{
+    bool is_runtime = pid == supervisor->start.runtime;
+
+    berth_serving_reaped(&supervisor->serving, pid, &supervisor->servers.usage);
+    if (is_runtime)
+        supervisor->ended = true;
+    if (pid == supervisor->hostcommand.server)
+        supervisor->hostcommand.server = 0;
+    else if ((is_runtime || (supervisor->servers.is_server && WIFSIGNALED(status))) &&
+             !supervisor->over)
+        berth_rendezvous_lose(supervisor->rendezvous);
+}
+
+static void await_change(struct supervisor *supervisor, int milliseconds)
+{
+    struct pollfd fds[] = {{.fd = supervisor->over ? -1 : TASKS, .events = POLLIN},
+                           {.fd = supervisor->job.socket, .events = POLLIN},
+                           {.fd = supervisor->over || supervisor->hostcommand.server
+                                      ? -1
+                                      : supervisor->hostcommand.socket,
+                            .events = POLLIN}};
+
+    berth_servers_wait(fds, 3, milliseconds);
+    if (fds[0].revents)
+        end_container(supervisor);
+    if (fds[2].revents && !supervisor->over)
+        berth_hostcommand_serve(&supervisor->hostcommand);
+    if (fds[1].revents) {
+        berth_job_answer_fini(&supervisor->job);
+        if (!supervisor->over)
+            berth_rendezvous_lose(supervisor->rendezvous);
+    }
+}
+
+/* The runtime and the last task have ended ROUNDS ago: what should have ended with them
+ * ends, servers by a signal that lets them unmount first. */
+static void end_left(struct supervisor *supervisor, int rounds)
+{
+    supervisor->servers.runtime = getpid(); /* what it leaves is ours */
+    berth_servers_end(&supervisor->servers, rounds);
+    if (rounds >= BERTH_SERVERS_PATIENCE)
+        berth_kill_children();
+}
+
+/* Until the runtime, all that is traced and the last task have ended. The runtime ends
+ * the programs that serve its image before itself; where it has not, it was killed:
+ * they serve the tasks that run, and then nobody. */
+static void stay(struct supervisor *supervisor)
+{
+    enum { LOOK_AGAIN_MS = 1000 };
+    int rounds = 0;
+    int status;
+    pid_t pid;
+
+    while ((pid = berth_servers_reap(&supervisor->servers, &status)) >= 0) {
+        bool is_over = supervisor->ended && supervisor->over;
+
+        if (pid > 0) {
+            note_end(supervisor, pid, status);
+            continue;
+        }
+        if (is_over)
+            end_left(supervisor, rounds++);
+        await_change(supervisor, is_over ? BERTH_SERVERS_ROUND_MS : LOOK_AGAIN_MS);
+    }
+    berth_servers_tidy(&supervisor->servers);
+    if (!supervisor->holder)
+        berth_remains_clear(supervisor->launch->runtime);
+    while (!supervisor->over)
+        await_change(supervisor, -1);
+    berth_serving_tell(&supervisor->serving, supervisor->launch, supervisor->said);
+}
+
+/* A container that has started ends when its first process does; the runtime then takes
+ * away what it has made. One that has not is killed. */
+static void end_start(const struct supervisor *supervisor)
+{
+    if (supervisor->holder)
+        kill(supervisor->holder, SIGKILL);
+    else if (supervisor->start.runtime > 0)
+        berth_kill_tree(supervisor->start.runtime);
+}
+
+/* The tasks go on. A step without --mpi-bind may be on an MPI that does not fit. */
+static void watch_singletons(struct supervisor *supervisor)
+{
+    const struct berth_singletons singletons = {
+        .launch = supervisor->launch,
+        .holder = supervisor->apart ? 0 : supervisor->holder,
+        .parent = supervisor->parent,
+        .said = supervisor->said};
+
+    if (!berth_request_explained(supervisor->launch->request) &&
+        berth_singletons_wanted(supervisor->launch))
+        berth_singletons_watch(&singletons, &supervisor->witness);
+}
+
+/* A step in the job's container shares who serves that. */
+static void watch_serving(struct supervisor *supervisor)
+{
+    const struct berth_job_answer *job = &supervisor->job;
+
+    if (!supervisor->apart)
+        berth_serving_begin(&supervisor->serving, supervisor->launch,
+                            job->holder ? job->holder : supervisor->holder);
+}
+
+static void run(void *data)
+{
+    struct supervisor *supervisor = data;
+    struct berth_err err;
+
+    berth_detach(supervisor->fds, DESCRIPTORS, &supervisor->mask);
+    berth_hide_from(TASKS);
+    berth_hostcommand_open(supervisor->launch, &supervisor->hostcommand);
+    supervisor->hostcommand.mask = &supervisor->mask;
+    supervisor->start.programs = supervisor->hostcommand.programs;
+    berth_limits_raise(NULL);
+    berth_limits_take_cpus(berth_rendezvous_cpus(supervisor->rendezvous));
+    supervisor->rendezvous->memory = MEMORY;
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* what the runtime leaves comes to us */
+    if (open_rendezvous(supervisor, &err) < 0) {
+        berth_rendezvous_fail(supervisor->rendezvous, &err);
+        end_start(supervisor);
+    } else {
+        watch_singletons(supervisor);
+        watch_serving(supervisor);
+    }
+    if (!supervisor->serving.holder)
+        close_said(supervisor);
+    stay(supervisor);
+}
+
+static void hand_on(void *data, pid_t pid)
+{
+    const struct supervisor *supervisor = data;
+
+    berth_rendezvous_hand_on(supervisor->rendezvous, pid);
+}
+
+int berth_supervisor_start(const struct berth_launch *launch,
+                           struct berth_rendezvous *rendezvous, struct berth_err *err)
+{
+    struct supervisor supervisor = {
+        .rendezvous = rendezvous,
+        .launch = launch,
+        .start = {.launch = launch,
+                  .mask = &supervisor.mask,
+                  .inner = -1,
+                  .programs = -1,
+                  .log = -1,
+                  .answer = -1,
+                  .tasks = TASKS,
+                  .seconds = berth_rendezvous_limit(rendezvous),
+                  .deadline = berth_rendezvous_deadline(rendezvous)},
+        .space = -1,
+        .job = {.socket = -1},
+        .said = SAID,
+        .parent = getppid(),
+        .fds = {rendezvous->tasks, rendezvous->memory, rendezvous->ended,
+                STDERR_FILENO}};
+
+    return berth_detach_run(run, hand_on, &supervisor, err);
+}

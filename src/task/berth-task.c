@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* berth-task: stands in front of the user's command in every task that has an image, as
+ * the user and with no privilege. It waits until the first task of the step on the node
+ * has started the container, joins it, and becomes the command. Where there is more to
+ * do it becomes berth-start. A node executes it as often as it has tasks, so it is
+ * linked statically: a loader would take more time than all the rest. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/streams.h"
+#include "task/joined.h"
+#include "task/task.h"
+#include "step/program.h"
+#include "step/rendezvous.h"
+
+#define START_PROGRAM BERTH_LIBEXECDIR "/berth-start"
+
+/* Is the container of the task started by another one, and READY? */
+static bool is_ready(const struct berth_task *task, struct berth_rendezvous *rendezvous)
+{
+    const struct berth_order *order = &task->order;
+    struct berth_err err;
+
+    *rendezvous = berth_task_rendezvous(task);
+    if (!berth_request_contained(&order->request) || order->memory < 0 ||
+        berth_request_explained(&order->request) ||
+        berth_rendezvous_look(rendezvous, &err) < 0 ||
+        berth_rendezvous_claim(rendezvous, order->container.tasks) ||
+        berth_rendezvous_wait(rendezvous, &err) != BERTH_RENDEZVOUS_READY)
+        return false;
+    berth_rendezvous_leave(rendezvous);
+    return true;
+}
+
+/* Returns as berth_joined_become(). */
+static int run(struct berth_task *task, char **argv, struct berth_err *err)
+{
+    struct berth_rendezvous rendezvous;
+    const char *order = getenv(BERTH_TASK_ORDER);
+    static char start[] = START_PROGRAM;
+
+    if (order && berth_task_read(task, argv, err) == 0 && is_ready(task, &rendezvous))
+        return berth_task_hide_launcher(task, err) < 0
+                   ? -1
+                   : berth_joined_become(task, &rendezvous, err);
+    if (order && setenv(BERTH_TASK_ORDER, order, 1) < 0)
+        return berth_err_oom(err);
+    argv[0] = start;
+    execv(start, argv);
+    return berth_err_set(err,
+                         "'" START_PROGRAM "': %s; berth is incomplete on this host, "
+                         "tell its administrators",
+                         strerror(errno));
+}
+
+int main(int argc, char **argv)
+{
+    struct berth_task task = {.order = BERTH_ORDER_EMPTY};
+    struct berth_err err;
+
+    berth_streams_hold();
+    /* In a step, the words are the user's. */
+    if (!getenv(BERTH_TASK_ORDER) && berth_program_tells("berth-task", argc, argv))
+        return EXIT_SUCCESS;
+    return berth_task_end(&task, run(&task, argv, &err), &err);
+}

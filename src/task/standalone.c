@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stands in for slurmstepd: tells berth-start what to do, and lets a small process
+ * watch for the end of the one task. */
+
+#include "task/standalone.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/environ.h"
+#include "plan/launch.h"
+#include "plan/order.h"
+#include "base/detach.h"
+#include "step/processes.h"
+#include "step/rendezvous.h"
+
+#define TASK_PROGRAM BERTH_LIBEXECDIR "/berth-start"
+
+extern char **environ;
+
+/* The variables with the rank of a process, and with the number of ranks (NULL: there
+ * is none). Of an mpirun: Hydra (MPICH, Intel MPI, MVAPICH), Open MPI, PRRTE, PALS. The
+ * last is Slurm's. */
+static const struct launcher {
+    const char *rank, *tasks;
+} launchers[] = {{"PMI_RANK", "PMI_SIZE"},
+                 {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                 {"PMIX_RANK", NULL},
+                 {"PALS_RANKID", NULL},
+                 {"SLURM_PROCID", "SLURM_NTASKS"}};
+
+enum { LAUNCHERS = sizeof(launchers) / sizeof(*launchers), SLURM = LAUNCHERS - 1 };
+
+/* Which of the first COUNT has started this process; NULL: none. */
+static const struct launcher *launcher_of(char *const *environment, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (berth_environ_value(environment, launchers[i].rank))
+            return &launchers[i];
+    return NULL;
+}
+
+static bool is_of_mpirun(char *const *environment)
+{
+    return launcher_of(environment, SLURM);
+}
+
+bool berth_standalone_leads(void)
+{
+    const struct launcher *launcher = launcher_of(environ, LAUNCHERS);
+
+    return !launcher || strcmp(getenv(launcher->rank), "0") == 0;
+}
+
+static int read_number(const char *variable, unsigned int *ret, struct berth_err *err)
+{
+    const char *text = getenv(variable);
+    char *end;
+    unsigned long number = text ? strtoul(text, &end, 10) : 0;
+
+    if (text && (!isdigit((unsigned char)*text) || *end || number > INT_MAX))
+        return berth_err_set(err, "%s: '%s' is not a number; leave it to mpirun",
+                             variable, text);
+    *ret = (unsigned int)number;
+    return 0;
+}
+
+int berth_standalone_rank(unsigned int *ret_rank, unsigned int *ret_tasks,
+                          struct berth_err *err)
+{
+    const struct launcher *launcher = launcher_of(environ, LAUNCHERS);
+
+    *ret_rank = 0;
+    *ret_tasks = launcher ? 0 : 1;
+    if (!launcher)
+        return 0;
+    if (launcher->tasks && read_number(launcher->tasks, ret_tasks, err) < 0)
+        return -1;
+    return read_number(launcher->rank, ret_rank, err);
+}
+
+struct watch {
+    pid_t pid; /* the process with which the container ends */
+    int alive; /* the descriptor that says so */
+};
+
+static void watch(void *data)
+{
+    enum { LOOK_AGAIN_MS = 1000 }; /* where the kernel has no pidfd */
+    const struct watch *it = data;
+    struct pollfd end = {.events = POLLIN};
+
+    berth_detach(&it->alive, 1, NULL);
+    end.fd = berth_process_open(it->pid);
+    while (!end.revents && kill(it->pid, 0) == 0)
+        poll(&end, 1, LOOK_AGAIN_MS);
+}
+
+/* Hand the rendezvous to a process that is not a child of the program that this one
+ * becomes. */
+static int start_watch(struct berth_rendezvous *rendezvous, struct berth_err *err)
+{
+    struct watch it = {getpid(), rendezvous->alive};
+    int result = berth_detach_run(watch, NULL, &it, err);
+
+    close(rendezvous->alive); /* the watch has it */
+    return result;
+}
+
+/* The variables of REQUEST. Where an mpirun has started this process, what its MPI
+ * library is to know comes before those that the user asks for. */
+static void list_variables(const struct berth_request *request,
+                           struct berth_strvec *ret)
+{
+    if (is_of_mpirun(environ) && !berth_request_mpi_mpirun(request))
+        berth_launch_apart(environ, ret);
+    berth_strvec_append(ret, &request->env);
+}
+
+static int make_rendezvous(const struct berth_site *site, struct berth_order *order,
+                           struct berth_err *err)
+{
+    struct berth_rendezvous rendezvous;
+
+    if (berth_rendezvous_make(&rendezvous, 1, err) < 0 ||
+        start_watch(&rendezvous, err) < 0)
+        return -1;
+    berth_rendezvous_furnish(&rendezvous, site->runtime.start_timeout,
+                             berth_site_why_apart(site));
+    order->container.tasks = 1;
+    order->memory = rendezvous.memory;
+    order->tasks = rendezvous.tasks;
+    order->ended = rendezvous.ended;
+    return 0;
+}
+
+int berth_standalone_prepare(const struct berth_standalone *standalone,
+                             struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec asked = {0};
+    BERTH_STRVEC struct berth_strvec variables = {0};
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_order order = BERTH_ORDER_EMPTY; /* borrows */
+
+    list_variables(standalone->asked, &asked);
+    list_variables(standalone->request, &variables);
+    if (asked.failed || variables.failed)
+        return berth_err_oom(err);
+    order.asked = *standalone->asked;
+    order.asked.env = asked;
+    order.request = *standalone->request;
+    order.request.env = variables;
+    order.terms = *standalone->terms;
+    order.step = standalone->step;
+    order.programs = standalone->programs;
+    order.runtime = standalone->site->runtime.path;
+    if (make_rendezvous(standalone->site, &order, err) < 0 ||
+        berth_order_put(&order, &text, err) < 0)
+        return -1;
+    return setenv(BERTH_TASK_ORDER, text.text, 1) < 0 ? berth_err_oom(err) : 0;
+}
+
+int berth_standalone_become(char *const *command, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec words = {0};
+
+    berth_strvec_push(&words, "berth-start");
+    for (; *command; command++)
+        berth_strvec_push(&words, *command);
+    if (words.failed)
+        return berth_err_oom(err);
+    execv(TASK_PROGRAM, words.items);
+    return berth_err_set(
+        err, "'%s': %s; berth is incomplete on this host, tell its administrators",
+        TASK_PROGRAM, strerror(errno));
+}
