@@ -8,7 +8,7 @@ slurmconf() {
     shift
     slurmconf_base "$(slurmconf_shape "$nodes" "$@")" |
         slurmconf_without "$@"
-    for line; do printf '%s\n' "$line"; done
+    for line; do [[ ${line,,} == cpuspeclist=* ]] || printf '%s\n' "$line"; done
 }
 
 # The lines whose key no LINE sets.
@@ -26,16 +26,17 @@ slurmconf_without() {
 
 # slurmconf_shape NODES LINE...: the NodeName line.  64 CPUs a node, whatever
 # the machine has, so that tests can have many tasks; but task/affinity binds
-# to CPUs that must exist.
+# to CPUs that must exist.  CpuSpecList=N, which is a node's, goes there.
 slurmconf_shape() {
-    local nodes=$1 line shape='Sockets=2 CoresPerSocket=32 ThreadsPerCore=1 CPUs=64'
+    local nodes=$1 line shape='Sockets=2 CoresPerSocket=32 ThreadsPerCore=1 CPUs=64' system=
     shift
     for line; do
         case ${line,,} in
         taskplugin=*affinity*) shape="CPUs=$(nproc)" ;;
+        cpuspeclist=*) system=" $line" ;;
         esac
     done
-    printf 'NodeName=n[1-%s] %s RealMemory=64000 Gres=gpu:2 State=UNKNOWN' "$nodes" "$shape"
+    printf 'NodeName=n[1-%s] %s%s RealMemory=64000 Gres=gpu:2 State=UNKNOWN' "$nodes" "$shape" "$system"
 }
 
 slurmconf_base() {
