@@ -28,14 +28,9 @@ static bool may_be_meant(const struct berth_profile *profile,
 
 static int add_bind(const char *text, struct berth_strvec *binds, struct berth_err *err)
 {
-    struct berth_mount mount;
-
-    if (berth_mount_parse(text, NULL, &mount, err) < 0)
-        return -1;
-    if (!berth_mountrules_is_taken(binds, text))
-        berth_mount_push(&mount, NULL, binds);
-    berth_mount_fini(&mount);
-    return binds->failed ? berth_err_oom(err) : 0;
+    return berth_mountrules_is_taken(binds, text)
+               ? 0
+               : berth_mount_append(text, NULL, binds, err);
 }
 
 int berth_fabric_list(const struct berth_profile *profiles,

@@ -19,13 +19,11 @@ static void check_mounts(const struct berth_site *site, const char *key,
 {
     for (size_t i = 0; i < mounts->count; i++) {
         const char *text = mounts->items[i];
-        struct berth_mount mount;
+        BERTH_MOUNT struct berth_mount mount = {0};
         struct berth_err err;
 
-        if (berth_mount_parse(text, NULL, &mount, &err) == 0) {
-            berth_mount_fini(&mount);
+        if (berth_mount_parse(text, NULL, &mount, &err) == 0)
             continue;
-        }
         berth_err_at(&err, "%s: %s", berth_site_where(site, key, text), key);
         berth_strvec_push(faults, err.text);
     }
@@ -102,18 +100,8 @@ static int take_defaults(const struct berth_site *site,
     return mode ? berth_request_take(ret, BERTH_OPTION_MPI, mode, NULL, err) : 0;
 }
 
-/* In the full form: a site may leave the destination and the mode out. */
-static void push_full(struct berth_strvec *ret, const char *text)
-{
-    struct berth_mount mount;
-
-    if (berth_mount_parse(text, NULL, &mount, NULL) < 0)
-        return; /* berth_policy_check() has refused it */
-    berth_mount_push(&mount, NULL, ret);
-    berth_mount_fini(&mount);
-}
-
-/* The user's mounts that no rule replaces, then the site's. */
+/* The user's mounts that no rule replaces, then the site's, which
+ * berth_policy_check() has checked. */
 static void put_mounts(const struct berth_site *site,
                        const struct berth_policy_facts *facts,
                        const struct berth_strvec *users,
@@ -126,10 +114,10 @@ static void put_mounts(const struct berth_site *site,
     for (size_t i = 0; facts->present && i < facts->present->count; i++)
         if (!berth_mountrules_is_taken(ret, facts->present->items[i]) &&
             !berth_mountrules_is_taken(&site->mounts.forced, facts->present->items[i]))
-            push_full(ret, facts->present->items[i]);
+            berth_mount_append(facts->present->items[i], NULL, ret, NULL);
     for (size_t i = 0; i < site->mounts.forced.count; i++)
         if (!berth_mountrules_is_taken(forced, site->mounts.forced.items[i]))
-            push_full(ret, site->mounts.forced.items[i]);
+            berth_mount_append(site->mounts.forced.items[i], NULL, ret, NULL);
 }
 
 /* The user's mounts as they will be made. If the site forbids some paths, the source is
@@ -144,15 +132,11 @@ static int list_sources(const struct berth_site *site,
             facts->sources && i < facts->sources->count && site->mounts.forbidden.count
                 ? facts->sources->items[i]
                 : "";
-        struct berth_mount mount;
+        BERTH_MOUNT struct berth_mount mount = {0};
 
         if (berth_mount_parse(request->mounts.items[i], NULL, &mount, err) < 0)
             return -1;
-        if (*real)
-            berth_mount_push(&mount, real, ret);
-        else
-            berth_strvec_push(ret, request->mounts.items[i]);
-        berth_mount_fini(&mount);
+        berth_mount_push(&mount, *real ? real : NULL, ret);
     }
     return ret->failed ? berth_err_oom(err) : 0;
 }

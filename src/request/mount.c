@@ -90,15 +90,14 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
     return 0;
 }
 
-static int append(const char *text, const char *base, struct berth_strvec *mounts,
-                  struct berth_err *err)
+int berth_mount_append(const char *text, const char *base, struct berth_strvec *mounts,
+                       struct berth_err *err)
 {
-    struct berth_mount mount;
+    BERTH_MOUNT struct berth_mount mount = {0};
 
     if (berth_mount_parse(text, base, &mount, err) < 0)
         return -1;
     berth_mount_push(&mount, NULL, mounts);
-    berth_mount_fini(&mount);
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 
@@ -112,7 +111,7 @@ int berth_mount_parse_list(const char *text, const char *base,
     if (!copy)
         return berth_err_oom(err);
     while ((item = strsep(&next, ",")))
-        if (append(item, base, mounts, err) < 0)
+        if (berth_mount_append(item, base, mounts, err) < 0)
             return -1;
     return 0;
 }

@@ -23,8 +23,11 @@ struct berth_mount {
 int berth_mount_parse(const char *text, const char *base, struct berth_mount *ret_mount,
                       struct berth_err *err);
 
-/* Read a list separated by commas and append each mount to MOUNTS in its full form
- * `SRC:DST:ro|rw|sqsh`. */
+/* The same, appended to MOUNTS in its full form `SRC:DST:ro|rw|sqsh`. */
+int berth_mount_append(const char *text, const char *base, struct berth_strvec *mounts,
+                       struct berth_err *err);
+
+/* The same for each mount of a list separated by commas. */
 int berth_mount_parse_list(const char *text, const char *base,
                            struct berth_strvec *mounts, struct berth_err *err);
 
@@ -34,3 +37,5 @@ void berth_mount_push(const struct berth_mount *mount, const char *source,
                       struct berth_strvec *mounts);
 
 void berth_mount_fini(struct berth_mount *mount);
+
+#define BERTH_MOUNT __attribute__((cleanup(berth_mount_fini)))
