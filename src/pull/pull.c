@@ -178,5 +178,5 @@ int berth_pull_request(const struct berth_pull *how, struct berth_request *reque
     pull.uri = request->uri;
     if (berth_pull(&pull, &file, err) < 0)
         return -1;
-    return berth_request_pulled(request, file, err);
+    return berth_request_put(request, BERTH_OPTION_IMAGE, file, err);
 }

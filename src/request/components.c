@@ -168,39 +168,34 @@ int berth_table_find(const struct berth_table *table, const struct berth_where *
                      unsigned int rank, const struct berth_row **ret_row,
                      struct berth_err *err)
 {
+    const bool has_position = where->position >= 0;
     const struct berth_row *row = NULL;
 
     if (berth_table_multiprog(table)) {
-        *ret_row = row_of_rank(table, rank);
-        return *ret_row ? 0
-                        : berth_err_set(err,
-                                        "rank %u is on no line of the --multi-prog "
-                                        "file",
-                                        rank);
-    }
-    if (table->count == 1 && table->rows[0].group == BERTH_GROUP_ALL) {
-        *ret_row = &table->rows[0];
-        return 0;
-    }
-    if (!berth_table_known(table))
+        row = row_of_rank(table, rank);
+        if (!row)
+            return berth_err_set(err, "rank %u is on no line of the --multi-prog file",
+                                 rank);
+    } else if (table->count == 1 && table->rows[0].group == BERTH_GROUP_ALL)
+        row = &table->rows[0];
+    else if (!berth_table_known(table))
         return berth_err_set(err, "cannot tell which component this is, and the "
                                   "components differ; give them all the same "
                                   "container options, or one srun each");
-    if (where->position < 0 && where->group < 0)
+    else if (!has_position && where->group < 0)
         return berth_err_set(err,
                              "Slurm does not tell which component this is, and the "
                              "components differ; give them all the same container "
                              "options, or one srun each");
-    if (where->position >= 0)
-        row = row_at_position(table, where->position);
-    else if (where->group >= 0)
-        row = row_of_group(table, where->group);
+    else
+        row = has_position ? row_at_position(table, where->position)
+                           : row_of_group(table, where->group);
     if (!row)
         return berth_err_set(err,
                              "this is component %d, which srun did not announce (it "
                              "announced %zu); use the plugin of one berth release on "
                              "every host",
-                             where->position >= 0 ? where->position : where->group,
+                             has_position ? where->position : where->group,
                              table->count);
     *ret_row = row;
     return 0;

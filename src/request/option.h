@@ -37,10 +37,12 @@ struct berth_option {
     /* Check the value and append it to RET in full form: one of a text, any number of a
      * list. NULL: a switch. Returns 0, or -1 with a sentence in ERR; ask for RET's
      * `failed`. */
-    int (*take)(const struct berth_written *written, struct berth_strvec *ret,
-                struct berth_err *err);
+    int (*parse)(const struct berth_written *written, struct berth_strvec *ret,
+                 struct berth_err *err);
     const char *column; /* what `srun --help` calls the value, short enough that Slurm
                            leaves the help on the same line; NULL: as ARGUMENT */
+    const char *noun;   /* what messages call a value that is one of the words of
+                           ARGUMENT; NULL: it is not */
 };
 
 /* Indexed by enum berth_option_id. */

@@ -28,11 +28,9 @@ static bool is_top_domain(const char *end, bool has_more_dots)
 {
     static const char *const common[] = {"io", "com", "org", "net", "edu", "gov", NULL};
 
-    for (const char *const *known = common; *known; known++)
-        if (strcmp(end, *known) == 0)
-            return true;
-    return has_more_dots && strlen(end) == 2 && isalpha((unsigned char)end[0]) &&
-           isalpha((unsigned char)end[1]);
+    return berth_text_is_any(end, common) ||
+           (has_more_dots && strlen(end) == 2 && isalpha((unsigned char)end[0]) &&
+            isalpha((unsigned char)end[1]));
 }
 
 bool berth_registry_is_host(const char *name)

@@ -113,7 +113,7 @@ static int read_values(const struct berth_option *option, const char *value,
     else if (is_empty && !is_optional)
         return berth_err_set(err, "the value is empty; give one, or leave the option "
                                   "out");
-    else if (option->take(&written, ret, err) < 0)
+    else if (option->parse(&written, ret, err) < 0)
         return -1;
     return ret->failed ? berth_err_oom(err) : 0;
 }
@@ -136,6 +136,11 @@ int berth_request_take(struct berth_request *request, enum berth_option_id id,
     return 0;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
 bool berth_request_contained(const struct berth_request *request)
 {
     return request->image && strcmp(request->image, BERTH_NO_IMAGE) != 0;
@@ -143,19 +148,13 @@ bool berth_request_contained(const struct berth_request *request)
 
 bool berth_request_job_lifetime(const struct berth_request *request)
 {
-    return berth_request_contained(request) && request->lifetime &&
-           strcmp(request->lifetime, BERTH_LIFETIME_JOB) == 0;
+    return berth_request_contained(request) &&
+           same_text(request->lifetime, BERTH_LIFETIME_JOB);
 }
 
 bool berth_request_unpulled(const struct berth_request *request)
 {
-    return request->uri && strcmp(request->image, request->uri) == 0;
-}
-
-int berth_request_pulled(struct berth_request *request, const char *file,
-                         struct berth_err *err)
-{
-    return replace(&request->image, file, err);
+    return request->uri && same_text(request->image, request->uri);
 }
 
 /* Was anything said besides the image? */
@@ -327,11 +326,6 @@ bool berth_request_explained(const struct berth_request *request)
 bool berth_request_said(const struct berth_request *request)
 {
     return request->image || said_more(request);
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
 }
 
 /* Do A and B say the same of the option? */

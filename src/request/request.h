@@ -132,10 +132,6 @@ int berth_request_settle_fabric(struct berth_request *request, bool has_asked,
 /* Is the image a URI that is not a file yet? */
 bool berth_request_unpulled(const struct berth_request *request);
 
-/* FILE becomes the image of a request with a URI. */
-int berth_request_pulled(struct berth_request *request, const char *file,
-                         struct berth_err *err);
-
 /* The image as the user knows it, for messages. */
 static inline const char *berth_request_name(const struct berth_request *request)
 {

@@ -170,31 +170,39 @@ static void put_row(struct berth_buf *buf, int group, const struct berth_row *ro
     berth_wire_put_request(buf, &row->request);
 }
 
-static void put_rows(struct berth_buf *buf, const struct berth_table *table)
+/* Write TABLE, of any length. The caller frees *RET_TEXT. Returns the bytes, or 0 out
+ * of memory. */
+static size_t put_rows(const struct berth_table *table, char **ret_text)
 {
-    berth_buf_puts(buf, BERTH_PARTS_FORM);
+    BERTH_BUF struct berth_buf buf = {0};
+
+    berth_buf_puts(&buf, BERTH_PARTS_FORM);
     if (table->count && !berth_table_multiprog(table) && berth_table_uniform(table))
-        put_row(buf, BERTH_GROUP_ALL, &table->rows[0]);
+        put_row(&buf, BERTH_GROUP_ALL, &table->rows[0]);
     else
         for (size_t i = 0; i < table->count; i++)
-            put_row(buf, table->rows[i].group, &table->rows[i]);
-    berth_buf_puts(buf, BERTH_PARTS_END);
+            put_row(&buf, table->rows[i].group, &table->rows[i]);
+    berth_buf_puts(&buf, BERTH_PARTS_END);
+    if (buf.failed)
+        return 0;
+    *ret_text = berth_steal(&buf.text);
+    return buf.used;
 }
 
 int berth_wire_put_table(const struct berth_table *table, char **ret_text,
                          struct berth_err *err)
 {
-    BERTH_BUF struct berth_buf buf = {0};
+    BERTH_FREE char *text = NULL;
+    size_t used = put_rows(table, &text);
 
-    put_rows(&buf, table);
-    if (buf.failed)
+    if (used == 0)
         return berth_err_oom(err);
-    if (buf.used > BERTH_WIRE_MAX)
+    if (used > BERTH_WIRE_MAX)
         return berth_err_set(
             err,
             "the container options take %zu bytes; at most %d can be sent to the nodes",
-            buf.used, BERTH_WIRE_MAX);
-    *ret_text = berth_steal(&buf.text);
+            used, BERTH_WIRE_MAX);
+    *ret_text = berth_steal(&text);
     return 0;
 }
 
@@ -296,22 +304,19 @@ static const char *longest_variable(const struct berth_table *table)
 int berth_wire_put_environment(const struct berth_table *table, char **ret_text,
                                struct berth_err *err)
 {
-    BERTH_BUF struct berth_buf buf = {0};
+    const char *longest = longest_variable(table);
+    BERTH_FREE char *text = NULL;
+    size_t used = put_rows(table, &text);
 
-    put_rows(&buf, table);
-    if (buf.failed)
+    if (used == 0)
         return berth_err_oom(err);
-    if (buf.used > BERTH_WIRE_MAX) {
-        const char *longest = longest_variable(table);
-
+    if (used > BERTH_WIRE_MAX)
         return berth_err_set(err,
                              "the environment that --export drops and MPI needs takes "
                              "%zu bytes; at most %d can be sent to the nodes: unset "
                              "%.*s, the longest, or give srun --export=ALL",
-                             buf.used, BERTH_WIRE_MAX, (int)strcspn(longest, "="),
-                             longest);
-    }
-    *ret_text = berth_steal(&buf.text);
+                             used, BERTH_WIRE_MAX, (int)strcspn(longest, "="), longest);
+    *ret_text = berth_steal(&text);
     return 0;
 }
 
