@@ -56,16 +56,6 @@ static bool is_allowed(const struct berth_site *site, const char *text)
     return false;
 }
 
-/* "--nv, --env-file *", or "none". */
-static void put_allowed(const struct berth_site *site, struct berth_buf *text)
-{
-    const struct berth_strvec *allowed = &site->runtime.allowed;
-
-    if (allowed->count == 0)
-        berth_buf_puts(text, "none");
-    berth_strvec_join(allowed, ", ", text);
-}
-
 static int cite(const struct berth_site *site, struct berth_err *err)
 {
     return berth_site_cite(site, "runtime.raw_args", "", err);
@@ -76,12 +66,12 @@ static int refuse(const struct berth_site *site, const char *text,
 {
     BERTH_BUF struct berth_buf allowed = {0};
 
-    put_allowed(site, &allowed);
+    berth_strvec_join(&site->runtime.allowed, ", ", &allowed);
     if (allowed.failed)
         return berth_err_oom(err);
     berth_err_set(err,
                   "--container-args: '%s': this site does not allow it; it allows %s",
-                  text, allowed.text);
+                  text, allowed.used ? allowed.text : "none");
     return cite(site, err);
 }
 
@@ -121,27 +111,25 @@ int berth_flags_check_args(const struct berth_site *site,
  * step does. */
 static bool is_no_flag(const char *name)
 {
-    static const char *const names[] = {
-        "APPNAME=",
-        "CACHEDIR=",
-        "COMMAND=",
-        "CONFIGDIR=",
-        "CONTAINER=",
-        "ENVIRONMENT=",
-        "KEYSDIR=",
-        "SYPGPDIR=",
-        "NAME=",
-        "MESSAGELEVEL=",
-        "SHELL=",
-        "TMPDIR=",
-        "PULLDIR=",
-        "PULLFOLDER=",
-        "LOCALCACHEDIR=",
-        "NOHTTPS=",
-        "DOCKER_USERNAME=",
-        "DOCKER_PASSWORD=",
-        NULL,
-    };
+    static const char *const names[] = {"APPNAME=",
+                                        "CACHEDIR=",
+                                        "COMMAND=",
+                                        "CONFIGDIR=",
+                                        "CONTAINER=",
+                                        "ENVIRONMENT=",
+                                        "KEYSDIR=",
+                                        "SYPGPDIR=",
+                                        "NAME=",
+                                        "MESSAGELEVEL=",
+                                        "SHELL=",
+                                        "TMPDIR=",
+                                        "PULLDIR=",
+                                        "PULLFOLDER=",
+                                        "LOCALCACHEDIR=",
+                                        "NOHTTPS=",
+                                        "DOCKER_USERNAME=",
+                                        "DOCKER_PASSWORD=",
+                                        NULL};
 
     return berth_text_starts_any(name, names);
 }

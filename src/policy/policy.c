@@ -213,16 +213,8 @@ int berth_policy_refuse(const struct berth_site *site,
     return berth_policy_says_image(site) ? 0 : refuse_uri(site, request, err);
 }
 
-/* The arguments of the runtime: the site's, then those of a rule, then the user's. */
-static void put_args(const struct berth_strvec *site, const struct berth_strvec *forced,
-                     const struct berth_strvec *users, struct berth_strvec *ret)
-{
-    berth_strvec_append(ret, site);
-    berth_strvec_append(ret, forced);
-    berth_strvec_append(ret, users);
-}
-
-/* FORCED over REQUEST over the site's defaults. */
+/* FORCED over REQUEST over the site's defaults. The flags of the runtime, of which a
+ * later one may win, are the site's, those of a rule, the user's. */
 static int put_together(const struct berth_site *site,
                         const struct berth_policy_facts *facts,
                         const struct berth_request *request,
@@ -239,7 +231,9 @@ static int put_together(const struct berth_site *site,
     berth_strvec_fini(&ret->mounts);
     berth_strvec_fini(&ret->args);
     put_mounts(site, facts, &users, &forced->mounts, &ret->mounts);
-    put_args(&site->runtime.args, &forced->args, &request->args, &ret->args);
+    berth_strvec_append(&ret->args, &site->runtime.args);
+    berth_strvec_append(&ret->args, &forced->args);
+    berth_strvec_append(&ret->args, &request->args);
     return ret->mounts.failed || ret->args.failed ? berth_err_oom(err) : 0;
 }
 

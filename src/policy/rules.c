@@ -226,14 +226,6 @@ static bool decide(const struct berth_site *site, const struct berth_rules_job *
     return last_word(site, job, id, ret_given) && take_value(ret_given, ret, NULL) == 0;
 }
 
-static int cite(const struct berth_site *site, const struct given *given,
-                struct berth_err *err)
-{
-    struct berth_err said = *err;
-
-    return berth_err_set(err, "%s (%s)", said.text, where(site, given));
-}
-
 int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_job *job,
                        const struct berth_request *request, struct berth_err *err)
 {
@@ -247,9 +239,9 @@ int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_j
             !decide(site, job, (enum berth_option_id)id, &given, &forced) ||
             *choice_of(&forced, option) != BERTH_NO)
             continue;
-        berth_err_set(err, "--%s: a rule of this site forbids it; leave it out",
-                      option->name);
-        return cite(site, &given, err);
+        return berth_err_set(err,
+                             "--%s: a rule of this site forbids it; leave it out (%s)",
+                             option->name, where(site, &given));
     }
     return 0;
 }

@@ -43,16 +43,14 @@ int berth_reading_check(const struct berth_key *key, const struct berth_node *no
 int berth_reading_choose(const struct berth_key *key, const struct berth_node *node,
                          unsigned int *ret_at, struct berth_err *err)
 {
-    unsigned int at = 0;
     char expected[64];
 
-    for (; key->words[at]; at++)
-        if (node->kind == BERTH_NODE_SCALAR && strcmp(node->text, key->words[at]) == 0)
-            break;
-    if (key->words[at]) {
-        *ret_at = at;
-        return 0;
-    }
+    for (unsigned int at = 0; key->words[at]; at++)
+        if (node->kind == BERTH_NODE_SCALAR &&
+            strcmp(node->text, key->words[at]) == 0) {
+            *ret_at = at;
+            return 0;
+        }
     snprintf(expected, sizeof(expected), "%s or %s%s", key->words[0], key->words[1],
              key->check ? ", or a list of patterns" : "");
     return berth_reading_mismatch(node, expected, err);
@@ -131,7 +129,8 @@ static void read_key(const struct berth_reading *reading, const char *section,
         berth_reading_keep(reading, node->line, key->path, &err);
 }
 
-static void read_section(const struct berth_reading *reading,
+/* NODE is SECTION, or the whole file ("") with its sections. */
+static void read_section(const struct berth_reading *reading, const char *section,
                          const struct berth_node *node)
 {
     struct berth_err err;
@@ -139,31 +138,21 @@ static void read_section(const struct berth_reading *reading,
     if (berth_node_is_empty(node)) /* all its keys are commented out */
         return;
     if (node->kind != BERTH_NODE_MAP) {
-        berth_reading_mismatch(node, "a section of KEY: VALUE lines", &err);
-        berth_reading_keep(reading, node->line, node->key, &err);
+        berth_reading_mismatch(node,
+                               *section ? "a section of KEY: VALUE lines"
+                                        : "sections of KEY: VALUE lines",
+                               &err);
+        berth_reading_keep(reading, node->line, section, &err);
         return;
     }
-    for (size_t i = 0; i < node->count; i++)
-        read_key(reading, node->key, &node->items[i]);
-}
+    for (size_t i = 0; i < node->count; i++) {
+        const struct berth_node *item = &node->items[i];
 
-static void read_root(const struct berth_reading *reading,
-                      const struct berth_node *root)
-{
-    struct berth_err err;
-
-    if (berth_node_is_empty(root))
-        return;
-    if (root->kind != BERTH_NODE_MAP) {
-        berth_reading_mismatch(root, "sections of KEY: VALUE lines", &err);
-        berth_reading_keep(reading, root->line, "", &err);
-        return;
-    }
-    for (size_t i = 0; i < root->count; i++)
-        if (is_section(reading->keys, root->items[i].key))
-            read_section(reading, &root->items[i]);
+        if (!*section && is_section(reading->keys, item->key))
+            read_section(reading, item->key, item);
         else
-            read_key(reading, "", &root->items[i]);
+            read_key(reading, section, item);
+    }
 }
 
 void berth_reading_read(const struct berth_reading *reading, const char *bytes,
@@ -175,5 +164,5 @@ void berth_reading_read(const struct berth_reading *reading, const char *bytes,
         0)
         berth_strvec_push(reading->faults, why.text);
     else
-        read_root(reading, ret_root);
+        read_section(reading, "", ret_root);
 }

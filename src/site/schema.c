@@ -34,11 +34,13 @@ static void push(const struct berth_reading *reading, const char *text,
     reading->faults->failed |= list->failed;
 }
 
-static void push_item(const struct berth_reading *reading, const struct berth_key *key,
-                      const struct berth_node *item, struct berth_strvec *list)
+/* Push TEXT of ITEM, and note its line. */
+static void push_noted(const struct berth_reading *reading, const struct berth_key *key,
+                       const struct berth_node *item, const char *text,
+                       struct berth_strvec *list)
 {
-    push(reading, item->text, list);
-    berth_site_note(reading->into, key->path, item->text, reading->file, item->line);
+    push(reading, text, list);
+    berth_site_note(reading->into, key->path, text, reading->file, item->line);
 }
 
 /* One of a list. `NAME: VALUE` is a section to YAML. */
@@ -63,7 +65,7 @@ static int take_items(const struct berth_reading *reading, const struct berth_ke
         if (check_item(key, &node->items[i], &err) < 0)
             berth_reading_keep(reading, node->items[i].line, key->path, &err);
         else
-            push_item(reading, key, &node->items[i], list);
+            push_noted(reading, key, &node->items[i], node->items[i].text, list);
     return 0;
 }
 
@@ -99,9 +101,8 @@ static int take_pairs(const struct berth_reading *reading, const struct berth_ke
             berth_reading_keep(reading, item->line, key->path, &why);
             continue;
         }
-        push(reading, item->key, pairs);
+        push_noted(reading, key, item, item->key, pairs);
         push(reading, item->text, pairs);
-        berth_site_note(reading->into, key->path, item->key, reading->file, item->line);
     }
     return 0;
 }
