@@ -20,24 +20,18 @@ void berth_defaults_name(enum berth_option_id id, char name[BERTH_DEFAULTS_NAME]
         *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
 }
 
-/* The value in ITEM if it is NAME=VALUE, else OTHERWISE. */
-static const char *value_in(const char *item, const char *name, const char *otherwise)
-{
-    size_t length = strlen(name);
-
-    if (strncmp(item, name, length) != 0 || item[length] != '=')
-        return otherwise;
-    return item + length + 1;
-}
-
+/* The value of NAME, the last in ASSIGNED, else that in ENVIRON; NULL: none. */
 static const char *find(char *const *environ, const struct berth_strvec *assigned,
                         const char *name)
 {
-    const char *value = berth_environ_value(environ, name);
+    for (size_t i = assigned->count; i-- > 0;) {
+        char *const item[] = {assigned->items[i], NULL};
+        const char *value = berth_environ_value(item, name);
 
-    for (size_t i = 0; i < assigned->count; i++)
-        value = value_in(assigned->items[i], name, value);
-    return value;
+        if (value)
+            return value;
+    }
+    return berth_environ_value(environ, name);
 }
 
 static int take(enum berth_option_id id, const char *value, const char *base,

@@ -201,13 +201,9 @@ static void start_spec(struct berth_hetgroups *state, int optind)
 
 int berth_hetgroups_next(struct berth_hetgroups *state, int optind)
 {
-    bool ended = state->group_at >= state->group_count;
-
-    if (state->words.failed || state->words.count == 0)
+    if (state->words.failed || state->words.count == 0 || berth_hetgroups_ended(state))
         return BERTH_GROUP_UNKNOWN;
-    if (ended && state->specs > 0 && state->next_spec >= state->words.count)
-        return BERTH_GROUP_UNKNOWN;
-    if (ended)
+    if (state->group_at >= state->group_count)
         start_spec(state, optind);
     if (state->group_count == 0)
         return BERTH_GROUP_UNKNOWN;
@@ -222,18 +218,12 @@ bool berth_hetgroups_ended(const struct berth_hetgroups *state)
 
 bool berth_hetgroups_several(const struct berth_hetgroups *state)
 {
-    for (size_t i = 1; i < state->words.count; i++)
-        if (strcmp(state->words.items[i], ":") == 0)
-            return true;
-    return false;
+    return berth_strvec_has(&state->words, ":");
 }
 
 bool berth_hetgroups_word(const struct berth_hetgroups *state, const char *start)
 {
-    for (size_t i = 1; i < state->words.count; i++)
-        if (berth_text_starts(state->words.items[i], start))
-            return true;
-    return false;
+    return berth_strvec_has_start(&state->words, start);
 }
 
 bool berth_hetgroups_mention(const struct berth_hetgroups *state, const char *text)

@@ -107,6 +107,7 @@ static const char *const defaults[] = {
     "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe",
     "PRTE_MCA_hwloc_default_binding_policy=none",
     "PMIX_MCA_mca_base_suppress_deprecated_warning=1",
+    NULL,
 };
 
 /* The same for an mpirun that has the job's nodes and binds as it does without an
@@ -116,6 +117,7 @@ static const char *const launch_defaults[] = {
     "PMIX_MCA_mca_base_suppress_deprecated_warning=1",
     "HYDRA_BOOTSTRAP=slurm",
     "I_MPI_HYDRA_BOOTSTRAP=slurm",
+    NULL,
 };
 
 /* How many CPUs the task has; NULL: Slurm does not tell. */
@@ -130,22 +132,6 @@ static const char *count_cpus(const struct berth_request *request, char *const *
     return berth_environ_value(own, "SLURM_CPUS_ON_NODE");
 }
 
-static bool has(const struct berth_strvec *variables, const char *variable)
-{
-    size_t length = strcspn(variable, "=") + 1;
-
-    for (size_t i = 0; i < variables->count; i++)
-        if (strncmp(variables->items[i], variable, length) == 0)
-            return true;
-    return false;
-}
-
-static void push_slots(const char *name, const char *cpus, struct berth_strvec *ret)
-{
-    if (!has(ret, name))
-        berth_strvec_pushf(ret, "%s%s", name, cpus);
-}
-
 /* The mpiruns of a user on a node share TMPDIR/ompi.NODE.UID with Open MPI 4. The one
  * that ends last removes it; one that begins in that moment fails, because it has seen
  * the directory and then cannot use it (open-mpi/ompi 8510). So each task has its own,
@@ -157,32 +143,34 @@ static void push_session(char *const *own, struct berth_strvec *ret)
     const char *task = berth_environ_value(own, "SLURM_PROCID");
     const char *place = berth_environ_value(own, "TMPDIR");
 
-    if (job && step && task && !has(ret, "OMPI_MCA_orte_tmpdir_base=") &&
-        !has(ret, "OMPI_MCA_orte_local_tmpdir_base=") &&
-        !has(ret, "OMPI_MCA_orte_top_session_dir="))
+    if (job && step && task &&
+        !berth_environ_value(ret->items, "OMPI_MCA_orte_tmpdir_base") &&
+        !berth_environ_value(ret->items, "OMPI_MCA_orte_local_tmpdir_base") &&
+        !berth_environ_value(ret->items, "OMPI_MCA_orte_top_session_dir"))
         berth_strvec_pushf(ret, "OMPI_MCA_orte_top_session_dir=%s/ompi.%s.%s.%s",
                            place && *place == '/' ? place : "/tmp", job, step, task);
 }
 
-static void push_missing(const char *const *variables, size_t count,
-                         struct berth_strvec *ret)
+/* VARIABLES, ended by NULL, that RET does not have. */
+static void push_missing(const char *const *variables, struct berth_strvec *ret)
 {
-    for (size_t i = 0; i < count; i++)
-        if (!has(ret, variables[i]))
-            berth_strvec_push(ret, variables[i]);
+    for (; *variables; variables++)
+        if (!berth_environ_value(ret->items, *variables))
+            berth_strvec_push(ret, *variables);
 }
 
 /* What an mpirun on one node is told. */
 static void push_local(const struct berth_request *request, char *const *own,
                        struct berth_strvec *ret)
 {
+    static const char *const slots[] = {"OMPI_MCA_orte_set_default_slots",
+                                        "PRTE_MCA_prte_set_default_slots"};
     const char *cpus = count_cpus(request, own);
 
-    if (cpus) {
-        push_slots("OMPI_MCA_orte_set_default_slots=", cpus, ret);
-        push_slots("PRTE_MCA_prte_set_default_slots=", cpus, ret);
-    }
-    push_missing(defaults, sizeof(defaults) / sizeof(defaults[0]), ret);
+    for (size_t i = 0; cpus && i < sizeof(slots) / sizeof(slots[0]); i++)
+        if (!berth_environ_value(ret->items, slots[i]))
+            berth_strvec_pushf(ret, "%s=%s", slots[i], cpus);
+    push_missing(defaults, ret);
     push_session(own, ret);
 }
 
@@ -196,8 +184,7 @@ int berth_launcher_environment(const struct berth_request *request, char *const 
             berth_strvec_push(ret, *variable);
     berth_strvec_append(ret, job);
     if (berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
-        push_missing(launch_defaults,
-                     sizeof(launch_defaults) / sizeof(launch_defaults[0]), ret);
+        push_missing(launch_defaults, ret);
     else
         push_local(request, own, ret);
     return ret->failed ? berth_err_oom(err) : 0;
@@ -378,17 +365,16 @@ int berth_launcher_check_table(const struct berth_table *table, bool site_says,
         else if (sharing(&table->rows[i]))
             shared = table->rows[i].request.mpi;
     }
-    if (!local || !shared) {
-        if (check_mixture(table, err) < 0)
-            return -1;
-        return site_says ? 0 : check_forgotten(table, err);
-    }
-    return berth_err_set(
-        err,
-        "--mpi-bind=%s: other ranks of this srun, with --mpi-bind=%s, "
-        "would wait in MPI_Init for tasks that have an mpirun of their "
-        "own; give each of the two an srun of its own",
-        local, shared);
+    if (local && shared)
+        return berth_err_set(
+            err,
+            "--mpi-bind=%s: other ranks of this srun, with --mpi-bind=%s, would wait "
+            "in MPI_Init for tasks that have an mpirun of their own; give each of the "
+            "two an srun of its own",
+            local, shared);
+    if (check_mixture(table, err) < 0)
+        return -1;
+    return site_says ? 0 : check_forgotten(table, err);
 }
 
 /* Do all tasks share a container on each node, so that they choose together? */

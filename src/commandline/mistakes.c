@@ -221,6 +221,11 @@ static bool starts_program(char *const *first, char *const *end)
     return first < end;
 }
 
+static bool is_ssh(const char *value)
+{
+    return value && (strcmp(value, "ssh") == 0 || strcmp(value, "rsh") == 0);
+}
+
 /* Are the words from FIRST to END an mpirun that knows ssh alone, or is told to use it?
  */
 static bool wants_ssh(char *const *first, char *const *end)
@@ -230,10 +235,9 @@ static bool wants_ssh(char *const *first, char *const *end)
     if (strcmp(berth_text_base(*first), "mpirun_rsh") == 0)
         return true;
     for (; first + 1 < end; first++)
-        if (strcmp(first[1], "ssh") == 0 || strcmp(first[1], "rsh") == 0)
-            for (const char *const *option = options; *option; option++)
-                if (strcmp(*first + strspn(*first, "-"), *option) == 0)
-                    return true;
+        if (is_ssh(first[1]) &&
+            berth_text_is_any(*first + strspn(*first, "-"), options))
+            return true;
     return false;
 }
 
@@ -244,12 +248,9 @@ static bool is_told_ssh(char *const *environment)
                                         "I_MPI_HYDRA_BOOTSTRAP", "OMPI_MCA_plm",
                                         "PRTE_MCA_plm",          NULL};
 
-    for (const char *const *name = names; *name; name++) {
-        const char *value = berth_environ_value(environment, *name);
-
-        if (value && (strcmp(value, "ssh") == 0 || strcmp(value, "rsh") == 0))
+    for (const char *const *name = names; *name; name++)
+        if (is_ssh(berth_environ_value(environment, *name)))
             return true;
-    }
     return false;
 }
 
