@@ -3,7 +3,6 @@
 
 #include "commandline/multiprog.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

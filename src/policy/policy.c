@@ -4,7 +4,6 @@
 
 #include "policy/policy.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/environ.h"

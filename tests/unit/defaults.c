@@ -3,9 +3,6 @@
 
 #include "commandline/defaults.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/buf.h"
 #include "request/wire.h"
 #include "unit.h"

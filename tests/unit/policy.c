@@ -3,7 +3,6 @@
 
 #include "policy/policy.h"
 
-#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
