@@ -83,8 +83,8 @@ static int read_options(int argc, char **argv, const struct option *options,
             return refuse_option(argv[0], argv[at], options, err);
         if (id >= BERTH_OPTION_COUNT)
             given[id] = true;
-        else if (berth_request_take(ret, (enum berth_option_id)id, optarg, directory,
-                                    err) < 0)
+        else if (berth_request_parse(ret, (enum berth_option_id)id, optarg, directory,
+                                     err) < 0)
             return berth_err_at(err, "--%s", berth_options[id].name);
     }
     return optind;

@@ -37,12 +37,12 @@ static int take(enum berth_option_id id, const char *value, const char *base,
                 struct berth_request *ret, struct berth_err *err)
 {
     if (berth_options[id].argument)
-        return berth_request_take(ret, id, value, base, err);
+        return berth_request_parse(ret, id, value, base, err);
     if (berth_choice_find("no|0|false", value) >= 0)
         return 0;
     if (berth_choice_find("yes|1|true", value) < 0)
         return berth_err_set(err, "expected yes or no, got '%s'", value);
-    return berth_request_take(ret, id, NULL, base, err);
+    return berth_request_parse(ret, id, NULL, base, err);
 }
 
 int berth_defaults_take(char *const *environ, const struct berth_strvec *assigned,

@@ -269,7 +269,7 @@ static int take_option(char *const *words, const char *prefix, const char *base,
         if (!value)
             return berth_err_set(err, "--%s: it needs a value", name);
     }
-    if (ret && berth_request_take(ret, id, value, base, err) < 0)
+    if (ret && berth_request_parse(ret, id, value, base, err) < 0)
         return berth_err_at(err, "--%s", name);
     return used;
 }

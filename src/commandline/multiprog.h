@@ -48,7 +48,7 @@ int berth_multiprog_words(const struct berth_multiprog_line *line, unsigned int 
 /* How the options of a line are read. */
 struct berth_multiprog_reading {
     const char *prefix;                   /* the site's, of our options */
-    const char *base;                     /* as of berth_request_take(); NULL: none */
+    const char *base;                     /* as of berth_request_parse(); NULL: none */
     const struct berth_request *defaults; /* what the lines change */
 };
 

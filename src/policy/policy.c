@@ -90,13 +90,13 @@ static int take_defaults(const struct berth_site *site,
     if (ret->env.failed)
         return berth_err_oom(err);
     if (site->runtime.lifetime == BERTH_LASTS_JOB &&
-        berth_request_take(ret, BERTH_OPTION_LIFETIME, BERTH_LIFETIME_JOB, NULL, err) <
+        berth_request_parse(ret, BERTH_OPTION_LIFETIME, BERTH_LIFETIME_JOB, NULL, err) <
             0)
         return -1;
     if (site->mpi.fabric &&
-        berth_request_take(ret, BERTH_OPTION_FABRIC, site->mpi.fabric, NULL, err) < 0)
+        berth_request_parse(ret, BERTH_OPTION_FABRIC, site->mpi.fabric, NULL, err) < 0)
         return -1;
-    return mode ? berth_request_take(ret, BERTH_OPTION_MPI, mode, NULL, err) : 0;
+    return mode ? berth_request_parse(ret, BERTH_OPTION_MPI, mode, NULL, err) : 0;
 }
 
 /* The user's mounts that no rule replaces, then the site's, which

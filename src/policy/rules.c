@@ -117,7 +117,7 @@ static int take_value(const struct given *given, struct berth_request *ret,
                                   "leave it out");
     if (berth_options[given->id].kind == BERTH_KIND_SWITCH)
         return take_switch(given, ret, err);
-    if (berth_request_take(ret, given->id, given->value, NULL, err) < 0)
+    if (berth_request_parse(ret, given->id, given->value, NULL, err) < 0)
         return -1;
     if (given->id == BERTH_OPTION_IMAGE && !berth_request_contained(ret))
         return berth_err_set(err, "a rule cannot take the image away; name one");

@@ -118,8 +118,8 @@ static int read_values(const struct berth_option *option, const char *value,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-int berth_request_take(struct berth_request *request, enum berth_option_id id,
-                       const char *value, const char *base, struct berth_err *err)
+int berth_request_parse(struct berth_request *request, enum berth_option_id id,
+                        const char *value, const char *base, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec values = {0};
 

@@ -90,8 +90,8 @@ enum berth_option_id {
  * directory of relative paths, NULL when there is none. Lists accumulate; a scalar that
  * is given again with another value is an error, with the same value it is not. Returns
  * 0, or -1 with a sentence in ERR that does not name the option. */
-int berth_request_take(struct berth_request *request, enum berth_option_id id,
-                       const char *value, const char *base, struct berth_err *err);
+int berth_request_parse(struct berth_request *request, enum berth_option_id id,
+                        const char *value, const char *base, struct berth_err *err);
 
 /* What the request says of the option ID, in full form: the value AT, from 0; "" for an
  * option without a value. NULL: there are no more. */

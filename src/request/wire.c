@@ -79,7 +79,7 @@ static int take_decoded(struct berth_request *request, enum berth_option_id id,
     BERTH_BUF struct berth_buf escaped = {0};
 
     if (id != BERTH_OPTION_ENV)
-        return berth_request_take(request, id, value, NULL, err);
+        return berth_request_parse(request, id, value, NULL, err);
     for (; *value; value++) {
         if (*value == ',')
             berth_buf_puts(&escaped, "\\");
@@ -87,7 +87,7 @@ static int take_decoded(struct berth_request *request, enum berth_option_id id,
     }
     if (escaped.failed)
         return berth_err_oom(err);
-    return berth_request_take(request, id, escaped.text, NULL, err);
+    return berth_request_parse(request, id, escaped.text, NULL, err);
 }
 
 static int take_world(struct berth_request *request, const char *value,

@@ -94,8 +94,8 @@ static int take_option(int id, const char *value, int remote)
         return 0;
     }
     directory = getcwd(NULL, 0);
-    if (berth_request_take(&state.own, (enum berth_option_id)id, value, directory,
-                           fault) < 0)
+    if (berth_request_parse(&state.own, (enum berth_option_id)id, value, directory,
+                            fault) < 0)
         berth_err_at(fault, "--%s", berth_options[id].name);
     return 0;
 }

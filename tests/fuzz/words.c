@@ -61,9 +61,9 @@ static void try_option(struct berth_request *request, const char *word)
     for (int id = 0; id < BERTH_OPTION_COUNT; id++)
         if (length == strlen(berth_options[id].name) + 2 &&
             strncmp(word + 2, berth_options[id].name, length - 2) == 0)
-            must(berth_request_take(request, (enum berth_option_id)id,
-                                    equals ? equals + 1 : NULL, "/home/a b",
-                                    &err) == 0 ||
+            must(berth_request_parse(request, (enum berth_option_id)id,
+                                     equals ? equals + 1 : NULL, "/home/a b",
+                                     &err) == 0 ||
                  *err.text);
     if (equals)
         try_uri(equals + 1);

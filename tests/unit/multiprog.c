@@ -208,7 +208,7 @@ START_TEST(a_line_asks_for_its_image)
     int result;
 
     ck_assert_int_eq(
-        berth_request_take(&defaults, BERTH_OPTION_IMAGE, "/d.sif", NULL, &err), 0);
+        berth_request_parse(&defaults, BERTH_OPTION_IMAGE, "/d.sif", NULL, &err), 0);
     ck_assert_int_eq(berth_multiprog_read(requests[_i].line, &file, &err), 0);
     result = berth_multiprog_request(file.lines, 0, &reading, &request, &err);
     if (!requests[_i].request) {

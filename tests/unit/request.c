@@ -39,8 +39,8 @@ static int take_all(const struct given *given, struct berth_request *request,
                     struct berth_err *err)
 {
     for (; given->option; given++)
-        if (berth_request_take(request, id_of(given->option), given->value, BASE, err) <
-            0)
+        if (berth_request_parse(request, id_of(given->option), given->value, BASE,
+                                err) < 0)
             return -1;
     return 0;
 }
@@ -200,7 +200,7 @@ START_TEST(an_option_out_of_the_table_is_refused)
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err;
 
-    ck_assert_int_eq(berth_request_take(&request, BERTH_OPTION_COUNT, "x", NULL, &err),
+    ck_assert_int_eq(berth_request_parse(&request, BERTH_OPTION_COUNT, "x", NULL, &err),
                      -1);
     ck_assert_str_eq(err.text, "no such option");
 }
@@ -211,9 +211,9 @@ START_TEST(without_a_base_paths_are_absolute)
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err;
 
-    ck_assert_int_eq(berth_request_take(&request, id_of(IMAGE), "a", NULL, &err), -1);
+    ck_assert_int_eq(berth_request_parse(&request, id_of(IMAGE), "a", NULL, &err), -1);
     ck_assert_str_eq(err.text, "'a' is not absolute; expected a path from /");
-    ck_assert_int_eq(berth_request_take(&request, id_of(MOUNTS), "a", NULL, &err), -1);
+    ck_assert_int_eq(berth_request_parse(&request, id_of(MOUNTS), "a", NULL, &err), -1);
     ck_assert_str_eq(err.text, "'a': 'a' is not absolute; expected a path from /");
 }
 END_TEST
@@ -307,7 +307,7 @@ START_TEST(a_mode_not_said_is_off)
     struct berth_err err;
 
     ck_assert(berth_request_mpi_is(&request, BERTH_MODE_OFF));
-    ck_assert_int_eq(berth_request_take(&request, id_of(MPI), "host", NULL, &err), 0);
+    ck_assert_int_eq(berth_request_parse(&request, id_of(MPI), "host", NULL, &err), 0);
     ck_assert(berth_request_mpi_is(&request, BERTH_MODE_HOST));
     ck_assert(!berth_request_mpi_is(&request, BERTH_MODE_OFF));
 }
@@ -468,7 +468,7 @@ START_TEST(flags_in_any_spelling_close_a_container)
     struct berth_err err;
 
     if (flags[_i].args)
-        berth_request_take(&request, id_of(ARGS), flags[_i].args, NULL, &err);
+        berth_request_parse(&request, id_of(ARGS), flags[_i].args, NULL, &err);
     ck_assert_int_eq(berth_request_closed(&request, environment), flags[_i].closed);
     ck_assert_int_eq(berth_request_has_spaces(&request), flags[_i].spaces);
 }

@@ -80,7 +80,7 @@ START_TEST(every_byte_survives)
         berth_strvec_push(&request.env, variable);
         if (c != ':' && c != ',')
             ck_assert_int_eq(
-                berth_request_take(&request, BERTH_OPTION_MOUNTS, mount, NULL, &err),
+                berth_request_parse(&request, BERTH_OPTION_MOUNTS, mount, NULL, &err),
                 0);
         berth_strvec_push(&request.args, "--env");
         if (c != ' ' && c != '\t' && c != '\n')
