@@ -106,9 +106,9 @@ static int read_request(int argc, char **argv, const char *flag, bool *given,
     command = read_options(argc, argv, options, given, &own, err);
     if (command < 0 || berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, err) < 0 ||
         berth_defaults_take(environ, &nothing, directory, &asked, err) < 0 ||
-        berth_request_put_over(ret, &job, err) < 0 ||
-        berth_request_put_over(ret, &asked, err) < 0 ||
-        berth_request_put_over(ret, &own, err) < 0)
+        berth_request_merge(ret, &job, err) < 0 ||
+        berth_request_merge(ret, &asked, err) < 0 ||
+        berth_request_merge(ret, &own, err) < 0)
         return -1;
     return command;
 }

@@ -303,8 +303,8 @@ int berth_multiprog_options(char *const *words, const char *prefix,
 static int merge(const struct berth_request *defaults, const struct berth_request *own,
                  struct berth_request *ret, struct berth_err *err)
 {
-    if (berth_request_put_over(ret, defaults, err) < 0 ||
-        berth_request_put_over(ret, own, err) < 0 ||
+    if (berth_request_merge(ret, defaults, err) < 0 ||
+        berth_request_merge(ret, own, err) < 0 ||
         (berth_request_said(own) && berth_request_check(ret, err) < 0))
         return -1;
     if (!berth_request_contained(ret))

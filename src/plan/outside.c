@@ -154,7 +154,7 @@ static int push_defaults(const struct berth_outside *outside, struct berth_strve
     struct berth_request request = {0};
     bool local = berth_request_mpi_mpirun(asked);
 
-    if (berth_request_put_over(&request, asked, err) < 0 ||
+    if (berth_request_merge(&request, asked, err) < 0 ||
         berth_table_add(&table, BERTH_GROUP_ALL, NULL, &request, err) < 0)
         return -1;
     free(table.rows[0].request.workdir);

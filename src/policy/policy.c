@@ -223,8 +223,8 @@ static int put_together(const struct berth_site *site,
     BERTH_STRVEC struct berth_strvec users = {0};
 
     if (take_defaults(site, facts, ret, err) < 0 ||
-        berth_request_put_over(ret, request, err) < 0 ||
-        berth_request_put_over(ret, forced, err) < 0 ||
+        berth_request_merge(ret, request, err) < 0 ||
+        berth_request_merge(ret, forced, err) < 0 ||
         list_sources(site, facts, request, &users, err) < 0)
         return -1;
     berth_strvec_fini(&ret->mounts);
@@ -246,7 +246,7 @@ int berth_policy_apply(const struct berth_site *site,
     BERTH_REQUEST struct berth_request whole = {0};
 
     if (!berth_request_contained(request))
-        return berth_request_put_over(ret, request, err);
+        return berth_request_merge(ret, request, err);
     if (berth_policy_check(site, err) < 0 || refuse_words(site, request, err) < 0 ||
         berth_rules_refuse(site, &job, request, err) < 0 ||
         berth_flags_check_environment(site, facts->environment, err) < 0 ||

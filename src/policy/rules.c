@@ -178,7 +178,7 @@ int berth_rules_force(const struct berth_site *site, const struct berth_rules_jo
             if (take(site, &given, &rule, err) < 0)
                 return -1;
         }
-        if (berth_request_put_over(ret, &rule, err) < 0)
+        if (berth_request_merge(ret, &rule, err) < 0)
             return -1;
     }
     return 0;

@@ -403,8 +403,8 @@ bool berth_request_same_container(const struct berth_request *a,
     return same(a, b, false) && (!berth_request_mpi_chosen(a) || find_alike(a, b));
 }
 
-int berth_request_put_over(struct berth_request *request,
-                           const struct berth_request *own, struct berth_err *err)
+int berth_request_merge(struct berth_request *request, const struct berth_request *own,
+                        struct berth_err *err)
 {
     if (own->image) {
         if (!berth_request_contained(own))

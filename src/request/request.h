@@ -181,8 +181,8 @@ bool berth_request_same_container(const struct berth_request *a,
 
 /* Put OWN over REQUEST: its scalars win, its lists come behind. An image `none` in OWN
  * cancels all that REQUEST says. */
-int berth_request_put_over(struct berth_request *request,
-                           const struct berth_request *own, struct berth_err *err);
+int berth_request_merge(struct berth_request *request, const struct berth_request *own,
+                        struct berth_err *err);
 
 /* Refuse what cannot mean anything: other options without an image, or with `none`. */
 int berth_request_check(const struct berth_request *request, struct berth_err *err);

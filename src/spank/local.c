@@ -303,10 +303,9 @@ static int merge_step(struct berth_request *ret, struct berth_err *err)
 
     if (raise_fault(&state.option_fault, err) < 0 ||
         berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, err) < 0 ||
-        read_environment(&asked, err) < 0 ||
-        berth_request_put_over(ret, &job, err) < 0 ||
-        berth_request_put_over(ret, &asked, err) < 0 ||
-        berth_request_put_over(ret, &state.own, err) < 0)
+        read_environment(&asked, err) < 0 || berth_request_merge(ret, &job, err) < 0 ||
+        berth_request_merge(ret, &asked, err) < 0 ||
+        berth_request_merge(ret, &state.own, err) < 0)
         return -1;
     if (berth_request_explained(ret) && berth_request_contained(ret))
         log_sources(&asked, &job);
@@ -511,8 +510,8 @@ static int end_job_component(struct berth_err *err)
     struct berth_typed line;
 
     if (raise_fault(&state.option_fault, err) < 0 ||
-        berth_request_put_over(&merged, &state.job, err) < 0 ||
-        berth_request_put_over(&merged, &state.own, err) < 0)
+        berth_request_merge(&merged, &state.job, err) < 0 ||
+        berth_request_merge(&merged, &state.own, err) < 0)
         return -1;
     berth_request_fini(&state.own);
     if (check_component(&merged, NULL, err) < 0 ||

@@ -76,7 +76,7 @@ static void try_request(const struct berth_request *request)
     BERTH_BUF struct berth_buf text = {0};
     struct berth_request merged = {0}, again;
 
-    must(berth_request_put_over(&merged, request, NULL) == 0);
+    must(berth_request_merge(&merged, request, NULL) == 0);
     must(berth_request_equal(request, &merged));
     if (berth_request_said(request)) {
         berth_wire_put_request(&text, request);

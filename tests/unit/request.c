@@ -257,8 +257,8 @@ START_TEST(own_values_go_over_defaults)
 
     ck_assert_int_eq(berth_wire_get_request(merges[_i].defaults, &defaults, &err), 0);
     ck_assert_int_eq(berth_wire_get_request(merges[_i].own, &own, &err), 0);
-    ck_assert_int_eq(berth_request_put_over(&merged, &defaults, &err), 0);
-    ck_assert_int_eq(berth_request_put_over(&merged, &own, &err), 0);
+    ck_assert_int_eq(berth_request_merge(&merged, &defaults, &err), 0);
+    ck_assert_int_eq(berth_request_merge(&merged, &own, &err), 0);
     assert_fields(&merged, merges[_i].merged);
 }
 END_TEST
