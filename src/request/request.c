@@ -306,8 +306,8 @@ static int check_fabric(const struct berth_request *request, struct berth_err *e
                          request->fabric, request->mpi);
 }
 
-int berth_request_settle_fabric(struct berth_request *request, bool has_asked,
-                                struct berth_err *err)
+int berth_request_apply_fabric(struct berth_request *request, bool has_asked,
+                               struct berth_err *err)
 {
     if (check_fabric(request, err) < 0)
         return has_asked ? -1

@@ -126,8 +126,8 @@ bool berth_request_may_stage(const struct berth_request *request);
  * --mpi-bind=hybrid where nothing is said of that. Returns 0; -1 with a sentence in ERR
  * where a fabric is named beside another MPI. Nobody HAS_ASKED for one that only a
  * default names, which then counts for nothing. */
-int berth_request_settle_fabric(struct berth_request *request, bool has_asked,
-                                struct berth_err *err);
+int berth_request_apply_fabric(struct berth_request *request, bool has_asked,
+                               struct berth_err *err);
 
 /* Is the image a URI that is not a file yet? */
 bool berth_request_unpulled(const struct berth_request *request);

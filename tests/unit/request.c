@@ -363,7 +363,7 @@ START_TEST(a_fabric_is_for_the_image_s_own_mpi)
     int result;
 
     ck_assert_int_eq(berth_wire_get_request(settled[_i].request, &request, &err), 0);
-    result = berth_request_settle_fabric(&request, settled[_i].has_asked, &err);
+    result = berth_request_apply_fabric(&request, settled[_i].has_asked, &err);
     ck_assert_int_eq(result, settled[_i].settled ? 0 : -1);
     if (result < 0)
         return;
