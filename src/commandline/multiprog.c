@@ -305,7 +305,7 @@ static int merge(const struct berth_request *defaults, const struct berth_reques
 {
     if (berth_request_merge(ret, defaults, err) < 0 ||
         berth_request_merge(ret, own, err) < 0 ||
-        (berth_request_said(own) && berth_request_check(ret, err) < 0))
+        (berth_request_has_options(own) && berth_request_check(ret, err) < 0))
         return -1;
     if (!berth_request_contained(ret))
         berth_request_fini(ret);

@@ -323,7 +323,7 @@ bool berth_request_explained(const struct berth_request *request)
     return request->explain && strcmp(request->explain, BERTH_EXPLAIN_OFF) != 0;
 }
 
-bool berth_request_said(const struct berth_request *request)
+bool berth_request_has_options(const struct berth_request *request)
 {
     return request->image || said_more(request);
 }

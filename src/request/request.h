@@ -171,7 +171,7 @@ bool berth_request_mpi_mpirun(const struct berth_request *request);
 bool berth_request_explained(const struct berth_request *request);
 
 /* Was any option given? */
-bool berth_request_said(const struct berth_request *request);
+bool berth_request_has_options(const struct berth_request *request);
 
 bool berth_request_equal(const struct berth_request *a, const struct berth_request *b);
 

@@ -329,7 +329,7 @@ static bool has_only_variables(struct berth_request *request)
         if (!strchr(request->env.items[i], '='))
             return false;
     rest.env = (struct berth_strvec){0};
-    return !berth_request_said(&rest);
+    return !berth_request_has_options(&rest);
 }
 
 int berth_wire_get_environment(const char *text, struct berth_table *ret,

@@ -421,7 +421,7 @@ static int gather_environment(int group, struct berth_err *err)
 static int end_step_component(int group, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request merged = {0};
-    bool own = berth_request_said(&state.own);
+    bool own = berth_request_has_options(&state.own);
     struct berth_typed line;
 
     if (merge_step(&merged, err) < 0)
@@ -530,8 +530,8 @@ static int end_job_component(struct berth_err *err)
     line.is_named = image;
     if (state.table.count == 1)
         berth_typed_job(&line, find_bundle());
-    return publish(BERTH_JOB_VARIABLE, berth_request_said(&state.table.rows[0].request),
-                   err);
+    return publish(BERTH_JOB_VARIABLE,
+                   berth_request_has_options(&state.table.rows[0].request), err);
 }
 
 /* What Slurm itself would keep of the options for the next component and the job. */

@@ -78,7 +78,7 @@ static void try_request(const struct berth_request *request)
 
     must(berth_request_merge(&merged, request, NULL) == 0);
     must(berth_request_equal(request, &merged));
-    if (berth_request_said(request)) {
+    if (berth_request_has_options(request)) {
         berth_wire_put_request(&text, request);
         must(berth_wire_get_request(text.text, &again, NULL) == 0);
         must(berth_request_equal(request, &again));

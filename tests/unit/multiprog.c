@@ -237,7 +237,7 @@ START_TEST(options_need_an_image)
     ck_assert_int_eq(berth_multiprog_read("0 ./a\n1 --mpi-bind ./b", &file, &err), 0);
     ck_assert_int_eq(
         berth_multiprog_request(&file.lines[0], 0, &reading, &request, &err), 0);
-    ck_assert(!berth_request_said(&request));
+    ck_assert(!berth_request_has_options(&request));
     ck_assert_int_eq(
         berth_multiprog_request(&file.lines[1], 1, &reading, &request, &err), -1);
     ck_assert_str_eq(err.text, "--container-writable: it needs an image; add "

@@ -87,7 +87,7 @@ START_TEST(the_table_and_the_request_agree_on_values)
         ck_assert_str_eq(err.text,
                          "the value is empty; give one, or leave the option out");
     else
-        ck_assert(berth_request_said(&request));
+        ck_assert(berth_request_has_options(&request));
 }
 END_TEST
 

@@ -112,7 +112,7 @@ START_TEST(nothing_asked_is_the_empty_text)
     struct berth_err err;
 
     ck_assert_int_eq(berth_wire_get_request("", &request, &err), 0);
-    ck_assert(!berth_request_said(&request));
+    ck_assert(!berth_request_has_options(&request));
     assert_round_trip(&request);
 }
 END_TEST
@@ -169,7 +169,7 @@ START_TEST(a_malformed_request_is_refused)
 
     ck_assert_int_eq(berth_wire_get_request(malformed[_i].text, &request, &err), -1);
     ck_assert_str_eq(err.text, malformed[_i].error);
-    ck_assert(!berth_request_said(&request));
+    ck_assert(!berth_request_has_options(&request));
 }
 END_TEST
 
