@@ -25,7 +25,7 @@ int berth_cli_explain(int argc, char **argv)
 
     if (result != EXIT_SUCCESS)
         return result;
-    if (!berth_request_contained(&request)) {
+    if (!berth_request_has_container(&request)) {
         berth_err_set(&err, "explain: with --container-image=none the command runs on "
                             "this host, and berth does nothing; name an image");
         return berth_cli_misused(&err);

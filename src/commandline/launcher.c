@@ -273,7 +273,7 @@ int berth_launcher_check_command(const struct berth_request *request,
 int berth_launcher_check_bundle(const struct berth_request *request, const char *bundle,
                                 struct berth_err *err)
 {
-    if (!bundle || !*bundle || !berth_request_contained(request))
+    if (!bundle || !*bundle || !berth_request_has_container(request))
         return 0;
     return berth_err_set(
         err,
@@ -285,7 +285,7 @@ int berth_launcher_check_bundle(const struct berth_request *request, const char 
 /* Is that the image's own library, asked for or not? */
 static bool is_own(const struct berth_request *request)
 {
-    return berth_request_contained(request) &&
+    return berth_request_has_container(request) &&
            (berth_request_mpi_is(request, BERTH_MODE_HYBRID) ||
             berth_request_mpi_is(request, BERTH_MODE_OFF));
 }
@@ -341,7 +341,7 @@ static int check_forgotten(const struct berth_table *table, struct berth_err *er
         if (berth_request_mpi_may_host(request) &&
             !berth_request_mpi_is(request, BERTH_MODE_AUTO))
             hosts = request->mpi;
-        is_forgotten |= berth_request_contained(request) && !request->mpi;
+        is_forgotten |= berth_request_has_container(request) && !request->mpi;
     }
     if (!hosts || !is_forgotten)
         return 0;
@@ -407,7 +407,7 @@ void berth_launcher_set_worlds(struct berth_table *table)
 bool berth_launcher_may_share_world(const struct berth_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
-        if (berth_request_contained(&table->rows[i].request) &&
+        if (berth_request_has_container(&table->rows[i].request) &&
             !berth_request_mpi_mpirun(&table->rows[i].request))
             return true;
     return false;

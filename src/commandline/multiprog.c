@@ -307,7 +307,7 @@ static int merge(const struct berth_request *defaults, const struct berth_reques
         berth_request_merge(ret, own, err) < 0 ||
         (berth_request_has_options(own) && berth_request_check(ret, err) < 0))
         return -1;
-    if (!berth_request_contained(ret))
+    if (!berth_request_has_container(ret))
         berth_request_fini(ret);
     return 0;
 }

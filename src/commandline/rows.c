@@ -122,7 +122,7 @@ int berth_rows_check(const struct berth_table *table,
 {
     if (berth_table_contained(table))
         return 0;
-    if (berth_request_contained(defaults) && berth_request_explained(defaults))
+    if (berth_request_has_container(defaults) && berth_request_explained(defaults))
         return berth_err_set(err, "--container-explain: no line of the --multi-prog "
                                   "file runs in an image; name one");
     return berth_request_check(defaults, err);

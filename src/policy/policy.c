@@ -201,7 +201,7 @@ int berth_policy_refuse(const struct berth_site *site,
 {
     if (berth_policy_check(site, err) < 0)
         return -1;
-    if (!berth_request_contained(request))
+    if (!berth_request_has_container(request))
         return 0;
     if (refuse_words(site, request, err) < 0 ||
         berth_rules_refuse(site, NULL, request, err) < 0 ||
@@ -245,7 +245,7 @@ int berth_policy_apply(const struct berth_site *site,
     BERTH_REQUEST struct berth_request forced = {0};
     BERTH_REQUEST struct berth_request whole = {0};
 
-    if (!berth_request_contained(request))
+    if (!berth_request_has_container(request))
         return berth_request_merge(ret, request, err);
     if (berth_policy_check(site, err) < 0 || refuse_words(site, request, err) < 0 ||
         berth_rules_refuse(site, &job, request, err) < 0 ||

@@ -119,7 +119,7 @@ static int take_value(const struct given *given, struct berth_request *ret,
         return take_switch(given, ret, err);
     if (berth_request_parse(ret, given->id, given->value, NULL, err) < 0)
         return -1;
-    if (given->id == BERTH_OPTION_IMAGE && !berth_request_contained(ret))
+    if (given->id == BERTH_OPTION_IMAGE && !berth_request_has_container(ret))
         return berth_err_set(err, "a rule cannot take the image away; name one");
     return 0;
 }

@@ -126,7 +126,7 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
 {
     const struct berth_request *request = explain->request;
 
-    if (!berth_request_contained(request))
+    if (!berth_request_has_container(request))
         berth_buf_puts(ret, "as on the host");
     else if (berth_request_mpi_is(request, BERTH_MODE_OFF))
         berth_buf_puts(ret, "left alone (no --mpi-bind)");

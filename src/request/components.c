@@ -18,7 +18,7 @@ static int number_container(struct berth_table *table, struct berth_err *err)
     struct berth_row *row = &table->rows[table->count - 1];
 
     row->container = -1;
-    if (!row->ranks || !berth_request_contained(&row->request))
+    if (!row->ranks || !berth_request_has_container(&row->request))
         return 0;
     for (unsigned int i = 0; i < table->containers && row->container < 0; i++)
         if (berth_request_same_container(&table->rows[table->first_rows[i]].request,
@@ -120,7 +120,7 @@ int berth_table_explain(struct berth_table *table, struct berth_err *err)
 const struct berth_row *berth_table_contained(const struct berth_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
-        if (berth_request_contained(&table->rows[i].request))
+        if (berth_request_has_container(&table->rows[i].request))
             return &table->rows[i];
     return NULL;
 }
@@ -215,7 +215,7 @@ const char *berth_table_lifetime(const struct berth_table *table)
 
         if (berth_request_job_lifetime(request))
             return BERTH_LIFETIME_JOB;
-        if (berth_request_contained(request) && request->lifetime)
+        if (berth_request_has_container(request) && request->lifetime)
             lifetime = BERTH_LIFETIME_STEP;
     }
     return lifetime;
@@ -305,7 +305,7 @@ bool berth_table_speaks(const struct berth_table *table, const struct berth_row 
         const struct berth_row *other = &table->rows[i];
 
         if ((row->ranks ? other < row : other->group < row->group) &&
-            berth_request_contained(&other->request) &&
+            berth_request_has_container(&other->request) &&
             strcmp(mode_of(other), mode_of(row)) == 0)
             return false;
     }

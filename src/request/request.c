@@ -141,14 +141,14 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-bool berth_request_contained(const struct berth_request *request)
+bool berth_request_has_container(const struct berth_request *request)
 {
     return request->image && strcmp(request->image, BERTH_NO_IMAGE) != 0;
 }
 
 bool berth_request_job_lifetime(const struct berth_request *request)
 {
-    return berth_request_contained(request) &&
+    return berth_request_has_container(request) &&
            same_text(request->lifetime, BERTH_LIFETIME_JOB);
 }
 
@@ -267,7 +267,7 @@ bool berth_request_mpi_must_host(const struct berth_request *request)
 
 bool berth_request_has_fabric(const struct berth_request *request)
 {
-    return berth_request_contained(request) && request->fabric &&
+    return berth_request_has_container(request) && request->fabric &&
            strcmp(request->fabric, BERTH_FABRIC_OFF) != 0;
 }
 
@@ -407,7 +407,7 @@ int berth_request_merge(struct berth_request *request, const struct berth_reques
                         struct berth_err *err)
 {
     if (own->image) {
-        if (!berth_request_contained(own))
+        if (!berth_request_has_container(own))
             berth_request_fini(request);
         free(berth_steal(&request->uri));
     }
@@ -429,7 +429,7 @@ int berth_request_check(const struct berth_request *request, struct berth_err *e
 {
     enum berth_option_id id = BERTH_OPTION_MOUNTS;
 
-    if (berth_request_contained(request))
+    if (berth_request_has_container(request))
         return check_fabric(request, err);
     if (!said_more(request))
         return 0;

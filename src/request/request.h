@@ -104,7 +104,7 @@ int berth_request_put(struct berth_request *request, enum berth_option_id id,
                       const char *value, struct berth_err *err);
 
 /* Does the request ask for a container? */
-bool berth_request_contained(const struct berth_request *request);
+bool berth_request_has_container(const struct berth_request *request);
 
 /* Does it ask for a container that stays until its job ends? */
 bool berth_request_job_lifetime(const struct berth_request *request);

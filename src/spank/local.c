@@ -213,7 +213,7 @@ int berth_local_init(spank_t sp, int count, char **words)
 static int check_component(const struct berth_request *request,
                            char *const *environment, struct berth_err *err)
 {
-    if (!berth_request_contained(request))
+    if (!berth_request_has_container(request))
         return 0;
     if (read_site(err) < 0 ||
         berth_policy_refuse(&state.site, request, environment, err) < 0)
@@ -307,7 +307,7 @@ static int merge_step(struct berth_request *ret, struct berth_err *err)
         berth_request_merge(ret, &asked, err) < 0 ||
         berth_request_merge(ret, &state.own, err) < 0)
         return -1;
-    if (berth_request_explained(ret) && berth_request_contained(ret))
+    if (berth_request_explained(ret) && berth_request_has_container(ret))
         log_sources(&asked, &job);
     return 0;
 }
@@ -331,7 +331,7 @@ static struct berth_typed typed(const struct berth_request *request)
         .optind = optind,
         .caller = program_invocation_short_name,
         .prefix = state.settings.option_prefix,
-        .is_contained = berth_request_contained(request),
+        .is_contained = berth_request_has_container(request),
     };
 }
 
@@ -367,7 +367,7 @@ static int check_step_component(const struct berth_request *request,
 static int check_step(struct berth_request *request, unsigned long tasks,
                       struct berth_err *err)
 {
-    if (!berth_request_contained(request))
+    if (!berth_request_has_container(request))
         berth_request_fini(request);
     if (check_step_component(request, err) < 0 ||
         check_launcher(request, tasks, err) < 0)

@@ -168,7 +168,7 @@ int berth_part_container(spank_t sp, const struct berth_part *part,
     if (!part->row->ranks)
         return 0;
     *ret = count_lines(sp, part, tasks, &locals);
-    if (!berth_request_contained(&part->row->request))
+    if (!berth_request_has_container(&part->row->request))
         return 0;
     if (locals.failed)
         return berth_err_oom(err);

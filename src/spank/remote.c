@@ -333,7 +333,7 @@ static int restore(spank_t sp, const struct berth_request *request,
                    const struct berth_table *table, struct berth_strvec *ret,
                    struct berth_err *err)
 {
-    if (!berth_request_contained(request)) {
+    if (!berth_request_has_container(request)) {
         berth_restore_nothing(sp);
         return 0;
     }
@@ -437,7 +437,7 @@ static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
     choose_report(&part);
     /* Every word of a --multi-prog line is the command's, our options too: berth-task
      * takes them away. */
-    if (berth_request_contained(&part.row->request) ||
+    if (berth_request_has_container(&part.row->request) ||
         berth_request_explained(&part.row->request) || part.row->ranks)
         return order_task(sp, &part, &restored, prefix, err);
     berth_restore_nothing(sp);

@@ -122,7 +122,7 @@ static int write_account(struct berth_task *task,
                                     .rendezvous = rendezvous,
                                     .apart = apart};
 
-    if (berth_request_contained(&task->order.request)) {
+    if (berth_request_has_container(&task->order.request)) {
         if (berth_prepare(task, &launch, err) < 0)
             return -1;
     }
@@ -270,7 +270,7 @@ static int run(struct berth_task *task, char **argv, struct berth_err *err)
 {
     if (berth_task_read(task, argv, err) < 0 || berth_task_hide_launcher(task, err) < 0)
         return -1;
-    if (!berth_request_contained(&task->order.request))
+    if (!berth_request_has_container(&task->order.request))
         return berth_request_explained(&task->order.request) ? run_nothing(task, err)
                                                              : run_on_host(task, err);
     if (task->order.memory >= 0)

@@ -301,7 +301,7 @@ int berth_account_write(const struct berth_account *account, struct berth_buf *r
         .command = launch->command};
     int result = 0;
 
-    if (berth_request_contained(launch->request))
+    if (berth_request_has_container(launch->request))
         result = collect(account, by_user, &explain, err);
     if (result == 0)
         result = berth_explain_write(&explain, ret, err);

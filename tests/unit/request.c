@@ -423,7 +423,7 @@ START_TEST(requests_are_equal_only_to_their_like)
         berth_wire_get_request(singles[j], &b, &err);
         ck_assert_int_eq(berth_request_equal(&a, &b), j == _i);
     }
-    ck_assert_int_eq(berth_request_contained(&a), _i == 1 || _i == 2);
+    ck_assert_int_eq(berth_request_has_container(&a), _i == 1 || _i == 2);
 }
 END_TEST
 
