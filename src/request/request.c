@@ -152,7 +152,7 @@ bool berth_request_job_lifetime(const struct berth_request *request)
            same_text(request->lifetime, BERTH_LIFETIME_JOB);
 }
 
-bool berth_request_unpulled(const struct berth_request *request)
+bool berth_request_needs_pull(const struct berth_request *request)
 {
     return request->uri && same_text(request->image, request->uri);
 }

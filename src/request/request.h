@@ -130,7 +130,7 @@ int berth_request_apply_fabric(struct berth_request *request, bool has_asked,
                                struct berth_err *err);
 
 /* Is the image a URI that is not a file yet? */
-bool berth_request_unpulled(const struct berth_request *request);
+bool berth_request_needs_pull(const struct berth_request *request);
 
 /* The image as the user knows it, for messages. */
 static inline const char *berth_request_name(const struct berth_request *request)

@@ -53,7 +53,7 @@ void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *r
         for (size_t i = 0; (value = berth_request_value(request, id, i)); i++)
             berth_field_put(buf, start, key, value);
         if (id == BERTH_OPTION_IMAGE && request->uri &&
-            !berth_request_unpulled(request))
+            !berth_request_needs_pull(request))
             berth_field_put(buf, start, URI, request->uri);
     }
     if (request->world)

@@ -398,7 +398,7 @@ START_TEST(a_request_gets_the_file)
     ck_assert_int_eq(berth_pull_request(&pull, &request, &err), 0);
     ck_assert_int_eq(berth_request_parse(&request, BERTH_OPTION_IMAGE, URI, NULL, &err),
                      0);
-    ck_assert(berth_request_unpulled(&request));
+    ck_assert(berth_request_needs_pull(&request));
     ck_assert_int_eq(berth_pull_request(&pull, &request, &err), 0);
     ck_assert_str_eq(request.image, file);
     ck_assert_str_eq(berth_request_name(&request), URI);
