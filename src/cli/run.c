@@ -130,7 +130,8 @@ static int run_line(const struct berth_request *defaults, char **words)
         struct berth_request *request = &line.row->request;
         const struct work work = {&site, request, line.command.items, &line};
 
-        if (!berth_request_has_container(request) && !berth_request_explained(request))
+        if (!berth_request_has_container(request) &&
+            !berth_request_is_explained(request))
             return run_on_host(line.command.items);
         become(&work, &err);
     }

@@ -27,7 +27,7 @@ struct reading {
 static int add_row(const struct reading *reading, const char *ranks,
                    const struct berth_request *request, struct berth_err *err)
 {
-    if (berth_request_explained(reading->rows->reading.defaults) ||
+    if (berth_request_is_explained(reading->rows->reading.defaults) ||
         berth_request_mpi_mpirun(request))
         return berth_table_add(reading->table, BERTH_GROUP_ALL, ranks, request, err);
     return berth_table_add_line(reading->table, ranks, request, err);
@@ -122,7 +122,7 @@ int berth_rows_check(const struct berth_table *table,
 {
     if (berth_table_contained(table))
         return 0;
-    if (berth_request_has_container(defaults) && berth_request_explained(defaults))
+    if (berth_request_has_container(defaults) && berth_request_is_explained(defaults))
         return berth_err_set(err, "--container-explain: no line of the --multi-prog "
                                   "file runs in an image; name one");
     return berth_request_check(defaults, err);

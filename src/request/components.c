@@ -104,12 +104,12 @@ int berth_table_explain(struct berth_table *table, struct berth_err *err)
     const char *form = NULL;
 
     for (size_t i = 0; i < table->count && !form; i++)
-        if (berth_request_explained(&table->rows[i].request))
+        if (berth_request_is_explained(&table->rows[i].request))
             form = table->rows[i].request.explain;
     for (size_t i = 0; form && i < table->count; i++) {
         struct berth_request *request = &table->rows[i].request;
 
-        if (berth_request_explained(request))
+        if (berth_request_is_explained(request))
             continue;
         if (berth_request_put(request, BERTH_OPTION_EXPLAIN, form, err) < 0)
             return -1;

@@ -318,7 +318,7 @@ int berth_request_apply_fabric(struct berth_request *request, bool has_asked,
     return berth_request_put(request, BERTH_OPTION_MPI, "hybrid", err);
 }
 
-bool berth_request_explained(const struct berth_request *request)
+bool berth_request_is_explained(const struct berth_request *request)
 {
     return request->explain && strcmp(request->explain, BERTH_EXPLAIN_OFF) != 0;
 }

@@ -168,7 +168,7 @@ bool berth_request_mpi_must_host(const struct berth_request *request);
 bool berth_request_mpi_mpirun(const struct berth_request *request);
 
 /* Is the plan to be printed and nothing to be run? */
-bool berth_request_explained(const struct berth_request *request);
+bool berth_request_is_explained(const struct berth_request *request);
 
 /* Was any option given? */
 bool berth_request_has_options(const struct berth_request *request);

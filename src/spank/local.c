@@ -307,7 +307,7 @@ static int merge_step(struct berth_request *ret, struct berth_err *err)
         berth_request_merge(ret, &asked, err) < 0 ||
         berth_request_merge(ret, &state.own, err) < 0)
         return -1;
-    if (berth_request_explained(ret) && berth_request_has_container(ret))
+    if (berth_request_is_explained(ret) && berth_request_has_container(ret))
         log_sources(&asked, &job);
     return 0;
 }

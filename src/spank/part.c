@@ -77,7 +77,7 @@ static bool leads(spank_t sp, const struct berth_part *part,
                   const struct berth_request *request)
 {
     return (berth_request_mpi_chosen(request) || (!request->mpi && has_several(sp)) ||
-            berth_request_explained(request) || part->has_record) &&
+            berth_request_is_explained(request) || part->has_record) &&
            is_first_node(sp, part);
 }
 

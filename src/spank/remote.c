@@ -395,9 +395,9 @@ static int order_task(spank_t sp, const struct berth_part *part,
     if (berth_request_mpi_is(&request, BERTH_MODE_LAUNCH))
         order.allocation = allocation;
     order.prefix = *prefix ? (char *)prefix : NULL;
-    if (berth_request_explained(asked) || !berth_request_equal(asked, &request))
+    if (berth_request_is_explained(asked) || !berth_request_equal(asked, &request))
         order.asked = *asked;
-    if (berth_request_explained(asked))
+    if (berth_request_is_explained(asked))
         order.restored = *restored;
     add_shared(&order);
     return hand_over(sp, part, &order, err);
@@ -438,7 +438,7 @@ static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
     /* Every word of a --multi-prog line is the command's, our options too: berth-task
      * takes them away. */
     if (berth_request_has_container(&part.row->request) ||
-        berth_request_explained(&part.row->request) || part.row->ranks)
+        berth_request_is_explained(&part.row->request) || part.row->ranks)
         return order_task(sp, &part, &restored, prefix, err);
     berth_restore_nothing(sp);
     close_shared();

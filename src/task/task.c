@@ -141,7 +141,7 @@ int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err)
     environ = shown.items;
     /* What it starts is to see the job, too; an account lists the difference. */
     if (berth_request_mpi_is(&task->order.request, BERTH_MODE_LAUNCH) &&
-        !berth_request_explained(&task->order.request))
+        !berth_request_is_explained(&task->order.request))
         task->environment = environ;
     return 0;
 }
