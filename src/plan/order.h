@@ -90,7 +90,7 @@ struct berth_order {
                                   with the step */
     int report;                /* descriptor of step/report.h; -1: none */
     int memory, tasks, ended;  /* those of step/rendezvous.h; -1: none */
-    bool is_closed;            /* the container (berth_request_closed()); not sent */
+    bool is_closed;            /* the container (berth_request_is_closed()); not sent */
     struct berth_order_mpi mpi;
 };
 

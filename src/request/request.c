@@ -216,7 +216,8 @@ bool berth_request_has_spaces(const struct berth_request *request)
     return has_flag(request, "fpC", names);
 }
 
-bool berth_request_closed(const struct berth_request *request, char *const *environment)
+bool berth_request_is_closed(const struct berth_request *request,
+                             char *const *environment)
 {
     static const char *const names[] = {"--contain", "--containall", NULL};
     static const char *const variables[] = {"APPTAINER_CONTAIN", "APPTAINER_CONTAINALL",

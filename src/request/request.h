@@ -150,8 +150,8 @@ bool berth_request_has_spaces(const struct berth_request *request);
 
 /* Is it, by the same flags or by the variables that the runtime takes for them, to see
  * nothing of the host but what is mounted? */
-bool berth_request_closed(const struct berth_request *request,
-                          char *const *environment);
+bool berth_request_is_closed(const struct berth_request *request,
+                             char *const *environment);
 
 /* Has the user said off? */
 bool berth_request_mpi_declined(const struct berth_request *request);

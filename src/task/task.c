@@ -69,7 +69,7 @@ int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err)
         return berth_err_oom(err);
     if (take_order(task, err) < 0)
         return -1;
-    task->order.is_closed = berth_request_closed(request, environ);
+    task->order.is_closed = berth_request_is_closed(request, environ);
     task->runtime = berth_steal(&task->order.runtime);
     task->directory = getcwd(NULL, 0);
     task->environment = environ;
