@@ -48,7 +48,7 @@ struct berth_order_container {
     unsigned int all; /* and their number; NULL, 0: as in the step */
     unsigned int hosts; /* tasks on this node that are in no container */
     bool has_spaces;    /* one of the containers has namespaces of its own
-                           (berth_request_has_spaces()) */
+                           (berth_request_has_namespaces()) */
 };
 
 /* What only berth-mpi is to know of the container. */

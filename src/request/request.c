@@ -209,7 +209,7 @@ static bool has_flag(const struct berth_request *request, const char *letters,
     return false;
 }
 
-bool berth_request_has_spaces(const struct berth_request *request)
+bool berth_request_has_namespaces(const struct berth_request *request)
 {
     static const char *const names[] = {"--fakeroot", "--pid", "--containall", NULL};
 

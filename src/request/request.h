@@ -146,7 +146,7 @@ bool berth_request_mpi_is(const struct berth_request *request, enum berth_mode m
 
 /* Has the container, by its flags for the runtime, a user namespace in which the user
  * is root, or a namespace of processes? */
-bool berth_request_has_spaces(const struct berth_request *request);
+bool berth_request_has_namespaces(const struct berth_request *request);
 
 /* Is it, by the same flags or by the variables that the runtime takes for them, to see
  * nothing of the host but what is mounted? */

@@ -146,7 +146,8 @@ static struct berth_order_container count_lines(spank_t sp,
             continue;
         number = row->container;
         container.hosts += number < 0;
-        container.has_spaces |= number >= 0 && berth_request_has_spaces(&row->request);
+        container.has_spaces |=
+            number >= 0 && berth_request_has_namespaces(&row->request);
         if (number == own) {
             berth_buf_addf(locals, "%s%u", container.tasks++ ? "," : "", local);
         } else if (number >= 0 && number < BERTH_RENDEZVOUS_MAX && !is_seen[number]) {

@@ -470,7 +470,7 @@ START_TEST(flags_in_any_spelling_close_a_container)
     if (flags[_i].args)
         berth_request_parse(&request, id_of(ARGS), flags[_i].args, NULL, &err);
     ck_assert_int_eq(berth_request_is_closed(&request, environment), flags[_i].closed);
-    ck_assert_int_eq(berth_request_has_spaces(&request), flags[_i].spaces);
+    ck_assert_int_eq(berth_request_has_namespaces(&request), flags[_i].spaces);
 }
 END_TEST
 
