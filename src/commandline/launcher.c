@@ -360,7 +360,7 @@ int berth_launcher_check_table(const struct berth_table *table, bool site_says,
     const char *shared = NULL;
 
     for (size_t i = 0; i < table->count; i++) {
-        if (berth_request_mpi_mpirun(&table->rows[i].request))
+        if (berth_request_starts_mpirun(&table->rows[i].request))
             local = table->rows[i].request.mpi;
         else if (sharing(&table->rows[i]))
             shared = table->rows[i].request.mpi;
@@ -408,7 +408,7 @@ bool berth_launcher_may_share_world(const struct berth_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
         if (berth_request_has_container(&table->rows[i].request) &&
-            !berth_request_mpi_mpirun(&table->rows[i].request))
+            !berth_request_starts_mpirun(&table->rows[i].request))
             return true;
     return false;
 }

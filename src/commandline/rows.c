@@ -28,7 +28,7 @@ static int add_row(const struct reading *reading, const char *ranks,
                    const struct berth_request *request, struct berth_err *err)
 {
     if (berth_request_is_explained(reading->rows->reading.defaults) ||
-        berth_request_mpi_mpirun(request))
+        berth_request_starts_mpirun(request))
         return berth_table_add(reading->table, BERTH_GROUP_ALL, ranks, request, err);
     return berth_table_add_line(reading->table, ranks, request, err);
 }

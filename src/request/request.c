@@ -238,7 +238,7 @@ bool berth_request_mpi_declined(const struct berth_request *request)
     return request->mpi && berth_request_mpi_is(request, BERTH_MODE_OFF);
 }
 
-bool berth_request_mpi_mpirun(const struct berth_request *request)
+bool berth_request_starts_mpirun(const struct berth_request *request)
 {
     return berth_request_mpi_is(request, BERTH_MODE_LOCAL) ||
            berth_request_mpi_is(request, BERTH_MODE_LOCAL_EACH) ||
@@ -248,7 +248,7 @@ bool berth_request_mpi_mpirun(const struct berth_request *request)
 bool berth_request_mpi_chosen(const struct berth_request *request)
 {
     return !berth_request_mpi_is(request, BERTH_MODE_OFF) &&
-           !berth_request_mpi_mpirun(request);
+           !berth_request_starts_mpirun(request);
 }
 
 bool berth_request_mpi_may_host(const struct berth_request *request)

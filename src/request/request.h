@@ -165,7 +165,7 @@ bool berth_request_mpi_must_host(const struct berth_request *request);
 
 /* Does every task start an mpirun of its own (BERTH_MODE_LOCAL, BERTH_MODE_LOCAL_EACH
  * or BERTH_MODE_LAUNCH)? */
-bool berth_request_mpi_mpirun(const struct berth_request *request);
+bool berth_request_starts_mpirun(const struct berth_request *request);
 
 /* Is the plan to be printed and nothing to be run? */
 bool berth_request_is_explained(const struct berth_request *request);

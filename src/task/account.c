@@ -223,7 +223,7 @@ static int list_environment(const struct berth_account *account,
     BERTH_STRVEC struct berth_strvec apart = {0};
 
     list_restored(account, explain);
-    if (berth_request_mpi_mpirun(launch->request))
+    if (berth_request_starts_mpirun(launch->request))
         berth_explain_add_change(explain, launch->environment, account->environment,
                                  BERTH_EXPLAIN_ALL, BERTH_FROM_BERTH,
                                  is_launch ? "the mpirun sees the job, and not the "

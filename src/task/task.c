@@ -129,7 +129,7 @@ int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err)
     int fd = berth_launcher_descriptor(environ);
     struct stat status;
 
-    if (!berth_request_mpi_mpirun(&task->order.request))
+    if (!berth_request_starts_mpirun(&task->order.request))
         return 0;
     if (check_launch(&task->order, err) < 0)
         return -1;
