@@ -58,7 +58,7 @@ static void print_rules(const struct work *work, const struct berth_site_asker *
 
     if (berth_request_has_container(work->request) && speaks(work))
         berth_rules_list(work->site, &job, work->request, &sentences);
-    if (berth_request_job_lifetime(work->request) && speaks(work))
+    if (berth_request_has_job_lifetime(work->request) && speaks(work))
         berth_strvec_push(&sentences,
                           "--container-lifetime=job: only steps of srun use a "
                           "container again; this one ends with its command");

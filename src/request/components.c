@@ -213,7 +213,7 @@ const char *berth_table_lifetime(const struct berth_table *table)
     for (size_t i = 0; i < table->count; i++) {
         const struct berth_request *request = &table->rows[i].request;
 
-        if (berth_request_job_lifetime(request))
+        if (berth_request_has_job_lifetime(request))
             return BERTH_LIFETIME_JOB;
         if (berth_request_has_container(request) && request->lifetime)
             lifetime = BERTH_LIFETIME_STEP;

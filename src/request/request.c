@@ -146,7 +146,7 @@ bool berth_request_has_container(const struct berth_request *request)
     return request->image && strcmp(request->image, BERTH_NO_IMAGE) != 0;
 }
 
-bool berth_request_job_lifetime(const struct berth_request *request)
+bool berth_request_has_job_lifetime(const struct berth_request *request)
 {
     return berth_request_has_container(request) &&
            same_text(request->lifetime, BERTH_LIFETIME_JOB);

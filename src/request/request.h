@@ -107,7 +107,7 @@ int berth_request_put(struct berth_request *request, enum berth_option_id id,
 bool berth_request_has_container(const struct berth_request *request);
 
 /* Does it ask for a container that stays until its job ends? */
-bool berth_request_job_lifetime(const struct berth_request *request);
+bool berth_request_has_job_lifetime(const struct berth_request *request);
 
 /* Does it ask for network libraries of the host under the image's own MPI? */
 bool berth_request_has_fabric(const struct berth_request *request);

@@ -387,7 +387,7 @@ static int order_task(spank_t sp, const struct berth_part *part,
             shared.containers);
     if (part->row->ranks ? order.step.is_first : is_first(sp))
         berth_apply_site_report(sp, &shared.site, asked, prefix);
-    if (berth_request_job_lifetime(&request))
+    if (berth_request_has_job_lifetime(&request))
         spank_get_item(sp, S_JOB_ID, &order.job);
     order.request = request;
     order.terms = terms;
