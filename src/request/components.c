@@ -146,7 +146,7 @@ static const struct berth_row *row_at_position(const struct berth_table *table,
     return NULL;
 }
 
-bool berth_table_known(const struct berth_table *table)
+bool berth_table_has_groups(const struct berth_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
         if (table->rows[i].group < 0 && !table->rows[i].ranks)
@@ -178,7 +178,7 @@ int berth_table_find(const struct berth_table *table, const struct berth_where *
                                  rank);
     } else if (table->count == 1 && table->rows[0].group == BERTH_GROUP_ALL)
         row = &table->rows[0];
-    else if (!berth_table_known(table))
+    else if (!berth_table_has_groups(table))
         return berth_err_set(err, "cannot tell which component this is, and the "
                                   "components differ; give them all the same "
                                   "container options, or one srun each");

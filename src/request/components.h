@@ -59,7 +59,7 @@ bool berth_table_multiprog(const struct berth_table *table);
 bool berth_table_uniform(const struct berth_table *table);
 
 /* Is the group of every row known? */
-bool berth_table_known(const struct berth_table *table);
+bool berth_table_has_groups(const struct berth_table *table);
 
 /* One component that is to be explained makes the whole step explained: none of its
  * applications runs. */

@@ -436,8 +436,9 @@ static int end_step_component(int group, struct berth_err *err)
         gather_environment(group, err) < 0)
         return -1;
     berth_launcher_set_worlds(&state.table);
-    if (!berth_table_known(&state.table) && (!berth_table_uniform(&state.table) ||
-                                             !berth_table_uniform(&state.environment)))
+    if (!berth_table_has_groups(&state.table) &&
+        (!berth_table_uniform(&state.table) ||
+         !berth_table_uniform(&state.environment)))
         return berth_err_set(err,
                              "the components differ, and the value of --het-group "
                              "does not tell which one is whose; write it as numbers: "
