@@ -91,7 +91,7 @@ bool berth_table_multiprog(const struct berth_table *table)
     return table->count > 0 && table->rows[0].ranks;
 }
 
-bool berth_table_uniform(const struct berth_table *table)
+bool berth_table_is_uniform(const struct berth_table *table)
 {
     for (size_t i = 1; i < table->count; i++)
         if (!berth_request_equal(&table->rows[0].request, &table->rows[i].request))

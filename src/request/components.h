@@ -56,7 +56,7 @@ int berth_table_add_line(struct berth_table *table, const char *ranks,
 bool berth_table_multiprog(const struct berth_table *table);
 
 /* Are all rows the same? Then no node needs to know its row. */
-bool berth_table_uniform(const struct berth_table *table);
+bool berth_table_is_uniform(const struct berth_table *table);
 
 /* Is the group of every row known? */
 bool berth_table_has_groups(const struct berth_table *table);

@@ -177,7 +177,7 @@ static size_t put_rows(const struct berth_table *table, char **ret_text)
     BERTH_BUF struct berth_buf buf = {0};
 
     berth_buf_puts(&buf, BERTH_PARTS_FORM);
-    if (table->count && !berth_table_multiprog(table) && berth_table_uniform(table))
+    if (table->count && !berth_table_multiprog(table) && berth_table_is_uniform(table))
         put_row(&buf, BERTH_GROUP_ALL, &table->rows[0]);
     else
         for (size_t i = 0; i < table->count; i++)

@@ -437,8 +437,8 @@ static int end_step_component(int group, struct berth_err *err)
         return -1;
     berth_launcher_set_worlds(&state.table);
     if (!berth_table_has_groups(&state.table) &&
-        (!berth_table_uniform(&state.table) ||
-         !berth_table_uniform(&state.environment)))
+        (!berth_table_is_uniform(&state.table) ||
+         !berth_table_is_uniform(&state.environment)))
         return berth_err_set(err,
                              "the components differ, and the value of --het-group "
                              "does not tell which one is whose; write it as numbers: "
@@ -520,7 +520,7 @@ static int end_job_component(struct berth_err *err)
         berth_fetch_image(&state.site, &merged, err) < 0 ||
         add_row((int)state.table.count, &merged, err) < 0)
         return -1;
-    if (!berth_table_uniform(&state.table))
+    if (!berth_table_is_uniform(&state.table))
         return berth_err_set(err,
                              "the components of this job have different container "
                              "options, and a job has one default for all of its sruns; "

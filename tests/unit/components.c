@@ -157,7 +157,7 @@ START_TEST(a_table_knows_its_shape)
     BERTH_TABLE struct berth_table table = {0};
 
     read_table(shapes[_i].table, &table);
-    ck_assert_int_eq(berth_table_uniform(&table), shapes[_i].uniform);
+    ck_assert_int_eq(berth_table_is_uniform(&table), shapes[_i].uniform);
     ck_assert_int_eq(berth_table_contained(&table) != NULL, shapes[_i].contained);
 }
 END_TEST
@@ -192,7 +192,7 @@ START_TEST(an_empty_table_holds_nothing)
 {
     struct berth_table table = {0};
 
-    ck_assert(berth_table_uniform(&table));
+    ck_assert(berth_table_is_uniform(&table));
     ck_assert(!berth_table_contained(&table));
     berth_table_fini(&table);
 }
