@@ -86,7 +86,7 @@ int berth_table_add_line(struct berth_table *table, const char *ranks,
     return 0;
 }
 
-bool berth_table_multiprog(const struct berth_table *table)
+bool berth_table_is_multiprog(const struct berth_table *table)
 {
     return table->count > 0 && table->rows[0].ranks;
 }
@@ -171,7 +171,7 @@ int berth_table_find(const struct berth_table *table, const struct berth_where *
     const bool has_position = where->position >= 0;
     const struct berth_row *row = NULL;
 
-    if (berth_table_multiprog(table)) {
+    if (berth_table_is_multiprog(table)) {
         row = row_of_rank(table, rank);
         if (!row)
             return berth_err_set(err, "rank %u is on no line of the --multi-prog file",

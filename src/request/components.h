@@ -53,7 +53,7 @@ int berth_table_add_line(struct berth_table *table, const char *ranks,
                          const struct berth_request *request, struct berth_err *err);
 
 /* Are the rows those of a --multi-prog file? */
-bool berth_table_multiprog(const struct berth_table *table);
+bool berth_table_is_multiprog(const struct berth_table *table);
 
 /* Are all rows the same? Then no node needs to know its row. */
 bool berth_table_is_uniform(const struct berth_table *table);

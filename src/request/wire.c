@@ -177,7 +177,8 @@ static size_t put_rows(const struct berth_table *table, char **ret_text)
     BERTH_BUF struct berth_buf buf = {0};
 
     berth_buf_puts(&buf, BERTH_PARTS_FORM);
-    if (table->count && !berth_table_multiprog(table) && berth_table_is_uniform(table))
+    if (table->count && !berth_table_is_multiprog(table) &&
+        berth_table_is_uniform(table))
         put_row(&buf, BERTH_GROUP_ALL, &table->rows[0]);
     else
         for (size_t i = 0; i < table->count; i++)
@@ -243,7 +244,7 @@ static int get_label(const char *label, const struct berth_table *table, int *re
 {
     *ret_ranks = *label == RANKS ? label + 1 : NULL;
     *ret_group = BERTH_GROUP_ALL;
-    if (table->count && !*ret_ranks != !berth_table_multiprog(table))
+    if (table->count && !*ret_ranks != !berth_table_is_multiprog(table))
         return berth_err_set(err, "'%s' is not with rows of its kind", label);
     if (*ret_ranks)
         return berth_ranks_check(*ret_ranks, err);

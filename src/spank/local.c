@@ -412,7 +412,7 @@ static int gather_environment(int group, struct berth_err *err)
     struct berth_row row = {.group = group,
                             .request = table->rows[table->count - 1].request};
 
-    if (berth_table_multiprog(table) && berth_table_contained(table))
+    if (berth_table_is_multiprog(table) && berth_table_contained(table))
         row.request = berth_table_contained(table)->request;
     return berth_gather_component(&state.site, &row, export_value(), &state.environment,
                                   err);
@@ -476,7 +476,7 @@ int berth_local_launch(spank_t sp)
 
     print_notes();
     set_comment(sp);
-    if (berth_table_multiprog(&state.table) && berth_table_contained(&state.table) &&
+    if (berth_table_is_multiprog(&state.table) && berth_table_contained(&state.table) &&
         berth_lines_prefix(sp, &err) < 0)
         refuse(&err);
     return 0;

@@ -87,7 +87,7 @@ int berth_world_check(const struct berth_table *table,
         free(said);
         said = strdup(type);
     }
-    if (table->count < 2 || berth_table_multiprog(table) || !is_one_step() ||
+    if (table->count < 2 || berth_table_is_multiprog(table) || !is_one_step() ||
         !berth_launcher_may_share_world(table))
         return 0;
     type = said;

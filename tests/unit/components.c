@@ -265,7 +265,7 @@ START_TEST(a_rank_finds_its_row_and_container)
     struct berth_err err;
 
     read_table(LINES, &table);
-    ck_assert(berth_table_multiprog(&table));
+    ck_assert(berth_table_is_multiprog(&table));
     ck_assert(berth_table_has_groups(&table));
     ck_assert_int_eq(berth_table_find(&table, &where, ranked[_i].rank, &row, &err), 0);
     ck_assert_uint_eq((size_t)(row - table.rows), ranked[_i].row);
