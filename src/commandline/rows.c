@@ -120,7 +120,7 @@ int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,
 int berth_rows_check(const struct berth_table *table,
                      const struct berth_request *defaults, struct berth_err *err)
 {
-    if (berth_table_contained(table))
+    if (berth_table_find_container(table))
         return 0;
     if (berth_request_has_container(defaults) && berth_request_is_explained(defaults))
         return berth_err_set(err, "--container-explain: no line of the --multi-prog "

@@ -117,7 +117,7 @@ int berth_table_explain(struct berth_table *table, struct berth_err *err)
     return 0;
 }
 
-const struct berth_row *berth_table_contained(const struct berth_table *table)
+const struct berth_row *berth_table_find_container(const struct berth_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
         if (berth_request_has_container(&table->rows[i].request))

@@ -66,7 +66,7 @@ bool berth_table_has_groups(const struct berth_table *table);
 int berth_table_explain(struct berth_table *table, struct berth_err *err);
 
 /* The first row with a container; NULL: none has one. */
-const struct berth_row *berth_table_contained(const struct berth_table *table);
+const struct berth_row *berth_table_find_container(const struct berth_table *table);
 
 /* The row of the component at WHERE, and of its RANK. Never a guess: -1 with a sentence
  * in ERR when it cannot be known. *RET_ROW points into TABLE. */

@@ -412,8 +412,8 @@ static int gather_environment(int group, struct berth_err *err)
     struct berth_row row = {.group = group,
                             .request = table->rows[table->count - 1].request};
 
-    if (berth_table_is_multiprog(table) && berth_table_contained(table))
-        row.request = berth_table_contained(table)->request;
+    if (berth_table_is_multiprog(table) && berth_table_find_container(table))
+        row.request = berth_table_find_container(table)->request;
     return berth_gather_component(&state.site, &row, export_value(), &state.environment,
                                   err);
 }
@@ -445,13 +445,13 @@ static int end_step_component(int group, struct berth_err *err)
                              "--het-group=0,2-3");
     if (berth_gather_publish(&state.environment, err) < 0 || publish_words(err) < 0)
         return -1;
-    return publish(BERTH_STEP_VARIABLE, berth_table_contained(&state.table), err);
+    return publish(BERTH_STEP_VARIABLE, berth_table_find_container(&state.table), err);
 }
 
 /* What the user may not expect, and what `srun -v` shows. */
 static void print_notes(void)
 {
-    if (outer_image() && berth_table_contained(&state.table))
+    if (outer_image() && berth_table_find_container(&state.table))
         slurm_info("berth: note: this srun runs in '%s'; its tasks get their own "
                    "image, and none of that image's mounts",
                    outer_image());
@@ -463,7 +463,7 @@ static void set_comment(spank_t sp)
 {
     uint32_t job;
 
-    if (state.site.provenance.comment && berth_table_contained(&state.table) &&
+    if (state.site.provenance.comment && berth_table_find_container(&state.table) &&
         spank_get_item(sp, S_JOB_ID, &job) == ESPANK_SUCCESS)
         berth_comment_set(job, &state.table);
 }
@@ -476,8 +476,8 @@ int berth_local_launch(spank_t sp)
 
     print_notes();
     set_comment(sp);
-    if (berth_table_is_multiprog(&state.table) && berth_table_contained(&state.table) &&
-        berth_lines_prefix(sp, &err) < 0)
+    if (berth_table_is_multiprog(&state.table) &&
+        berth_table_find_container(&state.table) && berth_lines_prefix(sp, &err) < 0)
         refuse(&err);
     return 0;
 }

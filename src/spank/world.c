@@ -62,7 +62,7 @@ static bool is_below_srun(void)
  * children would wait for ever, so the step ends, as by Ctrl-C. */
 static int check_spawn(const struct berth_table *table, struct berth_err *err)
 {
-    if (!is_spawn || berth_table_contained(table))
+    if (!is_spawn || berth_table_find_container(table))
         return 0;
     if (is_below_srun())
         kill(getppid(), SIGTERM);

@@ -158,7 +158,7 @@ START_TEST(a_table_knows_its_shape)
 
     read_table(shapes[_i].table, &table);
     ck_assert_int_eq(berth_table_is_uniform(&table), shapes[_i].uniform);
-    ck_assert_int_eq(berth_table_contained(&table) != NULL, shapes[_i].contained);
+    ck_assert_int_eq(berth_table_find_container(&table) != NULL, shapes[_i].contained);
 }
 END_TEST
 
@@ -193,7 +193,7 @@ START_TEST(an_empty_table_holds_nothing)
     struct berth_table table = {0};
 
     ck_assert(berth_table_is_uniform(&table));
-    ck_assert(!berth_table_contained(&table));
+    ck_assert(!berth_table_find_container(&table));
     berth_table_fini(&table);
 }
 END_TEST
