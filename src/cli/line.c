@@ -86,7 +86,7 @@ static struct berth_order_step step_of(const struct berth_table *table,
         .ranks = row->ranks,
         .is_first = rank == berth_table_first(table, row),
         .leads = leads,
-        .speaks = leads && berth_table_speaks(table, row),
+        .speaks = leads && berth_table_reports(table, row),
     };
 }
 

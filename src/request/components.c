@@ -299,7 +299,7 @@ static const char *mode_of(const struct berth_row *row)
     return row->request.mpi ? row->request.mpi : "";
 }
 
-bool berth_table_speaks(const struct berth_table *table, const struct berth_row *row)
+bool berth_table_reports(const struct berth_table *table, const struct berth_row *row)
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct berth_row *other = &table->rows[i];

@@ -104,7 +104,7 @@ unsigned int berth_table_container_first(const struct berth_table *table,
 /* Does the component of ROW, in TABLE, say for the whole step what berth has chosen?
  * The first one in a container does, of those with the same --mpi-bind. Where all share
  * a row, TABLE does not know: yes. */
-bool berth_table_speaks(const struct berth_table *table, const struct berth_row *row);
+bool berth_table_reports(const struct berth_table *table, const struct berth_row *row);
 
 void berth_table_fini(struct berth_table *table);
 

@@ -88,7 +88,7 @@ static bool leads_step(spank_t sp, const struct berth_part *part)
 
     if (part->row->group == BERTH_GROUP_ALL && !part->row->ranks)
         spank_getenv(sp, "SLURM_NODEID", node, sizeof(node));
-    return strcmp(node, "0") == 0 && berth_table_speaks(part->table, part->row);
+    return strcmp(node, "0") == 0 && berth_table_reports(part->table, part->row);
 }
 
 /* Of this component; 0: not known. */

@@ -218,7 +218,7 @@ START_TEST(the_first_component_in_a_container_speaks)
     read_table(speakers[_i].table, &table);
     ck_assert_uint_eq(table.count, strlen(speakers[_i].speaks));
     for (size_t i = 0; i < table.count; i++)
-        ck_assert_int_eq(berth_table_speaks(&table, &table.rows[i]),
+        ck_assert_int_eq(berth_table_reports(&table, &table.rows[i]),
                          speakers[_i].speaks[i] == 'y');
 }
 END_TEST
