@@ -239,9 +239,10 @@ unsigned int berth_table_tasks(const struct berth_table *table,
     return tasks > others ? tasks - others : 0;
 }
 
-int berth_table_share(const struct berth_table *table, const struct berth_row *row,
-                      unsigned int tasks, char **ret_ranks, unsigned int *ret_tasks,
-                      struct berth_err *err)
+int berth_table_container_ranks(const struct berth_table *table,
+                                const struct berth_row *row, unsigned int tasks,
+                                char **ret_ranks, unsigned int *ret_tasks,
+                                struct berth_err *err)
 {
     const int container = row->container;
     BERTH_BUF struct berth_buf ranks = {0};

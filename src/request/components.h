@@ -87,9 +87,10 @@ const char *berth_table_lifetime(const struct berth_table *table);
 /* The ranks of all rows with the container of ROW, which has one, and how many of
  * TASKS, the number of all, these are. Without ranks: NULL. Returns 0, and the caller
  * frees *RET_RANKS; or -1 when out of memory. */
-int berth_table_share(const struct berth_table *table, const struct berth_row *row,
-                      unsigned int tasks, char **ret_ranks, unsigned int *ret_tasks,
-                      struct berth_err *err);
+int berth_table_container_ranks(const struct berth_table *table,
+                                const struct berth_row *row, unsigned int tasks,
+                                char **ret_ranks, unsigned int *ret_tasks,
+                                struct berth_err *err);
 
 /* How many of TASKS, the number of all, are those of ROW. */
 unsigned int berth_table_tasks(const struct berth_table *table,

@@ -175,9 +175,10 @@ int berth_part_container(spank_t sp, const struct berth_part *part,
         return berth_err_oom(err);
     if (ret->tasks < tasks)
         ret->locals = berth_steal(&locals.text);
-    return part->has_record ? berth_table_share(part->table, part->row, count_tasks(sp),
-                                                &ret->ranks, &ret->all, err)
-                            : 0;
+    return part->has_record
+               ? berth_table_container_ranks(part->table, part->row, count_tasks(sp),
+                                             &ret->ranks, &ret->all, err)
+               : 0;
 }
 
 uint32_t berth_part_tasks(spank_t sp, const struct berth_part *part)

@@ -126,9 +126,9 @@ START_TEST(a_container_knows_its_ranks)
     struct berth_err err;
 
     read_table(shares[_i].table, &table);
-    ck_assert_int_eq(
-        berth_table_share(&table, &table.rows[shares[_i].row], 9, &ranks, &tasks, &err),
-        0);
+    ck_assert_int_eq(berth_table_container_ranks(&table, &table.rows[shares[_i].row], 9,
+                                                 &ranks, &tasks, &err),
+                     0);
     ck_assert_uint_eq(tasks, shares[_i].tasks);
     if (shares[_i].ranks)
         ck_assert_str_eq(ranks, shares[_i].ranks);
