@@ -84,7 +84,7 @@ static struct berth_order_step step_of(const struct berth_table *table,
 
     return (struct berth_order_step){
         .ranks = row->ranks,
-        .is_first = rank == berth_table_first(table, row),
+        .is_first = rank == berth_table_first_rank(table, row),
         .leads = leads,
         .speaks = leads && berth_table_reports(table, row),
     };

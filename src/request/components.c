@@ -262,8 +262,8 @@ int berth_table_container_ranks(const struct berth_table *table,
     return 0;
 }
 
-unsigned int berth_table_first(const struct berth_table *table,
-                               const struct berth_row *row)
+unsigned int berth_table_first_rank(const struct berth_table *table,
+                                    const struct berth_row *row)
 {
     unsigned int first = 0;
 
@@ -280,14 +280,14 @@ unsigned int berth_table_container_first(const struct berth_table *table,
                                          const struct berth_row *row)
 {
     const int container = row->container;
-    unsigned int least = berth_table_first(table, row);
+    unsigned int least = berth_table_first_rank(table, row);
 
     for (size_t i = 0; container >= 0 && i < table->count; i++) {
         unsigned int first;
 
         if (table->rows[i].container != container)
             continue;
-        first = berth_table_first(table, &table->rows[i]);
+        first = berth_table_first_rank(table, &table->rows[i]);
         if (first < least)
             least = first;
     }

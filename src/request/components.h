@@ -97,8 +97,8 @@ unsigned int berth_table_tasks(const struct berth_table *table,
                                const struct berth_row *row, unsigned int tasks);
 
 /* The first rank of ROW, and of its container. */
-unsigned int berth_table_first(const struct berth_table *table,
-                               const struct berth_row *row);
+unsigned int berth_table_first_rank(const struct berth_table *table,
+                                    const struct berth_row *row);
 unsigned int berth_table_container_first(const struct berth_table *table,
                                          const struct berth_row *row);
 

@@ -110,7 +110,7 @@ struct berth_order_step berth_part_step(spank_t sp, const struct berth_part *par
         .tasks = berth_table_tasks(table, part->row, count_tasks(sp)),
         .ranks = part->row->ranks,
         .is_first =
-            part->row->ranks && part->rank == berth_table_first(table, part->row),
+            part->row->ranks && part->rank == berth_table_first_rank(table, part->row),
         .leads = leads(sp, part, request)};
 
     step.speaks = step.leads && leads_step(sp, part);

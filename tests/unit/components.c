@@ -316,7 +316,7 @@ START_TEST(a_row_knows_its_ranks)
     read_table(LINES, &table);
     row = &table.rows[_i];
     ck_assert_uint_eq(berth_table_tasks(&table, row, 10), measured[_i].tasks);
-    ck_assert_uint_eq(berth_table_first(&table, row), measured[_i].first);
+    ck_assert_uint_eq(berth_table_first_rank(&table, row), measured[_i].first);
     ck_assert_uint_eq(berth_table_container_first(&table, row),
                       measured[_i].container_first);
 }
