@@ -80,7 +80,7 @@ static int judge_world(const struct berth_site *site,
 static struct berth_order_step step_of(const struct berth_table *table,
                                        const struct berth_row *row, unsigned int rank)
 {
-    bool leads = rank == berth_table_container_first(table, row);
+    bool leads = rank == berth_table_container_first_rank(table, row);
 
     return (struct berth_order_step){
         .ranks = row->ranks,

@@ -276,8 +276,8 @@ unsigned int berth_table_first_rank(const struct berth_table *table,
     return first;
 }
 
-unsigned int berth_table_container_first(const struct berth_table *table,
-                                         const struct berth_row *row)
+unsigned int berth_table_container_first_rank(const struct berth_table *table,
+                                              const struct berth_row *row)
 {
     const int container = row->container;
     unsigned int least = berth_table_first_rank(table, row);

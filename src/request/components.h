@@ -99,8 +99,8 @@ unsigned int berth_table_tasks(const struct berth_table *table,
 /* The first rank of ROW, and of its container. */
 unsigned int berth_table_first_rank(const struct berth_table *table,
                                     const struct berth_row *row);
-unsigned int berth_table_container_first(const struct berth_table *table,
-                                         const struct berth_row *row);
+unsigned int berth_table_container_first_rank(const struct berth_table *table,
+                                              const struct berth_row *row);
 
 /* Does the component of ROW, in TABLE, say for the whole step what berth has chosen?
  * The first one in a container does, of those with the same --mpi-bind. Where all share

@@ -68,7 +68,7 @@ static bool is_first_node(spank_t sp, const struct berth_part *part)
     uint32_t node = 0;
 
     if (part->row->ranks)
-        return is_here(sp, berth_table_container_first(part->table, part->row));
+        return is_here(sp, berth_table_container_first_rank(part->table, part->row));
     return spank_get_item(sp, S_JOB_NODEID, &node) == ESPANK_SUCCESS && node == 0;
 }
 

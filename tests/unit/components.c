@@ -317,7 +317,7 @@ START_TEST(a_row_knows_its_ranks)
     row = &table.rows[_i];
     ck_assert_uint_eq(berth_table_tasks(&table, row, 10), measured[_i].tasks);
     ck_assert_uint_eq(berth_table_first_rank(&table, row), measured[_i].first);
-    ck_assert_uint_eq(berth_table_container_first(&table, row),
+    ck_assert_uint_eq(berth_table_container_first_rank(&table, row),
                       measured[_i].container_first);
 }
 END_TEST
