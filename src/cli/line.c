@@ -36,7 +36,7 @@ static int find_line(const struct berth_multiprog *file, unsigned int rank,
         const struct berth_multiprog_line *line = &file->lines[i];
 
         if (!berth_ranks_has(line->ranks, rank, NULL) ||
-            (found && berth_ranks_rest(line->ranks)))
+            (found && berth_ranks_is_rest(line->ranks)))
             continue;
         if (found)
             return berth_err_set(err,

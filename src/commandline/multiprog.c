@@ -367,12 +367,12 @@ unsigned int berth_multiprog_first(const struct berth_multiprog *file,
     unsigned int rank = 0;
     unsigned int before;
 
-    if (!berth_ranks_rest(line->ranks))
+    if (!berth_ranks_is_rest(line->ranks))
         return berth_ranks_first(line->ranks);
     do {
         before = rank;
         for (size_t i = 0; i < file->count; i++)
-            if (!berth_ranks_rest(file->lines[i].ranks))
+            if (!berth_ranks_is_rest(file->lines[i].ranks))
                 rank = berth_ranks_free(file->lines[i].ranks, rank);
     } while (rank != before);
     return rank;

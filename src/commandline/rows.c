@@ -65,7 +65,7 @@ static bool is_taken(const struct reading *reading, unsigned int rank)
 static int take_each(const struct reading *reading, struct berth_err *err)
 {
     const char *ranks = reading->line->ranks;
-    unsigned int end = berth_ranks_rest(reading->line->ranks)
+    unsigned int end = berth_ranks_is_rest(reading->line->ranks)
                            ? reading->rows->tasks
                            : berth_ranks_last(ranks) + 1;
 
@@ -79,7 +79,7 @@ static int take_each(const struct reading *reading, struct berth_err *err)
         char one[16];
 
         if (!berth_ranks_has(ranks, rank, NULL) ||
-            (berth_ranks_rest(reading->line->ranks) && is_taken(reading, rank)))
+            (berth_ranks_is_rest(reading->line->ranks) && is_taken(reading, rank)))
             continue;
         snprintf(one, sizeof(one), "%u", rank);
         if (take(reading, rank, one, 1, err) < 0)
@@ -94,7 +94,7 @@ static int take_line(const struct reading *reading, struct berth_err *err)
 
     if (berth_multiprog_differs(reading->line, reading->rows->reading.prefix))
         return take_each(reading, err);
-    if (berth_ranks_rest(reading->line->ranks))
+    if (berth_ranks_is_rest(reading->line->ranks))
         return take(reading, 0, ranks, 0, err);
     return take(reading, berth_ranks_first(ranks), ranks, berth_ranks_count(ranks),
                 err);
@@ -111,8 +111,8 @@ int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,
         if (take_line(&reading, err) < 0)
             return berth_err_at(err, "--multi-prog: '%s': line %u", rows->name,
                                 reading.line->number);
-        is_more =
-            !berth_ranks_rest(reading.line->ranks); /* a line behind it is nobody's */
+        is_more = !berth_ranks_is_rest(
+            reading.line->ranks); /* a line behind it is nobody's */
     }
     return 0;
 }

@@ -71,7 +71,7 @@ static struct berth_row *row_to_extend(struct berth_table *table,
 int berth_table_add_line(struct berth_table *table, const char *ranks,
                          const struct berth_request *request, struct berth_err *err)
 {
-    bool is_rest = berth_ranks_rest(ranks);
+    bool is_rest = berth_ranks_is_rest(ranks);
     struct berth_row *row = is_rest ? NULL : row_to_extend(table, request);
     struct berth_request same = *request;
     char *longer;
@@ -230,10 +230,10 @@ unsigned int berth_table_tasks(const struct berth_table *table,
 
     if (!row->ranks)
         return tasks;
-    if (!berth_ranks_rest(row->ranks))
+    if (!berth_ranks_is_rest(row->ranks))
         return berth_ranks_count(row->ranks);
     for (size_t i = 0; i < table->count; i++)
-        others += berth_ranks_rest(table->rows[i].ranks)
+        others += berth_ranks_is_rest(table->rows[i].ranks)
                       ? 0
                       : berth_ranks_count(table->rows[i].ranks);
     return tasks > others ? tasks - others : 0;
@@ -269,7 +269,7 @@ unsigned int berth_table_first_rank(const struct berth_table *table,
 
     if (!row->ranks)
         return 0;
-    if (!berth_ranks_rest(row->ranks))
+    if (!berth_ranks_is_rest(row->ranks))
         return berth_ranks_first(row->ranks);
     for (const struct berth_row *other; (other = row_of_rank(table, first)) != row;)
         first = berth_ranks_free(other->ranks, first);

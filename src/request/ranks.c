@@ -10,7 +10,7 @@
 /* More ranks than any step has. */
 enum { RANK_MAX = 99999999 };
 
-bool berth_ranks_rest(const char *ranks)
+bool berth_ranks_is_rest(const char *ranks)
 {
     return strcmp(ranks, BERTH_RANKS_REST) == 0;
 }
@@ -54,7 +54,7 @@ int berth_ranks_check(const char *text, struct berth_err *err)
     unsigned int low, high;
     bool is_right = *text != '\0';
 
-    while (is_right && *at && !berth_ranks_rest(text))
+    while (is_right && *at && !berth_ranks_is_rest(text))
         is_right = next_range(&at, &low, &high);
     if (is_right)
         return 0;
@@ -69,7 +69,7 @@ bool berth_ranks_has(const char *ranks, unsigned int rank, unsigned int *ret_off
     unsigned int passed = 0;
     unsigned int low, high;
 
-    if (berth_ranks_rest(ranks))
+    if (berth_ranks_is_rest(ranks))
         low = passed = 0;
     else
         while (true) {

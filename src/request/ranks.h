@@ -12,7 +12,7 @@
 #define BERTH_RANKS_REST "*"
 
 /* Are they those that no other line has? */
-bool berth_ranks_rest(const char *ranks);
+bool berth_ranks_is_rest(const char *ranks);
 
 /* Is TEXT of that form? */
 int berth_ranks_check(const char *text, struct berth_err *err);

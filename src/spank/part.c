@@ -210,7 +210,7 @@ int berth_part_program(spank_t sp, const struct berth_part *part, const char *pr
             return -1;
         line = line_of_rank(&file, part->rank);
     }
-    if (line && !berth_ranks_rest(line->ranks))
+    if (line && !berth_ranks_is_rest(line->ranks))
         *ret_tasks = berth_ranks_count(line->ranks);
     if (line)
         return berth_multiprog_program(line, part->rank, BERTH_TASK_PROGRAM, prefix,
