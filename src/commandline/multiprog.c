@@ -373,7 +373,7 @@ unsigned int berth_multiprog_first(const struct berth_multiprog *file,
         before = rank;
         for (size_t i = 0; i < file->count; i++)
             if (!berth_ranks_is_rest(file->lines[i].ranks))
-                rank = berth_ranks_free(file->lines[i].ranks, rank);
+                rank = berth_ranks_next_free(file->lines[i].ranks, rank);
     } while (rank != before);
     return rank;
 }

@@ -272,7 +272,7 @@ unsigned int berth_table_first_rank(const struct berth_table *table,
     if (!berth_ranks_is_rest(row->ranks))
         return berth_ranks_first(row->ranks);
     for (const struct berth_row *other; (other = row_of_rank(table, first)) != row;)
-        first = berth_ranks_free(other->ranks, first);
+        first = berth_ranks_next_free(other->ranks, first);
     return first;
 }
 

@@ -119,7 +119,7 @@ unsigned int berth_ranks_last(const char *ranks)
     return measure(ranks).last;
 }
 
-unsigned int berth_ranks_free(const char *ranks, unsigned int from)
+unsigned int berth_ranks_next_free(const char *ranks, unsigned int from)
 {
     const char *at = ranks;
     unsigned int low, high;

@@ -29,4 +29,4 @@ unsigned int berth_ranks_first(const char *ranks);
 unsigned int berth_ranks_last(const char *ranks);
 
 /* The first rank from FROM on that is not in RANKS, which is not BERTH_RANKS_REST. */
-unsigned int berth_ranks_free(const char *ranks, unsigned int from);
+unsigned int berth_ranks_next_free(const char *ranks, unsigned int from);
