@@ -105,7 +105,7 @@ static int read_request(int argc, char **argv, const char *flag, bool *given,
     fill(flag, options);
     command = read_options(argc, argv, options, given, &own, err);
     if (command < 0 || berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, err) < 0 ||
-        berth_defaults_take(environ, &nothing, directory, &asked, err) < 0 ||
+        berth_defaults_parse(environ, &nothing, directory, &asked, err) < 0 ||
         berth_request_merge(ret, &job, err) < 0 ||
         berth_request_merge(ret, &asked, err) < 0 ||
         berth_request_merge(ret, &own, err) < 0)

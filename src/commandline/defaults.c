@@ -45,9 +45,9 @@ static int take(enum berth_option_id id, const char *value, const char *base,
     return berth_request_parse(ret, id, NULL, base, err);
 }
 
-int berth_defaults_take(char *const *environ, const struct berth_strvec *assigned,
-                        const char *base, struct berth_request *ret,
-                        struct berth_err *err)
+int berth_defaults_parse(char *const *environ, const struct berth_strvec *assigned,
+                         const char *base, struct berth_request *ret,
+                         struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request request = {0};
 

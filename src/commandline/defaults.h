@@ -19,9 +19,9 @@ void berth_defaults_name(enum berth_option_id id, char name[BERTH_DEFAULTS_NAME]
 /* Takes the options that ENVIRON (ended by NULL) and ASSIGNED (commandline/export.h)
  * ask for; ASSIGNED wins. BASE is the directory of relative paths, NULL when there is
  * none. Returns 0, or -1 with a sentence in ERR that names the variable. */
-int berth_defaults_take(char *const *environ, const struct berth_strvec *assigned,
-                        const char *base, struct berth_request *ret,
-                        struct berth_err *err);
+int berth_defaults_parse(char *const *environ, const struct berth_strvec *assigned,
+                         const char *base, struct berth_request *ret,
+                         struct berth_err *err);
 
 /* What sbatch or salloc was asked for, as a table of one row (request/wire.h). */
 #define BERTH_JOB_VARIABLE "SLURM_BERTH_JOB"

@@ -139,7 +139,7 @@ static void read_job_environment(void)
     BERTH_FREE char *directory = getcwd(NULL, 0);
 
     unsetenv(BERTH_JOB_VARIABLE);
-    berth_defaults_take(environ, &nothing, directory, &state.job, &state.option_fault);
+    berth_defaults_parse(environ, &nothing, directory, &state.job, &state.option_fault);
     for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
         char name[BERTH_DEFAULTS_NAME];
 
@@ -281,7 +281,7 @@ static int read_environment(struct berth_request *ret, struct berth_err *err)
 
     if (berth_export_read(export_value(), &export, err) < 0)
         return -1;
-    return berth_defaults_take(environ, &export.assigned, directory, ret, err);
+    return berth_defaults_parse(environ, &export.assigned, directory, ret, err);
 }
 
 /* For --container-explain: the nodes do not see where an option comes from. */
