@@ -221,7 +221,7 @@ bool berth_hetgroups_several(const struct berth_hetgroups *state)
     return berth_strvec_has(&state->words, ":");
 }
 
-bool berth_hetgroups_word(const struct berth_hetgroups *state, const char *start)
+bool berth_hetgroups_has_word(const struct berth_hetgroups *state, const char *start)
 {
     return berth_strvec_has_start(&state->words, start);
 }

@@ -59,7 +59,7 @@ bool berth_hetgroups_several(const struct berth_hetgroups *state);
 
 /* Does the command line have a word that starts with START, before or behind the
  * options? */
-bool berth_hetgroups_word(const struct berth_hetgroups *state, const char *start);
+bool berth_hetgroups_has_word(const struct berth_hetgroups *state, const char *start);
 
 /* Does a word of the command line hold TEXT? */
 bool berth_hetgroups_mention(const struct berth_hetgroups *state, const char *text);

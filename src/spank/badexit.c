@@ -19,7 +19,7 @@ static bool is_typed(const struct berth_badexit *badexit, const char *start)
     char option[160];
 
     snprintf(option, sizeof(option), "--%s%s", badexit->prefix, start);
-    return berth_hetgroups_word(badexit->line, option);
+    return berth_hetgroups_has_word(badexit->line, option);
 }
 
 /* What the environment says of an option; NULL: nothing. */

@@ -77,7 +77,7 @@ static bool is_file(const char *path)
 
 bool berth_lines_mention(const struct berth_hetgroups *line, const char *text)
 {
-    if (!berth_hetgroups_word(line, "--mu"))
+    if (!berth_hetgroups_has_word(line, "--mu"))
         return false;
     for (size_t i = 1; i < line->words.count; i++) {
         BERTH_BUF struct berth_buf file = {0};
