@@ -226,7 +226,7 @@ bool berth_hetgroups_has_word(const struct berth_hetgroups *state, const char *s
     return berth_strvec_has_start(&state->words, start);
 }
 
-bool berth_hetgroups_mention(const struct berth_hetgroups *state, const char *text)
+bool berth_hetgroups_has_text(const struct berth_hetgroups *state, const char *text)
 {
     for (size_t i = 1; i < state->words.count; i++)
         if (strstr(state->words.items[i], text))

@@ -62,4 +62,4 @@ bool berth_hetgroups_several(const struct berth_hetgroups *state);
 bool berth_hetgroups_has_word(const struct berth_hetgroups *state, const char *start);
 
 /* Does a word of the command line hold TEXT? */
-bool berth_hetgroups_mention(const struct berth_hetgroups *state, const char *text);
+bool berth_hetgroups_has_text(const struct berth_hetgroups *state, const char *text);

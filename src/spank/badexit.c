@@ -40,7 +40,7 @@ bool berth_badexit_has_image(const struct berth_badexit *badexit)
     berth_defaults_name(BERTH_OPTION_IMAGE, image);
     return getenv(BERTH_JOB_VARIABLE) || getenv(image) ||
            is_typed(badexit, "container-i") ||
-           berth_hetgroups_mention(badexit->line, image);
+           berth_hetgroups_has_text(badexit->line, image);
 }
 
 /* A fabric means --mpi-bind=hybrid where nothing is said of that. */
