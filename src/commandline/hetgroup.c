@@ -216,7 +216,7 @@ bool berth_hetgroups_ended(const struct berth_hetgroups *state)
            state->next_spec >= state->words.count;
 }
 
-bool berth_hetgroups_several(const struct berth_hetgroups *state)
+bool berth_hetgroups_has_several(const struct berth_hetgroups *state)
 {
     return berth_strvec_has(&state->words, ":");
 }

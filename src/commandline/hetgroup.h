@@ -55,7 +55,7 @@ bool berth_hetgroups_is_first(const struct berth_hetgroups *state);
 bool berth_hetgroups_ended(const struct berth_hetgroups *state);
 
 /* Does the command line have several specs? */
-bool berth_hetgroups_several(const struct berth_hetgroups *state);
+bool berth_hetgroups_has_several(const struct berth_hetgroups *state);
 
 /* Does the command line have a word that starts with START, before or behind the
  * options? */

@@ -79,7 +79,7 @@ static bool has_lines(const struct berth_badexit *badexit)
 
 bool berth_badexit_wanted(const struct berth_badexit *badexit)
 {
-    return berth_hetgroups_several(badexit->line)
+    return berth_hetgroups_has_several(badexit->line)
                ? berth_badexit_has_image(badexit)
                : has_lines(badexit) || has_mpi(badexit);
 }
