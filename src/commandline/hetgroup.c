@@ -73,8 +73,9 @@ static size_t options_end(const struct berth_hetgroups *state, int optind)
     return end < state->words.count ? end : state->words.count;
 }
 
-bool berth_hetgroups_option(const struct berth_hetgroups *state, int optind,
-                            const char *name, size_t minimum, const char **ret_value)
+bool berth_hetgroups_find_option(const struct berth_hetgroups *state, int optind,
+                                 const char *name, size_t minimum,
+                                 const char **ret_value)
 {
     size_t end = options_end(state, optind);
     const char *last = NULL;
@@ -188,8 +189,8 @@ static void start_spec(struct berth_hetgroups *state, int optind)
     state->spec = state->specs == 0 ? 0 : state->next_spec;
     state->group_count = 0;
     state->group_at = 0;
-    named = berth_hetgroups_option(state, optind, "het-group", 3, &value) ||
-            berth_hetgroups_option(state, optind, "pack-group", 3, &value);
+    named = berth_hetgroups_find_option(state, optind, "het-group", 3, &value) ||
+            berth_hetgroups_find_option(state, optind, "pack-group", 3, &value);
     if (!named && state->specs <= BERTH_GROUP_MAX)
         set[state->specs] = true;
     if (named && (!value || !read_groups(value, set)))

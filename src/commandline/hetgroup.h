@@ -36,8 +36,9 @@ int berth_hetgroups_next(struct berth_hetgroups *state, int optind);
 /* Is there an option --NAME (or a prefix of at least MINIMUM letters of it) in the
  * options of the current spec? *RET_VALUE (may be NULL): its last value, which the
  * state owns; NULL when it has none. */
-bool berth_hetgroups_option(const struct berth_hetgroups *state, int optind,
-                            const char *name, size_t minimum, const char **ret_value);
+bool berth_hetgroups_find_option(const struct berth_hetgroups *state, int optind,
+                                 const char *name, size_t minimum,
+                                 const char **ret_value);
 
 /* The number of tasks in the options of the current spec (-n, --ntasks); 0: not there,
  * or not in a form that is understood here. */

@@ -20,7 +20,8 @@
 
 static bool has_option(const struct berth_lines *lines)
 {
-    return berth_hetgroups_option(lines->line, lines->optind, "multi-prog", 2, NULL);
+    return berth_hetgroups_find_option(lines->line, lines->optind, "multi-prog", 2,
+                                       NULL);
 }
 
 const char *berth_lines_file(const struct berth_lines *lines)

@@ -266,7 +266,7 @@ static const char *export_value(void)
 
     if (state.hetgroups.words.count == 0)
         return "";
-    if (berth_hetgroups_option(&state.hetgroups, optind, "export", 3, &value))
+    if (berth_hetgroups_find_option(&state.hetgroups, optind, "export", 3, &value))
         return value;
     value = getenv("SRUN_EXPORT_ENV");
     return value ? value : getenv("SLURM_EXPORT_ENV");
@@ -317,8 +317,8 @@ static const char *find_bundle(void)
 {
     const char *bundle = NULL;
 
-    if (berth_hetgroups_option(&state.hetgroups, optind, "container",
-                               strlen("container"), &bundle))
+    if (berth_hetgroups_find_option(&state.hetgroups, optind, "container",
+                                    strlen("container"), &bundle))
         return bundle;
     return getenv(BERTH_BUNDLE_VARIABLE);
 }

@@ -124,12 +124,13 @@ static int read_script(const struct berth_typed *typed, char name[64],
     if (strcmp(typed->caller, "salloc") == 0) {
         if (first == end)
             snprintf(name, 64, "%s", "the shell of this allocation");
-        if (berth_hetgroups_option(typed->line, typed->optind, "no-shell", 4, NULL))
+        if (berth_hetgroups_find_option(typed->line, typed->optind, "no-shell", 4,
+                                        NULL))
             return -1;
         read_command(typed, first, end, ret);
         return 0;
     }
-    if (berth_hetgroups_option(typed->line, typed->optind, "wrap", 2, &value) &&
+    if (berth_hetgroups_find_option(typed->line, typed->optind, "wrap", 2, &value) &&
         value) {
         snprintf(name, 64, "%s", "the command of --wrap");
         berth_buf_puts(ret, value);

@@ -83,7 +83,7 @@ int berth_world_check(const struct berth_table *table,
     if (check_spawn(table, err) < 0)
         return -1;
     if (table->count == 1 &&
-        berth_hetgroups_option(hetgroups, optind, "mpi", 2, &type) && type) {
+        berth_hetgroups_find_option(hetgroups, optind, "mpi", 2, &type) && type) {
         free(said);
         said = strdup(type);
     }

@@ -227,8 +227,9 @@ START_TEST(an_option_of_the_spec_is_found)
     start(&line, asked[_i].words);
     end = read_options(line.count, line.words);
     berth_hetgroups_next(&line.state, end);
-    ck_assert_int_eq(berth_hetgroups_option(&line.state, end, "multi-prog", 2, NULL),
-                     asked[_i].found);
+    ck_assert_int_eq(
+        berth_hetgroups_find_option(&line.state, end, "multi-prog", 2, NULL),
+        asked[_i].found);
     berth_strvec_fini(&line.state.words);
 }
 END_TEST
