@@ -29,7 +29,7 @@ const char *berth_pyxis_help(const struct berth_pyxis_option *option)
                            : "(pyxis) what berth does anyway";
 }
 
-int berth_pyxis_take(const struct berth_pyxis_option *option, struct berth_err *err)
+int berth_pyxis_check(const struct berth_pyxis_option *option, struct berth_err *err)
 {
     if (!option->instead)
         return 0;

@@ -21,4 +21,4 @@ const char *berth_pyxis_help(const struct berth_pyxis_option *option);
 
 /* Somebody has given OPTION. Returns 0, or -1 with a sentence in ERR that says what to
  * write instead. */
-int berth_pyxis_take(const struct berth_pyxis_option *option, struct berth_err *err);
+int berth_pyxis_check(const struct berth_pyxis_option *option, struct berth_err *err);

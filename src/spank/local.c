@@ -90,7 +90,7 @@ static int take_option(int id, const char *value, int remote)
     if (remote || *fault->text)
         return 0;
     if (id >= BERTH_OPTION_COUNT) {
-        berth_pyxis_take(&berth_pyxis_options[id - BERTH_OPTION_COUNT], fault);
+        berth_pyxis_check(&berth_pyxis_options[id - BERTH_OPTION_COUNT], fault);
         return 0;
     }
     directory = getcwd(NULL, 0);
