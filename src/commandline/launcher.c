@@ -413,8 +413,8 @@ bool berth_launcher_may_share_world(const struct berth_table *table)
     return false;
 }
 
-int berth_launcher_check_step(const char *type, const char *source,
-                              struct berth_err *err)
+int berth_launcher_check_mpi_type(const char *type, const char *source,
+                                  struct berth_err *err)
 {
     if (!type || strcmp(type, "pmi2") != 0)
         return 0;

@@ -74,5 +74,5 @@ bool berth_launcher_may_share_world(const struct berth_table *table);
 
 /* Can several components be one step with --mpi=TYPE (NULL: not known)? SOURCE is for
  * people: " (SLURM_MPI_TYPE)", or "" where the option was typed. */
-int berth_launcher_check_step(const char *type, const char *source,
-                              struct berth_err *err);
+int berth_launcher_check_mpi_type(const char *type, const char *source,
+                                  struct berth_err *err);

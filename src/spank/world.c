@@ -99,5 +99,5 @@ int berth_world_check(const struct berth_table *table,
         type = site = site_default();
         source = " (MpiDefault in slurm.conf)";
     }
-    return berth_launcher_check_step(type, source, err);
+    return berth_launcher_check_mpi_type(type, source, err);
 }
