@@ -347,7 +347,7 @@ static bool names_shell(const char *line)
     return false;
 }
 
-bool berth_mistake_hands_on(const char *text)
+bool berth_mistake_passes_arguments(const char *text)
 {
     const char *line = berth_text_starts(text, "#!") ? text : strstr(text, "\n#!");
 

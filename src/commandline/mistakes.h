@@ -72,4 +72,4 @@ bool berth_mistake_script(const char *name, const char *text, struct berth_err *
 /* May the script TEXT hand on its arguments? A shell's does with "$@" or "$1"; of
  * others (Python, Perl, csh) that is not known. Then an option behind the script's name
  * may be for a srun in it. */
-bool berth_mistake_hands_on(const char *text);
+bool berth_mistake_passes_arguments(const char *text);

@@ -151,7 +151,7 @@ void berth_typed_job(const struct berth_typed *typed, const char *bundle)
     bool is_read = (is_behind || is_asked) && read_script(typed, name, &script) == 0 &&
                    script.used;
 
-    if (is_read && is_behind && !berth_mistake_hands_on(script.text))
+    if (is_read && is_behind && !berth_mistake_passes_arguments(script.text))
         say(typed, &sentence);
     else if (is_read && is_asked && berth_mistake_script(name, script.text, &sentence))
         say(typed, &sentence);
