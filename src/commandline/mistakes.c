@@ -59,7 +59,7 @@ static size_t find_option(char *const *words, size_t count, const char *prefix)
     return found;
 }
 
-bool berth_mistake_behind(const struct berth_typed *typed, struct berth_err *ret)
+bool berth_mistake_misplaced(const struct berth_typed *typed, struct berth_err *ret)
 {
     size_t end;
     size_t command = berth_hetgroups_command(typed->line, typed->optind, &end);

@@ -24,7 +24,7 @@ struct berth_typed {
 
 /* An option of ours behind the command, which gets it as an argument. Not where the
  * command has such options itself: `salloc srun --container-image=...`. */
-bool berth_mistake_behind(const struct berth_typed *typed, struct berth_err *ret);
+bool berth_mistake_misplaced(const struct berth_typed *typed, struct berth_err *ret);
 
 /* The same of a line of a --multi-prog file: WORDS of its command, ended by NULL.
  * PREFIX: the site's, of our options. */

@@ -68,7 +68,8 @@ void berth_typed_step(const struct berth_typed *typed, const char *bundle)
 
     if (!berth_hetgroups_is_first(typed->line))
         return;
-    if (berth_mistake_colon(typed, &sentence) || berth_mistake_behind(typed, &sentence))
+    if (berth_mistake_colon(typed, &sentence) ||
+        berth_mistake_misplaced(typed, &sentence))
         say(typed, &sentence);
     warn_of_others(typed, bundle);
 }
@@ -146,7 +147,7 @@ void berth_typed_job(const struct berth_typed *typed, const char *bundle)
     BERTH_BUF struct berth_buf script = {0};
     struct berth_err sentence;
     char name[64];
-    bool is_behind = berth_mistake_behind(typed, &sentence);
+    bool is_behind = berth_mistake_misplaced(typed, &sentence);
     bool is_asked = typed->is_contained && typed->is_named;
     bool is_read = (is_behind || is_asked) && read_script(typed, name, &script) == 0 &&
                    script.used;
