@@ -166,7 +166,7 @@ static int refuse_uri(const struct berth_site *site,
     return request->uri ? berth_origin_check(site, request->uri, err) : 0;
 }
 
-bool berth_policy_says_image(const struct berth_site *site)
+bool berth_policy_may_set_image(const struct berth_site *site)
 {
     return berth_rules_give(site, BERTH_OPTION_IMAGE);
 }
@@ -209,7 +209,7 @@ int berth_policy_refuse(const struct berth_site *site,
         berth_mountrules_check_flags(site, &request->args, environment, err) < 0 ||
         berth_mountrules_check(site, &request->mounts, NULL, err) < 0)
         return -1;
-    return berth_policy_says_image(site) ? 0 : refuse_uri(site, request, err);
+    return berth_policy_may_set_image(site) ? 0 : refuse_uri(site, request, err);
 }
 
 /* FORCED over REQUEST over the site's defaults. The flags of the runtime, of which a

@@ -30,7 +30,7 @@ void berth_policy_faults(const struct berth_site *site, struct berth_strvec *fau
 int berth_policy_check(const struct berth_site *site, struct berth_err *err);
 
 /* Can SITE put another image in the place of the user's? */
-bool berth_policy_says_image(const struct berth_site *site);
+bool berth_policy_may_set_image(const struct berth_site *site);
 
 /* Can SITE set --mpi-bind for a component whose user has not given it? */
 bool berth_policy_says_mpi(const struct berth_site *site);

@@ -178,7 +178,7 @@ static int check_missing(const struct berth_site *site, const char *prefix,
     enum berth_site_missing rule = site->images.missing;
     bool in_registry = berth_missing_in_registry(image);
 
-    if (!berth_policy_says_image(site) &&
+    if (!berth_policy_may_set_image(site) &&
         (rule == BERTH_MISSING_REFUSE ||
          (rule == BERTH_MISSING_AUTO &&
           (in_registry || berth_missing_everywhere(image)))))
@@ -204,7 +204,7 @@ int berth_typed_image(const struct berth_site *site, const char *prefix,
         return 0;
     if (berth_image_probe(request->image, &image, &missing, err) < 0)
         return missing ? check_missing(site, prefix, request->image, err) : -1;
-    if (berth_policy_says_image(site))
+    if (berth_policy_may_set_image(site))
         return 0;
     return berth_allowed_here(site, request->image, err);
 }
