@@ -71,7 +71,7 @@ static int judge_world(const struct berth_site *site,
 {
     if (berth_rows_check(table, defaults, err) < 0 ||
         berth_table_explain(table, err) < 0 ||
-        berth_launcher_check_table(table, berth_policy_says_mpi(site), err) < 0)
+        berth_launcher_check_table(table, berth_policy_may_set_mpi(site), err) < 0)
         return -1;
     berth_launcher_set_worlds(table);
     return 0;

@@ -171,7 +171,7 @@ bool berth_policy_may_set_image(const struct berth_site *site)
     return berth_rules_give(site, BERTH_OPTION_IMAGE);
 }
 
-bool berth_policy_says_mpi(const struct berth_site *site)
+bool berth_policy_may_set_mpi(const struct berth_site *site)
 {
     return berth_rules_give(site, BERTH_OPTION_MPI) || site->mpi.mode ||
            berth_rules_give(site, BERTH_OPTION_FABRIC) || site->mpi.fabric ||

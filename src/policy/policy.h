@@ -33,7 +33,7 @@ int berth_policy_check(const struct berth_site *site, struct berth_err *err);
 bool berth_policy_may_set_image(const struct berth_site *site);
 
 /* Can SITE set --mpi-bind for a component whose user has not given it? */
-bool berth_policy_says_mpi(const struct berth_site *site);
+bool berth_policy_may_set_mpi(const struct berth_site *site);
 
 /* Can SITE require a fabric of the host? */
 bool berth_policy_requires_fabric(const struct berth_site *site);

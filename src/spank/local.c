@@ -175,7 +175,7 @@ static int read_site(struct berth_err *err)
 /* May the site say --mpi-bind where the user does not? */
 static bool site_says_mpi(void)
 {
-    return outer_image() || berth_policy_says_mpi(&state.site);
+    return outer_image() || berth_policy_may_set_mpi(&state.site);
 }
 
 /* srun reads this variable as the default of --kill-on-bad-exit while it reads options;
