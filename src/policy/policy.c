@@ -178,7 +178,7 @@ bool berth_policy_may_set_mpi(const struct berth_site *site)
            site->mpi.partitions.count;
 }
 
-bool berth_policy_requires_fabric(const struct berth_site *site)
+bool berth_policy_may_require_fabric(const struct berth_site *site)
 {
     const char *fabric = site->mpi.fabric;
 

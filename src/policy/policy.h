@@ -36,7 +36,7 @@ bool berth_policy_may_set_image(const struct berth_site *site);
 bool berth_policy_may_set_mpi(const struct berth_site *site);
 
 /* Can SITE require a fabric of the host? */
-bool berth_policy_requires_fabric(const struct berth_site *site);
+bool berth_policy_may_require_fabric(const struct berth_site *site);
 
 /* Can a container live as long as its job, where the user SAID that of
  * --container-lifetime (NULL: nothing)? A rule may be for other jobs. */

@@ -186,7 +186,7 @@ static void set_kill_on_bad_exit(void)
                                           &state.hetgroups};
     struct berth_err err;
     bool is_required = berth_badexit_has_image(&badexit) && read_site(&err) == 0 &&
-                       berth_policy_requires_fabric(&state.site);
+                       berth_policy_may_require_fabric(&state.site);
 
     if (!getenv(KILL_ON_BAD_EXIT) && (is_required || berth_badexit_wanted(&badexit)))
         state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
