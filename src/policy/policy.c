@@ -187,7 +187,7 @@ bool berth_policy_may_require_fabric(const struct berth_site *site)
             strcmp(fabric, BERTH_FABRIC_OFF) != 0);
 }
 
-bool berth_policy_says_job(const struct berth_site *site, const char *said)
+bool berth_policy_may_last_job(const struct berth_site *site, const char *said)
 {
     if (berth_rules_give(site, BERTH_OPTION_LIFETIME))
         return true;

@@ -40,7 +40,7 @@ bool berth_policy_may_require_fabric(const struct berth_site *site);
 
 /* Can a container live as long as its job, where the user SAID that of
  * --container-lifetime (NULL: nothing)? A rule may be for other jobs. */
-bool berth_policy_says_job(const struct berth_site *site, const char *said);
+bool berth_policy_may_last_job(const struct berth_site *site, const char *said);
 
 /* On the host where the command is typed: checks what every node would refuse in
  * REQUEST. ENVIRONMENT is what every task will have; NULL: not known. */

@@ -137,7 +137,7 @@ static bool may_last(spank_t sp)
     char word[8] = "";
 
     spank_getenv(sp, BERTH_LIFETIME_VARIABLE, word, sizeof(word));
-    return berth_policy_says_job(&shared.site, *word ? word : NULL);
+    return berth_policy_may_last_job(&shared.site, *word ? word : NULL);
 }
 
 int berth_remote_forked(spank_t sp)

@@ -578,7 +578,7 @@ START_TEST(a_site_may_say_mode_and_lifetime)
 
     say(&site, words[_i].site);
     ck_assert_int_eq(berth_policy_may_set_mpi(&site), words[_i].mpi);
-    ck_assert_int_eq(berth_policy_says_job(&site, words[_i].said), words[_i].job);
+    ck_assert_int_eq(berth_policy_may_last_job(&site, words[_i].said), words[_i].job);
 }
 END_TEST
 
