@@ -96,7 +96,7 @@ static int become(const struct work *work, struct berth_err *err)
                                           .request = &allowed,
                                           .terms = &terms};
 
-    if (berth_policy_refuse(work->site, work->request, environ, err) < 0 ||
+    if (berth_policy_check_early(work->site, work->request, environ, err) < 0 ||
         berth_cli_fetch(work->request, work->site, err) < 0 ||
         berth_apply_site(work->site, &asker, work->request, &allowed, &terms, err) <
             0 ||

@@ -195,9 +195,9 @@ bool berth_policy_may_last_job(const struct berth_site *site, const char *said)
                 : site->runtime.lifetime == BERTH_LASTS_JOB;
 }
 
-int berth_policy_refuse(const struct berth_site *site,
-                        const struct berth_request *request, char *const *environment,
-                        struct berth_err *err)
+int berth_policy_check_early(const struct berth_site *site,
+                             const struct berth_request *request,
+                             char *const *environment, struct berth_err *err)
 {
     if (berth_policy_check(site, err) < 0)
         return -1;

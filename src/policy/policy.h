@@ -44,9 +44,9 @@ bool berth_policy_may_last_job(const struct berth_site *site, const char *said);
 
 /* On the host where the command is typed: checks what every node would refuse in
  * REQUEST. ENVIRONMENT is what every task will have; NULL: not known. */
-int berth_policy_refuse(const struct berth_site *site,
-                        const struct berth_request *request, char *const *environment,
-                        struct berth_err *err);
+int berth_policy_check_early(const struct berth_site *site,
+                             const struct berth_request *request,
+                             char *const *environment, struct berth_err *err);
 
 /* Makes the request that is to be run: the site's forced options win over the user's,
  * and these over the site's defaults. A request without a container is not changed. On

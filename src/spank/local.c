@@ -209,14 +209,14 @@ int berth_local_init(spank_t sp, int count, char **words)
     return berth_options_register(sp, state.settings.option_prefix, take_option);
 }
 
-/* ENVIRONMENT as for berth_policy_refuse(). */
+/* ENVIRONMENT as for berth_policy_check_early(). */
 static int check_component(const struct berth_request *request,
                            char *const *environment, struct berth_err *err)
 {
     if (!berth_request_has_container(request))
         return 0;
     if (read_site(err) < 0 ||
-        berth_policy_refuse(&state.site, request, environment, err) < 0)
+        berth_policy_check_early(&state.site, request, environment, err) < 0)
         return -1;
     return berth_typed_image(&state.site, state.settings.option_prefix, request, err);
 }

@@ -453,8 +453,9 @@ START_TEST(a_refusal_costs_no_allocation)
 
     say(&site, early[_i].site);
     ck_assert_int_eq(berth_wire_get_request(early[_i].asked, &request, &err), 0);
-    ck_assert_int_eq(berth_policy_refuse(&site, &request,
-                                         early[_i].variable ? environment : NULL, &err),
+    ck_assert_int_eq(berth_policy_check_early(&site, &request,
+                                              early[_i].variable ? environment : NULL,
+                                              &err),
                      early[_i].error ? -1 : 0);
     ck_assert_str_eq(err.text, early[_i].error ? early[_i].error : "");
 }
