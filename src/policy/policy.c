@@ -168,13 +168,13 @@ static int refuse_uri(const struct berth_site *site,
 
 bool berth_policy_may_set_image(const struct berth_site *site)
 {
-    return berth_rules_give(site, BERTH_OPTION_IMAGE);
+    return berth_rules_have(site, BERTH_OPTION_IMAGE);
 }
 
 bool berth_policy_may_set_mpi(const struct berth_site *site)
 {
-    return berth_rules_give(site, BERTH_OPTION_MPI) || site->mpi.mode ||
-           berth_rules_give(site, BERTH_OPTION_FABRIC) || site->mpi.fabric ||
+    return berth_rules_have(site, BERTH_OPTION_MPI) || site->mpi.mode ||
+           berth_rules_have(site, BERTH_OPTION_FABRIC) || site->mpi.fabric ||
            site->mpi.partitions.count;
 }
 
@@ -182,14 +182,14 @@ bool berth_policy_may_require_fabric(const struct berth_site *site)
 {
     const char *fabric = site->mpi.fabric;
 
-    return berth_rules_give(site, BERTH_OPTION_FABRIC) ||
+    return berth_rules_have(site, BERTH_OPTION_FABRIC) ||
            (fabric && strcmp(fabric, BERTH_FABRIC_AUTO) != 0 &&
             strcmp(fabric, BERTH_FABRIC_OFF) != 0);
 }
 
 bool berth_policy_may_last_job(const struct berth_site *site, const char *said)
 {
-    if (berth_rules_give(site, BERTH_OPTION_LIFETIME))
+    if (berth_rules_have(site, BERTH_OPTION_LIFETIME))
         return true;
     return said ? strcmp(said, BERTH_LIFETIME_JOB) == 0
                 : site->runtime.lifetime == BERTH_LASTS_JOB;

@@ -184,7 +184,7 @@ int berth_rules_force(const struct berth_site *site, const struct berth_rules_jo
     return 0;
 }
 
-bool berth_rules_give(const struct berth_site *site, enum berth_option_id id)
+bool berth_rules_have(const struct berth_site *site, enum berth_option_id id)
 {
     for (size_t i = 0; i < site->rule_count; i++)
         for (size_t j = 0; j + 1 < site->rules[i].options.count; j += 2)

@@ -27,7 +27,7 @@ int berth_rules_force(const struct berth_site *site, const struct berth_rules_jo
                       struct berth_request *ret, struct berth_err *err);
 
 /* Does a rule of the site give the option ID to any job? */
-bool berth_rules_give(const struct berth_site *site, enum berth_option_id id);
+bool berth_rules_have(const struct berth_site *site, enum berth_option_id id);
 
 /* Refuses a REQUEST with an option that the rules forbid to JOB; NULL: to every job,
  * since this one is not known yet. */
