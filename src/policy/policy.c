@@ -256,7 +256,7 @@ int berth_policy_apply(const struct berth_site *site,
         (facts->sources && berth_mountrules_check_sources(
                                site, facts->mounts, facts->sources,
                                request->mounts.count, facts->named, err) < 0) ||
-        berth_rules_force(site, &job, &forced, err) < 0 ||
+        berth_rules_apply(site, &job, &forced, err) < 0 ||
         put_together(site, facts, request, &forced, &whole, err) < 0 ||
         berth_request_apply_fabric(&whole, request->fabric || forced.fabric, err) < 0 ||
         refuse_uri(site, &whole, err) < 0)

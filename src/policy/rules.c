@@ -164,7 +164,7 @@ static bool applies(const struct berth_site_rule *rule,
            is_same(rule->account, job->account);
 }
 
-int berth_rules_force(const struct berth_site *site, const struct berth_rules_job *job,
+int berth_rules_apply(const struct berth_site *site, const struct berth_rules_job *job,
                       struct berth_request *ret, struct berth_err *err)
 {
     for (size_t i = 0; i < site->rule_count; i++) {

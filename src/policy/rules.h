@@ -23,7 +23,7 @@ void berth_rules_faults(const struct berth_site *site, struct berth_strvec *faul
 
 /* What the rules force on JOB; a later rule goes over an earlier one. On success the
  * caller owns *RET. */
-int berth_rules_force(const struct berth_site *site, const struct berth_rules_job *job,
+int berth_rules_apply(const struct berth_site *site, const struct berth_rules_job *job,
                       struct berth_request *ret, struct berth_err *err);
 
 /* Does a rule of the site give the option ID to any job? */
