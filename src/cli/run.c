@@ -57,7 +57,7 @@ static void print_rules(const struct work *work, const struct berth_site_asker *
     BERTH_STRVEC struct berth_strvec sentences = {0};
 
     if (berth_request_has_container(work->request) && speaks(work))
-        berth_rules_list(work->site, &job, work->request, &sentences);
+        berth_rules_report(work->site, &job, work->request, &sentences);
     if (berth_request_has_job_lifetime(work->request) && speaks(work))
         berth_strvec_push(&sentences,
                           "--container-lifetime=job: only steps of srun use a "

@@ -276,8 +276,9 @@ static void list_one(const struct berth_site *site, const struct berth_rules_job
                            name, value, asked, where(site, &given));
 }
 
-void berth_rules_list(const struct berth_site *site, const struct berth_rules_job *job,
-                      const struct berth_request *request, struct berth_strvec *ret)
+void berth_rules_report(const struct berth_site *site,
+                        const struct berth_rules_job *job,
+                        const struct berth_request *request, struct berth_strvec *ret)
 {
     for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
         enum berth_option_id id = (enum berth_option_id)i;

@@ -36,5 +36,6 @@ int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_j
 
 /* Append to RET a sentence for each value of the user's REQUEST that a rule replaces in
  * JOB, except of lists. Ask for its `failed`. */
-void berth_rules_list(const struct berth_site *site, const struct berth_rules_job *job,
-                      const struct berth_request *request, struct berth_strvec *ret);
+void berth_rules_report(const struct berth_site *site,
+                        const struct berth_rules_job *job,
+                        const struct berth_request *request, struct berth_strvec *ret);

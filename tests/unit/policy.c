@@ -493,7 +493,7 @@ START_TEST(who_gets_another_value_is_told)
 
     say(&site, replaced[_i].site);
     ck_assert_int_eq(berth_wire_get_request(replaced[_i].asked, &request, &err), 0);
-    berth_rules_list(&site, &job, &request, &told);
+    berth_rules_report(&site, &job, &request, &told);
     lines = told.count ? unit_lines(&told) : strdup("");
     ck_assert_str_eq(lines, replaced[_i].told);
 }
