@@ -28,7 +28,7 @@ static bool may_be_meant(const struct berth_profile *profile,
 
 static int add_bind(const char *text, struct berth_strvec *binds, struct berth_err *err)
 {
-    return berth_mountrules_is_taken(binds, text)
+    return berth_mountrules_has_destination(binds, text)
                ? 0
                : berth_mount_append(text, NULL, binds, err);
 }

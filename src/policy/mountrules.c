@@ -310,7 +310,7 @@ int berth_mountrules_check_flags(const struct berth_site *site,
     return 0;
 }
 
-bool berth_mountrules_is_taken(const struct berth_strvec *list, const char *text)
+bool berth_mountrules_has_destination(const struct berth_strvec *list, const char *text)
 {
     BERTH_FREE char *place = place_of(text);
 

@@ -50,4 +50,5 @@ int berth_mountrules_check_flags(const struct berth_site *site,
                                  char *const *environment, struct berth_err *err);
 
 /* Does LIST have a mount with the destination of the mount TEXT? */
-bool berth_mountrules_is_taken(const struct berth_strvec *list, const char *text);
+bool berth_mountrules_has_destination(const struct berth_strvec *list,
+                                      const char *text);

@@ -107,15 +107,16 @@ static void put_mounts(const struct berth_site *site,
                        const struct berth_strvec *forced, struct berth_strvec *ret)
 {
     for (size_t i = 0; i < users->count; i++)
-        if (!berth_mountrules_is_taken(forced, users->items[i]))
+        if (!berth_mountrules_has_destination(forced, users->items[i]))
             berth_strvec_push(ret, users->items[i]);
     berth_strvec_append(ret, forced);
     for (size_t i = 0; facts->present && i < facts->present->count; i++)
-        if (!berth_mountrules_is_taken(ret, facts->present->items[i]) &&
-            !berth_mountrules_is_taken(&site->mounts.forced, facts->present->items[i]))
+        if (!berth_mountrules_has_destination(ret, facts->present->items[i]) &&
+            !berth_mountrules_has_destination(&site->mounts.forced,
+                                              facts->present->items[i]))
             berth_mount_append(facts->present->items[i], NULL, ret, NULL);
     for (size_t i = 0; i < site->mounts.forced.count; i++)
-        if (!berth_mountrules_is_taken(forced, site->mounts.forced.items[i]))
+        if (!berth_mountrules_has_destination(forced, site->mounts.forced.items[i]))
             berth_mount_append(site->mounts.forced.items[i], NULL, ret, NULL);
 }
 
