@@ -114,7 +114,7 @@ static int copy_list(const struct berth_reading *reading, const struct berth_key
     items = own(reading->into, calloc(node->count + 1, sizeof(*items)));
     for (size_t i = 0; items && i < node->count; i++)
         if (copy_text(reading, key, &node->items[i], &items[count], &why) < 0)
-            berth_reading_keep(reading, node->items[i].line, key->path, &why);
+            berth_reading_add_fault(reading, node->items[i].line, key->path, &why);
         else
             count++;
     *ret = count ? items : NULL;
@@ -184,7 +184,7 @@ static int take_copies(const struct berth_reading *reading, const struct berth_k
     copies = own(reading->into, calloc(node->count + 1, sizeof(*copies)));
     for (size_t i = 0; copies && i < node->count; i++)
         if (take_copy(reading, key->path, &node->items[i], &copies[i], &why) < 0)
-            berth_reading_keep(reading, node->items[i].line, key->path, &why);
+            berth_reading_add_fault(reading, node->items[i].line, key->path, &why);
     *(const struct berth_data **)berth_reading_field(reading, key->field) = copies;
     return 0;
 }
@@ -233,13 +233,13 @@ static void check_whole(const struct berth_reading *reading,
             berth_err_set(&err, "not there; a profile has a name and %s",
                           is_fabric ? "a list of what it replaces or adds"
                                     : "a family");
-            berth_reading_keep(reading, root->line, needed[i], &err);
+            berth_reading_add_fault(reading, root->line, needed[i], &err);
         }
     for (size_t i = 0; profile->name && i < draft->set->count; i++)
         if (strcmp(draft->set->items[i].name, profile->name) == 0) {
             berth_err_set(&err, "'%s' has been read from another file; remove one",
                           profile->name);
-            berth_reading_keep(reading, root->line, "name", &err);
+            berth_reading_add_fault(reading, root->line, "name", &err);
         }
     if (!profile->stack)
         profile->stack = profile->name;

@@ -11,8 +11,8 @@
 #include "base/buf.h"
 #include "base/suggest.h"
 
-void berth_reading_keep(const struct berth_reading *reading, unsigned int line,
-                        const char *path, struct berth_err *err)
+void berth_reading_add_fault(const struct berth_reading *reading, unsigned int line,
+                             const char *path, struct berth_err *err)
 {
     berth_err_at(err, *path ? "%s:%u: %s" : "%s:%u", reading->file, line, path);
     berth_strvec_push(reading->faults, err->text);
@@ -120,13 +120,13 @@ static void read_key(const struct berth_reading *reading, const char *section,
               : NULL;
     if (!key) {
         unknown(reading->keys, section, node->key, &err);
-        berth_reading_keep(reading, node->line, section, &err);
+        berth_reading_add_fault(reading, node->line, section, &err);
         return;
     }
     if (reading->note)
         reading->note(reading, key, node);
     if (key->take(reading, key, node, &err) < 0)
-        berth_reading_keep(reading, node->line, key->path, &err);
+        berth_reading_add_fault(reading, node->line, key->path, &err);
 }
 
 /* NODE is SECTION, or the whole file ("") with its sections. */
@@ -142,7 +142,7 @@ static void read_section(const struct berth_reading *reading, const char *sectio
                                *section ? "a section of KEY: VALUE lines"
                                         : "sections of KEY: VALUE lines",
                                &err);
-        berth_reading_keep(reading, node->line, section, &err);
+        berth_reading_add_fault(reading, node->line, section, &err);
         return;
     }
     for (size_t i = 0; i < node->count; i++) {

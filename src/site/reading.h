@@ -38,8 +38,8 @@ void berth_reading_read(const struct berth_reading *reading, const char *bytes,
                         size_t size, struct berth_node *ret_root);
 
 /* Adds to the faults the sentence in ERR about PATH ("": the file) on LINE. */
-void berth_reading_keep(const struct berth_reading *reading, unsigned int line,
-                        const char *path, struct berth_err *err);
+void berth_reading_add_fault(const struct berth_reading *reading, unsigned int line,
+                             const char *path, struct berth_err *err);
 
 /* The address of the field at OFFSET in what is read. */
 void *berth_reading_field(const struct berth_reading *reading, size_t offset);

@@ -63,7 +63,7 @@ static int take_items(const struct berth_reading *reading, const struct berth_ke
 
     for (size_t i = 0; i < node->count; i++)
         if (check_item(key, &node->items[i], &err) < 0)
-            berth_reading_keep(reading, node->items[i].line, key->path, &err);
+            berth_reading_add_fault(reading, node->items[i].line, key->path, &err);
         else
             push_noted(reading, key, &node->items[i], node->items[i].text, list);
     return 0;
@@ -98,7 +98,7 @@ static int take_pairs(const struct berth_reading *reading, const struct berth_ke
         const struct berth_node *item = &node->items[i];
 
         if (berth_reading_check(key, item, &why) < 0) {
-            berth_reading_keep(reading, item->line, key->path, &why);
+            berth_reading_add_fault(reading, item->line, key->path, &why);
             continue;
         }
         push_noted(reading, key, item, item->key, pairs);
@@ -162,7 +162,7 @@ static void take_option(const struct berth_reading *reading, size_t number,
     if (node->kind != BERTH_NODE_SCALAR || !*node->text || berth_node_is_empty(node)) {
         berth_reading_mismatch(node, "one value for an option", &err);
         berth_err_at(&err, "rule %zu: %s", number, node->key);
-        berth_reading_keep(reading, node->line, "", &err);
+        berth_reading_add_fault(reading, node->line, "", &err);
         return;
     }
     berth_strvec_push(options, node->key);
@@ -216,16 +216,16 @@ static void take_rule(const struct berth_reading *reading, size_t number,
     if (node->kind != BERTH_NODE_MAP) {
         berth_reading_mismatch(node, "a section of partition, account and options",
                                &err);
-        berth_reading_keep(reading, node->line, "rules", &err);
+        berth_reading_add_fault(reading, node->line, "rules", &err);
         return;
     }
     for (size_t i = 0; i < node->count; i++)
         if (take_rule_key(reading, number, &node->items[i], rule, &err) < 0)
-            berth_reading_keep(reading, node->items[i].line, "rules", &err);
+            berth_reading_add_fault(reading, node->items[i].line, "rules", &err);
     reading->faults->failed |= rule->options.failed;
     if (!berth_node_find(node, "options")) {
         berth_err_set(&err, "a rule without options; add them, or leave it out");
-        berth_reading_keep(reading, node->line, "rules", &err);
+        berth_reading_add_fault(reading, node->line, "rules", &err);
     }
 }
 
