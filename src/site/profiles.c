@@ -135,7 +135,7 @@ static int take_family(const struct berth_reading *reading, const struct berth_k
     struct draft *draft = reading->into;
     unsigned int at;
 
-    if (berth_reading_choose(key, node, &at, err) < 0)
+    if (berth_reading_find_word(key, node, &at, err) < 0)
         return -1;
     draft->profile.family = families[at];
     return 0;
@@ -147,7 +147,7 @@ static int take_kind(const struct berth_reading *reading, const struct berth_key
     struct draft *draft = reading->into;
     unsigned int at;
 
-    if (berth_reading_choose(key, node, &at, err) < 0)
+    if (berth_reading_find_word(key, node, &at, err) < 0)
         return -1;
     draft->profile.kind = (enum berth_profile_kind)at;
     return 0;

@@ -40,8 +40,8 @@ int berth_reading_check(const struct berth_key *key, const struct berth_node *no
                : berth_reading_mismatch(node, "one value", err);
 }
 
-int berth_reading_choose(const struct berth_key *key, const struct berth_node *node,
-                         unsigned int *ret_at, struct berth_err *err)
+int berth_reading_find_word(const struct berth_key *key, const struct berth_node *node,
+                            unsigned int *ret_at, struct berth_err *err)
 {
     char expected[64];
 

@@ -53,5 +53,5 @@ int berth_reading_check(const struct berth_key *key, const struct berth_node *no
                         struct berth_err *err);
 
 /* Which of its words KEY has in NODE, in *RET_AT. */
-int berth_reading_choose(const struct berth_key *key, const struct berth_node *node,
-                         unsigned int *ret_at, struct berth_err *err);
+int berth_reading_find_word(const struct berth_key *key, const struct berth_node *node,
+                            unsigned int *ret_at, struct berth_err *err);

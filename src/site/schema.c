@@ -110,8 +110,8 @@ static int take_pairs(const struct berth_reading *reading, const struct berth_ke
 static int take_choice(const struct berth_reading *reading, const struct berth_key *key,
                        const struct berth_node *node, struct berth_err *err)
 {
-    return berth_reading_choose(key, node, berth_reading_field(reading, key->field),
-                                err);
+    return berth_reading_find_word(key, node, berth_reading_field(reading, key->field),
+                                   err);
 }
 
 static int take_raw_args(const struct berth_reading *reading,
