@@ -49,7 +49,7 @@ int berth_origin_check(const struct berth_site *site, const char *uri,
     const struct berth_strvec *uris = &site->images.uris;
     BERTH_BUF struct berth_buf text = {0};
 
-    if (!site->images.uris_said && site->images.roots.count == 0)
+    if (!site->images.has_uris && site->images.roots.count == 0)
         return 0;
     if (is_allowed(uris, uri))
         return 0;
@@ -59,7 +59,7 @@ int berth_origin_check(const struct berth_site *site, const char *uri,
                       "directory",
                       uri);
         return berth_site_cite(
-            site, site->images.uris_said ? "images.uris" : "images.roots", "", err);
+            site, site->images.has_uris ? "images.uris" : "images.roots", "", err);
     }
     berth_strvec_join(uris, ", ", &text);
     if (text.failed)

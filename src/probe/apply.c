@@ -31,7 +31,7 @@ static int apply_to_image(const struct berth_site *site, struct berth_request *r
     struct berth_site by_place = *site; /* borrows */
     char *path;
 
-    if (request->uri && site->images.uris_said) {
+    if (request->uri && site->images.has_uris) {
         by_place.images.roots = (struct berth_strvec){0};
         by_place.images.owners = (struct berth_strvec){0};
     }

@@ -82,7 +82,7 @@ static int take_uris(const struct berth_reading *reading, const struct berth_key
 {
     struct berth_site *site = reading->into;
 
-    site->images.uris_said = node->kind == BERTH_NODE_LIST;
+    site->images.has_uris = node->kind == BERTH_NODE_LIST;
     return take_list(reading, key, node, err);
 }
 

@@ -47,7 +47,7 @@ struct berth_site {
     struct {
         struct berth_strvec roots;      /* directories; empty: any */
         struct berth_strvec uris;       /* beginnings of URIs */
-        bool uris_said;                 /* an empty list allows none */
+        bool has_uris;                  /* an empty list allows none */
         struct berth_strvec owners;     /* names of users; empty: any */
         struct berth_strvec signatures; /* fingerprints of keys; empty: not asked for */
         char *cache; /* of pulled images, ~ and $NAME unexpanded; NULL: the default */

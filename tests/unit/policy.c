@@ -49,7 +49,7 @@ static void say_one(struct berth_site *site, const char *key, char *value)
         {"unset", &site->environment.unset},    {"partition", &site->mpi.partitions},
     };
 
-    site->images.uris_said |= strcmp(key, "uris") == 0;
+    site->images.has_uris |= strcmp(key, "uris") == 0;
     if (strcmp(key, "allow") == 0)
         site->runtime.raw = BERTH_RAW_LIST;
     if (strcmp(key, "lifetime") == 0)

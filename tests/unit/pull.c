@@ -380,10 +380,10 @@ START_TEST(the_site_decides_from_where)
 {
     struct berth_pull pull = app();
 
-    site.images.uris_said = true;
+    site.images.has_uris = true;
     expect_error(&pull, "image '" URI "': this site does not allow URIs");
     ck_assert(!is_there("cache"));
-    site.images.uris_said = false;
+    site.images.has_uris = false;
 }
 END_TEST
 
