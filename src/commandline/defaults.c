@@ -20,8 +20,8 @@ void berth_defaults_name(enum berth_option_id id, char name[BERTH_DEFAULTS_NAME]
 }
 
 /* The value of NAME, the last in ASSIGNED, else that in ENVIRON; NULL: none. */
-static const char *find(char *const *environ, const struct berth_strvec *assigned,
-                        const char *name)
+static const char *find_value(char *const *environ, const struct berth_strvec *assigned,
+                              const char *name)
 {
     for (size_t i = assigned->count; i-- > 0;) {
         char *const item[] = {assigned->items[i], NULL};
@@ -33,8 +33,8 @@ static const char *find(char *const *environ, const struct berth_strvec *assigne
     return berth_environ_value(environ, name);
 }
 
-static int take(enum berth_option_id id, const char *value, const char *base,
-                struct berth_request *ret, struct berth_err *err)
+static int parse(enum berth_option_id id, const char *value, const char *base,
+                 struct berth_request *ret, struct berth_err *err)
 {
     if (berth_options[id].argument)
         return berth_request_parse(ret, id, value, base, err);
@@ -56,9 +56,9 @@ int berth_defaults_parse(char *const *environ, const struct berth_strvec *assign
         const char *value;
 
         berth_defaults_name((enum berth_option_id)id, name);
-        value = find(environ, assigned, name);
+        value = find_value(environ, assigned, name);
         if (value && *value &&
-            take((enum berth_option_id)id, value, base, &request, err) < 0)
+            parse((enum berth_option_id)id, value, base, &request, err) < 0)
             return berth_err_at(err, "%s", name);
     }
     *ret = request;

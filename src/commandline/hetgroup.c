@@ -26,8 +26,8 @@ void berth_hetgroups_init(struct berth_hetgroups *state, const char *cmdline,
 
 /* Does WORD name the option (--NAME, --NAME=..., or a long enough prefix, as
  * getopt_long allows)? *RET_VALUE: what is behind the equals sign, or NULL. */
-static bool names(const char *word, const char *name, size_t minimum,
-                  const char **ret_value)
+static bool names_option(const char *word, const char *name, size_t minimum,
+                         const char **ret_value)
 {
     size_t length;
 
@@ -51,7 +51,7 @@ static const struct {
 };
 
 /* The word behind WORD that is not its value. */
-static size_t behind(const struct berth_hetgroups *state, size_t word)
+static size_t next_option(const struct berth_hetgroups *state, size_t word)
 {
     const char *text = state->words.items[word];
     const char *value = NULL;
@@ -59,7 +59,7 @@ static size_t behind(const struct berth_hetgroups *state, size_t word)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         const char letter[] = {'-', texts[i].letter, '\0'};
 
-        if ((names(text, texts[i].name, 1, &value) && !value) ||
+        if ((names_option(text, texts[i].name, 1, &value) && !value) ||
             (texts[i].letter && strcmp(text, letter) == 0))
             return word + 2;
     }
@@ -81,8 +81,8 @@ bool berth_hetgroups_find_option(const struct berth_hetgroups *state, int optind
     const char *last = NULL;
     bool found = false;
 
-    for (size_t i = state->spec + 1; i < end; i = behind(state, i)) {
-        if (!names(state->words.items[i], name, minimum, &last))
+    for (size_t i = state->spec + 1; i < end; i = next_option(state, i)) {
+        if (!names_option(state->words.items[i], name, minimum, &last))
             continue;
         found = true;
         if (!last && i + 1 < end)
@@ -98,14 +98,14 @@ unsigned long berth_hetgroups_tasks(const struct berth_hetgroups *state, int opt
     size_t end = options_end(state, optind);
     const char *last = NULL;
 
-    for (size_t i = state->spec + 1; i < end; i = behind(state, i)) {
+    for (size_t i = state->spec + 1; i < end; i = next_option(state, i)) {
         const char *word = state->words.items[i];
         const char *next = i + 1 < end ? state->words.items[i + 1] : NULL;
         const char *value = NULL;
 
         if (berth_text_starts(word, "-n"))
             last = word[2] ? word + 2 : next;
-        else if (names(word, "ntasks", strlen("ntasks"), &value))
+        else if (names_option(word, "ntasks", strlen("ntasks"), &value))
             last = value ? value : next;
     }
     return last && isdigit((unsigned char)*last) ? strtoul(last, NULL, 10) : 0;

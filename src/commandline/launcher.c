@@ -304,7 +304,7 @@ static bool is_mixed(const struct berth_request *a, const struct berth_request *
 }
 
 /* The request of the row, if it shares the world; NULL: it does not. */
-static const struct berth_request *sharing(const struct berth_row *row)
+static const struct berth_request *request_in_world(const struct berth_row *row)
 {
     return berth_request_mpi_chosen(&row->request) ? &row->request : NULL;
 }
@@ -313,8 +313,8 @@ static int check_mixture(const struct berth_table *table, struct berth_err *err)
 {
     for (size_t i = 0; i < table->count; i++)
         for (size_t j = 0; j < i; j++) {
-            const struct berth_request *a = sharing(&table->rows[j]);
-            const struct berth_request *b = sharing(&table->rows[i]);
+            const struct berth_request *a = request_in_world(&table->rows[j]);
+            const struct berth_request *b = request_in_world(&table->rows[i]);
 
             if (a && b && is_mixed(a, b))
                 return berth_err_set(
@@ -362,7 +362,7 @@ int berth_launcher_check_table(const struct berth_table *table, bool site_says,
     for (size_t i = 0; i < table->count; i++) {
         if (berth_request_starts_mpirun(&table->rows[i].request))
             local = table->rows[i].request.mpi;
-        else if (sharing(&table->rows[i]))
+        else if (request_in_world(&table->rows[i]))
             shared = table->rows[i].request.mpi;
     }
     if (local && shared)

@@ -13,7 +13,7 @@
 #include "request/option.h"
 
 /* Programs that have options of ours. */
-static bool has_our_options(const char *command)
+static bool takes_our_options(const char *command)
 {
     static const char *const names[] = {"srun", "sbatch", "salloc", "berth", NULL};
 
@@ -51,7 +51,7 @@ static size_t find_option(char *const *words, size_t count, const char *prefix)
     size_t found = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (has_our_options(words[i]) || strcmp(words[i], "--") == 0)
+        if (takes_our_options(words[i]) || strcmp(words[i], "--") == 0)
             return found;
         if (i > 0 && !found && option_of(words[i], prefix))
             found = i;
@@ -100,7 +100,7 @@ bool berth_mistake_on_line(char *const *words, const char *prefix,
 }
 
 /* Does the line have an option of ours, before a command or behind? */
-static bool is_ours(const struct berth_typed *typed)
+static bool has_our_option(const struct berth_typed *typed)
 {
     if (typed->is_contained)
         return true;
@@ -147,7 +147,7 @@ bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret)
     size_t command = berth_hetgroups_command(typed->line, typed->optind, &end);
     char **words = typed->line->words.items;
 
-    if (!is_ours(typed))
+    if (!has_our_option(typed))
         return false;
     for (size_t i = command; i < end; i++) {
         const char *word = words[i];
@@ -242,7 +242,7 @@ static bool wants_ssh(char *const *first, char *const *end)
 }
 
 /* Does ENVIRONMENT tell an mpirun so? */
-static bool is_told_ssh(char *const *environment)
+static bool environment_wants_ssh(char *const *environment)
 {
     static const char *const names[] = {"HYDRA_LAUNCHER",        "HYDRA_BOOTSTRAP",
                                         "I_MPI_HYDRA_BOOTSTRAP", "OMPI_MCA_plm",
@@ -264,7 +264,8 @@ bool berth_mistake_ssh(const struct berth_typed *typed,
 
     if (command >= end || !berth_request_mpi_is(request, BERTH_MODE_LAUNCH) ||
         !berth_launcher_is_mpirun(words[command]) ||
-        !(wants_ssh(words + command, words + end) || is_told_ssh(environment)))
+        !(wants_ssh(words + command, words + end) ||
+          environment_wants_ssh(environment)))
         return false;
     berth_err_set(
         ret,

@@ -241,8 +241,8 @@ static int refuse_name(const char *name, const char *word, struct berth_err *err
 }
 
 /* Take the option at WORDS. Returns how many words it takes, or -1. */
-static int take_option(char *const *words, const char *prefix, const char *base,
-                       struct berth_request *ret, struct berth_err *err)
+static int parse_option(char *const *words, const char *prefix, const char *base,
+                        struct berth_request *ret, struct berth_err *err)
 {
     size_t length = strcspn(*words, "=");
     BERTH_FREE char *word = strndup(*words, length);
@@ -277,14 +277,14 @@ static int take_option(char *const *words, const char *prefix, const char *base,
 /* Take the options of WORDS into RET (NULL: only count them), and the empty words
  * between them, which a continued line with leading blanks has. Returns the number of
  * these words, or -1. */
-static int take_options(char *const *words, const char *prefix, const char *base,
-                        struct berth_request *ret, struct berth_err *err)
+static int parse_options(char *const *words, const char *prefix, const char *base,
+                         struct berth_request *ret, struct berth_err *err)
 {
     int count = 0;
 
     while (words[count] && (*words[count] == '-' || *words[count] == '\0')) {
         int used =
-            *words[count] ? take_option(words + count, prefix, base, ret, err) : 1;
+            *words[count] ? parse_option(words + count, prefix, base, ret, err) : 1;
 
         if (used < 0)
             return -1;
@@ -296,7 +296,7 @@ static int take_options(char *const *words, const char *prefix, const char *base
 int berth_multiprog_options(char *const *words, const char *prefix,
                             struct berth_err *err)
 {
-    return take_options(words, prefix, NULL, NULL, err);
+    return parse_options(words, prefix, NULL, NULL, err);
 }
 
 /* Options of the command line that need an image are for the lines that have one. */
@@ -328,7 +328,7 @@ int berth_multiprog_request(const struct berth_multiprog_line *line, unsigned in
         return -1;
     count = words.count == 0
                 ? 0
-                : take_options(words.items, reading->prefix, reading->base, &own, err);
+                : parse_options(words.items, reading->prefix, reading->base, &own, err);
     if (count > 0 && dropped.word < (size_t)count)
         return berth_err_set(err,
                              "'%%%c' in an option: Slurm knows %%t and %%o only, and "

@@ -35,8 +35,8 @@ static int add_row(const struct reading *reading, const char *ranks,
 
 /* What the line asks for RANK, one of its RANKS, of which there are TASKS (0: not
  * known). */
-static int take(const struct reading *reading, unsigned int rank, const char *ranks,
-                unsigned long tasks, struct berth_err *err)
+static int read_rank(const struct reading *reading, unsigned int rank,
+                     const char *ranks, unsigned long tasks, struct berth_err *err)
 {
     const struct berth_rows *rows = reading->rows;
     BERTH_REQUEST struct berth_request request = {0};
@@ -51,7 +51,7 @@ static int take(const struct reading *reading, unsigned int rank, const char *ra
 }
 
 /* Has a line before this one RANK? */
-static bool is_taken(const struct reading *reading, unsigned int rank)
+static bool is_on_earlier_line(const struct reading *reading, unsigned int rank)
 {
     const struct berth_multiprog_line *line = reading->rows->file->lines;
 
@@ -62,7 +62,7 @@ static bool is_taken(const struct reading *reading, unsigned int rank)
 }
 
 /* Each rank of the line may ask for another thing. */
-static int take_each(const struct reading *reading, struct berth_err *err)
+static int read_each_rank(const struct reading *reading, struct berth_err *err)
 {
     const char *ranks = reading->line->ranks;
     unsigned int end = berth_ranks_is_rest(reading->line->ranks)
@@ -79,25 +79,26 @@ static int take_each(const struct reading *reading, struct berth_err *err)
         char one[16];
 
         if (!berth_ranks_has(ranks, rank, NULL) ||
-            (berth_ranks_is_rest(reading->line->ranks) && is_taken(reading, rank)))
+            (berth_ranks_is_rest(reading->line->ranks) &&
+             is_on_earlier_line(reading, rank)))
             continue;
         snprintf(one, sizeof(one), "%u", rank);
-        if (take(reading, rank, one, 1, err) < 0)
+        if (read_rank(reading, rank, one, 1, err) < 0)
             return -1;
     }
     return 0;
 }
 
-static int take_line(const struct reading *reading, struct berth_err *err)
+static int read_line(const struct reading *reading, struct berth_err *err)
 {
     const char *ranks = reading->line->ranks;
 
     if (berth_multiprog_differs(reading->line, reading->rows->reading.prefix))
-        return take_each(reading, err);
+        return read_each_rank(reading, err);
     if (berth_ranks_is_rest(reading->line->ranks))
-        return take(reading, 0, ranks, 0, err);
-    return take(reading, berth_ranks_first(ranks), ranks, berth_ranks_count(ranks),
-                err);
+        return read_rank(reading, 0, ranks, 0, err);
+    return read_rank(reading, berth_ranks_first(ranks), ranks, berth_ranks_count(ranks),
+                     err);
 }
 
 int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,
@@ -108,7 +109,7 @@ int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,
     bool is_more = true;
 
     for (; is_more && reading.line < file->lines + file->count; reading.line++) {
-        if (take_line(&reading, err) < 0)
+        if (read_line(&reading, err) < 0)
             return berth_err_at(err, "--multi-prog: '%s': line %u", rows->name,
                                 reading.line->number);
         is_more = !berth_ranks_is_rest(

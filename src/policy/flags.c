@@ -25,7 +25,7 @@ static size_t count_of(const char *text, char c)
 }
 
 /* Components of a path, of a list of them, or of a value. */
-static size_t count_ups(const char *text)
+static size_t count_parents(const char *text)
 {
     size_t count = 0;
 
@@ -43,7 +43,8 @@ static bool is_matched(const char *pattern, const char *text)
     return count_of(pattern, ' ') == count_of(text, ' ') &&
            count_of(pattern, ',') == count_of(text, ',') &&
            count_of(pattern, ':') == count_of(text, ':') &&
-           count_ups(pattern) == count_ups(text) && fnmatch(pattern, text, 0) == 0;
+           count_parents(pattern) == count_parents(text) &&
+           fnmatch(pattern, text, 0) == 0;
 }
 
 static bool is_allowed(const struct berth_site *site, const char *text)
@@ -109,7 +110,7 @@ int berth_flags_check_args(const struct berth_site *site,
 /* Variables with the prefix of a flag that are not flags: what the runtime itself sets
  * in a container, where it keeps its files, and how it reaches a registry, which no
  * step does. */
-static bool is_no_flag(const char *name)
+static bool is_runtime_setting(const char *name)
 {
     static const char *const names[] = {"APPNAME=",
                                         "CACHEDIR=",
@@ -140,8 +141,9 @@ const char *berth_flags_variable(const char *text)
 
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
         if (berth_text_starts(text, prefixes[i]))
-            return is_no_flag(text + strlen(prefixes[i])) ? NULL
-                                                          : text + strlen(prefixes[i]);
+            return is_runtime_setting(text + strlen(prefixes[i]))
+                       ? NULL
+                       : text + strlen(prefixes[i]);
     return NULL;
 }
 

@@ -76,9 +76,9 @@ static void put_variables(const struct berth_site *site, char *const *environmen
 }
 
 /* What holds where the user says nothing. */
-static int take_defaults(const struct berth_site *site,
-                         const struct berth_policy_facts *facts,
-                         struct berth_request *ret, struct berth_err *err)
+static int add_defaults(const struct berth_site *site,
+                        const struct berth_policy_facts *facts,
+                        struct berth_request *ret, struct berth_err *err)
 {
     const struct berth_strvec *partitions = &site->mpi.partitions;
     const char *mode = site->mpi.mode;
@@ -142,8 +142,8 @@ static int list_sources(const struct berth_site *site,
 }
 
 /* What the user may not say at all, whatever the node has. */
-static int refuse_words(const struct berth_site *site,
-                        const struct berth_request *request, struct berth_err *err)
+static int check_words(const struct berth_site *site,
+                       const struct berth_request *request, struct berth_err *err)
 {
     const struct berth_strvec *unset = &site->environment.unset;
 
@@ -161,8 +161,8 @@ static int refuse_words(const struct berth_site *site,
     return 0;
 }
 
-static int refuse_uri(const struct berth_site *site,
-                      const struct berth_request *request, struct berth_err *err)
+static int check_uri(const struct berth_site *site, const struct berth_request *request,
+                     struct berth_err *err)
 {
     return request->uri ? berth_origin_check(site, request->uri, err) : 0;
 }
@@ -204,18 +204,18 @@ int berth_policy_check_early(const struct berth_site *site,
         return -1;
     if (!berth_request_has_container(request))
         return 0;
-    if (refuse_words(site, request, err) < 0 ||
+    if (check_words(site, request, err) < 0 ||
         berth_rules_refuse(site, NULL, request, err) < 0 ||
         (environment && berth_flags_check_environment(site, environment, err) < 0) ||
         berth_mountrules_check_flags(site, &request->args, environment, err) < 0 ||
         berth_mountrules_check(site, &request->mounts, NULL, err) < 0)
         return -1;
-    return berth_policy_may_set_image(site) ? 0 : refuse_uri(site, request, err);
+    return berth_policy_may_set_image(site) ? 0 : check_uri(site, request, err);
 }
 
 /* FORCED over REQUEST over the site's defaults. The flags of the runtime, of which a
  * later one may win, are the site's, those of a rule, the user's. */
-static int put_together(const struct berth_site *site,
+static int merge_layers(const struct berth_site *site,
                         const struct berth_policy_facts *facts,
                         const struct berth_request *request,
                         const struct berth_request *forced, struct berth_request *ret,
@@ -223,7 +223,7 @@ static int put_together(const struct berth_site *site,
 {
     BERTH_STRVEC struct berth_strvec users = {0};
 
-    if (take_defaults(site, facts, ret, err) < 0 ||
+    if (add_defaults(site, facts, ret, err) < 0 ||
         berth_request_merge(ret, request, err) < 0 ||
         berth_request_merge(ret, forced, err) < 0 ||
         list_sources(site, facts, request, &users, err) < 0)
@@ -248,7 +248,7 @@ int berth_policy_apply(const struct berth_site *site,
 
     if (!berth_request_has_container(request))
         return berth_request_merge(ret, request, err);
-    if (berth_policy_check(site, err) < 0 || refuse_words(site, request, err) < 0 ||
+    if (berth_policy_check(site, err) < 0 || check_words(site, request, err) < 0 ||
         berth_rules_refuse(site, &job, request, err) < 0 ||
         berth_flags_check_environment(site, facts->environment, err) < 0 ||
         berth_mountrules_check_flags(site, &request->args, facts->environment, err) <
@@ -258,9 +258,9 @@ int berth_policy_apply(const struct berth_site *site,
                                site, facts->mounts, facts->sources,
                                request->mounts.count, facts->named, err) < 0) ||
         berth_rules_apply(site, &job, &forced, err) < 0 ||
-        put_together(site, facts, request, &forced, &whole, err) < 0 ||
+        merge_layers(site, facts, request, &forced, &whole, err) < 0 ||
         berth_request_apply_fabric(&whole, request->fabric || forced.fabric, err) < 0 ||
-        refuse_uri(site, &whole, err) < 0)
+        check_uri(site, &whole, err) < 0)
         return -1;
     *ret = whole;
     whole = (struct berth_request){0};

@@ -54,8 +54,8 @@ static enum berth_choice *choice_of(struct berth_request *request,
     return (enum berth_choice *)((char *)request + option->field);
 }
 
-static int take_switch(const struct given *given, struct berth_request *ret,
-                       struct berth_err *err)
+static int parse_switch(const struct given *given, struct berth_request *ret,
+                        struct berth_err *err)
 {
     const struct berth_option *option = &berth_options[given->id];
     enum berth_choice answer = answer_of(given);
@@ -86,7 +86,7 @@ static bool is_part(const char *part, const char *name)
 }
 
 /* The option whose name is near to NAME, a typing error; NULL: there is none. */
-static const char *meant_by(const char *name)
+static const char *find_near(const char *name)
 {
     const char *names[BERTH_OPTION_COUNT + 1] = {NULL};
     const char *near;
@@ -101,7 +101,7 @@ static const char *meant_by(const char *name)
 
 static int suggest(const char *name, struct berth_err *err)
 {
-    const char *meant = meant_by(name);
+    const char *meant = find_near(name);
 
     if (meant)
         return berth_suggest_meant(name, "an option", meant, err);
@@ -109,14 +109,14 @@ static int suggest(const char *name, struct berth_err *err)
         err, "'%s' is not an option; expected a name like container-image", name);
 }
 
-static int take_value(const struct given *given, struct berth_request *ret,
-                      struct berth_err *err)
+static int parse_value(const struct given *given, struct berth_request *ret,
+                       struct berth_err *err)
 {
     if (given->id == BERTH_OPTION_EXPLAIN)
         return berth_err_set(err, "a rule cannot give it, because nothing would run; "
                                   "leave it out");
     if (berth_options[given->id].kind == BERTH_KIND_SWITCH)
-        return take_switch(given, ret, err);
+        return parse_switch(given, ret, err);
     if (berth_request_parse(ret, given->id, given->value, NULL, err) < 0)
         return -1;
     if (given->id == BERTH_OPTION_IMAGE && !berth_request_has_container(ret))
@@ -124,11 +124,11 @@ static int take_value(const struct given *given, struct berth_request *ret,
     return 0;
 }
 
-static int take(const struct berth_site *site, const struct given *given,
-                struct berth_request *ret, struct berth_err *err)
+static int parse_given(const struct berth_site *site, const struct given *given,
+                       struct berth_request *ret, struct berth_err *err)
 {
     int result = given->id == BERTH_OPTION_COUNT ? suggest(given->name, err)
-                                                 : take_value(given, ret, err);
+                                                 : parse_value(given, ret, err);
 
     if (result == 0)
         return 0;
@@ -146,7 +146,7 @@ void berth_rules_faults(const struct berth_site *site, struct berth_strvec *faul
             const struct given given = given_at(site, i, j);
             struct berth_err err;
 
-            if (take(site, &given, &request, &err) < 0)
+            if (parse_given(site, &given, &request, &err) < 0)
                 berth_strvec_push(faults, err.text);
         }
     }
@@ -175,7 +175,7 @@ int berth_rules_apply(const struct berth_site *site, const struct berth_rules_jo
         for (size_t j = 0; j + 1 < site->rules[i].options.count; j += 2) {
             const struct given given = given_at(site, i, j);
 
-            if (take(site, &given, &rule, err) < 0)
+            if (parse_given(site, &given, &rule, err) < 0)
                 return -1;
         }
         if (berth_request_merge(ret, &rule, err) < 0)
@@ -195,7 +195,7 @@ bool berth_rules_have(const struct berth_site *site, enum berth_option_id id)
 
 /* Who has the last word about the option ID in JOB? With JOB NULL a rule for certain
  * jobs leaves that open. Returns whether anybody has. */
-static bool last_word(const struct berth_site *site, const struct berth_rules_job *job,
+static bool find_last(const struct berth_site *site, const struct berth_rules_job *job,
                       enum berth_option_id id, struct given *ret)
 {
     bool is_found = false;
@@ -219,11 +219,12 @@ static bool last_word(const struct berth_site *site, const struct berth_rules_jo
 }
 
 /* What the rules make of the option ID in JOB. */
-static bool decide(const struct berth_site *site, const struct berth_rules_job *job,
-                   enum berth_option_id id, struct given *ret_given,
-                   struct berth_request *ret)
+static bool find_forced(const struct berth_site *site,
+                        const struct berth_rules_job *job, enum berth_option_id id,
+                        struct given *ret_given, struct berth_request *ret)
 {
-    return last_word(site, job, id, ret_given) && take_value(ret_given, ret, NULL) == 0;
+    return find_last(site, job, id, ret_given) &&
+           parse_value(ret_given, ret, NULL) == 0;
 }
 
 int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_job *job,
@@ -236,7 +237,7 @@ int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_j
 
         if (option->kind != BERTH_KIND_SWITCH || option->says != BERTH_YES ||
             !berth_request_value(request, (enum berth_option_id)id, 0) ||
-            !decide(site, job, (enum berth_option_id)id, &given, &forced) ||
+            !find_forced(site, job, (enum berth_option_id)id, &given, &forced) ||
             *choice_of(&forced, option) != BERTH_NO)
             continue;
         return berth_err_set(err,
@@ -247,7 +248,8 @@ int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_j
 }
 
 /* What REQUEST says of the option ID, for people; NULL: nothing. */
-static const char *said_of(const struct berth_request *request, enum berth_option_id id)
+static const char *value_of(const struct berth_request *request,
+                            enum berth_option_id id)
 {
     return id == BERTH_OPTION_IMAGE && request->image
                ? berth_request_name(request)
@@ -263,9 +265,9 @@ static void list_one(const struct berth_site *site, const struct berth_rules_job
     struct given given;
     const char *value;
 
-    if (!decide(site, job, id, &given, &forced))
+    if (!find_forced(site, job, id, &given, &forced))
         return;
-    value = said_of(&forced, id);
+    value = value_of(&forced, id);
     if (!value)
         berth_strvec_pushf(ret, "--%s: a rule of this site says the contrary (%s)",
                            name, where(site, &given));
@@ -282,7 +284,7 @@ void berth_rules_report(const struct berth_site *site,
 {
     for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
         enum berth_option_id id = (enum berth_option_id)i;
-        const char *asked = said_of(request, id);
+        const char *asked = value_of(request, id);
 
         if (asked && berth_options[id].kind != BERTH_KIND_LIST)
             list_one(site, job, id, asked, ret);

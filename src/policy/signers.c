@@ -47,7 +47,8 @@ static bool is_same_key(const char *a, const char *b)
     }
 }
 
-static bool is_taken(const char *fingerprint, const struct berth_strvec *fingerprints)
+static bool is_accepted(const char *fingerprint,
+                        const struct berth_strvec *fingerprints)
 {
     for (size_t i = 0; i < fingerprints->count; i++)
         if (is_same_key(fingerprints->items[i], fingerprint))
@@ -63,7 +64,7 @@ static int check_signer(const struct berth_node *signer,
     const char *said = text(signer, "Fingerprint");
     const char *fingerprint = *said ? said : "?";
 
-    if (!is_taken(fingerprint, fingerprints))
+    if (!is_accepted(fingerprint, fingerprints))
         return berth_err_set(err,
                              "it is signed with the key %s, which this site does not "
                              "accept",

@@ -88,8 +88,8 @@ berth_capture_find(const struct berth_capture_rules *rules, const char *name)
 }
 
 /* Append ITEM if its name is captured, or put it in the place of one that is there. */
-static int take(const struct berth_capture_rules *rules, const char *item,
-                struct berth_strvec *ret)
+static int add_captured(const struct berth_capture_rules *rules, const char *item,
+                        struct berth_strvec *ret)
 {
     size_t length = strcspn(item, "=");
     BERTH_FREE char *name = strndup(item, length);
@@ -123,10 +123,10 @@ int berth_capture_choose(const struct berth_capture_rules *rules, char *const *e
                          struct berth_err *err)
 {
     for (; *environ; environ++)
-        if (take(rules, *environ, ret) < 0)
+        if (add_captured(rules, *environ, ret) < 0)
             return berth_err_oom(err);
     for (size_t i = 0; i < assigned->count; i++)
-        if (take(rules, assigned->items[i], ret) < 0)
+        if (add_captured(rules, assigned->items[i], ret) < 0)
             return berth_err_oom(err);
     if (ret->count)
         qsort(ret->items, ret->count, sizeof(*ret->items), by_text);

@@ -72,9 +72,9 @@ static enum berth_option_id option_of(const char *key)
     return BERTH_OPTION_COUNT;
 }
 
-/* A variable came through take_env() once, so its commas are its own. */
-static int take_decoded(struct berth_request *request, enum berth_option_id id,
-                        const char *value, struct berth_err *err)
+/* A variable came through parse_env() once, so its commas are its own. */
+static int read_option(struct berth_request *request, enum berth_option_id id,
+                       const char *value, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf escaped = {0};
 
@@ -90,7 +90,7 @@ static int take_decoded(struct berth_request *request, enum berth_option_id id,
     return berth_request_parse(request, id, escaped.text, NULL, err);
 }
 
-static int take_world(struct berth_request *request, const char *value,
+static int read_world(struct berth_request *request, const char *value,
                       struct berth_err *err)
 {
     for (size_t i = 0; i < sizeof(worlds) / sizeof(worlds[0]); i++)
@@ -102,7 +102,7 @@ static int take_world(struct berth_request *request, const char *value,
 }
 
 /* Behind the file that was pulled from there. */
-static int take_uri(struct berth_request *request, const char *value,
+static int read_uri(struct berth_request *request, const char *value,
                     struct berth_err *err)
 {
     if (!request->image || *request->image != '/' || request->uri)
@@ -113,18 +113,18 @@ static int take_uri(struct berth_request *request, const char *value,
     return request->uri ? 0 : berth_err_oom(err);
 }
 
-static int take_field(struct berth_request *request, const char *key, const char *value,
+static int read_field(struct berth_request *request, const char *key, const char *value,
                       struct berth_err *err)
 {
     enum berth_option_id id = option_of(key);
 
     if (strcmp(key, WORLD) == 0)
-        return take_world(request, value, err);
+        return read_world(request, value, err);
     if (strcmp(key, URI) == 0)
-        return take_uri(request, value, err);
+        return read_uri(request, value, err);
     if (id == BERTH_OPTION_COUNT)
         return berth_err_set(err, "'%s' is not an option of this release", key);
-    return take_decoded(request, id, value, err);
+    return read_option(request, id, value, err);
 }
 
 int berth_wire_get_request(const char *text, struct berth_request *ret,
@@ -139,7 +139,7 @@ int berth_wire_get_request(const char *text, struct berth_request *ret,
     if (!copy)
         return berth_err_oom(err);
     while ((result = berth_field_next(&next, &key, &value, err)) > 0)
-        if (take_field(&request, key, value, err) < 0)
+        if (read_field(&request, key, value, err) < 0)
             return -1;
     if (result < 0)
         return -1;

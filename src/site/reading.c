@@ -125,7 +125,7 @@ static void read_key(const struct berth_reading *reading, const char *section,
     }
     if (reading->note)
         reading->note(reading, key, node);
-    if (key->take(reading, key, node, &err) < 0)
+    if (key->parse(reading, key, node, &err) < 0)
         berth_reading_add_fault(reading, node->line, key->path, &err);
 }
 

@@ -13,8 +13,8 @@ struct berth_reading;
 
 struct berth_key {
     const char *path; /* SECTION.KEY, or KEY */
-    int (*take)(const struct berth_reading *reading, const struct berth_key *key,
-                const struct berth_node *node, struct berth_err *err);
+    int (*parse)(const struct berth_reading *reading, const struct berth_key *key,
+                 const struct berth_node *node, struct berth_err *err);
     int (*check)(const char *text, struct berth_err *err); /* one value (values.h) */
     const char *const *words; /* of a choice, which may be a list if CHECK is there */
     size_t field;             /* its offset in what is read */
@@ -31,9 +31,9 @@ struct berth_reading {
     struct berth_strvec *faults; /* `FILE:LINE: KEY: ...` for each */
 };
 
-/* Reads the SIZE bytes of the file. Each error of a key's TAKE is a fault, and so is an
- * unknown key. On success the caller owns *RET_ROOT (berth_node_fini), which is empty
- * where the file could not be read. */
+/* Reads the SIZE bytes of the file. Each error of a key's PARSE is a fault, and so is
+ * an unknown key. On success the caller owns *RET_ROOT (berth_node_fini), which is
+ * empty where the file could not be read. */
 void berth_reading_read(const struct berth_reading *reading, const char *bytes,
                         size_t size, struct berth_node *ret_root);
 

@@ -15,8 +15,8 @@
 
 enum { LONGEST_START = 86400 };
 
-static int take_value(const struct berth_reading *reading, const struct berth_key *key,
-                      const struct berth_node *node, struct berth_err *err)
+static int parse_value(const struct berth_reading *reading, const struct berth_key *key,
+                       const struct berth_node *node, struct berth_err *err)
 {
     char **value = berth_reading_field(reading, key->field);
 
@@ -56,8 +56,8 @@ static int check_item(const struct berth_key *key, const struct berth_node *item
 }
 
 /* A fault of one item does not hide those of others. */
-static int take_items(const struct berth_reading *reading, const struct berth_key *key,
-                      const struct berth_node *node, struct berth_strvec *list)
+static int parse_items(const struct berth_reading *reading, const struct berth_key *key,
+                       const struct berth_node *node, struct berth_strvec *list)
 {
     struct berth_err err;
 
@@ -69,25 +69,25 @@ static int take_items(const struct berth_reading *reading, const struct berth_ke
     return 0;
 }
 
-static int take_list(const struct berth_reading *reading, const struct berth_key *key,
-                     const struct berth_node *node, struct berth_err *err)
+static int parse_list(const struct berth_reading *reading, const struct berth_key *key,
+                      const struct berth_node *node, struct berth_err *err)
 {
     if (node->kind != BERTH_NODE_LIST)
         return berth_reading_mismatch(node, "a list", err);
-    return take_items(reading, key, node, berth_reading_field(reading, key->field));
+    return parse_items(reading, key, node, berth_reading_field(reading, key->field));
 }
 
-static int take_uris(const struct berth_reading *reading, const struct berth_key *key,
-                     const struct berth_node *node, struct berth_err *err)
+static int parse_uris(const struct berth_reading *reading, const struct berth_key *key,
+                      const struct berth_node *node, struct berth_err *err)
 {
     struct berth_site *site = reading->into;
 
     site->images.has_uris = node->kind == BERTH_NODE_LIST;
-    return take_list(reading, key, node, err);
+    return parse_list(reading, key, node, err);
 }
 
-static int take_pairs(const struct berth_reading *reading, const struct berth_key *key,
-                      const struct berth_node *node, struct berth_err *err)
+static int parse_pairs(const struct berth_reading *reading, const struct berth_key *key,
+                       const struct berth_node *node, struct berth_err *err)
 {
     struct berth_strvec *pairs = berth_reading_field(reading, key->field);
     struct berth_err why;
@@ -107,28 +107,29 @@ static int take_pairs(const struct berth_reading *reading, const struct berth_ke
     return 0;
 }
 
-static int take_choice(const struct berth_reading *reading, const struct berth_key *key,
-                       const struct berth_node *node, struct berth_err *err)
+static int parse_choice(const struct berth_reading *reading,
+                        const struct berth_key *key, const struct berth_node *node,
+                        struct berth_err *err)
 {
     return berth_reading_find_word(key, node, berth_reading_field(reading, key->field),
                                    err);
 }
 
-static int take_raw_args(const struct berth_reading *reading,
-                         const struct berth_key *key, const struct berth_node *node,
-                         struct berth_err *err)
+static int parse_raw_args(const struct berth_reading *reading,
+                          const struct berth_key *key, const struct berth_node *node,
+                          struct berth_err *err)
 {
     struct berth_site *site = reading->into;
 
     if (node->kind != BERTH_NODE_LIST)
-        return take_choice(reading, key, node, err);
+        return parse_choice(reading, key, node, err);
     site->runtime.raw = BERTH_RAW_LIST;
-    return take_items(reading, key, node, &site->runtime.allowed);
+    return parse_items(reading, key, node, &site->runtime.allowed);
 }
 
-static int take_seconds(const struct berth_reading *reading,
-                        const struct berth_key *key, const struct berth_node *node,
-                        struct berth_err *err)
+static int parse_seconds(const struct berth_reading *reading,
+                         const struct berth_key *key, const struct berth_node *node,
+                         struct berth_err *err)
 {
     const char *text = node->kind == BERTH_NODE_SCALAR ? node->text : "";
     char *end;
@@ -141,8 +142,8 @@ static int take_seconds(const struct berth_reading *reading,
     return 0;
 }
 
-static int take_flag(const struct berth_reading *reading, const struct berth_key *key,
-                     const struct berth_node *node, struct berth_err *err)
+static int parse_flag(const struct berth_reading *reading, const struct berth_key *key,
+                      const struct berth_node *node, struct berth_err *err)
 {
     const char *text = node->kind == BERTH_NODE_SCALAR ? node->text : "";
 
@@ -153,8 +154,8 @@ static int take_flag(const struct berth_reading *reading, const struct berth_key
 }
 
 /* An option of rule NUMBER: NAME: VALUE, `true` for one without a value. */
-static void take_option(const struct berth_reading *reading, size_t number,
-                        const struct berth_node *node, struct berth_strvec *options)
+static void parse_option(const struct berth_reading *reading, size_t number,
+                         const struct berth_node *node, struct berth_strvec *options)
 {
     bool is_true = !node->quoted && node->text && strcasecmp(node->text, "true") == 0;
     struct berth_err err;
@@ -171,19 +172,19 @@ static void take_option(const struct berth_reading *reading, size_t number,
 }
 
 /* A fault of one option does not hide those of others. */
-static int take_options(const struct berth_reading *reading, size_t number,
-                        const struct berth_node *node, struct berth_strvec *options,
-                        struct berth_err *err)
+static int parse_options(const struct berth_reading *reading, size_t number,
+                         const struct berth_node *node, struct berth_strvec *options,
+                         struct berth_err *err)
 {
     if (node->kind != BERTH_NODE_MAP || node->count == 0)
         return berth_reading_mismatch(node, "options: NAME: VALUE lines", err);
     for (size_t i = 0; i < node->count; i++)
-        take_option(reading, number, &node->items[i], options);
+        parse_option(reading, number, &node->items[i], options);
     return 0;
 }
 
-static int take_rule_text(const struct berth_node *node, char **ret,
-                          struct berth_err *err)
+static int parse_rule_text(const struct berth_node *node, char **ret,
+                           struct berth_err *err)
 {
     if (node->kind != BERTH_NODE_SCALAR)
         return berth_reading_mismatch(node, "one name", err);
@@ -193,23 +194,23 @@ static int take_rule_text(const struct berth_node *node, char **ret,
     return *ret ? 0 : berth_err_oom(err);
 }
 
-static int take_rule_key(const struct berth_reading *reading, size_t number,
-                         const struct berth_node *node, struct berth_site_rule *rule,
-                         struct berth_err *err)
+static int parse_rule_key(const struct berth_reading *reading, size_t number,
+                          const struct berth_node *node, struct berth_site_rule *rule,
+                          struct berth_err *err)
 {
     static const char *const keys[] = {"partition", "account", "options", NULL};
 
     if (strcmp(node->key, "partition") == 0)
-        return take_rule_text(node, &rule->partition, err);
+        return parse_rule_text(node, &rule->partition, err);
     if (strcmp(node->key, "account") == 0)
-        return take_rule_text(node, &rule->account, err);
+        return parse_rule_text(node, &rule->account, err);
     if (strcmp(node->key, "options") == 0)
-        return take_options(reading, number, node, &rule->options, err);
+        return parse_options(reading, number, node, &rule->options, err);
     return berth_suggest(node->key, "a key here", keys, err);
 }
 
-static void take_rule(const struct berth_reading *reading, size_t number,
-                      const struct berth_node *node, struct berth_site_rule *rule)
+static void parse_rule(const struct berth_reading *reading, size_t number,
+                       const struct berth_node *node, struct berth_site_rule *rule)
 {
     struct berth_err err;
 
@@ -220,7 +221,7 @@ static void take_rule(const struct berth_reading *reading, size_t number,
         return;
     }
     for (size_t i = 0; i < node->count; i++)
-        if (take_rule_key(reading, number, &node->items[i], rule, &err) < 0)
+        if (parse_rule_key(reading, number, &node->items[i], rule, &err) < 0)
             berth_reading_add_fault(reading, node->items[i].line, "rules", &err);
     reading->faults->failed |= rule->options.failed;
     if (!berth_node_find(node, "options")) {
@@ -229,8 +230,8 @@ static void take_rule(const struct berth_reading *reading, size_t number,
     }
 }
 
-static int take_rules(const struct berth_reading *reading, const struct berth_key *key,
-                      const struct berth_node *node, struct berth_err *err)
+static int parse_rules(const struct berth_reading *reading, const struct berth_key *key,
+                       const struct berth_node *node, struct berth_err *err)
 {
     struct berth_site *site = reading->into;
 
@@ -243,7 +244,7 @@ static int take_rules(const struct berth_reading *reading, const struct berth_ke
     for (size_t i = 0; i < node->count; i++) {
         struct berth_site_rule *rule = &site->rules[site->rule_count++];
 
-        take_rule(reading, site->rule_count, &node->items[i], rule);
+        parse_rule(reading, site->rule_count, &node->items[i], rule);
     }
     return 0;
 }
@@ -252,44 +253,45 @@ static int take_rules(const struct berth_reading *reading, const struct berth_ke
 #define WORDS(...)  ((const char *const[]){__VA_ARGS__, NULL})
 
 const struct berth_key berth_keys[] = {
-    {"runtime.path", take_value, berth_value_path, NULL, FIELD(runtime.path)},
-    {"runtime.args", take_list, berth_value_text, NULL, FIELD(runtime.args)},
-    {"runtime.share", take_choice, NULL, WORDS("auto", "never"), FIELD(runtime.share)},
-    {"runtime.lifetime", take_choice, NULL, WORDS("step", "job"),
+    {"runtime.path", parse_value, berth_value_path, NULL, FIELD(runtime.path)},
+    {"runtime.args", parse_list, berth_value_text, NULL, FIELD(runtime.args)},
+    {"runtime.share", parse_choice, NULL, WORDS("auto", "never"), FIELD(runtime.share)},
+    {"runtime.lifetime", parse_choice, NULL, WORDS("step", "job"),
      FIELD(runtime.lifetime)},
-    {"runtime.start_timeout", take_seconds, NULL, NULL, FIELD(runtime.start_timeout)},
-    {"runtime.raw_args", take_raw_args, berth_value_text, WORDS("allow", "deny"),
+    {"runtime.start_timeout", parse_seconds, NULL, NULL, FIELD(runtime.start_timeout)},
+    {"runtime.raw_args", parse_raw_args, berth_value_text, WORDS("allow", "deny"),
      FIELD(runtime.raw)},
-    {"images.roots", take_list, berth_value_path, NULL, FIELD(images.roots)},
-    {"images.uris", take_uris, berth_value_uri, NULL, FIELD(images.uris)},
-    {"images.owners", take_list, berth_value_user, NULL, FIELD(images.owners)},
-    {"images.signatures", take_list, berth_value_fingerprint, NULL,
+    {"images.roots", parse_list, berth_value_path, NULL, FIELD(images.roots)},
+    {"images.uris", parse_uris, berth_value_uri, NULL, FIELD(images.uris)},
+    {"images.owners", parse_list, berth_value_user, NULL, FIELD(images.owners)},
+    {"images.signatures", parse_list, berth_value_fingerprint, NULL,
      FIELD(images.signatures)},
-    {"images.cache", take_value, berth_value_cache, NULL, FIELD(images.cache)},
-    {"images.missing", take_choice, NULL, WORDS("auto", "refuse", "warn"),
+    {"images.cache", parse_value, berth_value_cache, NULL, FIELD(images.cache)},
+    {"images.missing", parse_choice, NULL, WORDS("auto", "refuse", "warn"),
      FIELD(images.missing)},
-    {"mounts.forced", take_list, berth_value_mount, NULL, FIELD(mounts.forced)},
-    {"mounts.default", take_list, berth_value_mount, NULL, FIELD(mounts.defaults)},
-    {"mounts.forbidden", take_list, berth_value_path, NULL, FIELD(mounts.forbidden)},
-    {"environment.capture", take_list, berth_value_pattern, NULL,
+    {"mounts.forced", parse_list, berth_value_mount, NULL, FIELD(mounts.forced)},
+    {"mounts.default", parse_list, berth_value_mount, NULL, FIELD(mounts.defaults)},
+    {"mounts.forbidden", parse_list, berth_value_path, NULL, FIELD(mounts.forbidden)},
+    {"environment.capture", parse_list, berth_value_pattern, NULL,
      FIELD(environment.capture)},
-    {"environment.deny", take_list, berth_value_pattern, NULL, FIELD(environment.deny)},
-    {"environment.set", take_list, berth_value_assignment, NULL,
+    {"environment.deny", parse_list, berth_value_pattern, NULL,
+     FIELD(environment.deny)},
+    {"environment.set", parse_list, berth_value_assignment, NULL,
      FIELD(environment.set)},
-    {"environment.unset", take_list, berth_value_variable, NULL,
+    {"environment.unset", parse_list, berth_value_variable, NULL,
      FIELD(environment.unset)},
-    {"mpi.default", take_value, berth_value_mode, NULL, FIELD(mpi.mode)},
-    {"mpi.order", take_list, berth_value_mode, NULL, FIELD(mpi.order)},
-    {"mpi.partitions", take_pairs, berth_value_mode, NULL, FIELD(mpi.partitions)},
-    {"mpi.glibc", take_choice, NULL, WORDS("replace", "refuse"), FIELD(mpi.glibc)},
-    {"mpi.fabric", take_value, berth_value_fabric, NULL, FIELD(mpi.fabric)},
-    {"rules", take_rules, NULL, NULL, FIELD(rules)},
-    {"provenance.file", take_value, berth_value_path, NULL, FIELD(provenance.file)},
-    {"provenance.digest", take_choice, NULL, WORDS("none", "sha256"),
+    {"mpi.default", parse_value, berth_value_mode, NULL, FIELD(mpi.mode)},
+    {"mpi.order", parse_list, berth_value_mode, NULL, FIELD(mpi.order)},
+    {"mpi.partitions", parse_pairs, berth_value_mode, NULL, FIELD(mpi.partitions)},
+    {"mpi.glibc", parse_choice, NULL, WORDS("replace", "refuse"), FIELD(mpi.glibc)},
+    {"mpi.fabric", parse_value, berth_value_fabric, NULL, FIELD(mpi.fabric)},
+    {"rules", parse_rules, NULL, NULL, FIELD(rules)},
+    {"provenance.file", parse_value, berth_value_path, NULL, FIELD(provenance.file)},
+    {"provenance.digest", parse_choice, NULL, WORDS("none", "sha256"),
      FIELD(provenance.digest)},
-    {"provenance.comment", take_flag, NULL, NULL, FIELD(provenance.comment)},
-    {"inside", take_choice, NULL, WORDS("srun", "all", "deny"), FIELD(inside)},
-    {"profiles_dir", take_value, berth_value_path, NULL, FIELD(profiles_dir)},
+    {"provenance.comment", parse_flag, NULL, NULL, FIELD(provenance.comment)},
+    {"inside", parse_choice, NULL, WORDS("srun", "all", "deny"), FIELD(inside)},
+    {"profiles_dir", parse_value, berth_value_path, NULL, FIELD(profiles_dir)},
     {0},
 };
 

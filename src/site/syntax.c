@@ -140,7 +140,7 @@ static int append(struct berth_node *node, struct berth_node *item,
     return 0;
 }
 
-static int take_scalar(const yaml_event_t *event, struct berth_node *ret,
+static int read_scalar(const yaml_event_t *event, struct berth_node *ret,
                        struct berth_err *err)
 {
     const char *value = (const char *)event->data.scalar.value;
@@ -156,7 +156,7 @@ static int take_scalar(const yaml_event_t *event, struct berth_node *ret,
 static int read_node(struct reading *reading, const yaml_event_t *event, int depth,
                      struct berth_node *ret, struct berth_err *err);
 
-static int take_list(struct reading *reading, int depth, struct berth_node *list,
+static int read_list(struct reading *reading, int depth, struct berth_node *list,
                      struct berth_err *err)
 {
     for (;;) {
@@ -203,7 +203,7 @@ static int append_once(const struct reading *reading, struct berth_node *map,
     return 0;
 }
 
-static int take_map(struct reading *reading, int depth, struct berth_node *map,
+static int read_map(struct reading *reading, int depth, struct berth_node *map,
                     struct berth_err *err)
 {
     for (;;) {
@@ -216,7 +216,7 @@ static int take_map(struct reading *reading, int depth, struct berth_node *map,
             return -1;
         if (key.type == YAML_MAPPING_END_EVENT)
             return 0;
-        if (check_key(&key, err) < 0 || take_scalar(&key, &name, err) < 0)
+        if (check_key(&key, err) < 0 || read_scalar(&key, &name, err) < 0)
             return at(reading, line_of(&key), err);
         if (next(reading, &value, err) < 0 ||
             read_node(reading, &value, depth, &item, err) < 0)
@@ -249,12 +249,12 @@ static int read_node(struct reading *reading, const yaml_event_t *event, int dep
     switch (event->type) {
     case YAML_SEQUENCE_START_EVENT:
         ret->kind = BERTH_NODE_LIST;
-        return take_list(reading, depth + 1, ret, err);
+        return read_list(reading, depth + 1, ret, err);
     case YAML_MAPPING_START_EVENT:
         ret->kind = BERTH_NODE_MAP;
-        return take_map(reading, depth + 1, ret, err);
+        return read_map(reading, depth + 1, ret, err);
     default:
-        return take_scalar(event, ret, err) < 0 ? at(reading, ret->line, err) : 0;
+        return read_scalar(event, ret, err) < 0 ? at(reading, ret->line, err) : 0;
     }
 }
 
