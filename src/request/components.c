@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of components: which row is whose. Knows neither Slurm's calls nor where
- * the numbers come from. */
+/* The table of components: adds rows, finds the row of a component or rank, and counts
+ * containers and ranks. Knows neither Slurm's calls nor the source of the numbers. */
 
 #include "request/components.h"
 
@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "request/ranks.h"
 
-/* Which container the last row of TABLE runs in. */
+/* Sets the container of the last row of TABLE. */
 static int number_container(struct berth_table *table, struct berth_err *err)
 {
     struct berth_row *row = &table->rows[table->count - 1];
@@ -57,7 +57,7 @@ int berth_table_add(struct berth_table *table, int group, const char *ranks,
     return -1;
 }
 
-/* The row that may get the ranks of one that asks for REQUEST; NULL: none. */
+/* The row with ranks whose request equals REQUEST; NULL: there is none. */
 static struct berth_row *row_to_extend(struct berth_table *table,
                                        const struct berth_request *request)
 {
@@ -82,7 +82,7 @@ int berth_table_add_line(struct berth_table *table, const char *ranks,
         return berth_err_oom(err);
     free(row->ranks);
     row->ranks = longer;
-    berth_request_fini(&same); /* the row has one */
+    berth_request_fini(&same); /* the row has an equal one */
     return 0;
 }
 
@@ -154,7 +154,7 @@ bool berth_table_has_groups(const struct berth_table *table)
     return true;
 }
 
-/* The row of RANK; NULL: no line has it. */
+/* The row of RANK; NULL: no line has RANK. */
 static const struct berth_row *row_of_rank(const struct berth_table *table,
                                            unsigned int rank)
 {
@@ -221,8 +221,7 @@ const char *berth_table_lifetime(const struct berth_table *table)
     return lifetime;
 }
 
-/* Slurm takes the line with BERTH_RANKS_REST for all ranks that no line before it has;
- * it is the last one. */
+/* The row with BERTH_RANKS_REST, the last, has the tasks that no other row has. */
 unsigned int berth_table_tasks(const struct berth_table *table,
                                const struct berth_row *row, unsigned int tasks)
 {
@@ -294,7 +293,7 @@ unsigned int berth_table_container_first_rank(const struct berth_table *table,
     return least;
 }
 
-/* --mpi-bind of ROW; "": left to the site. */
+/* The --mpi-bind of ROW; "": unsaid, so that the site may set it. */
 static const char *mode_of(const struct berth_row *row)
 {
     return row->request.mpi ? row->request.mpi : "";

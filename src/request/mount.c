@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `--container-mounts` says: text to source, destination and mode. Does not look
- * whether anything exists. */
+/* The value of --container-mounts: from text to source, destination and mode. Does not
+ * check whether the source exists. */
 
 #include "request/mount.h"
 
@@ -17,7 +17,8 @@ enum { MODES = sizeof(modes) / sizeof(modes[0]) };
 
 #define EXPECTED "expected SRC[:DST[:ro|rw|sqsh]][,...]"
 
-/* Cut TEXT at its colons into at most three fields; returns how many there are. */
+/* Cuts TEXT at its colons into at most three fields. Returns their number; 4: there are
+ * more. */
 static int split(char *text, char *fields[3])
 {
     int count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options, and how the value of each is parsed. Each of them is also in
- * spank_berth(8), which a test compares. */
+/* The table of options, and the parsers of their values. A test compares the table with
+ * spank_berth(8). */
 
 #include "request/option.h"
 
@@ -55,8 +55,8 @@ static int parse_workdir(const struct berth_written *written, struct berth_strve
     return 0;
 }
 
-/* The length of the first item of a comma list in which `\,` is a comma; the item
- * without its backslashes goes to COPY. */
+/* Copies the first item of a comma list to COPY; `\,` in the list is a comma of the
+ * item. Returns the length of the item in TEXT. */
 static size_t cut_item(const char *text, char *copy)
 {
     size_t at = 0;
@@ -96,8 +96,9 @@ static int parse_env(const struct berth_written *written, struct berth_strvec *r
     }
 }
 
-/* A word of --container-args. The runtime would take a quote for a part of it; and the
- * tasks go to their own directory, whatever the runtime's is. */
+/* Refuses a word of --container-args that would do nothing: the runtime does not remove
+ * quotes, and tasks change to their own directory after the runtime has changed to its
+ * own. */
 static int check_flag(const char *word, struct berth_err *err)
 {
     size_t length = strcspn(word, "=");
@@ -133,7 +134,7 @@ static int parse_args(const struct berth_written *written, struct berth_strvec *
     return 0;
 }
 
-/* Bytes of a name, which messages repeat. */
+/* Bytes of a name: messages repeat it. */
 enum { LONGEST_NAME = 63 };
 
 /* Is WORD one of the words of OPTION, or a name where the option takes one? */
@@ -170,7 +171,7 @@ static int parse_mode(const struct berth_written *written, struct berth_strvec *
     return parse_word(&(struct berth_written){written->option, word, NULL}, ret, err);
 }
 
-/* Also `yes` and `no`, for the variable of the option. */
+/* The variable of the option may also be `yes` or `no`, like that of a switch. */
 static int parse_explain(const struct berth_written *written, struct berth_strvec *ret,
                          struct berth_err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of a configuration file, one by one. What they mean is decided elsewhere;
- * what cannot mean anything is refused here, where the line is known. */
+/* Checks the form of values of configuration files, so that a wrong value is reported
+ * with its line. Does not decide what a value means. */
 
 #include "request/values.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests and tables as text that survives every environment. */
+/* Writes requests and tables as text for a variable of the environment, and reads them.
+ */
 
 #include "request/wire.h"
 
@@ -14,10 +15,10 @@
 #include "request/ranks.h"
 #include "request/uri.h"
 
-/* The key of where an image is from that is a file by now; no option. */
+/* The key of the URI of a pulled image. */
 #define URI "uri"
 
-/* The key of a field that is not an option. */
+/* The key of `world`, which no option sets. */
 #define WORLD "world"
 
 static const char *const worlds[] = {
@@ -72,7 +73,8 @@ static enum berth_option_id option_of(const char *key)
     return BERTH_OPTION_COUNT;
 }
 
-/* A variable came through parse_env() once, so its commas are its own. */
+/* Parses VALUE like a user's. The commas of a variable belong to its value, and so get
+ * a backslash. */
 static int read_option(struct berth_request *request, enum berth_option_id id,
                        const char *value, struct berth_err *err)
 {
@@ -101,7 +103,7 @@ static int read_world(struct berth_request *request, const char *value,
     return berth_err_set(err, "'%s' is not a " WORLD " of this release", value);
 }
 
-/* Behind the file that was pulled from there. */
+/* The URI of an image stands after the file that was pulled from there. */
 static int read_uri(struct berth_request *request, const char *value,
                     struct berth_err *err)
 {
@@ -148,7 +150,7 @@ int berth_wire_get_request(const char *text, struct berth_request *ret,
     return 0;
 }
 
-/* In front of the ranks that a row has with --multi-prog. */
+/* What begins the label of a row with ranks. */
 enum { RANKS = '/' };
 
 static void put_row(struct berth_buf *buf, int group, const struct berth_row *row)
@@ -237,8 +239,7 @@ static bool has_group(const struct berth_table *table, int group)
     return false;
 }
 
-/* LABEL of a row: the group, or the ranks of a step with --multi-prog, which has no
- * rows of the other kind. */
+/* Reads the LABEL of a row: a group or ranks. A table has rows of one kind only. */
 static int get_label(const char *label, const struct berth_table *table, int *ret_group,
                      const char **ret_ranks, struct berth_err *err)
 {
@@ -321,7 +322,7 @@ int berth_wire_put_environment(const struct berth_table *table, char **ret_text,
     return 0;
 }
 
-/* Does the row say anything but variables with values? */
+/* Does REQUEST have no option but variables with values? */
 static bool has_only_variables(struct berth_request *request)
 {
     struct berth_request rest = *request;
