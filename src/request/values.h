@@ -15,7 +15,7 @@ int berth_value_path(const char *text, struct berth_err *err);
 /* A path that starts with /, ~/ or $. */
 int berth_value_cache(const char *text, struct berth_err *err);
 
-/* SRC[:DST[:ro|rw]], both absolute, without a comma. */
+/* SRC[:DST[:ro|rw|sqsh]], both absolute, without a comma. */
 int berth_value_mount(const char *text, struct berth_err *err);
 
 /* The name of a variable, in which `*` stands for any text. */

@@ -55,7 +55,7 @@ START_TEST(every_key_has_its_place)
               "  cache: ~/cache\n"
               "  missing: refuse\n"
               "mounts:\n"
-              "  forced: [/scratch, \"/a:/b:ro\"]\n"
+              "  forced: [/scratch, \"/a:/b:ro\", \"/c:/d:sqsh\"]\n"
               "  default: [/opt:/opt]\n"
               "  forbidden: [/etc]\n"
               "environment:\n"
@@ -90,7 +90,7 @@ START_TEST(every_key_has_its_place)
     is_list(&site.images.signatures, "0123456789abcdef0123456789ABCDEF01234567");
     ck_assert_str_eq(site.images.cache, "~/cache");
     ck_assert_int_eq(site.images.missing, BERTH_MISSING_REFUSE);
-    is_list(&site.mounts.forced, "/scratch|/a:/b:ro");
+    is_list(&site.mounts.forced, "/scratch|/a:/b:ro|/c:/d:sqsh");
     is_list(&site.mounts.defaults, "/opt:/opt");
     is_list(&site.mounts.forbidden, "/etc");
     is_list(&site.environment.capture, "MODEL_*");
