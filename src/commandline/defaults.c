@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From variables to options. Reads no environment itself. */
+/* Parses the variables of options. Reads no environment itself. */
 
 #include "commandline/defaults.h"
 

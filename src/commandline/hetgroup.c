@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From srun's command line to the het group of each reading. */
+/* Finds the het group of each reading of srun in the command line of srun. */
 
 #include "commandline/hetgroup.h"
 
@@ -24,8 +24,8 @@ void berth_hetgroups_init(struct berth_hetgroups *state, const char *cmdline,
     }
 }
 
-/* Does WORD name the option (--NAME, --NAME=..., or a long enough prefix, as
- * getopt_long allows)? *RET_VALUE: what is behind the equals sign, or NULL. */
+/* Is WORD the option --NAME, --NAME=VALUE or a prefix of at least MINIMUM letters, as
+ * getopt_long allows? *RET_VALUE is the text after the equals sign, or NULL. */
 static bool names_option(const char *word, const char *name, size_t minimum,
                          const char **ret_value)
 {
@@ -44,13 +44,13 @@ static bool names_option(const char *word, const char *name, size_t minimum,
 /* Options of srun whose values are free text, which may look like an option. */
 static const struct {
     const char *name;
-    char letter; /* '\0': it has none */
+    char letter; /* '\0': there is none */
 } texts[] = {
     {"comment", '\0'}, {"extra", '\0'}, {"job-name", 'J'}, {"output", 'o'},
     {"error", 'e'},    {"input", 'i'},  {"wckey", '\0'},   {"mcs-label", '\0'},
 };
 
-/* The word behind WORD that is not its value. */
+/* The index of the word after WORD and after the value of WORD. */
 static size_t next_option(const struct berth_hetgroups *state, size_t word)
 {
     const char *text = state->words.items[word];
@@ -137,7 +137,7 @@ static bool add_range(int first, int last, bool set[])
     return true;
 }
 
-/* One number of at most three digits; NULL if there is none. */
+/* Reads a number of one to three digits. Returns the text after the number, or NULL. */
 static const char *read_number(const char *text, int *ret_number)
 {
     int number = 0;
@@ -149,7 +149,7 @@ static const char *read_number(const char *text, int *ret_number)
     return digits > 0 && digits < 4 ? text : NULL;
 }
 
-/* "0", "0,2", "0-2,4" or one of them in brackets: the forms that --het-group takes. */
+/* Reads a value of --het-group: "0", "0,2", "0-2,4", or one of these in brackets. */
 static bool read_groups(const char *text, bool set[])
 {
     bool bracket = *text == '[';

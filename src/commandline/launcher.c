@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an mpirun inside a task may see of Slurm. Looks at nothing and changes nothing.
- */
+/* Decides which variables an mpirun in a task sees, and which modes of --mpi-bind
+ * cannot be in one step. Reads and starts nothing. */
 
 #include "commandline/launcher.h"
 
@@ -14,17 +14,17 @@
 enum sight {
     HIDDEN,
     SHOWN,
-    SHOWN_EACH,   /* with local-each, where tasks are told apart by it */
-    SHOWN_LAUNCH, /* with launch, where the mpirun starts ranks through Slurm */
+    SHOWN_EACH,   /* with local-each: it distinguishes the tasks */
+    SHOWN_LAUNCH, /* with launch: the mpirun starts ranks through Slurm */
 };
 
-/* The first that matches decides; what none matches is shown. A star at the end stands
- * for anything. */
+/* The first row that matches a variable decides; other variables are shown. A star at
+ * the end matches any text. */
 static const struct {
     const char *name;
     enum sight sight;
 } rules[] = {
-    /* Of Slurm, what no launcher and no MPI library reads, and scripts do. */
+    /* Variables of Slurm that scripts read, and no launcher or MPI library. */
     {"SLURM_ARRAY_*", SHOWN},
     {"SLURM_CPUS_ON_NODE", SHOWN},
     {"SLURM_JOB_END_TIME", SHOWN},
@@ -93,13 +93,13 @@ static bool is_shown(const struct berth_request *request, const char *variable)
     return true;
 }
 
-/* Open MPI's mpirun counts the cores of the node, refuses more ranks than these, and
- * binds each rank to a core from the first one on, whatever CPUs it has been bound to
- * itself: all mpiruns of a node would meet on its first cores. So it is told how many
- * CPUs are its own, to bind nothing, and to put more ranks on them if that is asked
- * (it then lets ranks sleep while they wait). Where ssh is missing Open MPI 4 may
- * refuse to start, though it has no use for it; any program will do. Open MPI 6 has
- * other names and says so at length. OMPI: Open MPI 4; PRTE: 5 and 6. */
+/* Open MPI's mpirun counts the cores of the node, refuses more ranks than cores, and
+ * binds the ranks to the cores from the first on, whatever CPUs the mpirun itself is
+ * bound to: all mpiruns of a node would use the first cores. So these variables tell
+ * mpirun the number of its CPUs, to bind no rank, and to accept more ranks than CPUs
+ * (waiting ranks then sleep). Open MPI 4 may refuse to start without ssh, which it does
+ * not use here; any program satisfies it. Open MPI 6 has other names, and warns at
+ * length about the old ones. OMPI: Open MPI 4; PRTE: 5 and 6. */
 static const char *const defaults[] = {
     "OMPI_MCA_rmaps_base_oversubscribe=1",
     "OMPI_MCA_hwloc_base_binding_policy=none",
@@ -110,8 +110,8 @@ static const char *const defaults[] = {
     NULL,
 };
 
-/* The same for an mpirun that has the job's nodes and binds as it does without an
- * image; and what Slurm sets in a job (env.c), which --export may have dropped. */
+/* The same for launch: the mpirun has the nodes of the job and binds ranks as without
+ * an image. Slurm sets the last two in a job (env.c), but --export may drop them. */
 static const char *const launch_defaults[] = {
     "OMPI_MCA_plm_rsh_agent=false",
     "PMIX_MCA_mca_base_suppress_deprecated_warning=1",
@@ -120,7 +120,7 @@ static const char *const launch_defaults[] = {
     NULL,
 };
 
-/* How many CPUs the task has; NULL: Slurm does not tell. */
+/* The number of CPUs of the task; NULL: Slurm does not tell. */
 static const char *count_cpus(const struct berth_request *request, char *const *own)
 {
     const char *cpus = berth_environ_value(own, "SLURM_CPUS_PER_TASK");
@@ -132,10 +132,10 @@ static const char *count_cpus(const struct berth_request *request, char *const *
     return berth_environ_value(own, "SLURM_CPUS_ON_NODE");
 }
 
-/* The mpiruns of a user on a node share TMPDIR/ompi.NODE.UID with Open MPI 4. The one
- * that ends last removes it; one that begins in that moment fails, because it has seen
- * the directory and then cannot use it (open-mpi/ompi 8510). So each task has its own,
- * unless the user has chosen a place. */
+/* With Open MPI 4 all mpiruns of a user on a node share the directory
+ * TMPDIR/ompi.NODE.UID. The last mpirun removes it; another that starts at that moment
+ * has seen the directory and fails (open-mpi/ompi 8510). So each task gets its own
+ * directory, unless the user has set one. */
 static void push_session(char *const *own, struct berth_strvec *ret)
 {
     const char *job = berth_environ_value(own, "SLURM_JOB_ID");
@@ -151,7 +151,7 @@ static void push_session(char *const *own, struct berth_strvec *ret)
                            place && *place == '/' ? place : "/tmp", job, step, task);
 }
 
-/* VARIABLES, ended by NULL, that RET does not have. */
+/* Appends those of VARIABLES (ended by NULL) that RET does not have. */
 static void push_missing(const char *const *variables, struct berth_strvec *ret)
 {
     for (; *variables; variables++)
@@ -159,7 +159,7 @@ static void push_missing(const char *const *variables, struct berth_strvec *ret)
             berth_strvec_push(ret, *variables);
 }
 
-/* What an mpirun on one node is told. */
+/* Appends the variables of an mpirun on one node. */
 static void push_local(const struct berth_request *request, char *const *own,
                        struct berth_strvec *ret)
 {
@@ -282,7 +282,7 @@ int berth_launcher_check_bundle(const struct berth_request *request, const char 
         berth_request_name(request), bundle);
 }
 
-/* Is that the image's own library, asked for or not? */
+/* Do the tasks use the image's own library, with hybrid or without --mpi-bind? */
 static bool is_own(const struct berth_request *request)
 {
     return berth_request_has_container(request) &&
@@ -290,8 +290,8 @@ static bool is_own(const struct berth_request *request)
             berth_request_mpi_is(request, BERTH_MODE_OFF));
 }
 
-/* Do A and B, whose modes are neither off nor local, make two libraries of one world?
- */
+/* Do A and B, with modes in which srun starts the ranks, use two libraries in one
+ * world? */
 static bool is_mixed(const struct berth_request *a, const struct berth_request *b)
 {
     enum berth_mode first = berth_mode_of(a->mpi);
@@ -303,7 +303,7 @@ static bool is_mixed(const struct berth_request *a, const struct berth_request *
            (first == BERTH_MODE_NAME && then == first && strcmp(a->mpi, b->mpi) != 0);
 }
 
-/* The request of the row, if it shares the world; NULL: it does not. */
+/* The request of ROW if --mpi-bind chooses its library; else NULL. */
 static const struct berth_request *request_in_world(const struct berth_row *row)
 {
     return berth_request_mpi_chosen(&row->request) ? &row->request : NULL;
@@ -328,8 +328,8 @@ static int check_mixture(const struct berth_table *table, struct berth_err *err)
     return 0;
 }
 
-/* A row that runs on its image's own library because the user did not choose, beside a
- * row that uses the host's. */
+/* Refuses a row without --mpi-bind, which runs on its image's own library, beside a row
+ * that uses the host's. */
 static int check_forgotten(const struct berth_table *table, struct berth_err *err)
 {
     const char *hosts = NULL;
@@ -377,7 +377,7 @@ int berth_launcher_check_table(const struct berth_table *table, bool site_says,
     return site_says ? 0 : check_forgotten(table, err);
 }
 
-/* Do all tasks share a container on each node, so that they choose together? */
+/* Do all tasks of a node share a container, so that they make one choice? */
 static bool choose_together(const struct berth_table *table)
 {
     for (size_t i = 1; i < table->count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is typed and not meant. Looks at words only. */
+/* Recognizes probable mistakes by the words of a command line or script. */
 
 #include "commandline/mistakes.h"
 
@@ -12,7 +12,7 @@
 #include "commandline/launcher.h"
 #include "request/option.h"
 
-/* Programs that have options of ours. */
+/* Is COMMAND a program that has our options? */
 static bool takes_our_options(const char *command)
 {
     static const char *const names[] = {"srun", "sbatch", "salloc", "berth", NULL};
@@ -20,7 +20,7 @@ static bool takes_our_options(const char *command)
     return berth_text_is_any(berth_text_base(command), names);
 }
 
-/* The option of ours that WORD is, in full; NULL: it is not one. */
+/* The option of ours that WORD names in full; NULL: none. */
 static const struct berth_option *option_of(const char *word, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -38,14 +38,14 @@ static const struct berth_option *option_of(const char *word, const char *prefix
     return NULL;
 }
 
-/* Is the value of the option, in WORD, the word behind it? */
+/* Is the value of OPTION, which WORD names, the next word? */
 static bool has_value_behind(const struct berth_option *option, const char *word)
 {
     return option->argument && !berth_option_is_optional(option) && !strchr(word, '=');
 }
 
-/* The first option of ours in the COUNT words of a command; 0: none, or the command may
- * know what to do with it. */
+/* The index of the first option of ours in the COUNT words of a command. 0: none, or
+ * the command may have such options. */
 static size_t find_option(char *const *words, size_t count, const char *prefix)
 {
     size_t found = 0;
@@ -99,7 +99,7 @@ bool berth_mistake_on_line(char *const *words, const char *prefix,
     return true;
 }
 
-/* Does the line have an option of ours, before a command or behind? */
+/* Does the line have an image, or an option of ours anywhere? */
 static bool has_our_option(const struct berth_typed *typed)
 {
     if (typed->is_contained)
@@ -120,13 +120,13 @@ static bool is_component_option(const char *word, const char *next, const char *
 
     if (word[0] != '-' || !word[1])
         return false;
-    if (strchr("nNc", word[1])) /* often those of other programs: only with a number */
+    if (strchr("nNc", word[1])) /* other programs have them, too: only with a number */
         return isdigit((unsigned char)*(*number ? number : next));
     return option_of(word, prefix) || berth_text_starts_any(word, names);
 }
 
-/* Does a component begin at the COUNT words WORDS, of which OPTION is the first? Only
- * if there are options of srun, and a command behind them. */
+/* Does a component begin at the COUNT words WORDS, the first of which stands for
+ * OPTION? Only if OPTION is one of srun and a command follows. */
 static bool begins_component(const char *option, char *const *words, size_t count,
                              const char *prefix)
 {
@@ -134,7 +134,7 @@ static bool begins_component(const char *option, char *const *words, size_t coun
 
     if (!is_component_option(option, next, prefix))
         return false;
-    /* Maybe the option's value stands alone; no command begins with a digit. */
+    /* A word with a digit first is the value of an option: no command begins so. */
     for (size_t i = 1; i < count; i++)
         if (words[i][0] != '-' && !isdigit((unsigned char)words[i][0]))
             return true;
@@ -173,8 +173,7 @@ bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret)
     return false;
 }
 
-/* An existing file or directory shows what it is; a missing one is judged by its
- * ending. */
+/* A missing file is judged by its name. */
 static bool is_image(const char *value, enum berth_bundle kind)
 {
     switch (kind) {
@@ -212,7 +211,7 @@ bool berth_mistake_pyxis(const struct berth_typed *typed, const char *value,
     return true;
 }
 
-/* Does the mpirun with the words from FIRST to END start a program? `mpirun --version`
+/* Does an mpirun with the words from FIRST to END start a program? `mpirun --version`
  * does not. */
 static bool starts_program(char *const *first, char *const *end)
 {
@@ -226,8 +225,8 @@ static bool is_ssh(const char *value)
     return value && (strcmp(value, "ssh") == 0 || strcmp(value, "rsh") == 0);
 }
 
-/* Are the words from FIRST to END an mpirun that knows ssh alone, or is told to use it?
- */
+/* Is the command from FIRST to END an mpirun that can use only ssh, or one with an
+ * option for ssh? */
 static bool wants_ssh(char *const *first, char *const *end)
 {
     static const char *const options[] = {"launcher", "bootstrap", "plm", NULL};
@@ -241,7 +240,7 @@ static bool wants_ssh(char *const *first, char *const *end)
     return false;
 }
 
-/* Does ENVIRONMENT tell an mpirun so? */
+/* Does a variable in ENVIRONMENT make an mpirun use ssh? */
 static bool environment_wants_ssh(char *const *environment)
 {
     static const char *const names[] = {"HYDRA_LAUNCHER",        "HYDRA_BOOTSTRAP",
@@ -297,14 +296,12 @@ bool berth_mistake_mpirun(const struct berth_typed *typed,
     return true;
 }
 
-/* Comments are not commands. */
 static bool is_comment(const char *line)
 {
     return line[strspn(line, " \t")] == '#';
 }
 
-/* Is NAME in a line that is not a comment, in large letters (variables) or small ones?
- */
+/* Does a line that is not a comment contain NAME, in any case (variables)? */
 static bool mentions(const char *text, const char *name)
 {
     size_t length = strlen(name);
@@ -331,7 +328,7 @@ bool berth_mistake_script(const char *name, const char *text, struct berth_err *
     return true;
 }
 
-/* Is the LINE "#!..." that of a shell that knows "$@" and $1? */
+/* Does the LINE "#!..." name a shell with "$@" and $1? */
 static bool names_shell(const char *line)
 {
     static const char *const shells[] = {"sh", "ash", "bash", "dash", "ksh", "zsh"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a --multi-prog file: lines, words, options. Reads nothing. */
+/* Parses the text of a --multi-prog file: lines, words, options. Reads no file. */
 
 #include "commandline/multiprog.h"
 
@@ -25,8 +25,8 @@ static bool is_continued(const char *line, size_t length)
     return length > 0 && line[length - 1] == '\\';
 }
 
-/* The lines from *AT on that belong together: the first, and those that continue it.
- * *AT is moved behind them, *NUMBER (of a line) too. */
+/* Moves *AT past a line and the lines that continue it, and adds their number to
+ * *NUMBER. Returns their length. */
 static size_t next_lines(const char **at, unsigned int *number)
 {
     const char *start = *at;
@@ -35,7 +35,7 @@ static size_t next_lines(const char **at, unsigned int *number)
     while (is_more && **at) {
         size_t length = strcspn(*at, "\n");
 
-        /* Slurm passes over empty lines before it looks for anything. */
+        /* Slurm drops empty lines first. */
         is_more = length == 0 ? *at > start : is_continued(*at, length);
         *at += length + ((*at)[length] == '\n');
         ++*number;
@@ -63,7 +63,7 @@ static void free_line(struct berth_multiprog_line *line)
     free(line->text);
 }
 
-/* The LENGTH bytes at TEXT, from line NUMBER on. */
+/* Adds the line of LENGTH bytes at TEXT, which begins in line NUMBER. */
 static int read_line(const char *text, size_t length, unsigned int number,
                      struct berth_multiprog *file, struct berth_err *err)
 {
@@ -113,15 +113,15 @@ void berth_multiprog_fini(struct berth_multiprog *file)
     *file = (struct berth_multiprog){0};
 }
 
-/* A word that is being read. */
+/* The word that is read. */
 struct word {
     struct berth_buf text;
     bool is_begun;
 };
 
-/* The first percent sign that Slurm drops, with the letter behind it. */
+/* The first percent sign that Slurm drops with the letter after it. */
 struct dropped {
-    size_t word; /* in which of them it is; SIZE_MAX: there is none */
+    size_t word; /* index of its word; SIZE_MAX: there is none */
     char letter;
 };
 
@@ -140,7 +140,8 @@ static void end_word(struct word *word, struct berth_strvec *ret)
     *word = (struct word){0};
 }
 
-/* %t or %o at AT, which is behind the percent sign; Slurm drops any other letter. */
+/* Adds the number for %t or %o; AT is after the percent sign. Slurm drops any other
+ * letter. Returns the text after the letter. */
 static const char *add_number(struct word *word, const char *at, unsigned int rank,
                               unsigned int offset)
 {
@@ -151,8 +152,9 @@ static const char *add_number(struct word *word, const char *at, unsigned int ra
     return *at ? at + 1 : at;
 }
 
-/* Behind a backslash: a letter as it is, or the next line. There Slurm begins a word,
- * which is empty if that line begins with a blank. */
+/* Adds the letter at AT, which is after a backslash. At the end of a line Slurm begins
+ * a word, which is empty if the next line begins with a blank. Returns the text after
+ * it. */
 static const char *add_protected(struct word *word, const char *at)
 {
     if (*at == '\n') {
@@ -163,14 +165,14 @@ static const char *add_protected(struct word *word, const char *at)
     return *at ? at + 1 : at;
 }
 
-/* Note a percent sign with a letter at AT, in word WORD, that Slurm drops. */
+/* Notes the letter at AT, in word WORD, if Slurm drops it with its percent sign. */
 static void note_dropped(struct dropped *dropped, size_t word, const char *at)
 {
     if (dropped && dropped->word == SIZE_MAX && *at != 't' && *at != 'o')
         *dropped = (struct dropped){word, *at};
 }
 
-/* DROPPED: NULL where that does not matter. */
+/* Appends the words at AT to RET. DROPPED may be NULL. */
 static int read_words(const char *at, unsigned int rank, unsigned int offset,
                       struct berth_strvec *ret, struct dropped *dropped,
                       struct berth_err *err)
@@ -216,8 +218,8 @@ int berth_multiprog_words(const struct berth_multiprog_line *line, unsigned int 
     return read_words(line->text, rank, offset, ret, NULL, err);
 }
 
-/* NAME, without dashes and the site's prefix, is none of our options. WORD is what was
- * written. */
+/* Refuses NAME, an unknown option without dashes and prefix, which the user wrote as
+ * WORD. */
 static int refuse_name(const char *name, const char *word, struct berth_err *err)
 {
     const char *names[BERTH_OPTION_COUNT + 1] = {NULL};
@@ -240,7 +242,8 @@ static int refuse_name(const char *name, const char *word, struct berth_err *err
                          word);
 }
 
-/* Take the option at WORDS. Returns how many words it takes, or -1. */
+/* Parses the option at WORDS into RET (NULL: only checks its form). Returns the number
+ * of its words, or -1. */
 static int parse_option(char *const *words, const char *prefix, const char *base,
                         struct berth_request *ret, struct berth_err *err)
 {
@@ -274,9 +277,9 @@ static int parse_option(char *const *words, const char *prefix, const char *base
     return used;
 }
 
-/* Take the options of WORDS into RET (NULL: only count them), and the empty words
- * between them, which a continued line with leading blanks has. Returns the number of
- * these words, or -1. */
+/* Parses the options at the beginning of WORDS into RET (NULL: only counts them), and
+ * skips the empty words of continued lines with leading blanks. Returns the number of
+ * words, or -1. */
 static int parse_options(char *const *words, const char *prefix, const char *base,
                          struct berth_request *ret, struct berth_err *err)
 {
@@ -299,7 +302,7 @@ int berth_multiprog_options(char *const *words, const char *prefix,
     return parse_options(words, prefix, NULL, NULL, err);
 }
 
-/* Options of the command line that need an image are for the lines that have one. */
+/* Options of the command line apply only to lines with an image. */
 static int merge(const struct berth_request *defaults, const struct berth_request *own,
                  struct berth_request *ret, struct berth_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What scripts for pyxis ask for, and what to write for berth. */
+/* The table of the options of pyxis, with what to write for berth. */
 
 #include "commandline/pyxis.h"
 

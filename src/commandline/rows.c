@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each line of a --multi-prog file asks for, and which programs share a container.
- */
+/* Adds the lines of a --multi-prog file to a table, and lists the programs that share a
+ * container. */
 
 #include "commandline/rows.h"
 
@@ -12,18 +12,19 @@
 #include "base/cleanup.h"
 #include "request/ranks.h"
 
-/* The most ranks for which a line with %t or %o in an option is read. */
+/* The most ranks of a line with %t or %o in an option: the line is parsed for each
+ * rank. */
 enum { RANKS_MAX = 4096 };
 
-/* A line that is read, and where its rows go. */
+/* The line that is read, and the table for its rows. */
 struct reading {
     const struct berth_rows *rows;
     const struct berth_multiprog_line *line;
     struct berth_table *table;
 };
 
-/* Lines that ask for the same have one row, unless each is to be explained, or has an
- * mpirun of its own, which is for one task. */
+/* Lines with equal requests share a row, unless the step explains each line, or the
+ * line starts an mpirun, which is for one task. */
 static int add_row(const struct reading *reading, const char *ranks,
                    const struct berth_request *request, struct berth_err *err)
 {
@@ -33,7 +34,7 @@ static int add_row(const struct reading *reading, const char *ranks,
     return berth_table_add_line(reading->table, ranks, request, err);
 }
 
-/* What the line asks for RANK, one of its RANKS, of which there are TASKS (0: not
+/* Adds the request of the line for RANK as that of RANKS, which are TASKS tasks (0: not
  * known). */
 static int read_rank(const struct reading *reading, unsigned int rank,
                      const char *ranks, unsigned long tasks, struct berth_err *err)
@@ -50,7 +51,7 @@ static int read_rank(const struct reading *reading, unsigned int rank,
     return 0;
 }
 
-/* Has a line before this one RANK? */
+/* Does an earlier line have RANK? */
 static bool is_on_earlier_line(const struct reading *reading, unsigned int rank)
 {
     const struct berth_multiprog_line *line = reading->rows->file->lines;
@@ -61,7 +62,7 @@ static bool is_on_earlier_line(const struct reading *reading, unsigned int rank)
     return false;
 }
 
-/* Each rank of the line may ask for another thing. */
+/* Adds a request for each rank of the line. */
 static int read_each_rank(const struct reading *reading, struct berth_err *err)
 {
     const char *ranks = reading->line->ranks;
@@ -113,7 +114,7 @@ int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,
             return berth_err_at(err, "--multi-prog: '%s': line %u", rows->name,
                                 reading.line->number);
         is_more = !berth_ranks_is_rest(
-            reading.line->ranks); /* a line behind it is nobody's */
+            reading.line->ranks); /* no rank is left for a later line */
     }
     return 0;
 }
@@ -129,7 +130,7 @@ int berth_rows_check(const struct berth_table *table,
     return berth_request_check(defaults, err);
 }
 
-/* The program of LINE, if its ranks run in the container of PART. */
+/* Appends the program of LINE if its first rank runs in the container of PART. */
 static int add_program(const struct berth_multiprog *file,
                        const struct berth_multiprog_line *line,
                        const struct berth_rows_part *part, struct berth_strvec *ret,
