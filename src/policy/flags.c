@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which flags of the container runtime a user may give: as words, and as the variables
- * that the runtime takes for them. Knows no flag by its name. */
+/* Decides which flags of the container runtime a user may give, as words or as
+ * variables that the runtime reads as flags. Knows no flag by its name. */
 
 #include "policy/flags.h"
 
@@ -24,7 +24,7 @@ static size_t count_of(const char *text, char c)
     return count;
 }
 
-/* Components of a path, of a list of them, or of a value. */
+/* The number of components `..` in a path, a list of paths, or a flag with a path. */
 static size_t count_parents(const char *text)
 {
     size_t count = 0;
@@ -76,7 +76,7 @@ static int refuse(const struct berth_site *site, const char *text,
     return cite(site, err);
 }
 
-/* The word at WORDS, with the next one if that is not a flag. */
+/* The flag at WORDS, joined with the next word if that is not a flag. */
 static char *join_value(char *const *words, size_t *ret_count)
 {
     char *text = NULL;
@@ -107,9 +107,9 @@ int berth_flags_check_args(const struct berth_site *site,
     return 0;
 }
 
-/* Variables with the prefix of a flag that are not flags: what the runtime itself sets
- * in a container, where it keeps its files, and how it reaches a registry, which no
- * step does. */
+/* Variables with the prefix of a flag that are not flags: those that the runtime sets
+ * in a container, the directories of its files, and its access to registries, which no
+ * step needs. */
 static bool is_runtime_setting(const char *name)
 {
     static const char *const names[] = {"APPNAME=",
@@ -153,7 +153,8 @@ static bool is_yes(const char *value)
            strcasecmp(value, "true") == 0 || strcasecmp(value, "on") == 0;
 }
 
-/* --name=value, as a word of the runtime. */
+/* FLAG, NAME=VALUE, as a word of the runtime. The caller frees it. NULL: FLAG has no
+ * value, or out of memory. */
 static char *as_word(const char *flag)
 {
     const char *value = strchr(flag, '=');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which mounts a site lets its users make, however they ask for them. Looks at nothing:
- * where a source really is comes as a fact. */
+/* Decides which mounts a site allows its users, in every way in which users can ask for
+ * them. Reads no file: the real paths of sources are facts of the caller. */
 
 #include "policy/mountrules.h"
 
@@ -13,7 +13,7 @@
 #include "request/mount.h"
 #include "request/path.h"
 
-/* SRC[:DST[:OPTIONS]][,...] as the runtime reads it. */
+/* Appends the mounts of VALUE, SRC[:DST[:OPTIONS]][,...] as the runtime reads it. */
 static int list_binds(const char *value, const char *directory,
                       struct berth_strvec *mounts, struct berth_err *err)
 {
@@ -81,7 +81,7 @@ int berth_mountrules_list(const struct berth_request *request,
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 
-/* The forbidden path that PATH is, is in, or holds; NULL: none. */
+/* The forbidden path that PATH is, is in, or contains; NULL: there is none. */
 static const char *find_forbidden(const struct berth_site *site, const char *path)
 {
     const struct berth_strvec *forbidden = &site->mounts.forbidden;
@@ -107,7 +107,7 @@ static char *place_of(const char *text)
                : berth_path_clean(mount.destination);
 }
 
-/* Would MOUNT put something into OTHER, which the site mounts, that is not there? */
+/* Would MOUNT change what OTHER, a mount of the site, shows at its destination? */
 static bool changes(const struct berth_mount *mount, const struct berth_mount *other)
 {
     BERTH_FREE char *place = berth_path_clean(mount->destination);
@@ -123,7 +123,7 @@ static bool changes(const struct berth_mount *mount, const struct berth_mount *o
            strcmp(place + strlen(above), source + strlen(from)) != 0;
 }
 
-/* The site's own mount that MOUNT would change; NULL: none. */
+/* The mount of the site that MOUNT would change; NULL: none. */
 static const char *find_forced(const struct berth_site *site,
                                const struct berth_mount *mount)
 {
@@ -186,7 +186,8 @@ int berth_mountrules_check(const struct berth_site *site,
     return 0;
 }
 
-/* The source of the mount TEXT is REAL; IS_NAMED: it is mounted by name. */
+/* Checks REAL, the real path of the source of the mount TEXT. IS_NAMED: the runtime
+ * mounts by name. */
 static int check_source(const char *text, const char *real, bool is_named,
                         struct berth_err *err)
 {
@@ -256,7 +257,7 @@ static bool is_mounting(const char *word)
     return false;
 }
 
-/* What restricts them. */
+/* Adds the place of the setting that restricts mounts. */
 static int cite(const struct berth_site *site, struct berth_err *err)
 {
     return berth_site_cite(

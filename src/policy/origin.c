@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where images may come from, by their URI. Asks no registry. */
+/* Decides which URIs of images a site allows. Asks no registry. */
 
 #include "policy/origin.h"
 
@@ -8,8 +8,7 @@
 
 #include "base/buf.h"
 
-/* Is there a user's name in front of the host, so that the host is not where it seems
- * to be (RFC 3986, 3.2.1)? */
+/* Is there a user before the host, which then looks like the host (RFC 3986, 3.2.1)? */
 static bool has_user(const char *uri)
 {
     const char *host = strstr(uri, "://");
@@ -18,7 +17,7 @@ static bool has_user(const char *uri)
     return memchr(host, '@', strcspn(host, "/?#")) != NULL;
 }
 
-/* A registry may take `..` for a step up, also as %2e. */
+/* A registry may resolve `..`, also as %2e. */
 static bool has_step_up(const char *uri)
 {
     return strstr(uri, "/..") || strchr(uri, '%') || strchr(uri, '\\');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a site lets a user do, and what it adds: the request as it will be run. Looks at
- * nothing: what is found on the node comes as facts. */
+/* Decides what a site allows a user and what the site adds: makes the request that
+ * runs. Reads no file: what is on the node comes as facts. */
 
 #include "policy/policy.h"
 
@@ -45,7 +45,7 @@ int berth_policy_check(const struct berth_site *site, struct berth_err *err)
     return faults.count ? berth_err_set(err, "%s", faults.items[0]) : 0;
 }
 
-/* Is ITEM (NAME or NAME=VALUE) of NAME? */
+/* Is ITEM (NAME or NAME=VALUE) the variable NAME? */
 static bool is_variable(const char *item, const char *name)
 {
     size_t length = strcspn(item, "=");
@@ -61,9 +61,9 @@ static bool unsets(const struct berth_site *site, const char *item)
     return false;
 }
 
-/* Add the site's variables. If the task has a variable, only its name is added: its
- * value then passes, also through --cleanenv. A variable that the site takes away from
- * tasks gets the site's value. */
+/* Appends the site's variables. If the task has a variable, only the name is appended,
+ * so that the task's value passes, also with --cleanenv. A variable that the site
+ * unsets in tasks gets the site's value. */
 static void put_variables(const struct berth_site *site, char *const *environment,
                           struct berth_strvec *ret)
 {
@@ -75,7 +75,7 @@ static void put_variables(const struct berth_site *site, char *const *environmen
     }
 }
 
-/* What holds where the user says nothing. */
+/* Adds the site's values for what the user leaves unsaid. */
 static int add_defaults(const struct berth_site *site,
                         const struct berth_policy_facts *facts,
                         struct berth_request *ret, struct berth_err *err)
@@ -99,8 +99,8 @@ static int add_defaults(const struct berth_site *site,
     return mode ? berth_request_parse(ret, BERTH_OPTION_MPI, mode, NULL, err) : 0;
 }
 
-/* The user's mounts that no rule replaces, then the site's, which
- * berth_policy_check() has checked. */
+/* Appends the user's mounts that no rule replaces, those of rules, and the site's,
+ * which berth_policy_check() has checked. */
 static void put_mounts(const struct berth_site *site,
                        const struct berth_policy_facts *facts,
                        const struct berth_strvec *users,
@@ -120,8 +120,8 @@ static void put_mounts(const struct berth_site *site,
             berth_mount_append(site->mounts.forced.items[i], NULL, ret, NULL);
 }
 
-/* The user's mounts as they will be made. If the site forbids some paths, the source is
- * the real path, so that nobody can change a symbolic link in the meantime. */
+/* Appends the user's mounts. If the site forbids paths, the source becomes the real
+ * path, so that a symbolic link that changes later has no effect. */
 static int list_sources(const struct berth_site *site,
                         const struct berth_policy_facts *facts,
                         const struct berth_request *request, struct berth_strvec *ret,
@@ -141,7 +141,7 @@ static int list_sources(const struct berth_site *site,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-/* What the user may not say at all, whatever the node has. */
+/* Refuses flags and variables that the site forbids on every node. */
 static int check_words(const struct berth_site *site,
                        const struct berth_request *request, struct berth_err *err)
 {
@@ -213,8 +213,8 @@ int berth_policy_check_early(const struct berth_site *site,
     return berth_policy_may_set_image(site) ? 0 : check_uri(site, request, err);
 }
 
-/* FORCED over REQUEST over the site's defaults. The flags of the runtime, of which a
- * later one may win, are the site's, those of a rule, the user's. */
+/* Merges FORCED over REQUEST over the site's defaults. The runtime gets the flags of
+ * the site, those of rules, and the user's: a later flag may win. */
 static int merge_layers(const struct berth_site *site,
                         const struct berth_policy_facts *facts,
                         const struct berth_request *request,

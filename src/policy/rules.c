@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the rules of berth.yaml say of an option, and for which jobs. Each value that is
- * accepted here is obeyed. */
+/* Checks the rules of berth.yaml and applies them to a job. Each value that the check
+ * accepts has its effect. */
 
 #include "policy/rules.h"
 
@@ -13,9 +13,9 @@
 /* An option in a rule. */
 struct given {
     size_t rule;
-    enum berth_option_id id; /* BERTH_OPTION_COUNT: there is no such option */
+    enum berth_option_id id; /* BERTH_OPTION_COUNT: NAME is not an option */
     const char *name;
-    const char *value; /* "": only the name counts */
+    const char *value; /* "": the name alone */
 };
 
 static struct given given_at(const struct berth_site *site, size_t rule, size_t at)
@@ -25,13 +25,14 @@ static struct given given_at(const struct berth_site *site, size_t rule, size_t 
     return (struct given){rule, berth_option_find(pair[0]), pair[0], pair[1]};
 }
 
-/* FILE:LINE of it. */
+/* FILE:LINE of GIVEN. */
 static const char *where(const struct berth_site *site, const struct given *given)
 {
     return berth_site_where_rule(site, given->rule + 1, given->name);
 }
 
-/* YAML's booleans, in any case, and the name alone; BERTH_UNSAID: none of these. */
+/* The value of GIVEN as a boolean of YAML in any case, or the name alone; BERTH_UNSAID:
+ * not a boolean. */
 static enum berth_choice answer_of(const struct given *given)
 {
     static const struct {
@@ -75,7 +76,7 @@ static int parse_switch(const struct given *given, struct berth_request *ret,
     return 0;
 }
 
-/* Does PART stand before or after a dash of NAME (gpu: container-gpu)? */
+/* Is PART the beginning or the end of NAME, up to a dash (gpu: container-gpu)? */
 static bool is_part(const char *part, const char *name)
 {
     size_t length = strlen(part), all = strlen(name);
@@ -85,7 +86,7 @@ static bool is_part(const char *part, const char *name)
             (strcmp(name + all - length, part) == 0 && name[all - length - 1] == '-'));
 }
 
-/* The option whose name is near to NAME, a typing error; NULL: there is none. */
+/* The name of an option that NAME may mean; NULL: there is none. */
 static const char *find_near(const char *name)
 {
     const char *names[BERTH_OPTION_COUNT + 1] = {NULL};
@@ -193,8 +194,8 @@ bool berth_rules_have(const struct berth_site *site, enum berth_option_id id)
     return false;
 }
 
-/* Who has the last word about the option ID in JOB? With JOB NULL a rule for certain
- * jobs leaves that open. Returns whether anybody has. */
+/* Finds the last option of the rules for JOB with the field of the option ID. JOB NULL:
+ * not known; then an option in a rule for some jobs only is not found. */
 static bool find_last(const struct berth_site *site, const struct berth_rules_job *job,
                       enum berth_option_id id, struct given *ret)
 {
@@ -218,7 +219,7 @@ static bool find_last(const struct berth_site *site, const struct berth_rules_jo
     return is_found;
 }
 
-/* What the rules make of the option ID in JOB. */
+/* Finds what the rules force on the option ID in JOB, in RET. */
 static bool find_forced(const struct berth_site *site,
                         const struct berth_rules_job *job, enum berth_option_id id,
                         struct given *ret_given, struct berth_request *ret)
@@ -247,7 +248,7 @@ int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_j
     return 0;
 }
 
-/* What REQUEST says of the option ID, for people; NULL: nothing. */
+/* The value of the option ID in REQUEST, for messages; NULL: none. */
 static const char *value_of(const struct berth_request *request,
                             enum berth_option_id id)
 {
