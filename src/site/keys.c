@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One value of a file with a KEY = VALUE on each line. */
+/* Finds one value in text with a KEY = VALUE on each line. */
 
 #include "site/keys.h"
 
@@ -8,7 +8,7 @@
 
 #define BLANKS " \t\r"
 
-/* Does the line of LENGTH bytes set KEY? Then what is behind the `=`; else NULL. */
+/* The text after the `=` if the line of LENGTH bytes sets KEY; else NULL. */
 static const char *value_after(const char *line, size_t length, const char *key)
 {
     const char *end = line + length;

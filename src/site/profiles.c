@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each key of a file of profiles.d makes of a profile; what that is for is known
- * elsewhere. */
+/* Reads a profile from a file of profiles.d by a table of keys. mpi/profile.h says what
+ * a profile means. */
 
 #include "site/profiles.h"
 
@@ -15,14 +15,14 @@
 #include "request/mode.h"
 #include "request/values.h"
 
-/* What is read. */
+/* The profile that is read. */
 struct draft {
     struct berth_profile profile;
     struct berth_profile_set *set;
     bool failed; /* out of memory */
 };
 
-/* The set frees BLOCK; NULL: out of memory. */
+/* Gives BLOCK to the set, which frees it later. Returns BLOCK; NULL: out of memory. */
 static void *own(struct draft *draft, void *block)
 {
     struct berth_profile_set *set = draft->set;
@@ -50,7 +50,7 @@ static int check_name(const char *text, struct berth_err *err)
     return 0;
 }
 
-/* A SONAME, or a pattern of some. */
+/* Accepts a SONAME, or a pattern for SONAMEs. */
 static int check_library(const char *text, struct berth_err *err)
 {
     if (!*text || strchr(text, '/'))
@@ -58,7 +58,7 @@ static int check_library(const char *text, struct berth_err *err)
     return 0;
 }
 
-/* Nothing of a stage lies outside of it. */
+/* Accepts a path that stays below the stage. */
 static int check_inside(const char *text, struct berth_err *err)
 {
     BERTH_FREE char *path = NULL;
@@ -76,7 +76,7 @@ static int check_device(const char *text, struct berth_err *err)
     return berth_err_set(err, "expected a path of /dev, got '%s'", text);
 }
 
-/* NAME, or NAME=VALUE with * for any text. */
+/* Accepts NAME, or NAME=VALUE with * for any text. */
 static int check_setting(const char *text, struct berth_err *err)
 {
     if (strchr(text, '='))
@@ -100,7 +100,8 @@ static int take_text(const struct berth_reading *reading, const struct berth_key
     return copy_text(reading, key, node, berth_reading_field(reading, key->field), err);
 }
 
-/* A fault of one item does not hide those of others. An empty list has no fault. */
+/* Copies the items that have no fault, and reports the fault of each other one. An
+ * empty list has no fault. */
 static int copy_list(const struct berth_reading *reading, const struct berth_key *key,
                      const struct berth_node *node, const char *const **ret,
                      struct berth_err *err)
@@ -212,12 +213,12 @@ const struct berth_key berth_profile_keys[] = {
     {"opens", take_list, check_device, NULL, FIELD(opens)},
     {"conflicts.variables", take_list, check_setting, NULL, FIELD(conflicts.variables)},
     {"conflicts.libraries", take_list, check_library, NULL, FIELD(conflicts.libraries)},
-    /* Behind `binds`, which somebody who writes `bind` means. */
+    /* After `binds`, so that `binds` is suggested for `bind`. */
     {"kind", take_kind, NULL, WORDS("mpi", "fabric"), FIELD(kind)},
     {0},
 };
 
-/* What a profile cannot do without. */
+/* Reports missing keys, and a name that another file has. */
 static void check_whole(const struct berth_reading *reading,
                         const struct berth_node *root)
 {
@@ -257,7 +258,7 @@ static int push(struct berth_profile_set *set, const struct berth_profile *profi
     return 0;
 }
 
-/* Which text it was. */
+/* A label that changes with the text of the profile. */
 static char *label(const char *name, const char *bytes, size_t size)
 {
     uint64_t hash = berth_hash(BERTH_HASH_START, bytes, size);

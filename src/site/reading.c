@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Goes through the tree of a file by the table of its keys. Knows no key, and of YAML
- * only the tree. */
+/* Reads the tree of a file by the table of its keys. Knows no key itself. */
 
 #include "site/reading.h"
 
@@ -56,7 +55,7 @@ int berth_reading_find_word(const struct berth_key *key, const struct berth_node
     return berth_reading_mismatch(node, expected, err);
 }
 
-/* Does the key PATH start with the LENGTH bytes of SECTION? "" and 0: any does. */
+/* Is the key PATH in SECTION, of LENGTH bytes? Each key is in the section "". */
 static bool is_below(const char *path, const char *section, size_t length)
 {
     return strncmp(path, section, length) == 0 && (length == 0 || path[length] == '.');
@@ -71,7 +70,7 @@ static const struct berth_key *find_key(const struct berth_key *keys, const char
     return key->path ? key : NULL;
 }
 
-/* Nobody has the key NAME of SECTION; say which one it may be. */
+/* Sets a sentence in ERR: SECTION has no key NAME, and which key the user may mean. */
 static int unknown(const struct berth_key *keys, const char *section, const char *name,
                    struct berth_err *err)
 {
@@ -106,7 +105,7 @@ static bool is_section(const struct berth_key *keys, const char *name)
     return false;
 }
 
-/* NODE is a value of SECTION ("": of none). */
+/* Reads NODE, a key in SECTION; "": outside of sections. */
 static void read_key(const struct berth_reading *reading, const char *section,
                      const struct berth_node *node)
 {
@@ -129,7 +128,7 @@ static void read_key(const struct berth_reading *reading, const char *section,
         berth_reading_add_fault(reading, node->line, key->path, &err);
 }
 
-/* NODE is SECTION, or the whole file ("") with its sections. */
+/* Reads NODE, which is SECTION; "": the whole file with its sections. */
 static void read_section(const struct berth_reading *reading, const char *section,
                          const struct berth_node *node)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each key of berth.yaml makes of a site. */
+/* Reads berth.yaml into a site by a table of keys. */
 
 #include "site/schema.h"
 
@@ -26,7 +26,7 @@ static int parse_value(const struct berth_reading *reading, const struct berth_k
     return *value ? 0 : berth_err_oom(err);
 }
 
-/* Out of memory is told once, at the end. */
+/* Out of memory is reported once, at the end. */
 static void push(const struct berth_reading *reading, const char *text,
                  struct berth_strvec *list)
 {
@@ -34,7 +34,7 @@ static void push(const struct berth_reading *reading, const char *text,
     reading->faults->failed |= list->failed;
 }
 
-/* Push TEXT of ITEM, and note its line. */
+/* Pushes TEXT, and notes the line of ITEM as its place. */
 static void push_noted(const struct berth_reading *reading, const struct berth_key *key,
                        const struct berth_node *item, const char *text,
                        struct berth_strvec *list)
@@ -43,7 +43,7 @@ static void push_noted(const struct berth_reading *reading, const struct berth_k
     berth_site_note(reading->into, key->path, text, reading->file, item->line);
 }
 
-/* One of a list. `NAME: VALUE` is a section to YAML. */
+/* Checks an item of a list. For YAML the mistake `NAME: VALUE` is a section. */
 static int check_item(const struct berth_key *key, const struct berth_node *item,
                       struct berth_err *err)
 {
@@ -55,7 +55,7 @@ static int check_item(const struct berth_key *key, const struct berth_node *item
     return berth_reading_check(key, item, err);
 }
 
-/* A fault of one item does not hide those of others. */
+/* Pushes the items without a fault, and reports the fault of each other one. */
 static int parse_items(const struct berth_reading *reading, const struct berth_key *key,
                        const struct berth_node *node, struct berth_strvec *list)
 {
@@ -153,7 +153,8 @@ static int parse_flag(const struct berth_reading *reading, const struct berth_ke
     return 0;
 }
 
-/* An option of rule NUMBER: NAME: VALUE, `true` for one without a value. */
+/* Parses NODE, an option of rule NUMBER: NAME: VALUE; `true` for an option without a
+ * value. */
 static void parse_option(const struct berth_reading *reading, size_t number,
                          const struct berth_node *node, struct berth_strvec *options)
 {
@@ -171,7 +172,6 @@ static void parse_option(const struct berth_reading *reading, size_t number,
     berth_site_note_rule(reading->into, number, node->key, reading->file, node->line);
 }
 
-/* A fault of one option does not hide those of others. */
 static int parse_options(const struct berth_reading *reading, size_t number,
                          const struct berth_node *node, struct berth_strvec *options,
                          struct berth_err *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words behind the plugin in plugstack.conf. */
+/* Reads the words after the plugin in plugstack.conf. */
 
 #include "site/settings.h"
 
@@ -9,7 +9,8 @@
 
 #define PLACE "plugstack.conf"
 
-/* Slurm refuses an option whose name is longer than 75 letters, and srun with it. */
+/* Slurm refuses an option with a name of more than 75 letters, and then srun does not
+ * run. */
 enum { LONGEST_PREFIX = 32 };
 
 static int check_prefix(const char *value, struct berth_err *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The terms of a site. */
+/* Makes the terms of a site, with the places of its settings for messages. */
 
 #include "site/terms.h"
 
@@ -26,7 +26,7 @@ const struct berth_field berth_terms_fields[] = {
     {0},
 };
 
-/* MODE, which the site says at PLACE, where messages call it WHAT. */
+/* Pushes MODE, which the site sets at PLACE by WHAT, if MODE is the name of a stack. */
 static void push_mode(const char *place, const char *what, const char *mode,
                       struct berth_strvec *ret)
 {
