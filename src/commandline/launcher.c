@@ -220,18 +220,17 @@ int berth_launcher_check_tasks(const struct berth_request *request, unsigned lon
         return 0;
     if (berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
         return berth_err_set(err,
-                             "--mpi-bind=launch: it is for one task, which starts an "
-                             "mpirun on the job's nodes, and %lu tasks have it; use "
-                             "-N1 -n1, and say to the mpirun how many ranks there are",
+                             "--mpi-bind=launch: only one task may start an mpirun on "
+                             "the job's nodes, but %lu tasks would; use "
+                             "-N1 -n1, and tell the mpirun how many ranks to start",
                              tasks);
     if (!berth_request_mpi_is(request, BERTH_MODE_LOCAL))
         return 0;
-    return berth_err_set(
-        err,
-        "--mpi-bind=local: it is for one task, which starts an mpirun, "
-        "and %lu tasks have it; use -n1 -c%lu, or "
-        "--mpi-bind=local-each for an mpirun in every task",
-        tasks, tasks);
+    return berth_err_set(err,
+                         "--mpi-bind=local: only one task may start an mpirun, "
+                         "but %lu tasks would; use -n1 -c%lu, or "
+                         "--mpi-bind=local-each for an mpirun in every task",
+                         tasks, tasks);
 }
 
 int berth_launcher_check_job(const struct berth_request *request, const char *job,
@@ -239,9 +238,10 @@ int berth_launcher_check_job(const struct berth_request *request, const char *jo
 {
     if (!berth_request_mpi_is(request, BERTH_MODE_LAUNCH) || job)
         return 0;
-    return berth_err_set(err, "--mpi-bind=launch: it takes the nodes of a job, and "
-                              "there is none yet; get them with sbatch or salloc, and "
-                              "use it in an srun there");
+    return berth_err_set(
+        err,
+        "--mpi-bind=launch: it needs the nodes of a job, and there is no job yet; get "
+        "one with sbatch or salloc, and give this option to an srun in that job");
 }
 
 bool berth_launcher_is_mpirun(const char *command)
@@ -265,7 +265,7 @@ int berth_launcher_check_command(const struct berth_request *request,
         return 0;
     return berth_err_set(err,
                          "--mpi-bind=%s: srun starts the ranks, and each of the %lu "
-                         "tasks would start '%s'; leave that out, or take "
+                         "tasks would start '%s'; leave the mpirun out, or use "
                          "--mpi-bind=local for an mpirun in one task",
                          request->mpi, tasks, command);
 }

@@ -155,18 +155,20 @@ bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret)
 
         if (i > command && word[0] == ':' &&
             begins_component(word + 1, words + i, end - i, typed->prefix)) {
-            berth_err_set(ret,
-                          "'%s' is an argument of '%s' and begins no component; write "
-                          "the colon as a word of its own: %s : %s",
-                          word, words[command], words[command], word + 1);
+            berth_err_set(
+                ret,
+                "'%s' is an argument of '%s' and does not begin a component; write "
+                "the colon as a word of its own: %s : %s",
+                word, words[command], words[command], word + 1);
             return true;
         }
         if (i + 1 < end && length > 1 && word[length - 1] == ':' &&
             begins_component(words[i + 1], words + i + 1, end - i - 1, typed->prefix)) {
-            berth_err_set(ret,
-                          "the colon at the end of '%s' begins no component; write it "
-                          "as a word of its own: %.*s : %s",
-                          word, (int)length - 1, word, words[i + 1]);
+            berth_err_set(
+                ret,
+                "the colon at the end of '%s' does not begin a component; write it "
+                "as a word of its own: %.*s : %s",
+                word, (int)length - 1, word, words[i + 1]);
             return true;
         }
     }
@@ -194,7 +196,7 @@ bool berth_mistake_bundle(const struct berth_typed *typed, const char *value,
         return false;
     berth_err_set(ret,
                   "--container=%s (or SLURM_CONTAINER) is Slurm's own option, for OCI "
-                  "bundles, and starts no image; write %s --container-image=%s",
+                  "bundles, and does not start an image; write %s --container-image=%s",
                   value, typed->caller, value);
     return true;
 }
@@ -205,7 +207,7 @@ bool berth_mistake_pyxis(const struct berth_typed *typed, const char *value,
     if (!value || !*value || typed->is_contained || *typed->prefix)
         return false;
     berth_err_set(ret,
-                  "PYXIS_CONTAINER_IMAGE=%s starts no image; berth reads "
+                  "PYXIS_CONTAINER_IMAGE=%s does not start an image; berth reads "
                   "BERTH_CONTAINER_IMAGE",
                   value);
     return true;

@@ -31,7 +31,7 @@ bool berth_mistake_misplaced(const struct berth_typed *typed, struct berth_err *
 bool berth_mistake_on_line(char *const *words, const char *prefix,
                            struct berth_err *ret);
 
-/* Warns of a colon that is not a word of its own and so begins no component:
+/* Warns of a colon that is not a word of its own and so does not begin a component:
  * `./a :-n1 ./b`, `./a: -n1 ./b`. Only if the line has an option of ours, and an option
  * of srun and a command follow the colon: `rsync host: -av to` is right. */
 bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret);

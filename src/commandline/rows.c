@@ -126,7 +126,7 @@ int berth_rows_check(const struct berth_table *table,
         return 0;
     if (berth_request_has_container(defaults) && berth_request_is_explained(defaults))
         return berth_err_set(err, "--container-explain: no line of the --multi-prog "
-                                  "file runs in an image; name one");
+                                  "file runs in an image; name an image");
     return berth_request_check(defaults, err);
 }
 

@@ -64,14 +64,15 @@ static int parse_switch(const struct given *given, struct berth_request *ret,
     enum berth_choice wanted = answer == BERTH_YES ? option->says : BERTH_NO;
 
     if (option->says == BERTH_NO && answer != BERTH_YES)
-        return berth_err_set(err, "expected yes, got '%s'; the contrary is %s: yes",
+        return berth_err_set(err, "expected yes, got '%s'; the opposite is %s: yes",
                              given->value,
                              berth_option_switch(option->field, BERTH_YES)->name);
     if (answer == BERTH_UNSAID)
         return berth_err_set(err, "expected yes or no (no forbids it), got '%s'",
                              given->value);
     if (*choice && *choice != wanted)
-        return berth_err_set(err, "the same rule says the contrary; keep one of both");
+        return berth_err_set(
+            err, "the same rule sets the opposite, too; keep one of the two");
     *choice = wanted;
     return 0;
 }
@@ -114,14 +115,15 @@ static int parse_value(const struct given *given, struct berth_request *ret,
                        struct berth_err *err)
 {
     if (given->id == BERTH_OPTION_EXPLAIN)
-        return berth_err_set(err, "a rule cannot give it, because nothing would run; "
-                                  "leave it out");
+        return berth_err_set(
+            err, "a rule cannot set this option, because no step would run; "
+                 "leave it out");
     if (berth_options[given->id].kind == BERTH_KIND_SWITCH)
         return parse_switch(given, ret, err);
     if (berth_request_parse(ret, given->id, given->value, NULL, err) < 0)
         return -1;
     if (given->id == BERTH_OPTION_IMAGE && !berth_request_has_container(ret))
-        return berth_err_set(err, "a rule cannot take the image away; name one");
+        return berth_err_set(err, "a rule cannot remove the image; name an image");
     return 0;
 }
 
@@ -270,13 +272,13 @@ static void list_one(const struct berth_site *site, const struct berth_rules_job
         return;
     value = value_of(&forced, id);
     if (!value)
-        berth_strvec_pushf(ret, "--%s: a rule of this site says the contrary (%s)",
+        berth_strvec_pushf(ret, "--%s: a rule of this site sets the opposite (%s)",
                            name, where(site, &given));
     else if (strcmp(value, asked) != 0)
         berth_strvec_pushf(ret,
-                           "--%s: a rule of this site puts '%s' in the place of '%s' "
+                           "--%s: a rule of this site replaces '%s' by '%s' "
                            "(%s)",
-                           name, value, asked, where(site, &given));
+                           name, asked, value, where(site, &given));
 }
 
 void berth_rules_report(const struct berth_site *site,

@@ -283,13 +283,13 @@ static const struct {
      "'1'"},
     {"rule=no-container-mount-home=no", NULL, "image=/a",
      "berth.yaml: rule 1: no-container-mount-home: expected yes, got 'no'; the "
-     "contrary is container-mount-home: yes"},
+     "opposite is container-mount-home: yes"},
     {"rule=container-mount-home=yes&no-container-mount-home=yes", NULL, "image=/a",
-     "berth.yaml: rule 1: no-container-mount-home: the same rule says the contrary; "
-     "keep one of both"},
+     "berth.yaml: rule 1: no-container-mount-home: the same rule sets the opposite, "
+     "too; keep one of the two"},
     {"rule=container-explain=text", NULL, "image=/a",
-     "berth.yaml: rule 1: container-explain: a rule cannot give it, because nothing "
-     "would run; leave it out"},
+     "berth.yaml: rule 1: container-explain: a rule cannot set this option, because no "
+     "step would run; leave it out"},
     {"rule=container-writable=no", NULL, "image=/a&writable=", FORBIDDEN("writable")},
     {"rule=container-writable=FALSE", NULL,
      "image=/a&writable=", FORBIDDEN("writable")},
@@ -305,8 +305,8 @@ static const struct {
      "berth.yaml: rule 2: container-workdir: 'w' is not absolute; expected a directory "
      "in the image, from /"},
     {"rule=container-image=none", NULL, "image=/a",
-     "berth.yaml: rule 1: container-image: a rule cannot take the image away; name "
-     "one"},
+     "berth.yaml: rule 1: container-image: a rule cannot remove the image; name an "
+     "image"},
     {"forced=/a:b", NULL, "image=/a",
      "berth.yaml: mounts.forced: '/a:b': 'b' is not a place in the image; a "
      "destination starts with /"},
@@ -467,16 +467,16 @@ static const struct {
     const char *told;
 } replaced[] = {
     {"rule=container-image=/b", "image=/a",
-     "--container-image: a rule of this site puts '/b' in the place of '/a' "
+     "--container-image: a rule of this site replaces '/a' by '/b' "
      "(berth.yaml)\n"},
     {"rule=container-image=/b", "image=/b", ""},
     {"rule=account=other&container-image=/b", "image=/a", ""},
     {"rule=mpi-bind=host rule=mpi-bind=off", "image=/a&mpi-bind=hybrid",
-     "--mpi-bind: a rule of this site puts 'off' in the place of 'hybrid' "
+     "--mpi-bind: a rule of this site replaces 'hybrid' by 'off' "
      "(berth.yaml)\n"},
     {"rule=mpi-bind=host", "image=/a", ""},
     {"rule=container-mount-home=yes", "image=/a&no-mount-home=",
-     "--no-container-mount-home: a rule of this site says the contrary "
+     "--no-container-mount-home: a rule of this site sets the opposite "
      "(berth.yaml)\n"},
     {"rule=container-mount-home=yes", "image=/a&mount-home=", ""},
     {"rule=container-mounts=/s:/d", "image=/a&mounts=/u:/d:rw", ""},
