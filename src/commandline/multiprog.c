@@ -195,8 +195,8 @@ static int read_words(const char *at, unsigned int rank, unsigned int offset,
             plain = strcspn(++at, "'");
             if (!at[plain]) {
                 berth_buf_fini(&word.text);
-                return berth_err_set(err, "a single quote is not closed; put another "
-                                          "behind the word");
+                return berth_err_set(
+                    err, "a single quote is not closed; put another after the word");
             }
             add_letters(&word, at, plain);
             at += plain + 1;
@@ -340,8 +340,8 @@ int berth_multiprog_request(const struct berth_multiprog_line *line, unsigned in
     if (count < 0 || merge(reading->defaults, &own, &merged, err) < 0)
         return -1;
     if ((size_t)count == words.count && merged.entrypoint != BERTH_YES)
-        return berth_err_set(err, "no program; write one behind the ranks and the "
-                                  "options");
+        return berth_err_set(err,
+                             "no program; write one after the ranks and the options");
     *ret = merged;
     merged = (struct berth_request){0};
     return 0;

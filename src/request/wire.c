@@ -108,7 +108,7 @@ static int read_uri(struct berth_request *request, const char *value,
                     struct berth_err *err)
 {
     if (!request->image || *request->image != '/' || request->uri)
-        return berth_err_set(err, "'" URI "' is not behind the file of an image");
+        return berth_err_set(err, "'" URI "' is not after the file of an image");
     if (berth_uri_check(value, err) < 0)
         return -1;
     request->uri = strdup(value);

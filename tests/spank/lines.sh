@@ -140,8 +140,8 @@ wrong 'an option for the whole step' \
     '--container-explain: it is for the whole step; give it to srun' '1 --container-explain ./y'
 wrong 'a value that is left out' '--container-image: it needs a value' '1 --container-image'
 wrong 'a value too many' '--container-writable: it takes no value' '1 --container-writable=1 ./y'
-wrong 'no program' 'no program; write one behind the ranks and the options' '1 --container-image=b'
-wrong 'a quote that is open' 'a single quote is not closed; put another behind the word' "1 --container-image='b ./y"
+wrong 'no program' 'no program; write one after the ranks and the options' '1 --container-image=b'
+wrong 'a quote that is open' 'a single quote is not closed; put another after the word' "1 --container-image='b ./y"
 wrong 'options for the host' \
     '--container-image=none: the other container options mean nothing on the host; leave them out' \
     '1 --container-image=none --container-writable ./y'

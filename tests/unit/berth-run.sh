@@ -119,7 +119,7 @@ wrong()
 wrong 'a line with an option of Slurm' \
     "2: '-n3' is not an option that a line can have; expected a program, or options for its image; options of Slurm go to srun" \
     '1 -n3 true'
-wrong 'a line without a program' '2: no program; write one behind the ranks and the options' \
+wrong 'a line without a program' '2: no program; write one after the ranks and the options' \
     '1 --container-image=b'
 wrong 'a line whose ranks are none' \
     "3: 'x' is not a list of ranks; expected one like 0-3,8, or * for those that no other line has" '' 'x true'
