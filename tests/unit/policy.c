@@ -250,6 +250,17 @@ END_TEST
     "': this site forbids '/secret', everything in it and the directories above it; "  \
     "leave the mount out, or start in another directory if this is the working "       \
     "directory"
+#define IS_FLAG(name)                                                                  \
+    name                                                                               \
+        ": this variable is a flag for the container runtime, and this site does not " \
+        "allow it; unset it"
+#define NO_SOURCE                                                                      \
+    "mount '/none:/x:rw': its source does not exist, so berth cannot see where it "    \
+    "leads; create it before the step starts, or leave the mount out"
+#define MOUNTED_THERE(mount)                                                           \
+    "mount '" mount                                                                    \
+    "': this site itself mounts '/x:/y:ro' there; choose another place "               \
+    "in the image"
 #define ONLY_BY_OPTION(name)                                                           \
     name ": this site restricts mounts, and takes them from --container-mounts only; " \
          "unset this variable"
@@ -315,12 +326,8 @@ static const struct {
     /* flags */
     {"deny=", NULL, "image=/a&args=--nv",
      "--container-args: this site does not allow it; leave it out"},
-    {"deny=", "APPTAINER_BIND=/x", "image=/a",
-     "APPTAINER_BIND: this variable is a flag for the container runtime, and this site "
-     "does not allow it; unset it"},
-    {"allow=--nv", "SINGULARITY_PID=1", "image=/a",
-     "SINGULARITY_PID: this variable is a flag for the container runtime, and this "
-     "site does not allow it; unset it"},
+    {"deny=", "APPTAINER_BIND=/x", "image=/a", IS_FLAG("APPTAINER_BIND")},
+    {"allow=--nv", "SINGULARITY_PID=1", "image=/a", IS_FLAG("SINGULARITY_PID")},
     {"allow=--nv allow=--pid", NULL, "image=/a&args=--ipc",
      ALLOWS("--ipc") "--nv, --pid"},
     {"allow=", NULL, "image=/a&args=--ipc", ALLOWS("--ipc") "none"},
@@ -374,12 +381,8 @@ static const struct {
     {"forbidden=/secret", NULL, "image=/a&args=-eB/x", ONLY_MOUNTS("-eB/x")},
     {"forced=/x:/y:ro", NULL, "image=/a&args=--overlay%3D/x",
      ONLY_MOUNTS("--overlay=/x")},
-    {"forbidden=/secret", NULL, "image=/a&mounts=/none:/x:rw",
-     "mount '/none:/x:rw': its source does not exist, so berth cannot see where it "
-     "leads; create it before the step starts, or leave the mount out"},
-    {"forbidden=/secret", "APPTAINER_BIND=/none:/x", "image=/a",
-     "mount '/none:/x:rw': its source does not exist, so berth cannot see where it "
-     "leads; create it before the step starts, or leave the mount out"},
+    {"forbidden=/secret", NULL, "image=/a&mounts=/none:/x:rw", NO_SOURCE},
+    {"forbidden=/secret", "APPTAINER_BIND=/none:/x", "image=/a", NO_SOURCE},
     {"forbidden=/secret", NULL, "image=/a&mounts=/colon:/x:rw",
      "mount '/colon:/x:rw': its source is really '/a:b', and a path with a ':' cannot "
      "be mounted; rename it"},
@@ -387,11 +390,9 @@ static const struct {
      "mount '/other:/x:rw': its source is really '/ok', and a variable of the runtime "
      "mounts by name; give it with --container-mounts"},
     {"forced=/x:/y:ro", NULL, "image=/a&mounts=/e:/y/bin:rw",
-     "mount '/e:/y/bin:rw': this site itself mounts '/x:/y:ro' there; choose another "
-     "place in the image"},
+     MOUNTED_THERE("/e:/y/bin:rw")},
     {"forced=/x:/y:ro", NULL, "image=/a&mounts=/x/b:/y/c:rw",
-     "mount '/x/b:/y/c:rw': this site itself mounts '/x:/y:ro' there; choose another "
-     "place in the image"},
+     MOUNTED_THERE("/x/b:/y/c:rw")},
     {"forbidden=/home/u", NULL, "image=/a",
      "mount '/home/u:/home/u:rw': this site forbids '/home/u', everything in it and "
      "the directories above it; leave the mount out, or start in another directory if "
@@ -421,9 +422,7 @@ static const struct {
     const char *asked;
     const char *error; /* NULL: only a node can tell */
 } early[] = {
-    {"deny=", "APPTAINER_BIND=/x", "image=/a",
-     "APPTAINER_BIND: this variable is a flag for the container runtime, and this site "
-     "does not allow it; unset it"},
+    {"deny=", "APPTAINER_BIND=/x", "image=/a", IS_FLAG("APPTAINER_BIND")},
     {"forbidden=/secret", "APPTAINER_MOUNT=type=bind", "image=/a",
      ONLY_BY_OPTION("APPTAINER_MOUNT")},
     {"deny=", "APPTAINER_DOCKER_PASSWORD=x", "image=/a", NULL},

@@ -375,14 +375,8 @@ static const struct {
     const char *text;
     const char *error;
 } bad_environments[] = {
-    {"", "form '' is not this release's (1)"},
     {".", "form '.' is not this release's (1)"},
-    {";.", "form '' is not this release's (1)"},
-    {"2;*:env=A%3D1;.", "form '2' is not this release's (1)"},
-    {"1;*:env=A%3D1", "the end is missing"},
-    {"1;*:env=A%3D1;", "the end is missing"},
     {"1;*:env=A%3D1;. ", "the end is missing"},
-    {"1;.", "no component in it"},
     {"1;*:env=A%3D1;.;.", "a component has no number"},
     {"1;*:env=A;.", "it holds more than variables"},
     {"1;*:image=/a;.", "it holds more than variables"},
