@@ -17,63 +17,15 @@
 #define OPTIONAL_LETTERS "IKk"
 
 /* The long options of all releases whose value is never the next word. */
-static const char *const alone[] = {"async",
-                                    "bcast",
-                                    "bell",
-                                    "compress",
-                                    "consolidate-segments",
-                                    "contiguous",
-                                    "debugger-test",
-                                    "disable-status",
-                                    "exact",
-                                    "exclusive",
-                                    "external",
-                                    "external-launcher",
-                                    "get-user-env",
-                                    "help",
-                                    "hold",
-                                    "ignore-pbs",
-                                    "immediate",
-                                    "interactive",
-                                    "kill-command",
-                                    "kill-on-bad-exit",
-                                    "label",
-                                    "multi-prog",
-                                    "nice",
-                                    "no-allocate",
-                                    "no-bell",
-                                    "no-kill",
-                                    "no-requeue",
-                                    "no-shell",
-                                    "oom-kill-step",
-                                    "overcommit",
-                                    "overlap",
-                                    "oversubscribe",
-                                    "parsable",
-                                    "preserve-env",
-                                    "preserve-slurm-env",
-                                    "propagate",
-                                    "pty",
-                                    "quiet",
-                                    "quit-on-interrupt",
-                                    "reboot",
-                                    "requeue",
-                                    "resv-ports",
-                                    "send-libs",
-                                    "share",
-                                    "spread-job",
-                                    "spread-segments",
-                                    "stepmgr",
-                                    "test-only",
-                                    "unbuffered",
-                                    "usage",
-                                    "use-min-nodes",
-                                    "verbose",
-                                    "version",
-                                    "wait-for-children",
-                                    "whole",
-                                    "x11",
-                                    NULL};
+static const char alone[] =
+    "async|bcast|bell|compress|consolidate-segments|contiguous|debugger-test|"
+    "disable-status|exact|exclusive|external|external-launcher|get-user-env|help|"
+    "hold|ignore-pbs|immediate|interactive|kill-command|kill-on-bad-exit|label|"
+    "multi-prog|nice|no-allocate|no-bell|no-kill|no-requeue|no-shell|"
+    "oom-kill-step|overcommit|overlap|oversubscribe|parsable|preserve-env|"
+    "preserve-slurm-env|propagate|pty|quiet|quit-on-interrupt|reboot|requeue|"
+    "resv-ports|send-libs|share|spread-job|spread-segments|stepmgr|test-only|"
+    "unbuffered|usage|use-min-nodes|verbose|version|wait-for-children|whole|x11";
 
 /* Is OPTION, with or without the site's prefix, the option NAME, whose value, by
  * ARGUMENT of struct berth_option, is never the next word? */
@@ -87,10 +39,15 @@ static bool is_alone(const char *option, const char *name, const char *argument)
 static bool begins_alone(const char *name)
 {
     size_t length = strlen(name);
+    size_t end;
 
-    for (const char *const *it = alone; *it && strcmp(name, "wait") != 0; it++)
-        if (strncmp(*it, name, length) == 0)
+    if (strcmp(name, "wait") == 0)
+        return false;
+    for (const char *it = alone; *it; it += end + (it[end] == '|')) {
+        end = strcspn(it, "|");
+        if (length <= end && strncmp(it, name, length) == 0)
             return true;
+    }
     return false;
 }
 
