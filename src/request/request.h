@@ -24,7 +24,7 @@ struct berth_request {
     char *image; /* NULL: not given; BERTH_NO_IMAGE: on the host; a path,
                     or a URI that is not pulled yet */
     char *uri;   /* from which the image is pulled; NULL: the user gave a path */
-    struct berth_strvec mounts;   /* each SRC:DST:ro|rw, in the order given */
+    struct berth_strvec mounts;   /* each SRC:DST:ro|rw|sqsh, in the order given */
     char *workdir;                /* in the image; NULL: the directory of the task */
     enum berth_choice home;       /* mount $HOME; unsaid: the runtime's default */
     enum berth_choice writable;   /* an overlay that ends with the container */

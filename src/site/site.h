@@ -56,7 +56,7 @@ struct berth_site {
             missing; /* an image that is missing on the host of srun */
     } images;
     struct {
-        struct berth_strvec forced;    /* SRC:DST:ro|rw, in every container */
+        struct berth_strvec forced;    /* SRC[:DST[:ro|rw|sqsh]], in every container */
         struct berth_strvec defaults;  /* the same, if SRC exists and the user mounts
                                           nothing at DST */
         struct berth_strvec forbidden; /* paths: no mount of a user may have one of
