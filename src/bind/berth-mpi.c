@@ -343,7 +343,7 @@ static void witness(const struct work *work)
     const char *node = berth_environ_value(task, BERTH_TASK_NODE);
 
     if (!(it->host || it->fabric) || work->order.mpi.said < 0 ||
-        berth_request_explained(&work->order.request))
+        berth_request_is_explained(&work->order.request))
         return;
     it->node = node ? node : "this node";
     it->must = berth_request_mpi_must_host(&work->order.request);

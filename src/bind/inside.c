@@ -436,7 +436,7 @@ static void put_facts(struct programs *programs)
         .apart = programs->told->reach.apart > 0,
     };
 
-    if (berth_request_explained(programs->told->request))
+    if (berth_request_is_explained(programs->told->request))
         berth_findings_list(&findings, &programs->binding.facts);
 }
 

@@ -9,7 +9,7 @@
 /* As JSON where that is asked for in one way or the other. */
 static int set_form(struct berth_request *request, bool is_json, struct berth_err *err)
 {
-    if (!is_json && berth_request_explained(request))
+    if (!is_json && berth_request_is_explained(request))
         return 0;
     return berth_request_put(request, BERTH_OPTION_EXPLAIN,
                              is_json ? BERTH_EXPLAIN_JSON : BERTH_EXPLAIN_TEXT, err);
@@ -25,7 +25,7 @@ int berth_cli_explain(int argc, char **argv)
 
     if (result != EXIT_SUCCESS)
         return result;
-    if (!berth_request_contained(&request)) {
+    if (!berth_request_has_container(&request)) {
         berth_err_set(&err, "explain: with --container-image=none the command runs on "
                             "this host, and berth does nothing; name an image");
         return berth_cli_misused(&err);

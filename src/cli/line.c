@@ -36,7 +36,7 @@ static int find_line(const struct berth_multiprog *file, unsigned int rank,
         const struct berth_multiprog_line *line = &file->lines[i];
 
         if (!berth_ranks_has(line->ranks, rank, NULL) ||
-            (found && berth_ranks_rest(line->ranks)))
+            (found && berth_ranks_is_rest(line->ranks)))
             continue;
         if (found)
             return berth_err_set(err,
@@ -71,7 +71,7 @@ static int judge_world(const struct berth_site *site,
 {
     if (berth_rows_check(table, defaults, err) < 0 ||
         berth_table_explain(table, err) < 0 ||
-        berth_launcher_check_table(table, berth_policy_says_mpi(site), err) < 0)
+        berth_launcher_check_table(table, berth_policy_may_set_mpi(site), err) < 0)
         return -1;
     berth_launcher_set_worlds(table);
     return 0;
@@ -80,13 +80,13 @@ static int judge_world(const struct berth_site *site,
 static struct berth_order_step step_of(const struct berth_table *table,
                                        const struct berth_row *row, unsigned int rank)
 {
-    bool leads = rank == berth_table_container_first(table, row);
+    bool leads = rank == berth_table_container_first_rank(table, row);
 
     return (struct berth_order_step){
         .ranks = row->ranks,
-        .is_first = rank == berth_table_first(table, row),
+        .is_first = rank == berth_table_first_rank(table, row),
         .leads = leads,
-        .speaks = leads && berth_table_speaks(table, row),
+        .speaks = leads && berth_table_reports(table, row),
     };
 }
 

@@ -83,8 +83,8 @@ static int read_options(int argc, char **argv, const struct option *options,
             return refuse_option(argv[0], argv[at], options, err);
         if (id >= BERTH_OPTION_COUNT)
             given[id] = true;
-        else if (berth_request_take(ret, (enum berth_option_id)id, optarg, directory,
-                                    err) < 0)
+        else if (berth_request_parse(ret, (enum berth_option_id)id, optarg, directory,
+                                     err) < 0)
             return berth_err_at(err, "--%s", berth_options[id].name);
     }
     return optind;
@@ -105,10 +105,10 @@ static int read_request(int argc, char **argv, const char *flag, bool *given,
     fill(flag, options);
     command = read_options(argc, argv, options, given, &own, err);
     if (command < 0 || berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, err) < 0 ||
-        berth_defaults_take(environ, &nothing, directory, &asked, err) < 0 ||
-        berth_request_put_over(ret, &job, err) < 0 ||
-        berth_request_put_over(ret, &asked, err) < 0 ||
-        berth_request_put_over(ret, &own, err) < 0)
+        berth_defaults_parse(environ, &nothing, directory, &asked, err) < 0 ||
+        berth_request_merge(ret, &job, err) < 0 ||
+        berth_request_merge(ret, &asked, err) < 0 ||
+        berth_request_merge(ret, &own, err) < 0)
         return -1;
     return command;
 }

@@ -56,9 +56,9 @@ static void print_rules(const struct work *work, const struct berth_site_asker *
     const struct berth_rules_job job = {asker->partition, asker->account};
     BERTH_STRVEC struct berth_strvec sentences = {0};
 
-    if (berth_request_contained(work->request) && speaks(work))
-        berth_rules_list(work->site, &job, work->request, &sentences);
-    if (berth_request_job_lifetime(work->request) && speaks(work))
+    if (berth_request_has_container(work->request) && speaks(work))
+        berth_rules_report(work->site, &job, work->request, &sentences);
+    if (berth_request_has_job_lifetime(work->request) && speaks(work))
         berth_strvec_push(&sentences,
                           "--container-lifetime=job: only steps of srun use a "
                           "container again; this one ends with its command");
@@ -96,7 +96,7 @@ static int become(const struct work *work, struct berth_err *err)
                                           .request = &allowed,
                                           .terms = &terms};
 
-    if (berth_policy_refuse(work->site, work->request, environ, err) < 0 ||
+    if (berth_policy_check_early(work->site, work->request, environ, err) < 0 ||
         berth_cli_fetch(work->request, work->site, err) < 0 ||
         berth_apply_site(work->site, &asker, work->request, &allowed, &terms, err) <
             0 ||
@@ -130,7 +130,8 @@ static int run_line(const struct berth_request *defaults, char **words)
         struct berth_request *request = &line.row->request;
         const struct work work = {&site, request, line.command.items, &line};
 
-        if (!berth_request_contained(request) && !berth_request_explained(request))
+        if (!berth_request_has_container(request) &&
+            !berth_request_is_explained(request))
             return run_on_host(line.command.items);
         become(&work, &err);
     }
@@ -149,7 +150,7 @@ int berth_cli_run(int argc, char **argv)
         return result;
     if (lines.is_given)
         return run_line(&request, command);
-    if (!berth_request_contained(&request))
+    if (!berth_request_has_container(&request))
         return run_on_host(command);
     berth_cli_run_in_image(&request, command, &err);
     return berth_cli_fail(&err);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From variables to options. Reads no environment itself. */
+/* Parses the variables of options. Reads no environment itself. */
 
 #include "commandline/defaults.h"
 
 #include <ctype.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/choice.h"
 #include "base/environ.h"
@@ -20,41 +19,35 @@ void berth_defaults_name(enum berth_option_id id, char name[BERTH_DEFAULTS_NAME]
         *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
 }
 
-/* The value in ITEM if it is NAME=VALUE, else OTHERWISE. */
-static const char *value_in(const char *item, const char *name, const char *otherwise)
+/* The value of NAME, the last in ASSIGNED, else that in ENVIRON; NULL: none. */
+static const char *find_value(char *const *environ, const struct berth_strvec *assigned,
+                              const char *name)
 {
-    size_t length = strlen(name);
+    for (size_t i = assigned->count; i-- > 0;) {
+        char *const item[] = {assigned->items[i], NULL};
+        const char *value = berth_environ_value(item, name);
 
-    if (strncmp(item, name, length) != 0 || item[length] != '=')
-        return otherwise;
-    return item + length + 1;
+        if (value)
+            return value;
+    }
+    return berth_environ_value(environ, name);
 }
 
-static const char *find(char *const *environ, const struct berth_strvec *assigned,
-                        const char *name)
-{
-    const char *value = berth_environ_value(environ, name);
-
-    for (size_t i = 0; i < assigned->count; i++)
-        value = value_in(assigned->items[i], name, value);
-    return value;
-}
-
-static int take(enum berth_option_id id, const char *value, const char *base,
-                struct berth_request *ret, struct berth_err *err)
+static int parse(enum berth_option_id id, const char *value, const char *base,
+                 struct berth_request *ret, struct berth_err *err)
 {
     if (berth_options[id].argument)
-        return berth_request_take(ret, id, value, base, err);
+        return berth_request_parse(ret, id, value, base, err);
     if (berth_choice_find("no|0|false", value) >= 0)
         return 0;
     if (berth_choice_find("yes|1|true", value) < 0)
         return berth_err_set(err, "expected yes or no, got '%s'", value);
-    return berth_request_take(ret, id, NULL, base, err);
+    return berth_request_parse(ret, id, NULL, base, err);
 }
 
-int berth_defaults_take(char *const *environ, const struct berth_strvec *assigned,
-                        const char *base, struct berth_request *ret,
-                        struct berth_err *err)
+int berth_defaults_parse(char *const *environ, const struct berth_strvec *assigned,
+                         const char *base, struct berth_request *ret,
+                         struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request request = {0};
 
@@ -63,9 +56,9 @@ int berth_defaults_take(char *const *environ, const struct berth_strvec *assigne
         const char *value;
 
         berth_defaults_name((enum berth_option_id)id, name);
-        value = find(environ, assigned, name);
+        value = find_value(environ, assigned, name);
         if (value && *value &&
-            take((enum berth_option_id)id, value, base, &request, err) < 0)
+            parse((enum berth_option_id)id, value, base, &request, err) < 0)
             return berth_err_at(err, "%s", name);
     }
     *ret = request;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The value of --export, as Slurm reads it. */
+/* Reads the value of --export as Slurm does. */
 
 #include "commandline/export.h"
 

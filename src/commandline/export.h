@@ -6,18 +6,18 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* What srun's --export, or the variable that stands for it, does to the environment of
- * a component (_build_user_env() in srun's launch.c): a list of words, separated by
- * commas outside of quotes. ALL passes everything; NONE ends the list, and Slurm
- * ignores the words behind it; NAME=VALUE sets, NAME passes. NIL is not a special word
- * here: like any list without ALL it passes variables that begin with SLURM. */
+/* The effect of srun's --export, or of its variable, on the environment of a component
+ * (_build_user_env() in srun's launch.c). The value is a list of words, separated by
+ * commas outside of quotes. ALL passes all variables. NONE ends the list: Slurm ignores
+ * the words after it. NAME=VALUE sets a variable, NAME passes one. NIL needs no case
+ * here: like each list without ALL it passes the variables that begin with SLURM. */
 struct berth_export {
     bool all;                     /* Slurm drops nothing */
-    struct berth_strvec assigned; /* each NAME=VALUE, also those behind NONE */
+    struct berth_strvec assigned; /* each NAME=VALUE, also those after NONE */
 };
 
-/* Read VALUE; NULL: nothing was said, which means ALL. On success the caller owns *RET.
- */
+/* Reads VALUE of --export; NULL: no --export, which means ALL. On success the caller
+ * owns *RET (berth_export_fini). Returns -1 out of memory. */
 int berth_export_read(const char *value, struct berth_export *ret,
                       struct berth_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From srun's command line to the het group of each reading. */
+/* Finds the het group of each reading of srun in the command line of srun. */
 
 #include "commandline/hetgroup.h"
 
@@ -24,10 +24,10 @@ void berth_hetgroups_init(struct berth_hetgroups *state, const char *cmdline,
     }
 }
 
-/* Does WORD name the option (--NAME, --NAME=..., or a long enough prefix, as
- * getopt_long allows)? *RET_VALUE: what is behind the equals sign, or NULL. */
-static bool names(const char *word, const char *name, size_t minimum,
-                  const char **ret_value)
+/* Is WORD the option --NAME, --NAME=VALUE or a prefix of at least MINIMUM letters, as
+ * getopt_long allows? *RET_VALUE is the text after the equals sign, or NULL. */
+static bool names_option(const char *word, const char *name, size_t minimum,
+                         const char **ret_value)
 {
     size_t length;
 
@@ -44,14 +44,14 @@ static bool names(const char *word, const char *name, size_t minimum,
 /* Options of srun whose values are free text, which may look like an option. */
 static const struct {
     const char *name;
-    char letter; /* '\0': it has none */
+    char letter; /* '\0': there is none */
 } texts[] = {
     {"comment", '\0'}, {"extra", '\0'}, {"job-name", 'J'}, {"output", 'o'},
     {"error", 'e'},    {"input", 'i'},  {"wckey", '\0'},   {"mcs-label", '\0'},
 };
 
-/* The word behind WORD that is not its value. */
-static size_t behind(const struct berth_hetgroups *state, size_t word)
+/* The index of the word after WORD and after the value of WORD. */
+static size_t next_option(const struct berth_hetgroups *state, size_t word)
 {
     const char *text = state->words.items[word];
     const char *value = NULL;
@@ -59,7 +59,7 @@ static size_t behind(const struct berth_hetgroups *state, size_t word)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         const char letter[] = {'-', texts[i].letter, '\0'};
 
-        if ((names(text, texts[i].name, 1, &value) && !value) ||
+        if ((names_option(text, texts[i].name, 1, &value) && !value) ||
             (texts[i].letter && strcmp(text, letter) == 0))
             return word + 2;
     }
@@ -73,15 +73,16 @@ static size_t options_end(const struct berth_hetgroups *state, int optind)
     return end < state->words.count ? end : state->words.count;
 }
 
-bool berth_hetgroups_option(const struct berth_hetgroups *state, int optind,
-                            const char *name, size_t minimum, const char **ret_value)
+bool berth_hetgroups_find_option(const struct berth_hetgroups *state, int optind,
+                                 const char *name, size_t minimum,
+                                 const char **ret_value)
 {
     size_t end = options_end(state, optind);
     const char *last = NULL;
     bool found = false;
 
-    for (size_t i = state->spec + 1; i < end; i = behind(state, i)) {
-        if (!names(state->words.items[i], name, minimum, &last))
+    for (size_t i = state->spec + 1; i < end; i = next_option(state, i)) {
+        if (!names_option(state->words.items[i], name, minimum, &last))
             continue;
         found = true;
         if (!last && i + 1 < end)
@@ -97,14 +98,14 @@ unsigned long berth_hetgroups_tasks(const struct berth_hetgroups *state, int opt
     size_t end = options_end(state, optind);
     const char *last = NULL;
 
-    for (size_t i = state->spec + 1; i < end; i = behind(state, i)) {
+    for (size_t i = state->spec + 1; i < end; i = next_option(state, i)) {
         const char *word = state->words.items[i];
         const char *next = i + 1 < end ? state->words.items[i + 1] : NULL;
         const char *value = NULL;
 
         if (berth_text_starts(word, "-n"))
             last = word[2] ? word + 2 : next;
-        else if (names(word, "ntasks", strlen("ntasks"), &value))
+        else if (names_option(word, "ntasks", strlen("ntasks"), &value))
             last = value ? value : next;
     }
     return last && isdigit((unsigned char)*last) ? strtoul(last, NULL, 10) : 0;
@@ -136,7 +137,7 @@ static bool add_range(int first, int last, bool set[])
     return true;
 }
 
-/* One number of at most three digits; NULL if there is none. */
+/* Reads a number of one to three digits. Returns the text after the number, or NULL. */
 static const char *read_number(const char *text, int *ret_number)
 {
     int number = 0;
@@ -148,7 +149,7 @@ static const char *read_number(const char *text, int *ret_number)
     return digits > 0 && digits < 4 ? text : NULL;
 }
 
-/* "0", "0,2", "0-2,4" or one of them in brackets: the forms that --het-group takes. */
+/* Reads a value of --het-group: "0", "0,2", "0-2,4", or one of these in brackets. */
 static bool read_groups(const char *text, bool set[])
 {
     bool bracket = *text == '[';
@@ -188,8 +189,8 @@ static void start_spec(struct berth_hetgroups *state, int optind)
     state->spec = state->specs == 0 ? 0 : state->next_spec;
     state->group_count = 0;
     state->group_at = 0;
-    named = berth_hetgroups_option(state, optind, "het-group", 3, &value) ||
-            berth_hetgroups_option(state, optind, "pack-group", 3, &value);
+    named = berth_hetgroups_find_option(state, optind, "het-group", 3, &value) ||
+            berth_hetgroups_find_option(state, optind, "pack-group", 3, &value);
     if (!named && state->specs <= BERTH_GROUP_MAX)
         set[state->specs] = true;
     if (named && (!value || !read_groups(value, set)))
@@ -201,13 +202,9 @@ static void start_spec(struct berth_hetgroups *state, int optind)
 
 int berth_hetgroups_next(struct berth_hetgroups *state, int optind)
 {
-    bool ended = state->group_at >= state->group_count;
-
-    if (state->words.failed || state->words.count == 0)
+    if (state->words.failed || state->words.count == 0 || berth_hetgroups_ended(state))
         return BERTH_GROUP_UNKNOWN;
-    if (ended && state->specs > 0 && state->next_spec >= state->words.count)
-        return BERTH_GROUP_UNKNOWN;
-    if (ended)
+    if (state->group_at >= state->group_count)
         start_spec(state, optind);
     if (state->group_count == 0)
         return BERTH_GROUP_UNKNOWN;
@@ -220,23 +217,17 @@ bool berth_hetgroups_ended(const struct berth_hetgroups *state)
            state->next_spec >= state->words.count;
 }
 
-bool berth_hetgroups_several(const struct berth_hetgroups *state)
+bool berth_hetgroups_has_several(const struct berth_hetgroups *state)
 {
-    for (size_t i = 1; i < state->words.count; i++)
-        if (strcmp(state->words.items[i], ":") == 0)
-            return true;
-    return false;
+    return berth_strvec_has(&state->words, ":");
 }
 
-bool berth_hetgroups_word(const struct berth_hetgroups *state, const char *start)
+bool berth_hetgroups_has_word(const struct berth_hetgroups *state, const char *start)
 {
-    for (size_t i = 1; i < state->words.count; i++)
-        if (berth_text_starts(state->words.items[i], start))
-            return true;
-    return false;
+    return berth_strvec_has_start(&state->words, start);
 }
 
-bool berth_hetgroups_mention(const struct berth_hetgroups *state, const char *text)
+bool berth_hetgroups_has_text(const struct berth_hetgroups *state, const char *text)
 {
     for (size_t i = 1; i < state->words.count; i++)
         if (strstr(state->words.items[i], text))

@@ -9,42 +9,46 @@
 
 /* The het group whose options srun has just read.
  *
- * srun reads each spec of `srun SPEC : SPEC` once for every het group that the spec
- * names (`--het-group=0,2`; one if it names none) and calls the plugins after each
- * reading, in the order of the command line and not of the groups
- * (initialize_and_process_args() in srun's opt.c). SPANK does not tell the group, so it
- * is read from the same command line: getopt's `optind` tells where the options of the
- * spec end. */
+ * srun reads each spec of `srun SPEC : SPEC` once for each het group that the spec
+ * names
+ * (`--het-group=0,2`; once if the spec names none). After each reading srun calls the
+ * plugins, in the order of the command line and not of the groups
+ * (initialize_and_process_args() in srun's opt.c). SPANK does not tell the group. So
+ * berth reads the group from the same command line: getopt's `optind` is the end of the
+ * options of the spec. */
 struct berth_hetgroups {
     struct berth_strvec words; /* srun's argv, owned */
-    size_t spec;               /* index of the current spec's word 0: "srun" or ":" */
-    size_t next_spec;          /* the one after it; words.count: none */
-    int specs;                 /* how many have been started */
+    size_t spec;               /* index of word 0 of the current spec: "srun" or ":" */
+    size_t next_spec; /* the same of the next spec; words.count: there is none */
+    int specs;        /* how many srun has begun to read */
     int groups[BERTH_GROUP_MAX + 1]; /* of the current spec, ascending */
     int group_count;
-    int group_at; /* the next of them */
+    int group_at; /* index of the next group */
 };
 
-/* Split the COUNT bytes of a /proc/PID/cmdline into words. */
+/* Splits the COUNT bytes of a /proc/PID/cmdline into words. The caller frees the
+ * `words` of STATE, whose `failed` tells that memory ran out. */
 void berth_hetgroups_init(struct berth_hetgroups *state, const char *cmdline,
                           size_t count);
 
-/* The group of the reading that has just ended; OPTIND is getopt's, counted from the
- * spec's own word 0. BERTH_GROUP_UNKNOWN when the command line cannot be understood. */
+/* The group of the reading that has just ended. OPTIND is getopt's, counted from word 0
+ * of the spec. BERTH_GROUP_UNKNOWN: the command line has another form than expected. */
 int berth_hetgroups_next(struct berth_hetgroups *state, int optind);
 
-/* Is there an option --NAME (or a prefix of at least MINIMUM letters of it) in the
- * options of the current spec? *RET_VALUE (may be NULL): its last value, which the
- * state owns; NULL when it has none. */
-bool berth_hetgroups_option(const struct berth_hetgroups *state, int optind,
-                            const char *name, size_t minimum, const char **ret_value);
+/* Do the options of the current spec have --NAME, or a prefix of at least MINIMUM
+ * letters of NAME? *RET_VALUE (may be NULL) is the last value, which STATE owns, or
+ * NULL. */
+bool berth_hetgroups_find_option(const struct berth_hetgroups *state, int optind,
+                                 const char *name, size_t minimum,
+                                 const char **ret_value);
 
-/* The number of tasks in the options of the current spec (-n, --ntasks); 0: not there,
- * or not in a form that is understood here. */
+/* The number of tasks in the options of the current spec (-n, --ntasks). 0: not given,
+ * or not a number. */
 unsigned long berth_hetgroups_tasks(const struct berth_hetgroups *state, int optind);
 
-/* The index of the first word of the current spec's command in `words`, behind the
- * options, and of the word behind its last one, *RET_END. */
+/* The index in `words` of the first word of the current spec's command, after the
+ * options. *RET_END is the index after its last word. Both are equal if there is no
+ * command. */
 size_t berth_hetgroups_command(const struct berth_hetgroups *state, int optind,
                                size_t *ret_end);
 
@@ -54,12 +58,11 @@ bool berth_hetgroups_is_first(const struct berth_hetgroups *state);
 /* Has srun read its last group? */
 bool berth_hetgroups_ended(const struct berth_hetgroups *state);
 
-/* Does the command line have several specs? */
-bool berth_hetgroups_several(const struct berth_hetgroups *state);
+/* Does the command line have several specs, separated by `:`? */
+bool berth_hetgroups_has_several(const struct berth_hetgroups *state);
 
-/* Does the command line have a word that starts with START, before or behind the
- * options? */
-bool berth_hetgroups_word(const struct berth_hetgroups *state, const char *start);
+/* Does a word of the command line start with START, among the options or after them? */
+bool berth_hetgroups_has_word(const struct berth_hetgroups *state, const char *start);
 
-/* Does a word of the command line hold TEXT? */
-bool berth_hetgroups_mention(const struct berth_hetgroups *state, const char *text);
+/* Does a word of the command line contain TEXT? */
+bool berth_hetgroups_has_text(const struct berth_hetgroups *state, const char *text);

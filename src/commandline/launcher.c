@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an mpirun inside a task may see of Slurm. Looks at nothing and changes nothing.
- */
+/* Decides which variables an mpirun in a task sees, and which modes of --mpi-bind
+ * cannot be in one step. Reads and starts nothing. */
 
 #include "commandline/launcher.h"
 
@@ -14,17 +14,17 @@
 enum sight {
     HIDDEN,
     SHOWN,
-    SHOWN_EACH,   /* with local-each, where tasks are told apart by it */
-    SHOWN_LAUNCH, /* with launch, where the mpirun starts ranks through Slurm */
+    SHOWN_EACH,   /* with local-each: it distinguishes the tasks */
+    SHOWN_LAUNCH, /* with launch: the mpirun starts ranks through Slurm */
 };
 
-/* The first that matches decides; what none matches is shown. A star at the end stands
- * for anything. */
+/* The first row that matches a variable decides; other variables are shown. A star at
+ * the end matches any text. */
 static const struct {
     const char *name;
     enum sight sight;
 } rules[] = {
-    /* Of Slurm, what no launcher and no MPI library reads, and scripts do. */
+    /* Variables of Slurm that scripts read, and no launcher or MPI library. */
     {"SLURM_ARRAY_*", SHOWN},
     {"SLURM_CPUS_ON_NODE", SHOWN},
     {"SLURM_JOB_END_TIME", SHOWN},
@@ -93,13 +93,13 @@ static bool is_shown(const struct berth_request *request, const char *variable)
     return true;
 }
 
-/* Open MPI's mpirun counts the cores of the node, refuses more ranks than these, and
- * binds each rank to a core from the first one on, whatever CPUs it has been bound to
- * itself: all mpiruns of a node would meet on its first cores. So it is told how many
- * CPUs are its own, to bind nothing, and to put more ranks on them if that is asked
- * (it then lets ranks sleep while they wait). Where ssh is missing Open MPI 4 may
- * refuse to start, though it has no use for it; any program will do. Open MPI 6 has
- * other names and says so at length. OMPI: Open MPI 4; PRTE: 5 and 6. */
+/* Open MPI's mpirun counts the cores of the node, refuses more ranks than cores, and
+ * binds the ranks to the cores from the first on, whatever CPUs the mpirun itself is
+ * bound to: all mpiruns of a node would use the first cores. So these variables tell
+ * mpirun the number of its CPUs, to bind no rank, and to accept more ranks than CPUs
+ * (waiting ranks then sleep). Open MPI 4 may refuse to start without ssh, which it does
+ * not use here; any program satisfies it. Open MPI 6 has other names, and warns at
+ * length about the old ones. OMPI: Open MPI 4; PRTE: 5 and 6. */
 static const char *const defaults[] = {
     "OMPI_MCA_rmaps_base_oversubscribe=1",
     "OMPI_MCA_hwloc_base_binding_policy=none",
@@ -107,18 +107,20 @@ static const char *const defaults[] = {
     "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe",
     "PRTE_MCA_hwloc_default_binding_policy=none",
     "PMIX_MCA_mca_base_suppress_deprecated_warning=1",
+    NULL,
 };
 
-/* The same for an mpirun that has the job's nodes and binds as it does without an
- * image; and what Slurm sets in a job (env.c), which --export may have dropped. */
+/* The same for launch: the mpirun has the nodes of the job and binds ranks as without
+ * an image. Slurm sets the last two in a job (env.c), but --export may drop them. */
 static const char *const launch_defaults[] = {
     "OMPI_MCA_plm_rsh_agent=false",
     "PMIX_MCA_mca_base_suppress_deprecated_warning=1",
     "HYDRA_BOOTSTRAP=slurm",
     "I_MPI_HYDRA_BOOTSTRAP=slurm",
+    NULL,
 };
 
-/* How many CPUs the task has; NULL: Slurm does not tell. */
+/* The number of CPUs of the task; NULL: Slurm does not tell. */
 static const char *count_cpus(const struct berth_request *request, char *const *own)
 {
     const char *cpus = berth_environ_value(own, "SLURM_CPUS_PER_TASK");
@@ -130,26 +132,10 @@ static const char *count_cpus(const struct berth_request *request, char *const *
     return berth_environ_value(own, "SLURM_CPUS_ON_NODE");
 }
 
-static bool has(const struct berth_strvec *variables, const char *variable)
-{
-    size_t length = strcspn(variable, "=") + 1;
-
-    for (size_t i = 0; i < variables->count; i++)
-        if (strncmp(variables->items[i], variable, length) == 0)
-            return true;
-    return false;
-}
-
-static void push_slots(const char *name, const char *cpus, struct berth_strvec *ret)
-{
-    if (!has(ret, name))
-        berth_strvec_pushf(ret, "%s%s", name, cpus);
-}
-
-/* The mpiruns of a user on a node share TMPDIR/ompi.NODE.UID with Open MPI 4. The one
- * that ends last removes it; one that begins in that moment fails, because it has seen
- * the directory and then cannot use it (open-mpi/ompi 8510). So each task has its own,
- * unless the user has chosen a place. */
+/* With Open MPI 4 all mpiruns of a user on a node share the directory
+ * TMPDIR/ompi.NODE.UID. The last mpirun removes it; another that starts at that moment
+ * has seen the directory and fails (open-mpi/ompi 8510). So each task gets its own
+ * directory, unless the user has set one. */
 static void push_session(char *const *own, struct berth_strvec *ret)
 {
     const char *job = berth_environ_value(own, "SLURM_JOB_ID");
@@ -157,32 +143,34 @@ static void push_session(char *const *own, struct berth_strvec *ret)
     const char *task = berth_environ_value(own, "SLURM_PROCID");
     const char *place = berth_environ_value(own, "TMPDIR");
 
-    if (job && step && task && !has(ret, "OMPI_MCA_orte_tmpdir_base=") &&
-        !has(ret, "OMPI_MCA_orte_local_tmpdir_base=") &&
-        !has(ret, "OMPI_MCA_orte_top_session_dir="))
+    if (job && step && task &&
+        !berth_environ_value(ret->items, "OMPI_MCA_orte_tmpdir_base") &&
+        !berth_environ_value(ret->items, "OMPI_MCA_orte_local_tmpdir_base") &&
+        !berth_environ_value(ret->items, "OMPI_MCA_orte_top_session_dir"))
         berth_strvec_pushf(ret, "OMPI_MCA_orte_top_session_dir=%s/ompi.%s.%s.%s",
                            place && *place == '/' ? place : "/tmp", job, step, task);
 }
 
-static void push_missing(const char *const *variables, size_t count,
-                         struct berth_strvec *ret)
+/* Appends those of VARIABLES (ended by NULL) that RET does not have. */
+static void push_missing(const char *const *variables, struct berth_strvec *ret)
 {
-    for (size_t i = 0; i < count; i++)
-        if (!has(ret, variables[i]))
-            berth_strvec_push(ret, variables[i]);
+    for (; *variables; variables++)
+        if (!berth_environ_value(ret->items, *variables))
+            berth_strvec_push(ret, *variables);
 }
 
-/* What an mpirun on one node is told. */
+/* Appends the variables of an mpirun on one node. */
 static void push_local(const struct berth_request *request, char *const *own,
                        struct berth_strvec *ret)
 {
+    static const char *const slots[] = {"OMPI_MCA_orte_set_default_slots",
+                                        "PRTE_MCA_prte_set_default_slots"};
     const char *cpus = count_cpus(request, own);
 
-    if (cpus) {
-        push_slots("OMPI_MCA_orte_set_default_slots=", cpus, ret);
-        push_slots("PRTE_MCA_prte_set_default_slots=", cpus, ret);
-    }
-    push_missing(defaults, sizeof(defaults) / sizeof(defaults[0]), ret);
+    for (size_t i = 0; cpus && i < sizeof(slots) / sizeof(slots[0]); i++)
+        if (!berth_environ_value(ret->items, slots[i]))
+            berth_strvec_pushf(ret, "%s=%s", slots[i], cpus);
+    push_missing(defaults, ret);
     push_session(own, ret);
 }
 
@@ -196,8 +184,7 @@ int berth_launcher_environment(const struct berth_request *request, char *const 
             berth_strvec_push(ret, *variable);
     berth_strvec_append(ret, job);
     if (berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
-        push_missing(launch_defaults,
-                     sizeof(launch_defaults) / sizeof(launch_defaults[0]), ret);
+        push_missing(launch_defaults, ret);
     else
         push_local(request, own, ret);
     return ret->failed ? berth_err_oom(err) : 0;
@@ -233,18 +220,17 @@ int berth_launcher_check_tasks(const struct berth_request *request, unsigned lon
         return 0;
     if (berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
         return berth_err_set(err,
-                             "--mpi-bind=launch: it is for one task, which starts an "
-                             "mpirun on the job's nodes, and %lu tasks have it; use "
-                             "-N1 -n1, and say to the mpirun how many ranks there are",
+                             "--mpi-bind=launch: only one task may start an mpirun on "
+                             "the job's nodes, but %lu tasks would; use "
+                             "-N1 -n1, and tell the mpirun how many ranks to start",
                              tasks);
     if (!berth_request_mpi_is(request, BERTH_MODE_LOCAL))
         return 0;
-    return berth_err_set(
-        err,
-        "--mpi-bind=local: it is for one task, which starts an mpirun, "
-        "and %lu tasks have it; use -n1 -c%lu, or "
-        "--mpi-bind=local-each for an mpirun in every task",
-        tasks, tasks);
+    return berth_err_set(err,
+                         "--mpi-bind=local: only one task may start an mpirun, "
+                         "but %lu tasks would; use -n1 -c%lu, or "
+                         "--mpi-bind=local-each for an mpirun in every task",
+                         tasks, tasks);
 }
 
 int berth_launcher_check_job(const struct berth_request *request, const char *job,
@@ -252,9 +238,10 @@ int berth_launcher_check_job(const struct berth_request *request, const char *jo
 {
     if (!berth_request_mpi_is(request, BERTH_MODE_LAUNCH) || job)
         return 0;
-    return berth_err_set(err, "--mpi-bind=launch: it takes the nodes of a job, and "
-                              "there is none yet; get them with sbatch or salloc, and "
-                              "use it in an srun there");
+    return berth_err_set(
+        err,
+        "--mpi-bind=launch: it needs the nodes of a job, and there is no job yet; get "
+        "one with sbatch or salloc, and give this option to an srun in that job");
 }
 
 bool berth_launcher_is_mpirun(const char *command)
@@ -278,7 +265,7 @@ int berth_launcher_check_command(const struct berth_request *request,
         return 0;
     return berth_err_set(err,
                          "--mpi-bind=%s: srun starts the ranks, and each of the %lu "
-                         "tasks would start '%s'; leave that out, or take "
+                         "tasks would start '%s'; leave the mpirun out, or use "
                          "--mpi-bind=local for an mpirun in one task",
                          request->mpi, tasks, command);
 }
@@ -286,7 +273,7 @@ int berth_launcher_check_command(const struct berth_request *request,
 int berth_launcher_check_bundle(const struct berth_request *request, const char *bundle,
                                 struct berth_err *err)
 {
-    if (!bundle || !*bundle || !berth_request_contained(request))
+    if (!bundle || !*bundle || !berth_request_has_container(request))
         return 0;
     return berth_err_set(
         err,
@@ -295,16 +282,16 @@ int berth_launcher_check_bundle(const struct berth_request *request, const char 
         berth_request_name(request), bundle);
 }
 
-/* Is that the image's own library, asked for or not? */
+/* Do the tasks use the image's own library, with hybrid or without --mpi-bind? */
 static bool is_own(const struct berth_request *request)
 {
-    return berth_request_contained(request) &&
+    return berth_request_has_container(request) &&
            (berth_request_mpi_is(request, BERTH_MODE_HYBRID) ||
             berth_request_mpi_is(request, BERTH_MODE_OFF));
 }
 
-/* Do A and B, whose modes are neither off nor local, make two libraries of one world?
- */
+/* Do A and B, with modes in which srun starts the ranks, use two libraries in one
+ * world? */
 static bool is_mixed(const struct berth_request *a, const struct berth_request *b)
 {
     enum berth_mode first = berth_mode_of(a->mpi);
@@ -316,8 +303,8 @@ static bool is_mixed(const struct berth_request *a, const struct berth_request *
            (first == BERTH_MODE_NAME && then == first && strcmp(a->mpi, b->mpi) != 0);
 }
 
-/* The request of the row, if it shares the world; NULL: it does not. */
-static const struct berth_request *sharing(const struct berth_row *row)
+/* The request of ROW if --mpi-bind chooses its library; else NULL. */
+static const struct berth_request *request_in_world(const struct berth_row *row)
 {
     return berth_request_mpi_chosen(&row->request) ? &row->request : NULL;
 }
@@ -326,8 +313,8 @@ static int check_mixture(const struct berth_table *table, struct berth_err *err)
 {
     for (size_t i = 0; i < table->count; i++)
         for (size_t j = 0; j < i; j++) {
-            const struct berth_request *a = sharing(&table->rows[j]);
-            const struct berth_request *b = sharing(&table->rows[i]);
+            const struct berth_request *a = request_in_world(&table->rows[j]);
+            const struct berth_request *b = request_in_world(&table->rows[i]);
 
             if (a && b && is_mixed(a, b))
                 return berth_err_set(
@@ -341,8 +328,8 @@ static int check_mixture(const struct berth_table *table, struct berth_err *err)
     return 0;
 }
 
-/* A row that runs on its image's own library because the user did not choose, beside a
- * row that uses the host's. */
+/* Refuses a row without --mpi-bind, which runs on its image's own library, beside a row
+ * that uses the host's. */
 static int check_forgotten(const struct berth_table *table, struct berth_err *err)
 {
     const char *hosts = NULL;
@@ -354,7 +341,7 @@ static int check_forgotten(const struct berth_table *table, struct berth_err *er
         if (berth_request_mpi_may_host(request) &&
             !berth_request_mpi_is(request, BERTH_MODE_AUTO))
             hosts = request->mpi;
-        is_forgotten |= berth_request_contained(request) && !request->mpi;
+        is_forgotten |= berth_request_has_container(request) && !request->mpi;
     }
     if (!hosts || !is_forgotten)
         return 0;
@@ -373,25 +360,24 @@ int berth_launcher_check_table(const struct berth_table *table, bool site_says,
     const char *shared = NULL;
 
     for (size_t i = 0; i < table->count; i++) {
-        if (berth_request_mpi_mpirun(&table->rows[i].request))
+        if (berth_request_starts_mpirun(&table->rows[i].request))
             local = table->rows[i].request.mpi;
-        else if (sharing(&table->rows[i]))
+        else if (request_in_world(&table->rows[i]))
             shared = table->rows[i].request.mpi;
     }
-    if (!local || !shared) {
-        if (check_mixture(table, err) < 0)
-            return -1;
-        return site_says ? 0 : check_forgotten(table, err);
-    }
-    return berth_err_set(
-        err,
-        "--mpi-bind=%s: other ranks of this srun, with --mpi-bind=%s, "
-        "would wait in MPI_Init for tasks that have an mpirun of their "
-        "own; give each of the two an srun of its own",
-        local, shared);
+    if (local && shared)
+        return berth_err_set(
+            err,
+            "--mpi-bind=%s: other ranks of this srun, with --mpi-bind=%s, would wait "
+            "in MPI_Init for tasks that have an mpirun of their own; give each of the "
+            "two an srun of its own",
+            local, shared);
+    if (check_mixture(table, err) < 0)
+        return -1;
+    return site_says ? 0 : check_forgotten(table, err);
 }
 
-/* Do all tasks share a container on each node, so that they choose together? */
+/* Do all tasks of a node share a container, so that they make one choice? */
 static bool choose_together(const struct berth_table *table)
 {
     for (size_t i = 1; i < table->count; i++)
@@ -421,14 +407,14 @@ void berth_launcher_set_worlds(struct berth_table *table)
 bool berth_launcher_may_share_world(const struct berth_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
-        if (berth_request_contained(&table->rows[i].request) &&
-            !berth_request_mpi_mpirun(&table->rows[i].request))
+        if (berth_request_has_container(&table->rows[i].request) &&
+            !berth_request_starts_mpirun(&table->rows[i].request))
             return true;
     return false;
 }
 
-int berth_launcher_check_step(const char *type, const char *source,
-                              struct berth_err *err)
+int berth_launcher_check_mpi_type(const char *type, const char *source,
+                                  struct berth_err *err)
 {
     if (!type || strcmp(type, "pmi2") != 0)
         return 0;

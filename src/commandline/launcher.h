@@ -8,71 +8,76 @@
 #include "request/components.h"
 #include "request/request.h"
 
-/* For --mpi-bind=local, local-each and launch, where the command is (or comes to) an
- * mpirun of the image. With the first two it must take this node and this task's CPUs
- * for its whole world, with launch the nodes of the job. */
+/* Checks of --mpi-bind between components, and the environment of an mpirun of the
+ * image. With --mpi-bind=local and local-each the mpirun may use this node and the CPUs
+ * of its task; with launch, the nodes of the job. */
 
-/* What Slurm's variables start with, and those between berth in srun and on nodes. */
+/* The beginning of Slurm's variables, and of those that berth in srun sends to nodes.
+ */
 #define BERTH_LAUNCHER_JOB  "SLURM_"
 #define BERTH_LAUNCHER_OURS "SLURM_BERTH_"
 
-/* Appends to RET the task's environment OWN (ended by NULL) without the variables that
- * tell an mpirun or its ranks about Slurm, another mpirun or a process manager; and
- * with variables that give Open MPI the task's CPUs, unless OWN has them. With launch
- * Slurm's variables stay, but those of JOB are in their place where it has any. */
+/* Appends the environment of an mpirun to RET: the task's environment OWN (ended by
+ * NULL) without the variables by which an mpirun or its ranks find Slurm, another
+ * mpirun or a process manager, and with variables that tell Open MPI its CPUs, unless
+ * OWN has them. With launch, Slurm's variables stay; those in JOB, if JOB has any,
+ * replace them. Returns -1 out of memory. */
 int berth_launcher_environment(const struct berth_request *request, char *const *own,
                                const struct berth_strvec *job, struct berth_strvec *ret,
                                struct berth_err *err);
 
-/* For that, in srun: appends to RET what OWN, its environment, says of the job, if
- * REQUEST is launch. In the task Slurm describes the step of one task. */
+/* Appends to RET the variables of the job in OWN, the environment of srun, if the mode
+ * of REQUEST is launch. In the task, these variables describe the step of one task. The
+ * caller checks RET's `failed`. */
 void berth_launcher_job(const struct berth_request *request, char *const *own,
                         struct berth_strvec *ret);
 
-/* Is there a JOB (SLURM_JOB_ID; NULL: no) whose nodes `launch` can have? */
+/* Refuses `launch` outside a job. JOB is SLURM_JOB_ID, or NULL. */
 int berth_launcher_check_job(const struct berth_request *request, const char *job,
                              struct berth_err *err);
 
-/* The descriptor of Slurm's process manager that OWN names (--mpi=pmi2); -1: none. */
+/* The descriptor of Slurm's process manager that PMI_FD in OWN names (--mpi=pmi2); -1:
+ * none. */
 int berth_launcher_descriptor(char *const *own);
 
-/* Checks TASKS, the number of tasks of one component, or of one line of a --multi-prog
- * file: `local` and `launch` are for one. */
+/* Refuses `local` and `launch` for more than one task. TASKS is the number of tasks of
+ * a component, or of a line of a --multi-prog file; 0: not known. */
 int berth_launcher_check_tasks(const struct berth_request *request, unsigned long tasks,
                                struct berth_err *err);
 
-/* Does COMMAND start ranks, as far as its name tells? */
+/* Is COMMAND an mpirun, by its name? */
 bool berth_launcher_is_mpirun(const char *command);
 
-/* Checks that COMMAND, in each of TASKS, is not an mpirun, since srun starts the ranks.
- * An mpirun in the image does not find srun, and would wait for ever. */
+/* Refuses an mpirun as COMMAND of several TASKS with a mode in which srun starts the
+ * ranks. The mpirun would not find srun in the image, and would wait for ever. */
 int berth_launcher_check_command(const struct berth_request *request,
                                  unsigned long tasks, const char *command,
                                  struct berth_err *err);
 
-/* Does Slurm start the OCI bundle BUNDLE (its own --container; NULL or "": none) for
- * the component? It takes the command before plugins can put a word in front, so that
- * the image would not run. */
+/* Refuses an image beside the OCI bundle BUNDLE (Slurm's --container; NULL or "":
+ * none). Slurm reads the command before plugins can put a word in front, so that the
+ * image would not run. */
 int berth_launcher_check_bundle(const struct berth_request *request, const char *bundle,
                                 struct berth_err *err);
 
-/* Slurm makes one MPI_COMM_WORLD of all components, and of all lines of a --multi-prog
- * file. A rank waits there for ranks that never come, because their mpirun has made a
- * world of its own, or because they use another MPI library. Refuses modes that
- * certainly lead to that. SITE_SAYS: a row without a mode may get one of the site's. */
+/* Refuses modes with which ranks certainly wait for each other for ever. Slurm makes
+ * one MPI_COMM_WORLD of all components, and of all lines of a --multi-prog file. Ranks
+ * that an mpirun starts, or that use another MPI library, never join that world.
+ * SITE_SAYS: the site may set the mode of a row without one. */
 int berth_launcher_check_table(const struct berth_table *table, bool site_says,
                                struct berth_err *err);
 
-/* Nobody sees what the tasks of another node or container choose. So with several
- * components, or lines with several containers, this sets, in requests with `auto`,
- * what that may choose (enum berth_world). */
+/* Sets the `world` of each request in TABLE, which limits what `auto` may choose. The
+ * tasks of a container do not see the choice of those in another container or on
+ * another node. */
 void berth_launcher_set_worlds(struct berth_table *table);
 
-/* May a component of TABLE with an image take part in that world, with --mpi-bind or
- * without it? */
+/* Can a row of TABLE with a container be a part of the step's MPI_COMM_WORLD, with
+ * --mpi-bind or without? Not if each task starts an mpirun. */
 bool berth_launcher_may_share_world(const struct berth_table *table);
 
-/* Can several components be one step with --mpi=TYPE (NULL: not known)? SOURCE is for
- * people: " (SLURM_MPI_TYPE)", or "" where the option was typed. */
-int berth_launcher_check_step(const char *type, const char *source,
-                              struct berth_err *err);
+/* Refuses --mpi=TYPE (NULL: not known) with which the components of a het step hang.
+ * SOURCE is for the message: " (SLURM_MPI_TYPE)", or "" if the user typed the option.
+ */
+int berth_launcher_check_mpi_type(const char *type, const char *source,
+                                  struct berth_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is typed and not meant. Looks at words only. */
+/* Recognizes probable mistakes by the words of a command line or script. */
 
 #include "commandline/mistakes.h"
 
@@ -12,15 +12,15 @@
 #include "commandline/launcher.h"
 #include "request/option.h"
 
-/* Programs that have options of ours. */
-static bool has_our_options(const char *command)
+/* Is COMMAND a program that has our options? */
+static bool takes_our_options(const char *command)
 {
     static const char *const names[] = {"srun", "sbatch", "salloc", "berth", NULL};
 
     return berth_text_is_any(berth_text_base(command), names);
 }
 
-/* The option of ours that WORD is, in full; NULL: it is not one. */
+/* The option of ours that WORD names in full; NULL: none. */
 static const struct berth_option *option_of(const char *word, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -38,20 +38,20 @@ static const struct berth_option *option_of(const char *word, const char *prefix
     return NULL;
 }
 
-/* Is the value of the option, in WORD, the word behind it? */
+/* Is the value of OPTION, which WORD names, the next word? */
 static bool has_value_behind(const struct berth_option *option, const char *word)
 {
     return option->argument && !berth_option_is_optional(option) && !strchr(word, '=');
 }
 
-/* The first option of ours in the COUNT words of a command; 0: none, or the command may
- * know what to do with it. */
+/* The index of the first option of ours in the COUNT words of a command. 0: none, or
+ * the command may have such options. */
 static size_t find_option(char *const *words, size_t count, const char *prefix)
 {
     size_t found = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (has_our_options(words[i]) || strcmp(words[i], "--") == 0)
+        if (takes_our_options(words[i]) || strcmp(words[i], "--") == 0)
             return found;
         if (i > 0 && !found && option_of(words[i], prefix))
             found = i;
@@ -59,7 +59,7 @@ static size_t find_option(char *const *words, size_t count, const char *prefix)
     return found;
 }
 
-bool berth_mistake_behind(const struct berth_typed *typed, struct berth_err *ret)
+bool berth_mistake_misplaced(const struct berth_typed *typed, struct berth_err *ret)
 {
     size_t end;
     size_t command = berth_hetgroups_command(typed->line, typed->optind, &end);
@@ -99,8 +99,8 @@ bool berth_mistake_on_line(char *const *words, const char *prefix,
     return true;
 }
 
-/* Does the line have an option of ours, before a command or behind? */
-static bool is_ours(const struct berth_typed *typed)
+/* Does the line have an image, or an option of ours anywhere? */
+static bool has_our_option(const struct berth_typed *typed)
 {
     if (typed->is_contained)
         return true;
@@ -120,13 +120,13 @@ static bool is_component_option(const char *word, const char *next, const char *
 
     if (word[0] != '-' || !word[1])
         return false;
-    if (strchr("nNc", word[1])) /* often those of other programs: only with a number */
+    if (strchr("nNc", word[1])) /* other programs have them, too: only with a number */
         return isdigit((unsigned char)*(*number ? number : next));
     return option_of(word, prefix) || berth_text_starts_any(word, names);
 }
 
-/* Does a component begin at the COUNT words WORDS, of which OPTION is the first? Only
- * if there are options of srun, and a command behind them. */
+/* Does a component begin at the COUNT words WORDS, the first of which stands for
+ * OPTION? Only if OPTION is one of srun and a command follows. */
 static bool begins_component(const char *option, char *const *words, size_t count,
                              const char *prefix)
 {
@@ -134,7 +134,7 @@ static bool begins_component(const char *option, char *const *words, size_t coun
 
     if (!is_component_option(option, next, prefix))
         return false;
-    /* Maybe the option's value stands alone; no command begins with a digit. */
+    /* A word with a digit first is the value of an option: no command begins so. */
     for (size_t i = 1; i < count; i++)
         if (words[i][0] != '-' && !isdigit((unsigned char)words[i][0]))
             return true;
@@ -147,7 +147,7 @@ bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret)
     size_t command = berth_hetgroups_command(typed->line, typed->optind, &end);
     char **words = typed->line->words.items;
 
-    if (!is_ours(typed))
+    if (!has_our_option(typed))
         return false;
     for (size_t i = command; i < end; i++) {
         const char *word = words[i];
@@ -155,26 +155,27 @@ bool berth_mistake_colon(const struct berth_typed *typed, struct berth_err *ret)
 
         if (i > command && word[0] == ':' &&
             begins_component(word + 1, words + i, end - i, typed->prefix)) {
-            berth_err_set(ret,
-                          "'%s' is an argument of '%s' and begins no component; write "
-                          "the colon as a word of its own: %s : %s",
-                          word, words[command], words[command], word + 1);
+            berth_err_set(
+                ret,
+                "'%s' is an argument of '%s' and does not begin a component; write "
+                "the colon as a word of its own: %s : %s",
+                word, words[command], words[command], word + 1);
             return true;
         }
         if (i + 1 < end && length > 1 && word[length - 1] == ':' &&
             begins_component(words[i + 1], words + i + 1, end - i - 1, typed->prefix)) {
-            berth_err_set(ret,
-                          "the colon at the end of '%s' begins no component; write it "
-                          "as a word of its own: %.*s : %s",
-                          word, (int)length - 1, word, words[i + 1]);
+            berth_err_set(
+                ret,
+                "the colon at the end of '%s' does not begin a component; write it "
+                "as a word of its own: %.*s : %s",
+                word, (int)length - 1, word, words[i + 1]);
             return true;
         }
     }
     return false;
 }
 
-/* An existing file or directory shows what it is; a missing one is judged by its
- * ending. */
+/* A missing file is judged by its name. */
 static bool is_image(const char *value, enum berth_bundle kind)
 {
     switch (kind) {
@@ -195,7 +196,7 @@ bool berth_mistake_bundle(const struct berth_typed *typed, const char *value,
         return false;
     berth_err_set(ret,
                   "--container=%s (or SLURM_CONTAINER) is Slurm's own option, for OCI "
-                  "bundles, and starts no image; write %s --container-image=%s",
+                  "bundles, and does not start an image; write %s --container-image=%s",
                   value, typed->caller, value);
     return true;
 }
@@ -206,13 +207,13 @@ bool berth_mistake_pyxis(const struct berth_typed *typed, const char *value,
     if (!value || !*value || typed->is_contained || *typed->prefix)
         return false;
     berth_err_set(ret,
-                  "PYXIS_CONTAINER_IMAGE=%s starts no image; berth reads "
+                  "PYXIS_CONTAINER_IMAGE=%s does not start an image; berth reads "
                   "BERTH_CONTAINER_IMAGE",
                   value);
     return true;
 }
 
-/* Does the mpirun with the words from FIRST to END start a program? `mpirun --version`
+/* Does an mpirun with the words from FIRST to END start a program? `mpirun --version`
  * does not. */
 static bool starts_program(char *const *first, char *const *end)
 {
@@ -221,8 +222,13 @@ static bool starts_program(char *const *first, char *const *end)
     return first < end;
 }
 
-/* Are the words from FIRST to END an mpirun that knows ssh alone, or is told to use it?
- */
+static bool is_ssh(const char *value)
+{
+    return value && (strcmp(value, "ssh") == 0 || strcmp(value, "rsh") == 0);
+}
+
+/* Is the command from FIRST to END an mpirun that can use only ssh, or one with an
+ * option for ssh? */
 static bool wants_ssh(char *const *first, char *const *end)
 {
     static const char *const options[] = {"launcher", "bootstrap", "plm", NULL};
@@ -230,26 +236,22 @@ static bool wants_ssh(char *const *first, char *const *end)
     if (strcmp(berth_text_base(*first), "mpirun_rsh") == 0)
         return true;
     for (; first + 1 < end; first++)
-        if (strcmp(first[1], "ssh") == 0 || strcmp(first[1], "rsh") == 0)
-            for (const char *const *option = options; *option; option++)
-                if (strcmp(*first + strspn(*first, "-"), *option) == 0)
-                    return true;
+        if (is_ssh(first[1]) &&
+            berth_text_is_any(*first + strspn(*first, "-"), options))
+            return true;
     return false;
 }
 
-/* Does ENVIRONMENT tell an mpirun so? */
-static bool is_told_ssh(char *const *environment)
+/* Does a variable in ENVIRONMENT make an mpirun use ssh? */
+static bool environment_wants_ssh(char *const *environment)
 {
     static const char *const names[] = {"HYDRA_LAUNCHER",        "HYDRA_BOOTSTRAP",
                                         "I_MPI_HYDRA_BOOTSTRAP", "OMPI_MCA_plm",
                                         "PRTE_MCA_plm",          NULL};
 
-    for (const char *const *name = names; *name; name++) {
-        const char *value = berth_environ_value(environment, *name);
-
-        if (value && (strcmp(value, "ssh") == 0 || strcmp(value, "rsh") == 0))
+    for (const char *const *name = names; *name; name++)
+        if (is_ssh(berth_environ_value(environment, *name)))
             return true;
-    }
     return false;
 }
 
@@ -263,7 +265,8 @@ bool berth_mistake_ssh(const struct berth_typed *typed,
 
     if (command >= end || !berth_request_mpi_is(request, BERTH_MODE_LAUNCH) ||
         !berth_launcher_is_mpirun(words[command]) ||
-        !(wants_ssh(words + command, words + end) || is_told_ssh(environment)))
+        !(wants_ssh(words + command, words + end) ||
+          environment_wants_ssh(environment)))
         return false;
     berth_err_set(
         ret,
@@ -295,14 +298,12 @@ bool berth_mistake_mpirun(const struct berth_typed *typed,
     return true;
 }
 
-/* Comments are not commands. */
 static bool is_comment(const char *line)
 {
     return line[strspn(line, " \t")] == '#';
 }
 
-/* Is NAME in a line that is not a comment, in large letters (variables) or small ones?
- */
+/* Does a line that is not a comment contain NAME, in any case (variables)? */
 static bool mentions(const char *text, const char *name)
 {
     size_t length = strlen(name);
@@ -329,7 +330,7 @@ bool berth_mistake_script(const char *name, const char *text, struct berth_err *
     return true;
 }
 
-/* Is the LINE "#!..." that of a shell that knows "$@" and $1? */
+/* Does the LINE "#!..." name a shell with "$@" and $1? */
 static bool names_shell(const char *line)
 {
     static const char *const shells[] = {"sh", "ash", "bash", "dash", "ksh", "zsh"};
@@ -346,7 +347,7 @@ static bool names_shell(const char *line)
     return false;
 }
 
-bool berth_mistake_hands_on(const char *text)
+bool berth_mistake_passes_arguments(const char *text)
 {
     const char *line = berth_text_starts(text, "#!") ? text : strstr(text, "\n#!");
 

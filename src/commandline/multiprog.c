@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a --multi-prog file: lines, words, options. Reads nothing. */
+/* Parses the text of a --multi-prog file: lines, words, options. Reads no file. */
 
 #include "commandline/multiprog.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,8 +25,8 @@ static bool is_continued(const char *line, size_t length)
     return length > 0 && line[length - 1] == '\\';
 }
 
-/* The lines from *AT on that belong together: the first, and those that continue it.
- * *AT is moved behind them, *NUMBER (of a line) too. */
+/* Moves *AT past a line and the lines that continue it, and adds their number to
+ * *NUMBER. Returns their length. */
 static size_t next_lines(const char **at, unsigned int *number)
 {
     const char *start = *at;
@@ -36,7 +35,7 @@ static size_t next_lines(const char **at, unsigned int *number)
     while (is_more && **at) {
         size_t length = strcspn(*at, "\n");
 
-        /* Slurm passes over empty lines before it looks for anything. */
+        /* Slurm drops empty lines first. */
         is_more = length == 0 ? *at > start : is_continued(*at, length);
         *at += length + ((*at)[length] == '\n');
         ++*number;
@@ -64,7 +63,7 @@ static void free_line(struct berth_multiprog_line *line)
     free(line->text);
 }
 
-/* The LENGTH bytes at TEXT, from line NUMBER on. */
+/* Adds the line of LENGTH bytes at TEXT, which begins in line NUMBER. */
 static int read_line(const char *text, size_t length, unsigned int number,
                      struct berth_multiprog *file, struct berth_err *err)
 {
@@ -114,15 +113,15 @@ void berth_multiprog_fini(struct berth_multiprog *file)
     *file = (struct berth_multiprog){0};
 }
 
-/* A word that is being read. */
+/* The word that is read. */
 struct word {
     struct berth_buf text;
     bool is_begun;
 };
 
-/* The first percent sign that Slurm drops, with the letter behind it. */
+/* The first percent sign that Slurm drops with the letter after it. */
 struct dropped {
-    size_t word; /* in which of them it is; SIZE_MAX: there is none */
+    size_t word; /* index of its word; SIZE_MAX: there is none */
     char letter;
 };
 
@@ -141,7 +140,8 @@ static void end_word(struct word *word, struct berth_strvec *ret)
     *word = (struct word){0};
 }
 
-/* %t or %o at AT, which is behind the percent sign; Slurm drops any other letter. */
+/* Adds the number for %t or %o; AT is after the percent sign. Slurm drops any other
+ * letter. Returns the text after the letter. */
 static const char *add_number(struct word *word, const char *at, unsigned int rank,
                               unsigned int offset)
 {
@@ -152,8 +152,9 @@ static const char *add_number(struct word *word, const char *at, unsigned int ra
     return *at ? at + 1 : at;
 }
 
-/* Behind a backslash: a letter as it is, or the next line. There Slurm begins a word,
- * which is empty if that line begins with a blank. */
+/* Adds the letter at AT, which is after a backslash. At the end of a line Slurm begins
+ * a word, which is empty if the next line begins with a blank. Returns the text after
+ * it. */
 static const char *add_protected(struct word *word, const char *at)
 {
     if (*at == '\n') {
@@ -164,14 +165,14 @@ static const char *add_protected(struct word *word, const char *at)
     return *at ? at + 1 : at;
 }
 
-/* Note a percent sign with a letter at AT, in word WORD, that Slurm drops. */
+/* Notes the letter at AT, in word WORD, if Slurm drops it with its percent sign. */
 static void note_dropped(struct dropped *dropped, size_t word, const char *at)
 {
     if (dropped && dropped->word == SIZE_MAX && *at != 't' && *at != 'o')
         *dropped = (struct dropped){word, *at};
 }
 
-/* DROPPED: NULL where that does not matter. */
+/* Appends the words at AT to RET. DROPPED may be NULL. */
 static int read_words(const char *at, unsigned int rank, unsigned int offset,
                       struct berth_strvec *ret, struct dropped *dropped,
                       struct berth_err *err)
@@ -194,8 +195,8 @@ static int read_words(const char *at, unsigned int rank, unsigned int offset,
             plain = strcspn(++at, "'");
             if (!at[plain]) {
                 berth_buf_fini(&word.text);
-                return berth_err_set(err, "a single quote is not closed; put another "
-                                          "behind the word");
+                return berth_err_set(
+                    err, "a single quote is not closed; put another after the word");
             }
             add_letters(&word, at, plain);
             at += plain + 1;
@@ -217,8 +218,8 @@ int berth_multiprog_words(const struct berth_multiprog_line *line, unsigned int 
     return read_words(line->text, rank, offset, ret, NULL, err);
 }
 
-/* NAME, without dashes and the site's prefix, is none of our options. WORD is what was
- * written. */
+/* Refuses NAME, an unknown option without dashes and prefix, which the user wrote as
+ * WORD. */
 static int refuse_name(const char *name, const char *word, struct berth_err *err)
 {
     const char *names[BERTH_OPTION_COUNT + 1] = {NULL};
@@ -226,7 +227,7 @@ static int refuse_name(const char *name, const char *word, struct berth_err *err
 
     for (size_t i = 0; i < BERTH_PYXIS_COUNT; i++)
         if (strcmp(name, berth_pyxis_options[i].name) == 0 &&
-            berth_pyxis_take(&berth_pyxis_options[i], err) < 0)
+            berth_pyxis_check(&berth_pyxis_options[i], err) < 0)
             return -1;
     for (int i = 0; i < BERTH_OPTION_COUNT; i++)
         names[i] = berth_options[i].name;
@@ -241,9 +242,10 @@ static int refuse_name(const char *name, const char *word, struct berth_err *err
                          word);
 }
 
-/* Take the option at WORDS. Returns how many words it takes, or -1. */
-static int take_option(char *const *words, const char *prefix, const char *base,
-                       struct berth_request *ret, struct berth_err *err)
+/* Parses the option at WORDS into RET (NULL: only checks its form). Returns the number
+ * of its words, or -1. */
+static int parse_option(char *const *words, const char *prefix, const char *base,
+                        struct berth_request *ret, struct berth_err *err)
 {
     size_t length = strcspn(*words, "=");
     BERTH_FREE char *word = strndup(*words, length);
@@ -270,22 +272,22 @@ static int take_option(char *const *words, const char *prefix, const char *base,
         if (!value)
             return berth_err_set(err, "--%s: it needs a value", name);
     }
-    if (ret && berth_request_take(ret, id, value, base, err) < 0)
+    if (ret && berth_request_parse(ret, id, value, base, err) < 0)
         return berth_err_at(err, "--%s", name);
     return used;
 }
 
-/* Take the options of WORDS into RET (NULL: only count them), and the empty words
- * between them, which a continued line with leading blanks has. Returns the number of
- * these words, or -1. */
-static int take_options(char *const *words, const char *prefix, const char *base,
-                        struct berth_request *ret, struct berth_err *err)
+/* Parses the options at the beginning of WORDS into RET (NULL: only counts them), and
+ * skips the empty words of continued lines with leading blanks. Returns the number of
+ * words, or -1. */
+static int parse_options(char *const *words, const char *prefix, const char *base,
+                         struct berth_request *ret, struct berth_err *err)
 {
     int count = 0;
 
     while (words[count] && (*words[count] == '-' || *words[count] == '\0')) {
         int used =
-            *words[count] ? take_option(words + count, prefix, base, ret, err) : 1;
+            *words[count] ? parse_option(words + count, prefix, base, ret, err) : 1;
 
         if (used < 0)
             return -1;
@@ -297,18 +299,18 @@ static int take_options(char *const *words, const char *prefix, const char *base
 int berth_multiprog_options(char *const *words, const char *prefix,
                             struct berth_err *err)
 {
-    return take_options(words, prefix, NULL, NULL, err);
+    return parse_options(words, prefix, NULL, NULL, err);
 }
 
-/* Options of the command line that need an image are for the lines that have one. */
+/* Options of the command line apply only to lines with an image. */
 static int merge(const struct berth_request *defaults, const struct berth_request *own,
                  struct berth_request *ret, struct berth_err *err)
 {
-    if (berth_request_put_over(ret, defaults, err) < 0 ||
-        berth_request_put_over(ret, own, err) < 0 ||
-        (berth_request_said(own) && berth_request_check(ret, err) < 0))
+    if (berth_request_merge(ret, defaults, err) < 0 ||
+        berth_request_merge(ret, own, err) < 0 ||
+        (berth_request_has_options(own) && berth_request_check(ret, err) < 0))
         return -1;
-    if (!berth_request_contained(ret))
+    if (!berth_request_has_container(ret))
         berth_request_fini(ret);
     return 0;
 }
@@ -329,7 +331,7 @@ int berth_multiprog_request(const struct berth_multiprog_line *line, unsigned in
         return -1;
     count = words.count == 0
                 ? 0
-                : take_options(words.items, reading->prefix, reading->base, &own, err);
+                : parse_options(words.items, reading->prefix, reading->base, &own, err);
     if (count > 0 && dropped.word < (size_t)count)
         return berth_err_set(err,
                              "'%%%c' in an option: Slurm knows %%t and %%o only, and "
@@ -338,8 +340,8 @@ int berth_multiprog_request(const struct berth_multiprog_line *line, unsigned in
     if (count < 0 || merge(reading->defaults, &own, &merged, err) < 0)
         return -1;
     if ((size_t)count == words.count && merged.entrypoint != BERTH_YES)
-        return berth_err_set(err, "no program; write one behind the ranks and the "
-                                  "options");
+        return berth_err_set(err,
+                             "no program; write one after the ranks and the options");
     *ret = merged;
     merged = (struct berth_request){0};
     return 0;
@@ -368,13 +370,13 @@ unsigned int berth_multiprog_first(const struct berth_multiprog *file,
     unsigned int rank = 0;
     unsigned int before;
 
-    if (!berth_ranks_rest(line->ranks))
+    if (!berth_ranks_is_rest(line->ranks))
         return berth_ranks_first(line->ranks);
     do {
         before = rank;
         for (size_t i = 0; i < file->count; i++)
-            if (!berth_ranks_rest(file->lines[i].ranks))
-                rank = berth_ranks_free(file->lines[i].ranks, rank);
+            if (!berth_ranks_is_rest(file->lines[i].ranks))
+                rank = berth_ranks_next_free(file->lines[i].ranks, rank);
     } while (rank != before);
     return rank;
 }

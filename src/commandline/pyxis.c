@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What scripts for pyxis ask for, and what to write for berth. */
+/* The table of the options of pyxis, with what to write for berth. */
 
 #include "commandline/pyxis.h"
 
@@ -29,7 +29,7 @@ const char *berth_pyxis_help(const struct berth_pyxis_option *option)
                            : "(pyxis) what berth does anyway";
 }
 
-int berth_pyxis_take(const struct berth_pyxis_option *option, struct berth_err *err)
+int berth_pyxis_check(const struct berth_pyxis_option *option, struct berth_err *err)
 {
     if (!option->instead)
         return 0;

@@ -3,22 +3,22 @@
 
 #include "base/err.h"
 
-/* Options of pyxis that berth does not have. Scripts that give them meet them here, and
- * not Slurm's "unrecognized option". */
+/* Options of pyxis that berth does not have. Scripts with such an option get a message
+ * that says what to write, and not Slurm's "unrecognized option". */
 struct berth_pyxis_option {
     const char *name;
     const char *argument; /* as in struct berth_option */
-    const char *instead;  /* what is wrong; what would be right. NULL: berth does what
-                             it asks for */
+    const char *instead;  /* what is wrong; what would be right. NULL: berth does
+                             the same without the option */
 };
 
 enum { BERTH_PYXIS_COUNT = 6 };
 
 extern const struct berth_pyxis_option berth_pyxis_options[BERTH_PYXIS_COUNT];
 
-/* What `--help` says of OPTION. */
+/* The text of `--help` for OPTION, a constant. */
 const char *berth_pyxis_help(const struct berth_pyxis_option *option);
 
-/* Somebody has given OPTION. Returns 0, or -1 with a sentence in ERR that says what to
- * write instead. */
-int berth_pyxis_take(const struct berth_pyxis_option *option, struct berth_err *err);
+/* Checks OPTION, which the user has given. Returns 0 if berth does the same anyway, or
+ * -1 with a sentence in ERR that says what to write instead. */
+int berth_pyxis_check(const struct berth_pyxis_option *option, struct berth_err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each line of a --multi-prog file asks for, and which programs share a container.
- */
+/* Adds the lines of a --multi-prog file to a table, and lists the programs that share a
+ * container. */
 
 #include "commandline/rows.h"
 
@@ -12,31 +12,32 @@
 #include "base/cleanup.h"
 #include "request/ranks.h"
 
-/* The most ranks for which a line with %t or %o in an option is read. */
+/* The most ranks of a line with %t or %o in an option: the line is parsed for each
+ * rank. */
 enum { RANKS_MAX = 4096 };
 
-/* A line that is read, and where its rows go. */
+/* The line that is read, and the table for its rows. */
 struct reading {
     const struct berth_rows *rows;
     const struct berth_multiprog_line *line;
     struct berth_table *table;
 };
 
-/* Lines that ask for the same have one row, unless each is to be explained, or has an
- * mpirun of its own, which is for one task. */
+/* Lines with equal requests share a row, unless the step explains each line, or the
+ * line starts an mpirun, which is for one task. */
 static int add_row(const struct reading *reading, const char *ranks,
                    const struct berth_request *request, struct berth_err *err)
 {
-    if (berth_request_explained(reading->rows->reading.defaults) ||
-        berth_request_mpi_mpirun(request))
+    if (berth_request_is_explained(reading->rows->reading.defaults) ||
+        berth_request_starts_mpirun(request))
         return berth_table_add(reading->table, BERTH_GROUP_ALL, ranks, request, err);
     return berth_table_add_line(reading->table, ranks, request, err);
 }
 
-/* What the line asks for RANK, one of its RANKS, of which there are TASKS (0: not
+/* Adds the request of the line for RANK as that of RANKS, which are TASKS tasks (0: not
  * known). */
-static int take(const struct reading *reading, unsigned int rank, const char *ranks,
-                unsigned long tasks, struct berth_err *err)
+static int read_rank(const struct reading *reading, unsigned int rank,
+                     const char *ranks, unsigned long tasks, struct berth_err *err)
 {
     const struct berth_rows *rows = reading->rows;
     BERTH_REQUEST struct berth_request request = {0};
@@ -50,8 +51,8 @@ static int take(const struct reading *reading, unsigned int rank, const char *ra
     return 0;
 }
 
-/* Has a line before this one RANK? */
-static bool is_taken(const struct reading *reading, unsigned int rank)
+/* Does an earlier line have RANK? */
+static bool is_on_earlier_line(const struct reading *reading, unsigned int rank)
 {
     const struct berth_multiprog_line *line = reading->rows->file->lines;
 
@@ -61,11 +62,11 @@ static bool is_taken(const struct reading *reading, unsigned int rank)
     return false;
 }
 
-/* Each rank of the line may ask for another thing. */
-static int take_each(const struct reading *reading, struct berth_err *err)
+/* Adds a request for each rank of the line. */
+static int read_each_rank(const struct reading *reading, struct berth_err *err)
 {
     const char *ranks = reading->line->ranks;
-    unsigned int end = berth_ranks_rest(reading->line->ranks)
+    unsigned int end = berth_ranks_is_rest(reading->line->ranks)
                            ? reading->rows->tasks
                            : berth_ranks_last(ranks) + 1;
 
@@ -79,25 +80,26 @@ static int take_each(const struct reading *reading, struct berth_err *err)
         char one[16];
 
         if (!berth_ranks_has(ranks, rank, NULL) ||
-            (berth_ranks_rest(reading->line->ranks) && is_taken(reading, rank)))
+            (berth_ranks_is_rest(reading->line->ranks) &&
+             is_on_earlier_line(reading, rank)))
             continue;
         snprintf(one, sizeof(one), "%u", rank);
-        if (take(reading, rank, one, 1, err) < 0)
+        if (read_rank(reading, rank, one, 1, err) < 0)
             return -1;
     }
     return 0;
 }
 
-static int take_line(const struct reading *reading, struct berth_err *err)
+static int read_line(const struct reading *reading, struct berth_err *err)
 {
     const char *ranks = reading->line->ranks;
 
     if (berth_multiprog_differs(reading->line, reading->rows->reading.prefix))
-        return take_each(reading, err);
-    if (berth_ranks_rest(reading->line->ranks))
-        return take(reading, 0, ranks, 0, err);
-    return take(reading, berth_ranks_first(ranks), ranks, berth_ranks_count(ranks),
-                err);
+        return read_each_rank(reading, err);
+    if (berth_ranks_is_rest(reading->line->ranks))
+        return read_rank(reading, 0, ranks, 0, err);
+    return read_rank(reading, berth_ranks_first(ranks), ranks, berth_ranks_count(ranks),
+                     err);
 }
 
 int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,
@@ -108,11 +110,11 @@ int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,
     bool is_more = true;
 
     for (; is_more && reading.line < file->lines + file->count; reading.line++) {
-        if (take_line(&reading, err) < 0)
+        if (read_line(&reading, err) < 0)
             return berth_err_at(err, "--multi-prog: '%s': line %u", rows->name,
                                 reading.line->number);
-        is_more =
-            !berth_ranks_rest(reading.line->ranks); /* a line behind it is nobody's */
+        is_more = !berth_ranks_is_rest(
+            reading.line->ranks); /* no rank is left for a later line */
     }
     return 0;
 }
@@ -120,15 +122,15 @@ int berth_rows_read(const struct berth_rows *rows, struct berth_table *table,
 int berth_rows_check(const struct berth_table *table,
                      const struct berth_request *defaults, struct berth_err *err)
 {
-    if (berth_table_contained(table))
+    if (berth_table_find_container(table))
         return 0;
-    if (berth_request_contained(defaults) && berth_request_explained(defaults))
+    if (berth_request_has_container(defaults) && berth_request_is_explained(defaults))
         return berth_err_set(err, "--container-explain: no line of the --multi-prog "
-                                  "file runs in an image; name one");
+                                  "file runs in an image; name an image");
     return berth_request_check(defaults, err);
 }
 
-/* The program of LINE, if its ranks run in the container of PART. */
+/* Appends the program of LINE if its first rank runs in the container of PART. */
 static int add_program(const struct berth_multiprog *file,
                        const struct berth_multiprog_line *line,
                        const struct berth_rows_part *part, struct berth_strvec *ret,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the options of srun end, and where those of the next component begin. */
+/* Separates the options of srun from commands, by a list of options without a value. */
 
 #include "commandline/srunwords.h"
 
@@ -10,92 +10,48 @@
 #include "request/option.h"
 #include "commandline/pyxis.h"
 
-/* The letters whose value may be the next word; and srun's W. */
+/* The letters whose value may be the next word; srun's W is another. */
 #define LETTERS "ABCDFGJLMNSTabcdeimnopqrtwx"
 
-/* Those whose value, if there is one, is the rest of their word. */
+/* The letters with an optional value, which is the rest of the word. */
 #define OPTIONAL_LETTERS "IKk"
 
-/* The long options, of every release, that never take the next word. */
-static const char *const alone[] = {"async",
-                                    "bcast",
-                                    "bell",
-                                    "compress",
-                                    "consolidate-segments",
-                                    "contiguous",
-                                    "debugger-test",
-                                    "disable-status",
-                                    "exact",
-                                    "exclusive",
-                                    "external",
-                                    "external-launcher",
-                                    "get-user-env",
-                                    "help",
-                                    "hold",
-                                    "ignore-pbs",
-                                    "immediate",
-                                    "interactive",
-                                    "kill-command",
-                                    "kill-on-bad-exit",
-                                    "label",
-                                    "multi-prog",
-                                    "nice",
-                                    "no-allocate",
-                                    "no-bell",
-                                    "no-kill",
-                                    "no-requeue",
-                                    "no-shell",
-                                    "oom-kill-step",
-                                    "overcommit",
-                                    "overlap",
-                                    "oversubscribe",
-                                    "parsable",
-                                    "preserve-env",
-                                    "preserve-slurm-env",
-                                    "propagate",
-                                    "pty",
-                                    "quiet",
-                                    "quit-on-interrupt",
-                                    "reboot",
-                                    "requeue",
-                                    "resv-ports",
-                                    "send-libs",
-                                    "share",
-                                    "spread-job",
-                                    "spread-segments",
-                                    "stepmgr",
-                                    "test-only",
-                                    "unbuffered",
-                                    "usage",
-                                    "use-min-nodes",
-                                    "verbose",
-                                    "version",
-                                    "wait-for-children",
-                                    "whole",
-                                    "x11",
-                                    NULL};
+/* The long options of all releases whose value is never the next word. */
+static const char alone[] =
+    "async|bcast|bell|compress|consolidate-segments|contiguous|debugger-test|"
+    "disable-status|exact|exclusive|external|external-launcher|get-user-env|help|"
+    "hold|ignore-pbs|immediate|interactive|kill-command|kill-on-bad-exit|label|"
+    "multi-prog|nice|no-allocate|no-bell|no-kill|no-requeue|no-shell|"
+    "oom-kill-step|overcommit|overlap|oversubscribe|parsable|preserve-env|"
+    "preserve-slurm-env|propagate|pty|quiet|quit-on-interrupt|reboot|requeue|"
+    "resv-ports|send-libs|share|spread-job|spread-segments|stepmgr|test-only|"
+    "unbuffered|usage|use-min-nodes|verbose|version|wait-for-children|whole|x11";
 
-/* Is OPTION, with the site's prefix or without, the one called NAME, whose ARGUMENT is
- * as in struct berth_option; and does it take no further word? */
+/* Is OPTION, with or without the site's prefix, the option NAME, whose value, by
+ * ARGUMENT of struct berth_option, is never the next word? */
 static bool is_alone(const char *option, const char *name, const char *argument)
 {
     return (!argument || *argument == '[') && berth_text_ends(option, name);
 }
 
-/* Is NAME one of `alone`, or the beginning of one? With that of two Slurm refuses it,
- * unless it is the whole of the other one, like --wait. */
+/* Is NAME one of `alone`, or the beginning of one? --wait is an option with a value.
+ * Slurm itself refuses the beginning of two options. */
 static bool begins_alone(const char *name)
 {
     size_t length = strlen(name);
+    size_t end;
 
-    for (const char *const *it = alone; *it && strcmp(name, "wait") != 0; it++)
-        if (strncmp(*it, name, length) == 0)
+    if (strcmp(name, "wait") == 0)
+        return false;
+    for (const char *it = alone; *it; it += end + (it[end] == '|')) {
+        end = strcspn(it, "|");
+        if (length <= end && strncmp(it, name, length) == 0)
             return true;
+    }
     return false;
 }
 
-/* May the value of the long option NAME be the next word? Where nobody knows it: yes.
- */
+/* May the value of the long option NAME be the next word? Yes for an unknown option. */
 static bool takes_next(const char *name)
 {
     if (strchr(name, '=') || begins_alone(name))
@@ -110,8 +66,8 @@ static bool takes_next(const char *name)
     return true;
 }
 
-/* Move AT, at a command, to the options of the next component or to the end: behind a
- * command only srun has more of them. */
+/* Moves AT, at a command, to the options of the next component or to the end. Only srun
+ * has more than one component. */
 static char *const *pass_command(char *const *at, bool is_srun)
 {
     while (*at && !(is_srun && strcmp(*at, ":") == 0))
@@ -119,7 +75,8 @@ static char *const *pass_command(char *const *at, bool is_srun)
     return *at ? at + 1 : at;
 }
 
-/* The value is behind an equals sign, or the next word at *AT. */
+/* Reads the long option WORD. Its value is after an equals sign, or the next word at
+ * *AT. */
 static void read_long(const char *word, bool takes, char *const **at,
                       struct berth_srunword *ret)
 {
@@ -132,7 +89,8 @@ static void read_long(const char *word, bool takes, char *const **at,
         ret->value = *(ret->word = (*at)++);
 }
 
-/* A word of letters, -lN: the value is the rest of it, or the next word at *AT. */
+/* Reads WORD, short options like -lN. The value is the rest of WORD, or the next word
+ * at *AT. */
 static void read_letters(const char *word, const char *letters, char *const **at,
                          struct berth_srunword *ret)
 {

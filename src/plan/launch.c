@@ -195,7 +195,7 @@ int berth_launch_init_argv(const struct berth_launch *launch,
         push_option("--stay", launch->directory, argv);
     push_option("--pwd", berth_environ_value(launch->environment, "PWD"), argv);
     push_env(launch, init->set, argv);
-    if (berth_request_explained(launch->request))
+    if (berth_request_is_explained(launch->request))
         berth_strvec_push(argv, "--try");
     berth_strvec_push(argv, "--");
     berth_launch_command(launch->request, launch->command, argv);

@@ -177,7 +177,7 @@ bool berth_order_het_step(const struct berth_order_step *step, char *const *task
 
 const char *berth_order_why_step(const struct berth_order *order, const char *apart)
 {
-    if (!berth_request_job_lifetime(&order->request))
+    if (!berth_request_has_job_lifetime(&order->request))
         return NULL;
     if (!order->job)
         return "this is not a step of srun";

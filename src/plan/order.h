@@ -48,7 +48,7 @@ struct berth_order_container {
     unsigned int all; /* and their number; NULL, 0: as in the step */
     unsigned int hosts; /* tasks on this node that are in no container */
     bool has_spaces;    /* one of the containers has namespaces of its own
-                           (berth_request_has_spaces()) */
+                           (berth_request_has_namespaces()) */
 };
 
 /* What only berth-mpi is to know of the container. */
@@ -90,7 +90,7 @@ struct berth_order {
                                   with the step */
     int report;                /* descriptor of step/report.h; -1: none */
     int memory, tasks, ended;  /* those of step/rendezvous.h; -1: none */
-    bool is_closed;            /* the container (berth_request_closed()); not sent */
+    bool is_closed;            /* the container (berth_request_is_closed()); not sent */
     struct berth_order_mpi mpi;
 };
 

@@ -152,9 +152,9 @@ static int push_defaults(const struct berth_outside *outside, struct berth_strve
     BERTH_TABLE struct berth_table table = {0};
     BERTH_FREE char *text = NULL;
     struct berth_request request = {0};
-    bool local = berth_request_mpi_mpirun(asked);
+    bool local = berth_request_starts_mpirun(asked);
 
-    if (berth_request_put_over(&request, asked, err) < 0 ||
+    if (berth_request_merge(&request, asked, err) < 0 ||
         berth_table_add(&table, BERTH_GROUP_ALL, NULL, &request, err) < 0)
         return -1;
     free(table.rows[0].request.workdir);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an MPI needs of the host besides its libraries, and what it does not work with.
- * Reads nothing. */
+/* Decides which mounts the MPI or fabric of a request needs besides libraries, and
+ * whether a conflict forbids an MPI. Reads nothing. */
 
 #include "policy/fabric.h"
 
@@ -13,8 +13,8 @@
 #include "request/mount.h"
 #include "policy/mountrules.h"
 
-static bool may_be_meant(const struct berth_profile *profile,
-                         const struct berth_request *request)
+static bool may_use(const struct berth_profile *profile,
+                    const struct berth_request *request)
 {
     if (profile->kind == BERTH_PROFILE_FABRIC)
         return berth_request_has_fabric(request) &&
@@ -28,14 +28,9 @@ static bool may_be_meant(const struct berth_profile *profile,
 
 static int add_bind(const char *text, struct berth_strvec *binds, struct berth_err *err)
 {
-    struct berth_mount mount;
-
-    if (berth_mount_parse(text, NULL, &mount, err) < 0)
-        return -1;
-    if (!berth_mountrules_is_taken(binds, text))
-        berth_mount_push(&mount, NULL, binds);
-    berth_mount_fini(&mount);
-    return binds->failed ? berth_err_oom(err) : 0;
+    return berth_mountrules_has_destination(binds, text)
+               ? 0
+               : berth_mount_append(text, NULL, binds, err);
 }
 
 int berth_fabric_list(const struct berth_profile *profiles,
@@ -46,7 +41,7 @@ int berth_fabric_list(const struct berth_profile *profiles,
         const char *const *bind = profiles->binds;
         const char *const *device = profiles->devices;
 
-        if (!may_be_meant(profiles, request))
+        if (!may_use(profiles, request))
             continue;
         for (; bind && *bind; bind++)
             if (add_bind(*bind, binds, err) < 0)
@@ -57,13 +52,14 @@ int berth_fabric_list(const struct berth_profile *profiles,
     return devices->failed ? berth_err_oom(err) : 0;
 }
 
-/* Does ENV set what RULE (NAME, or NAME=PATTERN) says? */
+/* Does ENV have a variable NAME, or NAME with a value like PATTERN, as RULE (NAME or
+ * NAME=PATTERN) says? Values that berth sets do not count. */
 static bool is_set(char *const *env, const char *rule)
 {
     const char *value = berth_environ_value(env, rule);
     const char *pattern = strchr(rule, '=');
 
-    return value && !berth_text_starts(value, "/.berth/") && /* ours */
+    return value && !berth_text_starts(value, "/.berth/") &&
            (!pattern || fnmatch(pattern + 1, value, 0) == 0);
 }
 
@@ -76,7 +72,6 @@ static const char *find_library(const struct berth_closure *closure,
     return NULL;
 }
 
-/* What the profile does not go with. */
 static int check_conflicts(const struct berth_fabric *fabric, struct berth_err *err)
 {
     const struct berth_profile *profile = fabric->profile;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which flags of the container runtime a user may give: as words, and as the variables
- * that the runtime takes for them. Knows no flag by its name. */
+/* Decides which flags of the container runtime a user may give, as words or as
+ * variables that the runtime reads as flags. Knows no flag by its name. */
 
 #include "policy/flags.h"
 
@@ -24,8 +24,8 @@ static size_t count_of(const char *text, char c)
     return count;
 }
 
-/* Components of a path, of a list of them, or of a value. */
-static size_t count_ups(const char *text)
+/* The number of components `..` in a path, a list of paths, or a flag with a path. */
+static size_t count_parents(const char *text)
 {
     size_t count = 0;
 
@@ -43,7 +43,8 @@ static bool is_matched(const char *pattern, const char *text)
     return count_of(pattern, ' ') == count_of(text, ' ') &&
            count_of(pattern, ',') == count_of(text, ',') &&
            count_of(pattern, ':') == count_of(text, ':') &&
-           count_ups(pattern) == count_ups(text) && fnmatch(pattern, text, 0) == 0;
+           count_parents(pattern) == count_parents(text) &&
+           fnmatch(pattern, text, 0) == 0;
 }
 
 static bool is_allowed(const struct berth_site *site, const char *text)
@@ -56,16 +57,6 @@ static bool is_allowed(const struct berth_site *site, const char *text)
     return false;
 }
 
-/* "--nv, --env-file *", or "none". */
-static void put_allowed(const struct berth_site *site, struct berth_buf *text)
-{
-    const struct berth_strvec *allowed = &site->runtime.allowed;
-
-    if (allowed->count == 0)
-        berth_buf_puts(text, "none");
-    berth_strvec_join(allowed, ", ", text);
-}
-
 static int cite(const struct berth_site *site, struct berth_err *err)
 {
     return berth_site_cite(site, "runtime.raw_args", "", err);
@@ -76,16 +67,16 @@ static int refuse(const struct berth_site *site, const char *text,
 {
     BERTH_BUF struct berth_buf allowed = {0};
 
-    put_allowed(site, &allowed);
+    berth_strvec_join(&site->runtime.allowed, ", ", &allowed);
     if (allowed.failed)
         return berth_err_oom(err);
     berth_err_set(err,
                   "--container-args: '%s': this site does not allow it; it allows %s",
-                  text, allowed.text);
+                  text, allowed.used ? allowed.text : "none");
     return cite(site, err);
 }
 
-/* The word at WORDS, with the next one if that is not a flag. */
+/* The flag at WORDS, joined with the next word if that is not a flag. */
 static char *join_value(char *const *words, size_t *ret_count)
 {
     char *text = NULL;
@@ -116,32 +107,30 @@ int berth_flags_check_args(const struct berth_site *site,
     return 0;
 }
 
-/* Variables with the prefix of a flag that are not flags: what the runtime itself sets
- * in a container, where it keeps its files, and how it reaches a registry, which no
- * step does. */
-static bool is_no_flag(const char *name)
+/* Variables with the prefix of a flag that are not flags: those that the runtime sets
+ * in a container, the directories of its files, and its access to registries, which no
+ * step needs. */
+static bool is_runtime_setting(const char *name)
 {
-    static const char *const names[] = {
-        "APPNAME=",
-        "CACHEDIR=",
-        "COMMAND=",
-        "CONFIGDIR=",
-        "CONTAINER=",
-        "ENVIRONMENT=",
-        "KEYSDIR=",
-        "SYPGPDIR=",
-        "NAME=",
-        "MESSAGELEVEL=",
-        "SHELL=",
-        "TMPDIR=",
-        "PULLDIR=",
-        "PULLFOLDER=",
-        "LOCALCACHEDIR=",
-        "NOHTTPS=",
-        "DOCKER_USERNAME=",
-        "DOCKER_PASSWORD=",
-        NULL,
-    };
+    static const char *const names[] = {"APPNAME=",
+                                        "CACHEDIR=",
+                                        "COMMAND=",
+                                        "CONFIGDIR=",
+                                        "CONTAINER=",
+                                        "ENVIRONMENT=",
+                                        "KEYSDIR=",
+                                        "SYPGPDIR=",
+                                        "NAME=",
+                                        "MESSAGELEVEL=",
+                                        "SHELL=",
+                                        "TMPDIR=",
+                                        "PULLDIR=",
+                                        "PULLFOLDER=",
+                                        "LOCALCACHEDIR=",
+                                        "NOHTTPS=",
+                                        "DOCKER_USERNAME=",
+                                        "DOCKER_PASSWORD=",
+                                        NULL};
 
     return berth_text_starts_any(name, names);
 }
@@ -152,8 +141,9 @@ const char *berth_flags_variable(const char *text)
 
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
         if (berth_text_starts(text, prefixes[i]))
-            return is_no_flag(text + strlen(prefixes[i])) ? NULL
-                                                          : text + strlen(prefixes[i]);
+            return is_runtime_setting(text + strlen(prefixes[i]))
+                       ? NULL
+                       : text + strlen(prefixes[i]);
     return NULL;
 }
 
@@ -163,7 +153,8 @@ static bool is_yes(const char *value)
            strcasecmp(value, "true") == 0 || strcasecmp(value, "on") == 0;
 }
 
-/* --name=value, as a word of the runtime. */
+/* FLAG, NAME=VALUE, as a word of the runtime. The caller frees it. NULL: FLAG has no
+ * value, or out of memory. */
 static char *as_word(const char *flag)
 {
     const char *value = strchr(flag, '=');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which mounts a site lets its users make, however they ask for them. Looks at nothing:
- * where a source really is comes as a fact. */
+/* Decides which mounts a site allows its users, in every way in which users can ask for
+ * them. Reads no file: the real paths of sources are facts of the caller. */
 
 #include "policy/mountrules.h"
 
@@ -13,7 +13,7 @@
 #include "request/mount.h"
 #include "request/path.h"
 
-/* SRC[:DST[:OPTIONS]][,...] as the runtime reads it. */
+/* Appends the mounts of VALUE, SRC[:DST[:OPTIONS]][,...] as the runtime reads it. */
 static int list_binds(const char *value, const char *directory,
                       struct berth_strvec *mounts, struct berth_err *err)
 {
@@ -46,13 +46,18 @@ static bool is_flag(const char *flag, const char *name)
     return strncmp(flag, name, length) == 0 && flag[length] == '=';
 }
 
+static bool is_bind(const char *flag)
+{
+    return is_flag(flag, "BIND") || is_flag(flag, "BINDPATH");
+}
+
 static int list_variables(const struct berth_mountrules_task *task,
                           struct berth_strvec *mounts, struct berth_err *err)
 {
     for (char *const *item = task->environment; *item; item++) {
         const char *flag = berth_flags_variable(*item);
 
-        if (flag && (is_flag(flag, "BIND") || is_flag(flag, "BINDPATH")) &&
+        if (flag && is_bind(flag) &&
             list_binds(strchr(flag, '=') + 1, task->directory, mounts, err) < 0)
             return -1;
     }
@@ -76,7 +81,7 @@ int berth_mountrules_list(const struct berth_request *request,
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 
-/* The forbidden path that PATH is, is in, or holds; NULL: none. */
+/* The forbidden path that PATH is, is in, or contains; NULL: there is none. */
 static const char *find_forbidden(const struct berth_site *site, const char *path)
 {
     const struct berth_strvec *forbidden = &site->mounts.forbidden;
@@ -95,17 +100,14 @@ static const char *find_forbidden(const struct berth_site *site, const char *pat
 /* The destination of the mount TEXT, clean; NULL when there is none. */
 static char *place_of(const char *text)
 {
-    struct berth_mount mount;
-    char *place;
+    BERTH_MOUNT struct berth_mount mount = {0};
 
-    if (berth_mount_parse(text, NULL, &mount, NULL) < 0)
-        return NULL;
-    place = berth_path_clean(mount.destination);
-    berth_mount_fini(&mount);
-    return place;
+    return berth_mount_parse(text, NULL, &mount, NULL) < 0
+               ? NULL
+               : berth_path_clean(mount.destination);
 }
 
-/* Would MOUNT put something into OTHER, which the site mounts, that is not there? */
+/* Would MOUNT change what OTHER, a mount of the site, shows at its destination? */
 static bool changes(const struct berth_mount *mount, const struct berth_mount *other)
 {
     BERTH_FREE char *place = berth_path_clean(mount->destination);
@@ -121,21 +123,17 @@ static bool changes(const struct berth_mount *mount, const struct berth_mount *o
            strcmp(place + strlen(above), source + strlen(from)) != 0;
 }
 
-/* The site's own mount that MOUNT would change; NULL: none. */
+/* The mount of the site that MOUNT would change; NULL: none. */
 static const char *find_forced(const struct berth_site *site,
                                const struct berth_mount *mount)
 {
     const struct berth_strvec *forced = &site->mounts.forced;
 
     for (size_t i = 0; i < forced->count; i++) {
-        struct berth_mount other;
-        bool found;
+        BERTH_MOUNT struct berth_mount other = {0};
 
-        if (berth_mount_parse(forced->items[i], NULL, &other, NULL) < 0)
-            continue;
-        found = changes(mount, &other);
-        berth_mount_fini(&other);
-        if (found)
+        if (berth_mount_parse(forced->items[i], NULL, &other, NULL) == 0 &&
+            changes(mount, &other))
             return forced->items[i];
     }
     return NULL;
@@ -144,7 +142,7 @@ static const char *find_forced(const struct berth_site *site,
 static int check_mount(const struct berth_site *site, const char *text,
                        const char *real, struct berth_err *err)
 {
-    struct berth_mount mount;
+    BERTH_MOUNT struct berth_mount mount = {0};
     const char *found, *forced;
 
     if (berth_mount_parse(text, NULL, &mount, err) < 0)
@@ -154,8 +152,6 @@ static int check_mount(const struct berth_site *site, const char *text,
         found = find_forbidden(site, real);
     if (!found)
         found = find_forbidden(site, mount.destination);
-    forced = find_forced(site, &mount);
-    berth_mount_fini(&mount);
     if (found) {
         berth_err_set(
             err,
@@ -165,6 +161,7 @@ static int check_mount(const struct berth_site *site, const char *text,
             text, found);
         return berth_site_cite(site, "mounts.forbidden", found, err);
     }
+    forced = find_forced(site, &mount);
     if (forced) {
         berth_err_set(err,
                       "mount '%s': this site itself mounts '%s' there; choose another "
@@ -189,12 +186,13 @@ int berth_mountrules_check(const struct berth_site *site,
     return 0;
 }
 
-/* The source of the mount TEXT is REAL; IS_NAMED: it is mounted by name. */
+/* Checks REAL, the real path of the source of the mount TEXT. IS_NAMED: the runtime
+ * mounts by name. */
 static int check_source(const char *text, const char *real, bool is_named,
                         struct berth_err *err)
 {
+    BERTH_MOUNT struct berth_mount mount = {0};
     BERTH_FREE char *clean = NULL;
-    struct berth_mount mount;
 
     if (!*real)
         return berth_err_set(err,
@@ -207,10 +205,11 @@ static int check_source(const char *text, const char *real, bool is_named,
                              "mount '%s': its source is really '%s', and a path with a "
                              "':' cannot be mounted; rename it",
                              text, real);
-    if (!is_named || berth_mount_parse(text, NULL, &mount, err) < 0)
-        return is_named ? -1 : 0;
+    if (!is_named)
+        return 0;
+    if (berth_mount_parse(text, NULL, &mount, err) < 0)
+        return -1;
     clean = berth_path_clean(mount.source);
-    berth_mount_fini(&mount);
     if (clean && strcmp(clean, real) == 0)
         return 0;
     return berth_err_set(err,
@@ -233,10 +232,11 @@ int berth_mountrules_check_sources(const struct berth_site *site,
     return 0;
 }
 
-/* Flags of the runtime that mount something, without those of list_variables(). */
+/* Flags of the runtime that mount something; list_variables() reads the first. */
 static const char *const mounting[] = {
-    "MOUNT",      "HOME",     "OVERLAY",   "OVERLAYIMAGE", "WORKDIR", "SCRATCH",
-    "SCRATCHDIR", "FUSESPEC", "FUSEMOUNT", "CONTAINLIBS",  "DATA",    "CONFIG_FILE",
+    "BIND",        "MOUNT",   "HOME",        "OVERLAY",  "OVERLAYIMAGE",
+    "WORKDIR",     "SCRATCH", "SCRATCHDIR",  "FUSESPEC", "FUSEMOUNT",
+    "CONTAINLIBS", "DATA",    "CONFIG_FILE",
 };
 
 enum { MOUNTING = sizeof(mounting) / sizeof(mounting[0]) };
@@ -245,22 +245,19 @@ enum { MOUNTING = sizeof(mounting) / sizeof(mounting[0]) };
  * -B, -H, -o, -S or -W in it? */
 static bool is_mounting(const char *word)
 {
-    static const char bind[] = "bind";
-
     if (!berth_text_starts(word, "--"))
         return *word == '-' && strpbrk(word, "BHoSW");
-    for (int i = -1; i < MOUNTING; i++) {
-        const char *name = i < 0 ? bind : mounting[i];
-        size_t length = strlen(name);
+    for (int i = 0; i < MOUNTING; i++) {
+        size_t length = strlen(mounting[i]);
 
-        if (strncasecmp(word + 2, name, length) == 0 &&
+        if (strncasecmp(word + 2, mounting[i], length) == 0 &&
             (word[2 + length] == '=' || word[2 + length] == '\0'))
             return true;
     }
     return false;
 }
 
-/* What restricts them. */
+/* Adds the place of the setting that restricts mounts. */
 static int cite(const struct berth_site *site, struct berth_err *err)
 {
     return berth_site_cite(
@@ -272,10 +269,10 @@ static int cite(const struct berth_site *site, struct berth_err *err)
  * does not read? In the value of BIND a backslash would hide a `:` or `,`. */
 static bool is_hidden_mount(const char *flag)
 {
-    for (int i = 0; i < MOUNTING; i++)
+    for (int i = 1; i < MOUNTING; i++)
         if (is_flag(flag, mounting[i]))
             return true;
-    return (is_flag(flag, "BIND") || is_flag(flag, "BINDPATH")) && strchr(flag, '\\');
+    return is_bind(flag) && strchr(flag, '\\');
 }
 
 static int check_words(const struct berth_site *site, const struct berth_strvec *args,
@@ -314,7 +311,7 @@ int berth_mountrules_check_flags(const struct berth_site *site,
     return 0;
 }
 
-bool berth_mountrules_is_taken(const struct berth_strvec *list, const char *text)
+bool berth_mountrules_has_destination(const struct berth_strvec *list, const char *text)
 {
     BERTH_FREE char *place = place_of(text);
 

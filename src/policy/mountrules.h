@@ -8,46 +8,51 @@
 #include "site/site.h"
 #include "request/request.h"
 
-/* A task's directories and environment, which can ask for mounts, too. Borrows
- * everything. */
+/* The directories and the environment of a task, by which the runtime adds mounts.
+ * Borrows everything. */
 struct berth_mountrules_task {
     char *const *environment; /* ended by NULL */
     const char *home;         /* NULL: not known */
-    const char *directory;    /* its working directory; NULL: gone */
+    const char *directory;    /* the working directory; NULL: it does not exist */
 };
 
-/* What the user wants mounted, each SRC:DST:ro|rw, appended to MOUNTS: first that of
- * REQUEST; then the home directory, where REQUEST asks for it; the working directory,
- * which the runtime mounts unasked; and, from *RET_NAMED on, what the environment of
- * TASK asks of the runtime (APPTAINER_BIND), which the runtime mounts by name. */
+/* Appends all mounts of a user to MOUNTS, each SRC:DST:ro|rw|sqsh: those of REQUEST,
+ * the home directory if REQUEST asks for it, the working directory, which the runtime
+ * mounts by itself, and from index *RET_NAMED on those of APPTAINER_BIND and its like
+ * in the environment of TASK, which the runtime mounts by name. Returns -1 with a
+ * sentence in ERR for a wrong path. */
 int berth_mountrules_list(const struct berth_request *request,
                           const struct berth_mountrules_task *task,
                           struct berth_strvec *mounts, size_t *ret_named,
                           struct berth_err *err);
 
-/* If SITE forbids mounts, the target that was checked must be the one that is mounted.
- * The first COUNT of MOUNTS are the request's, and are made from their real path in
- * SOURCES; those from NAMED on are made by name, so their name must be the real path.
- */
+/* If SITE forbids mounts, checks that the source that was checked is the one that is
+ * mounted. SOURCES are the real paths of MOUNTS. berth mounts the first COUNT of
+ * MOUNTS, those of the request, by these paths, which must exist and have no `:`. The
+ * runtime mounts those from index NAMED on by name, so that their name must be the real
+ * path. */
 int berth_mountrules_check_sources(const struct berth_site *site,
                                    const struct berth_strvec *mounts,
                                    const struct berth_strvec *sources, size_t count,
                                    size_t named, struct berth_err *err);
 
-/* Does SITE let a user make MOUNTS? Forbidden are the paths that the site lists,
- * everything below them and the directories above them, both by name and by SOURCES:
- * the real path of the source of each mount, "" where there is none; NULL: not known.
- * So are destinations at or below one at which the site mounts something itself. */
+/* Checks the MOUNTS of a user against SITE. A source, a destination or a real path may
+ * not be a path of mounts.forbidden, be in one, or contain one. A mount may not change
+ * what a mount of mounts.forced shows at its destination. SOURCES are the real paths of
+ * the sources, "" for one that does not exist; NULL: not known. Returns 0, or -1 with a
+ * sentence in ERR that names the place in berth.yaml. */
 int berth_mountrules_check(const struct berth_site *site,
                            const struct berth_strvec *mounts,
                            const struct berth_strvec *sources, struct berth_err *err);
 
-/* If SITE restricts mounts, a user may not ask the runtime for them in another way: not
- * in ARGS (where these are not on a list of the site's own), nor from ENVIRONMENT
- * (NULL: not looked at) in a form that berth_mountrules_list() does not read. */
+/* If SITE restricts mounts, refuses flags of the runtime that mount something: in ARGS,
+ * unless the site has a list of allowed flags, and in ENVIRONMENT (NULL: not known),
+ * except in the form that berth_mountrules_list() reads. */
 int berth_mountrules_check_flags(const struct berth_site *site,
                                  const struct berth_strvec *args,
                                  char *const *environment, struct berth_err *err);
 
-/* Does LIST have a mount with the destination of the mount TEXT? */
-bool berth_mountrules_is_taken(const struct berth_strvec *list, const char *text);
+/* Does a mount of LIST have the destination of the mount TEXT? No if TEXT is not a
+ * mount. */
+bool berth_mountrules_has_destination(const struct berth_strvec *list,
+                                      const char *text);

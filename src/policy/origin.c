@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where images may come from, by their URI. Asks no registry. */
+/* Decides which URIs of images a site allows. Asks no registry. */
 
 #include "policy/origin.h"
 
@@ -8,8 +8,7 @@
 
 #include "base/buf.h"
 
-/* Is there a user's name in front of the host, so that the host is not where it seems
- * to be (RFC 3986, 3.2.1)? */
+/* Is there a user before the host, which then looks like the host (RFC 3986, 3.2.1)? */
 static bool has_user(const char *uri)
 {
     const char *host = strstr(uri, "://");
@@ -18,7 +17,7 @@ static bool has_user(const char *uri)
     return memchr(host, '@', strcspn(host, "/?#")) != NULL;
 }
 
-/* A registry may take `..` for a step up, also as %2e. */
+/* A registry may resolve `..`, also as %2e. */
 static bool has_step_up(const char *uri)
 {
     return strstr(uri, "/..") || strchr(uri, '%') || strchr(uri, '\\');
@@ -49,7 +48,7 @@ int berth_origin_check(const struct berth_site *site, const char *uri,
     const struct berth_strvec *uris = &site->images.uris;
     BERTH_BUF struct berth_buf text = {0};
 
-    if (!site->images.uris_said && site->images.roots.count == 0)
+    if (!site->images.has_uris && site->images.roots.count == 0)
         return 0;
     if (is_allowed(uris, uri))
         return 0;
@@ -59,7 +58,7 @@ int berth_origin_check(const struct berth_site *site, const char *uri,
                       "directory",
                       uri);
         return berth_site_cite(
-            site, site->images.uris_said ? "images.uris" : "images.roots", "", err);
+            site, site->images.has_uris ? "images.uris" : "images.roots", "", err);
     }
     berth_strvec_join(uris, ", ", &text);
     if (text.failed)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a site lets a user do, and what it adds: the request as it will be run. Looks at
- * nothing: what is found on the node comes as facts. */
+/* Decides what a site allows a user and what the site adds: makes the request that
+ * runs. Reads no file: what is on the node comes as facts. */
 
 #include "policy/policy.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/environ.h"
@@ -19,13 +18,11 @@ static void check_mounts(const struct berth_site *site, const char *key,
 {
     for (size_t i = 0; i < mounts->count; i++) {
         const char *text = mounts->items[i];
-        struct berth_mount mount;
+        BERTH_MOUNT struct berth_mount mount = {0};
         struct berth_err err;
 
-        if (berth_mount_parse(text, NULL, &mount, &err) == 0) {
-            berth_mount_fini(&mount);
+        if (berth_mount_parse(text, NULL, &mount, &err) == 0)
             continue;
-        }
         berth_err_at(&err, "%s: %s", berth_site_where(site, key, text), key);
         berth_strvec_push(faults, err.text);
     }
@@ -48,7 +45,7 @@ int berth_policy_check(const struct berth_site *site, struct berth_err *err)
     return faults.count ? berth_err_set(err, "%s", faults.items[0]) : 0;
 }
 
-/* Is ITEM (NAME or NAME=VALUE) of NAME? */
+/* Is ITEM (NAME or NAME=VALUE) the variable NAME? */
 static bool is_variable(const char *item, const char *name)
 {
     size_t length = strcspn(item, "=");
@@ -64,9 +61,9 @@ static bool unsets(const struct berth_site *site, const char *item)
     return false;
 }
 
-/* Add the site's variables. If the task has a variable, only its name is added: its
- * value then passes, also through --cleanenv. A variable that the site takes away from
- * tasks gets the site's value. */
+/* Appends the site's variables. If the task has a variable, only the name is appended,
+ * so that the task's value passes, also with --cleanenv. A variable that the site
+ * unsets in tasks gets the site's value. */
 static void put_variables(const struct berth_site *site, char *const *environment,
                           struct berth_strvec *ret)
 {
@@ -78,10 +75,10 @@ static void put_variables(const struct berth_site *site, char *const *environmen
     }
 }
 
-/* What holds where the user says nothing. */
-static int take_defaults(const struct berth_site *site,
-                         const struct berth_policy_facts *facts,
-                         struct berth_request *ret, struct berth_err *err)
+/* Adds the site's values for what the user leaves unsaid. */
+static int add_defaults(const struct berth_site *site,
+                        const struct berth_policy_facts *facts,
+                        struct berth_request *ret, struct berth_err *err)
 {
     const struct berth_strvec *partitions = &site->mpi.partitions;
     const char *mode = site->mpi.mode;
@@ -93,47 +90,38 @@ static int take_defaults(const struct berth_site *site,
     if (ret->env.failed)
         return berth_err_oom(err);
     if (site->runtime.lifetime == BERTH_LASTS_JOB &&
-        berth_request_take(ret, BERTH_OPTION_LIFETIME, BERTH_LIFETIME_JOB, NULL, err) <
+        berth_request_parse(ret, BERTH_OPTION_LIFETIME, BERTH_LIFETIME_JOB, NULL, err) <
             0)
         return -1;
     if (site->mpi.fabric &&
-        berth_request_take(ret, BERTH_OPTION_FABRIC, site->mpi.fabric, NULL, err) < 0)
+        berth_request_parse(ret, BERTH_OPTION_FABRIC, site->mpi.fabric, NULL, err) < 0)
         return -1;
-    return mode ? berth_request_take(ret, BERTH_OPTION_MPI, mode, NULL, err) : 0;
+    return mode ? berth_request_parse(ret, BERTH_OPTION_MPI, mode, NULL, err) : 0;
 }
 
-/* In the full form: a site may leave the destination and the mode out. */
-static void push_full(struct berth_strvec *ret, const char *text)
-{
-    struct berth_mount mount;
-
-    if (berth_mount_parse(text, NULL, &mount, NULL) < 0)
-        return; /* berth_policy_check() has refused it */
-    berth_mount_push(&mount, NULL, ret);
-    berth_mount_fini(&mount);
-}
-
-/* The user's mounts that no rule replaces, then the site's. */
+/* Appends the user's mounts that no rule replaces, those of rules, and the site's,
+ * which berth_policy_check() has checked. */
 static void put_mounts(const struct berth_site *site,
                        const struct berth_policy_facts *facts,
                        const struct berth_strvec *users,
                        const struct berth_strvec *forced, struct berth_strvec *ret)
 {
     for (size_t i = 0; i < users->count; i++)
-        if (!berth_mountrules_is_taken(forced, users->items[i]))
+        if (!berth_mountrules_has_destination(forced, users->items[i]))
             berth_strvec_push(ret, users->items[i]);
     berth_strvec_append(ret, forced);
     for (size_t i = 0; facts->present && i < facts->present->count; i++)
-        if (!berth_mountrules_is_taken(ret, facts->present->items[i]) &&
-            !berth_mountrules_is_taken(&site->mounts.forced, facts->present->items[i]))
-            push_full(ret, facts->present->items[i]);
+        if (!berth_mountrules_has_destination(ret, facts->present->items[i]) &&
+            !berth_mountrules_has_destination(&site->mounts.forced,
+                                              facts->present->items[i]))
+            berth_mount_append(facts->present->items[i], NULL, ret, NULL);
     for (size_t i = 0; i < site->mounts.forced.count; i++)
-        if (!berth_mountrules_is_taken(forced, site->mounts.forced.items[i]))
-            push_full(ret, site->mounts.forced.items[i]);
+        if (!berth_mountrules_has_destination(forced, site->mounts.forced.items[i]))
+            berth_mount_append(site->mounts.forced.items[i], NULL, ret, NULL);
 }
 
-/* The user's mounts as they will be made. If the site forbids some paths, the source is
- * the real path, so that nobody can change a symbolic link in the meantime. */
+/* Appends the user's mounts. If the site forbids paths, the source becomes the real
+ * path, so that a symbolic link that changes later has no effect. */
 static int list_sources(const struct berth_site *site,
                         const struct berth_policy_facts *facts,
                         const struct berth_request *request, struct berth_strvec *ret,
@@ -144,22 +132,18 @@ static int list_sources(const struct berth_site *site,
             facts->sources && i < facts->sources->count && site->mounts.forbidden.count
                 ? facts->sources->items[i]
                 : "";
-        struct berth_mount mount;
+        BERTH_MOUNT struct berth_mount mount = {0};
 
         if (berth_mount_parse(request->mounts.items[i], NULL, &mount, err) < 0)
             return -1;
-        if (*real)
-            berth_mount_push(&mount, real, ret);
-        else
-            berth_strvec_push(ret, request->mounts.items[i]);
-        berth_mount_fini(&mount);
+        berth_mount_push(&mount, *real ? real : NULL, ret);
     }
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-/* What the user may not say at all, whatever the node has. */
-static int refuse_words(const struct berth_site *site,
-                        const struct berth_request *request, struct berth_err *err)
+/* Refuses flags and variables that the site forbids on every node. */
+static int check_words(const struct berth_site *site,
+                       const struct berth_request *request, struct berth_err *err)
 {
     const struct berth_strvec *unset = &site->environment.unset;
 
@@ -177,69 +161,61 @@ static int refuse_words(const struct berth_site *site,
     return 0;
 }
 
-static int refuse_uri(const struct berth_site *site,
-                      const struct berth_request *request, struct berth_err *err)
+static int check_uri(const struct berth_site *site, const struct berth_request *request,
+                     struct berth_err *err)
 {
     return request->uri ? berth_origin_check(site, request->uri, err) : 0;
 }
 
-bool berth_policy_says_image(const struct berth_site *site)
+bool berth_policy_may_set_image(const struct berth_site *site)
 {
-    return berth_rules_give(site, BERTH_OPTION_IMAGE);
+    return berth_rules_have(site, BERTH_OPTION_IMAGE);
 }
 
-bool berth_policy_says_mpi(const struct berth_site *site)
+bool berth_policy_may_set_mpi(const struct berth_site *site)
 {
-    return berth_rules_give(site, BERTH_OPTION_MPI) || site->mpi.mode ||
-           berth_rules_give(site, BERTH_OPTION_FABRIC) || site->mpi.fabric ||
+    return berth_rules_have(site, BERTH_OPTION_MPI) || site->mpi.mode ||
+           berth_rules_have(site, BERTH_OPTION_FABRIC) || site->mpi.fabric ||
            site->mpi.partitions.count;
 }
 
-bool berth_policy_requires_fabric(const struct berth_site *site)
+bool berth_policy_may_require_fabric(const struct berth_site *site)
 {
     const char *fabric = site->mpi.fabric;
 
-    return berth_rules_give(site, BERTH_OPTION_FABRIC) ||
+    return berth_rules_have(site, BERTH_OPTION_FABRIC) ||
            (fabric && strcmp(fabric, BERTH_FABRIC_AUTO) != 0 &&
             strcmp(fabric, BERTH_FABRIC_OFF) != 0);
 }
 
-bool berth_policy_says_job(const struct berth_site *site, const char *said)
+bool berth_policy_may_last_job(const struct berth_site *site, const char *said)
 {
-    if (berth_rules_give(site, BERTH_OPTION_LIFETIME))
+    if (berth_rules_have(site, BERTH_OPTION_LIFETIME))
         return true;
     return said ? strcmp(said, BERTH_LIFETIME_JOB) == 0
                 : site->runtime.lifetime == BERTH_LASTS_JOB;
 }
 
-int berth_policy_refuse(const struct berth_site *site,
-                        const struct berth_request *request, char *const *environment,
-                        struct berth_err *err)
+int berth_policy_check_early(const struct berth_site *site,
+                             const struct berth_request *request,
+                             char *const *environment, struct berth_err *err)
 {
     if (berth_policy_check(site, err) < 0)
         return -1;
-    if (!berth_request_contained(request))
+    if (!berth_request_has_container(request))
         return 0;
-    if (refuse_words(site, request, err) < 0 ||
+    if (check_words(site, request, err) < 0 ||
         berth_rules_refuse(site, NULL, request, err) < 0 ||
         (environment && berth_flags_check_environment(site, environment, err) < 0) ||
         berth_mountrules_check_flags(site, &request->args, environment, err) < 0 ||
         berth_mountrules_check(site, &request->mounts, NULL, err) < 0)
         return -1;
-    return berth_policy_says_image(site) ? 0 : refuse_uri(site, request, err);
+    return berth_policy_may_set_image(site) ? 0 : check_uri(site, request, err);
 }
 
-/* The arguments of the runtime: the site's, then those of a rule, then the user's. */
-static void put_args(const struct berth_strvec *site, const struct berth_strvec *forced,
-                     const struct berth_strvec *users, struct berth_strvec *ret)
-{
-    berth_strvec_append(ret, site);
-    berth_strvec_append(ret, forced);
-    berth_strvec_append(ret, users);
-}
-
-/* FORCED over REQUEST over the site's defaults. */
-static int put_together(const struct berth_site *site,
+/* Merges FORCED over REQUEST over the site's defaults. The runtime gets the flags of
+ * the site, those of rules, and the user's: a later flag may win. */
+static int merge_layers(const struct berth_site *site,
                         const struct berth_policy_facts *facts,
                         const struct berth_request *request,
                         const struct berth_request *forced, struct berth_request *ret,
@@ -247,15 +223,17 @@ static int put_together(const struct berth_site *site,
 {
     BERTH_STRVEC struct berth_strvec users = {0};
 
-    if (take_defaults(site, facts, ret, err) < 0 ||
-        berth_request_put_over(ret, request, err) < 0 ||
-        berth_request_put_over(ret, forced, err) < 0 ||
+    if (add_defaults(site, facts, ret, err) < 0 ||
+        berth_request_merge(ret, request, err) < 0 ||
+        berth_request_merge(ret, forced, err) < 0 ||
         list_sources(site, facts, request, &users, err) < 0)
         return -1;
     berth_strvec_fini(&ret->mounts);
     berth_strvec_fini(&ret->args);
     put_mounts(site, facts, &users, &forced->mounts, &ret->mounts);
-    put_args(&site->runtime.args, &forced->args, &request->args, &ret->args);
+    berth_strvec_append(&ret->args, &site->runtime.args);
+    berth_strvec_append(&ret->args, &forced->args);
+    berth_strvec_append(&ret->args, &request->args);
     return ret->mounts.failed || ret->args.failed ? berth_err_oom(err) : 0;
 }
 
@@ -268,9 +246,9 @@ int berth_policy_apply(const struct berth_site *site,
     BERTH_REQUEST struct berth_request forced = {0};
     BERTH_REQUEST struct berth_request whole = {0};
 
-    if (!berth_request_contained(request))
-        return berth_request_put_over(ret, request, err);
-    if (berth_policy_check(site, err) < 0 || refuse_words(site, request, err) < 0 ||
+    if (!berth_request_has_container(request))
+        return berth_request_merge(ret, request, err);
+    if (berth_policy_check(site, err) < 0 || check_words(site, request, err) < 0 ||
         berth_rules_refuse(site, &job, request, err) < 0 ||
         berth_flags_check_environment(site, facts->environment, err) < 0 ||
         berth_mountrules_check_flags(site, &request->args, facts->environment, err) <
@@ -279,11 +257,10 @@ int berth_policy_apply(const struct berth_site *site,
         (facts->sources && berth_mountrules_check_sources(
                                site, facts->mounts, facts->sources,
                                request->mounts.count, facts->named, err) < 0) ||
-        berth_rules_force(site, &job, &forced, err) < 0 ||
-        put_together(site, facts, request, &forced, &whole, err) < 0 ||
-        berth_request_settle_fabric(&whole, request->fabric || forced.fabric, err) <
-            0 ||
-        refuse_uri(site, &whole, err) < 0)
+        berth_rules_apply(site, &job, &forced, err) < 0 ||
+        merge_layers(site, facts, request, &forced, &whole, err) < 0 ||
+        berth_request_apply_fabric(&whole, request->fabric || forced.fabric, err) < 0 ||
+        check_uri(site, &whole, err) < 0)
         return -1;
     *ret = whole;
     whole = (struct berth_request){0};

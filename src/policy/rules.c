@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the rules of berth.yaml say of an option, and for which jobs. Each value that is
- * accepted here is obeyed. */
+/* Checks the rules of berth.yaml and applies them to a job. Each value that the check
+ * accepts has its effect. */
 
 #include "policy/rules.h"
 
@@ -13,9 +13,9 @@
 /* An option in a rule. */
 struct given {
     size_t rule;
-    enum berth_option_id id; /* BERTH_OPTION_COUNT: there is no such option */
+    enum berth_option_id id; /* BERTH_OPTION_COUNT: NAME is not an option */
     const char *name;
-    const char *value; /* "": only the name counts */
+    const char *value; /* "": the name alone */
 };
 
 static struct given given_at(const struct berth_site *site, size_t rule, size_t at)
@@ -25,13 +25,14 @@ static struct given given_at(const struct berth_site *site, size_t rule, size_t 
     return (struct given){rule, berth_option_find(pair[0]), pair[0], pair[1]};
 }
 
-/* FILE:LINE of it. */
+/* FILE:LINE of GIVEN. */
 static const char *where(const struct berth_site *site, const struct given *given)
 {
     return berth_site_where_rule(site, given->rule + 1, given->name);
 }
 
-/* YAML's booleans, in any case, and the name alone; BERTH_UNSAID: none of these. */
+/* The value of GIVEN as a boolean of YAML in any case, or the name alone; BERTH_UNSAID:
+ * not a boolean. */
 static enum berth_choice answer_of(const struct given *given)
 {
     static const struct {
@@ -54,8 +55,8 @@ static enum berth_choice *choice_of(struct berth_request *request,
     return (enum berth_choice *)((char *)request + option->field);
 }
 
-static int take_switch(const struct given *given, struct berth_request *ret,
-                       struct berth_err *err)
+static int parse_switch(const struct given *given, struct berth_request *ret,
+                        struct berth_err *err)
 {
     const struct berth_option *option = &berth_options[given->id];
     enum berth_choice answer = answer_of(given);
@@ -63,19 +64,20 @@ static int take_switch(const struct given *given, struct berth_request *ret,
     enum berth_choice wanted = answer == BERTH_YES ? option->says : BERTH_NO;
 
     if (option->says == BERTH_NO && answer != BERTH_YES)
-        return berth_err_set(err, "expected yes, got '%s'; the contrary is %s: yes",
+        return berth_err_set(err, "expected yes, got '%s'; the opposite is %s: yes",
                              given->value,
                              berth_option_switch(option->field, BERTH_YES)->name);
     if (answer == BERTH_UNSAID)
         return berth_err_set(err, "expected yes or no (no forbids it), got '%s'",
                              given->value);
     if (*choice && *choice != wanted)
-        return berth_err_set(err, "the same rule says the contrary; keep one of both");
+        return berth_err_set(
+            err, "the same rule sets the opposite, too; keep one of the two");
     *choice = wanted;
     return 0;
 }
 
-/* Does PART stand before or after a dash of NAME (gpu: container-gpu)? */
+/* Is PART the beginning or the end of NAME, up to a dash (gpu: container-gpu)? */
 static bool is_part(const char *part, const char *name)
 {
     size_t length = strlen(part), all = strlen(name);
@@ -85,8 +87,8 @@ static bool is_part(const char *part, const char *name)
             (strcmp(name + all - length, part) == 0 && name[all - length - 1] == '-'));
 }
 
-/* The option whose name is near to NAME, a typing error; NULL: there is none. */
-static const char *meant_by(const char *name)
+/* The name of an option that NAME may mean; NULL: there is none. */
+static const char *find_near(const char *name)
 {
     const char *names[BERTH_OPTION_COUNT + 1] = {NULL};
     const char *near;
@@ -101,7 +103,7 @@ static const char *meant_by(const char *name)
 
 static int suggest(const char *name, struct berth_err *err)
 {
-    const char *meant = meant_by(name);
+    const char *meant = find_near(name);
 
     if (meant)
         return berth_suggest_meant(name, "an option", meant, err);
@@ -109,26 +111,27 @@ static int suggest(const char *name, struct berth_err *err)
         err, "'%s' is not an option; expected a name like container-image", name);
 }
 
-static int take_value(const struct given *given, struct berth_request *ret,
-                      struct berth_err *err)
+static int parse_value(const struct given *given, struct berth_request *ret,
+                       struct berth_err *err)
 {
     if (given->id == BERTH_OPTION_EXPLAIN)
-        return berth_err_set(err, "a rule cannot give it, because nothing would run; "
-                                  "leave it out");
+        return berth_err_set(
+            err, "a rule cannot set this option, because no step would run; "
+                 "leave it out");
     if (berth_options[given->id].kind == BERTH_KIND_SWITCH)
-        return take_switch(given, ret, err);
-    if (berth_request_take(ret, given->id, given->value, NULL, err) < 0)
+        return parse_switch(given, ret, err);
+    if (berth_request_parse(ret, given->id, given->value, NULL, err) < 0)
         return -1;
-    if (given->id == BERTH_OPTION_IMAGE && !berth_request_contained(ret))
-        return berth_err_set(err, "a rule cannot take the image away; name one");
+    if (given->id == BERTH_OPTION_IMAGE && !berth_request_has_container(ret))
+        return berth_err_set(err, "a rule cannot remove the image; name an image");
     return 0;
 }
 
-static int take(const struct berth_site *site, const struct given *given,
-                struct berth_request *ret, struct berth_err *err)
+static int parse_given(const struct berth_site *site, const struct given *given,
+                       struct berth_request *ret, struct berth_err *err)
 {
     int result = given->id == BERTH_OPTION_COUNT ? suggest(given->name, err)
-                                                 : take_value(given, ret, err);
+                                                 : parse_value(given, ret, err);
 
     if (result == 0)
         return 0;
@@ -146,7 +149,7 @@ void berth_rules_faults(const struct berth_site *site, struct berth_strvec *faul
             const struct given given = given_at(site, i, j);
             struct berth_err err;
 
-            if (take(site, &given, &request, &err) < 0)
+            if (parse_given(site, &given, &request, &err) < 0)
                 berth_strvec_push(faults, err.text);
         }
     }
@@ -164,7 +167,7 @@ static bool applies(const struct berth_site_rule *rule,
            is_same(rule->account, job->account);
 }
 
-int berth_rules_force(const struct berth_site *site, const struct berth_rules_job *job,
+int berth_rules_apply(const struct berth_site *site, const struct berth_rules_job *job,
                       struct berth_request *ret, struct berth_err *err)
 {
     for (size_t i = 0; i < site->rule_count; i++) {
@@ -175,16 +178,16 @@ int berth_rules_force(const struct berth_site *site, const struct berth_rules_jo
         for (size_t j = 0; j + 1 < site->rules[i].options.count; j += 2) {
             const struct given given = given_at(site, i, j);
 
-            if (take(site, &given, &rule, err) < 0)
+            if (parse_given(site, &given, &rule, err) < 0)
                 return -1;
         }
-        if (berth_request_put_over(ret, &rule, err) < 0)
+        if (berth_request_merge(ret, &rule, err) < 0)
             return -1;
     }
     return 0;
 }
 
-bool berth_rules_give(const struct berth_site *site, enum berth_option_id id)
+bool berth_rules_have(const struct berth_site *site, enum berth_option_id id)
 {
     for (size_t i = 0; i < site->rule_count; i++)
         for (size_t j = 0; j + 1 < site->rules[i].options.count; j += 2)
@@ -193,9 +196,9 @@ bool berth_rules_give(const struct berth_site *site, enum berth_option_id id)
     return false;
 }
 
-/* Who has the last word about the option ID in JOB? With JOB NULL a rule for certain
- * jobs leaves that open. Returns whether anybody has. */
-static bool last_word(const struct berth_site *site, const struct berth_rules_job *job,
+/* Finds the last option of the rules for JOB with the field of the option ID. JOB NULL:
+ * not known; then an option in a rule for some jobs only is not found. */
+static bool find_last(const struct berth_site *site, const struct berth_rules_job *job,
                       enum berth_option_id id, struct given *ret)
 {
     bool is_found = false;
@@ -218,20 +221,13 @@ static bool last_word(const struct berth_site *site, const struct berth_rules_jo
     return is_found;
 }
 
-/* What the rules make of the option ID in JOB. */
-static bool decide(const struct berth_site *site, const struct berth_rules_job *job,
-                   enum berth_option_id id, struct given *ret_given,
-                   struct berth_request *ret)
+/* Finds what the rules force on the option ID in JOB, in RET. */
+static bool find_forced(const struct berth_site *site,
+                        const struct berth_rules_job *job, enum berth_option_id id,
+                        struct given *ret_given, struct berth_request *ret)
 {
-    return last_word(site, job, id, ret_given) && take_value(ret_given, ret, NULL) == 0;
-}
-
-static int cite(const struct berth_site *site, const struct given *given,
-                struct berth_err *err)
-{
-    struct berth_err said = *err;
-
-    return berth_err_set(err, "%s (%s)", said.text, where(site, given));
+    return find_last(site, job, id, ret_given) &&
+           parse_value(ret_given, ret, NULL) == 0;
 }
 
 int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_job *job,
@@ -244,18 +240,19 @@ int berth_rules_refuse(const struct berth_site *site, const struct berth_rules_j
 
         if (option->kind != BERTH_KIND_SWITCH || option->says != BERTH_YES ||
             !berth_request_value(request, (enum berth_option_id)id, 0) ||
-            !decide(site, job, (enum berth_option_id)id, &given, &forced) ||
+            !find_forced(site, job, (enum berth_option_id)id, &given, &forced) ||
             *choice_of(&forced, option) != BERTH_NO)
             continue;
-        berth_err_set(err, "--%s: a rule of this site forbids it; leave it out",
-                      option->name);
-        return cite(site, &given, err);
+        return berth_err_set(err,
+                             "--%s: a rule of this site forbids it; leave it out (%s)",
+                             option->name, where(site, &given));
     }
     return 0;
 }
 
-/* What REQUEST says of the option ID, for people; NULL: nothing. */
-static const char *said_of(const struct berth_request *request, enum berth_option_id id)
+/* The value of the option ID in REQUEST, for messages; NULL: none. */
+static const char *value_of(const struct berth_request *request,
+                            enum berth_option_id id)
 {
     return id == BERTH_OPTION_IMAGE && request->image
                ? berth_request_name(request)
@@ -271,25 +268,26 @@ static void list_one(const struct berth_site *site, const struct berth_rules_job
     struct given given;
     const char *value;
 
-    if (!decide(site, job, id, &given, &forced))
+    if (!find_forced(site, job, id, &given, &forced))
         return;
-    value = said_of(&forced, id);
+    value = value_of(&forced, id);
     if (!value)
-        berth_strvec_pushf(ret, "--%s: a rule of this site says the contrary (%s)",
+        berth_strvec_pushf(ret, "--%s: a rule of this site sets the opposite (%s)",
                            name, where(site, &given));
     else if (strcmp(value, asked) != 0)
         berth_strvec_pushf(ret,
-                           "--%s: a rule of this site puts '%s' in the place of '%s' "
+                           "--%s: a rule of this site replaces '%s' by '%s' "
                            "(%s)",
-                           name, value, asked, where(site, &given));
+                           name, asked, value, where(site, &given));
 }
 
-void berth_rules_list(const struct berth_site *site, const struct berth_rules_job *job,
-                      const struct berth_request *request, struct berth_strvec *ret)
+void berth_rules_report(const struct berth_site *site,
+                        const struct berth_rules_job *job,
+                        const struct berth_request *request, struct berth_strvec *ret)
 {
     for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
         enum berth_option_id id = (enum berth_option_id)i;
-        const char *asked = said_of(request, id);
+        const char *asked = value_of(request, id);
 
         if (asked && berth_options[id].kind != BERTH_KIND_LIST)
             list_one(site, job, id, asked, ret);

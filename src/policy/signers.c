@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who has signed an image, as the runtime says it in JSON, which is YAML too. */
+/* Checks the signatures of an image in the JSON of the runtime, which is YAML, too. */
 
 #include "policy/signers.h"
 
@@ -9,7 +9,8 @@
 
 #include "site/syntax.h"
 
-/* The member KEY of NODE, if NODE is an object and has one of that KIND. */
+/* The member KEY of NODE, if NODE is an object with such a member of KIND; else NULL.
+ */
 static const struct berth_node *member(const struct berth_node *node, const char *key,
                                        enum berth_node_kind kind)
 {
@@ -47,7 +48,8 @@ static bool is_same_key(const char *a, const char *b)
     }
 }
 
-static bool is_taken(const char *fingerprint, const struct berth_strvec *fingerprints)
+static bool is_accepted(const char *fingerprint,
+                        const struct berth_strvec *fingerprints)
 {
     for (size_t i = 0; i < fingerprints->count; i++)
         if (is_same_key(fingerprints->items[i], fingerprint))
@@ -55,15 +57,15 @@ static bool is_taken(const char *fingerprint, const struct berth_strvec *fingerp
     return false;
 }
 
-/* Every part of the image must be signed: an image may have file systems that are
- * mounted over the first. */
+/* Each signature must be valid: an image may have file systems that are mounted over
+ * the first. */
 static int check_signer(const struct berth_node *signer,
                         const struct berth_strvec *fingerprints, struct berth_err *err)
 {
     const char *said = text(signer, "Fingerprint");
     const char *fingerprint = *said ? said : "?";
 
-    if (!is_taken(fingerprint, fingerprints))
+    if (!is_accepted(fingerprint, fingerprints))
         return berth_err_set(err,
                              "it is signed with the key %s, which this site does not "
                              "accept",

@@ -4,9 +4,9 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* Does ANSWER, which `apptainer verify --json` has printed, say that the file system of
- * the image is signed, that every signature is by one of the keys FINGERPRINTS
- * (hexadecimal, blanks and case do not count, whole), and that the data is what was
- * signed? Returns 0, or -1 with a sentence in ERR that says who has signed it. */
+/* Checks ANSWER, the output of `apptainer verify --json`: the file system of the image
+ * must be signed, each signature must be by a key of FINGERPRINTS (whole, hexadecimal,
+ * in any case, with blanks or without), and the data must be unchanged. Returns 0, or
+ * -1 with a sentence in ERR that names the key. */
 int berth_signers_check(const char *answer, const struct berth_strvec *fingerprints,
                         struct berth_err *err);

@@ -31,11 +31,11 @@ static int apply_to_image(const struct berth_site *site, struct berth_request *r
     struct berth_site by_place = *site; /* borrows */
     char *path;
 
-    if (request->uri && site->images.uris_said) {
+    if (request->uri && site->images.has_uris) {
         by_place.images.roots = (struct berth_strvec){0};
         by_place.images.owners = (struct berth_strvec){0};
     }
-    if (!berth_request_contained(request) || !berth_allowed_is_asked(&by_place))
+    if (!berth_request_has_container(request) || !berth_allowed_is_asked(&by_place))
         return 0;
     if (berth_allowed_image(&by_place, request->image, &path, &terms->image, err) < 0)
         return -1;

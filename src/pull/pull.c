@@ -173,10 +173,10 @@ int berth_pull_request(const struct berth_pull *how, struct berth_request *reque
     BERTH_FREE char *file = NULL;
 
     if (!request->uri ||
-        (!berth_request_unpulled(request) && access(request->image, F_OK) == 0))
+        (!berth_request_needs_pull(request) && access(request->image, F_OK) == 0))
         return 0;
     pull.uri = request->uri;
     if (berth_pull(&pull, &file, err) < 0)
         return -1;
-    return berth_request_pulled(request, file, err);
+    return berth_request_put(request, BERTH_OPTION_IMAGE, file, err);
 }

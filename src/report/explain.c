@@ -126,14 +126,14 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
 {
     const struct berth_request *request = explain->request;
 
-    if (!berth_request_contained(request))
+    if (!berth_request_has_container(request))
         berth_buf_puts(ret, "as on the host");
     else if (berth_request_mpi_is(request, BERTH_MODE_OFF))
         berth_buf_puts(ret, "left alone (no --mpi-bind)");
     else if (berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
         berth_buf_puts(ret, "the image's own mpirun, on the nodes of the job, which "
                             "starts its ranks through the host's srun");
-    else if (berth_request_mpi_mpirun(request))
+    else if (berth_request_starts_mpirun(request))
         berth_buf_puts(ret, "the image's own mpirun, on the CPUs of its task, which "
                             "sees nothing of Slurm");
     else if (explain->binding.note)

@@ -99,7 +99,7 @@ const char *berth_explain_fact(const struct berth_explain *explain, const char *
 /* How long the container lives: BERTH_LIFETIME_... */
 static inline const char *berth_explain_lifetime(const struct berth_explain *explain)
 {
-    return berth_request_job_lifetime(explain->request) && !explain->why_step
+    return berth_request_has_job_lifetime(explain->request) && !explain->why_step
                ? BERTH_LIFETIME_JOB
                : BERTH_LIFETIME_STEP;
 }

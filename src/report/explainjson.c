@@ -251,7 +251,7 @@ void berth_explain_json(const struct berth_explain *explain, struct berth_buf *r
 
     berth_json_object(&json, NULL);
     put_step(explain, &json);
-    if (berth_request_contained(explain->request)) {
+    if (berth_request_has_container(explain->request)) {
         put_image(explain, &json);
         put_runtime(explain, &json);
         put_mounts(explain, &json);

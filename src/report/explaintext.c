@@ -144,7 +144,7 @@ static void put_first_line(const struct berth_explain *explain, struct berth_buf
         berth_buf_puts(buf, " ");
         put_word(buf, *word);
     }
-    if (berth_request_contained(explain->request)) {
+    if (berth_request_has_container(explain->request)) {
         berth_buf_puts(buf, " in ");
         put_word(buf, berth_request_name(explain->request));
     } else {
@@ -158,7 +158,7 @@ static void put_summary(const struct berth_explain *explain, struct berth_buf *b
     BERTH_BUF struct berth_buf mpi = {0};
 
     put_first_line(explain, buf);
-    if (!berth_request_contained(explain->request))
+    if (!berth_request_has_container(explain->request))
         return;
     berth_buf_puts(buf, "  container: ");
     if (explain->apart) {
@@ -372,7 +372,7 @@ void berth_explain_text(const struct berth_explain *explain, struct berth_buf *r
     BERTH_BUF struct berth_buf lines = {0};
 
     put_summary(explain, &lines);
-    if (berth_request_contained(explain->request)) {
+    if (berth_request_has_container(explain->request)) {
         put_image(explain, &lines);
         put_runtime(explain, &lines);
         put_mounts(explain, &lines);

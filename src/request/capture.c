@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The variables that a task in an image needs, by name. Reads no environment itself. */
+/* Decides by name which variables of the user a task in an image needs. Reads no
+ * environment itself. */
 
 #include "request/capture.h"
 
@@ -12,8 +13,8 @@
 
 #define PATTERNS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* What a launcher tells each process of its own is left out throughout: a step has a
- * launcher of its own, and the ranks of another one are wrong in it. */
+/* No list has the variables that a launcher sets in each process that it starts: the
+ * step has its own launcher, and the rank of another one would be wrong. */
 const struct berth_capture_list berth_capture_lists[] = {
     {"identity", "POSIX, environ(7)",
      PATTERNS("HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM"), NULL},
@@ -41,7 +42,7 @@ const struct berth_capture_list berth_capture_lists[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-/* The site's own; its patterns are in the rules. */
+/* The site's list; struct berth_capture_rules has its patterns. */
 static const struct berth_capture_list site = {"environment.capture", "berth.yaml",
                                                NULL, NULL};
 
@@ -65,7 +66,7 @@ static bool site_matches(const struct berth_strvec *patterns, const char *name)
     return patterns && matches_one((const char *const *)patterns->items, name);
 }
 
-/* Does the site spell NAME out? */
+/* Is NAME itself, and not a pattern, on the list of the site? */
 static bool site_names(const struct berth_strvec *patterns, const char *name)
 {
     return patterns && berth_strvec_has(patterns, name);
@@ -87,9 +88,10 @@ berth_capture_find(const struct berth_capture_rules *rules, const char *name)
     return site_matches(rules->capture, name) ? &site : NULL;
 }
 
-/* Append ITEM if its name is captured, or put it in the place of one that is there. */
-static int take(const struct berth_capture_rules *rules, const char *item,
-                struct berth_strvec *ret)
+/* Appends ITEM, or replaces the variable of the same name in RET, if the name is
+ * captured. Returns -1 out of memory. */
+static int add_captured(const struct berth_capture_rules *rules, const char *item,
+                        struct berth_strvec *ret)
 {
     size_t length = strcspn(item, "=");
     BERTH_FREE char *name = strndup(item, length);
@@ -123,10 +125,10 @@ int berth_capture_choose(const struct berth_capture_rules *rules, char *const *e
                          struct berth_err *err)
 {
     for (; *environ; environ++)
-        if (take(rules, *environ, ret) < 0)
+        if (add_captured(rules, *environ, ret) < 0)
             return berth_err_oom(err);
     for (size_t i = 0; i < assigned->count; i++)
-        if (take(rules, assigned->items[i], ret) < 0)
+        if (add_captured(rules, assigned->items[i], ret) < 0)
             return berth_err_oom(err);
     if (ret->count)
         qsort(ret->items, ret->count, sizeof(*ret->items), by_text);

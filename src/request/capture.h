@@ -4,36 +4,37 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* Which variables reach a task in an image although Slurm drops them (--export=NONE):
- * those that are on a list here or on the site's, and on no list of denials. */
+/* The variables that reach a task in an image although Slurm drops them
+ * (--export=NONE): those on a built-in list or on the site's, unless a list denies
+ * them. */
 struct berth_capture_list {
     const char *title;           /* in messages and manuals */
-    const char *source;          /* who says that these are its variables */
+    const char *source;          /* the document that lists the variables */
     const char *const *patterns; /* `*` stands for any text; ended by NULL */
-    const char *const *except;   /* of these not; may be NULL */
+    const char *const *except; /* matched by PATTERNS, but not captured; may be NULL */
 };
 
 /* The built-in lists, ended by a title of NULL. */
 extern const struct berth_capture_list berth_capture_lists[];
 
-/* Names that are never restored: secrets, and paths that are the image's own. Ended by
- * NULL. */
+/* Names that no pattern captures, of the built-in lists or of the site: secrets, and
+ * search paths, which the image sets. Ended by NULL. */
 extern const char *const berth_capture_denied[];
 
-/* The site's additions; either may be NULL. A name that is spelled out in CAPTURE wins
- * over the built-in denials; DENY wins over everything. */
+/* The lists of the site; either may be NULL. A name that CAPTURE has without a pattern
+ * wins over the built-in denials; DENY wins over everything. */
 struct berth_capture_rules {
     const struct berth_strvec *capture; /* patterns */
     const struct berth_strvec *deny;    /* patterns */
 };
 
-/* The list by which NAME is captured; NULL: it is not. */
+/* The list that captures NAME; NULL: none, or NAME is not the name of a variable. */
 const struct berth_capture_list *
 berth_capture_find(const struct berth_capture_rules *rules, const char *name);
 
-/* Append to RET the variables of ENVIRON that are captured, each NAME=VALUE, sorted by
- * name. ASSIGNED (commandline/export.h) wins over ENVIRON, and the last of several
- * wins. */
+/* Appends to RET the captured variables of ENVIRON (ended by NULL), each NAME=VALUE,
+ * sorted. A variable of ASSIGNED (commandline/export.h) replaces that of ENVIRON, a
+ * later one an earlier one. Returns -1 out of memory. */
 int berth_capture_choose(const struct berth_capture_rules *rules, char *const *environ,
                          const struct berth_strvec *assigned, struct berth_strvec *ret,
                          struct berth_err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of components: which row is whose. Knows neither Slurm's calls nor where
- * the numbers come from. */
+/* The table of components: adds rows, finds the row of a component or rank, and counts
+ * containers and ranks. Knows neither Slurm's calls nor the source of the numbers. */
 
 #include "request/components.h"
 
@@ -12,13 +12,13 @@
 #include "base/cleanup.h"
 #include "request/ranks.h"
 
-/* Which container the last row of TABLE runs in. */
+/* Sets the container of the last row of TABLE. */
 static int number_container(struct berth_table *table, struct berth_err *err)
 {
     struct berth_row *row = &table->rows[table->count - 1];
 
     row->container = -1;
-    if (!row->ranks || !berth_request_contained(&row->request))
+    if (!row->ranks || !berth_request_has_container(&row->request))
         return 0;
     for (unsigned int i = 0; i < table->containers && row->container < 0; i++)
         if (berth_request_same_container(&table->rows[table->first_rows[i]].request,
@@ -57,7 +57,7 @@ int berth_table_add(struct berth_table *table, int group, const char *ranks,
     return -1;
 }
 
-/* The row that may get the ranks of one that asks for REQUEST; NULL: none. */
+/* The row with ranks whose request equals REQUEST; NULL: there is none. */
 static struct berth_row *row_to_extend(struct berth_table *table,
                                        const struct berth_request *request)
 {
@@ -71,7 +71,7 @@ static struct berth_row *row_to_extend(struct berth_table *table,
 int berth_table_add_line(struct berth_table *table, const char *ranks,
                          const struct berth_request *request, struct berth_err *err)
 {
-    bool is_rest = berth_ranks_rest(ranks);
+    bool is_rest = berth_ranks_is_rest(ranks);
     struct berth_row *row = is_rest ? NULL : row_to_extend(table, request);
     struct berth_request same = *request;
     char *longer;
@@ -82,16 +82,16 @@ int berth_table_add_line(struct berth_table *table, const char *ranks,
         return berth_err_oom(err);
     free(row->ranks);
     row->ranks = longer;
-    berth_request_fini(&same); /* the row has one */
+    berth_request_fini(&same); /* the row has an equal one */
     return 0;
 }
 
-bool berth_table_multiprog(const struct berth_table *table)
+bool berth_table_is_multiprog(const struct berth_table *table)
 {
     return table->count > 0 && table->rows[0].ranks;
 }
 
-bool berth_table_uniform(const struct berth_table *table)
+bool berth_table_is_uniform(const struct berth_table *table)
 {
     for (size_t i = 1; i < table->count; i++)
         if (!berth_request_equal(&table->rows[0].request, &table->rows[i].request))
@@ -104,12 +104,12 @@ int berth_table_explain(struct berth_table *table, struct berth_err *err)
     const char *form = NULL;
 
     for (size_t i = 0; i < table->count && !form; i++)
-        if (berth_request_explained(&table->rows[i].request))
+        if (berth_request_is_explained(&table->rows[i].request))
             form = table->rows[i].request.explain;
     for (size_t i = 0; form && i < table->count; i++) {
         struct berth_request *request = &table->rows[i].request;
 
-        if (berth_request_explained(request))
+        if (berth_request_is_explained(request))
             continue;
         if (berth_request_put(request, BERTH_OPTION_EXPLAIN, form, err) < 0)
             return -1;
@@ -117,10 +117,10 @@ int berth_table_explain(struct berth_table *table, struct berth_err *err)
     return 0;
 }
 
-const struct berth_row *berth_table_contained(const struct berth_table *table)
+const struct berth_row *berth_table_find_container(const struct berth_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
-        if (berth_request_contained(&table->rows[i].request))
+        if (berth_request_has_container(&table->rows[i].request))
             return &table->rows[i];
     return NULL;
 }
@@ -146,7 +146,7 @@ static const struct berth_row *row_at_position(const struct berth_table *table,
     return NULL;
 }
 
-bool berth_table_known(const struct berth_table *table)
+bool berth_table_has_groups(const struct berth_table *table)
 {
     for (size_t i = 0; i < table->count; i++)
         if (table->rows[i].group < 0 && !table->rows[i].ranks)
@@ -154,7 +154,7 @@ bool berth_table_known(const struct berth_table *table)
     return true;
 }
 
-/* The row of RANK; NULL: no line has it. */
+/* The row of RANK; NULL: no line has RANK. */
 static const struct berth_row *row_of_rank(const struct berth_table *table,
                                            unsigned int rank)
 {
@@ -168,39 +168,34 @@ int berth_table_find(const struct berth_table *table, const struct berth_where *
                      unsigned int rank, const struct berth_row **ret_row,
                      struct berth_err *err)
 {
+    const bool has_position = where->position >= 0;
     const struct berth_row *row = NULL;
 
-    if (berth_table_multiprog(table)) {
-        *ret_row = row_of_rank(table, rank);
-        return *ret_row ? 0
-                        : berth_err_set(err,
-                                        "rank %u is on no line of the --multi-prog "
-                                        "file",
-                                        rank);
-    }
-    if (table->count == 1 && table->rows[0].group == BERTH_GROUP_ALL) {
-        *ret_row = &table->rows[0];
-        return 0;
-    }
-    if (!berth_table_known(table))
+    if (berth_table_is_multiprog(table)) {
+        row = row_of_rank(table, rank);
+        if (!row)
+            return berth_err_set(err, "rank %u is on no line of the --multi-prog file",
+                                 rank);
+    } else if (table->count == 1 && table->rows[0].group == BERTH_GROUP_ALL)
+        row = &table->rows[0];
+    else if (!berth_table_has_groups(table))
         return berth_err_set(err, "cannot tell which component this is, and the "
                                   "components differ; give them all the same "
                                   "container options, or one srun each");
-    if (where->position < 0 && where->group < 0)
+    else if (!has_position && where->group < 0)
         return berth_err_set(err,
                              "Slurm does not tell which component this is, and the "
                              "components differ; give them all the same container "
                              "options, or one srun each");
-    if (where->position >= 0)
-        row = row_at_position(table, where->position);
-    else if (where->group >= 0)
-        row = row_of_group(table, where->group);
+    else
+        row = has_position ? row_at_position(table, where->position)
+                           : row_of_group(table, where->group);
     if (!row)
         return berth_err_set(err,
                              "this is component %d, which srun did not announce (it "
                              "announced %zu); use the plugin of one berth release on "
                              "every host",
-                             where->position >= 0 ? where->position : where->group,
+                             has_position ? where->position : where->group,
                              table->count);
     *ret_row = row;
     return 0;
@@ -218,16 +213,15 @@ const char *berth_table_lifetime(const struct berth_table *table)
     for (size_t i = 0; i < table->count; i++) {
         const struct berth_request *request = &table->rows[i].request;
 
-        if (berth_request_job_lifetime(request))
+        if (berth_request_has_job_lifetime(request))
             return BERTH_LIFETIME_JOB;
-        if (berth_request_contained(request) && request->lifetime)
+        if (berth_request_has_container(request) && request->lifetime)
             lifetime = BERTH_LIFETIME_STEP;
     }
     return lifetime;
 }
 
-/* Slurm takes the line with BERTH_RANKS_REST for all ranks that no line before it has;
- * it is the last one. */
+/* The row with BERTH_RANKS_REST, the last, has the tasks that no other row has. */
 unsigned int berth_table_tasks(const struct berth_table *table,
                                const struct berth_row *row, unsigned int tasks)
 {
@@ -235,18 +229,19 @@ unsigned int berth_table_tasks(const struct berth_table *table,
 
     if (!row->ranks)
         return tasks;
-    if (!berth_ranks_rest(row->ranks))
+    if (!berth_ranks_is_rest(row->ranks))
         return berth_ranks_count(row->ranks);
     for (size_t i = 0; i < table->count; i++)
-        others += berth_ranks_rest(table->rows[i].ranks)
+        others += berth_ranks_is_rest(table->rows[i].ranks)
                       ? 0
                       : berth_ranks_count(table->rows[i].ranks);
     return tasks > others ? tasks - others : 0;
 }
 
-int berth_table_share(const struct berth_table *table, const struct berth_row *row,
-                      unsigned int tasks, char **ret_ranks, unsigned int *ret_tasks,
-                      struct berth_err *err)
+int berth_table_container_ranks(const struct berth_table *table,
+                                const struct berth_row *row, unsigned int tasks,
+                                char **ret_ranks, unsigned int *ret_tasks,
+                                struct berth_err *err)
 {
     const int container = row->container;
     BERTH_BUF struct berth_buf ranks = {0};
@@ -266,51 +261,51 @@ int berth_table_share(const struct berth_table *table, const struct berth_row *r
     return 0;
 }
 
-unsigned int berth_table_first(const struct berth_table *table,
-                               const struct berth_row *row)
+unsigned int berth_table_first_rank(const struct berth_table *table,
+                                    const struct berth_row *row)
 {
     unsigned int first = 0;
 
     if (!row->ranks)
         return 0;
-    if (!berth_ranks_rest(row->ranks))
+    if (!berth_ranks_is_rest(row->ranks))
         return berth_ranks_first(row->ranks);
     for (const struct berth_row *other; (other = row_of_rank(table, first)) != row;)
-        first = berth_ranks_free(other->ranks, first);
+        first = berth_ranks_next_free(other->ranks, first);
     return first;
 }
 
-unsigned int berth_table_container_first(const struct berth_table *table,
-                                         const struct berth_row *row)
+unsigned int berth_table_container_first_rank(const struct berth_table *table,
+                                              const struct berth_row *row)
 {
     const int container = row->container;
-    unsigned int least = berth_table_first(table, row);
+    unsigned int least = berth_table_first_rank(table, row);
 
     for (size_t i = 0; container >= 0 && i < table->count; i++) {
         unsigned int first;
 
         if (table->rows[i].container != container)
             continue;
-        first = berth_table_first(table, &table->rows[i]);
+        first = berth_table_first_rank(table, &table->rows[i]);
         if (first < least)
             least = first;
     }
     return least;
 }
 
-/* --mpi-bind of ROW; "": left to the site. */
+/* The --mpi-bind of ROW; "": unsaid, so that the site may set it. */
 static const char *mode_of(const struct berth_row *row)
 {
     return row->request.mpi ? row->request.mpi : "";
 }
 
-bool berth_table_speaks(const struct berth_table *table, const struct berth_row *row)
+bool berth_table_reports(const struct berth_table *table, const struct berth_row *row)
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct berth_row *other = &table->rows[i];
 
         if ((row->ranks ? other < row : other->group < row->group) &&
-            berth_request_contained(&other->request) &&
+            berth_request_has_container(&other->request) &&
             strcmp(mode_of(other), mode_of(row)) == 0)
             return false;
     }

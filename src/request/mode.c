@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which word is which mode of --mpi-bind. */
+/* From the words of --mpi-bind to its modes. */
 
 #include "request/mode.h"
 

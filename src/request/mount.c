@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `--container-mounts` says: text to source, destination and mode. Does not look
- * whether anything exists. */
+/* The value of --container-mounts: from text to source, destination and mode. Does not
+ * check whether the source exists. */
 
 #include "request/mount.h"
 
@@ -17,7 +17,8 @@ enum { MODES = sizeof(modes) / sizeof(modes[0]) };
 
 #define EXPECTED "expected SRC[:DST[:ro|rw|sqsh]][,...]"
 
-/* Cut TEXT at its colons into at most three fields; returns how many there are. */
+/* Cuts TEXT at its colons into at most three fields. Returns their number; 4: there are
+ * more. */
 static int split(char *text, char *fields[3])
 {
     int count = 0;
@@ -90,15 +91,14 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
     return 0;
 }
 
-static int append(const char *text, const char *base, struct berth_strvec *mounts,
-                  struct berth_err *err)
+int berth_mount_append(const char *text, const char *base, struct berth_strvec *mounts,
+                       struct berth_err *err)
 {
-    struct berth_mount mount;
+    BERTH_MOUNT struct berth_mount mount = {0};
 
     if (berth_mount_parse(text, base, &mount, err) < 0)
         return -1;
     berth_mount_push(&mount, NULL, mounts);
-    berth_mount_fini(&mount);
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 
@@ -112,7 +112,7 @@ int berth_mount_parse_list(const char *text, const char *base,
     if (!copy)
         return berth_err_oom(err);
     while ((item = strsep(&next, ",")))
-        if (append(item, base, mounts, err) < 0)
+        if (berth_mount_append(item, base, mounts, err) < 0)
             return -1;
     return 0;
 }

@@ -13,24 +13,29 @@ enum berth_mount_mode {
 /* One mount, as written `SRC[:DST[:ro|rw|sqsh]]`. */
 struct berth_mount {
     char *source;      /* on the node */
-    char *destination; /* in the image; the same as source when not said */
+    char *destination; /* in the image; without DST the same as the source */
     enum berth_mount_mode mode;
 };
 
-/* Read one mount. SOURCE may be relative in TEXT: it is then relative to BASE, or an
- * error when BASE is NULL. DST must be absolute. On success the caller owns *RET_MOUNT
- * (berth_mount_fini). */
+/* Parses one mount. A relative SRC is below BASE, or an error if BASE is NULL. DST must
+ * be absolute. On success the caller owns *RET_MOUNT (berth_mount_fini). Without a
+ * mode: rw. */
 int berth_mount_parse(const char *text, const char *base, struct berth_mount *ret_mount,
                       struct berth_err *err);
 
-/* Read a list separated by commas and append each mount to MOUNTS in its full form
- * `SRC:DST:ro|rw|sqsh`. */
+/* Parses one mount and appends it to MOUNTS in full form, `SRC:DST:ro|rw|sqsh`. */
+int berth_mount_append(const char *text, const char *base, struct berth_strvec *mounts,
+                       struct berth_err *err);
+
+/* The same for each mount in TEXT, a list separated by commas. */
 int berth_mount_parse_list(const char *text, const char *base,
                            struct berth_strvec *mounts, struct berth_err *err);
 
-/* Append MOUNT to MOUNTS in its full form, with SOURCE in place of its own unless NULL.
- */
+/* Appends MOUNT to MOUNTS in full form; SOURCE replaces the source of MOUNT unless it
+ * is NULL. The caller checks the `failed` of MOUNTS. */
 void berth_mount_push(const struct berth_mount *mount, const char *source,
                       struct berth_strvec *mounts);
 
 void berth_mount_fini(struct berth_mount *mount);
+
+#define BERTH_MOUNT __attribute__((cleanup(berth_mount_fini)))

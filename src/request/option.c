@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options, and what each takes. Each of them is also in spank_berth(8), which a
- * test compares. */
+/* The table of options, and the parsers of their values. A test compares the table with
+ * spank_berth(8). */
 
 #include "request/option.h"
 
@@ -18,8 +18,8 @@
 #include "request/registry.h"
 #include "request/uri.h"
 
-static int take_image(const struct berth_written *written, struct berth_strvec *ret,
-                      struct berth_err *err)
+static int parse_image(const struct berth_written *written, struct berth_strvec *ret,
+                       struct berth_err *err)
 {
     BERTH_FREE char *path = NULL;
 
@@ -37,14 +37,14 @@ static int take_image(const struct berth_written *written, struct berth_strvec *
     return 0;
 }
 
-static int take_mounts(const struct berth_written *written, struct berth_strvec *ret,
-                       struct berth_err *err)
+static int parse_mounts(const struct berth_written *written, struct berth_strvec *ret,
+                        struct berth_err *err)
 {
     return berth_mount_parse_list(written->value, written->base, ret, err);
 }
 
-static int take_workdir(const struct berth_written *written, struct berth_strvec *ret,
-                        struct berth_err *err)
+static int parse_workdir(const struct berth_written *written, struct berth_strvec *ret,
+                         struct berth_err *err)
 {
     if (*written->value != '/')
         return berth_err_set(err,
@@ -55,8 +55,8 @@ static int take_workdir(const struct berth_written *written, struct berth_strvec
     return 0;
 }
 
-/* The length of the first item of a comma list in which `\,` is a comma; the item
- * without its backslashes goes to COPY. */
+/* Copies the first item of a comma list to COPY; `\,` in the list is a comma of the
+ * item. Returns the length of the item in TEXT. */
 static size_t cut_item(const char *text, char *copy)
 {
     size_t at = 0;
@@ -70,8 +70,8 @@ static size_t cut_item(const char *text, char *copy)
     return at;
 }
 
-static int take_env(const struct berth_written *written, struct berth_strvec *ret,
-                    struct berth_err *err)
+static int parse_env(const struct berth_written *written, struct berth_strvec *ret,
+                     struct berth_err *err)
 {
     const char *next = written->value;
     BERTH_FREE char *item = malloc(strlen(next) + 1);
@@ -96,8 +96,9 @@ static int take_env(const struct berth_written *written, struct berth_strvec *re
     }
 }
 
-/* A word of --container-args. The runtime would take a quote for a part of it; and the
- * tasks go to their own directory, whatever the runtime's is. */
+/* Refuses a word of --container-args that would do nothing: the runtime does not remove
+ * quotes, and tasks change to their own directory after the runtime has changed to its
+ * own. */
 static int check_flag(const char *word, struct berth_err *err)
 {
     size_t length = strcspn(word, "=");
@@ -115,8 +116,8 @@ static int check_flag(const char *word, struct berth_err *err)
     return 0;
 }
 
-static int take_args(const struct berth_written *written, struct berth_strvec *ret,
-                     struct berth_err *err)
+static int parse_args(const struct berth_written *written, struct berth_strvec *ret,
+                      struct berth_err *err)
 {
     BERTH_FREE char *copy = strdup(written->value);
     char *next = copy;
@@ -133,58 +134,46 @@ static int take_args(const struct berth_written *written, struct berth_strvec *r
     return 0;
 }
 
-/* Bytes of a name, which messages repeat. */
+/* Bytes of a name: messages repeat it. */
 enum { LONGEST_NAME = 63 };
 
-/* Take WORD, of KIND for messages, if it is one of the option's. OTHER: it may be a
- * name beside them, and that is what messages call it; NULL: it may not. */
-static int take_word(const struct berth_option *option, const char *word,
-                     const char *kind, const char *other, struct berth_strvec *ret,
-                     struct berth_err *err)
+/* Is WORD one of the words of OPTION, or a name where the option takes one? */
+static bool is_word(const struct berth_option *option, const char *word)
 {
+    return berth_choice_find(option->argument, word) >= 0 ||
+           (strstr(option->argument, "NAME") && strlen(word) <= LONGEST_NAME &&
+            berth_mode_is_word(word));
+}
+
+static int parse_word(const struct berth_written *written, struct berth_strvec *ret,
+                      struct berth_err *err)
+{
+    const struct berth_option *option = written->option;
+    const char *name = strstr(option->argument, "NAME");
     BERTH_BUF struct berth_buf words = {0};
 
-    if (berth_choice_find(option->argument, word) >= 0 ||
-        (other && strlen(word) <= LONGEST_NAME && berth_mode_is_word(word))) {
-        berth_strvec_push(ret, word);
+    if (is_word(option, written->value)) {
+        berth_strvec_push(ret, written->value);
         return 0;
     }
-    berth_choice_list(option->argument, other, &words);
+    berth_choice_list(option->argument, name ? "the name of a profile" : NULL, &words);
     if (words.failed)
         return berth_err_oom(err);
-    return berth_err_set(err, "'%s' is not a %s; expected %s", word, kind, words.text);
+    return berth_err_set(err, "'%s' is not a %s; expected %s", written->value,
+                         option->noun, words.text);
 }
 
-static int take_gpu(const struct berth_written *written, struct berth_strvec *ret,
-                    struct berth_err *err)
-{
-    return take_word(written->option, written->value, "kind of GPU", NULL, ret, err);
-}
-
-static int take_lifetime(const struct berth_written *written, struct berth_strvec *ret,
-                         struct berth_err *err)
-{
-    return take_word(written->option, written->value, "lifetime", NULL, ret, err);
-}
-
-static int take_mode(const struct berth_written *written, struct berth_strvec *ret,
-                     struct berth_err *err)
+static int parse_mode(const struct berth_written *written, struct berth_strvec *ret,
+                      struct berth_err *err)
 {
     const char *word = written->value ? written->value : "auto";
 
-    return take_word(written->option, word, "mode", "the name of a profile", ret, err);
+    return parse_word(&(struct berth_written){written->option, word, NULL}, ret, err);
 }
 
-static int take_fabric(const struct berth_written *written, struct berth_strvec *ret,
-                       struct berth_err *err)
-{
-    return take_word(written->option, written->value, "fabric", "the name of a profile",
-                     ret, err);
-}
-
-/* Also `yes` and `no`, for the variable of the option. */
-static int take_explain(const struct berth_written *written, struct berth_strvec *ret,
-                        struct berth_err *err)
+/* The variable of the option may also be `yes` or `no`, like that of a switch. */
+static int parse_explain(const struct berth_written *written, struct berth_strvec *ret,
+                         struct berth_err *err)
 {
     const char *word = written->value;
 
@@ -192,7 +181,7 @@ static int take_explain(const struct berth_written *written, struct berth_strvec
         word = BERTH_EXPLAIN_TEXT;
     else if (strcmp(word, "no") == 0)
         word = BERTH_EXPLAIN_OFF;
-    return take_word(written->option, word, "form", NULL, ret, err);
+    return parse_word(&(struct berth_written){written->option, word, NULL}, ret, err);
 }
 
 #define FIELD(member)       offsetof(struct berth_request, member)
@@ -205,15 +194,15 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
                             "run every task in this image: a SIF file, a directory, "
                             "docker://, oras:// or library://; none: on the host "
                             "(Slurm's own --container is for OCI bundles)",
-                            TEXT(image), take_image, "IMAGE"},
+                            TEXT(image), parse_image, "IMAGE"},
     [BERTH_OPTION_MOUNTS] = {"container-mounts", "SRC[:DST[:ro|rw|sqsh]][,...]",
                              "host paths, separated by commas; sqsh: the files in a "
                              "squashfs file; repeats accumulate",
-                             LIST(mounts), take_mounts, "LIST"},
+                             LIST(mounts), parse_mounts, "LIST"},
     [BERTH_OPTION_WORKDIR] = {"container-workdir", "DIR",
                               "working directory of the tasks, in the image; default: "
                               "that of srun",
-                              TEXT(workdir), take_workdir, "DIR"},
+                              TEXT(workdir), parse_workdir, "DIR"},
     [BERTH_OPTION_MOUNT_HOME] = {"container-mount-home", NULL,
                                  "mount the home directory; default: as the runtime "
                                  "does without a flag",
@@ -238,27 +227,27 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
     [BERTH_OPTION_ENV] = {"container-env", "NAME[=VALUE][,...]",
                           "variables to pass or to set, NAME[=VALUE] with commas, over "
                           "the image's own; repeats accumulate",
-                          LIST(env), take_env, "LIST"},
+                          LIST(env), parse_env, "LIST"},
     [BERTH_OPTION_ARGS] = {"container-args", "FLAGS",
                            "flags for the container runtime, separated by spaces; "
                            "repeats accumulate",
-                           LIST(args), take_args, "FLAGS"},
+                           LIST(args), parse_args, "FLAGS"},
     [BERTH_OPTION_GPU] = {"container-gpu",
                           BERTH_GPU_AUTO "|" BERTH_GPU_NVIDIA "|" BERTH_GPU_ROCM
                                          "|" BERTH_GPU_OFF,
                           "let tasks use the host's GPU driver: auto (default), where "
                           "the step has GPUs; nvidia, rocm or off",
-                          TEXT(gpu), take_gpu, "KIND"},
+                          TEXT(gpu), parse_word, "KIND", "kind of GPU"},
     [BERTH_OPTION_LIFETIME] = {"container-lifetime",
                                BERTH_LIFETIME_STEP "|" BERTH_LIFETIME_JOB,
                                "a container ends with its step (step, default), or "
                                "with its job, whose later steps use it (job)",
-                               TEXT(lifetime), take_lifetime, "OF"},
+                               TEXT(lifetime), parse_word, "OF", "lifetime"},
     [BERTH_OPTION_MPI] = {"mpi-bind", "[" BERTH_MODE_WORDS "]",
                           "whose MPI the tasks use: the host's (host, or NAME of one), "
                           "the image's (hybrid, local, local-each, launch), or the "
                           "one that fits (auto, also without a value); default: off",
-                          TEXT(mpi), take_mode, "MODE"},
+                          TEXT(mpi), parse_mode, "MODE", "mode"},
     [BERTH_OPTION_FABRIC] = {"container-fabric",
                              BERTH_FABRIC_AUTO "|" BERTH_FABRIC_REQUIRED
                                                "|NAME|" BERTH_FABRIC_OFF,
@@ -266,14 +255,14 @@ const struct berth_option berth_options[BERTH_OPTION_COUNT] = {
                              "those that fit (auto, or required: else the step does "
                              "not run), or NAME of a profile; default: off, the "
                              "image's own",
-                             TEXT(fabric), take_fabric, "NAME"},
+                             TEXT(fabric), parse_word, "NAME", "fabric"},
     [BERTH_OPTION_EXPLAIN] = {"container-explain",
                               "[" BERTH_EXPLAIN_TEXT "|" BERTH_EXPLAIN_JSON
                               "|" BERTH_EXPLAIN_OFF "]",
                               "print what would be done in each component and why, "
                               "as text (also without a value) or json, and run "
                               "nothing; default: off",
-                              TEXT(explain), take_explain, "HOW"},
+                              TEXT(explain), parse_explain, "HOW", "form"},
 };
 
 enum berth_option_id berth_option_find(const char *name)

@@ -6,55 +6,58 @@
 
 #include "request/request.h"
 
-/* What the field of an option is. That decides how the option is kept, merged,
- * compared, freed and sent. */
+/* The kind of the field of an option in struct berth_request, by which berth merges,
+ * compares, frees and sends the option. */
 enum berth_option_kind {
-    BERTH_KIND_TEXT,   /* char *: one value, NULL when not said */
-    BERTH_KIND_LIST,   /* struct berth_strvec: each value adds to it */
-    BERTH_KIND_SWITCH, /* enum berth_choice: the option says one of the two */
+    BERTH_KIND_TEXT,   /* char *: one value; NULL: unsaid */
+    BERTH_KIND_LIST,   /* struct berth_strvec: values accumulate */
+    BERTH_KIND_SWITCH, /* enum berth_choice: the option sets yes, or it sets no */
 };
 
 struct berth_option;
 
-/* The value of an option, as somebody wrote it. */
+/* The value of an option as a user or a site wrote it. */
 struct berth_written {
     const struct berth_option *option;
-    const char *value; /* NULL: none, where it may be left out */
-    const char *base;  /* the directory of relative paths; NULL: there are none */
+    const char *value; /* NULL: left out, where that is allowed */
+    const char *base;  /* the directory of relative paths; NULL: they are errors */
 };
 
-/* One option, declared once: Slurm's registration, the command line of berth, its
- * variable, the request, what is sent to the nodes, `--help`, the completion, the man
- * page test and the messages all read this table. */
+/* One option, declared once. Slurm's registration, the command line of berth, the
+ * variables, the request, the wire, `--help`, the completion, the messages and the test
+ * of the manual page read the table. */
 struct berth_option {
-    const char *name;     /* without the leading -- and without the site's prefix */
-    const char *argument; /* what `berth --help` calls the value; NULL: takes none;
-                             [...]: may be left out */
+    const char *name;     /* without -- and the site's prefix */
+    const char *argument; /* the value in `berth --help`; NULL: the option has none;
+                             [...]: it may be left out */
     const char *help;     /* one line for `srun --help` */
     enum berth_option_kind kind;
     size_t field;           /* its offset in struct berth_request */
-    enum berth_choice says; /* of a switch */
-    /* Check the value and append it to RET in full form: one of a text, any number of a
-     * list. NULL: a switch. Returns 0, or -1 with a sentence in ERR; ask for RET's
-     * `failed`. */
-    int (*take)(const struct berth_written *written, struct berth_strvec *ret,
-                struct berth_err *err);
-    const char *column; /* what `srun --help` calls the value, short enough that Slurm
-                           leaves the help on the same line; NULL: as ARGUMENT */
+    enum berth_choice says; /* what a switch sets */
+    /* Parses the value and appends it to RET in full form: one string for a text, any
+     * number for a list. NULL for a switch. Returns 0, or -1 with a sentence in ERR;
+     * the caller checks RET's `failed`. */
+    int (*parse)(const struct berth_written *written, struct berth_strvec *ret,
+                 struct berth_err *err);
+    const char *column; /* the value in `srun --help`, so short that Slurm writes
+                           the help on the same line; NULL: as ARGUMENT */
+    const char *noun;   /* what messages call the value, which is one of the words
+                           of ARGUMENT; NULL: any other kind of value */
 };
 
 /* Indexed by enum berth_option_id. */
 extern const struct berth_option berth_options[BERTH_OPTION_COUNT];
 
-/* The option called NAME; BERTH_OPTION_COUNT: none is. */
+/* The option NAME, without -- and prefix; BERTH_OPTION_COUNT: there is none. */
 enum berth_option_id berth_option_find(const char *name);
 
-/* The switch that says SAYS of the member at FIELD; each has one for yes and for no. */
+/* The option that sets the field at offset FIELD, a switch, to SAYS (yes or no). Each
+ * such field has both. */
 const struct berth_option *berth_option_switch(size_t field, enum berth_choice says);
 
-/* May the value be left out? */
+/* Does the option have a value that may be left out? */
 bool berth_option_is_optional(const struct berth_option *option);
 
-/* What both sides say where the site has raw_args=deny. */
+/* The message of srun and of the nodes for raw_args: deny. */
 #define BERTH_OPTION_ARGS_DENIED                                                       \
     "--container-args: this site does not allow it; leave it out"

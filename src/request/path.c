@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a path that a user wrote becomes absolute, as text. */
+/* Paths as text: makes them absolute, cleans and compares them. Reads no file. */
 
 #include "request/path.h"
 

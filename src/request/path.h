@@ -5,18 +5,18 @@
 
 #include "base/err.h"
 
-/* TEXT as an absolute path: itself when it starts with `/`, else BASE/TEXT. Nothing is
- * resolved: `..` and links mean on the node what they mean there. BASE may be NULL:
- * then only absolute paths are taken. A `~` or `$` in front, which a shell does not
- * expand behind --option=, is refused. On success the caller frees *RET_PATH. */
+/* Makes TEXT an absolute path: TEXT itself if it starts with `/`, else BASE/TEXT. BASE
+ * NULL: a relative TEXT is an error. So is a `~` or `$` at the start: a shell does not
+ * expand either after --option=. `..` and links stay; the node resolves them. On
+ * success the caller frees *RET_PATH. */
 int berth_path_absolute(const char *text, const char *base, char **ret_path,
                         struct berth_err *err);
 
-/* The absolute path TEXT without `//`, `.` and `..`, which is taken as if no directory
- * were a symbolic link. The caller frees it; NULL when out of memory. */
+/* The absolute path TEXT without `//`, `.` and `..`, as if no directory were a symbolic
+ * link. The caller frees the path. NULL: out of memory. */
 char *berth_path_clean(const char *text);
 
-/* Is PATH the directory DIRECTORY, or below it? Both are clean. */
+/* Is PATH the directory DIRECTORY, or in it at any depth? Both are clean paths. */
 bool berth_path_is_within(const char *path, const char *directory);
 
 /* Is TEXT UTF-8 (RFC 3629)? */

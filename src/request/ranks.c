@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of ranks, as Slurm writes them. */
+/* Reads lists of ranks as Slurm does. */
 
 #include "request/ranks.h"
 
@@ -10,12 +10,12 @@
 /* More ranks than any step has. */
 enum { RANK_MAX = 99999999 };
 
-bool berth_ranks_rest(const char *ranks)
+bool berth_ranks_is_rest(const char *ranks)
 {
     return strcmp(ranks, BERTH_RANKS_REST) == 0;
 }
 
-/* A number at *AT, which is moved behind it. */
+/* Reads the number at *AT and moves *AT past it. */
 static bool read_number(const char **at, unsigned int *ret)
 {
     char *end;
@@ -29,8 +29,8 @@ static bool read_number(const char **at, unsigned int *ret)
     return number <= RANK_MAX;
 }
 
-/* The range at *AT, which is moved behind it and its commas: Slurm passes over empty
- * ones. */
+/* Reads the range at *AT and moves *AT past it and the commas around it: Slurm skips
+ * empty ranges. */
 static bool next_range(const char **at, unsigned int *ret_low, unsigned int *ret_high)
 {
     *at += strspn(*at, ",");
@@ -54,7 +54,7 @@ int berth_ranks_check(const char *text, struct berth_err *err)
     unsigned int low, high;
     bool is_right = *text != '\0';
 
-    while (is_right && *at && !berth_ranks_rest(text))
+    while (is_right && *at && !berth_ranks_is_rest(text))
         is_right = next_range(&at, &low, &high);
     if (is_right)
         return 0;
@@ -66,25 +66,21 @@ int berth_ranks_check(const char *text, struct berth_err *err)
 
 bool berth_ranks_has(const char *ranks, unsigned int rank, unsigned int *ret_offset)
 {
+    bool is_in = berth_ranks_is_rest(ranks);
     unsigned int passed = 0;
-    unsigned int low, high;
+    unsigned int low = 0, high;
 
-    if (berth_ranks_rest(ranks))
-        low = passed = 0;
-    else
-        while (true) {
-            if (!*ranks || !next_range(&ranks, &low, &high))
-                return false;
-            if (rank >= low && rank <= high)
-                break;
-            passed += high - low + 1;
-        }
+    while (!is_in) {
+        if (!*ranks || !next_range(&ranks, &low, &high))
+            return false;
+        is_in = rank >= low && rank <= high;
+        passed += is_in ? 0 : high - low + 1;
+    }
     if (ret_offset)
         *ret_offset = passed + rank - low;
     return true;
 }
 
-/* Count, least and greatest. */
 struct extent {
     unsigned int count, first, last;
 };
@@ -119,7 +115,7 @@ unsigned int berth_ranks_last(const char *ranks)
     return measure(ranks).last;
 }
 
-unsigned int berth_ranks_free(const char *ranks, unsigned int from)
+unsigned int berth_ranks_next_free(const char *ranks, unsigned int from)
 {
     const char *at = ranks;
     unsigned int low, high;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of images in registries that lack a scheme, or are spelled as enroot and pyxis
- * spell them. Asks no registry. */
+/* Recognizes names of images in registries by their form. Asks no registry. */
 
 #include "request/registry.h"
 
@@ -22,17 +21,15 @@ bool berth_registry_is_file(const char *name)
     return false;
 }
 
-/* An ending of two letters is a country's, and most files with such an ending have only
- * one dot. */
+/* Two letters are the domain of a country, unless NAME has one dot only: then NAME is
+ * rather a file. */
 static bool is_top_domain(const char *end, bool has_more_dots)
 {
     static const char *const common[] = {"io", "com", "org", "net", "edu", "gov", NULL};
 
-    for (const char *const *known = common; *known; known++)
-        if (strcmp(end, *known) == 0)
-            return true;
-    return has_more_dots && strlen(end) == 2 && isalpha((unsigned char)end[0]) &&
-           isalpha((unsigned char)end[1]);
+    return berth_text_is_any(end, common) ||
+           (has_more_dots && strlen(end) == 2 && isalpha((unsigned char)end[0]) &&
+            isalpha((unsigned char)end[1]));
 }
 
 bool berth_registry_is_host(const char *name)
@@ -46,7 +43,7 @@ bool berth_registry_is_host(const char *name)
            is_top_domain(dot + 1, strchr(name, '.') != dot);
 }
 
-/* Is what is before the first slash of NAME a registry? */
+/* Does NAME begin with a registry and a slash? */
 static bool has_host(const char *name)
 {
     size_t length = strcspn(name, "/");
@@ -78,7 +75,7 @@ bool berth_registry_possible(const char *name, struct berth_buf *ret)
     BERTH_BUF struct berth_buf typed = {0};
     BERTH_FREE char *uri = NULL;
 
-    if (berth_text_starts(name, "docker:")) { /* without its slashes */
+    if (berth_text_starts(name, "docker:")) { /* the user left the slashes out */
         name += strlen("docker:");
         name += strspn(name, "/");
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one component asks for: taking options, defaults under own values, and what
- * cannot be asked together. Goes by the table of options. Reads nothing of the world.
- */
+/* The request of one component: parses, merges, compares and checks its options by the
+ * table of options. Reads nothing of the node. */
 
 #include "request/request.h"
 
@@ -36,7 +35,7 @@ const char *berth_request_value(const struct berth_request *request,
     return *(const enum berth_choice *)field == option->says ? "" : NULL;
 }
 
-/* Put a copy of TEXT in the place of *RET. */
+/* Replaces *RET by a copy of TEXT. */
 static int replace(char **ret, const char *text, struct berth_err *err)
 {
     char *copy = strdup(text);
@@ -65,7 +64,8 @@ int berth_request_put(struct berth_request *request, enum berth_option_id id,
     return 0;
 }
 
-/* Flags begin with a dash; only a word behind one may be its value. */
+/* The first word must be a flag: a word without a dash can only be the value of the
+ * flag before it. */
 static int check_first_flag(const char *word, struct berth_err *err)
 {
     const char *lacking = *word == '/' ? "--bind " : word[1] ? "--" : "-";
@@ -76,10 +76,10 @@ static int check_first_flag(const char *word, struct berth_err *err)
                          word);
 }
 
-/* May VALUE follow what was said of the option before? */
-static int check_again(const struct berth_request *request,
-                       const struct berth_option *option, const char *value,
-                       struct berth_err *err)
+/* Checks VALUE against the values that REQUEST already has of OPTION. */
+static int check_repeat(const struct berth_request *request,
+                        const struct berth_option *option, const char *value,
+                        struct berth_err *err)
 {
     const void *field = field_of(request, option);
     char *const *text = field;
@@ -98,8 +98,8 @@ static int check_again(const struct berth_request *request,
     return 0;
 }
 
-/* What VALUE is for OPTION, in full form. Slurm writes a value that was left out as
- * "(null)" where it forwards the option. */
+/* Appends to RET what VALUE is for OPTION, in full form. Slurm forwards an option
+ * without its optional value as "(null)". */
 static int read_values(const struct berth_option *option, const char *value,
                        const char *base, struct berth_strvec *ret,
                        struct berth_err *err)
@@ -113,13 +113,13 @@ static int read_values(const struct berth_option *option, const char *value,
     else if (is_empty && !is_optional)
         return berth_err_set(err, "the value is empty; give one, or leave the option "
                                   "out");
-    else if (option->take(&written, ret, err) < 0)
+    else if (option->parse(&written, ret, err) < 0)
         return -1;
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-int berth_request_take(struct berth_request *request, enum berth_option_id id,
-                       const char *value, const char *base, struct berth_err *err)
+int berth_request_parse(struct berth_request *request, enum berth_option_id id,
+                        const char *value, const char *base, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec values = {0};
 
@@ -128,7 +128,7 @@ int berth_request_take(struct berth_request *request, enum berth_option_id id,
     if (read_values(&berth_options[id], value, base, &values, err) < 0)
         return -1;
     for (size_t i = 0; i < values.count; i++)
-        if (check_again(request, &berth_options[id], values.items[i], err) < 0 ||
+        if (check_repeat(request, &berth_options[id], values.items[i], err) < 0 ||
             berth_request_put(request, id, values.items[i], err) < 0)
             return -1;
     if (id == BERTH_OPTION_IMAGE && berth_uri_is(request->image))
@@ -136,30 +136,29 @@ int berth_request_take(struct berth_request *request, enum berth_option_id id,
     return 0;
 }
 
-bool berth_request_contained(const struct berth_request *request)
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+bool berth_request_has_container(const struct berth_request *request)
 {
     return request->image && strcmp(request->image, BERTH_NO_IMAGE) != 0;
 }
 
-bool berth_request_job_lifetime(const struct berth_request *request)
+bool berth_request_has_job_lifetime(const struct berth_request *request)
 {
-    return berth_request_contained(request) && request->lifetime &&
-           strcmp(request->lifetime, BERTH_LIFETIME_JOB) == 0;
+    return berth_request_has_container(request) &&
+           same_text(request->lifetime, BERTH_LIFETIME_JOB);
 }
 
-bool berth_request_unpulled(const struct berth_request *request)
+bool berth_request_needs_pull(const struct berth_request *request)
 {
-    return request->uri && strcmp(request->image, request->uri) == 0;
+    return request->uri && same_text(request->image, request->uri);
 }
 
-int berth_request_pulled(struct berth_request *request, const char *file,
-                         struct berth_err *err)
-{
-    return replace(&request->image, file, err);
-}
-
-/* Was anything said besides the image? */
-static bool said_more(const struct berth_request *request)
+/* Does REQUEST have an option besides the image? */
+static bool has_more_options(const struct berth_request *request)
 {
     for (int id = 0; id < BERTH_OPTION_COUNT; id++)
         if (id != BERTH_OPTION_IMAGE && berth_request_value(request, id, 0))
@@ -177,7 +176,7 @@ bool berth_request_mpi_is(const struct berth_request *request, enum berth_mode m
     return berth_mode_of(request->mpi) == mode;
 }
 
-/* Letters of the runtime with a value, which is the rest of their word. */
+/* Short options of the runtime whose value is the rest of the word. */
 #define VALUED_LETTERS "BHSWo="
 
 static bool is_no(const char *value)
@@ -188,8 +187,8 @@ static bool is_no(const char *value)
     return berth_text_is_any(value, words);
 }
 
-/* Does a word of the request switch on a flag of NAMES, or one of LETTERS, which may
- * stand among others, -ec? */
+/* Do the flags of the request switch on one of NAMES, or a short option of LETTERS,
+ * also in a word of several, -ec? */
 static bool has_flag(const struct berth_request *request, const char *letters,
                      const char *const *names)
 {
@@ -210,14 +209,15 @@ static bool has_flag(const struct berth_request *request, const char *letters,
     return false;
 }
 
-bool berth_request_has_spaces(const struct berth_request *request)
+bool berth_request_has_namespaces(const struct berth_request *request)
 {
     static const char *const names[] = {"--fakeroot", "--pid", "--containall", NULL};
 
     return has_flag(request, "fpC", names);
 }
 
-bool berth_request_closed(const struct berth_request *request, char *const *environment)
+bool berth_request_is_closed(const struct berth_request *request,
+                             char *const *environment)
 {
     static const char *const names[] = {"--contain", "--containall", NULL};
     static const char *const variables[] = {"APPTAINER_CONTAIN", "APPTAINER_CONTAINALL",
@@ -238,7 +238,7 @@ bool berth_request_mpi_declined(const struct berth_request *request)
     return request->mpi && berth_request_mpi_is(request, BERTH_MODE_OFF);
 }
 
-bool berth_request_mpi_mpirun(const struct berth_request *request)
+bool berth_request_starts_mpirun(const struct berth_request *request)
 {
     return berth_request_mpi_is(request, BERTH_MODE_LOCAL) ||
            berth_request_mpi_is(request, BERTH_MODE_LOCAL_EACH) ||
@@ -248,7 +248,7 @@ bool berth_request_mpi_mpirun(const struct berth_request *request)
 bool berth_request_mpi_chosen(const struct berth_request *request)
 {
     return !berth_request_mpi_is(request, BERTH_MODE_OFF) &&
-           !berth_request_mpi_mpirun(request);
+           !berth_request_starts_mpirun(request);
 }
 
 bool berth_request_mpi_may_host(const struct berth_request *request)
@@ -268,7 +268,7 @@ bool berth_request_mpi_must_host(const struct berth_request *request)
 
 bool berth_request_has_fabric(const struct berth_request *request)
 {
-    return berth_request_contained(request) && request->fabric &&
+    return berth_request_has_container(request) && request->fabric &&
            strcmp(request->fabric, BERTH_FABRIC_OFF) != 0;
 }
 
@@ -290,15 +290,16 @@ bool berth_request_may_stage(const struct berth_request *request)
            (berth_request_has_fabric(request) && berth_request_mpi_chosen(request));
 }
 
-/* `auto` does nothing where nothing can be done, and the host's MPI has a fabric. */
+/* A name goes with the modes in which the image's own MPI may run. `required` goes with
+ * the host's MPI, too, which has its fabric. `auto` goes with every mode. */
 static int check_fabric(const struct berth_request *request, struct berth_err *err)
 {
-    bool is_served = berth_request_names_fabric(request)
+    bool is_usable = berth_request_names_fabric(request)
                          ? berth_request_mpi_is(request, BERTH_MODE_HYBRID) ||
                                berth_request_mpi_is(request, BERTH_MODE_AUTO)
                          : berth_request_mpi_chosen(request);
 
-    if (!berth_request_requires_fabric(request) || !request->mpi || is_served)
+    if (!berth_request_requires_fabric(request) || !request->mpi || is_usable)
         return 0;
     return berth_err_set(err,
                          "--container-fabric=%s: it is for an image's own MPI whose "
@@ -307,8 +308,8 @@ static int check_fabric(const struct berth_request *request, struct berth_err *e
                          request->fabric, request->mpi);
 }
 
-int berth_request_settle_fabric(struct berth_request *request, bool has_asked,
-                                struct berth_err *err)
+int berth_request_apply_fabric(struct berth_request *request, bool has_asked,
+                               struct berth_err *err)
 {
     if (check_fabric(request, err) < 0)
         return has_asked ? -1
@@ -319,22 +320,17 @@ int berth_request_settle_fabric(struct berth_request *request, bool has_asked,
     return berth_request_put(request, BERTH_OPTION_MPI, "hybrid", err);
 }
 
-bool berth_request_explained(const struct berth_request *request)
+bool berth_request_is_explained(const struct berth_request *request)
 {
     return request->explain && strcmp(request->explain, BERTH_EXPLAIN_OFF) != 0;
 }
 
-bool berth_request_said(const struct berth_request *request)
+bool berth_request_has_options(const struct berth_request *request)
 {
-    return request->image || said_more(request);
+    return request->image || has_more_options(request);
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-/* Do A and B say the same of the option? */
+/* Do A and B have the same values of the option ID? */
 static bool same_option(const struct berth_request *a, const struct berth_request *b,
                         enum berth_option_id id)
 {
@@ -347,8 +343,8 @@ static bool same_option(const struct berth_request *a, const struct berth_reques
     return !berth_request_value(b, id, i);
 }
 
-/* Is the option of a task, and not of its container? */
-static bool is_of_task(enum berth_option_id id)
+/* Does the option apply to a task, and not to its container? */
+static bool is_task_option(enum berth_option_id id)
 {
     return id == BERTH_OPTION_WORKDIR || id == BERTH_OPTION_ENV ||
            id == BERTH_OPTION_ENTRYPOINT || id == BERTH_OPTION_NO_ENTRYPOINT ||
@@ -359,7 +355,7 @@ static bool same(const struct berth_request *a, const struct berth_request *b,
                  bool all_options)
 {
     for (int id = 0; id < BERTH_OPTION_COUNT; id++)
-        if ((all_options || !is_of_task((enum berth_option_id)id)) &&
+        if ((all_options || !is_task_option((enum berth_option_id)id)) &&
             !same_option(a, b, (enum berth_option_id)id))
             return false;
     return same_text(a->uri, b->uri) && a->world == b->world;
@@ -370,14 +366,14 @@ bool berth_request_equal(const struct berth_request *a, const struct berth_reque
     return same(a, b, true);
 }
 
-/* Does ITEM, NAME or NAME=VALUE, say where programs and libraries are? */
+/* Does ITEM, NAME or NAME=VALUE, set where programs or libraries are found? */
 static bool is_search(const char *item)
 {
     return strncmp(item, "LD_", 3) == 0 ||
            (strncmp(item, "PATH", 4) == 0 && (item[4] == '=' || item[4] == '\0'));
 }
 
-/* The next of ITEMS, from *AT on, that does; NULL: none. */
+/* The next such item, from *AT on; NULL: there is none. */
 static const char *next_search(const struct berth_strvec *items, size_t *at)
 {
     while (*at < items->count)
@@ -386,9 +382,9 @@ static const char *next_search(const struct berth_strvec *items, size_t *at)
     return NULL;
 }
 
-/* --mpi-bind judges the programs of all tasks of a container at once: the same words
- * are to be the same programs. */
-static bool find_alike(const struct berth_request *a, const struct berth_request *b)
+/* Does a name of a program mean the same file with A and with B? */
+static bool find_same_programs(const struct berth_request *a,
+                               const struct berth_request *b)
 {
     size_t i = 0, k = 0;
     const char *item;
@@ -406,14 +402,15 @@ static bool find_alike(const struct berth_request *a, const struct berth_request
 bool berth_request_same_container(const struct berth_request *a,
                                   const struct berth_request *b)
 {
-    return same(a, b, false) && (!berth_request_mpi_chosen(a) || find_alike(a, b));
+    return same(a, b, false) &&
+           (!berth_request_mpi_chosen(a) || find_same_programs(a, b));
 }
 
-int berth_request_put_over(struct berth_request *request,
-                           const struct berth_request *own, struct berth_err *err)
+int berth_request_merge(struct berth_request *request, const struct berth_request *own,
+                        struct berth_err *err)
 {
     if (own->image) {
-        if (!berth_request_contained(own))
+        if (!berth_request_has_container(own))
             berth_request_fini(request);
         free(berth_steal(&request->uri));
     }
@@ -435,9 +432,9 @@ int berth_request_check(const struct berth_request *request, struct berth_err *e
 {
     enum berth_option_id id = BERTH_OPTION_MOUNTS;
 
-    if (berth_request_contained(request))
+    if (berth_request_has_container(request))
         return check_fabric(request, err);
-    if (!said_more(request))
+    if (!has_more_options(request))
         return 0;
     if (request->image)
         return berth_err_set(err, "--container-image=none: the other container options "

@@ -9,56 +9,57 @@
 
 enum berth_choice { BERTH_UNSAID, BERTH_YES, BERTH_NO };
 
-/* What BERTH_MODE_AUTO may choose where several components are one MPI_COMM_WORLD: two
- * MPI libraries in it wait for each other in MPI_Init for ever. */
+/* What BERTH_MODE_AUTO may choose. Where several components are one MPI_COMM_WORLD, all
+ * ranks must run the same MPI library: with two libraries they wait for each other in
+ * MPI_Init for ever. */
 enum berth_world {
-    BERTH_WORLD_ALONE, /* anything, because there is no other component */
-    BERTH_WORLD_HOST,  /* the host's or nothing */
-    BERTH_WORLD_OWN    /* the image's, because another component runs on its image's */
+    BERTH_WORLD_ALONE, /* anything: there is no other component */
+    BERTH_WORLD_HOST,  /* the host's library, or an error */
+    BERTH_WORLD_OWN    /* the image's library: another component uses its image's */
 };
 
 /* The options of one component. Paths are absolute. A value struct: start with `= {0}`,
  * end with berth_request_fini(). */
 struct berth_request {
-    char *image;                /* NULL: not said; BERTH_NO_IMAGE: on the host; a path,
-                                   or a URI that has not been pulled yet */
-    char *uri;                  /* where the image is from; NULL: it is a path */
-    struct berth_strvec mounts; /* each SRC:DST:ro|rw, in the order given */
-    char *workdir;              /* in the image; NULL: where the task is */
-    enum berth_choice home;     /* is $HOME mounted; not said: the runtime's default */
-    enum berth_choice writable; /* a throw-away overlay */
-    enum berth_choice entrypoint; /* through the image's runscript */
+    char *image; /* NULL: not given; BERTH_NO_IMAGE: on the host; a path,
+                    or a URI that is not pulled yet */
+    char *uri;   /* from which the image is pulled; NULL: the user gave a path */
+    struct berth_strvec mounts;   /* each SRC:DST:ro|rw|sqsh, in the order given */
+    char *workdir;                /* in the image; NULL: the directory of the task */
+    enum berth_choice home;       /* mount $HOME; unsaid: the runtime's default */
+    enum berth_choice writable;   /* an overlay that ends with the container */
+    enum berth_choice entrypoint; /* run the command through the image's runscript */
     struct berth_strvec env;      /* each NAME (pass) or NAME=VALUE (set) */
     struct berth_strvec args;     /* flags for the runtime, one word each */
-    char *gpu;                    /* whose GPUs: BERTH_GPU_...; NULL: unsaid */
-    char *lifetime;         /* of the container: BERTH_LIFETIME_...; NULL: unsaid */
+    char *gpu;                    /* which GPU driver: BERTH_GPU_...; NULL: unsaid */
+    char *lifetime;               /* BERTH_LIFETIME_...; NULL: unsaid */
     char *mpi;              /* whose MPI: a word of request/mode.h; NULL: unsaid */
-    char *fabric;           /* whose network libraries are under the image's MPI:
+    char *fabric;           /* whose network libraries the image's MPI uses:
                                BERTH_FABRIC_..., or the name of a profile; NULL:
                                unsaid */
-    enum berth_world world; /* what the other components allow; not an option */
+    enum berth_world world; /* what the other components allow; no option sets it */
     char *explain;          /* BERTH_EXPLAIN_...; NULL: unsaid */
 };
 
 /* The values of --container-explain. */
 #define BERTH_EXPLAIN_TEXT "text" /* print the plan for people, run nothing */
 #define BERTH_EXPLAIN_JSON "json" /* the same for programs */
-#define BERTH_EXPLAIN_OFF  "off"  /* as if not asked */
+#define BERTH_EXPLAIN_OFF  "off"  /* as without the option */
 
-/* The values of --container-gpu; not said is BERTH_GPU_AUTO. */
-#define BERTH_GPU_AUTO   "auto" /* those that the step has */
+/* The values of --container-gpu; unsaid means BERTH_GPU_AUTO. */
+#define BERTH_GPU_AUTO   "auto" /* that of the GPUs of the step */
 #define BERTH_GPU_NVIDIA "nvidia"
 #define BERTH_GPU_ROCM   "rocm"
 #define BERTH_GPU_OFF    "off"
 
-/* The values of --container-lifetime; not said is BERTH_LIFETIME_STEP. */
+/* The values of --container-lifetime; unsaid means BERTH_LIFETIME_STEP. */
 #define BERTH_LIFETIME_STEP "step" /* the container ends with its step */
-#define BERTH_LIFETIME_JOB  "job"  /* later steps of the job use it, too */
+#define BERTH_LIFETIME_JOB  "job"  /* later steps of the job use the container, too */
 
-/* The values of --container-fabric besides names; not said is BERTH_FABRIC_OFF. With
- * `auto` it is the host's, where that can stand for the image's. */
+/* The values of --container-fabric besides names; unsaid means BERTH_FABRIC_OFF. `auto`
+ * is the host's fabric where that can replace the image's. */
 #define BERTH_FABRIC_AUTO     "auto"
-#define BERTH_FABRIC_REQUIRED "required" /* as auto, or the step does not run */
+#define BERTH_FABRIC_REQUIRED "required" /* as auto, but else the step does not run */
 #define BERTH_FABRIC_OFF      "off"      /* the image's own */
 
 /* The value of --container-image that means: no container. */
@@ -85,112 +86,117 @@ enum berth_option_id {
     BERTH_OPTION_COUNT
 };
 
-/* Take the option ID with VALUE as the user wrote it (NULL for an option without
- * argument; where the argument is optional, also "" and Slurm's "(null)"). BASE is the
- * directory of relative paths, NULL when there is none. Lists accumulate; a scalar that
- * is given again with another value is an error, with the same value it is not. Returns
- * 0, or -1 with a sentence in ERR that does not name the option. */
-int berth_request_take(struct berth_request *request, enum berth_option_id id,
-                       const char *value, const char *base, struct berth_err *err);
+/* Parses VALUE of the option ID, as the user wrote it, into REQUEST. VALUE is NULL for
+ * an option without an argument; where the argument is optional, NULL, "" and Slurm's
+ * "(null)" are no value. BASE is the directory of relative paths; NULL: a relative path
+ * is an error. Lists accumulate. A second, different value of a scalar is an error.
+ * Returns 0, or -1 with a sentence in ERR that does not name the option. */
+int berth_request_parse(struct berth_request *request, enum berth_option_id id,
+                        const char *value, const char *base, struct berth_err *err);
 
-/* What the request says of the option ID, in full form: the value AT, from 0; "" for an
- * option without a value. NULL: there are no more. */
+/* Returns the value number AT, from 0, of the option ID in full form, which REQUEST
+ * owns; "" for an option without an argument. NULL: REQUEST has no such value. */
 const char *berth_request_value(const struct berth_request *request,
                                 enum berth_option_id id, size_t at);
 
-/* Let the request say VALUE, in full form, of the option ID: behind the other values of
- * a list, else in the place of what it says. */
+/* Appends a copy of VALUE, which is in full form, to the list of the option ID; for an
+ * option that is not a list, the copy replaces the value. Returns -1 out of memory. */
 int berth_request_put(struct berth_request *request, enum berth_option_id id,
                       const char *value, struct berth_err *err);
 
-/* Does the request ask for a container? */
-bool berth_request_contained(const struct berth_request *request);
+/* Does REQUEST have an image other than `none`? */
+bool berth_request_has_container(const struct berth_request *request);
 
-/* Does it ask for a container that stays until its job ends? */
-bool berth_request_job_lifetime(const struct berth_request *request);
+/* Does REQUEST ask for a container that lasts as long as its job? */
+bool berth_request_has_job_lifetime(const struct berth_request *request);
 
-/* Does it ask for network libraries of the host under the image's own MPI? */
+/* Does REQUEST, which has a container, set --container-fabric, and not to `off`? */
 bool berth_request_has_fabric(const struct berth_request *request);
 
-/* Does it name them? */
+/* Does --container-fabric name a profile? */
 bool berth_request_names_fabric(const struct berth_request *request);
 
-/* Is the step not to run without such libraries? So it is where it names them. */
+/* Must the step fail without a fabric of the host: `required`, or a name? */
 bool berth_request_requires_fabric(const struct berth_request *request);
 
-/* May copies of the host's libraries be mounted in the container, of its MPI or of a
- * fabric? */
+/* May berth mount copies of the host's libraries, of an MPI or a fabric, in the
+ * container? */
 bool berth_request_may_stage(const struct berth_request *request);
 
-/* A request of which all is said: a fabric is for the image's own MPI, so it means
- * --mpi-bind=hybrid where nothing is said of that. Returns 0; -1 with a sentence in ERR
- * where a fabric is named beside another MPI. Nobody HAS_ASKED for one that only a
- * default names, which then counts for nothing. */
-int berth_request_settle_fabric(struct berth_request *request, bool has_asked,
-                                struct berth_err *err);
+/* Applies --container-fabric to a REQUEST that is merged with all defaults: a fabric is
+ * for the image's own MPI, so that it sets an unsaid --mpi-bind to `hybrid`. A mode
+ * that cannot use the fabric is an error if the user or a rule HAS_ASKED for the
+ * fabric; else, the fabric is a default of the site and becomes `off`. Returns 0, or -1
+ * with a sentence in ERR. */
+int berth_request_apply_fabric(struct berth_request *request, bool has_asked,
+                               struct berth_err *err);
 
-/* Is the image a URI that is not a file yet? */
-bool berth_request_unpulled(const struct berth_request *request);
+/* Is the image a URI that must be pulled before the step starts? */
+bool berth_request_needs_pull(const struct berth_request *request);
 
-/* FILE becomes the image of a request with a URI. */
-int berth_request_pulled(struct berth_request *request, const char *file,
-                         struct berth_err *err);
-
-/* The image as the user knows it, for messages. */
+/* The image for messages: its URI, else its path. */
 static inline const char *berth_request_name(const struct berth_request *request)
 {
     return request->uri ? request->uri : request->image;
 }
 
-/* The value of --mpi-bind, also where it was not said. */
+/* The value of --mpi-bind; "off" where it is unsaid. */
 const char *berth_request_mode(const struct berth_request *request);
 
-/* Is that its mode? */
+/* Is MODE the mode of --mpi-bind? */
 bool berth_request_mpi_is(const struct berth_request *request, enum berth_mode mode);
 
-/* Has the container, by its flags for the runtime, a user namespace in which the user
- * is root, or a namespace of processes? */
-bool berth_request_has_spaces(const struct berth_request *request);
+/* Do the request's flags for the runtime ask for a PID namespace, or for a user
+ * namespace in which the user is root (--fakeroot)? Out of memory: yes. */
+bool berth_request_has_namespaces(const struct berth_request *request);
 
-/* Is it, by the same flags or by the variables that the runtime takes for them, to see
- * nothing of the host but what is mounted? */
-bool berth_request_closed(const struct berth_request *request,
-                          char *const *environment);
+/* Do the same flags, or variables of the runtime in ENVIRONMENT (ended by NULL), close
+ * the container (--contain, --containall), so that its tasks see only mounts of the
+ * host? Out of memory: yes. */
+bool berth_request_is_closed(const struct berth_request *request,
+                             char *const *environment);
 
-/* Has the user said off? */
+/* Did the user give --mpi-bind=off? */
 bool berth_request_mpi_declined(const struct berth_request *request);
 
-/* Does --mpi-bind choose an MPI library: is it neither off nor one with an mpirun? */
+/* Does --mpi-bind choose the MPI library of ranks that srun starts? Not `off`, and not
+ * a mode with an mpirun. */
 bool berth_request_mpi_chosen(const struct berth_request *request);
 
-/* May, and must, the tasks use the host's library? AUTO goes by `world`. */
+/* May, and must, the tasks use the host's MPI library? For BERTH_MODE_AUTO `world`
+ * decides. */
 bool berth_request_mpi_may_host(const struct berth_request *request);
 bool berth_request_mpi_must_host(const struct berth_request *request);
 
-/* Does every task start an mpirun of its own (BERTH_MODE_LOCAL, BERTH_MODE_LOCAL_EACH
- * or BERTH_MODE_LAUNCH)? */
-bool berth_request_mpi_mpirun(const struct berth_request *request);
+/* Does each task start an mpirun (BERTH_MODE_LOCAL, BERTH_MODE_LOCAL_EACH or
+ * BERTH_MODE_LAUNCH)? */
+bool berth_request_starts_mpirun(const struct berth_request *request);
 
-/* Is the plan to be printed and nothing to be run? */
-bool berth_request_explained(const struct berth_request *request);
+/* Does --container-explain ask for the plan in place of a run? */
+bool berth_request_is_explained(const struct berth_request *request);
 
-/* Was any option given? */
-bool berth_request_said(const struct berth_request *request);
+/* Does REQUEST have any option? */
+bool berth_request_has_options(const struct berth_request *request);
 
+/* Are all options of A and B equal, also `uri` and `world`? */
 bool berth_request_equal(const struct berth_request *a, const struct berth_request *b);
 
-/* Can tasks that ask for A and for B run in one container? */
+/* Can tasks with request A and tasks with request B share a container? All options of a
+ * container must be equal. With --mpi-bind, so must those that decide which program a
+ * name is: berth judges the programs of all tasks of a container at once. */
 bool berth_request_same_container(const struct berth_request *a,
                                   const struct berth_request *b);
 
-/* Put OWN over REQUEST: its scalars win, its lists come behind. An image `none` in OWN
- * cancels all that REQUEST says. */
-int berth_request_put_over(struct berth_request *request,
-                           const struct berth_request *own, struct berth_err *err);
+/* Merges OWN into REQUEST: a scalar of OWN replaces that of REQUEST, a list of OWN is
+ * appended. An image `none` in OWN first clears REQUEST. Returns -1 out of memory. */
+int berth_request_merge(struct berth_request *request, const struct berth_request *own,
+                        struct berth_err *err);
 
-/* Refuse what cannot mean anything: other options without an image, or with `none`. */
+/* Refuses options without an image or with the image `none`, and a fabric that the mode
+ * of --mpi-bind cannot use. */
 int berth_request_check(const struct berth_request *request, struct berth_err *err);
 
+/* Frees all options; REQUEST is then empty and can be used again. */
 void berth_request_fini(struct berth_request *request);
 
 #define BERTH_REQUEST __attribute__((cleanup(berth_request_fini)))

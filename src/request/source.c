@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of several values of an option counts, in words. */
+/* Writes for --container-explain which of several values of an option counts. */
 
 #include "request/source.h"
 
@@ -19,7 +19,7 @@ static void put_value(struct berth_buf *text, const char *value, int source)
     berth_buf_addf(text, "'%s' of %s", value, names[source]);
 }
 
-/* VALUES, the first of which counts; NULL: not said there. */
+/* Appends the sentence of OPTION. The first of VALUES that is not NULL counts. */
 static void add_sentence(const char *option, const char *const values[SOURCES],
                          struct berth_strvec *ret)
 {

@@ -4,10 +4,10 @@
 #include "base/strvec.h"
 #include "request/request.h"
 
-/* The sources of a component's options, for an account: OWN, from the command line of
- * srun, wins over ENVIRONMENT, and that over the default of JOB. Appends to RET a
- * sentence for each option with one value that does not come from the command line
- * alone. Check RET's `failed`. */
+/* Reports where the options of a component come from. OWN is the command line of srun,
+ * ENVIRONMENT its variables, JOB what sbatch or salloc was given; an earlier one wins.
+ * Appends to RET a sentence for each option with one value, unless only the command
+ * line sets the option. The caller checks RET's `failed`. */
 void berth_source_list(const struct berth_request *own,
                        const struct berth_request *environment,
                        const struct berth_request *job, struct berth_strvec *ret);

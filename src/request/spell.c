@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options in sentences, as a site calls them. */
+/* Writes the site's prefix into the options that messages name. */
 
 #include "request/spell.h"
 

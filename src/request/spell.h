@@ -3,5 +3,6 @@
 
 #include "base/err.h"
 
-/* Write the options that the sentence names as the site calls them: with PREFIX. */
+/* Replaces in the sentence of ERR each of our options, --NAME, by --PREFIXNAME, as the
+ * site calls the option. PREFIX "" changes nothing. */
 void berth_spell_options(const char *prefix, struct berth_err *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images in registries, as text: what can be pulled, and where a cache has it. */
+/* URIs of images: checks them, and names their directories in a cache. Asks no
+ * registry. */
 
 #include "request/uri.h"
 
@@ -19,8 +20,8 @@ enum {
     LONGEST_NAME = 255 /* NAME_MAX of every file system of today */
 };
 
-/* Where the rest of a URI starts; NULL: TEXT is none. A path cannot hold "://" before
- * its first slash. */
+/* TEXT after "://"; NULL: TEXT is not a URI. A path has no "://" before its first
+ * slash. */
 static const char *rest_of(const char *text)
 {
     const char *colon = strstr(text, "://");
@@ -95,7 +96,7 @@ int berth_uri_check(const char *uri, struct berth_err *err)
     return 0;
 }
 
-/* Neither tag nor digest: the registry takes "latest". */
+/* Does the URI have a tag or a digest? Without one the registry uses "latest". */
 static bool has_version(const char *rest)
 {
     return strpbrk(berth_text_base(rest), ":@");
@@ -135,7 +136,8 @@ static int add_home(struct berth_buf *path, const char *home, struct berth_err *
     return 0;
 }
 
-/* The variable behind the `$` at TEXT. Returns the bytes that name it, or -1. */
+/* Appends the value of the variable whose `$` is at TEXT. Returns the bytes of its name
+ * with the `$` and braces, or -1. */
 static int add_variable(struct berth_buf *path, const char *text, char *const *env,
                         struct berth_err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of a configuration file, one by one. What they mean is decided elsewhere;
- * what cannot mean anything is refused here, where the line is known. */
+/* Checks the form of values of configuration files, so that a wrong value is reported
+ * with its line. Does not decide what a value means. */
 
 #include "request/values.h"
 
@@ -47,12 +47,12 @@ int berth_value_cache(const char *text, struct berth_err *err)
 
 int berth_value_mount(const char *text, struct berth_err *err)
 {
+    static const char *const modes[] = {":ro", ":rw", ":sqsh", NULL};
     const char *colon = strchr(text, ':');
     const char *mode = colon ? strchr(colon + 1, ':') : NULL;
 
     if (*text != '/' || colon == text + 1 || (colon && colon[1] != '/') ||
-        (mode && strcmp(mode, ":ro") != 0 && strcmp(mode, ":rw") != 0) ||
-        strchr(text, ','))
+        (mode && !berth_text_is_any(mode, modes)) || strchr(text, ','))
         return berth_err_set(
             err, "expected SRC[:DST[:ro|rw|sqsh]] with absolute paths, got '%s'", text);
     return 0;

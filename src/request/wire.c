@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests and tables as text that survives every environment. */
+/* Writes requests and tables as text for a variable of the environment, and reads them.
+ */
 
 #include "request/wire.h"
 
@@ -14,10 +15,10 @@
 #include "request/ranks.h"
 #include "request/uri.h"
 
-/* The key of where an image is from that is a file by now; no option. */
+/* The key of the URI of a pulled image. */
 #define URI "uri"
 
-/* The key of a field that is not an option. */
+/* The key of `world`, which no option sets. */
 #define WORLD "world"
 
 static const char *const worlds[] = {
@@ -53,7 +54,7 @@ void berth_wire_put_request(struct berth_buf *buf, const struct berth_request *r
         for (size_t i = 0; (value = berth_request_value(request, id, i)); i++)
             berth_field_put(buf, start, key, value);
         if (id == BERTH_OPTION_IMAGE && request->uri &&
-            !berth_request_unpulled(request))
+            !berth_request_needs_pull(request))
             berth_field_put(buf, start, URI, request->uri);
     }
     if (request->world)
@@ -72,14 +73,15 @@ static enum berth_option_id option_of(const char *key)
     return BERTH_OPTION_COUNT;
 }
 
-/* A variable came through take_env() once, so its commas are its own. */
-static int take_decoded(struct berth_request *request, enum berth_option_id id,
-                        const char *value, struct berth_err *err)
+/* Parses VALUE like a user's. The commas of a variable belong to its value, and so get
+ * a backslash. */
+static int read_option(struct berth_request *request, enum berth_option_id id,
+                       const char *value, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf escaped = {0};
 
     if (id != BERTH_OPTION_ENV)
-        return berth_request_take(request, id, value, NULL, err);
+        return berth_request_parse(request, id, value, NULL, err);
     for (; *value; value++) {
         if (*value == ',')
             berth_buf_puts(&escaped, "\\");
@@ -87,10 +89,10 @@ static int take_decoded(struct berth_request *request, enum berth_option_id id,
     }
     if (escaped.failed)
         return berth_err_oom(err);
-    return berth_request_take(request, id, escaped.text, NULL, err);
+    return berth_request_parse(request, id, escaped.text, NULL, err);
 }
 
-static int take_world(struct berth_request *request, const char *value,
+static int read_world(struct berth_request *request, const char *value,
                       struct berth_err *err)
 {
     for (size_t i = 0; i < sizeof(worlds) / sizeof(worlds[0]); i++)
@@ -101,30 +103,30 @@ static int take_world(struct berth_request *request, const char *value,
     return berth_err_set(err, "'%s' is not a " WORLD " of this release", value);
 }
 
-/* Behind the file that was pulled from there. */
-static int take_uri(struct berth_request *request, const char *value,
+/* The URI of an image stands after the file that was pulled from there. */
+static int read_uri(struct berth_request *request, const char *value,
                     struct berth_err *err)
 {
     if (!request->image || *request->image != '/' || request->uri)
-        return berth_err_set(err, "'" URI "' is not behind the file of an image");
+        return berth_err_set(err, "'" URI "' is not after the file of an image");
     if (berth_uri_check(value, err) < 0)
         return -1;
     request->uri = strdup(value);
     return request->uri ? 0 : berth_err_oom(err);
 }
 
-static int take_field(struct berth_request *request, const char *key, const char *value,
+static int read_field(struct berth_request *request, const char *key, const char *value,
                       struct berth_err *err)
 {
     enum berth_option_id id = option_of(key);
 
     if (strcmp(key, WORLD) == 0)
-        return take_world(request, value, err);
+        return read_world(request, value, err);
     if (strcmp(key, URI) == 0)
-        return take_uri(request, value, err);
+        return read_uri(request, value, err);
     if (id == BERTH_OPTION_COUNT)
         return berth_err_set(err, "'%s' is not an option of this release", key);
-    return take_decoded(request, id, value, err);
+    return read_option(request, id, value, err);
 }
 
 int berth_wire_get_request(const char *text, struct berth_request *ret,
@@ -139,7 +141,7 @@ int berth_wire_get_request(const char *text, struct berth_request *ret,
     if (!copy)
         return berth_err_oom(err);
     while ((result = berth_field_next(&next, &key, &value, err)) > 0)
-        if (take_field(&request, key, value, err) < 0)
+        if (read_field(&request, key, value, err) < 0)
             return -1;
     if (result < 0)
         return -1;
@@ -148,7 +150,7 @@ int berth_wire_get_request(const char *text, struct berth_request *ret,
     return 0;
 }
 
-/* In front of the ranks that a row has with --multi-prog. */
+/* What begins the label of a row with ranks. */
 enum { RANKS = '/' };
 
 static void put_row(struct berth_buf *buf, int group, const struct berth_row *row)
@@ -170,31 +172,40 @@ static void put_row(struct berth_buf *buf, int group, const struct berth_row *ro
     berth_wire_put_request(buf, &row->request);
 }
 
-static void put_rows(struct berth_buf *buf, const struct berth_table *table)
+/* Write TABLE, of any length. The caller frees *RET_TEXT. Returns the bytes, or 0 out
+ * of memory. */
+static size_t put_rows(const struct berth_table *table, char **ret_text)
 {
-    berth_buf_puts(buf, BERTH_PARTS_FORM);
-    if (table->count && !berth_table_multiprog(table) && berth_table_uniform(table))
-        put_row(buf, BERTH_GROUP_ALL, &table->rows[0]);
+    BERTH_BUF struct berth_buf buf = {0};
+
+    berth_buf_puts(&buf, BERTH_PARTS_FORM);
+    if (table->count && !berth_table_is_multiprog(table) &&
+        berth_table_is_uniform(table))
+        put_row(&buf, BERTH_GROUP_ALL, &table->rows[0]);
     else
         for (size_t i = 0; i < table->count; i++)
-            put_row(buf, table->rows[i].group, &table->rows[i]);
-    berth_buf_puts(buf, BERTH_PARTS_END);
+            put_row(&buf, table->rows[i].group, &table->rows[i]);
+    berth_buf_puts(&buf, BERTH_PARTS_END);
+    if (buf.failed)
+        return 0;
+    *ret_text = berth_steal(&buf.text);
+    return buf.used;
 }
 
 int berth_wire_put_table(const struct berth_table *table, char **ret_text,
                          struct berth_err *err)
 {
-    BERTH_BUF struct berth_buf buf = {0};
+    BERTH_FREE char *text = NULL;
+    size_t used = put_rows(table, &text);
 
-    put_rows(&buf, table);
-    if (buf.failed)
+    if (used == 0)
         return berth_err_oom(err);
-    if (buf.used > BERTH_WIRE_MAX)
+    if (used > BERTH_WIRE_MAX)
         return berth_err_set(
             err,
             "the container options take %zu bytes; at most %d can be sent to the nodes",
-            buf.used, BERTH_WIRE_MAX);
-    *ret_text = berth_steal(&buf.text);
+            used, BERTH_WIRE_MAX);
+    *ret_text = berth_steal(&text);
     return 0;
 }
 
@@ -228,14 +239,13 @@ static bool has_group(const struct berth_table *table, int group)
     return false;
 }
 
-/* LABEL of a row: the group, or the ranks of a step with --multi-prog, which has no
- * rows of the other kind. */
+/* Reads the LABEL of a row: a group or ranks. A table has rows of one kind only. */
 static int get_label(const char *label, const struct berth_table *table, int *ret_group,
                      const char **ret_ranks, struct berth_err *err)
 {
     *ret_ranks = *label == RANKS ? label + 1 : NULL;
     *ret_group = BERTH_GROUP_ALL;
-    if (table->count && !*ret_ranks != !berth_table_multiprog(table))
+    if (table->count && !*ret_ranks != !berth_table_is_multiprog(table))
         return berth_err_set(err, "'%s' is not with rows of its kind", label);
     if (*ret_ranks)
         return berth_ranks_check(*ret_ranks, err);
@@ -296,26 +306,23 @@ static const char *longest_variable(const struct berth_table *table)
 int berth_wire_put_environment(const struct berth_table *table, char **ret_text,
                                struct berth_err *err)
 {
-    BERTH_BUF struct berth_buf buf = {0};
+    const char *longest = longest_variable(table);
+    BERTH_FREE char *text = NULL;
+    size_t used = put_rows(table, &text);
 
-    put_rows(&buf, table);
-    if (buf.failed)
+    if (used == 0)
         return berth_err_oom(err);
-    if (buf.used > BERTH_WIRE_MAX) {
-        const char *longest = longest_variable(table);
-
+    if (used > BERTH_WIRE_MAX)
         return berth_err_set(err,
                              "the environment that --export drops and MPI needs takes "
                              "%zu bytes; at most %d can be sent to the nodes: unset "
                              "%.*s, the longest, or give srun --export=ALL",
-                             buf.used, BERTH_WIRE_MAX, (int)strcspn(longest, "="),
-                             longest);
-    }
-    *ret_text = berth_steal(&buf.text);
+                             used, BERTH_WIRE_MAX, (int)strcspn(longest, "="), longest);
+    *ret_text = berth_steal(&text);
     return 0;
 }
 
-/* Does the row say anything but variables with values? */
+/* Does REQUEST have no option but variables with values? */
 static bool has_only_variables(struct berth_request *request)
 {
     struct berth_request rest = *request;
@@ -324,7 +331,7 @@ static bool has_only_variables(struct berth_request *request)
         if (!strchr(request->env.items[i], '='))
             return false;
     rest.env = (struct berth_strvec){0};
-    return !berth_request_said(&rest);
+    return !berth_request_has_options(&rest);
 }
 
 int berth_wire_get_environment(const char *text, struct berth_table *ret,

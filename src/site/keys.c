@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One value of a file with a KEY = VALUE on each line. */
+/* Finds one value in text with a KEY = VALUE on each line. */
 
 #include "site/keys.h"
 
@@ -8,8 +8,8 @@
 
 #define BLANKS " \t\r"
 
-/* Does the line of LENGTH bytes set KEY? Then what is behind the `=`; else NULL. */
-static const char *behind(const char *line, size_t length, const char *key)
+/* The text after the `=` if the line of LENGTH bytes sets KEY; else NULL. */
+static const char *value_after(const char *line, size_t length, const char *key)
 {
     const char *end = line + length;
     size_t count = strlen(key);
@@ -46,7 +46,7 @@ char *berth_keys_value(const char *text, const char *key)
 
     while (*text) {
         size_t length = strcspn(text, "\n");
-        const char *value = behind(text, length, key);
+        const char *value = value_after(text, length, key);
 
         if (value) {
             found = value;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Files of others with a `KEY = VALUE` on each line: slurm.conf, apptainer.conf, the
- * words of `apptainer buildcfg`. */
+/* Text of other programs with a `KEY = VALUE` on each line: slurm.conf, apptainer.conf,
+ * the output of `apptainer buildcfg`. */
 
-/* The last value of KEY in TEXT, without blanks around it and without what is behind
- * " #"; case does not count in KEY. NULL: it is not there, has no value, or out of
- * memory. The caller frees it. */
+/* The last value of KEY, in any case, in TEXT, without blanks and quotes around the
+ * value and without a comment after it. The caller frees the value. NULL: TEXT has no
+ * KEY, KEY has no value, or out of memory. */
 char *berth_keys_value(const char *text, const char *key);

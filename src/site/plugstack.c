@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lines of plugstack.conf. Opens nothing: what is included, the caller reads. */
+/* Reads the lines of plugstack.conf. Opens no file: the caller reads included files. */
 
 #include "site/plugstack.h"
 
@@ -37,7 +37,8 @@ static void fini(struct berth_plugstack_line *line)
     berth_strvec_fini(&line->words);
 }
 
-/* The words of TEXT, which is cut up. A # starts a comment wherever it is. */
+/* Appends the line TEXT, which is changed. A # anywhere starts a comment, as in Slurm.
+ */
 static int add(struct berth_plugstack *stack, char *text, int number,
                struct berth_err *err)
 {

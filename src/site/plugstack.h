@@ -12,15 +12,16 @@ enum berth_plugstack_kind {
     BERTH_PLUGSTACK_REQUIRED,
     BERTH_PLUGSTACK_OPTIONAL,
     BERTH_PLUGSTACK_INCLUDE,
-    BERTH_PLUGSTACK_WRONG, /* a line that Slurm does not understand */
+    BERTH_PLUGSTACK_WRONG, /* a line that Slurm cannot read */
 };
 
 struct berth_plugstack_line {
     enum berth_plugstack_kind kind;
     int number;
-    bool is_berth;             /* the plugin is berth's */
-    char *path;                /* of the plugin, or the pattern (glob(7)); NULL: none */
-    struct berth_strvec words; /* behind the plugin */
+    bool is_berth;             /* the plugin is berth.so */
+    char *path;                /* of the plugin, or the pattern of an include (glob(7));
+                                  NULL: none */
+    struct berth_strvec words; /* the arguments of the plugin */
 };
 
 struct berth_plugstack {
@@ -28,8 +29,8 @@ struct berth_plugstack {
     size_t count, room;
 };
 
-/* Read TEXT. On success the caller owns *RET (berth_plugstack_fini). Returns 0, or -1
- * out of memory. */
+/* Reads TEXT; does not read included files. On success the caller owns *RET
+ * (berth_plugstack_fini). Returns 0, or -1 out of memory. */
 int berth_plugstack_read(const char *text, struct berth_plugstack *ret,
                          struct berth_err *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each key of a file of profiles.d makes of a profile; what that is for is known
- * elsewhere. */
+/* Reads a profile from a file of profiles.d by a table of keys. mpi/profile.h says what
+ * a profile means. */
 
 #include "site/profiles.h"
 
@@ -15,14 +15,14 @@
 #include "request/mode.h"
 #include "request/values.h"
 
-/* What is read. */
+/* The profile that is read. */
 struct draft {
     struct berth_profile profile;
     struct berth_profile_set *set;
     bool failed; /* out of memory */
 };
 
-/* The set frees BLOCK; NULL: out of memory. */
+/* Gives BLOCK to the set, which frees it later. Returns BLOCK; NULL: out of memory. */
 static void *own(struct draft *draft, void *block)
 {
     struct berth_profile_set *set = draft->set;
@@ -50,7 +50,7 @@ static int check_name(const char *text, struct berth_err *err)
     return 0;
 }
 
-/* A SONAME, or a pattern of some. */
+/* Accepts a SONAME, or a pattern for SONAMEs. */
 static int check_library(const char *text, struct berth_err *err)
 {
     if (!*text || strchr(text, '/'))
@@ -58,7 +58,7 @@ static int check_library(const char *text, struct berth_err *err)
     return 0;
 }
 
-/* Nothing of a stage lies outside of it. */
+/* Accepts a path that stays below the stage. */
 static int check_inside(const char *text, struct berth_err *err)
 {
     BERTH_FREE char *path = NULL;
@@ -76,7 +76,7 @@ static int check_device(const char *text, struct berth_err *err)
     return berth_err_set(err, "expected a path of /dev, got '%s'", text);
 }
 
-/* NAME, or NAME=VALUE with * for any text. */
+/* Accepts NAME, or NAME=VALUE with * for any text. */
 static int check_setting(const char *text, struct berth_err *err)
 {
     if (strchr(text, '='))
@@ -100,7 +100,8 @@ static int take_text(const struct berth_reading *reading, const struct berth_key
     return copy_text(reading, key, node, berth_reading_field(reading, key->field), err);
 }
 
-/* A fault of one item does not hide those of others. An empty list has no fault. */
+/* Copies the items that have no fault, and reports the fault of each other one. An
+ * empty list has no fault. */
 static int copy_list(const struct berth_reading *reading, const struct berth_key *key,
                      const struct berth_node *node, const char *const **ret,
                      struct berth_err *err)
@@ -114,7 +115,7 @@ static int copy_list(const struct berth_reading *reading, const struct berth_key
     items = own(reading->into, calloc(node->count + 1, sizeof(*items)));
     for (size_t i = 0; items && i < node->count; i++)
         if (copy_text(reading, key, &node->items[i], &items[count], &why) < 0)
-            berth_reading_keep(reading, node->items[i].line, key->path, &why);
+            berth_reading_add_fault(reading, node->items[i].line, key->path, &why);
         else
             count++;
     *ret = count ? items : NULL;
@@ -135,7 +136,7 @@ static int take_family(const struct berth_reading *reading, const struct berth_k
     struct draft *draft = reading->into;
     unsigned int at;
 
-    if (berth_reading_choose(key, node, &at, err) < 0)
+    if (berth_reading_find_word(key, node, &at, err) < 0)
         return -1;
     draft->profile.family = families[at];
     return 0;
@@ -147,7 +148,7 @@ static int take_kind(const struct berth_reading *reading, const struct berth_key
     struct draft *draft = reading->into;
     unsigned int at;
 
-    if (berth_reading_choose(key, node, &at, err) < 0)
+    if (berth_reading_find_word(key, node, &at, err) < 0)
         return -1;
     draft->profile.kind = (enum berth_profile_kind)at;
     return 0;
@@ -184,7 +185,7 @@ static int take_copies(const struct berth_reading *reading, const struct berth_k
     copies = own(reading->into, calloc(node->count + 1, sizeof(*copies)));
     for (size_t i = 0; copies && i < node->count; i++)
         if (take_copy(reading, key->path, &node->items[i], &copies[i], &why) < 0)
-            berth_reading_keep(reading, node->items[i].line, key->path, &why);
+            berth_reading_add_fault(reading, node->items[i].line, key->path, &why);
     *(const struct berth_data **)berth_reading_field(reading, key->field) = copies;
     return 0;
 }
@@ -212,12 +213,12 @@ const struct berth_key berth_profile_keys[] = {
     {"opens", take_list, check_device, NULL, FIELD(opens)},
     {"conflicts.variables", take_list, check_setting, NULL, FIELD(conflicts.variables)},
     {"conflicts.libraries", take_list, check_library, NULL, FIELD(conflicts.libraries)},
-    /* Behind `binds`, which somebody who writes `bind` means. */
+    /* After `binds`, so that `binds` is suggested for `bind`. */
     {"kind", take_kind, NULL, WORDS("mpi", "fabric"), FIELD(kind)},
     {0},
 };
 
-/* What a profile cannot do without. */
+/* Reports missing keys, and a name that another file has. */
 static void check_whole(const struct berth_reading *reading,
                         const struct berth_node *root)
 {
@@ -233,13 +234,13 @@ static void check_whole(const struct berth_reading *reading,
             berth_err_set(&err, "not there; a profile has a name and %s",
                           is_fabric ? "a list of what it replaces or adds"
                                     : "a family");
-            berth_reading_keep(reading, root->line, needed[i], &err);
+            berth_reading_add_fault(reading, root->line, needed[i], &err);
         }
     for (size_t i = 0; profile->name && i < draft->set->count; i++)
         if (strcmp(draft->set->items[i].name, profile->name) == 0) {
             berth_err_set(&err, "'%s' has been read from another file; remove one",
                           profile->name);
-            berth_reading_keep(reading, root->line, "name", &err);
+            berth_reading_add_fault(reading, root->line, "name", &err);
         }
     if (!profile->stack)
         profile->stack = profile->name;
@@ -257,7 +258,7 @@ static int push(struct berth_profile_set *set, const struct berth_profile *profi
     return 0;
 }
 
-/* Which text it was. */
+/* A label that changes with the text of the profile. */
 static char *label(const char *name, const char *bytes, size_t size)
 {
     uint64_t hash = berth_hash(BERTH_HASH_START, bytes, size);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Goes through the tree of a file by the table of its keys. Knows no key, and of YAML
- * only the tree. */
+/* Reads the tree of a file by the table of its keys. Knows no key itself. */
 
 #include "site/reading.h"
 
@@ -11,8 +10,8 @@
 #include "base/buf.h"
 #include "base/suggest.h"
 
-void berth_reading_keep(const struct berth_reading *reading, unsigned int line,
-                        const char *path, struct berth_err *err)
+void berth_reading_add_fault(const struct berth_reading *reading, unsigned int line,
+                             const char *path, struct berth_err *err)
 {
     berth_err_at(err, *path ? "%s:%u: %s" : "%s:%u", reading->file, line, path);
     berth_strvec_push(reading->faults, err->text);
@@ -40,25 +39,23 @@ int berth_reading_check(const struct berth_key *key, const struct berth_node *no
                : berth_reading_mismatch(node, "one value", err);
 }
 
-int berth_reading_choose(const struct berth_key *key, const struct berth_node *node,
-                         unsigned int *ret_at, struct berth_err *err)
+int berth_reading_find_word(const struct berth_key *key, const struct berth_node *node,
+                            unsigned int *ret_at, struct berth_err *err)
 {
-    unsigned int at = 0;
     char expected[64];
 
-    for (; key->words[at]; at++)
-        if (node->kind == BERTH_NODE_SCALAR && strcmp(node->text, key->words[at]) == 0)
-            break;
-    if (key->words[at]) {
-        *ret_at = at;
-        return 0;
-    }
+    for (unsigned int at = 0; key->words[at]; at++)
+        if (node->kind == BERTH_NODE_SCALAR &&
+            strcmp(node->text, key->words[at]) == 0) {
+            *ret_at = at;
+            return 0;
+        }
     snprintf(expected, sizeof(expected), "%s or %s%s", key->words[0], key->words[1],
              key->check ? ", or a list of patterns" : "");
     return berth_reading_mismatch(node, expected, err);
 }
 
-/* Does the key PATH start with the LENGTH bytes of SECTION? "" and 0: any does. */
+/* Is the key PATH in SECTION, of LENGTH bytes? Each key is in the section "". */
 static bool is_below(const char *path, const char *section, size_t length)
 {
     return strncmp(path, section, length) == 0 && (length == 0 || path[length] == '.');
@@ -73,7 +70,7 @@ static const struct berth_key *find_key(const struct berth_key *keys, const char
     return key->path ? key : NULL;
 }
 
-/* Nobody has the key NAME of SECTION; say which one it may be. */
+/* Sets a sentence in ERR: SECTION has no key NAME, and which key the user may mean. */
 static int unknown(const struct berth_key *keys, const char *section, const char *name,
                    struct berth_err *err)
 {
@@ -108,7 +105,7 @@ static bool is_section(const struct berth_key *keys, const char *name)
     return false;
 }
 
-/* NODE is a value of SECTION ("": of none). */
+/* Reads NODE, a key in SECTION; "": outside of sections. */
 static void read_key(const struct berth_reading *reading, const char *section,
                      const struct berth_node *node)
 {
@@ -122,16 +119,17 @@ static void read_key(const struct berth_reading *reading, const char *section,
               : NULL;
     if (!key) {
         unknown(reading->keys, section, node->key, &err);
-        berth_reading_keep(reading, node->line, section, &err);
+        berth_reading_add_fault(reading, node->line, section, &err);
         return;
     }
     if (reading->note)
         reading->note(reading, key, node);
-    if (key->take(reading, key, node, &err) < 0)
-        berth_reading_keep(reading, node->line, key->path, &err);
+    if (key->parse(reading, key, node, &err) < 0)
+        berth_reading_add_fault(reading, node->line, key->path, &err);
 }
 
-static void read_section(const struct berth_reading *reading,
+/* Reads NODE, which is SECTION; "": the whole file with its sections. */
+static void read_section(const struct berth_reading *reading, const char *section,
                          const struct berth_node *node)
 {
     struct berth_err err;
@@ -139,31 +137,21 @@ static void read_section(const struct berth_reading *reading,
     if (berth_node_is_empty(node)) /* all its keys are commented out */
         return;
     if (node->kind != BERTH_NODE_MAP) {
-        berth_reading_mismatch(node, "a section of KEY: VALUE lines", &err);
-        berth_reading_keep(reading, node->line, node->key, &err);
+        berth_reading_mismatch(node,
+                               *section ? "a section of KEY: VALUE lines"
+                                        : "sections of KEY: VALUE lines",
+                               &err);
+        berth_reading_add_fault(reading, node->line, section, &err);
         return;
     }
-    for (size_t i = 0; i < node->count; i++)
-        read_key(reading, node->key, &node->items[i]);
-}
+    for (size_t i = 0; i < node->count; i++) {
+        const struct berth_node *item = &node->items[i];
 
-static void read_root(const struct berth_reading *reading,
-                      const struct berth_node *root)
-{
-    struct berth_err err;
-
-    if (berth_node_is_empty(root))
-        return;
-    if (root->kind != BERTH_NODE_MAP) {
-        berth_reading_mismatch(root, "sections of KEY: VALUE lines", &err);
-        berth_reading_keep(reading, root->line, "", &err);
-        return;
-    }
-    for (size_t i = 0; i < root->count; i++)
-        if (is_section(reading->keys, root->items[i].key))
-            read_section(reading, &root->items[i]);
+        if (!*section && is_section(reading->keys, item->key))
+            read_section(reading, item->key, item);
         else
-            read_key(reading, "", &root->items[i]);
+            read_key(reading, section, item);
+    }
 }
 
 void berth_reading_read(const struct berth_reading *reading, const char *bytes,
@@ -175,5 +163,5 @@ void berth_reading_read(const struct berth_reading *reading, const char *bytes,
         0)
         berth_strvec_push(reading->faults, why.text);
     else
-        read_root(reading, ret_root);
+        read_section(reading, "", ret_root);
 }

@@ -7,51 +7,53 @@
 #include "base/strvec.h"
 #include "site/syntax.h"
 
-/* Reads a site's files by a table of their keys. */
+/* Reads the files of a site, berth.yaml and profiles, by tables of their keys. */
 
 struct berth_reading;
 
 struct berth_key {
     const char *path; /* SECTION.KEY, or KEY */
-    int (*take)(const struct berth_reading *reading, const struct berth_key *key,
-                const struct berth_node *node, struct berth_err *err);
-    int (*check)(const char *text, struct berth_err *err); /* one value (values.h) */
-    const char *const *words; /* of a choice, which may be a list if CHECK is there */
-    size_t field;             /* its offset in what is read */
+    int (*parse)(const struct berth_reading *reading, const struct berth_key *key,
+                 const struct berth_node *node, struct berth_err *err);
+    int (*check)(const char *text,
+                 struct berth_err *err); /* of one value (request/values.h) */
+    const char *const *words; /* of a choice; with CHECK also a list is allowed */
+    size_t field;             /* its offset in the struct at INTO */
 };
 
-/* A file that is read. */
+/* The reading of one file. Borrows everything. */
 struct berth_reading {
     const char *file;             /* as messages call it */
     const struct berth_key *keys; /* ended by a path of NULL */
     void (*note)(const struct berth_reading *reading, const struct berth_key *key,
                  const struct berth_node
-                     *node);     /* called for each key in the file; may be NULL */
-    void *into;                  /* what is read */
-    struct berth_strvec *faults; /* `FILE:LINE: KEY: ...` for each */
+                     *node); /* called for each known key in the file; may be NULL */
+    void *into;              /* the struct with the fields of the keys */
+    struct berth_strvec *faults; /* a sentence `FILE:LINE: KEY: ...` for each */
 };
 
-/* Reads the SIZE bytes of the file. Each error of a key's TAKE is a fault, and so is an
- * unknown key. On success the caller owns *RET_ROOT (berth_node_fini), which is empty
- * where the file could not be read. */
+/* Reads the SIZE bytes of the file. Each error of a key's PARSE is a fault, and so is
+ * an unknown key. The caller owns *RET_ROOT (berth_node_fini), which starts as `{0}`
+ * and stays empty if the file is not YAML. */
 void berth_reading_read(const struct berth_reading *reading, const char *bytes,
                         size_t size, struct berth_node *ret_root);
 
-/* Adds to the faults the sentence in ERR about PATH ("": the file) on LINE. */
-void berth_reading_keep(const struct berth_reading *reading, unsigned int line,
-                        const char *path, struct berth_err *err);
+/* Adds to the faults the sentence in ERR about the key PATH ("": about the file) on
+ * LINE. */
+void berth_reading_add_fault(const struct berth_reading *reading, unsigned int line,
+                             const char *path, struct berth_err *err);
 
-/* The address of the field at OFFSET in what is read. */
+/* The address of the field at OFFSET in the struct at INTO. */
 void *berth_reading_field(const struct berth_reading *reading, size_t offset);
 
-/* Sets in ERR that NODE is not EXPECTED. Always returns -1. */
+/* Sets a sentence in ERR: EXPECTED, and what NODE is. Always returns -1. */
 int berth_reading_mismatch(const struct berth_node *node, const char *expected,
                            struct berth_err *err);
 
-/* Is NODE one value that KEY can have? */
+/* Checks that NODE is one value, and a value of KEY. */
 int berth_reading_check(const struct berth_key *key, const struct berth_node *node,
                         struct berth_err *err);
 
-/* Which of its words KEY has in NODE, in *RET_AT. */
-int berth_reading_choose(const struct berth_key *key, const struct berth_node *node,
-                         unsigned int *ret_at, struct berth_err *err);
+/* Finds NODE among the words of KEY; *RET_AT is the index. */
+int berth_reading_find_word(const struct berth_key *key, const struct berth_node *node,
+                            unsigned int *ret_at, struct berth_err *err);

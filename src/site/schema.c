@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each key of berth.yaml makes of a site. */
+/* Reads berth.yaml into a site by a table of keys. */
 
 #include "site/schema.h"
 
@@ -15,8 +15,8 @@
 
 enum { LONGEST_START = 86400 };
 
-static int take_value(const struct berth_reading *reading, const struct berth_key *key,
-                      const struct berth_node *node, struct berth_err *err)
+static int parse_value(const struct berth_reading *reading, const struct berth_key *key,
+                       const struct berth_node *node, struct berth_err *err)
 {
     char **value = berth_reading_field(reading, key->field);
 
@@ -26,7 +26,7 @@ static int take_value(const struct berth_reading *reading, const struct berth_ke
     return *value ? 0 : berth_err_oom(err);
 }
 
-/* Out of memory is told once, at the end. */
+/* Out of memory is reported once, at the end. */
 static void push(const struct berth_reading *reading, const char *text,
                  struct berth_strvec *list)
 {
@@ -34,14 +34,16 @@ static void push(const struct berth_reading *reading, const char *text,
     reading->faults->failed |= list->failed;
 }
 
-static void push_item(const struct berth_reading *reading, const struct berth_key *key,
-                      const struct berth_node *item, struct berth_strvec *list)
+/* Pushes TEXT, and notes the line of ITEM as its place. */
+static void push_noted(const struct berth_reading *reading, const struct berth_key *key,
+                       const struct berth_node *item, const char *text,
+                       struct berth_strvec *list)
 {
-    push(reading, item->text, list);
-    berth_site_note(reading->into, key->path, item->text, reading->file, item->line);
+    push(reading, text, list);
+    berth_site_note(reading->into, key->path, text, reading->file, item->line);
 }
 
-/* One of a list. `NAME: VALUE` is a section to YAML. */
+/* Checks an item of a list. For YAML the mistake `NAME: VALUE` is a section. */
 static int check_item(const struct berth_key *key, const struct berth_node *item,
                       struct berth_err *err)
 {
@@ -53,39 +55,39 @@ static int check_item(const struct berth_key *key, const struct berth_node *item
     return berth_reading_check(key, item, err);
 }
 
-/* A fault of one item does not hide those of others. */
-static int take_items(const struct berth_reading *reading, const struct berth_key *key,
-                      const struct berth_node *node, struct berth_strvec *list)
+/* Pushes the items without a fault, and reports the fault of each other one. */
+static int parse_items(const struct berth_reading *reading, const struct berth_key *key,
+                       const struct berth_node *node, struct berth_strvec *list)
 {
     struct berth_err err;
 
     for (size_t i = 0; i < node->count; i++)
         if (check_item(key, &node->items[i], &err) < 0)
-            berth_reading_keep(reading, node->items[i].line, key->path, &err);
+            berth_reading_add_fault(reading, node->items[i].line, key->path, &err);
         else
-            push_item(reading, key, &node->items[i], list);
+            push_noted(reading, key, &node->items[i], node->items[i].text, list);
     return 0;
 }
 
-static int take_list(const struct berth_reading *reading, const struct berth_key *key,
-                     const struct berth_node *node, struct berth_err *err)
+static int parse_list(const struct berth_reading *reading, const struct berth_key *key,
+                      const struct berth_node *node, struct berth_err *err)
 {
     if (node->kind != BERTH_NODE_LIST)
         return berth_reading_mismatch(node, "a list", err);
-    return take_items(reading, key, node, berth_reading_field(reading, key->field));
+    return parse_items(reading, key, node, berth_reading_field(reading, key->field));
 }
 
-static int take_uris(const struct berth_reading *reading, const struct berth_key *key,
-                     const struct berth_node *node, struct berth_err *err)
+static int parse_uris(const struct berth_reading *reading, const struct berth_key *key,
+                      const struct berth_node *node, struct berth_err *err)
 {
     struct berth_site *site = reading->into;
 
-    site->images.uris_said = node->kind == BERTH_NODE_LIST;
-    return take_list(reading, key, node, err);
+    site->images.has_uris = node->kind == BERTH_NODE_LIST;
+    return parse_list(reading, key, node, err);
 }
 
-static int take_pairs(const struct berth_reading *reading, const struct berth_key *key,
-                      const struct berth_node *node, struct berth_err *err)
+static int parse_pairs(const struct berth_reading *reading, const struct berth_key *key,
+                       const struct berth_node *node, struct berth_err *err)
 {
     struct berth_strvec *pairs = berth_reading_field(reading, key->field);
     struct berth_err why;
@@ -96,38 +98,38 @@ static int take_pairs(const struct berth_reading *reading, const struct berth_ke
         const struct berth_node *item = &node->items[i];
 
         if (berth_reading_check(key, item, &why) < 0) {
-            berth_reading_keep(reading, item->line, key->path, &why);
+            berth_reading_add_fault(reading, item->line, key->path, &why);
             continue;
         }
-        push(reading, item->key, pairs);
+        push_noted(reading, key, item, item->key, pairs);
         push(reading, item->text, pairs);
-        berth_site_note(reading->into, key->path, item->key, reading->file, item->line);
     }
     return 0;
 }
 
-static int take_choice(const struct berth_reading *reading, const struct berth_key *key,
-                       const struct berth_node *node, struct berth_err *err)
+static int parse_choice(const struct berth_reading *reading,
+                        const struct berth_key *key, const struct berth_node *node,
+                        struct berth_err *err)
 {
-    return berth_reading_choose(key, node, berth_reading_field(reading, key->field),
-                                err);
+    return berth_reading_find_word(key, node, berth_reading_field(reading, key->field),
+                                   err);
 }
 
-static int take_raw_args(const struct berth_reading *reading,
-                         const struct berth_key *key, const struct berth_node *node,
-                         struct berth_err *err)
+static int parse_raw_args(const struct berth_reading *reading,
+                          const struct berth_key *key, const struct berth_node *node,
+                          struct berth_err *err)
 {
     struct berth_site *site = reading->into;
 
     if (node->kind != BERTH_NODE_LIST)
-        return take_choice(reading, key, node, err);
+        return parse_choice(reading, key, node, err);
     site->runtime.raw = BERTH_RAW_LIST;
-    return take_items(reading, key, node, &site->runtime.allowed);
+    return parse_items(reading, key, node, &site->runtime.allowed);
 }
 
-static int take_seconds(const struct berth_reading *reading,
-                        const struct berth_key *key, const struct berth_node *node,
-                        struct berth_err *err)
+static int parse_seconds(const struct berth_reading *reading,
+                         const struct berth_key *key, const struct berth_node *node,
+                         struct berth_err *err)
 {
     const char *text = node->kind == BERTH_NODE_SCALAR ? node->text : "";
     char *end;
@@ -140,8 +142,8 @@ static int take_seconds(const struct berth_reading *reading,
     return 0;
 }
 
-static int take_flag(const struct berth_reading *reading, const struct berth_key *key,
-                     const struct berth_node *node, struct berth_err *err)
+static int parse_flag(const struct berth_reading *reading, const struct berth_key *key,
+                      const struct berth_node *node, struct berth_err *err)
 {
     const char *text = node->kind == BERTH_NODE_SCALAR ? node->text : "";
 
@@ -151,9 +153,10 @@ static int take_flag(const struct berth_reading *reading, const struct berth_key
     return 0;
 }
 
-/* An option of rule NUMBER: NAME: VALUE, `true` for one without a value. */
-static void take_option(const struct berth_reading *reading, size_t number,
-                        const struct berth_node *node, struct berth_strvec *options)
+/* Parses NODE, an option of rule NUMBER: NAME: VALUE; `true` for an option without a
+ * value. */
+static void parse_option(const struct berth_reading *reading, size_t number,
+                         const struct berth_node *node, struct berth_strvec *options)
 {
     bool is_true = !node->quoted && node->text && strcasecmp(node->text, "true") == 0;
     struct berth_err err;
@@ -161,7 +164,7 @@ static void take_option(const struct berth_reading *reading, size_t number,
     if (node->kind != BERTH_NODE_SCALAR || !*node->text || berth_node_is_empty(node)) {
         berth_reading_mismatch(node, "one value for an option", &err);
         berth_err_at(&err, "rule %zu: %s", number, node->key);
-        berth_reading_keep(reading, node->line, "", &err);
+        berth_reading_add_fault(reading, node->line, "", &err);
         return;
     }
     berth_strvec_push(options, node->key);
@@ -169,20 +172,19 @@ static void take_option(const struct berth_reading *reading, size_t number,
     berth_site_note_rule(reading->into, number, node->key, reading->file, node->line);
 }
 
-/* A fault of one option does not hide those of others. */
-static int take_options(const struct berth_reading *reading, size_t number,
-                        const struct berth_node *node, struct berth_strvec *options,
-                        struct berth_err *err)
+static int parse_options(const struct berth_reading *reading, size_t number,
+                         const struct berth_node *node, struct berth_strvec *options,
+                         struct berth_err *err)
 {
     if (node->kind != BERTH_NODE_MAP || node->count == 0)
         return berth_reading_mismatch(node, "options: NAME: VALUE lines", err);
     for (size_t i = 0; i < node->count; i++)
-        take_option(reading, number, &node->items[i], options);
+        parse_option(reading, number, &node->items[i], options);
     return 0;
 }
 
-static int take_rule_text(const struct berth_node *node, char **ret,
-                          struct berth_err *err)
+static int parse_rule_text(const struct berth_node *node, char **ret,
+                           struct berth_err *err)
 {
     if (node->kind != BERTH_NODE_SCALAR)
         return berth_reading_mismatch(node, "one name", err);
@@ -192,44 +194,44 @@ static int take_rule_text(const struct berth_node *node, char **ret,
     return *ret ? 0 : berth_err_oom(err);
 }
 
-static int take_rule_key(const struct berth_reading *reading, size_t number,
-                         const struct berth_node *node, struct berth_site_rule *rule,
-                         struct berth_err *err)
+static int parse_rule_key(const struct berth_reading *reading, size_t number,
+                          const struct berth_node *node, struct berth_site_rule *rule,
+                          struct berth_err *err)
 {
     static const char *const keys[] = {"partition", "account", "options", NULL};
 
     if (strcmp(node->key, "partition") == 0)
-        return take_rule_text(node, &rule->partition, err);
+        return parse_rule_text(node, &rule->partition, err);
     if (strcmp(node->key, "account") == 0)
-        return take_rule_text(node, &rule->account, err);
+        return parse_rule_text(node, &rule->account, err);
     if (strcmp(node->key, "options") == 0)
-        return take_options(reading, number, node, &rule->options, err);
+        return parse_options(reading, number, node, &rule->options, err);
     return berth_suggest(node->key, "a key here", keys, err);
 }
 
-static void take_rule(const struct berth_reading *reading, size_t number,
-                      const struct berth_node *node, struct berth_site_rule *rule)
+static void parse_rule(const struct berth_reading *reading, size_t number,
+                       const struct berth_node *node, struct berth_site_rule *rule)
 {
     struct berth_err err;
 
     if (node->kind != BERTH_NODE_MAP) {
         berth_reading_mismatch(node, "a section of partition, account and options",
                                &err);
-        berth_reading_keep(reading, node->line, "rules", &err);
+        berth_reading_add_fault(reading, node->line, "rules", &err);
         return;
     }
     for (size_t i = 0; i < node->count; i++)
-        if (take_rule_key(reading, number, &node->items[i], rule, &err) < 0)
-            berth_reading_keep(reading, node->items[i].line, "rules", &err);
+        if (parse_rule_key(reading, number, &node->items[i], rule, &err) < 0)
+            berth_reading_add_fault(reading, node->items[i].line, "rules", &err);
     reading->faults->failed |= rule->options.failed;
     if (!berth_node_find(node, "options")) {
         berth_err_set(&err, "a rule without options; add them, or leave it out");
-        berth_reading_keep(reading, node->line, "rules", &err);
+        berth_reading_add_fault(reading, node->line, "rules", &err);
     }
 }
 
-static int take_rules(const struct berth_reading *reading, const struct berth_key *key,
-                      const struct berth_node *node, struct berth_err *err)
+static int parse_rules(const struct berth_reading *reading, const struct berth_key *key,
+                       const struct berth_node *node, struct berth_err *err)
 {
     struct berth_site *site = reading->into;
 
@@ -242,7 +244,7 @@ static int take_rules(const struct berth_reading *reading, const struct berth_ke
     for (size_t i = 0; i < node->count; i++) {
         struct berth_site_rule *rule = &site->rules[site->rule_count++];
 
-        take_rule(reading, site->rule_count, &node->items[i], rule);
+        parse_rule(reading, site->rule_count, &node->items[i], rule);
     }
     return 0;
 }
@@ -251,44 +253,45 @@ static int take_rules(const struct berth_reading *reading, const struct berth_ke
 #define WORDS(...)  ((const char *const[]){__VA_ARGS__, NULL})
 
 const struct berth_key berth_keys[] = {
-    {"runtime.path", take_value, berth_value_path, NULL, FIELD(runtime.path)},
-    {"runtime.args", take_list, berth_value_text, NULL, FIELD(runtime.args)},
-    {"runtime.share", take_choice, NULL, WORDS("auto", "never"), FIELD(runtime.share)},
-    {"runtime.lifetime", take_choice, NULL, WORDS("step", "job"),
+    {"runtime.path", parse_value, berth_value_path, NULL, FIELD(runtime.path)},
+    {"runtime.args", parse_list, berth_value_text, NULL, FIELD(runtime.args)},
+    {"runtime.share", parse_choice, NULL, WORDS("auto", "never"), FIELD(runtime.share)},
+    {"runtime.lifetime", parse_choice, NULL, WORDS("step", "job"),
      FIELD(runtime.lifetime)},
-    {"runtime.start_timeout", take_seconds, NULL, NULL, FIELD(runtime.start_timeout)},
-    {"runtime.raw_args", take_raw_args, berth_value_text, WORDS("allow", "deny"),
+    {"runtime.start_timeout", parse_seconds, NULL, NULL, FIELD(runtime.start_timeout)},
+    {"runtime.raw_args", parse_raw_args, berth_value_text, WORDS("allow", "deny"),
      FIELD(runtime.raw)},
-    {"images.roots", take_list, berth_value_path, NULL, FIELD(images.roots)},
-    {"images.uris", take_uris, berth_value_uri, NULL, FIELD(images.uris)},
-    {"images.owners", take_list, berth_value_user, NULL, FIELD(images.owners)},
-    {"images.signatures", take_list, berth_value_fingerprint, NULL,
+    {"images.roots", parse_list, berth_value_path, NULL, FIELD(images.roots)},
+    {"images.uris", parse_uris, berth_value_uri, NULL, FIELD(images.uris)},
+    {"images.owners", parse_list, berth_value_user, NULL, FIELD(images.owners)},
+    {"images.signatures", parse_list, berth_value_fingerprint, NULL,
      FIELD(images.signatures)},
-    {"images.cache", take_value, berth_value_cache, NULL, FIELD(images.cache)},
-    {"images.missing", take_choice, NULL, WORDS("auto", "refuse", "warn"),
+    {"images.cache", parse_value, berth_value_cache, NULL, FIELD(images.cache)},
+    {"images.missing", parse_choice, NULL, WORDS("auto", "refuse", "warn"),
      FIELD(images.missing)},
-    {"mounts.forced", take_list, berth_value_mount, NULL, FIELD(mounts.forced)},
-    {"mounts.default", take_list, berth_value_mount, NULL, FIELD(mounts.defaults)},
-    {"mounts.forbidden", take_list, berth_value_path, NULL, FIELD(mounts.forbidden)},
-    {"environment.capture", take_list, berth_value_pattern, NULL,
+    {"mounts.forced", parse_list, berth_value_mount, NULL, FIELD(mounts.forced)},
+    {"mounts.default", parse_list, berth_value_mount, NULL, FIELD(mounts.defaults)},
+    {"mounts.forbidden", parse_list, berth_value_path, NULL, FIELD(mounts.forbidden)},
+    {"environment.capture", parse_list, berth_value_pattern, NULL,
      FIELD(environment.capture)},
-    {"environment.deny", take_list, berth_value_pattern, NULL, FIELD(environment.deny)},
-    {"environment.set", take_list, berth_value_assignment, NULL,
+    {"environment.deny", parse_list, berth_value_pattern, NULL,
+     FIELD(environment.deny)},
+    {"environment.set", parse_list, berth_value_assignment, NULL,
      FIELD(environment.set)},
-    {"environment.unset", take_list, berth_value_variable, NULL,
+    {"environment.unset", parse_list, berth_value_variable, NULL,
      FIELD(environment.unset)},
-    {"mpi.default", take_value, berth_value_mode, NULL, FIELD(mpi.mode)},
-    {"mpi.order", take_list, berth_value_mode, NULL, FIELD(mpi.order)},
-    {"mpi.partitions", take_pairs, berth_value_mode, NULL, FIELD(mpi.partitions)},
-    {"mpi.glibc", take_choice, NULL, WORDS("replace", "refuse"), FIELD(mpi.glibc)},
-    {"mpi.fabric", take_value, berth_value_fabric, NULL, FIELD(mpi.fabric)},
-    {"rules", take_rules, NULL, NULL, FIELD(rules)},
-    {"provenance.file", take_value, berth_value_path, NULL, FIELD(provenance.file)},
-    {"provenance.digest", take_choice, NULL, WORDS("none", "sha256"),
+    {"mpi.default", parse_value, berth_value_mode, NULL, FIELD(mpi.mode)},
+    {"mpi.order", parse_list, berth_value_mode, NULL, FIELD(mpi.order)},
+    {"mpi.partitions", parse_pairs, berth_value_mode, NULL, FIELD(mpi.partitions)},
+    {"mpi.glibc", parse_choice, NULL, WORDS("replace", "refuse"), FIELD(mpi.glibc)},
+    {"mpi.fabric", parse_value, berth_value_fabric, NULL, FIELD(mpi.fabric)},
+    {"rules", parse_rules, NULL, NULL, FIELD(rules)},
+    {"provenance.file", parse_value, berth_value_path, NULL, FIELD(provenance.file)},
+    {"provenance.digest", parse_choice, NULL, WORDS("none", "sha256"),
      FIELD(provenance.digest)},
-    {"provenance.comment", take_flag, NULL, NULL, FIELD(provenance.comment)},
-    {"inside", take_choice, NULL, WORDS("srun", "all", "deny"), FIELD(inside)},
-    {"profiles_dir", take_value, berth_value_path, NULL, FIELD(profiles_dir)},
+    {"provenance.comment", parse_flag, NULL, NULL, FIELD(provenance.comment)},
+    {"inside", parse_choice, NULL, WORDS("srun", "all", "deny"), FIELD(inside)},
+    {"profiles_dir", parse_value, berth_value_path, NULL, FIELD(profiles_dir)},
     {0},
 };
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words behind the plugin in plugstack.conf. */
+/* Reads the words after the plugin in plugstack.conf. */
 
 #include "site/settings.h"
 
-#include <ctype.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PLACE "plugstack.conf"
 
-/* Slurm refuses an option whose name is longer than 75 letters, and srun with it. */
+/* Slurm refuses an option with a name of more than 75 letters, and then srun does not
+ * run. */
 enum { LONGEST_PREFIX = 32 };
 
-static int take_prefix(struct berth_settings *settings, const char *value,
-                       struct berth_err *err)
+static int check_prefix(const char *value, struct berth_err *err)
 {
     if (strlen(value) > LONGEST_PREFIX)
         return berth_err_set(err,
@@ -21,48 +21,48 @@ static int take_prefix(struct berth_settings *settings, const char *value,
                              ": option_prefix: expected at most %d characters, got "
                              "'%s'",
                              LONGEST_PREFIX, value);
-    for (const char *c = value; *c; c++)
-        if (!islower((unsigned char)*c) && !isdigit((unsigned char)*c) && *c != '-')
-            return berth_err_set(err,
-                                 PLACE ": option_prefix: expected small letters, "
-                                       "digits and -, got '%s'",
-                                 value);
-    free(settings->option_prefix);
-    settings->option_prefix = strdup(value);
-    return settings->option_prefix ? 0 : berth_err_oom(err);
+    if (value[strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-")])
+        return berth_err_set(err,
+                             PLACE ": option_prefix: expected small letters, "
+                                   "digits and -, got '%s'",
+                             value);
+    return 0;
 }
 
-static int take_config(struct berth_settings *settings, const char *value,
-                       struct berth_err *err)
+static int check_config(const char *value, struct berth_err *err)
 {
     if (*value != '/')
         return berth_err_set(err, PLACE ": config: expected an absolute path, got '%s'",
                              value);
-    free(settings->config);
-    settings->config = strdup(value);
-    return settings->config ? 0 : berth_err_oom(err);
+    return 0;
 }
 
 static const struct {
     const char *key;
-    int (*take)(struct berth_settings *, const char *, struct berth_err *);
+    size_t field; /* its offset in struct berth_settings */
+    int (*check)(const char *value, struct berth_err *err);
 } keys[] = {
-    {"option_prefix", take_prefix},
-    {"config", take_config},
+    {"option_prefix", offsetof(struct berth_settings, option_prefix), check_prefix},
+    {"config", offsetof(struct berth_settings, config), check_config},
 };
 
-static int take_word(struct berth_settings *settings, const char *word,
+static int read_word(struct berth_settings *settings, const char *word,
                      struct berth_err *err)
 {
-    const char *equals = strchr(word, '=');
-    size_t length = equals ? (size_t)(equals - word) : strlen(word);
+    size_t length = strcspn(word, "=");
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        char **field = (char **)((char *)settings + keys[i].field);
+
         if (strlen(keys[i].key) != length || strncmp(word, keys[i].key, length) != 0)
             continue;
-        if (!equals)
+        if (!word[length])
             return berth_err_set(err, PLACE ": %s: expected %s=VALUE", word, word);
-        return keys[i].take(settings, equals + 1, err);
+        if (keys[i].check(word + length + 1, err) < 0)
+            return -1;
+        free(*field);
+        *field = strdup(word + length + 1);
+        return *field ? 0 : berth_err_oom(err);
     }
     return berth_err_set(err,
                          PLACE ": '%s' is not a setting of berth; expected "
@@ -80,7 +80,7 @@ int berth_settings_read(int count, char *const *words, struct berth_settings *re
     if (!ret->option_prefix)
         return berth_err_oom(err);
     for (int i = 0; i < count; i++)
-        if (take_word(ret, words[i], result == 0 ? err : NULL) < 0)
+        if (read_word(ret, words[i], result == 0 ? err : NULL) < 0)
             result = -1;
     return result;
 }

@@ -3,20 +3,20 @@
 
 #include "base/err.h"
 
-/* The settings behind berth.so in plugstack.conf, as KEY=VALUE words; all other
- * settings are in berth.yaml (site/site.h):
+/* The KEY=VALUE words after berth.so in plugstack.conf; all other settings are in
+ * berth.yaml (site/site.h):
  *
  *     option_prefix=PREFIX   every option is --PREFIX...; default none
  *     config=PATH            where berth.yaml is; default BERTH_SITE_FILE */
 struct berth_settings {
-    char *option_prefix; /* "" when not said */
-    char *config;        /* NULL when not said */
+    char *option_prefix; /* "": not set */
+    char *config;        /* NULL: not set */
 };
 
-/* Read the words of plugstack.conf (spank.h: the ac and av of every callback). On
- * success the caller owns *RET. Returns 0, or -1 with a sentence in ERR; then *RET
- * still has every value that was right, so that option names do not change because
- * another word is wrong. */
+/* Reads the COUNT words of plugstack.conf (spank.h: the ac and av of each callback).
+ * The caller owns *RET (berth_settings_fini), also after -1, which comes with a
+ * sentence in ERR about the first wrong word: *RET then has all right values, so that a
+ * wrong word does not change the names of options. */
 int berth_settings_read(int count, char *const *words, struct berth_settings *ret,
                         struct berth_err *err);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a site has where it says nothing. Knows neither YAML nor Slurm. */
+/* The default settings of a site, and the places of settings in berth.yaml. Knows
+ * neither YAML nor Slurm. */
 
 #include "site/site.h"
 
@@ -7,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Seconds; a SIF on a busy parallel file system is slow, a hung one is for ever. */
+/* Seconds: a start from a busy parallel file system is slow, from a hung one it never
+ * ends. */
 enum { START_TIMEOUT = 60 };
 
 struct berth_site berth_site_default(void)
@@ -56,7 +58,7 @@ void berth_site_note(struct berth_site *site, const char *key, const char *item,
     berth_strvec_pushf(&site->places, "%s:%u", file, line);
 }
 
-/* The item of an option in a rule. */
+/* Bytes of NUMBER.OPTION, the item of an option in a rule. */
 enum { RULE_ITEM_SIZE = 128 };
 
 static void name_rule(size_t number, const char *option, char ret[RULE_ITEM_SIZE])

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* The settings file, unless plugstack.conf says config=PATH. */
+/* The settings file, unless plugstack.conf has config=PATH. */
 #define BERTH_SITE_FILE BERTH_SYSCONFDIR "/berth.yaml"
 
 enum berth_site_share { BERTH_SHARE_AUTO, BERTH_SHARE_NEVER };
@@ -22,7 +22,7 @@ enum berth_site_missing {
 };
 enum berth_site_glibc { BERTH_GLIBC_REPLACE, BERTH_GLIBC_REFUSE };
 
-/* An option that the site sets for some jobs, over what the user says. */
+/* Options that the site forces on the jobs of a partition and account. */
 struct berth_site_rule {
     char *partition; /* NULL: any */
     char *account;   /* NULL: any */
@@ -30,35 +30,38 @@ struct berth_site_rule {
         options; /* name without -- and prefix, value, ...; "": without value */
 };
 
-/* What the site says in berth.yaml (berth.yaml(5)); a section for each part of it.
- * Lists that were not said are empty; where an empty list would mean something else
- * than "not said", a flag tells. A value struct: start with berth_site_default(), end
- * with berth_site_fini(). */
+/* The settings of a site, berth.yaml(5), with a struct for each section. A list that is
+ * not set is empty; where an empty list means something else, a flag tells that the
+ * list is set. A value struct: start with berth_site_default(), end with
+ * berth_site_fini(). */
 struct berth_site {
     struct {
-        char *path;               /* NULL: found on the node */
-        struct berth_strvec args; /* words for every start of it */
+        char *path;               /* NULL: berth looks for the runtime on the node */
+        struct berth_strvec args; /* flags for each start of the runtime */
         enum berth_site_share share;
-        enum berth_site_lifetime lifetime; /* where the user says nothing */
+        enum berth_site_lifetime lifetime; /* for users who do not set it */
         unsigned int start_timeout;        /* seconds */
         enum berth_site_raw raw;           /* --container-args */
         struct berth_strvec allowed; /* of BERTH_RAW_LIST: patterns (fnmatch(3)) */
     } runtime;
     struct {
-        struct berth_strvec roots;      /* directories; empty: any */
-        struct berth_strvec uris;       /* beginnings of URIs */
-        bool uris_said;                 /* an empty list allows none */
-        struct berth_strvec owners;     /* names of users; empty: any */
-        struct berth_strvec signatures; /* fingerprints of keys; empty: not asked for */
-        char *cache; /* of pulled images, ~ and $NAME unexpanded; NULL: the default */
-        enum berth_site_missing missing; /* on the host where srun is typed */
+        struct berth_strvec roots; /* directories; empty: any */
+        struct berth_strvec uris;  /* beginnings of URIs */
+        bool has_uris;             /* `uris` is set; an empty list then allows no URI */
+        struct berth_strvec owners; /* names of users; empty: any */
+        struct berth_strvec
+            signatures; /* fingerprints of keys; empty: images need no signature */
+        char *cache;    /* of pulled images, with ~ and $NAME; NULL: the default */
+        enum berth_site_missing
+            missing; /* an image that is missing on the host of srun */
     } images;
     struct {
-        struct berth_strvec forced;    /* SRC:DST:ro|rw, in every container */
-        struct berth_strvec defaults;  /* the same, where SRC exists and the user mounts
+        struct berth_strvec forced;    /* SRC[:DST[:ro|rw|sqsh]], in every container */
+        struct berth_strvec defaults;  /* the same, if SRC exists and the user mounts
                                           nothing at DST */
-        struct berth_strvec forbidden; /* paths: neither they nor what is below them is
-                                          a source or destination of a user's mount */
+        struct berth_strvec forbidden; /* paths: no mount of a user may have one of
+                                          them, or a path below or above, as source or
+                                          destination */
     } mounts;
     struct {
         struct berth_strvec capture; /* patterns */
@@ -67,60 +70,62 @@ struct berth_site {
         struct berth_strvec unset;   /* NAME, in none */
     } environment;
     struct {
-        char *mode;                     /* --mpi-bind where the user says nothing; NULL:
-                                           off */
+        char *mode; /* --mpi-bind for users who do not set it; NULL: off */
         struct berth_strvec order;      /* names of stacks, the preferred first */
         struct berth_strvec partitions; /* name of a partition, mode, ... */
-        enum berth_site_glibc glibc;    /* where the image's is too old */
-        char *fabric;                   /* --container-fabric where the user says
-                                           nothing; NULL: off */
+        enum berth_site_glibc glibc;    /* if the image's is too old */
+        char *fabric; /* --container-fabric for users who do not set it; NULL:
+                         off */
     } mpi;
     struct berth_site_rule *rules;
     size_t rule_count;
     struct {
-        char *file; /* a line of JSON for each step; %u user, %j job; NULL: none */
+        char *file; /* gets a line of JSON for each step; %u user, %j job; NULL: none */
         enum berth_site_digest digest; /* of the image, in that line */
-        bool comment;                  /* into the job's record */
+        bool comment;                  /* also in the comment of the job */
     } provenance;
-    enum berth_site_inside inside; /* which commands of Slurm a container has */
+    enum berth_site_inside inside; /* the commands of Slurm in a container */
     char *profiles_dir;            /* of *.yaml; NULL: there is none */
-    struct berth_strvec places;    /* where it says so: key, item, FILE:LINE, ... */
+    struct berth_strvec places;    /* of the settings: key, item, FILE:LINE, ... */
 };
 
-/* The defaults without a file: everything is allowed. */
+/* A site without a settings file: everything is allowed. */
 struct berth_site berth_site_default(void);
 
+/* Frees all settings; SITE is then zero. */
 void berth_site_fini(struct berth_site *site);
 
-/* The site says ITEM of the list KEY ("": KEY itself) in LINE of FILE. */
+/* Notes that ITEM of the list KEY ("": KEY itself) is in LINE of FILE. The caller
+ * checks the `failed` of `places`. */
 void berth_site_note(struct berth_site *site, const char *key, const char *item,
                      const char *file, unsigned int line);
 
-/* The same of OPTION in rule NUMBER, from 1. */
+/* The same for OPTION in rule NUMBER, from 1. */
 void berth_site_note_rule(struct berth_site *site, size_t number, const char *option,
                           const char *file, unsigned int line);
 
-/* FILE:LINE of ITEM of KEY, or of KEY if ITEM is not known; NULL: neither is in the
- * file. */
+/* FILE:LINE of ITEM of KEY, else of KEY, which SITE owns; NULL: neither is noted. */
 const char *berth_site_place(const struct berth_site *site, const char *key,
                              const char *item);
 
-/* The same, for a message about a fault: never NULL. */
+/* The same for a message: "berth.yaml" in place of NULL. */
 const char *berth_site_where(const struct berth_site *site, const char *key,
                              const char *item);
 
-/* The same of OPTION in rule NUMBER. */
+/* The same for OPTION in rule NUMBER, from 1. */
 const char *berth_site_where_rule(const struct berth_site *site, size_t number,
                                   const char *option);
 
-/* Why the site lets each task have a container of its own; NULL: it does not. */
+/* Why each task has its own container, by the settings of SITE; NULL: SITE does not
+ * demand that. */
 static inline const char *berth_site_why_apart(const struct berth_site *site)
 {
     return site->runtime.share == BERTH_SHARE_NEVER ? "the site says share: never"
                                                     : NULL;
 }
 
-/* Add that place to the sentence in ERR (may be NULL). Returns -1. */
+/* Appends the place of ITEM of KEY, if it is noted, to the sentence in ERR (may be
+ * NULL). Always returns -1. */
 int berth_site_cite(const struct berth_site *site, const char *key, const char *item,
                     struct berth_err *err);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From YAML to a tree with line numbers. Knows no key, and decides which parts of YAML
- * a configuration file may use: no aliases, tags or other text that stands for
- * something else. */
+/* Parses YAML into a tree with line numbers. Decides which parts of YAML a
+ * configuration file may use: no anchors, aliases and tags. Knows no key. */
 
 #include "site/syntax.h"
 
@@ -39,7 +38,8 @@ static int at(const struct reading *reading, unsigned int line, struct berth_err
     return berth_err_at(err, "%s:%u", reading->file, line);
 }
 
-/* The parser counts no lines in what it cannot decode. */
+/* The line at OFFSET: the parser does not count lines in bytes that it cannot decode.
+ */
 static unsigned int line_at(const struct reading *reading, size_t offset)
 {
     unsigned int line = 1;
@@ -49,7 +49,7 @@ static unsigned int line_at(const struct reading *reading, size_t offset)
     return line;
 }
 
-/* Is there a tab in the indentation of LINE, from 1? */
+/* Does the indentation of LINE, from 1, have a tab? */
 static bool has_tab(const struct reading *reading, size_t line)
 {
     const char *text = reading->bytes;
@@ -97,7 +97,7 @@ static int next(struct reading *reading, yaml_event_t *ret, struct berth_err *er
     return 0;
 }
 
-/* What the event brings besides its value, if it has such a thing. */
+/* Refuses an alias, and a value with an anchor or a tag. */
 static int refuse_indirection(const yaml_event_t *event, struct berth_err *err)
 {
     const yaml_char_t *anchor = NULL;
@@ -129,7 +129,7 @@ static int refuse_indirection(const yaml_event_t *event, struct berth_err *err)
     return 0;
 }
 
-/* Append *ITEM, which NODE owns from then on. */
+/* Appends *ITEM to NODE, which owns it from then on. */
 static int append(struct berth_node *node, struct berth_node *item,
                   struct berth_err *err)
 {
@@ -140,7 +140,7 @@ static int append(struct berth_node *node, struct berth_node *item,
     return 0;
 }
 
-static int take_scalar(const yaml_event_t *event, struct berth_node *ret,
+static int read_scalar(const yaml_event_t *event, struct berth_node *ret,
                        struct berth_err *err)
 {
     const char *value = (const char *)event->data.scalar.value;
@@ -156,7 +156,7 @@ static int take_scalar(const yaml_event_t *event, struct berth_node *ret,
 static int read_node(struct reading *reading, const yaml_event_t *event, int depth,
                      struct berth_node *ret, struct berth_err *err);
 
-static int take_list(struct reading *reading, int depth, struct berth_node *list,
+static int read_list(struct reading *reading, int depth, struct berth_node *list,
                      struct berth_err *err)
 {
     for (;;) {
@@ -182,7 +182,8 @@ static int check_key(const yaml_event_t *event, struct berth_err *err)
     return 0;
 }
 
-/* Append *ITEM to MAP. Of a key that is there, what is new below it. */
+/* Appends *ITEM to MAP. If MAP has the key, reports that, and appends the items of
+ * *ITEM that the first value, also a map, does not have. */
 static int append_once(const struct reading *reading, struct berth_node *map,
                        struct berth_node *item, struct berth_err *err)
 {
@@ -203,7 +204,7 @@ static int append_once(const struct reading *reading, struct berth_node *map,
     return 0;
 }
 
-static int take_map(struct reading *reading, int depth, struct berth_node *map,
+static int read_map(struct reading *reading, int depth, struct berth_node *map,
                     struct berth_err *err)
 {
     for (;;) {
@@ -216,7 +217,7 @@ static int take_map(struct reading *reading, int depth, struct berth_node *map,
             return -1;
         if (key.type == YAML_MAPPING_END_EVENT)
             return 0;
-        if (check_key(&key, err) < 0 || take_scalar(&key, &name, err) < 0)
+        if (check_key(&key, err) < 0 || read_scalar(&key, &name, err) < 0)
             return at(reading, line_of(&key), err);
         if (next(reading, &value, err) < 0 ||
             read_node(reading, &value, depth, &item, err) < 0)
@@ -239,7 +240,7 @@ static int check_size(struct reading *reading, int depth, struct berth_err *err)
     return 0;
 }
 
-/* The value that starts with EVENT, DEPTH levels down. */
+/* Reads the value that starts with EVENT, DEPTH levels down. */
 static int read_node(struct reading *reading, const yaml_event_t *event, int depth,
                      struct berth_node *ret, struct berth_err *err)
 {
@@ -249,16 +250,16 @@ static int read_node(struct reading *reading, const yaml_event_t *event, int dep
     switch (event->type) {
     case YAML_SEQUENCE_START_EVENT:
         ret->kind = BERTH_NODE_LIST;
-        return take_list(reading, depth + 1, ret, err);
+        return read_list(reading, depth + 1, ret, err);
     case YAML_MAPPING_START_EVENT:
         ret->kind = BERTH_NODE_MAP;
-        return take_map(reading, depth + 1, ret, err);
+        return read_map(reading, depth + 1, ret, err);
     default:
-        return take_scalar(event, ret, err) < 0 ? at(reading, ret->line, err) : 0;
+        return read_scalar(event, ret, err) < 0 ? at(reading, ret->line, err) : 0;
     }
 }
 
-/* The first document, and no second one. */
+/* Reads the only document; a second is an error. */
 static int read_stream(struct reading *reading, struct berth_node *ret,
                        struct berth_err *err)
 {

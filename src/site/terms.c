@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The terms of a site. */
+/* Makes the terms of a site, with the places of its settings for messages. */
 
 #include "site/terms.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "request/mode.h"
@@ -26,7 +26,7 @@ const struct berth_field berth_terms_fields[] = {
     {0},
 };
 
-/* MODE, which the site says at PLACE, where messages call it WHAT. */
+/* Pushes MODE, which the site sets at PLACE by WHAT, if MODE is the name of a stack. */
 static void push_mode(const char *place, const char *what, const char *mode,
                       struct berth_strvec *ret)
 {
@@ -78,31 +78,38 @@ static void push_order(const struct berth_site *site, struct berth_strvec *ret)
     }
 }
 
+/* A copy of TEXT, which may be NULL; sets *FAILED when out of memory. */
+static char *copy(const char *text, bool *failed)
+{
+    char *copied = text ? strdup(text) : NULL;
+
+    *failed |= text && !copied;
+    return copied;
+}
+
 int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
                    struct berth_err *err)
 {
-    const char *asked = berth_site_place(site, "images.signatures", "");
-    const char *kept = site->mpi.glibc == BERTH_GLIBC_REFUSE
-                           ? berth_site_where(site, "mpi.glibc", "")
-                           : NULL;
+    static const char *const inside[] = {[BERTH_INSIDE_SRUN] = NULL,
+                                         [BERTH_INSIDE_ALL] = "all",
+                                         [BERTH_INSIDE_DENY] = "deny"};
+    const char *glibc = site->mpi.glibc == BERTH_GLIBC_REFUSE
+                            ? berth_site_where(site, "mpi.glibc", "")
+                            : NULL;
+    bool failed = false;
 
-    const char *inside = site->inside == BERTH_INSIDE_ALL    ? "all"
-                         : site->inside == BERTH_INSIDE_DENY ? "deny"
-                                                             : NULL;
-
-    *ret = (struct berth_terms){0};
-    ret->inside = inside ? strdup(inside) : NULL;
-    ret->keep_glibc = kept ? strdup(kept) : NULL;
-    ret->signers_place = asked ? strdup(asked) : NULL;
-    ret->profiles = site->profiles_dir ? strdup(site->profiles_dir) : NULL;
+    *ret = (struct berth_terms){
+        .inside = copy(inside[site->inside], &failed),
+        .keep_glibc = copy(glibc, &failed),
+        .signers_place = copy(berth_site_place(site, "images.signatures", ""), &failed),
+        .profiles = copy(site->profiles_dir, &failed),
+    };
     berth_strvec_append(&ret->unset, &site->environment.unset);
     berth_strvec_append(&ret->signers, &site->images.signatures);
     push_order(site, &ret->order);
     push_modes(site, &ret->modes);
-    if (ret->unset.failed || ret->signers.failed || ret->order.failed ||
-        ret->modes.failed || (site->profiles_dir && !ret->profiles) ||
-        (kept && !ret->keep_glibc) || (asked && !ret->signers_place) ||
-        (inside && !ret->inside)) {
+    if (failed || ret->unset.failed || ret->signers.failed || ret->order.failed ||
+        ret->modes.failed) {
         berth_terms_fini(ret);
         return berth_err_oom(err);
     }

@@ -47,10 +47,10 @@ void berth_apply_site_report(spank_t sp, const struct berth_site *site,
         ask(sp, "SLURM_JOB_PARTITION", partition, sizeof(partition)),
         ask(sp, "SLURM_JOB_ACCOUNT", account, sizeof(account))};
 
-    if (!berth_request_contained(request) ||
+    if (!berth_request_has_container(request) ||
         !ask(sp, BERTH_TASK_NODE, node, sizeof(node)))
         return;
-    berth_rules_list(site, &job, request, &sentences);
+    berth_rules_report(site, &job, request, &sentences);
     for (size_t i = 0; i < sentences.count; i++) {
         struct berth_err note;
 

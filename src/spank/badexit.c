@@ -19,7 +19,7 @@ static bool is_typed(const struct berth_badexit *badexit, const char *start)
     char option[160];
 
     snprintf(option, sizeof(option), "--%s%s", badexit->prefix, start);
-    return berth_hetgroups_word(badexit->line, option);
+    return berth_hetgroups_has_word(badexit->line, option);
 }
 
 /* What the environment says of an option; NULL: nothing. */
@@ -40,7 +40,7 @@ bool berth_badexit_has_image(const struct berth_badexit *badexit)
     berth_defaults_name(BERTH_OPTION_IMAGE, image);
     return getenv(BERTH_JOB_VARIABLE) || getenv(image) ||
            is_typed(badexit, "container-i") ||
-           berth_hetgroups_mention(badexit->line, image);
+           berth_hetgroups_has_text(badexit->line, image);
 }
 
 /* A fabric means --mpi-bind=hybrid where nothing is said of that. */
@@ -79,7 +79,7 @@ static bool has_lines(const struct berth_badexit *badexit)
 
 bool berth_badexit_wanted(const struct berth_badexit *badexit)
 {
-    return berth_hetgroups_several(badexit->line)
+    return berth_hetgroups_has_several(badexit->line)
                ? berth_badexit_has_image(badexit)
                : has_lines(badexit) || has_mpi(badexit);
 }

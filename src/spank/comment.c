@@ -22,7 +22,7 @@ static bool is_named_before(const struct berth_table *table, size_t row)
     const char *name = berth_request_name(&table->rows[row].request);
 
     for (size_t i = 0; i < row; i++)
-        if (berth_request_contained(&table->rows[i].request) &&
+        if (berth_request_has_container(&table->rows[i].request) &&
             strcmp(berth_request_name(&table->rows[i].request), name) == 0)
             return true;
     return false;
@@ -36,7 +36,7 @@ static void write_text(const struct berth_table *table, struct berth_buf *text)
     for (size_t i = 0; i < table->count; i++) {
         const struct berth_request *request = &table->rows[i].request;
 
-        if (!berth_request_contained(request) || is_named_before(table, i))
+        if (!berth_request_has_container(request) || is_named_before(table, i))
             continue;
         berth_buf_addf(text, "%s%s", separator, berth_request_name(request));
         separator = ", ";

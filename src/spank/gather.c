@@ -66,7 +66,7 @@ int berth_gather_component(const struct berth_site *site,
 {
     BERTH_REQUEST struct berth_request row = {0};
 
-    if (berth_request_contained(&component->request)) {
+    if (berth_request_has_container(&component->request)) {
         BERTH_EXPORT struct berth_export export = {0};
 
         if (berth_export_read(value, &export, err) < 0 ||

@@ -20,7 +20,8 @@
 
 static bool has_option(const struct berth_lines *lines)
 {
-    return berth_hetgroups_option(lines->line, lines->optind, "multi-prog", 2, NULL);
+    return berth_hetgroups_find_option(lines->line, lines->optind, "multi-prog", 2,
+                                       NULL);
 }
 
 const char *berth_lines_file(const struct berth_lines *lines)
@@ -77,7 +78,7 @@ static bool is_file(const char *path)
 
 bool berth_lines_mention(const struct berth_hetgroups *line, const char *text)
 {
-    if (!berth_hetgroups_word(line, "--mu"))
+    if (!berth_hetgroups_has_word(line, "--mu"))
         return false;
     for (size_t i = 1; i < line->words.count; i++) {
         BERTH_BUF struct berth_buf file = {0};

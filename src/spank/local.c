@@ -90,12 +90,12 @@ static int take_option(int id, const char *value, int remote)
     if (remote || *fault->text)
         return 0;
     if (id >= BERTH_OPTION_COUNT) {
-        berth_pyxis_take(&berth_pyxis_options[id - BERTH_OPTION_COUNT], fault);
+        berth_pyxis_check(&berth_pyxis_options[id - BERTH_OPTION_COUNT], fault);
         return 0;
     }
     directory = getcwd(NULL, 0);
-    if (berth_request_take(&state.own, (enum berth_option_id)id, value, directory,
-                           fault) < 0)
+    if (berth_request_parse(&state.own, (enum berth_option_id)id, value, directory,
+                            fault) < 0)
         berth_err_at(fault, "--%s", berth_options[id].name);
     return 0;
 }
@@ -139,7 +139,7 @@ static void read_job_environment(void)
     BERTH_FREE char *directory = getcwd(NULL, 0);
 
     unsetenv(BERTH_JOB_VARIABLE);
-    berth_defaults_take(environ, &nothing, directory, &state.job, &state.option_fault);
+    berth_defaults_parse(environ, &nothing, directory, &state.job, &state.option_fault);
     for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
         char name[BERTH_DEFAULTS_NAME];
 
@@ -175,7 +175,7 @@ static int read_site(struct berth_err *err)
 /* May the site say --mpi-bind where the user does not? */
 static bool site_says_mpi(void)
 {
-    return outer_image() || berth_policy_says_mpi(&state.site);
+    return outer_image() || berth_policy_may_set_mpi(&state.site);
 }
 
 /* srun reads this variable as the default of --kill-on-bad-exit while it reads options;
@@ -186,7 +186,7 @@ static void set_kill_on_bad_exit(void)
                                           &state.hetgroups};
     struct berth_err err;
     bool is_required = berth_badexit_has_image(&badexit) && read_site(&err) == 0 &&
-                       berth_policy_requires_fabric(&state.site);
+                       berth_policy_may_require_fabric(&state.site);
 
     if (!getenv(KILL_ON_BAD_EXIT) && (is_required || berth_badexit_wanted(&badexit)))
         state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
@@ -209,14 +209,14 @@ int berth_local_init(spank_t sp, int count, char **words)
     return berth_options_register(sp, state.settings.option_prefix, take_option);
 }
 
-/* ENVIRONMENT as for berth_policy_refuse(). */
+/* ENVIRONMENT as for berth_policy_check_early(). */
 static int check_component(const struct berth_request *request,
                            char *const *environment, struct berth_err *err)
 {
-    if (!berth_request_contained(request))
+    if (!berth_request_has_container(request))
         return 0;
     if (read_site(err) < 0 ||
-        berth_policy_refuse(&state.site, request, environment, err) < 0)
+        berth_policy_check_early(&state.site, request, environment, err) < 0)
         return -1;
     return berth_typed_image(&state.site, state.settings.option_prefix, request, err);
 }
@@ -266,7 +266,7 @@ static const char *export_value(void)
 
     if (state.hetgroups.words.count == 0)
         return "";
-    if (berth_hetgroups_option(&state.hetgroups, optind, "export", 3, &value))
+    if (berth_hetgroups_find_option(&state.hetgroups, optind, "export", 3, &value))
         return value;
     value = getenv("SRUN_EXPORT_ENV");
     return value ? value : getenv("SLURM_EXPORT_ENV");
@@ -281,7 +281,7 @@ static int read_environment(struct berth_request *ret, struct berth_err *err)
 
     if (berth_export_read(export_value(), &export, err) < 0)
         return -1;
-    return berth_defaults_take(environ, &export.assigned, directory, ret, err);
+    return berth_defaults_parse(environ, &export.assigned, directory, ret, err);
 }
 
 /* For --container-explain: the nodes do not see where an option comes from. */
@@ -303,12 +303,11 @@ static int merge_step(struct berth_request *ret, struct berth_err *err)
 
     if (raise_fault(&state.option_fault, err) < 0 ||
         berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, err) < 0 ||
-        read_environment(&asked, err) < 0 ||
-        berth_request_put_over(ret, &job, err) < 0 ||
-        berth_request_put_over(ret, &asked, err) < 0 ||
-        berth_request_put_over(ret, &state.own, err) < 0)
+        read_environment(&asked, err) < 0 || berth_request_merge(ret, &job, err) < 0 ||
+        berth_request_merge(ret, &asked, err) < 0 ||
+        berth_request_merge(ret, &state.own, err) < 0)
         return -1;
-    if (berth_request_explained(ret) && berth_request_contained(ret))
+    if (berth_request_is_explained(ret) && berth_request_has_container(ret))
         log_sources(&asked, &job);
     return 0;
 }
@@ -318,8 +317,8 @@ static const char *find_bundle(void)
 {
     const char *bundle = NULL;
 
-    if (berth_hetgroups_option(&state.hetgroups, optind, "container",
-                               strlen("container"), &bundle))
+    if (berth_hetgroups_find_option(&state.hetgroups, optind, "container",
+                                    strlen("container"), &bundle))
         return bundle;
     return getenv(BERTH_BUNDLE_VARIABLE);
 }
@@ -332,7 +331,7 @@ static struct berth_typed typed(const struct berth_request *request)
         .optind = optind,
         .caller = program_invocation_short_name,
         .prefix = state.settings.option_prefix,
-        .is_contained = berth_request_contained(request),
+        .is_contained = berth_request_has_container(request),
     };
 }
 
@@ -368,7 +367,7 @@ static int check_step_component(const struct berth_request *request,
 static int check_step(struct berth_request *request, unsigned long tasks,
                       struct berth_err *err)
 {
-    if (!berth_request_contained(request))
+    if (!berth_request_has_container(request))
         berth_request_fini(request);
     if (check_step_component(request, err) < 0 ||
         check_launcher(request, tasks, err) < 0)
@@ -413,8 +412,8 @@ static int gather_environment(int group, struct berth_err *err)
     struct berth_row row = {.group = group,
                             .request = table->rows[table->count - 1].request};
 
-    if (berth_table_multiprog(table) && berth_table_contained(table))
-        row.request = berth_table_contained(table)->request;
+    if (berth_table_is_multiprog(table) && berth_table_find_container(table))
+        row.request = berth_table_find_container(table)->request;
     return berth_gather_component(&state.site, &row, export_value(), &state.environment,
                                   err);
 }
@@ -422,7 +421,7 @@ static int gather_environment(int group, struct berth_err *err)
 static int end_step_component(int group, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request merged = {0};
-    bool own = berth_request_said(&state.own);
+    bool own = berth_request_has_options(&state.own);
     struct berth_typed line;
 
     if (merge_step(&merged, err) < 0)
@@ -437,21 +436,22 @@ static int end_step_component(int group, struct berth_err *err)
         gather_environment(group, err) < 0)
         return -1;
     berth_launcher_set_worlds(&state.table);
-    if (!berth_table_known(&state.table) && (!berth_table_uniform(&state.table) ||
-                                             !berth_table_uniform(&state.environment)))
+    if (!berth_table_has_groups(&state.table) &&
+        (!berth_table_is_uniform(&state.table) ||
+         !berth_table_is_uniform(&state.environment)))
         return berth_err_set(err,
                              "the components differ, and the value of --het-group "
                              "does not tell which one is whose; write it as numbers: "
                              "--het-group=0,2-3");
     if (berth_gather_publish(&state.environment, err) < 0 || publish_words(err) < 0)
         return -1;
-    return publish(BERTH_STEP_VARIABLE, berth_table_contained(&state.table), err);
+    return publish(BERTH_STEP_VARIABLE, berth_table_find_container(&state.table), err);
 }
 
 /* What the user may not expect, and what `srun -v` shows. */
 static void print_notes(void)
 {
-    if (outer_image() && berth_table_contained(&state.table))
+    if (outer_image() && berth_table_find_container(&state.table))
         slurm_info("berth: note: this srun runs in '%s'; its tasks get their own "
                    "image, and none of that image's mounts",
                    outer_image());
@@ -463,7 +463,7 @@ static void set_comment(spank_t sp)
 {
     uint32_t job;
 
-    if (state.site.provenance.comment && berth_table_contained(&state.table) &&
+    if (state.site.provenance.comment && berth_table_find_container(&state.table) &&
         spank_get_item(sp, S_JOB_ID, &job) == ESPANK_SUCCESS)
         berth_comment_set(job, &state.table);
 }
@@ -476,8 +476,8 @@ int berth_local_launch(spank_t sp)
 
     print_notes();
     set_comment(sp);
-    if (berth_table_multiprog(&state.table) && berth_table_contained(&state.table) &&
-        berth_lines_prefix(sp, &err) < 0)
+    if (berth_table_is_multiprog(&state.table) &&
+        berth_table_find_container(&state.table) && berth_lines_prefix(sp, &err) < 0)
         refuse(&err);
     return 0;
 }
@@ -511,8 +511,8 @@ static int end_job_component(struct berth_err *err)
     struct berth_typed line;
 
     if (raise_fault(&state.option_fault, err) < 0 ||
-        berth_request_put_over(&merged, &state.job, err) < 0 ||
-        berth_request_put_over(&merged, &state.own, err) < 0)
+        berth_request_merge(&merged, &state.job, err) < 0 ||
+        berth_request_merge(&merged, &state.own, err) < 0)
         return -1;
     berth_request_fini(&state.own);
     if (check_component(&merged, NULL, err) < 0 ||
@@ -520,7 +520,7 @@ static int end_job_component(struct berth_err *err)
         berth_fetch_image(&state.site, &merged, err) < 0 ||
         add_row((int)state.table.count, &merged, err) < 0)
         return -1;
-    if (!berth_table_uniform(&state.table))
+    if (!berth_table_is_uniform(&state.table))
         return berth_err_set(err,
                              "the components of this job have different container "
                              "options, and a job has one default for all of its sruns; "
@@ -531,8 +531,8 @@ static int end_job_component(struct berth_err *err)
     line.is_named = image;
     if (state.table.count == 1)
         berth_typed_job(&line, find_bundle());
-    return publish(BERTH_JOB_VARIABLE, berth_request_said(&state.table.rows[0].request),
-                   err);
+    return publish(BERTH_JOB_VARIABLE,
+                   berth_request_has_options(&state.table.rows[0].request), err);
 }
 
 /* What Slurm itself would keep of the options for the next component and the job. */

@@ -68,7 +68,7 @@ static bool is_first_node(spank_t sp, const struct berth_part *part)
     uint32_t node = 0;
 
     if (part->row->ranks)
-        return is_here(sp, berth_table_container_first(part->table, part->row));
+        return is_here(sp, berth_table_container_first_rank(part->table, part->row));
     return spank_get_item(sp, S_JOB_NODEID, &node) == ESPANK_SUCCESS && node == 0;
 }
 
@@ -77,7 +77,7 @@ static bool leads(spank_t sp, const struct berth_part *part,
                   const struct berth_request *request)
 {
     return (berth_request_mpi_chosen(request) || (!request->mpi && has_several(sp)) ||
-            berth_request_explained(request) || part->has_record) &&
+            berth_request_is_explained(request) || part->has_record) &&
            is_first_node(sp, part);
 }
 
@@ -88,7 +88,7 @@ static bool leads_step(spank_t sp, const struct berth_part *part)
 
     if (part->row->group == BERTH_GROUP_ALL && !part->row->ranks)
         spank_getenv(sp, "SLURM_NODEID", node, sizeof(node));
-    return strcmp(node, "0") == 0 && berth_table_speaks(part->table, part->row);
+    return strcmp(node, "0") == 0 && berth_table_reports(part->table, part->row);
 }
 
 /* Of this component; 0: not known. */
@@ -110,7 +110,7 @@ struct berth_order_step berth_part_step(spank_t sp, const struct berth_part *par
         .tasks = berth_table_tasks(table, part->row, count_tasks(sp)),
         .ranks = part->row->ranks,
         .is_first =
-            part->row->ranks && part->rank == berth_table_first(table, part->row),
+            part->row->ranks && part->rank == berth_table_first_rank(table, part->row),
         .leads = leads(sp, part, request)};
 
     step.speaks = step.leads && leads_step(sp, part);
@@ -146,7 +146,8 @@ static struct berth_order_container count_lines(spank_t sp,
             continue;
         number = row->container;
         container.hosts += number < 0;
-        container.has_spaces |= number >= 0 && berth_request_has_spaces(&row->request);
+        container.has_spaces |=
+            number >= 0 && berth_request_has_namespaces(&row->request);
         if (number == own) {
             berth_buf_addf(locals, "%s%u", container.tasks++ ? "," : "", local);
         } else if (number >= 0 && number < BERTH_RENDEZVOUS_MAX && !is_seen[number]) {
@@ -168,15 +169,16 @@ int berth_part_container(spank_t sp, const struct berth_part *part,
     if (!part->row->ranks)
         return 0;
     *ret = count_lines(sp, part, tasks, &locals);
-    if (!berth_request_contained(&part->row->request))
+    if (!berth_request_has_container(&part->row->request))
         return 0;
     if (locals.failed)
         return berth_err_oom(err);
     if (ret->tasks < tasks)
         ret->locals = berth_steal(&locals.text);
-    return part->has_record ? berth_table_share(part->table, part->row, count_tasks(sp),
-                                                &ret->ranks, &ret->all, err)
-                            : 0;
+    return part->has_record
+               ? berth_table_container_ranks(part->table, part->row, count_tasks(sp),
+                                             &ret->ranks, &ret->all, err)
+               : 0;
 }
 
 uint32_t berth_part_tasks(spank_t sp, const struct berth_part *part)
@@ -208,7 +210,7 @@ int berth_part_program(spank_t sp, const struct berth_part *part, const char *pr
             return -1;
         line = line_of_rank(&file, part->rank);
     }
-    if (line && !berth_ranks_rest(line->ranks))
+    if (line && !berth_ranks_is_rest(line->ranks))
         *ret_tasks = berth_ranks_count(line->ranks);
     if (line)
         return berth_multiprog_program(line, part->rank, BERTH_TASK_PROGRAM, prefix,

@@ -137,7 +137,7 @@ static bool may_last(spank_t sp)
     char word[8] = "";
 
     spank_getenv(sp, BERTH_LIFETIME_VARIABLE, word, sizeof(word));
-    return berth_policy_says_job(&shared.site, *word ? word : NULL);
+    return berth_policy_may_last_job(&shared.site, *word ? word : NULL);
 }
 
 int berth_remote_forked(spank_t sp)
@@ -333,7 +333,7 @@ static int restore(spank_t sp, const struct berth_request *request,
                    const struct berth_table *table, struct berth_strvec *ret,
                    struct berth_err *err)
 {
-    if (!berth_request_contained(request)) {
+    if (!berth_request_has_container(request)) {
         berth_restore_nothing(sp);
         return 0;
     }
@@ -387,7 +387,7 @@ static int order_task(spank_t sp, const struct berth_part *part,
             shared.containers);
     if (part->row->ranks ? order.step.is_first : is_first(sp))
         berth_apply_site_report(sp, &shared.site, asked, prefix);
-    if (berth_request_job_lifetime(&request))
+    if (berth_request_has_job_lifetime(&request))
         spank_get_item(sp, S_JOB_ID, &order.job);
     order.request = request;
     order.terms = terms;
@@ -395,9 +395,9 @@ static int order_task(spank_t sp, const struct berth_part *part,
     if (berth_request_mpi_is(&request, BERTH_MODE_LAUNCH))
         order.allocation = allocation;
     order.prefix = *prefix ? (char *)prefix : NULL;
-    if (berth_request_explained(asked) || !berth_request_equal(asked, &request))
+    if (berth_request_is_explained(asked) || !berth_request_equal(asked, &request))
         order.asked = *asked;
-    if (berth_request_explained(asked))
+    if (berth_request_is_explained(asked))
         order.restored = *restored;
     add_shared(&order);
     return hand_over(sp, part, &order, err);
@@ -437,8 +437,8 @@ static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
     choose_report(&part);
     /* Every word of a --multi-prog line is the command's, our options too: berth-task
      * takes them away. */
-    if (berth_request_contained(&part.row->request) ||
-        berth_request_explained(&part.row->request) || part.row->ranks)
+    if (berth_request_has_container(&part.row->request) ||
+        berth_request_is_explained(&part.row->request) || part.row->ranks)
         return order_task(sp, &part, &restored, prefix, err);
     berth_restore_nothing(sp);
     close_shared();

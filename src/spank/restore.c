@@ -123,7 +123,7 @@ static int read_environment(spank_t sp, const char *variable, struct berth_table
  * step, and a step with --multi-prog has one component. */
 static bool is_split(const struct berth_table *table)
 {
-    return !berth_table_multiprog(table) &&
+    return !berth_table_is_multiprog(table) &&
            (table->count != 1 || table->rows[0].group != BERTH_GROUP_ALL);
 }
 

@@ -68,7 +68,8 @@ void berth_typed_step(const struct berth_typed *typed, const char *bundle)
 
     if (!berth_hetgroups_is_first(typed->line))
         return;
-    if (berth_mistake_colon(typed, &sentence) || berth_mistake_behind(typed, &sentence))
+    if (berth_mistake_colon(typed, &sentence) ||
+        berth_mistake_misplaced(typed, &sentence))
         say(typed, &sentence);
     warn_of_others(typed, bundle);
 }
@@ -124,12 +125,13 @@ static int read_script(const struct berth_typed *typed, char name[64],
     if (strcmp(typed->caller, "salloc") == 0) {
         if (first == end)
             snprintf(name, 64, "%s", "the shell of this allocation");
-        if (berth_hetgroups_option(typed->line, typed->optind, "no-shell", 4, NULL))
+        if (berth_hetgroups_find_option(typed->line, typed->optind, "no-shell", 4,
+                                        NULL))
             return -1;
         read_command(typed, first, end, ret);
         return 0;
     }
-    if (berth_hetgroups_option(typed->line, typed->optind, "wrap", 2, &value) &&
+    if (berth_hetgroups_find_option(typed->line, typed->optind, "wrap", 2, &value) &&
         value) {
         snprintf(name, 64, "%s", "the command of --wrap");
         berth_buf_puts(ret, value);
@@ -145,12 +147,12 @@ void berth_typed_job(const struct berth_typed *typed, const char *bundle)
     BERTH_BUF struct berth_buf script = {0};
     struct berth_err sentence;
     char name[64];
-    bool is_behind = berth_mistake_behind(typed, &sentence);
+    bool is_behind = berth_mistake_misplaced(typed, &sentence);
     bool is_asked = typed->is_contained && typed->is_named;
     bool is_read = (is_behind || is_asked) && read_script(typed, name, &script) == 0 &&
                    script.used;
 
-    if (is_read && is_behind && !berth_mistake_hands_on(script.text))
+    if (is_read && is_behind && !berth_mistake_passes_arguments(script.text))
         say(typed, &sentence);
     else if (is_read && is_asked && berth_mistake_script(name, script.text, &sentence))
         say(typed, &sentence);
@@ -176,7 +178,7 @@ static int check_missing(const struct berth_site *site, const char *prefix,
     enum berth_site_missing rule = site->images.missing;
     bool in_registry = berth_missing_in_registry(image);
 
-    if (!berth_policy_says_image(site) &&
+    if (!berth_policy_may_set_image(site) &&
         (rule == BERTH_MISSING_REFUSE ||
          (rule == BERTH_MISSING_AUTO &&
           (in_registry || berth_missing_everywhere(image)))))
@@ -202,7 +204,7 @@ int berth_typed_image(const struct berth_site *site, const char *prefix,
         return 0;
     if (berth_image_probe(request->image, &image, &missing, err) < 0)
         return missing ? check_missing(site, prefix, request->image, err) : -1;
-    if (berth_policy_says_image(site))
+    if (berth_policy_may_set_image(site))
         return 0;
     return berth_allowed_here(site, request->image, err);
 }

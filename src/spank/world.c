@@ -62,7 +62,7 @@ static bool is_below_srun(void)
  * children would wait for ever, so the step ends, as by Ctrl-C. */
 static int check_spawn(const struct berth_table *table, struct berth_err *err)
 {
-    if (!is_spawn || berth_table_contained(table))
+    if (!is_spawn || berth_table_find_container(table))
         return 0;
     if (is_below_srun())
         kill(getppid(), SIGTERM);
@@ -83,11 +83,11 @@ int berth_world_check(const struct berth_table *table,
     if (check_spawn(table, err) < 0)
         return -1;
     if (table->count == 1 &&
-        berth_hetgroups_option(hetgroups, optind, "mpi", 2, &type) && type) {
+        berth_hetgroups_find_option(hetgroups, optind, "mpi", 2, &type) && type) {
         free(said);
         said = strdup(type);
     }
-    if (table->count < 2 || berth_table_multiprog(table) || !is_one_step() ||
+    if (table->count < 2 || berth_table_is_multiprog(table) || !is_one_step() ||
         !berth_launcher_may_share_world(table))
         return 0;
     type = said;
@@ -99,5 +99,5 @@ int berth_world_check(const struct berth_table *table,
         type = site = site_default();
         source = " (MpiDefault in slurm.conf)";
     }
-    return berth_launcher_check_step(type, source, err);
+    return berth_launcher_check_mpi_type(type, source, err);
 }

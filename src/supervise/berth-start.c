@@ -60,7 +60,7 @@ static void print_notices(const struct berth_task *task,
                                   .apart = why};
     bool leads = task->order.step.leads;
 
-    if (leads && berth_request_explained(&task->order.request))
+    if (leads && berth_request_is_explained(&task->order.request))
         return; /* the account says it */
     if (rendezvous)
         berth_notice_print(&notice);
@@ -101,7 +101,7 @@ static void start(struct berth_task *task, struct berth_rendezvous *rendezvous)
                berth_rendezvous_deadline(rendezvous), &err) < 0)
         berth_rendezvous_fail(rendezvous, &err);
     else if (why && !berth_request_mpi_chosen(&task->order.request) &&
-             !berth_request_explained(&task->order.request))
+             !berth_request_is_explained(&task->order.request))
         berth_rendezvous_separate(rendezvous, why, &err);
     else
         start_container(task, rendezvous);
@@ -122,7 +122,7 @@ static int write_account(struct berth_task *task,
                                     .rendezvous = rendezvous,
                                     .apart = apart};
 
-    if (berth_request_contained(&task->order.request)) {
+    if (berth_request_has_container(&task->order.request)) {
         if (berth_prepare(task, &launch, err) < 0)
             return -1;
     }
@@ -136,7 +136,7 @@ static bool gives_account(const struct berth_task *task, bool is_first)
     const struct berth_order_step *step = &task->order.step;
 
     return (step->ranks ? step->is_first : is_first && step->leads) &&
-           berth_request_explained(&task->order.request);
+           berth_request_is_explained(&task->order.request);
 }
 
 /* Each task in a container of its own, WHY. Returns as run(). */
@@ -270,9 +270,10 @@ static int run(struct berth_task *task, char **argv, struct berth_err *err)
 {
     if (berth_task_read(task, argv, err) < 0 || berth_task_hide_launcher(task, err) < 0)
         return -1;
-    if (!berth_request_contained(&task->order.request))
-        return berth_request_explained(&task->order.request) ? run_nothing(task, err)
-                                                             : run_on_host(task, err);
+    if (!berth_request_has_container(&task->order.request))
+        return berth_request_is_explained(&task->order.request)
+                   ? run_nothing(task, err)
+                   : run_on_host(task, err);
     if (task->order.memory >= 0)
         return run_shared(task, err);
     if (verify(task, ALONE_SECONDS, NULL, err) < 0)

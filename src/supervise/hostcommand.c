@@ -81,7 +81,7 @@ void berth_hostcommand_open(const struct berth_launch *launch,
 
     *ret = BERTH_HOSTCOMMAND_NONE;
     ret->launch = launch;
-    if (!inside || berth_request_explained(launch->request) ||
+    if (!inside || berth_request_is_explained(launch->request) ||
         make_token(ret->token) < 0)
         return;
     ret->programs =

@@ -256,7 +256,7 @@ int berth_inject_fabric(const struct berth_request *request,
         berth_devices_find(&devices, &present, err) < 0)
         return -1;
     for (size_t i = 0; i < present.count; i++)
-        if (!berth_mountrules_is_taken(&request->mounts, present.items[i]))
+        if (!berth_mountrules_has_destination(&request->mounts, present.items[i]))
             berth_strvec_push(mounts, present.items[i]);
     return mounts->failed ? berth_err_oom(err) : 0;
 }

@@ -38,7 +38,7 @@ static int look_inside(void *data, pid_t holder, const struct berth_buf *variabl
 static int copy_request(const struct berth_request *request, struct berth_request *ret,
                         struct berth_err *err)
 {
-    if (berth_request_put_over(ret, request, err) < 0 ||
+    if (berth_request_merge(ret, request, err) < 0 ||
         berth_request_put(ret, BERTH_OPTION_MPI, "hybrid", err) < 0 ||
         (ret->fabric &&
          berth_request_put(ret, BERTH_OPTION_FABRIC, BERTH_FABRIC_OFF, err) < 0))

@@ -22,7 +22,7 @@ void berth_serving_begin(struct berth_serving *serving,
                          const struct berth_launch *launch, pid_t holder)
 {
     *serving = (struct berth_serving){0};
-    if (!launch->order || berth_request_explained(launch->request) ||
+    if (!launch->order || berth_request_is_explained(launch->request) ||
         (!is_recorded(launch) && !berth_notice_is_verbose(launch->environment)))
         return;
     serving->holder = holder;

@@ -99,7 +99,7 @@ static void close_said(struct supervisor *supervisor)
 /* An account tells what would go wrong with the image's own MPI. */
 static void foresee(const struct berth_inject *inject, struct berth_binding *binding)
 {
-    if (berth_request_explained(inject->launch->request) &&
+    if (berth_request_is_explained(inject->launch->request) &&
         berth_singletons_wanted(inject->launch))
         binding->warning = berth_precheck_own(inject);
 }
@@ -185,7 +185,7 @@ static int share_binding(struct supervisor *supervisor, const struct berth_buf *
     injected->binding.is_jobs = supervisor->job.holder > 0;
     if (*supervisor->no_job.text)
         injected->binding.no_job = strdup(supervisor->no_job.text);
-    if (berth_request_explained(supervisor->launch->request))
+    if (berth_request_is_explained(supervisor->launch->request))
         berth_environ_split(after->text, after->used, &injected->binding.before);
     berth_binding_put(&injected->binding, &bytes);
     return bytes.failed
@@ -333,7 +333,7 @@ static bool start_in_job(struct supervisor *supervisor, pid_t *ret_holder,
     int result;
 
     if (!launch->order || !launch->order->job ||
-        berth_request_explained(launch->request))
+        berth_request_is_explained(launch->request))
         return false;
     why = berth_order_why_step(launch->order,
                                berth_rendezvous_forbidden(supervisor->rendezvous));
@@ -511,7 +511,7 @@ static void watch_singletons(struct supervisor *supervisor)
         .parent = supervisor->parent,
         .said = supervisor->said};
 
-    if (!berth_request_explained(supervisor->launch->request) &&
+    if (!berth_request_is_explained(supervisor->launch->request) &&
         berth_singletons_wanted(supervisor->launch))
         berth_singletons_watch(&singletons, &supervisor->witness);
 }

@@ -223,7 +223,7 @@ static int list_environment(const struct berth_account *account,
     BERTH_STRVEC struct berth_strvec apart = {0};
 
     list_restored(account, explain);
-    if (berth_request_mpi_mpirun(launch->request))
+    if (berth_request_starts_mpirun(launch->request))
         berth_explain_add_change(explain, launch->environment, account->environment,
                                  BERTH_EXPLAIN_ALL, BERTH_FROM_BERTH,
                                  is_launch ? "the mpirun sees the job, and not the "
@@ -301,7 +301,7 @@ int berth_account_write(const struct berth_account *account, struct berth_buf *r
         .command = launch->command};
     int result = 0;
 
-    if (berth_request_contained(launch->request))
+    if (berth_request_has_container(launch->request))
         result = collect(account, by_user, &explain, err);
     if (result == 0)
         result = berth_explain_write(&explain, ret, err);

@@ -25,8 +25,8 @@ static bool is_ready(const struct berth_task *task, struct berth_rendezvous *ren
     struct berth_err err;
 
     *rendezvous = berth_task_rendezvous(task);
-    if (!berth_request_contained(&order->request) || order->memory < 0 ||
-        berth_request_explained(&order->request) ||
+    if (!berth_request_has_container(&order->request) || order->memory < 0 ||
+        berth_request_is_explained(&order->request) ||
         berth_rendezvous_look(rendezvous, &err) < 0 ||
         berth_rendezvous_claim(rendezvous, order->container.tasks) ||
         berth_rendezvous_wait(rendezvous, &err) != BERTH_RENDEZVOUS_READY)

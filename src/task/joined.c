@@ -87,7 +87,7 @@ static int become(const struct berth_task *task,
         return -1;
     if (task->order.report >= 0)
         fcntl(task->order.report, F_SETFD, FD_CLOEXEC);
-    return berth_request_explained(&task->order.request)
+    return berth_request_is_explained(&task->order.request)
                ? berth_become_try(&way, err)
                : berth_become_command(&way, err);
 }

@@ -36,7 +36,7 @@ static bool says_choice(const struct berth_notice *notice)
                    (berth_request_has_fabric(request) && !notice->binding->host &&
                     !berth_request_names_fabric(request));
 
-    return is_verbose(notice) || berth_request_explained(request) ||
+    return is_verbose(notice) || berth_request_is_explained(request) ||
            notice->binding->differs || (notice->order->step.speaks && is_auto);
 }
 

@@ -121,7 +121,7 @@ static int start_watch(struct berth_rendezvous *rendezvous, struct berth_err *er
 static void list_variables(const struct berth_request *request,
                            struct berth_strvec *ret)
 {
-    if (is_of_mpirun(environ) && !berth_request_mpi_mpirun(request))
+    if (is_of_mpirun(environ) && !berth_request_starts_mpirun(request))
         berth_launch_apart(environ, ret);
     berth_strvec_append(ret, &request->env);
 }

@@ -69,7 +69,7 @@ int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err)
         return berth_err_oom(err);
     if (take_order(task, err) < 0)
         return -1;
-    task->order.is_closed = berth_request_closed(request, environ);
+    task->order.is_closed = berth_request_is_closed(request, environ);
     task->runtime = berth_steal(&task->order.runtime);
     task->directory = getcwd(NULL, 0);
     task->environment = environ;
@@ -129,7 +129,7 @@ int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err)
     int fd = berth_launcher_descriptor(environ);
     struct stat status;
 
-    if (!berth_request_mpi_mpirun(&task->order.request))
+    if (!berth_request_starts_mpirun(&task->order.request))
         return 0;
     if (check_launch(&task->order, err) < 0)
         return -1;
@@ -141,7 +141,7 @@ int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err)
     environ = shown.items;
     /* What it starts is to see the job, too; an account lists the difference. */
     if (berth_request_mpi_is(&task->order.request, BERTH_MODE_LAUNCH) &&
-        !berth_request_explained(&task->order.request))
+        !berth_request_is_explained(&task->order.request))
         task->environment = environ;
     return 0;
 }

@@ -61,9 +61,9 @@ static void try_option(struct berth_request *request, const char *word)
     for (int id = 0; id < BERTH_OPTION_COUNT; id++)
         if (length == strlen(berth_options[id].name) + 2 &&
             strncmp(word + 2, berth_options[id].name, length - 2) == 0)
-            must(berth_request_take(request, (enum berth_option_id)id,
-                                    equals ? equals + 1 : NULL, "/home/a b",
-                                    &err) == 0 ||
+            must(berth_request_parse(request, (enum berth_option_id)id,
+                                     equals ? equals + 1 : NULL, "/home/a b",
+                                     &err) == 0 ||
                  *err.text);
     if (equals)
         try_uri(equals + 1);
@@ -76,9 +76,9 @@ static void try_request(const struct berth_request *request)
     BERTH_BUF struct berth_buf text = {0};
     struct berth_request merged = {0}, again;
 
-    must(berth_request_put_over(&merged, request, NULL) == 0);
+    must(berth_request_merge(&merged, request, NULL) == 0);
     must(berth_request_equal(request, &merged));
-    if (berth_request_said(request)) {
+    if (berth_request_has_options(request)) {
         berth_wire_put_request(&text, request);
         must(berth_wire_get_request(text.text, &again, NULL) == 0);
         must(berth_request_equal(request, &again));

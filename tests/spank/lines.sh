@@ -140,8 +140,8 @@ wrong 'an option for the whole step' \
     '--container-explain: it is for the whole step; give it to srun' '1 --container-explain ./y'
 wrong 'a value that is left out' '--container-image: it needs a value' '1 --container-image'
 wrong 'a value too many' '--container-writable: it takes no value' '1 --container-writable=1 ./y'
-wrong 'no program' 'no program; write one behind the ranks and the options' '1 --container-image=b'
-wrong 'a quote that is open' 'a single quote is not closed; put another behind the word' "1 --container-image='b ./y"
+wrong 'no program' 'no program; write one after the ranks and the options' '1 --container-image=b'
+wrong 'a quote that is open' 'a single quote is not closed; put another after the word' "1 --container-image='b ./y"
 wrong 'options for the host' \
     '--container-image=none: the other container options mean nothing on the host; leave them out' \
     '1 --container-image=none --container-writable ./y'
@@ -162,12 +162,12 @@ wrong 'values by rank, and it is not known how many' \
 wrong 'values by rank for too many' "%t or %o in an option: only for the first 4096 ranks" \
     '1-5000 --container-env=N=%t ./y'
 wrong 'an mpirun of its own in many tasks' \
-    '--mpi-bind=local: it is for one task, which starts an mpirun, and 3 tasks have it; use -n1 -c3, or --mpi-bind=local-each for an mpirun in every task' \
+    '--mpi-bind=local: only one task may start an mpirun, but 3 tasks would; use -n1 -c3, or --mpi-bind=local-each for an mpirun in every task' \
     '1-3 --mpi-bind=local ./y'
 
 echo '0-2 --mpi-bind=host mpirun ./y' >conf
 expect 'an mpirun in each task of a line' 1 \
-    "berth: n1: --mpi-bind=host: srun starts the ranks, and each of the 3 tasks would start 'mpirun'; leave that out, or take --mpi-bind=local for an mpirun in one task" \
+    "berth: n1: --mpi-bind=host: srun starts the ranks, and each of the 3 tasks would start 'mpirun'; leave the mpirun out, or use --mpi-bind=local for an mpirun in one task" \
     FAKE_TASKS=3 srun --container-image=a --multi-prog conf
 
 # What may be meant.
@@ -252,6 +252,6 @@ expect 'an account without an image' 1 \
     'srun: error: berth: --container-explain: it needs an image; add --container-image=IMAGE' \
     srun --container-explain --multi-prog conf
 expect 'an account without an image on any line' 1 \
-    'srun: error: berth: --container-explain: no line of the --multi-prog file runs in an image; name one' \
+    'srun: error: berth: --container-explain: no line of the --multi-prog file runs in an image; name an image' \
     srun --container-image=a --container-explain --multi-prog conf
 finish

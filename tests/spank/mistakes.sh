@@ -48,15 +48,15 @@ done
 
 # A colon that is not a word.
 expect 'a colon before an option' 0 \
-    "srun: $WARNING ':-n1' is an argument of './x' and begins no component; write the colon as a word of its own: ./x : -n1
+    "srun: $WARNING ':-n1' is an argument of './x' and does not begin a component; write the colon as a word of its own: ./x : -n1
 0 image=T/a: ./x :-n1 --container-image=b ./y" \
     srun --container-image=a ./x :-n1 --container-image=b ./y
 expect 'a colon behind a program' 0 \
-    "srun: $WARNING the colon at the end of './x:' begins no component; write it as a word of its own: ./x : -n1
+    "srun: $WARNING the colon at the end of './x:' does not begin a component; write it as a word of its own: ./x : -n1
 0 image=T/a: ./x: -n1 ./y" \
     srun --container-image=a ./x: -n1 ./y
 expect 'a colon behind an argument, and an option of ours behind it' 0 \
-    "srun: $WARNING the colon at the end of '7:' begins no component; write it as a word of its own: 7 : --container-image=b
+    "srun: $WARNING the colon at the end of '7:' does not begin a component; write it as a word of its own: 7 : --container-image=b
 $run 7: --container-image=b ./y" \
     srun ./x 7: --container-image=b ./y
 expect 'a colon in a step without a word of berth' 0 "$run :-n1 ./y: -n1" \
@@ -66,7 +66,7 @@ expect 'a colon in an argument' 0 '0 image=T/a: ./x a:b c: d :e' \
 for option in -n1 '-n 1' -N2 '-c 4' --nodes=1 --partition=p --site-mpi-bind; do
     # shellcheck disable=SC2086 # words
     expect "a colon before $option and a command" 0 \
-        "srun: $WARNING the colon at the end of './x:' begins no component; write it as a word of its own: ./x : ${option% *}
+        "srun: $WARNING the colon at the end of './x:' does not begin a component; write it as a word of its own: ./x : ${option% *}
 0 image=T/a: ./x: $option ./y" \
         FAKE_WORDS=option_prefix=site- srun --site-container-image=a ./x: $option ./y
 done
@@ -78,7 +78,7 @@ for words in 'grep error: -r logs' 'grep error: -n logs' 'rsync host: -av to' '.
 done
 
 # Slurm's own --container.
-own="is Slurm's own option, for OCI bundles, and starts no image; write srun --container-image="
+own="is Slurm's own option, for OCI bundles, and does not start an image; write srun --container-image="
 mkdir -p bundle plain
 echo '{}' >bundle/config.json
 : >file
@@ -92,15 +92,15 @@ for value in bundle /not/here; do
     expect "--container=$value: a bundle, maybe" 0 "$run" srun --container=$value ./x
 done
 expect 'sbatch --container names an image' 0 \
-    "sbatch: $WARNING --container=no.sif (or SLURM_CONTAINER) is Slurm's own option, for OCI bundles, and starts no image; write sbatch --container-image=no.sif
+    "sbatch: $WARNING --container=no.sif (or SLURM_CONTAINER) is Slurm's own option, for OCI bundles, and does not start an image; write sbatch --container-image=no.sif
 0 host: job" sbatch --container=no.sif job
 expect 'options with a prefix, and that of Slurm' 0 \
-    "srun: $WARNING --container=no.sif (or SLURM_CONTAINER) is Slurm's own option, for OCI bundles, and starts no image; write srun --site-container-image=no.sif
+    "srun: $WARNING --container=no.sif (or SLURM_CONTAINER) is Slurm's own option, for OCI bundles, and does not start an image; write srun --site-container-image=no.sif
 $run" FAKE_WORDS=option_prefix=site- srun --container=no.sif ./x
 
 # A variable of pyxis.
 expect 'PYXIS_CONTAINER_IMAGE' 0 \
-    "srun: $WARNING PYXIS_CONTAINER_IMAGE=p.sqsh starts no image; berth reads BERTH_CONTAINER_IMAGE
+    "srun: $WARNING PYXIS_CONTAINER_IMAGE=p.sqsh does not start an image; berth reads BERTH_CONTAINER_IMAGE
 $run" PYXIS_CONTAINER_IMAGE=p.sqsh srun ./x
 expect 'PYXIS_CONTAINER_IMAGE beside an image' 0 '0 image=T/a: ./x' \
     PYXIS_CONTAINER_IMAGE=p.sqsh srun --container-image=a ./x

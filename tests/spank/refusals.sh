@@ -210,22 +210,22 @@ expect 'a het group that cannot be read, where components differ' 1 \
     srun --container-image=a --het-group=00000 ./x : --het-group=1 --container-image=b ./y
 
 # An mpirun of its own in one task.
-several='--mpi-bind=local: it is for one task, which starts an mpirun, and'
+several='--mpi-bind=local: only one task may start an mpirun, but'
 for words in -n4 '-n 4' --ntasks=4 '--ntasks 4' '-n1 -n4'; do
     # shellcheck disable=SC2086 # words of a command line
     expect "--mpi-bind=local with $words" 1 \
-        "srun: error: berth: $several 4 tasks have it; use -n1 -c4, or --mpi-bind=local-each for an mpirun in every task" \
+        "srun: error: berth: $several 4 tasks would; use -n1 -c4, or --mpi-bind=local-each for an mpirun in every task" \
         srun --container-image=a --mpi-bind=local $words ./x
 done
-launched='--mpi-bind=launch: it is for one task, which starts an mpirun on the job'"'"'s nodes, and'
+launched='--mpi-bind=launch: only one task may start an mpirun on the job'"'"'s nodes, but'
 expect '--mpi-bind=launch with several tasks' 1 \
-    "srun: error: berth: $launched 4 tasks have it; use -N1 -n1, and say to the mpirun how many ranks there are" \
+    "srun: error: berth: $launched 4 tasks would; use -N1 -n1, and tell the mpirun how many ranks to start" \
     SLURM_JOB_ID=7 srun --container-image=a --mpi-bind=launch -n4 mpirun ./x
 expect '--mpi-bind=launch, and the node knows of several' 1 \
-    "berth: n1: $launched 3 tasks have it; use -N1 -n1, and say to the mpirun how many ranks there are" \
+    "berth: n1: $launched 3 tasks would; use -N1 -n1, and tell the mpirun how many ranks to start" \
     SLURM_JOB_ID=7 FAKE_TASKS=3 srun --container-image=a --mpi-bind=launch mpirun ./x
 expect '--mpi-bind=launch without a job' 1 \
-    "srun: error: berth: --mpi-bind=launch: it takes the nodes of a job, and there is none yet; get them with sbatch or salloc, and use it in an srun there" \
+    "srun: error: berth: --mpi-bind=launch: it needs the nodes of a job, and there is no job yet; get one with sbatch or salloc, and give this option to an srun in that job" \
     srun --container-image=a --mpi-bind=launch -n1 mpirun ./x
 
 # Slurm's pmi2 spawns with an srun of its own.
@@ -248,14 +248,14 @@ expect '--mpi-bind=local, and another component has several' 0 \
 1 image=T/a&mpi-bind=local: ./y' \
     srun --container-image=a -n4 ./x : --container-image=a --mpi-bind=local -n1 ./y
 expect '--mpi-bind=local, and the node knows of several' 1 \
-    "berth: n1: $several 3 tasks have it; use -n1 -c3, or --mpi-bind=local-each for an mpirun in every task" \
+    "berth: n1: $several 3 tasks would; use -n1 -c3, or --mpi-bind=local-each for an mpirun in every task" \
     FAKE_TASKS=3 srun --container-image=a --mpi-bind=local ./x
 expect '--mpi-bind=local, and the node does not know' 0 \
     '0 image=T/a&mpi-bind=local: ./x
 0 image=T/a&mpi-bind=local: ./x' \
     FAKE_TASKS=2 FAKE_FAIL=S_JOB_TOTAL_TASK_COUNT srun --container-image=a --mpi-bind=local ./x
 expect 'an mpirun in each task of srun' 1 \
-    "berth: n1: --mpi-bind=host: srun starts the ranks, and each of the 3 tasks would start 'mpirun'; leave that out, or take --mpi-bind=local for an mpirun in one task" \
+    "berth: n1: --mpi-bind=host: srun starts the ranks, and each of the 3 tasks would start 'mpirun'; leave the mpirun out, or use --mpi-bind=local for an mpirun in one task" \
     FAKE_TASKS=3 srun -n3 --container-image=a --mpi-bind=host mpirun ./x
 for mode in local local-each; do
     expect "--mpi-bind=$mode beside another component's hybrid" 1 \

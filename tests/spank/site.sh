@@ -148,7 +148,7 @@ expect 'mpi: what srun chose for all components stays' 0 "0 image=/a&mpi-bind=au
     "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&mpi-bind=auto&world=host;." srun ./x
 site 'rules: [{partition: gpu, account: climate, options: {mpi-bind: hybrid}}]'
 expect 'a rule goes before the user, who is told' 0 \
-    "berth: n1: note: --mpi-bind: a rule of this site puts 'hybrid' in the place of 'local' (T/berth.yaml:1)
+    "berth: n1: note: --mpi-bind: a rule of this site replaces 'local' by 'hybrid' (T/berth.yaml:1)
 0 $A&mpi-bind=hybrid: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu SLURM_JOB_ACCOUNT=climate \
     srun --container-image=a --mpi-bind=local ./x
@@ -170,7 +170,7 @@ expect 'lifetime: a default' 0 "0 $A&lifetime=job: ./x" \
 expect 'lifetime: the user goes before it' 0 "0 $A&lifetime=step: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-lifetime=step ./x
 expect 'lifetime: a rule goes before the user' 0 \
-    "berth: n1: note: --container-lifetime: a rule of this site puts 'step' in the place of 'job' (T/berth.yaml:2)
+    "berth: n1: note: --container-lifetime: a rule of this site replaces 'job' by 'step' (T/berth.yaml:2)
 0 $A&lifetime=step: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=gpu \
     srun --container-image=a --container-lifetime=job ./x

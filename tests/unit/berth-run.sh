@@ -119,13 +119,13 @@ wrong()
 wrong 'a line with an option of Slurm' \
     "2: '-n3' is not an option that a line can have; expected a program, or options for its image; options of Slurm go to srun" \
     '1 -n3 true'
-wrong 'a line without a program' '2: no program; write one behind the ranks and the options' \
+wrong 'a line without a program' '2: no program; write one after the ranks and the options' \
     '1 --container-image=b'
 wrong 'a line whose ranks are none' \
     "3: 'x' is not a list of ranks; expected one like 0-3,8, or * for those that no other line has" '' 'x true'
 wrong 'a rank on two lines' '3: rank 0 is on line 1, too; write it once, and * on the last line' '1 true' '0-3 true'
 wrong 'an mpirun in each of several ranks' \
-    '2: --mpi-bind=local: it is for one task, which starts an mpirun, and 3 tasks have it; use -n1 -c3, or --mpi-bind=local-each for an mpirun in every task' \
+    '2: --mpi-bind=local: only one task may start an mpirun, but 3 tasks would; use -n1 -c3, or --mpi-bind=local-each for an mpirun in every task' \
     '1-3 --container-image=a --mpi-bind=local true'
 expect 'a rank on no line' 1 \
     "berth: --multi-prog: 'conf': no line has rank 4; write one, or start fewer ranks" \
@@ -151,7 +151,7 @@ expect 'options without an image on any line' 1 \
     $ranks --container-writable conf
 lines '* --container-image=none echo it runs'
 expect 'an account where all lines are on the host' 1 \
-    'berth: --container-explain: no line of the --multi-prog file runs in an image; name one' \
+    'berth: --container-explain: no line of the --multi-prog file runs in an image; name an image' \
     $ranks --container-image=a --container-explain conf
 expect 'the file is for berth run' 2 "berth: explain: '--multi-prog' is not an option; see berth explain --help" \
     "$berth" explain --multi-prog conf

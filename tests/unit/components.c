@@ -126,9 +126,9 @@ START_TEST(a_container_knows_its_ranks)
     struct berth_err err;
 
     read_table(shares[_i].table, &table);
-    ck_assert_int_eq(
-        berth_table_share(&table, &table.rows[shares[_i].row], 9, &ranks, &tasks, &err),
-        0);
+    ck_assert_int_eq(berth_table_container_ranks(&table, &table.rows[shares[_i].row], 9,
+                                                 &ranks, &tasks, &err),
+                     0);
     ck_assert_uint_eq(tasks, shares[_i].tasks);
     if (shares[_i].ranks)
         ck_assert_str_eq(ranks, shares[_i].ranks);
@@ -157,8 +157,8 @@ START_TEST(a_table_knows_its_shape)
     BERTH_TABLE struct berth_table table = {0};
 
     read_table(shapes[_i].table, &table);
-    ck_assert_int_eq(berth_table_uniform(&table), shapes[_i].uniform);
-    ck_assert_int_eq(berth_table_contained(&table) != NULL, shapes[_i].contained);
+    ck_assert_int_eq(berth_table_is_uniform(&table), shapes[_i].uniform);
+    ck_assert_int_eq(berth_table_find_container(&table) != NULL, shapes[_i].contained);
 }
 END_TEST
 
@@ -192,8 +192,8 @@ START_TEST(an_empty_table_holds_nothing)
 {
     struct berth_table table = {0};
 
-    ck_assert(berth_table_uniform(&table));
-    ck_assert(!berth_table_contained(&table));
+    ck_assert(berth_table_is_uniform(&table));
+    ck_assert(!berth_table_find_container(&table));
     berth_table_fini(&table);
 }
 END_TEST
@@ -218,7 +218,7 @@ START_TEST(the_first_component_in_a_container_speaks)
     read_table(speakers[_i].table, &table);
     ck_assert_uint_eq(table.count, strlen(speakers[_i].speaks));
     for (size_t i = 0; i < table.count; i++)
-        ck_assert_int_eq(berth_table_speaks(&table, &table.rows[i]),
+        ck_assert_int_eq(berth_table_reports(&table, &table.rows[i]),
                          speakers[_i].speaks[i] == 'y');
 }
 END_TEST
@@ -265,8 +265,8 @@ START_TEST(a_rank_finds_its_row_and_container)
     struct berth_err err;
 
     read_table(LINES, &table);
-    ck_assert(berth_table_multiprog(&table));
-    ck_assert(berth_table_known(&table));
+    ck_assert(berth_table_is_multiprog(&table));
+    ck_assert(berth_table_has_groups(&table));
     ck_assert_int_eq(berth_table_find(&table, &where, ranked[_i].rank, &row, &err), 0);
     ck_assert_uint_eq((size_t)(row - table.rows), ranked[_i].row);
     ck_assert_int_eq(row->container, ranked[_i].container);
@@ -316,8 +316,8 @@ START_TEST(a_row_knows_its_ranks)
     read_table(LINES, &table);
     row = &table.rows[_i];
     ck_assert_uint_eq(berth_table_tasks(&table, row, 10), measured[_i].tasks);
-    ck_assert_uint_eq(berth_table_first(&table, row), measured[_i].first);
-    ck_assert_uint_eq(berth_table_container_first(&table, row),
+    ck_assert_uint_eq(berth_table_first_rank(&table, row), measured[_i].first);
+    ck_assert_uint_eq(berth_table_container_first_rank(&table, row),
                       measured[_i].container_first);
 }
 END_TEST

@@ -3,9 +3,6 @@
 
 #include "commandline/defaults.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/buf.h"
 #include "request/wire.h"
 #include "unit.h"
@@ -88,8 +85,8 @@ START_TEST(variables_become_options)
 
     if (cases[_i].assigned)
         berth_strvec_push(&assigned, cases[_i].assigned);
-    result = berth_defaults_take((char *const *)cases[_i].environ, &assigned, "/base",
-                                 &request, &err);
+    result = berth_defaults_parse((char *const *)cases[_i].environ, &assigned, "/base",
+                                  &request, &err);
     ck_assert_str_eq(err.text, cases[_i].error ? cases[_i].error : "");
     ck_assert_int_eq(result, cases[_i].error ? -1 : 0);
     berth_buf_puts(&text, "");

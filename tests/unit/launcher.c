@@ -212,9 +212,10 @@ START_TEST(a_launch_needs_a_job)
     ck_assert_int_eq(berth_launcher_check_job(&launch, "7", &err), 0);
     ck_assert_int_eq(berth_launcher_check_job(&local, NULL, &err), 0);
     ck_assert_int_eq(berth_launcher_check_job(&launch, NULL, &err), -1);
-    ck_assert_str_eq(err.text, "--mpi-bind=launch: it takes the nodes of a job, and "
-                               "there is none yet; get them with sbatch or salloc, and "
-                               "use it in an srun there");
+    ck_assert_str_eq(
+        err.text,
+        "--mpi-bind=launch: it needs the nodes of a job, and there is no job yet; get "
+        "one with sbatch or salloc, and give this option to an srun in that job");
 }
 END_TEST
 
@@ -249,15 +250,15 @@ START_TEST(more_than_one_task_is_refused)
     ck_assert_int_eq(berth_launcher_check_tasks(&unsaid, 2, &err), 0);
     ck_assert_int_eq(berth_launcher_check_tasks(&local, 4, &err), -1);
     ck_assert_str_eq(err.text,
-                     "--mpi-bind=local: it is for one task, which starts an mpirun, "
-                     "and 4 tasks have it; use -n1 -c4, or --mpi-bind=local-each "
+                     "--mpi-bind=local: only one task may start an mpirun, "
+                     "but 4 tasks would; use -n1 -c4, or --mpi-bind=local-each "
                      "for an mpirun in every task");
     ck_assert_int_eq(berth_launcher_check_tasks(&launch, 1, &err), 0);
     ck_assert_int_eq(berth_launcher_check_tasks(&launch, 4, &err), -1);
     ck_assert_str_eq(err.text,
-                     "--mpi-bind=launch: it is for one task, which starts an mpirun on "
-                     "the job's nodes, and 4 tasks have it; use -N1 -n1, and say to "
-                     "the mpirun how many ranks there are");
+                     "--mpi-bind=launch: only one task may start an mpirun on "
+                     "the job's nodes, but 4 tasks would; use -N1 -n1, and tell the "
+                     "mpirun how many ranks to start");
 }
 END_TEST
 
@@ -269,11 +270,13 @@ static const struct {
 } commands[] = {
     {"host", 4, "/opt/bin/mpirun",
      "--mpi-bind=host: srun starts the ranks, and each of the 4 tasks would start "
-     "'/opt/bin/mpirun'; leave that out, or take --mpi-bind=local for an mpirun in one "
+     "'/opt/bin/mpirun'; leave the mpirun out, or use --mpi-bind=local for an mpirun "
+     "in one "
      "task"},
     {"auto", 2, "mpiexec.hydra",
      "--mpi-bind=auto: srun starts the ranks, and each of the 2 tasks would start "
-     "'mpiexec.hydra'; leave that out, or take --mpi-bind=local for an mpirun in one "
+     "'mpiexec.hydra'; leave the mpirun out, or use --mpi-bind=local for an mpirun in "
+     "one "
      "task"},
     {"host", 1, "mpirun", NULL},
     {"hybrid", 0, "mpirun", NULL},

@@ -101,7 +101,7 @@ START_TEST(a_rank_gets_the_words_of_its_line)
     if (!lines[_i].words) {
         ck_assert_int_eq(result, -1);
         ck_assert_str_eq(err.text,
-                         "a single quote is not closed; put another behind the word");
+                         "a single quote is not closed; put another after the word");
         return;
     }
     ck_assert_int_eq(result, 0);
@@ -188,7 +188,7 @@ static const struct {
      "leave them out"},
     {"0 --container-image=/a --container-image=/b ./a", NULL,
      "--container-image: given twice, '/a' and '/b'; expected one value"},
-    {"0 --mpi-bind", NULL, "no program; write one behind the ranks and the options"},
+    {"0 --mpi-bind", NULL, "no program; write one after the ranks and the options"},
     {"0 --container-name=x ./a", NULL,
      "--container-name: berth's containers have no names; write "
      "--container-lifetime=job to have one for all steps of a job, or unpack the image "
@@ -208,7 +208,7 @@ START_TEST(a_line_asks_for_its_image)
     int result;
 
     ck_assert_int_eq(
-        berth_request_take(&defaults, BERTH_OPTION_IMAGE, "/d.sif", NULL, &err), 0);
+        berth_request_parse(&defaults, BERTH_OPTION_IMAGE, "/d.sif", NULL, &err), 0);
     ck_assert_int_eq(berth_multiprog_read(requests[_i].line, &file, &err), 0);
     result = berth_multiprog_request(file.lines, 0, &reading, &request, &err);
     if (!requests[_i].request) {
@@ -237,7 +237,7 @@ START_TEST(options_need_an_image)
     ck_assert_int_eq(berth_multiprog_read("0 ./a\n1 --mpi-bind ./b", &file, &err), 0);
     ck_assert_int_eq(
         berth_multiprog_request(&file.lines[0], 0, &reading, &request, &err), 0);
-    ck_assert(!berth_request_said(&request));
+    ck_assert(!berth_request_has_options(&request));
     ck_assert_int_eq(
         berth_multiprog_request(&file.lines[1], 1, &reading, &request, &err), -1);
     ck_assert_str_eq(err.text, "--container-writable: it needs an image; add "

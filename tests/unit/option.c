@@ -77,7 +77,7 @@ START_TEST(the_table_and_the_request_agree_on_values)
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err = {""};
     int result =
-        berth_request_take(&request, (enum berth_option_id)_i, NULL, NULL, &err);
+        berth_request_parse(&request, (enum berth_option_id)_i, NULL, NULL, &err);
 
     bool needs =
         berth_options[_i].argument && !berth_option_is_optional(&berth_options[_i]);
@@ -87,7 +87,7 @@ START_TEST(the_table_and_the_request_agree_on_values)
         ck_assert_str_eq(err.text,
                          "the value is empty; give one, or leave the option out");
     else
-        ck_assert(berth_request_said(&request));
+        ck_assert(berth_request_has_options(&request));
 }
 END_TEST
 

@@ -38,7 +38,7 @@ START_TEST(a_beginning_ends_where_a_name_ends)
     struct berth_err err;
 
     berth_strvec_push(&site.images.uris, rows[_i].beginning);
-    site.images.uris_said = true;
+    site.images.has_uris = true;
     ck_assert_int_eq(berth_origin_check(&site, rows[_i].uri, &err),
                      rows[_i].is_allowed ? 0 : -1);
 }
@@ -50,7 +50,7 @@ START_TEST(a_refusal_names_what_is_allowed)
     struct berth_err err;
 
     ck_assert_int_eq(berth_origin_check(&site, "docker://h/a", &err), 0);
-    site.images.uris_said = true;
+    site.images.has_uris = true;
     ck_assert_int_eq(berth_origin_check(&site, "docker://h/a", &err), -1);
     ck_assert_str_eq(err.text, "image 'docker://h/a': this site does not allow URIs; "
                                "name a file or a directory");

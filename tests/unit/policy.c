@@ -3,8 +3,6 @@
 
 #include "policy/policy.h"
 
-#include <stdio.h>
-
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "policy/mountrules.h"
@@ -51,7 +49,7 @@ static void say_one(struct berth_site *site, const char *key, char *value)
         {"unset", &site->environment.unset},    {"partition", &site->mpi.partitions},
     };
 
-    site->images.uris_said |= strcmp(key, "uris") == 0;
+    site->images.has_uris |= strcmp(key, "uris") == 0;
     if (strcmp(key, "allow") == 0)
         site->runtime.raw = BERTH_RAW_LIST;
     if (strcmp(key, "lifetime") == 0)
@@ -252,6 +250,17 @@ END_TEST
     "': this site forbids '/secret', everything in it and the directories above it; "  \
     "leave the mount out, or start in another directory if this is the working "       \
     "directory"
+#define IS_FLAG(name)                                                                  \
+    name                                                                               \
+        ": this variable is a flag for the container runtime, and this site does not " \
+        "allow it; unset it"
+#define NO_SOURCE                                                                      \
+    "mount '/none:/x:rw': its source does not exist, so berth cannot see where it "    \
+    "leads; create it before the step starts, or leave the mount out"
+#define MOUNTED_THERE(mount)                                                           \
+    "mount '" mount                                                                    \
+    "': this site itself mounts '/x:/y:ro' there; choose another place "               \
+    "in the image"
 #define ONLY_BY_OPTION(name)                                                           \
     name ": this site restricts mounts, and takes them from --container-mounts only; " \
          "unset this variable"
@@ -285,13 +294,13 @@ static const struct {
      "'1'"},
     {"rule=no-container-mount-home=no", NULL, "image=/a",
      "berth.yaml: rule 1: no-container-mount-home: expected yes, got 'no'; the "
-     "contrary is container-mount-home: yes"},
+     "opposite is container-mount-home: yes"},
     {"rule=container-mount-home=yes&no-container-mount-home=yes", NULL, "image=/a",
-     "berth.yaml: rule 1: no-container-mount-home: the same rule says the contrary; "
-     "keep one of both"},
+     "berth.yaml: rule 1: no-container-mount-home: the same rule sets the opposite, "
+     "too; keep one of the two"},
     {"rule=container-explain=text", NULL, "image=/a",
-     "berth.yaml: rule 1: container-explain: a rule cannot give it, because nothing "
-     "would run; leave it out"},
+     "berth.yaml: rule 1: container-explain: a rule cannot set this option, because no "
+     "step would run; leave it out"},
     {"rule=container-writable=no", NULL, "image=/a&writable=", FORBIDDEN("writable")},
     {"rule=container-writable=FALSE", NULL,
      "image=/a&writable=", FORBIDDEN("writable")},
@@ -307,8 +316,8 @@ static const struct {
      "berth.yaml: rule 2: container-workdir: 'w' is not absolute; expected a directory "
      "in the image, from /"},
     {"rule=container-image=none", NULL, "image=/a",
-     "berth.yaml: rule 1: container-image: a rule cannot take the image away; name "
-     "one"},
+     "berth.yaml: rule 1: container-image: a rule cannot remove the image; name an "
+     "image"},
     {"forced=/a:b", NULL, "image=/a",
      "berth.yaml: mounts.forced: '/a:b': 'b' is not a place in the image; a "
      "destination starts with /"},
@@ -317,12 +326,8 @@ static const struct {
     /* flags */
     {"deny=", NULL, "image=/a&args=--nv",
      "--container-args: this site does not allow it; leave it out"},
-    {"deny=", "APPTAINER_BIND=/x", "image=/a",
-     "APPTAINER_BIND: this variable is a flag for the container runtime, and this site "
-     "does not allow it; unset it"},
-    {"allow=--nv", "SINGULARITY_PID=1", "image=/a",
-     "SINGULARITY_PID: this variable is a flag for the container runtime, and this "
-     "site does not allow it; unset it"},
+    {"deny=", "APPTAINER_BIND=/x", "image=/a", IS_FLAG("APPTAINER_BIND")},
+    {"allow=--nv", "SINGULARITY_PID=1", "image=/a", IS_FLAG("SINGULARITY_PID")},
     {"allow=--nv allow=--pid", NULL, "image=/a&args=--ipc",
      ALLOWS("--ipc") "--nv, --pid"},
     {"allow=", NULL, "image=/a&args=--ipc", ALLOWS("--ipc") "none"},
@@ -376,12 +381,8 @@ static const struct {
     {"forbidden=/secret", NULL, "image=/a&args=-eB/x", ONLY_MOUNTS("-eB/x")},
     {"forced=/x:/y:ro", NULL, "image=/a&args=--overlay%3D/x",
      ONLY_MOUNTS("--overlay=/x")},
-    {"forbidden=/secret", NULL, "image=/a&mounts=/none:/x:rw",
-     "mount '/none:/x:rw': its source does not exist, so berth cannot see where it "
-     "leads; create it before the step starts, or leave the mount out"},
-    {"forbidden=/secret", "APPTAINER_BIND=/none:/x", "image=/a",
-     "mount '/none:/x:rw': its source does not exist, so berth cannot see where it "
-     "leads; create it before the step starts, or leave the mount out"},
+    {"forbidden=/secret", NULL, "image=/a&mounts=/none:/x:rw", NO_SOURCE},
+    {"forbidden=/secret", "APPTAINER_BIND=/none:/x", "image=/a", NO_SOURCE},
     {"forbidden=/secret", NULL, "image=/a&mounts=/colon:/x:rw",
      "mount '/colon:/x:rw': its source is really '/a:b', and a path with a ':' cannot "
      "be mounted; rename it"},
@@ -389,11 +390,9 @@ static const struct {
      "mount '/other:/x:rw': its source is really '/ok', and a variable of the runtime "
      "mounts by name; give it with --container-mounts"},
     {"forced=/x:/y:ro", NULL, "image=/a&mounts=/e:/y/bin:rw",
-     "mount '/e:/y/bin:rw': this site itself mounts '/x:/y:ro' there; choose another "
-     "place in the image"},
+     MOUNTED_THERE("/e:/y/bin:rw")},
     {"forced=/x:/y:ro", NULL, "image=/a&mounts=/x/b:/y/c:rw",
-     "mount '/x/b:/y/c:rw': this site itself mounts '/x:/y:ro' there; choose another "
-     "place in the image"},
+     MOUNTED_THERE("/x/b:/y/c:rw")},
     {"forbidden=/home/u", NULL, "image=/a",
      "mount '/home/u:/home/u:rw': this site forbids '/home/u', everything in it and "
      "the directories above it; leave the mount out, or start in another directory if "
@@ -423,9 +422,7 @@ static const struct {
     const char *asked;
     const char *error; /* NULL: only a node can tell */
 } early[] = {
-    {"deny=", "APPTAINER_BIND=/x", "image=/a",
-     "APPTAINER_BIND: this variable is a flag for the container runtime, and this site "
-     "does not allow it; unset it"},
+    {"deny=", "APPTAINER_BIND=/x", "image=/a", IS_FLAG("APPTAINER_BIND")},
     {"forbidden=/secret", "APPTAINER_MOUNT=type=bind", "image=/a",
      ONLY_BY_OPTION("APPTAINER_MOUNT")},
     {"deny=", "APPTAINER_DOCKER_PASSWORD=x", "image=/a", NULL},
@@ -455,8 +452,9 @@ START_TEST(a_refusal_costs_no_allocation)
 
     say(&site, early[_i].site);
     ck_assert_int_eq(berth_wire_get_request(early[_i].asked, &request, &err), 0);
-    ck_assert_int_eq(berth_policy_refuse(&site, &request,
-                                         early[_i].variable ? environment : NULL, &err),
+    ck_assert_int_eq(berth_policy_check_early(&site, &request,
+                                              early[_i].variable ? environment : NULL,
+                                              &err),
                      early[_i].error ? -1 : 0);
     ck_assert_str_eq(err.text, early[_i].error ? early[_i].error : "");
 }
@@ -468,16 +466,16 @@ static const struct {
     const char *told;
 } replaced[] = {
     {"rule=container-image=/b", "image=/a",
-     "--container-image: a rule of this site puts '/b' in the place of '/a' "
+     "--container-image: a rule of this site replaces '/a' by '/b' "
      "(berth.yaml)\n"},
     {"rule=container-image=/b", "image=/b", ""},
     {"rule=account=other&container-image=/b", "image=/a", ""},
     {"rule=mpi-bind=host rule=mpi-bind=off", "image=/a&mpi-bind=hybrid",
-     "--mpi-bind: a rule of this site puts 'off' in the place of 'hybrid' "
+     "--mpi-bind: a rule of this site replaces 'hybrid' by 'off' "
      "(berth.yaml)\n"},
     {"rule=mpi-bind=host", "image=/a", ""},
     {"rule=container-mount-home=yes", "image=/a&no-mount-home=",
-     "--no-container-mount-home: a rule of this site says the contrary "
+     "--no-container-mount-home: a rule of this site sets the opposite "
      "(berth.yaml)\n"},
     {"rule=container-mount-home=yes", "image=/a&mount-home=", ""},
     {"rule=container-mounts=/s:/d", "image=/a&mounts=/u:/d:rw", ""},
@@ -494,7 +492,7 @@ START_TEST(who_gets_another_value_is_told)
 
     say(&site, replaced[_i].site);
     ck_assert_int_eq(berth_wire_get_request(replaced[_i].asked, &request, &err), 0);
-    berth_rules_list(&site, &job, &request, &told);
+    berth_rules_report(&site, &job, &request, &told);
     lines = told.count ? unit_lines(&told) : strdup("");
     ck_assert_str_eq(lines, replaced[_i].told);
 }
@@ -579,8 +577,8 @@ START_TEST(a_site_may_say_mode_and_lifetime)
     BERTH_SITE struct berth_site site = berth_site_default();
 
     say(&site, words[_i].site);
-    ck_assert_int_eq(berth_policy_says_mpi(&site), words[_i].mpi);
-    ck_assert_int_eq(berth_policy_says_job(&site, words[_i].said), words[_i].job);
+    ck_assert_int_eq(berth_policy_may_set_mpi(&site), words[_i].mpi);
+    ck_assert_int_eq(berth_policy_may_last_job(&site, words[_i].said), words[_i].job);
 }
 END_TEST
 

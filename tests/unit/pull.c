@@ -380,10 +380,10 @@ START_TEST(the_site_decides_from_where)
 {
     struct berth_pull pull = app();
 
-    site.images.uris_said = true;
+    site.images.has_uris = true;
     expect_error(&pull, "image '" URI "': this site does not allow URIs");
     ck_assert(!is_there("cache"));
-    site.images.uris_said = false;
+    site.images.has_uris = false;
 }
 END_TEST
 
@@ -396,9 +396,9 @@ START_TEST(a_request_gets_the_file)
     struct berth_err err;
 
     ck_assert_int_eq(berth_pull_request(&pull, &request, &err), 0);
-    ck_assert_int_eq(berth_request_take(&request, BERTH_OPTION_IMAGE, URI, NULL, &err),
+    ck_assert_int_eq(berth_request_parse(&request, BERTH_OPTION_IMAGE, URI, NULL, &err),
                      0);
-    ck_assert(berth_request_unpulled(&request));
+    ck_assert(berth_request_needs_pull(&request));
     ck_assert_int_eq(berth_pull_request(&pull, &request, &err), 0);
     ck_assert_str_eq(request.image, file);
     ck_assert_str_eq(berth_request_name(&request), URI);

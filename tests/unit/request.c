@@ -7,34 +7,40 @@
 #include "request/wire.h"
 #include "unit.h"
 
-#define IMAGE      BERTH_OPTION_IMAGE
-#define MOUNTS     BERTH_OPTION_MOUNTS
-#define WORKDIR    BERTH_OPTION_WORKDIR
-#define HOME       BERTH_OPTION_MOUNT_HOME
-#define NO_HOME    BERTH_OPTION_NO_MOUNT_HOME
-#define WRITABLE   BERTH_OPTION_WRITABLE
-#define ENTRYPOINT BERTH_OPTION_ENTRYPOINT
-#define ENV        BERTH_OPTION_ENV
-#define ARGS       BERTH_OPTION_ARGS
-#define GPU        BERTH_OPTION_GPU
-#define LIFETIME   BERTH_OPTION_LIFETIME
-#define MPI        BERTH_OPTION_MPI
-#define FABRIC     BERTH_OPTION_FABRIC
-#define EXPLAIN    BERTH_OPTION_EXPLAIN
-#define END        BERTH_OPTION_COUNT
+#define IMAGE      (BERTH_OPTION_IMAGE + 1)
+#define MOUNTS     (BERTH_OPTION_MOUNTS + 1)
+#define WORKDIR    (BERTH_OPTION_WORKDIR + 1)
+#define HOME       (BERTH_OPTION_MOUNT_HOME + 1)
+#define NO_HOME    (BERTH_OPTION_NO_MOUNT_HOME + 1)
+#define WRITABLE   (BERTH_OPTION_WRITABLE + 1)
+#define ENTRYPOINT (BERTH_OPTION_ENTRYPOINT + 1)
+#define ENV        (BERTH_OPTION_ENV + 1)
+#define ARGS       (BERTH_OPTION_ARGS + 1)
+#define GPU        (BERTH_OPTION_GPU + 1)
+#define LIFETIME   (BERTH_OPTION_LIFETIME + 1)
+#define MPI        (BERTH_OPTION_MPI + 1)
+#define FABRIC     (BERTH_OPTION_FABRIC + 1)
+#define EXPLAIN    (BERTH_OPTION_EXPLAIN + 1)
 
 #define BASE "/base"
 
+/* An option; 0 ends a list of them. */
 struct given {
-    enum berth_option_id id;
+    int option;
     const char *value;
 };
+
+static enum berth_option_id id_of(int option)
+{
+    return (enum berth_option_id)(option - 1);
+}
 
 static int take_all(const struct given *given, struct berth_request *request,
                     struct berth_err *err)
 {
-    for (; given->id != END; given++)
-        if (berth_request_take(request, given->id, given->value, BASE, err) < 0)
+    for (; given->option; given++)
+        if (berth_request_parse(request, id_of(given->option), given->value, BASE,
+                                err) < 0)
             return -1;
     return 0;
 }
@@ -52,52 +58,51 @@ static const struct {
     struct given given[6];
     const char *fields;
 } taken[] = {
-    {{{END, NULL}}, ""},
-    {{{IMAGE, "/a.sif"}, {END, NULL}}, "image=/a.sif"},
-    {{{IMAGE, "a.sif"}, {END, NULL}}, "image=/base/a.sif"},
-    {{{IMAGE, "./x/a.sif"}, {END, NULL}}, "image=/base/x/a.sif"},
-    {{{IMAGE, "docker://a"}, {IMAGE, "docker://a"}, {END, NULL}}, "image=docker://a"},
-    {{{IMAGE, "none"}, {END, NULL}}, "image=none"},
-    {{{IMAGE, "./none"}, {END, NULL}}, "image=/base/none"},
-    {{{IMAGE, "dir/a://b"}, {END, NULL}}, "image=/base/dir/a://b"},
-    {{{IMAGE, "/a"}, {IMAGE, "/a"}, {END, NULL}}, "image=/a"},
-    {{{IMAGE, "a"}, {IMAGE, "/base/a"}, {END, NULL}}, "image=/base/a"},
-    {{{IMAGE, "none"}, {IMAGE, "none"}, {END, NULL}}, "image=none"},
-    {{{MOUNTS, "/a,b:/c:ro"}, {MOUNTS, "/a"}, {END, NULL}},
+    {{{0}}, ""},
+    {{{IMAGE, "/a.sif"}}, "image=/a.sif"},
+    {{{IMAGE, "a.sif"}}, "image=/base/a.sif"},
+    {{{IMAGE, "./x/a.sif"}}, "image=/base/x/a.sif"},
+    {{{IMAGE, "docker://a"}, {IMAGE, "docker://a"}}, "image=docker://a"},
+    {{{IMAGE, "none"}}, "image=none"},
+    {{{IMAGE, "./none"}}, "image=/base/none"},
+    {{{IMAGE, "dir/a://b"}}, "image=/base/dir/a://b"},
+    {{{IMAGE, "/a"}, {IMAGE, "/a"}}, "image=/a"},
+    {{{IMAGE, "a"}, {IMAGE, "/base/a"}}, "image=/base/a"},
+    {{{IMAGE, "none"}, {IMAGE, "none"}}, "image=none"},
+    {{{MOUNTS, "/a,b:/c:ro"}, {MOUNTS, "/a"}},
      "mounts=/a:/a:rw&mounts=/base/b:/c:ro&mounts=/a:/a:rw"},
-    {{{WORKDIR, "/w"}, {WORKDIR, "/w"}, {END, NULL}}, "workdir=/w"},
-    {{{HOME, NULL}, {HOME, NULL}, {END, NULL}}, "mount-home="},
-    {{{HOME, "(null)"}, {END, NULL}}, "mount-home="},
-    {{{NO_HOME, NULL}, {NO_HOME, ""}, {END, NULL}}, "no-mount-home="},
-    {{{WRITABLE, NULL}, {ENTRYPOINT, NULL}, {END, NULL}}, "writable=&entrypoint="},
-    {{{ENV, "A"}, {END, NULL}}, "env=A"},
-    {{{ENV, "A=1,B,_c9="}, {END, NULL}}, "env=A%3D1&env=B&env=_c9%3D"},
-    {{{ENV, "A=1\\,2,B=\\"}, {END, NULL}}, "env=A%3D1,2&env=B%3D%5C"},
-    {{{ENV, "A=x\\y"}, {END, NULL}}, "env=A%3Dx%5Cy"},
-    {{{ENV, "A=x\\\\,B=y"}, {END, NULL}}, "env=A%3Dx%5C,B%3Dy"},
-    {{{ENV, "A=b=c"}, {ENV, "A=d"}, {END, NULL}}, "env=A%3Db%3Dc&env=A%3Dd"},
-    {{{ENV, "A=two\nlines"}, {END, NULL}}, "env=A%3Dtwo%0Alines"},
-    {{{ARGS, "--nv"}, {END, NULL}}, "args=--nv"},
-    {{{ARGS, "  --nv \t--bind\n/a  "}, {ARGS, "-c"}, {END, NULL}},
+    {{{WORKDIR, "/w"}, {WORKDIR, "/w"}}, "workdir=/w"},
+    {{{HOME, NULL}, {HOME, NULL}}, "mount-home="},
+    {{{HOME, "(null)"}}, "mount-home="},
+    {{{NO_HOME, NULL}, {NO_HOME, ""}}, "no-mount-home="},
+    {{{WRITABLE, NULL}, {ENTRYPOINT, NULL}}, "writable=&entrypoint="},
+    {{{ENV, "A"}}, "env=A"},
+    {{{ENV, "A=1,B,_c9="}}, "env=A%3D1&env=B&env=_c9%3D"},
+    {{{ENV, "A=1\\,2,B=\\"}}, "env=A%3D1,2&env=B%3D%5C"},
+    {{{ENV, "A=x\\y"}}, "env=A%3Dx%5Cy"},
+    {{{ENV, "A=x\\\\,B=y"}}, "env=A%3Dx%5C,B%3Dy"},
+    {{{ENV, "A=b=c"}, {ENV, "A=d"}}, "env=A%3Db%3Dc&env=A%3Dd"},
+    {{{ENV, "A=two\nlines"}}, "env=A%3Dtwo%0Alines"},
+    {{{ARGS, "--nv"}}, "args=--nv"},
+    {{{ARGS, "  --nv \t--bind\n/a  "}, {ARGS, "-c"}},
      "args=--nv&args=--bind&args=/a&args=-c"},
-    {{{ARGS, "   "}, {END, NULL}}, ""},
-    {{{GPU, "auto"}, {GPU, "auto"}, {END, NULL}}, "gpu=auto"},
-    {{{GPU, "nvidia"}, {END, NULL}}, "gpu=nvidia"},
-    {{{GPU, "rocm"}, {END, NULL}}, "gpu=rocm"},
-    {{{GPU, "off"}, {END, NULL}}, "gpu=off"},
-    {{{LIFETIME, "step"}, {END, NULL}}, "lifetime=step"},
-    {{{LIFETIME, "job"}, {LIFETIME, "job"}, {END, NULL}}, "lifetime=job"},
-    {{{FABRIC, "auto"}, {END, NULL}}, "fabric=auto"},
-    {{{FABRIC, "ucx"}, {MPI, NULL}, {END, NULL}}, "mpi-bind=auto&fabric=ucx"},
-    {{{MPI, NULL}, {END, NULL}}, "mpi-bind=auto"},
-    {{{MPI, ""}, {MPI, "(null)"}, {MPI, "auto"}, {END, NULL}}, "mpi-bind=auto"},
-    {{{MPI, "local-each"}, {END, NULL}}, "mpi-bind=local-each"},
-    {{{MPI, "cray-mpich-8"}, {END, NULL}}, "mpi-bind=cray-mpich-8"},
-    {{{EXPLAIN, NULL}, {EXPLAIN, "(null)"}, {EXPLAIN, "text"}, {END, NULL}},
-     "explain=text"},
-    {{{EXPLAIN, "json"}, {EXPLAIN, "json"}, {END, NULL}}, "explain=json"},
-    {{{EXPLAIN, "yes"}, {EXPLAIN, ""}, {END, NULL}}, "explain=text"},
-    {{{EXPLAIN, "no"}, {EXPLAIN, "off"}, {END, NULL}}, "explain=off"},
+    {{{ARGS, "   "}}, ""},
+    {{{GPU, "auto"}, {GPU, "auto"}}, "gpu=auto"},
+    {{{GPU, "nvidia"}}, "gpu=nvidia"},
+    {{{GPU, "rocm"}}, "gpu=rocm"},
+    {{{GPU, "off"}}, "gpu=off"},
+    {{{LIFETIME, "step"}}, "lifetime=step"},
+    {{{LIFETIME, "job"}, {LIFETIME, "job"}}, "lifetime=job"},
+    {{{FABRIC, "auto"}}, "fabric=auto"},
+    {{{FABRIC, "ucx"}, {MPI, NULL}}, "mpi-bind=auto&fabric=ucx"},
+    {{{MPI, NULL}}, "mpi-bind=auto"},
+    {{{MPI, ""}, {MPI, "(null)"}, {MPI, "auto"}}, "mpi-bind=auto"},
+    {{{MPI, "local-each"}}, "mpi-bind=local-each"},
+    {{{MPI, "cray-mpich-8"}}, "mpi-bind=cray-mpich-8"},
+    {{{EXPLAIN, NULL}, {EXPLAIN, "(null)"}, {EXPLAIN, "text"}}, "explain=text"},
+    {{{EXPLAIN, "json"}, {EXPLAIN, "json"}}, "explain=json"},
+    {{{EXPLAIN, "yes"}, {EXPLAIN, ""}}, "explain=text"},
+    {{{EXPLAIN, "no"}, {EXPLAIN, "off"}}, "explain=off"},
 };
 
 START_TEST(options_are_taken)
@@ -110,6 +115,7 @@ START_TEST(options_are_taken)
 }
 END_TEST
 
+#define EMPTY "the value is empty; give one, or leave the option out"
 #define SCHEME(text)                                                                   \
     "'" text "': cannot be pulled; expected docker://, oras:// or library://, or a "   \
     "SIF file or a directory"
@@ -132,59 +138,51 @@ static const struct {
     struct given given[3];
     const char *error;
 } refused[] = {
-    {{{IMAGE, ""}, {END, NULL}},
-     "the value is empty; give one, or leave the option out"},
-    {{{MOUNTS, ""}, {END, NULL}},
-     "the value is empty; give one, or leave the option out"},
-    {{{WORKDIR, ""}, {END, NULL}},
-     "the value is empty; give one, or leave the option out"},
-    {{{ENV, ""}, {END, NULL}}, "the value is empty; give one, or leave the option out"},
-    {{{ARGS, ""}, {END, NULL}},
-     "the value is empty; give one, or leave the option out"},
-    {{{IMAGE, "a://b"}, {END, NULL}}, SCHEME("a://b")},
-    {{{IMAGE, "file:///a"}, {END, NULL}}, SCHEME("file:///a")},
-    {{{IMAGE, "docker://a"}, {IMAGE, "docker://b"}, {END, NULL}},
-     TWICE("docker://a", "docker://b")},
-    {{{IMAGE, "docker://a"}, {IMAGE, "/a"}, {END, NULL}}, TWICE("docker://a", "/a")},
-    {{{GPU, ""}, {END, NULL}}, "the value is empty; give one, or leave the option out"},
-    {{{GPU, "amd"}, {END, NULL}},
-     "'amd' is not a kind of GPU; expected auto, nvidia, rocm or off"},
-    {{{GPU, "off"}, {GPU, "rocm"}, {END, NULL}}, TWICE("off", "rocm")},
-    {{{LIFETIME, "node"}, {END, NULL}},
-     "'node' is not a lifetime; expected step or job"},
-    {{{LIFETIME, "job"}, {LIFETIME, "step"}, {END, NULL}}, TWICE("job", "step")},
-    {{{FABRIC, "Slingshot 11"}, {END, NULL}},
+    {{{IMAGE, ""}}, EMPTY},
+    {{{MOUNTS, ""}}, EMPTY},
+    {{{WORKDIR, ""}}, EMPTY},
+    {{{ENV, ""}}, EMPTY},
+    {{{ARGS, ""}}, EMPTY},
+    {{{IMAGE, "a://b"}}, SCHEME("a://b")},
+    {{{IMAGE, "file:///a"}}, SCHEME("file:///a")},
+    {{{IMAGE, "docker://a"}, {IMAGE, "docker://b"}}, TWICE("docker://a", "docker://b")},
+    {{{IMAGE, "docker://a"}, {IMAGE, "/a"}}, TWICE("docker://a", "/a")},
+    {{{GPU, ""}}, EMPTY},
+    {{{GPU, "amd"}}, "'amd' is not a kind of GPU; expected auto, nvidia, rocm or off"},
+    {{{GPU, "off"}, {GPU, "rocm"}}, TWICE("off", "rocm")},
+    {{{LIFETIME, "node"}}, "'node' is not a lifetime; expected step or job"},
+    {{{LIFETIME, "job"}, {LIFETIME, "step"}}, TWICE("job", "step")},
+    {{{FABRIC, "Slingshot 11"}},
      "'Slingshot 11' is not a fabric; expected auto, required, off, or the name of a "
      "profile"},
-    {{{FABRIC, "ucx"}, {FABRIC, "off"}, {END, NULL}}, TWICE("ucx", "off")},
-    {{{IMAGE, "/a"}, {IMAGE, "/b"}, {END, NULL}}, TWICE("/a", "/b")},
-    {{{IMAGE, "/a"}, {IMAGE, "none"}, {END, NULL}}, TWICE("/a", "none")},
-    {{{IMAGE, "none"}, {IMAGE, "a"}, {END, NULL}}, TWICE("none", "/base/a")},
-    {{{WORKDIR, "/a"}, {WORKDIR, "/b"}, {END, NULL}}, TWICE("/a", "/b")},
-    {{{WORKDIR, "w"}, {END, NULL}},
+    {{{FABRIC, "ucx"}, {FABRIC, "off"}}, TWICE("ucx", "off")},
+    {{{IMAGE, "/a"}, {IMAGE, "/b"}}, TWICE("/a", "/b")},
+    {{{IMAGE, "/a"}, {IMAGE, "none"}}, TWICE("/a", "none")},
+    {{{IMAGE, "none"}, {IMAGE, "a"}}, TWICE("none", "/base/a")},
+    {{{WORKDIR, "/a"}, {WORKDIR, "/b"}}, TWICE("/a", "/b")},
+    {{{WORKDIR, "w"}},
      "'w' is not absolute; expected a directory in the image, from /"},
-    {{{EXPLAIN, "xml"}, {END, NULL}},
-     "'xml' is not a form; expected text, json or off"},
-    {{{EXPLAIN, "json"}, {EXPLAIN, "off"}, {END, NULL}}, TWICE("json", "off")},
-    {{{MOUNTS, "/a:b"}, {END, NULL}},
+    {{{EXPLAIN, "xml"}}, "'xml' is not a form; expected text, json or off"},
+    {{{EXPLAIN, "json"}, {EXPLAIN, "off"}}, TWICE("json", "off")},
+    {{{MOUNTS, "/a:b"}},
      "'/a:b': 'b' is not a place in the image; a destination starts with /"},
-    {{{HOME, NULL}, {NO_HOME, NULL}, {END, NULL}}, OPPOSITE},
-    {{{NO_HOME, NULL}, {HOME, NULL}, {END, NULL}}, OPPOSITE},
-    {{{ENV, "1A=x"}, {END, NULL}}, NO_VARIABLE("1A=x")},
-    {{{ENV, "=x"}, {END, NULL}}, NO_VARIABLE("=x")},
-    {{{ENV, "A-B"}, {END, NULL}}, NO_VARIABLE("A-B")},
-    {{{ENV, "A B=1"}, {END, NULL}}, NO_VARIABLE("A B=1")},
-    {{{ENV, "A,"}, {END, NULL}}, NO_VARIABLE("") COMMA},
-    {{{ENV, ",A"}, {END, NULL}}, NO_VARIABLE("") COMMA},
-    {{{ENV, "A=1,2"}, {END, NULL}}, NO_VARIABLE("2") COMMA},
-    {{{ENV, "\303\204=1"}, {END, NULL}}, NO_VARIABLE("\303\204=1")},
-    {{{MPI, "Host"}, {END, NULL}}, NO_MODE("Host")},
-    {{{MPI, "-x"}, {END, NULL}}, NO_MODE("-x")},
-    {{{MPI, "a/b"}, {END, NULL}}, NO_MODE("a/b")},
-    {{{MPI, "NAME"}, {END, NULL}}, NO_MODE("NAME")},
-    {{{MPI, "mpich_4"}, {END, NULL}}, NO_MODE("mpich_4")},
-    {{{MPI, "mpich-4.2"}, {END, NULL}}, NO_MODE("mpich-4.2")},
-    {{{MPI, "host"}, {MPI, "off"}, {END, NULL}}, TWICE("host", "off")},
+    {{{HOME, NULL}, {NO_HOME, NULL}}, OPPOSITE},
+    {{{NO_HOME, NULL}, {HOME, NULL}}, OPPOSITE},
+    {{{ENV, "1A=x"}}, NO_VARIABLE("1A=x")},
+    {{{ENV, "=x"}}, NO_VARIABLE("=x")},
+    {{{ENV, "A-B"}}, NO_VARIABLE("A-B")},
+    {{{ENV, "A B=1"}}, NO_VARIABLE("A B=1")},
+    {{{ENV, "A,"}}, NO_VARIABLE("") COMMA},
+    {{{ENV, ",A"}}, NO_VARIABLE("") COMMA},
+    {{{ENV, "A=1,2"}}, NO_VARIABLE("2") COMMA},
+    {{{ENV, "\303\204=1"}}, NO_VARIABLE("\303\204=1")},
+    {{{MPI, "Host"}}, NO_MODE("Host")},
+    {{{MPI, "-x"}}, NO_MODE("-x")},
+    {{{MPI, "a/b"}}, NO_MODE("a/b")},
+    {{{MPI, "NAME"}}, NO_MODE("NAME")},
+    {{{MPI, "mpich_4"}}, NO_MODE("mpich_4")},
+    {{{MPI, "mpich-4.2"}}, NO_MODE("mpich-4.2")},
+    {{{MPI, "host"}, {MPI, "off"}}, TWICE("host", "off")},
 };
 
 START_TEST(a_wrong_option_has_a_sentence)
@@ -202,7 +200,8 @@ START_TEST(an_option_out_of_the_table_is_refused)
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err;
 
-    ck_assert_int_eq(berth_request_take(&request, END, "x", NULL, &err), -1);
+    ck_assert_int_eq(berth_request_parse(&request, BERTH_OPTION_COUNT, "x", NULL, &err),
+                     -1);
     ck_assert_str_eq(err.text, "no such option");
 }
 END_TEST
@@ -212,68 +211,41 @@ START_TEST(without_a_base_paths_are_absolute)
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err;
 
-    ck_assert_int_eq(berth_request_take(&request, IMAGE, "a", NULL, &err), -1);
+    ck_assert_int_eq(berth_request_parse(&request, id_of(IMAGE), "a", NULL, &err), -1);
     ck_assert_str_eq(err.text, "'a' is not absolute; expected a path from /");
-    ck_assert_int_eq(berth_request_take(&request, MOUNTS, "a", NULL, &err), -1);
+    ck_assert_int_eq(berth_request_parse(&request, id_of(MOUNTS), "a", NULL, &err), -1);
     ck_assert_str_eq(err.text, "'a': 'a' is not absolute; expected a path from /");
 }
 END_TEST
 
 static const struct {
-    struct given defaults[8];
-    struct given own[4];
-    const char *fields;
+    const char *defaults;
+    const char *own;
+    const char *merged;
 } merges[] = {
-    {{{END, NULL}}, {{END, NULL}}, ""},
-    {{{IMAGE, "/a"}, {END, NULL}}, {{END, NULL}}, "image=/a"},
-    {{{END, NULL}}, {{IMAGE, "/a"}, {END, NULL}}, "image=/a"},
-    {{{IMAGE, "/a"}, {END, NULL}}, {{IMAGE, "/b"}, {END, NULL}}, "image=/b"},
-    {{{IMAGE, "/a"}, {MOUNTS, "/m"}, {END, NULL}},
-     {{IMAGE, "/b"}, {MOUNTS, "/n"}, {END, NULL}},
+    {"", "", ""},
+    {"image=/a", "", "image=/a"},
+    {"", "image=/a", "image=/a"},
+    {"image=/a", "image=/b", "image=/b"},
+    {"image=/a&mounts=/m", "image=/b&mounts=/n",
      "image=/b&mounts=/m:/m:rw&mounts=/n:/n:rw"},
-    {{{IMAGE, "/a"}, {WORKDIR, "/w"}, {ENV, "A"}, {ARGS, "-x"}, {END, NULL}},
-     {{WORKDIR, "/v"}, {ENV, "A=1"}, {ARGS, "-y"}, {END, NULL}},
+    {"image=/a&workdir=/w&env=A&args=-x", "workdir=/v&env=A%3D1&args=-y",
      "image=/a&workdir=/v&env=A&env=A%3D1&args=-x&args=-y"},
-    {{{IMAGE, "/a"}, {HOME, NULL}, {END, NULL}},
-     {{NO_HOME, NULL}, {END, NULL}},
-     "image=/a&no-mount-home="},
-    {{{IMAGE, "/a"}, {NO_HOME, NULL}, {WRITABLE, NULL}, {END, NULL}},
-     {{ENTRYPOINT, NULL}, {END, NULL}},
+    {"image=/a&mount-home=", "no-mount-home=", "image=/a&no-mount-home="},
+    {"image=/a&no-mount-home=&writable=", "entrypoint=",
      "image=/a&no-mount-home=&writable=&entrypoint="},
-    {{{IMAGE, "/a"},
-      {MOUNTS, "/m"},
-      {WORKDIR, "/w"},
-      {HOME, NULL},
-      {WRITABLE, NULL},
-      {ENTRYPOINT, NULL},
-      {ENV, "A"},
-      {END, NULL}},
-     {{IMAGE, "none"}, {END, NULL}},
-     "image=none"},
-    {{{IMAGE, "none"}, {END, NULL}}, {{IMAGE, "/b"}, {END, NULL}}, "image=/b"},
-    {{{IMAGE, "docker://a"}, {END, NULL}}, {{IMAGE, "/b"}, {END, NULL}}, "image=/b"},
-    {{{IMAGE, "/a"}, {END, NULL}},
-     {{IMAGE, "oras://b"}, {END, NULL}},
-     "image=oras://b"},
-    {{{IMAGE, "docker://a"}, {END, NULL}},
-     {{IMAGE, "none"}, {END, NULL}},
-     "image=none"},
-    {{{IMAGE, "/a"}, {MPI, NULL}, {END, NULL}},
-     {{END, NULL}},
-     "image=/a&mpi-bind=auto"},
-    {{{IMAGE, "/a"}, {MPI, "host"}, {END, NULL}},
-     {{MPI, "off"}, {END, NULL}},
-     "image=/a&mpi-bind=off"},
-    {{{IMAGE, "/a"}, {GPU, "nvidia"}, {END, NULL}},
-     {{GPU, "off"}, {END, NULL}},
-     "image=/a&gpu=off"},
-    {{{IMAGE, "/a"}, {GPU, "nvidia"}, {END, NULL}},
-     {{END, NULL}},
-     "image=/a&gpu=nvidia"},
-    {{{IMAGE, "/a"}, {LIFETIME, "job"}, {END, NULL}},
-     {{LIFETIME, "step"}, {END, NULL}},
-     "image=/a&lifetime=step"},
-    {{{IMAGE, "none"}, {END, NULL}}, {{END, NULL}}, "image=none"},
+    {"image=/a&mounts=/m&workdir=/w&mount-home=&writable=&entrypoint=&env=A",
+     "image=none", "image=none"},
+    {"image=none", "image=/b", "image=/b"},
+    {"image=docker://a", "image=/b", "image=/b"},
+    {"image=/a", "image=oras://b", "image=oras://b"},
+    {"image=docker://a", "image=none", "image=none"},
+    {"image=/a&mpi-bind=auto", "", "image=/a&mpi-bind=auto"},
+    {"image=/a&mpi-bind=host", "mpi-bind=off", "image=/a&mpi-bind=off"},
+    {"image=/a&gpu=nvidia", "gpu=off", "image=/a&gpu=off"},
+    {"image=/a&gpu=nvidia", "", "image=/a&gpu=nvidia"},
+    {"image=/a&lifetime=job", "lifetime=step", "image=/a&lifetime=step"},
+    {"image=none", "", "image=none"},
 };
 
 START_TEST(own_values_go_over_defaults)
@@ -283,11 +255,11 @@ START_TEST(own_values_go_over_defaults)
     BERTH_REQUEST struct berth_request merged = {0};
     struct berth_err err;
 
-    ck_assert_int_eq(take_all(merges[_i].defaults, &defaults, &err), 0);
-    ck_assert_int_eq(take_all(merges[_i].own, &own, &err), 0);
-    ck_assert_int_eq(berth_request_put_over(&merged, &defaults, &err), 0);
-    ck_assert_int_eq(berth_request_put_over(&merged, &own, &err), 0);
-    assert_fields(&merged, merges[_i].fields);
+    ck_assert_int_eq(berth_wire_get_request(merges[_i].defaults, &defaults, &err), 0);
+    ck_assert_int_eq(berth_wire_get_request(merges[_i].own, &own, &err), 0);
+    ck_assert_int_eq(berth_request_merge(&merged, &defaults, &err), 0);
+    ck_assert_int_eq(berth_request_merge(&merged, &own, &err), 0);
+    assert_fields(&merged, merges[_i].merged);
 }
 END_TEST
 
@@ -297,36 +269,36 @@ END_TEST
 #define NO_IMAGE(option) "--" option ": it needs an image; add --container-image=IMAGE"
 
 static const struct {
-    struct given given[4];
+    const char *request;
     const char *error; /* NULL: fine */
 } checks[] = {
-    {{{END, NULL}}, NULL},
-    {{{IMAGE, "/a"}, {END, NULL}}, NULL},
-    {{{IMAGE, "none"}, {END, NULL}}, NULL},
-    {{{IMAGE, "/a"}, {MOUNTS, "/m"}, {END, NULL}}, NULL},
-    {{{IMAGE, "none"}, {MOUNTS, "/m"}, {END, NULL}}, ON_HOST},
-    {{{IMAGE, "none"}, {NO_HOME, NULL}, {END, NULL}}, ON_HOST},
-    {{{MOUNTS, "/m"}, {END, NULL}}, NO_IMAGE("container-mounts")},
-    {{{WORKDIR, "/w"}, {END, NULL}}, NO_IMAGE("container-workdir")},
-    {{{HOME, NULL}, {END, NULL}}, NO_IMAGE("container-mount-home")},
-    {{{NO_HOME, NULL}, {END, NULL}}, NO_IMAGE("no-container-mount-home")},
-    {{{WRITABLE, NULL}, {END, NULL}}, NO_IMAGE("container-writable")},
-    {{{ENTRYPOINT, NULL}, {END, NULL}}, NO_IMAGE("container-entrypoint")},
-    {{{ENV, "A"}, {END, NULL}}, NO_IMAGE("container-env")},
-    {{{ARGS, "-x"}, {END, NULL}}, NO_IMAGE("container-args")},
-    {{{GPU, "auto"}, {END, NULL}}, NO_IMAGE("container-gpu")},
-    {{{LIFETIME, "job"}, {END, NULL}}, NO_IMAGE("container-lifetime")},
-    {{{FABRIC, "auto"}, {END, NULL}}, NO_IMAGE("container-fabric")},
-    {{{IMAGE, "/a"}, {FABRIC, "ucx"}, {MPI, "hybrid"}, {END, NULL}}, NULL},
-    {{{IMAGE, "/a"}, {FABRIC, "ucx"}, {MPI, "auto"}, {END, NULL}}, NULL},
-    {{{IMAGE, "/a"}, {FABRIC, "auto"}, {MPI, "host"}, {END, NULL}}, NULL},
-    {{{IMAGE, "/a"}, {FABRIC, "off"}, {MPI, "host"}, {END, NULL}}, NULL},
-    {{{IMAGE, "/a"}, {FABRIC, "ucx"}, {MPI, "local"}, {END, NULL}},
+    {"", NULL},
+    {"image=/a", NULL},
+    {"image=none", NULL},
+    {"image=/a&mounts=/m", NULL},
+    {"image=none&mounts=/m", ON_HOST},
+    {"image=none&no-mount-home=", ON_HOST},
+    {"mounts=/m", NO_IMAGE("container-mounts")},
+    {"workdir=/w", NO_IMAGE("container-workdir")},
+    {"mount-home=", NO_IMAGE("container-mount-home")},
+    {"no-mount-home=", NO_IMAGE("no-container-mount-home")},
+    {"writable=", NO_IMAGE("container-writable")},
+    {"entrypoint=", NO_IMAGE("container-entrypoint")},
+    {"env=A", NO_IMAGE("container-env")},
+    {"args=-x", NO_IMAGE("container-args")},
+    {"gpu=auto", NO_IMAGE("container-gpu")},
+    {"lifetime=job", NO_IMAGE("container-lifetime")},
+    {"fabric=auto", NO_IMAGE("container-fabric")},
+    {"image=/a&fabric=ucx&mpi-bind=hybrid", NULL},
+    {"image=/a&fabric=ucx&mpi-bind=auto", NULL},
+    {"image=/a&fabric=auto&mpi-bind=host", NULL},
+    {"image=/a&fabric=off&mpi-bind=host", NULL},
+    {"image=/a&fabric=ucx&mpi-bind=local",
      "--container-fabric=ucx: it is for an image's own MPI whose ranks srun starts, "
      "not "
      "for --mpi-bind=local; choose --mpi-bind=hybrid, or leave --container-fabric out"},
-    {{{MPI, NULL}, {END, NULL}}, NO_IMAGE("mpi-bind")},
-    {{{IMAGE, "none"}, {MPI, "off"}, {END, NULL}}, ON_HOST},
+    {"mpi-bind=auto", NO_IMAGE("mpi-bind")},
+    {"image=none&mpi-bind=off", ON_HOST},
 };
 
 START_TEST(a_mode_not_said_is_off)
@@ -335,7 +307,7 @@ START_TEST(a_mode_not_said_is_off)
     struct berth_err err;
 
     ck_assert(berth_request_mpi_is(&request, BERTH_MODE_OFF));
-    ck_assert_int_eq(berth_request_take(&request, MPI, "host", NULL, &err), 0);
+    ck_assert_int_eq(berth_request_parse(&request, id_of(MPI), "host", NULL, &err), 0);
     ck_assert(berth_request_mpi_is(&request, BERTH_MODE_HOST));
     ck_assert(!berth_request_mpi_is(&request, BERTH_MODE_OFF));
 }
@@ -391,7 +363,7 @@ START_TEST(a_fabric_is_for_the_image_s_own_mpi)
     int result;
 
     ck_assert_int_eq(berth_wire_get_request(settled[_i].request, &request, &err), 0);
-    result = berth_request_settle_fabric(&request, settled[_i].has_asked, &err);
+    result = berth_request_apply_fabric(&request, settled[_i].has_asked, &err);
     ck_assert_int_eq(result, settled[_i].settled ? 0 : -1);
     if (result < 0)
         return;
@@ -405,8 +377,8 @@ START_TEST(what_means_nothing_is_refused)
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_err err;
 
-    ck_assert_int_eq(take_all(checks[_i].given, &request, &err), 0);
-    ck_assert_int_eq(berth_request_said(&request), checks[_i].given[0].id != END);
+    ck_assert_int_eq(berth_wire_get_request(checks[_i].request, &request, &err), 0);
+    ck_assert_int_eq(berth_request_has_options(&request), *checks[_i].request != '\0');
     ck_assert_int_eq(berth_request_check(&request, &err), checks[_i].error ? -1 : 0);
     if (checks[_i].error)
         ck_assert_str_eq(err.text, checks[_i].error);
@@ -414,13 +386,29 @@ START_TEST(what_means_nothing_is_refused)
 END_TEST
 
 /* One option each, so that no two rows are equal. */
-static const struct given singles[] = {
-    {END, NULL},       {IMAGE, "/a"},      {IMAGE, "/b"},     {IMAGE, "none"},
-    {MOUNTS, "/m"},    {MOUNTS, "/n"},     {MOUNTS, "/m:/n"}, {MOUNTS, "/m:/m:ro"},
-    {WORKDIR, "/w"},   {WORKDIR, "/v"},    {HOME, NULL},      {NO_HOME, NULL},
-    {WRITABLE, NULL},  {ENV, "A"},         {ENV, "A="},       {ENTRYPOINT, NULL},
-    {ARGS, "-x"},      {ARGS, "-x -y"},    {GPU, "auto"},     {GPU, "off"},
-    {LIFETIME, "job"}, {LIFETIME, "step"},
+static const char *const singles[] = {
+    "",
+    "image=/a",
+    "image=/b",
+    "image=none",
+    "mounts=/m",
+    "mounts=/n",
+    "mounts=/m:/n",
+    "mounts=/m:/m:ro",
+    "workdir=/w",
+    "workdir=/v",
+    "mount-home=",
+    "no-mount-home=",
+    "writable=",
+    "env=A",
+    "env=A%3D",
+    "entrypoint=",
+    "args=-x",
+    "args=-x&args=-y",
+    "gpu=auto",
+    "gpu=off",
+    "lifetime=job",
+    "lifetime=step",
 };
 
 START_TEST(requests_are_equal_only_to_their_like)
@@ -428,16 +416,14 @@ START_TEST(requests_are_equal_only_to_their_like)
     BERTH_REQUEST struct berth_request a = {0};
     struct berth_err err;
 
-    if (singles[_i].id != END)
-        berth_request_take(&a, singles[_i].id, singles[_i].value, BASE, &err);
+    berth_wire_get_request(singles[_i], &a, &err);
     for (int j = 0; j < COUNT(singles); j++) {
         BERTH_REQUEST struct berth_request b = {0};
 
-        if (singles[j].id != END)
-            berth_request_take(&b, singles[j].id, singles[j].value, BASE, &err);
+        berth_wire_get_request(singles[j], &b, &err);
         ck_assert_int_eq(berth_request_equal(&a, &b), j == _i);
     }
-    ck_assert_int_eq(berth_request_contained(&a), _i == 1 || _i == 2);
+    ck_assert_int_eq(berth_request_has_container(&a), _i == 1 || _i == 2);
 }
 END_TEST
 
@@ -482,9 +468,9 @@ START_TEST(flags_in_any_spelling_close_a_container)
     struct berth_err err;
 
     if (flags[_i].args)
-        berth_request_take(&request, ARGS, flags[_i].args, NULL, &err);
-    ck_assert_int_eq(berth_request_closed(&request, environment), flags[_i].closed);
-    ck_assert_int_eq(berth_request_has_spaces(&request), flags[_i].spaces);
+        berth_request_parse(&request, id_of(ARGS), flags[_i].args, NULL, &err);
+    ck_assert_int_eq(berth_request_is_closed(&request, environment), flags[_i].closed);
+    ck_assert_int_eq(berth_request_has_namespaces(&request), flags[_i].spaces);
 }
 END_TEST
 

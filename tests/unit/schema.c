@@ -55,7 +55,7 @@ START_TEST(every_key_has_its_place)
               "  cache: ~/cache\n"
               "  missing: refuse\n"
               "mounts:\n"
-              "  forced: [/scratch, \"/a:/b:ro\"]\n"
+              "  forced: [/scratch, \"/a:/b:ro\", \"/c:/d:sqsh\"]\n"
               "  default: [/opt:/opt]\n"
               "  forbidden: [/etc]\n"
               "environment:\n"
@@ -85,12 +85,12 @@ START_TEST(every_key_has_its_place)
     ck_assert_int_eq(site.runtime.raw, BERTH_RAW_LIST);
     is_list(&site.runtime.allowed, "--nv|--bind *");
     is_list(&site.images.roots, "/apps|/home");
-    ck_assert(site.images.uris_said && site.images.uris.count == 0);
+    ck_assert(site.images.has_uris && site.images.uris.count == 0);
     is_list(&site.images.owners, "root");
     is_list(&site.images.signatures, "0123456789abcdef0123456789ABCDEF01234567");
     ck_assert_str_eq(site.images.cache, "~/cache");
     ck_assert_int_eq(site.images.missing, BERTH_MISSING_REFUSE);
-    is_list(&site.mounts.forced, "/scratch|/a:/b:ro");
+    is_list(&site.mounts.forced, "/scratch|/a:/b:ro|/c:/d:sqsh");
     is_list(&site.mounts.defaults, "/opt:/opt");
     is_list(&site.mounts.forbidden, "/etc");
     is_list(&site.environment.capture, "MODEL_*");
@@ -132,7 +132,7 @@ START_TEST(what_says_nothing_has_the_defaults)
     ck_assert_uint_eq(site.runtime.start_timeout, 60);
     ck_assert_int_eq(site.runtime.share, BERTH_SHARE_AUTO);
     ck_assert_int_eq(site.runtime.raw, BERTH_RAW_ALLOW);
-    ck_assert(!site.images.uris_said);
+    ck_assert(!site.images.has_uris);
     ck_assert_ptr_null(site.mpi.mode);
 }
 END_TEST

@@ -128,9 +128,9 @@ END
     "$(LIMIT=30 alice srun -N2 -n2 --mpi=pmi2 --mpi-bind=off --container-image=/images/mpipypi.sif ./mpich python3 spawn.py 2>&1)"
 
 # What is refused.
-matches "more than one task" "--mpi-bind=launch: it is for one task, .* and 2 tasks have it" \
+matches "more than one task" "--mpi-bind=launch: only one task may start an mpirun .* but 2 tasks would" \
     "$(alice salloc -Q -n2 srun -n2 --mpi-bind=launch --container-image=/images/openmpi.sif mpirun mpiring 2>&1)"
-matches "no job" "--mpi-bind=launch: it takes the nodes of a job, and there is none yet" \
+matches "no job" "--mpi-bind=launch: it needs the nodes of a job, and there is no job yet" \
     "$(alice srun -n1 --mpi-bind=launch --container-image=/images/openmpi.sif mpirun mpiring 2>&1)"
 
 # How it ends: `finish` looks for what is left.

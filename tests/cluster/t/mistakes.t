@@ -35,7 +35,7 @@ typed "an option behind the program of the second component" \
     "'env' runs on the host and gets '$IMAGE' as an argument; .*" \
     alice srun -w n1 "$IMAGE" true : -w n2 env A=1 true "$IMAGE"
 typed "an option for another srun" "" alice salloc -Q srun "$IMAGE" true
-typed "a colon that is not a word" "':-n1' is an argument of 'true' and begins no component; .*" \
+typed "a colon that is not a word" "':-n1' is an argument of 'true' and does not begin a component; .*" \
     alice srun "$IMAGE" true :-n1 "$IMAGE" true
 typed "a colon of an argument" "" alice srun "$IMAGE" echo error: -r -n logs
 typed "Slurm's own --container names an image" "--container=$A .*; write srun $IMAGE" \

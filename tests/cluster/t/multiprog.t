@@ -128,7 +128,7 @@ wrong "an option that is none" "$line 2: '--container-imag' is not an option; di
     "" "0 $A $W A" "1 --container-imag=/images/b.sif $W B"
 wrong "an image that is not there" "berth: n1: image '/images/nope.sif': .*" "" \
     "0 --container-image=/images/nope.sif $W A" "1 --container-image=/images/nope.sif $W B"
-wrong "no program" "$line 1: no program; write one behind the ranks and the options" "" "0 $A" "1 $W B"
+wrong "no program" "$line 1: no program; write one after the ranks and the options" "" "0 $A" "1 $W B"
 wrong "an open quote" "$line 2: a single quote is not closed" "" "0 $A $W A" "1 $B 'sh"
 wrong "an option of Slurm" "$line 1: '--exclusive' is not an option that a line can have" "" \
     "0 --exclusive $W A" "1 $B $W B"

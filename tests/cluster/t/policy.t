@@ -282,7 +282,7 @@ refused "rules: no home directory" "$(forbidden container-mount-home 4)" "$image
 refused "rules: no runscript in this partition" "berth: n1: $(forbidden container-entrypoint 7)" \
     "$image" --container-entrypoint
 said "rules: the site's image, and a note" \
-    $'berth: n1: note: --container-image: a rule of this site puts ./images/b.sif. in the place of ./images/a.sif. ./etc/slurm/berth.yaml:8.\nb$' \
+    $'berth: n1: note: --container-image: a rule of this site replaces ./images/a.sif. by ./images/b.sif. ./etc/slurm/berth.yaml:8.\nb$' \
     "$image" -n2 --chdir=/tmp sh -c '[ "$SLURM_PROCID" != 0 ] || cat /etc/berth-image'
 said "rules: the home directory is not there" "^none$" --container-image=/images/b.sif --chdir=/tmp \
     sh -c 'ls /home/alice/mine.sif 2>/dev/null || echo none'
