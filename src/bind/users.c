@@ -5,8 +5,6 @@
 #include "bind/users.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,18 +179,6 @@ int berth_users_find(struct berth_users *users, struct berth_err *err)
     return find_files(users, err) < 0 ? -1 : find_places(users, err);
 }
 
-/* All symbols of the file PATH. */
-static int read_symbols(const char *path, struct berth_elf *ret, struct berth_err *err)
-{
-    static const struct berth_elf_question question = {0};
-    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0)
-        return berth_err_set(err, "'%s': %s", path, strerror(errno));
-    return berth_elf_read(fd, &question, ret, err) < 0 ? berth_err_at(err, "'%s'", path)
-                                                       : 0;
-}
-
 /* The symbols of some files. */
 struct symbols {
     struct berth_elf *items;
@@ -214,7 +200,7 @@ static int add_symbols(const char *path, struct symbols *ret, struct berth_err *
     if (!more)
         return berth_err_oom(err);
     ret->items = more;
-    if (read_symbols(path, &more[ret->count], err) < 0)
+    if (berth_elf_read_path(path, NULL, &more[ret->count], err) < 0)
         return -1;
     ret->count++;
     return 0;
@@ -233,7 +219,7 @@ static int check_user(const char *version, const char *user,
                       struct berth_err *err)
 {
     struct berth_elf elf;
-    int result = read_symbols(user, &elf, err);
+    int result = berth_elf_read_path(user, NULL, &elf, err);
 
     if (result < 0)
         return -1;

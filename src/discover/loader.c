@@ -4,12 +4,10 @@
 #include "discover/loader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/hash.h"
@@ -235,23 +233,15 @@ int berth_loader_find(struct berth_factcache *cache, const char *loader,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-static bool no_symbol(const char *name)
-{
-    (void)name;
-    return false;
-}
-
 int berth_loader_self(char **ret_loader, char **ret_program, struct berth_err *err)
 {
-    static const struct berth_elf_question question = {.symbol = no_symbol};
-    BERTH_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     BERTH_FREE char *program = realpath("/proc/self/exe", NULL);
     struct berth_elf elf;
 
-    if (fd < 0 || !program)
+    if (!program)
         return berth_err_set(err, "'/proc/self/exe': %s; is /proc mounted?",
                              strerror(errno));
-    if (berth_elf_read(fd, &question, &elf, err) < 0)
+    if (berth_elf_read_path(program, &berth_elf_no_symbols, &elf, err) < 0)
         return -1;
     if (!elf.interpreter) {
         berth_elf_fini(&elf);

@@ -5,7 +5,6 @@
 #include "discover/look.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,17 +22,6 @@
 /* Interpreters of interpreters: Linux follows five (fs/exec.c). */
 enum { SCRIPTS_MAX = 5 };
 
-static int read_elf(const char *path, struct berth_elf *ret_elf, struct berth_err *err)
-{
-    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-    if (fd < 0)
-        return berth_err_set(err, "'%s': %s", path, strerror(errno));
-    if (berth_elf_read(fd, &berth_mpi_question, ret_elf, err) < 0)
-        return berth_err_at(err, "'%s'", path);
-    return 0;
-}
-
 int berth_look_elf(struct berth_factcache *cache, const char *path,
                    struct berth_elf *ret_elf, struct berth_err *err)
 {
@@ -43,7 +31,7 @@ int berth_look_elf(struct berth_factcache *cache, const char *path,
     size_t count;
 
     if (!cache)
-        return read_elf(path, ret_elf, err);
+        return berth_elf_read_path(path, &berth_mpi_question, ret_elf, err);
     berth_buf_puts(&key, "file\n");
     berth_factcache_identify(path, &key);
     if (key.failed)
@@ -51,7 +39,7 @@ int berth_look_elf(struct berth_factcache *cache, const char *path,
     fact = berth_factcache_get(cache, key.text, &count);
     if (fact && berth_elf_get(fact, count, ret_elf) == 0)
         return 0;
-    if (read_elf(path, ret_elf, err) < 0)
+    if (berth_elf_read_path(path, &berth_mpi_question, ret_elf, err) < 0)
         return -1;
     berth_elf_put(ret_elf, &bytes);
     berth_factcache_put(cache, key.text, &bytes);

@@ -5,6 +5,7 @@
 #include "elf/facts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -291,6 +292,26 @@ int berth_elf_read(int fd, const struct berth_elf_question *question,
     return result;
 }
 
+int berth_elf_read_path(const char *path, const struct berth_elf_question *question,
+                        struct berth_elf *ret_elf, struct berth_err *err)
+{
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+        return berth_err_set(err, "'%s': cannot be read: %s", path, strerror(errno));
+    if (berth_elf_read(fd, question, ret_elf, err) < 0)
+        return berth_err_at(err, "'%s'", path);
+    return 0;
+}
+
+static bool no_symbol(const char *name)
+{
+    (void)name;
+    return false;
+}
+
+const struct berth_elf_question berth_elf_no_symbols = {.symbol = no_symbol};
+
 static void free_symbols(struct berth_elf_symbols *symbols)
 {
     for (size_t i = 0; i < symbols->count && !symbols->is_borrowed; i++)
@@ -308,11 +329,7 @@ void berth_elf_fini(struct berth_elf *elf)
     berth_strvec_fini(&elf->version_defs);
     berth_strvec_fini(&elf->texts);
     berth_strvec_fini(&elf->inner);
-    for (size_t i = 0; i < elf->version_needs.count; i++) {
-        free(elf->version_needs.items[i].library);
-        free(elf->version_needs.items[i].version);
-    }
-    free(elf->version_needs.items);
+    berth_strvec_fini(&elf->version_needs);
     free_symbols(&elf->undefined);
     free_symbols(&elf->defined);
     free_symbols(&elf->copied);

@@ -32,18 +32,6 @@ struct berth_elf_symbols {
     bool is_borrowed; /* the names are somebody else's */
 };
 
-/* A version that a library must define, e.g. GLIBC_2.34 of libc.so.6. */
-struct berth_elf_need {
-    char *library;
-    char *version;
-};
-
-struct berth_elf_needs {
-    struct berth_elf_need *items;
-    size_t count;
-    size_t room;
-};
-
 /* The facts in one ELF file. Members that the file does not have are NULL or empty. */
 struct berth_elf {
     enum berth_elf_kind kind;
@@ -54,8 +42,9 @@ struct berth_elf {
     struct berth_strvec needed;
     char *rpath;
     char *runpath;
-    struct berth_elf_needs version_needs; /* without those marked weak */
-    struct berth_strvec version_defs;     /* without the name of the file itself */
+    struct berth_strvec version_needs; /* library, version that it must define, library,
+                                          ...; without those marked weak */
+    struct berth_strvec version_defs;  /* without the name of the file itself */
     struct berth_elf_symbols undefined;
     struct berth_elf_symbols defined; /* copied ones too */
     struct berth_elf_symbols copied;  /* R_*_COPY: data that moves into the program */
@@ -75,13 +64,21 @@ struct berth_elf_question {
     bool (*inner)(const char *name); /* NULL: no symbol */
 };
 
-/* Read the file open at FD, which may be anybody's and is not trusted. Works by the
+/* Read the file open at FD, which may be anybody's and is not trusted, as far as
+ * QUESTION asks (NULL: every symbol, no text). Works by the
  * program headers, so that files without section headers say as much (gABI chapter 5).
  * A file that is not ELF is an answer (kind), not an error. Returns 0 with *RET_ELF,
  * which the caller owns (berth_elf_fini); -1 with a sentence in ERR when FD cannot be
  * read or the ELF file is damaged. */
 int berth_elf_read(int fd, const struct berth_elf_question *question,
                    struct berth_elf *ret_elf, struct berth_err *err);
+
+/* The same for the file at PATH, which the sentence names. */
+int berth_elf_read_path(const char *path, const struct berth_elf_question *question,
+                        struct berth_elf *ret_elf, struct berth_err *err);
+
+/* The question of who needs neither symbols nor texts. */
+extern const struct berth_elf_question berth_elf_no_symbols;
 
 void berth_elf_fini(struct berth_elf *elf);
 

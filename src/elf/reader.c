@@ -33,8 +33,8 @@ static bool locate(struct berth_elf_reader *reader, uint64_t address,
     return false;
 }
 
-const Elf_Data *berth_elf_table_upto(struct berth_elf_reader *reader, uint64_t address,
-                                     uint64_t count, Elf_Type type)
+Elf_Data *berth_elf_table_upto(struct berth_elf_reader *reader, uint64_t address,
+                               uint64_t count, Elf_Type type)
 {
     uint64_t offset, room;
 
@@ -47,8 +47,8 @@ const Elf_Data *berth_elf_table_upto(struct berth_elf_reader *reader, uint64_t a
     return elf_getdata_rawchunk(reader->elf, (int64_t)offset, count, type);
 }
 
-const Elf_Data *berth_elf_table(struct berth_elf_reader *reader, uint64_t address,
-                                uint64_t count, Elf_Type type)
+Elf_Data *berth_elf_table(struct berth_elf_reader *reader, uint64_t address,
+                          uint64_t count, Elf_Type type)
 {
     uint64_t offset, room;
 

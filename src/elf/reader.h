@@ -32,12 +32,12 @@ int berth_elf_damaged(struct berth_err *err, const char *what);
 
 /* COUNT bytes at ADDRESS in memory, as TYPE; libelf owns them. NULL when they are not
  * in the file. */
-const Elf_Data *berth_elf_table(struct berth_elf_reader *reader, uint64_t address,
-                                uint64_t count, Elf_Type type);
+Elf_Data *berth_elf_table(struct berth_elf_reader *reader, uint64_t address,
+                          uint64_t count, Elf_Type type);
 
 /* The same, up to COUNT bytes: as many as the file has. */
-const Elf_Data *berth_elf_table_upto(struct berth_elf_reader *reader, uint64_t address,
-                                     uint64_t count, Elf_Type type);
+Elf_Data *berth_elf_table_upto(struct berth_elf_reader *reader, uint64_t address,
+                               uint64_t count, Elf_Type type);
 
 /* The string at OFFSET of the dynamic strings; NULL when there is none. */
 const char *berth_elf_string(const struct berth_elf_reader *reader, uint64_t offset);

@@ -16,7 +16,6 @@ struct stored {
     struct berth_elf elf;
     char *machine;
     int kind;
-    struct berth_strvec needs; /* library, version, ... */
 };
 
 static const struct berth_field members[] = {
@@ -28,7 +27,7 @@ static const struct berth_field members[] = {
     {"needed", BERTH_FIELD_LIST, offsetof(struct stored, elf.needed)},
     {"rpath", BERTH_FIELD_TEXT, offsetof(struct stored, elf.rpath)},
     {"runpath", BERTH_FIELD_TEXT, offsetof(struct stored, elf.runpath)},
-    {"wants", BERTH_FIELD_LIST, offsetof(struct stored, needs)},
+    {"wants", BERTH_FIELD_LIST, offsetof(struct stored, elf.version_needs)},
     {"defines", BERTH_FIELD_LIST, offsetof(struct stored, elf.version_defs)},
     {"text", BERTH_FIELD_LIST, offsetof(struct stored, elf.texts)},
     {"inner", BERTH_FIELD_LIST, offsetof(struct stored, elf.inner)},
@@ -68,20 +67,14 @@ void berth_elf_put(const struct berth_elf *elf, struct berth_buf *ret)
     struct stored stored = {
         .elf = *elf, .machine = (char *)elf->machine, .kind = (int)elf->kind};
 
-    for (size_t i = 0; i < elf->version_needs.count; i++) {
-        berth_strvec_push(&stored.needs, elf->version_needs.items[i].library);
-        berth_strvec_push(&stored.needs, elf->version_needs.items[i].version);
-    }
-    ret->failed |= stored.needs.failed;
     berth_fields_put(ret, members, &stored);
     berth_buf_add(ret, "", 1);
     for (size_t i = 0; i < SYMBOLS; i++)
         put_symbols(symbols[i].letter,
                     (const void *)((const char *)elf + symbols[i].offset), ret);
-    berth_strvec_fini(&stored.needs);
 }
 
-static int take_symbol(const char *text, struct berth_elf_symbols *list)
+static int read_symbol(const char *text, struct berth_elf_symbols *list)
 {
     int flags = *text - '0';
     char *name;
@@ -96,7 +89,7 @@ static int take_symbol(const char *text, struct berth_elf_symbols *list)
 }
 
 /* The names are in the bytes, and in order. */
-static int take_symbols(const char *bytes, const char *end, struct berth_elf *elf)
+static int read_symbols(const char *bytes, const char *end, struct berth_elf *elf)
 {
     for (size_t i = 0; i < SYMBOLS; i++) {
         struct berth_elf_symbols *list = (void *)((char *)elf + symbols[i].offset);
@@ -104,35 +97,18 @@ static int take_symbols(const char *bytes, const char *end, struct berth_elf *el
         list->is_borrowed = true;
         list->is_sorted = true;
         for (; bytes < end && *bytes == symbols[i].letter; bytes += strlen(bytes) + 1)
-            if (take_symbol(bytes + 1, list) < 0)
+            if (read_symbol(bytes + 1, list) < 0)
                 return -1;
     }
     return bytes == end ? 0 : -1;
 }
 
-static int take_needs(const struct berth_strvec *needs, struct berth_elf *elf)
-{
-    struct berth_elf_needs *list = &elf->version_needs;
-
-    for (size_t i = 0; i + 1 < needs->count; i += 2) {
-        struct berth_elf_need *item;
-
-        if (berth_grow(&list->items, list->count, &list->room, sizeof(*item)) < 0)
-            return -1;
-        item = &list->items[list->count++];
-        *item = (struct berth_elf_need){strdup(needs->items[i]),
-                                        strdup(needs->items[i + 1])};
-        if (!item->library || !item->version)
-            return -1;
-    }
-    return 0;
-}
-
-static int take(char *fields, const char *bytes, const char *end, struct stored *stored)
+static int read_stored(char *fields, const char *bytes, const char *end,
+                       struct stored *stored)
 {
     if (berth_fields_get(fields, members, stored, NULL) < 0 ||
-        take_needs(&stored->needs, &stored->elf) < 0 ||
-        take_symbols(bytes, end, &stored->elf) < 0)
+        stored->elf.version_needs.count % 2 != 0 ||
+        read_symbols(bytes, end, &stored->elf) < 0)
         return -1;
     stored->elf.kind = (enum berth_elf_kind)stored->kind;
     stored->elf.machine = stored->machine ? berth_elf_machine(stored->machine) : NULL;
@@ -149,9 +125,8 @@ int berth_elf_get(const char *bytes, size_t count, struct berth_elf *ret_elf)
     if (count && end[-1] == '\0')
         fields = strdup(bytes);
     if (fields)
-        result = take(fields, bytes + strlen(bytes) + 1, end, &stored);
+        result = read_stored(fields, bytes + strlen(bytes) + 1, end, &stored);
     free(stored.machine);
-    berth_strvec_fini(&stored.needs);
     if (result < 0)
         berth_elf_fini(&stored.elf);
     else

@@ -40,13 +40,13 @@ static bool serves(const struct berth_elf *library, const char *soname,
                    const char **ret_version, const char **ret_user)
 {
     for (size_t i = 0; i < objects->count; i++) {
-        const struct berth_elf_needs *needs = &objects->items[i].elf.version_needs;
+        const struct berth_strvec *needs = &objects->items[i].elf.version_needs;
 
-        for (size_t j = 0; j < needs->count && !idle[i]; j++) {
-            if (strcmp(needs->items[j].library, soname) != 0 ||
-                berth_strvec_has(&library->version_defs, needs->items[j].version))
+        for (size_t j = 0; j < needs->count && !idle[i]; j += 2) {
+            if (strcmp(needs->items[j], soname) != 0 ||
+                berth_strvec_has(&library->version_defs, needs->items[j + 1]))
                 continue;
-            *ret_version = needs->items[j].version;
+            *ret_version = needs->items[j + 1];
             *ret_user = objects->items[i].path;
             return false;
         }

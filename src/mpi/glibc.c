@@ -64,17 +64,17 @@ static const char *find_lack(const struct berth_mpi_objects *users, const bool *
 
     for (size_t i = 0; i < users->count; i++) {
         const struct berth_mpi_object *object = &users->items[i];
-        const struct berth_elf_needs *needs = &object->elf.version_needs;
+        const struct berth_strvec *needs = &object->elf.version_needs;
 
         if ((idle && idle[i]) ||
             (object->soname && berth_profile_is_glibc(object->soname)) ||
             (choices && berth_mpi_left_out(choices, object)))
             continue;
-        for (size_t j = 0; j < needs->count; j++) {
-            const char *version = needs->items[j].version;
+        for (size_t j = 0; j < needs->count; j += 2) {
+            const char *version = needs->items[j + 1];
 
-            if (!berth_profile_is_glibc(needs->items[j].library) ||
-                defines(of, needs->items[j].library, version) ||
+            if (!berth_profile_is_glibc(needs->items[j]) ||
+                defines(of, needs->items[j], version) ||
                 (found && higher(found, version) == found))
                 continue;
             found = version;

@@ -272,12 +272,6 @@ static int patch_all(const struct building *b)
     return patch_needs(b, patchelf) < 0 ? -1 : patch_paths(b, patchelf);
 }
 
-static bool no_symbol(const char *name)
-{
-    (void)name;
-    return false;
-}
-
 /* Does ELF look where the stage is mounted, and nowhere else? */
 static int check_path(const struct building *b, const char *file,
                       const struct berth_elf *elf)
@@ -298,7 +292,6 @@ static int check_path(const struct building *b, const char *file,
 static int put_file(const struct building *b, const struct berth_gathered_file *file,
                     struct berth_manifest *manifest)
 {
-    static const struct berth_elf_question question = {.symbol = no_symbol};
     BERTH_CLOSE int fd = openat(b->dir, file->file, O_RDONLY | O_CLOEXEC);
     struct berth_elf elf = {0};
     struct berth_staged_file told = {.file = file->file};
@@ -307,7 +300,7 @@ static int put_file(const struct building *b, const struct berth_gathered_file *
 
     if (fd < 0 || fstat(fd, &st) < 0)
         return refuse_room(b, errno);
-    if (berth_elf_read(fd, &question, &elf, b->err) < 0)
+    if (berth_elf_read(fd, &berth_elf_no_symbols, &elf, b->err) < 0)
         return berth_err_at(b->err, "'%s'", file->source);
     told.size = (uint64_t)st.st_size;
     told.soname = elf.soname ? elf.soname : (char *)"-";

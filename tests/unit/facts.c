@@ -45,16 +45,13 @@ static void add(struct berth_elf_symbols *symbols, const char *name, uint64_t si
         .name = strdup(name), .size = size, .data = data, .weak = weak};
 }
 
-static void add_need(struct berth_elf_needs *needs, char *value)
+static void add_need(struct berth_strvec *needs, char *value)
 {
     char *version = strchr(value, ':');
 
     *version++ = '\0';
-    ck_assert_int_eq(
-        berth_grow(&needs->items, needs->count, &needs->room, sizeof(*needs->items)),
-        0);
-    needs->items[needs->count++] =
-        (struct berth_elf_need){strdup(value), strdup(version)};
+    berth_strvec_push(needs, value);
+    berth_strvec_push(needs, version);
 }
 
 static void add_text(struct berth_elf *elf, char *value)
