@@ -32,22 +32,11 @@ enum { BATCH = 128, PATCH_SECONDS = 120, PATCH_SAYS = 1 << 20 };
 
 extern char **environ;
 
-struct building {
-    int dir;
-    const char *path;
-    const struct berth_stack *stack;
-    const struct berth_gathered *gathered;
-    const char *mounted;
-    int64_t end;
-    int64_t half; /* of the time from the start until END */
-    struct berth_err *err;
-};
-
 /* The copy of a file that is not whole yet. */
 #define PARTIAL ".partial"
 
 /* Messages name the root: files in it have a temporary name. */
-static int refuse_room(const struct building *b, int number)
+static int refuse_room(const struct berth_build *b, int number)
 {
     int length = (int)(strrchr(b->path, '/') - b->path);
     uint64_t need = 0;
@@ -65,7 +54,7 @@ static int refuse_room(const struct building *b, int number)
         length, b->path, strerror(number), (unsigned long long)(need >> 20) + 1);
 }
 
-static int refuse_change(const struct building *b, const char *source)
+static int refuse_change(const struct berth_build *b, const char *source)
 {
     return berth_err_set(
         b->err,
@@ -81,7 +70,8 @@ static bool is_same(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static int copy_file(const struct building *b, const struct berth_gathered_file *file)
+static int copy_file(const struct berth_build *b,
+                     const struct berth_gathered_file *file)
 {
     BERTH_CLOSE int from = open(file->source, O_RDONLY | O_CLOEXEC);
     struct stat st;
@@ -101,7 +91,7 @@ static int copy_file(const struct building *b, const struct berth_gathered_file 
 }
 
 /* DONE of the files are there. */
-static int give_up(const struct building *b, size_t done)
+static int give_up(const struct berth_build *b, size_t done)
 {
     berth_err_set(b->err,
                   "'%.*s': the host's MPI is not copied there yet (%zu of %zu files); "
@@ -111,7 +101,8 @@ static int give_up(const struct building *b, size_t done)
     return BERTH_BUILD_LATE;
 }
 
-static bool is_copied(const struct building *b, const struct berth_gathered_file *file)
+static bool is_copied(const struct berth_build *b,
+                      const struct berth_gathered_file *file)
 {
     struct stat st;
 
@@ -121,7 +112,7 @@ static bool is_copied(const struct building *b, const struct berth_gathered_file
 
 /* A later call finds what an earlier one has copied. The rest of the work cannot be
  * left half done, so at least half of the time is reserved for it. */
-static int copy_all(const struct building *b)
+static int copy_all(const struct berth_build *b)
 {
     const struct berth_strvec *links = &b->gathered->links;
     bool copied = false;
@@ -145,7 +136,8 @@ static int copy_all(const struct building *b)
 
 /* Write all of the new file FD (-1: errno says why not), and close it: some file
  * systems report only then that they are full. */
-static int write_whole(const struct building *b, int fd, const void *bytes, size_t size)
+static int write_whole(const struct berth_build *b, int fd, const void *bytes,
+                       size_t size)
 {
     int result = fd < 0 ? -1 : berth_fd_write(fd, bytes, size);
     int number = errno;
@@ -161,7 +153,7 @@ static int write_whole(const struct building *b, int fd, const void *bytes, size
 static const struct berth_gathered_file mark_library = {
     .source = (char *)"stage/mark.c", .file = (char *)"lib/" BERTH_MARK_LIBRARY};
 
-static int write_mark_library(const struct building *b)
+static int write_mark_library(const struct berth_build *b)
 {
     size_t size;
     const void *bytes = berth_marklib(&size);
@@ -175,7 +167,7 @@ static int write_mark_library(const struct building *b)
 }
 
 /* Run patchelf on the COUNT files of ARGV, behind its options. */
-static int patch_batch(const struct building *b, struct berth_strvec *argv)
+static int patch_batch(const struct berth_build *b, struct berth_strvec *argv)
 {
     struct berth_run run = {.argv = (const char *const *)argv->items,
                             .env = (const char *const *)environ,
@@ -201,7 +193,7 @@ static int patch_batch(const struct building *b, struct berth_strvec *argv)
 }
 
 /* Give all copies that the loader maps the one search path. */
-static int patch_paths(const struct building *b, const char *patchelf)
+static int patch_paths(const struct berth_build *b, const char *patchelf)
 {
     size_t next = 0;
 
@@ -238,7 +230,7 @@ static void push_need(struct berth_strvec *argv, const char *soname)
  * when that is its SONAME, or a name by which it was asked for before; that it is at
  * the place of another file does not count (glibc elf/dl-load.c, _dl_map_object). Now,
  * however it was loaded, the loader finds that it is the same file and has the name. */
-static int patch_needs(const struct building *b, const char *patchelf)
+static int patch_needs(const struct berth_build *b, const char *patchelf)
 {
     for (size_t i = 0; i < b->gathered->count; i++) {
         const struct berth_gathered_file *it = &b->gathered->files[i];
@@ -260,7 +252,7 @@ static int patch_needs(const struct building *b, const char *patchelf)
     return 0;
 }
 
-static int patch_all(const struct building *b)
+static int patch_all(const struct berth_build *b)
 {
     BERTH_FREE char *patchelf = berth_run_find("patchelf", getenv("PATH"));
 
@@ -273,7 +265,7 @@ static int patch_all(const struct building *b)
 }
 
 /* Does ELF look where the stage is mounted, and nowhere else? */
-static int check_path(const struct building *b, const char *file,
+static int check_path(const struct berth_build *b, const char *file,
                       const struct berth_elf *elf)
 {
     size_t length = strlen(b->mounted);
@@ -289,7 +281,7 @@ static int check_path(const struct building *b, const char *file,
 }
 
 /* What the manifest says of a copy. */
-static int put_file(const struct building *b, const struct berth_gathered_file *file,
+static int put_file(const struct berth_build *b, const struct berth_gathered_file *file,
                     struct berth_manifest *manifest)
 {
     BERTH_CLOSE int fd = openat(b->dir, file->file, O_RDONLY | O_CLOEXEC);
@@ -311,8 +303,8 @@ static int put_file(const struct building *b, const struct berth_gathered_file *
     return result;
 }
 
-static int put_source(const struct building *b, const char *path, const struct stat *st,
-                      struct berth_manifest *manifest)
+static int put_source(const struct berth_build *b, const char *path,
+                      const struct stat *st, struct berth_manifest *manifest)
 {
     const struct berth_staged_source source = {
         .path = (char *)path,
@@ -326,7 +318,7 @@ static int put_source(const struct building *b, const char *path, const struct s
     return berth_manifest_add_source(manifest, &source, b->err);
 }
 
-static int put_sources(const struct building *b, struct berth_manifest *manifest)
+static int put_sources(const struct berth_build *b, struct berth_manifest *manifest)
 {
     const struct berth_gathered *gathered = b->gathered;
 
@@ -347,7 +339,7 @@ static int put_sources(const struct building *b, struct berth_manifest *manifest
     return manifest->absent.failed ? berth_err_oom(b->err) : 0;
 }
 
-static int fill_manifest(const struct building *b, struct berth_manifest *manifest)
+static int fill_manifest(const struct berth_build *b, struct berth_manifest *manifest)
 {
     manifest->profile = strdup(berth_profile_label(b->stack->profile));
     manifest->version = strdup(b->stack->version);
@@ -371,7 +363,7 @@ static int fill_manifest(const struct building *b, struct berth_manifest *manife
 }
 
 /* The manifest is the last file: a stage without it is none. */
-static int write_manifest(const struct building *b,
+static int write_manifest(const struct berth_build *b,
                           const struct berth_manifest *manifest)
 {
     BERTH_BUF struct berth_buf text = {0};
@@ -384,7 +376,7 @@ static int write_manifest(const struct building *b,
 }
 
 /* From here on there are files that differ from the host's and are not finished. */
-static int spoil(const struct building *b)
+static int spoil(const struct berth_build *b)
 {
     BERTH_CLOSE int fd =
         openat(b->dir, BERTH_BUILD_SPOILT, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -392,7 +384,7 @@ static int spoil(const struct building *b)
     return fd < 0 ? refuse_room(b, errno) : 0;
 }
 
-static int build(const struct building *b)
+static int build(const struct berth_build *b)
 {
     struct berth_manifest manifest = {0};
     int result = copy_all(b);
@@ -411,20 +403,13 @@ static int build(const struct building *b)
 int berth_build(const struct berth_build *it, struct berth_err *err)
 {
     int64_t now = berth_clock();
-    const struct building b = {
-        .dir = it->dir,
-        .path = it->path,
-        .stack = it->stack,
-        .gathered = it->gathered,
-        .mounted = it->mounted,
-        .end = it->end,
-        .half = it->end ? now + (it->end - now) / 2 : 0,
-        .err = err,
-    };
+    struct berth_build b = *it;
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction before;
     int result;
 
+    b.half = it->end ? now + (it->end - now) / 2 : 0;
+    b.err = err;
     /* A limit on the size of files must be an error, not a signal. */
     sigaction(SIGXFSZ, &ignore, &before);
     result = build(&b);

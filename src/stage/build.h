@@ -16,6 +16,9 @@ struct berth_build {
     const struct berth_gathered *gathered;
     const char *mounted; /* where the stage is in the container */
     int64_t end;         /* on berth_clock(): not after; 0: without end */
+    /* Set by berth_build(): half of the time until END, and its ERR. */
+    int64_t half;
+    struct berth_err *err;
 };
 
 /* Fill the directory with copies of what was gathered, their search path changed to

@@ -135,7 +135,7 @@ int berth_manifest_write(const struct berth_manifest *manifest, struct berth_buf
     return buf->failed ? berth_err_oom(err) : 0;
 }
 
-static int take_number(const char *text, uint64_t *ret_number, struct berth_err *err)
+static int read_number(const char *text, uint64_t *ret_number, struct berth_err *err)
 {
     char *end;
 
@@ -146,20 +146,20 @@ static int take_number(const char *text, uint64_t *ret_number, struct berth_err 
     return 0;
 }
 
-static int take_profile(struct berth_manifest *manifest, const char *const fields[],
+static int read_profile(struct berth_manifest *manifest, const char *const fields[],
                         struct berth_err *err)
 {
     return copy((char **const[]){&manifest->profile, &manifest->version}, fields, 2,
                 err);
 }
 
-static int take_from(struct berth_manifest *manifest, const char *const fields[],
+static int read_from(struct berth_manifest *manifest, const char *const fields[],
                      struct berth_err *err)
 {
     return copy((char **const[]){&manifest->from}, fields, 1, err);
 }
 
-static int take_mounted(struct berth_manifest *manifest, const char *const fields[],
+static int read_mounted(struct berth_manifest *manifest, const char *const fields[],
                         struct berth_err *err)
 {
     return copy((char **const[]){&manifest->mounted}, fields, 1, err);
@@ -173,18 +173,18 @@ static int check_inside(const char *file, struct berth_err *err)
     return 0;
 }
 
-static int take_file(struct berth_manifest *manifest, const char *const fields[],
+static int read_file(struct berth_manifest *manifest, const char *const fields[],
                      struct berth_err *err)
 {
     struct berth_staged_file file = {.file = (char *)fields[0],
                                      .soname = (char *)fields[1]};
 
-    if (check_inside(fields[0], err) < 0 || take_number(fields[2], &file.size, err) < 0)
+    if (check_inside(fields[0], err) < 0 || read_number(fields[2], &file.size, err) < 0)
         return -1;
     return berth_manifest_add_file(manifest, &file, err);
 }
 
-static int take_link(struct berth_manifest *manifest, const char *const fields[],
+static int read_link(struct berth_manifest *manifest, const char *const fields[],
                      struct berth_err *err)
 {
     berth_strvec_push(&manifest->links, fields[0]);
@@ -192,7 +192,7 @@ static int take_link(struct berth_manifest *manifest, const char *const fields[]
     return check_inside(fields[0], err);
 }
 
-static int take_set(struct berth_manifest *manifest, const char *const fields[],
+static int read_set(struct berth_manifest *manifest, const char *const fields[],
                     struct berth_err *err)
 {
     (void)err;
@@ -200,20 +200,20 @@ static int take_set(struct berth_manifest *manifest, const char *const fields[],
     return 0;
 }
 
-static int take_source(struct berth_manifest *manifest, const char *const fields[],
+static int read_source(struct berth_manifest *manifest, const char *const fields[],
                        struct berth_err *err)
 {
     struct berth_staged_source source = {.path = (char *)fields[0]};
 
-    if (take_number(fields[1], &source.device, err) < 0 ||
-        take_number(fields[2], &source.inode, err) < 0 ||
-        take_number(fields[3], &source.size, err) < 0 ||
-        take_number(fields[4], &source.time, err) < 0)
+    if (read_number(fields[1], &source.device, err) < 0 ||
+        read_number(fields[2], &source.inode, err) < 0 ||
+        read_number(fields[3], &source.size, err) < 0 ||
+        read_number(fields[4], &source.time, err) < 0)
         return -1;
     return berth_manifest_add_source(manifest, &source, err);
 }
 
-static int take_absent(struct berth_manifest *manifest, const char *const fields[],
+static int read_absent(struct berth_manifest *manifest, const char *const fields[],
                        struct berth_err *err)
 {
     (void)err;
@@ -225,19 +225,19 @@ static const struct {
     const char *word;
     size_t fields;
     bool once;
-    int (*take)(struct berth_manifest *manifest, const char *const fields[],
+    int (*read)(struct berth_manifest *manifest, const char *const fields[],
                 struct berth_err *err);
 } records[] = {
-    {"profile", 2, true, take_profile}, {"from", 1, true, take_from},
-    {"mounted", 1, true, take_mounted}, {"file", 3, false, take_file},
-    {"link", 2, false, take_link},      {"set", 2, false, take_set},
-    {"source", 5, false, take_source},  {"absent", 1, false, take_absent},
+    {"profile", 2, true, read_profile}, {"from", 1, true, read_from},
+    {"mounted", 1, true, read_mounted}, {"file", 3, false, read_file},
+    {"link", 2, false, read_link},      {"set", 2, false, read_set},
+    {"source", 5, false, read_source},  {"absent", 1, false, read_absent},
 };
 
 enum { RECORDS = sizeof(records) / sizeof(records[0]) };
 
 /* One line that is neither the first nor the last. SEEN counts the records by kind. */
-static int take_line(struct berth_manifest *manifest, char *line, int seen[RECORDS],
+static int read_line(struct berth_manifest *manifest, char *line, int seen[RECORDS],
                      struct berth_err *err)
 {
     const char *fields[FIELDS_MAX + 1];
@@ -254,7 +254,7 @@ static int take_line(struct berth_manifest *manifest, char *line, int seen[RECOR
                                  records[i].fields, word, count);
         if (seen[i]++ && records[i].once)
             return berth_err_set(err, "a second '%s'", word);
-        return records[i].take(manifest, fields, err);
+        return records[i].read(manifest, fields, err);
     }
     return berth_err_set(err, "there is no record '%s'", word);
 }
@@ -286,7 +286,7 @@ static int read_lines(struct berth_manifest *manifest, char *text,
         line = strsep(&text, "\n");
         if (strcmp(line, "end") == 0)
             return check_whole(manifest, seen, err);
-        if (take_line(manifest, line, seen, err) < 0)
+        if (read_line(manifest, line, seen, err) < 0)
             return berth_err_at(err, "line %d", number);
     }
     return berth_err_set(err, "line %d: the end is missing", number);
