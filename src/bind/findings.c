@@ -10,11 +10,6 @@
 #include "mpi/pmi.h"
 #include "report/finding.h"
 
-static const enum berth_mpi_family families[] = {
-    BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
-
-enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
-
 /* VALUE may be NULL: then there is no such fact. */
 static void add(struct berth_strvec *facts, const char *name, const char *value)
 {
@@ -43,15 +38,15 @@ static void add_image(const struct berth_findings *findings, struct berth_strvec
     const struct berth_mpi_objects *objects = &findings->look->objects;
     BERTH_STRVEC struct berth_strvec added = {0};
 
-    for (int i = 0; i < FAMILIES; i++)
+    for (int i = 0; i < BERTH_FAMILIES; i++)
         for (size_t j = 0; j < objects->count; j++) {
             const struct berth_mpi_objects one = {.items = &objects->items[j],
                                                   .count = 1};
             char text[64];
             const char *name =
-                berth_mpi_describe(&one, families[i], text, sizeof(text));
+                berth_mpi_describe(&one, berth_mpi_families[i], text, sizeof(text));
 
-            if (!berth_mpi_objects_mpi(&one, families[i]) ||
+            if (!berth_mpi_objects_mpi(&one, berth_mpi_families[i]) ||
                 berth_strvec_has(&added, name))
                 continue;
             add(facts, BERTH_FINDING_IMAGE_MPI, name);
@@ -107,11 +102,11 @@ static void add_verified(const struct berth_findings *findings,
     add(facts, BERTH_FINDING_TARGET, replacement->target);
     for (size_t i = 0; i < closure->count; i++) {
         const struct berth_closure_item *item = &closure->items[i];
-        const char *staged =
+        const struct berth_mpi_object *staged =
             item->path ? berth_replacement_staged(replacement, item->path) : NULL;
 
         if (staged)
-            add_library(item, staged, facts);
+            add_library(item, staged->path, facts);
     }
 }
 
@@ -149,8 +144,8 @@ static bool is_mpi(const struct berth_look *look, const char *soname)
     const struct berth_mpi_object *object =
         berth_mpi_objects_find(&look->objects, soname);
 
-    for (int i = 0; object && i < FAMILIES; i++)
-        if (object->library.family == families[i])
+    for (int i = 0; object && i < BERTH_FAMILIES; i++)
+        if (object->library.family == berth_mpi_families[i])
             return true;
     return false;
 }
@@ -161,10 +156,10 @@ static void add_own(const struct berth_findings *findings, struct berth_strvec *
     const struct berth_look *look = findings->look;
     enum berth_mpi_family wanted = findings->wants->family;
 
-    for (int i = 0; i < FAMILIES; i++)
-        if (berth_mpi_objects_mpi(&look->objects, families[i]) &&
-            (wanted == BERTH_FAMILY_NONE || wanted == families[i]))
-            add_managers(&look->objects, families[i], facts);
+    for (int i = 0; i < BERTH_FAMILIES; i++)
+        if (berth_mpi_objects_mpi(&look->objects, berth_mpi_families[i]) &&
+            (wanted == BERTH_FAMILY_NONE || wanted == berth_mpi_families[i]))
+            add_managers(&look->objects, berth_mpi_families[i], facts);
     add(facts, BERTH_FINDING_LOADER, look->loader);
     add(facts, BERTH_FINDING_TARGET, look->loader ? look->runner : NULL);
     for (size_t i = 0; i < look->closure.count; i++)

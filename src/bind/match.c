@@ -130,43 +130,34 @@ static int explain_unknown(const struct berth_mpi_program *program,
                          text.text);
 }
 
-static bool has_family(const struct berth_mpi_objects *image,
-                       enum berth_mpi_family family)
-{
-    return berth_mpi_objects_parts(image, family) != 0;
-}
-
 int berth_match_find(const char *mode, const struct berth_mpi_program *program,
                      const struct berth_mpi_objects *image,
                      const struct berth_offer *offers, size_t count,
                      struct berth_match ret_matches[BERTH_MATCHES_MAX],
                      enum berth_reason *ret_reason, struct berth_err *err)
 {
-    static const enum berth_mpi_family families[] = {
-        BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
     enum berth_mpi_family missing = BERTH_FAMILY_NONE;
     int found = 0;
 
-    *ret_reason = berth_mpi_check_program(program, NULL) < 0 ||
-                          program->family == BERTH_FAMILY_UNKNOWN
-                      ? BERTH_REASON_IMAGE
-                      : BERTH_REASON_NODE;
+    *ret_reason = BERTH_REASON_IMAGE;
     if (berth_mpi_check_program(program, err) < 0)
         return -1;
     if (program->family == BERTH_FAMILY_UNKNOWN)
         return explain_unknown(program, err);
+    *ret_reason = BERTH_REASON_NODE;
     if (!is_known(mode, offers, count))
         return explain(mode, BERTH_FAMILY_NONE, offers, count, err);
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-        size_t offer = find_offer(mode, families[i], offers, count);
+    for (int i = 0; i < BERTH_FAMILIES; i++) {
+        enum berth_mpi_family family = berth_mpi_families[i];
+        size_t offer = find_offer(mode, family, offers, count);
         bool wanted = program->family == BERTH_FAMILY_NONE
-                          ? has_family(image, families[i])
-                          : program->family == families[i];
+                          ? berth_mpi_objects_parts(image, family) != 0
+                          : program->family == family;
 
         if (wanted && offer < count)
-            ret_matches[found++] = (struct berth_match){families[i], offer};
+            ret_matches[found++] = (struct berth_match){family, offer};
         else if (wanted)
-            missing = families[i];
+            missing = family;
     }
     if (found == 0 && missing != BERTH_FAMILY_NONE)
         return explain(mode, missing, offers, count, err);

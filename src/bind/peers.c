@@ -100,8 +100,6 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alo
                       const struct berth_replacement **ret_replacement,
                       struct berth_err *err)
 {
-    static const enum berth_mpi_family families[] = {
-        BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
     bool refused = false;
     bool fits = false;
     bool is_known = false; /* which one is meant: it speaks to the process manager */
@@ -110,17 +108,18 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alo
     struct berth_err why;
 
     *ret_alone->text = '\0';
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+    for (int i = 0; i < BERTH_FAMILIES; i++) {
+        enum berth_mpi_family family = berth_mpi_families[i];
         const struct berth_replacement *replacement =
-            replacement_of(peers->replacements, peers->count, families[i]);
-        bool is_meant = !beside || (beside & 1U << families[i]);
+            replacement_of(peers->replacements, peers->count, family);
+        bool is_meant = !beside || (beside & 1U << family);
         bool speaks;
 
         /* A program that the command starts may still load what is mounted. */
-        if (peers->count ? !replacement : !may_use(peers, families[i]) || !is_meant)
+        if (peers->count ? !replacement : !may_use(peers, family) || !is_meant)
             continue;
         if (check_one(peers, replacement ? &replacement->staged : &peers->look->objects,
-                      families[i], replacement ? "the host's" : "the image's", &speaks,
+                      family, replacement ? "the host's" : "the image's", &speaks,
                       &why) == 0) {
             fits |= is_meant;
             continue;

@@ -356,9 +356,8 @@ void berth_replacement_undo(struct berth_replacement *replacement)
     undo_pairs(&replacement->out, &replacement->out_done);
 }
 
-/* Which of the stage's files is PATH? */
-static const struct berth_mpi_object *
-find_staged(const struct berth_replacement *replacement, const char *path)
+const struct berth_mpi_object *
+berth_replacement_staged(const struct berth_replacement *replacement, const char *path)
 {
     struct stat st;
 
@@ -369,14 +368,6 @@ find_staged(const struct berth_replacement *replacement, const char *path)
             replacement->files[i].inode == st.st_ino)
             return &replacement->staged.items[i];
     return NULL;
-}
-
-const char *berth_replacement_staged(const struct berth_replacement *replacement,
-                                     const char *path)
-{
-    const struct berth_mpi_object *staged = find_staged(replacement, path);
-
-    return staged ? staged->path : NULL;
 }
 
 /* The image has one library that the host's MPI brings too, the process can have one
@@ -430,7 +421,7 @@ static int resolve_collisions(struct berth_replacement *replacement,
         const struct berth_mpi_choice *choice = find_collision(replacement, item);
         BERTH_FREE char *real = item->path ? berth_resolve(item->path) : NULL;
 
-        if (choice && real && !find_staged(replacement, real))
+        if (choice && real && !berth_replacement_staged(replacement, real))
             add_pair(&replacement->binds, choice->host->path, real);
     }
     return replacement->binds.failed ? berth_err_oom(err)
@@ -500,7 +491,7 @@ static int check_family(const struct berth_replacement *replacement,
     for (size_t i = 0; i < closure->count; i++) {
         BERTH_FREE char *real = berth_resolve(closure->items[i].path);
         const struct berth_mpi_object *staged =
-            real ? find_staged(replacement, real) : NULL;
+            real ? berth_replacement_staged(replacement, real) : NULL;
 
         if (staged)
             found |= staged->library.family == replacement->family;
@@ -527,7 +518,7 @@ static int check_sonames(const struct berth_replacement *replacement,
         const struct berth_closure_item *item = berth_closure_find(closure, *it);
         BERTH_FREE char *real = item ? berth_resolve(item->path) : NULL;
 
-        if (real && !find_staged(replacement, real))
+        if (real && !berth_replacement_staged(replacement, real))
             return berth_err_set(err,
                                  "'%s' would run with '%s' and not with the host's %s; "
                                  "leave --container-fabric out",

@@ -88,9 +88,9 @@ int berth_replacement_verify_user(struct berth_replacement *replacement,
                                   const struct berth_look *look, const char *target,
                                   char *const *env, struct berth_err *err);
 
-/* The staged file that is mounted at PATH; NULL: none. */
-const char *berth_replacement_staged(const struct berth_replacement *replacement,
-                                     const char *path);
+/* The staged library that is mounted at PATH; NULL: none. */
+const struct berth_mpi_object *
+berth_replacement_staged(const struct berth_replacement *replacement, const char *path);
 
 /* Take the mounts away. */
 void berth_replacement_undo(struct berth_replacement *replacement);

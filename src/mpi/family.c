@@ -305,42 +305,35 @@ void berth_mpi_classify(const struct berth_elf *elf, const char *file,
     *ret_library = library;
 }
 
+const enum berth_mpi_family berth_mpi_families[BERTH_FAMILIES] = {
+    BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
+
 const char *berth_mpi_family_name(enum berth_mpi_family family)
 {
-    switch (family) {
-    case BERTH_FAMILY_MPICH:
-        return "MPICH";
-    case BERTH_FAMILY_OPENMPI:
-        return "Open MPI";
-    case BERTH_FAMILY_ABI:
-        return "the MPI standard ABI";
-    case BERTH_FAMILY_NONE:
-        return "no MPI";
-    case BERTH_FAMILY_UNKNOWN:
-        break;
-    }
-    return "an unknown MPI";
+    static const char *const names[] = {
+        [BERTH_FAMILY_NONE] = "no MPI",
+        [BERTH_FAMILY_MPICH] = "MPICH",
+        [BERTH_FAMILY_OPENMPI] = "Open MPI",
+        [BERTH_FAMILY_ABI] = "the MPI standard ABI",
+        [BERTH_FAMILY_UNKNOWN] = "an unknown MPI",
+    };
+
+    return names[family];
 }
 
 const char *berth_mpi_part_name(enum berth_mpi_part part)
 {
-    switch (part) {
-    case BERTH_PART_C:
-        return "C";
-    case BERTH_PART_FORTRAN:
-        return "Fortran (mpif.h, use mpi)";
-    case BERTH_PART_USEMPI:
-        return "Fortran (use mpi)";
-    case BERTH_PART_F08:
-        return "Fortran 2008 (use mpi_f08)";
-    case BERTH_PART_CXX:
-        return "C++";
-    case BERTH_PART_ILP64:
-        return "Fortran with 8-byte INTEGER (ILP64)";
-    case BERTH_PART_CORE:
-        break;
-    }
-    return "the core library of Open MPI 6 (libopen_mpi)";
+    static const char *const names[BERTH_PART_COUNT] = {
+        "C",
+        "Fortran (mpif.h, use mpi)",
+        "Fortran (use mpi)",
+        "Fortran 2008 (use mpi_f08)",
+        "C++",
+        "Fortran with 8-byte INTEGER (ILP64)",
+        "the core library of Open MPI 6 (libopen_mpi)",
+    };
+
+    return names[__builtin_ctz(part)];
 }
 
 const char *berth_mpi_library_name(const struct berth_mpi_library *library, char *name,

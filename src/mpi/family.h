@@ -12,6 +12,10 @@ enum berth_mpi_family {
     BERTH_FAMILY_UNKNOWN, /* an MPI library of a family unknown to us */
 };
 
+/* The families that a host can replace. */
+enum { BERTH_FAMILIES = 3 };
+extern const enum berth_mpi_family berth_mpi_families[BERTH_FAMILIES];
+
 /* What a library gives to programs; a file may give several. A file of the host can
  * stand for one of the image when it gives all that the other does. */
 enum berth_mpi_part {

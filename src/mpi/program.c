@@ -47,20 +47,14 @@ static bool *find_own(const struct berth_mpi_objects *objects)
     return own;
 }
 
-static bool defined_by_own(const struct berth_mpi_objects *objects, const bool *own,
-                           const char *name)
+/* Does one of the program's own files (IS_OWN), or of the others that are loaded,
+ * define NAME? */
+static bool is_defined(const struct berth_mpi_objects *objects, const bool *own,
+                       bool is_own, const char *name)
 {
     for (size_t i = 0; i < objects->count; i++)
-        if (own[i] && berth_elf_find(&objects->items[i].elf.defined, name))
-            return true;
-    return false;
-}
-
-static bool defined_by_mpi(const struct berth_mpi_objects *objects, const bool *own,
-                           const char *name)
-{
-    for (size_t i = 0; i < objects->count; i++)
-        if (!own[i] && objects->items[i].role == BERTH_ROLE_LOADED &&
+        if (own[i] == is_own &&
+            (is_own || objects->items[i].role == BERTH_ROLE_LOADED) &&
             berth_elf_find(&objects->items[i].elf.defined, name))
             return true;
     return false;
@@ -128,8 +122,8 @@ static int add_needs(const struct berth_mpi_objects *objects, const bool *own,
         const struct berth_elf_symbol *symbol = &elf->undefined.items[i];
 
         if (symbol->weak || !berth_mpi_is_symbol(symbol->name) ||
-            defined_by_own(objects, own, symbol->name) ||
-            (known && !defined_by_mpi(objects, own, symbol->name)))
+            is_defined(objects, own, true, symbol->name) ||
+            (known && !is_defined(objects, own, false, symbol->name)))
             continue;
         if (add_need(program, symbol, 0, err) < 0)
             return -1;

@@ -338,23 +338,17 @@ static enum berth_mpi_outcome judge_inventory(struct berth_mpi_cause *cause)
 
 enum berth_mpi_outcome berth_mpi_apply_rules(struct berth_mpi_cause *cause)
 {
-    enum berth_mpi_outcome (*const of_program[])(struct berth_mpi_cause *) = {
-        judge_kind,  judge_host,    judge_family,  judge_machine,
-        judge_parts, judge_install, judge_symbols, judge_sizes};
-    enum berth_mpi_outcome (*const of_inventory[])(struct berth_mpi_cause *) = {
-        judge_kind,    judge_host,      share_abi,
-        judge_machine, judge_inventory, judge_install};
-    size_t count = sizeof(of_program) / sizeof(of_program[0]);
+    static enum berth_mpi_outcome (*const of_program[])(struct berth_mpi_cause *) = {
+        judge_kind,    judge_host,    judge_family, judge_machine, judge_parts,
+        judge_install, judge_symbols, judge_sizes,  NULL};
+    static enum berth_mpi_outcome (*const of_inventory[])(struct berth_mpi_cause *) = {
+        judge_kind,      judge_host,    share_abi, judge_machine,
+        judge_inventory, judge_install, NULL};
 
-    if (cause->program->family != BERTH_FAMILY_NONE) {
-        for (size_t i = 0; i < count; i++)
-            if (of_program[i](cause) == BERTH_RULE_END)
-                return BERTH_RULE_END;
-        return BERTH_RULE_PASS;
-    }
-    count = sizeof(of_inventory) / sizeof(of_inventory[0]);
-    for (size_t i = 0; i < count; i++)
-        if (of_inventory[i](cause) == BERTH_RULE_END)
+    for (enum berth_mpi_outcome (*const *rule)(struct berth_mpi_cause *) =
+             cause->program->family != BERTH_FAMILY_NONE ? of_program : of_inventory;
+         *rule; rule++)
+        if ((*rule)(cause) == BERTH_RULE_END)
             return BERTH_RULE_END;
     return BERTH_RULE_PASS;
 }

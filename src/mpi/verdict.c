@@ -83,24 +83,19 @@ static enum berth_mpi_outcome judge_glibc(struct berth_mpi_cause *cause)
     return berth_mpi_end(cause, BERTH_VERDICT_YES_WITH_HOST_GLIBC);
 }
 
-static void explain_inventory(struct berth_mpi_cause *cause)
-{
-    char exchanged[BERTH_MPI_NAME_SIZE];
-
-    berth_err_set(
-        &cause->verdict->because,
-        "programs that '%s' starts get the host's %s instead of the image's %s",
-        cause->program->path, cause->host_name,
-        berth_mpi_describe(cause->image, cause->family, exchanged, sizeof(exchanged)));
-}
-
 static void explain_yes(struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_program *program = cause->program;
+    char exchanged[BERTH_MPI_NAME_SIZE];
 
     cause->verdict->answer = BERTH_VERDICT_YES;
     if (program->family == BERTH_FAMILY_NONE)
-        explain_inventory(cause);
+        berth_err_set(
+            cause->because,
+            "programs that '%s' starts get the host's %s instead of the image's %s",
+            program->path, cause->host_name,
+            berth_mpi_describe(cause->image, cause->family, exchanged,
+                               sizeof(exchanged)));
     else
         berth_err_set(cause->because,
                       "the program wants %s, and the host's %s has all MPI symbols "
