@@ -111,18 +111,9 @@ static int stage(const struct work *work, const struct berth_inside *with,
 static int answer(const struct work *work, const struct berth_buf *bytes,
                   struct berth_err *err)
 {
-    BERTH_BINDING struct berth_binding binding = {0};
-
-    if (berth_binding_get(bytes->text, bytes->used, &binding, err) < 0 ||
+    if (berth_binding_get(bytes->text, bytes->used, &work->witness->binding, err) < 0 ||
         berth_channel_send_result(work->channel, bytes, err) < 0)
         return -1;
-    work->witness->host = berth_steal(&binding.host);
-    work->witness->fabric = berth_steal(&binding.fabric);
-    work->witness->is_under_mpi = binding.is_under_mpi;
-    work->witness->opens = binding.opens;
-    binding.opens = (struct berth_strvec){0};
-    work->witness->alone = berth_steal(&binding.alone);
-    work->witness->because = berth_steal(&binding.because);
     return berth_channel_send(work->channel, BERTH_CHANNEL_DONE, "", err);
 }
 
@@ -258,20 +249,15 @@ static int look(const struct work *work, struct berth_inside *inside,
     return result;
 }
 
-static void use_root(const struct berth_stage_root *root, int fd)
-{
-    if (fd < 0)
-        return;
-    berth_expire_use(root, fd);
-}
-
 /* The supervisor has the descriptors open until the step has ended here. */
 static void use_roots(const struct work *work, const struct berth_stage_root *user)
 {
     const struct berth_stage_root site = berth_stage_site();
 
-    use_root(user, work->order.mpi.user);
-    use_root(&site, work->order.mpi.site);
+    if (work->order.mpi.user >= 0)
+        berth_expire_use(user, work->order.mpi.user);
+    if (work->order.mpi.site >= 0)
+        berth_expire_use(&site, work->order.mpi.site);
 }
 
 /* What the tasks of the step can reach. */
@@ -296,41 +282,32 @@ static const char *find_variable(const struct berth_inside *inside,
                : NULL;
 }
 
-/* Do it with what the site and berth know of MPI stacks. */
-static int run_with(const struct work *work, const struct berth_profile *profiles,
-                    struct berth_err *err)
+static int run(const struct work *work, struct berth_err *err)
 {
     static char *const nothing[] = {NULL};
+    BERTH_PROFILE_SET struct berth_profile_set set = {0};
     char *const *task = work->task.environment.items;
-    char *const *container = work->container.environment.items;
     char path[BERTH_STAGE_USER_SIZE];
     const struct berth_stage_root user = berth_stage_user(path);
     struct berth_inside inside = {
         .holder = work->order.mpi.holder,
         .request = &work->order.request,
         .terms = &work->order.terms,
-        .profiles = profiles,
         .command = work->container.words.items,
         .programs = work->order.programs.count ? &work->order.programs : NULL,
         .directory = work->order.mpi.directory,
         .task = task ? task : nothing,
     };
 
-    inside.variable = find_variable(&inside, container);
+    if (berth_request_may_stage(&work->order.request) &&
+        berth_profiles_read(&work->order.terms, berth_site_owner(), &set, err) < 0)
+        return -1;
+    inside.profiles = set.items;
+    inside.variable = find_variable(&inside, work->container.environment.items);
     find_reach(work, &inside);
     work->witness->has_others = inside.reach.nodes > 1 || inside.reach.het_step;
     use_roots(work, &user);
     return look(work, &inside, &user, err);
-}
-
-static int run(const struct work *work, struct berth_err *err)
-{
-    BERTH_PROFILE_SET struct berth_profile_set set = {0};
-
-    if (berth_request_may_stage(&work->order.request) &&
-        berth_profiles_read(&work->order.terms, berth_site_owner(), &set, err) < 0)
-        return -1;
-    return run_with(work, set.items, err);
 }
 
 /* With the end of the supervisor's socket as standard input, a task's standard error as
@@ -342,7 +319,7 @@ static void witness(const struct work *work)
     unsigned int apart = work->order.mpi.apart;
     const char *node = berth_environ_value(task, BERTH_TASK_NODE);
 
-    if (!(it->host || it->fabric) || work->order.mpi.said < 0 ||
+    if (!(it->binding.host || it->binding.fabric) || work->order.mpi.said < 0 ||
         berth_request_is_explained(&work->order.request))
         return;
     it->node = node ? node : "this node";

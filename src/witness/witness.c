@@ -70,7 +70,7 @@ static unsigned int count_network(const struct berth_witness *witness,
 /* The devices that ranks open, for people; "": no memory. */
 static void name_devices(const struct berth_witness *witness, struct berth_buf *ret)
 {
-    berth_strvec_join(&witness->opens, ", ", ret);
+    berth_strvec_join(&witness->binding.opens, ", ", ret);
     berth_buf_puts(ret, "");
 }
 
@@ -109,14 +109,15 @@ static bool judge_mpi(const struct berth_witness *witness,
         return false;
     *ret_end = witness->must || is_mixed;
     if (wrong->state == BERTH_RANK_ALONE)
-        berth_err_set(ret, "rank %u runs alone: %s", wrong->number, witness->because);
+        berth_err_set(ret, "rank %u runs alone: %s", wrong->number,
+                      witness->binding.because);
     else
         berth_err_set(
             ret,
             "rank %u runs with '%s' (%s) and not with the host's %s%s; have it "
             "load the image's MPI, over which the host's is mounted, or choose "
             "--mpi-bind=hybrid",
-            wrong->number, wrong->path, wrong->name, witness->host,
+            wrong->number, wrong->path, wrong->name, witness->binding.host,
             is_mixed ? ", as other ranks on this node do" : "");
     return true;
 }
@@ -136,14 +137,14 @@ bool berth_witness_misses(const struct berth_witness *witness,
 
     for (unsigned int i = 0; i < witness->tasks; i++)
         has_mpi |= ranks[i].has_mpi;
-    if (!witness->is_under_mpi || !witness->has_others || !has_mpi ||
+    if (!witness->binding.is_under_mpi || !witness->has_others || !has_mpi ||
         count(witness, ranks, BERTH_RANK_RIGHT) > 0)
         return false;
     berth_err_set(ret,
                   "no rank of this node was seen to load the host's %s, so their MPI "
                   "may use another network; OMPI_MCA_pml_base_verbose=10 or "
                   "UCX_LOG_LEVEL=info tells which",
-                  witness->fabric);
+                  witness->binding.fabric);
     return true;
 }
 
@@ -151,15 +152,16 @@ static void count_loaded(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret)
 {
     unsigned int right = count(witness, ranks, BERTH_RANK_RIGHT);
-    const char *what = witness->host ? witness->host : witness->fabric;
+    const char *what =
+        witness->binding.host ? witness->binding.host : witness->binding.fabric;
 
-    if (right == 0 && witness->host)
+    if (right == 0 && witness->binding.host)
         berth_err_set(ret, "none of %u ranks was seen to load an MPI library",
                       witness->tasks);
     else
         berth_err_set(ret, "%u of %u ranks loaded the host's %s%s", right,
                       witness->tasks, what,
-                      right < witness->tasks && witness->host
+                      right < witness->tasks && witness->binding.host
                           ? ", and no MPI was seen in the others"
                           : "");
 }
@@ -172,7 +174,7 @@ void berth_witness_count(const struct berth_witness *witness,
 
     count_loaded(witness, ranks, &loaded);
     *ret = loaded;
-    if (witness->opens.count == 0)
+    if (witness->binding.opens.count == 0)
         return;
     name_devices(witness, &devices);
     berth_err_set(ret, "%s; with a device open (%s): %u, with TCP between nodes: %u",
@@ -265,7 +267,7 @@ static void doubt(struct berth_rank *rank, enum berth_rank_state seen,
 
 static enum berth_rank_state state_of(const struct watch *watch, const char *stage)
 {
-    return watch->told->alone && strcmp(stage, watch->told->alone) == 0
+    return watch->told->binding.alone && strcmp(stage, watch->told->binding.alone) == 0
                ? BERTH_RANK_ALONE
                : BERTH_RANK_RIGHT;
 }
@@ -312,13 +314,13 @@ static void look_at(struct watch *watch, struct berth_rank *rank)
     rank->has_mpi |= seen != BERTH_RANK_UNKNOWN;
     if (seen == BERTH_RANK_RIGHT)
         rank->state = BERTH_RANK_RIGHT;
-    else if (watch->told->host) /* else it is the image's own, as it is to be */
+    else if (watch->told->binding.host) /* else it is the image's own, as it is to be */
         doubt(rank, seen, file);
 }
 
 static bool is_network_open(const struct watch *watch, const struct berth_rank *rank)
 {
-    return rank->has_mpi && watch->told->opens.count > 0 &&
+    return rank->has_mpi && watch->told->binding.opens.count > 0 &&
            rank->network == BERTH_NETWORK_UNKNOWN;
 }
 
@@ -343,7 +345,7 @@ static void look(struct watch *watch)
         if (rank->state != BERTH_RANK_RIGHT)
             look_at(watch, rank);
         if (is_network_open(watch, rank) && !rank->has_ended)
-            rank->network = berth_network_look(rank->pid, &watch->told->opens);
+            rank->network = berth_network_look(rank->pid, &watch->told->binding.opens);
     }
 }
 
@@ -436,13 +438,13 @@ static void keep_record(struct watch *watch)
 {
     const struct berth_witness *told = watch->told;
     const struct berth_record_witnessed witnessed = {
-        .host = told->host,
+        .host = told->binding.host,
         .ranks = told->tasks,
         .loaded = count(told, watch->ranks, BERTH_RANK_RIGHT),
         .other = count(told, watch->ranks, BERTH_RANK_WRONG) +
                  count(told, watch->ranks, BERTH_RANK_ALONE),
-        .fabric = told->fabric,
-        .has_network = told->opens.count > 0,
+        .fabric = told->binding.fabric,
+        .has_network = told->binding.opens.count > 0,
         .device = count_network(told, watch->ranks, BERTH_NETWORK_DEVICE),
         .tcp = count_network(told, watch->ranks, BERTH_NETWORK_TCP)};
 
@@ -499,11 +501,7 @@ void berth_witness_run(const struct berth_witness *witness)
 
 void berth_witness_fini(struct berth_witness *witness)
 {
-    free(witness->host);
-    free(witness->fabric);
-    berth_strvec_fini(&witness->opens);
-    free(witness->alone);
-    free(witness->because);
+    berth_binding_fini(&witness->binding);
     berth_strvec_fini(&witness->stages);
     *witness = (struct berth_witness){0};
 }

@@ -6,8 +6,9 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
-#include "witness/network.h"
 #include "plan/order.h"
+#include "report/binding.h"
+#include "witness/network.h"
 
 /* What the image's loader said before the start is a forecast. The witness checks while
  * the step runs. A rank of the node has loaded the host's MPI, by its mark
@@ -31,16 +32,9 @@ struct berth_witness {
     unsigned int tasks;       /* of the container on this node */
     pid_t holder; /* of the namespaces that the tasks share; 0: they do not */
     pid_t parent; /* of the tasks: slurmstepd */
-    char *host;   /* the host's MPI for people; NULL: it does not run */
-    char *fabric; /* the host's libraries of the network beside the image's own MPI, for
-                     people; NULL: there are none */
-    bool is_under_mpi; /* that MPI loads some of them */
-    struct berth_strvec
-        opens; /* devices, as in witness/network.h; none: not looked for */
-    struct berth_strvec stages; /* a stage on the host, the library that tells of it
-                                   (witness/mapped.h), ... */
-    char *alone;   /* the name of the stage whose MPI finds no other rank; NULL: none */
-    char *because; /* a sentence */
+    struct berth_binding binding; /* what the ranks are to load, and to open */
+    struct berth_strvec stages;   /* a stage on the host, the library that tells of it
+                                     (witness/mapped.h), ... */
 };
 
 enum berth_rank_state {
