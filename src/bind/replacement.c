@@ -459,13 +459,12 @@ static int check_complete(const struct berth_replacement *replacement,
                 "with the host's %s, '%s' is not found; install it in the image, or %s",
                 is_fabric ? replacement->stack->version : "MPI",
                 closure->items[i].soname, advice);
-    if (closure->version_count)
+    if (closure->lacks.count)
         return berth_err_set(err,
                              "'%s' wants %s of '%s', which is older; %s, or %sa newer "
                              "image",
-                             closure->versions[0].user, closure->versions[0].version,
-                             closure->versions[0].file, advice,
-                             is_fabric ? "take " : "");
+                             closure->lacks.items[2], closure->lacks.items[1],
+                             closure->lacks.items[0], advice, is_fabric ? "take " : "");
     return 0;
 }
 

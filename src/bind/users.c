@@ -147,7 +147,7 @@ static bool add_places(struct berth_users *users, const char *user)
         return false;
     for (size_t i = 0; i < closure.count; i++)
         is_whole &= closure.items[i].path != NULL;
-    is_whole &= closure.version_count == 0;
+    is_whole &= closure.lacks.count == 0;
     for (size_t i = 0; is_whole && i < closure.count; i++)
         if (berth_text_is_any(closure.items[i].soname, users->sonames))
             add_place(users, closure.items[i].soname, closure.items[i].path);

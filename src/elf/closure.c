@@ -69,7 +69,6 @@ static int read_library(struct berth_closure *closure, char *line,
 static int read_version(struct berth_closure *closure, char *line, char *at,
                         struct berth_err *err)
 {
-    struct berth_closure_version *version;
     char *name = strchr(at, '`') + 1;
     char *end = strstr(name, "' not found (required by ");
     char *user = end + strlen("' not found (required by ");
@@ -79,16 +78,12 @@ static int read_version(struct berth_closure *closure, char *line, char *at,
     *at = '\0';
     user[strcspn(user, ")")] = '\0';
     file = file ? file + 2 : line;
-    if (closure->version_count == ITEMS_MAX)
+    if (closure->lacks.count == 3 * ITEMS_MAX)
         return 0;
-    if (berth_grow(&closure->versions, closure->version_count, &closure->version_room,
-                   sizeof(*version)) < 0)
-        return berth_err_oom(err);
-    version = &closure->versions[closure->version_count++];
-    version->file = strdup(file);
-    version->version = strdup(name);
-    version->user = strdup(user);
-    return version->file && version->version && version->user ? 0 : berth_err_oom(err);
+    berth_strvec_push(&closure->lacks, file);
+    berth_strvec_push(&closure->lacks, name);
+    berth_strvec_push(&closure->lacks, user);
+    return closure->lacks.failed ? berth_err_oom(err) : 0;
 }
 
 /* The text in LINE between START and END; NULL: LINE lacks one of them. */
@@ -182,12 +177,7 @@ void berth_closure_fini(struct berth_closure *closure)
         free(closure->items[i].path);
     }
     free(closure->items);
-    for (size_t i = 0; i < closure->version_count; i++) {
-        free(closure->versions[i].file);
-        free(closure->versions[i].version);
-        free(closure->versions[i].user);
-    }
-    free(closure->versions);
+    berth_strvec_fini(&closure->lacks);
     berth_strvec_fini(&closure->said);
     *closure = (struct berth_closure){0};
 }

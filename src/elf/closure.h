@@ -13,21 +13,14 @@ struct berth_closure_item {
     char *path;   /* NULL: not found */
 };
 
-/* A version that a library should define and does not. */
-struct berth_closure_version {
-    char *file;    /* the library, by path */
-    char *version; /* e.g. GLIBC_2.38 */
-    char *user;    /* the path of who needs it */
-};
-
 /* The answer of a loader, under LD_TRACE_LOADED_OBJECTS=1 or to --list. */
 struct berth_closure {
     struct berth_closure_item *items; /* in the order of loading, without the vDSO */
     size_t count, room;
-    struct berth_closure_version *versions;
-    size_t version_count, version_room;
-    bool is_static;           /* the program is static: nothing to load */
-    struct berth_strvec said; /* its other messages, at most 32 */
+    struct berth_strvec lacks; /* the path of a library, a version that it should define
+                                  (GLIBC_2.38), the path of who needs it, ... */
+    bool is_static;            /* the program is static: nothing to load */
+    struct berth_strvec said;  /* its other messages, at most 32 */
 };
 
 /* Read the COUNT bytes of TEXT, which are what a loader (glibc 2.27 to 2.43, musl)
