@@ -204,27 +204,16 @@ static int read_image(struct berth_look *look, char *const *env, struct berth_er
     return 0;
 }
 
-static int read_start(struct berth_look *look, const char *program, char *const *env,
-                      struct berth_err *err)
-{
-    if (read_runner(program, look, err) < 0)
-        return -1;
-    if (!look->runner)
-        return 0;
-    if (berth_look_add(look->cache, &look->objects, BERTH_ROLE_PROGRAM, NULL, program,
-                       err) < 0 ||
-        read_closure(look, env, err) < 0)
-        return -1;
-    return 0;
-}
-
 int berth_look_at_start(struct berth_factcache *cache, const char *program,
                         char *const *env, struct berth_look *ret_look,
                         struct berth_err *err)
 {
     struct berth_look look = {.cache = cache};
 
-    if (read_start(&look, program, env, err) < 0) {
+    if (read_runner(program, &look, err) < 0 ||
+        (look.runner && (berth_look_add(cache, &look.objects, BERTH_ROLE_PROGRAM, NULL,
+                                        program, err) < 0 ||
+                         read_closure(&look, env, err) < 0))) {
         berth_look_fini(&look);
         return -1;
     }

@@ -49,86 +49,22 @@ struct directory {
     size_t count;
 };
 
-/* Which MPI a library is, as a fact: numbers, version, SONAME and vendor, each ended by
- * NUL. */
-static void put_library(const struct berth_mpi_library *what, const char *soname,
-                        struct berth_buf *fact)
-{
-    char numbers[64];
-
-    snprintf(numbers, sizeof(numbers), "%d %u %u %d", (int)what->family, what->parts,
-             what->abi_number, what->is_inside);
-    berth_buf_add(fact, numbers, strlen(numbers) + 1);
-    berth_buf_add(fact, what->version, strlen(what->version) + 1);
-    berth_buf_add(fact, soname, strlen(soname) + 1);
-    if (what->vendor)
-        berth_buf_add(fact, what->vendor, strlen(what->vendor) + 1);
-}
-
-/* The vendor and the SONAME are in the fact, of COUNT bytes. */
-static bool get_library(const char *fact, size_t count, struct berth_mpi_library *ret,
-                        const char **ret_soname)
-{
-    BERTH_STRVEC struct berth_strvec texts = {0};
-    struct berth_mpi_library what = {0};
-    int family, is_inside;
-
-    if (!count || fact[count - 1] != '\0')
-        return false;
-    berth_environ_split(fact, count, &texts);
-    if (texts.failed || texts.count < 3 ||
-        sscanf(fact, "%d %u %u %d", &family, &what.parts, &what.abi_number,
-               &is_inside) != 4)
-        return false;
-    what.family = (enum berth_mpi_family)family;
-    what.is_inside = is_inside;
-    snprintf(what.version, sizeof(what.version), "%s", texts.items[1]);
-    *ret_soname = fact + strlen(texts.items[0]) + strlen(texts.items[1]) + 2;
-    if (texts.count > 3)
-        what.vendor = *ret_soname + strlen(*ret_soname) + 1;
-    *ret = what;
-    return true;
-}
-
-/* Which MPI the file REAL, without links, is, of CACHE if that is known. Returns its
- * SONAME, which the caller frees; NULL: it has none, or cannot be read. */
-static char *identify(struct berth_factcache *cache, const char *real,
-                      struct berth_mpi_library *ret)
-{
-    BERTH_BUF struct berth_buf key = {0};
-    BERTH_BUF struct berth_buf fact = {0};
-    const char *soname, *known;
-    struct berth_elf elf;
-    char *result;
-    size_t count;
-
-    berth_buf_puts(&key, "library\n");
-    berth_factcache_identify(real, &key);
-    known = key.failed ? NULL : berth_factcache_get(cache, key.text, &count);
-    if (known && get_library(known, count, ret, &soname))
-        return strdup(soname);
-    if (berth_look_elf(NULL, real, &elf, NULL) < 0)
-        return NULL;
-    berth_mpi_classify(&elf, berth_text_base(real), ret);
-    put_library(ret, elf.soname ? elf.soname : "", &fact);
-    if (!key.failed)
-        berth_factcache_put(cache, key.text, &fact);
-    result = berth_steal(&elf.soname);
-    berth_elf_fini(&elf);
-    return result;
-}
-
-/* What PATH is, if it is a library of MPI under its own SONAME. Returns 1 when it is.
- */
-static int classify(struct berth_factcache *cache, const char *path, const char *name,
-                    struct found *ret_found)
+/* Is PATH a library of MPI under its own SONAME, NAME? Then it is *RET_FOUND. */
+static bool classify(struct berth_factcache *cache, const char *path, const char *name,
+                     struct found *ret_found)
 {
     BERTH_FREE char *real = berth_resolve(path);
     struct found found = {0};
-    BERTH_FREE char *soname = real ? identify(cache, real, &found.what) : NULL;
+    struct berth_elf elf;
+    bool is_own;
 
-    if (!soname || strcmp(soname, name) != 0 || !found.what.parts)
-        return 0;
+    if (!real || berth_look_elf(cache, real, &elf, NULL) < 0)
+        return false;
+    berth_mpi_classify(&elf, berth_text_base(real), &found.what);
+    is_own = elf.soname && strcmp(elf.soname, name) == 0;
+    berth_elf_fini(&elf);
+    if (!is_own || !found.what.parts)
+        return false;
     found.library = (struct berth_stack_library){.family = found.what.family,
                                                  .parts = found.what.parts,
                                                  .soname = strdup(name),
