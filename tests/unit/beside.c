@@ -133,20 +133,6 @@ static const struct {
      {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
 };
 
-/* TEXT with the directory for @; the caller frees it. */
-static char *fill(const char *text)
-{
-    struct berth_buf buf = {0};
-
-    for (; *text; text++)
-        if (*text == '@')
-            berth_buf_puts(&buf, directory);
-        else
-            berth_buf_add(&buf, text, 1);
-    berth_buf_puts(&buf, "");
-    return buf.text ? buf.text : strdup("");
-}
-
 static bool has(const struct berth_look *look, const char *name)
 {
     for (size_t i = 0; i < look->objects.count; i++)
@@ -163,8 +149,8 @@ START_TEST(what_is_named_is_found)
                                         "libodd.so"};
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_STRVEC struct berth_strvec mounts = {0};
-    BERTH_FREE char *program = fill(rows[_i].program);
-    BERTH_FREE char *variable = fill(rows[_i].env);
+    BERTH_FREE char *program = unit_fill(rows[_i].program, directory);
+    BERTH_FREE char *variable = unit_fill(rows[_i].env, directory);
     BERTH_FREE char *script = unit_path(directory, "script");
     char *env[] = {variable, NULL};
     struct berth_beside beside = {.program = program, .env = env, .mounts = &mounts};
@@ -172,18 +158,18 @@ START_TEST(what_is_named_is_found)
     struct berth_err err = {""};
 
     for (int i = 0; i < 4 && rows[_i].words[i]; i++) {
-        BERTH_FREE char *word = fill(rows[_i].words[i]);
+        BERTH_FREE char *word = unit_fill(rows[_i].words[i], directory);
 
         berth_strvec_push(&words, word);
     }
     beside.command = words.items;
     if (rows[_i].mount) {
-        BERTH_FREE char *mount = fill(rows[_i].mount);
+        BERTH_FREE char *mount = unit_fill(rows[_i].mount, directory);
 
         berth_strvec_push(&mounts, mount);
     }
     if (rows[_i].script) {
-        BERTH_FREE char *text = fill(rows[_i].script);
+        BERTH_FREE char *text = unit_fill(rows[_i].script, directory);
 
         unit_write(script, text, strlen(text));
     }

@@ -55,34 +55,19 @@ static void map(const char *file)
         _exit(EXIT_FAILURE);
 }
 
-/* A process that has FILES, with blanks between; behind a `/`, a child of it has. */
-static pid_t start(const char *files)
+/* Map FILES, with blanks between; behind a `/`, in a child. */
+static void map_all(const char *files)
 {
     BERTH_FREE char *words = strdup(files);
-    char byte;
-    int ends[2];
-    pid_t child;
 
-    ck_assert_int_eq(pipe(ends), 0);
-    child = fork();
-    if (child == 0) {
-        for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
-            if (strcmp(word, "/") != 0)
-                map(word);
-            else if (fork() > 0)
-                for (;;)
-                    pause();
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-        }
-        if (write(ends[1], "", 1) == 1)
+    for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
+        if (strcmp(word, "/") != 0)
+            map(word);
+        else if (fork() > 0)
             for (;;)
                 pause();
-        _exit(EXIT_FAILURE);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
     }
-    close(ends[1]);
-    ck_assert_int_eq(read(ends[0], &byte, 1), 1);
-    close(ends[0]);
-    return child;
 }
 
 static const struct {
@@ -107,7 +92,7 @@ START_TEST(an_mpi_that_is_mapped_is_known)
     struct berth_mapped_files files = {0};
     const struct berth_mapped_file *file;
     BERTH_FREE char *stage = unit_path(directory, "stage");
-    pid_t pid = start(looks[_i].files);
+    pid_t pid = unit_process(map_all, looks[_i].files);
 
     berth_mapped_add_stage(&files, stage, BERTH_MARK_LIBRARY);
     for (int again = 0; again < 2; again++) {

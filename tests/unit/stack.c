@@ -25,19 +25,6 @@ static void teardown(void)
     free(directory);
 }
 
-/* TEXT with the directory for each @. */
-static char *in_directory(const char *text)
-{
-    struct berth_buf buf = {0};
-
-    for (; *text; text++)
-        if (*text == '@')
-            berth_buf_puts(&buf, directory);
-        else
-            berth_buf_add(&buf, text, 1);
-    return buf.text;
-}
-
 /* The stacks below the directory, one a line: this host may have more. */
 static char *tell(const struct berth_stacks *stacks)
 {
@@ -178,7 +165,7 @@ START_TEST(a_host_has_its_stacks)
     install(hosts[_i].files);
     berth_strvec_push(&env, "PATH=/usr/bin:/bin");
     for (int i = 0; hosts[_i].env[i]; i++) {
-        BERTH_FREE char *variable = in_directory(hosts[_i].env[i]);
+        BERTH_FREE char *variable = unit_fill(hosts[_i].env[i], directory);
 
         berth_strvec_push(&env, variable);
     }
@@ -194,8 +181,8 @@ END_TEST
 /* Links, copies under other names, and what is no library. */
 START_TEST(a_library_counts_once_and_by_its_soname)
 {
-    BERTH_FREE char *lib = in_directory("@/a/lib");
-    BERTH_FREE char *home = in_directory("MPI_HOME=@/a");
+    BERTH_FREE char *lib = unit_fill("@/a/lib", directory);
+    BERTH_FREE char *home = unit_fill("MPI_HOME=@/a", directory);
     BERTH_FREE char *told = NULL;
     char *const env[] = {home, NULL};
     struct berth_stacks stacks;
@@ -219,7 +206,7 @@ END_TEST
 
 START_TEST(a_stack_has_the_path_that_led_to_it)
 {
-    BERTH_FREE char *path = in_directory("LD_LIBRARY_PATH=@/d");
+    BERTH_FREE char *path = unit_fill("LD_LIBRARY_PATH=@/d", directory);
     char *const env[] = {path, NULL};
     struct berth_stacks stacks;
     struct berth_err err;
@@ -272,9 +259,9 @@ END_TEST
 /* What a site names is found by no other way, and first. */
 START_TEST(a_profile_with_a_prefix_is_for_what_is_there)
 {
-    BERTH_FREE char *path = in_directory("LD_LIBRARY_PATH=@/d");
-    BERTH_FREE char *prefix = in_directory("@/p");
-    BERTH_FREE char *other = in_directory("@/q");
+    BERTH_FREE char *path = unit_fill("LD_LIBRARY_PATH=@/d", directory);
+    BERTH_FREE char *prefix = unit_fill("@/p", directory);
+    BERTH_FREE char *other = unit_fill("@/q", directory);
     BERTH_FREE char *told = NULL;
     const struct berth_profile profiles[] = {
         {.name = "own", .stack = "own", .family = BERTH_FAMILY_MPICH, .prefix = prefix},
