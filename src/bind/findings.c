@@ -22,12 +22,12 @@ static void add(struct berth_strvec *facts, const char *name, const char *value)
 static void add_command(const struct berth_findings *findings,
                         struct berth_strvec *facts)
 {
-    const struct berth_look *look = findings->look;
+    const struct berth_scan *scan = findings->scan;
     enum berth_mpi_family family = findings->wants->family;
 
     add(facts, BERTH_FINDING_PROGRAM, findings->program);
-    if (strcmp(look->runner, findings->program) != 0)
-        add(facts, BERTH_FINDING_RUNNER, look->runner);
+    if (strcmp(scan->runner, findings->program) != 0)
+        add(facts, BERTH_FINDING_RUNNER, scan->runner);
     if (family != BERTH_FAMILY_NONE && family != BERTH_FAMILY_UNKNOWN)
         add(facts, BERTH_FINDING_LINKED, berth_mpi_family_name(family));
 }
@@ -35,7 +35,7 @@ static void add_command(const struct berth_findings *findings,
 /* Each MPI of the image, though several may be of one family. */
 static void add_image(const struct berth_findings *findings, struct berth_strvec *facts)
 {
-    const struct berth_mpi_objects *objects = &findings->look->objects;
+    const struct berth_mpi_objects *objects = &findings->scan->objects;
     BERTH_STRVEC struct berth_strvec added = {0};
 
     for (int i = 0; i < BERTH_FAMILIES; i++)
@@ -75,7 +75,7 @@ static void add_glibc(const struct berth_findings *findings,
     bool is_replaced = replacement->verdict.answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC;
     struct berth_mpi_glibc glibc;
 
-    berth_mpi_compare_glibc(&findings->look->objects, &replacement->staged, NULL, NULL,
+    berth_mpi_compare_glibc(&findings->scan->objects, &replacement->staged, NULL, NULL,
                             &glibc);
     add(facts, BERTH_FINDING_GLIBC, is_replaced ? "replaced" : "kept");
     add(facts, BERTH_FINDING_GLIBC_IMAGE, glibc.image_newest);
@@ -98,7 +98,7 @@ static void add_verified(const struct berth_findings *findings,
 {
     const struct berth_closure *closure = &replacement->closure;
 
-    add(facts, BERTH_FINDING_LOADER, findings->look->loader);
+    add(facts, BERTH_FINDING_LOADER, findings->scan->loader);
     add(facts, BERTH_FINDING_TARGET, replacement->target);
     for (size_t i = 0; i < closure->count; i++) {
         const struct berth_closure_item *item = &closure->items[i];
@@ -139,10 +139,10 @@ static void add_replacement(const struct berth_findings *findings,
 }
 
 /* Is it a library of an MPI in the image? */
-static bool is_mpi(const struct berth_look *look, const char *soname)
+static bool is_mpi(const struct berth_scan *scan, const char *soname)
 {
     const struct berth_mpi_object *object =
-        berth_mpi_objects_find(&look->objects, soname);
+        berth_mpi_objects_find(&scan->objects, soname);
 
     for (int i = 0; object && i < BERTH_FAMILIES; i++)
         if (object->library.family == berth_mpi_families[i])
@@ -153,18 +153,18 @@ static bool is_mpi(const struct berth_look *look, const char *soname)
 /* The image's own library runs. */
 static void add_own(const struct berth_findings *findings, struct berth_strvec *facts)
 {
-    const struct berth_look *look = findings->look;
+    const struct berth_scan *scan = findings->scan;
     enum berth_mpi_family wanted = findings->wants->family;
 
     for (int i = 0; i < BERTH_FAMILIES; i++)
-        if (berth_mpi_objects_mpi(&look->objects, berth_mpi_families[i]) &&
+        if (berth_mpi_objects_mpi(&scan->objects, berth_mpi_families[i]) &&
             (wanted == BERTH_FAMILY_NONE || wanted == berth_mpi_families[i]))
-            add_managers(&look->objects, berth_mpi_families[i], facts);
-    add(facts, BERTH_FINDING_LOADER, look->loader);
-    add(facts, BERTH_FINDING_TARGET, look->loader ? look->runner : NULL);
-    for (size_t i = 0; i < look->closure.count; i++)
-        if (look->closure.items[i].path && is_mpi(look, look->closure.items[i].soname))
-            add_library(&look->closure.items[i], NULL, facts);
+            add_managers(&scan->objects, berth_mpi_families[i], facts);
+    add(facts, BERTH_FINDING_LOADER, scan->loader);
+    add(facts, BERTH_FINDING_TARGET, scan->loader ? scan->runner : NULL);
+    for (size_t i = 0; i < scan->closure.count; i++)
+        if (scan->closure.items[i].path && is_mpi(scan, scan->closure.items[i].soname))
+            add_library(&scan->closure.items[i], NULL, facts);
 }
 
 void berth_findings_list(const struct berth_findings *findings,

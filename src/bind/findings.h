@@ -5,14 +5,14 @@
 
 #include "base/strvec.h"
 #include "mpi/program.h"
-#include "discover/look.h"
+#include "discover/scan.h"
 #include "bind/fabrics.h"
 #include "bind/replacement.h"
 
 /* What berth-mpi has seen and done in a container. Borrows everything. */
 struct berth_findings {
     const char *program; /* the file that the command is */
-    const struct berth_look *look;
+    const struct berth_scan *scan;
     const struct berth_mpi_program *wants;
     const struct berth_replacement *replacements; /* that are in place */
     int count;                                    /* 0: the image's own library runs */

@@ -20,7 +20,7 @@
 #include "report/binding.h"
 #include "bind/match.h"
 #include "discover/beside.h"
-#include "discover/look.h"
+#include "discover/scan.h"
 #include "bind/fabrics.h"
 #include "bind/findings.h"
 #include "bind/replacement.h"
@@ -35,7 +35,7 @@ struct inside {
     const struct berth_inside *told;
     const char *mode;
     char *program; /* the command's file; NULL: the task reports that there is none */
-    struct berth_look look;
+    struct berth_scan scan;
     struct berth_mpi_program wants;
     struct berth_replacement replacements[BERTH_MATCHES_MAX];
     int count;
@@ -71,9 +71,9 @@ static int look_beside(struct inside *inside, char *const *command,
     if (inside->wants.family != BERTH_FAMILY_NONE)
         return 0;
     berth_mpi_program_fini(&inside->wants);
-    if (berth_beside_look(&beside, &inside->look, err) < 0)
+    if (berth_beside_look(&beside, &inside->scan, err) < 0)
         return -1;
-    return berth_mpi_program_read(&inside->look.objects, &inside->wants, err);
+    return berth_mpi_program_read(&inside->scan.objects, &inside->wants, err);
 }
 
 static int look(struct inside *inside, char *const *command, struct berth_err *err)
@@ -81,14 +81,14 @@ static int look(struct inside *inside, char *const *command, struct berth_err *e
     inside->program = berth_enter_find(command);
     if (!inside->program)
         return 0; /* the task says so */
-    if (berth_look_at(inside->told->image_cache, inside->program, environ,
-                      &inside->look, err) < 0)
+    if (berth_scan_image(inside->told->image_cache, inside->program, environ,
+                         &inside->scan, err) < 0)
         return -1;
-    if (!inside->look.runner) { /* nor can the task start it */
+    if (!inside->scan.runner) { /* nor can the task start it */
         free(berth_steal(&inside->program));
         return 0;
     }
-    if (berth_mpi_program_read(&inside->look.objects, &inside->wants, err) < 0)
+    if (berth_mpi_program_read(&inside->scan.objects, &inside->wants, err) < 0)
         return -1;
     return look_beside(inside, command, err);
 }
@@ -136,7 +136,7 @@ static int match(struct inside *inside, struct berth_match matches[BERTH_MATCHES
             .version = stacks->items[i].version,
             .families = families_of(&stacks->items[i]),
         };
-    return berth_match_find(inside->mode, &inside->wants, &inside->look.objects, offers,
+    return berth_match_find(inside->mode, &inside->wants, &inside->scan.objects, offers,
                             stacks->count, matches, &inside->reason, err);
 }
 
@@ -145,7 +145,7 @@ static struct berth_peers peers_of(const struct inside *inside)
 {
     return (struct berth_peers){
         .program = inside->program,
-        .look = &inside->look,
+        .scan = &inside->scan,
         .wants = &inside->wants,
         .replacements = inside->replacements,
         .count = inside->count,
@@ -173,7 +173,7 @@ static int check_fabric(const struct inside *inside,
         .profile = replacement->stack->profile,
         .version = replacement->stack->version,
         .verdict = &replacement->verdict,
-        .closure = &inside->look.closure,
+        .closure = &inside->scan.closure,
         .env = environ,
         .keep_glibc = terms ? terms->keep_glibc : NULL,
     };
@@ -188,7 +188,7 @@ static int look_at_twins(struct inside *inside,
 {
     if (inside->wants.family != BERTH_FAMILY_NONE)
         return 0;
-    return berth_look_at_twins(&inside->look, &replacement->staged, environ, err);
+    return berth_scan_twins(&inside->scan, &replacement->staged, environ, err);
 }
 
 /* The stages of what was chosen. */
@@ -214,7 +214,7 @@ static int get_stages(struct inside *inside, const struct berth_match *matches,
 static int judge(struct inside *inside, struct berth_replacement *replacement,
                  struct berth_err *err)
 {
-    if (berth_replacement_plan(replacement, &inside->wants, &inside->look, environ,
+    if (berth_replacement_plan(replacement, &inside->wants, &inside->scan, environ,
                                err) < 0) {
         inside->reason = replacement->verdict.reason;
         return -1;
@@ -260,7 +260,7 @@ static int verify(struct programs *programs, struct berth_err *err)
     for (struct inside *it = programs->items; it < programs->items + programs->count;
          it++)
         for (int i = 0; i < it->count; i++)
-            if (berth_replacement_verify(&it->replacements[i], &it->look, environ,
+            if (berth_replacement_verify(&it->replacements[i], &it->scan, environ,
                                          err) < 0)
                 return -1;
     return 0;
@@ -382,7 +382,7 @@ static int use_fabrics(struct programs *programs, struct berth_err *err)
         return berth_err_oom(err);
     for (size_t i = 0; i < programs->count; i++) {
         all[i] = &programs->items[i].fabrics;
-        all[i]->look = &programs->items[i].look;
+        all[i]->scan = &programs->items[i].scan;
         all[i]->wants = &programs->items[i].wants;
     }
     if (berth_fabrics_use(programs->told, all, programs->count, &fabrics, err) < 0)
@@ -428,7 +428,7 @@ static void put_facts(struct programs *programs)
     const struct inside *first = &programs->items[0];
     const struct berth_findings findings = {
         .program = first->program,
-        .look = &first->look,
+        .scan = &first->scan,
         .wants = &first->wants,
         .replacements = first->replacements,
         .count = first->count,

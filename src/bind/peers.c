@@ -63,7 +63,7 @@ static bool may_use(const struct berth_peers *peers, enum berth_mpi_family famil
 {
     enum berth_mpi_family wants = peers->wants->family;
 
-    return berth_mpi_objects_mpi(&peers->look->objects, family) &&
+    return berth_mpi_objects_mpi(&peers->scan->objects, family) &&
            (wants == family || wants == BERTH_FAMILY_NONE ||
             wants == BERTH_FAMILY_UNKNOWN);
 }
@@ -73,8 +73,8 @@ static bool may_use(const struct berth_peers *peers, enum berth_mpi_family famil
 static unsigned int find_beside(const struct berth_peers *peers)
 {
     static const char *const common[] = {"", "/usr", "/usr/local", NULL};
-    const struct berth_mpi_objects *image = &peers->look->objects;
-    BERTH_FREE char *prefix = strdup(peers->look->runner ? peers->look->runner : "");
+    const struct berth_mpi_objects *image = &peers->scan->objects;
+    BERTH_FREE char *prefix = strdup(peers->scan->runner ? peers->scan->runner : "");
     BERTH_FREE char *lib = NULL;
     BERTH_FREE char *real = NULL;
     unsigned int families = 0;
@@ -118,7 +118,7 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alo
         /* A program that the command starts may still load what is mounted. */
         if (peers->count ? !replacement : !may_use(peers, family) || !is_meant)
             continue;
-        if (check_one(peers, replacement ? &replacement->staged : &peers->look->objects,
+        if (check_one(peers, replacement ? &replacement->staged : &peers->scan->objects,
                       family, replacement ? "the host's" : "the image's", &speaks,
                       &why) == 0) {
             fits |= is_meant;
@@ -139,7 +139,7 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alo
 /* What nothing was bound over. */
 static void list_others(const struct berth_peers *peers, struct berth_strvec *ret)
 {
-    const struct berth_mpi_objects *image = &peers->look->objects;
+    const struct berth_mpi_objects *image = &peers->scan->objects;
 
     for (size_t i = 0; i < image->count; i++) {
         enum berth_mpi_family family = image->items[i].library.family;

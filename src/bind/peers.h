@@ -5,13 +5,13 @@
 #include "base/err.h"
 #include "mpi/program.h"
 #include "mpi/reach.h"
-#include "discover/look.h"
+#include "discover/scan.h"
 #include "bind/replacement.h"
 
 /* Which MPI may run in a container. */
 struct berth_peers {
     const char *program; /* the command's file */
-    const struct berth_look *look;
+    const struct berth_scan *scan;
     const struct berth_mpi_program *wants;
     const struct berth_replacement *replacements; /* the host's; */
     int count;                                    /* of them; 0: the image's own run */

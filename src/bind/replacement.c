@@ -57,7 +57,7 @@ static int read_staged(struct berth_factcache *cache,
             continue;
         if (asprintf(&path, "%s/%s", replacement->mounted, file->file) < 0)
             return berth_err_oom(err);
-        if (berth_look_add(cache, &replacement->staged, BERTH_ROLE_LOADED, file->soname,
+        if (berth_scan_add(cache, &replacement->staged, BERTH_ROLE_LOADED, file->soname,
                            path, err) < 0)
             return -1;
     }
@@ -109,11 +109,11 @@ static int directory_length(const char *path)
 /* All files of the host's glibc over those of the image: they work only together. The
  * loader goes over the image's, by the name that the program has for it. */
 static int plan_glibc(struct berth_replacement *replacement,
-                      const struct berth_look *look, struct berth_err *err)
+                      const struct berth_scan *scan, struct berth_err *err)
 {
     const struct berth_mpi_object *libc =
-        berth_mpi_objects_find(&look->objects, "libc.so.6");
-    BERTH_FREE char *loader = look->loader ? berth_resolve(look->loader) : NULL;
+        berth_mpi_objects_find(&scan->objects, "libc.so.6");
+    BERTH_FREE char *loader = scan->loader ? berth_resolve(scan->loader) : NULL;
 
     if (!libc || !loader)
         return berth_err_set(err, "the image has no glibc that the host's could "
@@ -166,13 +166,13 @@ static void plan_twins(struct berth_replacement *replacement)
 
 int berth_replacement_plan(struct berth_replacement *replacement,
                            const struct berth_mpi_program *program,
-                           const struct berth_look *look, char *const *env,
+                           const struct berth_scan *scan, char *const *env,
                            struct berth_err *err)
 {
     struct berth_mpi_verdict *verdict = &replacement->verdict;
 
     replacement->is_linked = program->family == replacement->family;
-    if (berth_mpi_judge(program, &look->objects, &replacement->staged, verdict, err) <
+    if (berth_mpi_judge(program, &scan->objects, &replacement->staged, verdict, err) <
         0)
         return -1;
     if (verdict->answer == BERTH_VERDICT_NO ||
@@ -180,7 +180,7 @@ int berth_replacement_plan(struct berth_replacement *replacement,
         *err = verdict->because;
         return -1;
     }
-    if (berth_bindover_plan(&look->objects, &replacement->staged, replacement->family,
+    if (berth_bindover_plan(&scan->objects, &replacement->staged, replacement->family,
                             &replacement->binds, err) < 0)
         return -1;
     if (replacement->binds.count == 0)
@@ -188,7 +188,7 @@ int berth_replacement_plan(struct berth_replacement *replacement,
     if (program->family == BERTH_FAMILY_NONE)
         plan_twins(replacement);
     if (verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC &&
-        plan_glibc(replacement, look, err) < 0)
+        plan_glibc(replacement, scan, err) < 0)
         return -1;
     return replacement->binds.failed || replacement->out.failed ||
                    replacement->set.failed
@@ -225,14 +225,14 @@ static void plan_choices(struct berth_replacement *replacement)
 }
 
 int berth_replacement_plan_fabric(struct berth_replacement *replacement,
-                                  const struct berth_look *look, struct berth_err *err)
+                                  const struct berth_scan *scan, struct berth_err *err)
 {
     struct berth_mpi_verdict *verdict = &replacement->verdict;
     const char *const *soname = sonames_of(replacement);
 
     for (; *soname && !replacement->is_linked; soname++)
-        replacement->is_linked = berth_closure_find(&look->closure, *soname);
-    if (berth_mpi_judge_fabric(replacement->stack->version, &look->objects,
+        replacement->is_linked = berth_closure_find(&scan->closure, *soname);
+    if (berth_mpi_judge_fabric(replacement->stack->version, &scan->objects,
                                &replacement->staged, verdict, err) < 0)
         return -1;
     if (verdict->answer != BERTH_VERDICT_YES &&
@@ -242,7 +242,7 @@ int berth_replacement_plan_fabric(struct berth_replacement *replacement,
     }
     plan_choices(replacement);
     if (verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC &&
-        plan_glibc(replacement, look, err) < 0)
+        plan_glibc(replacement, scan, err) < 0)
         return -1;
     return replacement->binds.failed || replacement->out.failed ? berth_err_oom(err)
                                                                 : 0;
@@ -396,18 +396,18 @@ first_library(const struct berth_replacement *replacement)
 }
 
 /* What the loader says now. */
-static int list(struct berth_replacement *replacement, const struct berth_look *look,
+static int list(struct berth_replacement *replacement, const struct berth_scan *scan,
                 char *const *env, struct berth_err *err)
 {
     const struct berth_mpi_object *library = first_library(replacement);
 
-    if (!look->loader)
+    if (!scan->loader)
         return berth_err_set(err, "the program has no loader");
     replacement->target =
-        replacement->is_linked || !library ? look->runner : library->path;
+        replacement->is_linked || !library ? scan->runner : library->path;
     berth_closure_fini(&replacement->closure);
     replacement->closure = (struct berth_closure){0};
-    return berth_loader_list(NULL, look->loader, replacement->target, env,
+    return berth_loader_list(NULL, scan->loader, replacement->target, env,
                              &replacement->closure, err);
 }
 
@@ -429,9 +429,9 @@ static int resolve_collisions(struct berth_replacement *replacement,
 }
 
 /* Is SONAME needed and missing without the host's MPI too? */
-static bool is_missing_anyway(const struct berth_look *look, const char *soname)
+static bool is_missing_anyway(const struct berth_scan *scan, const char *soname)
 {
-    const struct berth_closure_item *item = berth_closure_find(&look->closure, soname);
+    const struct berth_closure_item *item = berth_closure_find(&scan->closure, soname);
 
     return item && !item->path;
 }
@@ -439,7 +439,7 @@ static bool is_missing_anyway(const struct berth_look *look, const char *soname)
 /* Nothing that the program needs is missing. */
 static int check_complete(const struct berth_replacement *replacement,
                           const struct berth_closure *closure,
-                          const struct berth_look *look, struct berth_err *err)
+                          const struct berth_scan *scan, struct berth_err *err)
 {
     bool is_fabric = sonames_of(replacement);
     const char *advice =
@@ -447,12 +447,12 @@ static int check_complete(const struct berth_replacement *replacement,
 
     for (size_t i = 0; i < closure->count; i++)
         if (!closure->items[i].path &&
-            is_missing_anyway(look, closure->items[i].soname))
+            is_missing_anyway(scan, closure->items[i].soname))
             return berth_err_set(err,
                                  "'%s' needs '%s', which is not in the image; install "
                                  "it there, or mount the directory that has it and "
                                  "name that in LD_LIBRARY_PATH (--container-env)",
-                                 look->runner, closure->items[i].soname);
+                                 scan->runner, closure->items[i].soname);
         else if (!closure->items[i].path)
             return berth_err_set(
                 err,
@@ -470,11 +470,11 @@ static int check_complete(const struct berth_replacement *replacement,
 
 /* Is ITEM a library of the family in the image, by what it was before the mounts? */
 static bool is_of_family(const struct berth_replacement *replacement,
-                         const struct berth_look *look, const char *path)
+                         const struct berth_scan *scan, const char *path)
 {
-    for (size_t i = 0; i < look->objects.count; i++)
-        if (look->objects.items[i].library.family == replacement->family &&
-            strcmp(look->objects.items[i].path, path) == 0)
+    for (size_t i = 0; i < scan->objects.count; i++)
+        if (scan->objects.items[i].library.family == replacement->family &&
+            strcmp(scan->objects.items[i].path, path) == 0)
             return true;
     return false;
 }
@@ -482,7 +482,7 @@ static bool is_of_family(const struct berth_replacement *replacement,
 /* Every library of the family is a staged one, and there is one. By the file, since the
  * program may want libmpi.so.12 where the host's is libmpich.so.12. */
 static int check_family(const struct berth_replacement *replacement,
-                        const struct berth_look *look,
+                        const struct berth_scan *scan,
                         const struct berth_closure *closure, struct berth_err *err)
 {
     bool found = false;
@@ -494,17 +494,17 @@ static int check_family(const struct berth_replacement *replacement,
 
         if (staged)
             found |= staged->library.family == replacement->family;
-        else if (real && is_of_family(replacement, look, real))
+        else if (real && is_of_family(replacement, scan, real))
             return berth_err_set(err,
                                  "'%s' would run with the image's '%s' and not with "
                                  "the host's MPI; choose --mpi-bind=hybrid",
-                                 look->runner, real);
+                                 scan->runner, real);
     }
     if (!found && replacement->is_linked)
         return berth_err_set(err,
                              "'%s' would run without the host's MPI; choose "
                              "--mpi-bind=hybrid",
-                             look->runner);
+                             scan->runner);
     return 0;
 }
 
@@ -528,42 +528,42 @@ static int check_sonames(const struct berth_replacement *replacement,
 
 /* Is what CLOSURE, of TARGET, has the host's? */
 static int check_replaced(const struct berth_replacement *replacement,
-                          const struct berth_look *look, const char *target,
+                          const struct berth_scan *scan, const char *target,
                           const struct berth_closure *closure, struct berth_err *err)
 {
-    if (check_complete(replacement, closure, look, err) < 0)
+    if (check_complete(replacement, closure, scan, err) < 0)
         return -1;
     return sonames_of(replacement) ? check_sonames(replacement, target, closure, err)
-                                   : check_family(replacement, look, closure, err);
+                                   : check_family(replacement, scan, closure, err);
 }
 
 int berth_replacement_verify_user(struct berth_replacement *replacement,
-                                  const struct berth_look *look, const char *target,
+                                  const struct berth_scan *scan, const char *target,
                                   char *const *env, struct berth_err *err)
 {
     struct berth_closure closure;
     int result;
 
-    if (berth_loader_list(NULL, look->loader, target, env, &closure, err) < 0)
+    if (berth_loader_list(NULL, scan->loader, target, env, &closure, err) < 0)
         return -1;
-    result = check_replaced(replacement, look, target, &closure, err);
+    result = check_replaced(replacement, scan, target, &closure, err);
     berth_closure_fini(&closure);
     return result;
 }
 
 int berth_replacement_verify(struct berth_replacement *replacement,
-                             const struct berth_look *look, char *const *env,
+                             const struct berth_scan *scan, char *const *env,
                              struct berth_err *err)
 {
     size_t mounted = replacement->done;
 
-    if (list(replacement, look, env, err) < 0 ||
+    if (list(replacement, scan, env, err) < 0 ||
         resolve_collisions(replacement, &replacement->closure, err) < 0)
         return -1;
     /* The host's copies bring others. */
-    if (replacement->done != mounted && list(replacement, look, env, err) < 0)
+    if (replacement->done != mounted && list(replacement, scan, env, err) < 0)
         return -1;
-    return check_replaced(replacement, look, look->runner, &replacement->closure, err);
+    return check_replaced(replacement, scan, scan->runner, &replacement->closure, err);
 }
 
 void berth_replacement_fini(struct berth_replacement *replacement)

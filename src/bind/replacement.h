@@ -10,7 +10,7 @@
 #include "mpi/objects.h"
 #include "mpi/program.h"
 #include "mpi/verdict.h"
-#include "discover/look.h"
+#include "discover/scan.h"
 #include "discover/stack.h"
 
 struct berth_replacement_file {
@@ -46,18 +46,18 @@ int berth_replacement_open(struct berth_factcache *cache, const char *mounted,
                            struct berth_err *err);
 
 /* Judges whether the staged libraries can replace those that PROGRAM, in the image of
- * LOOK, wants in the environment ENV, and plans the mounts. Returns 0, or -1 with a
+ * SCAN, wants in the environment ENV, and plans the mounts. Returns 0, or -1 with a
  * sentence in ERR when they cannot. */
 int berth_replacement_plan(struct berth_replacement *replacement,
                            const struct berth_mpi_program *program,
-                           const struct berth_look *look, char *const *env,
+                           const struct berth_scan *scan, char *const *env,
                            struct berth_err *err);
 
-/* The same for a stage of a fabric: judges whether its libraries and those of LOOK can
- * be in one process, and plans the mounts. LOOK has what the image has under the names
+/* The same for a stage of a fabric: judges whether its libraries and those of SCAN can
+ * be in one process, and plans the mounts. SCAN has what the image has under the names
  * of all that is staged. */
 int berth_replacement_plan_fabric(struct berth_replacement *replacement,
-                                  const struct berth_look *look, struct berth_err *err);
+                                  const struct berth_scan *scan, struct berth_err *err);
 
 /* Drops planned mounts that are in BOUND, because they are mounted for another program,
  * and appends the others to BOUND: source, destination, source, ... Call it before the
@@ -73,19 +73,19 @@ int berth_replacement_mount(struct berth_replacement *replacement,
 int berth_replacement_set(const struct berth_replacement *replacement,
                           struct berth_err *err);
 
-/* Ask the loader of LOOK again, in the environment ENV, which has SET in it: each
+/* Ask the loader of SCAN again, in the environment ENV, which has SET in it: each
  * library of the family (of a fabric: each that it replaces) must be the staged one,
  * and nothing may be missing. If image
  * and stage both bring a library and the process is to have the staged one, mounts
  * that, too. Returns 0, or -1 with a sentence in ERR that names the file. */
 int berth_replacement_verify(struct berth_replacement *replacement,
-                             const struct berth_look *look, char *const *env,
+                             const struct berth_scan *scan, char *const *env,
                              struct berth_err *err);
 
 /* Ask the loader about the file TARGET of the image, too, which loads the libraries of
  * a fabric. */
 int berth_replacement_verify_user(struct berth_replacement *replacement,
-                                  const struct berth_look *look, const char *target,
+                                  const struct berth_scan *scan, const char *target,
                                   char *const *env, struct berth_err *err);
 
 /* The staged library that is mounted at PATH; NULL: none. */

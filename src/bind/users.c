@@ -42,7 +42,7 @@ static void add_plugins(struct berth_users *users, const struct berth_opener *op
             users->files.failed = true;
             break;
         }
-        if (berth_look_elf(users->look->cache, path, &elf, NULL) < 0)
+        if (berth_scan_elf(users->scan->cache, path, &elf, NULL) < 0)
             continue;
         if (needs_any(users->sonames, &elf))
             berth_strvec_push_once(&users->files, path);
@@ -78,7 +78,7 @@ static void follow_closure(struct berth_users *users, const char *path)
 {
     struct berth_closure closure;
 
-    if (berth_loader_list(users->look->cache, users->look->loader, path, environ,
+    if (berth_loader_list(users->scan->cache, users->scan->loader, path, environ,
                           &closure, NULL) < 0)
         return;
     for (size_t i = 0; i < closure.count; i++) {
@@ -106,7 +106,7 @@ static bool loads_mpi(const struct berth_mpi_objects *objects)
  * and the plugins of an MPI. */
 static int find_files(struct berth_users *users, struct berth_err *err)
 {
-    const struct berth_mpi_objects *objects = &users->look->objects;
+    const struct berth_mpi_objects *objects = &users->scan->objects;
     bool is_linked = loads_mpi(objects);
 
     for (size_t i = 0; i < objects->count; i++) {
@@ -142,7 +142,7 @@ static bool add_places(struct berth_users *users, const char *user)
     struct berth_closure closure;
     bool is_whole = true;
 
-    if (berth_loader_list(users->look->cache, users->look->loader, user, environ,
+    if (berth_loader_list(users->scan->cache, users->scan->loader, user, environ,
                           &closure, NULL) < 0)
         return false;
     for (size_t i = 0; i < closure.count; i++)
@@ -165,11 +165,11 @@ static int find_places(struct berth_users *users, struct berth_err *err)
 
     users->files = (struct berth_strvec){0};
     for (size_t i = 0; sonames[i]; i++)
-        if ((own = berth_mpi_objects_find(&users->look->objects, sonames[i])))
+        if ((own = berth_mpi_objects_find(&users->scan->objects, sonames[i])))
             add_place(users, sonames[i], own->path);
     for (size_t i = 0; i < files.count; i++)
         if (add_places(users, files.items[i]) ||
-            strcmp(files.items[i], users->look->runner) == 0)
+            strcmp(files.items[i], users->scan->runner) == 0)
             berth_strvec_push(&users->files, files.items[i]);
     return users->places.failed || users->files.failed ? berth_err_oom(err) : 0;
 }

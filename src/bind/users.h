@@ -4,12 +4,12 @@
 #include "base/err.h"
 #include "base/strvec.h"
 #include "mpi/objects.h"
-#include "discover/look.h"
+#include "discover/scan.h"
 
 /* Who in an image needs libraries that are to be replaced. The first two members are
  * the caller's, which are borrowed; end with berth_users_fini(). */
 struct berth_users {
-    struct berth_look *look;    /* at the program */
+    struct berth_scan *scan;    /* at the program */
     const char *const *sonames; /* of these libraries, ended by NULL */
     struct berth_strvec files;  /* of the image, that need one of them */
     struct berth_strvec places; /* what these files get, and what a program without a

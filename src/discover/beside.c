@@ -31,7 +31,7 @@ enum {
 
 struct search {
     const struct berth_beside *beside;
-    struct berth_look *look;
+    struct berth_scan *scan;
     struct berth_strvec seen;  /* directories */
     struct berth_strvec named; /* paths */
     int programs;
@@ -81,7 +81,7 @@ static void each(struct search *search, const char *path, use_entry *use)
 static void use_library(struct search *search, const char *name, const char *path)
 {
     if (berth_inventory_is_named(name))
-        berth_look_present(search->look, NULL, path);
+        berth_scan_present(search->scan, NULL, path);
 }
 
 /* site-packages: the libraries that a wheel brings are in NAME.libs. */
@@ -135,17 +135,17 @@ static void add_prefix_of(struct search *search, const char *file)
 /* The program PATH itself, and the libraries that its loader finds. */
 static void add_program(struct search *search, const char *path)
 {
-    struct berth_look look;
+    struct berth_scan scan;
 
     if (search->programs++ >= PROGRAMS_MAX ||
-        berth_look_at_start(search->look->cache, path, search->beside->env, &look,
-                            NULL) < 0)
+        berth_scan_program(search->scan->cache, path, search->beside->env, &scan,
+                           NULL) < 0)
         return;
-    for (size_t i = 0; i < look.objects.count; i++)
-        if (look.objects.items[i].library.family != BERTH_FAMILY_NONE)
-            berth_look_present(search->look, look.objects.items[i].soname,
-                               look.objects.items[i].path);
-    berth_look_fini(&look);
+    for (size_t i = 0; i < scan.objects.count; i++)
+        if (scan.objects.items[i].library.family != BERTH_FAMILY_NONE)
+            berth_scan_present(search->scan, scan.objects.items[i].soname,
+                               scan.objects.items[i].path);
+    berth_scan_fini(&scan);
 }
 
 static void use_child(struct search *search, const char *name, const char *path)
@@ -214,7 +214,7 @@ static void add_words(struct search *search, char *const *words)
 {
     for (int i = 0; words[i]; i++) {
         add_text(search, words[i]);
-        if (i > 0 && i < 3 && *words[i] != '-' && search->look->bits)
+        if (i > 0 && i < 3 && *words[i] != '-' && search->scan->bits)
             add_script(search, words[i]);
     }
 }
@@ -232,11 +232,11 @@ static void add_mounts(struct search *search, const struct berth_strvec *mounts)
     }
 }
 
-int berth_beside_look(const struct berth_beside *beside, struct berth_look *look,
+int berth_beside_look(const struct berth_beside *beside, struct berth_scan *scan,
                       struct berth_err *err)
 {
     static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX", "HOME"};
-    struct search search = {.beside = beside, .look = look};
+    struct search search = {.beside = beside, .scan = scan};
     bool failed;
 
     add_prefix_of(&search, beside->program);
@@ -246,8 +246,8 @@ int berth_beside_look(const struct berth_beside *beside, struct berth_look *look
         if (prefix && *prefix == '/')
             add_prefix(&search, prefix);
     }
-    for (size_t i = 0; i < look->scripts.count; i++)
-        add_script(&search, look->scripts.items[i]);
+    for (size_t i = 0; i < scan->scripts.count; i++)
+        add_script(&search, scan->scripts.items[i]);
     add_words(&search, beside->command);
     add_mounts(&search, beside->mounts);
     failed = search.seen.failed || search.named.failed;

@@ -20,7 +20,7 @@
 #include "mpi/family.h"
 #include "discover/inventory.h"
 #include "discover/loader.h"
-#include "discover/look.h"
+#include "discover/scan.h"
 
 enum { STACKS_MAX = 64, LIBRARIES_MAX = 64, PLACES_MAX = 8 };
 
@@ -58,7 +58,7 @@ static bool classify(struct berth_factcache *cache, const char *path, const char
     struct berth_elf elf;
     bool is_own;
 
-    if (!real || berth_look_elf(cache, real, &elf, NULL) < 0)
+    if (!real || berth_scan_elf(cache, real, &elf, NULL) < 0)
         return false;
     berth_mpi_classify(&elf, berth_text_base(real), &found.what);
     is_own = elf.soname && strcmp(elf.soname, name) == 0;

@@ -14,7 +14,7 @@ static int add_file(const struct berth_gathered_file *file,
 {
     struct berth_strvec *needed;
 
-    if (berth_look_add(NULL, objects, BERTH_ROLE_LOADED, NULL, file->source, err) < 0)
+    if (berth_scan_add(NULL, objects, BERTH_ROLE_LOADED, NULL, file->source, err) < 0)
         return -1;
     needed = &objects->items[objects->count - 1].elf.needed;
     berth_strvec_append(needed, &file->needs);

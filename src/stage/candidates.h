@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "mpi/verdict.h"
-#include "discover/look.h"
+#include "discover/scan.h"
 #include "discover/offered.h"
 
 /* The MPI stacks of this host, read as far as it takes to judge whether one can stand

@@ -133,12 +133,12 @@ static const struct {
      {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
 };
 
-static bool has(const struct berth_look *look, const char *name)
+static bool has(const struct berth_scan *scan, const char *name)
 {
-    for (size_t i = 0; i < look->objects.count; i++)
-        if (look->objects.items[i].role == BERTH_ROLE_PRESENT &&
-            strstr(look->objects.items[i].path, directory) &&
-            strcmp(berth_text_base(look->objects.items[i].path), name) == 0)
+    for (size_t i = 0; i < scan->objects.count; i++)
+        if (scan->objects.items[i].role == BERTH_ROLE_PRESENT &&
+            strstr(scan->objects.items[i].path, directory) &&
+            strcmp(berth_text_base(scan->objects.items[i].path), name) == 0)
             return true;
     return false;
 }
@@ -154,7 +154,7 @@ START_TEST(what_is_named_is_found)
     BERTH_FREE char *script = unit_path(directory, "script");
     char *env[] = {variable, NULL};
     struct berth_beside beside = {.program = program, .env = env, .mounts = &mounts};
-    struct berth_look look;
+    struct berth_scan scan;
     struct berth_err err = {""};
 
     for (int i = 0; i < 4 && rows[_i].words[i]; i++) {
@@ -173,16 +173,16 @@ START_TEST(what_is_named_is_found)
 
         unit_write(script, text, strlen(text));
     }
-    ck_assert_int_eq(berth_look_at_start(NULL, "/bin/sh", env, &look, &err), 0);
-    ck_assert_msg(berth_beside_look(&beside, &look, &err) == 0, "%s", err.text);
+    ck_assert_int_eq(berth_scan_program(NULL, "/bin/sh", env, &scan, &err), 0);
+    ck_assert_msg(berth_beside_look(&beside, &scan, &err) == 0, "%s", err.text);
     for (int i = 0; i < COUNT(names); i++) {
         bool expected = false;
 
         for (int k = 0; k < 4 && rows[_i].found[k]; k++)
             expected |= strcmp(rows[_i].found[k], names[i]) == 0;
-        ck_assert_msg(has(&look, names[i]) == expected, "%s", names[i]);
+        ck_assert_msg(has(&scan, names[i]) == expected, "%s", names[i]);
     }
-    berth_look_fini(&look);
+    berth_scan_fini(&scan);
 }
 END_TEST
 

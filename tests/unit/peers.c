@@ -118,9 +118,9 @@ START_TEST(tasks_are_not_left_alone_without_a_word)
     char *task[] = {tasks, type, NULL};
     struct berth_mpi_program wants = {.family = cases[_i].wants};
     struct berth_replacement replacements[2] = {0};
-    struct berth_look look = {0};
+    struct berth_scan scan = {0};
     struct berth_peers peers = {.program = "/bin/sh",
-                                .look = &look,
+                                .scan = &scan,
                                 .wants = &wants,
                                 .replacements = replacements,
                                 .task = task,
@@ -132,7 +132,7 @@ START_TEST(tasks_are_not_left_alone_without_a_word)
     if (cases[_i].tasks)
         snprintf(tasks, sizeof(tasks), "SLURM_NTASKS=%s", cases[_i].tasks);
     snprintf(type, sizeof(type), "SLURM_MPI_TYPE=%s", cases[_i].type);
-    unit_objects(&look.objects, cases[_i].image);
+    unit_objects(&scan.objects, cases[_i].image);
     for (; cases[_i].bound[peers.count] != BERTH_FAMILY_NONE; peers.count++) {
         struct berth_replacement *it = &replacements[peers.count];
 
@@ -150,7 +150,7 @@ START_TEST(tasks_are_not_left_alone_without_a_word)
             ck_assert_str_eq(alone.text, "");
         ck_assert_ptr_eq(replacement, peers.count > 1 ? &replacements[1] : NULL);
     }
-    berth_mpi_objects_fini(&look.objects);
+    berth_mpi_objects_fini(&scan.objects);
     for (int i = 0; i < peers.count; i++)
         berth_mpi_objects_fini(&replacements[i].staged);
 }
@@ -197,9 +197,9 @@ START_TEST(what_is_beside_the_interpreter_is_meant)
         char type[32];
         char *task[] = {(char *)"SLURM_NTASKS=2", type, NULL};
         const struct berth_mpi_program wants = {.family = BERTH_FAMILY_NONE};
-        struct berth_look look = {.runner = unit_path(directory, runners[i].runner)};
-        const struct berth_peers peers = {.program = look.runner,
-                                          .look = &look,
+        struct berth_scan scan = {.runner = unit_path(directory, runners[i].runner)};
+        const struct berth_peers peers = {.program = scan.runner,
+                                          .scan = &scan,
                                           .wants = &wants,
                                           .replacements = replacements,
                                           .count = runners[i].bound,
@@ -210,7 +210,7 @@ START_TEST(what_is_beside_the_interpreter_is_meant)
         struct berth_err err = {0};
 
         snprintf(type, sizeof(type), "SLURM_MPI_TYPE=%s", runners[i].type);
-        unit_objects(&look.objects, image);
+        unit_objects(&scan.objects, image);
         ck_assert_int_eq(berth_peers_check(&peers, &said, &replacement, &err),
                          runners[i].result);
         if (runners[i].said)
@@ -220,8 +220,8 @@ START_TEST(what_is_beside_the_interpreter_is_meant)
             ck_assert_str_eq(said.text, "");
         if (runners[i].bound && runners[i].result == 0)
             ck_assert_ptr_eq(replacement, &replacements[1]);
-        berth_mpi_objects_fini(&look.objects);
-        free(look.runner);
+        berth_mpi_objects_fini(&scan.objects);
+        free(scan.runner);
     }
     for (int i = 0; i < COUNT(replacements); i++)
         berth_mpi_objects_fini(&replacements[i].staged);
@@ -270,13 +270,13 @@ START_TEST(an_install_is_named_once)
 {
     struct berth_mpi_program wants = {.family = installs[_i].wants};
     struct berth_replacement replacements[2] = {0};
-    struct berth_look look = {0};
+    struct berth_scan scan = {0};
     struct berth_peers peers = {
-        .look = &look, .wants = &wants, .replacements = replacements};
+        .scan = &scan, .wants = &wants, .replacements = replacements};
     BERTH_BUF struct berth_buf text = {0};
     struct berth_err err;
 
-    unit_objects(&look.objects, installs[_i].image);
+    unit_objects(&scan.objects, installs[_i].image);
     for (; installs[_i].bound[peers.count].because; peers.count++) {
         struct berth_replacement *replacement = &replacements[peers.count];
 
@@ -286,7 +286,7 @@ START_TEST(an_install_is_named_once)
     }
     ck_assert_int_eq(berth_peers_name(&peers, &text, &err), 0);
     ck_assert_str_eq(text.text, installs[_i].said);
-    berth_mpi_objects_fini(&look.objects);
+    berth_mpi_objects_fini(&scan.objects);
 }
 END_TEST
 
@@ -331,9 +331,9 @@ START_TEST(what_the_container_takes_away_counts)
     char *task[] = {(char *)"SLURM_NTASKS=2", type, (char *)"PMI_FD=8", NULL};
     char *container[] = {(char *)places[_i].contact, NULL};
     struct berth_mpi_program wants = {.family = places[_i].wants};
-    struct berth_look look = {0};
+    struct berth_scan scan = {0};
     struct berth_peers peers = {.program = "/bin/a",
-                                .look = &look,
+                                .scan = &scan,
                                 .wants = &wants,
                                 .task = task,
                                 .container = container,
@@ -343,12 +343,12 @@ START_TEST(what_the_container_takes_away_counts)
     struct berth_err err;
 
     snprintf(type, sizeof(type), "SLURM_MPI_TYPE=%s", places[_i].type);
-    unit_objects(&look.objects, image);
+    unit_objects(&scan.objects, image);
     ck_assert_int_eq(berth_peers_check(&peers, &alone, &replacement, &err),
                      places[_i].said ? -1 : 0);
     if (places[_i].said)
         ck_assert_ptr_nonnull(strstr(err.text, places[_i].said));
-    berth_mpi_objects_fini(&look.objects);
+    berth_mpi_objects_fini(&scan.objects);
 }
 END_TEST
 

@@ -2,7 +2,7 @@
 /* Reading what a program in an image would load, and which MPI libraries are there.
  * Judges nothing. */
 
-#include "discover/look.h"
+#include "discover/scan.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 /* Interpreters of interpreters: Linux follows five (fs/exec.c). */
 enum { SCRIPTS_MAX = 5 };
 
-int berth_look_elf(struct berth_factcache *cache, const char *path,
+int berth_scan_elf(struct berth_factcache *cache, const char *path,
                    struct berth_elf *ret_elf, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf key = {0};
@@ -46,7 +46,7 @@ int berth_look_elf(struct berth_factcache *cache, const char *path,
     return 0;
 }
 
-int berth_look_add(struct berth_factcache *cache, struct berth_mpi_objects *objects,
+int berth_scan_add(struct berth_factcache *cache, struct berth_mpi_objects *objects,
                    enum berth_mpi_role role, const char *soname, const char *path,
                    struct berth_err *err)
 {
@@ -55,13 +55,13 @@ int berth_look_add(struct berth_factcache *cache, struct berth_mpi_objects *obje
 
     if (!real)
         return berth_err_set(err, "'%s': %s", path, strerror(errno));
-    if (berth_look_elf(cache, real, &elf, err) < 0)
+    if (berth_scan_elf(cache, real, &elf, err) < 0)
         return -1;
     return berth_mpi_objects_add(objects, role, soname, real, &elf, err);
 }
 
 /* The loader of the program, or of the interpreter that runs it in the end. */
-static int read_runner(const char *program, struct berth_look *look,
+static int read_runner(const char *program, struct berth_scan *scan,
                        struct berth_err *err)
 {
     BERTH_FREE char *path = strdup(program);
@@ -72,20 +72,20 @@ static int read_runner(const char *program, struct berth_look *look,
         struct berth_elf elf;
         char *interpreter;
 
-        if (berth_look_elf(look->cache, path, &elf, err) < 0)
+        if (berth_scan_elf(scan->cache, path, &elf, err) < 0)
             return -1;
         interpreter = berth_steal(&elf.interpreter);
-        look->is_script = elf.kind == BERTH_ELF_SCRIPT;
-        look->machine = elf.machine;
-        look->bits = elf.bits;
+        scan->is_script = elf.kind == BERTH_ELF_SCRIPT;
+        scan->machine = elf.machine;
+        scan->bits = elf.bits;
         berth_elf_fini(&elf);
-        if (!look->is_script || !interpreter) {
-            look->loader = interpreter;
-            look->runner = berth_steal(&path);
-            look->is_script = i > 0;
+        if (!scan->is_script || !interpreter) {
+            scan->loader = interpreter;
+            scan->runner = berth_steal(&path);
+            scan->is_script = i > 0;
             return 0;
         }
-        berth_strvec_push(&look->scripts, path);
+        berth_strvec_push(&scan->scripts, path);
         free(path);
         path = interpreter;
         if (!berth_run_is_program(path))
@@ -94,18 +94,18 @@ static int read_runner(const char *program, struct berth_look *look,
     return berth_err_set(err, "'%s': too many interpreters of interpreters", program);
 }
 
-static int read_closure(struct berth_look *look, char *const *env,
+static int read_closure(struct berth_scan *scan, char *const *env,
                         struct berth_err *err)
 {
-    if (!look->loader)
+    if (!scan->loader)
         return 0;
-    if (berth_loader_list(look->cache, look->loader, look->runner, env, &look->closure,
+    if (berth_loader_list(scan->cache, scan->loader, scan->runner, env, &scan->closure,
                           err) < 0)
         return -1;
-    for (size_t i = 0; i < look->closure.count; i++) {
-        const struct berth_closure_item *item = &look->closure.items[i];
+    for (size_t i = 0; i < scan->closure.count; i++) {
+        const struct berth_closure_item *item = &scan->closure.items[i];
 
-        if (item->path && berth_look_add(look->cache, &look->objects, BERTH_ROLE_LOADED,
+        if (item->path && berth_scan_add(scan->cache, &scan->objects, BERTH_ROLE_LOADED,
                                          item->soname, item->path, err) < 0)
             return -1;
     }
@@ -113,10 +113,10 @@ static int read_closure(struct berth_look *look, char *const *env,
 }
 
 /* Has the loader named it? Then it has been read, which takes time. */
-static bool is_read(const struct berth_look *look, const char *path)
+static bool is_read(const struct berth_scan *scan, const char *path)
 {
-    for (size_t i = 0; i < look->objects.count; i++)
-        if (strcmp(look->objects.items[i].path, path) == 0)
+    for (size_t i = 0; i < scan->objects.count; i++)
+        if (strcmp(scan->objects.items[i].path, path) == 0)
             return true;
     return false;
 }
@@ -128,28 +128,28 @@ static bool is_musl(const struct berth_elf *elf)
 
 /* Can the runner, or what it starts, load the library? Not one for another machine,
  * of 32 bits, or for another C library, all of which an image may have beside it. */
-static bool is_loadable(const struct berth_look *look, const struct berth_elf *elf)
+static bool is_loadable(const struct berth_scan *scan, const struct berth_elf *elf)
 {
-    const char *loader = look->loader ? berth_text_base(look->loader) : "";
+    const char *loader = scan->loader ? berth_text_base(scan->loader) : "";
 
-    return elf->bits == look->bits &&
-           (!elf->machine || !look->machine ||
-            strcmp(elf->machine, look->machine) == 0) &&
+    return elf->bits == scan->bits &&
+           (!elf->machine || !scan->machine ||
+            strcmp(elf->machine, scan->machine) == 0) &&
            (!is_musl(elf) || berth_text_starts(loader, "ld-musl"));
 }
 
 /* What is called like an MPI library and is damaged harms nobody who does not use it.
  */
-void berth_look_present(struct berth_look *look, const char *soname, const char *path)
+void berth_scan_present(struct berth_scan *scan, const char *soname, const char *path)
 {
     BERTH_FREE char *real = berth_resolve(path);
     struct berth_elf elf;
 
-    if (!real || is_read(look, real) ||
-        berth_look_elf(look->cache, real, &elf, NULL) < 0)
+    if (!real || is_read(scan, real) ||
+        berth_scan_elf(scan->cache, real, &elf, NULL) < 0)
         return;
-    if (is_loadable(look, &elf))
-        berth_mpi_objects_add(&look->objects, BERTH_ROLE_PRESENT, soname, real, &elf,
+    if (is_loadable(scan, &elf))
+        berth_mpi_objects_add(&scan->objects, BERTH_ROLE_PRESENT, soname, real, &elf,
                               NULL);
     else
         berth_elf_fini(&elf);
@@ -189,7 +189,7 @@ static int read_inventory(struct berth_factcache *cache,
     return 0;
 }
 
-static int read_image(struct berth_look *look, char *const *env, struct berth_err *err)
+static int read_image(struct berth_scan *scan, char *const *env, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec directories = {0};
     BERTH_STRVEC struct berth_strvec found = {0};
@@ -197,82 +197,83 @@ static int read_image(struct berth_look *look, char *const *env, struct berth_er
     berth_inventory_usual(berth_environ_value(env, "LD_LIBRARY_PATH"), &directories);
     if (directories.failed)
         return berth_err_oom(err);
-    if (read_inventory(look->cache, &directories, &found, err) < 0)
+    if (read_inventory(scan->cache, &directories, &found, err) < 0)
         return -1;
     for (size_t i = 0; i < found.count; i++)
-        berth_look_present(look, NULL, found.items[i]);
+        berth_scan_present(scan, NULL, found.items[i]);
     return 0;
 }
 
-int berth_look_at_start(struct berth_factcache *cache, const char *program,
-                        char *const *env, struct berth_look *ret_look,
-                        struct berth_err *err)
+int berth_scan_program(struct berth_factcache *cache, const char *program,
+                       char *const *env, struct berth_scan *ret_scan,
+                       struct berth_err *err)
 {
-    struct berth_look look = {.cache = cache};
+    struct berth_scan scan = {.cache = cache};
 
-    if (read_runner(program, &look, err) < 0 ||
-        (look.runner && (berth_look_add(cache, &look.objects, BERTH_ROLE_PROGRAM, NULL,
+    if (read_runner(program, &scan, err) < 0 ||
+        (scan.runner && (berth_scan_add(cache, &scan.objects, BERTH_ROLE_PROGRAM, NULL,
                                         program, err) < 0 ||
-                         read_closure(&look, env, err) < 0))) {
-        berth_look_fini(&look);
+                         read_closure(&scan, env, err) < 0))) {
+        berth_scan_fini(&scan);
         return -1;
     }
-    *ret_look = look;
+    *ret_scan = scan;
     return 0;
 }
 
-int berth_look_at(struct berth_factcache *cache, const char *program, char *const *env,
-                  struct berth_look *ret_look, struct berth_err *err)
+int berth_scan_image(struct berth_factcache *cache, const char *program,
+                     char *const *env, struct berth_scan *ret_scan,
+                     struct berth_err *err)
 {
-    struct berth_look look;
+    struct berth_scan scan;
 
-    if (berth_look_at_start(cache, program, env, &look, err) < 0)
+    if (berth_scan_program(cache, program, env, &scan, err) < 0)
         return -1;
-    if (look.runner && read_image(&look, env, err) < 0) {
-        berth_look_fini(&look);
+    if (scan.runner && read_image(&scan, env, err) < 0) {
+        berth_scan_fini(&scan);
         return -1;
     }
-    *ret_look = look;
+    *ret_scan = scan;
     return 0;
 }
 
-int berth_look_at_names(struct berth_look *look, const char *const *names,
-                        char *const *env, struct berth_err *err)
+int berth_scan_names(struct berth_scan *scan, const char *const *names,
+                     char *const *env, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec paths = {0};
 
-    if (!look->loader)
+    if (!scan->loader)
         return 0;
-    if (berth_loader_find(look->cache, look->loader, look->runner, names, env, &paths,
+    if (berth_loader_find(scan->cache, scan->loader, scan->runner, names, env, &paths,
                           err) < 0)
         return -1;
     for (size_t i = 0; i < paths.count; i++)
-        berth_look_present(look, berth_text_base(paths.items[i]), paths.items[i]);
+        berth_scan_present(scan, berth_text_base(paths.items[i]), paths.items[i]);
     return 0;
 }
 
-int berth_look_at_twins(struct berth_look *look, const struct berth_mpi_objects *staged,
-                        char *const *env, struct berth_err *err)
+int berth_scan_twins(struct berth_scan *scan, const struct berth_mpi_objects *staged,
+                     char *const *env, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec names = {0};
 
     for (size_t i = 0; i < staged->count; i++)
         if (berth_profile_is_gcc(staged->items[i].soname) &&
-            !berth_mpi_objects_find(&look->objects, staged->items[i].soname))
+            !berth_mpi_objects_find(&scan->objects, staged->items[i].soname))
             berth_strvec_push(&names, staged->items[i].soname);
     if (names.failed)
         return berth_err_oom(err);
     return names.count > 0
-               ? berth_look_at_names(look, (const char *const *)names.items, env, err)
+               ? berth_scan_names(scan, (const char *const *)names.items, env, err)
                : 0;
 }
 
-void berth_look_fini(struct berth_look *look)
+void berth_scan_fini(struct berth_scan *scan)
 {
-    free(look->runner);
-    free(look->loader);
-    berth_strvec_fini(&look->scripts);
-    berth_closure_fini(&look->closure);
-    berth_mpi_objects_fini(&look->objects);
-    *look = (struct berth_look){0};
+    free(scan->runner);
+    free(scan->loader);
+    berth_strvec_fini(&scan->scripts);
+    berth_closure_fini(&scan->closure);
+    berth_mpi_objects_fini(&scan->objects);
+    *scan = (struct berth_scan){0};
 }
