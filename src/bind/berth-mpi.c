@@ -53,7 +53,7 @@ struct work {
 };
 
 /* The supervisor ends us when its time is over, which is to be said before that. */
-static int64_t find_end(int seconds)
+static int64_t end_of(int seconds)
 {
     return berth_clock() + (int64_t)(seconds - 1 - seconds / 8) * 1000;
 }
@@ -70,7 +70,7 @@ static int read_work(int argc, char **argv, struct work *work, struct berth_err 
                              "started with wrong words; it is for berth-start only");
     if (berth_order_get(work->task.words.items[0], &work->order, err) < 0)
         return -1;
-    work->end = find_end(work->order.mpi.seconds);
+    work->end = end_of(work->order.mpi.seconds);
     return 0;
 }
 
@@ -82,7 +82,7 @@ static int stage(const struct work *work, const struct berth_inside *with,
     size_t at = strtoul(number, NULL, 10);
     const struct berth_stacks *stacks =
         at < with->stacks->count ? with->stacks : with->fabrics;
-    const char *tells = BERTH_MARK_LIBRARY;
+    const char *library = BERTH_MARK_LIBRARY;
     int64_t least = berth_clock() + 1000;
     struct berth_staged staged;
     BERTH_FREE char *answer = NULL;
@@ -97,9 +97,9 @@ static int stage(const struct work *work, const struct berth_inside *with,
         return berth_channel_send(inside, BERTH_CHANNEL_REFUSED, why.text, err);
     berth_stage_touch(staged.path);
     if (stacks == with->fabrics)
-        tells = berth_profile_first(stacks->items[at].profile);
+        library = berth_profile_first(stacks->items[at].profile);
     berth_strvec_push(&work->witness->stages, staged.path);
-    berth_strvec_push(&work->witness->stages, tells);
+    berth_strvec_push(&work->witness->stages, library);
     if (asprintf(&answer, "%s\n%s", staged.path, staged.mounted) < 0)
         answer = NULL;
     berth_staged_fini(&staged);
@@ -145,8 +145,8 @@ static int serve(const struct work *work, const struct berth_inside *with, int i
 }
 
 /* In a process of its own put the host's MPI into the container. */
-static int go_inside(const struct work *work, struct berth_inside *inside,
-                     struct berth_err *err)
+static int start_inside(const struct work *work, struct berth_inside *inside,
+                        struct berth_err *err)
 {
     int ends[2];
     int result;
@@ -219,8 +219,8 @@ static bool is_fixed(const struct berth_request *request)
 }
 
 /* With what earlier steps found out about the files of the host and of the image. */
-static int look(const struct work *work, struct berth_inside *inside,
-                const struct berth_stage_root *user, struct berth_err *err)
+static int run_with_caches(const struct work *work, struct berth_inside *inside,
+                           const struct berth_stage_root *user, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf subject = {0};
     struct berth_stacks stacks = {0};
@@ -241,7 +241,7 @@ static int look(const struct work *work, struct berth_inside *inside,
     if (result == 0)
         result = find_fabrics(work, inside, &fabrics, err);
     if (result == 0)
-        result = go_inside(work, inside, err);
+        result = start_inside(work, inside, err);
     berth_factcache_save(&host);
     berth_factcache_save(&image);
     berth_factcache_fini(&host);
@@ -250,14 +250,14 @@ static int look(const struct work *work, struct berth_inside *inside,
 }
 
 /* The supervisor has the descriptors open until the step has ended here. */
-static void use_roots(const struct work *work, const struct berth_stage_root *user)
+static void lock_roots(const struct work *work, const struct berth_stage_root *user)
 {
     const struct berth_stage_root site = berth_stage_site();
 
     if (work->order.mpi.user >= 0)
-        berth_expire_use(user, work->order.mpi.user);
+        berth_expire_lock(user, work->order.mpi.user);
     if (work->order.mpi.site >= 0)
-        berth_expire_use(&site, work->order.mpi.site);
+        berth_expire_lock(&site, work->order.mpi.site);
 }
 
 /* What the tasks of the step can reach. */
@@ -273,8 +273,8 @@ static void find_reach(const struct work *work, struct berth_inside *inside)
 
 /* A library of PMIx that does not see the files of its server ends in MPI_Init, unless
  * it is to ask the server for all of it. */
-static const char *find_variable(const struct berth_inside *inside,
-                                 char *const *container)
+static const char *choose_variable(const struct berth_inside *inside,
+                                   char *const *container)
 {
     return berth_namespaces_hide_pmix(inside->holder, inside->task) &&
                    !berth_environ_value(container, "PMIX_MCA_gds")
@@ -303,11 +303,11 @@ static int run(const struct work *work, struct berth_err *err)
         berth_profiles_read(&work->order.terms, berth_site_owner(), &set, err) < 0)
         return -1;
     inside.profiles = set.items;
-    inside.variable = find_variable(&inside, work->container.environment.items);
+    inside.variable = choose_variable(&inside, work->container.environment.items);
     find_reach(work, &inside);
     work->witness->has_others = inside.reach.nodes > 1 || inside.reach.het_step;
-    use_roots(work, &user);
-    return look(work, &inside, &user, err);
+    lock_roots(work, &user);
+    return run_with_caches(work, &inside, &user, err);
 }
 
 /* With the end of the supervisor's socket as standard input, a task's standard error as

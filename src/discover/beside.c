@@ -232,8 +232,8 @@ static void add_mounts(struct search *search, const struct berth_strvec *mounts)
     }
 }
 
-int berth_beside_look(const struct berth_beside *beside, struct berth_scan *scan,
-                      struct berth_err *err)
+int berth_beside_add(const struct berth_beside *beside, struct berth_scan *scan,
+                     struct berth_err *err)
 {
     static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX", "HOME"};
     struct search search = {.beside = beside, .scan = scan};

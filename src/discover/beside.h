@@ -21,5 +21,5 @@ struct berth_beside {
  * absolute paths in COMMAND and in the scripts that SCAN has; and the programs among
  * those files that have an MPI linked into them. A prefix is its lib, lib64 and
  * Python's *.libs; no tree is walked. Returns 0, or -1 out of memory. */
-int berth_beside_look(const struct berth_beside *beside, struct berth_scan *scan,
-                      struct berth_err *err);
+int berth_beside_add(const struct berth_beside *beside, struct berth_scan *scan,
+                     struct berth_err *err);

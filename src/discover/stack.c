@@ -202,9 +202,9 @@ bool berth_stacks_push(struct berth_stacks *stacks, const struct berth_stack *st
 }
 
 /* The stack of the C library C of DIRECTORY. */
-static int fill(const struct search *s, const char *origin,
-                const struct directory *directory, const struct found *c,
-                struct berth_stack *ret)
+static int fill_stack(const struct search *s, const char *origin,
+                      const struct directory *directory, const struct found *c,
+                      struct berth_stack *ret)
 {
     const char *path = berth_environ_value(s->env, "LD_LIBRARY_PATH");
     bool ok = berth_stack_push(ret, &c->library);
@@ -237,13 +237,15 @@ static int add_stack(const struct search *s, const char *origin,
     berth_closure_fini(&closure);
     if (!stack.profile || stack.profile->family != c->what.family)
         return 0;
-    if (fill(s, origin, directory, c, &stack) == 0 && berth_stacks_push(s->to, &stack))
+    if (fill_stack(s, origin, directory, c, &stack) == 0 &&
+        berth_stacks_push(s->to, &stack))
         return 0;
     berth_stack_fini(&stack);
     return berth_err_oom(s->err);
 }
 
-static int look_in(const struct search *s, const char *origin, const char *path)
+static int search_directory(const struct search *s, const char *origin,
+                            const char *path)
 {
     struct directory directory;
     int result = 0;
@@ -281,8 +283,8 @@ static const char *const prefix_places[] = {
 enum { PREFIX_PLACES = sizeof(prefix_places) / sizeof(prefix_places[0]) };
 
 /* In the first of the COUNT PLACES below ROOT in which there is something. */
-static int look_below(const struct search *s, const char *origin, const char *root,
-                      const char *const *places, size_t count)
+static int search_below(const struct search *s, const char *origin, const char *root,
+                        const char *const *places, size_t count)
 {
     size_t before = s->to->count;
 
@@ -291,14 +293,14 @@ static int look_below(const struct search *s, const char *origin, const char *ro
 
         if (asprintf(&path, "%s/%s", root, places[i]) < 0)
             return berth_err_oom(s->err);
-        if (look_in(s, origin, path) < 0)
+        if (search_directory(s, origin, path) < 0)
             return -1;
     }
     return 0;
 }
 
 /* Where a profile says that its install is. */
-static int look_in_prefixes(const struct search *s)
+static int search_prefixes(const struct search *s)
 {
     struct search one = *s;
 
@@ -309,27 +311,27 @@ static int look_in_prefixes(const struct search *s)
             continue;
         if (asprintf(&origin, "profile '%s'", one.given->name) < 0)
             return berth_err_oom(s->err);
-        if (look_below(&one, origin, one.given->prefix, prefix_places, PREFIX_PLACES) <
-            0)
+        if (search_below(&one, origin, one.given->prefix, prefix_places,
+                         PREFIX_PLACES) < 0)
             return -1;
     }
     return 0;
 }
 
-static int look_in_roots(const struct search *s)
+static int search_roots(const struct search *s)
 {
     for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
         const char *root = berth_environ_value(s->env, roots[i].variable);
 
         if (root && *root == '/' &&
-            look_below(s, roots[i].variable, root, roots[i].places, PLACES_MAX) < 0)
+            search_below(s, roots[i].variable, root, roots[i].places, PLACES_MAX) < 0)
             return -1;
     }
     return 0;
 }
 
 /* Is the directory AT of PATHS one that stands before it? */
-static bool is_looked_at(const struct berth_strvec *paths, size_t at)
+static bool is_repeated(const struct berth_strvec *paths, size_t at)
 {
     for (size_t i = 0; i < at; i++)
         if (strcmp(paths->items[i], paths->items[at]) == 0)
@@ -338,7 +340,7 @@ static bool is_looked_at(const struct berth_strvec *paths, size_t at)
 }
 
 /* LD_LIBRARY_PATH and the cache. */
-static int look_by_loader(const struct search *s)
+static int search_by_loader(const struct search *s)
 {
     static const char *const names[] = {"libmpi.so.12", "libmpich.so.12",
                                         "libmpi.so.40", NULL};
@@ -349,7 +351,8 @@ static int look_by_loader(const struct search *s)
         return -1;
     for (size_t i = 0; i < paths.count; i++) {
         *strrchr(paths.items[i], '/') = '\0';
-        if (!is_looked_at(&paths, i) && look_in(s, "the loader", paths.items[i]) < 0)
+        if (!is_repeated(&paths, i) &&
+            search_directory(s, "the loader", paths.items[i]) < 0)
             return -1;
     }
     return 0;
@@ -369,11 +372,11 @@ int berth_stacks_find(struct berth_factcache *cache,
     result = s.loader_env.failed ? berth_err_oom(err)
                                  : berth_loader_self(&s.loader, &s.program, err);
     if (result == 0)
-        result = look_in_prefixes(&s);
+        result = search_prefixes(&s);
     if (result == 0)
-        result = look_in_roots(&s);
+        result = search_roots(&s);
     if (result == 0)
-        result = look_by_loader(&s);
+        result = search_by_loader(&s);
     if (result == 0)
         *ret_stacks = stacks;
     else

@@ -116,7 +116,7 @@ static void scan_segments(const struct berth_elf_reader *reader, struct run *run
             scan_range(reader, segment.p_offset, segment.p_filesz, run);
 }
 
-static bool is_looked_at(const struct berth_elf *elf)
+static bool is_scanned(const struct berth_elf *elf)
 {
     if (elf->kind == BERTH_ELF_LIBRARY)
         return elf->defined.count > 0;
@@ -129,7 +129,7 @@ int berth_elf_read_texts(struct berth_elf_reader *reader,
 {
     struct run run = {.texts = &elf->texts, .budget = SCAN_MAX, .question = question};
 
-    if (!question || (!question->text && !question->mark) || !is_looked_at(elf))
+    if (!question || (!question->text && !question->mark) || !is_scanned(elf))
         return 0;
     if (!scan_sections(reader, &run))
         scan_segments(reader, &run);

@@ -154,7 +154,7 @@ struct seen {
     unsigned int parts; /* of files that no symbol tells of */
 };
 
-static void see_needed(const struct berth_mpi_objects *objects, const char *soname,
+static void add_needed(const struct berth_mpi_objects *objects, const char *soname,
                        struct seen *seen)
 {
     const struct berth_mpi_object *needed = berth_mpi_objects_find(objects, soname);
@@ -194,8 +194,8 @@ static int set_family(const struct seen *seen, struct berth_mpi_program *program
     return program->families.failed ? berth_err_oom(err) : 0;
 }
 
-static void set_own(const struct berth_mpi_objects *objects,
-                    struct berth_mpi_program *program)
+static void set_kind(const struct berth_mpi_objects *objects,
+                     struct berth_mpi_program *program)
 {
     for (size_t i = 0; i < objects->count; i++) {
         const struct berth_mpi_object *object = &objects->items[i];
@@ -229,7 +229,7 @@ static int read_own(const struct berth_mpi_objects *objects, const bool *own,
             return -1;
         seen.marks |= marks_of(&elf->undefined) | marks_of(&elf->defined);
         for (size_t j = 0; j < elf->needed.count; j++)
-            see_needed(objects, elf->needed.items[j], &seen);
+            add_needed(objects, elf->needed.items[j], &seen);
     }
     return set_family(&seen, program, err);
 }
@@ -256,7 +256,7 @@ int berth_mpi_program_read(const struct berth_mpi_objects *objects,
     *ret_program = program;
     if (!own)
         return berth_err_oom(err);
-    set_own(objects, &program);
+    set_kind(objects, &program);
     if (read_own(objects, own, &program, err) < 0) {
         berth_mpi_program_fini(&program);
         return -1;

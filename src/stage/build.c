@@ -91,7 +91,7 @@ static int copy_file(const struct berth_build *b,
 }
 
 /* DONE of the files are there. */
-static int give_up(const struct berth_build *b, size_t done)
+static int report_late(const struct berth_build *b, size_t done)
 {
     berth_err_set(b->err,
                   "'%.*s': the host's MPI is not copied there yet (%zu of %zu files); "
@@ -121,7 +121,7 @@ static int copy_all(const struct berth_build *b)
         if (is_copied(b, &b->gathered->files[i]))
             continue;
         if (berth_build_is_late(b->end))
-            return give_up(b, i);
+            return report_late(b, i);
         if (copy_file(b, &b->gathered->files[i]) < 0)
             return -1;
         copied = true;
@@ -131,7 +131,8 @@ static int copy_all(const struct berth_build *b)
             (symlinkat(links->items[i + 1], b->dir, links->items[i]) < 0 &&
              errno != EEXIST))
             return refuse_room(b, errno);
-    return copied && berth_build_is_late(b->half) ? give_up(b, b->gathered->count) : 0;
+    return copied && berth_build_is_late(b->half) ? report_late(b, b->gathered->count)
+                                                  : 0;
 }
 
 /* Write all of the new file FD (-1: errno says why not), and close it: some file
@@ -286,7 +287,7 @@ static int put_file(const struct berth_build *b, const struct berth_gathered_fil
 {
     BERTH_CLOSE int fd = openat(b->dir, file->file, O_RDONLY | O_CLOEXEC);
     struct berth_elf elf = {0};
-    struct berth_staged_file told = {.file = file->file};
+    struct berth_staged_file staged = {.file = file->file};
     struct stat st;
     int result;
 
@@ -294,9 +295,9 @@ static int put_file(const struct berth_build *b, const struct berth_gathered_fil
         return refuse_room(b, errno);
     if (berth_elf_read(fd, &berth_elf_no_symbols, &elf, b->err) < 0)
         return berth_err_at(b->err, "'%s'", file->source);
-    told.size = (uint64_t)st.st_size;
-    told.soname = elf.soname ? elf.soname : (char *)"-";
-    result = berth_manifest_add_file(manifest, &told, b->err);
+    staged.size = (uint64_t)st.st_size;
+    staged.soname = elf.soname ? elf.soname : (char *)"-";
+    result = berth_manifest_add_file(manifest, &staged, b->err);
     if (result == 0 && file->patched)
         result = check_path(b, file->file, &elf);
     berth_elf_fini(&elf);
@@ -376,7 +377,7 @@ static int write_manifest(const struct berth_build *b,
 }
 
 /* From here on there are files that differ from the host's and are not finished. */
-static int spoil(const struct berth_build *b)
+static int mark_spoilt(const struct berth_build *b)
 {
     BERTH_CLOSE int fd =
         openat(b->dir, BERTH_BUILD_SPOILT, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -391,7 +392,7 @@ static int build(const struct berth_build *b)
 
     if (result != 0)
         return result;
-    if (spoil(b) < 0 || write_mark_library(b) < 0 || patch_all(b) < 0)
+    if (mark_spoilt(b) < 0 || write_mark_library(b) < 0 || patch_all(b) < 0)
         return -1;
     result = fill_manifest(b, &manifest) < 0 ? -1 : write_manifest(b, &manifest);
     berth_manifest_fini(&manifest);

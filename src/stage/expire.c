@@ -88,7 +88,7 @@ static bool is_stale(const struct berth_stage_root *root, int root_fd, const cha
     if (root->days && now - time_of(root_fd, name, now) > (time_t)root->days * DAY)
         return true;
     return asprintf(&path, "%s/%s", root->path, name) > 0 &&
-           !berth_stage_holds(root, path);
+           !berth_stage_is_valid(root, path);
 }
 
 static void find_stale(const struct berth_stage_root *root, int root_fd,
@@ -148,7 +148,7 @@ static bool is_due(int root_fd)
     return fd >= 0 && futimens(fd, NULL) == 0;
 }
 
-void berth_expire_use(const struct berth_stage_root *root, int root_fd)
+void berth_expire_lock(const struct berth_stage_root *root, int root_fd)
 {
     if (root->owner == geteuid() && is_due(root_fd))
         expire(root, root_fd);

@@ -13,7 +13,7 @@
 /* Locks the stages of ROOT, open at ROOT_FD, until that descriptor is closed here and
  * in the process that it comes from. Before, at most once a day and for ROOT's owner
  * alone, berth_expire(). */
-void berth_expire_use(const struct berth_stage_root *root, int root_fd);
+void berth_expire_lock(const struct berth_stage_root *root, int root_fd);
 
 /* Remove the stages of ROOT that are of no use: what the host has now is not what they
  * are made of, or no step has used them for ROOT's number of days. If a step uses the

@@ -135,7 +135,7 @@ static void remember_place(struct gathering *g, const char *path)
 static const struct berth_gathered_file library = {.patched = true};
 
 /* The first library that CLOSURE lacks; NULL: none. */
-static const char *missing(const struct berth_closure *closure)
+static const char *find_missing(const struct berth_closure *closure)
 {
     for (size_t i = 0; i < closure->count; i++)
         if (!closure->items[i].path &&
@@ -178,7 +178,7 @@ static int add_library(struct gathering *g, const char *path, const char *into,
         return add(g, path, into, name, &kind);
     if (berth_loader_list(NULL, g->loader, path, g->env.items, &closure, g->err) < 0)
         return mpi ? -1 : 0;
-    lacking = missing(&closure);
+    lacking = find_missing(&closure);
     if (lacking && mpi)
         result = berth_err_set(g->err,
                                "'%s': needs '%s', which this host does not find; load "
@@ -194,8 +194,8 @@ static int add_library(struct gathering *g, const char *path, const char *into,
 
 /* Take the entries of the directory PATH that fit PATTERN, by name; those that fit SKIP
  * not. */
-static int list(const char *path, const char *pattern, const char *const *skip,
-                struct berth_strvec *ret)
+static int list_directory(const char *path, const char *pattern,
+                          const char *const *skip, struct berth_strvec *ret)
 {
     struct dirent **entries = NULL;
     int count = scandir(path, &entries, NULL, alphasort);
@@ -220,7 +220,7 @@ static int add_plugins(struct gathering *g, const struct berth_opener *opener,
 {
     BERTH_STRVEC struct berth_strvec names = {0};
 
-    if (list(path, opener->pattern, opener->skip, &names) < 0)
+    if (list_directory(path, opener->pattern, opener->skip, &names) < 0)
         return berth_err_oom(g->err);
     for (size_t i = 0; i < names.count; i++) {
         BERTH_FREE char *file = NULL;
@@ -341,7 +341,7 @@ static int add_tree(struct gathering *g, const char *path, const char *into, int
     }
     if (!S_ISDIR(st.st_mode))
         return 0;
-    if (list(path, "*", NULL, &names) < 0)
+    if (list_directory(path, "*", NULL, &names) < 0)
         return berth_err_oom(g->err);
     berth_strvec_push_once(&g->to->directories, path);
     for (size_t i = 0; i < names.count; i++) {

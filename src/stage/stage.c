@@ -101,8 +101,9 @@ static bool is_of(const struct berth_manifest *manifest,
 
 /* Read the stage NAME of the root open at ROOT_FD. Returns whether it is one for STACK
  * (NULL: any), valid now. */
-static bool look_at(int root_fd, const struct berth_stage_root *root, const char *name,
-                    const struct berth_stack *stack, struct berth_staged *ret_staged)
+static bool read_stage(int root_fd, const struct berth_stage_root *root,
+                       const char *name, const struct berth_stack *stack,
+                       struct berth_staged *ret_staged)
 {
     struct berth_staged staged = {0};
     BERTH_CLOSE int dir =
@@ -154,13 +155,13 @@ int berth_stage_find(const struct berth_stack *stack,
     }
     for (struct dirent *entry; result == 0 && (entry = readdir(list));)
         if (is_named(entry->d_name, stack) &&
-            look_at(dirfd(list), root, entry->d_name, stack, ret_staged))
+            read_stage(dirfd(list), root, entry->d_name, stack, ret_staged))
             result = 1;
     closedir(list);
     return result;
 }
 
-bool berth_stage_holds(const struct berth_stage_root *root, const char *path)
+bool berth_stage_is_valid(const struct berth_stage_root *root, const char *path)
 {
     size_t length = strlen(root->path);
     struct berth_staged staged;
@@ -170,7 +171,7 @@ bool berth_stage_holds(const struct berth_stage_root *root, const char *path)
         strchr(path + length + 1, '/'))
         return false;
     fd = berth_tree_open(root->path, root->owner, root->forbidden, NULL, NULL);
-    if (fd < 0 || !look_at(fd, root, path + length + 1, NULL, &staged))
+    if (fd < 0 || !read_stage(fd, root, path + length + 1, NULL, &staged))
         return false;
     berth_staged_fini(&staged);
     return true;
@@ -275,7 +276,7 @@ static int publish(int root_fd, const struct berth_stage_root *root, const char 
 
     for (int i = 0; !renamed && i < 3; i++) {
         renamed = renameat(root_fd, from, root_fd, name) == 0;
-        if (look_at(root_fd, root, name, stack, ret_staged))
+        if (read_stage(root_fd, root, name, stack, ret_staged))
             return 0;
         berth_tree_remove(root_fd, name);
     }
@@ -334,9 +335,9 @@ static int build(int root_fd, const struct berth_stage_root *root, const char *n
     return result;
 }
 
-static int make(int fd, const struct berth_stack *stack,
-                const struct berth_stage_root *root, int64_t end,
-                struct berth_staged *ret_staged, struct berth_err *err)
+static int make_locked(int fd, const struct berth_stack *stack,
+                       const struct berth_stage_root *root, int64_t end,
+                       struct berth_staged *ret_staged, struct berth_err *err)
 {
     struct berth_gathered gathered = {0};
     const struct berth_build how = {.stack = stack, .gathered = &gathered, .end = end};
@@ -346,7 +347,7 @@ static int make(int fd, const struct berth_stack *stack,
     if (berth_gather(stack, &gathered, err) < 0)
         return -1;
     result = name_stage(stack, root, &gathered, &name, err);
-    if (result == 0 && !look_at(fd, root, name, stack, ret_staged))
+    if (result == 0 && !read_stage(fd, root, name, stack, ret_staged))
         result = build(fd, root, name, &how, ret_staged, err);
     berth_gathered_fini(&gathered);
     return result;
@@ -354,9 +355,9 @@ static int make(int fd, const struct berth_stack *stack,
 
 /* Wait until nobody else makes a stage of STACK in ROOT, open at ROOT_FD. The file can
  * be opened by the owner of ROOT alone. Returns a descriptor of it. */
-static int take_turn(int root_fd, const struct berth_stage_root *root,
-                     const struct berth_stack *stack, int64_t end,
-                     struct berth_err *err)
+static int lock_stack(int root_fd, const struct berth_stage_root *root,
+                      const struct berth_stack *stack, int64_t end,
+                      struct berth_err *err)
 {
     static const struct timespec moment = {.tv_nsec = 50000000};
     BERTH_FREE char *name = NULL;
@@ -388,20 +389,20 @@ int berth_stage_make(const struct berth_stack *stack,
                      struct berth_staged *ret_staged, struct berth_err *err)
 {
     BERTH_CLOSE int fd = berth_stage_root_open(root, err);
-    BERTH_CLOSE int turn = -1;
+    BERTH_CLOSE int lock = -1;
     int found;
 
     if (fd < 0)
         return -1;
-    turn = take_turn(fd, root, stack, end, err);
-    if (turn < 0)
+    lock = lock_stack(fd, root, stack, end, err);
+    if (lock < 0)
         return -1;
     /* By whom it was waited for. */
     found = berth_stage_find(stack, root, ret_staged, err);
     if (found != 0)
         return found < 0 ? -1 : 0;
     berth_expire_unfinished(fd);
-    return make(fd, stack, root, end, ret_staged, err);
+    return make_locked(fd, stack, root, end, ret_staged, err);
 }
 
 int berth_stage_get(const struct berth_stack *stack, int64_t end,

@@ -34,7 +34,7 @@ int berth_stage_find(const struct berth_stack *stack,
 
 /* Is there still the stage PATH, a directory of ROOT, whole, made of what the host has
  * now, and for that place in a container? */
-bool berth_stage_holds(const struct berth_stage_root *root, const char *path);
+bool berth_stage_is_valid(const struct berth_stage_root *root, const char *path);
 
 /* A step uses the stage PATH now: its time says so, if the user may change it. */
 void berth_stage_touch(const char *path);

@@ -134,28 +134,29 @@ static ssize_t find(struct berth_mapped_files *files, pid_t pid, const char *pat
     return (ssize_t)files->count++;
 }
 
-/* What one look has found: an index, because the list moves when it grows. */
-struct look {
+/* What one inspection has found: an index, because the list moves when it grows. */
+struct inspection {
     struct berth_mapped_files *files;
     enum berth_mapped kind;
     size_t found;
 };
 
-static void add(struct look *look, ssize_t at)
+static void add(struct inspection *inspection, ssize_t at)
 {
-    enum berth_mapped kind = at < 0 ? BERTH_MAPPED_NONE : look->files->items[at].kind;
+    enum berth_mapped kind =
+        at < 0 ? BERTH_MAPPED_NONE : inspection->files->items[at].kind;
 
-    if (kind == BERTH_MAPPED_NONE || look->kind == BERTH_MAPPED_STAGED ||
-        look->kind == kind)
+    if (kind == BERTH_MAPPED_NONE || inspection->kind == BERTH_MAPPED_STAGED ||
+        inspection->kind == kind)
         return;
-    look->kind = kind;
-    look->found = (size_t)at;
+    inspection->kind = kind;
+    inspection->found = (size_t)at;
 }
 
 /* Of a process alone (proc_pid_maps(5)). */
-static bool look_at(pid_t pid, void *data)
+static bool inspect_one(pid_t pid, void *data)
 {
-    struct look *look = data;
+    struct inspection *inspection = data;
     char name[PATH_SIZE];
     BERTH_FCLOSE FILE *maps = NULL;
     BERTH_FREE char *line = NULL;
@@ -164,7 +165,7 @@ static bool look_at(pid_t pid, void *data)
 
     snprintf(name, sizeof(name), "/proc/%d/maps", pid);
     maps = fopen(name, "re");
-    while (maps && look->kind != BERTH_MAPPED_STAGED &&
+    while (maps && inspection->kind != BERTH_MAPPED_STAGED &&
            (length = getline(&line, &room, maps)) > 0) {
         unsigned int major_number, minor_number;
         unsigned long long inode;
@@ -174,20 +175,21 @@ static bool look_at(pid_t pid, void *data)
         if (sscanf(line, "%*x-%*x %*s %*x %x:%x %llu %n", &major_number, &minor_number,
                    &inode, &path) == 3 &&
             line[path] == '/')
-            add(look, find(look->files, pid, line + path,
-                           makedev(major_number, minor_number), (ino_t)inode));
+            add(inspection, find(inspection->files, pid, line + path,
+                                 makedev(major_number, minor_number), (ino_t)inode));
     }
-    return look->kind != BERTH_MAPPED_STAGED;
+    return inspection->kind != BERTH_MAPPED_STAGED;
 }
 
-enum berth_mapped berth_mapped_look(struct berth_mapped_files *files, pid_t pid,
-                                    const struct berth_mapped_file **ret_file)
+enum berth_mapped berth_mapped_inspect(struct berth_mapped_files *files, pid_t pid,
+                                       const struct berth_mapped_file **ret_file)
 {
-    struct look look = {.files = files};
+    struct inspection inspection = {.files = files};
 
-    berth_process_below(pid, look_at, &look);
-    *ret_file = look.kind == BERTH_MAPPED_NONE ? NULL : &files->items[look.found];
-    return look.kind;
+    berth_process_below(pid, inspect_one, &inspection);
+    *ret_file =
+        inspection.kind == BERTH_MAPPED_NONE ? NULL : &files->items[inspection.found];
+    return inspection.kind;
 }
 
 void berth_mapped_fini(struct berth_mapped_files *files)

@@ -50,7 +50,7 @@ void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path,
 
 /* What have PID and its descendants mapped? STAGED comes before OTHER; then *RET_FILE
  * is the file, valid until the next call. A process that cannot be read is NONE. */
-enum berth_mapped berth_mapped_look(struct berth_mapped_files *files, pid_t pid,
-                                    const struct berth_mapped_file **ret_file);
+enum berth_mapped berth_mapped_inspect(struct berth_mapped_files *files, pid_t pid,
+                                       const struct berth_mapped_file **ret_file);
 
 void berth_mapped_fini(struct berth_mapped_files *files);

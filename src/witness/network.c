@@ -20,7 +20,7 @@ enum { PATH_SIZE = 64, LINK_SIZE = 256, ADDRESS_SIZE = 33 };
 /* The states of include/net/tcp_states.h in Linux. */
 enum { ESTABLISHED = 1, LISTENING = 10 };
 
-struct look {
+struct inspection {
     const struct berth_strvec *devices;
     enum berth_network found;
 };
@@ -114,26 +114,27 @@ static bool uses_tcp(pid_t pid, const struct sockets *sockets)
 
 /* A device is opened before the first message is sent, so it is looked for once more
  * when there are connections. */
-static bool look_at(pid_t pid, void *data)
+static bool inspect_one(pid_t pid, void *data)
 {
-    struct look *look = data;
+    struct inspection *inspection = data;
     struct sockets sockets = {0};
     struct sockets later = {0};
 
-    if (read_open(pid, look->devices, &sockets))
-        look->found = BERTH_NETWORK_DEVICE;
+    if (read_open(pid, inspection->devices, &sockets))
+        inspection->found = BERTH_NETWORK_DEVICE;
     else if (sockets.count && uses_tcp(pid, &sockets))
-        look->found = read_open(pid, look->devices, &later) ? BERTH_NETWORK_DEVICE
-                                                            : BERTH_NETWORK_TCP;
+        inspection->found = read_open(pid, inspection->devices, &later)
+                                ? BERTH_NETWORK_DEVICE
+                                : BERTH_NETWORK_TCP;
     free(sockets.inodes);
     free(later.inodes);
-    return look->found != BERTH_NETWORK_DEVICE;
+    return inspection->found != BERTH_NETWORK_DEVICE;
 }
 
-enum berth_network berth_network_look(pid_t pid, const struct berth_strvec *devices)
+enum berth_network berth_network_inspect(pid_t pid, const struct berth_strvec *devices)
 {
-    struct look look = {devices, BERTH_NETWORK_UNKNOWN};
+    struct inspection inspection = {devices, BERTH_NETWORK_UNKNOWN};
 
-    berth_process_below(pid, look_at, &look);
-    return look.found;
+    berth_process_below(pid, inspect_one, &inspection);
+    return inspection.found;
 }

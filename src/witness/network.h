@@ -18,4 +18,4 @@ enum berth_network {
 
 /* What do PID and its descendants use? DEVICES are paths (fnmatch(3)), as the processes
  * have them. A process that cannot be read uses nothing. */
-enum berth_network berth_network_look(pid_t pid, const struct berth_strvec *devices);
+enum berth_network berth_network_inspect(pid_t pid, const struct berth_strvec *devices);

@@ -64,8 +64,8 @@ bool berth_witness_judge(const struct berth_witness *witness,
                          bool *ret_end);
 
 /* Has an MPI on a fabric of the host chosen another network? RET gets the sentence. */
-bool berth_witness_misses(const struct berth_witness *witness,
-                          const struct berth_rank *ranks, struct berth_err *ret);
+bool berth_witness_judge_fabric(const struct berth_witness *witness,
+                                const struct berth_rank *ranks, struct berth_err *ret);
 
 /* Sets in RET how many of RANKS have loaded what the host has for them, and what
  * network they use. */

@@ -174,7 +174,7 @@ START_TEST(what_is_named_is_found)
         unit_write(script, text, strlen(text));
     }
     ck_assert_int_eq(berth_scan_program(NULL, "/bin/sh", env, &scan, &err), 0);
-    ck_assert_msg(berth_beside_look(&beside, &scan, &err) == 0, "%s", err.text);
+    ck_assert_msg(berth_beside_add(&beside, &scan, &err) == 0, "%s", err.text);
     for (int i = 0; i < COUNT(names); i++) {
         bool expected = false;
 

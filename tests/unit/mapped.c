@@ -96,7 +96,7 @@ START_TEST(an_mpi_that_is_mapped_is_known)
 
     berth_mapped_add_stage(&files, stage, BERTH_MARK_LIBRARY);
     for (int again = 0; again < 2; again++) {
-        ck_assert_int_eq(berth_mapped_look(&files, pid, &file), looks[_i].kind);
+        ck_assert_int_eq(berth_mapped_inspect(&files, pid, &file), looks[_i].kind);
         if (looks[_i].kind == BERTH_MAPPED_STAGED)
             ck_assert_str_eq(file->stage, "stage");
         if (looks[_i].name) {
@@ -106,7 +106,7 @@ START_TEST(an_mpi_that_is_mapped_is_known)
     }
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    ck_assert_int_eq(berth_mapped_look(&files, pid, &file), BERTH_MAPPED_NONE);
+    ck_assert_int_eq(berth_mapped_inspect(&files, pid, &file), BERTH_MAPPED_NONE);
     ck_assert_ptr_null(file);
     berth_mapped_fini(&files);
 }

@@ -106,10 +106,10 @@ START_TEST(the_network_of_a_process_is_known)
     berth_strvec_push(&devices, "/dev/berth*");
     berth_strvec_push(&devices, "/dev/ful?");
     pid = unit_process(act_all, looks[_i].acts);
-    ck_assert_int_eq(berth_network_look(pid, &devices), looks[_i].network);
+    ck_assert_int_eq(berth_network_inspect(pid, &devices), looks[_i].network);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    ck_assert_int_eq(berth_network_look(pid, &devices), BERTH_NETWORK_UNKNOWN);
+    ck_assert_int_eq(berth_network_inspect(pid, &devices), BERTH_NETWORK_UNKNOWN);
     close(servers[0]);
     close(servers[1]);
 }

@@ -168,7 +168,8 @@ START_TEST(an_mpi_that_chooses_another_network_is_told)
 
     ranks_of(missed[_i].ranks, ranks);
     ranks[1].has_mpi = missed[_i].has_mpi;
-    ck_assert_int_eq(berth_witness_misses(&witness, ranks, &said), missed[_i].misses);
+    ck_assert_int_eq(berth_witness_judge_fabric(&witness, ranks, &said),
+                     missed[_i].misses);
     if (missed[_i].misses)
         ck_assert_str_eq(said.text,
                          "no rank of this node was seen to load the host's libnet.so.1 "
