@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth-mpi: puts the host's MPI into a container that runs (--mpi-bind). Started by
- * the supervisor, as the user, once for a step on a node. Finds the host's MPI stacks,
- * and stages the one that is asked for by its child, which enters the container. Where
- * the host's MPI is in the container then, it stays and watches whether the ranks load
- * it. */
+/* berth-mpi: puts the host's MPI into a running container (--mpi-bind). The supervisor
+ * starts it as the user, once for a step on a node. It finds the host's MPI stacks, and
+ * starts a child that enters the container and asks for stages of them. If the child
+ * has mounted the host's MPI, berth-mpi stays as the witness of the ranks. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,17 +41,17 @@
 
 extern char **environ;
 
-/* What the supervisor wrote. */
+/* The inputs, which the supervisor wrote, and the witness. */
 struct work {
     struct berth_order order;
     struct berth_handover task;
     struct berth_handover container;
     int channel; /* to the supervisor */
-    int64_t end; /* on berth_clock(): a copy is to be there by then */
+    int64_t end; /* on berth_clock(): a stage must be complete by then */
     struct berth_witness *witness;
 };
 
-/* The supervisor ends us when its time is over, which is to be said before that. */
+/* The supervisor ends berth-mpi after SECONDS, and a refusal must come before that. */
 static int64_t end_of(int seconds)
 {
     return berth_clock() + (int64_t)(seconds - 1 - seconds / 8) * 1000;
@@ -74,8 +73,8 @@ static int read_work(int argc, char **argv, struct work *work, struct berth_err 
     return 0;
 }
 
-/* Stage the stack of number NUMBER, and tell inside where it is. A stack that cannot be
- * staged is told too: inside decides what that means. */
+/* Stage the stack of number NUMBER, and send its place to the child at INSIDE. If it
+ * cannot be staged, send the reason: the child decides what that means. */
 static int stage(const struct work *work, const struct berth_inside *with,
                  const char *number, int inside, struct berth_err *err)
 {
@@ -107,7 +106,7 @@ static int stage(const struct work *work, const struct berth_inside *with,
                   : berth_err_oom(err);
 }
 
-/* The answer is complete: hand it on, and see what is to be witnessed. */
+/* The child's answer is complete: keep it for the witness, and hand it on. */
 static int answer(const struct work *work, const struct berth_buf *bytes,
                   struct berth_err *err)
 {
@@ -117,7 +116,7 @@ static int answer(const struct work *work, const struct berth_buf *bytes,
     return berth_channel_send(work->channel, BERTH_CHANNEL_DONE, "", err);
 }
 
-/* Do what the process in the container asks, until it has answered or refuses. */
+/* Serve the child in the container until it has answered or has refused. */
 static int serve(const struct work *work, const struct berth_inside *with, int inside,
                  struct berth_err *err)
 {
@@ -144,7 +143,7 @@ static int serve(const struct work *work, const struct berth_inside *with, int i
     }
 }
 
-/* In a process of its own put the host's MPI into the container. */
+/* Start the child that puts the host's MPI into the container, and serve it. */
 static int start_inside(const struct work *work, struct berth_inside *inside,
                         struct berth_err *err)
 {
@@ -184,7 +183,7 @@ static int find_stacks(const struct work *work, const struct berth_inside *insid
     return 0;
 }
 
-/* Those that are asked for. */
+/* Find the fabrics that the request asks for. */
 static int find_fabrics(const struct work *work, const struct berth_inside *inside,
                         struct berth_stacks *fabrics, struct berth_err *err)
 {
@@ -206,7 +205,7 @@ static int find_fabrics(const struct work *work, const struct berth_inside *insi
     return 0;
 }
 
-/* Is the image a file, over which nothing lies that is kept? */
+/* Is the image a file without an overlay, so that its files never change? */
 static bool is_fixed(const struct berth_request *request)
 {
     static const char *const overlays[] = {"--overlay", "-o", NULL};
@@ -218,7 +217,8 @@ static bool is_fixed(const struct berth_request *request)
     return stat(request->image, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* With what earlier steps found out about the files of the host and of the image. */
+/* Find the host's stacks and start the child, both with the facts that earlier steps
+ * have stored about files of the host and of the image. */
 static int run_with_caches(const struct work *work, struct berth_inside *inside,
                            const struct berth_stage_root *user, struct berth_err *err)
 {
@@ -249,7 +249,7 @@ static int run_with_caches(const struct work *work, struct berth_inside *inside,
     return result;
 }
 
-/* The supervisor has the descriptors open until the step has ended here. */
+/* Lock the stages until the step has ended: the supervisor has the descriptors open. */
 static void lock_roots(const struct work *work, const struct berth_stage_root *user)
 {
     const struct berth_stage_root site = berth_stage_site();
@@ -260,7 +260,7 @@ static void lock_roots(const struct work *work, const struct berth_stage_root *u
         berth_expire_lock(&site, work->order.mpi.site);
 }
 
-/* What the tasks of the step can reach. */
+/* Find out by which means the tasks of the step can reach each other. */
 static void find_reach(const struct work *work, struct berth_inside *inside)
 {
     const char *nodes = berth_environ_value(inside->task, "SLURM_STEP_NUM_NODES");
@@ -271,8 +271,9 @@ static void find_reach(const struct work *work, struct berth_inside *inside)
     berth_namespaces_look(inside->holder, &inside->reach);
 }
 
-/* A library of PMIx that does not see the files of its server ends in MPI_Init, unless
- * it is to ask the server for all of it. */
+/* The variable that tasks need if the container hides the files of the PMIx server: a
+ * library of PMIx would end the program in MPI_Init, unless it asks the server for all
+ * data. NULL: they need none. */
 static const char *choose_variable(const struct berth_inside *inside,
                                    char *const *container)
 {
@@ -310,8 +311,8 @@ static int run(const struct work *work, struct berth_err *err)
     return run_with_caches(work, &inside, &user, err);
 }
 
-/* With the end of the supervisor's socket as standard input, a task's standard error as
- * our own, and nothing else. */
+/* Become the witness, with three descriptors: the supervisor's socket as standard
+ * input, which ends with the step, and a task's standard error. */
 static void witness(const struct work *work)
 {
     struct berth_witness *it = work->witness;
@@ -349,7 +350,7 @@ int main(int argc, char **argv)
         berth_singleton_run(argv + 2);
         return EXIT_SUCCESS;
     }
-    berth_hide_from(STDERR_FILENO + 1); /* from what we start, of the image too */
+    berth_hide_from(STDERR_FILENO + 1); /* from all programs that this one starts */
     umask(022);                         /* the user's is for the user's files */
     if (read_work(argc, argv, &work, &err) == 0 && run(&work, &err) == 0) {
         witness(&work);

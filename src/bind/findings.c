@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What berth-mpi saw, for an account of the launch. Decides nothing. */
+/* Lists what berth-mpi found, for an account of the launch. Decides nothing. */
 
 #include "bind/findings.h"
 
@@ -10,7 +10,7 @@
 #include "mpi/pmi.h"
 #include "report/finding.h"
 
-/* VALUE may be NULL: then there is no such fact. */
+/* Adds a fact, unless VALUE is NULL. */
 static void add(struct berth_strvec *facts, const char *name, const char *value)
 {
     if (!value)
@@ -32,7 +32,7 @@ static void add_command(const struct berth_findings *findings,
         add(facts, BERTH_FINDING_LINKED, berth_mpi_family_name(family));
 }
 
-/* Each MPI of the image, though several may be of one family. */
+/* Adds each MPI of the image; several may be of one family. */
 static void add_image(const struct berth_findings *findings, struct berth_strvec *facts)
 {
     const struct berth_mpi_objects *objects = &findings->scan->objects;
@@ -55,7 +55,7 @@ static void add_image(const struct berth_findings *findings, struct berth_strvec
     facts->failed |= added.failed;
 }
 
-/* By which names of srun --mpi the library of FAMILY among OBJECTS finds its peers. */
+/* Adds the types of srun --mpi with which the MPI of FAMILY among OBJECTS works. */
 static void add_managers(const struct berth_mpi_objects *objects,
                          enum berth_mpi_family family, struct berth_strvec *facts)
 {
@@ -91,7 +91,7 @@ static void add_library(const struct berth_closure_item *item, const char *stage
                        staged ? "\t" : "", staged ? staged : "");
 }
 
-/* What the image's loader said in the end. */
+/* Adds what the image's loader reported after the mounts. */
 static void add_verified(const struct berth_findings *findings,
                          const struct berth_replacement *replacement,
                          struct berth_strvec *facts)
@@ -150,7 +150,7 @@ static bool is_mpi(const struct berth_scan *scan, const char *soname)
     return false;
 }
 
-/* The image's own library runs. */
+/* Adds the image's own MPI, which runs. */
 static void add_own(const struct berth_findings *findings, struct berth_strvec *facts)
 {
     const struct berth_scan *scan = findings->scan;
@@ -179,7 +179,7 @@ void berth_findings_list(const struct berth_findings *findings,
     for (int i = 0; findings->fabrics && i < findings->fabrics->count; i++)
         add_replacement(findings, &findings->fabrics->items[i], facts);
     if (findings->count > 0)
-        /* How it is seen that the ranks load it (witness/witness.h). */
+        /* How the witness sees that ranks load it (witness/witness.h). */
         add(facts, BERTH_FINDING_WATCHED,
             findings->apart ? "each rank while it runs, by what it has mapped"
                             : "each rank while it runs, by the mark that the copies "

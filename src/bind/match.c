@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which MPI of the host is meant for which program. */
+/* Chooses the MPI of the host for a program. */
 
 #include "bind/match.h"
 
@@ -41,7 +41,7 @@ static void list_offers(const struct berth_offer *offers, size_t count,
                        offers[i].name);
 }
 
-/* No MPI of this host, which are TEXT, is called MODE. */
+/* Says that no MPI of this host, which TEXT lists, is called MODE. */
 static int explain_name(const char *mode, const struct berth_offer *offers,
                         size_t count, const char *text, struct berth_err *err)
 {
@@ -66,7 +66,8 @@ static int explain_name(const char *mode, const struct berth_offer *offers,
                          meant ? "'?)" : "", text, modes.text);
 }
 
-/* No stack on offer has that name, or none with that name is of FAMILY. */
+/* Says why no offer fits: none has the name MODE, or none with that name is of FAMILY.
+ */
 static int explain(const char *mode, enum berth_mpi_family family,
                    const struct berth_offer *offers, size_t count,
                    struct berth_err *err)
@@ -94,7 +95,7 @@ static int explain(const char *mode, enum berth_mpi_family family,
                          berth_mpi_family_name(family));
 }
 
-/* The first offer of FAMILY that MODE means; COUNT: none. */
+/* The number of the first offer of FAMILY that MODE names; COUNT: there is none. */
 static size_t find_offer(const char *mode, enum berth_mpi_family family,
                          const struct berth_offer *offers, size_t count)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One stage of the host's MPI over one family of an image: judged, mounted, verified.
- */
+/* Judges, mounts and verifies one stage of the host's MPI, or of a fabric, over an
+ * image's libraries. */
 
 #include "bind/replacement.h"
 
@@ -98,7 +98,7 @@ static void add_pair(struct berth_strvec *pairs, const char *from, const char *o
     berth_strvec_push(pairs, over);
 }
 
-/* The directory of PATH, with its slash. */
+/* The length of the directory of PATH, with its slash. */
 static int directory_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -106,8 +106,9 @@ static int directory_length(const char *path)
     return slash ? (int)(slash - path) + 1 : 0;
 }
 
-/* All files of the host's glibc over those of the image: they work only together. The
- * loader goes over the image's, by the name that the program has for it. */
+/* Plan all files of the host's glibc over those of the image, since they work only
+ * together. The host's loader goes over the file that the program names as its loader.
+ */
 static int plan_glibc(struct berth_replacement *replacement,
                       const struct berth_scan *scan, struct berth_err *err)
 {
@@ -138,8 +139,8 @@ static int plan_glibc(struct berth_replacement *replacement,
     return 0;
 }
 
-/* A program in a mount, or one whose library the image does not have, has no file to go
- * over: it finds the staged library by LD_LIBRARY_PATH. */
+/* Let the program find the staged library by LD_LIBRARY_PATH: the image has no file
+ * over which the library could be mounted. */
 static void plan_path(struct berth_replacement *replacement, char *const *env)
 {
     const char *own = berth_environ_value(env, "LD_LIBRARY_PATH");
@@ -149,7 +150,8 @@ static void plan_path(struct berth_replacement *replacement, char *const *env)
                        replacement->mounted, *rest ? ":" : "", rest);
 }
 
-/* Whatever the program loads first, its process gets the copy that serves both. */
+/* Plan, for GCC's libraries, that the process gets the copy that serves both sides,
+ * whichever library the program loads first. */
 static void plan_twins(struct berth_replacement *replacement)
 {
     for (size_t i = 0; i < replacement->verdict.choices.count; i++) {
@@ -196,7 +198,7 @@ int berth_replacement_plan(struct berth_replacement *replacement,
                : 0;
 }
 
-/* The SONAMEs that the stage of a fabric replaces; NULL: it is of an MPI. */
+/* The SONAMEs that the stage of a fabric replaces; NULL: the stage is of an MPI. */
 static const char *const *sonames_of(const struct berth_replacement *replacement)
 {
     static const char *const none[] = {NULL};
@@ -208,7 +210,8 @@ static const char *const *sonames_of(const struct berth_replacement *replacement
     return replaces ? replaces : none;
 }
 
-/* Each library that both have: the process gets one of them, whoever loads it first. */
+/* Plan which copy the process gets of each library that both sides have, whichever file
+ * loads it first. */
 static void plan_choices(struct berth_replacement *replacement)
 {
     const char *const *sonames = sonames_of(replacement);
@@ -309,7 +312,7 @@ void berth_replacement_leave_out(struct berth_replacement *replacement,
     leave_out(&replacement->binds, bound);
 }
 
-/* The PAIRS that are not *DONE yet. */
+/* Mount the PAIRS from number *DONE on. */
 static int mount_pairs(const struct berth_strvec *pairs, size_t *done,
                        struct berth_err *err)
 {
@@ -370,8 +373,8 @@ berth_replacement_staged(const struct berth_replacement *replacement, const char
     return NULL;
 }
 
-/* The image has one library that the host's MPI brings too, the process can have one
- * copy, and it is to be the host's. */
+/* The choice of the host's copy for a library that both sides have; NULL: ITEM needs no
+ * choice, or the image's copy was chosen. */
 static const struct berth_mpi_choice *
 find_collision(const struct berth_replacement *replacement,
                const struct berth_closure_item *item)
@@ -385,7 +388,7 @@ find_collision(const struct berth_replacement *replacement,
     return NULL;
 }
 
-/* The library for which the others are there. */
+/* The library for whose sake the others are staged; NULL: there is none. */
 static const struct berth_mpi_object *
 first_library(const struct berth_replacement *replacement)
 {
@@ -395,7 +398,7 @@ first_library(const struct berth_replacement *replacement)
                    : berth_mpi_objects_mpi(&replacement->staged, replacement->family);
 }
 
-/* What the loader says now. */
+/* Ask the loader what the program, or the staged library, loads now. */
 static int list(struct berth_replacement *replacement, const struct berth_scan *scan,
                 char *const *env, struct berth_err *err)
 {
@@ -411,7 +414,7 @@ static int list(struct berth_replacement *replacement, const struct berth_scan *
                              &replacement->closure, err);
 }
 
-/* Put the host's copy over the image's where both are needed. */
+/* Mount the host's copy over the image's where the loader shows the wrong one. */
 static int resolve_collisions(struct berth_replacement *replacement,
                               const struct berth_closure *closure,
                               struct berth_err *err)
@@ -428,7 +431,7 @@ static int resolve_collisions(struct berth_replacement *replacement,
                                      : berth_replacement_mount(replacement, err);
 }
 
-/* Is SONAME needed and missing without the host's MPI too? */
+/* Did the image lack SONAME already before the mounts? */
 static bool is_missing_anyway(const struct berth_scan *scan, const char *soname)
 {
     const struct berth_closure_item *item = berth_closure_find(&scan->closure, soname);
@@ -436,7 +439,7 @@ static bool is_missing_anyway(const struct berth_scan *scan, const char *soname)
     return item && !item->path;
 }
 
-/* Nothing that the program needs is missing. */
+/* Refuses a closure that lacks a library or a version. */
 static int check_complete(const struct berth_replacement *replacement,
                           const struct berth_closure *closure,
                           const struct berth_scan *scan, struct berth_err *err)
@@ -468,7 +471,7 @@ static int check_complete(const struct berth_replacement *replacement,
     return 0;
 }
 
-/* Is ITEM a library of the family in the image, by what it was before the mounts? */
+/* Was PATH, before the mounts, a library of the family in the image? */
 static bool is_of_family(const struct berth_replacement *replacement,
                          const struct berth_scan *scan, const char *path)
 {
@@ -479,8 +482,9 @@ static bool is_of_family(const struct berth_replacement *replacement,
     return false;
 }
 
-/* Every library of the family is a staged one, and there is one. By the file, since the
- * program may want libmpi.so.12 where the host's is libmpich.so.12. */
+/* Every library of the family must be a staged one, and a program that is linked with
+ * the family must load one. Files are compared, not names: the program may want
+ * libmpi.so.12, and the host's may be libmpich.so.12. */
 static int check_family(const struct berth_replacement *replacement,
                         const struct berth_scan *scan,
                         const struct berth_closure *closure, struct berth_err *err)
@@ -508,7 +512,7 @@ static int check_family(const struct berth_replacement *replacement,
     return 0;
 }
 
-/* What a fabric replaces is a staged file wherever it is loaded. */
+/* Each library that a fabric replaces must be the staged one. */
 static int check_sonames(const struct berth_replacement *replacement,
                          const char *target, const struct berth_closure *closure,
                          struct berth_err *err)
@@ -526,7 +530,7 @@ static int check_sonames(const struct berth_replacement *replacement,
     return 0;
 }
 
-/* Is what CLOSURE, of TARGET, has the host's? */
+/* Checks CLOSURE, which is that of TARGET. */
 static int check_replaced(const struct berth_replacement *replacement,
                           const struct berth_scan *scan, const char *target,
                           const struct berth_closure *closure, struct berth_err *err)
@@ -560,7 +564,7 @@ int berth_replacement_verify(struct berth_replacement *replacement,
     if (list(replacement, scan, env, err) < 0 ||
         resolve_collisions(replacement, &replacement->closure, err) < 0)
         return -1;
-    /* The host's copies bring others. */
+    /* The host's copies may need other libraries. */
     if (replacement->done != mounted && list(replacement, scan, env, err) < 0)
         return -1;
     return check_replaced(replacement, scan, scan->runner, &replacement->closure, err);

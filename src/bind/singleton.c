@@ -41,7 +41,8 @@ static int open_library(const struct berth_singleton *it, int *ret_root)
     return fd;
 }
 
-/* Open MPI up to 4 has its PMI in components beside the library. Their names tell. */
+/* Open MPI up to 4 has its PMI in components beside the library. Their names show which
+ * process manager they serve. */
 static void add_components(const struct berth_singleton *it, int root,
                            struct berth_mpi_objects *objects)
 {
@@ -90,8 +91,7 @@ void berth_singleton_warn(const struct berth_singleton *singleton, const char *w
         singleton->image, why);
 }
 
-/* Says on standard error, in one line, that its tasks do not find each other, if they
- * do not (mpi/pmi.h). */
+/* Prints one line on standard error if the tasks do not find each other (mpi/pmi.h). */
 static void warn(const struct berth_singleton *singleton)
 {
     struct berth_mpi_objects objects = {0};

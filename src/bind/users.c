@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files of an image need libraries that a fabric of the host replaces, where they
- * get them, and which symbols of them they need. */
+/* Finds the files of an image that need libraries that a fabric of the host replaces,
+ * where these files get the libraries, and which symbols they need. */
 
 #include "bind/users.h"
 
@@ -26,7 +26,7 @@ static bool needs_any(const char *const *sonames, const struct berth_elf *elf)
     return false;
 }
 
-/* The plugins of DIRECTORY that need what is replaced. */
+/* Add the plugins of DIRECTORY that need a library that is replaced. */
 static void add_plugins(struct berth_users *users, const struct berth_opener *opener,
                         const char *directory)
 {
@@ -52,7 +52,7 @@ static void add_plugins(struct berth_users *users, const struct berth_opener *op
         closedir(list);
 }
 
-/* The plugins that the library SONAME of the image, the file PATH, opens. */
+/* Add the plugins that the library SONAME of the image, the file PATH, opens. */
 static void follow_openers(struct berth_users *users, const char *soname,
                            const char *path)
 {
@@ -72,8 +72,7 @@ static void follow_openers(struct berth_users *users, const char *soname,
         }
 }
 
-/* The same for all that PATH, an MPI that the program may load, is linked with. One
- * that its loader does not take is nobody's. */
+/* The same for all libraries that PATH, an MPI that the program may load, needs. */
 static void follow_closure(struct berth_users *users, const char *path)
 {
     struct berth_closure closure;
@@ -91,8 +90,8 @@ static void follow_closure(struct berth_users *users, const char *path)
     berth_closure_fini(&closure);
 }
 
-/* Does the program load an MPI when it starts? Then it is that one which counts, and no
- * other of the image. */
+/* Does the program load an MPI when it starts? Then no other MPI of the image counts.
+ */
 static bool loads_mpi(const struct berth_mpi_objects *objects)
 {
     for (size_t i = 0; i < objects->count; i++)
@@ -102,8 +101,6 @@ static bool loads_mpi(const struct berth_mpi_objects *objects)
     return false;
 }
 
-/* Who in the image needs what is replaced: the program and what it loads or may load,
- * and the plugins of an MPI. */
 static int find_files(struct berth_users *users, struct berth_err *err)
 {
     const struct berth_mpi_objects *objects = &users->scan->objects;
@@ -136,7 +133,8 @@ static void add_place(struct berth_users *users, const char *soname, const char 
     berth_strvec_push(&users->places, real);
 }
 
-/* What the file USER gets. False: it cannot be loaded as it is, and is nobody's. */
+/* Add the libraries that the file USER gets. False: it cannot be loaded without any
+ * change, so it is not a user. */
 static bool add_places(struct berth_users *users, const char *user)
 {
     struct berth_closure closure;
@@ -155,8 +153,8 @@ static bool add_places(struct berth_users *users, const char *user)
     return is_whole;
 }
 
-/* The files of the image under the names of what is replaced: those that any program
- * finds, and those that a user has in a directory of its own. */
+/* Find the image's libraries that are replaced: those that any program finds, and those
+ * that a user finds in a directory of its own. */
 static int find_places(struct berth_users *users, struct berth_err *err)
 {
     const char *const *sonames = users->sonames;
@@ -213,7 +211,7 @@ static void free_symbols(struct symbols *symbols)
     free(symbols->items);
 }
 
-/* Does the host's side define what USER has of the image's? */
+/* Refuses the host's libraries if they lack a symbol that USER needs of the image's. */
 static int check_user(const char *version, const char *user,
                       const struct symbols *image, const struct symbols *host,
                       struct berth_err *err)
@@ -248,9 +246,9 @@ static size_t count_missing(const struct symbols *a, const struct symbols *b)
     return count;
 }
 
-/* A program may ask for more than symbols: UCX refuses one that was built with a newer
- * release. A library without versions does not tell its release, but releases add more
- * than they take away (seen: UCX 1.13, 1.18 and 1.23). */
+/* A library may refuse a program that was built with a newer release, as UCX does. A
+ * library without versions does not show its release, but each release adds more
+ * symbols than it removes (seen: UCX 1.13, 1.18 and 1.23). */
 static int check_age(const char *version, const struct symbols *image,
                      const struct symbols *host, struct berth_err *err)
 {
