@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the words of a loader to a list of libraries. Starts no loader, and does not
- * look whether the paths exist. */
+/* Turns the output of a loader into a list of libraries. Starts no loader, and does not
+ * check whether the paths exist. */
 
 #include "elf/closure.h"
 
@@ -53,13 +53,13 @@ static int read_library(struct berth_closure *closure, char *line,
         *arrow = '\0';
     if (arrow && strcmp(path, "not found") == 0)
         return add_missing(closure, line, err);
-    /* The last one: a directory may be called so. */
+    /* The last one counts: a directory may have such a name. */
     while (address && strstr(address + 1, " (0x"))
         address = strstr(address + 1, " (0x");
     if (!address)
         return berth_err_set(err, "'%s' is not a line that a loader prints", line);
     *address = '\0';
-    /* linux-vdso.so.1, linux-gate.so.1: from the kernel. */
+    /* linux-vdso.so.1 and linux-gate.so.1 come from the kernel. */
     if (!strchr(path, '/'))
         return 0;
     return add_item(closure, line, path, err);
@@ -110,8 +110,8 @@ static int read_sentence(struct berth_closure *closure, char *line,
 
     if (at && strstr(at, "' not found (required by "))
         return read_version(closure, line, at, err);
-    /* The library has no versions at all, or it is one of LD_PRELOAD that is not there;
-     * the loader goes on. */
+    /* The library has no versions, or LD_PRELOAD names one that is missing: the loader
+     * continues. */
     if (strstr(line, ": no version information available") ||
         strstr(line, " cannot be preloaded ("))
         return 0;

@@ -9,11 +9,11 @@
 
 /* A library as the loader found it. */
 struct berth_closure_item {
-    char *soname; /* as it is needed, without directories */
+    char *soname; /* as others need it, without directories */
     char *path;   /* NULL: not found */
 };
 
-/* The answer of a loader, under LD_TRACE_LOADED_OBJECTS=1 or to --list. */
+/* The answer of a loader to LD_TRACE_LOADED_OBJECTS=1 or to --list. */
 struct berth_closure {
     struct berth_closure_item *items; /* in the order of loading, without the vDSO */
     size_t count, room;
@@ -23,16 +23,16 @@ struct berth_closure {
     struct berth_strvec said;  /* its other messages, at most 32 */
 };
 
-/* Read the COUNT bytes of TEXT, which are what a loader (glibc 2.27 to 2.43, musl)
- * wrote to stdout and stderr, in any order. glibc's exit status says nothing: it is 0
- * when a library or a version is missing. LD_TRACE_LOADED_OBJECTS=1 lists every library
- * that is missing, --list only the first. On success the caller owns *RET_CLOSURE
- * (berth_closure_fini). Returns 0, or -1 with a sentence in ERR when TEXT is not from a
- * loader, or out of memory. */
+/* Reads the COUNT bytes at TEXT, which a loader (glibc 2.27 to 2.43, musl) wrote to
+ * stdout and stderr, in any order. glibc's exit status is 0 even if a library or a
+ * version is missing. LD_TRACE_LOADED_OBJECTS=1 lists every library that is missing,
+ * --list only the first. Returns 0 with *RET_CLOSURE, which the caller owns
+ * (berth_closure_fini); -1 with a sentence in ERR if TEXT is not from a loader, or out
+ * of memory. */
 int berth_closure_parse(const char *text, size_t count,
                         struct berth_closure *ret_closure, struct berth_err *err);
 
-/* The library that is needed as SONAME; NULL when there is none. */
+/* The library that others need as SONAME; NULL: there is none. */
 const struct berth_closure_item *berth_closure_find(const struct berth_closure *closure,
                                                     const char *soname);
 

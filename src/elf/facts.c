@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a file says of itself: what kind it is, its loader, its names. Decides nothing
+/* Reads what a file says about itself: its kind, its loader, its names. Decides nothing
  * about MPI or containers. */
 
 #include "elf/facts.h"
@@ -84,7 +84,7 @@ static int read_interpreter(struct berth_elf_reader *reader, const GElf_Phdr *se
     return elf->interpreter ? 0 : berth_err_oom(err);
 }
 
-/* What the dynamic section says besides addresses. */
+/* The entries of the dynamic section that are not addresses. */
 struct names {
     uint64_t soname, rpath, runpath, flags;
     bool has_soname, has_rpath, has_runpath;
@@ -211,7 +211,7 @@ static void read_header(const struct berth_elf_reader *reader, struct berth_elf 
         elf->kind = BERTH_ELF_OTHER;
 }
 
-/* The loader's name first: it tells a program from a library. */
+/* Reads the loader's name first, since only a program has one. */
 static int read_segments(struct berth_elf_reader *reader,
                          const struct berth_elf_question *question,
                          struct berth_elf *elf, struct berth_err *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From an address in memory to bytes of the file, through the program headers, with
- * every bound checked. */
+/* Finds the bytes of the file for an address in memory, by the program headers, and
+ * checks every bound. */
 
 #include "elf/reader.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a file says of itself, as bytes and back. */
+/* Writes the facts of a file as bytes, and reads them. */
 
 #include "elf/stored.h"
 
@@ -11,7 +11,8 @@
 #include "base/fields.h"
 #include "base/grow.h"
 
-/* All but the symbols; what has no kind of field is beside the facts. */
+/* All facts but the symbols. MACHINE and KIND stand in for members of ELF that no kind
+ * of field fits. */
 struct stored {
     struct berth_elf elf;
     char *machine;
@@ -34,7 +35,8 @@ static const struct berth_field members[] = {
     {0},
 };
 
-/* The symbols follow, as strings that each end in NUL and start with a letter. */
+/* The symbols follow the fields, each a string that starts with a letter and ends in
+ * NUL. */
 static const struct {
     char letter;
     size_t offset;
@@ -46,7 +48,9 @@ static const struct {
 
 enum { SYMBOLS = sizeof(symbols) / sizeof(symbols[0]), DATA = 1, WEAK = 2 };
 
-/* Flags as a digit, the size in hexadecimal, a blank, the name. */
+/* A symbol: its letter, the flags as a digit, the size in hexadecimal, a blank, the
+ * name.
+ */
 static void put_symbols(char letter, const struct berth_elf_symbols *list,
                         struct berth_buf *ret)
 {
@@ -88,7 +92,7 @@ static int read_symbol(const char *text, struct berth_elf_symbols *list)
     return 0;
 }
 
-/* The names are in the bytes, and in order. */
+/* The names stay in the bytes, where they are sorted. */
 static int read_symbols(const char *bytes, const char *end, struct berth_elf *elf)
 {
     for (size_t i = 0; i < SYMBOLS; i++) {

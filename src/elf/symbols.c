@@ -9,7 +9,8 @@
 #include "base/grow.h"
 #include "elf/reader.h"
 
-/* Bytes of one chain of a hash table; the last is short in every real file. */
+/* The most bytes of a chain that are read; the last chain of every real file is short.
+ */
 enum { CHAIN_SIZE = 65536 };
 
 static bool word_at(const Elf_Data *data, uint64_t index, uint32_t *ret_word)
@@ -30,8 +31,8 @@ static uint64_t count_by_hash(struct berth_elf_reader *reader)
     return word_at(data, 1, &count) ? count : 0;
 }
 
-/* The end of the chain that has the highest symbol (the GNU hash table; there is no
- * other specification than binutils and glibc). 0 when the table is empty. */
+/* The number of symbols by the GNU hash table (specified by binutils and glibc alone):
+ * the end of the chain that starts at the highest symbol. 0: the table is empty. */
 static uint64_t count_by_gnu_hash(struct berth_elf_reader *reader)
 {
     uint64_t address = reader->gnu_hash;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbol versions: which a file wants of which library, and which it offers. */
+/* Reads the symbol versions that a file needs of its libraries, and those it defines.
+ */
 
 #include "elf/reader.h"
 
 enum { VERSIONS_MAX = 65536, VERSIONS_SIZE = 1 << 17 };
 
-/* The versions that are wanted of one library; AT is where its list starts. */
+/* Reads the versions that the file needs of one library, whose list starts at AT. */
 static int read_library(const struct berth_elf_reader *reader, Elf_Data *data,
                         const GElf_Verneed *library, uint64_t at, struct berth_elf *elf,
                         struct berth_err *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which MPI processes have mapped. Reads files of the image, as the user. */
+/* Finds the MPI that processes have mapped. Reads files of the image, as the user. */
 
 #include "witness/mapped.h"
 
@@ -43,7 +43,7 @@ void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path,
         fts_close(tree);
 }
 
-/* Is the file a staged one? Then it is told what. */
+/* Is the file a staged one? Then FILE gets what that shows. */
 static bool judge_staged(const struct berth_mapped_files *files, dev_t device,
                          ino_t inode, struct berth_mapped_file *file)
 {
@@ -65,7 +65,7 @@ static void name_library(const struct berth_mpi_library *library,
     berth_mpi_library_name(library, file->name, sizeof(file->name));
 }
 
-/* A file that is gone, or is not to be read, has a name at least. */
+/* Judge a file that is gone or cannot be read by its name. */
 static void judge_name(const char *path, struct berth_mapped_file *file)
 {
     BERTH_FREE char *copy = strdup(path);
@@ -117,7 +117,7 @@ static void judge(const struct berth_mapped_files *files, pid_t pid, const char 
         file->path = strdup(path);
 }
 
-/* The index of the file in FILES, which is read if it is new; -1: no memory. */
+/* The index of the file in FILES, which is judged if it is new; -1: no memory. */
 static ssize_t find(struct berth_mapped_files *files, pid_t pid, const char *path,
                     dev_t device, ino_t inode)
 {
@@ -153,7 +153,7 @@ static void add(struct inspection *inspection, ssize_t at)
     inspection->found = (size_t)at;
 }
 
-/* Of a process alone (proc_pid_maps(5)). */
+/* Inspects one process without its descendants (proc_pid_maps(5)). */
 static bool inspect_one(pid_t pid, void *data)
 {
     struct inspection *inspection = data;

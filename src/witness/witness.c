@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Proof, while a step runs, that its ranks use what the host has for them. */
+/* Checks, while a step runs, that its ranks use the host's MPI or fabric. */
 
 #include "witness/witness.h"
 
@@ -26,24 +26,23 @@
 #include "step/processes.h"
 #include "step/report.h"
 
-/* Milliseconds for which a rank may have another MPI before the host's comes, since a
- * program may load both. */
+/* Milliseconds between a wrong MPI and the host's, for a program that loads both. */
 enum { PATIENCE = 20 };
 
-/* Milliseconds in which Slurm hands on a line. */
+/* Milliseconds in which Slurm forwards a line. */
 enum { FORWARDED = 100 };
 
 struct watch {
     const struct berth_witness *witness;
     struct berth_rank *ranks;
     struct berth_mapped_files files;
-    int marks;         /* -1: there are none */
-    int mounts;        /* the mount namespace of the tasks; -1: each has its own */
-    int64_t since;     /* the last task was seen first */
-    bool has_reported; /* of a wrong rank */
-    bool is_over;      /* the tasks have ended, or are made to */
+    int marks;     /* the directory of the marks (step/marks.h); -1: there is none */
+    int mounts;    /* the mount namespace of the tasks; -1: each has its own */
+    int64_t since; /* when the last new task was found (berth_clock()) */
+    bool has_reported; /* a wrong rank was reported */
+    bool is_over;      /* the tasks have ended, or were killed */
     struct berth_record record;
-    int record_fd; /* where the record goes; -1: it is not kept */
+    int record_fd; /* -1: the site wants no record */
 };
 
 static unsigned int count(const struct berth_witness *witness,
@@ -67,7 +66,7 @@ static unsigned int count_network(const struct berth_witness *witness,
     return found;
 }
 
-/* The devices that ranks open, for people; "": no memory. */
+/* Lists the devices that ranks open, for people. */
 static void name_devices(const struct berth_witness *witness, struct berth_buf *ret)
 {
     berth_strvec_join(&witness->binding.opens, ", ", ret);
@@ -183,7 +182,7 @@ void berth_witness_count(const struct berth_witness *witness,
                   count_network(witness, ranks, BERTH_NETWORK_TCP));
 }
 
-/* KIND: "note: ", "warning: ", or "" for an error. */
+/* Prints SENTENCE. KIND: "note: ", "warning: ", or "" for an error. */
 static void print_line(const struct berth_witness *witness, const char *kind,
                        const char *sentence)
 {
@@ -192,8 +191,8 @@ static void print_line(const struct berth_witness *witness, const char *kind,
                       witness->order->request.mpi, sentence);
 }
 
-/* In the place that it has, or in the first that is free: tasks of other containers
- * have numbers on this node, too. */
+/* Adds a task in its own place or in the first free place: local numbers have gaps,
+ * since tasks of other containers on this node have numbers, too. */
 static void add_task(void *data, unsigned int local, pid_t pid, unsigned int number)
 {
     struct watch *watch = data;
@@ -210,7 +209,7 @@ static void add_task(void *data, unsigned int local, pid_t pid, unsigned int num
     watch->since = berth_clock();
 }
 
-/* Tasks that share nothing are known as children of slurmstepd. */
+/* Tasks that share no namespace are found as children of slurmstepd. */
 static void find_children(struct watch *watch)
 {
     const char *locals = watch->witness->order->container.locals;
@@ -235,7 +234,8 @@ static void find_tasks(struct watch *watch)
         find_children(watch);
 }
 
-/* FILE: it has another MPI than the host's, unless FILE has no path. */
+/* Notes that the rank was seen with a wrong MPI: FILE, or one of the host's if FILE is
+ * NULL or has no path. */
 static void suspect(struct berth_rank *rank, const struct berth_mapped_file *file)
 {
     if (rank->suspected)
@@ -254,7 +254,8 @@ static bool has_waited(const struct berth_rank *rank)
     return berth_clock() >= rank->suspected + PATIENCE;
 }
 
-/* The rank is not right, as far as was SEEN. FILE as for suspect(). */
+/* Judges a rank that is not right, by the state that was SEEN. FILE as for suspect().
+ */
 static void judge_suspect(struct berth_rank *rank, enum berth_rank_state seen,
                           const struct berth_mapped_file *file)
 {
@@ -273,7 +274,7 @@ static enum berth_rank_state state_of(const struct watch *watch, const char *sta
                : BERTH_RANK_RIGHT;
 }
 
-/* By its marks. */
+/* The state of the rank by its marks. */
 static enum berth_rank_state read_marks(const struct watch *watch,
                                         const struct berth_rank *rank)
 {
@@ -290,7 +291,7 @@ static enum berth_rank_state read_marks(const struct watch *watch,
     return state;
 }
 
-/* By what its processes have mapped, *RET_FILE. */
+/* The state of a rank by what its processes have mapped, *RET_FILE. */
 static enum berth_rank_state read_maps(struct watch *watch, pid_t pid,
                                        const struct berth_mapped_file **ret_file)
 {
@@ -315,8 +316,7 @@ static void inspect_mpi(struct watch *watch, struct berth_rank *rank)
     rank->has_mpi |= seen != BERTH_RANK_UNKNOWN;
     if (seen == BERTH_RANK_RIGHT)
         rank->state = BERTH_RANK_RIGHT;
-    else if (watch->witness->binding
-                 .host) /* else it is the image's own, as it is to be */
+    else if (watch->witness->binding.host) /* else the image's own MPI is right */
         judge_suspect(rank, seen, file);
 }
 
@@ -326,7 +326,7 @@ static bool is_network_open(const struct watch *watch, const struct berth_rank *
            rank->network == BERTH_NETWORK_UNKNOWN;
 }
 
-/* May more be seen of the rank than what is known? */
+/* May a later inspection of the rank show more? */
 static bool is_open(const struct watch *watch, const struct berth_rank *rank)
 {
     if (rank->has_ended)
@@ -334,7 +334,8 @@ static bool is_open(const struct watch *watch, const struct berth_rank *rank)
     return rank->state == BERTH_RANK_UNKNOWN || is_network_open(watch, rank);
 }
 
-/* Marks are read after the look whether the rank has ended: then none is missed. */
+/* Checks first whether a rank has ended and then reads its marks, so that no mark is
+ * missed. */
 static void inspect_ranks(struct watch *watch)
 {
     find_tasks(watch);
@@ -359,10 +360,10 @@ static void signal_ranks(const struct watch *watch, int number)
             kill(watch->ranks[i].pid, number);
 }
 
-/* SIGKILL, because a program that survives a signal could end with status 0. When a
- * task has been killed, srun may end the step and print no more of it (seen with
- * Slurm 22.05): what was said gets some time, in which no task ends. Not
- * where each task has a container of its own, whose processes differ. */
+/* Kills the tasks with SIGKILL, because a program that survives another signal could
+ * end with status 0. When a task has been killed, srun may end the step and print no
+ * further line of it (seen with Slurm 22.05). So the tasks are stopped first, until the
+ * line has arrived; but not if each task has a container of its own. */
 static void end_tasks(struct watch *watch)
 {
     watch->is_over = true;
@@ -374,7 +375,7 @@ static void end_tasks(struct watch *watch)
     signal_ranks(watch, SIGKILL);
 }
 
-/* Say what there is to say, once; and once more, where it becomes an error. */
+/* Reports a wrong rank once, and once more if the warning becomes an error. */
 static void report_wrong(struct watch *watch)
 {
     struct berth_err sentence;
@@ -389,7 +390,7 @@ static void report_wrong(struct watch *watch)
         end_tasks(watch);
 }
 
-/* Is there nothing more to come? */
+/* Is each rank known, or has it ended? */
 static bool is_done(const struct watch *watch)
 {
     for (unsigned int i = 0; i < watch->witness->tasks; i++)
@@ -398,7 +399,7 @@ static bool is_done(const struct watch *watch)
     return true;
 }
 
-/* Milliseconds until the next look. */
+/* Milliseconds until the next inspection. */
 static int next_pause(const struct watch *watch)
 {
     for (unsigned int i = 0; i < watch->witness->tasks; i++)
@@ -407,7 +408,7 @@ static int next_pause(const struct watch *watch)
     return berth_clock_pause(watch->since);
 }
 
-/* The death signal goes with the credentials. */
+/* Entering a user namespace clears the death signal (prctl(2)), so it is set again. */
 static void enter_namespaces(struct watch *watch)
 {
     watch->mounts = berth_namespaces_open(watch->witness->holder, "mnt");
@@ -416,7 +417,8 @@ static void enter_namespaces(struct watch *watch)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-/* Before the user namespace is entered, in which root's files seem to be nobody's. */
+/* Opens the site's record before the process enters the user namespace, where files of
+ * root seem to belong to nobody. */
 static void open_record(struct watch *watch)
 {
     const struct berth_witness *witness = watch->witness;
