@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MPI libraries that no loader names and no inventory of the image has. Some dozen
- * directories are read, since a home directory may be on a slow file system. */
+/* Finds MPI libraries that no loader names and no inventory of the image has. Reads
+ * only some dozen directories, since a home directory may be on a slow file system. */
 
 #include "discover/beside.h"
 
@@ -24,8 +24,8 @@
 enum {
     ENTRIES_MAX = 4096, /* of a directory */
     CHILDREN_MAX = 16,  /* of a mount */
-    PATHS_MAX = 64,     /* named in words and scripts */
-    PROGRAMS_MAX = 4,   /* whose loaders are asked */
+    PATHS_MAX = 64,     /* that words and scripts name */
+    PROGRAMS_MAX = 4,   /* that are scanned */
     SCRIPT_MAX = 65536, /* bytes of a script */
 };
 
@@ -47,7 +47,7 @@ static bool is_new(struct berth_strvec *list, const char *path)
 
 typedef void use_entry(struct search *search, const char *name, const char *path);
 
-/* USE each entry of the directory REAL, at most MOST. */
+/* Calls USE for each entry of the directory REAL, at most MOST times. */
 static void read_directory(struct search *search, const char *real, int most,
                            use_entry *use)
 {
@@ -69,7 +69,7 @@ static void read_directory(struct search *search, const char *real, int most,
     closedir(stream);
 }
 
-/* The same of PATH, once. */
+/* The same for the directory PATH, unless it was read before. */
 static void each(struct search *search, const char *path, use_entry *use)
 {
     BERTH_FREE char *real = berth_resolve(path);
@@ -84,7 +84,7 @@ static void use_library(struct search *search, const char *name, const char *pat
         berth_scan_present(search->scan, NULL, path);
 }
 
-/* site-packages: the libraries that a wheel brings are in NAME.libs. */
+/* In site-packages, NAME.libs has the libraries of a wheel. */
 static void use_package(struct search *search, const char *name, const char *path)
 {
     if (berth_text_ends(name, ".libs"))
@@ -118,7 +118,7 @@ static void add_prefix(struct search *search, const char *prefix)
     }
 }
 
-/* The prefix of the program or library FILE: /p of /p/bin/x. */
+/* Adds the prefix of the program or library FILE: /p of /p/bin/x. */
 static void add_prefix_of(struct search *search, const char *file)
 {
     const char *slash = strrchr(file, '/');
@@ -132,7 +132,7 @@ static void add_prefix_of(struct search *search, const char *file)
         add_prefix(search, prefix);
 }
 
-/* The program PATH itself, and the libraries that its loader finds. */
+/* Adds the program PATH itself, and the libraries that its loader finds. */
 static void add_program(struct search *search, const char *path)
 {
     struct berth_scan scan;
@@ -154,7 +154,7 @@ static void use_child(struct search *search, const char *name, const char *path)
     add_prefix(search, path);
 }
 
-/* A file or a directory that is named. */
+/* Adds a file or a directory that a word or a script names. */
 static void add_path(struct search *search, const char *path)
 {
     struct stat st;
@@ -178,7 +178,7 @@ static void add_path(struct search *search, const char *path)
         add_program(search, path);
 }
 
-/* The absolute paths in TEXT, a command or a script; ~ is HOME. */
+/* Adds the absolute paths in TEXT, a command or a script; ~ is HOME. */
 static void add_text(struct search *search, const char *text)
 {
     static const char ends[] = " \t\n;&|()<>'\"=:,`{}";
@@ -209,7 +209,8 @@ static void add_script(struct search *search, const char *path)
         add_text(search, text.text);
 }
 
-/* The first operands of an interpreter are scripts. */
+/* Adds the paths in WORDS. The first operands of a program may be scripts, whose text
+ * counts, too. */
 static void add_words(struct search *search, char *const *words)
 {
     for (int i = 0; words[i]; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading what a program in an image would load, and which MPI libraries are there.
+/* Reads what a program in an image would load, and which MPI libraries the image has.
  * Judges nothing. */
 
 #include "discover/scan.h"
@@ -60,7 +60,7 @@ int berth_scan_add(struct berth_factcache *cache, struct berth_mpi_objects *obje
     return berth_mpi_objects_add(objects, role, soname, real, &elf, err);
 }
 
-/* The loader of the program, or of the interpreter that runs it in the end. */
+/* Finds the runner: the program, or the interpreter that finally runs it. */
 static int read_runner(const char *program, struct berth_scan *scan,
                        struct berth_err *err)
 {
@@ -112,7 +112,7 @@ static int read_closure(struct berth_scan *scan, char *const *env,
     return 0;
 }
 
-/* Has the loader named it? Then it has been read, which takes time. */
+/* Is the file PATH among the objects? Reading a file takes time. */
 static bool is_read(const struct berth_scan *scan, const char *path)
 {
     for (size_t i = 0; i < scan->objects.count; i++)
@@ -126,8 +126,8 @@ static bool is_musl(const struct berth_elf *elf)
     return berth_strvec_has_start(&elf->needed, "libc.musl-");
 }
 
-/* Can the runner, or what it starts, load the library? Not one for another machine,
- * of 32 bits, or for another C library, all of which an image may have beside it. */
+/* Can the runner, or a program that it starts, load the library? An image may also have
+ * libraries for another machine, of 32 bits, or for another C library. */
 static bool is_loadable(const struct berth_scan *scan, const struct berth_elf *elf)
 {
     const char *loader = scan->loader ? berth_text_base(scan->loader) : "";
@@ -138,8 +138,7 @@ static bool is_loadable(const struct berth_scan *scan, const struct berth_elf *e
            (!is_musl(elf) || berth_text_starts(loader, "ld-musl"));
 }
 
-/* What is called like an MPI library and is damaged harms nobody who does not use it.
- */
+/* A damaged file is ignored: it harms only a program that uses it. */
 void berth_scan_present(struct berth_scan *scan, const char *soname, const char *path)
 {
     BERTH_FREE char *real = berth_resolve(path);
@@ -155,7 +154,7 @@ void berth_scan_present(struct berth_scan *scan, const char *soname, const char 
         berth_elf_fini(&elf);
 }
 
-/* The paths that an earlier step found, each a line. Returns whether it did. */
+/* Appends the paths that an earlier step found. Returns whether one did. */
 static bool recall_inventory(struct berth_factcache *cache, const char *key,
                              struct berth_strvec *ret)
 {
@@ -167,7 +166,7 @@ static bool recall_inventory(struct berth_factcache *cache, const char *key,
     return fact;
 }
 
-/* The files that may be an MPI library. */
+/* Appends the files that may be MPI libraries, from the cache or from DIRECTORIES. */
 static int read_inventory(struct berth_factcache *cache,
                           const struct berth_strvec *directories,
                           struct berth_strvec *ret, struct berth_err *err)

@@ -20,7 +20,7 @@ struct berth_closure {
     struct berth_strvec lacks; /* the path of a library, a version that it should define
                                   (GLIBC_2.38), the path of who needs it, ... */
     bool is_static;            /* the program is static: nothing to load */
-    struct berth_strvec said;  /* its other messages, at most 32 */
+    struct berth_strvec said;  /* the loader's other messages, at most 32 */
 };
 
 /* Reads the COUNT bytes at TEXT, which a loader (glibc 2.27 to 2.43, musl) wrote to
