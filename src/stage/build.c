@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes a stage of the gathered files: copies and patches them, and writes the
- * manifest. */
+/* Makes a stage: copies and patches the gathered files, and writes the manifest. */
 
 #include "stage/build.h"
 
@@ -32,10 +31,11 @@ enum { BATCH = 128, PATCH_SECONDS = 120, PATCH_SAYS = 1 << 20 };
 
 extern char **environ;
 
-/* The copy of a file that is not whole yet. */
+/* A copy that is not complete. */
 #define PARTIAL ".partial"
 
-/* Messages name the root: files in it have a temporary name. */
+/* Refuses for the errno NUMBER. Names the root, since files in it have a temporary
+ * name. */
 static int refuse_room(const struct berth_build *b, int number)
 {
     int length = (int)(strrchr(b->path, '/') - b->path);
@@ -90,7 +90,7 @@ static int copy_file(const struct berth_build *b,
                                                              : 0;
 }
 
-/* DONE of the files are there. */
+/* Reports that the time is over, when DONE of the files are copied. */
 static int report_late(const struct berth_build *b, size_t done)
 {
     berth_err_set(b->err,
@@ -110,8 +110,9 @@ static bool is_copied(const struct berth_build *b,
            S_ISREG(st.st_mode) && st.st_size == file->st.st_size;
 }
 
-/* A later call finds what an earlier one has copied. The rest of the work cannot be
- * left half done, so at least half of the time is reserved for it. */
+/* Copies the files that an earlier call has not copied, and makes the links. At least
+ * half of the time is reserved for the rest of the work, which no later call can
+ * continue. */
 static int copy_all(const struct berth_build *b)
 {
     const struct berth_strvec *links = &b->gathered->links;
@@ -135,8 +136,8 @@ static int copy_all(const struct berth_build *b)
                                                   : 0;
 }
 
-/* Write all of the new file FD (-1: errno says why not), and close it: some file
- * systems report only then that they are full. */
+/* Writes all of the new file FD (-1: errno has the cause), and closes it, because some
+ * file systems report only then that they are full. */
 static int write_whole(const struct berth_build *b, int fd, const void *bytes,
                        size_t size)
 {
@@ -167,7 +168,7 @@ static int write_mark_library(const struct berth_build *b)
     return write_whole(b, fd, bytes, size);
 }
 
-/* Run patchelf on the COUNT files of ARGV, behind its options. */
+/* Runs ARGV: patchelf, its options, files. */
 static int patch_batch(const struct berth_build *b, struct berth_strvec *argv)
 {
     struct berth_run run = {.argv = (const char *const *)argv->items,
@@ -193,7 +194,7 @@ static int patch_batch(const struct berth_build *b, struct berth_strvec *argv)
     return result;
 }
 
-/* Give all copies that the loader maps the one search path. */
+/* Gives all copies that a loader maps the search path of the stage. */
 static int patch_paths(const struct berth_build *b, const char *patchelf)
 {
     size_t next = 0;
@@ -223,14 +224,15 @@ static void push_need(struct berth_strvec *argv, const char *soname)
     berth_strvec_push(argv, soname);
 }
 
-/* What no program uses MPI without needs the library that marks the process, and those
- * of its install that have functions which programs look for in it.
+/* Adds needed libraries to the libraries of MPI. Every program with MPI loads the C
+ * library, so this needs the library that marks the process, and the libraries of its
+ * install that have functions which programs expect in it.
  *
- * Each library of MPI needs itself by the SONAMEs that it has elsewhere, which are
- * links beside it. The loader takes a library that is loaded for the one that is needed
- * when that is its SONAME, or a name by which it was asked for before; that it is at
- * the place of another file does not count (glibc elf/dl-load.c, _dl_map_object). Now,
- * however it was loaded, the loader finds that it is the same file and has the name. */
+ * Each library of MPI needs itself by the SONAMEs that other systems give it, which are
+ * links beside it. The loader uses a loaded library for a needed name only if that is
+ * the library's SONAME, or a name by which it was requested before (glibc
+ * elf/dl-load.c, _dl_map_object). When the loader follows these links, it finds the
+ * same file, and the library has all the names from then on. */
 static int patch_needs(const struct berth_build *b, const char *patchelf)
 {
     for (size_t i = 0; i < b->gathered->count; i++) {
@@ -265,7 +267,7 @@ static int patch_all(const struct berth_build *b)
     return patch_needs(b, patchelf) < 0 ? -1 : patch_paths(b, patchelf);
 }
 
-/* Does ELF look where the stage is mounted, and nowhere else? */
+/* Refuses a copy that searches its libraries anywhere but in the stage. */
 static int check_path(const struct berth_build *b, const char *file,
                       const struct berth_elf *elf)
 {
@@ -281,7 +283,7 @@ static int check_path(const struct berth_build *b, const char *file,
         b->path, file);
 }
 
-/* What the manifest says of a copy. */
+/* Adds a copy to the manifest. */
 static int put_file(const struct berth_build *b, const struct berth_gathered_file *file,
                     struct berth_manifest *manifest)
 {
@@ -363,7 +365,7 @@ static int fill_manifest(const struct berth_build *b, struct berth_manifest *man
     return put_sources(b, manifest);
 }
 
-/* The manifest is the last file: a stage without it is none. */
+/* Writes the manifest, the last file: a directory without it is not a stage. */
 static int write_manifest(const struct berth_build *b,
                           const struct berth_manifest *manifest)
 {
@@ -376,7 +378,8 @@ static int write_manifest(const struct berth_build *b,
     return write_whole(b, fd, text.text, text.used);
 }
 
-/* From here on there are files that differ from the host's and are not finished. */
+/* Marks the directory: from here on it has files that differ from the host's and are
+ * not finished. */
 static int mark_spoilt(const struct berth_build *b)
 {
     BERTH_CLOSE int fd =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's side of a verdict, without a stage. */
+/* Reads the host's side of a verdict, without a stage. */
 
 #include "stage/candidates.h"
 
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "stage/gather.h"
 
-/* As it would be in a stage. */
+/* Adds FILE with the libraries that it would need in a stage. */
 static int add_file(const struct berth_gathered_file *file,
                     struct berth_mpi_objects *objects, struct berth_err *err)
 {
@@ -21,7 +21,7 @@ static int add_file(const struct berth_gathered_file *file,
     return needed->failed ? berth_err_oom(err) : 0;
 }
 
-/* What a stage would hold of STACK. */
+/* Reads the files that a stage of STACK would have. */
 static int read_stack(const struct berth_stack *stack,
                       struct berth_mpi_objects *objects, struct berth_err *err)
 {

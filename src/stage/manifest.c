@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text that tells what a stage holds, written and read. Knows no files. */
+/* Writes and reads the text of a manifest. Opens no file. */
 
 #include "stage/manifest.h"
 
@@ -14,7 +14,7 @@
 
 enum { FIELDS_MAX = 5 };
 
-/* One more item of SIZE bytes, zeroed, in a list; NULL: no memory. */
+/* Adds an item of SIZE bytes, zeroed, to a list. NULL: out of memory. */
 static void *add(void *list, size_t *count, size_t *room, size_t size)
 {
     char *item;
@@ -26,7 +26,7 @@ static void *add(void *list, size_t *count, size_t *room, size_t size)
     return item;
 }
 
-/* Copies of the COUNT texts to where the pointers that follow each point. */
+/* Copies each of the COUNT texts FROM to where the pointer in TO points. */
 static int copy(char **const to[], const char *const from[], size_t count,
                 struct berth_err *err)
 {
@@ -69,7 +69,7 @@ int berth_manifest_add_source(struct berth_manifest *manifest,
     return copy((char **const[]){&item->path}, &path, 1, err);
 }
 
-/* A record: fields, ended by NULL. */
+/* Writes fields, ended by NULL, without the end of the record. */
 static void put(struct berth_buf *buf, const char *const fields[])
 {
     for (size_t i = 0; fields[i]; i++) {
@@ -81,7 +81,7 @@ static void put(struct berth_buf *buf, const char *const fields[])
 #define PUT(buf, ...)                                                                  \
     (put(buf, (const char *const[]){__VA_ARGS__, NULL}), berth_buf_puts(buf, "\n"))
 
-/* The end of a record: COUNT numbers. */
+/* Writes COUNT numbers and the end of the record. */
 static void put_numbers(struct berth_buf *buf, const uint64_t numbers[], size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -165,7 +165,7 @@ static int read_mounted(struct berth_manifest *manifest, const char *const field
     return copy((char **const[]){&manifest->mounted}, fields, 1, err);
 }
 
-/* Inside the stage: no way out of it. */
+/* Refuses a path that leaves the stage. */
 static int check_inside(const char *file, struct berth_err *err)
 {
     if (*file == '/' || berth_text_starts(file, "../") || strstr(file, "/../"))
@@ -236,7 +236,8 @@ static const struct {
 
 enum { RECORDS = sizeof(records) / sizeof(records[0]) };
 
-/* One line that is neither the first nor the last. SEEN counts the records by kind. */
+/* Reads a line that is neither the first nor the last. SEEN counts the records by kind.
+ */
 static int read_line(struct berth_manifest *manifest, char *line, int seen[RECORDS],
                      struct berth_err *err)
 {
@@ -259,7 +260,7 @@ static int read_line(struct berth_manifest *manifest, char *line, int seen[RECOR
     return berth_err_set(err, "there is no record '%s'", word);
 }
 
-/* Have all records that stand once been seen, and was there memory? */
+/* Refuses a manifest that lacks a record, or for which memory was missing. */
 static int check_whole(const struct berth_manifest *manifest, const int seen[RECORDS],
                        struct berth_err *err)
 {

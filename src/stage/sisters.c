@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which library of an MPI has functions that programs look for in another. */
+/* Finds the libraries of an MPI that have functions which programs expect in libmpi. */
 
 #include "stage/sisters.h"
 
