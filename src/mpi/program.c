@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program wants of MPI: by the files that its loader loads, leaving out what is
- * there for MPI's own sake. */
+/* Reads what a program needs of MPI from the files that its loader loads, without those
+ * that only MPI needs. */
 
 #include "mpi/program.h"
 
@@ -31,8 +31,8 @@ static bool may_be_own(const struct berth_mpi_object *object)
     return !is_mpi(object) && object->role != BERTH_ROLE_PRESENT;
 }
 
-/* Which files are the program's own: it, what it needs, and what is preloaded. The
- * caller frees the list. */
+/* Flags for the program's own files: it, what it needs, and what is preloaded. The
+ * caller frees them; NULL: out of memory. */
 static bool *find_own(const struct berth_mpi_objects *objects)
 {
     bool *own = calloc(objects->count + 1, sizeof(*own));
@@ -84,7 +84,7 @@ static unsigned int part_of(const char *name)
     return BERTH_PART_C;
 }
 
-/* SIZE: of what was copied into the program, or 0. */
+/* Adds SYMBOL. SIZE: of the data that was copied into the program, or 0. */
 static int add_need(struct berth_mpi_program *program,
                     const struct berth_elf_symbol *symbol, uint64_t size,
                     struct berth_err *err)
@@ -131,7 +131,7 @@ static int add_needs(const struct berth_mpi_objects *objects, const bool *own,
     return 0;
 }
 
-/* The families that were seen, as bits. */
+/* The families whose symbols are among SYMBOLS, as bits. */
 static unsigned int marks_of(const struct berth_elf_symbols *symbols)
 {
     unsigned int seen = 0;
@@ -145,9 +145,8 @@ static unsigned int marks_of(const struct berth_elf_symbols *symbols)
     return seen;
 }
 
-/* Families by symbols, by the MPI libraries that are loaded, and by the names of
- * libraries that are not found. These names count only if nothing else shows a family.
- */
+/* Families as bits: by symbols, by the MPI libraries that are loaded, and by the names
+ * of missing libraries, which count only if nothing else shows a family. */
 struct seen {
     unsigned int marks, libraries, names;
     unsigned int abi_number;
@@ -234,7 +233,7 @@ static int read_own(const struct berth_mpi_objects *objects, const bool *own,
     return set_family(&seen, program, err);
 }
 
-/* An MPI that is in one of its files comes before any that is loaded. */
+/* An MPI inside one of the program's files comes before any that is loaded. */
 static void set_inside(const struct berth_mpi_objects *objects,
                        struct berth_mpi_program *program)
 {
