@@ -5,7 +5,6 @@
  * has mounted the host's MPI, berth-mpi stays as the witness of the ranks. */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

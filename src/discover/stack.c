@@ -5,14 +5,11 @@
 #include "discover/stack.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/resolve.h"

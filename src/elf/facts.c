@@ -94,40 +94,38 @@ struct names {
 static void read_entry(struct berth_elf_reader *reader, const GElf_Dyn *entry,
                        struct names *names)
 {
-    uint64_t *const places[] = {
-        [DT_STRTAB] = &reader->strings,  [DT_STRSZ] = &reader->strings_size,
-        [DT_SYMTAB] = &reader->symbols,  [DT_HASH] = &reader->hash,
-        [DT_RELA] = &reader->rela,       [DT_RELASZ] = &reader->rela_size,
-        [DT_REL] = &reader->rel,         [DT_RELSZ] = &reader->rel_size,
-        [DT_JMPREL] = &reader->plt,      [DT_PLTRELSZ] = &reader->plt_size,
-        [DT_PLTREL] = &reader->plt_type, [DT_SONAME] = &names->soname,
-        [DT_RPATH] = &names->rpath,      [DT_RUNPATH] = &names->runpath,
-    };
-    uint64_t value = entry->d_un.d_val;
+    const struct {
+        int64_t tag;
+        uint64_t *place;
+    } places[] = {{DT_STRTAB, &reader->strings},
+                  {DT_STRSZ, &reader->strings_size},
+                  {DT_SYMTAB, &reader->symbols},
+                  {DT_HASH, &reader->hash},
+                  {DT_GNU_HASH, &reader->gnu_hash},
+                  {DT_RELA, &reader->rela},
+                  {DT_RELASZ, &reader->rela_size},
+                  {DT_RELACOUNT, &reader->rela_relative},
+                  {DT_REL, &reader->rel},
+                  {DT_RELSZ, &reader->rel_size},
+                  {DT_RELCOUNT, &reader->rel_relative},
+                  {DT_JMPREL, &reader->plt},
+                  {DT_PLTRELSZ, &reader->plt_size},
+                  {DT_PLTREL, &reader->plt_type},
+                  {DT_VERNEED, &reader->version_needs},
+                  {DT_VERNEEDNUM, &reader->version_need_count},
+                  {DT_VERDEF, &reader->version_defs},
+                  {DT_VERDEFNUM, &reader->version_def_count},
+                  {DT_SONAME, &names->soname},
+                  {DT_RPATH, &names->rpath},
+                  {DT_RUNPATH, &names->runpath},
+                  {DT_FLAGS_1, &names->flags}};
 
     names->has_soname |= entry->d_tag == DT_SONAME;
     names->has_rpath |= entry->d_tag == DT_RPATH;
     names->has_runpath |= entry->d_tag == DT_RUNPATH;
-    if (entry->d_tag >= 0 &&
-        (size_t)entry->d_tag < sizeof(places) / sizeof(places[0])) {
-        if (places[entry->d_tag])
-            *places[entry->d_tag] = value;
-    } else if (entry->d_tag == DT_GNU_HASH)
-        reader->gnu_hash = value;
-    else if (entry->d_tag == DT_RELACOUNT)
-        reader->rela_relative = value;
-    else if (entry->d_tag == DT_RELCOUNT)
-        reader->rel_relative = value;
-    else if (entry->d_tag == DT_VERNEED)
-        reader->version_needs = value;
-    else if (entry->d_tag == DT_VERNEEDNUM)
-        reader->version_need_count = value;
-    else if (entry->d_tag == DT_VERDEF)
-        reader->version_defs = value;
-    else if (entry->d_tag == DT_VERDEFNUM)
-        reader->version_def_count = value;
-    else if (entry->d_tag == DT_FLAGS_1)
-        names->flags = value;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        if (places[i].tag == entry->d_tag)
+            *places[i].place = entry->d_un.d_val;
 }
 
 static int copy_name(const struct berth_elf_reader *reader, bool has, uint64_t offset,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "discover/scan.h"
 #include "stage/gather.h"
 
 /* Adds FILE with the libraries that it would need in a stage. */

@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "mpi/verdict.h"
-#include "discover/scan.h"
+#include "mpi/objects.h"
 #include "discover/offered.h"
 
 /* The MPI stacks of this host, with all facts to judge whether one can replace the MPI
