@@ -46,7 +46,7 @@ static void setup(void)
 {
     const char *parent = getenv("TMPDIR");
 
-    /* What is named in /dev is passed over. */
+    /* Paths in /dev do not count. */
     if (parent && strncmp(parent, "/dev/", 5) == 0)
         unsetenv("TMPDIR");
     directory = unit_directory();
@@ -66,8 +66,8 @@ static const struct {
     const char *words[4];
     const char *env;
     const char *mount;
-    const char *script;   /* what is in @/script */
-    const char *found[4]; /* of what the prefix has */
+    const char *script;   /* the text of @/script */
+    const char *found[4]; /* names of files in the prefix */
 } rows[] = {
     {"/bin/sh", {"sh", "-c", "true"}, "HOME=@", NULL, NULL, {NULL}},
     {"/bin/sh",
@@ -88,7 +88,7 @@ static const struct {
      NULL,
      NULL,
      {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
-    /* Of a program that is named, what its loader finds, too. */
+    /* For a program that is named, its loader's libraries count, too. */
     {"/bin/sh",
      {"sh", "-c", "date; @/own/bin/odd"},
      "A=",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stages go when nobody needs them, and not before. */
+/* Stages are removed when no step needs them, and not before. */
 
 #include "stage/expire.h"
 

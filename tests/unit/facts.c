@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts about files that need not be there. */
+/* Facts about files that do not exist. */
 
 #include "facts.h"
 
@@ -24,7 +24,7 @@ static enum berth_elf_kind kind_of(const char *name)
     return BERTH_ELF_NONE;
 }
 
-/* What is behind the last colon of WORD, which it cuts off; 0 without one. */
+/* Cuts the number behind the last colon off WORD, and returns it; 0: there is none. */
 static uint64_t cut_size(char *word)
 {
     char *colon = strrchr(word, ':');

@@ -82,7 +82,7 @@ START_TEST(what_a_file_needs_is_listed)
 }
 END_TEST
 
-/* A program that would do something, under variables that would have it run. */
+/* A program that would make a file, under variables that would let it run. */
 START_TEST(nothing_runs)
 {
     BERTH_FREE char *mark = unit_path(directory, "mark");
@@ -137,7 +137,7 @@ START_TEST(a_loader_that_is_not_there_is_named)
 }
 END_TEST
 
-/* musl tells only when it is asked in its own way. */
+/* musl's loader lists libraries only for --list. */
 START_TEST(musl_is_asked_otherwise)
 {
     BERTH_FREE char *musl = unit_path(directory, "ld-musl-x86_64.so.1");
@@ -192,7 +192,7 @@ START_TEST(names_are_found_where_the_loader_looks)
 }
 END_TEST
 
-/* How often the loader that counts was started. */
+/* The number of starts of the loader that counts them. */
 static int starts(void)
 {
     BERTH_FREE char *path = unit_path(directory, "count");
@@ -221,7 +221,7 @@ static void ask_with_cache(char *const *env)
     berth_factcache_fini(&cache);
 }
 
-/* What changes an answer. */
+/* Changes after which the loader must be asked again. */
 static const char *const changes[] = {
     "touch -d '1 hour ago' found/libx.so", /* the file */
     "cp found/libx.so found/liby.so",      /* what is beside it */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which MPI a process has mapped. */
+/* The MPI that a process has mapped. */
 
 #include "witness/mapped.h"
 
@@ -44,7 +44,7 @@ static void teardown(void)
     free(directory);
 }
 
-/* Map FILE of the directory; `-FILE`: and delete it. */
+/* Map FILE of the directory; `-FILE`: delete it then. */
 static void map(const char *file)
 {
     BERTH_FREE char *path = unit_path(directory, file + (*file == '-'));
@@ -82,7 +82,7 @@ static const struct {
     {"libodd.so / stage/lib/libmpi.so.12 stage/lib/libberth-mark.so",
      BERTH_MAPPED_STAGED, NULL, NULL},
     {"stage/lib/libmpi.so.12", BERTH_MAPPED_NONE, NULL, NULL},
-    /* The files of these are gone afterwards. */
+    /* The files of these rows are deleted after the mapping. */
     {"-libmpich.so.12", BERTH_MAPPED_OTHER, "/libmpich.so.12 (deleted)", "MPICH"},
     {"-libnone.so", BERTH_MAPPED_NONE, NULL, NULL},
 };

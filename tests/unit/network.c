@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which network a process uses, by what it has open. */
+/* The network that a process uses, by the files that it has open. */
 
 #include "witness/network.h"
 
@@ -15,7 +15,7 @@
 
 #include "unit.h"
 
-/* What is called, at another address than the caller's and at the same. */
+/* The servers, at another address than the client's and at the same. */
 static struct sockaddr_in places[2];
 static int servers[2];
 

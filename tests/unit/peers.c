@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which MPI of an image may leave each task alone, and what is said of it. */
+/* Which MPI of an image makes each task rank 0 of 1, and the sentences about it. */
 
 #include "bind/peers.h"
 
@@ -27,9 +27,9 @@ static const struct {
     const char *tasks;              /* SLURM_NTASKS; NULL: not set */
     const char *type;               /* SLURM_MPI_TYPE */
     int result;
-    const char *said; /* in the sentence, or else of the one alone; NULL: nothing */
+    const char *said; /* part of the refusal, or of the warning; NULL: no warning */
 } cases[] = {
-    /* One of the image's own fits: the other may be meant. */
+    /* One of the image's own MPIs fits, and the program may use the other one. */
     {{MPICH_LIB, OPENMPI_LIB},
      BERTH_FAMILY_NONE,
      {BERTH_FAMILY_NONE},
@@ -67,7 +67,7 @@ static const struct {
      "none",
      FITS,
      NULL},
-    /* A program that tells. */
+    /* A program whose MPI is known. */
     {{MPICH_LIB, OPENMPI_LIB},
      BERTH_FAMILY_MPICH,
      {BERTH_FAMILY_NONE},
@@ -82,7 +82,7 @@ static const struct {
      "pmix",
      REFUSED,
      "the host's MPICH speaks PMI and the step has --mpi=pmix"},
-    /* What was bound is what is meant; who uses the rest of the image is seen. */
+    /* Only the host's MPIs count; the witness sees a rank that uses another one. */
     {{MPICH_LIB, OPENMPI_LIB},
      BERTH_FAMILY_NONE,
      {BERTH_FAMILY_MPICH},
@@ -104,7 +104,7 @@ static const struct {
      "pmi2",
      FITS,
      "the host's Open MPI speaks PMIx and"},
-    /* There is none. */
+    /* The image has no MPI. */
     {{NULL}, BERTH_FAMILY_NONE, {BERTH_FAMILY_NONE}, "2", "none", FITS, NULL},
 };
 
@@ -164,7 +164,7 @@ START_TEST(what_is_beside_the_interpreter_is_meant)
         const char *type;
         const char *said; /* NULL: nothing; with pmi2 in the warning */
         int result;
-        int bound; /* how many of the host's are */
+        int bound; /* the number of the host's MPIs that are mounted */
     } runners[] = {
         {"v/bin/python3", "pmi2", NULL, 0, 0},
         {"v/bin/python3", "pmix", "the image's MPICH speaks PMI", -1, 0},
@@ -303,7 +303,7 @@ static const struct {
      "PMI_FD=8",
      {.apart = 2, .nodes = 1, .pid = true},
      "the image's MPICH cannot reach one from"},
-    /* Nor is the other MPI to be used. */
+    /* The program may use neither MPI. */
     {BERTH_FAMILY_NONE,
      "pmi2",
      "PMI_FD=8",

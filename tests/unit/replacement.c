@@ -117,7 +117,7 @@ static void open_stage(void)
         "%s", err.text);
 }
 
-/* Everything up to the mounts. */
+/* Do all steps before the mounts. */
 static void plan(void)
 {
     look_at("app");
@@ -200,7 +200,7 @@ static void change_other(const char *map)
 
 static const struct {
     const char *map;
-    const char *error; /* the middle of it */
+    const char *error; /* a part of the sentence */
 } outcomes[] = {
     {NULL,
      "with the host's MPI, 'libother.so.1' is not found; install it in the image, "

@@ -132,18 +132,18 @@ static const struct {
     {"cray:c/lib/libmpi.so.12" NEEDS("../ugni", "libugni.so.0"),
      {"CRAY_MPICH_DIR=@/c"},
      "cray-mpich-aries, Cray MPICH, by CRAY_MPICH_DIR: /c/lib/libmpi.so.12=1\n"},
-    /* Cray's without a network that we know is an MPICH. */
+    /* Cray's MPI without a known network counts as MPICH. */
     {"cray:c/lib/libmpi.so.12",
      {"CRAY_MPICH_DIR=@/c"},
      "mpich, Cray MPICH, by CRAY_MPICH_DIR: /c/lib/libmpi.so.12=1\n"},
     {"mvapich:v/lib/libmpi.so.12",
      {"MPI_HOME=@/v"},
      "mvapich, MVAPICH, by MPI_HOME: /v/lib/libmpi.so.12=1\n"},
-    /* Nothing there, or no directory to be in. */
+    /* An empty directory, or none. */
     {"mpich:a/lib/libmpi.so.12", {"MPI_HOME=@/b"}, ""},
     {"mpich:a/lib/libmpi.so.12", {"MPI_HOME=a"}, ""},
     {"mpich:a/lib/libmpi.so.12", {"MPI_HOME="}, ""},
-    /* Fortran alone is no MPI. */
+    /* Fortran's library alone is not an MPI. */
     {"mpich:a/lib/libmpifort.so.12", {"MPI_HOME=@/a"}, ""},
 };
 
@@ -178,7 +178,7 @@ START_TEST(a_host_has_its_stacks)
 }
 END_TEST
 
-/* Links, copies under other names, and what is no library. */
+/* Links, copies under other names, and files that are not libraries. */
 START_TEST(a_library_counts_once_and_by_its_soname)
 {
     BERTH_FREE char *lib = unit_fill("@/a/lib", directory);
@@ -229,7 +229,7 @@ static const struct {
     {{"a", "twin", "d"}, "a b d c "},
 };
 
-/* By the names of stacks and of profiles. */
+/* ORDER has names of stacks and of profiles. */
 START_TEST(the_site_prefers)
 {
     static const struct berth_profile profiles[] = {
@@ -256,7 +256,7 @@ START_TEST(the_site_prefers)
 }
 END_TEST
 
-/* What a site names is found by no other way, and first. */
+/* An install that a site names is found only by its prefix, and first. */
 START_TEST(a_profile_with_a_prefix_is_for_what_is_there)
 {
     BERTH_FREE char *path = unit_fill("LD_LIBRARY_PATH=@/d", directory);

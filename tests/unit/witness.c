@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said of ranks that have loaded the host's MPI, another one, or none. */
+/* The sentences about ranks that have loaded the host's MPI, another one, or none. */
 
 #include "witness/witness.h"
 
