@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth-mpi: puts the host's MPI into a container that runs (--mpi-bind). Started by
- * the supervisor, as the user, once for a step on a node. Finds the host's MPI stacks,
- * and stages the one that is asked for by its child, which enters the container. Where
- * the host's MPI is in the container then, it stays and watches whether the ranks load
- * it. */
+/* berth-mpi: puts the host's MPI into a running container (--mpi-bind). The supervisor
+ * starts it as the user, once for a step on a node. It finds the host's MPI stacks, and
+ * starts a child that enters the container and asks for stages of them. If the child
+ * has mounted the host's MPI, berth-mpi stays as the witness of the ranks. */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,18 +40,18 @@
 
 extern char **environ;
 
-/* What the supervisor wrote. */
+/* The inputs, which the supervisor wrote, and the witness. */
 struct work {
     struct berth_order order;
     struct berth_handover task;
     struct berth_handover container;
     int channel; /* to the supervisor */
-    int64_t end; /* on berth_clock(): a copy is to be there by then */
+    int64_t end; /* on berth_clock(): a stage must be complete by then */
     struct berth_witness *witness;
 };
 
-/* The supervisor ends us when its time is over, which is to be said before that. */
-static int64_t find_end(int seconds)
+/* The supervisor ends berth-mpi after SECONDS, and a refusal must come before that. */
+static int64_t end_of(int seconds)
 {
     return berth_clock() + (int64_t)(seconds - 1 - seconds / 8) * 1000;
 }
@@ -70,19 +68,19 @@ static int read_work(int argc, char **argv, struct work *work, struct berth_err 
                              "started with wrong words; it is for berth-start only");
     if (berth_order_get(work->task.words.items[0], &work->order, err) < 0)
         return -1;
-    work->end = find_end(work->order.mpi.seconds);
+    work->end = end_of(work->order.mpi.seconds);
     return 0;
 }
 
-/* Stage the stack of number NUMBER, and tell inside where it is. A stack that cannot be
- * staged is told too: inside decides what that means. */
+/* Stage the stack of number NUMBER, and send its place to the child at INSIDE. If it
+ * cannot be staged, send the reason: the child decides what that means. */
 static int stage(const struct work *work, const struct berth_inside *with,
                  const char *number, int inside, struct berth_err *err)
 {
     size_t at = strtoul(number, NULL, 10);
     const struct berth_stacks *stacks =
         at < with->stacks->count ? with->stacks : with->fabrics;
-    const char *tells = BERTH_MARK_LIBRARY;
+    const char *library = BERTH_MARK_LIBRARY;
     int64_t least = berth_clock() + 1000;
     struct berth_staged staged;
     BERTH_FREE char *answer = NULL;
@@ -97,9 +95,9 @@ static int stage(const struct work *work, const struct berth_inside *with,
         return berth_channel_send(inside, BERTH_CHANNEL_REFUSED, why.text, err);
     berth_stage_touch(staged.path);
     if (stacks == with->fabrics)
-        tells = berth_profile_first(stacks->items[at].profile);
+        library = berth_profile_first(stacks->items[at].profile);
     berth_strvec_push(&work->witness->stages, staged.path);
-    berth_strvec_push(&work->witness->stages, tells);
+    berth_strvec_push(&work->witness->stages, library);
     if (asprintf(&answer, "%s\n%s", staged.path, staged.mounted) < 0)
         answer = NULL;
     berth_staged_fini(&staged);
@@ -107,26 +105,17 @@ static int stage(const struct work *work, const struct berth_inside *with,
                   : berth_err_oom(err);
 }
 
-/* The answer is complete: hand it on, and see what is to be witnessed. */
+/* The child's answer is complete: keep it for the witness, and hand it on. */
 static int answer(const struct work *work, const struct berth_buf *bytes,
                   struct berth_err *err)
 {
-    BERTH_BINDING struct berth_binding binding = {0};
-
-    if (berth_binding_get(bytes->text, bytes->used, &binding, err) < 0 ||
+    if (berth_binding_get(bytes->text, bytes->used, &work->witness->binding, err) < 0 ||
         berth_channel_send_result(work->channel, bytes, err) < 0)
         return -1;
-    work->witness->host = berth_steal(&binding.host);
-    work->witness->fabric = berth_steal(&binding.fabric);
-    work->witness->is_under_mpi = binding.is_under_mpi;
-    work->witness->opens = binding.opens;
-    binding.opens = (struct berth_strvec){0};
-    work->witness->alone = berth_steal(&binding.alone);
-    work->witness->because = berth_steal(&binding.because);
     return berth_channel_send(work->channel, BERTH_CHANNEL_DONE, "", err);
 }
 
-/* Do what the process in the container asks, until it has answered or refuses. */
+/* Serve the child in the container until it has answered or has refused. */
 static int serve(const struct work *work, const struct berth_inside *with, int inside,
                  struct berth_err *err)
 {
@@ -153,9 +142,9 @@ static int serve(const struct work *work, const struct berth_inside *with, int i
     }
 }
 
-/* In a process of its own put the host's MPI into the container. */
-static int go_inside(const struct work *work, struct berth_inside *inside,
-                     struct berth_err *err)
+/* Start the child that puts the host's MPI into the container, and serve it. */
+static int start_inside(const struct work *work, struct berth_inside *inside,
+                        struct berth_err *err)
 {
     int ends[2];
     int result;
@@ -193,7 +182,7 @@ static int find_stacks(const struct work *work, const struct berth_inside *insid
     return 0;
 }
 
-/* Those that are asked for. */
+/* Find the fabrics that the request asks for. */
 static int find_fabrics(const struct work *work, const struct berth_inside *inside,
                         struct berth_stacks *fabrics, struct berth_err *err)
 {
@@ -215,7 +204,7 @@ static int find_fabrics(const struct work *work, const struct berth_inside *insi
     return 0;
 }
 
-/* Is the image a file, over which nothing lies that is kept? */
+/* Is the image a file without an overlay, so that its files never change? */
 static bool is_fixed(const struct berth_request *request)
 {
     static const char *const overlays[] = {"--overlay", "-o", NULL};
@@ -227,9 +216,10 @@ static bool is_fixed(const struct berth_request *request)
     return stat(request->image, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* With what earlier steps found out about the files of the host and of the image. */
-static int look(const struct work *work, struct berth_inside *inside,
-                const struct berth_stage_root *user, struct berth_err *err)
+/* Find the host's stacks and start the child, both with the facts that earlier steps
+ * have stored about files of the host and of the image. */
+static int run_with_caches(const struct work *work, struct berth_inside *inside,
+                           const struct berth_stage_root *user, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf subject = {0};
     struct berth_stacks stacks = {0};
@@ -250,7 +240,7 @@ static int look(const struct work *work, struct berth_inside *inside,
     if (result == 0)
         result = find_fabrics(work, inside, &fabrics, err);
     if (result == 0)
-        result = go_inside(work, inside, err);
+        result = start_inside(work, inside, err);
     berth_factcache_save(&host);
     berth_factcache_save(&image);
     berth_factcache_fini(&host);
@@ -258,23 +248,18 @@ static int look(const struct work *work, struct berth_inside *inside,
     return result;
 }
 
-static void use_root(const struct berth_stage_root *root, int fd)
-{
-    if (fd < 0)
-        return;
-    berth_expire_use(root, fd);
-}
-
-/* The supervisor has the descriptors open until the step has ended here. */
-static void use_roots(const struct work *work, const struct berth_stage_root *user)
+/* Lock the stages until the step has ended: the supervisor has the descriptors open. */
+static void lock_roots(const struct work *work, const struct berth_stage_root *user)
 {
     const struct berth_stage_root site = berth_stage_site();
 
-    use_root(user, work->order.mpi.user);
-    use_root(&site, work->order.mpi.site);
+    if (work->order.mpi.user >= 0)
+        berth_expire_lock(user, work->order.mpi.user);
+    if (work->order.mpi.site >= 0)
+        berth_expire_lock(&site, work->order.mpi.site);
 }
 
-/* What the tasks of the step can reach. */
+/* Find out by which means the tasks of the step can reach each other. */
 static void find_reach(const struct work *work, struct berth_inside *inside)
 {
     const char *nodes = berth_environ_value(inside->task, "SLURM_STEP_NUM_NODES");
@@ -285,10 +270,11 @@ static void find_reach(const struct work *work, struct berth_inside *inside)
     berth_namespaces_look(inside->holder, &inside->reach);
 }
 
-/* A library of PMIx that does not see the files of its server ends in MPI_Init, unless
- * it is to ask the server for all of it. */
-static const char *find_variable(const struct berth_inside *inside,
-                                 char *const *container)
+/* The variable that tasks need if the container hides the files of the PMIx server: a
+ * library of PMIx would end the program in MPI_Init, unless it asks the server for all
+ * data. NULL: they need none. */
+static const char *choose_variable(const struct berth_inside *inside,
+                                   char *const *container)
 {
     return berth_namespaces_hide_pmix(inside->holder, inside->task) &&
                    !berth_environ_value(container, "PMIX_MCA_gds")
@@ -296,45 +282,36 @@ static const char *find_variable(const struct berth_inside *inside,
                : NULL;
 }
 
-/* Do it with what the site and berth know of MPI stacks. */
-static int run_with(const struct work *work, const struct berth_profile *profiles,
-                    struct berth_err *err)
+static int run(const struct work *work, struct berth_err *err)
 {
     static char *const nothing[] = {NULL};
+    BERTH_PROFILE_SET struct berth_profile_set set = {0};
     char *const *task = work->task.environment.items;
-    char *const *container = work->container.environment.items;
     char path[BERTH_STAGE_USER_SIZE];
     const struct berth_stage_root user = berth_stage_user(path);
     struct berth_inside inside = {
         .holder = work->order.mpi.holder,
         .request = &work->order.request,
         .terms = &work->order.terms,
-        .profiles = profiles,
         .command = work->container.words.items,
         .programs = work->order.programs.count ? &work->order.programs : NULL,
         .directory = work->order.mpi.directory,
         .task = task ? task : nothing,
     };
 
-    inside.variable = find_variable(&inside, container);
-    find_reach(work, &inside);
-    work->witness->has_others = inside.reach.nodes > 1 || inside.reach.het_step;
-    use_roots(work, &user);
-    return look(work, &inside, &user, err);
-}
-
-static int run(const struct work *work, struct berth_err *err)
-{
-    BERTH_PROFILE_SET struct berth_profile_set set = {0};
-
     if (berth_request_may_stage(&work->order.request) &&
         berth_profiles_read(&work->order.terms, berth_site_owner(), &set, err) < 0)
         return -1;
-    return run_with(work, set.items, err);
+    inside.profiles = set.items;
+    inside.variable = choose_variable(&inside, work->container.environment.items);
+    find_reach(work, &inside);
+    work->witness->has_others = inside.reach.nodes > 1 || inside.reach.het_step;
+    lock_roots(work, &user);
+    return run_with_caches(work, &inside, &user, err);
 }
 
-/* With the end of the supervisor's socket as standard input, a task's standard error as
- * our own, and nothing else. */
+/* Become the witness, with three descriptors: the supervisor's socket as standard
+ * input, which ends with the step, and a task's standard error. */
 static void witness(const struct work *work)
 {
     struct berth_witness *it = work->witness;
@@ -342,7 +319,7 @@ static void witness(const struct work *work)
     unsigned int apart = work->order.mpi.apart;
     const char *node = berth_environ_value(task, BERTH_TASK_NODE);
 
-    if (!(it->host || it->fabric) || work->order.mpi.said < 0 ||
+    if (!(it->binding.host || it->binding.fabric) || work->order.mpi.said < 0 ||
         berth_request_is_explained(&work->order.request))
         return;
     it->node = node ? node : "this node";
@@ -372,7 +349,7 @@ int main(int argc, char **argv)
         berth_singleton_run(argv + 2);
         return EXIT_SUCCESS;
     }
-    berth_hide_from(STDERR_FILENO + 1); /* from what we start, of the image too */
+    berth_hide_from(STDERR_FILENO + 1); /* from all programs that this one starts */
     umask(022);                         /* the user's is for the user's files */
     if (read_work(argc, argv, &work, &err) == 0 && run(&work, &err) == 0) {
         witness(&work);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which library of the host stands for which of the image. */
+/* Decides which library of the host replaces which library of the image. */
 
 #include "bind/bindover.h"
 
-/* The staged file for one of the image; NULL: none can be. */
+/* The staged file that can replace LIBRARY of the image; NULL: none can. */
 static const struct berth_mpi_object *find_twin(const struct berth_mpi_library *library,
                                                 const struct berth_mpi_objects *staged)
 {

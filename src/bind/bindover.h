@@ -5,11 +5,11 @@
 #include "base/strvec.h"
 #include "mpi/objects.h"
 
-/* Which staged library goes over which file of the image: each file of FAMILY gets a
- * staged library that gives all that it gives (mpi/family.h); of several the one that
- * gives the least in addition. Appends to BINDS staged path, image path, staged path,
- * ... A file that no staged library can replace is left out; the verdict has judged
- * before whether the program can do without it. */
+/* Plans which library of STAGED is mounted over which file of FAMILY in IMAGE: the one
+ * that has all parts of the file (mpi/family.h), and of several the one with the fewest
+ * other parts. Appends to BINDS: staged path, image path, staged path, ... A file that
+ * no staged library can replace is left out; the verdict (mpi/verdict.h) has judged
+ * whether the program can do without it. Returns 0, or -1 out of memory. */
 int berth_bindover_plan(const struct berth_mpi_objects *image,
                         const struct berth_mpi_objects *staged,
                         enum berth_mpi_family family, struct berth_strvec *binds,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the program that a command line starts in the end. Knows the programs that
- * people put in front of others, and plain words of a shell. */
+/* Finds the program that a command line finally starts. Knows the programs that people
+ * put in front of others, and plain words of a shell. */
 
 #include "bind/command.h"
 
@@ -65,7 +65,7 @@ static char *const *skip_assignments(char *const *words)
     return words;
 }
 
-/* env -i takes the variables away by which libraries are found. */
+/* Does env remove all variables, also those by which libraries are found? */
 static bool is_emptied(char *const *words)
 {
     for (words++; *words && **words == '-'; words++)
@@ -86,7 +86,8 @@ static char *follow_launcher(char *const *words, int at, int depth)
     return rest && *rest ? follow(rest, depth + 1) : NULL;
 }
 
-/* ld.so PROGRAM; with a path of its own for libraries it is asked as it is. */
+/* ld.so PROGRAM. With options, which may say where libraries are, nothing is followed.
+ */
 static char *follow_loader(char *const *words, int depth)
 {
     return words[1] && *words[1] != '-' ? follow(words + 1, depth + 1) : NULL;
@@ -95,7 +96,8 @@ static char *follow_loader(char *const *words, int depth)
 /* One word of a shell's text, or the separator behind it. */
 enum word { WORD, SEPARATOR, END, STRANGE };
 
-/* Of an argument only what starts no other program is of no matter. */
+/* Could the character at AT make the word start another program, or, in the first word
+ * of a command, be anything but a plain name? */
 static bool is_strange(const char *at, char quote, bool is_first)
 {
     if (quote == '\'')
@@ -142,7 +144,7 @@ static enum word read_word(const char **text, struct berth_buf *word, bool is_fi
     return any ? WORD : END;
 }
 
-/* The words of the next simple command of TEXT. False: it is more than that. */
+/* Reads the words of the next simple command of TEXT. False: it is not a simple one. */
 static bool read_simple(const char **text, struct berth_strvec *words)
 {
     for (;;) {
@@ -164,7 +166,8 @@ static bool read_simple(const char **text, struct berth_strvec *words)
     }
 }
 
-/* They neither start a program nor change what is found. */
+/* Is WORD a command that starts no program and does not change where files are found?
+ */
 static bool is_harmless(const char *word)
 {
     static const char *const names[] = {"cd",   "echo",     "ulimit", "umask", ":",
@@ -173,7 +176,7 @@ static bool is_harmless(const char *word)
     return berth_text_is_any(word, names);
 }
 
-/* What stands in front of everything else in a shell, and is not a program. */
+/* Is WORD part of the shell, with an effect that is not followed here? */
 static bool is_shells_own(const char *word)
 {
     static const char *const names[] = {"for",    "while", "if",   "case",   "until",
@@ -183,7 +186,7 @@ static bool is_shells_own(const char *word)
     return berth_text_is_any(word, names);
 }
 
-/* The only program of a text that is a list of plain words. */
+/* The only program that TEXT, a list of simple commands, starts. */
 static char *follow_text(const char *text, int depth)
 {
     BERTH_FREE char *program = NULL;
@@ -208,7 +211,7 @@ static char *follow_text(const char *text, int depth)
         found = follow(first, depth + 1);
         program = found ? found : strdup(*first);
     }
-    /* Where it has gone to may be anywhere. */
+    /* After cd, a relative path may mean any file. */
     if (moved && program && *program != '/' && strchr(program, '/'))
         return NULL;
     return berth_steal(&program);
@@ -230,7 +233,7 @@ static char *follow_shell(char *const *words, int depth)
     return program;
 }
 
-/* What WORDS start; NULL: themselves. */
+/* The program that WORDS finally start; NULL: WORDS themselves, or not known. */
 static char *follow(char *const *words, int depth)
 {
     static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh", NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way of berth-mpi's child into the container, and the program that runs there. */
+/* Takes berth-mpi's child into the container, and finds the program that runs there. */
 
 #include "bind/enter.h"
 
@@ -26,7 +26,8 @@ int berth_enter(const struct berth_inside *told, struct berth_err *err)
         putenv(berth_steal(&asked.items[i]));
     if (asked.failed)
         return berth_err_oom(err);
-    berth_become_enter(&become, NULL); /* the task says what is wrong with it */
+    berth_become_enter(&become,
+                       NULL); /* the task reports a directory that is missing */
     return 0;
 }
 

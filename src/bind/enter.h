@@ -4,12 +4,13 @@
 #include "base/err.h"
 #include "bind/inside.h"
 
-/* Enters the container as the owner of its namespaces, at the place and with the
- * environment that the application will have. The process has the environment of the
- * container before. */
+/* Enters the container of INSIDE as the owner of its namespaces, in the working
+ * directory and with the variables that the application will have. Before the call the
+ * environment of the process is that of the container. Returns 0, or -1 with a sentence
+ * in ERR. */
 int berth_enter(const struct berth_inside *inside, struct berth_err *err);
 
-/* The file of COMMAND (ends in NULL), in the root of this process, or of the program
- * that the command starts, if its words tell that (bind/command.h); NULL: no such file
- * that can be executed. The caller frees it. */
+/* The path of the program that COMMAND (ends in NULL) finally starts, if its words show
+ * that (bind/command.h), or else of COMMAND's own file, in the root of this process.
+ * NULL: there is no such file that can be executed. The caller frees it. */
 char *berth_enter_find(char *const *command);

@@ -20,7 +20,7 @@ extern char **environ;
 
 struct use {
     const struct berth_inside *inside;
-    struct berth_look *look;
+    struct berth_scan *scan;
     const struct berth_stack *stack;
     struct berth_replacement *replacement;
     struct berth_users users; /* of what is replaced */
@@ -38,14 +38,14 @@ static int find_users(struct use *use, bool *ret_has, struct berth_err *err)
     const char *const *replaces = use->stack->profile->replaces;
 
     *ret_has = false;
-    use->users.look = use->look;
+    use->users.scan = use->scan;
     use->users.sonames = replaces ? replaces : none;
     if (!replaces)
         return 0;
-    if (berth_look_at_names(use->look, replaces, environ, err) < 0)
+    if (berth_scan_names(use->scan, replaces, environ, err) < 0)
         return -1;
     for (const char *const *soname = replaces; *soname; soname++)
-        *ret_has |= berth_mpi_objects_find(&use->look->objects, *soname) != NULL;
+        *ret_has |= berth_mpi_objects_find(&use->scan->objects, *soname) != NULL;
     return *ret_has ? berth_users_find(&use->users, err) : 0;
 }
 
@@ -67,11 +67,11 @@ static int check_own_plugin(const struct use *use, struct berth_err *err)
 
     if (!profile->adds || is_named(use))
         return 0;
-    if (berth_look_at_names(use->look, profile->adds, environ, err) < 0)
+    if (berth_scan_names(use->scan, profile->adds, environ, err) < 0)
         return -1;
     for (it = profile->adds; *it; it++) {
         const struct berth_mpi_object *own =
-            berth_mpi_objects_find(&use->look->objects, *it);
+            berth_mpi_objects_find(&use->scan->objects, *it);
 
         if (own)
             return berth_err_set(err, "the image has its own, '%s'", own->path);
@@ -95,15 +95,15 @@ static int look_at_twins(const struct use *use, struct berth_err *err)
         const char *soname = staged->items[i].soname;
 
         if (soname && !berth_profile_is_glibc(soname) &&
-            !berth_mpi_objects_find(&use->look->objects, soname))
+            !berth_mpi_objects_find(&use->scan->objects, soname))
             berth_strvec_push(&names, soname);
     }
     if (names.failed)
         return berth_err_oom(err);
     return names.count == 0
                ? 0
-               : berth_look_at_names(use->look, (const char *const *)names.items,
-                                     environ, err);
+               : berth_scan_names(use->scan, (const char *const *)names.items, environ,
+                                  err);
 }
 
 /* The host's libraries over those in directories of their own, too. */
@@ -206,7 +206,7 @@ static int check_twins(const struct use *use, struct berth_err *err)
 
         if (soname && is_fabric(soname) &&
             !berth_text_is_any(soname, use->users.sonames) &&
-            berth_mpi_objects_find(&use->look->objects, soname))
+            berth_mpi_objects_find(&use->scan->objects, soname))
             return berth_err_set(err,
                                  "the image has '%s', too, which profile '%s' does not "
                                  "name in 'replaces'; leave --container-fabric out",
@@ -224,7 +224,7 @@ static int verify_added(const struct use *use, struct berth_err *err)
         const struct berth_mpi_object *staged =
             berth_mpi_objects_find(&use->replacement->staged, *soname);
 
-        if (staged && berth_replacement_verify_user(use->replacement, use->look,
+        if (staged && berth_replacement_verify_user(use->replacement, use->scan,
                                                     staged->path, environ, err) < 0)
             return -1;
     }
@@ -233,10 +233,10 @@ static int verify_added(const struct use *use, struct berth_err *err)
 
 static int verify(const struct use *use, struct berth_err *err)
 {
-    if (berth_replacement_verify(use->replacement, use->look, environ, err) < 0)
+    if (berth_replacement_verify(use->replacement, use->scan, environ, err) < 0)
         return -1;
     for (size_t i = 0; i < use->users.files.count; i++)
-        if (berth_replacement_verify_user(use->replacement, use->look,
+        if (berth_replacement_verify_user(use->replacement, use->scan,
                                           use->users.files.items[i], environ, err) < 0)
             return -1;
     return verify_added(use, err);
@@ -250,7 +250,7 @@ static int put_over(struct use *use, struct berth_err *err)
     if (look_at_twins(use, err) < 0 || check_twins(use, err) < 0 ||
         berth_users_check(&use->users, &replacement->staged, use->stack->version, err) <
             0 ||
-        berth_replacement_plan_fabric(replacement, use->look, err) < 0 ||
+        berth_replacement_plan_fabric(replacement, use->scan, err) < 0 ||
         check_site(use, err) < 0 || plan_places(use, err) < 0 ||
         plan_all_plugins(use, err) < 0)
         return -1;
@@ -299,7 +299,7 @@ static int try_one(const struct berth_inside *inside, size_t i,
                    struct berth_fabrics *program, struct berth_err *err)
 {
     struct use use = {.inside = inside,
-                      .look = program->look,
+                      .scan = program->scan,
                       .stack = &inside->fabrics->items[i],
                       .replacement = &program->items[program->count]};
     int result = use_one(&use, inside->stacks->count + i, err);

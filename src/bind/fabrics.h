@@ -7,14 +7,14 @@
 #include "bind/inside.h"
 #include "bind/replacement.h"
 #include "mpi/program.h"
-#include "discover/look.h"
+#include "discover/scan.h"
 
 /* The most fabrics of a host that a step uses. */
 enum { BERTH_FABRICS_MAX = 8 };
 
 /* The fabrics of the host that are under an image's own MPI, for one program. */
 struct berth_fabrics {
-    struct berth_look *look;               /* at the program; set by the caller */
+    struct berth_scan *scan;               /* at the program; set by the caller */
     const struct berth_mpi_program *wants; /* the same */
     struct berth_replacement items[BERTH_FABRICS_MAX];
     int count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What berth-mpi saw, for an account of the launch. Decides nothing. */
+/* Lists what berth-mpi found, for an account of the launch. Decides nothing. */
 
 #include "bind/findings.h"
 
@@ -10,12 +10,7 @@
 #include "mpi/pmi.h"
 #include "report/finding.h"
 
-static const enum berth_mpi_family families[] = {
-    BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
-
-enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
-
-/* VALUE may be NULL: then there is no such fact. */
+/* Adds a fact, unless VALUE is NULL. */
 static void add(struct berth_strvec *facts, const char *name, const char *value)
 {
     if (!value)
@@ -27,31 +22,31 @@ static void add(struct berth_strvec *facts, const char *name, const char *value)
 static void add_command(const struct berth_findings *findings,
                         struct berth_strvec *facts)
 {
-    const struct berth_look *look = findings->look;
+    const struct berth_scan *scan = findings->scan;
     enum berth_mpi_family family = findings->wants->family;
 
     add(facts, BERTH_FINDING_PROGRAM, findings->program);
-    if (strcmp(look->runner, findings->program) != 0)
-        add(facts, BERTH_FINDING_RUNNER, look->runner);
+    if (strcmp(scan->runner, findings->program) != 0)
+        add(facts, BERTH_FINDING_RUNNER, scan->runner);
     if (family != BERTH_FAMILY_NONE && family != BERTH_FAMILY_UNKNOWN)
         add(facts, BERTH_FINDING_LINKED, berth_mpi_family_name(family));
 }
 
-/* Each MPI of the image, though several may be of one family. */
+/* Adds each MPI of the image; several may be of one family. */
 static void add_image(const struct berth_findings *findings, struct berth_strvec *facts)
 {
-    const struct berth_mpi_objects *objects = &findings->look->objects;
+    const struct berth_mpi_objects *objects = &findings->scan->objects;
     BERTH_STRVEC struct berth_strvec added = {0};
 
-    for (int i = 0; i < FAMILIES; i++)
+    for (int i = 0; i < BERTH_FAMILIES; i++)
         for (size_t j = 0; j < objects->count; j++) {
             const struct berth_mpi_objects one = {.items = &objects->items[j],
                                                   .count = 1};
             char text[64];
             const char *name =
-                berth_mpi_describe(&one, families[i], text, sizeof(text));
+                berth_mpi_describe(&one, berth_mpi_families[i], text, sizeof(text));
 
-            if (!berth_mpi_objects_mpi(&one, families[i]) ||
+            if (!berth_mpi_objects_mpi(&one, berth_mpi_families[i]) ||
                 berth_strvec_has(&added, name))
                 continue;
             add(facts, BERTH_FINDING_IMAGE_MPI, name);
@@ -60,7 +55,7 @@ static void add_image(const struct berth_findings *findings, struct berth_strvec
     facts->failed |= added.failed;
 }
 
-/* By which names of srun --mpi the library of FAMILY among OBJECTS finds its peers. */
+/* Adds the types of srun --mpi with which the MPI of FAMILY among OBJECTS works. */
 static void add_managers(const struct berth_mpi_objects *objects,
                          enum berth_mpi_family family, struct berth_strvec *facts)
 {
@@ -80,7 +75,7 @@ static void add_glibc(const struct berth_findings *findings,
     bool is_replaced = replacement->verdict.answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC;
     struct berth_mpi_glibc glibc;
 
-    berth_mpi_compare_glibc(&findings->look->objects, &replacement->staged, NULL, NULL,
+    berth_mpi_compare_glibc(&findings->scan->objects, &replacement->staged, NULL, NULL,
                             &glibc);
     add(facts, BERTH_FINDING_GLIBC, is_replaced ? "replaced" : "kept");
     add(facts, BERTH_FINDING_GLIBC_IMAGE, glibc.image_newest);
@@ -96,22 +91,22 @@ static void add_library(const struct berth_closure_item *item, const char *stage
                        staged ? "\t" : "", staged ? staged : "");
 }
 
-/* What the image's loader said in the end. */
+/* Adds what the image's loader reported after the mounts. */
 static void add_verified(const struct berth_findings *findings,
                          const struct berth_replacement *replacement,
                          struct berth_strvec *facts)
 {
     const struct berth_closure *closure = &replacement->closure;
 
-    add(facts, BERTH_FINDING_LOADER, findings->look->loader);
+    add(facts, BERTH_FINDING_LOADER, findings->scan->loader);
     add(facts, BERTH_FINDING_TARGET, replacement->target);
     for (size_t i = 0; i < closure->count; i++) {
         const struct berth_closure_item *item = &closure->items[i];
-        const char *staged =
+        const struct berth_mpi_object *staged =
             item->path ? berth_replacement_staged(replacement, item->path) : NULL;
 
         if (staged)
-            add_library(item, staged, facts);
+            add_library(item, staged->path, facts);
     }
 }
 
@@ -144,32 +139,32 @@ static void add_replacement(const struct berth_findings *findings,
 }
 
 /* Is it a library of an MPI in the image? */
-static bool is_mpi(const struct berth_look *look, const char *soname)
+static bool is_mpi(const struct berth_scan *scan, const char *soname)
 {
     const struct berth_mpi_object *object =
-        berth_mpi_objects_find(&look->objects, soname);
+        berth_mpi_objects_find(&scan->objects, soname);
 
-    for (int i = 0; object && i < FAMILIES; i++)
-        if (object->library.family == families[i])
+    for (int i = 0; object && i < BERTH_FAMILIES; i++)
+        if (object->library.family == berth_mpi_families[i])
             return true;
     return false;
 }
 
-/* The image's own library runs. */
+/* Adds the image's own MPI, which runs. */
 static void add_own(const struct berth_findings *findings, struct berth_strvec *facts)
 {
-    const struct berth_look *look = findings->look;
+    const struct berth_scan *scan = findings->scan;
     enum berth_mpi_family wanted = findings->wants->family;
 
-    for (int i = 0; i < FAMILIES; i++)
-        if (berth_mpi_objects_mpi(&look->objects, families[i]) &&
-            (wanted == BERTH_FAMILY_NONE || wanted == families[i]))
-            add_managers(&look->objects, families[i], facts);
-    add(facts, BERTH_FINDING_LOADER, look->loader);
-    add(facts, BERTH_FINDING_TARGET, look->loader ? look->runner : NULL);
-    for (size_t i = 0; i < look->closure.count; i++)
-        if (look->closure.items[i].path && is_mpi(look, look->closure.items[i].soname))
-            add_library(&look->closure.items[i], NULL, facts);
+    for (int i = 0; i < BERTH_FAMILIES; i++)
+        if (berth_mpi_objects_mpi(&scan->objects, berth_mpi_families[i]) &&
+            (wanted == BERTH_FAMILY_NONE || wanted == berth_mpi_families[i]))
+            add_managers(&scan->objects, berth_mpi_families[i], facts);
+    add(facts, BERTH_FINDING_LOADER, scan->loader);
+    add(facts, BERTH_FINDING_TARGET, scan->loader ? scan->runner : NULL);
+    for (size_t i = 0; i < scan->closure.count; i++)
+        if (scan->closure.items[i].path && is_mpi(scan, scan->closure.items[i].soname))
+            add_library(&scan->closure.items[i], NULL, facts);
 }
 
 void berth_findings_list(const struct berth_findings *findings,
@@ -184,7 +179,7 @@ void berth_findings_list(const struct berth_findings *findings,
     for (int i = 0; findings->fabrics && i < findings->fabrics->count; i++)
         add_replacement(findings, &findings->fabrics->items[i], facts);
     if (findings->count > 0)
-        /* How it is seen that the ranks load it (witness/witness.h). */
+        /* How the witness sees that ranks load it (witness/witness.h). */
         add(facts, BERTH_FINDING_WATCHED,
             findings->apart ? "each rank while it runs, by what it has mapped"
                             : "each rank while it runs, by the mark that the copies "

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the container: which MPI the program wants, whether the host's may stand for it,
- * and whether it then does. Mounts, and asks the image's loader again. Nothing else of
- * the image runs. */
+/* In the container: decides which MPI the program wants and whether the host's can
+ * replace it, mounts that, and lets the image's loader confirm it. Nothing else of the
+ * image runs. */
 
 #include "bind/inside.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +19,7 @@
 #include "report/binding.h"
 #include "bind/match.h"
 #include "discover/beside.h"
-#include "discover/look.h"
+#include "discover/scan.h"
 #include "bind/fabrics.h"
 #include "bind/findings.h"
 #include "bind/replacement.h"
@@ -30,67 +29,67 @@
 
 extern char **environ;
 
-/* What is known so far of a program. */
-struct inside {
-    const struct berth_inside *told;
+/* A program of the step, and what has been decided for it so far. */
+struct program {
+    const struct berth_inside *inside;
     const char *mode;
-    char *program; /* the command's file; NULL: the task reports that there is none */
-    struct berth_look look;
+    char *path; /* of its file; NULL: there is none, which the task reports */
+    struct berth_scan scan;
     struct berth_mpi_program wants;
     struct berth_replacement replacements[BERTH_MATCHES_MAX];
     int count;
     struct berth_fabrics fabrics; /* under the image's own MPI */
-    enum berth_reason reason;     /* where that lies because of which it cannot be the
-                                     host's; what is not said is the node's */
-    struct berth_err alone;       /* of an MPI that it may use; text "": none */
+    enum berth_reason reason; /* where the cause lies if the host's MPI cannot run */
+    struct berth_err alone; /* why tasks that use one of its MPIs are each rank 0 of 1;
+                               text "": no MPI is such */
     const struct berth_replacement
         *alone_replacement; /* that MPI; NULL: the image's own */
 };
 
-/* The programs that count: one, but for a step of several (srun --multi-prog). One
- * decision holds for all, as they are one MPI_COMM_WORLD. */
+/* All programs of the step: one, or several with srun --multi-prog. They are one
+ * MPI_COMM_WORLD, so one decision holds for all of them. */
 struct programs {
-    const struct berth_inside *told;
-    struct inside *items;
+    const struct berth_inside *inside;
+    struct program *items;
     size_t count;
-    struct berth_strvec bound;    /* what is mounted over what, by turns */
-    enum berth_reason reason;     /* of the program because of which it cannot be the
-                                     host's */
+    struct berth_strvec bound;    /* source, destination, source, ... of all mounts */
+    enum berth_reason reason;     /* of the first program that cannot run on the host's
+                                     MPI */
     struct berth_binding binding; /* the answer */
 };
 
-/* What a program that is not linked with MPI may load, or start. */
-static int look_beside(struct inside *inside, char *const *command,
+/* Add the MPI libraries that a program without MPI may load, or its children. */
+static int scan_beside(struct program *program, char *const *command,
                        struct berth_err *err)
 {
-    const struct berth_beside beside = {.program = inside->program,
+    const struct berth_beside beside = {.program = program->path,
                                         .command = command,
                                         .env = environ,
-                                        .mounts = &inside->told->request->mounts};
+                                        .mounts = &program->inside->request->mounts};
 
-    if (inside->wants.family != BERTH_FAMILY_NONE)
+    if (program->wants.family != BERTH_FAMILY_NONE)
         return 0;
-    berth_mpi_program_fini(&inside->wants);
-    if (berth_beside_look(&beside, &inside->look, err) < 0)
+    berth_mpi_program_fini(&program->wants);
+    if (berth_beside_add(&beside, &program->scan, err) < 0)
         return -1;
-    return berth_mpi_program_read(&inside->look.objects, &inside->wants, err);
+    return berth_mpi_program_read(&program->scan.objects, &program->wants, err);
 }
 
-static int look(struct inside *inside, char *const *command, struct berth_err *err)
+static int scan(struct program *program, char *const *command, struct berth_err *err)
 {
-    inside->program = berth_enter_find(command);
-    if (!inside->program)
-        return 0; /* the task says so */
-    if (berth_look_at(inside->told->image_cache, inside->program, environ,
-                      &inside->look, err) < 0)
+    program->path = berth_enter_find(command);
+    if (!program->path)
+        return 0; /* the task reports it */
+    if (berth_scan_image(program->inside->image_cache, program->path, environ,
+                         &program->scan, err) < 0)
         return -1;
-    if (!inside->look.runner) { /* nor can the task start it */
-        free(berth_steal(&inside->program));
+    if (!program->scan.runner) { /* nor can the task start it */
+        free(berth_steal(&program->path));
         return 0;
     }
-    if (berth_mpi_program_read(&inside->look.objects, &inside->wants, err) < 0)
+    if (berth_mpi_program_read(&program->scan.objects, &program->wants, err) < 0)
         return -1;
-    return look_beside(inside, command, err);
+    return scan_beside(program, command, err);
 }
 
 int berth_inside_get_stage(const struct berth_inside *inside, size_t at,
@@ -121,10 +120,10 @@ static unsigned int families_of(const struct berth_stack *stack)
     return families;
 }
 
-static int match(struct inside *inside, struct berth_match matches[BERTH_MATCHES_MAX],
+static int match(struct program *program, struct berth_match matches[BERTH_MATCHES_MAX],
                  struct berth_err *err)
 {
-    const struct berth_stacks *stacks = inside->told->stacks;
+    const struct berth_stacks *stacks = program->inside->stacks;
     BERTH_FREE struct berth_offer *offers = calloc(stacks->count + 1, sizeof(*offers));
 
     if (!offers)
@@ -136,44 +135,44 @@ static int match(struct inside *inside, struct berth_match matches[BERTH_MATCHES
             .version = stacks->items[i].version,
             .families = families_of(&stacks->items[i]),
         };
-    return berth_match_find(inside->mode, &inside->wants, &inside->look.objects, offers,
-                            stacks->count, matches, &inside->reason, err);
+    return berth_match_find(program->mode, &program->wants, &program->scan.objects,
+                            offers, stacks->count, matches, &program->reason, err);
 }
 
-/* Can the tasks find each other with what will run? */
-static struct berth_peers peers_of(const struct inside *inside)
+static struct berth_peers peers_of(const struct program *program)
 {
     return (struct berth_peers){
-        .program = inside->program,
-        .look = &inside->look,
-        .wants = &inside->wants,
-        .replacements = inside->replacements,
-        .count = inside->count,
-        .task = inside->told->task,
+        .program = program->path,
+        .scan = &program->scan,
+        .wants = &program->wants,
+        .replacements = program->replacements,
+        .count = program->count,
+        .task = program->inside->task,
         .container = environ,
-        .reach = &inside->told->reach,
+        .reach = &program->inside->reach,
     };
 }
 
-static int check_peers(struct inside *inside, struct berth_err *err)
+/* Refuses an MPI with which the tasks do not find each other. */
+static int check_peers(struct program *program, struct berth_err *err)
 {
-    const struct berth_peers peers = peers_of(inside);
+    const struct berth_peers peers = peers_of(program);
 
-    inside->alone_replacement = NULL;
-    return berth_peers_check(&peers, &inside->alone, &inside->alone_replacement, err);
+    program->alone_replacement = NULL;
+    return berth_peers_check(&peers, &program->alone, &program->alone_replacement, err);
 }
 
-/* Do the site and the profile let it run? */
-static int check_fabric(const struct inside *inside,
+/* Refuses a replacement that the site or the profile does not allow. */
+static int check_fabric(const struct program *program,
                         const struct berth_replacement *replacement,
                         struct berth_err *err)
 {
-    const struct berth_terms *terms = inside->told->terms;
+    const struct berth_terms *terms = program->inside->terms;
     const struct berth_fabric fabric = {
         .profile = replacement->stack->profile,
         .version = replacement->stack->version,
         .verdict = &replacement->verdict,
-        .closure = &inside->look.closure,
+        .closure = &program->scan.closure,
         .env = environ,
         .keep_glibc = terms ? terms->keep_glibc : NULL,
     };
@@ -181,92 +180,85 @@ static int check_fabric(const struct inside *inside,
     return berth_fabric_check(&fabric, err);
 }
 
-/* What the program may load besides MPI, and the host's MPI loads too. */
-static int look_at_twins(struct inside *inside,
-                         const struct berth_replacement *replacement,
-                         struct berth_err *err)
-{
-    if (inside->wants.family != BERTH_FAMILY_NONE)
-        return 0;
-    return berth_look_at_twins(&inside->look, &replacement->staged, environ, err);
-}
-
-/* The stages of what was chosen. */
-static int get_stages(struct inside *inside, const struct berth_match *matches,
+/* Get the stages of the stacks that were chosen. */
+static int get_stages(struct program *program, const struct berth_match *matches,
                       int count, struct berth_err *err)
 {
     for (int i = 0; i < count; i++) {
-        struct berth_replacement *replacement = &inside->replacements[i];
+        struct berth_replacement *replacement = &program->replacements[i];
 
         replacement->family = matches[i].family;
-        replacement->stack = &inside->told->stacks->items[matches[i].offer];
-        if (berth_inside_get_stage(inside->told, matches[i].offer, replacement, err) <
-            0)
+        replacement->stack = &program->inside->stacks->items[matches[i].offer];
+        if (berth_inside_get_stage(program->inside, matches[i].offer, replacement,
+                                   err) < 0)
             return -1;
-        inside->count++;
-        if (look_at_twins(inside, replacement, err) < 0)
+        program->count++;
+        /* The program may load GCC's libraries first, which the host's MPI loads too.
+         */
+        if (program->wants.family == BERTH_FAMILY_NONE &&
+            berth_scan_twins(&program->scan, &replacement->staged, environ, err) < 0)
             return -1;
     }
     return 0;
 }
 
-/* Does it fit? */
-static int judge(struct inside *inside, struct berth_replacement *replacement,
+/* Refuses a replacement that does not fit the program. */
+static int judge(struct program *program, struct berth_replacement *replacement,
                  struct berth_err *err)
 {
-    if (berth_replacement_plan(replacement, &inside->wants, &inside->look, environ,
+    if (berth_replacement_plan(replacement, &program->wants, &program->scan, environ,
                                err) < 0) {
-        inside->reason = replacement->verdict.reason;
+        program->reason = replacement->verdict.reason;
         return -1;
     }
-    inside->reason = BERTH_REASON_HOST;
-    return check_fabric(inside, replacement, err);
+    program->reason = BERTH_REASON_HOST;
+    return check_fabric(program, replacement, err);
 }
 
-/* Everything is judged before anything is mounted. */
-static int plan(struct inside *inside, struct berth_err *err)
+/* Choose the host's stacks for a program, and judge them. Nothing is mounted yet. */
+static int plan(struct program *program, struct berth_err *err)
 {
     struct berth_match matches[BERTH_MATCHES_MAX];
-    int count = match(inside, matches, err);
+    int count = match(program, matches, err);
 
     if (count < 0)
         return -1;
-    inside->reason = BERTH_REASON_NODE;
-    if (get_stages(inside, matches, count, err) < 0)
+    program->reason = BERTH_REASON_NODE;
+    if (get_stages(program, matches, count, err) < 0)
         return -1;
     for (int i = 0; i < count; i++)
-        if (judge(inside, &inside->replacements[i], err) < 0)
+        if (judge(program, &program->replacements[i], err) < 0)
             return -1;
-    inside->reason = BERTH_REASON_HOST;
-    return check_peers(inside, err);
+    program->reason = BERTH_REASON_HOST;
+    return check_peers(program, err);
 }
 
-static int mount_all(struct inside *inside, struct berth_strvec *bound,
+static int mount_all(struct program *program, struct berth_strvec *bound,
                      struct berth_err *err)
 {
-    for (int i = 0; i < inside->count; i++) {
+    for (int i = 0; i < program->count; i++) {
         if (bound)
-            berth_replacement_leave_out(&inside->replacements[i], bound);
-        if (berth_replacement_mount(&inside->replacements[i], err) < 0 ||
-            berth_replacement_set(&inside->replacements[i], err) < 0)
+            berth_replacement_leave_out(&program->replacements[i], bound);
+        if (berth_replacement_mount(&program->replacements[i], err) < 0 ||
+            berth_replacement_set(&program->replacements[i], err) < 0)
             return -1;
     }
     return bound && bound->failed ? berth_err_oom(err) : 0;
 }
 
-/* Let the image's loader say what runs now. */
+/* Let the image's loader report what runs now. */
 static int verify(struct programs *programs, struct berth_err *err)
 {
-    for (struct inside *it = programs->items; it < programs->items + programs->count;
+    for (struct program *it = programs->items; it < programs->items + programs->count;
          it++)
         for (int i = 0; i < it->count; i++)
-            if (berth_replacement_verify(&it->replacements[i], &it->look, environ,
+            if (berth_replacement_verify(&it->replacements[i], &it->scan, environ,
                                          err) < 0)
                 return -1;
     return 0;
 }
 
-static int replacement(struct programs *programs, struct berth_err *err)
+static int bind_over(struct programs *programs, struct berth_err *err)
 {
     bool is_one = programs->count == 1;
 
@@ -274,18 +266,18 @@ static int replacement(struct programs *programs, struct berth_err *err)
     for (size_t i = 0; i < programs->count; i++)
         if (mount_all(&programs->items[i], is_one ? NULL : &programs->bound, err) < 0)
             return -1;
-    /* What is mounted then for one lies over files of the others. */
+    /* The mounts for one program may lie over files of another. */
     return verify(programs, err) < 0 || (!is_one && verify(programs, err) < 0) ? -1 : 0;
 }
 
 static void undo(struct programs *programs)
 {
     for (size_t k = programs->count; k > 0; k--) {
-        struct inside *inside = &programs->items[k - 1];
+        struct program *program = &programs->items[k - 1];
 
-        for (int i = inside->count - 1; i >= 0; i--)
-            berth_replacement_undo(&inside->replacements[i]);
-        inside->count = 0;
+        for (int i = program->count - 1; i >= 0; i--)
+            berth_replacement_undo(&program->replacements[i]);
+        program->count = 0;
     }
 }
 
@@ -296,7 +288,7 @@ static int put_text(const char *text, char **ret, struct berth_err *err)
     return *ret ? 0 : berth_err_oom(err);
 }
 
-/* Whose MPI runs, in one note. */
+/* Write the note that names whose MPI runs. */
 static int name_mpi(struct programs *programs, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf note = {0};
@@ -316,11 +308,11 @@ static int name_mpi(struct programs *programs, struct berth_err *err)
     return note.used ? put_text(note.text, &programs->binding.note, err) : 0;
 }
 
-/* The host's MPI that each rank will load. Without marks the mapped files of a rank
- * tell what it has loaded. */
+/* Write which MPI of the host each rank will load. If marks cannot be mounted, the
+ * witness reads the mapped files of a rank instead. */
 static int name_host(struct programs *programs, struct berth_err *err)
 {
-    const struct inside *first = &programs->items[0];
+    const struct program *first = &programs->items[0];
     struct berth_binding *binding = &programs->binding;
     BERTH_BUF struct berth_buf text = {0};
 
@@ -340,13 +332,13 @@ static int name_host(struct programs *programs, struct berth_err *err)
                : put_text(first->alone.text, &binding->because, err);
 }
 
-/* What REPLACEMENT has set and mounted, by the paths on the host, and what ranks that
- * reach other nodes open. */
+/* Write what REPLACEMENT has set and mounted, by the paths on the host, and which
+ * devices ranks open that reach other nodes. */
 static void put_replacement(struct programs *programs,
                             const struct berth_replacement *replacement)
 {
     struct berth_binding *binding = &programs->binding;
-    const struct berth_mpi_reach *reach = &programs->told->reach;
+    const struct berth_mpi_reach *reach = &programs->inside->reach;
     const char *const *opens = replacement->stack->profile->opens;
 
     for (; opens && *opens && (reach->nodes > 1 || reach->het_step); opens++)
@@ -370,7 +362,7 @@ static int put_result(struct programs *programs, struct berth_err *err)
     return name_mpi(programs, err);
 }
 
-/* The host's network libraries under the image's own MPI. */
+/* Put the host's network libraries under the image's own MPI. */
 static int use_fabrics(struct programs *programs, struct berth_err *err)
 {
     BERTH_FREE struct berth_fabrics **all = calloc(programs->count, sizeof(*all));
@@ -382,10 +374,10 @@ static int use_fabrics(struct programs *programs, struct berth_err *err)
         return berth_err_oom(err);
     for (size_t i = 0; i < programs->count; i++) {
         all[i] = &programs->items[i].fabrics;
-        all[i]->look = &programs->items[i].look;
+        all[i]->scan = &programs->items[i].scan;
         all[i]->wants = &programs->items[i].wants;
     }
-    if (berth_fabrics_use(programs->told, all, programs->count, &fabrics, err) < 0)
+    if (berth_fabrics_use(programs->inside, all, programs->count, &fabrics, err) < 0)
         return -1;
     for (size_t i = 0; i < programs->count; i++)
         for (int j = 0; j < all[i]->count; j++)
@@ -403,7 +395,8 @@ static int use_fabrics(struct programs *programs, struct berth_err *err)
     return put_text(note.text, &binding->note, err);
 }
 
-/* The image's own library stays. */
+/* Let the image's own MPI run. WHY: why the host's cannot; NULL: it was not asked for.
+ */
 static int keep_own(struct programs *programs, const struct berth_err *why,
                     struct berth_err *err)
 {
@@ -417,35 +410,27 @@ static int keep_own(struct programs *programs, const struct berth_err *why,
         if (put_text(note.text, &programs->binding.note, err) < 0)
             return -1;
     }
-    return berth_request_has_fabric(programs->told->request)
+    return berth_request_has_fabric(programs->inside->request)
                ? use_fabrics(programs, err)
                : 0;
 }
 
-/* For an account of the launch, where one is wanted. */
+/* Write the facts for an account of the launch, if the request asks for one. */
 static void put_facts(struct programs *programs)
 {
-    const struct inside *first = &programs->items[0];
+    const struct program *first = &programs->items[0];
     const struct berth_findings findings = {
-        .program = first->program,
-        .look = &first->look,
+        .program = first->path,
+        .scan = &first->scan,
         .wants = &first->wants,
         .replacements = first->replacements,
         .count = first->count,
         .fabrics = &first->fabrics,
-        .apart = programs->told->reach.apart > 0,
+        .apart = programs->inside->reach.apart > 0,
     };
 
-    if (berth_request_is_explained(programs->told->request))
+    if (berth_request_is_explained(programs->inside->request))
         berth_findings_list(&findings, &programs->binding.facts);
-}
-
-/* The image's own MPI runs, which nobody watches. */
-static int warn(struct programs *programs, struct inside *inside, struct berth_err *err)
-{
-    if (inside->count > 0 || !*inside->alone.text)
-        return 0;
-    return put_text(inside->alone.text, &programs->binding.warning, err);
 }
 
 static int plan_all(struct programs *programs, struct berth_err *err)
@@ -458,30 +443,30 @@ static int plan_all(struct programs *programs, struct berth_err *err)
     return 0;
 }
 
-/* The host's library, or a sentence why not. */
+/* Let the host's MPI run. Returns 0, or -1 with a sentence why it cannot. */
 static int use_host(struct programs *programs, struct berth_err *err)
 {
-    struct inside *first = &programs->items[0];
+    struct program *first = &programs->items[0];
 
     if (plan_all(programs, err) < 0)
         return -1;
-    if (replacement(programs, err) < 0)
+    if (bind_over(programs, err) < 0)
         return -1;
     if (first->count == 0 && berth_mode_of(first->mode) != BERTH_MODE_AUTO)
         return berth_err_set(err,
                              "'%s' is not linked with MPI, and the image has no MPI "
                              "library; leave --mpi-bind out",
-                             first->program);
+                             first->path);
     return 0;
 }
 
-/* It cannot be the host's library, BECAUSE. */
-static int do_without(struct programs *programs, const struct berth_err *because,
-                      struct berth_err *err)
+/* The host's MPI cannot run BECAUSE: let the image's run, or refuse the step. */
+static int fall_back(struct programs *programs, const struct berth_err *because,
+                     struct berth_err *err)
 {
-    const struct berth_inside *told = programs->told;
+    const struct berth_inside *inside = programs->inside;
     enum berth_fallback fallback =
-        berth_fallback_decide(told->request, told->reach.nodes, programs->reason);
+        berth_fallback_decide(inside->request, inside->reach.nodes, programs->reason);
     bool is_each = fallback == BERTH_FALLBACK_EACH_SAYS;
 
     if (!is_each && fallback != BERTH_FALLBACK_YES)
@@ -491,10 +476,10 @@ static int do_without(struct programs *programs, const struct berth_err *because
     return keep_own(programs, because, err);
 }
 
-/* Whose library runs, as the mode says. */
+/* Decide whose MPI runs, as the mode says. */
 static int decide(struct programs *programs, struct berth_err *err)
 {
-    const struct berth_request *request = programs->told->request;
+    const struct berth_request *request = programs->inside->request;
     struct berth_err why;
 
     if (berth_request_mpi_is(request, BERTH_MODE_HYBRID))
@@ -505,32 +490,32 @@ static int decide(struct programs *programs, struct berth_err *err)
     }
     if (use_host(programs, &why) == 0)
         return put_result(programs, err);
-    return do_without(programs, &why, err);
+    return fall_back(programs, &why, err);
 }
 
-/* Look at all that are there. */
-static int look_at_all(struct programs *programs, struct berth_err *err)
+/* Scan all programs whose file is there. */
+static int scan_all(struct programs *programs, struct berth_err *err)
 {
-    const struct berth_inside *told = programs->told;
-    const struct berth_strvec *names = told->programs;
+    const struct berth_inside *inside = programs->inside;
+    const struct berth_strvec *names = inside->programs;
     size_t count = names ? names->count : 1;
 
     programs->items = calloc(count, sizeof(*programs->items));
     if (!programs->items)
         return berth_err_oom(err);
     for (size_t i = 0; i < count; i++) {
-        struct inside *item = &programs->items[programs->count];
+        struct program *item = &programs->items[programs->count];
         char *const alone[] = {names ? names->items[i] : NULL, NULL};
 
-        *item = (struct inside){.told = told, .mode = told->request->mpi};
-        if (look(item, names ? alone : told->command, err) < 0)
+        *item = (struct program){.inside = inside, .mode = inside->request->mpi};
+        if (scan(item, names ? alone : inside->command, err) < 0)
             return -1;
-        programs->count += item->program != NULL;
+        programs->count += item->path != NULL;
     }
     return 0;
 }
 
-/* Of several programs those that are linked with MPI; where none is, the first. */
+/* Keep the programs that are linked with MPI; if none is, the first. */
 static void select_linked(struct programs *programs)
 {
     size_t linked = 0;
@@ -541,13 +526,14 @@ static void select_linked(struct programs *programs)
     programs->count = linked ? linked : programs->count > 0;
 }
 
-/* No two of them wait for each other for ever. */
+/* Refuses programs with different MPIs: their ranks would wait for each other for ever.
+ */
 static int check_families(const struct programs *programs, struct berth_err *err)
 {
-    const struct inside *first = NULL;
+    const struct program *first = NULL;
 
     for (size_t i = 0; i < programs->count; i++) {
-        const struct inside *item = &programs->items[i];
+        const struct program *item = &programs->items[i];
         enum berth_mpi_family family = item->wants.family;
 
         if (family != BERTH_FAMILY_MPICH && family != BERTH_FAMILY_OPENMPI)
@@ -557,9 +543,9 @@ static int check_families(const struct programs *programs, struct berth_err *err
                                  "'%s' wants %s and '%s' wants %s, and the ranks of "
                                  "both would wait for each other in MPI_Init; build "
                                  "both with one MPI, or give each an srun of its own",
-                                 first->program,
-                                 berth_mpi_family_name(first->wants.family),
-                                 item->program, berth_mpi_family_name(family));
+                                 first->path,
+                                 berth_mpi_family_name(first->wants.family), item->path,
+                                 berth_mpi_family_name(family));
         first = item;
     }
     return 0;
@@ -567,34 +553,37 @@ static int check_families(const struct programs *programs, struct berth_err *err
 
 static int run(struct programs *programs, struct berth_err *err)
 {
-    if (berth_enter(programs->told, err) < 0 || look_at_all(programs, err) < 0)
+    if (berth_enter(programs->inside, err) < 0 || scan_all(programs, err) < 0)
         return -1;
     select_linked(programs);
     if (programs->count == 0)
         return 0;
     if (check_families(programs, err) < 0 || decide(programs, err) < 0)
         return -1;
+    /* The witness does not watch the image's own MPI. */
     for (size_t i = 0; i < programs->count; i++)
-        if (warn(programs, &programs->items[i], err) < 0)
+        if (programs->items[i].count == 0 && *programs->items[i].alone.text &&
+            put_text(programs->items[i].alone.text, &programs->binding.warning, err) <
+                0)
             return -1;
     put_facts(programs);
     return 0;
 }
 
-void berth_inside_run(const struct berth_inside *told)
+void berth_inside_run(const struct berth_inside *inside)
 {
-    struct programs programs = {.told = told};
+    struct programs programs = {.inside = inside};
     BERTH_BUF struct berth_buf bytes = {0};
     struct berth_err err;
     int result;
 
-    if (told->variable)
-        berth_strvec_push(&programs.binding.set, told->variable);
+    if (inside->variable)
+        berth_strvec_push(&programs.binding.set, inside->variable);
     result = run(&programs, &err);
     berth_binding_put(&programs.binding, &bytes);
-    if (result < 0 || berth_channel_send_result(told->channel, &bytes, &err) < 0) {
-        berth_channel_send(told->channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
+    if (result < 0 || berth_channel_send_result(inside->channel, &bytes, &err) < 0) {
+        berth_channel_send(inside->channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
         return;
     }
-    berth_channel_send(told->channel, BERTH_CHANNEL_DONE, "", NULL);
+    berth_channel_send(inside->channel, BERTH_CHANNEL_DONE, "", NULL);
 }

@@ -17,8 +17,8 @@ struct berth_inside {
     const struct berth_request *request;
     const struct berth_terms *terms;     /* of the site; NULL: none */
     char *const *command;                /* as the image runs it, ended by NULL */
-    const struct berth_strvec *programs; /* of the tasks, where these differ (srun
-                                            --multi-prog); NULL: that of the command */
+    const struct berth_strvec *programs; /* of the tasks, if these differ (srun
+                                            --multi-prog); NULL: that of COMMAND */
     const char *directory;               /* of the task on the host; NULL: gone */
     char *const *task; /* the environment of the task, ended by NULL */
     const struct berth_profile
@@ -27,20 +27,21 @@ struct berth_inside {
     const struct berth_stacks *fabrics;  /* and its fabrics that are asked for */
     struct berth_factcache *host_cache;  /* facts about the host's files */
     struct berth_factcache *image_cache; /* and the image's; NULL: none */
-    const char *variable; /* NAME=VALUE that the tasks need whichever MPI runs; NULL:
-                             none */
+    const char *variable; /* NAME=VALUE that the tasks need with any MPI; NULL: none */
     struct berth_mpi_reach reach;
-    int channel; /* an end of step/channel.h, at which it asks and tells */
+    int channel; /* to berth-mpi (step/channel.h), for questions and the answer */
 };
 
-/* Ask for the stage of the stack of number AT: those of the host's MPIs, then those of
- * its fabrics. Opens it in REPLACEMENT. Returns 0, or -1 with a sentence in ERR. */
+/* Asks berth-mpi for the stage of the stack of number AT, which counts STACKS and then
+ * FABRICS, and opens it in REPLACEMENT (berth_replacement_open()). Returns 0, or -1
+ * with a sentence in ERR. */
 int berth_inside_get_stage(const struct berth_inside *inside, size_t at,
                            struct berth_replacement *replacement,
                            struct berth_err *err);
 
-/* Enter the container as the owner of its namespaces, look at the programs, put the
- * staged libraries of the host's MPI over those of the image, and let the image's own
- * loader say whether they are what will run. The process has the environment of the
- * container, and is to end when this returns. */
+/* Enters the container as the owner of its namespaces, scans the programs, mounts the
+ * staged libraries of the host's MPI over those of the image, lets the image's own
+ * loader confirm that they will run, and answers at CHANNEL: a binding, or a refusal.
+ * The environment of the process is that of the container. The process must end when
+ * this returns. */
 void berth_inside_run(const struct berth_inside *inside);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which MPI of the host is meant for which program. */
+/* Chooses the MPI of the host for a program. */
 
 #include "bind/match.h"
 
@@ -41,7 +41,7 @@ static void list_offers(const struct berth_offer *offers, size_t count,
                        offers[i].name);
 }
 
-/* No MPI of this host, which are TEXT, is called MODE. */
+/* Says that no MPI of this host, which TEXT lists, is called MODE. */
 static int explain_name(const char *mode, const struct berth_offer *offers,
                         size_t count, const char *text, struct berth_err *err)
 {
@@ -66,7 +66,8 @@ static int explain_name(const char *mode, const struct berth_offer *offers,
                          meant ? "'?)" : "", text, modes.text);
 }
 
-/* No stack on offer has that name, or none with that name is of FAMILY. */
+/* Says why no offer fits: none has the name MODE, or none with that name is of FAMILY.
+ */
 static int explain(const char *mode, enum berth_mpi_family family,
                    const struct berth_offer *offers, size_t count,
                    struct berth_err *err)
@@ -94,7 +95,7 @@ static int explain(const char *mode, enum berth_mpi_family family,
                          berth_mpi_family_name(family));
 }
 
-/* The first offer of FAMILY that MODE means; COUNT: none. */
+/* The number of the first offer of FAMILY that MODE names; COUNT: there is none. */
 static size_t find_offer(const char *mode, enum berth_mpi_family family,
                          const struct berth_offer *offers, size_t count)
 {
@@ -130,43 +131,34 @@ static int explain_unknown(const struct berth_mpi_program *program,
                          text.text);
 }
 
-static bool has_family(const struct berth_mpi_objects *image,
-                       enum berth_mpi_family family)
-{
-    return berth_mpi_objects_parts(image, family) != 0;
-}
-
 int berth_match_find(const char *mode, const struct berth_mpi_program *program,
                      const struct berth_mpi_objects *image,
                      const struct berth_offer *offers, size_t count,
                      struct berth_match ret_matches[BERTH_MATCHES_MAX],
                      enum berth_reason *ret_reason, struct berth_err *err)
 {
-    static const enum berth_mpi_family families[] = {
-        BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
     enum berth_mpi_family missing = BERTH_FAMILY_NONE;
     int found = 0;
 
-    *ret_reason = berth_mpi_check_program(program, NULL) < 0 ||
-                          program->family == BERTH_FAMILY_UNKNOWN
-                      ? BERTH_REASON_IMAGE
-                      : BERTH_REASON_NODE;
+    *ret_reason = BERTH_REASON_IMAGE;
     if (berth_mpi_check_program(program, err) < 0)
         return -1;
     if (program->family == BERTH_FAMILY_UNKNOWN)
         return explain_unknown(program, err);
+    *ret_reason = BERTH_REASON_NODE;
     if (!is_known(mode, offers, count))
         return explain(mode, BERTH_FAMILY_NONE, offers, count, err);
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-        size_t offer = find_offer(mode, families[i], offers, count);
+    for (int i = 0; i < BERTH_FAMILIES; i++) {
+        enum berth_mpi_family family = berth_mpi_families[i];
+        size_t offer = find_offer(mode, family, offers, count);
         bool wanted = program->family == BERTH_FAMILY_NONE
-                          ? has_family(image, families[i])
-                          : program->family == families[i];
+                          ? berth_mpi_objects_parts(image, family) != 0
+                          : program->family == family;
 
         if (wanted && offer < count)
-            ret_matches[found++] = (struct berth_match){families[i], offer};
+            ret_matches[found++] = (struct berth_match){family, offer};
         else if (wanted)
-            missing = families[i];
+            missing = family;
     }
     if (found == 0 && missing != BERTH_FAMILY_NONE)
         return explain(mode, missing, offers, count, err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Do the tasks of a step find each other, whichever MPI of the container they use? */
+/* Checks that the tasks of a step find each other, whichever MPI of the container they
+ * use. */
 
 #include "bind/peers.h"
 
@@ -13,7 +14,7 @@
 #include "base/text.h"
 #include "mpi/pmi.h"
 
-/* The replacement over the MPI of FAMILY; NULL: that is the image's own. */
+/* The replacement over the MPI of FAMILY; NULL: the image's own stays. */
 static const struct berth_replacement *
 replacement_of(const struct berth_replacement *replacements, int count,
                enum berth_mpi_family family)
@@ -24,7 +25,7 @@ replacement_of(const struct berth_replacement *replacements, int count,
     return NULL;
 }
 
-/* The variable of the process manager that the container has not; NULL: none. */
+/* The variable of the process manager that the container lacks; NULL: none. */
 static const char *find_lost(const struct berth_peers *peers)
 {
     for (const char *const *name = berth_mpi_contacts; *name; name++)
@@ -34,8 +35,9 @@ static const char *find_lost(const struct berth_peers *peers)
     return NULL;
 }
 
-/* With the library of FAMILY among OBJECTS. *RET_SPEAKS: whether it speaks to the
- * process manager. */
+/* Checks the MPI of FAMILY among OBJECTS. *RET_SPEAKS: it speaks to the process
+ * manager.
+ */
 static int check_one(const struct berth_peers *peers,
                      const struct berth_mpi_objects *objects,
                      enum berth_mpi_family family, const char *owner, bool *ret_speaks,
@@ -63,18 +65,19 @@ static bool may_use(const struct berth_peers *peers, enum berth_mpi_family famil
 {
     enum berth_mpi_family wants = peers->wants->family;
 
-    return berth_mpi_objects_mpi(&peers->look->objects, family) &&
+    return berth_mpi_objects_mpi(&peers->scan->objects, family) &&
            (wants == family || wants == BERTH_FAMILY_NONE ||
             wants == BERTH_FAMILY_UNKNOWN);
 }
 
-/* The families beside an interpreter that is not the system's, as bits: those in lib/
- * of a virtual environment, or of Conda's, are what its programs find. 0: none. */
+/* The families of the MPIs in lib/ beside an interpreter, as bits: its programs find
+ * these, if it belongs to a virtual environment or to Conda. 0: none, or it is the
+ * system's. */
 static unsigned int find_beside(const struct berth_peers *peers)
 {
     static const char *const common[] = {"", "/usr", "/usr/local", NULL};
-    const struct berth_mpi_objects *image = &peers->look->objects;
-    BERTH_FREE char *prefix = strdup(peers->look->runner ? peers->look->runner : "");
+    const struct berth_mpi_objects *image = &peers->scan->objects;
+    BERTH_FREE char *prefix = strdup(peers->scan->runner ? peers->scan->runner : "");
     BERTH_FREE char *lib = NULL;
     BERTH_FREE char *real = NULL;
     unsigned int families = 0;
@@ -100,27 +103,27 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alo
                       const struct berth_replacement **ret_replacement,
                       struct berth_err *err)
 {
-    static const enum berth_mpi_family families[] = {
-        BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
     bool refused = false;
     bool fits = false;
-    bool is_known = false; /* which one is meant: it speaks to the process manager */
+    bool is_known =
+        false; /* the one that is meant was seen: it speaks to the manager */
     unsigned int beside =
         peers->wants->family == BERTH_FAMILY_NONE ? find_beside(peers) : 0;
     struct berth_err why;
 
     *ret_alone->text = '\0';
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+    for (int i = 0; i < BERTH_FAMILIES; i++) {
+        enum berth_mpi_family family = berth_mpi_families[i];
         const struct berth_replacement *replacement =
-            replacement_of(peers->replacements, peers->count, families[i]);
-        bool is_meant = !beside || (beside & 1U << families[i]);
+            replacement_of(peers->replacements, peers->count, family);
+        bool is_meant = !beside || (beside & 1U << family);
         bool speaks;
 
         /* A program that the command starts may still load what is mounted. */
-        if (peers->count ? !replacement : !may_use(peers, families[i]) || !is_meant)
+        if (peers->count ? !replacement : !may_use(peers, family) || !is_meant)
             continue;
-        if (check_one(peers, replacement ? &replacement->staged : &peers->look->objects,
-                      families[i], replacement ? "the host's" : "the image's", &speaks,
+        if (check_one(peers, replacement ? &replacement->staged : &peers->scan->objects,
+                      family, replacement ? "the host's" : "the image's", &speaks,
                       &why) == 0) {
             fits |= is_meant;
             continue;
@@ -137,10 +140,10 @@ int berth_peers_check(const struct berth_peers *peers, struct berth_err *ret_alo
     return refused && !fits ? -1 : 0;
 }
 
-/* What nothing was bound over. */
+/* Lists the MPIs of the image that nothing replaces. */
 static void list_others(const struct berth_peers *peers, struct berth_strvec *ret)
 {
-    const struct berth_mpi_objects *image = &peers->look->objects;
+    const struct berth_mpi_objects *image = &peers->scan->objects;
 
     for (size_t i = 0; i < image->count; i++) {
         enum berth_mpi_family family = image->items[i].library.family;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One stage of the host's MPI over one family of an image: judged, mounted, verified.
- */
+/* Judges, mounts and verifies one stage of the host's MPI, or of a fabric, over an
+ * image's libraries. */
 
 #include "bind/replacement.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -57,7 +55,7 @@ static int read_staged(struct berth_factcache *cache,
             continue;
         if (asprintf(&path, "%s/%s", replacement->mounted, file->file) < 0)
             return berth_err_oom(err);
-        if (berth_look_add(cache, &replacement->staged, BERTH_ROLE_LOADED, file->soname,
+        if (berth_scan_add(cache, &replacement->staged, BERTH_ROLE_LOADED, file->soname,
                            path, err) < 0)
             return -1;
     }
@@ -98,7 +96,7 @@ static void add_pair(struct berth_strvec *pairs, const char *from, const char *o
     berth_strvec_push(pairs, over);
 }
 
-/* The directory of PATH, with its slash. */
+/* The length of the directory of PATH, with its slash. */
 static int directory_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -106,14 +104,15 @@ static int directory_length(const char *path)
     return slash ? (int)(slash - path) + 1 : 0;
 }
 
-/* All files of the host's glibc over those of the image: they work only together. The
- * loader goes over the image's, by the name that the program has for it. */
+/* Plan all files of the host's glibc over those of the image, since they work only
+ * together. The host's loader goes over the file that the program names as its loader.
+ */
 static int plan_glibc(struct berth_replacement *replacement,
-                      const struct berth_look *look, struct berth_err *err)
+                      const struct berth_scan *scan, struct berth_err *err)
 {
     const struct berth_mpi_object *libc =
-        berth_mpi_objects_find(&look->objects, "libc.so.6");
-    BERTH_FREE char *loader = look->loader ? berth_resolve(look->loader) : NULL;
+        berth_mpi_objects_find(&scan->objects, "libc.so.6");
+    BERTH_FREE char *loader = scan->loader ? berth_resolve(scan->loader) : NULL;
 
     if (!libc || !loader)
         return berth_err_set(err, "the image has no glibc that the host's could "
@@ -138,8 +137,8 @@ static int plan_glibc(struct berth_replacement *replacement,
     return 0;
 }
 
-/* A program in a mount, or one whose library the image does not have, has no file to go
- * over: it finds the staged library by LD_LIBRARY_PATH. */
+/* Let the program find the staged library by LD_LIBRARY_PATH: the image has no file
+ * over which the library could be mounted. */
 static void plan_path(struct berth_replacement *replacement, char *const *env)
 {
     const char *own = berth_environ_value(env, "LD_LIBRARY_PATH");
@@ -149,7 +148,8 @@ static void plan_path(struct berth_replacement *replacement, char *const *env)
                        replacement->mounted, *rest ? ":" : "", rest);
 }
 
-/* Whatever the program loads first, its process gets the copy that serves both. */
+/* Plan, for GCC's libraries, that the process gets the copy that serves both sides,
+ * whichever library the program loads first. */
 static void plan_twins(struct berth_replacement *replacement)
 {
     for (size_t i = 0; i < replacement->verdict.choices.count; i++) {
@@ -166,13 +166,13 @@ static void plan_twins(struct berth_replacement *replacement)
 
 int berth_replacement_plan(struct berth_replacement *replacement,
                            const struct berth_mpi_program *program,
-                           const struct berth_look *look, char *const *env,
+                           const struct berth_scan *scan, char *const *env,
                            struct berth_err *err)
 {
     struct berth_mpi_verdict *verdict = &replacement->verdict;
 
     replacement->is_linked = program->family == replacement->family;
-    if (berth_mpi_judge(program, &look->objects, &replacement->staged, verdict, err) <
+    if (berth_mpi_judge(program, &scan->objects, &replacement->staged, verdict, err) <
         0)
         return -1;
     if (verdict->answer == BERTH_VERDICT_NO ||
@@ -180,7 +180,7 @@ int berth_replacement_plan(struct berth_replacement *replacement,
         *err = verdict->because;
         return -1;
     }
-    if (berth_bindover_plan(&look->objects, &replacement->staged, replacement->family,
+    if (berth_bindover_plan(&scan->objects, &replacement->staged, replacement->family,
                             &replacement->binds, err) < 0)
         return -1;
     if (replacement->binds.count == 0)
@@ -188,7 +188,7 @@ int berth_replacement_plan(struct berth_replacement *replacement,
     if (program->family == BERTH_FAMILY_NONE)
         plan_twins(replacement);
     if (verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC &&
-        plan_glibc(replacement, look, err) < 0)
+        plan_glibc(replacement, scan, err) < 0)
         return -1;
     return replacement->binds.failed || replacement->out.failed ||
                    replacement->set.failed
@@ -196,7 +196,7 @@ int berth_replacement_plan(struct berth_replacement *replacement,
                : 0;
 }
 
-/* The SONAMEs that the stage of a fabric replaces; NULL: it is of an MPI. */
+/* The SONAMEs that the stage of a fabric replaces; NULL: the stage is of an MPI. */
 static const char *const *sonames_of(const struct berth_replacement *replacement)
 {
     static const char *const none[] = {NULL};
@@ -208,7 +208,8 @@ static const char *const *sonames_of(const struct berth_replacement *replacement
     return replaces ? replaces : none;
 }
 
-/* Each library that both have: the process gets one of them, whoever loads it first. */
+/* Plan which copy the process gets of each library that both sides have, whichever file
+ * loads it first. */
 static void plan_choices(struct berth_replacement *replacement)
 {
     const char *const *sonames = sonames_of(replacement);
@@ -225,14 +226,14 @@ static void plan_choices(struct berth_replacement *replacement)
 }
 
 int berth_replacement_plan_fabric(struct berth_replacement *replacement,
-                                  const struct berth_look *look, struct berth_err *err)
+                                  const struct berth_scan *scan, struct berth_err *err)
 {
     struct berth_mpi_verdict *verdict = &replacement->verdict;
     const char *const *soname = sonames_of(replacement);
 
     for (; *soname && !replacement->is_linked; soname++)
-        replacement->is_linked = berth_closure_find(&look->closure, *soname);
-    if (berth_mpi_judge_fabric(replacement->stack->version, &look->objects,
+        replacement->is_linked = berth_closure_find(&scan->closure, *soname);
+    if (berth_mpi_judge_fabric(replacement->stack->version, &scan->objects,
                                &replacement->staged, verdict, err) < 0)
         return -1;
     if (verdict->answer != BERTH_VERDICT_YES &&
@@ -242,7 +243,7 @@ int berth_replacement_plan_fabric(struct berth_replacement *replacement,
     }
     plan_choices(replacement);
     if (verdict->answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC &&
-        plan_glibc(replacement, look, err) < 0)
+        plan_glibc(replacement, scan, err) < 0)
         return -1;
     return replacement->binds.failed || replacement->out.failed ? berth_err_oom(err)
                                                                 : 0;
@@ -309,7 +310,7 @@ void berth_replacement_leave_out(struct berth_replacement *replacement,
     leave_out(&replacement->binds, bound);
 }
 
-/* The PAIRS that are not *DONE yet. */
+/* Mount the PAIRS from number *DONE on. */
 static int mount_pairs(const struct berth_strvec *pairs, size_t *done,
                        struct berth_err *err)
 {
@@ -356,9 +357,8 @@ void berth_replacement_undo(struct berth_replacement *replacement)
     undo_pairs(&replacement->out, &replacement->out_done);
 }
 
-/* Which of the stage's files is PATH? */
-static const struct berth_mpi_object *
-find_staged(const struct berth_replacement *replacement, const char *path)
+const struct berth_mpi_object *
+berth_replacement_staged(const struct berth_replacement *replacement, const char *path)
 {
     struct stat st;
 
@@ -371,16 +371,8 @@ find_staged(const struct berth_replacement *replacement, const char *path)
     return NULL;
 }
 
-const char *berth_replacement_staged(const struct berth_replacement *replacement,
-                                     const char *path)
-{
-    const struct berth_mpi_object *staged = find_staged(replacement, path);
-
-    return staged ? staged->path : NULL;
-}
-
-/* The image has one library that the host's MPI brings too, the process can have one
- * copy, and it is to be the host's. */
+/* The choice of the host's copy for a library that both sides have; NULL: ITEM needs no
+ * choice, or the image's copy was chosen. */
 static const struct berth_mpi_choice *
 find_collision(const struct berth_replacement *replacement,
                const struct berth_closure_item *item)
@@ -394,7 +386,7 @@ find_collision(const struct berth_replacement *replacement,
     return NULL;
 }
 
-/* The library for which the others are there. */
+/* The library for whose sake the others are staged; NULL: there is none. */
 static const struct berth_mpi_object *
 first_library(const struct berth_replacement *replacement)
 {
@@ -404,23 +396,23 @@ first_library(const struct berth_replacement *replacement)
                    : berth_mpi_objects_mpi(&replacement->staged, replacement->family);
 }
 
-/* What the loader says now. */
-static int list(struct berth_replacement *replacement, const struct berth_look *look,
+/* Ask the loader what the program, or the staged library, loads now. */
+static int list(struct berth_replacement *replacement, const struct berth_scan *scan,
                 char *const *env, struct berth_err *err)
 {
     const struct berth_mpi_object *library = first_library(replacement);
 
-    if (!look->loader)
+    if (!scan->loader)
         return berth_err_set(err, "the program has no loader");
     replacement->target =
-        replacement->is_linked || !library ? look->runner : library->path;
+        replacement->is_linked || !library ? scan->runner : library->path;
     berth_closure_fini(&replacement->closure);
     replacement->closure = (struct berth_closure){0};
-    return berth_loader_list(NULL, look->loader, replacement->target, env,
+    return berth_loader_list(NULL, scan->loader, replacement->target, env,
                              &replacement->closure, err);
 }
 
-/* Put the host's copy over the image's where both are needed. */
+/* Mount the host's copy over the image's where the loader shows the wrong one. */
 static int resolve_collisions(struct berth_replacement *replacement,
                               const struct berth_closure *closure,
                               struct berth_err *err)
@@ -430,25 +422,25 @@ static int resolve_collisions(struct berth_replacement *replacement,
         const struct berth_mpi_choice *choice = find_collision(replacement, item);
         BERTH_FREE char *real = item->path ? berth_resolve(item->path) : NULL;
 
-        if (choice && real && !find_staged(replacement, real))
+        if (choice && real && !berth_replacement_staged(replacement, real))
             add_pair(&replacement->binds, choice->host->path, real);
     }
     return replacement->binds.failed ? berth_err_oom(err)
                                      : berth_replacement_mount(replacement, err);
 }
 
-/* Is SONAME needed and missing without the host's MPI too? */
-static bool is_missing_anyway(const struct berth_look *look, const char *soname)
+/* Did the image lack SONAME already before the mounts? */
+static bool is_missing_anyway(const struct berth_scan *scan, const char *soname)
 {
-    const struct berth_closure_item *item = berth_closure_find(&look->closure, soname);
+    const struct berth_closure_item *item = berth_closure_find(&scan->closure, soname);
 
     return item && !item->path;
 }
 
-/* Nothing that the program needs is missing. */
+/* Refuses a closure that lacks a library or a version. */
 static int check_complete(const struct berth_replacement *replacement,
                           const struct berth_closure *closure,
-                          const struct berth_look *look, struct berth_err *err)
+                          const struct berth_scan *scan, struct berth_err *err)
 {
     bool is_fabric = sonames_of(replacement);
     const char *advice =
@@ -456,43 +448,43 @@ static int check_complete(const struct berth_replacement *replacement,
 
     for (size_t i = 0; i < closure->count; i++)
         if (!closure->items[i].path &&
-            is_missing_anyway(look, closure->items[i].soname))
+            is_missing_anyway(scan, closure->items[i].soname))
             return berth_err_set(err,
                                  "'%s' needs '%s', which is not in the image; install "
                                  "it there, or mount the directory that has it and "
                                  "name that in LD_LIBRARY_PATH (--container-env)",
-                                 look->runner, closure->items[i].soname);
+                                 scan->runner, closure->items[i].soname);
         else if (!closure->items[i].path)
             return berth_err_set(
                 err,
                 "with the host's %s, '%s' is not found; install it in the image, or %s",
                 is_fabric ? replacement->stack->version : "MPI",
                 closure->items[i].soname, advice);
-    if (closure->version_count)
+    if (closure->lacks.count)
         return berth_err_set(err,
                              "'%s' wants %s of '%s', which is older; %s, or %sa newer "
                              "image",
-                             closure->versions[0].user, closure->versions[0].version,
-                             closure->versions[0].file, advice,
-                             is_fabric ? "take " : "");
+                             closure->lacks.items[2], closure->lacks.items[1],
+                             closure->lacks.items[0], advice, is_fabric ? "take " : "");
     return 0;
 }
 
-/* Is ITEM a library of the family in the image, by what it was before the mounts? */
+/* Was PATH, before the mounts, a library of the family in the image? */
 static bool is_of_family(const struct berth_replacement *replacement,
-                         const struct berth_look *look, const char *path)
+                         const struct berth_scan *scan, const char *path)
 {
-    for (size_t i = 0; i < look->objects.count; i++)
-        if (look->objects.items[i].library.family == replacement->family &&
-            strcmp(look->objects.items[i].path, path) == 0)
+    for (size_t i = 0; i < scan->objects.count; i++)
+        if (scan->objects.items[i].library.family == replacement->family &&
+            strcmp(scan->objects.items[i].path, path) == 0)
             return true;
     return false;
 }
 
-/* Every library of the family is a staged one, and there is one. By the file, since the
- * program may want libmpi.so.12 where the host's is libmpich.so.12. */
+/* Every library of the family must be a staged one, and a program that is linked with
+ * the family must load one. Files are compared, not names: the program may want
+ * libmpi.so.12, and the host's may be libmpich.so.12. */
 static int check_family(const struct berth_replacement *replacement,
-                        const struct berth_look *look,
+                        const struct berth_scan *scan,
                         const struct berth_closure *closure, struct berth_err *err)
 {
     bool found = false;
@@ -500,25 +492,25 @@ static int check_family(const struct berth_replacement *replacement,
     for (size_t i = 0; i < closure->count; i++) {
         BERTH_FREE char *real = berth_resolve(closure->items[i].path);
         const struct berth_mpi_object *staged =
-            real ? find_staged(replacement, real) : NULL;
+            real ? berth_replacement_staged(replacement, real) : NULL;
 
         if (staged)
             found |= staged->library.family == replacement->family;
-        else if (real && is_of_family(replacement, look, real))
+        else if (real && is_of_family(replacement, scan, real))
             return berth_err_set(err,
                                  "'%s' would run with the image's '%s' and not with "
                                  "the host's MPI; choose --mpi-bind=hybrid",
-                                 look->runner, real);
+                                 scan->runner, real);
     }
     if (!found && replacement->is_linked)
         return berth_err_set(err,
                              "'%s' would run without the host's MPI; choose "
                              "--mpi-bind=hybrid",
-                             look->runner);
+                             scan->runner);
     return 0;
 }
 
-/* What a fabric replaces is a staged file wherever it is loaded. */
+/* Each library that a fabric replaces must be the staged one. */
 static int check_sonames(const struct berth_replacement *replacement,
                          const char *target, const struct berth_closure *closure,
                          struct berth_err *err)
@@ -527,7 +519,7 @@ static int check_sonames(const struct berth_replacement *replacement,
         const struct berth_closure_item *item = berth_closure_find(closure, *it);
         BERTH_FREE char *real = item ? berth_resolve(item->path) : NULL;
 
-        if (real && !find_staged(replacement, real))
+        if (real && !berth_replacement_staged(replacement, real))
             return berth_err_set(err,
                                  "'%s' would run with '%s' and not with the host's %s; "
                                  "leave --container-fabric out",
@@ -536,44 +528,44 @@ static int check_sonames(const struct berth_replacement *replacement,
     return 0;
 }
 
-/* Is what CLOSURE, of TARGET, has the host's? */
+/* Checks CLOSURE, which is that of TARGET. */
 static int check_replaced(const struct berth_replacement *replacement,
-                          const struct berth_look *look, const char *target,
+                          const struct berth_scan *scan, const char *target,
                           const struct berth_closure *closure, struct berth_err *err)
 {
-    if (check_complete(replacement, closure, look, err) < 0)
+    if (check_complete(replacement, closure, scan, err) < 0)
         return -1;
     return sonames_of(replacement) ? check_sonames(replacement, target, closure, err)
-                                   : check_family(replacement, look, closure, err);
+                                   : check_family(replacement, scan, closure, err);
 }
 
 int berth_replacement_verify_user(struct berth_replacement *replacement,
-                                  const struct berth_look *look, const char *target,
+                                  const struct berth_scan *scan, const char *target,
                                   char *const *env, struct berth_err *err)
 {
     struct berth_closure closure;
     int result;
 
-    if (berth_loader_list(NULL, look->loader, target, env, &closure, err) < 0)
+    if (berth_loader_list(NULL, scan->loader, target, env, &closure, err) < 0)
         return -1;
-    result = check_replaced(replacement, look, target, &closure, err);
+    result = check_replaced(replacement, scan, target, &closure, err);
     berth_closure_fini(&closure);
     return result;
 }
 
 int berth_replacement_verify(struct berth_replacement *replacement,
-                             const struct berth_look *look, char *const *env,
+                             const struct berth_scan *scan, char *const *env,
                              struct berth_err *err)
 {
     size_t mounted = replacement->done;
 
-    if (list(replacement, look, env, err) < 0 ||
+    if (list(replacement, scan, env, err) < 0 ||
         resolve_collisions(replacement, &replacement->closure, err) < 0)
         return -1;
-    /* The host's copies bring others. */
-    if (replacement->done != mounted && list(replacement, look, env, err) < 0)
+    /* The host's copies may need other libraries. */
+    if (replacement->done != mounted && list(replacement, scan, env, err) < 0)
         return -1;
-    return check_replaced(replacement, look, look->runner, &replacement->closure, err);
+    return check_replaced(replacement, scan, scan->runner, &replacement->closure, err);
 }
 
 void berth_replacement_fini(struct berth_replacement *replacement)

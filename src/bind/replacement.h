@@ -10,9 +10,10 @@
 #include "mpi/objects.h"
 #include "mpi/program.h"
 #include "mpi/verdict.h"
-#include "discover/look.h"
+#include "discover/scan.h"
 #include "discover/stack.h"
 
+/* A staged file as the kernel knows it. */
 struct berth_replacement_file {
     dev_t device;
     ino_t inode;
@@ -27,72 +28,75 @@ struct berth_replacement {
     char *host;                      /* where it is on the host */
     struct berth_manifest manifest;
     struct berth_mpi_objects staged;      /* its libraries */
-    struct berth_replacement_file *files; /* the same ones, as the kernel knows them */
+    struct berth_replacement_file *files; /* of STAGED, in the same order */
     struct berth_mpi_verdict verdict;
     bool is_linked;            /* the program is linked with this family */
     struct berth_strvec binds; /* staged file, file of the image, staged file, ... */
     size_t done;               /* of BINDS, mounted */
-    struct berth_strvec out; /* file of the image, staged file that is left out, ... */
+    struct berth_strvec out; /* file of the image, the staged file that it replaces, ...
+                              */
     size_t out_done;         /* of OUT, mounted */
     struct berth_strvec set; /* NAME=VALUE */
     const char *target; /* the file about which the loader was asked last; borrowed */
     struct berth_closure closure; /* and its answer */
 };
 
-/* Read the stage at MOUNTED, which is HOST outside; facts about its files that are in
- * CACHE (NULL: none) are taken from there. */
+/* Reads the stage at MOUNTED, whose path on the host is HOST, into REPLACEMENT, which
+ * the caller ends (berth_replacement_fini), also after an error. CACHE (NULL: none)
+ * answers for files that it knows. Returns 0, or -1 with a sentence in ERR. */
 int berth_replacement_open(struct berth_factcache *cache, const char *mounted,
                            const char *host, struct berth_replacement *replacement,
                            struct berth_err *err);
 
 /* Judges whether the staged libraries can replace those that PROGRAM, in the image of
- * LOOK, wants in the environment ENV, and plans the mounts. Returns 0, or -1 with a
- * sentence in ERR when they cannot. */
+ * SCAN, wants; plans the mounts, and in SET the variables for the environment ENV (ends
+ * in NULL). Returns 0, or -1 with a sentence in ERR if they cannot. */
 int berth_replacement_plan(struct berth_replacement *replacement,
                            const struct berth_mpi_program *program,
-                           const struct berth_look *look, char *const *env,
+                           const struct berth_scan *scan, char *const *env,
                            struct berth_err *err);
 
-/* The same for a stage of a fabric: judges whether its libraries and those of LOOK can
- * be in one process, and plans the mounts. LOOK has what the image has under the names
+/* The same for a stage of a fabric: judges whether its libraries and those of SCAN can
+ * be in one process, and plans the mounts. SCAN has what the image has under the names
  * of all that is staged. */
 int berth_replacement_plan_fabric(struct berth_replacement *replacement,
-                                  const struct berth_look *look, struct berth_err *err);
+                                  const struct berth_scan *scan, struct berth_err *err);
 
-/* Drops planned mounts that are in BOUND, because they are mounted for another program,
- * and appends the others to BOUND: source, destination, source, ... Call it before the
- * first mount. */
+/* Drops the planned mounts that are in BOUND, because they are mounted for another
+ * program, and appends the others to BOUND: source, destination, source, ... Out of
+ * memory sticks in BOUND. Call it before the first mount. */
 void berth_replacement_leave_out(struct berth_replacement *replacement,
                                  struct berth_strvec *bound);
 
-/* Mount what was planned. The caller owns the mount namespace. */
+/* Mounts what was planned. The process owns the mount namespace. Returns 0, or -1 with
+ * a sentence in ERR; berth_replacement_undo() removes what is mounted then. */
 int berth_replacement_mount(struct berth_replacement *replacement,
                             struct berth_err *err);
 
-/* Set its variables in this process. */
+/* Sets the variables SET in this process. Returns 0, or -1 out of memory. */
 int berth_replacement_set(const struct berth_replacement *replacement,
                           struct berth_err *err);
 
-/* Ask the loader of LOOK again, in the environment ENV, which has SET in it: each
- * library of the family (of a fabric: each that it replaces) must be the staged one,
- * and nothing may be missing. If image
- * and stage both bring a library and the process is to have the staged one, mounts
- * that, too. Returns 0, or -1 with a sentence in ERR that names the file. */
+/* Asks the loader of SCAN again, in the environment ENV (ends in NULL), which has SET
+ * in it: each library of the family (of a fabric: each that it replaces) must be the
+ * staged one, and no library may be missing. If the loader shows a library of the image
+ * where the verdict chose the host's copy, mounts that copy, too. Returns 0, or -1 with
+ * a sentence in ERR that names the file. */
 int berth_replacement_verify(struct berth_replacement *replacement,
-                             const struct berth_look *look, char *const *env,
+                             const struct berth_scan *scan, char *const *env,
                              struct berth_err *err);
 
-/* Ask the loader about the file TARGET of the image, too, which loads the libraries of
- * a fabric. */
+/* The same check, without further mounts, for TARGET, a file of the image that loads
+ * libraries of a fabric. */
 int berth_replacement_verify_user(struct berth_replacement *replacement,
-                                  const struct berth_look *look, const char *target,
+                                  const struct berth_scan *scan, const char *target,
                                   char *const *env, struct berth_err *err);
 
-/* The staged file that is mounted at PATH; NULL: none. */
-const char *berth_replacement_staged(const struct berth_replacement *replacement,
-                                     const char *path);
+/* The staged library that is mounted at PATH; NULL: none. */
+const struct berth_mpi_object *
+berth_replacement_staged(const struct berth_replacement *replacement, const char *path);
 
-/* Take the mounts away. */
+/* Unmounts all that is mounted. */
 void berth_replacement_undo(struct berth_replacement *replacement);
 
 void berth_replacement_fini(struct berth_replacement *replacement);

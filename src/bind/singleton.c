@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -41,7 +40,8 @@ static int open_library(const struct berth_singleton *it, int *ret_root)
     return fd;
 }
 
-/* Open MPI up to 4 has its PMI in components beside the library. Their names tell. */
+/* Open MPI up to 4 has its PMI in components beside the library. Their names show which
+ * process manager they serve. */
 static void add_components(const struct berth_singleton *it, int root,
                            struct berth_mpi_objects *objects)
 {
@@ -90,8 +90,7 @@ void berth_singleton_warn(const struct berth_singleton *singleton, const char *w
         singleton->image, why);
 }
 
-/* Says on standard error, in one line, that its tasks do not find each other, if they
- * do not (mpi/pmi.h). */
+/* Prints one line on standard error if the tasks do not find each other (mpi/pmi.h). */
 static void warn(const struct berth_singleton *singleton)
 {
     struct berth_mpi_objects objects = {0};

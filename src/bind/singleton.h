@@ -5,24 +5,25 @@
 
 #include "base/err.h"
 
-/* A library of MPI that a task of a step without --mpi-bind has loaded. */
+/* A library of MPI that a task of a step without --mpi-bind has loaded. Borrows all. */
 struct berth_singleton {
-    int pid;            /* that has it mapped */
-    int holder;         /* of its container, for when that has ended */
+    int pid;            /* of the process that has mapped it */
+    int holder;         /* of its container, in case the process has ended; 0: none */
     const char *path;   /* of the library, in the container */
     const char *type;   /* SLURM_MPI_TYPE; "": not set */
     unsigned int tasks; /* of the step */
     const char *node;
-    const char *image; /* for people */
+    const char *image; /* as the user named it */
     bool het_step;     /* as in mpi/reach.h */
 };
 
-/* The warning: its tasks do not find each other, WHY (mpi/pmi.h). That a process has a
- * library loaded does not tell that it uses it. */
+/* Sets RET to the warning that the tasks of the step do not find each other, for the
+ * reason WHY (mpi/pmi.h). The process has loaded the library, and may not use it. */
 void berth_singleton_warn(const struct berth_singleton *singleton, const char *why,
                           struct berth_err *ret);
 
-/* Prints it if they do not. WORDS are those of berth-mpi behind `--singleton`: the
- * members of struct berth_singleton, in their order. */
+/* Prints that warning if the tasks do not find each other. WORDS are the arguments of
+ * berth-mpi behind `--singleton`: the members of struct berth_singleton, in their
+ * order; het_step is "het" or another word. */
 enum { BERTH_SINGLETON_WORDS = 8 };
 void berth_singleton_run(char *const *words);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files of an image need libraries that a fabric of the host replaces, where they
- * get them, and which symbols of them they need. */
+/* Finds the files of an image that need libraries that a fabric of the host replaces,
+ * where these files get the libraries, and which symbols they need. */
 
 #include "bind/users.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +26,7 @@ static bool needs_any(const char *const *sonames, const struct berth_elf *elf)
     return false;
 }
 
-/* The plugins of DIRECTORY that need what is replaced. */
+/* Add the plugins of DIRECTORY that need a library that is replaced. */
 static void add_plugins(struct berth_users *users, const struct berth_opener *opener,
                         const char *directory)
 {
@@ -44,7 +42,7 @@ static void add_plugins(struct berth_users *users, const struct berth_opener *op
             users->files.failed = true;
             break;
         }
-        if (berth_look_elf(users->look->cache, path, &elf, NULL) < 0)
+        if (berth_scan_elf(users->scan->cache, path, &elf, NULL) < 0)
             continue;
         if (needs_any(users->sonames, &elf))
             berth_strvec_push_once(&users->files, path);
@@ -54,7 +52,7 @@ static void add_plugins(struct berth_users *users, const struct berth_opener *op
         closedir(list);
 }
 
-/* The plugins that the library SONAME of the image, the file PATH, opens. */
+/* Add the plugins that the library SONAME of the image, the file PATH, opens. */
 static void follow_openers(struct berth_users *users, const char *soname,
                            const char *path)
 {
@@ -74,13 +72,12 @@ static void follow_openers(struct berth_users *users, const char *soname,
         }
 }
 
-/* The same for all that PATH, an MPI that the program may load, is linked with. One
- * that its loader does not take is nobody's. */
+/* The same for all libraries that PATH, an MPI that the program may load, needs. */
 static void follow_closure(struct berth_users *users, const char *path)
 {
     struct berth_closure closure;
 
-    if (berth_loader_list(users->look->cache, users->look->loader, path, environ,
+    if (berth_loader_list(users->scan->cache, users->scan->loader, path, environ,
                           &closure, NULL) < 0)
         return;
     for (size_t i = 0; i < closure.count; i++) {
@@ -93,8 +90,8 @@ static void follow_closure(struct berth_users *users, const char *path)
     berth_closure_fini(&closure);
 }
 
-/* Does the program load an MPI when it starts? Then it is that one which counts, and no
- * other of the image. */
+/* Does the program load an MPI when it starts? Then no other MPI of the image counts.
+ */
 static bool loads_mpi(const struct berth_mpi_objects *objects)
 {
     for (size_t i = 0; i < objects->count; i++)
@@ -104,11 +101,9 @@ static bool loads_mpi(const struct berth_mpi_objects *objects)
     return false;
 }
 
-/* Who in the image needs what is replaced: the program and what it loads or may load,
- * and the plugins of an MPI. */
 static int find_files(struct berth_users *users, struct berth_err *err)
 {
-    const struct berth_mpi_objects *objects = &users->look->objects;
+    const struct berth_mpi_objects *objects = &users->scan->objects;
     bool is_linked = loads_mpi(objects);
 
     for (size_t i = 0; i < objects->count; i++) {
@@ -138,18 +133,19 @@ static void add_place(struct berth_users *users, const char *soname, const char 
     berth_strvec_push(&users->places, real);
 }
 
-/* What the file USER gets. False: it cannot be loaded as it is, and is nobody's. */
+/* Add the libraries that the file USER gets. False: it cannot be loaded without any
+ * change, so it is not a user. */
 static bool add_places(struct berth_users *users, const char *user)
 {
     struct berth_closure closure;
     bool is_whole = true;
 
-    if (berth_loader_list(users->look->cache, users->look->loader, user, environ,
+    if (berth_loader_list(users->scan->cache, users->scan->loader, user, environ,
                           &closure, NULL) < 0)
         return false;
     for (size_t i = 0; i < closure.count; i++)
         is_whole &= closure.items[i].path != NULL;
-    is_whole &= closure.version_count == 0;
+    is_whole &= closure.lacks.count == 0;
     for (size_t i = 0; is_whole && i < closure.count; i++)
         if (berth_text_is_any(closure.items[i].soname, users->sonames))
             add_place(users, closure.items[i].soname, closure.items[i].path);
@@ -157,8 +153,8 @@ static bool add_places(struct berth_users *users, const char *user)
     return is_whole;
 }
 
-/* The files of the image under the names of what is replaced: those that any program
- * finds, and those that a user has in a directory of its own. */
+/* Find the image's libraries that are replaced: those that any program finds, and those
+ * that a user finds in a directory of its own. */
 static int find_places(struct berth_users *users, struct berth_err *err)
 {
     const char *const *sonames = users->sonames;
@@ -167,11 +163,11 @@ static int find_places(struct berth_users *users, struct berth_err *err)
 
     users->files = (struct berth_strvec){0};
     for (size_t i = 0; sonames[i]; i++)
-        if ((own = berth_mpi_objects_find(&users->look->objects, sonames[i])))
+        if ((own = berth_mpi_objects_find(&users->scan->objects, sonames[i])))
             add_place(users, sonames[i], own->path);
     for (size_t i = 0; i < files.count; i++)
         if (add_places(users, files.items[i]) ||
-            strcmp(files.items[i], users->look->runner) == 0)
+            strcmp(files.items[i], users->scan->runner) == 0)
             berth_strvec_push(&users->files, files.items[i]);
     return users->places.failed || users->files.failed ? berth_err_oom(err) : 0;
 }
@@ -179,18 +175,6 @@ static int find_places(struct berth_users *users, struct berth_err *err)
 int berth_users_find(struct berth_users *users, struct berth_err *err)
 {
     return find_files(users, err) < 0 ? -1 : find_places(users, err);
-}
-
-/* All symbols of the file PATH. */
-static int read_symbols(const char *path, struct berth_elf *ret, struct berth_err *err)
-{
-    static const struct berth_elf_question question = {0};
-    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0)
-        return berth_err_set(err, "'%s': %s", path, strerror(errno));
-    return berth_elf_read(fd, &question, ret, err) < 0 ? berth_err_at(err, "'%s'", path)
-                                                       : 0;
 }
 
 /* The symbols of some files. */
@@ -214,7 +198,7 @@ static int add_symbols(const char *path, struct symbols *ret, struct berth_err *
     if (!more)
         return berth_err_oom(err);
     ret->items = more;
-    if (read_symbols(path, &more[ret->count], err) < 0)
+    if (berth_elf_read_path(path, NULL, &more[ret->count], err) < 0)
         return -1;
     ret->count++;
     return 0;
@@ -227,13 +211,13 @@ static void free_symbols(struct symbols *symbols)
     free(symbols->items);
 }
 
-/* Does the host's side define what USER has of the image's? */
+/* Refuses the host's libraries if they lack a symbol that USER needs of the image's. */
 static int check_user(const char *version, const char *user,
                       const struct symbols *image, const struct symbols *host,
                       struct berth_err *err)
 {
     struct berth_elf elf;
-    int result = read_symbols(user, &elf, err);
+    int result = berth_elf_read_path(user, NULL, &elf, err);
 
     if (result < 0)
         return -1;
@@ -262,9 +246,9 @@ static size_t count_missing(const struct symbols *a, const struct symbols *b)
     return count;
 }
 
-/* A program may ask for more than symbols: UCX refuses one that was built with a newer
- * release. A library without versions does not tell its release, but releases add more
- * than they take away (seen: UCX 1.13, 1.18 and 1.23). */
+/* A library may refuse a program that was built with a newer release, as UCX does. A
+ * library without versions does not show its release, but each release adds more
+ * symbols than it removes (seen: UCX 1.13, 1.18 and 1.23). */
 static int check_age(const char *version, const struct symbols *image,
                      const struct symbols *host, struct berth_err *err)
 {

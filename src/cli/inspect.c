@@ -19,7 +19,7 @@
 #include "diagnose/inspect.h"
 #include "probe/image.h"
 #include "discover/inventory.h"
-#include "discover/look.h"
+#include "discover/scan.h"
 #include "base/run.h"
 #include "probe/runtime.h"
 #include "diagnose/sitefind.h"
@@ -67,7 +67,7 @@ static const char *answer_of(const struct berth_mpi_verdict *verdict)
 }
 
 /* As a step would judge it. */
-static int judge_one(const struct inspect *it, size_t at, const struct berth_look *look,
+static int judge_one(const struct inspect *it, size_t at, const struct berth_scan *scan,
                      struct berth_mpi_verdict *ret, struct berth_err *err)
 {
     const struct berth_stack *stack = &it->candidates.offered.stacks.items[at];
@@ -75,13 +75,13 @@ static int judge_one(const struct inspect *it, size_t at, const struct berth_loo
         .profile = stack->profile,
         .version = stack->version,
         .verdict = ret,
-        .closure = &look->closure,
+        .closure = &scan->closure,
         .env = environ,
         .keep_glibc = it->terms.keep_glibc,
     };
     struct berth_err why;
 
-    if (berth_mpi_judge(it->seen.wants, &look->objects, &it->candidates.objects[at],
+    if (berth_mpi_judge(it->seen.wants, &scan->objects, &it->candidates.objects[at],
                         ret, err) < 0)
         return -1;
     if ((ret->answer == BERTH_VERDICT_YES ||
@@ -94,7 +94,7 @@ static int judge_one(const struct inspect *it, size_t at, const struct berth_loo
 }
 
 /* What each MPI of the host would be to the program, then write all. */
-static int judge(struct inspect *it, const struct berth_look *look,
+static int judge(struct inspect *it, const struct berth_scan *scan,
                  struct berth_buf *out, struct berth_err *err)
 {
     const struct berth_stacks *stacks = &it->candidates.offered.stacks;
@@ -104,7 +104,7 @@ static int judge(struct inspect *it, const struct berth_look *look,
     int result = 0;
 
     while (result == 0 && count < stacks->count && count < STACKS_MAX) {
-        result = judge_one(it, count, look, &verdicts[count], err);
+        result = judge_one(it, count, scan, &verdicts[count], err);
         if (result < 0)
             break;
         offers[count] = (struct berth_inspect_offer){
@@ -143,41 +143,41 @@ static int put_file(struct inspect *it, const char *path, struct berth_buf *out,
                     struct berth_err *err)
 {
     BERTH_FREE char *real = realpath(path, NULL);
-    struct berth_look look;
+    struct berth_scan scan;
     struct berth_mpi_program wants;
     struct stat st;
     int result;
 
     if (!real)
         return refuse(path, err);
-    if (berth_look_at(NULL, real, environ, &look, err) < 0)
+    if (berth_scan_image(NULL, real, environ, &scan, err) < 0)
         return -1;
-    if (!look.runner) {
-        berth_look_fini(&look);
+    if (!scan.runner) {
+        berth_scan_fini(&scan);
         return berth_err_set(err,
                              "'%s': the interpreter that its #! line names is not "
                              "there; install it, or look in an image that has it",
                              path);
     }
-    if (berth_mpi_program_read(&look.objects, &wants, err) < 0) {
-        berth_look_fini(&look);
+    if (berth_mpi_program_read(&scan.objects, &wants, err) < 0) {
+        berth_scan_fini(&scan);
         return -1;
     }
     it->seen.file = path;
-    it->seen.objects = &look.objects;
-    it->seen.closure = &look.closure;
+    it->seen.objects = &scan.objects;
+    it->seen.closure = &scan.closure;
     it->seen.wants = &wants;
-    it->seen.runner = look.is_script ? look.runner : NULL;
+    it->seen.runner = scan.is_script ? scan.runner : NULL;
     it->seen.is_privileged =
         stat(path, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)) != 0;
     if (it->seen.image)
-        result = judge(it, &look, out, err);
+        result = judge(it, &scan, out, err);
     else {
-        keep_own(&look.objects);
+        keep_own(&scan.objects);
         result = write_seen(it, out, err);
     }
     berth_mpi_program_fini(&wants);
-    berth_look_fini(&look);
+    berth_scan_fini(&scan);
     return result;
 }
 
@@ -194,7 +194,7 @@ static void add_libc(struct berth_mpi_objects *objects)
         if (glob(patterns[i], 0, NULL, &found) != 0)
             continue;
         for (size_t k = 0; k < found.gl_pathc; k++)
-            berth_look_add(NULL, objects, BERTH_ROLE_PRESENT,
+            berth_scan_add(NULL, objects, BERTH_ROLE_PRESENT,
                            berth_text_base(found.gl_pathv[k]), found.gl_pathv[k], NULL);
         globfree(&found);
     }
@@ -216,7 +216,7 @@ static int put_libraries(void *told, struct berth_buf *out, struct berth_err *er
     if (berth_inventory_read(&directories, &found, NULL, err) < 0)
         return -1;
     for (size_t i = 0; i < found.count; i++)
-        berth_look_add(NULL, &objects, BERTH_ROLE_PRESENT, NULL, found.items[i], NULL);
+        berth_scan_add(NULL, &objects, BERTH_ROLE_PRESENT, NULL, found.items[i], NULL);
     add_libc(&objects);
     it->seen.objects = &objects;
     result = write_seen(it, out, err);
@@ -247,7 +247,7 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
 {
     BERTH_FREE char *runtime = NULL;
     BERTH_FREE char *real = realpath(path, NULL);
-    struct berth_temporary_look look = {
+    struct berth_temporary_look scan = {
         .image = real ? real : path,
         .seconds = START_SECONDS,
         .inside = program ? put_program : put_libraries,
@@ -268,8 +268,8 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
         it->seen.mode = it->site.mpi.mode ? it->site.mpi.mode : "off";
     if (program && berth_candidates_read(&it->terms, environ, &it->candidates, err) < 0)
         return -1;
-    look.runtime = runtime;
-    result = berth_temporary_look(&look, out, err);
+    scan.runtime = runtime;
+    result = berth_temporary_look(&scan, out, err);
     berth_candidates_fini(&it->candidates);
     return result;
 }

@@ -65,10 +65,10 @@ static bool has_musl(const struct berth_inspection *seen)
 /* What the file itself wants of glibc, each version once. */
 static void list_needs(const struct berth_mpi_object *file, struct berth_strvec *ret)
 {
-    const struct berth_elf_needs *needs = &file->elf.version_needs;
+    const struct berth_strvec *needs = &file->elf.version_needs;
 
-    for (size_t i = 0; i < needs->count; i++) {
-        const char *version = needs->items[i].version;
+    for (size_t i = 0; i < needs->count; i += 2) {
+        const char *version = needs->items[i + 1];
 
         if (berth_text_starts(version, "GLIBC_") && !berth_strvec_has(ret, version))
             berth_strvec_push(ret, version);

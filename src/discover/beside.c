@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MPI libraries that no loader names and no inventory of the image has. Some dozen
- * directories are read, since a home directory may be on a slow file system. */
+/* Finds MPI libraries that no loader names and no inventory of the image has. Reads
+ * only some dozen directories, since a home directory may be on a slow file system. */
 
 #include "discover/beside.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -24,14 +21,14 @@
 enum {
     ENTRIES_MAX = 4096, /* of a directory */
     CHILDREN_MAX = 16,  /* of a mount */
-    PATHS_MAX = 64,     /* named in words and scripts */
-    PROGRAMS_MAX = 4,   /* whose loaders are asked */
+    PATHS_MAX = 64,     /* that words and scripts name */
+    PROGRAMS_MAX = 4,   /* that are scanned */
     SCRIPT_MAX = 65536, /* bytes of a script */
 };
 
 struct search {
     const struct berth_beside *beside;
-    struct berth_look *look;
+    struct berth_scan *scan;
     struct berth_strvec seen;  /* directories */
     struct berth_strvec named; /* paths */
     int programs;
@@ -47,7 +44,7 @@ static bool is_new(struct berth_strvec *list, const char *path)
 
 typedef void use_entry(struct search *search, const char *name, const char *path);
 
-/* USE each entry of the directory REAL, at most MOST. */
+/* Calls USE for each entry of the directory REAL, at most MOST times. */
 static void read_directory(struct search *search, const char *real, int most,
                            use_entry *use)
 {
@@ -69,7 +66,7 @@ static void read_directory(struct search *search, const char *real, int most,
     closedir(stream);
 }
 
-/* The same of PATH, once. */
+/* The same for the directory PATH, unless it was read before. */
 static void each(struct search *search, const char *path, use_entry *use)
 {
     BERTH_FREE char *real = berth_resolve(path);
@@ -81,10 +78,10 @@ static void each(struct search *search, const char *path, use_entry *use)
 static void use_library(struct search *search, const char *name, const char *path)
 {
     if (berth_inventory_is_named(name))
-        berth_look_present(search->look, NULL, path);
+        berth_scan_present(search->scan, NULL, path);
 }
 
-/* site-packages: the libraries that a wheel brings are in NAME.libs. */
+/* In site-packages, NAME.libs has the libraries of a wheel. */
 static void use_package(struct search *search, const char *name, const char *path)
 {
     if (berth_text_ends(name, ".libs"))
@@ -118,7 +115,7 @@ static void add_prefix(struct search *search, const char *prefix)
     }
 }
 
-/* The prefix of the program or library FILE: /p of /p/bin/x. */
+/* Adds the prefix of the program or library FILE: /p of /p/bin/x. */
 static void add_prefix_of(struct search *search, const char *file)
 {
     const char *slash = strrchr(file, '/');
@@ -132,20 +129,20 @@ static void add_prefix_of(struct search *search, const char *file)
         add_prefix(search, prefix);
 }
 
-/* The program PATH itself, and the libraries that its loader finds. */
+/* Adds the program PATH itself, and the libraries that its loader finds. */
 static void add_program(struct search *search, const char *path)
 {
-    struct berth_look look;
+    struct berth_scan scan;
 
     if (search->programs++ >= PROGRAMS_MAX ||
-        berth_look_at_start(search->look->cache, path, search->beside->env, &look,
-                            NULL) < 0)
+        berth_scan_program(search->scan->cache, path, search->beside->env, &scan,
+                           NULL) < 0)
         return;
-    for (size_t i = 0; i < look.objects.count; i++)
-        if (look.objects.items[i].library.family != BERTH_FAMILY_NONE)
-            berth_look_present(search->look, look.objects.items[i].soname,
-                               look.objects.items[i].path);
-    berth_look_fini(&look);
+    for (size_t i = 0; i < scan.objects.count; i++)
+        if (scan.objects.items[i].library.family != BERTH_FAMILY_NONE)
+            berth_scan_present(search->scan, scan.objects.items[i].soname,
+                               scan.objects.items[i].path);
+    berth_scan_fini(&scan);
 }
 
 static void use_child(struct search *search, const char *name, const char *path)
@@ -154,7 +151,7 @@ static void use_child(struct search *search, const char *name, const char *path)
     add_prefix(search, path);
 }
 
-/* A file or a directory that is named. */
+/* Adds a file or a directory that a word or a script names. */
 static void add_path(struct search *search, const char *path)
 {
     struct stat st;
@@ -178,7 +175,7 @@ static void add_path(struct search *search, const char *path)
         add_program(search, path);
 }
 
-/* The absolute paths in TEXT, a command or a script; ~ is HOME. */
+/* Adds the absolute paths in TEXT, a command or a script; ~ is HOME. */
 static void add_text(struct search *search, const char *text)
 {
     static const char ends[] = " \t\n;&|()<>'\"=:,`{}";
@@ -209,12 +206,13 @@ static void add_script(struct search *search, const char *path)
         add_text(search, text.text);
 }
 
-/* The first operands of an interpreter are scripts. */
+/* Adds the paths in WORDS. The first operands of a program may be scripts, whose text
+ * counts, too. */
 static void add_words(struct search *search, char *const *words)
 {
     for (int i = 0; words[i]; i++) {
         add_text(search, words[i]);
-        if (i > 0 && i < 3 && *words[i] != '-' && search->look->bits)
+        if (i > 0 && i < 3 && *words[i] != '-' && search->scan->bits)
             add_script(search, words[i]);
     }
 }
@@ -232,11 +230,11 @@ static void add_mounts(struct search *search, const struct berth_strvec *mounts)
     }
 }
 
-int berth_beside_look(const struct berth_beside *beside, struct berth_look *look,
-                      struct berth_err *err)
+int berth_beside_add(const struct berth_beside *beside, struct berth_scan *scan,
+                     struct berth_err *err)
 {
     static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX", "HOME"};
-    struct search search = {.beside = beside, .look = look};
+    struct search search = {.beside = beside, .scan = scan};
     bool failed;
 
     add_prefix_of(&search, beside->program);
@@ -246,8 +244,8 @@ int berth_beside_look(const struct berth_beside *beside, struct berth_look *look
         if (prefix && *prefix == '/')
             add_prefix(&search, prefix);
     }
-    for (size_t i = 0; i < look->scripts.count; i++)
-        add_script(&search, look->scripts.items[i]);
+    for (size_t i = 0; i < scan->scripts.count; i++)
+        add_script(&search, scan->scripts.items[i]);
     add_words(&search, beside->command);
     add_mounts(&search, beside->mounts);
     failed = search.seen.failed || search.named.failed;

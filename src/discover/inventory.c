@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files of an image may be MPI libraries. Judges by name only. */
+/* Finds the files of an image that may be MPI libraries, by their names alone. */
 
 #include "discover/inventory.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +16,7 @@ enum { DEEPEST = 8, MOST = 200000 };
 
 struct walk {
     struct berth_strvec *found;
-    int left;       /* entries that may still be looked at */
+    int left;       /* entries that may still be read */
     dev_t image[2]; /* the file systems of the image */
     bool is_fixed;  /* all directories are on them */
 };
@@ -44,7 +42,7 @@ static void add_file(struct walk *walk, const char *path)
         berth_strvec_push(walk->found, real);
 }
 
-/* Nobody keeps libraries there, and there are many files. */
+/* Is NAME a directory of many files that are not libraries? */
 static bool is_passed_over(const char *name)
 {
     static const char *const names[] = {".",       "..",     "doc",     "include",
@@ -118,7 +116,7 @@ int berth_inventory_read(const struct berth_strvec *directories,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-/* Is PATH below DIRECTORY, or that? */
+/* Is PATH DIRECTORY, or below it? */
 static bool is_below(const char *path, const char *directory)
 {
     size_t length = strlen(directory);
@@ -149,7 +147,7 @@ bool berth_inventory_identify(const struct berth_strvec *directories,
     return mounts && !key->failed;
 }
 
-/* Is DIRECTORY, by its path without links, below one of the list? */
+/* Is DIRECTORY, a path without links, one of LIST or below one of them? */
 static bool is_covered(const struct berth_strvec *list, const char *directory)
 {
     for (size_t i = 0; i < list->count; i++)

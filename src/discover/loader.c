@@ -4,12 +4,10 @@
 #include "discover/loader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/hash.h"
@@ -18,24 +16,24 @@
 #include "elf/facts.h"
 #include "base/run.h"
 
-/* Bounds on what is a few milliseconds and some kilobytes. */
+/* Bounds; an answer takes some milliseconds and has some kilobytes. */
 enum { SECONDS = 20, MOST = 4 << 20 };
 
-/* By name: glibc tells all that is missing only when it is asked by the environment,
- * and musl only when it is asked by an argument. */
+/* Is LOADER musl's, by its name? glibc's lists all that is missing only if a variable
+ * asks for it, and musl's lists libraries only if an argument asks. */
 static bool is_musl(const char *loader)
 {
     return berth_text_starts(berth_text_base(loader), "ld-musl");
 }
 
-/* Variables of the loader that decide which files it maps: of a program that is asked
- * about as it will run, and of one that is only to find libraries. */
+/* Variables of the loader that it gets: to list what a program maps when it runs, and
+ * to find libraries. */
 static const char *const as_it_runs[] = {
     "LD_LIBRARY_PATH=", "LD_PRELOAD=", "LD_AUDIT=", NULL};
 static const char *const to_find[] = {"LD_LIBRARY_PATH=", NULL};
 
-/* ENV for LOADER: with what makes glibc's tell and not run, and without what would make
- * it do anything else. Of its own variables it gets NAMES. */
+/* Copies ENV for LOADER, with the variable that makes glibc's list and not run the
+ * file, and of the loader's other variables only NAMES. */
 static void copy_env(const char *loader, char *const *env, const char *const *names,
                      struct berth_strvec *ret)
 {
@@ -46,7 +44,7 @@ static void copy_env(const char *loader, char *const *env, const char *const *na
             berth_strvec_push(ret, *env);
 }
 
-/* Start LOADER on FILE in ENV. Appends what it says to RET. */
+/* Starts LOADER on FILE in ENV, and appends its output to RET. */
 static int start(const char *loader, const char *file, const struct berth_strvec *env,
                  struct berth_buf *ret, struct berth_err *err)
 {
@@ -70,7 +68,8 @@ static int start(const char *loader, const char *file, const struct berth_strvec
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-/* The path, by which a file is found and finds others, and what file that is now. */
+/* Appends to KEY the path, which decides where a loader searches, and the identity of
+ * the file. */
 static void identify(const char *path, struct berth_buf *key)
 {
     BERTH_FREE char *real = berth_resolve(path);
@@ -80,7 +79,7 @@ static void identify(const char *path, struct berth_buf *key)
     berth_factcache_identify(real ? real : path, key);
 }
 
-/* What an answer of LOADER about FILE depends on, as far as it is known before. */
+/* Writes the key of an answer: all on which it depends but the files that it names. */
 static void write_key(const char *loader, const char *file,
                       const struct berth_strvec *env, struct berth_buf *key)
 {
@@ -105,8 +104,8 @@ static void write_key(const char *loader, const char *file,
     }
 }
 
-/* The files of an answer, and the directories in which one that goes before them could
- * appear, in a number. */
+/* A hash of the files that an answer names, and of their directories, in which files
+ * could appear that the loader prefers. */
 static uint64_t identify_answer(const struct berth_closure *closure)
 {
     BERTH_STRVEC struct berth_strvec directories = {0};
@@ -127,7 +126,8 @@ static uint64_t identify_answer(const struct berth_closure *closure)
     return berth_hash(BERTH_HASH_START, text.text, text.used);
 }
 
-/* The answer under KEY. Returns whether it is there and holds. */
+/* Reads the answer under KEY. Returns whether it is stored and its files are unchanged.
+ */
 static bool recall(struct berth_factcache *cache, const char *key,
                    struct berth_closure *ret_closure)
 {
@@ -157,8 +157,8 @@ static void remember(struct berth_factcache *cache, const char *key,
     berth_factcache_put(cache, key, &fact);
 }
 
-/* A loader that said nothing, and a library that was not found, may do better the next
- * time: the library may come to a directory that no answer names. */
+/* Can the answer be stored? Not one that is empty or lacks a library, since the library
+ * may appear in a directory that the key does not name. */
 static bool is_whole(const struct berth_closure *closure)
 {
     for (size_t i = 0; i < closure->count; i++)
@@ -167,7 +167,7 @@ static bool is_whole(const struct berth_closure *closure)
     return closure->count > 0;
 }
 
-/* What LOADER says of FILE in ENV. */
+/* Asks LOADER about FILE in ENV, or the cache. */
 static int ask(struct berth_factcache *cache, const char *loader, const char *file,
                const struct berth_strvec *env, struct berth_closure *ret_closure,
                struct berth_err *err)
@@ -235,23 +235,15 @@ int berth_loader_find(struct berth_factcache *cache, const char *loader,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-static bool no_symbol(const char *name)
-{
-    (void)name;
-    return false;
-}
-
 int berth_loader_self(char **ret_loader, char **ret_program, struct berth_err *err)
 {
-    static const struct berth_elf_question question = {.symbol = no_symbol};
-    BERTH_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     BERTH_FREE char *program = realpath("/proc/self/exe", NULL);
     struct berth_elf elf;
 
-    if (fd < 0 || !program)
+    if (!program)
         return berth_err_set(err, "'/proc/self/exe': %s; is /proc mounted?",
                              strerror(errno));
-    if (berth_elf_read(fd, &question, &elf, err) < 0)
+    if (berth_elf_read_path(program, &berth_elf_no_symbols, &elf, err) < 0)
         return -1;
     if (!elf.interpreter) {
         berth_elf_fini(&elf);

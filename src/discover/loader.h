@@ -8,27 +8,28 @@
 
 /* Asks the dynamic linker what it would load, instead of repeating its search. */
 
-/* An answer that is in CACHE (NULL: none) is taken from there, as long as the loader,
- * the file, the directories of LD_LIBRARY_PATH, the files of the answer and their
- * directories are what they were; otherwise it is put there. */
+/* CACHE (NULL: none) stores the answers. An answer holds as long as the loader, the
+ * file, the directories of LD_LIBRARY_PATH, the files of the answer and their
+ * directories do not change. */
 
-/* Ask LOADER what it would map for FILE, a program or a library (both are paths of the
- * root that the process has), in the environment ENV (ends in NULL), what LD_PRELOAD
- * brings included. Nothing of FILE runs; what LD_AUDIT names does. Returns 0 with
- * *RET_CLOSURE, which the caller owns (berth_closure_fini); what is not found is an
- * answer in it. Returns -1 with a sentence in ERR when the loader cannot be started or
- * does not end within 20 seconds, or cannot load FILE. */
+/* Asks LOADER which libraries it would map for FILE, a program or a library, in the
+ * environment ENV (ends in NULL), LD_PRELOAD included. Both are paths in the root of
+ * the process. No code of FILE runs, but code of a library that LD_AUDIT names does.
+ * Returns 0 with *RET_CLOSURE, which the caller owns (berth_closure_fini) and which
+ * names also the libraries that are missing; -1 with a sentence in ERR if the loader
+ * cannot be started, does not end within 20 seconds, or cannot load FILE. */
 int berth_loader_list(struct berth_factcache *cache, const char *loader,
                       const char *file, char *const *env,
                       struct berth_closure *ret_closure, struct berth_err *err);
 
-/* Ask where LOADER finds libraries of the SONAMEs NAMES (ends in NULL) for PROGRAM,
- * which has no search path of its own: LD_LIBRARY_PATH of ENV, the cache, the usual
- * directories. Appends the paths of those that are there to RET. */
+/* Asks where LOADER finds the SONAMEs NAMES (ends in NULL) for PROGRAM, which must not
+ * have a search path of its own: in LD_LIBRARY_PATH of ENV, by ld.so.cache, or in the
+ * usual directories. Appends the paths of those that exist to RET. Returns 0, or -1
+ * with a sentence in ERR. */
 int berth_loader_find(struct berth_factcache *cache, const char *loader,
                       const char *program, const char *const *names, char *const *env,
                       struct berth_strvec *ret, struct berth_err *err);
 
-/* The path of the loader of this program, and of this program. On success the caller
- * frees both. */
+/* The paths of this program's loader and of this program. Returns 0, and the caller
+ * frees both; or -1 with a sentence in ERR. */
 int berth_loader_self(char **ret_loader, char **ret_program, struct berth_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which MPI of this host is offered first, for steps and for the commands that describe
+/* Decides which MPI of this host comes first, for steps and for commands that describe
  * them. */
 
 #include "discover/offered.h"

@@ -5,14 +5,11 @@
 #include "discover/stack.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/resolve.h"
@@ -20,7 +17,7 @@
 #include "mpi/family.h"
 #include "discover/inventory.h"
 #include "discover/loader.h"
-#include "discover/look.h"
+#include "discover/scan.h"
 
 enum { STACKS_MAX = 64, LIBRARIES_MAX = 64, PLACES_MAX = 8 };
 
@@ -49,86 +46,22 @@ struct directory {
     size_t count;
 };
 
-/* Which MPI a library is, as a fact: numbers, version, SONAME and vendor, each ended by
- * NUL. */
-static void put_library(const struct berth_mpi_library *what, const char *soname,
-                        struct berth_buf *fact)
-{
-    char numbers[64];
-
-    snprintf(numbers, sizeof(numbers), "%d %u %u %d", (int)what->family, what->parts,
-             what->abi_number, what->is_inside);
-    berth_buf_add(fact, numbers, strlen(numbers) + 1);
-    berth_buf_add(fact, what->version, strlen(what->version) + 1);
-    berth_buf_add(fact, soname, strlen(soname) + 1);
-    if (what->vendor)
-        berth_buf_add(fact, what->vendor, strlen(what->vendor) + 1);
-}
-
-/* The vendor and the SONAME are in the fact, of COUNT bytes. */
-static bool get_library(const char *fact, size_t count, struct berth_mpi_library *ret,
-                        const char **ret_soname)
-{
-    BERTH_STRVEC struct berth_strvec texts = {0};
-    struct berth_mpi_library what = {0};
-    int family, is_inside;
-
-    if (!count || fact[count - 1] != '\0')
-        return false;
-    berth_environ_split(fact, count, &texts);
-    if (texts.failed || texts.count < 3 ||
-        sscanf(fact, "%d %u %u %d", &family, &what.parts, &what.abi_number,
-               &is_inside) != 4)
-        return false;
-    what.family = (enum berth_mpi_family)family;
-    what.is_inside = is_inside;
-    snprintf(what.version, sizeof(what.version), "%s", texts.items[1]);
-    *ret_soname = fact + strlen(texts.items[0]) + strlen(texts.items[1]) + 2;
-    if (texts.count > 3)
-        what.vendor = *ret_soname + strlen(*ret_soname) + 1;
-    *ret = what;
-    return true;
-}
-
-/* Which MPI the file REAL, without links, is, of CACHE if that is known. Returns its
- * SONAME, which the caller frees; NULL: it has none, or cannot be read. */
-static char *identify(struct berth_factcache *cache, const char *real,
-                      struct berth_mpi_library *ret)
-{
-    BERTH_BUF struct berth_buf key = {0};
-    BERTH_BUF struct berth_buf fact = {0};
-    const char *soname, *known;
-    struct berth_elf elf;
-    char *result;
-    size_t count;
-
-    berth_buf_puts(&key, "library\n");
-    berth_factcache_identify(real, &key);
-    known = key.failed ? NULL : berth_factcache_get(cache, key.text, &count);
-    if (known && get_library(known, count, ret, &soname))
-        return strdup(soname);
-    if (berth_look_elf(NULL, real, &elf, NULL) < 0)
-        return NULL;
-    berth_mpi_classify(&elf, berth_text_base(real), ret);
-    put_library(ret, elf.soname ? elf.soname : "", &fact);
-    if (!key.failed)
-        berth_factcache_put(cache, key.text, &fact);
-    result = berth_steal(&elf.soname);
-    berth_elf_fini(&elf);
-    return result;
-}
-
-/* What PATH is, if it is a library of MPI under its own SONAME. Returns 1 when it is.
- */
-static int classify(struct berth_factcache *cache, const char *path, const char *name,
-                    struct found *ret_found)
+/* Is PATH a library of MPI under its own SONAME, NAME? Then it is *RET_FOUND. */
+static bool classify(struct berth_factcache *cache, const char *path, const char *name,
+                     struct found *ret_found)
 {
     BERTH_FREE char *real = berth_resolve(path);
     struct found found = {0};
-    BERTH_FREE char *soname = real ? identify(cache, real, &found.what) : NULL;
+    struct berth_elf elf;
+    bool is_own;
 
-    if (!soname || strcmp(soname, name) != 0 || !found.what.parts)
-        return 0;
+    if (!real || berth_scan_elf(cache, real, &elf, NULL) < 0)
+        return false;
+    berth_mpi_classify(&elf, berth_text_base(real), &found.what);
+    is_own = elf.soname && strcmp(elf.soname, name) == 0;
+    berth_elf_fini(&elf);
+    if (!is_own || !found.what.parts)
+        return false;
     found.library = (struct berth_stack_library){.family = found.what.family,
                                                  .parts = found.what.parts,
                                                  .soname = strdup(name),
@@ -266,9 +199,9 @@ bool berth_stacks_push(struct berth_stacks *stacks, const struct berth_stack *st
 }
 
 /* The stack of the C library C of DIRECTORY. */
-static int fill(const struct search *s, const char *origin,
-                const struct directory *directory, const struct found *c,
-                struct berth_stack *ret)
+static int fill_stack(const struct search *s, const char *origin,
+                      const struct directory *directory, const struct found *c,
+                      struct berth_stack *ret)
 {
     const char *path = berth_environ_value(s->env, "LD_LIBRARY_PATH");
     bool ok = berth_stack_push(ret, &c->library);
@@ -301,13 +234,15 @@ static int add_stack(const struct search *s, const char *origin,
     berth_closure_fini(&closure);
     if (!stack.profile || stack.profile->family != c->what.family)
         return 0;
-    if (fill(s, origin, directory, c, &stack) == 0 && berth_stacks_push(s->to, &stack))
+    if (fill_stack(s, origin, directory, c, &stack) == 0 &&
+        berth_stacks_push(s->to, &stack))
         return 0;
     berth_stack_fini(&stack);
     return berth_err_oom(s->err);
 }
 
-static int look_in(const struct search *s, const char *origin, const char *path)
+static int search_directory(const struct search *s, const char *origin,
+                            const char *path)
 {
     struct directory directory;
     int result = 0;
@@ -345,8 +280,8 @@ static const char *const prefix_places[] = {
 enum { PREFIX_PLACES = sizeof(prefix_places) / sizeof(prefix_places[0]) };
 
 /* In the first of the COUNT PLACES below ROOT in which there is something. */
-static int look_below(const struct search *s, const char *origin, const char *root,
-                      const char *const *places, size_t count)
+static int search_below(const struct search *s, const char *origin, const char *root,
+                        const char *const *places, size_t count)
 {
     size_t before = s->to->count;
 
@@ -355,14 +290,14 @@ static int look_below(const struct search *s, const char *origin, const char *ro
 
         if (asprintf(&path, "%s/%s", root, places[i]) < 0)
             return berth_err_oom(s->err);
-        if (look_in(s, origin, path) < 0)
+        if (search_directory(s, origin, path) < 0)
             return -1;
     }
     return 0;
 }
 
 /* Where a profile says that its install is. */
-static int look_in_prefixes(const struct search *s)
+static int search_prefixes(const struct search *s)
 {
     struct search one = *s;
 
@@ -373,27 +308,27 @@ static int look_in_prefixes(const struct search *s)
             continue;
         if (asprintf(&origin, "profile '%s'", one.given->name) < 0)
             return berth_err_oom(s->err);
-        if (look_below(&one, origin, one.given->prefix, prefix_places, PREFIX_PLACES) <
-            0)
+        if (search_below(&one, origin, one.given->prefix, prefix_places,
+                         PREFIX_PLACES) < 0)
             return -1;
     }
     return 0;
 }
 
-static int look_in_roots(const struct search *s)
+static int search_roots(const struct search *s)
 {
     for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
         const char *root = berth_environ_value(s->env, roots[i].variable);
 
         if (root && *root == '/' &&
-            look_below(s, roots[i].variable, root, roots[i].places, PLACES_MAX) < 0)
+            search_below(s, roots[i].variable, root, roots[i].places, PLACES_MAX) < 0)
             return -1;
     }
     return 0;
 }
 
 /* Is the directory AT of PATHS one that stands before it? */
-static bool is_looked_at(const struct berth_strvec *paths, size_t at)
+static bool is_repeated(const struct berth_strvec *paths, size_t at)
 {
     for (size_t i = 0; i < at; i++)
         if (strcmp(paths->items[i], paths->items[at]) == 0)
@@ -402,7 +337,7 @@ static bool is_looked_at(const struct berth_strvec *paths, size_t at)
 }
 
 /* LD_LIBRARY_PATH and the cache. */
-static int look_by_loader(const struct search *s)
+static int search_by_loader(const struct search *s)
 {
     static const char *const names[] = {"libmpi.so.12", "libmpich.so.12",
                                         "libmpi.so.40", NULL};
@@ -413,7 +348,8 @@ static int look_by_loader(const struct search *s)
         return -1;
     for (size_t i = 0; i < paths.count; i++) {
         *strrchr(paths.items[i], '/') = '\0';
-        if (!is_looked_at(&paths, i) && look_in(s, "the loader", paths.items[i]) < 0)
+        if (!is_repeated(&paths, i) &&
+            search_directory(s, "the loader", paths.items[i]) < 0)
             return -1;
     }
     return 0;
@@ -433,11 +369,11 @@ int berth_stacks_find(struct berth_factcache *cache,
     result = s.loader_env.failed ? berth_err_oom(err)
                                  : berth_loader_self(&s.loader, &s.program, err);
     if (result == 0)
-        result = look_in_prefixes(&s);
+        result = search_prefixes(&s);
     if (result == 0)
-        result = look_in_roots(&s);
+        result = search_roots(&s);
     if (result == 0)
-        result = look_by_loader(&s);
+        result = search_by_loader(&s);
     if (result == 0)
         *ret_stacks = stacks;
     else

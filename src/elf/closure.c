@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the words of a loader to a list of libraries. Starts no loader, and does not
- * look whether the paths exist. */
+/* Turns the output of a loader into a list of libraries. Starts no loader, and does not
+ * check whether the paths exist. */
 
 #include "elf/closure.h"
 
@@ -53,13 +53,13 @@ static int read_library(struct berth_closure *closure, char *line,
         *arrow = '\0';
     if (arrow && strcmp(path, "not found") == 0)
         return add_missing(closure, line, err);
-    /* The last one: a directory may be called so. */
+    /* The last one counts: a directory may have such a name. */
     while (address && strstr(address + 1, " (0x"))
         address = strstr(address + 1, " (0x");
     if (!address)
         return berth_err_set(err, "'%s' is not a line that a loader prints", line);
     *address = '\0';
-    /* linux-vdso.so.1, linux-gate.so.1: from the kernel. */
+    /* linux-vdso.so.1 and linux-gate.so.1 come from the kernel. */
     if (!strchr(path, '/'))
         return 0;
     return add_item(closure, line, path, err);
@@ -69,7 +69,6 @@ static int read_library(struct berth_closure *closure, char *line,
 static int read_version(struct berth_closure *closure, char *line, char *at,
                         struct berth_err *err)
 {
-    struct berth_closure_version *version;
     char *name = strchr(at, '`') + 1;
     char *end = strstr(name, "' not found (required by ");
     char *user = end + strlen("' not found (required by ");
@@ -79,16 +78,12 @@ static int read_version(struct berth_closure *closure, char *line, char *at,
     *at = '\0';
     user[strcspn(user, ")")] = '\0';
     file = file ? file + 2 : line;
-    if (closure->version_count == ITEMS_MAX)
+    if (closure->lacks.count == 3 * ITEMS_MAX)
         return 0;
-    if (berth_grow(&closure->versions, closure->version_count, &closure->version_room,
-                   sizeof(*version)) < 0)
-        return berth_err_oom(err);
-    version = &closure->versions[closure->version_count++];
-    version->file = strdup(file);
-    version->version = strdup(name);
-    version->user = strdup(user);
-    return version->file && version->version && version->user ? 0 : berth_err_oom(err);
+    berth_strvec_push(&closure->lacks, file);
+    berth_strvec_push(&closure->lacks, name);
+    berth_strvec_push(&closure->lacks, user);
+    return closure->lacks.failed ? berth_err_oom(err) : 0;
 }
 
 /* The text in LINE between START and END; NULL: LINE lacks one of them. */
@@ -115,8 +110,8 @@ static int read_sentence(struct berth_closure *closure, char *line,
 
     if (at && strstr(at, "' not found (required by "))
         return read_version(closure, line, at, err);
-    /* The library has no versions at all, or it is one of LD_PRELOAD that is not there;
-     * the loader goes on. */
+    /* The library has no versions, or LD_PRELOAD names one that is missing: the loader
+     * continues. */
     if (strstr(line, ": no version information available") ||
         strstr(line, " cannot be preloaded ("))
         return 0;
@@ -182,12 +177,7 @@ void berth_closure_fini(struct berth_closure *closure)
         free(closure->items[i].path);
     }
     free(closure->items);
-    for (size_t i = 0; i < closure->version_count; i++) {
-        free(closure->versions[i].file);
-        free(closure->versions[i].version);
-        free(closure->versions[i].user);
-    }
-    free(closure->versions);
+    berth_strvec_fini(&closure->lacks);
     berth_strvec_fini(&closure->said);
     *closure = (struct berth_closure){0};
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a file says of itself: what kind it is, its loader, its names. Decides nothing
+/* Reads what a file says about itself: its kind, its loader, its names. Decides nothing
  * about MPI or containers. */
 
 #include "elf/facts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -83,7 +84,7 @@ static int read_interpreter(struct berth_elf_reader *reader, const GElf_Phdr *se
     return elf->interpreter ? 0 : berth_err_oom(err);
 }
 
-/* What the dynamic section says besides addresses. */
+/* The entries of the dynamic section that are not addresses. */
 struct names {
     uint64_t soname, rpath, runpath, flags;
     bool has_soname, has_rpath, has_runpath;
@@ -93,40 +94,38 @@ struct names {
 static void read_entry(struct berth_elf_reader *reader, const GElf_Dyn *entry,
                        struct names *names)
 {
-    uint64_t *const places[] = {
-        [DT_STRTAB] = &reader->strings,  [DT_STRSZ] = &reader->strings_size,
-        [DT_SYMTAB] = &reader->symbols,  [DT_HASH] = &reader->hash,
-        [DT_RELA] = &reader->rela,       [DT_RELASZ] = &reader->rela_size,
-        [DT_REL] = &reader->rel,         [DT_RELSZ] = &reader->rel_size,
-        [DT_JMPREL] = &reader->plt,      [DT_PLTRELSZ] = &reader->plt_size,
-        [DT_PLTREL] = &reader->plt_type, [DT_SONAME] = &names->soname,
-        [DT_RPATH] = &names->rpath,      [DT_RUNPATH] = &names->runpath,
-    };
-    uint64_t value = entry->d_un.d_val;
+    const struct {
+        int64_t tag;
+        uint64_t *place;
+    } places[] = {{DT_STRTAB, &reader->strings},
+                  {DT_STRSZ, &reader->strings_size},
+                  {DT_SYMTAB, &reader->symbols},
+                  {DT_HASH, &reader->hash},
+                  {DT_GNU_HASH, &reader->gnu_hash},
+                  {DT_RELA, &reader->rela},
+                  {DT_RELASZ, &reader->rela_size},
+                  {DT_RELACOUNT, &reader->rela_relative},
+                  {DT_REL, &reader->rel},
+                  {DT_RELSZ, &reader->rel_size},
+                  {DT_RELCOUNT, &reader->rel_relative},
+                  {DT_JMPREL, &reader->plt},
+                  {DT_PLTRELSZ, &reader->plt_size},
+                  {DT_PLTREL, &reader->plt_type},
+                  {DT_VERNEED, &reader->version_needs},
+                  {DT_VERNEEDNUM, &reader->version_need_count},
+                  {DT_VERDEF, &reader->version_defs},
+                  {DT_VERDEFNUM, &reader->version_def_count},
+                  {DT_SONAME, &names->soname},
+                  {DT_RPATH, &names->rpath},
+                  {DT_RUNPATH, &names->runpath},
+                  {DT_FLAGS_1, &names->flags}};
 
     names->has_soname |= entry->d_tag == DT_SONAME;
     names->has_rpath |= entry->d_tag == DT_RPATH;
     names->has_runpath |= entry->d_tag == DT_RUNPATH;
-    if (entry->d_tag >= 0 &&
-        (size_t)entry->d_tag < sizeof(places) / sizeof(places[0])) {
-        if (places[entry->d_tag])
-            *places[entry->d_tag] = value;
-    } else if (entry->d_tag == DT_GNU_HASH)
-        reader->gnu_hash = value;
-    else if (entry->d_tag == DT_RELACOUNT)
-        reader->rela_relative = value;
-    else if (entry->d_tag == DT_RELCOUNT)
-        reader->rel_relative = value;
-    else if (entry->d_tag == DT_VERNEED)
-        reader->version_needs = value;
-    else if (entry->d_tag == DT_VERNEEDNUM)
-        reader->version_need_count = value;
-    else if (entry->d_tag == DT_VERDEF)
-        reader->version_defs = value;
-    else if (entry->d_tag == DT_VERDEFNUM)
-        reader->version_def_count = value;
-    else if (entry->d_tag == DT_FLAGS_1)
-        names->flags = value;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        if (places[i].tag == entry->d_tag)
+            *places[i].place = entry->d_un.d_val;
 }
 
 static int copy_name(const struct berth_elf_reader *reader, bool has, uint64_t offset,
@@ -210,7 +209,7 @@ static void read_header(const struct berth_elf_reader *reader, struct berth_elf 
         elf->kind = BERTH_ELF_OTHER;
 }
 
-/* The loader's name first: it tells a program from a library. */
+/* Reads the loader's name first, since only a program has one. */
 static int read_segments(struct berth_elf_reader *reader,
                          const struct berth_elf_question *question,
                          struct berth_elf *elf, struct berth_err *err)
@@ -291,6 +290,26 @@ int berth_elf_read(int fd, const struct berth_elf_question *question,
     return result;
 }
 
+int berth_elf_read_path(const char *path, const struct berth_elf_question *question,
+                        struct berth_elf *ret_elf, struct berth_err *err)
+{
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+        return berth_err_set(err, "'%s': cannot be read: %s", path, strerror(errno));
+    if (berth_elf_read(fd, question, ret_elf, err) < 0)
+        return berth_err_at(err, "'%s'", path);
+    return 0;
+}
+
+static bool no_symbol(const char *name)
+{
+    (void)name;
+    return false;
+}
+
+const struct berth_elf_question berth_elf_no_symbols = {.symbol = no_symbol};
+
 static void free_symbols(struct berth_elf_symbols *symbols)
 {
     for (size_t i = 0; i < symbols->count && !symbols->is_borrowed; i++)
@@ -308,11 +327,7 @@ void berth_elf_fini(struct berth_elf *elf)
     berth_strvec_fini(&elf->version_defs);
     berth_strvec_fini(&elf->texts);
     berth_strvec_fini(&elf->inner);
-    for (size_t i = 0; i < elf->version_needs.count; i++) {
-        free(elf->version_needs.items[i].library);
-        free(elf->version_needs.items[i].version);
-    }
-    free(elf->version_needs.items);
+    berth_strvec_fini(&elf->version_needs);
     free_symbols(&elf->undefined);
     free_symbols(&elf->defined);
     free_symbols(&elf->copied);

@@ -13,14 +13,14 @@ enum berth_elf_kind {
     BERTH_ELF_SCRIPT,  /* starts with #! */
     BERTH_ELF_STATIC,  /* a program that no loader starts (PIE or not) */
     BERTH_ELF_PROGRAM, /* a program that names its loader (PT_INTERP) */
-    BERTH_ELF_LIBRARY, /* a shared object; the loader itself too */
+    BERTH_ELF_LIBRARY, /* a shared object, also the loader itself */
     BERTH_ELF_OTHER,   /* an object file, a core */
 };
 
 struct berth_elf_symbol {
     char *name;
     uint64_t size; /* bytes; 0 for most undefined symbols */
-    bool data;     /* an object and no function, as far as the file says */
+    bool data;     /* an object and not a function, as far as the file says */
     bool weak;     /* undefined and weak: it may stay missing */
 };
 
@@ -28,63 +28,60 @@ struct berth_elf_symbols {
     struct berth_elf_symbol *items;
     size_t count;
     size_t room;
-    bool is_sorted;   /* by name, as those of a file are */
-    bool is_borrowed; /* the names are somebody else's */
-};
-
-/* A version that a library must define, e.g. GLIBC_2.34 of libc.so.6. */
-struct berth_elf_need {
-    char *library;
-    char *version;
-};
-
-struct berth_elf_needs {
-    struct berth_elf_need *items;
-    size_t count;
-    size_t room;
+    bool is_sorted;   /* by name, as the symbols of a file are */
+    bool is_borrowed; /* the names belong to the bytes of berth_elf_get() */
 };
 
 /* The facts in one ELF file. Members that the file does not have are NULL or empty. */
 struct berth_elf {
     enum berth_elf_kind kind;
-    const char *machine; /* as `uname -m` prints it; NULL: unknown to us */
+    const char *machine; /* as `uname -m` prints it; NULL: berth does not know it */
     int bits;            /* 32 or 64 */
     char *interpreter;   /* the loader, or the interpreter behind #! */
     char *soname;
     struct berth_strvec needed;
     char *rpath;
     char *runpath;
-    struct berth_elf_needs version_needs; /* without those marked weak */
-    struct berth_strvec version_defs;     /* without the name of the file itself */
+    struct berth_strvec version_needs; /* library, version that it must define, library,
+                                          ...; without those marked weak */
+    struct berth_strvec version_defs;  /* that it defines, without its own name */
     struct berth_elf_symbols undefined;
-    struct berth_elf_symbols defined; /* copied ones too */
+    struct berth_elf_symbols defined; /* also the copied ones */
     struct berth_elf_symbols copied;  /* R_*_COPY: data that moves into the program */
-    struct berth_strvec texts;        /* of its constants */
+    struct berth_strvec texts;        /* among its constants */
     struct berth_strvec inner; /* symbols that a program does not export, from its full
                                   symbol table, which `strip` removes */
 };
 
-/* What to keep of the long lists. The functions are given a NUL-terminated text. */
+/* Which symbols and texts to keep. */
 struct berth_elf_question {
     bool (*symbol)(const char *name); /* NULL: every symbol */
-    bool (*text)(const char *text); /* NULL: none. Texts of 4 to 255 bytes (longer ones
-                                       are cut), looked at only in a program, and in a
-                                       library that defines a symbol that was asked for.
-                                       At most 1024 are kept */
-    bool (*mark)(const char *text); /* NULL: none. Those of them that are always kept */
+    /* NULL: no text. Texts of 4 to 255 bytes (longer ones are cut) of a program, or of
+     * a library that defines a symbol that was asked for. At most 1024 are kept. */
+    bool (*text)(const char *text);
+    /* NULL: no mark. Texts that are kept in addition to these, at most 64. */
+    bool (*mark)(const char *text);
     bool (*inner)(const char *name); /* NULL: no symbol */
 };
 
-/* Read the file open at FD, which may be anybody's and is not trusted. Works by the
- * program headers, so that files without section headers say as much (gABI chapter 5).
+/* Read the file open at FD, which may be anybody's and is not trusted, as far as
+ * QUESTION asks (NULL: every symbol, no text). Works by the program headers, so that a
+ * file without section headers shows as much (gABI chapter 5).
  * A file that is not ELF is an answer (kind), not an error. Returns 0 with *RET_ELF,
  * which the caller owns (berth_elf_fini); -1 with a sentence in ERR when FD cannot be
  * read or the ELF file is damaged. */
 int berth_elf_read(int fd, const struct berth_elf_question *question,
                    struct berth_elf *ret_elf, struct berth_err *err);
 
+/* The same for the file at PATH, which the sentence names. */
+int berth_elf_read_path(const char *path, const struct berth_elf_question *question,
+                        struct berth_elf *ret_elf, struct berth_err *err);
+
+/* The question for neither symbols nor texts. */
+extern const struct berth_elf_question berth_elf_no_symbols;
+
 void berth_elf_fini(struct berth_elf *elf);
 
-/* Does the list have NAME? NULL when not. */
+/* The symbol NAME in the list; NULL: it is not there. */
 const struct berth_elf_symbol *berth_elf_find(const struct berth_elf_symbols *symbols,
                                               const char *name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The full table of symbols of a program: what was linked into it statically is in no
- * other. */
+/* Reads the full symbol table of a program, the only one that has the symbols of static
+ * libraries. */
 
 #include "elf/reader.h"
 

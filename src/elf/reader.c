@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From an address in memory to bytes of the file, through the program headers, with
- * every bound checked. */
+/* Finds the bytes of the file for an address in memory, by the program headers, and
+ * checks every bound. */
 
 #include "elf/reader.h"
 
@@ -33,8 +33,8 @@ static bool locate(struct berth_elf_reader *reader, uint64_t address,
     return false;
 }
 
-const Elf_Data *berth_elf_table_upto(struct berth_elf_reader *reader, uint64_t address,
-                                     uint64_t count, Elf_Type type)
+Elf_Data *berth_elf_table_upto(struct berth_elf_reader *reader, uint64_t address,
+                               uint64_t count, Elf_Type type)
 {
     uint64_t offset, room;
 
@@ -47,8 +47,8 @@ const Elf_Data *berth_elf_table_upto(struct berth_elf_reader *reader, uint64_t a
     return elf_getdata_rawchunk(reader->elf, (int64_t)offset, count, type);
 }
 
-const Elf_Data *berth_elf_table(struct berth_elf_reader *reader, uint64_t address,
-                                uint64_t count, Elf_Type type)
+Elf_Data *berth_elf_table(struct berth_elf_reader *reader, uint64_t address,
+                          uint64_t count, Elf_Type type)
 {
     uint64_t offset, room;
 

@@ -5,8 +5,8 @@
 
 #include "elf/facts.h"
 
-/* Private to src/elf: an ELF file that is being read, by the addresses that its dynamic
- * section gives. An address of 0 is a table that is not there. */
+/* Private to src/elf: an ELF file that is being read, with the addresses of its dynamic
+ * section. An address of 0 means that the file lacks the table. */
 struct berth_elf_reader {
     Elf *elf;
     int fd;
@@ -27,22 +27,23 @@ struct berth_elf_reader {
 /* Bytes of the largest table that is read; a larger one is a damaged file. */
 #define BERTH_ELF_TABLE_MAX ((uint64_t)256 << 20)
 
-/* The sentence for a file whose WHAT is not as the gABI wants it. Returns -1. */
+/* Sets ERR to the sentence for a file whose WHAT breaks the gABI. Returns -1. */
 int berth_elf_damaged(struct berth_err *err, const char *what);
 
-/* COUNT bytes at ADDRESS in memory, as TYPE; libelf owns them. NULL when they are not
- * in the file. */
-const Elf_Data *berth_elf_table(struct berth_elf_reader *reader, uint64_t address,
-                                uint64_t count, Elf_Type type);
+/* The COUNT bytes at ADDRESS in memory, as TYPE; libelf owns them. NULL: the file does
+ * not have them. */
+Elf_Data *berth_elf_table(struct berth_elf_reader *reader, uint64_t address,
+                          uint64_t count, Elf_Type type);
 
-/* The same, up to COUNT bytes: as many as the file has. */
-const Elf_Data *berth_elf_table_upto(struct berth_elf_reader *reader, uint64_t address,
-                                     uint64_t count, Elf_Type type);
+/* The same, but fewer than COUNT bytes if the file has fewer. */
+Elf_Data *berth_elf_table_upto(struct berth_elf_reader *reader, uint64_t address,
+                               uint64_t count, Elf_Type type);
 
-/* The string at OFFSET of the dynamic strings; NULL when there is none. */
+/* The string at OFFSET of the dynamic strings; NULL: there is none. */
 const char *berth_elf_string(const struct berth_elf_reader *reader, uint64_t offset);
 
-/* Parts of berth_elf_read(). */
+/* Parts of berth_elf_read(): each fills its members of ELF, as QUESTION asks. Returns
+ * 0, or -1 with a sentence in ERR if the file is damaged, or out of memory. */
 int berth_elf_read_symbols(struct berth_elf_reader *reader,
                            const struct berth_elf_question *question,
                            struct berth_elf *elf, struct berth_err *err);
@@ -55,5 +56,5 @@ int berth_elf_read_texts(struct berth_elf_reader *reader,
                          const struct berth_elf_question *question,
                          struct berth_elf *elf, struct berth_err *err);
 
-/* For qsort() and bsearch(): which of two symbols comes first, by its name. */
+/* Compares two symbols by name, for qsort() and bsearch(). */
 int berth_elf_compare(const void *a, const void *b);

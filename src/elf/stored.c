@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a file says of itself, as bytes and back. */
+/* Writes the facts of a file as bytes, and reads them. */
 
 #include "elf/stored.h"
 
@@ -11,12 +11,12 @@
 #include "base/fields.h"
 #include "base/grow.h"
 
-/* All but the symbols; what has no kind of field is beside the facts. */
+/* All facts but the symbols. MACHINE and KIND stand in for members of ELF that no kind
+ * of field fits. */
 struct stored {
     struct berth_elf elf;
     char *machine;
     int kind;
-    struct berth_strvec needs; /* library, version, ... */
 };
 
 static const struct berth_field members[] = {
@@ -28,14 +28,15 @@ static const struct berth_field members[] = {
     {"needed", BERTH_FIELD_LIST, offsetof(struct stored, elf.needed)},
     {"rpath", BERTH_FIELD_TEXT, offsetof(struct stored, elf.rpath)},
     {"runpath", BERTH_FIELD_TEXT, offsetof(struct stored, elf.runpath)},
-    {"wants", BERTH_FIELD_LIST, offsetof(struct stored, needs)},
+    {"wants", BERTH_FIELD_LIST, offsetof(struct stored, elf.version_needs)},
     {"defines", BERTH_FIELD_LIST, offsetof(struct stored, elf.version_defs)},
     {"text", BERTH_FIELD_LIST, offsetof(struct stored, elf.texts)},
     {"inner", BERTH_FIELD_LIST, offsetof(struct stored, elf.inner)},
     {0},
 };
 
-/* The symbols follow, as strings that each end in NUL and start with a letter. */
+/* The symbols follow the fields, each a string that starts with a letter and ends in
+ * NUL. */
 static const struct {
     char letter;
     size_t offset;
@@ -47,7 +48,9 @@ static const struct {
 
 enum { SYMBOLS = sizeof(symbols) / sizeof(symbols[0]), DATA = 1, WEAK = 2 };
 
-/* Flags as a digit, the size in hexadecimal, a blank, the name. */
+/* A symbol: its letter, the flags as a digit, the size in hexadecimal, a blank, the
+ * name.
+ */
 static void put_symbols(char letter, const struct berth_elf_symbols *list,
                         struct berth_buf *ret)
 {
@@ -68,20 +71,14 @@ void berth_elf_put(const struct berth_elf *elf, struct berth_buf *ret)
     struct stored stored = {
         .elf = *elf, .machine = (char *)elf->machine, .kind = (int)elf->kind};
 
-    for (size_t i = 0; i < elf->version_needs.count; i++) {
-        berth_strvec_push(&stored.needs, elf->version_needs.items[i].library);
-        berth_strvec_push(&stored.needs, elf->version_needs.items[i].version);
-    }
-    ret->failed |= stored.needs.failed;
     berth_fields_put(ret, members, &stored);
     berth_buf_add(ret, "", 1);
     for (size_t i = 0; i < SYMBOLS; i++)
         put_symbols(symbols[i].letter,
                     (const void *)((const char *)elf + symbols[i].offset), ret);
-    berth_strvec_fini(&stored.needs);
 }
 
-static int take_symbol(const char *text, struct berth_elf_symbols *list)
+static int read_symbol(const char *text, struct berth_elf_symbols *list)
 {
     int flags = *text - '0';
     char *name;
@@ -95,8 +92,8 @@ static int take_symbol(const char *text, struct berth_elf_symbols *list)
     return 0;
 }
 
-/* The names are in the bytes, and in order. */
-static int take_symbols(const char *bytes, const char *end, struct berth_elf *elf)
+/* The names stay in the bytes, where they are sorted. */
+static int read_symbols(const char *bytes, const char *end, struct berth_elf *elf)
 {
     for (size_t i = 0; i < SYMBOLS; i++) {
         struct berth_elf_symbols *list = (void *)((char *)elf + symbols[i].offset);
@@ -104,35 +101,18 @@ static int take_symbols(const char *bytes, const char *end, struct berth_elf *el
         list->is_borrowed = true;
         list->is_sorted = true;
         for (; bytes < end && *bytes == symbols[i].letter; bytes += strlen(bytes) + 1)
-            if (take_symbol(bytes + 1, list) < 0)
+            if (read_symbol(bytes + 1, list) < 0)
                 return -1;
     }
     return bytes == end ? 0 : -1;
 }
 
-static int take_needs(const struct berth_strvec *needs, struct berth_elf *elf)
-{
-    struct berth_elf_needs *list = &elf->version_needs;
-
-    for (size_t i = 0; i + 1 < needs->count; i += 2) {
-        struct berth_elf_need *item;
-
-        if (berth_grow(&list->items, list->count, &list->room, sizeof(*item)) < 0)
-            return -1;
-        item = &list->items[list->count++];
-        *item = (struct berth_elf_need){strdup(needs->items[i]),
-                                        strdup(needs->items[i + 1])};
-        if (!item->library || !item->version)
-            return -1;
-    }
-    return 0;
-}
-
-static int take(char *fields, const char *bytes, const char *end, struct stored *stored)
+static int read_stored(char *fields, const char *bytes, const char *end,
+                       struct stored *stored)
 {
     if (berth_fields_get(fields, members, stored, NULL) < 0 ||
-        take_needs(&stored->needs, &stored->elf) < 0 ||
-        take_symbols(bytes, end, &stored->elf) < 0)
+        stored->elf.version_needs.count % 2 != 0 ||
+        read_symbols(bytes, end, &stored->elf) < 0)
         return -1;
     stored->elf.kind = (enum berth_elf_kind)stored->kind;
     stored->elf.machine = stored->machine ? berth_elf_machine(stored->machine) : NULL;
@@ -149,9 +129,8 @@ int berth_elf_get(const char *bytes, size_t count, struct berth_elf *ret_elf)
     if (count && end[-1] == '\0')
         fields = strdup(bytes);
     if (fields)
-        result = take(fields, bytes + strlen(bytes) + 1, end, &stored);
+        result = read_stored(fields, bytes + strlen(bytes) + 1, end, &stored);
     free(stored.machine);
-    berth_strvec_fini(&stored.needs);
     if (result < 0)
         berth_elf_fini(&stored.elf);
     else

@@ -4,15 +4,14 @@
 #include "base/buf.h"
 #include "elf/facts.h"
 
-/* The facts of a file as bytes, for a cache. */
-
-/* Appends ELF to RET. Out of memory sticks in RET. */
+/* Appends the facts ELF to RET as bytes, for a cache. Out of memory sticks in RET. */
 void berth_elf_put(const struct berth_elf *elf, struct berth_buf *ret);
 
-/* Reads the COUNT bytes at BYTES, which live as long as *RET_ELF: that has the names of
- * its symbols there. Returns 0 with *RET_ELF, which the caller owns (berth_elf_fini);
- * -1 when they are damaged. */
+/* Reads such COUNT bytes at BYTES, which must live as long as *RET_ELF, because the
+ * names of its symbols point into them. Returns 0 with *RET_ELF, which the caller owns
+ * (berth_elf_fini); -1 if the bytes are damaged, or out of memory. */
 int berth_elf_get(const char *bytes, size_t count, struct berth_elf *ret_elf);
 
-/* The name of the machine NAME that lives as long as the program; NULL: unknown. */
+/* The same name of a machine as NAME, but one that lives as long as the program. NULL:
+ * berth does not know the machine. */
 const char *berth_elf_machine(const char *name);

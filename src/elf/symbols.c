@@ -9,14 +9,9 @@
 #include "base/grow.h"
 #include "elf/reader.h"
 
-/* Bytes of one chain of a hash table; the last is short in every real file. */
+/* The most bytes of a chain that are read; the last chain of every real file is short.
+ */
 enum { CHAIN_SIZE = 65536 };
-
-/* gelf.h wants data that can be written; what it reads stays as it is. */
-static Elf_Data *data_of(const Elf_Data *data)
-{
-    return (Elf_Data *)data;
-}
 
 static bool word_at(const Elf_Data *data, uint64_t index, uint32_t *ret_word)
 {
@@ -36,8 +31,8 @@ static uint64_t count_by_hash(struct berth_elf_reader *reader)
     return word_at(data, 1, &count) ? count : 0;
 }
 
-/* The end of the chain that has the highest symbol (the GNU hash table; there is no
- * other specification than binutils and glibc). 0 when the table is empty. */
+/* The number of symbols by the GNU hash table (specified by binutils and glibc alone):
+ * the end of the chain that starts at the highest symbol. 0: the table is empty. */
 static uint64_t count_by_gnu_hash(struct berth_elf_reader *reader)
 {
     uint64_t address = reader->gnu_hash;
@@ -63,25 +58,22 @@ static uint64_t count_by_gnu_hash(struct berth_elf_reader *reader)
     return 0;
 }
 
+/* The relocation that copies data into a program. */
+static const struct {
+    int machine;
+    uint32_t type;
+} copy_types[] = {
+    {EM_386, R_386_COPY},         {EM_X86_64, R_X86_64_COPY}, {EM_ARM, R_ARM_COPY},
+    {EM_AARCH64, R_AARCH64_COPY}, {EM_PPC64, R_PPC64_COPY},   {EM_S390, R_390_COPY},
+    {EM_RISCV, R_RISCV_COPY},
+};
+
 static uint32_t copy_type(int machine)
 {
-    switch (machine) {
-    case EM_386:
-    case EM_X86_64:
-        return R_X86_64_COPY;
-    case EM_ARM:
-        return R_ARM_COPY;
-    case EM_AARCH64:
-        return R_AARCH64_COPY;
-    case EM_PPC64:
-        return R_PPC64_COPY;
-    case EM_S390:
-        return R_390_COPY;
-    case EM_RISCV:
-        return R_RISCV_COPY;
-    default:
-        return UINT32_MAX;
-    }
+    for (size_t i = 0; i < sizeof(copy_types) / sizeof(copy_types[0]); i++)
+        if (copy_types[i].machine == machine)
+            return copy_types[i].type;
+    return UINT32_MAX;
 }
 
 /* One table of relocations. */
@@ -99,18 +91,13 @@ struct uses {
 
 static bool relocation_at(Elf_Data *data, Elf_Type type, int index, uint64_t *ret_info)
 {
+    bool is_rela = type == ELF_T_RELA;
     GElf_Rela rela;
     GElf_Rel rel;
 
-    if (type == ELF_T_RELA) {
-        if (!gelf_getrela(data, index, &rela))
-            return false;
-        *ret_info = rela.r_info;
-        return true;
-    }
-    if (!gelf_getrel(data, index, &rel))
+    if (is_rela ? !gelf_getrela(data, index, &rela) : !gelf_getrel(data, index, &rel))
         return false;
-    *ret_info = rel.r_info;
+    *ret_info = is_rela ? rela.r_info : rel.r_info;
     return true;
 }
 
@@ -124,8 +111,8 @@ static int walk(struct berth_elf_reader *reader, struct relocations table,
 
     if (table.address == 0 || table.size == 0 || table.skip >= table.size / each)
         return 0;
-    data = data_of(berth_elf_table(reader, table.address + table.skip * each,
-                                   table.size - table.skip * each, table.type));
+    data = berth_elf_table(reader, table.address + table.skip * each,
+                           table.size - table.skip * each, table.type);
     if (!data)
         return berth_elf_damaged(err, "relocations");
     for (int i = 0; relocation_at(data, table.type, i, &info); i++) {
@@ -180,10 +167,11 @@ static int add(struct berth_elf_symbols *symbols, const char *name,
     return 0;
 }
 
-static int take(const struct berth_elf_reader *reader, Elf_Data *data, uint64_t index,
-                const struct berth_elf_question *question,
-                struct berth_elf_symbols *undefined, struct berth_elf_symbols *defined,
-                struct berth_err *err)
+/* Adds the symbol at INDEX to UNDEFINED or to DEFINED, if QUESTION wants it. */
+static int add_at(const struct berth_elf_reader *reader, Elf_Data *data, uint64_t index,
+                  const struct berth_elf_question *question,
+                  struct berth_elf_symbols *undefined,
+                  struct berth_elf_symbols *defined, struct berth_err *err)
 {
     const char *name;
     GElf_Sym symbol;
@@ -199,24 +187,23 @@ static int take(const struct berth_elf_reader *reader, Elf_Data *data, uint64_t 
     return add(symbol.st_shndx == SHN_UNDEF ? undefined : defined, name, &symbol, err);
 }
 
-static int take_all(struct berth_elf_reader *reader, uint64_t count,
-                    const struct uses *uses, const struct berth_elf_question *question,
-                    struct berth_elf *elf, struct berth_err *err)
+static int add_all(struct berth_elf_reader *reader, uint64_t count,
+                   const struct uses *uses, const struct berth_elf_question *question,
+                   struct berth_elf *elf, struct berth_err *err)
 {
     uint64_t each = gelf_fsize(reader->elf, ELF_T_SYM, 1, EV_CURRENT);
     Elf_Data *data = NULL;
 
     if (count <= BERTH_ELF_TABLE_MAX / each)
-        data =
-            data_of(berth_elf_table(reader, reader->symbols, count * each, ELF_T_SYM));
+        data = berth_elf_table(reader, reader->symbols, count * each, ELF_T_SYM);
     if (!data)
         return berth_elf_damaged(err, "table of symbols");
     for (uint64_t i = 1; i < count; i++)
-        if (take(reader, data, i, question, &elf->undefined, &elf->defined, err) < 0)
+        if (add_at(reader, data, i, question, &elf->undefined, &elf->defined, err) < 0)
             return -1;
     for (size_t i = 0; i < uses->count; i++)
-        if (take(reader, data, uses->copied[i], question, &elf->copied, &elf->copied,
-                 err) < 0)
+        if (add_at(reader, data, uses->copied[i], question, &elf->copied, &elf->copied,
+                   err) < 0)
             return -1;
     return 0;
 }
@@ -246,7 +233,7 @@ int berth_elf_read_symbols(struct berth_elf_reader *reader,
     if (uses.highest >= count)
         count = uses.highest + 1;
     if (result == 0 && count > 1)
-        result = take_all(reader, count, &uses, question, elf, err);
+        result = add_all(reader, count, &uses, question, elf, err);
     free(uses.copied);
     sort(&elf->undefined);
     sort(&elf->defined);

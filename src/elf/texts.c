@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constant texts: what names a vendor or a protocol stands nowhere else. */
+/* Reads the constant texts, where alone vendors and protocols are named. */
 
 #include <unistd.h>
 
@@ -10,18 +10,18 @@
 enum { TEXT_MIN = 4, TEXT_SIZE = 256, BLOCK = 65536, TEXTS_MAX = 1024, MARKS_MAX = 64 };
 #define SCAN_MAX ((uint64_t)512 << 20)
 
-/* A text that is being put together, which may reach over blocks. */
+/* A text that is being read, which may span blocks. */
 struct run {
     char text[TEXT_SIZE];
     size_t length;
-    uint64_t budget; /* bytes that may still be looked at */
+    uint64_t budget; /* bytes that may still be read */
     const struct berth_elf_question *question;
     struct berth_strvec *texts;
     size_t marks;
 };
 
-/* Marks have room of their own: a program may have any number of texts that look like a
- * version. */
+/* Marks do not count among TEXTS_MAX, because a program may have any number of texts
+ * with the form of a version. */
 static bool is_wanted(struct run *run)
 {
     if (run->question->mark && run->marks < MARKS_MAX &&
@@ -82,7 +82,7 @@ static void scan_range(const struct berth_elf_reader *reader, uint64_t offset,
     }
 }
 
-/* The sections that hold constants; false where there are no section headers. */
+/* Scans the sections that hold constants. False: the file has no section headers. */
 static bool scan_sections(const struct berth_elf_reader *reader, struct run *run)
 {
     Elf_Scn *section = NULL;
@@ -116,7 +116,7 @@ static void scan_segments(const struct berth_elf_reader *reader, struct run *run
             scan_range(reader, segment.p_offset, segment.p_filesz, run);
 }
 
-static bool is_looked_at(const struct berth_elf *elf)
+static bool is_scanned(const struct berth_elf *elf)
 {
     if (elf->kind == BERTH_ELF_LIBRARY)
         return elf->defined.count > 0;
@@ -129,7 +129,7 @@ int berth_elf_read_texts(struct berth_elf_reader *reader,
 {
     struct run run = {.texts = &elf->texts, .budget = SCAN_MAX, .question = question};
 
-    if (!question || (!question->text && !question->mark) || !is_looked_at(elf))
+    if (!question || (!question->text && !question->mark) || !is_scanned(elf))
         return 0;
     if (!scan_sections(reader, &run))
         scan_segments(reader, &run);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A constant of a library that cannot be loaded here. */
+/* Reads a constant of a library without loading it. */
 
 #include "elf/value.h"
 
@@ -27,7 +27,7 @@ static bool find_in(Elf *elf, Elf_Scn *section, const char *name, GElf_Sym *ret_
     return false;
 }
 
-/* Where the address is in the file; how many bytes of it there are there. */
+/* Sets where ADDRESS is in the file. Returns how many bytes the file has from there. */
 static uint64_t locate(Elf *elf, uint64_t address, uint64_t *ret_offset)
 {
     size_t count = 0;

@@ -1,28 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbol versions: which a file wants of which library, and which it offers. */
+/* Reads the symbol versions that a file needs of its libraries, and those it defines.
+ */
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/grow.h"
 #include "elf/reader.h"
 
 enum { VERSIONS_MAX = 65536, VERSIONS_SIZE = 1 << 17 };
 
-static int add_need(struct berth_elf_needs *needs, const char *library,
-                    const char *version, struct berth_err *err)
-{
-    struct berth_elf_need *need;
-
-    if (berth_grow(&needs->items, needs->count, &needs->room, sizeof(*need)) < 0)
-        return berth_err_oom(err);
-    need = &needs->items[needs->count++];
-    need->library = strdup(library);
-    need->version = strdup(version);
-    return need->library && need->version ? 0 : berth_err_oom(err);
-}
-
-/* The versions that are wanted of one library; AT is where its list starts. */
+/* Reads the versions that the file needs of one library, whose list starts at AT. */
 static int read_library(const struct berth_elf_reader *reader, Elf_Data *data,
                         const GElf_Verneed *library, uint64_t at, struct berth_elf *elf,
                         struct berth_err *err)
@@ -36,24 +20,24 @@ static int read_library(const struct berth_elf_reader *reader, Elf_Data *data,
         if (at > VERSIONS_SIZE || !gelf_getvernaux(data, (int)at, &aux))
             return berth_elf_damaged(err, "table of versions");
         version = berth_elf_string(reader, aux.vna_name);
-        if (!name || !version || elf->version_needs.count == VERSIONS_MAX)
+        if (!name || !version || elf->version_needs.count == 2 * VERSIONS_MAX)
             return berth_elf_damaged(err, "table of versions");
-        if (!(aux.vna_flags & VER_FLG_WEAK) &&
-            add_need(&elf->version_needs, name, version, err) < 0)
-            return -1;
+        if (!(aux.vna_flags & VER_FLG_WEAK)) {
+            berth_strvec_push(&elf->version_needs, name);
+            berth_strvec_push(&elf->version_needs, version);
+        }
         if (aux.vna_next == 0)
             break;
         at += aux.vna_next;
     }
-    return 0;
+    return elf->version_needs.failed ? berth_err_oom(err) : 0;
 }
 
 static int read_needs(struct berth_elf_reader *reader, struct berth_elf *elf,
                       struct berth_err *err)
 {
-    const Elf_Data *found =
+    Elf_Data *data =
         berth_elf_table_upto(reader, reader->version_needs, VERSIONS_SIZE, ELF_T_VNEED);
-    Elf_Data *data = (Elf_Data *)found;
     GElf_Verneed library;
     uint64_t at = 0;
 
@@ -72,9 +56,8 @@ static int read_needs(struct berth_elf_reader *reader, struct berth_elf *elf,
 static int read_defs(struct berth_elf_reader *reader, struct berth_elf *elf,
                      struct berth_err *err)
 {
-    const Elf_Data *found =
+    Elf_Data *data =
         berth_elf_table_upto(reader, reader->version_defs, VERSIONS_SIZE, ELF_T_VDEF);
-    Elf_Data *data = (Elf_Data *)found;
     GElf_Verdef def;
     GElf_Verdaux aux;
     uint64_t at = 0;

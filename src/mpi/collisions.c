@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Libraries that both sides bring: whose copy a process gets. Decided by the versions
- * that they define, before anything starts, since the loader's own complaint comes late
- * and names neither side. */
+/* Decides whose copy a process gets of a library that both sides have, by the versions
+ * that the copies define. The loader would complain only later, and name neither side.
+ */
 
 #include "mpi/collisions.h"
 
@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "mpi/profile.h"
 
-/* They find plugins of their own build, and kernel drivers. */
+/* Does the library need plugins of its own build, and kernel drivers? */
 static bool is_communication(const char *soname)
 {
     static const char *const names[] = {
@@ -33,20 +33,21 @@ static bool defines_all(const struct berth_elf *elf, const struct berth_elf *of)
     return true;
 }
 
-/* Does LIBRARY, known as SONAME, define all versions that the files of OBJECTS want of
- * it? *RET_VERSION, *RET_USER: the first that is missing, and who wants it. */
+/* Does LIBRARY, known as SONAME, define all versions that OBJECTS, but for the IDLE
+ * ones, need of it? If not, *RET_VERSION is the first that it lacks, and *RET_USER the
+ * file that needs it. */
 static bool serves(const struct berth_elf *library, const char *soname,
                    const struct berth_mpi_objects *objects, const bool *idle,
                    const char **ret_version, const char **ret_user)
 {
     for (size_t i = 0; i < objects->count; i++) {
-        const struct berth_elf_needs *needs = &objects->items[i].elf.version_needs;
+        const struct berth_strvec *needs = &objects->items[i].elf.version_needs;
 
-        for (size_t j = 0; j < needs->count && !idle[i]; j++) {
-            if (strcmp(needs->items[j].library, soname) != 0 ||
-                berth_strvec_has(&library->version_defs, needs->items[j].version))
+        for (size_t j = 0; j < needs->count && !idle[i]; j += 2) {
+            if (strcmp(needs->items[j], soname) != 0 ||
+                berth_strvec_has(&library->version_defs, needs->items[j + 1]))
                 continue;
-            *ret_version = needs->items[j].version;
+            *ret_version = needs->items[j + 1];
             *ret_user = objects->items[i].path;
             return false;
         }
@@ -54,7 +55,7 @@ static bool serves(const struct berth_elf *library, const char *soname,
     return true;
 }
 
-/* Returns false where neither copy serves. */
+/* Makes one choice. Returns false if neither copy serves both sides. */
 static bool choose(const struct berth_mpi_objects *host, const bool *idle,
                    struct berth_mpi_choice *choice, struct berth_err *ret_refused)
 {

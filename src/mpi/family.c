@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which MPI a library is. The fingerprints were taken from the libraries of MPICH 3.2
- * to 5.0, Intel MPI 2021, and Open MPI 1.10 to 6.0. */
+/* Decides which MPI a library is, by marks that were found in the libraries of
+ * MPICH 3.2 to 5.0, Intel MPI 2021, and Open MPI 1.10 to 6.0. */
 
 #include "mpi/family.h"
 
@@ -43,7 +43,7 @@ static bool any_starts(const struct berth_elf_symbols *symbols, const char *star
     return false;
 }
 
-/* A profiler defines MPI_Init and wants PMPI_Init; MPI defines both. */
+/* A profiler defines only MPI_Init, and needs PMPI_Init; MPI defines both. */
 static unsigned int parts_of(const struct berth_elf *elf)
 {
     static const char *const fortran[] = {"pmpi_init", "pmpi_init_", "pmpi_init__",
@@ -149,7 +149,7 @@ static const char *vendor_of(const struct berth_elf *elf, enum berth_mpi_family 
     return NULL;
 }
 
-/* How many numbers with points between TEXT starts with. */
+/* With how many numbers, with points between, TEXT starts. */
 static int numbers_of(const char *text)
 {
     int count = 0;
@@ -171,8 +171,9 @@ static bool is_version_of(const char *vendor, const char *text)
     return strcmp(vendor, "Open MPI") == 0 && numbers_of(text) == 3;
 }
 
-/* The text that is the version of the library. In MPICH it follows c:r:a. A program may
- * have a version of the same form: with two, neither counts. */
+/* The text that is the version of the library. In MPICH it follows c:r:a. A program
+ * with an MPI inside may have its own version in the same form: if two differ, none
+ * counts. */
 static const char *version_text(const struct berth_elf *elf,
                                 const struct berth_mpi_library *library)
 {
@@ -199,7 +200,7 @@ static const char *version_text(const struct berth_elf *elf,
     return found;
 }
 
-/* The release by the numbers behind .so. in the file's name: libtool's numbers, which
+/* Releases by the numbers behind .so. in the file's name, which libtool sets and which
  * grow with each release. */
 static const struct {
     enum berth_mpi_family family;
@@ -229,7 +230,7 @@ static const char *version_of_file(enum berth_mpi_family family, const char *fil
     return NULL;
 }
 
-/* Only the C library knows who made it. */
+/* Sets vendor and version, which only the C library shows. */
 static void set_release(const struct berth_elf *elf, const char *file,
                         struct berth_mpi_library *library)
 {
@@ -247,7 +248,7 @@ static void classify_library(const struct berth_elf *elf, const char *file,
                              struct berth_mpi_library *library)
 {
     library->parts = parts_of(elf);
-    /* It has no SONAME; it wants the Fortran library's profiling names. */
+    /* This library has no SONAME, and needs the Fortran library's profiling names. */
     if (!library->parts && file && berth_text_starts(file, "libmpi_ilp64.so") &&
         defines(elf, "mpi_init_"))
         library->parts = BERTH_PART_ILP64;
@@ -274,7 +275,8 @@ static bool has_inner(const struct berth_elf *elf, const char *name)
     return berth_strvec_has(&elf->inner, name) || defines(elf, name);
 }
 
-/* By constants, which `strip` leaves, or else by symbols. */
+/* The family of an MPI inside a file: by constants, which `strip` leaves, or by
+ * symbols. */
 static enum berth_mpi_family family_inside(const struct berth_elf *elf)
 {
     bool is_mpi = has_inner(elf, "PMPI_Init");
@@ -305,42 +307,35 @@ void berth_mpi_classify(const struct berth_elf *elf, const char *file,
     *ret_library = library;
 }
 
+const enum berth_mpi_family berth_mpi_families[BERTH_FAMILIES] = {
+    BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI, BERTH_FAMILY_ABI};
+
 const char *berth_mpi_family_name(enum berth_mpi_family family)
 {
-    switch (family) {
-    case BERTH_FAMILY_MPICH:
-        return "MPICH";
-    case BERTH_FAMILY_OPENMPI:
-        return "Open MPI";
-    case BERTH_FAMILY_ABI:
-        return "the MPI standard ABI";
-    case BERTH_FAMILY_NONE:
-        return "no MPI";
-    case BERTH_FAMILY_UNKNOWN:
-        break;
-    }
-    return "an unknown MPI";
+    static const char *const names[] = {
+        [BERTH_FAMILY_NONE] = "no MPI",
+        [BERTH_FAMILY_MPICH] = "MPICH",
+        [BERTH_FAMILY_OPENMPI] = "Open MPI",
+        [BERTH_FAMILY_ABI] = "the MPI standard ABI",
+        [BERTH_FAMILY_UNKNOWN] = "an unknown MPI",
+    };
+
+    return names[family];
 }
 
 const char *berth_mpi_part_name(enum berth_mpi_part part)
 {
-    switch (part) {
-    case BERTH_PART_C:
-        return "C";
-    case BERTH_PART_FORTRAN:
-        return "Fortran (mpif.h, use mpi)";
-    case BERTH_PART_USEMPI:
-        return "Fortran (use mpi)";
-    case BERTH_PART_F08:
-        return "Fortran 2008 (use mpi_f08)";
-    case BERTH_PART_CXX:
-        return "C++";
-    case BERTH_PART_ILP64:
-        return "Fortran with 8-byte INTEGER (ILP64)";
-    case BERTH_PART_CORE:
-        break;
-    }
-    return "the core library of Open MPI 6 (libopen_mpi)";
+    static const char *const names[BERTH_PART_COUNT] = {
+        "C",
+        "Fortran (mpif.h, use mpi)",
+        "Fortran (use mpi)",
+        "Fortran 2008 (use mpi_f08)",
+        "C++",
+        "Fortran with 8-byte INTEGER (ILP64)",
+        "the core library of Open MPI 6 (libopen_mpi)",
+    };
+
+    return names[__builtin_ctz(part)];
 }
 
 const char *berth_mpi_library_name(const struct berth_mpi_library *library, char *name,

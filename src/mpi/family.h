@@ -3,23 +3,27 @@
 
 #include "elf/facts.h"
 
-/* Libraries of one family can stand for each other at load time; those of two never. */
+/* A library can replace another one at load time only if both are of one family. */
 enum berth_mpi_family {
-    BERTH_FAMILY_NONE,    /* no MPI library */
+    BERTH_FAMILY_NONE,    /* not an MPI library */
     BERTH_FAMILY_MPICH,   /* MPICH and what has its ABI: Intel, Cray, MVAPICH, ... */
     BERTH_FAMILY_OPENMPI, /* Open MPI */
     BERTH_FAMILY_ABI,     /* the ABI of the MPI 5 standard: libmpi_abi */
-    BERTH_FAMILY_UNKNOWN, /* an MPI library of a family unknown to us */
+    BERTH_FAMILY_UNKNOWN, /* an MPI library of a family that berth does not know */
 };
 
-/* What a library gives to programs; a file may give several. A file of the host can
- * stand for one of the image when it gives all that the other does. */
+/* The families that a host can replace. */
+enum { BERTH_FAMILIES = 3 };
+extern const enum berth_mpi_family berth_mpi_families[BERTH_FAMILIES];
+
+/* The interfaces that a library offers to programs; a file may offer several. A file of
+ * the host can replace one of the image if it offers all interfaces of the other. */
 enum berth_mpi_part {
     BERTH_PART_C = 1,
     BERTH_PART_FORTRAN = 2, /* mpif.h and the procedures of `use mpi` */
     BERTH_PART_USEMPI = 4, /* the part of `use mpi` that Open MPI has in its own file */
     BERTH_PART_F08 = 8,    /* `use mpi_f08` */
-    BERTH_PART_CXX = 16,   /* the C++ bindings, gone since MPI 3.0 */
+    BERTH_PART_CXX = 16,   /* the C++ bindings, which MPI 3.0 removed */
     BERTH_PART_ILP64 = 32, /* Intel's Fortran interface with INTEGER of 8 bytes */
     BERTH_PART_CORE = 64,  /* libopen_mpi of Open MPI 6, with the handles: its compilers
                              link programs with it beside the C library */
@@ -29,20 +33,20 @@ enum berth_mpi_part {
 struct berth_mpi_library {
     enum berth_mpi_family family;
     unsigned int parts;      /* of enum berth_mpi_part */
-    const char *vendor;      /* for people, e.g. "Intel MPI"; NULL when not told */
-    char version[24];        /* for people, e.g. "4.2.1"; "" when not told */
+    const char *vendor;      /* for people, e.g. "Intel MPI"; NULL: not known */
+    char version[24];        /* for people, e.g. "4.2.1"; "": not known */
     unsigned int abi_number; /* BERTH_FAMILY_ABI: the number behind libmpi_abi.so; 1 is
                                 the standard's, 0 was its name in MPICH 5.0.0 and 5.0.1,
                                 and 12 that of a forerunner with other values */
     bool is_inside; /* it is linked statically into another file: a program, or a
-                       library that does not offer MPI to others */
+                       library that does not offer MPI to programs */
 };
 
-/* Which MPI the file with the facts ELF (read with berth_mpi_question) is, or has
- * linked into it (is_inside). By what it defines and needs, never by its SONAME alone:
- * libmpi.so.12 is MPICH, and Open MPI 1.10 too. FILE is the name of the file without
- * links (libmpi.so.40.30.4), which tells the release when nothing else does; NULL when
- * not known.
+/* Sets *RET_LIBRARY to the MPI that the file with the facts ELF (read with
+ * berth_mpi_question) is, or has linked into it (is_inside). Judges by the symbols that
+ * the file defines and needs, never by its SONAME alone: libmpi.so.12 may be MPICH or
+ * Open MPI 1.10. FILE is the name of the file without links (libmpi.so.40.30.4), which
+ * shows the release if nothing else does; NULL: not known.
  *
  * Tools that stand between a program and MPI (profilers), MPI's Java libraries, and
  * Open MPI's own lower layers are BERTH_FAMILY_NONE: no program is linked with them in
@@ -53,19 +57,19 @@ void berth_mpi_classify(const struct berth_elf *elf, const char *file,
 /* "Open MPI", "MPICH", "the MPI standard ABI", "an unknown MPI" */
 const char *berth_mpi_family_name(enum berth_mpi_family family);
 
-/* Bytes of such a text. */
+/* Enough bytes for the text of berth_mpi_library_name(). */
 enum { BERTH_MPI_NAME_SIZE = 64 };
 
-/* Who made LIBRARY, for people: "MPICH 4.2.3", "Intel MPI". The text is written to NAME
- * (SIZE bytes), which is returned. */
+/* Writes vendor and version of LIBRARY, for people, to NAME (SIZE bytes):
+ * "MPICH 4.2.3", "Intel MPI". Returns NAME. */
 const char *berth_mpi_library_name(const struct berth_mpi_library *library, char *name,
                                    size_t size);
 
-/* The part for people, e.g. "Fortran (mpif.h, use mpi)". PART is one bit. */
+/* The name of PART, one bit, for people: "Fortran (mpif.h, use mpi)". */
 const char *berth_mpi_part_name(enum berth_mpi_part part);
 
-/* The family that a program without other marks wants when it needs SONAME: MPICH for
- * libmpi.so.12, Open MPI for libmpi.so.40, ... BERTH_FAMILY_NONE when SONAME is not the
- * name of an MPI library, BERTH_FAMILY_UNKNOWN when the name does not tell the family
+/* The family of which a program that needs SONAME probably is, if no symbol shows it:
+ * MPICH for libmpi.so.12, Open MPI for libmpi.so.40, ... BERTH_FAMILY_NONE: SONAME is
+ * not the name of an MPI library. BERTH_FAMILY_UNKNOWN: the name fits several families
  * (libmpi.so.0). */
 enum berth_mpi_family berth_mpi_family_of_soname(const char *soname);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Can the host's MPI live on the image's glibc, and the image's files on the host's? */
+/* Decides whether the host's MPI can run on the image's glibc, and the image's files on
+ * the host's. */
 
 #include "mpi/glibc.h"
 
@@ -8,15 +9,14 @@
 #include "base/text.h"
 #include "mpi/profile.h"
 
-/* For people: the higher of two names is the one with more digits behind the dot, or
- * the higher ones; both are GLIBC_2.N nearly always. */
+/* The higher of two versions, for people; nearly always both are GLIBC_2.N. */
 static const char *higher(const char *a, const char *b)
 {
     size_t length_a, length_b;
 
     if (!a || !b)
         return a ? a : b;
-    /* GLIBC_ABI_DT_RELR says less to people. */
+    /* A number says more to people than GLIBC_ABI_DT_RELR. */
     if (!berth_text_starts(a, "GLIBC_2.") || !berth_text_starts(b, "GLIBC_2."))
         return berth_text_starts(b, "GLIBC_2.") ? b : a;
     length_a = strcspn(a + 8, ".");
@@ -55,7 +55,7 @@ static bool defines(const struct berth_mpi_objects *objects, const char *soname,
            higher(last, version) == last;
 }
 
-/* The highest version that USERS want of glibc and OF does not define; NULL: none. */
+/* The highest version that USERS need of glibc and OF does not define; NULL: none. */
 static const char *find_lack(const struct berth_mpi_objects *users, const bool *idle,
                              const struct berth_mpi_choices *choices,
                              const struct berth_mpi_objects *of, const char **ret_user)
@@ -64,17 +64,17 @@ static const char *find_lack(const struct berth_mpi_objects *users, const bool *
 
     for (size_t i = 0; i < users->count; i++) {
         const struct berth_mpi_object *object = &users->items[i];
-        const struct berth_elf_needs *needs = &object->elf.version_needs;
+        const struct berth_strvec *needs = &object->elf.version_needs;
 
         if ((idle && idle[i]) ||
             (object->soname && berth_profile_is_glibc(object->soname)) ||
             (choices && berth_mpi_left_out(choices, object)))
             continue;
-        for (size_t j = 0; j < needs->count; j++) {
-            const char *version = needs->items[j].version;
+        for (size_t j = 0; j < needs->count; j += 2) {
+            const char *version = needs->items[j + 1];
 
-            if (!berth_profile_is_glibc(needs->items[j].library) ||
-                defines(of, needs->items[j].library, version) ||
+            if (!berth_profile_is_glibc(needs->items[j]) ||
+                defines(of, needs->items[j], version) ||
                 (found && higher(found, version) == found))
                 continue;
             found = version;

@@ -3,27 +3,26 @@
 
 #include "mpi/collisions.h"
 
-/* Which side's glibc a process can run with. */
+/* Whether a process can run with the glibc of each side. */
 struct berth_mpi_glibc {
     bool image_serves;   /* the image's glibc defines all versions that the host's MPI
-                            wants */
+                            needs */
     bool host_serves;    /* the host's glibc defines all versions that the image's files
-                            want */
+                            need */
     const char *version; /* the highest version that the image's glibc lacks, e.g.
                             GLIBC_2.38; NULL: none */
-    const char *user;    /* the host's file that wants it */
+    const char *user;    /* the host's file that needs it */
     const char *image_newest; /* the highest that the image's libc.so.6 defines */
     const char *host_newest;
     const char
         *host_lacks; /* the highest version that the host's glibc lacks; NULL: none */
 };
 
-/* Compares the versions of glibc that the files of HOST want with those that the
- * image's files of glibc define, and the other way round. Files of HOST that CHOICES
- * leave out, or that are IDLE (collisions.h), do not count. Versions are names,
- * compared one by one and never by number, because some have no number
- * (GLIBC_ABI_DT_RELR). A file that is not among the objects defines nothing. The texts
- * belong to the objects. */
+/* Compares the versions of glibc that the files of HOST need with those that the
+ * image's glibc defines, and the other way round. Files of HOST that CHOICES (NULL:
+ * none) leave out, or that are IDLE (NULL: none; collisions.h), do not count. Versions
+ * are compared as names and not as numbers, because some have no number
+ * (GLIBC_ABI_DT_RELR). The texts of *RET_GLIBC belong to the objects. */
 void berth_mpi_compare_glibc(const struct berth_mpi_objects *image,
                              const struct berth_mpi_objects *host, const bool *idle,
                              const struct berth_mpi_choices *choices,

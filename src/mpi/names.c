@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which names mean MPI. */
+/* Knows the symbols and texts by which MPI is recognised. */
 
 #include "mpi/names.h"
 
@@ -52,7 +52,7 @@ bool berth_mpi_is_mpich(const char *name)
 
 bool berth_mpi_is_symbol(const char *name)
 {
-    /* Then C; modules of gfortran; C++, whose names start with the namespace. */
+    /* C; modules of gfortran; C++, whose names start with the namespace. */
     static const char *const names[] = {
         "MPI_",    "PMPI_",    "MPIX_",     "PMPIX_",    "__mpi_",    "__pmpi_",
         "_ZN3MPI", "_ZNK3MPI", "_ZTVN3MPI", "_ZTIN3MPI", "_ZTSN3MPI", NULL};
@@ -101,11 +101,11 @@ static bool wanted_text(const char *text)
            berth_text_starts(text, "Intel(R) MPI Library, Version");
 }
 
-/* In two parts, lest our own programs have them too. */
+/* Each in two parts, so that berth's own programs do not have it. */
 static const struct {
     enum berth_mpi_family family;
     const char *start, *rest;
-    bool is_format; /* something else may stand between and behind them */
+    bool is_format; /* other text may stand between the parts and behind them */
 } marks[] = {
     {BERTH_FAMILY_MPICH, "MPICH Ver", "%s", true},
     {BERTH_FAMILY_MPICH, "Intel(R) MPI Library, Ver", "%s", true},
@@ -136,7 +136,7 @@ static bool is_mark(const char *text)
            berth_mpi_mark(BERTH_FAMILY_OPENMPI, text);
 }
 
-/* What tells of an implementation, and of which. */
+/* Is NAME a symbol that shows that an MPI is inside, or which one? */
 static bool is_inner(const char *name)
 {
     static const char *const names[] = {"PMPI_Init", "MPIR_Err_return_comm",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of an image or of a host's MPI, with what each of them says. */
+/* Lists the files of an image or of a host's MPI, with the facts of each. */
 
 #include "mpi/objects.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does the MPI that will run speak to the process manager that srun starts? A mismatch
- * is mostly silent: every task is rank 0 of 1, and the exit status is 0. */
+/* Decides whether an MPI speaks to the process manager that srun starts. A mismatch is
+ * mostly silent: every task is rank 0 of 1, and the exit status is 0. */
 
 #include "mpi/pmi.h"
 
@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-/* MPICH and its kin have one library for all. */
+/* MPICH, and MPIs made from it, have one library that shows it. */
 static unsigned int managers_of_mpich(const struct berth_mpi_object *mpi)
 {
     const struct berth_elf *elf = &mpi->elf;
@@ -29,7 +29,7 @@ static unsigned int managers_of_mpich(const struct berth_mpi_object *mpi)
     return managers;
 }
 
-/* What a component of Open MPI up to 4 speaks. */
+/* The manager to which a component of Open MPI up to 4 speaks. */
 static unsigned int manager_of_component(const char *name)
 {
     if (berth_text_starts(name, "mca_pmix_ext") ||
@@ -41,9 +41,9 @@ static unsigned int manager_of_component(const char *name)
     return berth_text_starts(name, "mca_pmix_cray") ? BERTH_PMI_CRAY : 0;
 }
 
-/* Open MPI speaks PMIx, with a copy inside it if there is no PMIx library, unless its
- * components show another build. The text PMI_FD in it means nothing: Open MPI only
- * checks who started it. */
+/* Open MPI speaks PMIx, also without a PMIx library, since it may have a copy inside;
+ * but components show the managers of their build. The text PMI_FD in it does not
+ * count: Open MPI only checks who started it. */
 static unsigned int managers_of_openmpi(const struct berth_mpi_objects *objects)
 {
     unsigned int managers = 0;
@@ -70,7 +70,7 @@ unsigned int berth_mpi_managers(const struct berth_mpi_objects *objects,
     return managers_of_mpich(mpi);
 }
 
-/* What --mpi=TYPE serves; ~0 for a type that we do not know. */
+/* The managers that --mpi=TYPE serves; all for a type that berth does not know. */
 static unsigned int served_by(const char *type)
 {
     if (strcmp(type, "none") == 0 || strcmp(type, "openmpi") == 0)

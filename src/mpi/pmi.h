@@ -14,28 +14,27 @@ enum berth_mpi_manager {
     BERTH_PMI_CRAY = 8,   /* Cray's libpmi and PALS: srun --mpi=cray_shasta */
 };
 
-/* Append to RET the types of srun --mpi by which MANAGERS, such bits, are served. */
+/* Appends to RET the types of srun --mpi that serve MANAGERS, such bits. Out of memory
+ * sticks in RET. */
 void berth_mpi_manager_types(unsigned int managers, struct berth_strvec *ret);
 
-/* The process managers that the MPI of FAMILY among OBJECTS speaks, as bits; 0:
- * unknown. The components mca_pmix_*.so of Open MPI up to 4 count when they are among
- * OBJECTS. */
+/* The process managers that the MPI of FAMILY among OBJECTS speaks to, as bits; 0: not
+ * known. OBJECTS should have the components mca_pmix_*.so of Open MPI up to 4. */
 unsigned int berth_mpi_managers(const struct berth_mpi_objects *objects,
                                 enum berth_mpi_family family);
 
-/* Can TASKS tasks find each other when srun runs them with --mpi=TYPE (SLURM_MPI_TYPE;
- * NULL: not set) on an MPI that speaks MANAGERS? A single task always finds itself;
- * unknown managers and unknown types (a site's own) pass. HET_STEP is as in
- * mpi/reach.h. WHOSE is for people: "the host's MPICH 4.2.3". Returns 0, or -1 with a
- * sentence in ERR that names the type to use, and what that needs. */
+/* Checks whether TASKS tasks find each other if srun runs them with --mpi=TYPE
+ * (SLURM_MPI_TYPE; NULL: not set) on an MPI that speaks to MANAGERS. A single task
+ * passes; so do managers and types that berth does not know (a site's own). HET_STEP is
+ * as in mpi/reach.h. WHOSE is for people: "the host's MPICH 4.2.3". Returns 0, or -1
+ * with a sentence in ERR that names the type to use. */
 int berth_mpi_check_manager(unsigned int managers, const char *type, unsigned int tasks,
                             bool het_step, const char *whose, struct berth_err *err);
 
-/* The variables by which a library finds its process manager, which sets one of them;
- * ended by NULL. */
+/* The variables by which a library finds its process manager, ended by NULL. A process
+ * manager sets one of them. */
 extern const char *const berth_mpi_contacts[];
 
-/* The same check for TASKS tasks, if the runtime removes LOST, one of these variables;
- * NULL: none. */
+/* The same check if the runtime removes LOST, one of these variables (NULL: none). */
 int berth_mpi_check_contact(const char *lost, unsigned int tasks, const char *whose,
                             struct berth_err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program wants of MPI: by the files that its loader loads, leaving out what is
- * there for MPI's own sake. */
+/* Reads what a program needs of MPI from the files that its loader loads, without those
+ * that only MPI needs. */
 
 #include "mpi/program.h"
 
@@ -31,8 +31,8 @@ static bool may_be_own(const struct berth_mpi_object *object)
     return !is_mpi(object) && object->role != BERTH_ROLE_PRESENT;
 }
 
-/* Which files are the program's own: it, what it needs, and what is preloaded. The
- * caller frees the list. */
+/* Flags for the program's own files: it, what it needs, and what is preloaded. The
+ * caller frees them; NULL: out of memory. */
 static bool *find_own(const struct berth_mpi_objects *objects)
 {
     bool *own = calloc(objects->count + 1, sizeof(*own));
@@ -47,20 +47,14 @@ static bool *find_own(const struct berth_mpi_objects *objects)
     return own;
 }
 
-static bool defined_by_own(const struct berth_mpi_objects *objects, const bool *own,
-                           const char *name)
+/* Does one of the program's own files (IS_OWN), or of the others that are loaded,
+ * define NAME? */
+static bool is_defined(const struct berth_mpi_objects *objects, const bool *own,
+                       bool is_own, const char *name)
 {
     for (size_t i = 0; i < objects->count; i++)
-        if (own[i] && berth_elf_find(&objects->items[i].elf.defined, name))
-            return true;
-    return false;
-}
-
-static bool defined_by_mpi(const struct berth_mpi_objects *objects, const bool *own,
-                           const char *name)
-{
-    for (size_t i = 0; i < objects->count; i++)
-        if (!own[i] && objects->items[i].role == BERTH_ROLE_LOADED &&
+        if (own[i] == is_own &&
+            (is_own || objects->items[i].role == BERTH_ROLE_LOADED) &&
             berth_elf_find(&objects->items[i].elf.defined, name))
             return true;
     return false;
@@ -90,7 +84,7 @@ static unsigned int part_of(const char *name)
     return BERTH_PART_C;
 }
 
-/* SIZE: of what was copied into the program, or 0. */
+/* Adds SYMBOL. SIZE: of the data that was copied into the program, or 0. */
 static int add_need(struct berth_mpi_program *program,
                     const struct berth_elf_symbol *symbol, uint64_t size,
                     struct berth_err *err)
@@ -128,8 +122,8 @@ static int add_needs(const struct berth_mpi_objects *objects, const bool *own,
         const struct berth_elf_symbol *symbol = &elf->undefined.items[i];
 
         if (symbol->weak || !berth_mpi_is_symbol(symbol->name) ||
-            defined_by_own(objects, own, symbol->name) ||
-            (known && !defined_by_mpi(objects, own, symbol->name)))
+            is_defined(objects, own, true, symbol->name) ||
+            (known && !is_defined(objects, own, false, symbol->name)))
             continue;
         if (add_need(program, symbol, 0, err) < 0)
             return -1;
@@ -137,7 +131,7 @@ static int add_needs(const struct berth_mpi_objects *objects, const bool *own,
     return 0;
 }
 
-/* The families that were seen, as bits. */
+/* The families whose symbols are among SYMBOLS, as bits. */
 static unsigned int marks_of(const struct berth_elf_symbols *symbols)
 {
     unsigned int seen = 0;
@@ -151,16 +145,15 @@ static unsigned int marks_of(const struct berth_elf_symbols *symbols)
     return seen;
 }
 
-/* Families by symbols, by the MPI libraries that are loaded, and by the names of
- * libraries that are not found. These names count only if nothing else shows a family.
- */
+/* Families as bits: by symbols, by the MPI libraries that are loaded, and by the names
+ * of missing libraries, which count only if nothing else shows a family. */
 struct seen {
     unsigned int marks, libraries, names;
     unsigned int abi_number;
     unsigned int parts; /* of files that no symbol tells of */
 };
 
-static void see_needed(const struct berth_mpi_objects *objects, const char *soname,
+static void add_needed(const struct berth_mpi_objects *objects, const char *soname,
                        struct seen *seen)
 {
     const struct berth_mpi_object *needed = berth_mpi_objects_find(objects, soname);
@@ -200,8 +193,8 @@ static int set_family(const struct seen *seen, struct berth_mpi_program *program
     return program->families.failed ? berth_err_oom(err) : 0;
 }
 
-static void set_own(const struct berth_mpi_objects *objects,
-                    struct berth_mpi_program *program)
+static void set_kind(const struct berth_mpi_objects *objects,
+                     struct berth_mpi_program *program)
 {
     for (size_t i = 0; i < objects->count; i++) {
         const struct berth_mpi_object *object = &objects->items[i];
@@ -235,12 +228,12 @@ static int read_own(const struct berth_mpi_objects *objects, const bool *own,
             return -1;
         seen.marks |= marks_of(&elf->undefined) | marks_of(&elf->defined);
         for (size_t j = 0; j < elf->needed.count; j++)
-            see_needed(objects, elf->needed.items[j], &seen);
+            add_needed(objects, elf->needed.items[j], &seen);
     }
     return set_family(&seen, program, err);
 }
 
-/* An MPI that is in one of its files comes before any that is loaded. */
+/* An MPI inside one of the program's files comes before any that is loaded. */
 static void set_inside(const struct berth_mpi_objects *objects,
                        struct berth_mpi_program *program)
 {
@@ -262,7 +255,7 @@ int berth_mpi_program_read(const struct berth_mpi_objects *objects,
     *ret_program = program;
     if (!own)
         return berth_err_oom(err);
-    set_own(objects, &program);
+    set_kind(objects, &program);
     if (read_own(objects, own, &program, err) < 0) {
         berth_mpi_program_fini(&program);
         return -1;

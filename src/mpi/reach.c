@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Can an MPI in a container reach the other tasks of its step? MPICH, Open MPI and UCX
- * name the shared memory of a node by process numbers, send these to each other, and
- * open each other's files in /dev/shm. */
+/* Decides whether an MPI in a container reaches the other tasks of its step. MPICH,
+ * Open MPI and UCX name the shared memory of a node by process numbers, send these to
+ * each other, and open each other's files in /dev/shm. */
 
 #include "mpi/reach.h"
 

@@ -5,7 +5,8 @@
 
 #include "base/err.h"
 
-/* Which means of reaching each other each container has for itself. */
+/* The means by which tasks reach each other, and which of them each container has for
+ * itself. */
 struct berth_mpi_reach {
     unsigned int apart; /* number of tasks of the node, if each has its own container;
                            0: they share one */
@@ -18,9 +19,9 @@ struct berth_mpi_reach {
     bool network;
 };
 
-/* Do the tasks reach each other, and Slurm, on an MPI that speaks MANAGERS (mpi/pmi.h)?
- * Where they do not, libraries hang or die in MPI_Init, or later. WHOSE is for people.
- * Returns 0, or -1 with a sentence in ERR that names the flag of the runtime to leave
- * out. */
+/* Checks whether the tasks reach each other, and Slurm, on an MPI that speaks to
+ * MANAGERS (mpi/pmi.h). If not, libraries would hang or end in MPI_Init, or later.
+ * WHOSE is for people, as in mpi/pmi.h. Returns 0, or -1 with a sentence in ERR that
+ * names the flag of the runtime to leave out. */
 int berth_mpi_check_reach(const struct berth_mpi_reach *reach, unsigned int managers,
                           const char *whose, struct berth_err *err);

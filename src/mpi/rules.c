@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules by which a program and a host's MPI fit. Each either passes or ends the
- * judgement with a sentence. */
+/* The rules that decide whether a program fits a host's MPI. Each either passes or ends
+ * the judgement with a sentence. */
 
 #include "mpi/rules.h"
 
@@ -26,7 +26,7 @@ static enum berth_mpi_outcome end_image(struct berth_mpi_cause *cause,
     return berth_mpi_end(cause, answer);
 }
 
-/* The program itself: can it load a library of the host at all? */
+/* Can the program load a library of the host at all? */
 static enum berth_mpi_outcome judge_kind(struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_program *program = cause->program;
@@ -80,7 +80,7 @@ static enum berth_mpi_outcome judge_machine(struct berth_mpi_cause *cause)
 
 static bool abi_fits(unsigned int program, unsigned int host)
 {
-    /* 0 was the standard's too, under a wrong name; 12 was not. */
+    /* 0 is the standard's ABI under a wrong name; 12 is another ABI. */
     return program == host || (program <= 1 && host <= 1);
 }
 
@@ -94,7 +94,7 @@ static enum berth_mpi_family only_family(const struct berth_mpi_objects *host)
 
         if (!(library->parts & BERTH_PART_C))
             continue;
-        /* An installation's native library speaks for it. */
+        /* The native library of an installation shows its family. */
         if (found == BERTH_FAMILY_NONE || found == BERTH_FAMILY_ABI)
             found = library->family;
     }
@@ -221,7 +221,7 @@ static enum berth_mpi_outcome judge_install(struct berth_mpi_cause *cause)
 }
 
 /* The symbol in the files that the program gets, not in those of another family that
- * the host has too. */
+ * the host has; NULL: none has it. */
 static const struct berth_elf_symbol *host_symbol(const struct berth_mpi_cause *cause,
                                                   const char *name)
 {
@@ -297,7 +297,8 @@ static enum berth_mpi_outcome share_abi(struct berth_mpi_cause *cause)
     return BERTH_RULE_PASS;
 }
 
-/* The MPI of an image, for a program that cannot be known beforehand. */
+/* Judges by the MPIs of the image, for a program whose MPI is not known before it runs.
+ */
 static enum berth_mpi_outcome judge_inventory(struct berth_mpi_cause *cause)
 {
     const char *path = cause->program->path;
@@ -338,23 +339,17 @@ static enum berth_mpi_outcome judge_inventory(struct berth_mpi_cause *cause)
 
 enum berth_mpi_outcome berth_mpi_apply_rules(struct berth_mpi_cause *cause)
 {
-    enum berth_mpi_outcome (*const of_program[])(struct berth_mpi_cause *) = {
-        judge_kind,  judge_host,    judge_family,  judge_machine,
-        judge_parts, judge_install, judge_symbols, judge_sizes};
-    enum berth_mpi_outcome (*const of_inventory[])(struct berth_mpi_cause *) = {
-        judge_kind,    judge_host,      share_abi,
-        judge_machine, judge_inventory, judge_install};
-    size_t count = sizeof(of_program) / sizeof(of_program[0]);
+    static enum berth_mpi_outcome (*const of_program[])(struct berth_mpi_cause *) = {
+        judge_kind,    judge_host,    judge_family, judge_machine, judge_parts,
+        judge_install, judge_symbols, judge_sizes,  NULL};
+    static enum berth_mpi_outcome (*const of_inventory[])(struct berth_mpi_cause *) = {
+        judge_kind,      judge_host,    share_abi, judge_machine,
+        judge_inventory, judge_install, NULL};
 
-    if (cause->program->family != BERTH_FAMILY_NONE) {
-        for (size_t i = 0; i < count; i++)
-            if (of_program[i](cause) == BERTH_RULE_END)
-                return BERTH_RULE_END;
-        return BERTH_RULE_PASS;
-    }
-    count = sizeof(of_inventory) / sizeof(of_inventory[0]);
-    for (size_t i = 0; i < count; i++)
-        if (of_inventory[i](cause) == BERTH_RULE_END)
+    for (enum berth_mpi_outcome (*const *rule)(struct berth_mpi_cause *) =
+             cause->program->family != BERTH_FAMILY_NONE ? of_program : of_inventory;
+         *rule; rule++)
+        if ((*rule)(cause) == BERTH_RULE_END)
             return BERTH_RULE_END;
     return BERTH_RULE_PASS;
 }

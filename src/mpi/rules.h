@@ -17,18 +17,19 @@ struct berth_mpi_cause {
     struct berth_mpi_verdict *verdict;
     struct berth_err *because; /* the verdict's */
     const bool *idle;          /* of the host's files, see collisions.h */
-    const char *advice;        /* what to do about a NO */
+    const char *advice;        /* the end of the sentence of a NO */
 };
 
 enum berth_mpi_outcome {
     BERTH_RULE_PASS,
-    BERTH_RULE_END, /* the answer is there, and its sentence */
+    BERTH_RULE_END, /* the verdict has its answer and its sentence */
 };
 
-/* Sets the answer; the sentence is set before. Returns BERTH_RULE_END. */
+/* Sets the answer of the verdict, which has its sentence. Returns BERTH_RULE_END. */
 enum berth_mpi_outcome berth_mpi_end(struct berth_mpi_cause *cause,
                                      enum berth_mpi_answer answer);
 
-/* All rules about the program and MPI itself, in the order in which a user would want
- * to hear of them. If all pass, CAUSE has the family and the name of the host's MPI. */
+/* Applies the rules about the program and MPI itself, in the order in which a user
+ * wants to know. Returns BERTH_RULE_PASS if all pass: then CAUSE has the family and the
+ * name of the host's MPI. */
 enum berth_mpi_outcome berth_mpi_apply_rules(struct berth_mpi_cause *cause);

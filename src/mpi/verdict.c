@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Can this program run on this MPI? Each rule either passes or ends the judgement with
- * a sentence. A wrong YES is a crash, or N ranks of size 1; a wrong NO is one line. */
+/* Judges whether a program can run on a host's MPI. A wrong YES is a crash, or N ranks
+ * of size 1; a wrong NO is one line. */
 
 #include "mpi/verdict.h"
 
@@ -21,7 +21,7 @@ const char *berth_mpi_describe(const struct berth_mpi_objects *objects,
     return berth_mpi_library_name(object ? &object->library : &unknown, name, size);
 }
 
-/* By the name of the file, which all of them keep. */
+/* Is it a program that starts ranks, by the name of its file? */
 static bool is_starter(const char *name)
 {
     static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun",
@@ -83,24 +83,19 @@ static enum berth_mpi_outcome judge_glibc(struct berth_mpi_cause *cause)
     return berth_mpi_end(cause, BERTH_VERDICT_YES_WITH_HOST_GLIBC);
 }
 
-static void explain_inventory(struct berth_mpi_cause *cause)
-{
-    char exchanged[BERTH_MPI_NAME_SIZE];
-
-    berth_err_set(
-        &cause->verdict->because,
-        "programs that '%s' starts get the host's %s instead of the image's %s",
-        cause->program->path, cause->host_name,
-        berth_mpi_describe(cause->image, cause->family, exchanged, sizeof(exchanged)));
-}
-
 static void explain_yes(struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_program *program = cause->program;
+    char exchanged[BERTH_MPI_NAME_SIZE];
 
     cause->verdict->answer = BERTH_VERDICT_YES;
     if (program->family == BERTH_FAMILY_NONE)
-        explain_inventory(cause);
+        berth_err_set(
+            cause->because,
+            "programs that '%s' starts get the host's %s instead of the image's %s",
+            program->path, cause->host_name,
+            berth_mpi_describe(cause->image, cause->family, exchanged,
+                               sizeof(exchanged)));
     else
         berth_err_set(cause->because,
                       "the program wants %s, and the host's %s has all MPI symbols "
@@ -109,7 +104,7 @@ static void explain_yes(struct berth_mpi_cause *cause)
                       program->needs.count);
 }
 
-/* The parts that the program loads: what it uses, and what it is linked with besides.
+/* The parts of MPI that the program loads: those it uses, and others it is linked with.
  */
 static unsigned int loaded_parts(const struct berth_mpi_cause *cause)
 {
@@ -125,9 +120,9 @@ static unsigned int loaded_parts(const struct berth_mpi_cause *cause)
     return parts;
 }
 
-/* Which files of the host this program does not get: Fortran's library and libgfortran,
- * if the program is in C. A file that no MPI library needs (a plugin) always counts.
- * The caller frees the flags; NULL: out of memory. */
+/* Flags for the files of the host that this program does not load: Fortran's library
+ * and libgfortran, if the program is in C. A file that no MPI library needs (a plugin)
+ * counts as loaded. The caller frees the flags; NULL: out of memory. */
 static bool *find_idle(const struct berth_mpi_cause *cause)
 {
     const struct berth_mpi_objects *host = cause->host;
@@ -152,8 +147,8 @@ static bool *find_idle(const struct berth_mpi_cause *cause)
     return idle;
 }
 
-/* The libraries of both sides in one process. Returns 1 where they go together, 0 where
- * the answer is there, -1 out of memory. */
+/* Judges whether the libraries of both sides can be in one process. Returns 1 if they
+ * can, 0 if the verdict has another answer, -1 out of memory. */
 static int judge_libraries(struct berth_mpi_cause *cause, struct berth_err *err)
 {
     struct berth_mpi_verdict *verdict = cause->verdict;

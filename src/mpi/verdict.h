@@ -21,14 +21,14 @@ struct berth_mpi_verdict {
     struct berth_mpi_choices choices; /* YES: for libraries that both sides bring */
 };
 
-/* Judge, from facts alone. IMAGE has the program, what its loader loads (LOADED) and,
+/* Judges from facts alone. IMAGE has the program, what its loader loads (LOADED) and,
  * as PRESENT, the image's MPI libraries and its libraries with the names of the host's;
  * in any role its files of glibc. HOST has the MPI libraries of one installation and
  * all that they load or may load, the host's glibc too. PROGRAM was read from IMAGE.
  *
- * A script, or a program that loads no MPI at its start (an interpreter), is judged by
- * the MPI libraries that the image has: YES then means that those of the host's family
- * can be exchanged, and that those of another stay.
+ * For a script, or a program that loads no MPI when it starts (an interpreter), the MPI
+ * libraries of the image are judged: YES then means that those of the host's family can
+ * be replaced, and that those of other families stay.
  *
  * The caller owns *RET_VERDICT (berth_mpi_verdict_fini), which points into IMAGE and
  * HOST. Returns 0, or -1 out of memory. */
@@ -37,21 +37,22 @@ int berth_mpi_judge(const struct berth_mpi_program *program,
                     const struct berth_mpi_objects *host,
                     struct berth_mpi_verdict *ret_verdict, struct berth_err *err);
 
-/* The same for a fabric of the host, which messages call NAME: can its libraries and
- * the image's be in one process? IMAGE has, as PRESENT, what it has under the names of
- * those. A YES has no sentence. */
+/* Judges whether the libraries of a fabric of the host, which messages call NAME, and
+ * the image's can be in one process. IMAGE has, as PRESENT, its libraries under the
+ * names of HOST's. A YES has no sentence. For the rest it is as above. */
 int berth_mpi_judge_fabric(const char *name, const struct berth_mpi_objects *image,
                            const struct berth_mpi_objects *host,
                            struct berth_mpi_verdict *ret_verdict,
                            struct berth_err *err);
 
-/* Can the host's MPI replace that of PROGRAM at all? Not if MPI is linked into PROGRAM
- * statically, nor if PROGRAM starts ranks itself (mpirun). */
+/* Refuses a PROGRAM whose MPI nothing can replace: MPI is linked into it statically, or
+ * it starts ranks itself (mpirun). Returns 0, or -1 with a sentence in ERR (may be
+ * NULL). */
 int berth_mpi_check_program(const struct berth_mpi_program *program,
                             struct berth_err *err);
 
-/* The name of the MPI of FAMILY among OBJECTS, for people: "MPICH 4.2.3", "Intel MPI".
- * The text is written to NAME (SIZE bytes), which is returned. */
+/* Writes the name of the MPI of FAMILY among OBJECTS, for people, to NAME (SIZE bytes):
+ * "MPICH 4.2.3", "Intel MPI". Returns NAME. */
 const char *berth_mpi_describe(const struct berth_mpi_objects *objects,
                                enum berth_mpi_family family, char *name, size_t size);
 

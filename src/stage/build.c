@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes a stage of the gathered files: copies and patches them, and writes the
- * manifest. */
+/* Makes a stage: copies and patches the gathered files, and writes the manifest. */
 
 #include "stage/build.h"
 
@@ -32,22 +31,12 @@ enum { BATCH = 128, PATCH_SECONDS = 120, PATCH_SAYS = 1 << 20 };
 
 extern char **environ;
 
-struct building {
-    int dir;
-    const char *path;
-    const struct berth_stack *stack;
-    const struct berth_gathered *gathered;
-    const char *mounted;
-    int64_t end;
-    int64_t half; /* of the time from the start until END */
-    struct berth_err *err;
-};
-
-/* The copy of a file that is not whole yet. */
+/* A copy that is not complete. */
 #define PARTIAL ".partial"
 
-/* Messages name the root: files in it have a temporary name. */
-static int refuse_room(const struct building *b, int number)
+/* Refuses for the errno NUMBER. Names the root, since files in it have a temporary
+ * name. */
+static int refuse_room(const struct berth_build *b, int number)
 {
     int length = (int)(strrchr(b->path, '/') - b->path);
     uint64_t need = 0;
@@ -65,7 +54,7 @@ static int refuse_room(const struct building *b, int number)
         length, b->path, strerror(number), (unsigned long long)(need >> 20) + 1);
 }
 
-static int refuse_change(const struct building *b, const char *source)
+static int refuse_change(const struct berth_build *b, const char *source)
 {
     return berth_err_set(
         b->err,
@@ -81,7 +70,8 @@ static bool is_same(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static int copy_file(const struct building *b, const struct berth_gathered_file *file)
+static int copy_file(const struct berth_build *b,
+                     const struct berth_gathered_file *file)
 {
     BERTH_CLOSE int from = open(file->source, O_RDONLY | O_CLOEXEC);
     struct stat st;
@@ -100,8 +90,8 @@ static int copy_file(const struct building *b, const struct berth_gathered_file 
                                                              : 0;
 }
 
-/* DONE of the files are there. */
-static int give_up(const struct building *b, size_t done)
+/* Reports that the time is over, when DONE of the files are copied. */
+static int report_late(const struct berth_build *b, size_t done)
 {
     berth_err_set(b->err,
                   "'%.*s': the host's MPI is not copied there yet (%zu of %zu files); "
@@ -111,7 +101,8 @@ static int give_up(const struct building *b, size_t done)
     return BERTH_BUILD_LATE;
 }
 
-static bool is_copied(const struct building *b, const struct berth_gathered_file *file)
+static bool is_copied(const struct berth_build *b,
+                      const struct berth_gathered_file *file)
 {
     struct stat st;
 
@@ -119,9 +110,10 @@ static bool is_copied(const struct building *b, const struct berth_gathered_file
            S_ISREG(st.st_mode) && st.st_size == file->st.st_size;
 }
 
-/* A later call finds what an earlier one has copied. The rest of the work cannot be
- * left half done, so at least half of the time is reserved for it. */
-static int copy_all(const struct building *b)
+/* Copies the files that an earlier call has not copied, and makes the links. At least
+ * half of the time is reserved for the rest of the work, which no later call can
+ * continue. */
+static int copy_all(const struct berth_build *b)
 {
     const struct berth_strvec *links = &b->gathered->links;
     bool copied = false;
@@ -130,7 +122,7 @@ static int copy_all(const struct building *b)
         if (is_copied(b, &b->gathered->files[i]))
             continue;
         if (berth_build_is_late(b->end))
-            return give_up(b, i);
+            return report_late(b, i);
         if (copy_file(b, &b->gathered->files[i]) < 0)
             return -1;
         copied = true;
@@ -140,12 +132,14 @@ static int copy_all(const struct building *b)
             (symlinkat(links->items[i + 1], b->dir, links->items[i]) < 0 &&
              errno != EEXIST))
             return refuse_room(b, errno);
-    return copied && berth_build_is_late(b->half) ? give_up(b, b->gathered->count) : 0;
+    return copied && berth_build_is_late(b->half) ? report_late(b, b->gathered->count)
+                                                  : 0;
 }
 
-/* Write all of the new file FD (-1: errno says why not), and close it: some file
- * systems report only then that they are full. */
-static int write_whole(const struct building *b, int fd, const void *bytes, size_t size)
+/* Writes all of the new file FD (-1: errno has the cause), and closes it, because some
+ * file systems report only then that they are full. */
+static int write_whole(const struct berth_build *b, int fd, const void *bytes,
+                       size_t size)
 {
     int result = fd < 0 ? -1 : berth_fd_write(fd, bytes, size);
     int number = errno;
@@ -161,7 +155,7 @@ static int write_whole(const struct building *b, int fd, const void *bytes, size
 static const struct berth_gathered_file mark_library = {
     .source = (char *)"stage/mark.c", .file = (char *)"lib/" BERTH_MARK_LIBRARY};
 
-static int write_mark_library(const struct building *b)
+static int write_mark_library(const struct berth_build *b)
 {
     size_t size;
     const void *bytes = berth_marklib(&size);
@@ -174,8 +168,8 @@ static int write_mark_library(const struct building *b)
     return write_whole(b, fd, bytes, size);
 }
 
-/* Run patchelf on the COUNT files of ARGV, behind its options. */
-static int patch_batch(const struct building *b, struct berth_strvec *argv)
+/* Runs ARGV: patchelf, its options, files. */
+static int patch_batch(const struct berth_build *b, struct berth_strvec *argv)
 {
     struct berth_run run = {.argv = (const char *const *)argv->items,
                             .env = (const char *const *)environ,
@@ -200,8 +194,8 @@ static int patch_batch(const struct building *b, struct berth_strvec *argv)
     return result;
 }
 
-/* Give all copies that the loader maps the one search path. */
-static int patch_paths(const struct building *b, const char *patchelf)
+/* Gives all copies that a loader maps the search path of the stage. */
+static int patch_paths(const struct berth_build *b, const char *patchelf)
 {
     size_t next = 0;
 
@@ -230,15 +224,16 @@ static void push_need(struct berth_strvec *argv, const char *soname)
     berth_strvec_push(argv, soname);
 }
 
-/* What no program uses MPI without needs the library that marks the process, and those
- * of its install that have functions which programs look for in it.
+/* Adds needed libraries to the libraries of MPI. Every program with MPI loads the C
+ * library, so this needs the library that marks the process, and the libraries of its
+ * install that have functions which programs expect in it.
  *
- * Each library of MPI needs itself by the SONAMEs that it has elsewhere, which are
- * links beside it. The loader takes a library that is loaded for the one that is needed
- * when that is its SONAME, or a name by which it was asked for before; that it is at
- * the place of another file does not count (glibc elf/dl-load.c, _dl_map_object). Now,
- * however it was loaded, the loader finds that it is the same file and has the name. */
-static int patch_needs(const struct building *b, const char *patchelf)
+ * Each library of MPI needs itself by the SONAMEs that other systems give it, which are
+ * links beside it. The loader uses a loaded library for a needed name only if that is
+ * the library's SONAME, or a name by which it was requested before (glibc
+ * elf/dl-load.c, _dl_map_object). When the loader follows these links, it finds the
+ * same file, and the library has all the names from then on. */
+static int patch_needs(const struct berth_build *b, const char *patchelf)
 {
     for (size_t i = 0; i < b->gathered->count; i++) {
         const struct berth_gathered_file *it = &b->gathered->files[i];
@@ -260,7 +255,7 @@ static int patch_needs(const struct building *b, const char *patchelf)
     return 0;
 }
 
-static int patch_all(const struct building *b)
+static int patch_all(const struct berth_build *b)
 {
     BERTH_FREE char *patchelf = berth_run_find("patchelf", getenv("PATH"));
 
@@ -272,14 +267,8 @@ static int patch_all(const struct building *b)
     return patch_needs(b, patchelf) < 0 ? -1 : patch_paths(b, patchelf);
 }
 
-static bool no_symbol(const char *name)
-{
-    (void)name;
-    return false;
-}
-
-/* Does ELF look where the stage is mounted, and nowhere else? */
-static int check_path(const struct building *b, const char *file,
+/* Refuses a copy that searches its libraries anywhere but in the stage. */
+static int check_path(const struct berth_build *b, const char *file,
                       const struct berth_elf *elf)
 {
     size_t length = strlen(b->mounted);
@@ -294,32 +283,31 @@ static int check_path(const struct building *b, const char *file,
         b->path, file);
 }
 
-/* What the manifest says of a copy. */
-static int put_file(const struct building *b, const struct berth_gathered_file *file,
+/* Adds a copy to the manifest. */
+static int put_file(const struct berth_build *b, const struct berth_gathered_file *file,
                     struct berth_manifest *manifest)
 {
-    static const struct berth_elf_question question = {.symbol = no_symbol};
     BERTH_CLOSE int fd = openat(b->dir, file->file, O_RDONLY | O_CLOEXEC);
     struct berth_elf elf = {0};
-    struct berth_staged_file told = {.file = file->file};
+    struct berth_staged_file staged = {.file = file->file};
     struct stat st;
     int result;
 
     if (fd < 0 || fstat(fd, &st) < 0)
         return refuse_room(b, errno);
-    if (berth_elf_read(fd, &question, &elf, b->err) < 0)
+    if (berth_elf_read(fd, &berth_elf_no_symbols, &elf, b->err) < 0)
         return berth_err_at(b->err, "'%s'", file->source);
-    told.size = (uint64_t)st.st_size;
-    told.soname = elf.soname ? elf.soname : (char *)"-";
-    result = berth_manifest_add_file(manifest, &told, b->err);
+    staged.size = (uint64_t)st.st_size;
+    staged.soname = elf.soname ? elf.soname : (char *)"-";
+    result = berth_manifest_add_file(manifest, &staged, b->err);
     if (result == 0 && file->patched)
         result = check_path(b, file->file, &elf);
     berth_elf_fini(&elf);
     return result;
 }
 
-static int put_source(const struct building *b, const char *path, const struct stat *st,
-                      struct berth_manifest *manifest)
+static int put_source(const struct berth_build *b, const char *path,
+                      const struct stat *st, struct berth_manifest *manifest)
 {
     const struct berth_staged_source source = {
         .path = (char *)path,
@@ -333,7 +321,7 @@ static int put_source(const struct building *b, const char *path, const struct s
     return berth_manifest_add_source(manifest, &source, b->err);
 }
 
-static int put_sources(const struct building *b, struct berth_manifest *manifest)
+static int put_sources(const struct berth_build *b, struct berth_manifest *manifest)
 {
     const struct berth_gathered *gathered = b->gathered;
 
@@ -354,7 +342,7 @@ static int put_sources(const struct building *b, struct berth_manifest *manifest
     return manifest->absent.failed ? berth_err_oom(b->err) : 0;
 }
 
-static int fill_manifest(const struct building *b, struct berth_manifest *manifest)
+static int fill_manifest(const struct berth_build *b, struct berth_manifest *manifest)
 {
     manifest->profile = strdup(berth_profile_label(b->stack->profile));
     manifest->version = strdup(b->stack->version);
@@ -377,8 +365,8 @@ static int fill_manifest(const struct building *b, struct berth_manifest *manife
     return put_sources(b, manifest);
 }
 
-/* The manifest is the last file: a stage without it is none. */
-static int write_manifest(const struct building *b,
+/* Writes the manifest, the last file: a directory without it is not a stage. */
+static int write_manifest(const struct berth_build *b,
                           const struct berth_manifest *manifest)
 {
     BERTH_BUF struct berth_buf text = {0};
@@ -390,8 +378,9 @@ static int write_manifest(const struct building *b,
     return write_whole(b, fd, text.text, text.used);
 }
 
-/* From here on there are files that differ from the host's and are not finished. */
-static int spoil(const struct building *b)
+/* Marks the directory: from here on it has files that differ from the host's and are
+ * not finished. */
+static int mark_spoilt(const struct berth_build *b)
 {
     BERTH_CLOSE int fd =
         openat(b->dir, BERTH_BUILD_SPOILT, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -399,14 +388,14 @@ static int spoil(const struct building *b)
     return fd < 0 ? refuse_room(b, errno) : 0;
 }
 
-static int build(const struct building *b)
+static int build(const struct berth_build *b)
 {
     struct berth_manifest manifest = {0};
     int result = copy_all(b);
 
     if (result != 0)
         return result;
-    if (spoil(b) < 0 || write_mark_library(b) < 0 || patch_all(b) < 0)
+    if (mark_spoilt(b) < 0 || write_mark_library(b) < 0 || patch_all(b) < 0)
         return -1;
     result = fill_manifest(b, &manifest) < 0 ? -1 : write_manifest(b, &manifest);
     berth_manifest_fini(&manifest);
@@ -418,20 +407,13 @@ static int build(const struct building *b)
 int berth_build(const struct berth_build *it, struct berth_err *err)
 {
     int64_t now = berth_clock();
-    const struct building b = {
-        .dir = it->dir,
-        .path = it->path,
-        .stack = it->stack,
-        .gathered = it->gathered,
-        .mounted = it->mounted,
-        .end = it->end,
-        .half = it->end ? now + (it->end - now) / 2 : 0,
-        .err = err,
-    };
+    struct berth_build b = *it;
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction before;
     int result;
 
+    b.half = it->end ? now + (it->end - now) / 2 : 0;
+    b.err = err;
     /* A limit on the size of files must be an error, not a signal. */
     sigaction(SIGXFSZ, &ignore, &before);
     result = build(&b);

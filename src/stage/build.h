@@ -10,24 +10,27 @@
 
 /* The stage to build, and where. */
 struct berth_build {
-    int dir;          /* the directory, open */
-    const char *path; /* of it */
+    int dir;          /* the directory to fill, open */
+    const char *path; /* of the directory */
     const struct berth_stack *stack;
     const struct berth_gathered *gathered;
     const char *mounted; /* where the stage is in the container */
-    int64_t end;         /* on berth_clock(): not after; 0: without end */
+    int64_t end;         /* the latest end, on berth_clock(); 0: no limit */
+    /* Set by berth_build(): half of the time until END, and its ERR. */
+    int64_t half;
+    struct berth_err *err;
 };
 
-/* Fill the directory with copies of what was gathered, their search path changed to
- * where the stage is mounted, links and the manifest. Files that an earlier call has
- * copied stay. Returns 0; -1 with a sentence in ERR (no room, a source that changes, no
- * patchelf), and the directory is to be removed; BERTH_BUILD_LATE with a sentence in
- * ERR, and another call goes on with it. */
+/* Fills the directory with copies of the gathered files, which search their libraries
+ * where the stage is mounted, with links and with the manifest. Keeps files that an
+ * earlier call has copied. Returns 0; -1 with a sentence in ERR (no room, a source that
+ * changes, no patchelf), and the caller removes the directory; BERTH_BUILD_LATE with a
+ * sentence in ERR, and a later call can continue. */
 enum { BERTH_BUILD_LATE = 1 };
 int berth_build(const struct berth_build *build, struct berth_err *err);
 
-/* A file of the directory that says that another call cannot go on with it. */
+/* If the directory has this file, a later call cannot continue with it. */
 #define BERTH_BUILD_SPOILT ".patching"
 
-/* Is it END, on berth_clock() (0: never)? */
+/* Is END (on berth_clock(); 0: no limit) reached? */
 bool berth_build_is_late(int64_t end);

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's side of a verdict, without a stage. */
+/* Reads the host's side of a verdict, without a stage. */
 
 #include "stage/candidates.h"
 
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "discover/scan.h"
 #include "stage/gather.h"
 
-/* As it would be in a stage. */
+/* Adds FILE with the libraries that it would need in a stage. */
 static int add_file(const struct berth_gathered_file *file,
                     struct berth_mpi_objects *objects, struct berth_err *err)
 {
     struct berth_strvec *needed;
 
-    if (berth_look_add(NULL, objects, BERTH_ROLE_LOADED, NULL, file->source, err) < 0)
+    if (berth_scan_add(NULL, objects, BERTH_ROLE_LOADED, NULL, file->source, err) < 0)
         return -1;
     needed = &objects->items[objects->count - 1].elf.needed;
     berth_strvec_append(needed, &file->needs);
     return needed->failed ? berth_err_oom(err) : 0;
 }
 
-/* What a stage would hold of STACK. */
+/* Reads the files that a stage of STACK would have. */
 static int read_stack(const struct berth_stack *stack,
                       struct berth_mpi_objects *objects, struct berth_err *err)
 {

@@ -3,18 +3,19 @@
 
 #include "base/err.h"
 #include "mpi/verdict.h"
-#include "discover/look.h"
+#include "mpi/objects.h"
 #include "discover/offered.h"
 
-/* The MPI stacks of this host, read as far as it takes to judge whether one can stand
- * for that of an image. Nothing is staged. */
+/* The MPI stacks of this host, with all facts to judge whether one can replace the MPI
+ * of an image. Nothing is staged. */
 struct berth_candidates {
     struct berth_offered offered;
-    struct berth_mpi_objects *objects; /* of each stack, with all that it needs */
+    struct berth_mpi_objects *objects; /* for each stack: the files of its stage */
 };
 
-/* Read them in the environment ENV (ends in NULL), as TERMS say. On success the caller
- * owns *RET (berth_candidates_fini). */
+/* Finds and reads them in the environment ENV (ends in NULL), as TERMS say. Returns 0
+ * with *RET, which the caller owns (berth_candidates_fini); -1 with a sentence in ERR.
+ */
 int berth_candidates_read(const struct berth_terms *terms, char *const *env,
                           struct berth_candidates *ret, struct berth_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removes stages. Which ones are valid is decided in stage/stage.c. */
+/* Removes stages. stage/stage.c decides which ones are valid. */
 
 #include "stage/expire.h"
 
@@ -19,7 +19,7 @@
 #include "stage/stage.h"
 #include "base/tree.h"
 
-/* Its time is when the root was last swept. */
+/* The time of this file is when stages were last removed. */
 #define SWEPT ".swept"
 
 enum { DAY = 24 * 60 * 60 };
@@ -43,7 +43,7 @@ static bool is_stage(const char *name)
            strspn(hash + 1, "0123456789abcdef") == 16;
 }
 
-/* The time of NAME, now if there is none. */
+/* The time of the file NAME; NONE if there is no file. */
 static time_t time_of(int root_fd, const char *name, time_t none)
 {
     struct stat st;
@@ -88,7 +88,7 @@ static bool is_stale(const struct berth_stage_root *root, int root_fd, const cha
     if (root->days && now - time_of(root_fd, name, now) > (time_t)root->days * DAY)
         return true;
     return asprintf(&path, "%s/%s", root->path, name) > 0 &&
-           !berth_stage_holds(root, path);
+           !berth_stage_is_valid(root, path);
 }
 
 static void find_stale(const struct berth_stage_root *root, int root_fd,
@@ -104,8 +104,8 @@ static void find_stale(const struct berth_stage_root *root, int root_fd,
     closedir(list);
 }
 
-/* Of a root that others may open, anybody can have the lock for as long as they like.
- * Then nothing is removed there, and the root is used all the same. */
+/* In a root that others may open, anybody can keep an exclusive lock. Then this process
+ * uses the root without a lock. */
 static void lock_shared(const struct berth_stage_root *root, int root_fd)
 {
     bool is_private = (root->forbidden & 0077) == 0077;
@@ -113,7 +113,7 @@ static void lock_shared(const struct berth_stage_root *root, int root_fd)
     flock(root_fd, is_private ? LOCK_SH : LOCK_SH | LOCK_NB);
 }
 
-/* Under the lock they only get a name under which nobody finds them. */
+/* Renames the stages, under the exclusive lock, so that no step finds them. */
 static void put_aside(int root_fd, const struct berth_strvec *stale)
 {
     for (size_t i = 0; i < stale->count; i++) {
@@ -124,7 +124,7 @@ static void put_aside(int root_fd, const struct berth_strvec *stale)
     }
 }
 
-/* ROOT_FD has a shared lock afterwards. */
+/* Removes stages, and leaves ROOT_FD with a shared lock. */
 static void expire(const struct berth_stage_root *root, int root_fd)
 {
     BERTH_STRVEC struct berth_strvec stale = {0};
@@ -136,7 +136,7 @@ static void expire(const struct berth_stage_root *root, int root_fd)
     berth_expire_unfinished(root_fd);
 }
 
-/* Was it a day ago? From now on it was now. */
+/* Was the last removal at least a day ago? Then notes that one happens now. */
 static bool is_due(int root_fd)
 {
     time_t now = time(NULL);
@@ -148,7 +148,7 @@ static bool is_due(int root_fd)
     return fd >= 0 && futimens(fd, NULL) == 0;
 }
 
-void berth_expire_use(const struct berth_stage_root *root, int root_fd)
+void berth_expire_lock(const struct berth_stage_root *root, int root_fd)
 {
     if (root->owner == geteuid() && is_due(root_fd))
         expire(root, root_fd);

@@ -3,23 +3,24 @@
 
 #include "step/stageroot.h"
 
-/* Removes stages that nobody needs any more. A step holds a shared lock on the roots
- * that its container mounts, and a stage is removed under an exclusive lock. So a stage
- * in use stays, even if the host's MPI has changed. */
+/* Removes stages that no step needs. A step has a shared lock on the roots that its
+ * container mounts, and a stage is removed under an exclusive lock. So a stage in use
+ * stays, even if the host's MPI has changed. No function reports an error: what cannot
+ * be removed stays. */
 
-/* A stage in the making, or one to be removed; who makes it holds a lock on it. */
+/* The start of the name of a stage that is being made, on which its maker has a lock,
+ * or removed. */
 #define BERTH_STAGE_UNFINISHED ".new-"
 
-/* Locks the stages of ROOT, open at ROOT_FD, until that descriptor is closed here and
- * in the process that it comes from. Before, at most once a day and for ROOT's owner
- * alone, berth_expire(). */
-void berth_expire_use(const struct berth_stage_root *root, int root_fd);
+/* Takes the shared lock on ROOT, open at ROOT_FD, until all copies of this descriptor
+ * are closed. First, at most once a day and only for ROOT's owner, berth_expire(). */
+void berth_expire_lock(const struct berth_stage_root *root, int root_fd);
 
-/* Remove the stages of ROOT that are of no use: what the host has now is not what they
- * are made of, or no step has used them for ROOT's number of days. If a step uses the
- * root, nothing is removed. */
+/* Removes the stages of ROOT that are out of date because the host's MPI has changed,
+ * and those that no step has used for ROOT's number of days. Removes none while a step
+ * has the lock. */
 void berth_expire(const struct berth_stage_root *root);
 
-/* Remove what killed makers (a day ago), and killed removers, have left in the root
- * open at ROOT_FD. */
+/* Removes from the root open at ROOT_FD what makers that were killed at least a day
+ * ago, and killed removers, have left. */
 void berth_expire_unfinished(int root_fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files of the host a stack consists of. Asks the loader for what is linked and
- * the tables of mpi/profile.h for what will be opened. */
+/* Finds the files of the host that make up a stack: those that the loader lists, and
+ * those that libraries open by the tables of mpi/profile.h. */
 
 #include "stage/gather.h"
 
@@ -29,7 +29,7 @@ struct gathering {
     struct berth_err *err;
 };
 
-/* DIRECTORY of FILE, with PLACE behind it; PLACE alone if it is absolute. */
+/* PLACE in the directory of FILE; PLACE alone if it is absolute. */
 static char *beside(const char *file, const char *place)
 {
     char *path = NULL;
@@ -68,7 +68,7 @@ static bool has_link(const struct berth_strvec *links, const char *file)
     return false;
 }
 
-/* FILE as another name of TARGET, both from the top of the stage. */
+/* Adds the link FILE to TARGET, both from the top of the stage. */
 static void link_to(struct berth_gathered *to, const char *file, const char *target)
 {
     BERTH_BUF struct berth_buf path = {0};
@@ -88,8 +88,8 @@ static void link_to(struct berth_gathered *to, const char *file, const char *tar
     berth_strvec_push(&to->links, path.text ? path.text : "");
 }
 
-/* Take the file SOURCE as INTO/NAME. One that is there already under another name gets
- * a link, so that it stays one file for the loader. */
+/* Adds the file SOURCE as INTO/NAME. If it was added under another name, adds a link,
+ * so that it stays one file for the loader. */
 static int add(struct gathering *g, const char *source, const char *into,
                const char *name, const struct berth_gathered_file *kind)
 {
@@ -125,7 +125,7 @@ static int add(struct gathering *g, const char *source, const char *into,
     return more->source ? 0 : berth_err_oom(g->err);
 }
 
-/* PATH was listed, or is not there: a later change of that is one of the stack. */
+/* Notes that PATH was searched, or does not exist: a change there changes the stack. */
 static void remember_place(struct gathering *g, const char *path)
 {
     berth_strvec_push_once(
@@ -135,7 +135,7 @@ static void remember_place(struct gathering *g, const char *path)
 static const struct berth_gathered_file library = {.patched = true};
 
 /* The first library that CLOSURE lacks; NULL: none. */
-static const char *missing(const struct berth_closure *closure)
+static const char *find_missing(const struct berth_closure *closure)
 {
     for (size_t i = 0; i < closure->count; i++)
         if (!closure->items[i].path &&
@@ -150,7 +150,7 @@ static bool is_ours(const struct berth_closure_item *item)
            !berth_profile_is_driver(item->soname);
 }
 
-/* What CLOSURE lists. */
+/* Adds the libraries in CLOSURE. */
 static int add_closure(struct gathering *g, const struct berth_closure *closure)
 {
     for (size_t i = 0; i < closure->count; i++) {
@@ -162,8 +162,8 @@ static int add_closure(struct gathering *g, const struct berth_closure *closure)
     return 0;
 }
 
-/* The library or plugin PATH as INTO/NAME, with what it needs. What lacks something is
- * passed over, or an error when it is of MPI. */
+/* Adds the library or plugin PATH as INTO/NAME, and the libraries that it needs. If it
+ * lacks one, a library of MPI is an error, and any other file is left out. */
 static int add_library(struct gathering *g, const char *path, const char *into,
                        const char *name, const struct berth_stack_library *mpi)
 {
@@ -173,12 +173,12 @@ static int add_library(struct gathering *g, const char *path, const char *into,
     struct stat st;
     int result;
 
-    /* Known already, with all that it needs. */
+    /* It was added before, with all that it needs. */
     if (stat(path, &st) == 0 && find_source(g->to, &st))
         return add(g, path, into, name, &kind);
     if (berth_loader_list(NULL, g->loader, path, g->env.items, &closure, g->err) < 0)
         return mpi ? -1 : 0;
-    lacking = missing(&closure);
+    lacking = find_missing(&closure);
     if (lacking && mpi)
         result = berth_err_set(g->err,
                                "'%s': needs '%s', which this host does not find; load "
@@ -192,10 +192,10 @@ static int add_library(struct gathering *g, const char *path, const char *into,
     return result;
 }
 
-/* Take the entries of the directory PATH that fit PATTERN, by name; those that fit SKIP
- * not. */
-static int list(const char *path, const char *pattern, const char *const *skip,
-                struct berth_strvec *ret)
+/* Lists the entries of the directory PATH that match PATTERN and none of SKIP, by name.
+ */
+static int list_directory(const char *path, const char *pattern,
+                          const char *const *skip, struct berth_strvec *ret)
 {
     struct dirent **entries = NULL;
     int count = scandir(path, &entries, NULL, alphasort);
@@ -214,13 +214,14 @@ static int list(const char *path, const char *pattern, const char *const *skip,
     return ret->failed ? -1 : 0;
 }
 
-/* The plugins in the directory PATH. Returns how many names fit; -1 with a sentence. */
+/* Adds the plugins in the directory PATH. Returns how many names match; -1 with a
+ * sentence. */
 static int add_plugins(struct gathering *g, const struct berth_opener *opener,
                        const char *path)
 {
     BERTH_STRVEC struct berth_strvec names = {0};
 
-    if (list(path, opener->pattern, opener->skip, &names) < 0)
+    if (list_directory(path, opener->pattern, opener->skip, &names) < 0)
         return berth_err_oom(g->err);
     for (size_t i = 0; i < names.count; i++) {
         BERTH_FREE char *file = NULL;
@@ -234,7 +235,9 @@ static int add_plugins(struct gathering *g, const struct berth_opener *opener,
     return (int)names.count;
 }
 
-/* Where OPENER looks from SOURCE: as it was found, and where it really is. */
+/* Adds the plugins that OPENER finds from SOURCE, by its path as found and without
+ * links.
+ */
 static int open_beside(struct gathering *g, const struct berth_opener *opener,
                        const char *source)
 {
@@ -252,7 +255,7 @@ static int open_beside(struct gathering *g, const struct berth_opener *opener,
     return 0;
 }
 
-/* The plugins of all that is there; they may bring libraries that open plugins. */
+/* Adds the plugins of all files, which may bring libraries that open plugins. */
 static int follow_openers(struct gathering *g)
 {
     for (size_t i = 0; i < g->to->count; i++) {
@@ -268,7 +271,9 @@ static int follow_openers(struct gathering *g)
     return 0;
 }
 
-/* The directories that a profile names: of each the first place that has libraries. */
+/* Adds the directories that a profile names: of each the first place that has
+ * libraries.
+ */
 static int add_own_plugins(struct gathering *g)
 {
     const struct berth_data *it = g->stack->profile->plugins;
@@ -283,7 +288,7 @@ static int add_own_plugins(struct gathering *g)
     return 0;
 }
 
-/* NAME where the C library's install keeps it. Returns 1 when it is there. */
+/* Adds NAME from the install of the C library. Returns 1 if it is there. */
 static int add_nearby(struct gathering *g, const char *name)
 {
     const char *const *places = g->stack->profile->nearby;
@@ -302,7 +307,7 @@ static int add_nearby(struct gathering *g, const char *name)
     return 0;
 }
 
-/* What the stack opens by name. */
+/* Adds the libraries that the stack opens by name. */
 static int add_names(struct gathering *g)
 {
     const char *const *names = g->stack->profile->names;
@@ -316,7 +321,7 @@ static int add_names(struct gathering *g)
     if (berth_loader_find(NULL, g->loader, g->program, names, g->env.items, &paths,
                           g->err) < 0)
         return -1;
-    /* What is there already stays. */
+    /* A name that was added before stays as it is. */
     for (size_t i = 0; i < paths.count; i++)
         if (add_library(g, paths.items[i], "lib", berth_text_base(paths.items[i]),
                         NULL) < 0)
@@ -324,7 +329,7 @@ static int add_names(struct gathering *g)
     return 0;
 }
 
-/* The file or directory PATH, as INTO. */
+/* Adds the file or directory PATH, as INTO. */
 static int add_tree(struct gathering *g, const char *path, const char *into, int depth)
 {
     static const struct berth_gathered_file plain = {0};
@@ -341,7 +346,7 @@ static int add_tree(struct gathering *g, const char *path, const char *into, int
     }
     if (!S_ISDIR(st.st_mode))
         return 0;
-    if (list(path, "*", NULL, &names) < 0)
+    if (list_directory(path, "*", NULL, &names) < 0)
         return berth_err_oom(g->err);
     berth_strvec_push_once(&g->to->directories, path);
     for (size_t i = 0; i < names.count; i++) {
@@ -357,7 +362,7 @@ static int add_tree(struct gathering *g, const char *path, const char *into, int
     return 0;
 }
 
-/* DATA, of the first of its places from LIBRARY that is there. */
+/* Adds DATA from the first of its places that exists, starting at LIBRARY_PATH. */
 static int add_datum(struct gathering *g, const char *library_path,
                      const struct berth_data *data)
 {
@@ -386,7 +391,7 @@ static int add_data(struct gathering *g)
     return 0;
 }
 
-/* What the site has set for the libraries beside MPI. */
+/* Adds the site's configuration of the libraries beside MPI. */
 static int add_configs(struct gathering *g)
 {
     for (size_t i = 0; i < g->to->count; i++)
@@ -406,7 +411,8 @@ static int add_configs(struct gathering *g)
     return 0;
 }
 
-/* glibc's whole family, beside the libc.so.6 that the C library gets. */
+/* Adds all of glibc, from the directory of the libc.so.6 that the C library of MPI
+ * gets. */
 static int add_glibc(struct gathering *g)
 {
     static const struct berth_gathered_file plain = {0};
@@ -437,7 +443,7 @@ static int add_glibc(struct gathering *g)
     return result;
 }
 
-/* INTO/NAME as another name of TARGET. */
+/* Adds the link INTO/NAME to TARGET. */
 static int add_alias(struct gathering *g, const char *into, const char *name,
                      const char *target)
 {
@@ -449,7 +455,7 @@ static int add_alias(struct gathering *g, const char *into, const char *name,
     return g->to->links.failed ? berth_err_oom(g->err) : 0;
 }
 
-/* A file in lib/ that is not another name of TARGET. */
+/* Is lib/NAME a file or a link that does not lead to TARGET? */
 static bool is_taken(const struct berth_gathered *to, const char *name,
                      const char *target)
 {
@@ -463,9 +469,9 @@ static bool is_taken(const struct berth_gathered *to, const char *name,
     return false;
 }
 
-/* mpi/: the libraries of MPI alone, under all names that programs use. Those with a
- * version are SONAMEs elsewhere: the library answers to them wherever it is loaded
- * from (stage/build.c), so that they are beside it, too. */
+/* Adds links to the libraries of MPI under all names that programs use, in mpi/. A name
+ * with a version is a SONAME on other systems. The library must have that name however
+ * it is loaded (stage/build.c), so a link is beside it, too. */
 static int add_aliases(struct gathering *g)
 {
     for (size_t i = 0; i < g->to->count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text that tells what a stage holds, written and read. Knows no files. */
+/* Writes and reads the text of a manifest. Opens no file. */
 
 #include "stage/manifest.h"
 
@@ -14,7 +14,7 @@
 
 enum { FIELDS_MAX = 5 };
 
-/* One more item of SIZE bytes, zeroed, in a list; NULL: no memory. */
+/* Adds an item of SIZE bytes, zeroed, to a list. NULL: out of memory. */
 static void *add(void *list, size_t *count, size_t *room, size_t size)
 {
     char *item;
@@ -26,7 +26,7 @@ static void *add(void *list, size_t *count, size_t *room, size_t size)
     return item;
 }
 
-/* Copies of the COUNT texts to where the pointers that follow each point. */
+/* Copies each of the COUNT texts FROM to where the pointer in TO points. */
 static int copy(char **const to[], const char *const from[], size_t count,
                 struct berth_err *err)
 {
@@ -69,7 +69,7 @@ int berth_manifest_add_source(struct berth_manifest *manifest,
     return copy((char **const[]){&item->path}, &path, 1, err);
 }
 
-/* A record: fields, ended by NULL. */
+/* Writes fields, ended by NULL, without the end of the record. */
 static void put(struct berth_buf *buf, const char *const fields[])
 {
     for (size_t i = 0; fields[i]; i++) {
@@ -81,7 +81,7 @@ static void put(struct berth_buf *buf, const char *const fields[])
 #define PUT(buf, ...)                                                                  \
     (put(buf, (const char *const[]){__VA_ARGS__, NULL}), berth_buf_puts(buf, "\n"))
 
-/* The end of a record: COUNT numbers. */
+/* Writes COUNT numbers and the end of the record. */
 static void put_numbers(struct berth_buf *buf, const uint64_t numbers[], size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -135,7 +135,7 @@ int berth_manifest_write(const struct berth_manifest *manifest, struct berth_buf
     return buf->failed ? berth_err_oom(err) : 0;
 }
 
-static int take_number(const char *text, uint64_t *ret_number, struct berth_err *err)
+static int read_number(const char *text, uint64_t *ret_number, struct berth_err *err)
 {
     char *end;
 
@@ -146,26 +146,26 @@ static int take_number(const char *text, uint64_t *ret_number, struct berth_err 
     return 0;
 }
 
-static int take_profile(struct berth_manifest *manifest, const char *const fields[],
+static int read_profile(struct berth_manifest *manifest, const char *const fields[],
                         struct berth_err *err)
 {
     return copy((char **const[]){&manifest->profile, &manifest->version}, fields, 2,
                 err);
 }
 
-static int take_from(struct berth_manifest *manifest, const char *const fields[],
+static int read_from(struct berth_manifest *manifest, const char *const fields[],
                      struct berth_err *err)
 {
     return copy((char **const[]){&manifest->from}, fields, 1, err);
 }
 
-static int take_mounted(struct berth_manifest *manifest, const char *const fields[],
+static int read_mounted(struct berth_manifest *manifest, const char *const fields[],
                         struct berth_err *err)
 {
     return copy((char **const[]){&manifest->mounted}, fields, 1, err);
 }
 
-/* Inside the stage: no way out of it. */
+/* Refuses a path that leaves the stage. */
 static int check_inside(const char *file, struct berth_err *err)
 {
     if (*file == '/' || berth_text_starts(file, "../") || strstr(file, "/../"))
@@ -173,18 +173,18 @@ static int check_inside(const char *file, struct berth_err *err)
     return 0;
 }
 
-static int take_file(struct berth_manifest *manifest, const char *const fields[],
+static int read_file(struct berth_manifest *manifest, const char *const fields[],
                      struct berth_err *err)
 {
     struct berth_staged_file file = {.file = (char *)fields[0],
                                      .soname = (char *)fields[1]};
 
-    if (check_inside(fields[0], err) < 0 || take_number(fields[2], &file.size, err) < 0)
+    if (check_inside(fields[0], err) < 0 || read_number(fields[2], &file.size, err) < 0)
         return -1;
     return berth_manifest_add_file(manifest, &file, err);
 }
 
-static int take_link(struct berth_manifest *manifest, const char *const fields[],
+static int read_link(struct berth_manifest *manifest, const char *const fields[],
                      struct berth_err *err)
 {
     berth_strvec_push(&manifest->links, fields[0]);
@@ -192,7 +192,7 @@ static int take_link(struct berth_manifest *manifest, const char *const fields[]
     return check_inside(fields[0], err);
 }
 
-static int take_set(struct berth_manifest *manifest, const char *const fields[],
+static int read_set(struct berth_manifest *manifest, const char *const fields[],
                     struct berth_err *err)
 {
     (void)err;
@@ -200,20 +200,20 @@ static int take_set(struct berth_manifest *manifest, const char *const fields[],
     return 0;
 }
 
-static int take_source(struct berth_manifest *manifest, const char *const fields[],
+static int read_source(struct berth_manifest *manifest, const char *const fields[],
                        struct berth_err *err)
 {
     struct berth_staged_source source = {.path = (char *)fields[0]};
 
-    if (take_number(fields[1], &source.device, err) < 0 ||
-        take_number(fields[2], &source.inode, err) < 0 ||
-        take_number(fields[3], &source.size, err) < 0 ||
-        take_number(fields[4], &source.time, err) < 0)
+    if (read_number(fields[1], &source.device, err) < 0 ||
+        read_number(fields[2], &source.inode, err) < 0 ||
+        read_number(fields[3], &source.size, err) < 0 ||
+        read_number(fields[4], &source.time, err) < 0)
         return -1;
     return berth_manifest_add_source(manifest, &source, err);
 }
 
-static int take_absent(struct berth_manifest *manifest, const char *const fields[],
+static int read_absent(struct berth_manifest *manifest, const char *const fields[],
                        struct berth_err *err)
 {
     (void)err;
@@ -225,19 +225,20 @@ static const struct {
     const char *word;
     size_t fields;
     bool once;
-    int (*take)(struct berth_manifest *manifest, const char *const fields[],
+    int (*read)(struct berth_manifest *manifest, const char *const fields[],
                 struct berth_err *err);
 } records[] = {
-    {"profile", 2, true, take_profile}, {"from", 1, true, take_from},
-    {"mounted", 1, true, take_mounted}, {"file", 3, false, take_file},
-    {"link", 2, false, take_link},      {"set", 2, false, take_set},
-    {"source", 5, false, take_source},  {"absent", 1, false, take_absent},
+    {"profile", 2, true, read_profile}, {"from", 1, true, read_from},
+    {"mounted", 1, true, read_mounted}, {"file", 3, false, read_file},
+    {"link", 2, false, read_link},      {"set", 2, false, read_set},
+    {"source", 5, false, read_source},  {"absent", 1, false, read_absent},
 };
 
 enum { RECORDS = sizeof(records) / sizeof(records[0]) };
 
-/* One line that is neither the first nor the last. SEEN counts the records by kind. */
-static int take_line(struct berth_manifest *manifest, char *line, int seen[RECORDS],
+/* Reads a line that is neither the first nor the last. SEEN counts the records by kind.
+ */
+static int read_line(struct berth_manifest *manifest, char *line, int seen[RECORDS],
                      struct berth_err *err)
 {
     const char *fields[FIELDS_MAX + 1];
@@ -254,12 +255,12 @@ static int take_line(struct berth_manifest *manifest, char *line, int seen[RECOR
                                  records[i].fields, word, count);
         if (seen[i]++ && records[i].once)
             return berth_err_set(err, "a second '%s'", word);
-        return records[i].take(manifest, fields, err);
+        return records[i].read(manifest, fields, err);
     }
     return berth_err_set(err, "there is no record '%s'", word);
 }
 
-/* Have all records that stand once been seen, and was there memory? */
+/* Refuses a manifest that lacks a record, or for which memory was missing. */
 static int check_whole(const struct berth_manifest *manifest, const int seen[RECORDS],
                        struct berth_err *err)
 {
@@ -286,7 +287,7 @@ static int read_lines(struct berth_manifest *manifest, char *text,
         line = strsep(&text, "\n");
         if (strcmp(line, "end") == 0)
             return check_whole(manifest, seen, err);
-        if (take_line(manifest, line, seen, err) < 0)
+        if (read_line(manifest, line, seen, err) < 0)
             return berth_err_at(err, "line %d", number);
     }
     return berth_err_set(err, "line %d: the end is missing", number);

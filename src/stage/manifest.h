@@ -8,15 +8,15 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* The first line. A stage that an older release has made is not used. */
+/* The first line. Stages of other releases of the format are not used. */
 #define BERTH_MANIFEST_RELEASE "5"
 #define BERTH_MANIFEST_FORMAT  "berth-stage\t" BERTH_MANIFEST_RELEASE
 
-/* Bytes of the file; a larger one is not read. */
+/* The most bytes of the file. */
 enum { BERTH_MANIFEST_MAX = 16 << 20 };
 
-/* What a stage holds (stage/stage.h), as the file `manifest` in it tells it: one record
- * a line, a word and its fields, with a tab between.
+/* The contents of a stage (stage/stage.h), as its file `manifest` lists them: one
+ * record a line, a word and its fields, with a tab between.
  *
  *     berth-stage 5                        the first line: the format
  *     profile PROFILE VERSION              mpi/profile.h; VERSION for people
@@ -25,12 +25,10 @@ enum { BERTH_MANIFEST_MAX = 16 << 20 };
  *     file FILE SONAME SIZE                FILE from the top of the stage, bytes;
  *                                          SONAME is - where there is none
  *     link FILE TARGET                     a symbolic link
- *     set NAME VALUE                       a variable, once the stage was verified
- *     source PATH DEVICE INODE SIZE TIME   what was copied, or a directory that was
- *                                          listed; TIME in nanoseconds
- *     absent PATH                          where nothing was found, so that what
- *                                          appears there is a change
- *     end                                  the last line
+ *     set NAME VALUE                       a variable, to set once the stage is
+ * verified source PATH DEVICE INODE SIZE TIME   what was copied, or a directory that
+ * was listed; TIME in nanoseconds absent PATH                          a path that did
+ * not exist: the stage is out of date when it does end the last line
  *
  * A file under glibc/ is one of the host's glibc, unchanged; lib/ has libraries under
  * the names by which they are needed; mpi/ has links to those of MPI, under all names
@@ -63,8 +61,8 @@ struct berth_manifest {
     struct berth_strvec absent;
 };
 
-/* Add a record, of copies. Returns 0, or -1 with a sentence in ERR (memory; or a text
- * that a record cannot hold). */
+/* Adds a record with copies of the texts. Returns 0, or -1 with a sentence in ERR: out
+ * of memory, or a text has a tab or a newline. */
 int berth_manifest_add_file(struct berth_manifest *manifest,
                             const struct berth_staged_file *file,
                             struct berth_err *err);
@@ -72,13 +70,13 @@ int berth_manifest_add_source(struct berth_manifest *manifest,
                               const struct berth_staged_source *source,
                               struct berth_err *err);
 
-/* Append the text of the file to BUF. */
+/* Appends the text of the file to BUF. Returns 0, or -1 out of memory. */
 int berth_manifest_write(const struct berth_manifest *manifest, struct berth_buf *buf,
                          struct berth_err *err);
 
-/* Reads a manifest from TEXT, which is changed. Returns 0 with *RET_MANIFEST, which the
- * caller owns (berth_manifest_fini); -1 with a sentence in ERR, which has the line's
- * number. */
+/* Reads a manifest from TEXT, which this changes. Returns 0 with *RET_MANIFEST, which
+ * the caller owns (berth_manifest_fini); -1 with a sentence in ERR, which has the
+ * line's number. */
 int berth_manifest_read(char *text, struct berth_manifest *ret_manifest,
                         struct berth_err *err);
 

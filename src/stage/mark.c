@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library libberth-mark.so, which the C library of a staged MPI needs: when the
- * loader initialises it, the process has loaded the host's MPI, and it says so
- * (step/mark.h). It is loaded into programs of every image, so it needs no library and
- * no version of a symbol: syscall() and dl_iterate_phdr() are those of the C library
- * that is in the process, and hardly names that an application takes for itself.
- * Whatever goes wrong, the application must not notice. */
+/* The library libberth-mark.so, which the C library of a staged MPI needs. When the
+ * loader initialises it, the process has loaded the host's MPI, and the library makes a
+ * mark (step/mark.h). Programs of every image load it, so it needs no library and no
+ * version of a symbol. It calls syscall() and dl_iterate_phdr() of the C library in the
+ * process, names that applications hardly define. No failure may disturb the
+ * application. */
 
 #include <fcntl.h>
 #include <link.h>
@@ -42,7 +42,8 @@ static char *append_number(char *at, unsigned int number)
     return append(at, digit);
 }
 
-/* The value of the variable in ENVIRONMENT, if it is a number; NULL: it is not. */
+/* The value of BERTH_MARK_VARIABLE in ENVIRONMENT; NULL: it is not set, or not a
+ * number. */
 static const char *find_rank(char **environment)
 {
     static const char name[] = BERTH_MARK_VARIABLE "=";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library stage/mark.c as part of a program, so that it is no file that an
- * installation could lack. */
+/* Holds the library stage/mark.c as part of the program, so that no installation lacks
+ * it.
+ */
 
 #include "stage/marklib.h"
 

@@ -3,5 +3,5 @@
 
 #include <stddef.h>
 
-/* The bytes of the library stage/mark.c, to be written into a stage. */
+/* The bytes of the library stage/mark.c, *RET_SIZE many, for the file in a stage. */
 const void *berth_marklib(size_t *ret_size);

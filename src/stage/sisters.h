@@ -3,7 +3,8 @@
 
 #include "stage/gather.h"
 
-/* A program in C may need functions that its MPI has in libmpi and the host's has moved
- * to another library of the same install. Let each C library among the files of
- * GATHERED need those that define functions of MPI in C which it lacks. */
+/* A program in C may expect functions in libmpi that the host's MPI has in another
+ * library of the same install, a sister. Adds to the needs of each C library among the
+ * files of GATHERED the sisters that define functions of MPI in C which it lacks.
+ * Returns 0, or -1 with a sentence in ERR. */
 int berth_sisters_add(struct berth_gathered *gathered, struct berth_err *err);

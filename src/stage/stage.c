@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds and makes stages. Which files belong to one is decided in stage/gather.c. */
+/* Finds and makes stages. stage/gather.c decides which files belong to a stage. */
 
 #include "stage/stage.h"
 
@@ -49,7 +49,7 @@ static bool is_current(const struct berth_manifest *manifest)
     return manifest->source_count > 0;
 }
 
-/* A cleaner of /tmp may have been here. */
+/* Are all files there? A cleaner of /tmp may have removed some. */
 static bool is_whole(int dir, const struct berth_manifest *manifest)
 {
     struct stat st;
@@ -79,7 +79,7 @@ static bool has_library(const struct berth_manifest *manifest, const char *sonam
     return false;
 }
 
-/* One may have been installed after the stage was made. */
+/* Does the stage have all libraries of STACK? One may have been installed later. */
 static bool has_all(const struct berth_manifest *manifest,
                     const struct berth_stack *stack)
 {
@@ -101,8 +101,9 @@ static bool is_of(const struct berth_manifest *manifest,
 
 /* Read the stage NAME of the root open at ROOT_FD. Returns whether it is one for STACK
  * (NULL: any), valid now. */
-static bool look_at(int root_fd, const struct berth_stage_root *root, const char *name,
-                    const struct berth_stack *stack, struct berth_staged *ret_staged)
+static bool read_stage(int root_fd, const struct berth_stage_root *root,
+                       const char *name, const struct berth_stack *stack,
+                       struct berth_staged *ret_staged)
 {
     struct berth_staged staged = {0};
     BERTH_CLOSE int dir =
@@ -154,13 +155,13 @@ int berth_stage_find(const struct berth_stack *stack,
     }
     for (struct dirent *entry; result == 0 && (entry = readdir(list));)
         if (is_named(entry->d_name, stack) &&
-            look_at(dirfd(list), root, entry->d_name, stack, ret_staged))
+            read_stage(dirfd(list), root, entry->d_name, stack, ret_staged))
             result = 1;
     closedir(list);
     return result;
 }
 
-bool berth_stage_holds(const struct berth_stage_root *root, const char *path)
+bool berth_stage_is_valid(const struct berth_stage_root *root, const char *path)
 {
     size_t length = strlen(root->path);
     struct berth_staged staged;
@@ -170,7 +171,7 @@ bool berth_stage_holds(const struct berth_stage_root *root, const char *path)
         strchr(path + length + 1, '/'))
         return false;
     fd = berth_tree_open(root->path, root->owner, root->forbidden, NULL, NULL);
-    if (fd < 0 || !look_at(fd, root, path + length + 1, NULL, &staged))
+    if (fd < 0 || !read_stage(fd, root, path + length + 1, NULL, &staged))
         return false;
     berth_staged_fini(&staged);
     return true;
@@ -200,7 +201,7 @@ static void mix_source(uint64_t *hash, const char *path, const struct stat *st)
     mix(hash, numbers, sizeof(numbers));
 }
 
-/* The stage's name, of all that it is made of. */
+/* Names the stage by a hash of all that it is made of. */
 static int name_stage(const struct berth_stack *stack,
                       const struct berth_stage_root *root,
                       const struct berth_gathered *gathered, char **ret_name,
@@ -228,7 +229,7 @@ static int name_stage(const struct berth_stack *stack,
     return 0;
 }
 
-/* Is the directory open at FD the one that NAME below ROOT_FD is? */
+/* Is NAME below ROOT_FD the directory that is open at FD? */
 static bool is_at(int root_fd, const char *name, int fd)
 {
     struct stat a, b;
@@ -237,9 +238,9 @@ static bool is_at(int root_fd, const char *name, int fd)
            a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
-/* Open the directory in which NAME is made, with what an earlier maker has left there.
- * The lock shows others that its maker is alive; only the owner can open, and so lock,
- * the directory. Returns a descriptor. */
+/* Opens the directory UNFINISHED, with the copies of an earlier maker, and locks it.
+ * The lock shows other processes that the maker is alive; only the owner can open, and
+ * so lock, the directory. Returns a descriptor, or -1 with a sentence. */
 static int open_unfinished(int root_fd, const struct berth_stage_root *root,
                            const char *unfinished, struct berth_err *err)
 {
@@ -256,7 +257,7 @@ static int open_unfinished(int root_fd, const struct berth_stage_root *root,
                 return fd;
             berth_tree_remove(root_fd, unfinished);
         }
-        /* Another has just removed it, before it was locked. */
+        /* Another process may have removed the directory before it was locked. */
         if (fd < 0)
             break;
         close(fd);
@@ -275,7 +276,7 @@ static int publish(int root_fd, const struct berth_stage_root *root, const char 
 
     for (int i = 0; !renamed && i < 3; i++) {
         renamed = renameat(root_fd, from, root_fd, name) == 0;
-        if (look_at(root_fd, root, name, stack, ret_staged))
+        if (read_stage(root_fd, root, name, stack, ret_staged))
             return 0;
         berth_tree_remove(root_fd, name);
     }
@@ -299,7 +300,7 @@ static int check_mount(int fd, const struct berth_stage_root *root,
                          root->path);
 }
 
-/* Build NAME under another name, and publish it. */
+/* Builds the stage NAME under another name, and publishes it. */
 static int build(int root_fd, const struct berth_stage_root *root, const char *name,
                  const struct berth_build *how, struct berth_staged *ret_staged,
                  struct berth_err *err)
@@ -334,9 +335,9 @@ static int build(int root_fd, const struct berth_stage_root *root, const char *n
     return result;
 }
 
-static int make(int fd, const struct berth_stack *stack,
-                const struct berth_stage_root *root, int64_t end,
-                struct berth_staged *ret_staged, struct berth_err *err)
+static int make_locked(int fd, const struct berth_stack *stack,
+                       const struct berth_stage_root *root, int64_t end,
+                       struct berth_staged *ret_staged, struct berth_err *err)
 {
     struct berth_gathered gathered = {0};
     const struct berth_build how = {.stack = stack, .gathered = &gathered, .end = end};
@@ -346,17 +347,18 @@ static int make(int fd, const struct berth_stack *stack,
     if (berth_gather(stack, &gathered, err) < 0)
         return -1;
     result = name_stage(stack, root, &gathered, &name, err);
-    if (result == 0 && !look_at(fd, root, name, stack, ret_staged))
+    if (result == 0 && !read_stage(fd, root, name, stack, ret_staged))
         result = build(fd, root, name, &how, ret_staged, err);
     berth_gathered_fini(&gathered);
     return result;
 }
 
-/* Wait until nobody else makes a stage of STACK in ROOT, open at ROOT_FD. The file can
- * be opened by the owner of ROOT alone. Returns a descriptor of it. */
-static int take_turn(int root_fd, const struct berth_stage_root *root,
-                     const struct berth_stack *stack, int64_t end,
-                     struct berth_err *err)
+/* Waits until no other process makes a stage of STACK in ROOT, open at ROOT_FD, by a
+ * lock on a file that only the owner of ROOT can open. Returns its descriptor, or -1
+ * with a sentence. */
+static int lock_stack(int root_fd, const struct berth_stage_root *root,
+                      const struct berth_stack *stack, int64_t end,
+                      struct berth_err *err)
 {
     static const struct timespec moment = {.tv_nsec = 50000000};
     BERTH_FREE char *name = NULL;
@@ -388,20 +390,20 @@ int berth_stage_make(const struct berth_stack *stack,
                      struct berth_staged *ret_staged, struct berth_err *err)
 {
     BERTH_CLOSE int fd = berth_stage_root_open(root, err);
-    BERTH_CLOSE int turn = -1;
+    BERTH_CLOSE int lock = -1;
     int found;
 
     if (fd < 0)
         return -1;
-    turn = take_turn(fd, root, stack, end, err);
-    if (turn < 0)
+    lock = lock_stack(fd, root, stack, end, err);
+    if (lock < 0)
         return -1;
-    /* By whom it was waited for. */
+    /* Another process may have made it meanwhile. */
     found = berth_stage_find(stack, root, ret_staged, err);
     if (found != 0)
         return found < 0 ? -1 : 0;
     berth_expire_unfinished(fd);
-    return make(fd, stack, root, end, ret_staged, err);
+    return make_locked(fd, stack, root, end, ret_staged, err);
 }
 
 int berth_stage_get(const struct berth_stack *stack, int64_t end,

@@ -9,49 +9,49 @@
 #include "discover/stack.h"
 #include "step/stageroot.h"
 
-/* A stage is a host stack in the form in which it can run inside any image: copies of
- * its libraries, and of all that they open, that look for each other by an absolute
- * DT_RPATH where the stage is mounted, so that no variable and no path of the image
- * comes between. What is in it, its manifest tells (stage/manifest.h).
+/* A stage is a stack of the host in a form that can run inside any image: copies of its
+ * libraries and of all files that they open. The copies find each other by an absolute
+ * DT_RPATH, where the stage is mounted, so that no variable and no path of the image
+ * takes effect. The manifest lists the files (stage/manifest.h).
  *
- * Stages are directories STACK-HASH under a root, made under another name and renamed
- * when they are whole; a host MPI that changes gets a new one. */
+ * A stage is a directory STACK-HASH under a root. It is made under another name and
+ * renamed when it is complete. If the host's MPI changes, a new stage is made. */
 
-/* A stage that is there. */
+/* A complete stage. */
 struct berth_staged {
     char *path;    /* on the host */
-    char *mounted; /* in the container, when the root is at its place there */
+    char *mounted; /* in the container, where its root is mounted */
     struct berth_manifest manifest;
 };
 
-/* Find a valid stage of STACK in ROOT: whole, and made of what the host has now; takes
- * a few hundred calls of stat(2). Returns 1 with *RET_STAGED, which the caller owns
- * (berth_staged_fini); 0 when there is none; -1 with a sentence in ERR when ROOT is
- * there and not to be trusted. */
+/* Finds a valid stage of STACK in ROOT: complete, and made of the files that the host
+ * has now, which takes a few hundred calls of stat(2). Returns 1 with *RET_STAGED,
+ * which the caller owns (berth_staged_fini); 0 if there is none; -1 with a sentence in
+ * ERR if ROOT exists and cannot be trusted. */
 int berth_stage_find(const struct berth_stack *stack,
                      const struct berth_stage_root *root,
                      struct berth_staged *ret_staged, struct berth_err *err);
 
-/* Is there still the stage PATH, a directory of ROOT, whole, made of what the host has
- * now, and for that place in a container? */
-bool berth_stage_holds(const struct berth_stage_root *root, const char *path);
+/* Is PATH, a directory of ROOT, a valid stage for ROOT's place in a container? */
+bool berth_stage_is_valid(const struct berth_stage_root *root, const char *path);
 
-/* A step uses the stage PATH now: its time says so, if the user may change it. */
+/* Sets the time of the stage PATH, its last use, to now, if the user may change it. */
 void berth_stage_touch(const char *path);
 
-/* Make a stage of STACK in ROOT, which is made if need be. One process makes it; others
- * that want it wait for that one. Takes about a second, or as long as reading the
- * host's MPI and writing it takes; needs `patchelf` and up to some hundred megabytes.
- * END is until when at most, on berth_clock() (0: without end); what was copied by then
- * stays, as does what a killed maker has copied, and the next one goes on with it.
- * Returns 0 with *RET_STAGED; -1 with a sentence in ERR, and nothing is left behind but
- * for that. */
+/* Makes a stage of STACK in ROOT, which is made if it does not exist. One process makes
+ * it; others wait for that process. Takes about a second, or as long as it takes to
+ * read and write the host's MPI; needs `patchelf` and up to some hundred megabytes. END
+ * is the latest end, on berth_clock() (0: no limit). The copies of a maker that was too
+ * slow, or was killed, stay, and the next maker continues with them. Returns 0 with
+ * *RET_STAGED, which the caller owns; -1 with a sentence in ERR, and leaves nothing but
+ * such copies. */
 int berth_stage_make(const struct berth_stack *stack,
                      const struct berth_stage_root *root, int64_t end,
                      struct berth_staged *ret_staged, struct berth_err *err);
 
-/* Find one in the site's root, else in the user's, else make one there, as above.
- * Returns 0 with *RET_STAGED, or -1 with a sentence in ERR. */
+/* Finds a stage of STACK in the site's root or in the user's, or makes one in the
+ * user's until END, as above. Returns 0 with *RET_STAGED, which the caller owns; -1
+ * with a sentence in ERR. */
 int berth_stage_get(const struct berth_stack *stack, int64_t end,
                     struct berth_staged *ret_staged, struct berth_err *err);
 

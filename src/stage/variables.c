@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which variables tell the staged libraries where their plugins and files are. */
+/* Lists the variables by which staged libraries find their plugins and files. */
 
 #include "stage/variables.h"
 
@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 
-/* Append FILE without its ending to RET, if it is in the directory of SETTING. */
+/* Appends FILE without its ending to RET, if FILE is in the directory of SETTING. */
 static void join(const struct berth_setting *setting, const char *mounted,
                  const char *file, struct berth_buf *ret)
 {
@@ -22,7 +22,7 @@ static void join(const struct berth_setting *setting, const char *mounted,
     berth_buf_add(ret, file, (size_t)(end - file));
 }
 
-/* The files and links of the directory of SETTING, joined. */
+/* Appends the files and links in the directory of SETTING, with colons between. */
 static int join_each(const struct berth_gathered *gathered,
                      const struct berth_setting *setting, const char *mounted,
                      struct berth_buf *ret)
@@ -43,7 +43,7 @@ static bool has_library(const struct berth_gathered *gathered, const char *libra
     return false;
 }
 
-/* NAME=VALUE with the place of the stage for $STAGE. */
+/* Appends VARIABLE, with MOUNTED for each $STAGE. */
 static void push_own(const char *variable, const char *mounted,
                      struct berth_strvec *ret)
 {

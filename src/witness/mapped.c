@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which MPI processes have mapped. Reads files of the image, as the user. */
+/* Finds the MPI that processes have mapped. Reads files of the image, as the user. */
 
 #include "witness/mapped.h"
 
@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/grow.h"
@@ -43,7 +42,7 @@ void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path,
         fts_close(tree);
 }
 
-/* Is the file a staged one? Then it is told what. */
+/* Is the file a staged one? Then FILE gets what that shows. */
 static bool judge_staged(const struct berth_mapped_files *files, dev_t device,
                          ino_t inode, struct berth_mapped_file *file)
 {
@@ -65,7 +64,7 @@ static void name_library(const struct berth_mpi_library *library,
     berth_mpi_library_name(library, file->name, sizeof(file->name));
 }
 
-/* A file that is gone, or is not to be read, has a name at least. */
+/* Judge a file that is gone or cannot be read by its name. */
 static void judge_name(const char *path, struct berth_mapped_file *file)
 {
     BERTH_FREE char *copy = strdup(path);
@@ -117,7 +116,7 @@ static void judge(const struct berth_mapped_files *files, pid_t pid, const char 
         file->path = strdup(path);
 }
 
-/* The index of the file in FILES, which is read if it is new; -1: no memory. */
+/* The index of the file in FILES, which is judged if it is new; -1: no memory. */
 static ssize_t find(struct berth_mapped_files *files, pid_t pid, const char *path,
                     dev_t device, ino_t inode)
 {
@@ -134,28 +133,29 @@ static ssize_t find(struct berth_mapped_files *files, pid_t pid, const char *pat
     return (ssize_t)files->count++;
 }
 
-/* What one look has found: an index, because the list moves when it grows. */
-struct look {
+/* What one inspection has found: an index, because the list moves when it grows. */
+struct inspection {
     struct berth_mapped_files *files;
     enum berth_mapped kind;
     size_t found;
 };
 
-static void add(struct look *look, ssize_t at)
+static void add(struct inspection *inspection, ssize_t at)
 {
-    enum berth_mapped kind = at < 0 ? BERTH_MAPPED_NONE : look->files->items[at].kind;
+    enum berth_mapped kind =
+        at < 0 ? BERTH_MAPPED_NONE : inspection->files->items[at].kind;
 
-    if (kind == BERTH_MAPPED_NONE || look->kind == BERTH_MAPPED_STAGED ||
-        look->kind == kind)
+    if (kind == BERTH_MAPPED_NONE || inspection->kind == BERTH_MAPPED_STAGED ||
+        inspection->kind == kind)
         return;
-    look->kind = kind;
-    look->found = (size_t)at;
+    inspection->kind = kind;
+    inspection->found = (size_t)at;
 }
 
-/* Of a process alone (proc_pid_maps(5)). */
-static bool look_at(pid_t pid, void *data)
+/* Inspects one process without its descendants (proc_pid_maps(5)). */
+static bool inspect_one(pid_t pid, void *data)
 {
-    struct look *look = data;
+    struct inspection *inspection = data;
     char name[PATH_SIZE];
     BERTH_FCLOSE FILE *maps = NULL;
     BERTH_FREE char *line = NULL;
@@ -164,7 +164,7 @@ static bool look_at(pid_t pid, void *data)
 
     snprintf(name, sizeof(name), "/proc/%d/maps", pid);
     maps = fopen(name, "re");
-    while (maps && look->kind != BERTH_MAPPED_STAGED &&
+    while (maps && inspection->kind != BERTH_MAPPED_STAGED &&
            (length = getline(&line, &room, maps)) > 0) {
         unsigned int major_number, minor_number;
         unsigned long long inode;
@@ -174,20 +174,21 @@ static bool look_at(pid_t pid, void *data)
         if (sscanf(line, "%*x-%*x %*s %*x %x:%x %llu %n", &major_number, &minor_number,
                    &inode, &path) == 3 &&
             line[path] == '/')
-            add(look, find(look->files, pid, line + path,
-                           makedev(major_number, minor_number), (ino_t)inode));
+            add(inspection, find(inspection->files, pid, line + path,
+                                 makedev(major_number, minor_number), (ino_t)inode));
     }
-    return look->kind != BERTH_MAPPED_STAGED;
+    return inspection->kind != BERTH_MAPPED_STAGED;
 }
 
-enum berth_mapped berth_mapped_look(struct berth_mapped_files *files, pid_t pid,
-                                    const struct berth_mapped_file **ret_file)
+enum berth_mapped berth_mapped_inspect(struct berth_mapped_files *files, pid_t pid,
+                                       const struct berth_mapped_file **ret_file)
 {
-    struct look look = {.files = files};
+    struct inspection inspection = {.files = files};
 
-    berth_process_below(pid, look_at, &look);
-    *ret_file = look.kind == BERTH_MAPPED_NONE ? NULL : &files->items[look.found];
-    return look.kind;
+    berth_process_below(pid, inspect_one, &inspection);
+    *ret_file =
+        inspection.kind == BERTH_MAPPED_NONE ? NULL : &files->items[inspection.found];
+    return inspection.kind;
 }
 
 void berth_mapped_fini(struct berth_mapped_files *files)

@@ -7,11 +7,11 @@
 
 #include "mpi/family.h"
 
-/* Which MPI the processes of a step have mapped (/proc/PID/maps), by the contents of
- * the files and not by their names. Staged files are known by their inodes. One library
- * of a stage tells that a process uses it: of an MPI the one that marks (step/mark.h),
- * which comes with the host's C library of MPI; of a fabric the first that it replaces.
- * Other staged files may be mapped for another reason. */
+/* Finds the MPI that the processes of a step have mapped (/proc/PID/maps), by the
+ * contents of the files and not by their names. Staged files are known by their inodes.
+ * One library of each stage shows that a process uses the stage: for an MPI the one
+ * that makes the mark (step/mark.h), which the C library of MPI needs; for a fabric the
+ * first library of its profile. Other staged files may be mapped for other reasons. */
 
 enum berth_mapped {
     BERTH_MAPPED_NONE,   /* no MPI */
@@ -20,22 +20,22 @@ enum berth_mapped {
 };
 
 struct berth_mapped_file {
-    dev_t device; /* as /proc/PID/maps tells it */
+    dev_t device; /* as in /proc/PID/maps */
     ino_t inode;
     enum berth_mapped kind;
-    const char *stage;              /* the name of the staged one; borrowed */
-    char *path;                     /* of another MPI, as the process has it */
-    char name[BERTH_MPI_NAME_SIZE]; /* of that MPI, for people */
+    const char *stage;              /* the name of the stage, if STAGED; borrowed */
+    char *path;                     /* in the process's root, if OTHER */
+    char name[BERTH_MPI_NAME_SIZE]; /* of the MPI, for people, if OTHER */
 };
 
 struct berth_mapped_stage {
     dev_t device;
     ino_t inode;
-    bool tells;       /* who has mapped it uses the stage */
+    bool tells;       /* a process that has mapped it uses the stage */
     const char *name; /* of the stage; borrowed */
 };
 
-/* The files that were seen, so that each is read once. Starts as {0}. */
+/* The files that were inspected, each once. Starts as {0}. */
 struct berth_mapped_files {
     struct berth_mapped_file *items;
     size_t count, room;
@@ -43,14 +43,16 @@ struct berth_mapped_files {
     size_t staged_count, staged_room;
 };
 
-/* The files below PATH, on the host, are staged ones, of which LIBRARY tells. PATH
- * lives as long as FILES. */
+/* Adds the files below PATH, a stage on the host: a process that has mapped the one
+ * named LIBRARY uses the stage. PATH must live as long as FILES. Out of memory, files
+ * are left out. */
 void berth_mapped_add_stage(struct berth_mapped_files *files, const char *path,
                             const char *library);
 
-/* What have PID and its descendants mapped? STAGED comes before OTHER; then *RET_FILE
- * is the file, valid until the next call. A process that cannot be read is NONE. */
-enum berth_mapped berth_mapped_look(struct berth_mapped_files *files, pid_t pid,
-                                    const struct berth_mapped_file **ret_file);
+/* Returns what PID and its descendants have mapped, STAGED rather than OTHER, and in
+ * *RET_FILE the file, valid until the next call; NULL with NONE. A process that cannot
+ * be read has mapped NONE. */
+enum berth_mapped berth_mapped_inspect(struct berth_mapped_files *files, pid_t pid,
+                                       const struct berth_mapped_file **ret_file);
 
 void berth_mapped_fini(struct berth_mapped_files *files);

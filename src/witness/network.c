@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which network a rank uses. Reads what the kernel says of the user's processes. */
+/* Finds the network that a rank uses. Reads what the kernel reports about the user's
+ * processes. */
 
 #include "witness/network.h"
 
@@ -20,7 +21,7 @@ enum { PATH_SIZE = 64, LINK_SIZE = 256, ADDRESS_SIZE = 33 };
 /* The states of include/net/tcp_states.h in Linux. */
 enum { ESTABLISHED = 1, LISTENING = 10 };
 
-struct look {
+struct inspection {
     const struct berth_strvec *devices;
     enum berth_network found;
 };
@@ -38,7 +39,7 @@ static bool is_device(const struct berth_strvec *devices, const char *path)
     return false;
 }
 
-/* Has PID one of DEVICES open? Its sockets are added to SOCKETS. */
+/* Does PID have one of DEVICES open? Adds the sockets of PID to SOCKETS. */
 static bool read_open(pid_t pid, const struct berth_strvec *devices,
                       struct sockets *sockets)
 {
@@ -73,9 +74,10 @@ static bool has_socket(const struct sockets *sockets, unsigned long long inode)
     return false;
 }
 
-/* TABLE: tcp or tcp6 of the network that PID sees (proc_pid_net(5)). Adds whether
- * SOCKETS has one that listens, and one to another host. Addresses are compared as the
- * kernel prints them: ranks of one host call each other by its own. */
+/* Reads TABLE, tcp or tcp6, of the network that PID sees (proc_pid_net(5)). Sets
+ * *RET_LISTENS if one of SOCKETS listens, and *RET_LEAVES if one is connected to
+ * another host. Ranks of one host use its own address for both ends, so addresses are
+ * compared as the kernel prints them. */
 static void read_table(pid_t pid, const char *table, const struct sockets *sockets,
                        bool *ret_listens, bool *ret_leaves)
 {
@@ -112,28 +114,29 @@ static bool uses_tcp(pid_t pid, const struct sockets *sockets)
     return listens && leaves;
 }
 
-/* A device is opened before the first message is sent, so it is looked for once more
+/* A library opens its device before it connects. So the open files are read once more
  * when there are connections. */
-static bool look_at(pid_t pid, void *data)
+static bool inspect_one(pid_t pid, void *data)
 {
-    struct look *look = data;
+    struct inspection *inspection = data;
     struct sockets sockets = {0};
     struct sockets later = {0};
 
-    if (read_open(pid, look->devices, &sockets))
-        look->found = BERTH_NETWORK_DEVICE;
+    if (read_open(pid, inspection->devices, &sockets))
+        inspection->found = BERTH_NETWORK_DEVICE;
     else if (sockets.count && uses_tcp(pid, &sockets))
-        look->found = read_open(pid, look->devices, &later) ? BERTH_NETWORK_DEVICE
-                                                            : BERTH_NETWORK_TCP;
+        inspection->found = read_open(pid, inspection->devices, &later)
+                                ? BERTH_NETWORK_DEVICE
+                                : BERTH_NETWORK_TCP;
     free(sockets.inodes);
     free(later.inodes);
-    return look->found != BERTH_NETWORK_DEVICE;
+    return inspection->found != BERTH_NETWORK_DEVICE;
 }
 
-enum berth_network berth_network_look(pid_t pid, const struct berth_strvec *devices)
+enum berth_network berth_network_inspect(pid_t pid, const struct berth_strvec *devices)
 {
-    struct look look = {devices, BERTH_NETWORK_UNKNOWN};
+    struct inspection inspection = {devices, BERTH_NETWORK_UNKNOWN};
 
-    berth_process_below(pid, look_at, &look);
-    return look.found;
+    berth_process_below(pid, inspect_one, &inspection);
+    return inspection.found;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Proof, while a step runs, that its ranks use what the host has for them. */
+/* Checks, while a step runs, that its ranks use the host's MPI or fabric. */
 
 #include "witness/witness.h"
 
@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -26,24 +25,23 @@
 #include "step/processes.h"
 #include "step/report.h"
 
-/* Milliseconds for which a rank may have another MPI before the host's comes, since a
- * program may load both. */
+/* Milliseconds between a wrong MPI and the host's, for a program that loads both. */
 enum { PATIENCE = 20 };
 
-/* Milliseconds in which Slurm hands on a line. */
+/* Milliseconds in which Slurm forwards a line. */
 enum { FORWARDED = 100 };
 
 struct watch {
-    const struct berth_witness *told;
+    const struct berth_witness *witness;
     struct berth_rank *ranks;
     struct berth_mapped_files files;
-    int marks;       /* -1: there are none */
-    int space;       /* the mount namespace of the tasks; -1: each has its own */
-    int64_t since;   /* the last task was seen first */
-    bool has_spoken; /* of a wrong rank */
-    bool is_over;    /* the tasks have ended, or are made to */
+    int marks;     /* the directory of the marks (step/marks.h); -1: there is none */
+    int mounts;    /* the mount namespace of the tasks; -1: each has its own */
+    int64_t since; /* when the last new task was found (berth_clock()) */
+    bool has_reported; /* a wrong rank was reported */
+    bool is_over;      /* the tasks have ended, or were killed */
     struct berth_record record;
-    int kept; /* where the record goes; -1: it is not kept */
+    int record_fd; /* -1: the site wants no record */
 };
 
 static unsigned int count(const struct berth_witness *witness,
@@ -67,10 +65,10 @@ static unsigned int count_network(const struct berth_witness *witness,
     return found;
 }
 
-/* The devices that ranks open, for people; "": no memory. */
+/* Lists the devices that ranks open, for people. */
 static void name_devices(const struct berth_witness *witness, struct berth_buf *ret)
 {
-    berth_strvec_join(&witness->opens, ", ", ret);
+    berth_strvec_join(&witness->binding.opens, ", ", ret);
     berth_buf_puts(ret, "");
 }
 
@@ -109,14 +107,15 @@ static bool judge_mpi(const struct berth_witness *witness,
         return false;
     *ret_end = witness->must || is_mixed;
     if (wrong->state == BERTH_RANK_ALONE)
-        berth_err_set(ret, "rank %u runs alone: %s", wrong->number, witness->because);
+        berth_err_set(ret, "rank %u runs alone: %s", wrong->number,
+                      witness->binding.because);
     else
         berth_err_set(
             ret,
             "rank %u runs with '%s' (%s) and not with the host's %s%s; have it "
             "load the image's MPI, over which the host's is mounted, or choose "
             "--mpi-bind=hybrid",
-            wrong->number, wrong->path, wrong->name, witness->host,
+            wrong->number, wrong->path, wrong->name, witness->binding.host,
             is_mixed ? ", as other ranks on this node do" : "");
     return true;
 }
@@ -129,21 +128,21 @@ bool berth_witness_judge(const struct berth_witness *witness,
            judge_network(witness, ranks, ret, ret_end);
 }
 
-bool berth_witness_misses(const struct berth_witness *witness,
-                          const struct berth_rank *ranks, struct berth_err *ret)
+bool berth_witness_judge_fabric(const struct berth_witness *witness,
+                                const struct berth_rank *ranks, struct berth_err *ret)
 {
     bool has_mpi = false;
 
     for (unsigned int i = 0; i < witness->tasks; i++)
         has_mpi |= ranks[i].has_mpi;
-    if (!witness->is_under_mpi || !witness->has_others || !has_mpi ||
+    if (!witness->binding.is_under_mpi || !witness->has_others || !has_mpi ||
         count(witness, ranks, BERTH_RANK_RIGHT) > 0)
         return false;
     berth_err_set(ret,
                   "no rank of this node was seen to load the host's %s, so their MPI "
                   "may use another network; OMPI_MCA_pml_base_verbose=10 or "
                   "UCX_LOG_LEVEL=info tells which",
-                  witness->fabric);
+                  witness->binding.fabric);
     return true;
 }
 
@@ -151,15 +150,16 @@ static void count_loaded(const struct berth_witness *witness,
                          const struct berth_rank *ranks, struct berth_err *ret)
 {
     unsigned int right = count(witness, ranks, BERTH_RANK_RIGHT);
-    const char *what = witness->host ? witness->host : witness->fabric;
+    const char *what =
+        witness->binding.host ? witness->binding.host : witness->binding.fabric;
 
-    if (right == 0 && witness->host)
+    if (right == 0 && witness->binding.host)
         berth_err_set(ret, "none of %u ranks was seen to load an MPI library",
                       witness->tasks);
     else
         berth_err_set(ret, "%u of %u ranks loaded the host's %s%s", right,
                       witness->tasks, what,
-                      right < witness->tasks && witness->host
+                      right < witness->tasks && witness->binding.host
                           ? ", and no MPI was seen in the others"
                           : "");
 }
@@ -172,7 +172,7 @@ void berth_witness_count(const struct berth_witness *witness,
 
     count_loaded(witness, ranks, &loaded);
     *ret = loaded;
-    if (witness->opens.count == 0)
+    if (witness->binding.opens.count == 0)
         return;
     name_devices(witness, &devices);
     berth_err_set(ret, "%s; with a device open (%s): %u, with TCP between nodes: %u",
@@ -181,22 +181,22 @@ void berth_witness_count(const struct berth_witness *witness,
                   count_network(witness, ranks, BERTH_NETWORK_TCP));
 }
 
-/* KIND: "note: ", "warning: ", or "" for an error. */
-static void say(const struct berth_witness *told, const char *kind,
-                const char *sentence)
+/* Prints SENTENCE. KIND: "note: ", "warning: ", or "" for an error. */
+static void print_line(const struct berth_witness *witness, const char *kind,
+                       const char *sentence)
 {
-    berth_report_line(STDERR_FILENO, told->node, "%simage '%s': --mpi-bind=%s: %s",
-                      kind, berth_request_name(&told->order->request),
-                      told->order->request.mpi, sentence);
+    berth_report_line(STDERR_FILENO, witness->node, "%simage '%s': --mpi-bind=%s: %s",
+                      kind, berth_request_name(&witness->order->request),
+                      witness->order->request.mpi, sentence);
 }
 
-/* In the place that it has, or in the first that is free: tasks of other containers
- * have numbers on this node, too. */
-static void see(void *data, unsigned int local, pid_t pid, unsigned int number)
+/* Adds a task in its own place or in the first free place: local numbers have gaps,
+ * since tasks of other containers on this node have numbers, too. */
+static void add_task(void *data, unsigned int local, pid_t pid, unsigned int number)
 {
     struct watch *watch = data;
     struct berth_rank *rank = watch->ranks;
-    struct berth_rank *end = rank + watch->told->tasks;
+    struct berth_rank *end = rank + watch->witness->tasks;
 
     while (rank < end && rank->pid && rank->local != local)
         rank++;
@@ -208,12 +208,12 @@ static void see(void *data, unsigned int local, pid_t pid, unsigned int number)
     watch->since = berth_clock();
 }
 
-/* Tasks that share nothing are known as children of slurmstepd. */
+/* Tasks that share no namespace are found as children of slurmstepd. */
 static void find_children(struct watch *watch)
 {
-    const char *locals = watch->told->order->container.locals;
+    const char *locals = watch->witness->order->container.locals;
     BERTH_FREE pid_t *children = NULL;
-    size_t found = berth_process_children(watch->told->parent, &children);
+    size_t found = berth_process_children(watch->witness->parent, &children);
 
     for (size_t i = 0; i < found; i++) {
         unsigned int local, number;
@@ -221,19 +221,20 @@ static void find_children(struct watch *watch)
         if (berth_process_variable(children[i], BERTH_MARK_VARIABLE, &local) &&
             berth_process_variable(children[i], "SLURM_PROCID", &number) &&
             (!locals || berth_ranks_has(locals, local, NULL)))
-            see(watch, local, children[i], number);
+            add_task(watch, local, children[i], number);
     }
 }
 
 static void find_tasks(struct watch *watch)
 {
     if (watch->marks >= 0)
-        berth_marks_visit(watch->marks, see, watch);
+        berth_marks_visit(watch->marks, add_task, watch);
     else
         find_children(watch);
 }
 
-/* FILE: it has another MPI than the host's, unless FILE has no path. */
+/* Notes that the rank was seen with a wrong MPI: FILE, or one of the host's if FILE is
+ * NULL or has no path. */
 static void suspect(struct berth_rank *rank, const struct berth_mapped_file *file)
 {
     if (rank->suspected)
@@ -252,9 +253,10 @@ static bool has_waited(const struct berth_rank *rank)
     return berth_clock() >= rank->suspected + PATIENCE;
 }
 
-/* The rank is not right, as far as was SEEN. FILE as for suspect(). */
-static void doubt(struct berth_rank *rank, enum berth_rank_state seen,
-                  const struct berth_mapped_file *file)
+/* Judges a rank that is not right, by the state that was SEEN. FILE as for suspect().
+ */
+static void judge_suspect(struct berth_rank *rank, enum berth_rank_state seen,
+                          const struct berth_mapped_file *file)
 {
     if (seen == BERTH_RANK_WRONG || seen == BERTH_RANK_ALONE)
         suspect(rank, file);
@@ -265,16 +267,17 @@ static void doubt(struct berth_rank *rank, enum berth_rank_state seen,
 
 static enum berth_rank_state state_of(const struct watch *watch, const char *stage)
 {
-    return watch->told->alone && strcmp(stage, watch->told->alone) == 0
+    return watch->witness->binding.alone &&
+                   strcmp(stage, watch->witness->binding.alone) == 0
                ? BERTH_RANK_ALONE
                : BERTH_RANK_RIGHT;
 }
 
-/* By its marks. */
+/* The state of the rank by its marks. */
 static enum berth_rank_state read_marks(const struct watch *watch,
                                         const struct berth_rank *rank)
 {
-    const struct berth_strvec *stages = &watch->told->stages;
+    const struct berth_strvec *stages = &watch->witness->stages;
     enum berth_rank_state state = BERTH_RANK_UNKNOWN;
 
     for (size_t i = 0; watch->marks >= 0 && i < stages->count; i += 2) {
@@ -287,11 +290,11 @@ static enum berth_rank_state read_marks(const struct watch *watch,
     return state;
 }
 
-/* By what its processes have mapped, *RET_FILE. */
+/* The state of a rank by what its processes have mapped, *RET_FILE. */
 static enum berth_rank_state read_maps(struct watch *watch, pid_t pid,
                                        const struct berth_mapped_file **ret_file)
 {
-    switch (berth_mapped_look(&watch->files, pid, ret_file)) {
+    switch (berth_mapped_inspect(&watch->files, pid, ret_file)) {
     case BERTH_MAPPED_STAGED:
         return state_of(watch, (*ret_file)->stage);
     case BERTH_MAPPED_OTHER:
@@ -301,7 +304,7 @@ static enum berth_rank_state read_maps(struct watch *watch, pid_t pid,
     }
 }
 
-static void look_at(struct watch *watch, struct berth_rank *rank)
+static void inspect_mpi(struct watch *watch, struct berth_rank *rank)
 {
     const struct berth_mapped_file *file = NULL;
     enum berth_rank_state seen = read_marks(watch, rank);
@@ -312,17 +315,17 @@ static void look_at(struct watch *watch, struct berth_rank *rank)
     rank->has_mpi |= seen != BERTH_RANK_UNKNOWN;
     if (seen == BERTH_RANK_RIGHT)
         rank->state = BERTH_RANK_RIGHT;
-    else if (watch->told->host) /* else it is the image's own, as it is to be */
-        doubt(rank, seen, file);
+    else if (watch->witness->binding.host) /* else the image's own MPI is right */
+        judge_suspect(rank, seen, file);
 }
 
 static bool is_network_open(const struct watch *watch, const struct berth_rank *rank)
 {
-    return rank->has_mpi && watch->told->opens.count > 0 &&
+    return rank->has_mpi && watch->witness->binding.opens.count > 0 &&
            rank->network == BERTH_NETWORK_UNKNOWN;
 }
 
-/* May more be seen of the rank than what is known? */
+/* May a later inspection of the rank show more? */
 static bool is_open(const struct watch *watch, const struct berth_rank *rank)
 {
     if (rank->has_ended)
@@ -330,128 +333,131 @@ static bool is_open(const struct watch *watch, const struct berth_rank *rank)
     return rank->state == BERTH_RANK_UNKNOWN || is_network_open(watch, rank);
 }
 
-/* Marks are read after the look whether the rank has ended: then none is missed. */
-static void look(struct watch *watch)
+/* Checks first whether a rank has ended and then reads its marks, so that no mark is
+ * missed. */
+static void inspect_ranks(struct watch *watch)
 {
     find_tasks(watch);
-    for (unsigned int i = 0; i < watch->told->tasks; i++) {
+    for (unsigned int i = 0; i < watch->witness->tasks; i++) {
         struct berth_rank *rank = &watch->ranks[i];
 
         if (!rank->pid)
             continue;
         rank->has_ended |= watch->is_over || (kill(rank->pid, 0) < 0 && errno == ESRCH);
         if (rank->state != BERTH_RANK_RIGHT)
-            look_at(watch, rank);
+            inspect_mpi(watch, rank);
         if (is_network_open(watch, rank) && !rank->has_ended)
-            rank->network = berth_network_look(rank->pid, &watch->told->opens);
+            rank->network =
+                berth_network_inspect(rank->pid, &watch->witness->binding.opens);
     }
 }
 
 static void signal_ranks(const struct watch *watch, int number)
 {
-    for (unsigned int i = 0; i < watch->told->tasks; i++)
+    for (unsigned int i = 0; i < watch->witness->tasks; i++)
         if (watch->ranks[i].pid && !watch->ranks[i].has_ended)
             kill(watch->ranks[i].pid, number);
 }
 
-/* SIGKILL, because a program that survives a signal could end with status 0. When a
- * task has been killed, srun may end the step and print no more of it (seen with
- * Slurm 22.05): what was said gets some time, in which no task ends. Not
- * where each task has a container of its own, whose processes differ. */
+/* Kills the tasks with SIGKILL, because a program that survives another signal could
+ * end with status 0. When a task has been killed, srun may end the step and print no
+ * further line of it (seen with Slurm 22.05). So the tasks are stopped first, until the
+ * line has arrived; but not if each task has a container of its own. */
 static void end_tasks(struct watch *watch)
 {
     watch->is_over = true;
-    if (watch->space >= 0) {
+    if (watch->mounts >= 0) {
         signal_ranks(watch, SIGSTOP);
         poll(NULL, 0, FORWARDED);
-        berth_kill_space(watch->space, watch->told->holder);
+        berth_kill_space(watch->mounts, watch->witness->holder);
     }
     signal_ranks(watch, SIGKILL);
 }
 
-/* Say what there is to say, once; and once more, where it becomes an error. */
-static void speak(struct watch *watch)
+/* Reports a wrong rank once, and once more if the warning becomes an error. */
+static void report_wrong(struct watch *watch)
 {
     struct berth_err sentence;
     bool end;
 
-    if (!berth_witness_judge(watch->told, watch->ranks, &sentence, &end) ||
-        (watch->has_spoken && !end))
+    if (!berth_witness_judge(watch->witness, watch->ranks, &sentence, &end) ||
+        (watch->has_reported && !end))
         return;
-    say(watch->told, end ? "" : "warning: ", sentence.text);
-    watch->has_spoken = true;
+    print_line(watch->witness, end ? "" : "warning: ", sentence.text);
+    watch->has_reported = true;
     if (end)
         end_tasks(watch);
 }
 
-/* Is there nothing more to come? */
+/* Is each rank known, or has it ended? */
 static bool is_done(const struct watch *watch)
 {
-    for (unsigned int i = 0; i < watch->told->tasks; i++)
+    for (unsigned int i = 0; i < watch->witness->tasks; i++)
         if (!watch->ranks[i].pid || is_open(watch, &watch->ranks[i]))
             return false;
     return true;
 }
 
-/* Milliseconds until the next look. */
-static int pause_of(const struct watch *watch)
+/* Milliseconds until the next inspection. */
+static int next_pause(const struct watch *watch)
 {
-    for (unsigned int i = 0; i < watch->told->tasks; i++)
+    for (unsigned int i = 0; i < watch->witness->tasks; i++)
         if (watch->ranks[i].suspected && !has_waited(&watch->ranks[i]))
             return PATIENCE;
     return berth_clock_pause(watch->since);
 }
 
-/* The death signal goes with the credentials. */
-static void enter_space(struct watch *watch)
+/* Entering a user namespace clears the death signal (prctl(2)), so it is set again. */
+static void enter_namespaces(struct watch *watch)
 {
-    watch->space = berth_namespaces_open(watch->told->holder, "mnt");
-    watch->marks = berth_marks_open(watch->told->holder);
-    if (berth_namespaces_enter_user(watch->told->holder) == 0)
+    watch->mounts = berth_namespaces_open(watch->witness->holder, "mnt");
+    watch->marks = berth_marks_open(watch->witness->holder);
+    if (berth_namespaces_enter_user(watch->witness->holder) == 0)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-/* Before the user namespace is entered, in which root's files seem to be nobody's. */
+/* Opens the site's record before the process enters the user namespace, where files of
+ * root seem to belong to nobody. */
 static void open_record(struct watch *watch)
 {
-    const struct berth_witness *told = watch->told;
+    const struct berth_witness *witness = watch->witness;
     const struct passwd *user;
     struct berth_err err;
 
-    if (!told->order->record)
+    if (!witness->order->record)
         return;
     user = getpwuid(getuid());
-    watch->record = (struct berth_record){.environment = told->environment,
-                                          .node = told->node,
+    watch->record = (struct berth_record){.environment = witness->environment,
+                                          .node = witness->node,
                                           .user = user ? user->pw_name : NULL,
-                                          .step = berth_order_recorded(told->order),
-                                          .request = &told->order->request};
-    watch->kept = berth_record_open(&watch->record, told->order->record, &err);
-    if (watch->kept < 0 && told->verbose)
-        berth_report_line(STDERR_FILENO, told->node, "warning: no record is kept: %s",
-                          err.text);
+                                          .step = berth_order_recorded(witness->order),
+                                          .request = &witness->order->request};
+    watch->record_fd = berth_record_open(&watch->record, witness->order->record, &err);
+    if (watch->record_fd < 0 && witness->verbose)
+        berth_report_line(STDERR_FILENO, witness->node,
+                          "warning: no record is kept: %s", err.text);
 }
 
-static void keep_record(struct watch *watch)
+static void write_record(struct watch *watch)
 {
-    const struct berth_witness *told = watch->told;
+    const struct berth_witness *witness = watch->witness;
     const struct berth_record_witnessed witnessed = {
-        .host = told->host,
-        .ranks = told->tasks,
-        .loaded = count(told, watch->ranks, BERTH_RANK_RIGHT),
-        .other = count(told, watch->ranks, BERTH_RANK_WRONG) +
-                 count(told, watch->ranks, BERTH_RANK_ALONE),
-        .fabric = told->fabric,
-        .has_network = told->opens.count > 0,
-        .device = count_network(told, watch->ranks, BERTH_NETWORK_DEVICE),
-        .tcp = count_network(told, watch->ranks, BERTH_NETWORK_TCP)};
+        .host = witness->binding.host,
+        .ranks = witness->tasks,
+        .loaded = count(witness, watch->ranks, BERTH_RANK_RIGHT),
+        .other = count(witness, watch->ranks, BERTH_RANK_WRONG) +
+                 count(witness, watch->ranks, BERTH_RANK_ALONE),
+        .fabric = witness->binding.fabric,
+        .has_network = witness->binding.opens.count > 0,
+        .device = count_network(witness, watch->ranks, BERTH_NETWORK_DEVICE),
+        .tcp = count_network(witness, watch->ranks, BERTH_NETWORK_TCP)};
 
-    if (watch->kept < 0)
+    if (watch->record_fd < 0)
         return;
     watch->record.time = time(NULL);
     watch->record.witnessed = &witnessed;
-    berth_record_put(&watch->record, told->order->record, watch->kept, NULL);
-    close(watch->kept);
+    berth_record_put(&watch->record, witness->order->record, watch->record_fd, NULL);
+    close(watch->record_fd);
 }
 
 static void watch_ranks(struct watch *watch)
@@ -460,16 +466,17 @@ static void watch_ranks(struct watch *watch)
 
     watch->since = berth_clock();
     while (!watch->is_over && !is_done(watch)) {
-        if (poll(&supervisor, 1, pause_of(watch)) > 0)
+        if (poll(&supervisor, 1, next_pause(watch)) > 0)
             watch->is_over = true;
-        look(watch);
-        speak(watch);
+        inspect_ranks(watch);
+        report_wrong(watch);
     }
 }
 
 void berth_witness_run(const struct berth_witness *witness)
 {
-    struct watch watch = {.told = witness, .marks = -1, .space = -1, .kept = -1};
+    struct watch watch = {
+        .witness = witness, .marks = -1, .mounts = -1, .record_fd = -1};
     struct berth_err sentence;
 
     watch.ranks = calloc(witness->tasks, sizeof(*watch.ranks));
@@ -480,15 +487,15 @@ void berth_witness_run(const struct berth_witness *witness)
                                witness->stages.items[i + 1]);
     open_record(&watch);
     if (witness->holder)
-        enter_space(&watch);
+        enter_namespaces(&watch);
     watch_ranks(&watch);
-    keep_record(&watch);
-    if (!watch.has_spoken && witness->order->step.leads &&
-        berth_witness_misses(witness, watch.ranks, &sentence))
-        say(witness, "warning: ", sentence.text);
+    write_record(&watch);
+    if (!watch.has_reported && witness->order->step.leads &&
+        berth_witness_judge_fabric(witness, watch.ranks, &sentence))
+        print_line(witness, "warning: ", sentence.text);
     berth_witness_count(witness, watch.ranks, &sentence);
-    if (witness->verbose && !watch.has_spoken)
-        say(witness, "note: ", sentence.text);
+    if (witness->verbose && !watch.has_reported)
+        print_line(witness, "note: ", sentence.text);
     for (unsigned int i = 0; i < witness->tasks; i++) {
         free(watch.ranks[i].path);
         free(watch.ranks[i].name);
@@ -499,11 +506,7 @@ void berth_witness_run(const struct berth_witness *witness)
 
 void berth_witness_fini(struct berth_witness *witness)
 {
-    free(witness->host);
-    free(witness->fabric);
-    berth_strvec_fini(&witness->opens);
-    free(witness->alone);
-    free(witness->because);
+    berth_binding_fini(&witness->binding);
     berth_strvec_fini(&witness->stages);
     *witness = (struct berth_witness){0};
 }

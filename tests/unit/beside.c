@@ -46,7 +46,7 @@ static void setup(void)
 {
     const char *parent = getenv("TMPDIR");
 
-    /* What is named in /dev is passed over. */
+    /* Paths in /dev do not count. */
     if (parent && strncmp(parent, "/dev/", 5) == 0)
         unsetenv("TMPDIR");
     directory = unit_directory();
@@ -66,8 +66,8 @@ static const struct {
     const char *words[4];
     const char *env;
     const char *mount;
-    const char *script;   /* what is in @/script */
-    const char *found[4]; /* of what the prefix has */
+    const char *script;   /* the text of @/script */
+    const char *found[4]; /* names of files in the prefix */
 } rows[] = {
     {"/bin/sh", {"sh", "-c", "true"}, "HOME=@", NULL, NULL, {NULL}},
     {"/bin/sh",
@@ -88,7 +88,7 @@ static const struct {
      NULL,
      NULL,
      {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
-    /* Of a program that is named, what its loader finds, too. */
+    /* For a program that is named, its loader's libraries count, too. */
     {"/bin/sh",
      {"sh", "-c", "date; @/own/bin/odd"},
      "A=",
@@ -133,26 +133,12 @@ static const struct {
      {"libmpi.so.12", "libmpi-1a2b.so.12.1"}},
 };
 
-/* TEXT with the directory for @; the caller frees it. */
-static char *fill(const char *text)
+static bool has(const struct berth_scan *scan, const char *name)
 {
-    struct berth_buf buf = {0};
-
-    for (; *text; text++)
-        if (*text == '@')
-            berth_buf_puts(&buf, directory);
-        else
-            berth_buf_add(&buf, text, 1);
-    berth_buf_puts(&buf, "");
-    return buf.text ? buf.text : strdup("");
-}
-
-static bool has(const struct berth_look *look, const char *name)
-{
-    for (size_t i = 0; i < look->objects.count; i++)
-        if (look->objects.items[i].role == BERTH_ROLE_PRESENT &&
-            strstr(look->objects.items[i].path, directory) &&
-            strcmp(berth_text_base(look->objects.items[i].path), name) == 0)
+    for (size_t i = 0; i < scan->objects.count; i++)
+        if (scan->objects.items[i].role == BERTH_ROLE_PRESENT &&
+            strstr(scan->objects.items[i].path, directory) &&
+            strcmp(berth_text_base(scan->objects.items[i].path), name) == 0)
             return true;
     return false;
 }
@@ -163,40 +149,40 @@ START_TEST(what_is_named_is_found)
                                         "libodd.so"};
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_STRVEC struct berth_strvec mounts = {0};
-    BERTH_FREE char *program = fill(rows[_i].program);
-    BERTH_FREE char *variable = fill(rows[_i].env);
+    BERTH_FREE char *program = unit_fill(rows[_i].program, directory);
+    BERTH_FREE char *variable = unit_fill(rows[_i].env, directory);
     BERTH_FREE char *script = unit_path(directory, "script");
     char *env[] = {variable, NULL};
     struct berth_beside beside = {.program = program, .env = env, .mounts = &mounts};
-    struct berth_look look;
+    struct berth_scan scan;
     struct berth_err err = {""};
 
     for (int i = 0; i < 4 && rows[_i].words[i]; i++) {
-        BERTH_FREE char *word = fill(rows[_i].words[i]);
+        BERTH_FREE char *word = unit_fill(rows[_i].words[i], directory);
 
         berth_strvec_push(&words, word);
     }
     beside.command = words.items;
     if (rows[_i].mount) {
-        BERTH_FREE char *mount = fill(rows[_i].mount);
+        BERTH_FREE char *mount = unit_fill(rows[_i].mount, directory);
 
         berth_strvec_push(&mounts, mount);
     }
     if (rows[_i].script) {
-        BERTH_FREE char *text = fill(rows[_i].script);
+        BERTH_FREE char *text = unit_fill(rows[_i].script, directory);
 
         unit_write(script, text, strlen(text));
     }
-    ck_assert_int_eq(berth_look_at_start(NULL, "/bin/sh", env, &look, &err), 0);
-    ck_assert_msg(berth_beside_look(&beside, &look, &err) == 0, "%s", err.text);
+    ck_assert_int_eq(berth_scan_program(NULL, "/bin/sh", env, &scan, &err), 0);
+    ck_assert_msg(berth_beside_add(&beside, &scan, &err) == 0, "%s", err.text);
     for (int i = 0; i < COUNT(names); i++) {
         bool expected = false;
 
         for (int k = 0; k < 4 && rows[_i].found[k]; k++)
             expected |= strcmp(rows[_i].found[k], names[i]) == 0;
-        ck_assert_msg(has(&look, names[i]) == expected, "%s", names[i]);
+        ck_assert_msg(has(&scan, names[i]) == expected, "%s", names[i]);
     }
-    berth_look_fini(&look);
+    berth_scan_fini(&scan);
 }
 END_TEST
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which library of the host stands for which of the image. */
+/* Which library of the host replaces which library of the image. */
 
 #include "bind/bindover.h"
 

@@ -16,9 +16,9 @@ static char *tell(const struct berth_closure *closure)
     for (size_t i = 0; i < closure->count; i++)
         berth_strvec_pushf(&lines, "%s: %s", closure->items[i].soname,
                            closure->items[i].path ? closure->items[i].path : "-");
-    for (size_t i = 0; i < closure->version_count; i++)
-        berth_strvec_pushf(&lines, "%s lacks %s for %s", closure->versions[i].file,
-                           closure->versions[i].version, closure->versions[i].user);
+    for (size_t i = 0; i < closure->lacks.count; i += 3)
+        berth_strvec_pushf(&lines, "%s lacks %s for %s", closure->lacks.items[i],
+                           closure->lacks.items[i + 1], closure->lacks.items[i + 2]);
     if (closure->is_static)
         berth_strvec_push(&lines, "static");
     for (size_t i = 0; i < closure->said.count; i++)

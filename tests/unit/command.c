@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What command lines come to. */
+/* The programs that command lines finally start. */
 
 #include "bind/command.h"
 
@@ -10,7 +10,7 @@
 
 static const struct {
     const char *words[8];
-    const char *program; /* NULL: not told */
+    const char *program; /* NULL: the words do not show it */
 } rows[] = {
     {{"app"}, NULL},
     {{"/usr/bin/app", "-c", "x"}, NULL},
@@ -71,7 +71,7 @@ START_TEST(a_command_comes_to_a_program)
 }
 END_TEST
 
-/* What is too deep is not followed. */
+/* A command with too many programs in front of others is not followed. */
 START_TEST(nobody_is_followed_for_ever)
 {
     static char *const words[] = {(char *)"nohup", (char *)"nohup", (char *)"nohup",

@@ -130,10 +130,9 @@ static char *tell(const struct berth_elf *elf)
         berth_strvec_pushf(&lines, "needed %s", elf->needed.items[i]);
     for (size_t i = 0; i < elf->version_defs.count; i++)
         berth_strvec_pushf(&lines, "defines %s", elf->version_defs.items[i]);
-    for (size_t i = 0; i < elf->version_needs.count; i++)
-        berth_strvec_pushf(&lines, "wants %s of %s",
-                           elf->version_needs.items[i].version,
-                           elf->version_needs.items[i].library);
+    for (size_t i = 0; i < elf->version_needs.count; i += 2)
+        berth_strvec_pushf(&lines, "wants %s of %s", elf->version_needs.items[i + 1],
+                           elf->version_needs.items[i]);
     for (size_t i = 0; i < elf->texts.count; i++)
         berth_strvec_pushf(&lines, "text %s", elf->texts.items[i]);
     add_symbols(&lines, "undefined", &elf->undefined);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stages go when nobody needs them, and not before. */
+/* Stages are removed when no step needs them, and not before. */
 
 #include "stage/expire.h"
 
@@ -149,7 +149,7 @@ START_TEST(nothing_goes_while_another_step_runs)
 
     make_stage(OLD, 0);
     upgrade();
-    berth_expire_use(&root, other);
+    berth_expire_lock(&root, other);
     ck_assert(!is_there(OLD)); /* it was the first one */
     make_stage(OLD, 0);
     upgrade();
@@ -171,7 +171,7 @@ START_TEST(who_uses_the_root_has_it_locked)
 
     make_stage(OLD, 0);
     upgrade();
-    berth_expire_use(&root, root_fd);
+    berth_expire_lock(&root, root_fd);
     ck_assert(!is_there(OLD));
     ck_assert_int_eq(flock(other, LOCK_EX | LOCK_NB), -1);
     ck_assert_int_eq(flock(other, LOCK_SH | LOCK_NB), 0);
@@ -187,7 +187,7 @@ START_TEST(a_lock_of_somebody_else_is_not_waited_for)
     root.forbidden = 0022;
     ck_assert_int_eq(flock(other, LOCK_EX), 0);
     alarm(10);
-    berth_expire_use(&root, root_fd);
+    berth_expire_lock(&root, root_fd);
     berth_expire(&root);
     alarm(0);
     close(other);
@@ -215,12 +215,12 @@ START_TEST(once_a_day_is_enough)
     const struct timespec yesterday = {.tv_sec = time(NULL) - 86400 - 1};
     const struct timespec times[] = {yesterday, yesterday};
 
-    berth_expire_use(&root, root_fd);
+    berth_expire_lock(&root, root_fd);
     make_stage(OLD, 31);
-    berth_expire_use(&root, root_fd);
+    berth_expire_lock(&root, root_fd);
     ck_assert(is_there(OLD));
     ck_assert_int_eq(utimensat(root_fd, ".swept", times, 0), 0);
-    berth_expire_use(&root, root_fd);
+    berth_expire_lock(&root, root_fd);
     ck_assert(!is_there(OLD));
 }
 END_TEST
@@ -229,7 +229,7 @@ START_TEST(the_root_of_somebody_else_is_only_used)
 {
     make_stage(OLD, 31);
     root.owner++;
-    berth_expire_use(&root, root_fd);
+    berth_expire_lock(&root, root_fd);
     root.owner--;
     ck_assert(is_there(OLD));
     ck_assert_int_eq(count_entries(), 1);

@@ -24,7 +24,7 @@ extern char **environ;
 static char *directory;
 static int ends[2];
 static struct berth_err err;
-static struct berth_look look;
+static struct berth_scan scan;
 static struct berth_mpi_program wants;
 static struct berth_err note;
 static struct berth_fabrics fabrics;
@@ -51,7 +51,7 @@ static void teardown(void)
         berth_replacement_undo(&fabrics.items[i]);
         berth_replacement_fini(&fabrics.items[i]);
     }
-    berth_look_fini(&look);
+    berth_scan_fini(&scan);
     unit_remove(directory);
     free(directory);
 }
@@ -87,7 +87,7 @@ static void compile_program(const char *soname, const char *functions)
     fclose(text);
     unit_compile(directory, source, "-Wl,-rpath,%s/image -Limage -l:%s -o app",
                  directory, soname);
-    ck_assert_int_eq(berth_look_at_start(NULL, path, environ, &look, &err), 0);
+    ck_assert_int_eq(berth_scan_program(NULL, path, environ, &scan, &err), 0);
 }
 
 static void write_manifest(const char *soname)
@@ -137,7 +137,7 @@ static int use(const char *word, const char *soname, size_t count)
     struct berth_fabrics *const programs[] = {&fabrics};
 
     task[1] = (char *)(has_gpus ? "SLURM_STEP_GPUS=0" : NULL);
-    fabrics.look = &look;
+    fabrics.scan = &scan;
     fabrics.wants = &wants;
     return berth_fabrics_use(&inside, programs, 1, &note, &err);
 }

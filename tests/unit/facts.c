@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts about files that need not be there. */
+/* Facts about files that do not exist. */
 
 #include "facts.h"
 
@@ -24,7 +24,7 @@ static enum berth_elf_kind kind_of(const char *name)
     return BERTH_ELF_NONE;
 }
 
-/* What is behind the last colon of WORD, which it cuts off; 0 without one. */
+/* Cuts the number behind the last colon off WORD, and returns it; 0: there is none. */
 static uint64_t cut_size(char *word)
 {
     char *colon = strrchr(word, ':');
@@ -45,16 +45,13 @@ static void add(struct berth_elf_symbols *symbols, const char *name, uint64_t si
         .name = strdup(name), .size = size, .data = data, .weak = weak};
 }
 
-static void add_need(struct berth_elf_needs *needs, char *value)
+static void add_need(struct berth_strvec *needs, char *value)
 {
     char *version = strchr(value, ':');
 
     *version++ = '\0';
-    ck_assert_int_eq(
-        berth_grow(&needs->items, needs->count, &needs->room, sizeof(*needs->items)),
-        0);
-    needs->items[needs->count++] =
-        (struct berth_elf_need){strdup(value), strdup(version)};
+    berth_strvec_push(needs, value);
+    berth_strvec_push(needs, version);
 }
 
 static void add_text(struct berth_elf *elf, char *value)

@@ -32,7 +32,7 @@ static void teardown(void)
 #define OPENMPI        C_LIBRARY FUNCTION("ompi_mpi_init") WORLD
 #define TEXTS(texts)   "const char *const texts[] = {" texts "};\n"
 
-/* What is compiled under the name SONAME, as what it is known. */
+/* The source of a library SONAME, and the MPI that it must be classified as. */
 static const struct {
     const char *soname;
     const char *source;
@@ -65,7 +65,7 @@ static const struct {
     {"libmpi.so.40",
      OPENMPI TEXTS("\"4.1\", \"4.1.4\""),
      {BERTH_FAMILY_OPENMPI, BERTH_PART_C, "Open MPI", "4.1.4", 0, false}},
-    /* The standard's library has the names of who made it. */
+    /* The standard's library has private names of its maker. */
     {"libmpi_abi.so.1", MPICH, {BERTH_FAMILY_ABI, BERTH_PART_C, "MPICH", "", 1, false}},
     {"libmpi_abi.so.1",
      OPENMPI,
@@ -141,7 +141,7 @@ END_TEST
     "\"Open MPI v%d.%d.%d\", "                                                         \
     "\"ompi_mpi_init: ompi_register_mca_variables failed\", "
 
-/* Programs, and what they have linked into them. */
+/* Programs that have an MPI linked into them. */
 static const struct {
     const char *source;
     const char *options; /* of the compiler */
@@ -161,17 +161,17 @@ static const struct {
     {TEXTS(OF_OPENMPI "\"4.1.8\""),
      "-s",
      {BERTH_FAMILY_OPENMPI, BERTH_PART_C, "Open MPI", "4.1.8", 0, true}},
-    /* The program has a version too, and nothing tells which is whose. */
+    /* The program has a version, too, and nothing shows which one is the MPI's. */
     {TEXTS(OF_OPENMPI "\"4.1.8\", \"1.2.3\""),
      "-s",
      {BERTH_FAMILY_OPENMPI, BERTH_PART_C, "Open MPI", "", 0, true}},
-    /* By its symbols, where they are left. */
+    /* By its symbols, if they were not stripped. */
     {MPICH, "", {BERTH_FAMILY_MPICH, BERTH_PART_C, "MPICH", "", 0, true}},
     {OPENMPI, "", {BERTH_FAMILY_OPENMPI, BERTH_PART_C, "Open MPI", "", 0, true}},
     {C_LIBRARY, "", {BERTH_FAMILY_UNKNOWN, BERTH_PART_C, NULL, "", 0, true}},
     {MPICH, "-s", {.family = BERTH_FAMILY_NONE}},
     {MPICH, "-s -rdynamic", {BERTH_FAMILY_MPICH, BERTH_PART_C, "MPICH", "", 0, true}},
-    /* Tools that name an MPI: mpichversion, Hydra, a profiler, ourselves. */
+    /* Tools that name an MPI: mpichversion, Hydra, a profiler, berth. */
     {TEXTS(VERSION_OF_MPICH), "-s", {.family = BERTH_FAMILY_NONE}},
     {TEXTS("\"PMI_FD\", \"fullinit\", \"cmd=fullinit-response\""),
      "-s",
@@ -227,7 +227,7 @@ static const struct {
     {"library so=libmpich.so.12 def=PMPI_Init def=MPIR_Dup_fn",
      "libmpich.so.12",
      {BERTH_FAMILY_MPICH, BERTH_PART_C, "MPICH", "", 0, false}},
-    /* C++: by its neighbours. */
+    /* C++: by the libraries that it needs. */
     {"library so=libmpicxx.so.12 need=libmpi.so.12 def=_ZN3MPI4InitEv und=MPI_Init",
      "libmpicxx.so.12",
      {BERTH_FAMILY_MPICH, BERTH_PART_CXX, NULL, "", 0, false}},

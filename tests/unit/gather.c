@@ -91,7 +91,7 @@ START_TEST(all_that_is_in_a_stage_finds_what_is_there)
 }
 END_TEST
 
-/* All of glibc, or the image's would be mixed with it. */
+/* All of glibc is staged, so that the image's is never mixed with it. */
 START_TEST(glibc_is_staged_apart_and_unchanged)
 {
     static const char *const names[] = {"libc.so.6", "libm.so.6", "libnss_dns.so.2",
@@ -133,7 +133,7 @@ static struct berth_elf read_staged(const struct berth_staged *staged, const cha
     return elf;
 }
 
-/* And that runs with any C library. */
+/* The library that marks runs with any C library. */
 START_TEST(the_c_library_brings_the_one_that_marks)
 {
     struct berth_staged staged;
@@ -207,7 +207,7 @@ START_TEST(the_c_library_needs_the_sister_that_completes_it)
 }
 END_TEST
 
-/* The loader starts a program that knows libmpi.so.12 alone. */
+/* The loader starts a program that needs only libmpi.so.12. */
 START_TEST(a_function_that_has_moved_is_found)
 {
     BERTH_FREE char *command = NULL;
@@ -231,7 +231,7 @@ START_TEST(a_function_that_has_moved_is_found)
 }
 END_TEST
 
-/* `berth inspect` judges what is not staged. */
+/* `berth inspect` judges stacks that are not staged. */
 START_TEST(a_candidate_is_what_would_be_staged)
 {
     const struct berth_terms terms = {0};
@@ -253,7 +253,7 @@ START_TEST(a_candidate_is_what_would_be_staged)
 }
 END_TEST
 
-/* Fortran's, which is a package of its own. */
+/* Fortran's library, which has a package of its own. */
 START_TEST(a_library_that_appears_is_a_change)
 {
     BERTH_FREE char *prefix = unit_path(directory, "host");

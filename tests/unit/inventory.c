@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files of a tree are called like MPI libraries. */
+/* Which files of a tree have names of MPI libraries. */
 
 #include "discover/inventory.h"
 

@@ -47,51 +47,42 @@ static void teardown(void)
 
 static char *const bare[] = {(char *)"PATH=/usr/bin:/bin", NULL};
 
-START_TEST(what_a_library_needs_is_listed)
+static const struct {
+    const char *file;    /* NULL: this program */
+    const char *preload; /* as it will be when the program runs; NULL: none */
+    const char *soname;
+    const char *found; /* NULL: it is missing, which is an answer */
+} listed[] = {
+    {"libtop.so.1", NULL, "libbase.so.1", "libbase.so.1"},
+    {"libalone.so.1", NULL, "libgone.so.1", NULL},
+    {NULL, "libbase.so.1", "libbase.so.1", "libbase.so.1"},
+};
+
+START_TEST(what_a_file_needs_is_listed)
 {
-    BERTH_FREE char *top = unit_path(directory, "libtop.so.1");
-    BERTH_FREE char *base = unit_path(directory, "libbase.so.1");
-    struct berth_closure closure;
-    struct berth_err err;
-
-    ck_assert_int_eq(berth_loader_list(NULL, loader, top, bare, &closure, &err), 0);
-    ck_assert_ptr_nonnull(berth_closure_find(&closure, "libbase.so.1"));
-    ck_assert_str_eq(berth_closure_find(&closure, "libbase.so.1")->path, base);
-    berth_closure_fini(&closure);
-}
-END_TEST
-
-START_TEST(what_is_missing_is_an_answer)
-{
-    BERTH_FREE char *alone = unit_path(directory, "libalone.so.1");
-    struct berth_closure closure;
-    struct berth_err err;
-
-    ck_assert_int_eq(berth_loader_list(NULL, loader, alone, bare, &closure, &err), 0);
-    ck_assert_ptr_nonnull(berth_closure_find(&closure, "libgone.so.1"));
-    ck_assert_ptr_null(berth_closure_find(&closure, "libgone.so.1")->path);
-    berth_closure_fini(&closure);
-}
-END_TEST
-
-/* As it will be when the program runs. */
-START_TEST(what_is_preloaded_is_listed)
-{
-    BERTH_FREE char *base = unit_path(directory, "libbase.so.1");
+    BERTH_FREE char *file =
+        listed[_i].file ? unit_path(directory, listed[_i].file) : strdup(program);
+    BERTH_FREE char *found =
+        listed[_i].found ? unit_path(directory, listed[_i].found) : NULL;
     char preload[300];
     char *const env[] = {preload, NULL};
+    const struct berth_closure_item *item;
     struct berth_closure closure;
     struct berth_err err;
 
-    snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", base);
-    ck_assert_int_eq(berth_loader_list(NULL, loader, program, env, &closure, &err), 0);
-    ck_assert_ptr_nonnull(berth_closure_find(&closure, "libbase.so.1"));
-    ck_assert_str_eq(berth_closure_find(&closure, "libbase.so.1")->path, base);
+    snprintf(preload, sizeof(preload), "LD_PRELOAD=%s/%s", directory,
+             listed[_i].preload);
+    ck_assert_int_eq(berth_loader_list(NULL, loader, file,
+                                       listed[_i].preload ? env : bare, &closure, &err),
+                     0);
+    item = berth_closure_find(&closure, listed[_i].soname);
+    ck_assert_ptr_nonnull(item);
+    ck_assert_pstr_eq(item->path, found);
     berth_closure_fini(&closure);
 }
 END_TEST
 
-/* A program that would do something, under variables that would have it run. */
+/* A program that would make a file, under variables that would let it run. */
 START_TEST(nothing_runs)
 {
     BERTH_FREE char *mark = unit_path(directory, "mark");
@@ -146,7 +137,7 @@ START_TEST(a_loader_that_is_not_there_is_named)
 }
 END_TEST
 
-/* musl tells only when it is asked in its own way. */
+/* musl's loader lists libraries only for --list. */
 START_TEST(musl_is_asked_otherwise)
 {
     BERTH_FREE char *musl = unit_path(directory, "ld-musl-x86_64.so.1");
@@ -201,7 +192,7 @@ START_TEST(names_are_found_where_the_loader_looks)
 }
 END_TEST
 
-/* How often the loader that counts was started. */
+/* The number of starts of the loader that counts them. */
 static int starts(void)
 {
     BERTH_FREE char *path = unit_path(directory, "count");
@@ -230,7 +221,7 @@ static void ask_with_cache(char *const *env)
     berth_factcache_fini(&cache);
 }
 
-/* What changes an answer. */
+/* Changes after which the loader must be asked again. */
 static const char *const changes[] = {
     "touch -d '1 hour ago' found/libx.so", /* the file */
     "cp found/libx.so found/liby.so",      /* what is beside it */
@@ -299,9 +290,7 @@ int main(void)
     TCase *tests = tcase_create("loader");
 
     tcase_add_unchecked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, what_is_preloaded_is_listed);
-    tcase_add_test(tests, what_a_library_needs_is_listed);
-    tcase_add_test(tests, what_is_missing_is_an_answer);
+    tcase_add_loop_test(tests, what_a_file_needs_is_listed, 0, COUNT(listed));
     tcase_add_test(tests, nothing_runs);
     tcase_add_test(tests, what_cannot_be_loaded_is_an_error);
     tcase_add_test(tests, a_loader_that_is_not_there_is_named);

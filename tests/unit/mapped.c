@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which MPI a process has mapped. */
+/* The MPI that a process has mapped. */
 
 #include "witness/mapped.h"
 
@@ -44,7 +44,7 @@ static void teardown(void)
     free(directory);
 }
 
-/* Map FILE of the directory; `-FILE`: and delete it. */
+/* Map FILE of the directory; `-FILE`: delete it then. */
 static void map(const char *file)
 {
     BERTH_FREE char *path = unit_path(directory, file + (*file == '-'));
@@ -55,34 +55,19 @@ static void map(const char *file)
         _exit(EXIT_FAILURE);
 }
 
-/* A process that has FILES, with blanks between; behind a `/`, a child of it has. */
-static pid_t start(const char *files)
+/* Map FILES, with blanks between; behind a `/`, in a child. */
+static void map_all(const char *files)
 {
     BERTH_FREE char *words = strdup(files);
-    char byte;
-    int ends[2];
-    pid_t child;
 
-    ck_assert_int_eq(pipe(ends), 0);
-    child = fork();
-    if (child == 0) {
-        for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
-            if (strcmp(word, "/") != 0)
-                map(word);
-            else if (fork() > 0)
-                for (;;)
-                    pause();
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-        }
-        if (write(ends[1], "", 1) == 1)
+    for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
+        if (strcmp(word, "/") != 0)
+            map(word);
+        else if (fork() > 0)
             for (;;)
                 pause();
-        _exit(EXIT_FAILURE);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
     }
-    close(ends[1]);
-    ck_assert_int_eq(read(ends[0], &byte, 1), 1);
-    close(ends[0]);
-    return child;
 }
 
 static const struct {
@@ -97,7 +82,7 @@ static const struct {
     {"libodd.so / stage/lib/libmpi.so.12 stage/lib/libberth-mark.so",
      BERTH_MAPPED_STAGED, NULL, NULL},
     {"stage/lib/libmpi.so.12", BERTH_MAPPED_NONE, NULL, NULL},
-    /* The files of these are gone afterwards. */
+    /* The files of these rows are deleted after the mapping. */
     {"-libmpich.so.12", BERTH_MAPPED_OTHER, "/libmpich.so.12 (deleted)", "MPICH"},
     {"-libnone.so", BERTH_MAPPED_NONE, NULL, NULL},
 };
@@ -107,11 +92,11 @@ START_TEST(an_mpi_that_is_mapped_is_known)
     struct berth_mapped_files files = {0};
     const struct berth_mapped_file *file;
     BERTH_FREE char *stage = unit_path(directory, "stage");
-    pid_t pid = start(looks[_i].files);
+    pid_t pid = unit_process(map_all, looks[_i].files);
 
     berth_mapped_add_stage(&files, stage, BERTH_MARK_LIBRARY);
     for (int again = 0; again < 2; again++) {
-        ck_assert_int_eq(berth_mapped_look(&files, pid, &file), looks[_i].kind);
+        ck_assert_int_eq(berth_mapped_inspect(&files, pid, &file), looks[_i].kind);
         if (looks[_i].kind == BERTH_MAPPED_STAGED)
             ck_assert_str_eq(file->stage, "stage");
         if (looks[_i].name) {
@@ -121,7 +106,7 @@ START_TEST(an_mpi_that_is_mapped_is_known)
     }
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    ck_assert_int_eq(berth_mapped_look(&files, pid, &file), BERTH_MAPPED_NONE);
+    ck_assert_int_eq(berth_mapped_inspect(&files, pid, &file), BERTH_MAPPED_NONE);
     ck_assert_ptr_null(file);
     berth_mapped_fini(&files);
 }

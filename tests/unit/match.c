@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which MPI of the host is meant for which program. */
+/* Which MPI of the host is chosen for a program. */
 
 #include "bind/match.h"
 

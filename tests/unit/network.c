@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which network a process uses, by what it has open. */
+/* The network that a process uses, by the files that it has open. */
 
 #include "witness/network.h"
 
@@ -15,7 +15,7 @@
 
 #include "unit.h"
 
-/* What is called, at another address than the caller's and at the same. */
+/* The servers, at another address than the client's and at the same. */
 static struct sockaddr_in places[2];
 static int servers[2];
 
@@ -73,29 +73,12 @@ static void act(char what)
     }
 }
 
-static pid_t start(const char *acts)
+static void act_all(const char *acts)
 {
-    int ends[2];
-    char byte;
-    pid_t child;
-
-    ck_assert_int_eq(pipe(ends), 0);
-    child = fork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        close(servers[0]);
-        close(servers[1]);
-        for (; *acts; acts++)
-            act(*acts);
-        if (write(ends[1], "", 1) == 1)
-            for (;;)
-                pause();
-        _exit(EXIT_FAILURE);
-    }
-    close(ends[1]);
-    ck_assert_int_eq(read(ends[0], &byte, 1), 1);
-    close(ends[0]);
-    return child;
+    close(servers[0]);
+    close(servers[1]);
+    for (; *acts; acts++)
+        act(*acts);
 }
 
 static const struct {
@@ -122,11 +105,11 @@ START_TEST(the_network_of_a_process_is_known)
     servers[1] = listen_at("127.0.0.1", &places[1]);
     berth_strvec_push(&devices, "/dev/berth*");
     berth_strvec_push(&devices, "/dev/ful?");
-    pid = start(looks[_i].acts);
-    ck_assert_int_eq(berth_network_look(pid, &devices), looks[_i].network);
+    pid = unit_process(act_all, looks[_i].acts);
+    ck_assert_int_eq(berth_network_inspect(pid, &devices), looks[_i].network);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    ck_assert_int_eq(berth_network_look(pid, &devices), BERTH_NETWORK_UNKNOWN);
+    ck_assert_int_eq(berth_network_inspect(pid, &devices), BERTH_NETWORK_UNKNOWN);
     close(servers[0]);
     close(servers[1]);
 }

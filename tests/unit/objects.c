@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images and hosts that need not be there. */
+/* Images and hosts without files. */
 
 #include "objects.h"
 

@@ -7,5 +7,5 @@
  * facts.h, of which the SONAME that the file is needed by is taken. */
 void unit_object(struct berth_mpi_objects *objects, const char *text);
 
-/* The same for several, ended by NULL. */
+/* The same for several texts, ended by NULL. */
 void unit_objects(struct berth_mpi_objects *objects, const char *const *texts);

@@ -48,7 +48,7 @@ static const struct {
     {{MPICH}, {OLD_MPICH, MPICH_FORT SEND}, C_PROGRAM, BERTH_VERDICT_NO, false},
     {{OPENMPI}, {OPENMPI}, OMPI_PROGRAM, BERTH_VERDICT_YES, true},
     {{OPENMPI}, {MPICH}, OMPI_PROGRAM, BERTH_VERDICT_NO, false},
-    /* What the loader lets pass, and ends badly in a real MPI. */
+    /* The loader accepts these, and a real MPI would crash. */
     {{MPICH}, {OPENMPI "void MPI_Send(void) { }\n"}, C_PROGRAM, BERTH_VERDICT_NO, true},
     {{OPENMPI}, {NEW_OPENMPI}, OMPI_PROGRAM, BERTH_VERDICT_NO, true},
 };

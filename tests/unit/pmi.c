@@ -47,7 +47,7 @@ static const struct {
       NULL},
      BERTH_FAMILY_ABI,
      BERTH_PMI_PMIX},
-    /* It looks for PMI_FD only to see that nobody has started it. */
+    /* Open MPI reads PMI_FD only to check that no launcher has started it. */
     {{OPENMPI_LIB "need=libpmix.so.2 text=PMI_FD", NULL},
      BERTH_FAMILY_OPENMPI,
      BERTH_PMI_PMIX},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs want of MPI, told by the files that they load. */
+/* What programs need of MPI, by the files that they load. */
 
 #include "mpi/program.h"
 
@@ -29,7 +29,7 @@ static const struct {
       "und=MPI_Send und=main weak=MPI_T_init",
       MPICH_LIB, LIBC, NULL},
      "MPICH\nC\nMPI_Init\nMPI_Send\n"},
-    /* By its marks, also where the library is not found, or has a name of MPICH. */
+    /* By its marks, also if the library is missing, or has a name of MPICH. */
     {{"program /bin/a program need=libmpi.so.12 und=MPI_Init "
       "copy=ompi_mpi_comm_world:512",
       NULL},
@@ -40,7 +40,7 @@ static const struct {
      "Open MPI\nC\nMPI_Init\n"},
     {{"program /bin/a program need=libmpi.so.0 und=MPI_Init", NULL},
      "an unknown MPI\nC\nMPI_Init\n"},
-    /* What the loader finds says more than the name. */
+    /* The library that the loader finds counts more than its name. */
     {{"program /bin/a program need=libmpich.so.0 und=MPI_Init",
       "loaded /usr/lib/libmpich.so.0 library so=libmpich.so.0 def=MPI_Init "
       "def=PMPI_Init def=MPIR_Dup_fn",
@@ -82,7 +82,8 @@ static const struct {
      "the MPI standard ABI\nC\nMPI_Init\n"},
     {{"program /bin/a program need=libmpi_abi.so.12 und=MPI_Init", NULL},
      "the MPI standard ABI\nC\nMPI_Init\n"},
-    /* Libraries of the program count, and what they give each other does not. */
+    /* Libraries of the program count, but not symbols that they define for each other.
+     */
     {{"program /bin/a program need=libhdf5.so.1 und=H5_init",
       "loaded /usr/lib/libhdf5.so.1 library so=libhdf5.so.1 need=libmpi.so.12 "
       "und=MPI_Init und=MPI_my_own",
@@ -95,17 +96,17 @@ static const struct {
       "und=PMPI_Init",
       MPICH_LIB, NULL},
      "MPICH\nC\nMPI_Send\nPMPI_Init\n"},
-    /* The lower layers of MPI are its own matter. */
+    /* The lower layers of MPI do not count. */
     {{"program /bin/a program need=libmpi.so.40 und=MPI_Init", OPENMPI_LIB,
       "loaded /usr/lib/libmca.so.41 library so=libmca.so.41 need=libmpi.so.40 "
       "und=ompi_file_read und=MPI_Send",
       NULL},
      "Open MPI\nC\nMPI_Init\n"},
-    /* What the image's MPI does not have is missing today too. */
+    /* A symbol that the image's MPI lacks, too, does not count. */
     {{"program /bin/a program need=libmpi.so.12 und=MPI_Init und=MPIX_Nobody",
       MPICH_LIB, NULL},
      "MPICH\nC\nMPI_Init\n"},
-    /* What is only there is not wanted. */
+    /* A library that is only present does not count. */
     {{"program /usr/bin/python3 program need=libc.so.6", LIBC,
       "present /usr/lib/libmpi.so.12 library so=libmpi.so.12 def=PMPI_Init "
       "def=MPIR_Dup_fn",

@@ -35,7 +35,7 @@ static char *top, *template;
 static char *directory;
 static struct berth_err err;
 static struct berth_replacement replacement;
-static struct berth_look look;
+static struct berth_scan scan;
 static struct berth_mpi_program program;
 
 static void write_file(const char *name, mode_t mode, const char *text)
@@ -93,7 +93,7 @@ static void teardown(void)
 {
     berth_replacement_fini(&replacement);
     berth_mpi_program_fini(&program);
-    berth_look_fini(&look);
+    berth_scan_fini(&scan);
     unit_remove(directory);
     free(directory);
 }
@@ -104,8 +104,8 @@ static void look_at(const char *name)
 {
     BERTH_FREE char *path = unit_path(directory, name);
 
-    ck_assert_int_eq(berth_look_at_start(NULL, path, bare, &look, &err), 0);
-    ck_assert_int_eq(berth_mpi_program_read(&look.objects, &program, &err), 0);
+    ck_assert_int_eq(berth_scan_program(NULL, path, bare, &scan, &err), 0);
+    ck_assert_int_eq(berth_mpi_program_read(&scan.objects, &program, &err), 0);
 }
 
 static void open_stage(void)
@@ -117,12 +117,12 @@ static void open_stage(void)
         "%s", err.text);
 }
 
-/* Everything up to the mounts. */
+/* Do all steps before the mounts. */
 static void plan(void)
 {
     look_at("app");
     open_stage();
-    ck_assert_msg(berth_replacement_plan(&replacement, &program, &look, bare, &err) ==
+    ck_assert_msg(berth_replacement_plan(&replacement, &program, &scan, bare, &err) ==
                       0,
                   "%s", err.text);
 }
@@ -153,18 +153,18 @@ START_TEST(the_staged_library_runs)
     if (!may_mount())
         return;
     ck_assert_msg(berth_replacement_mount(&replacement, &err) == 0, "%s", err.text);
-    ck_assert_msg(berth_replacement_verify(&replacement, &look, bare, &err) == 0, "%s",
+    ck_assert_msg(berth_replacement_verify(&replacement, &scan, bare, &err) == 0, "%s",
                   err.text);
     berth_replacement_undo(&replacement);
     replacement.done = replacement.binds.count;
-    ck_assert_int_eq(berth_replacement_verify(&replacement, &look, bare, &err), -1);
+    ck_assert_int_eq(berth_replacement_verify(&replacement, &scan, bare, &err), -1);
 }
 END_TEST
 
 START_TEST(the_image_s_library_is_noticed)
 {
     plan_only();
-    ck_assert_int_eq(berth_replacement_verify(&replacement, &look, bare, &err), -1);
+    ck_assert_int_eq(berth_replacement_verify(&replacement, &scan, bare, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "/app' would run with the image's '"));
     ck_assert_ptr_nonnull(strstr(err.text, "/image/libmpi.so.12' and not with the "
                                            "host's MPI; choose --mpi-bind=hybrid"));
@@ -174,9 +174,9 @@ END_TEST
 START_TEST(a_program_without_the_library_is_noticed)
 {
     plan_only();
-    berth_look_fini(&look);
-    ck_assert_int_eq(berth_look_at_start(NULL, "/bin/sh", bare, &look, &err), 0);
-    ck_assert_int_eq(berth_replacement_verify(&replacement, &look, bare, &err), -1);
+    berth_scan_fini(&scan);
+    ck_assert_int_eq(berth_scan_program(NULL, "/bin/sh", bare, &scan, &err), 0);
+    ck_assert_int_eq(berth_replacement_verify(&replacement, &scan, bare, &err), -1);
     ck_assert_str_eq(err.text, "'/bin/sh' would run without the host's MPI; choose "
                                "--mpi-bind=hybrid");
 }
@@ -200,7 +200,7 @@ static void change_other(const char *map)
 
 static const struct {
     const char *map;
-    const char *error; /* the middle of it */
+    const char *error; /* a part of the sentence */
 } outcomes[] = {
     {NULL,
      "with the host's MPI, 'libother.so.1' is not found; install it in the image, "
@@ -219,7 +219,7 @@ START_TEST(what_is_missing_is_named)
                  "-Wl,-rpath,%s/image -Limage -l:libmpi.so.12 -l:libother.so.1 -o app",
                  directory);
     change_other(outcomes[_i].map);
-    ck_assert_int_eq(berth_replacement_verify(&replacement, &look, bare, &err), -1);
+    ck_assert_int_eq(berth_replacement_verify(&replacement, &scan, bare, &err), -1);
     ck_assert_msg(strstr(err.text, outcomes[_i].error), "%s", err.text);
 }
 END_TEST
@@ -235,7 +235,7 @@ START_TEST(what_the_image_lacks_is_named)
                  directory);
     change_other(NULL);
     plan_only();
-    ck_assert_int_eq(berth_replacement_verify(&replacement, &look, bare, &err), -1);
+    ck_assert_int_eq(berth_replacement_verify(&replacement, &scan, bare, &err), -1);
     ck_assert_msg(
         strstr(err.text,
                "/app' needs 'libother.so.1', which is not in the image; install it "
@@ -260,11 +260,11 @@ START_TEST(a_library_for_another_machine_is_not_seen)
     for (int foreign = 0; foreign < 2; foreign++) {
         size_t count = 0;
 
-        ck_assert_int_eq(berth_look_at(NULL, "/bin/sh", env, &look, &err), 0);
-        for (size_t i = 0; i < look.objects.count; i++)
-            count += strcmp(look.objects.items[i].path, library) == 0;
+        ck_assert_int_eq(berth_scan_image(NULL, "/bin/sh", env, &scan, &err), 0);
+        for (size_t i = 0; i < scan.objects.count; i++)
+            count += strcmp(scan.objects.items[i].path, library) == 0;
         ck_assert_uint_eq(count, foreign ? 0 : 1);
-        berth_look_fini(&look);
+        berth_scan_fini(&scan);
         fd = open(library, O_RDWR | O_CLOEXEC);
         ck_assert_int_eq(pread(fd, &header, sizeof(header), 0), sizeof(header));
         header.e_machine = header.e_machine == EM_S390 ? EM_PPC64 : EM_S390;
@@ -288,9 +288,9 @@ END_TEST
 START_TEST(without_a_loader_nobody_can_be_asked)
 {
     plan_only();
-    free(look.loader);
-    look.loader = NULL;
-    ck_assert_int_eq(berth_replacement_verify(&replacement, &look, bare, &err), -1);
+    free(scan.loader);
+    scan.loader = NULL;
+    ck_assert_int_eq(berth_replacement_verify(&replacement, &scan, bare, &err), -1);
     ck_assert_str_eq(err.text, "the program has no loader");
 }
 END_TEST
@@ -305,7 +305,7 @@ START_TEST(a_library_that_is_nowhere_is_found_by_name)
     ck_assert_int_eq(unlink(library), 0);
     look_at("app");
     open_stage();
-    ck_assert_msg(berth_replacement_plan(&replacement, &program, &look, env, &err) == 0,
+    ck_assert_msg(berth_replacement_plan(&replacement, &program, &scan, env, &err) == 0,
                   "%s", err.text);
     ck_assert_uint_eq(replacement.binds.count, 0);
     ck_assert_int_gt(
@@ -334,18 +334,18 @@ START_TEST(a_script_is_run_by_its_interpreter)
 
     write_file("script", 0755, "#!/bin/sh\n");
     look_at("script");
-    ck_assert(look.is_script);
-    ck_assert_str_eq(look.runner, "/bin/sh");
+    ck_assert(scan.is_script);
+    ck_assert_str_eq(scan.runner, "/bin/sh");
     ck_assert_int_eq(program.family, BERTH_FAMILY_NONE);
     berth_mpi_program_fini(&program);
-    berth_look_fini(&look);
+    berth_scan_fini(&scan);
     write_file("script", 0755, "#!/no/such/interpreter\n");
-    ck_assert_int_eq(berth_look_at_start(NULL, script, bare, &look, &err), 0);
-    ck_assert_ptr_null(look.runner);
-    berth_look_fini(&look);
+    ck_assert_int_eq(berth_scan_program(NULL, script, bare, &scan, &err), 0);
+    ck_assert_ptr_null(scan.runner);
+    berth_scan_fini(&scan);
     ck_assert_int_gt(asprintf(&text, "#!%s\n", loop), 0);
     write_file("loop", 0755, text);
-    ck_assert_int_eq(berth_look_at_start(NULL, loop, bare, &look, &err), -1);
+    ck_assert_int_eq(berth_scan_program(NULL, loop, bare, &scan, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "too many interpreters of interpreters"));
 }
 END_TEST
@@ -388,12 +388,12 @@ START_TEST(a_library_of_both_sides_serves_both)
     make_twins(host_is_newer);
     ck_assert_int_gt(asprintf(&search, "LD_LIBRARY_PATH=%s", image), 0);
     env[1] = search;
-    ck_assert_int_eq(berth_look_at(NULL, "/bin/sh", env, &look, &err), 0);
-    ck_assert_int_eq(berth_mpi_program_read(&look.objects, &program, &err), 0);
+    ck_assert_int_eq(berth_scan_image(NULL, "/bin/sh", env, &scan, &err), 0);
+    ck_assert_int_eq(berth_mpi_program_read(&scan.objects, &program, &err), 0);
     open_stage();
-    ck_assert_msg(berth_look_at_twins(&look, &replacement.staged, env, &err) == 0, "%s",
+    ck_assert_msg(berth_scan_twins(&scan, &replacement.staged, env, &err) == 0, "%s",
                   err.text);
-    ck_assert_msg(berth_replacement_plan(&replacement, &program, &look, env, &err) == 0,
+    ck_assert_msg(berth_replacement_plan(&replacement, &program, &scan, env, &err) == 0,
                   "%s", err.text);
     ck_assert_uint_eq(replacement.binds.count, host_is_newer ? 4 : 2);
     ck_assert_uint_eq(pairs->count, at + 2);

@@ -25,19 +25,6 @@ static void teardown(void)
     free(directory);
 }
 
-/* TEXT with the directory for each @. */
-static char *in_directory(const char *text)
-{
-    struct berth_buf buf = {0};
-
-    for (; *text; text++)
-        if (*text == '@')
-            berth_buf_puts(&buf, directory);
-        else
-            berth_buf_add(&buf, text, 1);
-    return buf.text;
-}
-
 /* The stacks below the directory, one a line: this host may have more. */
 static char *tell(const struct berth_stacks *stacks)
 {
@@ -145,18 +132,18 @@ static const struct {
     {"cray:c/lib/libmpi.so.12" NEEDS("../ugni", "libugni.so.0"),
      {"CRAY_MPICH_DIR=@/c"},
      "cray-mpich-aries, Cray MPICH, by CRAY_MPICH_DIR: /c/lib/libmpi.so.12=1\n"},
-    /* Cray's without a network that we know is an MPICH. */
+    /* Cray's MPI without a known network counts as MPICH. */
     {"cray:c/lib/libmpi.so.12",
      {"CRAY_MPICH_DIR=@/c"},
      "mpich, Cray MPICH, by CRAY_MPICH_DIR: /c/lib/libmpi.so.12=1\n"},
     {"mvapich:v/lib/libmpi.so.12",
      {"MPI_HOME=@/v"},
      "mvapich, MVAPICH, by MPI_HOME: /v/lib/libmpi.so.12=1\n"},
-    /* Nothing there, or no directory to be in. */
+    /* An empty directory, or none. */
     {"mpich:a/lib/libmpi.so.12", {"MPI_HOME=@/b"}, ""},
     {"mpich:a/lib/libmpi.so.12", {"MPI_HOME=a"}, ""},
     {"mpich:a/lib/libmpi.so.12", {"MPI_HOME="}, ""},
-    /* Fortran alone is no MPI. */
+    /* Fortran's library alone is not an MPI. */
     {"mpich:a/lib/libmpifort.so.12", {"MPI_HOME=@/a"}, ""},
 };
 
@@ -178,7 +165,7 @@ START_TEST(a_host_has_its_stacks)
     install(hosts[_i].files);
     berth_strvec_push(&env, "PATH=/usr/bin:/bin");
     for (int i = 0; hosts[_i].env[i]; i++) {
-        BERTH_FREE char *variable = in_directory(hosts[_i].env[i]);
+        BERTH_FREE char *variable = unit_fill(hosts[_i].env[i], directory);
 
         berth_strvec_push(&env, variable);
     }
@@ -191,11 +178,11 @@ START_TEST(a_host_has_its_stacks)
 }
 END_TEST
 
-/* Links, copies under other names, and what is no library. */
+/* Links, copies under other names, and files that are not libraries. */
 START_TEST(a_library_counts_once_and_by_its_soname)
 {
-    BERTH_FREE char *lib = in_directory("@/a/lib");
-    BERTH_FREE char *home = in_directory("MPI_HOME=@/a");
+    BERTH_FREE char *lib = unit_fill("@/a/lib", directory);
+    BERTH_FREE char *home = unit_fill("MPI_HOME=@/a", directory);
     BERTH_FREE char *told = NULL;
     char *const env[] = {home, NULL};
     struct berth_stacks stacks;
@@ -219,7 +206,7 @@ END_TEST
 
 START_TEST(a_stack_has_the_path_that_led_to_it)
 {
-    BERTH_FREE char *path = in_directory("LD_LIBRARY_PATH=@/d");
+    BERTH_FREE char *path = unit_fill("LD_LIBRARY_PATH=@/d", directory);
     char *const env[] = {path, NULL};
     struct berth_stacks stacks;
     struct berth_err err;
@@ -242,7 +229,7 @@ static const struct {
     {{"a", "twin", "d"}, "a b d c "},
 };
 
-/* By the names of stacks and of profiles. */
+/* ORDER has names of stacks and of profiles. */
 START_TEST(the_site_prefers)
 {
     static const struct berth_profile profiles[] = {
@@ -269,12 +256,12 @@ START_TEST(the_site_prefers)
 }
 END_TEST
 
-/* What a site names is found by no other way, and first. */
+/* An install that a site names is found only by its prefix, and first. */
 START_TEST(a_profile_with_a_prefix_is_for_what_is_there)
 {
-    BERTH_FREE char *path = in_directory("LD_LIBRARY_PATH=@/d");
-    BERTH_FREE char *prefix = in_directory("@/p");
-    BERTH_FREE char *other = in_directory("@/q");
+    BERTH_FREE char *path = unit_fill("LD_LIBRARY_PATH=@/d", directory);
+    BERTH_FREE char *prefix = unit_fill("@/p", directory);
+    BERTH_FREE char *other = unit_fill("@/q", directory);
     BERTH_FREE char *told = NULL;
     const struct berth_profile profiles[] = {
         {.name = "own", .stack = "own", .family = BERTH_FAMILY_MPICH, .prefix = prefix},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How stages are made, found, and not made. */
+/* How stages are made, found, and refused. */
 
 #include "stage/stage.h"
 
@@ -78,7 +78,7 @@ START_TEST(a_new_plugin_is_a_change)
 }
 END_TEST
 
-/* Where a library looks and finds nothing yet. */
+/* A directory of plugins that appears after the stage was made. */
 START_TEST(plugins_that_appear_are_a_change)
 {
     BERTH_FREE char *ucx = unit_path(host, "ucx");
@@ -96,7 +96,7 @@ START_TEST(plugins_that_appear_are_a_change)
 }
 END_TEST
 
-/* What the site sets for UCX, made after the first copy. */
+/* A configuration of UCX that appears after the stage was made. */
 START_TEST(a_configuration_that_appears_comes_along)
 {
     BERTH_FREE char *etc = unit_path(directory, "host/etc/ucx");
@@ -140,7 +140,7 @@ START_TEST(a_library_at_any_place_has_all_its_names)
 }
 END_TEST
 
-/* What a cleaner of /tmp does, and what a full disk did to others. */
+/* Damages by a cleaner of /tmp and by a full disk. */
 static const char *const damages[] = {
     "rm '%s/lib/libucs.so.0'",
     "rm '%s/mpi/libmpi.so'",
@@ -204,7 +204,7 @@ static void fake_patchelf(const char *script)
     ck_assert_int_eq(setenv("PATH", search, 1), 0);
 }
 
-/* The others wait for the one, and copy nothing. */
+/* One process makes the stage; the others wait for it, and copy nothing. */
 START_TEST(several_makers_make_one)
 {
     enum { MAKERS = 8, PATCHELFS = 3 }; /* the C library, Fortran's, and all paths */
@@ -253,7 +253,7 @@ static ino_t inode_of(const char *pattern)
     return st.st_ino;
 }
 
-/* A copy that takes longer than a start may: the next step goes on with it. */
+/* A copy that takes longer than a start may: the next step continues with it. */
 START_TEST(what_was_copied_in_time_stays)
 {
     BERTH_FREE char *command = NULL;
@@ -271,7 +271,7 @@ START_TEST(what_was_copied_in_time_stays)
                          "node, or raise runtime.start_timeout in berth.yaml"));
     ck_assert_int_eq(staging_entries("mpich-"), 0);
     ck_assert_int_eq(staging_entries(".new-"), 1);
-    /* As if the time had been over behind the first file. */
+    /* As if the time had ended after the first file. */
     ck_assert_int_gt(asprintf(&command,
                               "cd '%s'/.new-mpich-* && mkdir -p lib && "
                               "cp -n '%s/libucs.so.0' lib",

@@ -19,7 +19,7 @@ struct berth_stage_root root;
 const struct berth_stack *stack;
 static struct berth_stacks stacks;
 
-/* What is found, of which the tests take the first. */
+/* The stacks that are found; tests use the first. */
 static void find(const struct berth_profile *profiles, const struct berth_strvec *env)
 {
     struct berth_err err;
@@ -135,7 +135,7 @@ void staging_install(void)
     staging_find_stack("MPI_HOME", prefix, host);
 }
 
-/* TEXT with @ for what it has of FROM. */
+/* TEXT with @ for each FROM in it. */
 static void put(struct berth_buf *buf, const char *text, const char *from)
 {
     const char *at = strstr(text, from);
@@ -147,7 +147,7 @@ static void put(struct berth_buf *buf, const char *text, const char *from)
         berth_buf_puts(buf, at + strlen(from));
 }
 
-/* What the manifest tells, but for glibc and sizes. */
+/* The records of the manifest, without glibc and sizes. */
 char *staging_tell(const struct berth_staged *staged)
 {
     const struct berth_manifest *manifest = &staged->manifest;
@@ -200,7 +200,7 @@ struct berth_staged staging_make(void)
     return staged;
 }
 
-/* What staging_make() refuses, with the directory as @. */
+/* The sentence of a stage that cannot be made, with @ for the directory. */
 char *staging_refusal(void)
 {
     struct berth_buf buf = {0};

@@ -6,12 +6,12 @@
 /* Stages of stacks that are made of libraries compiled here. A stage is mounted where
  * it is, so that the loader can be asked about it. */
 
-/* For the compiler: linked with libc, as all that a loader starts is. */
+/* For the compiler: link with libc, as every program is. */
 #define LIBC " -Wl,--no-as-needed -lc"
 
-extern char *directory;              /* all is in here */
-extern char *host;                   /* its host/lib, for the libraries */
-extern struct berth_stage_root root; /* not there yet */
+extern char *directory;              /* has all files of a test */
+extern char *host;                   /* DIRECTORY/host/lib, for the libraries */
+extern struct berth_stage_root root; /* its directory does not exist at first */
 extern const struct berth_stack *stack;
 
 /* Once for all tests: an MPICH with UCX is compiled. libmpi.so.12 needs libucs.so.0,
@@ -20,30 +20,30 @@ extern const struct berth_stack *stack;
 void staging_compile(void);
 void staging_remove(void);
 
-/* For each test. */
+/* Before and after each test. */
 void staging_setup(void);
 void staging_teardown(void);
 
-/* That MPICH in host, as stack. */
+/* Put that MPICH into HOST, and set STACK to it. */
 void staging_install(void);
 
-/* The stack to which VARIABLE=VALUE leads, as stack. */
+/* Set STACK to the stack to which VARIABLE=VALUE leads. */
 void staging_find_stack(const char *variable, const char *value,
                         const char *library_path);
 
-/* The first stack of PROFILES (as berth_profiles), as stack. */
+/* Set STACK to the first stack of PROFILES (as berth_profiles). */
 void staging_find_profile(const struct berth_profile *profiles,
                           const char *library_path);
 
-/* Make a stage, or find one, of stack in root. */
+/* Make a stage of STACK in ROOT, or find one. */
 struct berth_staged staging_make(void);
 int staging_find(struct berth_staged *ret_staged);
 
-/* Why none can be made, with @ for the directory. The caller frees it. */
+/* The sentence why none can be made, with @ for the directory. The caller frees it. */
 char *staging_refusal(void);
 
-/* What the manifest tells, but for glibc and sizes. The caller frees it. */
+/* The records of the manifest, without glibc and sizes. The caller frees the text. */
 char *staging_tell(const struct berth_staged *staged);
 
-/* How many entries of the root start so. */
+/* The number of entries of ROOT that begin with START. */
 int staging_entries(const char *start);

@@ -4,8 +4,10 @@
 #include "unit.h"
 
 #include <ftw.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,6 +111,42 @@ char *unit_path(const char *directory, const char *name)
 
     ck_assert_int_gt(asprintf(&path, "%s/%s", directory, name), 0);
     return path;
+}
+
+char *unit_fill(const char *text, const char *directory)
+{
+    struct berth_buf buf = {0};
+
+    for (; *text; text++)
+        if (*text == '@')
+            berth_buf_puts(&buf, directory);
+        else
+            berth_buf_add(&buf, text, 1);
+    berth_buf_puts(&buf, "");
+    ck_assert(!buf.failed);
+    return buf.text;
+}
+
+pid_t unit_process(void (*act)(const char *data), const char *data)
+{
+    int ends[2];
+    char byte;
+    pid_t child;
+
+    ck_assert_int_eq(pipe(ends), 0);
+    child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        act(data);
+        if (write(ends[1], "", 1) == 1)
+            for (;;)
+                pause();
+        _exit(EXIT_FAILURE);
+    }
+    close(ends[1]);
+    ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    return child;
 }
 
 void unit_write(const char *path, const void *bytes, size_t count)

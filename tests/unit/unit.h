@@ -4,6 +4,7 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "base/strvec.h"
 
@@ -33,6 +34,13 @@ void unit_copy(const char *from, const char *to);
 
 /* DIRECTORY/NAME. The caller frees it. */
 char *unit_path(const char *directory, const char *name);
+
+/* TEXT with DIRECTORY for each @. The caller frees it. */
+char *unit_fill(const char *text, const char *directory);
+
+/* Start a process that does ACT with DATA, and then waits to be killed. Returns when it
+ * waits. */
+pid_t unit_process(void (*act)(const char *data), const char *data);
 
 /* Make a file PATH with the COUNT bytes. */
 void unit_write(const char *path, const void *bytes, size_t count);

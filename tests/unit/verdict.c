@@ -114,7 +114,7 @@ static const struct {
      BERTH_VERDICT_YES,
      "the program wants MPICH, and the host's MPICH 4.2.3 has all MPI symbols that it "
      "needs (1)"},
-    /* The standard's ABI runs on everybody who has it. */
+    /* A program with the standard's ABI runs on each MPI that has it. */
     {{C_ABI, GLIBC_36},
      {MPICH("5.0.2"), MPICH_ABI, GLIBC_36},
      BERTH_VERDICT_YES,
@@ -141,7 +141,7 @@ static const struct {
      "the program wants the MPI standard ABI (libmpi_abi.so.1), and the host's MPICH "
      "4.2.3 has no such library; " HYBRID
      ", or a profile whose MPI has it (--mpi-bind=NAME)"},
-    /* Two families. */
+    /* Program and host are of two families. */
     {{C_OMPI, IN_OMPI},
      {MPICH("4.2.3")},
      BERTH_VERDICT_NO,
@@ -173,7 +173,7 @@ static const struct {
      BERTH_VERDICT_CANNOT_TELL,
      "'/bin/a' has marks of an unknown MPI, so berth cannot tell which MPI it "
      "wants; " HYBRID},
-    /* What the host lacks. */
+    /* The host lacks symbols or parts. */
     {{C_MPICH, IN_MPICH},
      {GLIBC_36},
      BERTH_VERDICT_NO,
@@ -237,7 +237,7 @@ static const struct {
      BERTH_VERDICT_YES,
      "the program wants MPICH, and the host's MPICH 5.0.2 has all MPI symbols that it "
      "needs (2)"},
-    /* What cannot be exchanged. */
+    /* Programs whose MPI cannot be replaced. */
     {{"program /bin/a static"},
      {MPICH("5.0.2")},
      BERTH_VERDICT_NO,
@@ -296,7 +296,7 @@ static const struct {
      BERTH_VERDICT_YES_WITH_HOST_GLIBC,
      "the host's MPICH 5.0.2 brings the host's C library with it, because the image's "
      "(GLIBC_2.36) is older than MPICH 5.0.2 needs (GLIBC_ABI_DT_RELR)"},
-    /* A file that was not looked at has what its libc.so.6 lets expect. */
+    /* For a file of glibc that is not known, libc.so.6 counts. */
     {{C_MPICH, IN_MPICH, GLIBC_36},
      {MPICH("5.0.2") " ver=libpthread.so.0:GLIBC_2.12 ver=libm.so.6:GLIBC_2.29",
       GLIBC_41},
@@ -350,7 +350,7 @@ static const struct {
      "'/h/libz.so.1' of the host lacks versions that '/usr/lib/libz.so.1' of the image "
      "has, and the image's lacks ZLIB_2, which the host's '/h/libucs.so.0' "
      "needs; " HYBRID},
-    /* Scripts and interpreters: what the image has. */
+    /* Scripts and interpreters are judged by the image's libraries. */
     {{SCRIPT,
       "present /usr/lib/libmpich.so.12.2.2 library so=libmpich.so.12 " CALLS
       "def=MPIR_Dup_fn",
@@ -369,7 +369,7 @@ static const struct {
      BERTH_VERDICT_YES,
      "programs that '/usr/bin/python3' starts get the host's MPICH 5.0.2 instead of "
      "the image's MPICH"},
-    /* The standard's, where the image has nothing of the host's own family. */
+    /* The standard's ABI counts if the image has no library of the host's family. */
     {{PYTHON,
       "present /l/libmpi_abi.so.1 library so=libmpi_abi.so.1 " CALLS
       "def=ompi_mpi_init",
@@ -441,7 +441,7 @@ START_TEST(pairs_are_judged)
 }
 END_TEST
 
-/* One library that both sides bring. */
+/* A library that both sides have. */
 static const struct {
     const char *image;
     const char *host;
@@ -455,7 +455,7 @@ static const struct {
      "vdef=GLIBCXX_3.4.36",
      "loaded /h/libstdc++.so.6 library so=libstdc++.so.6 vdef=GLIBCXX_3.4.30",
      "image: the image's is newer, and has what the host's MPI needs"},
-    /* Neither, of a library that may never be loaded. */
+    /* Neither copy serves, but the library may never be loaded. */
     {"present /i/libhwloc.so.15 library so=libhwloc.so.15 vdef=ABI_1 vdef=OURS",
      "loaded /h/libhwloc.so.15 library so=libhwloc.so.15 vdef=ABI_1 vdef=ABI_2 "
      "ver=libhwloc.so.15:ABI_2",

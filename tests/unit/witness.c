@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said of ranks that have loaded the host's MPI, another one, or none. */
+/* The sentences about ranks that have loaded the host's MPI, another one, or none. */
 
 #include "witness/witness.h"
 
@@ -55,13 +55,13 @@ static const struct {
 START_TEST(a_rank_with_another_mpi_is_named)
 {
     struct berth_rank ranks[8];
-    const struct berth_witness witness = {.must = judged[_i].must,
-                                          .tasks =
-                                              (unsigned int)strlen(judged[_i].ranks),
-                                          .host = (char *)"MPICH 4.2.1",
-                                          .because = (char *)"the host's Open MPI "
-                                                             "5.0.7 speaks PMIx; use "
-                                                             "srun --mpi=pmix"};
+    const struct berth_witness witness = {
+        .must = judged[_i].must,
+        .tasks = (unsigned int)strlen(judged[_i].ranks),
+        .binding.host = (char *)"MPICH 4.2.1",
+        .binding.because = (char *)"the host's Open MPI "
+                                   "5.0.7 speaks PMIx; use "
+                                   "srun --mpi=pmix"};
     struct berth_err said;
     bool end = false;
 
@@ -80,8 +80,8 @@ END_TEST
 
 static void add_devices(struct berth_witness *witness)
 {
-    berth_strvec_push(&witness->opens, "/dev/net0");
-    berth_strvec_push(&witness->opens, "/dev/net1*");
+    berth_strvec_push(&witness->binding.opens, "/dev/net0");
+    berth_strvec_push(&witness->binding.opens, "/dev/net1*");
 }
 
 static const struct {
@@ -101,7 +101,7 @@ START_TEST(ranks_are_counted)
 {
     struct berth_rank ranks[8];
     struct berth_witness witness = {.tasks = (unsigned int)strlen(counted[_i].ranks),
-                                    .host = (char *)"MPICH 4.2.1"};
+                                    .binding.host = (char *)"MPICH 4.2.1"};
     struct berth_err said;
 
     if (strchr(counted[_i].ranks, 'D'))
@@ -109,7 +109,7 @@ START_TEST(ranks_are_counted)
     ranks_of(counted[_i].ranks, ranks);
     berth_witness_count(&witness, ranks, &said);
     ck_assert_str_eq(said.text, counted[_i].said);
-    berth_strvec_fini(&witness.opens);
+    berth_strvec_fini(&witness.binding.opens);
 }
 END_TEST
 
@@ -131,7 +131,7 @@ START_TEST(a_rank_that_uses_tcp_is_named)
         .request = {.image = (char *)"/a.sif", .fabric = (char *)networks[_i].fabric}};
     struct berth_witness witness = {.order = &order,
                                     .tasks = (unsigned int)strlen(networks[_i].ranks),
-                                    .fabric = (char *)"libnet.so.1 (net)"};
+                                    .binding.fabric = (char *)"libnet.so.1 (net)"};
     struct berth_err said;
     bool end = false;
 
@@ -142,7 +142,7 @@ START_TEST(a_rank_that_uses_tcp_is_named)
     if (networks[_i].said)
         ck_assert_str_eq(said.text, networks[_i].said);
     ck_assert_int_eq(end, networks[_i].end);
-    berth_strvec_fini(&witness.opens);
+    berth_strvec_fini(&witness.binding.opens);
 }
 END_TEST
 
@@ -160,14 +160,16 @@ START_TEST(an_mpi_that_chooses_another_network_is_told)
 {
     struct berth_rank ranks[8];
     const struct berth_witness witness = {.tasks = 2,
-                                          .is_under_mpi = true,
+                                          .binding.is_under_mpi = true,
                                           .has_others = missed[_i].has_others,
-                                          .fabric = (char *)"libnet.so.1 (net)"};
+                                          .binding.fabric =
+                                              (char *)"libnet.so.1 (net)"};
     struct berth_err said;
 
     ranks_of(missed[_i].ranks, ranks);
     ranks[1].has_mpi = missed[_i].has_mpi;
-    ck_assert_int_eq(berth_witness_misses(&witness, ranks, &said), missed[_i].misses);
+    ck_assert_int_eq(berth_witness_judge_fabric(&witness, ranks, &said),
+                     missed[_i].misses);
     if (missed[_i].misses)
         ck_assert_str_eq(said.text,
                          "no rank of this node was seen to load the host's libnet.so.1 "
@@ -180,8 +182,8 @@ END_TEST
 START_TEST(ranks_above_a_fabric_are_counted)
 {
     struct berth_rank ranks[8];
-    const struct berth_witness witness = {.tasks = 3,
-                                          .fabric = (char *)"libnet.so.1 (net)"};
+    const struct berth_witness witness = {
+        .tasks = 3, .binding.fabric = (char *)"libnet.so.1 (net)"};
     struct berth_err said;
 
     ranks_of("RR-", ranks);

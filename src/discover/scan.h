@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "elf/closure.h"
+#include "mpi/objects.h"
+#include "step/factcache.h"
+
+/* The facts about MPI in a program and in its image. */
+struct berth_scan {
+    /* The file that the kernel executes: the program, or the interpreter of a script;
+     * NULL: it is missing, and the other members are empty. */
+    char *runner;
+    char *loader;        /* of the runner; NULL: it has none */
+    const char *machine; /* of the runner, as uname -m prints it; NULL: not known */
+    int bits;            /* of the runner; 0: it is not ELF */
+    struct berth_strvec scripts; /* the program and the scripts that start the runner */
+    bool is_script;              /* the runner is an interpreter */
+    struct berth_factcache *cache;    /* borrowed; NULL: none */
+    struct berth_closure closure;     /* of the runner; empty without a loader */
+    struct berth_mpi_objects objects; /* the program, what the loader loads for the
+                                         runner, and every MPI library of the image that
+                                         the runner could load */
+};
+
+/* Scans PROGRAM (a path) and its image, which is the root of the process; the loader
+ * searches in the environment ENV (ends in NULL). CACHE (NULL: none) answers for files
+ * that it knows. No code of the image runs but its loader. A missing library is not an
+ * error. Returns 0 with *RET_SCAN, which the caller owns (berth_scan_fini); -1 with a
+ * sentence in ERR if a file is damaged or cannot be read. */
+int berth_scan_image(struct berth_factcache *cache, const char *program,
+                     char *const *env, struct berth_scan *ret_scan,
+                     struct berth_err *err);
+
+/* The same without the MPI libraries that the program does not load when it starts. */
+int berth_scan_program(struct berth_factcache *cache, const char *program,
+                       char *const *env, struct berth_scan *ret_scan,
+                       struct berth_err *err);
+
+/* Adds the file at PATH to the objects of SCAN as PRESENT, if the runner could load it
+ * and it can be read. SONAME may be NULL (mpi/objects.h). */
+void berth_scan_present(struct berth_scan *scan, const char *soname, const char *path);
+
+/* Adds to the objects of SCAN, as PRESENT, the libraries of the image that a program
+ * without a search path finds under NAMES (ends in NULL) in the environment ENV (ends
+ * in NULL). Returns 0, or -1 with a sentence in ERR. */
+int berth_scan_names(struct berth_scan *scan, const char *const *names,
+                     char *const *env, struct berth_err *err);
+
+/* Adds to the objects of SCAN, as PRESENT, GCC's libraries of the image under the names
+ * that STAGED, the host's, has. A program that is not linked with MPI may load its own
+ * ones before or after MPI. ENV (ends in NULL) is that of the program. Returns 0, or -1
+ * with a sentence in ERR. */
+int berth_scan_twins(struct berth_scan *scan, const struct berth_mpi_objects *staged,
+                     char *const *env, struct berth_err *err);
+
+/* Reads the facts of the file PATH, a path without links, or takes them from CACHE
+ * (NULL: none). Returns 0 with *RET_ELF, which the caller owns (berth_elf_fini); -1
+ * with a sentence in ERR. */
+int berth_scan_elf(struct berth_factcache *cache, const char *path,
+                   struct berth_elf *ret_elf, struct berth_err *err);
+
+/* Adds the file at PATH to OBJECTS (berth_mpi_objects_add()), with facts from CACHE
+ * (NULL: none). Returns 0, or -1 with a sentence in ERR. */
+int berth_scan_add(struct berth_factcache *cache, struct berth_mpi_objects *objects,
+                   enum berth_mpi_role role, const char *soname, const char *path,
+                   struct berth_err *err);
+
+void berth_scan_fini(struct berth_scan *scan);
