@@ -22,11 +22,10 @@ void berth_err_show(char *to, size_t size, const char *from)
             memcpy(to + used, "...", 4);
             return;
         }
+        if (is_c1)
+            c = (unsigned char)*++from;
         if (plain)
             to[used++] = *from;
-        else if (is_c1)
-            used += (size_t)snprintf(to + used, size - used, "\\x%02x",
-                                     (unsigned char)*++from);
         else if (c == '\n')
             used += (size_t)snprintf(to + used, size - used, "\\n");
         else

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,23 +25,12 @@ void berth_field_put(struct berth_buf *buf, size_t start, const char *key,
     berth_buf_addf(buf, "%s%s=", buf->used > start ? "&" : "", key);
     for (; *value; value++) {
         unsigned char c = (unsigned char)*value;
-        char hex[4];
 
-        if (is_plain(c)) {
+        if (is_plain(c))
             berth_buf_add(buf, value, 1);
-        } else {
-            snprintf(hex, sizeof(hex), "%%%02X", c);
-            berth_buf_add(buf, hex, 3);
-        }
+        else
+            berth_buf_addf(buf, "%%%02X", c);
     }
-}
-
-static void put_number(struct berth_buf *buf, size_t start, const char *key, int number)
-{
-    char text[16];
-
-    snprintf(text, sizeof(text), "%d", number);
-    berth_field_put(buf, start, key, text);
 }
 
 /* The member of RECORD that FIELD says. */
@@ -69,7 +57,8 @@ void berth_fields_put(struct berth_buf *buf, const struct berth_field *table,
         } else if (text || (field->kind == BERTH_FIELD_FLAG && *(const bool *)it))
             berth_field_put(buf, start, field->key, text ? text : "");
         else if (field->kind >= BERTH_FIELD_NUMBER && *(const int *)it != absent)
-            put_number(buf, start, field->key, *(const int *)it);
+            berth_buf_addf(buf, "%s%s=%d", buf->used > start ? "&" : "", field->key,
+                           *(const int *)it);
     }
 }
 

@@ -33,7 +33,7 @@ void berth_json_string(struct berth_json *json, const char *name, const char *va
 void berth_json_number(struct berth_json *json, const char *name, long long value);
 void berth_json_bool(struct berth_json *json, const char *name, bool value);
 
-/* Append an array of strings. */
+/* Append an array of strings. Out of memory in VALUES is one in `text`, too. */
 void berth_json_list(struct berth_json *json, const char *name,
                      const struct berth_strvec *values);
 
