@@ -14,7 +14,8 @@
 /* Append TEXT, which the list owns from now on; NULL: out of memory. */
 static void append(struct berth_strvec *vec, char *text)
 {
-    if (!text || berth_grow(&vec->items, vec->count + 1, &vec->room, sizeof(text)) < 0) {
+    if (!text ||
+        berth_grow(&vec->items, vec->count + 1, &vec->room, sizeof(text)) < 0) {
         free(text);
         vec->failed = true;
         return;

@@ -73,6 +73,14 @@ int berth_cli_fail(const struct berth_err *err)
     return print_error(err, BERTH_CLI_FAILED);
 }
 
+int berth_cli_fail_oom(void)
+{
+    struct berth_err err;
+
+    berth_err_oom(&err);
+    return berth_cli_fail(&err);
+}
+
 int berth_cli_misused(const struct berth_err *err)
 {
     return print_error(err, BERTH_CLI_MISUSED);

@@ -66,14 +66,15 @@ int berth_cli_check(int argc, char **argv)
 {
     BERTH_STRVEC struct berth_strvec faults = {0};
     BERTH_FREE char *directory = getcwd(NULL, 0);
-    BERTH_FREE char *path = NULL;
+    BERTH_SETTINGS struct berth_settings settings = {0};
+    const char *path;
     struct berth_err err;
 
     if (argc > 2 || (argc == 2 && *argv[1] == '-'))
         return BERTH_CLI_USAGE;
-    if ((argc == 2 ? berth_path_absolute(argv[1], directory, &path, &err)
-                   : berth_site_find(environ, &path, &err)) < 0 ||
-        check(path, &faults, &err) < 0)
+    if ((argc == 2 ? berth_path_absolute(argv[1], directory, &settings.config, &err)
+                   : berth_site_settings(environ, &settings, &err)) < 0 ||
+        check(settings.config, &faults, &err) < 0)
         return berth_cli_fail(&err);
     if (faults.count)
         qsort(faults.items, faults.count, sizeof(*faults.items), compare);
@@ -81,9 +82,10 @@ int berth_cli_check(int argc, char **argv)
         fprintf(stderr, "%s\n", faults.items[i]);
     if (faults.count)
         return BERTH_CLI_FAILED;
-    if (!path && access(BERTH_SITE_FILE, F_OK) < 0)
-        printf(BERTH_SITE_FILE ": there is none, and the defaults hold\n");
+    path = settings.config ? settings.config : BERTH_SITE_FILE;
+    if (!settings.config && access(path, F_OK) < 0)
+        printf("%s: there is none, and the defaults hold\n", path);
     else
-        printf("%s: no fault found\n", path ? path : BERTH_SITE_FILE);
+        printf("%s: no fault found\n", path);
     return EXIT_SUCCESS;
 }

@@ -30,6 +30,7 @@ void berth_cli_list(const char *verb, const char *usage, const char *help);
 
 /* Print the sentence; returns BERTH_CLI_FAILED. */
 int berth_cli_fail(const struct berth_err *err);
+int berth_cli_fail_oom(void);
 
 /* Print the sentence, of a wrong command line; returns BERTH_CLI_MISUSED. */
 int berth_cli_misused(const struct berth_err *err);

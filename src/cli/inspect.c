@@ -103,7 +103,7 @@ static int judge(struct inspect *it, const struct berth_look *look,
     size_t count = 0;
     int result = 0;
 
-    while (result == 0 && count < stacks->count && count < STACKS_MAX) {
+    for (; count < stacks->count && count < STACKS_MAX; count++) {
         result = judge_one(it, count, look, &verdicts[count], err);
         if (result < 0)
             break;
@@ -113,7 +113,6 @@ static int judge(struct inspect *it, const struct berth_look *look,
             .answer = answer_of(&verdicts[count]),
             .because = verdicts[count].because.text,
         };
-        count++;
     }
     it->seen.offers = offers;
     it->seen.offer_count = count;

@@ -57,7 +57,8 @@ static int take_command(const struct berth_multiprog_line *line, unsigned int ra
                         char *const *appended, struct berth_cli_line *ret,
                         struct berth_err *err)
 {
-    if (berth_multiprog_command(line, rank, "", ret->prefix, &ret->command, err) < 0)
+    if (berth_multiprog_command(line, rank, "", ret->settings.option_prefix,
+                                &ret->command, err) < 0)
         return -1;
     for (; *appended; appended++)
         berth_strvec_push(&ret->command, *appended);
@@ -119,10 +120,10 @@ int berth_cli_line_read(char *const *words, const struct berth_request *defaults
     unsigned int rank;
 
     if (berth_standalone_rank(&rank, &rows.tasks, err) < 0 ||
-        berth_site_prefix(environ, &ret->prefix, err) < 0 ||
+        berth_site_settings(environ, &ret->settings, err) < 0 ||
         berth_multiprog_load(words[0], &ret->file, err) < 0)
         return -1;
-    rows.reading.prefix = ret->prefix;
+    rows.reading.prefix = ret->settings.option_prefix;
     if (find_line(&ret->file, rank, &line, err) < 0)
         return berth_err_at(err, "--multi-prog: '%s'", words[0]);
     if (berth_rows_read(&rows, &ret->table, err) < 0 ||
@@ -135,7 +136,8 @@ int berth_cli_line_read(char *const *words, const struct berth_request *defaults
 int berth_cli_line_programs(struct berth_cli_line *line,
                             const struct berth_request *request, struct berth_err *err)
 {
-    const struct berth_rows_part part = {&line->table, line->row, line->prefix, ""};
+    const struct berth_rows_part part = {&line->table, line->row,
+                                         line->settings.option_prefix, ""};
 
     return berth_rows_programs(&line->file, &part, request, &line->programs, err);
 }
@@ -144,7 +146,7 @@ void berth_cli_line_fini(struct berth_cli_line *line)
 {
     berth_multiprog_fini(&line->file);
     berth_table_fini(&line->table);
-    free(line->prefix);
+    berth_settings_fini(&line->settings);
     berth_strvec_fini(&line->command);
     berth_strvec_fini(&line->programs);
 }

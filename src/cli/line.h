@@ -7,18 +7,19 @@
 #include "request/components.h"
 #include "commandline/multiprog.h"
 #include "request/request.h"
+#include "site/settings.h"
 #include "site/site.h"
 
 /* The line of a --multi-prog file that is for the rank of this process. A value struct:
  * start with {0}. */
 struct berth_cli_line {
     struct berth_multiprog file;
-    struct berth_table table;     /* of all lines */
-    struct berth_row *row;        /* in `table` */
-    char *prefix;                 /* the site's, of our options */
-    struct berth_strvec command;  /* of the line, without its options */
-    struct berth_order_step step; /* borrows from `row` */
-    struct berth_strvec programs; /* of berth_cli_line_programs() */
+    struct berth_table table;       /* of all lines */
+    struct berth_row *row;          /* in `table` */
+    struct berth_settings settings; /* of this host */
+    struct berth_strvec command;    /* of the line, without its options */
+    struct berth_order_step step;   /* borrows from `row` */
+    struct berth_strvec programs;   /* of berth_cli_line_programs() */
 };
 
 /* Find it. WORDS are the name of the file and what is appended to the command of each

@@ -19,17 +19,13 @@ extern char **environ;
 
 static void print_parts(const struct berth_stack_library *library)
 {
-    const char *comma = "";
+    BERTH_STRVEC struct berth_strvec names = {0};
 
-    if (library->family == BERTH_FAMILY_ABI) {
-        printf("%s", berth_mpi_family_name(BERTH_FAMILY_ABI));
-        comma = ", ";
-    }
-    for (unsigned int part = 1; part < 1U << BERTH_PART_COUNT; part <<= 1)
-        if (library->parts & part) {
-            printf("%s%s", comma, berth_mpi_part_name((enum berth_mpi_part)part));
-            comma = ", ";
-        }
+    if (library->family == BERTH_FAMILY_ABI)
+        berth_strvec_push(&names, berth_mpi_family_name(BERTH_FAMILY_ABI));
+    berth_mpi_part_names(library->parts, &names);
+    for (size_t i = 0; i < names.count; i++)
+        printf("%s%s", i ? ", " : "", names.items[i]);
 }
 
 /* Where the stage of STACK is; NULL when there is none. The caller frees it. */
@@ -93,13 +89,6 @@ static int prepare(const struct berth_stacks *stacks)
     return result;
 }
 
-static void expire(void)
-{
-    const struct berth_stage_root site = berth_stage_site();
-
-    berth_expire(&site);
-}
-
 /* The MPI stacks, or the fabrics. */
 static int show(const struct berth_stacks *stacks, bool is_prepared)
 {
@@ -112,6 +101,7 @@ static int show(const struct berth_stacks *stacks, bool is_prepared)
 
 static int list(bool is_prepared)
 {
+    const struct berth_stage_root root = berth_stage_site();
     BERTH_SITE struct berth_site site = berth_site_default();
     BERTH_TERMS struct berth_terms terms = {0};
     struct berth_offered offered;
@@ -131,7 +121,7 @@ static int list(bool is_prepared)
         printf("no MPI found on this host; load its module, or set MPI_HOME\n");
     fabrics = show(&offered.fabrics, is_prepared);
     if (is_prepared)
-        expire(); /* what they were before */
+        berth_expire(&root); /* what they were before */
     berth_offered_fini(&offered);
     return result ? result : fabrics;
 }

@@ -15,12 +15,10 @@
 #include "policy/rules.h"
 #include "probe/apply.h"
 #include "diagnose/sitefind.h"
+#include "step/become.h"
 #include "task/standalone.h"
 
 extern char **environ;
-
-/* As a shell ends. */
-enum { CANNOT_EXECUTE = 126, NOT_FOUND = 127 };
 
 /* --container-image=none. */
 static int run_on_host(char **command)
@@ -33,7 +31,7 @@ static int run_on_host(char **command)
     berth_err_set(&err, "run: command '%s': %s; check the name, or give its path",
                   command[0], strerror(number));
     berth_cli_fail(&err);
-    return number == ENOENT ? NOT_FOUND : CANNOT_EXECUTE;
+    return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
 }
 
 /* What runs in an image, or is to be explained. Borrows everything. */

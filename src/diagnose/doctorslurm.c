@@ -5,14 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "diagnose/doctor.h"
-
-#define OK(about, ...)                                                                 \
-    berth_diagnoses_add(diagnoses, BERTH_DIAGNOSIS_OK, about, NULL, __VA_ARGS__)
-#define NOTE(about, remedy, ...)                                                       \
-    berth_diagnoses_add(diagnoses, BERTH_DIAGNOSIS_NOTE, about, remedy, __VA_ARGS__)
-#define WRONG(about, remedy, ...)                                                      \
-    berth_diagnoses_add(diagnoses, BERTH_DIAGNOSIS_WRONG, about, remedy, __VA_ARGS__)
+#include "diagnose/judge.h"
 
 /* Bytes of a release of Slurm as people say it: 24.11. */
 enum { RELEASE_SIZE = 16 };
@@ -45,6 +38,8 @@ find_berth(const struct berth_doctor_facts *facts, size_t *ret_count)
     return found;
 }
 
+#define INSTALL "install berth's package for this release of Slurm"
+
 /* Slurm compares the first two parts for SPANK plugins (plugin.c). */
 static void judge_plugin(const struct berth_doctor_facts *facts,
                          const struct berth_doctor_plugin *plugin,
@@ -54,13 +49,11 @@ static void judge_plugin(const struct berth_doctor_facts *facts,
     char theirs[RELEASE_SIZE], ours[RELEASE_SIZE];
 
     if (!plugin->is_there)
-        WRONG("plugin", "install berth's package for this release of Slurm",
-              "%s: '%s' is not there", plugin->place, plugin->path);
+        WRONG("plugin", INSTALL, "%s: '%s' is not there", plugin->place, plugin->path);
     else if (!plugin->slurm)
-        WRONG("plugin", "install berth's package for this release of Slurm",
-              "'%s' is not a plugin of Slurm", plugin->path);
+        WRONG("plugin", INSTALL, "'%s' is not a plugin of Slurm", plugin->path);
     else if (here && plugin->slurm >> 8 != here >> 8)
-        WRONG("plugin", "install berth's package for this release of Slurm",
+        WRONG("plugin", INSTALL,
               "'%s' is for Slurm %s, and this host has %s: it is not loaded",
               plugin->path, release_of(plugin->slurm, theirs), release_of(here, ours));
     else if (plugin->release && strcmp(plugin->release, facts->release) != 0)

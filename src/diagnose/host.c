@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <pwd.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -32,6 +31,13 @@ char *berth_host_place(const struct berth_host *host, const char *path)
     char *place = NULL;
 
     return asprintf(&place, "%s%s", host->root, path) < 0 ? NULL : place;
+}
+
+bool berth_host_glob(const struct berth_host *host, const char *pattern, glob_t *ret)
+{
+    BERTH_FREE char *place = berth_host_place(host, pattern);
+
+    return place && glob(place, 0, NULL, ret) == 0;
 }
 
 char *berth_host_text(const struct berth_host *host, const char *path)
@@ -94,9 +100,8 @@ static long mode_of(const struct berth_host *host, const char *path)
 
 static bool is_there(const struct berth_host *host, const char *pattern)
 {
-    BERTH_FREE char *place = berth_host_place(host, pattern);
     glob_t found;
-    bool any = place && glob(place, GLOB_NOSORT, NULL, &found) == 0;
+    bool any = berth_host_glob(host, pattern, &found);
 
     if (any)
         globfree(&found);
@@ -105,12 +110,11 @@ static bool is_there(const struct berth_host *host, const char *pattern)
 
 static void read_loops(const struct berth_host *host)
 {
-    BERTH_FREE char *pattern = berth_host_place(host, "/dev/loop[0-9]*");
     struct berth_doctor_facts *facts = host->facts;
     glob_t found;
 
     facts->loops.has_control = is_there(host, "/dev/loop-control");
-    if (!pattern || glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
+    if (!berth_host_glob(host, "/dev/loop[0-9]*", &found))
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
         const char *name = berth_text_base(found.gl_pathv[i]);
@@ -211,10 +215,9 @@ static void read_memory(const struct berth_host *host)
 /* The first /tmp/berth-UID that does not belong to UID: another user has made it. */
 static void read_taken(const struct berth_host *host)
 {
-    BERTH_FREE char *pattern = berth_host_place(host, "/tmp/berth-*");
     glob_t found;
 
-    if (!pattern || glob(pattern, 0, NULL, &found) != 0)
+    if (!berth_host_glob(host, "/tmp/berth-*", &found))
         return;
     for (size_t i = 0; i < found.gl_pathc && !host->facts->taken; i++) {
         const char *path = found.gl_pathv[i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <glob.h>
 #include <stdbool.h>
 
 #include "base/err.h"
@@ -31,6 +32,10 @@ int berth_host_read(const char *root, char *const *env, const char *release,
 
 /* PATH below the root. */
 char *berth_host_place(const struct berth_host *host, const char *path);
+
+/* glob(3) below the root. Returns false if nothing fits; else the caller frees *RET
+ * with globfree(3). */
+bool berth_host_glob(const struct berth_host *host, const char *pattern, glob_t *ret);
 
 /* The text of a file, at most 4 MB. */
 char *berth_host_text(const struct berth_host *host, const char *path);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds and reads the configuration of this host's Slurm as Slurm's commands do. */
 
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,11 +93,10 @@ static void read_included(const struct berth_host *host, const char *file,
                           int depth)
 {
     BERTH_FREE char *full = berth_host_beside(file, pattern);
-    BERTH_FREE char *place = full ? berth_host_place(host, full) : NULL;
     size_t skip = strlen(host->root);
     glob_t found;
 
-    if (!place || depth == 0 || glob(place, 0, NULL, &found) != 0)
+    if (!full || depth == 0 || !berth_host_glob(host, full, &found))
         return;
     for (size_t i = 0; i < found.gl_pathc; i++)
         read_stack(host, found.gl_pathv[i] + skip, to, depth - 1);

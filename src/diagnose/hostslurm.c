@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -248,14 +247,14 @@ static void read_prolog(const struct reading *reading, const char *conf)
 /* Into the digest: what the site says of MPI stacks. */
 static void read_profiles(struct reading *reading, const char *directory)
 {
+    const struct berth_host plain = {.root = ""};
     BERTH_FREE char *pattern = NULL;
     glob_t found;
 
     if (asprintf(&pattern, "%s/*.yaml", directory) < 0 ||
-        glob(pattern, 0, NULL, &found) != 0)
+        !berth_host_glob(&plain, pattern, &found))
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        struct berth_host plain = {.root = ""};
         BERTH_FREE char *text = berth_host_text(&plain, found.gl_pathv[i]);
 
         mix(reading, text ? text : "");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/strvec.h"
 #include "elf/facts.h"
 
 /* Libraries of one family can stand for each other at load time; those of two never. */
@@ -63,6 +64,9 @@ const char *berth_mpi_library_name(const struct berth_mpi_library *library, char
 
 /* The part for people, e.g. "Fortran (mpif.h, use mpi)". PART is one bit. */
 const char *berth_mpi_part_name(enum berth_mpi_part part);
+
+/* Append the names of PARTS, bits of enum berth_mpi_part, to RET. */
+void berth_mpi_part_names(unsigned int parts, struct berth_strvec *ret);
 
 /* The family that a program without other marks wants when it needs SONAME: MPICH for
  * libmpi.so.12, Open MPI for libmpi.so.40, ... BERTH_FAMILY_NONE when SONAME is not the

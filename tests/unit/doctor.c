@@ -426,11 +426,6 @@ static const struct {
      "berth.yaml"},
 };
 
-static void make_setuid(struct berth_doctor_facts *f)
-{
-    f->runtime.is_setuid = true;
-}
-
 START_TEST(each_fault_is_named_with_its_remedy)
 {
     struct berth_doctor_plugin copy[2];
@@ -509,7 +504,7 @@ START_TEST(a_setuid_runtime_needs_less)
     struct berth_doctor_facts facts = healthy(copy);
     struct berth_diagnoses diagnoses = {0};
 
-    make_setuid(&facts);
+    facts.runtime.is_setuid = true;
     facts.userns.max = 0;
     facts.fuse = -1;
     berth_doctor_judge(&facts, &diagnoses);

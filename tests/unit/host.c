@@ -45,7 +45,7 @@ static void put(const char *path, const char *text, mode_t mode)
     ck_assert_int_eq(chmod(place, mode), 0);
 }
 
-/* No real srun is started. */
+/* Read the facts, again after a change. No real srun is started. */
 static void look(void)
 {
     BERTH_FREE char *srun = unit_path(root, "bin/srun");
@@ -54,6 +54,7 @@ static void look(void)
 
     if (access(srun, F_OK) < 0)
         put("/bin/srun", "#!/bin/sh\nexit 1\n", 0755);
+    berth_doctor_facts_fini(&facts);
     put("/bin/scontrol", control, 0755);
     berth_strvec_pushf(&env, "PATH=%s/bin:/usr/bin:/bin", root);
     berth_strvec_push(&env, "SLURM_CONF=/etc/slurm/slurm.conf");
@@ -92,7 +93,6 @@ START_TEST(a_directory_that_another_made_is_named)
     put("/tmp/berth-4294967294.abcdef/x", "", 0600);
     look();
     ck_assert_ptr_null(facts.taken);
-    berth_doctor_facts_fini(&facts);
     put("/tmp/berth-4294967294/x", "", 0600);
     look();
     snprintf(told, sizeof(told), "'/tmp/berth-4294967294' of user %u", geteuid());
@@ -292,19 +292,16 @@ START_TEST(a_fault_of_the_site_is_told)
     put("/etc/slurm/plugstack.conf", "required berth.so config=/etc/our.yaml\n", 0644);
     look();
     ck_assert_ptr_nonnull(strstr(facts.site.fault, "No such file"));
-    berth_doctor_facts_fini(&facts);
     put("/etc/slurm/plugstack.conf", "required berth.so config=our.yaml\n", 0644);
     look();
     ck_assert_pstr_eq(facts.site.fault, "plugstack.conf: config: expected an absolute "
                                         "path, got 'our.yaml'");
-    berth_doctor_facts_fini(&facts);
     put("/etc/slurm/plugstack.conf", "required berth.so config=/etc/our.yaml\n", 0644);
     put("/etc/our.yaml", "runtime:\n  shar: never\n", 0644);
     look();
     ck_assert_ptr_nonnull(facts.site.fault);
     ck_assert_msg(strstr(facts.site.fault, "/etc/our.yaml:2: ") != NULL, "%s",
                   facts.site.fault);
-    berth_doctor_facts_fini(&facts);
     put("/etc/our.yaml", "runtime:\n  path: /nowhere/apptainer\n", 0644);
     look();
     ck_assert_pstr_eq(facts.site.fault, NULL);
@@ -323,7 +320,6 @@ START_TEST(a_fault_of_a_profile_is_told)
     put("/etc/our.yaml", "", 0644);
     look();
     memcpy(first, facts.digest, sizeof(first));
-    berth_doctor_facts_fini(&facts);
     put("/etc/profiles.d/x.yaml", "name: x\nfamily: mpi\n", 0644);
     look();
     ck_assert_ptr_nonnull(facts.site.profile);
@@ -332,7 +328,6 @@ START_TEST(a_fault_of_a_profile_is_told)
                   "%s", facts.site.profile);
     ck_assert_str_ne(facts.digest, first);
     ck_assert_ptr_null(facts.site.fault);
-    berth_doctor_facts_fini(&facts);
     put("/etc/our.yaml", "rules: [{options: {mpi: host}}]\n", 0644);
     look();
     ck_assert_ptr_nonnull(facts.site.fault);
@@ -349,10 +344,8 @@ START_TEST(the_digest_changes_with_the_files)
     put("/etc/slurm/d/b.conf", "required /lib/berth.so\n", 0644);
     look();
     memcpy(first, facts.digest, sizeof(first));
-    berth_doctor_facts_fini(&facts);
     look();
     ck_assert_str_eq(facts.digest, first);
-    berth_doctor_facts_fini(&facts);
     put("/etc/slurm/d/b.conf", "required /lib/berth.so \n", 0644);
     look();
     ck_assert_str_ne(facts.digest, first);
