@@ -28,42 +28,34 @@ static bool change_range(int first, unsigned int flags)
 #endif
 }
 
-/* CHANGE every open descriptor from FIRST on. */
-static void for_each_from(int first, void (*change)(int fd))
+/* Close every descriptor from FIRST on, or, with ON_EXEC in FLAGS, mark it. */
+static void change_from(int first, unsigned int flags)
 {
-    DIR *directory = opendir("/proc/self/fd");
+    DIR *directory = change_range(first, flags) ? NULL : opendir("/proc/self/fd");
     struct dirent *entry;
 
     while (directory && (entry = readdir(directory))) {
         int fd = atoi(entry->d_name);
 
-        if (fd >= first && fd != dirfd(directory))
-            change(fd);
+        if (fd < first || fd == dirfd(directory))
+            continue;
+        if (flags)
+            fcntl(fd, F_SETFD, FD_CLOEXEC);
+        else
+            close(fd);
     }
     if (directory)
         closedir(directory);
 }
 
-static void close_one(int fd)
-{
-    close(fd);
-}
-
-static void hide_one(int fd)
-{
-    fcntl(fd, F_SETFD, FD_CLOEXEC);
-}
-
 void berth_close_from(int first)
 {
-    if (!change_range(first, 0))
-        for_each_from(first, close_one);
+    change_from(first, 0);
 }
 
 void berth_hide_from(int first)
 {
-    if (!change_range(first, ON_EXEC))
-        for_each_from(first, hide_one);
+    change_from(first, ON_EXEC);
 }
 
 /* Move the descriptors out of the way first: one may stand where another one goes. */
