@@ -53,7 +53,7 @@ void berth_close_from(int first)
     change_from(first, 0);
 }
 
-void berth_hide_from(int first)
+void berth_cloexec_from(int first)
 {
     change_from(first, ON_EXEC);
 }

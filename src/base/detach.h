@@ -27,4 +27,4 @@ int berth_detach_run(void (*body)(void *data), void (*born)(void *data, pid_t pi
 void berth_close_from(int first);
 
 /* Let no descriptor from FIRST on stay open in a program that is executed. */
-void berth_hide_from(int first);
+void berth_cloexec_from(int first);

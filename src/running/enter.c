@@ -131,7 +131,7 @@ static int become(const struct berth_container *container, char **command,
         unsetenv("PWD"); /* it is gone, and / as good as any */
     if (!*command && choose_shell(shell, err) < 0)
         return BERTH_NOT_FOUND;
-    berth_hide_from(STDERR_FILENO + 1);
+    berth_cloexec_from(STDERR_FILENO + 1);
     return berth_become_command(&become, err);
 }
 

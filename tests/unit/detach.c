@@ -20,7 +20,7 @@ static void open_three(void)
 START_TEST(what_is_hidden_closes_on_exec)
 {
     open_three();
-    berth_hide_from(FIRST);
+    berth_cloexec_from(FIRST);
     ck_assert_int_eq(fcntl(BELOW, F_GETFD), 0);
     ck_assert_int_eq(fcntl(FIRST, F_GETFD), FD_CLOEXEC);
     ck_assert_int_eq(fcntl(HIGH, F_GETFD), FD_CLOEXEC);
