@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-void berth_streams_hold(void)
+void berth_streams_reserve(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0)

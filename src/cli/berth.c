@@ -194,7 +194,7 @@ int main(int argc, char **argv)
 {
     int result;
 
-    berth_streams_hold();
+    berth_streams_reserve();
     result = run(argc, argv);
     if (has_lost_output() && result == EXIT_SUCCESS)
         result = BERTH_CLI_FAILED;
