@@ -28,15 +28,15 @@ int berth_clock_pause(int64_t since)
 void berth_deadline_begin(struct berth_deadline *deadline, unsigned int seconds)
 {
     atomic_store(&deadline->left, seconds * INT64_C(1000));
-    atomic_store(&deadline->looked, berth_clock());
+    atomic_store(&deadline->read_at, berth_clock());
 }
 
 int64_t berth_deadline_left(struct berth_deadline *deadline)
 {
     int64_t now = berth_clock();
-    int64_t gap = now - atomic_exchange(&deadline->looked, now);
+    int64_t gap = now - atomic_exchange(&deadline->read_at, now);
 
-    if (gap <= 0) /* somebody has looked meanwhile */
+    if (gap <= 0) /* somebody has read_at meanwhile */
         return atomic_load(&deadline->left);
     if (gap > GAP_MS)
         gap = GAP_MS;

@@ -16,12 +16,12 @@ int berth_clock_pause(int64_t since);
  * second counts between two reads, so a process that waits reads it more often. A
  * deadline in shared memory is one clock for all processes. */
 struct berth_deadline {
-    _Atomic int64_t looked; /* when somebody did last, in milliseconds */
-    _Atomic int64_t left;   /* milliseconds, as of then */
+    _Atomic int64_t read_at; /* when somebody did last, in milliseconds */
+    _Atomic int64_t left;    /* milliseconds, as of then */
 };
 
 /* The longest wait between two reads. */
-enum { BERTH_DEADLINE_LOOK_MS = 200 };
+enum { BERTH_DEADLINE_POLL_MS = 200 };
 
 /* Begins DEADLINE: SECONDS from now. No other process may read it before. */
 void berth_deadline_begin(struct berth_deadline *deadline, unsigned int seconds);

@@ -113,7 +113,7 @@ static int listen_to(const struct berth_run *run, int out, int err_fd,
     while (fds[0].fd >= 0 || fds[1].fd >= 0) {
         if (berth_deadline_left(deadline) <= 0)
             return refuse_slow(run, err);
-        if (poll(fds, 2, BERTH_DEADLINE_LOOK_MS) <= 0)
+        if (poll(fds, 2, BERTH_DEADLINE_POLL_MS) <= 0)
             continue;
         for (int i = 0; i < 2; i++)
             if (fds[i].fd >= 0 && fds[i].revents && !take(fds[i].fd, bufs[i]))
