@@ -23,17 +23,18 @@
 
 extern char **environ;
 
-/* The containers that WISH may mean, on all nodes, so that a sentence can say where
+/* The containers that SELECTOR may mean, on all nodes, so that a sentence can say where
  * there is one. What one component of a het job cannot tell does not hide another. */
-static int ask(const struct berth_wish *wish, struct berth_containers *found,
+static int ask(const struct berth_selector *selector, struct berth_containers *found,
                struct berth_err *err)
 {
     BERTH_JOBS struct berth_jobs jobs = {0};
 
-    if (berth_ask_jobs(wish->job, &jobs, err) < 0)
+    if (berth_ask_jobs(selector->job, &jobs, err) < 0)
         return -1;
     for (size_t i = 0; i < jobs.count; i++)
-        if (berth_ask_containers(&jobs.items[i], NULL, wish->rank, found, err) < 0 &&
+        if (berth_ask_containers(&jobs.items[i], NULL, selector->rank, found, err) <
+                0 &&
             found->count == 0)
             return -1;
     return 0;
@@ -132,7 +133,7 @@ static int read_number(const char *name, const char *text, int *ret,
 
 /* Options, JOBID, options, COMMAND. Returns the place of the command; 0: the use is
  * wrong; -1 with a sentence in ERR. */
-static int read_line(int argc, char **argv, struct berth_wish *wish,
+static int read_line(int argc, char **argv, struct berth_selector *selector,
                      struct berth_err *err)
 {
     static const struct option options[] = {
@@ -146,38 +147,39 @@ static int read_line(int argc, char **argv, struct berth_wish *wish,
     while (optind < argc) {
         found = getopt_long(argc, argv, "+w:", options, NULL);
         if (found == 'w')
-            wish->node = optarg;
+            selector->node = optarg;
         else if (found == 'c' || found == 'r') {
             if (read_number(found == 'c' ? "component" : "rank", optarg,
-                            found == 'c' ? &wish->component : &wish->rank, err) < 0)
+                            found == 'c' ? &selector->component : &selector->rank,
+                            err) < 0)
                 return -1;
         } else if (found != -1)
             return 0;
-        else if (wish->job || optind == argc)
+        else if (selector->job || optind == argc)
             break;
-        else if (berth_wish_read(argv[optind++], wish, err) < 0)
+        else if (berth_selector_read(argv[optind++], selector, err) < 0)
             return berth_err_at(err, "enter");
     }
-    return wish->job ? optind : 0;
+    return selector->job ? optind : 0;
 }
 
 int berth_cli_enter(int argc, char **argv)
 {
     BERTH_CONTAINERS struct berth_containers found = {0};
-    struct berth_wish wish = {.step = -1, .component = -1, .rank = -1};
+    struct berth_selector selector = {.step = -1, .component = -1, .rank = -1};
     const struct berth_container *chosen;
     struct berth_err err;
     int command;
 
     if (argc >= 5 && strcmp(argv[1], BERTH_ASK_WORD) == 0)
         return enter_here(argv + 2);
-    command = read_line(argc, argv, &wish, &err);
+    command = read_line(argc, argv, &selector, &err);
     if (command == 0)
         return BERTH_CLI_USAGE;
     if (command < 0)
         return berth_cli_misused(&err);
-    if (ask(&wish, &found, &err) == 0 &&
-        (chosen = berth_containers_choose(&found, &wish, &err)))
+    if (ask(&selector, &found, &err) == 0 &&
+        (chosen = berth_containers_choose(&found, &selector, &err)))
         become(chosen, argv + command, &err);
     berth_err_at(&err, "enter");
     return berth_cli_fail(&err);

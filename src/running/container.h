@@ -47,7 +47,7 @@ int berth_containers_add(struct berth_containers *containers,
 void berth_containers_sort(struct berth_containers *containers);
 
 /* What is to be entered, of one job. */
-struct berth_wish {
+struct berth_selector {
     const char *job;  /* as the user wrote it */
     int step;         /* -1: the newest one with a container */
     const char *node; /* NULL: the first one */
@@ -57,13 +57,13 @@ struct berth_wish {
 
 /* Read TEXT, JOBID[.STEPID[+COMPONENT]], into RET->step and RET->component, and end it
  * behind the JOBID, which is RET->job. */
-int berth_wish_read(char *text, struct berth_wish *ret, struct berth_err *err);
+int berth_selector_read(char *text, struct berth_selector *ret, struct berth_err *err);
 
-/* The one of CONTAINERS, which are sorted, that WISH means. NULL with a sentence in
- * ERR: there is none, or the wish does not tell between different ones. */
+/* The one of CONTAINERS, which are sorted, that SELECTOR means. NULL with a sentence in
+ * ERR: there is none, or the selector does not tell between different ones. */
 const struct berth_container *
 berth_containers_choose(const struct berth_containers *containers,
-                        const struct berth_wish *wish, struct berth_err *err);
+                        const struct berth_selector *selector, struct berth_err *err);
 
 void berth_container_fini(struct berth_container *container);
 void berth_containers_fini(struct berth_containers *containers);

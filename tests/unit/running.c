@@ -30,7 +30,7 @@ static const struct {
     int component, rank;
     int holder; /* 0: the sentence */
     const char *sentence;
-} wishes[] = {
+} selectors[] = {
     {"12", NULL, -1, -1, 12, NULL},
     {"12.0", NULL, -1, -1, 5, NULL},
     {"12.0", "n2", -1, -1, 7, NULL},
@@ -50,27 +50,27 @@ static const struct {
      "job 12: component 4 of step 0 has no container; another one has: --component 0"},
 };
 
-START_TEST(a_wish_means_one_container)
+START_TEST(a_selector_means_one_container)
 {
     BERTH_FREE char *text = strdup(lines);
-    BERTH_FREE char *name = strdup(wishes[_i].text);
+    BERTH_FREE char *name = strdup(selectors[_i].text);
     BERTH_CONTAINERS struct berth_containers containers = {0};
-    struct berth_wish wish = {.step = -1,
-                              .node = wishes[_i].node,
-                              .component = wishes[_i].component,
-                              .rank = wishes[_i].rank};
+    struct berth_selector selector = {.step = -1,
+                                      .node = selectors[_i].node,
+                                      .component = selectors[_i].component,
+                                      .rank = selectors[_i].rank};
     const struct berth_container *chosen;
     struct berth_err err;
 
     ck_assert_int_eq(berth_containers_get(text, -1, &containers, &err), 0);
     ck_assert_uint_eq(containers.count, 9);
     berth_containers_sort(&containers);
-    ck_assert_int_eq(berth_wish_read(name, &wish, &err), 0);
-    ck_assert_str_eq(wish.job, "12");
-    chosen = berth_containers_choose(&containers, &wish, &err);
-    ck_assert_int_eq(chosen ? chosen->holder : 0, wishes[_i].holder);
+    ck_assert_int_eq(berth_selector_read(name, &selector, &err), 0);
+    ck_assert_str_eq(selector.job, "12");
+    chosen = berth_containers_choose(&containers, &selector, &err);
+    ck_assert_int_eq(chosen ? chosen->holder : 0, selectors[_i].holder);
     if (!chosen)
-        ck_assert_str_eq(err.text, wishes[_i].sentence);
+        ck_assert_str_eq(err.text, selectors[_i].sentence);
 }
 END_TEST
 
@@ -78,29 +78,30 @@ START_TEST(where_there_is_none_nothing_is_chosen)
 {
     struct berth_container kept = {.job = 12, .step = -1, .component = -1};
     const struct berth_containers none = {.items = &kept, .count = (size_t)_i};
-    struct berth_wish wish = {.job = "12", .step = -1, .component = -1, .rank = -1};
+    struct berth_selector selector = {
+        .job = "12", .step = -1, .component = -1, .rank = -1};
     struct berth_err err;
 
-    ck_assert_ptr_null(berth_containers_choose(&none, &wish, &err));
+    ck_assert_ptr_null(berth_containers_choose(&none, &selector, &err));
     ck_assert_str_eq(err.text, "job 12: no step of it has a container now; start one "
                                "with srun --container-image");
-    wish.rank = 7;
-    ck_assert_ptr_null(berth_containers_choose(&none, &wish, &err));
+    selector.rank = 7;
+    ck_assert_ptr_null(berth_containers_choose(&none, &selector, &err));
     ck_assert_str_eq(err.text, "job 12: rank 7 is in no container; see berth ps 12");
 }
 END_TEST
 
-START_TEST(a_wish_is_a_job_and_a_step)
+START_TEST(a_selector_is_a_job_and_a_step)
 {
     static const char *const wrong[] = {"",      "x",     "-1",       "12.",  "12.x",
                                         "12.1x", "12.1+", "12.batch", "12 3", "12.1.2"};
-    struct berth_wish wish = {.step = -1, .component = -1};
+    struct berth_selector selector = {.step = -1, .component = -1};
     struct berth_err err;
 
     for (int i = 0; i < COUNT(wrong); i++) {
         BERTH_FREE char *text = strdup(wrong[i]);
 
-        ck_assert_int_eq(berth_wish_read(text, &wish, &err), -1);
+        ck_assert_int_eq(berth_selector_read(text, &selector, &err), -1);
         ck_assert_ptr_nonnull(strstr(err.text, "': expected JOBID or JOBID.STEPID"));
     }
 }
@@ -260,9 +261,9 @@ int main(void)
 {
     TCase *tcase = tcase_create("running");
 
-    tcase_add_loop_test(tcase, a_wish_means_one_container, 0, COUNT(wishes));
+    tcase_add_loop_test(tcase, a_selector_means_one_container, 0, COUNT(selectors));
     tcase_add_loop_test(tcase, where_there_is_none_nothing_is_chosen, 0, 2);
-    tcase_add_test(tcase, a_wish_is_a_job_and_a_step);
+    tcase_add_test(tcase, a_selector_is_a_job_and_a_step);
     tcase_add_test(tcase, a_container_is_a_line);
     tcase_add_test(tcase, another_release_is_named);
     tcase_add_loop_test(tcase, a_name_means_jobs_that_run, 0, COUNT(jobs));
