@@ -28,7 +28,7 @@ static const char *find(const char *path)
 static char *resolve(const char *path, int depth);
 
 /* What NAME is in DIRECTORY, which has no links. */
-static char *enter(const char *directory, const char *name, int depth)
+static char *resolve_name(const char *directory, const char *name, int depth)
 {
     const char *top = strcmp(directory, "/") == 0 ? "" : directory;
     BERTH_FREE char *path = NULL;
@@ -76,7 +76,7 @@ static char *resolve(const char *path, int depth)
     *slash = '\0';
     directory = resolve(trimmed, depth - 1);
     *slash = '/';
-    result = directory ? enter(directory, slash + 1, depth - 1) : NULL;
+    result = directory ? resolve_name(directory, slash + 1, depth - 1) : NULL;
     if (result) {
         berth_strvec_push(&known, trimmed);
         berth_strvec_push(&known, result);

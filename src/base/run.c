@@ -83,7 +83,7 @@ static int spawn(const struct berth_run *run, int out, int err, pid_t *ret_pid)
 }
 
 /* Append what can be read from FD now. Returns false at its end. */
-static bool take(int fd, struct berth_buf *buf)
+static bool read_part(int fd, struct berth_buf *buf)
 {
     char bytes[4096];
     ssize_t count = read(fd, bytes, sizeof(bytes));
@@ -102,9 +102,9 @@ static int refuse_slow(const struct berth_run *run, struct berth_err *err)
 }
 
 /* Until both pipes are closed, or DEADLINE. */
-static int listen_to(const struct berth_run *run, int out, int err_fd,
-                     struct berth_deadline *deadline, struct berth_ran *ran,
-                     struct berth_err *err)
+static int read_output(const struct berth_run *run, int out, int err_fd,
+                       struct berth_deadline *deadline, struct berth_ran *ran,
+                       struct berth_err *err)
 {
     struct pollfd fds[] = {{.fd = out, .events = POLLIN},
                            {.fd = err_fd, .events = POLLIN}};
@@ -116,7 +116,7 @@ static int listen_to(const struct berth_run *run, int out, int err_fd,
         if (poll(fds, 2, BERTH_DEADLINE_POLL_MS) <= 0)
             continue;
         for (int i = 0; i < 2; i++)
-            if (fds[i].fd >= 0 && fds[i].revents && !take(fds[i].fd, bufs[i]))
+            if (fds[i].fd >= 0 && fds[i].revents && !read_part(fds[i].fd, bufs[i]))
                 fds[i].fd = -1;
         if (ran->out.failed || ran->err.failed)
             return berth_err_oom(err);
@@ -130,9 +130,9 @@ static int listen_to(const struct berth_run *run, int out, int err_fd,
 }
 
 /* Mostly it ends at once, but a program may close what we listen to and stay. */
-static int await(const struct berth_run *run, pid_t pid,
-                 struct berth_deadline *deadline, int *ret_status,
-                 struct berth_err *err)
+static int wait_for_end(const struct berth_run *run, pid_t pid,
+                        struct berth_deadline *deadline, int *ret_status,
+                        struct berth_err *err)
 {
     struct timespec pause = {.tv_nsec = 100000};
 
@@ -178,11 +178,11 @@ int berth_run(const struct berth_run *run, struct berth_ran *ret_ran,
     close(errors[1]);
     result = number ? berth_err_set(err, "'%s': cannot be started: %s", run->argv[0],
                                     strerror(number))
-                    : listen_to(run, out[0], errors[0], deadline, &ran, err);
+                    : read_output(run, out[0], errors[0], deadline, &ran, err);
     close(out[0]);
     close(errors[0]);
     if (!number && result == 0)
-        result = await(run, pid, deadline, &ran.status, err);
+        result = wait_for_end(run, pid, deadline, &ran.status, err);
     if (!number && result < 0) {
         kill(-pid, SIGKILL);
         berth_run_wait(pid);

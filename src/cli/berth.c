@@ -50,7 +50,7 @@ static const struct {
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
 
 /* Two letters in the wrong order are two letters wrong. */
-enum { FAR = 2 };
+enum { DISTANCE_MAX = 2 };
 
 static void print_usage(FILE *stream)
 {
@@ -110,7 +110,7 @@ static void suggest(const char *verb, const char *usage, const char *word)
     while ((name = strsep(&rest, "[]| ")) && count < MOST)
         if (berth_text_starts(name, "--") && name[2])
             names[count++] = name;
-    meant = berth_suggest_nearest(word, names, FAR);
+    meant = berth_suggest_nearest(word, names, DISTANCE_MAX);
     if (!meant || strcmp(meant, word) == 0)
         return;
     berth_suggest_meant(word, "an option", meant, &err);
@@ -141,7 +141,7 @@ static int refuse_verb(const char *name, struct berth_err *err)
 
     for (int i = 0; i < VERBS; i++)
         names[i] = verbs[i].name;
-    meant = berth_suggest_nearest(name, names, FAR);
+    meant = berth_suggest_nearest(name, names, DISTANCE_MAX);
     if (meant)
         return berth_suggest_meant(name, "a verb", meant, err);
     return berth_err_set(err, "'%s' is not a verb; see berth --help", name);

@@ -20,7 +20,7 @@
 extern char **environ;
 
 /* Other hosts may have it. */
-static void look_for_runtime(const struct berth_site *site)
+static void note_runtime(const struct berth_site *site)
 {
     const char *path = site->runtime.path;
 
@@ -31,7 +31,7 @@ static void look_for_runtime(const struct berth_site *site)
 }
 
 /* Neither is a fault by itself. */
-static void look_at_lifetime(const struct berth_site *site)
+static void note_lifetime(const struct berth_site *site)
 {
     if (site->runtime.lifetime == BERTH_LASTS_JOB &&
         site->runtime.share == BERTH_SHARE_NEVER)
@@ -57,8 +57,8 @@ static int check(const char *path, struct berth_strvec *faults, struct berth_err
         berth_profiles_faults(&terms, berth_site_owner(), &set, faults, err) < 0)
         return -1;
     berth_policy_faults(&site, faults);
-    look_for_runtime(&site);
-    look_at_lifetime(&site);
+    note_runtime(&site);
+    note_lifetime(&site);
     return faults->failed ? berth_err_oom(err) : 0;
 }
 

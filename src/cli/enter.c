@@ -42,7 +42,7 @@ static int ask(const struct berth_selector *selector, struct berth_containers *f
 
 /* A word of the command, so that srun does not take it for one of its own (a colon) and
  * the plugin warns of none. */
-static void push_word(const char *word, struct berth_strvec *words)
+static void push_encoded(const char *word, struct berth_strvec *words)
 {
     BERTH_BUF struct berth_buf field = {0};
 
@@ -52,7 +52,7 @@ static void push_word(const char *word, struct berth_strvec *words)
 }
 
 /* The same words again, in their own memory. */
-static int take_words(char **words, struct berth_err *err)
+static int decode_words(char **words, struct berth_err *err)
 {
     for (; *words; words++) {
         char *next = *words, *key;
@@ -81,7 +81,7 @@ static int become(const struct berth_container *container, char **command,
     berth_strvec_pushf(&words, "%d", container->rank);
     berth_strvec_pushf(&words, "%d", container->holder);
     for (; *command; command++)
-        push_word(*command, &words);
+        push_encoded(*command, &words);
     berth_job_environment(environ, &env);
     if (words.failed || env.failed)
         return berth_err_oom(err);
@@ -100,7 +100,7 @@ static int enter_here(char **words)
     struct berth_err err;
     int status;
 
-    if (take_words(words + 3, &err) < 0 ||
+    if (decode_words(words + 3, &err) < 0 ||
         berth_find_containers(&wanted, &found, &err) < 0)
         return berth_cli_fail(&err);
     for (size_t i = 0; i < found.count; i++)

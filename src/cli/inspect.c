@@ -124,7 +124,7 @@ static int judge(struct inspect *it, const struct berth_look *look,
 }
 
 /* Forget what is around the file and has nothing to do with it. */
-static void keep_own(struct berth_mpi_objects *objects)
+static void ignore_surroundings(struct berth_mpi_objects *objects)
 {
     for (size_t i = 0; i < objects->count; i++)
         if (objects->items[i].role == BERTH_ROLE_PRESENT)
@@ -138,8 +138,8 @@ static int refuse(const char *path, struct berth_err *err)
                          strerror(errno));
 }
 
-static int put_file(struct inspect *it, const char *path, struct berth_buf *out,
-                    struct berth_err *err)
+static int inspect_file(struct inspect *it, const char *path, struct berth_buf *out,
+                        struct berth_err *err)
 {
     BERTH_FREE char *real = realpath(path, NULL);
     struct berth_look look;
@@ -172,7 +172,7 @@ static int put_file(struct inspect *it, const char *path, struct berth_buf *out,
     if (it->seen.image)
         result = judge(it, &look, out, err);
     else {
-        keep_own(&look.objects);
+        ignore_surroundings(&look.objects);
         result = write_seen(it, out, err);
     }
     berth_mpi_program_fini(&wants);
@@ -200,9 +200,9 @@ static void add_libc(struct berth_mpi_objects *objects)
 }
 
 /* In the container: all MPI libraries that it has. */
-static int put_libraries(void *told, struct berth_buf *out, struct berth_err *err)
+static int inspect_libraries(void *data, struct berth_buf *out, struct berth_err *err)
 {
-    struct inspect *it = told;
+    struct inspect *it = data;
     BERTH_STRVEC struct berth_strvec directories = {0};
     BERTH_STRVEC struct berth_strvec found = {0};
     struct berth_mpi_objects objects = {0};
@@ -224,9 +224,9 @@ static int put_libraries(void *told, struct berth_buf *out, struct berth_err *er
 }
 
 /* In the container: the program of that name or path. */
-static int put_program(void *told, struct berth_buf *out, struct berth_err *err)
+static int inspect_program(void *data, struct berth_buf *out, struct berth_err *err)
 {
-    struct inspect *it = told;
+    struct inspect *it = data;
     const char *name = it->seen.file;
     BERTH_FREE char *path =
         strchr(name, '/') ? strdup(name)
@@ -237,7 +237,7 @@ static int put_program(void *told, struct berth_buf *out, struct berth_err *err)
                              "image '%s': '%s' is not there; give its path in the "
                              "image, or a name on the image's PATH",
                              it->seen.image, name);
-    return put_file(it, path, out, err);
+    return inspect_file(it, path, out, err);
 }
 
 static int inspect_image(struct inspect *it, const char *path, const char *program,
@@ -249,7 +249,7 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
     struct berth_temporary_look look = {
         .image = real ? real : path,
         .seconds = START_SECONDS,
-        .inside = program ? put_program : put_libraries,
+        .inside = program ? inspect_program : inspect_libraries,
         .data = it,
     };
     int result;
@@ -274,7 +274,7 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
 }
 
 /* What the first bytes say. A SIF file that is a program starts it with a script. */
-static int look_at_head(const char *path, bool *ret_is_file, struct berth_err *err)
+static int read_head(const char *path, bool *ret_is_file, struct berth_err *err)
 {
     static const char run[] = "run-singularity";
     BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -298,12 +298,12 @@ static int inspect(struct inspect *it, const char *path, const char *program,
     if (geteuid() == 0)
         return berth_err_set(err, "inspect: starts loaders that the file names; run it "
                                   "as an ordinary user, not as root");
-    if (look_at_head(path, &is_file, err) < 0)
+    if (read_head(path, &is_file, err) < 0)
         return -1;
     if (is_file && program)
         return berth_err_set(err, "'%s': not an image; leave out '%s'", path, program);
     if (is_file)
-        return put_file(it, path, out, err);
+        return inspect_file(it, path, out, err);
     if (berth_image_probe(path, &image, NULL, err) < 0)
         return -1;
     return inspect_image(it, path, program, &image, out, err);

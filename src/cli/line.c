@@ -53,7 +53,7 @@ static int find_line(const struct berth_multiprog *file, unsigned int rank,
 }
 
 /* The command of LINE without its options, and what is APPENDED. */
-static int take_command(const struct berth_multiprog_line *line, unsigned int rank,
+static int read_command(const struct berth_multiprog_line *line, unsigned int rank,
                         char *const *appended, struct berth_cli_line *ret,
                         struct berth_err *err)
 {
@@ -66,7 +66,7 @@ static int take_command(const struct berth_multiprog_line *line, unsigned int ra
 }
 
 /* Its ranks share one MPI_COMM_WORLD. */
-static int judge_world(const struct berth_site *site,
+static int check_world(const struct berth_site *site,
                        const struct berth_request *defaults, struct berth_table *table,
                        struct berth_err *err)
 {
@@ -92,7 +92,7 @@ static struct berth_order_step step_of(const struct berth_table *table,
 }
 
 /* The row of RANK, and what of the step it is. */
-static int take_row(unsigned int rank, struct berth_cli_line *ret,
+static int find_row(unsigned int rank, struct berth_cli_line *ret,
                     struct berth_err *err)
 {
     const struct berth_where anywhere = {-1, -1};
@@ -127,10 +127,10 @@ int berth_cli_line_read(char *const *words, const struct berth_request *defaults
     if (find_line(&ret->file, rank, &line, err) < 0)
         return berth_err_at(err, "--multi-prog: '%s'", words[0]);
     if (berth_rows_read(&rows, &ret->table, err) < 0 ||
-        judge_world(site, defaults, &ret->table, err) < 0 ||
-        take_row(rank, ret, err) < 0)
+        check_world(site, defaults, &ret->table, err) < 0 ||
+        find_row(rank, ret, err) < 0)
         return -1;
-    return take_command(line, rank, words + 1, ret, err);
+    return read_command(line, rank, words + 1, ret, err);
 }
 
 int berth_cli_line_programs(struct berth_cli_line *line,

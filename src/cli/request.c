@@ -25,7 +25,7 @@ enum { HELP = BERTH_OPTION_COUNT, FLAG, OPTIONS };
 enum { FIRST = UCHAR_MAX + 1 };
 
 /* All of them for getopt_long(3). */
-static void fill(const char *flag, struct option *options)
+static void list_options(const char *flag, struct option *options)
 {
     for (int at = 0; at < BERTH_OPTION_COUNT; at++)
         options[at] = (struct option){
@@ -102,7 +102,7 @@ static int read_request(int argc, char **argv, const char *flag, bool *given,
     BERTH_REQUEST struct berth_request job = {0};
     int command;
 
-    fill(flag, options);
+    list_options(flag, options);
     command = read_options(argc, argv, options, given, &own, err);
     if (command < 0 || berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, err) < 0 ||
         berth_defaults_parse(environ, &nothing, directory, &asked, err) < 0 ||

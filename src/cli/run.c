@@ -65,7 +65,7 @@ static void print_rules(const struct work *work, const struct berth_site_asker *
 }
 
 /* Who this process is. */
-static int set_part(const struct work *work, struct berth_standalone *standalone,
+static int set_step(const struct work *work, struct berth_standalone *standalone,
                     struct berth_err *err)
 {
     if (!work->line) {
@@ -98,7 +98,7 @@ static int become(const struct work *work, struct berth_err *err)
         berth_cli_fetch(work->request, work->site, err) < 0 ||
         berth_apply_site(work->site, &asker, work->request, &allowed, &terms, err) <
             0 ||
-        set_part(work, &standalone, err) < 0 ||
+        set_step(work, &standalone, err) < 0 ||
         berth_standalone_prepare(&standalone, err) < 0)
         return -1;
     print_rules(work, &asker);

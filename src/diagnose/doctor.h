@@ -59,8 +59,8 @@ struct berth_doctor_facts {
         bool is_setuid;      /* has a starter with that bit */
     } runtime;
     const char *patchelf;
-    const char
-        *taken; /* a /tmp/berth-UID that another made, and whose: 'PATH' of user N */
+    const char *foreign_directory; /* a /tmp/berth-UID that another made, and whose:
+                                      'PATH' of user N */
     struct berth_doctor_program programs[5];
     struct {
         const char *srun;    /* NULL: there is no Slurm here */
@@ -92,12 +92,12 @@ struct berth_doctor_facts {
         long mode;
         long megabytes;
     } shm;
-    long ptrace;                 /* kernel.yama.ptrace_scope */
-    struct berth_strvec stacks;  /* "MPICH 4.2.1 (mpich)" */
-    struct berth_strvec fabrics; /* "libucp.so.0.0.0 (ucx)" */
-    struct berth_strvec no_card; /* a profile, the devices that it names (opens) and
-                                    this node does not have, ... */
-    struct berth_strvec kept;    /* what the pointers point to */
+    long ptrace;                         /* kernel.yama.ptrace_scope */
+    struct berth_strvec stacks;          /* "MPICH 4.2.1 (mpich)" */
+    struct berth_strvec fabrics;         /* "libucp.so.0.0.0 (ucx)" */
+    struct berth_strvec missing_devices; /* a profile, the devices that it names (opens)
+                                    and this node does not have, ... */
+    struct berth_strvec kept;            /* what the pointers point to */
 };
 
 /* What the facts mean for berth, one diagnosis about each thing. */

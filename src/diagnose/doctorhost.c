@@ -216,12 +216,12 @@ static void judge_patchelf(const struct berth_doctor_facts *facts,
     else
         NOTE("patchelf", "install the package patchelf",
              "it is missing, and --mpi-bind=host needs it to copy the host's MPI");
-    if (facts->taken)
+    if (facts->foreign_directory)
         NOTE("/tmp/berth-UID",
              "remove it, ask that user why, and run 'berth profiles --prepare' here",
              "%s is not its user's, whose copies of the host's MPI go to "
              "/tmp/berth-UID.XXXXXX",
-             facts->taken);
+             facts->foreign_directory);
     if (facts->stacks.count == 0)
         NOTE("host's MPI", "load its module, or set MPI_HOME, and ask again",
              "none was found; --mpi-bind can only use the image's own");
@@ -234,11 +234,11 @@ static void judge_network(const struct berth_doctor_facts *facts,
 {
     for (size_t i = 0; i < facts->fabrics.count; i++)
         OK("host's network", "%s", facts->fabrics.items[i]);
-    for (size_t i = 0; i + 1 < facts->no_card.count; i += 2)
+    for (size_t i = 0; i + 1 < facts->missing_devices.count; i += 2)
         NOTE("host's network",
              "look for the card and its driver, or correct 'opens' in the profile",
-             "profile '%s' has '%s', and there is none", facts->no_card.items[i],
-             facts->no_card.items[i + 1]);
+             "profile '%s' has '%s', and there is none",
+             facts->missing_devices.items[i], facts->missing_devices.items[i + 1]);
 }
 
 static void judge_memory(const struct berth_doctor_facts *facts,

@@ -80,7 +80,7 @@ const char *berth_host_version(const struct berth_host *host, const char *path)
     return *said ? berth_doctor_keep(host->facts, said) : NULL;
 }
 
-static long number(const struct berth_host *host, const char *path)
+static long read_number(const struct berth_host *host, const char *path)
 {
     BERTH_FREE char *text = berth_host_text(host, path);
     char *end;
@@ -131,7 +131,7 @@ static void read_loops(const struct berth_host *host)
 }
 
 /* Why an ordinary user may make no user namespace now; NULL: may. */
-static const char *try_namespace(void)
+static const char *try_user_namespace(void)
 {
     pid_t child = fork();
     int status;
@@ -152,14 +152,15 @@ static void read_namespaces(const struct berth_host *host)
 {
     struct berth_doctor_facts *facts = host->facts;
 
-    facts->userns.max = number(host, "/proc/sys/user/max_user_namespaces");
-    facts->userns.clone = number(host, "/proc/sys/kernel/unprivileged_userns_clone");
+    facts->userns.max = read_number(host, "/proc/sys/user/max_user_namespaces");
+    facts->userns.clone =
+        read_number(host, "/proc/sys/kernel/unprivileged_userns_clone");
     facts->userns.apparmor =
-        number(host, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
+        read_number(host, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
     facts->userns.has_profile = is_there(host, "/etc/apparmor.d/*apptainer*") ||
                                 is_there(host, "/etc/apparmor.d/*singularity*");
-    facts->userns.refused = berth_doctor_keep(facts, try_namespace());
-    facts->ptrace = number(host, "/proc/sys/kernel/yama/ptrace_scope");
+    facts->userns.refused = berth_doctor_keep(facts, try_user_namespace());
+    facts->ptrace = read_number(host, "/proc/sys/kernel/yama/ptrace_scope");
 }
 
 /* Does the file have a line for the user, by name or by number (subuid(5))? */
@@ -213,13 +214,13 @@ static void read_memory(const struct berth_host *host)
 }
 
 /* The first /tmp/berth-UID that does not belong to UID: another user has made it. */
-static void read_taken(const struct berth_host *host)
+static void read_foreign_directory(const struct berth_host *host)
 {
     glob_t found;
 
     if (!berth_host_glob(host, "/tmp/berth-*", &found))
         return;
-    for (size_t i = 0; i < found.gl_pathc && !host->facts->taken; i++) {
+    for (size_t i = 0; i < found.gl_pathc && !host->facts->foreign_directory; i++) {
         const char *path = found.gl_pathv[i];
         const char *number = strrchr(path, '-') + 1;
         BERTH_FREE char *text = NULL;
@@ -229,7 +230,7 @@ static void read_taken(const struct berth_host *host)
             lstat(path, &st) == 0 && st.st_uid != strtoul(number, NULL, 10) &&
             asprintf(&text, "'%s' of user %u", path + strlen(host->root), st.st_uid) >
                 0)
-            host->facts->taken = berth_doctor_keep(host->facts, text);
+            host->facts->foreign_directory = berth_doctor_keep(host->facts, text);
     }
     globfree(&found);
 }
@@ -263,7 +264,7 @@ static const char *find_program(const struct berth_host *host, const char *name)
 }
 
 /* Has this host a device that the profile of STACK names? */
-static int read_card(const struct berth_host *host, const struct berth_stack *stack)
+static int read_devices(const struct berth_host *host, const struct berth_stack *stack)
 {
     const struct berth_profile *profile = stack->profile;
     BERTH_STRVEC struct berth_strvec patterns = {0};
@@ -278,8 +279,8 @@ static int read_card(const struct berth_host *host, const struct berth_stack *st
     if (berth_devices_find(&patterns, &found, host->err) < 0)
         return -1;
     if (patterns.count > 0 && found.count == 0) {
-        berth_strvec_push(&host->facts->no_card, profile->name);
-        berth_strvec_push(&host->facts->no_card, text.text);
+        berth_strvec_push(&host->facts->missing_devices, profile->name);
+        berth_strvec_push(&host->facts->missing_devices, text.text);
     }
     return 0;
 }
@@ -290,10 +291,11 @@ static int list_stacks(const struct berth_host *host, const struct berth_stacks 
     for (size_t i = 0; i < stacks->count; i++) {
         berth_strvec_pushf(ret, "%s (%s)", stacks->items[i].version,
                            stacks->items[i].profile->stack);
-        if (read_card(host, &stacks->items[i]) < 0)
+        if (read_devices(host, &stacks->items[i]) < 0)
             return -1;
     }
-    return ret->failed || host->facts->no_card.failed ? berth_err_oom(host->err) : 0;
+    return ret->failed || host->facts->missing_devices.failed ? berth_err_oom(host->err)
+                                                              : 0;
 }
 
 /* List the stacks as steps get them. If the profiles or the site's order are wrong, the
@@ -345,7 +347,7 @@ int berth_host_read(const char *root, char *const *env, const char *release,
     facts.fusermount = find_program(&host, "fusermount3");
     facts.patchelf = find_program(&host, "patchelf");
     read_programs(&host);
-    read_taken(&host);
+    read_foreign_directory(&host);
     berth_host_read_runtime(&host, berth_host_read_slurm(&host));
     read_memory(&host);
     result = read_stacks(&host);

@@ -22,7 +22,7 @@ struct berth_host {
 /* Read what doctor wants to know of this host, as the calling user; RELEASE is that of
  * the berth that asks. Starts the runtime, srun and berth's programs to hear their
  * versions, each for some seconds at most, and a child that tries to make a user
- * namespace. What cannot be read is not told. On success the caller owns *RET_FACTS
+ * namespace. What cannot be read is not data. On success the caller owns *RET_FACTS
  * (berth_doctor_facts_fini). */
 int berth_host_read(const char *root, char *const *env, const char *release,
                     struct berth_doctor_facts *ret_facts, struct berth_err *err);
@@ -62,10 +62,10 @@ void berth_host_conf_fini(struct berth_host_conf *conf);
 
 /* The callbacks for files and lines of plugstack.conf, in Slurm's order. */
 struct berth_host_listener {
-    void (*file)(void *told, const char *text); /* of each; NULL: not wanted */
-    void (*line)(void *told, const char *file,  /* each that includes nothing */
+    void (*file)(void *data, const char *text); /* of each; NULL: not wanted */
+    void (*line)(void *data, const char *file,  /* each that includes nothing */
                  const struct berth_plugstack_line *line);
-    void *told;
+    void *data;
 };
 
 /* Read that at PATH with all that it includes. Returns false if it is not there. */

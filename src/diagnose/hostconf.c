@@ -113,12 +113,12 @@ static bool read_stack(const struct berth_host *host, const char *path,
     if (!text || berth_plugstack_read(text, &stack, NULL) < 0)
         return false;
     if (to->file)
-        to->file(to->told, text);
+        to->file(to->data, text);
     for (size_t i = 0; i < stack.count; i++)
         if (stack.items[i].kind == BERTH_PLUGSTACK_INCLUDE)
             read_included(host, path, stack.items[i].path, to, depth);
         else
-            to->line(to->told, path, &stack.items[i]);
+            to->line(to->data, path, &stack.items[i]);
     berth_plugstack_fini(&stack);
     return true;
 }

@@ -35,9 +35,9 @@ struct reading {
     struct berth_host *host;
     struct berth_doctor_facts *facts;
     uint64_t digest;
-    const char *plugins; /* PluginDir; NULL: not told */
-    const char *runtime; /* of berth.yaml; NULL: not told */
-    const char *site;    /* config= of plugstack.conf; NULL: not told */
+    const char *plugins; /* PluginDir; NULL: not data */
+    const char *runtime; /* of berth.yaml; NULL: not data */
+    const char *site;    /* config= of plugstack.conf; NULL: not data */
     const char *fault;   /* a sentence, of the words there; NULL: none */
     size_t room;
 };
@@ -164,15 +164,15 @@ static void add_plugin(struct reading *reading, const char *file,
         facts->plugins[facts->plugin_count++] = plugin;
 }
 
-static void take_file(void *told, const char *text)
+static void add_file(void *data, const char *text)
 {
-    mix(told, text);
+    mix(data, text);
 }
 
-static void take_line(void *told, const char *file,
-                      const struct berth_plugstack_line *line)
+static void add_line(void *data, const char *file,
+                     const struct berth_plugstack_line *line)
 {
-    struct reading *reading = told;
+    struct reading *reading = data;
     BERTH_FREE char *place = NULL;
 
     if (line->kind != BERTH_PLUGSTACK_WRONG)
@@ -306,7 +306,7 @@ const char *berth_host_read_slurm(struct berth_host *host)
     struct reading reading = {
         .host = host, .facts = host->facts, .digest = BERTH_HASH_START};
     struct berth_doctor_facts *facts = host->facts;
-    const struct berth_host_listener to = {take_file, take_line, &reading};
+    const struct berth_host_listener to = {add_file, add_line, &reading};
     BERTH_FREE char *plugins = NULL;
     struct berth_host_conf conf;
 

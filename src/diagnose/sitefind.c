@@ -15,10 +15,10 @@ struct last {
     struct berth_err *err;
 };
 
-static void read_line(void *told, const char *file,
+static void read_line(void *data, const char *file,
                       const struct berth_plugstack_line *line)
 {
-    struct last *last = told;
+    struct last *last = data;
 
     (void)file;
     if (!line->is_berth)
@@ -33,7 +33,7 @@ int berth_site_settings(char *const *env, struct berth_settings *ret,
 {
     const struct berth_host host = {.root = "", .env = env};
     struct last last = {.settings = ret, .err = err};
-    const struct berth_host_listener to = {.line = read_line, .told = &last};
+    const struct berth_host_listener to = {.line = read_line, .data = &last};
     struct berth_host_conf conf;
 
     *ret = (struct berth_settings){0};

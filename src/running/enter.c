@@ -30,7 +30,7 @@
 extern char **environ;
 
 /* The environment with which process PID was started, and TERM of this one. */
-static int take_environment(pid_t pid, struct berth_err *err)
+static int adopt_environment(pid_t pid, struct berth_err *err)
 {
     enum { MOST = 16 << 20 };
     static struct berth_strvec variables; /* the process's environment from now on */
@@ -76,7 +76,7 @@ static int open_directory(pid_t pid)
 
 /* Slurm may give a step of one task fewer CPUs. A machine with more processors than a
  * CPU set has room for stays as it is. */
-static void take_processors(pid_t pid)
+static void adopt_affinity(pid_t pid)
 {
     cpu_set_t set;
 
@@ -84,7 +84,7 @@ static void take_processors(pid_t pid)
         sched_setaffinity(0, sizeof(set), &set);
 }
 
-static int await(pid_t child)
+static int wait_for(pid_t child)
 {
     int status = berth_run_wait(child);
 
@@ -93,7 +93,7 @@ static int await(pid_t child)
 
 /* A process cannot change its own process namespace, only that of its children. Returns
  * in the child, or -1 with a sentence in ERR. */
-static int go_below(struct berth_err *err)
+static int fork_below(struct berth_err *err)
 {
     pid_t child = fork();
 
@@ -104,7 +104,7 @@ static int go_below(struct berth_err *err)
     for (int number = 1; number < NSIG; number++)
         if (number != SIGCHLD) /* they are for the command */
             sigaction(number, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
-    _exit(await(child));
+    _exit(wait_for(child));
 }
 
 /* Returns only where the command was not started. */
@@ -112,7 +112,7 @@ static int become(const struct berth_container *container, char **command,
                   struct berth_err *err)
 {
     BERTH_CLOSE int directory = open_directory(container->task);
-    bool is_below = berth_namespaces_differ(container->holder, "pid");
+    bool has_pid_namespace = berth_namespaces_differ(container->holder, "pid");
     char *shell[2] = {NULL};
     struct berth_become become = {.command = *command ? command : shell};
 
@@ -121,11 +121,12 @@ static int become(const struct berth_container *container, char **command,
                                   "the kernel lets no user enter that; see "
                                   "--container-args=--userns"),
                BERTH_REFUSED;
-    take_processors(container->task);
+    adopt_affinity(container->task);
     /* The task's own environment, or where it has none, that of the container. */
-    if (take_environment(container->rank < 0 ? container->holder : container->task,
-                         err) < 0 ||
-        berth_join(container->holder, err) < 0 || (is_below && go_below(err) < 0))
+    if (adopt_environment(container->rank < 0 ? container->holder : container->task,
+                          err) < 0 ||
+        berth_join(container->holder, err) < 0 ||
+        (has_pid_namespace && fork_below(err) < 0))
         return BERTH_REFUSED;
     if (directory >= 0 && fchdir(directory) < 0)
         unsetenv("PWD"); /* it is gone, and / as good as any */
@@ -136,7 +137,7 @@ static int become(const struct berth_container *container, char **command,
 }
 
 /* What FD has now, to standard output. Returns false at its end. */
-static bool pass(int fd)
+static bool copy_output(int fd)
 {
     char bytes[65536];
     ssize_t count = read(fd, bytes, sizeof(bytes));
@@ -155,9 +156,9 @@ static int relay(int fd, pid_t child, int ended)
     do {
         fds[0].revents = fds[1].revents = 0;
         poll(fds, 2, -1);
-    } while (fds[0].revents ? pass(fd) : !fds[1].revents);
+    } while (fds[0].revents ? copy_output(fd) : !fds[1].revents);
     close(fd);
-    return await(child);
+    return wait_for(child);
 }
 
 /* Slurm lets bytes through as they come only if standard output is a terminal (srun

@@ -74,7 +74,7 @@ static struct berth_doctor_facts healthy(struct berth_doctor_plugin copy[2])
 static void end(struct berth_doctor_facts *facts, struct berth_diagnoses *diagnoses)
 {
     berth_strvec_fini(&facts->stacks);
-    berth_strvec_fini(&facts->no_card);
+    berth_strvec_fini(&facts->missing_devices);
     berth_diagnoses_fini(diagnoses);
 }
 
@@ -195,7 +195,7 @@ CHANGE(50, f->slurm.prolog = NULL, f->slurm.has_prolog_lines = false)
 CHANGE(51,
        f->site.profile = "/etc/slurm/profiles.d/x.yaml:2: family: expected mpich or "
                          "openmpi, got 'mpi'")
-CHANGE(52, f->taken = "'/tmp/berth-2001' of user 2002")
+CHANGE(52, f->foreign_directory = "'/tmp/berth-2001' of user 2002")
 
 #define BY_LOOP                                                                        \
     f->runtime.is_setuid = true, f->runtime.by_loop = "allow kernel squashfs = yes"
@@ -209,8 +209,8 @@ CHANGE(56, BY_LOOP, f->loops.count = 8, f->loops.in_use = 8,
 CHANGE(57, BY_LOOP, f->loops.count = 8, f->loops.in_use = 2)
 CHANGE(59, f->slurm.has_extern = false)
 CHANGE(60, f->slurm.has_extern = false, f->site.wants_job = true)
-CHANGE(61, berth_strvec_push(&f->no_card, "ucx"),
-       berth_strvec_push(&f->no_card, "/dev/cxi*"))
+CHANGE(61, berth_strvec_push(&f->missing_devices, "ucx"),
+       berth_strvec_push(&f->missing_devices, "/dev/cxi*"))
 CHANGE(58, f->runtime.path = NULL, f->runtime.is_configured = true,
        f->runtime.missing =
            "container runtime '/opt/apptainer': No such file or directory")

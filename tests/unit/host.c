@@ -92,11 +92,11 @@ START_TEST(a_directory_that_another_made_is_named)
     put("/tmp/berth-other/x", "", 0600);
     put("/tmp/berth-4294967294.abcdef/x", "", 0600);
     look();
-    ck_assert_ptr_null(facts.taken);
+    ck_assert_ptr_null(facts.foreign_directory);
     put("/tmp/berth-4294967294/x", "", 0600);
     look();
     snprintf(told, sizeof(told), "'/tmp/berth-4294967294' of user %u", geteuid());
-    ck_assert_str_eq(facts.taken, told);
+    ck_assert_str_eq(facts.foreign_directory, told);
 }
 END_TEST
 
