@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Structures as text that survives every environment. */
+/* Writes structures as text for an environment variable, and reads them back. */
 
 #include "base/fields.h"
 
@@ -33,7 +33,7 @@ void berth_field_put(struct berth_buf *buf, size_t start, const char *key,
     }
 }
 
-/* The member of RECORD that FIELD says. */
+/* Returns the member of RECORD that FIELD describes. */
 static void *member(const void *record, const struct berth_field *field)
 {
     return (char *)record + field->offset;
@@ -202,7 +202,8 @@ int berth_parts_open(const char *text, size_t max, char **ret_copy, char **ret_n
     *ret_copy = *ret_next = strndup(text + form, length - form - strlen(end));
     if (!*ret_copy)
         return berth_err_oom(err);
-    strsep(ret_next, ";"); /* nothing is before the first one */
+    strsep(ret_next, ";"); /* the first part starts with a semicolon: skip the empty
+                              text before it */
     return 0;
 }
 

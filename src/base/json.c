@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as JSON text: commas, indentation, and strings that any reader takes. */
+/* Writes JSON: commas, indentation, and strings that every parser accepts. */
 
 #include "base/json.h"
 
 #include <string.h>
 
-/* How many bytes of UTF-8 (RFC 3629) are at TEXT: 1 to 4; 0: none. */
+/* Returns the length of the UTF-8 character (RFC 3629) at TEXT, 1 to 4; 0: not UTF-8.
+ */
 static size_t utf8_length(const char *text)
 {
     static const struct {
@@ -78,7 +79,7 @@ static void put_line(struct berth_json *json)
         berth_buf_puts(&json->text, "  ");
 }
 
-/* What stands before a value. */
+/* Write what comes before a value: a comma, a new line, the key. */
 static void put_start(struct berth_json *json, const char *name)
 {
     if (json->follows)

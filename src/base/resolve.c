@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* realpath(3) that remembers. */
+/* Resolves paths as realpath(3) does, and caches each step. */
 
 #include "base/resolve.h"
 
@@ -13,9 +13,9 @@
 #include "base/cleanup.h"
 #include "base/strvec.h"
 
-enum { DEPTH_MAX = 100 }; /* components, and links that lead to links */
+enum { DEPTH_MAX = 100 }; /* of recursion: components, and links that lead to links */
 
-static struct berth_strvec known; /* a path and what it is, by turns */
+static struct berth_strvec known; /* pairs: a path, and that path without links */
 
 static const char *find(const char *path)
 {
@@ -27,7 +27,7 @@ static const char *find(const char *path)
 
 static char *resolve(const char *path, int depth);
 
-/* What NAME is in DIRECTORY, which has no links. */
+/* Returns the resolved path of NAME in DIRECTORY, whose path has no links. */
 static char *resolve_name(const char *directory, const char *name, int depth)
 {
     const char *top = strcmp(directory, "/") == 0 ? "" : directory;

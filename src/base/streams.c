@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The three streams that a program expects to have. */
+/* Standard input, output and error: their descriptors are in use in each program. */
 
 #include "base/streams.h"
 
