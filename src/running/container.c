@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Containers that run on nodes: as text, and which one a user means. */
+/* Containers that run: writes and reads them as lines of text, and chooses the one that
+ * a user means. */
 
 #include "running/container.h"
 
@@ -15,7 +16,7 @@
 
 #define LABEL "berth-container:"
 
-/* Of a line; escapes may make each byte of the name three. */
+/* Bytes of the name in a line of 1024: an escape makes three of each. */
 enum { IMAGE_MAX = 250 };
 
 #define MEMBER(member) offsetof(struct berth_container, member)
@@ -153,7 +154,7 @@ static bool matches(const struct berth_container *item,
             (selector->component == 0 && item->component < 0));
 }
 
-/* The last of CONTAINERS that fits SELECTOR. */
+/* Returns the last of CONTAINERS that SELECTOR matches, or NULL. */
 static const struct berth_container *find(const struct berth_containers *containers,
                                           const struct berth_selector *selector)
 {
@@ -163,9 +164,8 @@ static const struct berth_container *find(const struct berth_containers *contain
     return NULL;
 }
 
-/* Leave out each part of the selector in turn until a container fits: that part was
- * wrong.
- */
+/* Drop the parts of the selector one by one: the part without which a container matches
+ * was wrong. */
 static void explain(const struct berth_containers *containers,
                     const struct berth_selector *selector, struct berth_err *err)
 {
@@ -206,7 +206,7 @@ static void explain(const struct berth_containers *containers,
                   selector->job, selector->step, other->step, other->node);
 }
 
-/* ONE and OTHER are different: how to say which. */
+/* SELECTOR matches both ONE and OTHER: tell the user how to choose one. */
 static void refuse(const struct berth_selector *selector,
                    const struct berth_container *one,
                    const struct berth_container *other, struct berth_err *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds containers among the processes of a user: berth-init (step/program.h) is in
- * each of them, and its environment, or that of the supervisor, tells the step. */
+/* Finds containers among the processes of a user. Each container has a holder,
+ * berth-init (step/program.h). The environment of the supervisor, or else of the
+ * holder, has the step. */
 
 #include "running/find.h"
 
@@ -24,7 +25,7 @@
 /* A process of the user. */
 struct process {
     struct berth_process facts;
-    ino_t mount_ns; /* its mount namespace */
+    ino_t mount_ns; /* inode of its mount namespace */
     bool is_holder; /* it is berth-init */
 };
 
@@ -44,11 +45,12 @@ static bool is_program(pid_t pid, const char *name)
     snprintf(path, sizeof(path), "/proc/%d/exe", pid);
     length = readlink(path, program, sizeof(program) - 1);
     program[length < 0 ? 0 : length] = '\0';
-    /* One that was replaced while it runs: "berth-init (deleted)". */
+    /* The start only: a program that was replaced while it runs is "NAME (deleted)". */
     return berth_text_starts(berth_text_base(program), name);
 }
 
-/* A process that was privileged, or still is, belongs to root in /proc. */
+/* Add PROCESS if it is of the wanted user. One that is or was privileged belongs to
+ * root in /proc, and is left out. */
 static bool add(const struct berth_process *process, void *data)
 {
     struct scan *scan = data;
@@ -98,9 +100,9 @@ static int number_of(const struct berth_strvec *environment, const char *name)
     return text && *text >= '0' && *text <= '9' ? (int)strtol(text, NULL, 10) : -1;
 }
 
-/* Read the environment of the supervisor, which is an ancestor of HOLDER; without one,
- * that of HOLDER. In a container of a job, the runtime has the environment of the first
- * step, the job's server that of the job. */
+/* Read the environment of the supervisor, an ancestor of HOLDER, or without one that of
+ * HOLDER. For a container of a job the ancestor is the job's server, with the
+ * environment of the job; HOLDER has that of the first step. */
 static void read_step_environment(const struct scan *scan, const struct process *holder,
                                   struct berth_strvec *ret)
 {
@@ -118,8 +120,9 @@ static void read_step_environment(const struct scan *scan, const struct process 
     }
 }
 
-/* The order of the task with the environment WANTED: its supervisor or watcher still
- * has it in the memory with which it was started. */
+/* Read the order of the task with the environment WANTED, which its supervisor or
+ * watcher still has in the environment with which it was started. *RET stays if there
+ * is none. */
 static void read_order(const struct scan *scan, const struct berth_strvec *wanted,
                        struct berth_order *ret)
 {
@@ -143,7 +146,7 @@ static void read_order(const struct scan *scan, const struct berth_strvec *wante
     }
 }
 
-/* What the runtime has told the container HOLDER of. */
+/* Returns the image that the runtime has written into the environment of HOLDER. */
 static char *image_of(const struct process *holder)
 {
     BERTH_STRVEC struct berth_strvec own = {0};
@@ -156,7 +159,8 @@ static char *image_of(const struct process *holder)
     return strdup(image ? image : "?");
 }
 
-/* What a supervisor that was killed cannot tell, the runtime has told. */
+/* Without a supervisor, which may have been killed, the image is the one that the
+ * runtime has named. */
 static void describe(const struct scan *scan, const struct process *holder,
                      const struct berth_strvec *environment,
                      struct berth_container *ret)
@@ -172,8 +176,8 @@ static void describe(const struct scan *scan, const struct process *holder,
     ret->component = order.step.is_several ? order.step.component : -1;
 }
 
-/* Is PROCESS the first one of a task in the container of HOLDER, or of what was left
- * behind by one? */
+/* Is PROCESS the first process of a task in the container of HOLDER? So is one whose
+ * parent has ended. */
 static bool is_task(const struct scan *scan, const struct process *process,
                     const struct process *holder)
 {
@@ -183,9 +187,9 @@ static bool is_task(const struct scan *scan, const struct process *process,
            (!above || above->mount_ns != holder->mount_ns || above->is_holder);
 }
 
-/* Should a process of RANK, which began at BEGAN, stand for the container instead of
- * CHOSEN? A process that entered the container has the environment of a task, but began
- * later. */
+/* Should a process of RANK that began at BEGAN be the `task` of CHOSEN, instead of the
+ * one that began at CHOSEN_BEGAN? A process that entered the container by berth enter
+ * has the environment of a task, but began later. */
 static bool is_better(const struct scan *scan, int rank, unsigned long long began,
                       const struct berth_container *chosen,
                       unsigned long long chosen_began)
@@ -240,8 +244,8 @@ static void add_servers(const struct scan *scan, const struct process *holder,
     ret->cpu = use.count ? (int)use.ms : -1;
 }
 
-/* Here, and not from the age where that is read: two roundings make another second of
- * it every time. */
+/* Returns when PROCESS began, in seconds since the Epoch. Computed once, on the node:
+ * from a rounded age, each reader would compute another second. */
 static unsigned int start_of(const struct process *process)
 {
     struct timespec now, up;
@@ -275,7 +279,8 @@ static bool is_wanted(const struct berth_find *wanted,
     return !wanted->job || item->job == wanted->job || item->job == wanted->number;
 }
 
-/* One in which nobody runs is about to end, or the job keeps it. */
+/* Add the container of HOLDER, except one without tasks that the job does not keep:
+ * that one is about to end. */
 static int add_container(struct scan *scan, const struct process *holder,
                          struct berth_err *err)
 {

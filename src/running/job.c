@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What squeue says, and what srun is asked for. */
+/* Reads the output of squeue, and makes the command line and environment of an srun. */
 
 #include "running/job.h"
 
@@ -44,8 +44,8 @@ int berth_jobs_get(const char *text, struct berth_jobs *ret, struct berth_err *e
     return 0;
 }
 
-/* squeue has found JOB by NAME, which it reads as the user means it but for the offset
- * in a het job. */
+/* Does NAME mean JOB? squeue has selected JOB by NAME, but lists all components of a
+ * het job. */
 static bool is_meant(const struct berth_job *job, const char *name)
 {
     const char *plus = strchr(name, '+');
