@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list of diagnoses. */
+/* A growing list of diagnoses, and their sum. */
 
 #include "diagnose/diagnosis.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The facts that doctor knows: kept, judged, and in one line. */
+/* The facts of berth doctor: judges them, writes them in one line, frees them. */
 
 #include "diagnose/doctor.h"
 
@@ -14,7 +14,7 @@ void berth_doctor_judge(const struct berth_doctor_facts *facts,
     berth_doctor_judge_slurm(facts, diagnoses);
 }
 
-/* " NAME=VALUE", in one word. */
+/* Append " NAME=VALUE" with blanks in VALUE as _, so that it is one word. */
 static void put_fact(struct berth_buf *line, const char *name, const char *value)
 {
     berth_buf_addf(line, " %s=", name);
@@ -24,7 +24,7 @@ static void put_fact(struct berth_buf *line, const char *name, const char *value
         berth_buf_add(line, strchr(" \t\n", *value) ? "_" : value, 1);
 }
 
-/* Each thing that is wrong once, in the order of the diagnoses. */
+/* Append the things that are wrong, each once, in the order of the diagnoses. */
 static void put_faults(const struct berth_diagnoses *diagnoses, struct berth_buf *line)
 {
     BERTH_BUF struct berth_buf list = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of the host itself is right, worth knowing or wrong, and what to do about it.
- * Knows nothing of how the facts were found. */
+/* Judges the facts about the host itself: what is right, worth knowing or wrong, and
+ * the remedy. */
 
 #include <limits.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "diagnose/judge.h"
 
-/* A /dev/shm that is smaller, in megabytes, is too small for many ranks. */
+/* Less is noted: megabytes of /dev/shm, loop devices of the runtime. */
 enum { SHM_LEAST = 256, LOOPS_LEAST = 16 };
 
 static bool is_yes(const char *value)

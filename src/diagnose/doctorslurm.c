@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of the host's Slurm, and of berth in it, is right, worth knowing or wrong, and
- * what to do about it. Knows nothing of how the facts were found. */
+/* Judges the facts about the host's Slurm, and berth in it: what is right, worth
+ * knowing or wrong, and the remedy. */
 
 #include <stdio.h>
 #include <string.h>
 
 #include "diagnose/judge.h"
 
-/* Bytes of a release of Slurm as people say it: 24.11. */
+/* Bytes of a release of Slurm as people write it: 24.11. */
 enum { RELEASE_SIZE = 16 };
 
 static const char *release_of(unsigned int version, char text[RELEASE_SIZE])
@@ -16,8 +16,8 @@ static const char *release_of(unsigned int version, char text[RELEASE_SIZE])
     return text;
 }
 
-/* The first N.N of "slurm 24.11.5", as SLURM_VERSION_NUMBER has it, without the last
- * part; 0: none. */
+/* Returns the first N.N in VERSION, "slurm 24.11.5", in the form of
+ * SLURM_VERSION_NUMBER without its last part; 0: there is none. */
 static unsigned int release_in(const char *version)
 {
     const char *digits = version + strcspn(version, "0123456789");
@@ -65,7 +65,7 @@ static void judge_plugin(const struct berth_doctor_facts *facts,
            release_of(plugin->slurm, theirs));
 }
 
-/* Where in the order berth is, and what else is there. */
+/* Judges the order of the plugins, and options that two of them have. */
 static void judge_order(const struct berth_doctor_facts *facts,
                         const struct berth_doctor_plugin *berth, size_t count,
                         struct berth_diagnoses *diagnoses)

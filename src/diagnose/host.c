@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts about this host: its kernel, its devices, its users, berth on it. Judges
- * nothing. */
+/* Reads facts about this host: its kernel, devices, users, and the programs of berth on
+ * it. */
 
 #include "diagnose/host.h"
 
@@ -89,7 +89,7 @@ static long read_number(const struct berth_host *host, const char *path)
     return text && end != text ? value : -1;
 }
 
-/* The permissions of PATH; -1: it is not there. */
+/* Returns the permissions of PATH; -1: it is not there. */
 static long mode_of(const struct berth_host *host, const char *path)
 {
     BERTH_FREE char *place = berth_host_place(host, path);
@@ -130,7 +130,7 @@ static void read_loops(const struct berth_host *host)
     globfree(&found);
 }
 
-/* Why an ordinary user may make no user namespace now; NULL: may. */
+/* Returns why an ordinary user cannot make a user namespace now; NULL: the user can. */
 static const char *try_user_namespace(void)
 {
     pid_t child = fork();
@@ -213,7 +213,7 @@ static void read_memory(const struct berth_host *host)
     facts->shm.megabytes = (long)(space.f_blocks * space.f_frsize >> 20);
 }
 
-/* The first /tmp/berth-UID that does not belong to UID: another user has made it. */
+/* Find the first /tmp/berth-UID that does not belong to UID: another user made it. */
 static void read_foreign_directory(const struct berth_host *host)
 {
     glob_t found;
@@ -235,7 +235,7 @@ static void read_foreign_directory(const struct berth_host *host)
     globfree(&found);
 }
 
-/* The release in "berth-task 0.1.0". */
+/* Returns the release in the output of PATH --version, "berth-task 0.1.0". */
 static const char *release_of(const struct berth_host *host, const char *path)
 {
     const char *said = berth_host_version(host, path);
@@ -263,7 +263,7 @@ static const char *find_program(const struct berth_host *host, const char *name)
     return berth_doctor_keep(host->facts, path);
 }
 
-/* Has this host a device that the profile of STACK names? */
+/* Note the profile of STACK if this host has none of the devices that it opens. */
 static int read_devices(const struct berth_host *host, const struct berth_stack *stack)
 {
     const struct berth_profile *profile = stack->profile;
@@ -298,8 +298,8 @@ static int list_stacks(const struct berth_host *host, const struct berth_stacks 
                                                               : 0;
 }
 
-/* List the stacks as steps get them. If the profiles or the site's order are wrong, the
- * list says so, and berth's own profiles are used. */
+/* List the stacks that steps get. If the site's profiles or its order of stacks are
+ * wrong, keep that fault, and list the stacks of berth's own profiles. */
 static int read_stacks(const struct berth_host *host)
 {
     static const struct berth_terms plain;

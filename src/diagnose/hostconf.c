@@ -23,7 +23,8 @@ char *berth_host_beside(const char *file, const char *name)
                                                                            : path;
 }
 
-/* slurm.conf, with the files that it includes behind it. */
+/* Returns the text of slurm.conf, with the text of each file in place of its `include`.
+ */
 static char *read_conf(const struct berth_host *host, const char *path)
 {
     BERTH_FREE char *text = berth_host_text(host, path);
@@ -50,7 +51,8 @@ static char *read_conf(const struct berth_host *host, const char *path)
     return all.failed ? NULL : berth_steal(&all.text);
 }
 
-/* The usual places of slurm.conf, also where slurmd fetches it ("configless"). */
+/* Find slurm.conf in SLURM_CONF or a usual place, also where slurmd keeps the copy that
+ * it gets from slurmctld ("configless"). */
 static void find_conf(const struct berth_host *host, struct berth_host_conf *ret)
 {
     const char *const paths[] = {
@@ -103,7 +105,7 @@ static void read_included(const struct berth_host *host, const char *file,
     globfree(&found);
 }
 
-/* A file of plugstack.conf; false: it is not there. */
+/* Read one file of plugstack.conf. Returns false if it cannot be read. */
 static bool read_stack(const struct berth_host *host, const char *path,
                        const struct berth_host_listener *to, int depth)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts about the Slurm of this host and about berth in it. Reads its files, and asks
- * srun; no daemon has to run. */
+/* Reads facts about the Slurm of this host, and berth in it, from files and from srun
+ * and scontrol. No daemon has to run. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,15 +30,15 @@
 
 enum { PLUGIN_MAX = 64 << 20 };
 
-/* What is read, and what was. */
+/* The state of a reading. */
 struct reading {
     struct berth_host *host;
     struct berth_doctor_facts *facts;
     uint64_t digest;
-    const char *plugins; /* PluginDir; NULL: not data */
-    const char *runtime; /* of berth.yaml; NULL: not data */
-    const char *site;    /* config= of plugstack.conf; NULL: not data */
-    const char *fault;   /* a sentence, of the words there; NULL: none */
+    const char *plugins; /* PluginDir; NULL: not set */
+    const char *runtime; /* runtime.path of berth.yaml; NULL: not set */
+    const char *site;    /* config= of plugstack.conf; NULL: not set */
+    const char *fault;   /* of the words behind berth.so: a sentence; NULL: none */
     size_t room;
 };
 
@@ -52,8 +52,9 @@ static const char *keep(const struct reading *reading, const char *text)
     return berth_doctor_keep(reading->facts, text);
 }
 
-/* Does the SIZE bytes of a plugin hold the name of one of berth's options, as a text of
- * its own or as the end of a longer one, as linkers merge them? */
+/* Returns the option of berth whose name, with PREFIX, is in the SIZE bytes of another
+ * plugin: as a string, or as the end of a longer one, as linkers merge strings. NULL:
+ * none is. */
 static const char *find_clash(const char *bytes, size_t size, const char *prefix)
 {
     for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
@@ -71,7 +72,8 @@ static const char *find_clash(const char *bytes, size_t size, const char *prefix
     return NULL;
 }
 
-/* Read the other plugins, when the prefix of berth's options is known. */
+/* Read the other plugins, after all lines: only then is the prefix of berth's options
+ * known. */
 static void read_clashes(const struct reading *reading)
 {
     const char *prefix = reading->facts->prefix ? reading->facts->prefix : "";
@@ -87,7 +89,7 @@ static void read_clashes(const struct reading *reading)
     }
 }
 
-/* What berth's line says. */
+/* Read the words behind berth.so. */
 static void read_words(struct reading *reading, const struct berth_strvec *words)
 {
     struct berth_settings settings;
@@ -100,7 +102,7 @@ static void read_words(struct reading *reading, const struct berth_strvec *words
     berth_settings_fini(&settings);
 }
 
-/* What Slurm would look at in the plugin before it loads it. */
+/* Read the symbols of the plugin that Slurm checks before it loads a plugin. */
 static void read_plugin(const struct reading *reading,
                         struct berth_doctor_plugin *plugin)
 {
@@ -120,7 +122,7 @@ static void read_plugin(const struct reading *reading,
         plugin->release = keep(reading, release);
 }
 
-/* Where Slurm looks for a plugin without a directory. */
+/* Returns the path of a plugin; one without a directory is in PluginDir. */
 static const char *find_plugin(const struct reading *reading, const char *path)
 {
     BERTH_FREE char *copy = strdup(reading->plugins ? reading->plugins : "");
@@ -182,7 +184,7 @@ static void add_line(void *data, const char *file,
         reading->facts->slurm.bad_line = keep(reading, place);
 }
 
-/* What srun says it has, in one line: the lines behind "types are". */
+/* Read the types of srun --mpi=list: the lines behind "types are", joined by blanks. */
 static void read_types(const struct reading *reading, const char *srun)
 {
     const char *const argv[] = {srun, "--mpi=list", NULL};
@@ -203,7 +205,7 @@ static void read_types(const struct reading *reading, const char *srun)
         reading->facts->slurm.types = keep(reading, types.text);
 }
 
-/* What PROGRAM says of itself; NULL: it is not there, or fails. */
+/* Returns what PROGRAM --version prints; NULL: PROGRAM is not there, or fails. */
 static const char *ask_version(const struct reading *reading, const char *program)
 {
     BERTH_FREE char *path = berth_run_find(program, reading->host->path);
@@ -211,7 +213,8 @@ static const char *ask_version(const struct reading *reading, const char *progra
     return path ? berth_host_version(reading->host, path) : NULL;
 }
 
-/* scontrol loads no SPANK plugins, and so tells its release where srun fails. */
+/* Ask scontrol for the release first: it loads no SPANK plugins, and so works where
+ * srun fails. */
 static void read_srun(const struct reading *reading)
 {
     struct berth_doctor_facts *facts = reading->facts;
@@ -244,7 +247,7 @@ static void read_prolog(const struct reading *reading, const char *conf)
         flags && (strcasestr(flags, "contain") || strcasestr(flags, "x11"));
 }
 
-/* Into the digest: what the site says of MPI stacks. */
+/* Mix the site's profiles into the digest. */
 static void read_profiles(struct reading *reading, const char *directory)
 {
     const struct berth_host plain = {.root = ""};
@@ -262,7 +265,7 @@ static void read_profiles(struct reading *reading, const char *directory)
     globfree(&found);
 }
 
-/* Is there a file or a link, also one that cannot be read? */
+/* Is there a file or a link at PATH, even one that cannot be read? */
 static bool is_there(const char *path)
 {
     struct stat st;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file or an image, told: which MPI, which C library, how linked. */
+/* Writes what was found in a file or an image, as text and as JSON: which MPI and C
+ * library it has, and how it is linked. */
 
 #include "diagnose/inspect.h"
 
@@ -33,7 +34,7 @@ static bool is_mpi(const struct berth_mpi_object *object)
     return object->library.family != BERTH_FAMILY_NONE && !object->library.is_inside;
 }
 
-/* "MPICH 4.2.1", "Intel MPI", "Open MPI" */
+/* Append "MPICH 4.2.1", "Intel MPI" or "Open MPI". */
 static void put_name(struct berth_buf *out, const struct berth_mpi_library *library)
 {
     char name[BERTH_MPI_NAME_SIZE];
@@ -65,7 +66,7 @@ static bool has_musl(const struct berth_inspection *seen)
     return false;
 }
 
-/* What the file itself wants of glibc, each version once. */
+/* List the versions of glibc that FILE itself needs, each once. */
 static void list_needs(const struct berth_mpi_object *file, struct berth_strvec *ret)
 {
     const struct berth_elf_needs *needs = &file->elf.version_needs;
@@ -78,7 +79,7 @@ static void list_needs(const struct berth_mpi_object *file, struct berth_strvec 
     }
 }
 
-/* "  NAME: A, B", if there are any. */
+/* Append "  NAME: A, B", if LIST is not empty. */
 static void put_list(struct berth_buf *out, const char *name,
                      const struct berth_strvec *list)
 {

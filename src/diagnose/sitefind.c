@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The site's file, where Slurm does not tell which it is. */
+/* Finds berth.yaml for the command berth, which gets no settings from Slurm. */
 
 #include "diagnose/sitefind.h"
 
