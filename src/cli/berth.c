@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The berth command: what berth knows and does without Slurm. Finds the verb. */
+/* The command berth: finds the verb, prints help and errors. */
 
 #include <errno.h>
 #include <stdbool.h>
@@ -49,7 +49,8 @@ static const struct {
 
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
 
-/* Two letters in the wrong order are two letters wrong. */
+/* Of a word from the one that was meant: two letters in the wrong order differ twice.
+ */
 enum { DISTANCE_MAX = 2 };
 
 static void print_usage(FILE *stream)
@@ -96,7 +97,8 @@ static void print_help(int verb)
     printf("Each option can be given by a variable; see berth(1).\n");
 }
 
-/* Does WORD of the command line look like one of the options in USAGE? */
+/* If WORD of the command line resembles an option in USAGE, ask whether that was meant.
+ */
 static void suggest(const char *verb, const char *usage, const char *word)
 {
     enum { MOST = 8 };
@@ -176,7 +178,7 @@ static int run(int argc, char **argv)
     return berth_cli_misused(&err);
 }
 
-/* What was printed has to be where it should be, whatever else there is to say. */
+/* Returns true, after an error message, if standard output could not be written. */
 static bool has_lost_output(void)
 {
     bool is_lost = ferror(stdout);
@@ -184,7 +186,7 @@ static bool has_lost_output(void)
     if (fclose(stdout) == 0) {
         if (!is_lost)
             return false;
-        errno = EIO; /* it has been forgotten what it was */
+        errno = EIO; /* the number of the first error is lost */
     }
     perror("berth: standard output");
     return true;

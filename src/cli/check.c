@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth check: all faults of a berth.yaml, before a step finds the first. */
+/* berth check: prints all faults of a berth.yaml; a step would stop at the first. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 extern char **environ;
 
-/* Other hosts may have it. */
+/* Note a runtime that this host does not have; other hosts may have it. */
 static void note_runtime(const struct berth_site *site)
 {
     const char *path = site->runtime.path;
@@ -30,7 +30,7 @@ static void note_runtime(const struct berth_site *site)
                 access(path, X_OK) < 0 ? strerror(errno) : "not a program");
 }
 
-/* Neither is a fault by itself. */
+/* Note two settings of which each is right alone. */
 static void note_lifetime(const struct berth_site *site)
 {
     if (site->runtime.lifetime == BERTH_LASTS_JOB &&
@@ -40,7 +40,7 @@ static void note_lifetime(const struct berth_site *site)
                 berth_site_where(site, "runtime.lifetime", ""));
 }
 
-/* Digits as numbers, so that line 4 is before line 12. */
+/* Compare digits as numbers, so that line 4 is before line 12. */
 static int compare(const void *a, const void *b)
 {
     return strverscmp(*(char *const *)a, *(char *const *)b);

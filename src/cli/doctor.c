@@ -12,7 +12,7 @@
 
 extern char **environ;
 
-/* Only for people who look, and have not said no (no-color.org). */
+/* Colours are for a terminal, and not if NO_COLOR is set (no-color.org). */
 static bool has_colours(void)
 {
     const char *no = getenv("NO_COLOR");

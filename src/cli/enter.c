@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth enter: a command beside the tasks of a step that runs, in their container. Here
- * it finds the container, through Slurm; then it becomes an srun, which runs its second
- * part on the node. */
+/* berth enter: runs a command beside the tasks of a step that runs, in their container.
+ * The first part asks Slurm for the container and becomes an srun, which runs the
+ * second part on the node: berth enter --node-part. */
 
 #include <errno.h>
 #include <getopt.h>
@@ -23,8 +23,8 @@
 
 extern char **environ;
 
-/* The containers that SELECTOR may mean, on all nodes, so that a sentence can say where
- * there is one. What one component of a het job cannot tell does not hide another. */
+/* Find the containers of the job on all nodes, so that an error can name one that is
+ * elsewhere. A component of a het job that fails does not hide the others. */
 static int ask(const struct berth_selector *selector, struct berth_containers *found,
                struct berth_err *err)
 {
@@ -40,8 +40,8 @@ static int ask(const struct berth_selector *selector, struct berth_containers *f
     return 0;
 }
 
-/* A word of the command, so that srun does not take it for one of its own (a colon) and
- * the plugin warns of none. */
+/* Append WORD of the command, encoded: srun would read a colon as its own, and the
+ * plugin would warn of options in it. */
 static void push_encoded(const char *word, struct berth_strvec *words)
 {
     BERTH_BUF struct berth_buf field = {0};
@@ -51,7 +51,7 @@ static void push_encoded(const char *word, struct berth_strvec *words)
     berth_strvec_push(words, field.text ? field.text : "");
 }
 
-/* The same words again, in their own memory. */
+/* Decode the words of push_encoded() in place. */
 static int decode_words(char **words, struct berth_err *err)
 {
     for (; *words; words++) {
@@ -63,7 +63,8 @@ static int decode_words(char **words, struct berth_err *err)
     return 0;
 }
 
-/* Become that srun. Returns only on failure: -1 with a sentence in ERR. */
+/* Become the srun that enters CONTAINER. Returns only on failure: -1 with a sentence in
+ * ERR. */
 static int become(const struct berth_container *container, char **command,
                   struct berth_err *err)
 {
@@ -89,7 +90,7 @@ static int become(const struct berth_container *container, char **command,
     return berth_err_set(err, "'%s': %s", srun, strerror(errno));
 }
 
-/* WORDS: what become() has written behind BERTH_ASK_WORD. */
+/* Run the second part. WORDS are those that become() put behind BERTH_ASK_WORD. */
 static int enter_here(char **words)
 {
     BERTH_CONTAINERS struct berth_containers found = {0};
@@ -117,7 +118,7 @@ static int enter_here(char **words)
     return berth_cli_fail(&err);
 }
 
-/* The number behind an option. */
+/* Read the value TEXT of the option --NAME. */
 static int read_number(const char *name, const char *text, int *ret,
                        struct berth_err *err)
 {
@@ -131,8 +132,8 @@ static int read_number(const char *name, const char *text, int *ret,
     return 0;
 }
 
-/* Options, JOBID, options, COMMAND. Returns the place of the command; 0: the use is
- * wrong; -1 with a sentence in ERR. */
+/* Read the command line: options, JOBID, options, COMMAND. Returns the index of the
+ * command; 0: the command line is wrong; -1 with a sentence in ERR. */
 static int read_line(int argc, char **argv, struct berth_selector *selector,
                      struct berth_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth inspect: which MPI is in a file or an image, and how it is linked. */
+/* berth inspect: finds which MPI is in a file or an image, and how it is linked. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ extern char **environ;
 
 enum { START_SECONDS = 120, STACKS_MAX = 32 };
 
-/* What was asked for, and what is known by now. */
+/* The state of one inspection. */
 struct inspect {
     bool as_json;
     struct berth_inspection seen;
@@ -66,7 +66,7 @@ static const char *answer_of(const struct berth_mpi_verdict *verdict)
     return answers[verdict->answer];
 }
 
-/* As a step would judge it. */
+/* Judge the stack number AT as a step would. */
 static int judge_one(const struct inspect *it, size_t at, const struct berth_look *look,
                      struct berth_mpi_verdict *ret, struct berth_err *err)
 {
@@ -93,7 +93,7 @@ static int judge_one(const struct inspect *it, size_t at, const struct berth_loo
     return 0;
 }
 
-/* What each MPI of the host would be to the program, then write all. */
+/* Judge each MPI of the host for the program, then write all. */
 static int judge(struct inspect *it, const struct berth_look *look,
                  struct berth_buf *out, struct berth_err *err)
 {
@@ -123,7 +123,7 @@ static int judge(struct inspect *it, const struct berth_look *look,
     return result;
 }
 
-/* Forget what is around the file and has nothing to do with it. */
+/* Ignore the MPI libraries of the host that the file does not load. */
 static void ignore_surroundings(struct berth_mpi_objects *objects)
 {
     for (size_t i = 0; i < objects->count; i++)
@@ -131,7 +131,7 @@ static void ignore_surroundings(struct berth_mpi_objects *objects)
             objects->items[i].library.family = BERTH_FAMILY_NONE;
 }
 
-/* PATH cannot be looked at, by errno. Returns -1. */
+/* Refuse PATH for the reason in errno. Always returns -1. */
 static int refuse(const char *path, struct berth_err *err)
 {
     return berth_err_set(err, "'%s': %s; give the path of a file or an image", path,
@@ -180,7 +180,7 @@ static int inspect_file(struct inspect *it, const char *path, struct berth_buf *
     return result;
 }
 
-/* The C library, wherever distributions put it. */
+/* Add the C library, from each place where distributions install it. */
 static void add_libc(struct berth_mpi_objects *objects)
 {
     static const char *const patterns[] = {"/lib*/libc.so.6", "/lib/*/libc.so.6",
@@ -199,7 +199,7 @@ static void add_libc(struct berth_mpi_objects *objects)
     }
 }
 
-/* In the container: all MPI libraries that it has. */
+/* In the container: list all MPI libraries of the image. */
 static int inspect_libraries(void *data, struct berth_buf *out, struct berth_err *err)
 {
     struct inspect *it = data;
@@ -223,7 +223,7 @@ static int inspect_libraries(void *data, struct berth_buf *out, struct berth_err
     return result;
 }
 
-/* In the container: the program of that name or path. */
+/* In the container: inspect the program with that name or path. */
 static int inspect_program(void *data, struct berth_buf *out, struct berth_err *err)
 {
     struct inspect *it = data;
@@ -273,7 +273,8 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
     return result;
 }
 
-/* What the first bytes say. A SIF file that is a program starts it with a script. */
+/* Is PATH a file to inspect itself, by its first bytes? An executable SIF file starts
+ * with a script, too. */
 static int read_head(const char *path, bool *ret_is_file, struct berth_err *err)
 {
     static const char run[] = "run-singularity";

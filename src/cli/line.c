@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth run --multi-prog: from the file to what this rank runs. */
+/* berth run --multi-prog: reads the file, and finds what this rank runs. */
 
 #include "cli/line.h"
 
@@ -25,8 +25,8 @@ static int check(struct berth_request *request, unsigned long tasks,
     return berth_launcher_check_tasks(request, tasks, err);
 }
 
-/* Slurm refuses a rank that is in two lines; a `*` after them stands for the remaining
- * ranks. */
+/* Find the line of RANK. Slurm refuses a rank on two lines; a line with `*` is for the
+ * ranks that no earlier line has. */
 static int find_line(const struct berth_multiprog *file, unsigned int rank,
                      const struct berth_multiprog_line **ret, struct berth_err *err)
 {
@@ -52,7 +52,7 @@ static int find_line(const struct berth_multiprog *file, unsigned int rank,
     return 0;
 }
 
-/* The command of LINE without its options, and what is APPENDED. */
+/* Read the command of LINE without its options, and append the words APPENDED. */
 static int read_command(const struct berth_multiprog_line *line, unsigned int rank,
                         char *const *appended, struct berth_cli_line *ret,
                         struct berth_err *err)
@@ -65,7 +65,7 @@ static int read_command(const struct berth_multiprog_line *line, unsigned int ra
     return ret->command.failed ? berth_err_oom(err) : 0;
 }
 
-/* Its ranks share one MPI_COMM_WORLD. */
+/* Check the lines together: their ranks share one MPI_COMM_WORLD. */
 static int check_world(const struct berth_site *site,
                        const struct berth_request *defaults, struct berth_table *table,
                        struct berth_err *err)
@@ -91,7 +91,7 @@ static struct berth_order_step step_of(const struct berth_table *table,
     };
 }
 
-/* The row of RANK, and what of the step it is. */
+/* Find the row of RANK, and its part in the step. */
 static int find_row(unsigned int rank, struct berth_cli_line *ret,
                     struct berth_err *err)
 {

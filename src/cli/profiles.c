@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth profiles: the MPI stacks and fabrics of this host, and where they are staged.
- */
+/* berth profiles: lists the MPI stacks and fabrics of this host, and stages them. */
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,7 +27,8 @@ static void print_parts(const struct berth_stack_library *library)
         printf("%s%s", i ? ", " : "", names.items[i]);
 }
 
-/* Where the stage of STACK is; NULL when there is none. The caller frees it. */
+/* Returns the path of the stage of STACK, which the caller frees; NULL: there is none.
+ */
 static char *find_stage(const struct berth_stack *stack)
 {
     char path[BERTH_STAGE_USER_SIZE];
@@ -89,7 +89,7 @@ static int prepare(const struct berth_stacks *stacks)
     return result;
 }
 
-/* The MPI stacks, or the fabrics. */
+/* Print STACKS, after staging them if IS_PREPARED. Returns the exit status. */
 static int show(const struct berth_stacks *stacks, bool is_prepared)
 {
     int result = is_prepared ? prepare(stacks) : EXIT_SUCCESS;
@@ -121,7 +121,7 @@ static int list(bool is_prepared)
         printf("no MPI found on this host; load its module, or set MPI_HOME\n");
     fabrics = show(&offered.fabrics, is_prepared);
     if (is_prepared)
-        berth_expire(&root); /* what they were before */
+        berth_expire(&root); /* remove the stages of earlier releases of the stacks */
     berth_offered_fini(&offered);
     return result ? result : fabrics;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth ps: the containers that run, on all nodes of the user's jobs or on this one. */
+/* berth ps: lists the containers that run, on all nodes of the user's jobs or on this
+ * node. */
 
 #include <pwd.h>
 #include <stdbool.h>
@@ -81,7 +82,7 @@ static int print_table(const struct berth_containers *found, struct berth_err *e
     return 0;
 }
 
-/* Unknown is null. */
+/* Append NUMBER; below 0 it is not known, and written as null. */
 static void put_number(struct berth_json *json, const char *name, int number)
 {
     if (number < 0)
@@ -120,7 +121,7 @@ static int print_json(const struct berth_containers *found, struct berth_err *er
     return 0;
 }
 
-/* For berth_ask_containers(), whose words these are. */
+/* Run the part on the node, with WORDS of berth_ask_containers(). */
 static int print_lines(char **words)
 {
     const struct berth_find wanted = {
@@ -143,8 +144,8 @@ static int print_lines(char **words)
     return EXIT_SUCCESS;
 }
 
-/* List all jobs that NAME means (NULL: all that run). A job that cannot be asked is
- * reported after the others, and the verb fails. */
+/* Find the containers of the jobs that NAME means (NULL: all that run). If a job cannot
+ * be asked, prints that error, goes on, and returns BERTH_CLI_FAILED. */
 static int ask(const char *name, struct berth_containers *found, struct berth_err *err)
 {
     BERTH_JOBS struct berth_jobs jobs = {0};
@@ -157,7 +158,8 @@ static int ask(const char *name, struct berth_containers *found, struct berth_er
     return result;
 }
 
-/* Others see a user's processes, and root what they tell. */
+/* Find the user NAME. Only root can read the environment of another user's processes.
+ */
 static int find_user(const char *name, uid_t *ret_user, struct berth_err *err)
 {
     const struct passwd *user = getpwnam(name);

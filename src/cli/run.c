@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth run: a command in an image, as a task of srun runs, without Slurm. */
+/* berth run: runs a command in an image as a task of srun runs, without Slurm. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 
 extern char **environ;
 
-/* --container-image=none. */
+/* Become COMMAND on the host, for --container-image=none. */
 static int run_on_host(char **command)
 {
     struct berth_err err;
@@ -34,21 +34,22 @@ static int run_on_host(char **command)
     return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
 }
 
-/* What runs in an image, or is to be explained. Borrows everything. */
+/* What to run in an image, or to explain. Borrows everything. */
 struct work {
     const struct berth_site *site;
     struct berth_request *request;
     char **command;
-    struct berth_cli_line *line; /* of a --multi-prog file; NULL: it is not of one */
+    struct berth_cli_line *line; /* of a --multi-prog file; NULL: none */
 };
 
-/* Is this the process that speaks for those with the same request? */
+/* Does this process print the notes for all with the same request? */
 static bool speaks(const struct work *work)
 {
     return work->line ? work->line->step.is_first : berth_standalone_leads();
 }
 
-/* The values of the user that a rule of the site replaces. */
+/* Print notes about options that a rule of the site replaces, or that have no effect.
+ */
 static void print_rules(const struct work *work, const struct berth_site_asker *asker)
 {
     const struct berth_rules_job job = {asker->partition, asker->account};
@@ -64,7 +65,7 @@ static void print_rules(const struct work *work, const struct berth_site_asker *
         fprintf(stderr, "berth: note: %s\n", sentences.items[i]);
 }
 
-/* Who this process is. */
+/* Set the part of this process in the step. */
 static int set_step(const struct work *work, struct berth_standalone *standalone,
                     struct berth_err *err)
 {
@@ -79,7 +80,8 @@ static int set_step(const struct work *work, struct berth_standalone *standalone
     return 0;
 }
 
-/* Returns only where that fails: -1 with a sentence in ERR. */
+/* Apply the site's policy and become berth-start. Returns only on failure: -1 with a
+ * sentence in ERR. */
 static int become(const struct work *work, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request allowed = {0};
@@ -116,7 +118,7 @@ int berth_cli_run_in_image(struct berth_request *request, char **command,
     return become(&work, err);
 }
 
-/* Take the line of this rank from a --multi-prog file. WORDS begin with the file. */
+/* Run the line of this rank in a --multi-prog file. WORDS begin with the file. */
 static int run_line(const struct berth_request *defaults, char **words)
 {
     BERTH_SITE struct berth_site site = {0};
