@@ -41,7 +41,7 @@ const char *berth_diagnosis_word(enum berth_diagnosis_level level);
 /* Returns the number of diagnoses that are WRONG. */
 size_t berth_diagnoses_wrong(const struct berth_diagnoses *diagnoses);
 
-/* Append to RET how many diagnoses of each level there are: "18 looked at, 1 note,
+/* Append to RET how many diagnoses of each level there are: "18 checked, 1 note,
  * nothing wrong". */
 void berth_diagnoses_sum(const struct berth_diagnoses *diagnoses,
                          struct berth_buf *ret);

@@ -54,7 +54,7 @@ static void judge_namespaces(const struct berth_doctor_facts *facts,
         AT(level, NAMESPACES,
            "look into the limits of this host (user_namespaces(7), seccomp of an "
            "outer container)",
-           "an ordinary user could make none: %s", facts->userns.refused);
+           "an ordinary user cannot make one: %s", facts->userns.refused);
     else
         OK(NAMESPACES, "an ordinary user can make them");
 }
@@ -148,7 +148,7 @@ static void judge_loops(const struct berth_doctor_facts *facts,
               facts->runtime.conf, facts->runtime.by_loop);
     else if (count > 0 && facts->loops.in_use == count &&
              (count >= most || !facts->loops.has_control))
-        WRONG(LOOPS, "look what they are used for: losetup -l",
+        WRONG(LOOPS, "find out what uses them: losetup -l",
               "all %ld are in use, and each container of a node takes one", count);
     else
         OK(LOOPS, "%ld, of which %ld are in use", count, facts->loops.in_use);
@@ -219,7 +219,7 @@ static void judge_patchelf(const struct berth_doctor_facts *facts,
     if (facts->foreign_directory)
         NOTE("/tmp/berth-UID",
              "remove it, ask that user why, and run 'berth profiles --prepare' here",
-             "%s is not its user's, whose copies of the host's MPI go to "
+             "%s, so the user of that UID has the copies of the host's MPI in "
              "/tmp/berth-UID.XXXXXX",
              facts->foreign_directory);
     if (facts->stacks.count == 0)

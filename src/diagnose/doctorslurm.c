@@ -219,13 +219,13 @@ void berth_doctor_judge_slurm(const struct berth_doctor_facts *facts,
     if (facts->slurm.srun && !facts->slurm.conf && !facts->slurm.has_plugstack) {
         NOTE("Slurm",
              "make slurm.conf (or slurmctld, by SLURM_CONF or DNS) known to it",
-             "'%s' finds no configuration; only the host itself was looked at",
+             "'%s' finds no configuration; only the host itself was checked",
              facts->slurm.srun);
         return;
     }
     if (!facts->slurm.srun) {
         NOTE("Slurm", "on a host of a cluster, put its srun into PATH",
-             "there is none here; only the host itself was looked at");
+             "there is none here; only the host itself was checked");
         return;
     }
     if (facts->slurm.version)

@@ -228,8 +228,8 @@ static void read_foreign_directory(const struct berth_host *host)
 
         if (number[strspn(number, "0123456789")] == '\0' && *number &&
             lstat(path, &st) == 0 && st.st_uid != strtoul(number, NULL, 10) &&
-            asprintf(&text, "'%s' of user %u", path + strlen(host->root), st.st_uid) >
-                0)
+            asprintf(&text, "'%s' belongs to user %u", path + strlen(host->root),
+                     st.st_uid) > 0)
             host->facts->foreign_directory = berth_doctor_keep(host->facts, text);
     }
     globfree(&found);

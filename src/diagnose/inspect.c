@@ -233,7 +233,7 @@ void berth_inspect_text(const struct berth_inspection *seen, struct berth_buf *o
         put_wants(seen->wants, out);
     put_libraries(seen, out);
     if (seen->mode)
-        berth_buf_addf(out, "  --mpi-bind where it is not said: %s\n", seen->mode);
+        berth_buf_addf(out, "  default of --mpi-bind: %s\n", seen->mode);
     for (size_t i = 0; i < seen->offer_count; i++)
         berth_buf_addf(out, "  --mpi-bind=%s (%s): %s: %s\n", seen->offers[i].stack,
                        seen->offers[i].version, seen->offers[i].answer,

@@ -67,11 +67,11 @@ int berth_jobs_select(struct berth_jobs *jobs, const char *name, uid_t user,
         if (!is_meant(job, name))
             continue;
         if (job->user != user)
-            return berth_err_set(err, "job %s: it is not yours; see berth ps", name);
+            return berth_err_set(err, "job %s: is not yours; see berth ps", name);
         if (strcmp(job->state, "RUNNING") != 0)
             return berth_err_set(err,
-                                 "job %s: it is %s; a container is there while "
-                                 "it is RUNNING",
+                                 "job %s: is %s; only a job that is RUNNING has "
+                                 "containers",
                                  name, job->state);
         jobs->items[count++] = *job;
     }

@@ -195,7 +195,7 @@ CHANGE(50, f->slurm.prolog = NULL, f->slurm.has_prolog_lines = false)
 CHANGE(51,
        f->site.profile = "/etc/slurm/profiles.d/x.yaml:2: family: expected mpich or "
                          "openmpi, got 'mpi'")
-CHANGE(52, f->foreign_directory = "'/tmp/berth-2001' of user 2002")
+CHANGE(52, f->foreign_directory = "'/tmp/berth-2001' belongs to user 2002")
 
 #define BY_LOOP                                                                        \
     f->runtime.is_setuid = true, f->runtime.by_loop = "allow kernel squashfs = yes"
@@ -235,7 +235,7 @@ static const struct {
      "singularity-ce), or sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
     {change_4, "ok user namespaces: an ordinary user can make them", NULL},
     {change_5,
-     "wrong user namespaces: an ordinary user could make none: No space left on device",
+     "wrong user namespaces: an ordinary user cannot make one: No space left on device",
      "look into the limits of this host (user_namespaces(7), seccomp of an outer "
      "container)"},
     {change_6,
@@ -299,8 +299,8 @@ static const struct {
      "MPI",
      "install the package patchelf"},
     {change_52,
-     "note /tmp/berth-UID: '/tmp/berth-2001' of user 2002 is not its user's, whose "
-     "copies of the host's MPI go to /tmp/berth-UID.XXXXXX",
+     "note /tmp/berth-UID: '/tmp/berth-2001' belongs to user 2002, so the user of that "
+     "UID has the copies of the host's MPI in /tmp/berth-UID.XXXXXX",
      "remove it, ask that user why, and run 'berth profiles --prepare' here"},
     {change_22,
      "note host's MPI: none was found; --mpi-bind can only use the image's own",
@@ -336,11 +336,11 @@ static const struct {
      "wrong profiles: /etc/slurm/profiles.d/x.yaml:2: family: expected mpich or "
      "openmpi, got 'mpi'",
      "correct it; until then steps that ask for the host's MPI end"},
-    {change_31, "note Slurm: there is none here; only the host itself was looked at",
+    {change_31, "note Slurm: there is none here; only the host itself was checked",
      "on a host of a cluster, put its srun into PATH"},
     {change_32,
      "note Slurm: '/usr/bin/srun' finds no configuration; only the host itself was "
-     "looked at",
+     "checked",
      "make slurm.conf (or slurmctld, by SLURM_CONF or DNS) known to it"},
     {change_33, "note Slurm: neither scontrol nor srun tells its release",
      "run `scontrol --version` by hand"},
@@ -410,11 +410,11 @@ static const struct {
      "of yes, and FUSE mounts SIF files"},
     {change_54,
      "wrong /dev/loop*: all 8 are in use, and each container of a node takes one",
-     "look what they are used for: losetup -l"},
+     "find out what uses them: losetup -l"},
     {change_55, "ok /dev/loop*: 8, of which 8 are in use", NULL},
     {change_56,
      "wrong /dev/loop*: all 8 are in use, and each container of a node takes one",
-     "look what they are used for: losetup -l"},
+     "find out what uses them: losetup -l"},
     {change_57, "ok /dev/loop*: 8, of which 2 are in use", NULL},
     {change_59, "ok PrologFlags: without Contain: a container ends with its step",
      NULL},
@@ -523,10 +523,10 @@ static const struct {
     int notes, wrong;
     const char *text;
 } sums[] = {
-    {0, 0, "1 looked at, nothing wrong"},
-    {1, 0, "2 looked at, 1 note, nothing wrong"},
-    {2, 1, "4 looked at, 2 notes, 1 wrong"},
-    {0, 3, "4 looked at, 3 wrong"},
+    {0, 0, "1 checked, nothing wrong"},
+    {1, 0, "2 checked, 1 note, nothing wrong"},
+    {2, 1, "4 checked, 2 notes, 1 wrong"},
+    {0, 3, "4 checked, 3 wrong"},
 };
 
 START_TEST(the_last_line_counts)

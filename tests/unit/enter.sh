@@ -69,8 +69,8 @@ expect 'containers are a table' 0 \
     env TZ=UTC "$berth" ps
 says 'and for programs' 0 '"server_kib": 5120' "$berth" ps --json 12
 says 'a job that waits' 1 \
-    'berth: enter: job 13: it is PENDING; a container is there while it is RUNNING' "$berth" enter 13
-says "somebody else's job" 1 'berth: enter: job 14: it is not yours; see berth ps' "$berth" enter 14.0 id
+    'berth: enter: job 13: is PENDING; only a job that is RUNNING has containers' "$berth" enter 13
+says "somebody else's job" 1 'berth: enter: job 14: is not yours; see berth ps' "$berth" enter 14.0 id
 says 'a job that is not there' 1 \
     'berth: enter: job 9: slurm_load_jobs error: Invalid job id specified; berth ps lists yours' "$berth" enter 9
 says 'a step that is not there' 1 \

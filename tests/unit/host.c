@@ -95,7 +95,8 @@ START_TEST(a_directory_that_another_made_is_named)
     ck_assert_ptr_null(facts.foreign_directory);
     put("/tmp/berth-4294967294/x", "", 0600);
     look();
-    snprintf(told, sizeof(told), "'/tmp/berth-4294967294' of user %u", geteuid());
+    snprintf(told, sizeof(told), "'/tmp/berth-4294967294' belongs to user %u",
+             geteuid());
     ck_assert_str_eq(facts.foreign_directory, told);
 }
 END_TEST

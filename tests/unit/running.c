@@ -176,8 +176,8 @@ static const struct {
     {"20+1", "20 20+0 1000 1 RUNNING\n21 20+1 1000 3 RUNNING\n", 1, 20, 1, NULL},
     {"30_2", "31 30_2 1000 1 RUNNING\n", 1, 31, -1, NULL},
     {"13", "13 13 1000 1 PENDING\n", -1, 0, 0,
-     "job 13: it is PENDING; a container is there while it is RUNNING"},
-    {"40", "40 40 1001 1 RUNNING\n", -1, 0, 0, "job 40: it is not yours; see berth ps"},
+     "job 13: is PENDING; only a job that is RUNNING has containers"},
+    {"40", "40 40 1001 1 RUNNING\n", -1, 0, 0, "job 40: is not yours; see berth ps"},
     {"50", "", -1, 0, 0,
      "job 50: Slurm does not know it, or does not show it to you; see berth ps"},
 };
