@@ -27,9 +27,7 @@ static void print_parts(const struct berth_stack_library *library)
         printf("%s%s", i ? ", " : "", names.items[i]);
 }
 
-/* Returns the path of the stage of STACK, which the caller frees; NULL: there is none.
- */
-static char *find_stage(const struct berth_stack *stack)
+static void print_stage(const struct berth_stack *stack)
 {
     char path[BERTH_STAGE_USER_SIZE];
     const struct berth_stage_root roots[] = {berth_stage_site(),
@@ -38,17 +36,15 @@ static char *find_stage(const struct berth_stack *stack)
 
     for (int i = 0; i < 2; i++)
         if (berth_stage_find(stack, &roots[i], &staged, NULL) > 0) {
-            char *found = strdup(staged.path);
-
+            printf("  stage: %s\n", staged.path);
             berth_staged_fini(&staged);
-            return found;
+            return;
         }
-    return NULL;
+    printf("  stage: none yet\n");
 }
 
 static void print_stack(const struct berth_stack *stack)
 {
-    char *stage = find_stage(stack);
     bool is_fabric = stack->profile->kind == BERTH_PROFILE_FABRIC;
 
     printf("%s: %s, %s%s, found by %s\n", stack->profile->stack, stack->version,
@@ -62,8 +58,7 @@ static void print_stack(const struct berth_stack *stack)
     }
     if (stack->profile->label)
         printf("  profile: %s, the site's\n", stack->profile->name);
-    printf("  stage: %s\n", stage ? stage : "none yet");
-    free(stage);
+    print_stage(stack);
 }
 
 static int prepare(const struct berth_stacks *stacks)

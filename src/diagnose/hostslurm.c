@@ -42,8 +42,11 @@ struct reading {
     size_t room;
 };
 
-static void mix(struct reading *reading, const char *text)
+/* Mix TEXT into the digest of the struct reading DATA. */
+static void mix(void *data, const char *text)
 {
+    struct reading *reading = data;
+
     reading->digest = berth_hash(reading->digest, text, strlen(text) + 1);
 }
 
@@ -164,11 +167,6 @@ static void add_plugin(struct reading *reading, const char *file,
     if (plugin.place && berth_grow(&facts->plugins, facts->plugin_count, &reading->room,
                                    sizeof(plugin)) == 0)
         facts->plugins[facts->plugin_count++] = plugin;
-}
-
-static void add_file(void *data, const char *text)
-{
-    mix(data, text);
 }
 
 static void add_line(void *data, const char *file,
@@ -309,7 +307,7 @@ const char *berth_host_read_slurm(struct berth_host *host)
     struct reading reading = {
         .host = host, .facts = host->facts, .digest = BERTH_HASH_START};
     struct berth_doctor_facts *facts = host->facts;
-    const struct berth_host_listener to = {add_file, add_line, &reading};
+    const struct berth_host_listener to = {mix, add_line, &reading};
     BERTH_FREE char *plugins = NULL;
     struct berth_host_conf conf;
 

@@ -273,17 +273,12 @@ static bool is_of_job(const struct berth_strvec *environment)
     return step && strcmp(step, BERTH_JOB_STEP) == 0;
 }
 
-static bool is_wanted(const struct berth_find *wanted,
-                      const struct berth_container *item)
-{
-    return !wanted->job || item->job == wanted->job || item->job == wanted->number;
-}
-
 /* Add the container of HOLDER, except one without tasks that the job does not keep:
  * that one is about to end. */
 static int add_container(struct scan *scan, const struct process *holder,
                          struct berth_err *err)
 {
+    const struct berth_find *wanted = scan->wanted;
     BERTH_STRVEC struct berth_strvec environment = {0};
     struct berth_container item = {
         .holder = holder->facts.pid, .rank = -1, .offset = -1};
@@ -291,7 +286,7 @@ static int add_container(struct scan *scan, const struct process *holder,
 
     count_tasks(scan, holder, &item);
     read_step_environment(scan, holder, &environment);
-    if (!item.task && (!is_of_job(&environment) || scan->wanted->rank >= 0))
+    if (!item.task && (!is_of_job(&environment) || wanted->rank >= 0))
         return 0;
     describe(scan, holder, &environment, &item);
     item.node = node_name(&environment);
@@ -299,7 +294,7 @@ static int add_container(struct scan *scan, const struct process *holder,
     add_servers(scan, holder, &item);
     if (environment.failed || !item.node || !item.image)
         result = berth_err_oom(err);
-    else if (is_wanted(scan->wanted, &item) &&
+    else if ((!wanted->job || item.job == wanted->job || item.job == wanted->number) &&
              berth_containers_add(scan->found, &item) < 0)
         result = berth_err_oom(err);
     berth_container_fini(&item);
