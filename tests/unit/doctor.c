@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What doctor makes of a host: one fact is changed, one diagnosis changes. Each
- * sentence that asks for something is in doc/troubleshooting.md, with its remedy. */
+/* How doctor judges a host: each case changes one fact, and expects one diagnosis. Each
+ * diagnosis with a remedy is in doc/troubleshooting.md, with that remedy. */
 
 #include "diagnose/doctor.h"
 
@@ -26,7 +26,7 @@ static struct berth_doctor_plugin plugins[] = {
      .is_there = true},
 };
 
-/* A host on which all is well. */
+/* Returns the facts of a host without a fault. */
 static struct berth_doctor_facts healthy(struct berth_doctor_plugin copy[2])
 {
     struct berth_doctor_facts facts = {
@@ -70,7 +70,7 @@ static struct berth_doctor_facts healthy(struct berth_doctor_plugin copy[2])
     return facts;
 }
 
-/* The facts are static but for these. */
+/* Free the parts of the facts that are not static. */
 static void end(struct berth_doctor_facts *facts, struct berth_diagnoses *diagnoses)
 {
     berth_strvec_fini(&facts->stacks);
@@ -89,7 +89,7 @@ static char *line_of(const struct berth_diagnosis *diagnosis)
     return line;
 }
 
-START_TEST(a_healthy_host_is_told_so)
+START_TEST(a_healthy_host_has_no_fault)
 {
     struct berth_doctor_plugin copy[2];
     struct berth_doctor_facts facts = healthy(copy);
@@ -529,7 +529,7 @@ static const struct {
     {0, 3, "4 checked, 3 wrong"},
 };
 
-START_TEST(the_last_line_counts)
+START_TEST(the_last_line_has_the_numbers)
 {
     struct berth_diagnoses diagnoses = {0};
     BERTH_BUF struct berth_buf text = {0};
@@ -545,7 +545,7 @@ START_TEST(the_last_line_counts)
 }
 END_TEST
 
-START_TEST(a_node_is_one_line)
+START_TEST(brief_is_one_line)
 {
     struct berth_doctor_plugin copy[2];
     struct berth_doctor_facts facts = healthy(copy);
@@ -566,7 +566,7 @@ START_TEST(a_node_is_one_line)
 }
 END_TEST
 
-START_TEST(a_bare_host_is_one_line_too)
+START_TEST(brief_of_a_bare_host_is_one_line)
 {
     struct berth_doctor_facts facts = {.release = "0.1.0"};
     struct berth_diagnoses diagnoses = {0};
@@ -582,13 +582,13 @@ int main(void)
 {
     TCase *tests = tcase_create("doctor");
 
-    tcase_add_test(tests, a_healthy_host_is_told_so);
+    tcase_add_test(tests, a_healthy_host_has_no_fault);
     tcase_add_loop_test(tests, each_fault_is_named_with_its_remedy, 0, COUNT(cases));
     tcase_add_loop_test(tests, each_fault_is_in_the_manual_with_its_remedy, 0,
                         COUNT(cases));
     tcase_add_test(tests, a_setuid_runtime_needs_less);
-    tcase_add_loop_test(tests, the_last_line_counts, 0, COUNT(sums));
-    tcase_add_test(tests, a_node_is_one_line);
-    tcase_add_test(tests, a_bare_host_is_one_line_too);
+    tcase_add_loop_test(tests, the_last_line_has_the_numbers, 0, COUNT(sums));
+    tcase_add_test(tests, brief_is_one_line);
+    tcase_add_test(tests, brief_of_a_bare_host_is_one_line);
     return unit_run("doctor", tests);
 }

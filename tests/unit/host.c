@@ -14,7 +14,7 @@
 
 static char *root;
 static struct berth_doctor_facts facts;
-static const char *control; /* what scontrol is */
+static const char *control; /* text of the script scontrol */
 
 static void setup(void)
 {
@@ -83,7 +83,7 @@ START_TEST(the_kernel_is_read)
 }
 END_TEST
 
-START_TEST(a_directory_that_another_made_is_named)
+START_TEST(a_stage_directory_of_another_user_is_named)
 {
     char own[32], told[64];
 
@@ -101,7 +101,7 @@ START_TEST(a_directory_that_another_made_is_named)
 }
 END_TEST
 
-START_TEST(an_empty_root_tells_little)
+START_TEST(an_empty_root_has_few_facts)
 {
     look();
     ck_assert_int_eq(facts.userns.max, -1);
@@ -180,7 +180,7 @@ START_TEST(singularity_may_have_a_starter_that_it_does_not_use)
 }
 END_TEST
 
-START_TEST(a_runtime_that_fails_tells_nothing)
+START_TEST(a_runtime_that_fails_has_a_path_only)
 {
     put("/bin/apptainer", "#!/bin/sh\necho lost; exit 1\n", 0755);
     look();
@@ -190,7 +190,7 @@ START_TEST(a_runtime_that_fails_tells_nothing)
 }
 END_TEST
 
-/* As srun says it, and as it would on standard error, with its name. */
+/* srun --mpi=list, on standard output, and on standard error with the name of srun. */
 static const char *const lists[] = {
     "#!/bin/sh\ncase $1 in --version) echo slurm 24.11.5 ;;\n"
     "*) printf 'MPI plugin types are...\\n\\tnone\\n\\tpmix\\nspecific pmix plugin "
@@ -209,7 +209,7 @@ START_TEST(srun_is_asked)
 }
 END_TEST
 
-START_TEST(scontrol_tells_the_release_where_srun_fails)
+START_TEST(scontrol_has_the_release_if_srun_fails)
 {
     control = "#!/bin/sh\necho slurm 24.11.5\n";
     look();
@@ -218,7 +218,7 @@ START_TEST(scontrol_tells_the_release_where_srun_fails)
 }
 END_TEST
 
-START_TEST(an_srun_that_fails_is_there)
+START_TEST(an_srun_that_fails_is_found)
 {
     look();
     ck_assert_ptr_nonnull(facts.slurm.srun);
@@ -226,7 +226,7 @@ START_TEST(an_srun_that_fails_is_there)
 }
 END_TEST
 
-/* Plugins as Slurm's macro makes them. */
+/* Plugins with the symbols that SPANK_PLUGIN() defines. */
 static void make_plugins(void)
 {
     put("/lib/b.c",
@@ -287,7 +287,7 @@ START_TEST(plugstack_is_read_with_what_it_includes)
 }
 END_TEST
 
-START_TEST(a_fault_of_the_site_is_told)
+START_TEST(a_fault_of_the_site_is_kept)
 {
     put("/etc/slurm/slurm.conf", "", 0644);
     put("/etc/slurm/plugstack.conf", "required berth.so config=/etc/our.yaml\n", 0644);
@@ -311,8 +311,8 @@ START_TEST(a_fault_of_the_site_is_told)
 }
 END_TEST
 
-/* Beside berth.yaml. */
-START_TEST(a_fault_of_a_profile_is_told)
+/* Profiles are beside berth.yaml. */
+START_TEST(a_fault_of_a_profile_is_kept)
 {
     char first[17];
 
@@ -353,7 +353,7 @@ START_TEST(the_digest_changes_with_the_files)
 }
 END_TEST
 
-START_TEST(what_is_no_plugin_has_no_value)
+START_TEST(a_file_that_is_not_a_plugin_has_no_value)
 {
     unsigned int value;
     int fd = open("/dev/null", O_RDONLY);
@@ -372,19 +372,19 @@ int main(void)
 
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, the_kernel_is_read);
-    tcase_add_test(tests, a_directory_that_another_made_is_named);
-    tcase_add_test(tests, an_empty_root_tells_little);
+    tcase_add_test(tests, a_stage_directory_of_another_user_is_named);
+    tcase_add_test(tests, an_empty_root_has_few_facts);
     tcase_add_test(tests, the_runtime_is_read);
     tcase_add_loop_test(tests, loop_devices_are_counted, 0, COUNT(kernel_mounts));
     tcase_add_test(tests, singularity_may_have_a_starter_that_it_does_not_use);
-    tcase_add_test(tests, a_runtime_that_fails_tells_nothing);
+    tcase_add_test(tests, a_runtime_that_fails_has_a_path_only);
     tcase_add_loop_test(tests, srun_is_asked, 0, COUNT(lists));
-    tcase_add_test(tests, scontrol_tells_the_release_where_srun_fails);
-    tcase_add_test(tests, an_srun_that_fails_is_there);
+    tcase_add_test(tests, scontrol_has_the_release_if_srun_fails);
+    tcase_add_test(tests, an_srun_that_fails_is_found);
     tcase_add_test(tests, plugstack_is_read_with_what_it_includes);
-    tcase_add_test(tests, a_fault_of_the_site_is_told);
-    tcase_add_test(tests, a_fault_of_a_profile_is_told);
+    tcase_add_test(tests, a_fault_of_the_site_is_kept);
+    tcase_add_test(tests, a_fault_of_a_profile_is_kept);
     tcase_add_test(tests, the_digest_changes_with_the_files);
-    tcase_add_test(tests, what_is_no_plugin_has_no_value);
+    tcase_add_test(tests, a_file_that_is_not_a_plugin_has_no_value);
     return unit_run("host", tests);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `berth inspect` tells of files and images that need not be there; JSON is
+/* What berth inspect prints about files and images, which need not exist. JSON is
  * compared with tests/golden. */
 
 #include "diagnose/inspect.h"
@@ -18,7 +18,7 @@
 #define GLIBC                                                                          \
     "loaded /lib/libc.so.6 library so=libc.so.6 vdef=GLIBC_2.17 vdef=GLIBC_2.36"
 
-/* What was seen, and what is told of it. */
+/* An inspection, and the text that describes it. */
 static const struct {
     struct berth_inspection seen; /* without what the fixture sets */
     bool is_missing;              /* the loader does not find libx.so.1 */
@@ -162,7 +162,7 @@ static void teardown(struct fixture *fixture)
     berth_mpi_objects_fini(&fixture->objects);
 }
 
-START_TEST(people_are_told)
+START_TEST(the_text_has_a_line_for_each_thing)
 {
     BERTH_BUF struct berth_buf out = {0};
     struct fixture fixture;
@@ -175,7 +175,7 @@ START_TEST(people_are_told)
 END_TEST
 
 /* All cases, one behind the other. */
-START_TEST(programs_are_told)
+START_TEST(the_json_has_all_members)
 {
     BERTH_BUF struct berth_buf all = {0};
     BERTH_FREE char *golden = unit_golden("inspect.json");
@@ -199,7 +199,7 @@ int main(void)
 {
     TCase *tests = tcase_create("inspect");
 
-    tcase_add_loop_test(tests, people_are_told, 0, COUNT(cases));
-    tcase_add_test(tests, programs_are_told);
+    tcase_add_loop_test(tests, the_text_has_a_line_for_each_thing, 0, COUNT(cases));
+    tcase_add_test(tests, the_json_has_all_members);
     return unit_run("inspect", tests);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which container a user means, what squeue says, what srun is asked for. */
+/* Which container a user means, how the output of squeue is read, what srun gets. */
 
 #include <stdio.h>
 
@@ -28,7 +28,7 @@ static const struct {
     const char *text; /* JOBID[.STEPID] */
     const char *node;
     int component, rank;
-    int holder; /* 0: the sentence */
+    int holder; /* of the container; 0: refused with the sentence */
     const char *sentence;
 } selectors[] = {
     {"12", NULL, -1, -1, 12, NULL},
@@ -74,7 +74,7 @@ START_TEST(a_selector_means_one_container)
 }
 END_TEST
 
-START_TEST(where_there_is_none_nothing_is_chosen)
+START_TEST(without_containers_nothing_is_chosen)
 {
     struct berth_container kept = {.job = 12, .step = -1, .component = -1};
     const struct berth_containers none = {.items = &kept, .count = (size_t)_i};
@@ -139,7 +139,7 @@ START_TEST(a_container_is_a_line)
 }
 END_TEST
 
-START_TEST(another_release_is_named)
+START_TEST(another_release_on_a_node_is_named)
 {
     char unknown[] = "berth-container:node=n1&colour=red\n";
     char incomplete[] = "berth-container:node=n1\n";
@@ -165,8 +165,8 @@ static const char jobs_text[] = "12 12 1000 2 RUNNING\n"
 
 static const struct {
     const char *name;
-    const char *squeue; /* of jobs_text, what it tells */
-    int count;          /* -1: the sentence */
+    const char *squeue; /* its output: a part of jobs_text */
+    int count;          /* -1: refused with the sentence */
     unsigned int id;    /* of the last */
     int offset;
     const char *sentence;
@@ -200,7 +200,7 @@ START_TEST(a_name_means_jobs_that_run)
 }
 END_TEST
 
-START_TEST(what_is_not_a_job_is_told)
+START_TEST(output_that_is_not_a_job_is_refused)
 {
     BERTH_JOBS struct berth_jobs found = {0};
     struct berth_err err;
@@ -245,7 +245,7 @@ START_TEST(srun_gets_no_option_of_the_user)
 }
 END_TEST
 
-START_TEST(a_process_is_in_no_container)
+START_TEST(a_job_without_processes_has_no_container)
 {
     const struct berth_find wanted = {
         .user = getuid(), .job = 4000000000U, .number = 4000000000U, .rank = -1};
@@ -262,13 +262,13 @@ int main(void)
     TCase *tcase = tcase_create("running");
 
     tcase_add_loop_test(tcase, a_selector_means_one_container, 0, COUNT(selectors));
-    tcase_add_loop_test(tcase, where_there_is_none_nothing_is_chosen, 0, 2);
+    tcase_add_loop_test(tcase, without_containers_nothing_is_chosen, 0, 2);
     tcase_add_test(tcase, a_selector_is_a_job_and_a_step);
     tcase_add_test(tcase, a_container_is_a_line);
-    tcase_add_test(tcase, another_release_is_named);
+    tcase_add_test(tcase, another_release_on_a_node_is_named);
     tcase_add_loop_test(tcase, a_name_means_jobs_that_run, 0, COUNT(jobs));
-    tcase_add_test(tcase, what_is_not_a_job_is_told);
+    tcase_add_test(tcase, output_that_is_not_a_job_is_refused);
     tcase_add_test(tcase, srun_gets_no_option_of_the_user);
-    tcase_add_test(tcase, a_process_is_in_no_container);
+    tcase_add_test(tcase, a_job_without_processes_has_no_container);
     return unit_run("running", tcase);
 }
