@@ -26,10 +26,14 @@ static struct berth_doctor_plugin plugins[] = {
      .is_there = true},
 };
 
-/* Returns the facts of a host without a fault. */
-static struct berth_doctor_facts healthy(struct berth_doctor_plugin copy[2])
+static struct berth_doctor_plugin copy[2];
+static struct berth_doctor_facts facts;
+static struct berth_diagnoses diagnoses;
+
+/* Set the facts of a host without a fault. */
+static void setup(void)
 {
-    struct berth_doctor_facts facts = {
+    facts = (struct berth_doctor_facts){
         .release = "0.1.0",
         .userns = {.max = 15000, .clone = -1, .apparmor = -1},
         .subid = {.user = "alice", .has_uids = true, .has_gids = true},
@@ -67,15 +71,14 @@ static struct berth_doctor_facts healthy(struct berth_doctor_plugin copy[2])
 
     memcpy(copy, plugins, sizeof(plugins));
     berth_strvec_push(&facts.stacks, "MPICH 4.2.1 (mpich)");
-    return facts;
 }
 
 /* Free the parts of the facts that are not static. */
-static void end(struct berth_doctor_facts *facts, struct berth_diagnoses *diagnoses)
+static void teardown(void)
 {
-    berth_strvec_fini(&facts->stacks);
-    berth_strvec_fini(&facts->missing_devices);
-    berth_diagnoses_fini(diagnoses);
+    berth_strvec_fini(&facts.stacks);
+    berth_strvec_fini(&facts.missing_devices);
+    berth_diagnoses_fini(&diagnoses);
 }
 
 static char *line_of(const struct berth_diagnosis *diagnosis)
@@ -91,9 +94,6 @@ static char *line_of(const struct berth_diagnosis *diagnosis)
 
 START_TEST(a_healthy_host_has_no_fault)
 {
-    struct berth_doctor_plugin copy[2];
-    struct berth_doctor_facts facts = healthy(copy);
-    struct berth_diagnoses diagnoses = {0};
     BERTH_BUF struct berth_buf all = {0};
 
     berth_doctor_judge(&facts, &diagnoses);
@@ -128,7 +128,6 @@ START_TEST(a_healthy_host_has_no_fault)
         "ok TaskProlog: '/etc/slurm/task.sh' has berth's lines\n"
         "ok PrologFlags: with Contain: a container can last as long as its job\n");
     ck_assert_uint_eq(berth_diagnoses_wrong(&diagnoses), 0);
-    end(&facts, &diagnoses);
 }
 END_TEST
 
@@ -428,9 +427,6 @@ static const struct {
 
 START_TEST(each_fault_is_named_with_its_remedy)
 {
-    struct berth_doctor_plugin copy[2];
-    struct berth_doctor_facts facts = healthy(copy);
-    struct berth_diagnoses diagnoses = {0};
     BERTH_BUF struct berth_buf all = {0};
     bool found = false;
 
@@ -451,7 +447,6 @@ START_TEST(each_fault_is_named_with_its_remedy)
             ck_assert_ptr_null(diagnosis->remedy);
     }
     ck_assert_msg(found, "expected: %s\nseen: %s", cases[_i].line, all.text);
-    end(&facts, &diagnoses);
 }
 END_TEST
 
@@ -500,22 +495,16 @@ END_TEST
 
 START_TEST(a_setuid_runtime_needs_less)
 {
-    struct berth_doctor_plugin copy[2];
-    struct berth_doctor_facts facts = healthy(copy);
-    struct berth_diagnoses diagnoses = {0};
-
     facts.runtime.is_setuid = true;
     facts.userns.max = 0;
     facts.fuse = -1;
     berth_doctor_judge(&facts, &diagnoses);
     ck_assert_uint_eq(berth_diagnoses_wrong(&diagnoses), 0);
     berth_diagnoses_fini(&diagnoses);
-    diagnoses = (struct berth_diagnoses){0};
     facts.runtime.allow_setuid = "no";
     facts.runtime.by_loop = "allow kernel squashfs = yes";
     berth_doctor_judge(&facts, &diagnoses);
     ck_assert_uint_eq(berth_diagnoses_wrong(&diagnoses), 2);
-    end(&facts, &diagnoses);
 }
 END_TEST
 
@@ -531,7 +520,6 @@ static const struct {
 
 START_TEST(the_last_line_has_the_numbers)
 {
-    struct berth_diagnoses diagnoses = {0};
     BERTH_BUF struct berth_buf text = {0};
 
     berth_diagnoses_add(&diagnoses, BERTH_DIAGNOSIS_OK, "a", NULL, "b");
@@ -541,15 +529,11 @@ START_TEST(the_last_line_has_the_numbers)
         berth_diagnoses_add(&diagnoses, BERTH_DIAGNOSIS_WRONG, "a", NULL, "b");
     berth_diagnoses_sum(&diagnoses, &text);
     ck_assert_str_eq(text.text, sums[_i].text);
-    berth_diagnoses_fini(&diagnoses);
 }
 END_TEST
 
 START_TEST(brief_is_one_line)
 {
-    struct berth_doctor_plugin copy[2];
-    struct berth_doctor_facts facts = healthy(copy);
-    struct berth_diagnoses diagnoses = {0};
     BERTH_BUF struct berth_buf line = {0};
 
     facts.fuse = 0600;
@@ -562,16 +546,15 @@ START_TEST(brief_is_one_line)
                      "config=00c0ffee00c0ffee runtime=apptainer_version_1.4.5 "
                      "setuid=no mpi=MPICH_4.2.1_(mpich) "
                      "wrong=/dev/fuse,berth's_programs");
-    end(&facts, &diagnoses);
 }
 END_TEST
 
 START_TEST(brief_of_a_bare_host_is_one_line)
 {
-    struct berth_doctor_facts facts = {.release = "0.1.0"};
-    struct berth_diagnoses diagnoses = {0};
     BERTH_BUF struct berth_buf line = {0};
 
+    berth_strvec_fini(&facts.stacks);
+    facts = (struct berth_doctor_facts){.release = "0.1.0"};
     berth_doctor_brief(&facts, &diagnoses, &line);
     ck_assert_str_eq(line.text, "berth=0.1.0 plugin=none slurm=none config=none "
                                 "runtime=none setuid=no mpi=none wrong=none");
@@ -582,6 +565,7 @@ int main(void)
 {
     TCase *tests = tcase_create("doctor");
 
+    tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, a_healthy_host_has_no_fault);
     tcase_add_loop_test(tests, each_fault_is_named_with_its_remedy, 0, COUNT(cases));
     tcase_add_loop_test(tests, each_fault_is_in_the_manual_with_its_remedy, 0,

@@ -45,6 +45,15 @@ static void put(const char *path, const char *text, mode_t mode)
     ck_assert_int_eq(chmod(place, mode), 0);
 }
 
+/* Write an empty slurm.conf, and beside it plugstack.conf. */
+static void put_slurm(const char *plugstack)
+{
+    put("/etc/slurm/slurm.conf", "", 0644);
+    put("/etc/slurm/plugstack.conf", plugstack, 0644);
+}
+
+#define SITE "required berth.so config=/etc/our.yaml\n"
+
 /* Read the facts, again after a change. No real srun is started. */
 static void look(void)
 {
@@ -289,15 +298,14 @@ END_TEST
 
 START_TEST(a_fault_of_the_site_is_kept)
 {
-    put("/etc/slurm/slurm.conf", "", 0644);
-    put("/etc/slurm/plugstack.conf", "required berth.so config=/etc/our.yaml\n", 0644);
+    put_slurm(SITE);
     look();
     ck_assert_ptr_nonnull(strstr(facts.site.fault, "No such file"));
-    put("/etc/slurm/plugstack.conf", "required berth.so config=our.yaml\n", 0644);
+    put_slurm("required berth.so config=our.yaml\n");
     look();
     ck_assert_pstr_eq(facts.site.fault, "plugstack.conf: config: expected an absolute "
                                         "path, got 'our.yaml'");
-    put("/etc/slurm/plugstack.conf", "required berth.so config=/etc/our.yaml\n", 0644);
+    put_slurm(SITE);
     put("/etc/our.yaml", "runtime:\n  shar: never\n", 0644);
     look();
     ck_assert_ptr_nonnull(facts.site.fault);
@@ -316,8 +324,7 @@ START_TEST(a_fault_of_a_profile_is_kept)
 {
     char first[17];
 
-    put("/etc/slurm/slurm.conf", "", 0644);
-    put("/etc/slurm/plugstack.conf", "required berth.so config=/etc/our.yaml\n", 0644);
+    put_slurm(SITE);
     put("/etc/our.yaml", "", 0644);
     look();
     memcpy(first, facts.digest, sizeof(first));
@@ -340,8 +347,7 @@ START_TEST(the_digest_changes_with_the_files)
 {
     char first[17];
 
-    put("/etc/slurm/slurm.conf", "", 0644);
-    put("/etc/slurm/plugstack.conf", "include d/*.conf\n", 0644);
+    put_slurm("include d/*.conf\n");
     put("/etc/slurm/d/b.conf", "required /lib/berth.so\n", 0644);
     look();
     memcpy(first, facts.digest, sizeof(first));
