@@ -34,8 +34,7 @@ struct berth_ran {
 };
 
 /* Run the program, without input, and wait for its end. A program that fails is an
- * answer
- * (`status`), not an error. Returns 0 with *RET_RAN, which the caller owns
+ * answer (`status`), not an error. Returns 0 with *RET_RAN, which the caller owns
  * (berth_ran_fini); -1 with a sentence in ERR if the program cannot be started, or has
  * passed a limit and was killed with its children. */
 int berth_run(const struct berth_run *run, struct berth_ran *ret_ran,

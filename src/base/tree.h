@@ -9,9 +9,9 @@
  * its use. */
 
 /* Opens the directory PATH, which must not be a symbolic link, must belong to OWNER and
- * must give nobody the permissions FORBIDDEN (bits of st_mode). Returns a
- * descriptor that the caller closes; or -1 with a sentence in ERR. Sets *RET_MISSING,
- * which may be NULL: 1 if PATH is not there, else 0. */
+ * must give nobody the permissions FORBIDDEN (bits of st_mode). Returns a descriptor
+ * that the caller closes; or -1 with a sentence in ERR. Sets *RET_MISSING, which may be
+ * NULL: 1 if PATH is not there, else 0. */
 int berth_tree_open(const char *path, uid_t owner, mode_t forbidden, int *ret_missing,
                     struct berth_err *err);
 

@@ -60,8 +60,7 @@ struct berth_doctor_facts {
         bool is_setuid;      /* its starter has that bit */
     } runtime;
     const char *patchelf;
-    const char *foreign_directory; /* a /tmp/berth-UID that another made, and whose:
-                                      'PATH' of user N */
+    const char *foreign_directory; /* a /tmp/berth-UID of another user, as a clause */
     struct berth_doctor_program programs[5];
     struct {
         const char *srun;    /* NULL: this host has no srun */
@@ -87,7 +86,6 @@ struct berth_doctor_facts {
         bool wants_job; /* runtime.lifetime: job */
     } site;             /* berth.yaml */
     char digest[17];    /* of plugstack.conf, its includes, berth.yaml and profiles */
-    const char *node;   /* name of the host */
     struct {
         bool is_mounted;
         long mode;

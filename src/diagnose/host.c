@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -320,14 +319,6 @@ static int read_stacks(const struct berth_host *host)
     return result;
 }
 
-static void read_node(const struct berth_host *host)
-{
-    struct utsname names;
-
-    if (uname(&names) == 0)
-        host->facts->node = berth_doctor_keep(host->facts, names.nodename);
-}
-
 int berth_host_read(const char *root, char *const *env, const char *release,
                     struct berth_doctor_facts *ret_facts, struct berth_err *err)
 {
@@ -339,7 +330,6 @@ int berth_host_read(const char *root, char *const *env, const char *release,
                               .err = err};
     int result;
 
-    read_node(&host);
     read_namespaces(&host);
     read_ranges(&host);
     facts.fuse = mode_of(&host, "/dev/fuse");

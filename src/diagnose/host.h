@@ -22,8 +22,8 @@ struct berth_host {
 /* Read the facts of this host below the directory ROOT, as the calling user, in the
  * environment ENV; RELEASE is that of the caller. Starts the runtime, srun and berth's
  * programs for their versions, each for ten seconds at most, and a child that tries to
- * make a user namespace. What cannot be read stays unknown. On success the caller
- * owns *RET_FACTS (berth_doctor_facts_fini). */
+ * make a user namespace. What cannot be read stays unknown. On success the caller owns
+ * *RET_FACTS (berth_doctor_facts_fini). */
 int berth_host_read(const char *root, char *const *env, const char *release,
                     struct berth_doctor_facts *ret_facts, struct berth_err *err);
 

@@ -17,8 +17,7 @@ struct berth_container {
     int rank;         /* the lowest of its tasks, or the one asked for; -1: not known */
     unsigned int tasks; /* 0: the job keeps the container for later steps */
     unsigned int since; /* time of the start: seconds since the Epoch */
-    int memory;   /* KiB in use by the programs that serve its image; -1: there are none
-                   */
+    int memory;   /* KiB of the programs that serve its image; -1: there are none */
     int cpu;      /* their processor time in ms; -1: there are none */
     pid_t holder; /* berth-init, on its node */
     pid_t task;   /* the process of `rank`, on its node; not in the text */
