@@ -3,8 +3,6 @@
 
 #include "base/json.h"
 
-#include <string.h>
-
 /* Returns the length of the UTF-8 character (RFC 3629) at TEXT, 1 to 4; 0: not UTF-8.
  */
 static size_t utf8_length(const char *text)

@@ -5,7 +5,6 @@
 #include "diagnose/host.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
 #include <sched.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 
 #include "running/ask.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

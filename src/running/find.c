@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/grow.h"
 #include "base/text.h"
