@@ -165,45 +165,39 @@ static const struct berth_container *find(const struct berth_containers *contain
 }
 
 /* Drop the parts of the selector one by one: the part without which a container matches
- * was wrong. */
-static void explain(const struct berth_containers *containers,
-                    const struct berth_selector *selector, struct berth_err *err)
+ * was wrong. Always returns -1. */
+static int explain(const struct berth_containers *containers,
+                   const struct berth_selector *selector, struct berth_err *err)
 {
     const struct berth_selector any = {.step = -1, .component = -1};
     struct berth_selector less = *selector;
     const struct berth_container *other = find(containers, &any);
 
-    if (!other && selector->rank >= 0) {
-        berth_err_set(err, "job %s: rank %d is in no container; see berth ps %s",
-                      selector->job, selector->rank, selector->job);
-        return;
-    }
-    if (!other) {
-        berth_err_set(err,
-                      "job %s: no step of it has a container now; start one with "
-                      "srun --container-image",
-                      selector->job);
-        return;
-    }
+    if (!other && selector->rank >= 0)
+        return berth_err_set(err, "job %s: rank %d is in no container; see berth ps %s",
+                             selector->job, selector->rank, selector->job);
+    if (!other)
+        return berth_err_set(
+            err,
+            "job %s: no step of it has a container now; start one with "
+            "srun --container-image",
+            selector->job);
     less.component = -1;
-    if ((other = find(containers, &less))) {
-        berth_err_set(err,
-                      "job %s: component %d of step %d has no container; another "
-                      "one has: --component %d",
-                      selector->job, selector->component, other->step,
-                      other->component < 0 ? 0 : other->component);
-        return;
-    }
+    if ((other = find(containers, &less)))
+        return berth_err_set(
+            err,
+            "job %s: component %d of step %d has no container; another "
+            "one has: --component %d",
+            selector->job, selector->component, other->step,
+            other->component < 0 ? 0 : other->component);
     less.node = NULL;
-    if ((other = find(containers, &less))) {
-        berth_err_set(err, "job %s: no container on '%s'; step %d has one on %s",
-                      selector->job, selector->node, other->step, other->node);
-        return;
-    }
+    if ((other = find(containers, &less)))
+        return berth_err_set(err, "job %s: no container on '%s'; step %d has one on %s",
+                             selector->job, selector->node, other->step, other->node);
     less.step = -1;
     other = find(containers, &less);
-    berth_err_set(err, "job %s: step %d has no container; step %d has one on %s",
-                  selector->job, selector->step, other->step, other->node);
+    return berth_err_set(err, "job %s: step %d has no container; step %d has one on %s",
+                         selector->job, selector->step, other->step, other->node);
 }
 
 /* SELECTOR matches both ONE and OTHER: tell the user how to choose one. */
