@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A growing text. `text` is NULL before the first byte and NUL-terminated after it; out
- * of memory sticks in `failed`. Start with `= {0}`. */
+/* A growing text. `text` is NULL before the first byte and NUL-terminated after it. Out
+ * of memory sets `failed`, and from then on nothing is appended. Start with `= {0}`. */
 struct berth_buf {
     char *text;
     size_t used;
@@ -13,10 +13,13 @@ struct berth_buf {
     bool failed;
 };
 
+/* Append the COUNT bytes at BYTES, the string TEXT, or the result of FORMAT. */
 void berth_buf_add(struct berth_buf *buf, const char *bytes, size_t count);
 void berth_buf_puts(struct berth_buf *buf, const char *text);
 void berth_buf_addf(struct berth_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Free the text; the buffer can be used again, empty. */
 void berth_buf_fini(struct berth_buf *buf);
 
 #define BERTH_BUF __attribute__((cleanup(berth_buf_fini)))

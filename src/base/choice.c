@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* The next word of *CHOICES, of *RET_LENGTH bytes; NULL: there are no more. */
+/* Returns the next word of *CHOICES, which has *RET_LENGTH bytes, or NULL. */
 static const char *next_word(const char **choices, size_t *ret_length)
 {
     const char *word = *choices + strspn(*choices, "[|]");

@@ -7,7 +7,8 @@
 /* A list of words as users read it: `auto|nvidia|off`, `[text|json]`. A word in
  * capitals stands for any other text. */
 
-/* The place of WORD in CHOICES, from 0; -1: it is not one of them. */
+/* Returns the place of WORD among the words of CHOICES, from 0, or -1. A word in
+ * capitals has a place, too, but is never found. */
 int berth_choice_find(const char *choices, const char *word);
 
 /* Append the words to RET, without those in capitals. */

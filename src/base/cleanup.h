@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Cleanup attributes: what is freed or closed when a scope ends; and how ownership of a
- * value leaves the scope. */
+/* Attributes that free a pointer, or close a descriptor or a file, when its scope ends;
+ * and berth_steal(), by which ownership leaves the scope. */
 
 static inline void berth_cleanup_free(void *p)
 {

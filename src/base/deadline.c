@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clock of what may take some time and no more. */
+/* Deadlines on the monotonic clock. A stopped process does not use up its deadline. */
 
 #include "base/deadline.h"
 
 #include <time.h>
 
-/* On a busy node this much time may pass between two looks. A process that was stopped
- * loses as much of its time. */
+/* The most that counts between two reads: on a busy node so much may pass, and a
+ * process that was stopped loses no more. */
 enum { GAP_MS = 1000 };
 
 int64_t berth_clock(void)
@@ -28,15 +28,15 @@ int berth_clock_pause(int64_t since)
 void berth_deadline_begin(struct berth_deadline *deadline, unsigned int seconds)
 {
     atomic_store(&deadline->left, seconds * INT64_C(1000));
-    atomic_store(&deadline->looked, berth_clock());
+    atomic_store(&deadline->read_at, berth_clock());
 }
 
 int64_t berth_deadline_left(struct berth_deadline *deadline)
 {
     int64_t now = berth_clock();
-    int64_t gap = now - atomic_exchange(&deadline->looked, now);
+    int64_t gap = now - atomic_exchange(&deadline->read_at, now);
 
-    if (gap <= 0) /* somebody has looked meanwhile */
+    if (gap <= 0) /* another process has read it meanwhile */
         return atomic_load(&deadline->left);
     if (gap > GAP_MS)
         gap = GAP_MS;

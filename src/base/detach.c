@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a process of ours stops being part of the task that it comes from. */
+/* Separates a process of berth from the task that started it: its descriptors, session,
+ * directory and signals. */
 
 #include "base/detach.h"
 
@@ -28,45 +29,38 @@ static bool change_range(int first, unsigned int flags)
 #endif
 }
 
-/* CHANGE every open descriptor from FIRST on. */
-static void for_each_from(int first, void (*change)(int fd))
+/* Close every descriptor from FIRST on, or, with ON_EXEC in FLAGS, mark it. */
+static void change_from(int first, unsigned int flags)
 {
-    DIR *directory = opendir("/proc/self/fd");
+    DIR *directory = change_range(first, flags) ? NULL : opendir("/proc/self/fd");
     struct dirent *entry;
 
     while (directory && (entry = readdir(directory))) {
         int fd = atoi(entry->d_name);
 
-        if (fd >= first && fd != dirfd(directory))
-            change(fd);
+        if (fd < first || fd == dirfd(directory))
+            continue;
+        if (flags)
+            fcntl(fd, F_SETFD, FD_CLOEXEC);
+        else
+            close(fd);
     }
     if (directory)
         closedir(directory);
 }
 
-static void close_one(int fd)
-{
-    close(fd);
-}
-
-static void hide_one(int fd)
-{
-    fcntl(fd, F_SETFD, FD_CLOEXEC);
-}
-
 void berth_close_from(int first)
 {
-    if (!change_range(first, 0))
-        for_each_from(first, close_one);
+    change_from(first, 0);
 }
 
-void berth_hide_from(int first)
+void berth_cloexec_from(int first)
 {
-    if (!change_range(first, ON_EXEC))
-        for_each_from(first, hide_one);
+    change_from(first, ON_EXEC);
 }
 
-/* Move the descriptors out of the way first: one may stand where another one goes. */
+/* Moves all descriptors above their new numbers first: one may have the new number of
+ * another. */
 void berth_close_others(const int keep[], size_t count)
 {
     int moved[MOST];
@@ -75,7 +69,7 @@ void berth_close_others(const int keep[], size_t count)
         moved[i] = fcntl(keep[i], F_DUPFD, FIRST + MOST);
     for (size_t i = 0; i < count; i++)
         if (dup2(moved[i], FIRST + (int)i) < 0)
-            close(FIRST + (int)i); /* there is none; what stands there is a task's */
+            close(FIRST + (int)i); /* not open; the number may be a task's */
     berth_close_from(FIRST + (int)count);
 }
 
@@ -84,7 +78,8 @@ void berth_detach(const int keep[], size_t count, sigset_t *ret_mask)
     sigset_t all;
     int null;
 
-    /* One may be 0, 1 or 2, of a task that had closed them. */
+    /* Before 0, 1 and 2 are replaced: a task may have closed these, so that KEEP names
+     * them. */
     berth_close_others(keep, count);
     null = open("/dev/null", O_RDWR);
     for (int i = 0; i < FIRST; i++)
@@ -95,7 +90,7 @@ void berth_detach(const int keep[], size_t count, sigset_t *ret_mask)
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, ret_mask);
     if (chdir("/") < 0)
-        return; /* it only keeps a directory busy */
+        return; /* harmless: the old directory stays in use */
 }
 
 int berth_detach_run(void (*body)(void *data), void (*born)(void *data, pid_t pid),

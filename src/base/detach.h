@@ -7,24 +7,24 @@
 
 #include "base/err.h"
 
-/* Closes all descriptors from 3 on but the COUNT (at most 8) in KEEP, which become
+/* Closes all descriptors from 3 on except the COUNT (at most 8) in KEEP, which become
  * 3, 4, ... in that order. */
 void berth_close_others(const int keep[], size_t count);
 
 /* Detaches the calling process: it gets its own session, /dev/null as standard input
  * and outputs, / as its directory, and all signals blocked (the old mask goes to
- * *RET_MASK, which may be NULL). Other descriptors as berth_close_others(). */
+ * *RET_MASK, which may be NULL). KEEP and COUNT are those of berth_close_others(). */
 void berth_detach(const int keep[], size_t count, sigset_t *ret_mask);
 
-/* Start a process that the caller does not wait for: the child of a child that ends. It
- * calls BODY with DATA and ends when that returns, since it is a copy of the caller and
- * must not go on as one. BORN (NULL: nobody asks) is called with DATA and its number
- * before the caller goes on. */
+/* Start a process that is not the caller's child, so that the caller need not wait for
+ * it: the child of a child that ends. The process calls BODY with DATA and ends when
+ * BODY returns. BORN, which may be NULL, is called with DATA and the process's number
+ * before this function returns; it runs in the child that ends, not in the caller. */
 int berth_detach_run(void (*body)(void *data), void (*born)(void *data, pid_t pid),
                      void *data, struct berth_err *err);
 
 /* Close every descriptor from FIRST on. */
 void berth_close_from(int first);
 
-/* Let no descriptor from FIRST on stay open in a program that is executed. */
-void berth_hide_from(int first);
+/* Mark every descriptor from FIRST on close-on-exec. */
+void berth_cloexec_from(int first);

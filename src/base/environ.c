@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking into an environment. */
+/* Reads environments: NAME=VALUE strings. */
 
 #include "base/environ.h"
 

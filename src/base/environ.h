@@ -5,11 +5,11 @@
 
 #include "base/strvec.h"
 
-/* An environment as a list of NAME=VALUE that ends in NULL, and as bytes in the form of
- * /proc/PID/environ: the strings one behind the other, each ended by NUL. */
+/* An environment is a list of NAME=VALUE strings that ends in NULL, or their bytes in
+ * the form of /proc/PID/environ: one string behind the other, each ended by NUL. */
 
-/* The value of NAME (which may be NAME=VALUE) in ENV (which may be NULL), the first;
- * NULL when it is not there. */
+/* Returns the first value of NAME, which may be written NAME=VALUE, in ENV, which may
+ * be NULL; NULL: ENV does not have it. The value belongs to ENV. */
 const char *berth_environ_value(char *const *env, const char *name);
 
 /* Append the strings in the COUNT bytes at BYTES, which end in NUL, to RET. */

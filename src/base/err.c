@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void berth_err_show(char *to, size_t size, const char *from)
+void berth_err_escape(char *to, size_t size, const char *from)
 {
     size_t used = 0;
 
@@ -22,11 +22,10 @@ void berth_err_show(char *to, size_t size, const char *from)
             memcpy(to + used, "...", 4);
             return;
         }
+        if (is_c1)
+            c = (unsigned char)*++from;
         if (plain)
             to[used++] = *from;
-        else if (is_c1)
-            used += (size_t)snprintf(to + used, size - used, "\\x%02x",
-                                     (unsigned char)*++from);
         else if (c == '\n')
             used += (size_t)snprintf(to + used, size - used, "\\n");
         else
@@ -45,7 +44,7 @@ int berth_err_set(struct berth_err *err, const char *format, ...)
     va_start(args, format);
     vsnprintf(raw, sizeof(raw), format, args);
     va_end(args);
-    berth_err_show(err->text, sizeof(err->text), raw);
+    berth_err_escape(err->text, sizeof(err->text), raw);
     return -1;
 }
 

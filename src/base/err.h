@@ -16,12 +16,12 @@ struct berth_err {
 };
 
 /* Copy FROM to TO (SIZE bytes) with control characters as \xNN; what is too long ends
- * in "...". UTF-8 passes, but for its own control characters (U+0080 to U+009F). What
- * has been through it stays as it is. */
-void berth_err_show(char *to, size_t size, const char *from);
+ * in "...". UTF-8 passes, except its control characters (U+0080 to U+009F). A text that
+ * was escaped before does not change. */
+void berth_err_escape(char *to, size_t size, const char *from);
 
-/* Write the sentence. ERR may be NULL (nobody asks). Always returns -1, so that a
- * caller can `return berth_err_set(err, ...)`. */
+/* Write the sentence; nothing if ERR is NULL. Always returns -1, so that a caller can
+ * `return berth_err_set(err, ...)`. */
 int berth_err_set(struct berth_err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads and writes as a whole. */
+/* Reads and writes that are complete: a call that was interrupted, or that moved a
+ * part, is made again. */
 
 #include "base/fd.h"
 

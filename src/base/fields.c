@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Structures as text that survives every environment. */
+/* Writes structures as text for an environment variable, and reads them back. */
 
 #include "base/fields.h"
 
@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,26 +25,15 @@ void berth_field_put(struct berth_buf *buf, size_t start, const char *key,
     berth_buf_addf(buf, "%s%s=", buf->used > start ? "&" : "", key);
     for (; *value; value++) {
         unsigned char c = (unsigned char)*value;
-        char hex[4];
 
-        if (is_plain(c)) {
+        if (is_plain(c))
             berth_buf_add(buf, value, 1);
-        } else {
-            snprintf(hex, sizeof(hex), "%%%02X", c);
-            berth_buf_add(buf, hex, 3);
-        }
+        else
+            berth_buf_addf(buf, "%%%02X", c);
     }
 }
 
-static void put_number(struct berth_buf *buf, size_t start, const char *key, int number)
-{
-    char text[16];
-
-    snprintf(text, sizeof(text), "%d", number);
-    berth_field_put(buf, start, key, text);
-}
-
-/* The member of RECORD that FIELD says. */
+/* Returns the member of RECORD that FIELD describes. */
 static void *member(const void *record, const struct berth_field *field)
 {
     return (char *)record + field->offset;
@@ -69,7 +57,8 @@ void berth_fields_put(struct berth_buf *buf, const struct berth_field *table,
         } else if (text || (field->kind == BERTH_FIELD_FLAG && *(const bool *)it))
             berth_field_put(buf, start, field->key, text ? text : "");
         else if (field->kind >= BERTH_FIELD_NUMBER && *(const int *)it != absent)
-            put_number(buf, start, field->key, *(const int *)it);
+            berth_buf_addf(buf, "%s%s=%d", buf->used > start ? "&" : "", field->key,
+                           *(const int *)it);
     }
 }
 
@@ -213,7 +202,8 @@ int berth_parts_open(const char *text, size_t max, char **ret_copy, char **ret_n
     *ret_copy = *ret_next = strndup(text + form, length - form - strlen(end));
     if (!*ret_copy)
         return berth_err_oom(err);
-    strsep(ret_next, ";"); /* nothing is before the first one */
+    strsep(ret_next, ";"); /* the first part starts with a semicolon: skip the empty
+                              text before it */
     return 0;
 }
 

@@ -15,7 +15,7 @@
  * the text has no blanks, quotes or newlines. 1 is the release of the form; the point
  * at the end says that nothing was cut off. */
 
-/* What a member of a structure is, and when it has no field. */
+/* The type of a member of a structure: the value behind the colon has no field. */
 enum berth_field_kind {
     BERTH_FIELD_END,        /* behind the last row of a table */
     BERTH_FIELD_TEXT,       /* char *, owned: NULL */
@@ -32,25 +32,26 @@ struct berth_field {
     size_t offset; /* in the structure */
 };
 
-/* Append the fields of RECORD, of which TABLE has the members. Out of memory, of a list
- * too, sticks in BUF. */
+/* Append a field for each member of RECORD that TABLE lists. Out of memory, also of a
+ * list in RECORD, sets `failed` of BUF. */
 void berth_fields_put(struct berth_buf *buf, const struct berth_field *table,
                       const void *record);
 
-/* Read TEXT, which this changes, into RECORD, where members without a field stay as
- * they are. */
+/* Read the fields of TEXT, which this function overwrites, into RECORD. Members without
+ * a field stay as they are. The caller frees RECORD, also after an error. */
 int berth_fields_get(char *text, const struct berth_field *table, void *record,
                      struct berth_err *err);
 
 /* Free the texts and lists of RECORD. */
 void berth_fields_free(const struct berth_field *table, void *record);
 
-/* Append one field. The fields start at START of BUF. */
+/* Append one field. START is where the first field begins in BUF. */
 void berth_field_put(struct berth_buf *buf, size_t start, const char *key,
                      const char *value);
 
-/* The next field of *NEXT (NULL: none), which this changes. Returns 1; 0 when there are
- * no more; -1 with a sentence in ERR. */
+/* Cuts the next field off *NEXT, which this function overwrites and which is NULL at
+ * the end. The key and the value stay in that text. Returns 1; 0: there are no more; -1
+ * with a sentence in ERR. */
 int berth_field_next(char **next, char **ret_key, char **ret_value,
                      struct berth_err *err);
 
@@ -60,11 +61,11 @@ int berth_field_next(char **next, char **ret_key, char **ret_value,
 /* Append the LABEL of a part, whose fields are appended next. */
 void berth_parts_label(struct berth_buf *buf, const char *label);
 
-/* The parts of TEXT, which may have MAX bytes: *RET_NEXT is for berth_parts_next(). The
- * caller frees *RET_COPY. */
+/* Begin to read the parts of TEXT, which may have MAX bytes: *RET_NEXT is for
+ * berth_parts_next(), and points into *RET_COPY, which the caller frees. */
 int berth_parts_open(const char *text, size_t max, char **ret_copy, char **ret_next,
                      struct berth_err *err);
 
-/* The label of the next part of *NEXT, and its fields (NULL: it has no label). NULL
- * when there are no more. */
+/* Returns the label of the next part of *NEXT, and its fields in *RET_FIELDS (NULL: the
+ * part has no colon). NULL: there are no more parts. */
 char *berth_parts_next(char **next, char **ret_fields);

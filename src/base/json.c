@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as JSON text: commas, indentation, and strings that any reader takes. */
+/* Writes JSON: commas, indentation, and strings that every parser accepts. */
 
 #include "base/json.h"
 
-#include <stdio.h>
-#include <string.h>
-
-/* How many bytes of UTF-8 (RFC 3629) are at TEXT: 1 to 4; 0: none. */
+/* Returns the length of the UTF-8 character (RFC 3629) at TEXT, 1 to 4; 0: not UTF-8.
+ */
 static size_t utf8_length(const char *text)
 {
     static const struct {
@@ -40,23 +38,12 @@ static size_t utf8_length(const char *text)
  */
 static void put_escaped(struct berth_buf *buf, unsigned int code)
 {
-    char text[8];
-
-    switch (code) {
-    case '\n':
-        berth_buf_puts(buf, "\\n");
-        return;
-    case '\t':
-        berth_buf_puts(buf, "\\t");
-        return;
-    case '"':
-    case '\\':
-        snprintf(text, sizeof(text), "\\%c", (char)code);
-        break;
-    default:
-        snprintf(text, sizeof(text), "\\u%04x", code & 0xffff);
-    }
-    berth_buf_puts(buf, text);
+    if (code == '\n' || code == '\t')
+        berth_buf_puts(buf, code == '\n' ? "\\n" : "\\t");
+    else if (code == '"' || code == '\\')
+        berth_buf_addf(buf, "\\%c", (char)code);
+    else
+        berth_buf_addf(buf, "\\u%04x", code);
 }
 
 static void put_string(struct berth_buf *buf, const char *value)
@@ -90,7 +77,7 @@ static void put_line(struct berth_json *json)
         berth_buf_puts(&json->text, "  ");
 }
 
-/* What stands before a value. */
+/* Write what comes before a value: a comma, a new line, the key. */
 static void put_start(struct berth_json *json, const char *name)
 {
     if (json->follows)
@@ -150,11 +137,8 @@ void berth_json_string(struct berth_json *json, const char *name, const char *va
 
 void berth_json_number(struct berth_json *json, const char *name, long long value)
 {
-    char digits[32];
-
-    snprintf(digits, sizeof(digits), "%lld", value);
     put_start(json, name);
-    berth_buf_puts(&json->text, digits);
+    berth_buf_addf(&json->text, "%lld", value);
 }
 
 void berth_json_bool(struct berth_json *json, const char *name, bool value)
@@ -166,6 +150,7 @@ void berth_json_bool(struct berth_json *json, const char *name, bool value)
 void berth_json_list(struct berth_json *json, const char *name,
                      const struct berth_strvec *values)
 {
+    json->text.failed |= values->failed;
     berth_json_array(json, name);
     for (size_t i = 0; i < values->count; i++)
         berth_json_string(json, NULL, values->items[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* realpath(3) that remembers. */
+/* Resolves paths as realpath(3) does, and caches each step. */
 
 #include "base/resolve.h"
 
@@ -13,9 +13,9 @@
 #include "base/cleanup.h"
 #include "base/strvec.h"
 
-enum { DEPTH_MAX = 100 }; /* components, and links that lead to links */
+enum { DEPTH_MAX = 100 }; /* of recursion: components, and links that lead to links */
 
-static struct berth_strvec known; /* a path and what it is, by turns */
+static struct berth_strvec known; /* pairs: a path, and that path without links */
 
 static const char *find(const char *path)
 {
@@ -27,8 +27,8 @@ static const char *find(const char *path)
 
 static char *resolve(const char *path, int depth);
 
-/* What NAME is in DIRECTORY, which has no links. */
-static char *enter(const char *directory, const char *name, int depth)
+/* Returns the resolved path of NAME in DIRECTORY, whose path has no links. */
+static char *resolve_name(const char *directory, const char *name, int depth)
 {
     const char *top = strcmp(directory, "/") == 0 ? "" : directory;
     BERTH_FREE char *path = NULL;
@@ -76,7 +76,7 @@ static char *resolve(const char *path, int depth)
     *slash = '\0';
     directory = resolve(trimmed, depth - 1);
     *slash = '/';
-    result = directory ? enter(directory, slash + 1, depth - 1) : NULL;
+    result = directory ? resolve_name(directory, slash + 1, depth - 1) : NULL;
     if (result) {
         berth_strvec_push(&known, trimmed);
         berth_strvec_push(&known, result);

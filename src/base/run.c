@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a helper program with a bound on its time and its words. */
+/* Runs a helper program, with limits on its time and its output. */
 
 #include "base/run.h"
 
@@ -27,7 +27,7 @@ bool berth_run_is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The first DIRECTORY/NAME that is a program; only absolute directories count. */
+/* Returns the first DIRECTORY/NAME that is a program, of the absolute DIRECTORIES. */
 static char *search(const char *directories, const char *name)
 {
     BERTH_FREE char *copy = strdup(directories);
@@ -54,8 +54,8 @@ char *berth_run_find(const char *name, const char *path)
     return found ? found : search(USUAL_DIRECTORIES, name);
 }
 
-/* Its own process group, so that it can be killed with its children; the signals of a
- * fresh process. Returns an errno. */
+/* Gives the program a process group of its own, so that it can be killed with its
+ * children, and default signals. Returns 0 or an errno. */
 static int spawn(const struct berth_run *run, int out, int err, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t files;
@@ -82,8 +82,8 @@ static int spawn(const struct berth_run *run, int out, int err, pid_t *ret_pid)
     return number;
 }
 
-/* Append what can be read from FD now. Returns false at its end. */
-static bool take(int fd, struct berth_buf *buf)
+/* Append what can be read from FD now. Returns false at the end of FD. */
+static bool read_part(int fd, struct berth_buf *buf)
 {
     char bytes[4096];
     ssize_t count = read(fd, bytes, sizeof(bytes));
@@ -101,10 +101,10 @@ static int refuse_slow(const struct berth_run *run, struct berth_err *err)
                          run->argv[0], run->seconds);
 }
 
-/* Until both pipes are closed, or DEADLINE. */
-static int listen_to(const struct berth_run *run, int out, int err_fd,
-                     struct berth_deadline *deadline, struct berth_ran *ran,
-                     struct berth_err *err)
+/* Read OUT and ERR_FD until both are at their end, or DEADLINE has passed. */
+static int read_output(const struct berth_run *run, int out, int err_fd,
+                       struct berth_deadline *deadline, struct berth_ran *ran,
+                       struct berth_err *err)
 {
     struct pollfd fds[] = {{.fd = out, .events = POLLIN},
                            {.fd = err_fd, .events = POLLIN}};
@@ -113,10 +113,10 @@ static int listen_to(const struct berth_run *run, int out, int err_fd,
     while (fds[0].fd >= 0 || fds[1].fd >= 0) {
         if (berth_deadline_left(deadline) <= 0)
             return refuse_slow(run, err);
-        if (poll(fds, 2, BERTH_DEADLINE_LOOK_MS) <= 0)
+        if (poll(fds, 2, BERTH_DEADLINE_POLL_MS) <= 0)
             continue;
         for (int i = 0; i < 2; i++)
-            if (fds[i].fd >= 0 && fds[i].revents && !take(fds[i].fd, bufs[i]))
+            if (fds[i].fd >= 0 && fds[i].revents && !read_part(fds[i].fd, bufs[i]))
                 fds[i].fd = -1;
         if (ran->out.failed || ran->err.failed)
             return berth_err_oom(err);
@@ -129,10 +129,10 @@ static int listen_to(const struct berth_run *run, int out, int err_fd,
     return 0;
 }
 
-/* Mostly it ends at once, but a program may close what we listen to and stay. */
-static int await(const struct berth_run *run, pid_t pid,
-                 struct berth_deadline *deadline, int *ret_status,
-                 struct berth_err *err)
+/* A program may close its outputs and go on: wait for its end, too. */
+static int wait_for_end(const struct berth_run *run, pid_t pid,
+                        struct berth_deadline *deadline, int *ret_status,
+                        struct berth_err *err)
 {
     struct timespec pause = {.tv_nsec = 100000};
 
@@ -178,11 +178,11 @@ int berth_run(const struct berth_run *run, struct berth_ran *ret_ran,
     close(errors[1]);
     result = number ? berth_err_set(err, "'%s': cannot be started: %s", run->argv[0],
                                     strerror(number))
-                    : listen_to(run, out[0], errors[0], deadline, &ran, err);
+                    : read_output(run, out[0], errors[0], deadline, &ran, err);
     close(out[0]);
     close(errors[0]);
     if (!number && result == 0)
-        result = await(run, pid, deadline, &ran.status, err);
+        result = wait_for_end(run, pid, deadline, &ran.status, err);
     if (!number && result < 0) {
         kill(-pid, SIGKILL);
         berth_run_wait(pid);

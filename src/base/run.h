@@ -9,44 +9,44 @@
 #include "base/deadline.h"
 #include "base/err.h"
 
-/* The first DIRECTORY/NAME that is a program, of the absolute directories in PATH (a
- * list like PATH, may be NULL) and then of the usual ones; NULL: there is none. The
- * caller frees it. */
+/* Returns the first DIRECTORY/NAME that is a program, of the absolute directories in
+ * PATH (a list like the variable PATH; may be NULL) and then of the usual ones; NULL:
+ * there is none. The caller frees the result. */
 char *berth_run_find(const char *name, const char *path);
 
-/* Is PATH a file that may be run? */
+/* Is PATH a regular file that the caller may execute? */
 bool berth_run_is_program(const char *path);
 
-/* A helper program, such as the loader or patchelf, and what it may cost. */
+/* A helper program, such as the loader or patchelf, and its limits. */
 struct berth_run {
-    const char *const *argv; /* ended by NULL; argv[0] is a path */
-    const char *const *env;  /* ended by NULL */
-    int seconds;             /* that it may take */
-    size_t most;             /* bytes that it may say, in all */
-    /* What is left of the seconds; NULL: all. */
-    struct berth_deadline *deadline;
+    const char *const *argv;         /* ended by NULL; argv[0] is a path */
+    const char *const *env;          /* ended by NULL */
+    int seconds;                     /* the longest time that it may run */
+    size_t most;                     /* bytes of output and errors together */
+    struct berth_deadline *deadline; /* instead of `seconds` from now; NULL: none */
 };
 
-/* What it said and how it ended. */
+/* The output of a program, and how it ended. */
 struct berth_ran {
     struct berth_buf out;
     struct berth_buf err;
-    int status; /* as waitpid(2) tells it */
+    int status; /* as from waitpid(2) */
 };
 
-/* Run it, without input, and wait for its end. A program that fails is an answer
- * (status), not an error. Returns 0 with *RET_RAN, which the caller owns
- * (berth_ran_fini); -1 with a sentence in ERR when it cannot be started, takes too long
- * or says too much; it and its children are then killed. */
+/* Run the program, without input, and wait for its end. A program that fails is an
+ * answer (`status`), not an error. Returns 0 with *RET_RAN, which the caller owns
+ * (berth_ran_fini); -1 with a sentence in ERR if the program cannot be started, or has
+ * passed a limit and was killed with its children. */
 int berth_run(const struct berth_run *run, struct berth_ran *ret_ran,
               struct berth_err *err);
 
 void berth_ran_fini(struct berth_ran *ran);
 
-/* Waits until the child PID has ended, where it is one (above 0). Returns its status as
- * waitpid(2) tells it; 0: that is not known. */
+/* If PID is above 0, waits until this child has ended. Returns its status as from
+ * waitpid(2), or 0 if that is not known. */
 int berth_run_wait(pid_t pid);
 
-/* The last line of what was said on standard error, or of all; "" when nothing was.
- * Ends the text of RAN there. */
+/* Returns the last line of the standard error in RAN, or of the output where there are
+ * no errors; "" if there is neither. Cuts blanks and newlines off the end of that text.
+ */
 const char *berth_ran_last_line(struct berth_ran *ran);

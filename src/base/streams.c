@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The three streams that a program expects to have. */
+/* Standard input, output and error: their descriptors are in use in each program. */
 
 #include "base/streams.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-void berth_streams_hold(void)
+void berth_streams_reserve(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0)

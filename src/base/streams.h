@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Called first in main(), so that no file that is opened later becomes standard input,
- * output or error: if one of these is closed, a descriptor that can be neither read nor
- * written takes its place until exec. */
-void berth_streams_hold(void);
+/* Call first in main(): no file that is opened later becomes standard input, output or
+ * error. If one of these is closed, a descriptor that cannot be read (0) or written (1,
+ * 2) takes its number until exec. */
+void berth_streams_reserve(void);

@@ -8,24 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/text.h"
 
-/* Append TEXT itself, which the list owns from now on; NULL means out of memory. */
-static void take(struct berth_strvec *vec, char *text)
+/* Append TEXT, which the list owns from now on; NULL: out of memory. */
+static void append(struct berth_strvec *vec, char *text)
 {
-    if (text && vec->count + 2 > vec->room) {
-        size_t room = vec->room ? vec->room * 2 : 8;
-        char **items = realloc(vec->items, room * sizeof(*items));
-
-        if (!items) {
-            free(text);
-            text = NULL;
-        } else {
-            vec->items = items;
-            vec->room = room;
-        }
-    }
-    if (!text) {
+    if (!text ||
+        berth_grow(&vec->items, vec->count + 1, &vec->room, sizeof(text)) < 0) {
+        free(text);
         vec->failed = true;
         return;
     }
@@ -35,7 +26,7 @@ static void take(struct berth_strvec *vec, char *text)
 
 void berth_strvec_push(struct berth_strvec *vec, const char *text)
 {
-    take(vec, strdup(text));
+    append(vec, strdup(text));
 }
 
 void berth_strvec_pushf(struct berth_strvec *vec, const char *format, ...)
@@ -47,7 +38,7 @@ void berth_strvec_pushf(struct berth_strvec *vec, const char *format, ...)
     if (vasprintf(&text, format, args) < 0)
         text = NULL;
     va_end(args);
-    take(vec, text);
+    append(vec, text);
 }
 
 void berth_strvec_append(struct berth_strvec *vec, const struct berth_strvec *from)

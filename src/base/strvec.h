@@ -6,9 +6,9 @@
 
 #include "base/buf.h"
 
-/* A growing list of strings that it owns, always ended by NULL like argv (`items` is
- * NULL only before the first push). Out of memory sticks in `failed`, so that a builder
- * pushes freely and asks once. Start with `= {0}`. */
+/* A growing list of strings, which it owns, ended by NULL like argv (`items` is NULL
+ * before the first push). Out of memory sets `failed`, which a builder checks once, at
+ * its end. Start with `= {0}`. */
 struct berth_strvec {
     char **items;
     size_t count;
@@ -24,10 +24,11 @@ void berth_strvec_pushf(struct berth_strvec *vec, const char *format, ...)
 /* Append copies of all strings of FROM. */
 void berth_strvec_append(struct berth_strvec *vec, const struct berth_strvec *from);
 
-/* Append the strings to RET, with SEPARATOR between them. */
+/* Append the strings to RET, with SEPARATOR between them, and `failed` of the list. */
 void berth_strvec_join(const struct berth_strvec *vec, const char *separator,
                        struct berth_buf *ret);
 
+/* Is one of the strings TEXT? */
 bool berth_strvec_has(const struct berth_strvec *vec, const char *text);
 
 /* Append a copy of TEXT if the list does not have it. */

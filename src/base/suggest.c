@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which name somebody meant who wrote another one. */
+/* Finds the name that a user meant by a misspelt one. */
 
 #include "base/suggest.h"
 
@@ -17,8 +17,8 @@ static size_t least(size_t a, size_t b, size_t c)
     return smaller < c ? smaller : c;
 }
 
-/* How many letters must be inserted, removed or replaced to make one text the other
- * (Levenshtein); both are at most LONGEST long. */
+/* Returns how many letters must be inserted, removed or replaced to turn FROM into TO
+ * (Levenshtein); both have at most LONGEST. */
 static size_t distance(const char *from, const char *to)
 {
     size_t row[LONGEST + 1];

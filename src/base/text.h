@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Small questions about texts. */
+/* Compares the starts and ends of strings. */
 
 static inline bool berth_text_starts(const char *text, const char *start)
 {
@@ -37,7 +37,7 @@ static inline bool berth_text_ends(const char *text, const char *end)
     return length >= rest && strcmp(text + length - rest, end) == 0;
 }
 
-/* What is behind the last slash of PATH; all of it, if it has none. */
+/* Returns what is behind the last slash of PATH, or PATH if it has none. */
 static inline const char *berth_text_base(const char *path)
 {
     const char *slash = strrchr(path, '/');

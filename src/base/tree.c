@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Directories and files by descriptor. */
+/* Opens, copies and removes files below a directory that is given by descriptor. */
 
 #include "base/tree.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -56,8 +55,8 @@ int berth_tree_parents(int dir, const char *file)
     return 0;
 }
 
-/* Copy within the kernel, or by hand where it cannot (other file systems, old kernels).
- */
+/* Copy within the kernel, or through a buffer where the kernel cannot (between file
+ * systems, old kernels). */
 static int copy_bytes(int from, int to)
 {
     char bytes[65536];
@@ -84,7 +83,7 @@ int berth_tree_copy(int from, int dir, const char *name, mode_t mode)
     if (to < 0)
         return -1;
     result = copy_bytes(from, to) < 0 || fchmod(to, mode) < 0 ? -1 : 0;
-    /* Some file systems say only now that there is no room. */
+    /* Some file systems report a lack of space only now. */
     if (close(to) < 0)
         result = -1;
     return result;

@@ -349,7 +349,7 @@ int main(int argc, char **argv)
         berth_singleton_run(argv + 2);
         return EXIT_SUCCESS;
     }
-    berth_hide_from(STDERR_FILENO + 1); /* from all programs that this one starts */
+    berth_cloexec_from(STDERR_FILENO + 1); /* from all programs that this one starts */
     umask(022);                         /* the user's is for the user's files */
     if (read_work(argc, argv, &work, &err) == 0 && run(&work, &err) == 0) {
         witness(&work);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The berth command: what berth knows and does without Slurm. Finds the verb. */
+/* The command berth: finds the verb, prints help and errors. */
 
 #include <errno.h>
 #include <stdbool.h>
@@ -49,8 +49,9 @@ static const struct {
 
 enum { VERBS = sizeof(verbs) / sizeof(verbs[0]) };
 
-/* Two letters in the wrong order are two letters wrong. */
-enum { FAR = 2 };
+/* Of a word from the one that was meant: two letters in the wrong order differ twice.
+ */
+enum { DISTANCE_MAX = 2 };
 
 static void print_usage(FILE *stream)
 {
@@ -73,6 +74,14 @@ int berth_cli_fail(const struct berth_err *err)
     return print_error(err, BERTH_CLI_FAILED);
 }
 
+int berth_cli_fail_oom(void)
+{
+    struct berth_err err;
+
+    berth_err_oom(&err);
+    return berth_cli_fail(&err);
+}
+
 int berth_cli_misused(const struct berth_err *err)
 {
     return print_error(err, BERTH_CLI_MISUSED);
@@ -88,7 +97,8 @@ static void print_help(int verb)
     printf("Each option can be given by a variable; see berth(1).\n");
 }
 
-/* Does WORD of the command line look like one of the options in USAGE? */
+/* If WORD of the command line resembles an option in USAGE, ask whether that was meant.
+ */
 static void suggest(const char *verb, const char *usage, const char *word)
 {
     enum { MOST = 8 };
@@ -102,7 +112,7 @@ static void suggest(const char *verb, const char *usage, const char *word)
     while ((name = strsep(&rest, "[]| ")) && count < MOST)
         if (berth_text_starts(name, "--") && name[2])
             names[count++] = name;
-    meant = berth_suggest_nearest(word, names, FAR);
+    meant = berth_suggest_nearest(word, names, DISTANCE_MAX);
     if (!meant || strcmp(meant, word) == 0)
         return;
     berth_suggest_meant(word, "an option", meant, &err);
@@ -133,7 +143,7 @@ static int refuse_verb(const char *name, struct berth_err *err)
 
     for (int i = 0; i < VERBS; i++)
         names[i] = verbs[i].name;
-    meant = berth_suggest_nearest(name, names, FAR);
+    meant = berth_suggest_nearest(name, names, DISTANCE_MAX);
     if (meant)
         return berth_suggest_meant(name, "a verb", meant, err);
     return berth_err_set(err, "'%s' is not a verb; see berth --help", name);
@@ -168,7 +178,7 @@ static int run(int argc, char **argv)
     return berth_cli_misused(&err);
 }
 
-/* What was printed has to be where it should be, whatever else there is to say. */
+/* Returns true, after an error message, if standard output could not be written. */
 static bool has_lost_output(void)
 {
     bool is_lost = ferror(stdout);
@@ -176,7 +186,7 @@ static bool has_lost_output(void)
     if (fclose(stdout) == 0) {
         if (!is_lost)
             return false;
-        errno = EIO; /* it has been forgotten what it was */
+        errno = EIO; /* the number of the first error is lost */
     }
     perror("berth: standard output");
     return true;
@@ -186,7 +196,7 @@ int main(int argc, char **argv)
 {
     int result;
 
-    berth_streams_hold();
+    berth_streams_reserve();
     result = run(argc, argv);
     if (has_lost_output() && result == EXIT_SUCCESS)
         result = BERTH_CLI_FAILED;

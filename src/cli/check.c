@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth check: all faults of a berth.yaml, before a step finds the first. */
+/* berth check: prints all faults of a berth.yaml; a step would stop at the first. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@
 
 extern char **environ;
 
-/* Other hosts may have it. */
-static void look_for_runtime(const struct berth_site *site)
+/* Note a runtime that this host does not have; other hosts may have it. */
+static void note_runtime(const struct berth_site *site)
 {
     const char *path = site->runtime.path;
 
@@ -30,8 +30,8 @@ static void look_for_runtime(const struct berth_site *site)
                 access(path, X_OK) < 0 ? strerror(errno) : "not a program");
 }
 
-/* Neither is a fault by itself. */
-static void look_at_lifetime(const struct berth_site *site)
+/* Note two settings of which each is right alone. */
+static void note_lifetime(const struct berth_site *site)
 {
     if (site->runtime.lifetime == BERTH_LASTS_JOB &&
         site->runtime.share == BERTH_SHARE_NEVER)
@@ -40,7 +40,7 @@ static void look_at_lifetime(const struct berth_site *site)
                 berth_site_where(site, "runtime.lifetime", ""));
 }
 
-/* Digits as numbers, so that line 4 is before line 12. */
+/* Compare digits as numbers, so that line 4 is before line 12. */
 static int compare(const void *a, const void *b)
 {
     return strverscmp(*(char *const *)a, *(char *const *)b);
@@ -57,8 +57,8 @@ static int check(const char *path, struct berth_strvec *faults, struct berth_err
         berth_profiles_faults(&terms, berth_site_owner(), &set, faults, err) < 0)
         return -1;
     berth_policy_faults(&site, faults);
-    look_for_runtime(&site);
-    look_at_lifetime(&site);
+    note_runtime(&site);
+    note_lifetime(&site);
     return faults->failed ? berth_err_oom(err) : 0;
 }
 
@@ -66,14 +66,15 @@ int berth_cli_check(int argc, char **argv)
 {
     BERTH_STRVEC struct berth_strvec faults = {0};
     BERTH_FREE char *directory = getcwd(NULL, 0);
-    BERTH_FREE char *path = NULL;
+    BERTH_SETTINGS struct berth_settings settings = {0};
+    const char *path;
     struct berth_err err;
 
     if (argc > 2 || (argc == 2 && *argv[1] == '-'))
         return BERTH_CLI_USAGE;
-    if ((argc == 2 ? berth_path_absolute(argv[1], directory, &path, &err)
-                   : berth_site_find(environ, &path, &err)) < 0 ||
-        check(path, &faults, &err) < 0)
+    if ((argc == 2 ? berth_path_absolute(argv[1], directory, &settings.config, &err)
+                   : berth_site_settings(environ, &settings, &err)) < 0 ||
+        check(settings.config, &faults, &err) < 0)
         return berth_cli_fail(&err);
     if (faults.count)
         qsort(faults.items, faults.count, sizeof(*faults.items), compare);
@@ -81,9 +82,10 @@ int berth_cli_check(int argc, char **argv)
         fprintf(stderr, "%s\n", faults.items[i]);
     if (faults.count)
         return BERTH_CLI_FAILED;
-    if (!path && access(BERTH_SITE_FILE, F_OK) < 0)
-        printf(BERTH_SITE_FILE ": there is none, and the defaults hold\n");
+    path = settings.config ? settings.config : BERTH_SITE_FILE;
+    if (!settings.config && access(path, F_OK) < 0)
+        printf("%s: there is none, and the defaults hold\n", path);
     else
-        printf("%s: no fault found\n", path ? path : BERTH_SITE_FILE);
+        printf("%s: no fault found\n", path);
     return EXIT_SUCCESS;
 }

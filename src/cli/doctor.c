@@ -12,7 +12,7 @@
 
 extern char **environ;
 
-/* Only for people who look, and have not said no (no-color.org). */
+/* Colours are for a terminal, and not if NO_COLOR is set (no-color.org). */
 static bool has_colours(void)
 {
     const char *no = getenv("NO_COLOR");
@@ -38,18 +38,7 @@ static void print(const struct berth_diagnoses *diagnoses)
     }
 }
 
-/* In one line for all of the host (BRIEF), or how many diagnoses there were. */
-static void sum_up(const struct berth_doctor_facts *facts,
-                   const struct berth_diagnoses *diagnoses, bool brief,
-                   struct berth_buf *line)
-{
-    if (brief)
-        berth_doctor_brief(facts, diagnoses, line);
-    else
-        berth_diagnoses_sum(diagnoses, line);
-}
-
-static int print_summary(bool brief)
+static int diagnose(bool is_brief)
 {
     struct berth_doctor_facts facts;
     struct berth_diagnoses diagnoses = {0};
@@ -60,13 +49,14 @@ static int print_summary(bool brief)
     if (berth_host_read("", environ, BERTH_VERSION, &facts, &err) < 0)
         return berth_cli_fail(&err);
     berth_doctor_judge(&facts, &diagnoses);
-    sum_up(&facts, &diagnoses, brief, &line);
+    if (is_brief)
+        berth_doctor_brief(&facts, &diagnoses, &line);
+    else
+        berth_diagnoses_sum(&diagnoses, &line);
     wrong = berth_diagnoses_wrong(&diagnoses);
-    if (diagnoses.failed || line.failed) {
-        berth_err_oom(&err);
-        return berth_cli_fail(&err);
-    }
-    if (!brief)
+    if (diagnoses.failed || line.failed)
+        return berth_cli_fail_oom();
+    if (!is_brief)
         print(&diagnoses);
     printf("%s\n", line.text);
     berth_diagnoses_fini(&diagnoses);
@@ -77,8 +67,8 @@ static int print_summary(bool brief)
 int berth_cli_doctor(int argc, char **argv)
 {
     if (argc == 1)
-        return print_summary(false);
+        return diagnose(false);
     if (argc == 2 && strcmp(argv[1], "--brief") == 0)
-        return print_summary(true);
+        return diagnose(true);
     return BERTH_CLI_USAGE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth enter: a command beside the tasks of a step that runs, in their container. Here
- * it finds the container, through Slurm; then it becomes an srun, which runs its second
- * part on the node. */
+/* berth enter: runs a command beside the tasks of a step that runs, in their container.
+ * The first part asks Slurm for the container and becomes an srun, which runs the
+ * second part on the node: berth enter --node-part. */
 
 #include <errno.h>
 #include <getopt.h>
@@ -23,25 +23,26 @@
 
 extern char **environ;
 
-/* The containers that WISH may mean, on all nodes, so that a sentence can say where
- * there is one. What one component of a het job cannot tell does not hide another. */
-static int ask(const struct berth_wish *wish, struct berth_containers *found,
+/* Find the containers of the job on all nodes, so that an error can name one that is
+ * elsewhere. A component of a het job that fails does not hide the others. */
+static int ask(const struct berth_selector *selector, struct berth_containers *found,
                struct berth_err *err)
 {
     BERTH_JOBS struct berth_jobs jobs = {0};
 
-    if (berth_ask_jobs(wish->job, &jobs, err) < 0)
+    if (berth_ask_jobs(selector->job, &jobs, err) < 0)
         return -1;
     for (size_t i = 0; i < jobs.count; i++)
-        if (berth_ask_containers(&jobs.items[i], NULL, wish->rank, found, err) < 0 &&
+        if (berth_ask_containers(&jobs.items[i], NULL, selector->rank, found, err) <
+                0 &&
             found->count == 0)
             return -1;
     return 0;
 }
 
-/* A word of the command, so that srun does not take it for one of its own (a colon) and
- * the plugin warns of none. */
-static void push_word(const char *word, struct berth_strvec *words)
+/* Append WORD of the command, encoded: srun would read a colon as its own, and the
+ * plugin would warn of options in it. */
+static void push_encoded(const char *word, struct berth_strvec *words)
 {
     BERTH_BUF struct berth_buf field = {0};
 
@@ -50,8 +51,8 @@ static void push_word(const char *word, struct berth_strvec *words)
     berth_strvec_push(words, field.text ? field.text : "");
 }
 
-/* The same words again, in their own memory. */
-static int take_words(char **words, struct berth_err *err)
+/* Decode the words of push_encoded() in place. */
+static int decode_words(char **words, struct berth_err *err)
 {
     for (; *words; words++) {
         char *next = *words, *key;
@@ -62,7 +63,8 @@ static int take_words(char **words, struct berth_err *err)
     return 0;
 }
 
-/* Become that srun. Returns only on failure: -1 with a sentence in ERR. */
+/* Become the srun that enters CONTAINER. Returns only on failure: -1 with a sentence in
+ * ERR. */
 static int become(const struct berth_container *container, char **command,
                   struct berth_err *err)
 {
@@ -80,7 +82,7 @@ static int become(const struct berth_container *container, char **command,
     berth_strvec_pushf(&words, "%d", container->rank);
     berth_strvec_pushf(&words, "%d", container->holder);
     for (; *command; command++)
-        push_word(*command, &words);
+        push_encoded(*command, &words);
     berth_job_environment(environ, &env);
     if (words.failed || env.failed)
         return berth_err_oom(err);
@@ -88,7 +90,7 @@ static int become(const struct berth_container *container, char **command,
     return berth_err_set(err, "'%s': %s", srun, strerror(errno));
 }
 
-/* WORDS: what become() has written behind BERTH_ASK_WORD. */
+/* Run the second part. WORDS are those that become() put behind BERTH_ASK_WORD. */
 static int enter_here(char **words)
 {
     BERTH_CONTAINERS struct berth_containers found = {0};
@@ -99,7 +101,7 @@ static int enter_here(char **words)
     struct berth_err err;
     int status;
 
-    if (take_words(words + 3, &err) < 0 ||
+    if (decode_words(words + 3, &err) < 0 ||
         berth_find_containers(&wanted, &found, &err) < 0)
         return berth_cli_fail(&err);
     for (size_t i = 0; i < found.count; i++)
@@ -116,7 +118,7 @@ static int enter_here(char **words)
     return berth_cli_fail(&err);
 }
 
-/* The number behind an option. */
+/* Read the value TEXT of the option --NAME. */
 static int read_number(const char *name, const char *text, int *ret,
                        struct berth_err *err)
 {
@@ -130,9 +132,9 @@ static int read_number(const char *name, const char *text, int *ret,
     return 0;
 }
 
-/* Options, JOBID, options, COMMAND. Returns the place of the command; 0: the use is
- * wrong; -1 with a sentence in ERR. */
-static int read_line(int argc, char **argv, struct berth_wish *wish,
+/* Read the command line: options, JOBID, options, COMMAND. Returns the index of the
+ * command; 0: the command line is wrong; -1 with a sentence in ERR. */
+static int read_line(int argc, char **argv, struct berth_selector *selector,
                      struct berth_err *err)
 {
     static const struct option options[] = {
@@ -146,38 +148,39 @@ static int read_line(int argc, char **argv, struct berth_wish *wish,
     while (optind < argc) {
         found = getopt_long(argc, argv, "+w:", options, NULL);
         if (found == 'w')
-            wish->node = optarg;
+            selector->node = optarg;
         else if (found == 'c' || found == 'r') {
             if (read_number(found == 'c' ? "component" : "rank", optarg,
-                            found == 'c' ? &wish->component : &wish->rank, err) < 0)
+                            found == 'c' ? &selector->component : &selector->rank,
+                            err) < 0)
                 return -1;
         } else if (found != -1)
             return 0;
-        else if (wish->job || optind == argc)
+        else if (selector->job || optind == argc)
             break;
-        else if (berth_wish_read(argv[optind++], wish, err) < 0)
+        else if (berth_selector_read(argv[optind++], selector, err) < 0)
             return berth_err_at(err, "enter");
     }
-    return wish->job ? optind : 0;
+    return selector->job ? optind : 0;
 }
 
 int berth_cli_enter(int argc, char **argv)
 {
     BERTH_CONTAINERS struct berth_containers found = {0};
-    struct berth_wish wish = {.step = -1, .component = -1, .rank = -1};
+    struct berth_selector selector = {.step = -1, .component = -1, .rank = -1};
     const struct berth_container *chosen;
     struct berth_err err;
     int command;
 
     if (argc >= 5 && strcmp(argv[1], BERTH_ASK_WORD) == 0)
         return enter_here(argv + 2);
-    command = read_line(argc, argv, &wish, &err);
+    command = read_line(argc, argv, &selector, &err);
     if (command == 0)
         return BERTH_CLI_USAGE;
     if (command < 0)
         return berth_cli_misused(&err);
-    if (ask(&wish, &found, &err) == 0 &&
-        (chosen = berth_containers_choose(&found, &wish, &err)))
+    if (ask(&selector, &found, &err) == 0 &&
+        (chosen = berth_containers_choose(&found, &selector, &err)))
         become(chosen, argv + command, &err);
     berth_err_at(&err, "enter");
     return berth_cli_fail(&err);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth explain: what berth run would do, and why, and nothing of it. */
+/* berth explain: prints what berth run would do, and why; runs nothing. */
 
 #include <stdlib.h>
 
 #include "cli/cli.h"
 #include "cli/request.h"
 
-/* As JSON where that is asked for in one way or the other. */
+/* Ask for the account as JSON if --json is given; else as text, unless REQUEST has
+ * --container-explain=json. */
 static int set_form(struct berth_request *request, bool is_json, struct berth_err *err)
 {
     if (!is_json && berth_request_is_explained(request))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth inspect: which MPI is in a file or an image, and how it is linked. */
+/* berth inspect: finds which MPI is in a file or an image, and how it is linked. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ extern char **environ;
 
 enum { START_SECONDS = 120, STACKS_MAX = 32 };
 
-/* What was asked for, and what is known by now. */
+/* The state of one inspection. */
 struct inspect {
     bool as_json;
     struct berth_inspection seen;
@@ -66,7 +66,7 @@ static const char *answer_of(const struct berth_mpi_verdict *verdict)
     return answers[verdict->answer];
 }
 
-/* As a step would judge it. */
+/* Judge the stack number AT as a step would. */
 static int judge_one(const struct inspect *it, size_t at, const struct berth_scan *scan,
                      struct berth_mpi_verdict *ret, struct berth_err *err)
 {
@@ -93,7 +93,7 @@ static int judge_one(const struct inspect *it, size_t at, const struct berth_sca
     return 0;
 }
 
-/* What each MPI of the host would be to the program, then write all. */
+/* Judge each MPI of the host for the program, then write all. */
 static int judge(struct inspect *it, const struct berth_scan *scan,
                  struct berth_buf *out, struct berth_err *err)
 {
@@ -103,7 +103,7 @@ static int judge(struct inspect *it, const struct berth_scan *scan,
     size_t count = 0;
     int result = 0;
 
-    while (result == 0 && count < stacks->count && count < STACKS_MAX) {
+    for (; count < stacks->count && count < STACKS_MAX; count++) {
         result = judge_one(it, count, scan, &verdicts[count], err);
         if (result < 0)
             break;
@@ -113,7 +113,6 @@ static int judge(struct inspect *it, const struct berth_scan *scan,
             .answer = answer_of(&verdicts[count]),
             .because = verdicts[count].because.text,
         };
-        count++;
     }
     it->seen.offers = offers;
     it->seen.offer_count = count;
@@ -124,23 +123,23 @@ static int judge(struct inspect *it, const struct berth_scan *scan,
     return result;
 }
 
-/* Forget what is around the file and has nothing to do with it. */
-static void keep_own(struct berth_mpi_objects *objects)
+/* Ignore the MPI libraries of the host that the file does not load. */
+static void ignore_surroundings(struct berth_mpi_objects *objects)
 {
     for (size_t i = 0; i < objects->count; i++)
         if (objects->items[i].role == BERTH_ROLE_PRESENT)
             objects->items[i].library.family = BERTH_FAMILY_NONE;
 }
 
-/* PATH cannot be looked at, by errno. Returns -1. */
+/* Refuse PATH for the reason in errno. Always returns -1. */
 static int refuse(const char *path, struct berth_err *err)
 {
     return berth_err_set(err, "'%s': %s; give the path of a file or an image", path,
                          strerror(errno));
 }
 
-static int put_file(struct inspect *it, const char *path, struct berth_buf *out,
-                    struct berth_err *err)
+static int inspect_file(struct inspect *it, const char *path, struct berth_buf *out,
+                        struct berth_err *err)
 {
     BERTH_FREE char *real = realpath(path, NULL);
     struct berth_scan scan;
@@ -173,7 +172,7 @@ static int put_file(struct inspect *it, const char *path, struct berth_buf *out,
     if (it->seen.image)
         result = judge(it, &scan, out, err);
     else {
-        keep_own(&scan.objects);
+        ignore_surroundings(&scan.objects);
         result = write_seen(it, out, err);
     }
     berth_mpi_program_fini(&wants);
@@ -181,7 +180,7 @@ static int put_file(struct inspect *it, const char *path, struct berth_buf *out,
     return result;
 }
 
-/* The C library, wherever distributions put it. */
+/* Add the C library, from each place where distributions install it. */
 static void add_libc(struct berth_mpi_objects *objects)
 {
     static const char *const patterns[] = {"/lib*/libc.so.6", "/lib/*/libc.so.6",
@@ -200,10 +199,10 @@ static void add_libc(struct berth_mpi_objects *objects)
     }
 }
 
-/* In the container: all MPI libraries that it has. */
-static int put_libraries(void *told, struct berth_buf *out, struct berth_err *err)
+/* In the container: list all MPI libraries of the image. */
+static int inspect_libraries(void *data, struct berth_buf *out, struct berth_err *err)
 {
-    struct inspect *it = told;
+    struct inspect *it = data;
     BERTH_STRVEC struct berth_strvec directories = {0};
     BERTH_STRVEC struct berth_strvec found = {0};
     struct berth_mpi_objects objects = {0};
@@ -224,10 +223,10 @@ static int put_libraries(void *told, struct berth_buf *out, struct berth_err *er
     return result;
 }
 
-/* In the container: the program of that name or path. */
-static int put_program(void *told, struct berth_buf *out, struct berth_err *err)
+/* In the container: inspect the program with that name or path. */
+static int inspect_program(void *data, struct berth_buf *out, struct berth_err *err)
 {
-    struct inspect *it = told;
+    struct inspect *it = data;
     const char *name = it->seen.file;
     BERTH_FREE char *path =
         strchr(name, '/') ? strdup(name)
@@ -238,7 +237,7 @@ static int put_program(void *told, struct berth_buf *out, struct berth_err *err)
                              "image '%s': '%s' is not there; give its path in the "
                              "image, or a name on the image's PATH",
                              it->seen.image, name);
-    return put_file(it, path, out, err);
+    return inspect_file(it, path, out, err);
 }
 
 static int inspect_image(struct inspect *it, const char *path, const char *program,
@@ -247,10 +246,10 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
 {
     BERTH_FREE char *runtime = NULL;
     BERTH_FREE char *real = realpath(path, NULL);
-    struct berth_temporary_look scan = {
+    struct berth_temporary_look look = {
         .image = real ? real : path,
         .seconds = START_SECONDS,
-        .inside = program ? put_program : put_libraries,
+        .inside = program ? inspect_program : inspect_libraries,
         .data = it,
     };
     int result;
@@ -268,14 +267,15 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
         it->seen.mode = it->site.mpi.mode ? it->site.mpi.mode : "off";
     if (program && berth_candidates_read(&it->terms, environ, &it->candidates, err) < 0)
         return -1;
-    scan.runtime = runtime;
-    result = berth_temporary_look(&scan, out, err);
+    look.runtime = runtime;
+    result = berth_temporary_look(&look, out, err);
     berth_candidates_fini(&it->candidates);
     return result;
 }
 
-/* What the first bytes say. A SIF file that is a program starts it with a script. */
-static int look_at_head(const char *path, bool *ret_is_file, struct berth_err *err)
+/* Is PATH a file to inspect itself, by its first bytes? An executable SIF file starts
+ * with a script, too. */
+static int read_head(const char *path, bool *ret_is_file, struct berth_err *err)
 {
     static const char run[] = "run-singularity";
     BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -299,12 +299,12 @@ static int inspect(struct inspect *it, const char *path, const char *program,
     if (geteuid() == 0)
         return berth_err_set(err, "inspect: starts loaders that the file names; run it "
                                   "as an ordinary user, not as root");
-    if (look_at_head(path, &is_file, err) < 0)
+    if (read_head(path, &is_file, err) < 0)
         return -1;
     if (is_file && program)
         return berth_err_set(err, "'%s': not an image; leave out '%s'", path, program);
     if (is_file)
-        return put_file(it, path, out, err);
+        return inspect_file(it, path, out, err);
     if (berth_image_probe(path, &image, NULL, err) < 0)
         return -1;
     return inspect_image(it, path, program, &image, out, err);

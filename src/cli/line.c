@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth run --multi-prog: from the file to what this rank runs. */
+/* berth run --multi-prog: reads the file, and finds what this rank runs. */
 
 #include "cli/line.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -25,8 +24,8 @@ static int check(struct berth_request *request, unsigned long tasks,
     return berth_launcher_check_tasks(request, tasks, err);
 }
 
-/* Slurm refuses a rank that is in two lines; a `*` after them stands for the remaining
- * ranks. */
+/* Find the line of RANK. Slurm refuses a rank on two lines; a line with `*` is for the
+ * ranks that no earlier line has. */
 static int find_line(const struct berth_multiprog *file, unsigned int rank,
                      const struct berth_multiprog_line **ret, struct berth_err *err)
 {
@@ -52,20 +51,21 @@ static int find_line(const struct berth_multiprog *file, unsigned int rank,
     return 0;
 }
 
-/* The command of LINE without its options, and what is APPENDED. */
-static int take_command(const struct berth_multiprog_line *line, unsigned int rank,
+/* Read the command of LINE without its options, and append the words APPENDED. */
+static int read_command(const struct berth_multiprog_line *line, unsigned int rank,
                         char *const *appended, struct berth_cli_line *ret,
                         struct berth_err *err)
 {
-    if (berth_multiprog_command(line, rank, "", ret->prefix, &ret->command, err) < 0)
+    if (berth_multiprog_command(line, rank, "", ret->settings.option_prefix,
+                                &ret->command, err) < 0)
         return -1;
     for (; *appended; appended++)
         berth_strvec_push(&ret->command, *appended);
     return ret->command.failed ? berth_err_oom(err) : 0;
 }
 
-/* Its ranks share one MPI_COMM_WORLD. */
-static int judge_world(const struct berth_site *site,
+/* Check the lines together: their ranks share one MPI_COMM_WORLD. */
+static int check_world(const struct berth_site *site,
                        const struct berth_request *defaults, struct berth_table *table,
                        struct berth_err *err)
 {
@@ -90,8 +90,8 @@ static struct berth_order_step step_of(const struct berth_table *table,
     };
 }
 
-/* The row of RANK, and what of the step it is. */
-static int take_row(unsigned int rank, struct berth_cli_line *ret,
+/* Find the row of RANK, and its part in the step. */
+static int find_row(unsigned int rank, struct berth_cli_line *ret,
                     struct berth_err *err)
 {
     const struct berth_where anywhere = {-1, -1};
@@ -119,23 +119,24 @@ int berth_cli_line_read(char *const *words, const struct berth_request *defaults
     unsigned int rank;
 
     if (berth_standalone_rank(&rank, &rows.tasks, err) < 0 ||
-        berth_site_prefix(environ, &ret->prefix, err) < 0 ||
+        berth_site_settings(environ, &ret->settings, err) < 0 ||
         berth_multiprog_load(words[0], &ret->file, err) < 0)
         return -1;
-    rows.reading.prefix = ret->prefix;
+    rows.reading.prefix = ret->settings.option_prefix;
     if (find_line(&ret->file, rank, &line, err) < 0)
         return berth_err_at(err, "--multi-prog: '%s'", words[0]);
     if (berth_rows_read(&rows, &ret->table, err) < 0 ||
-        judge_world(site, defaults, &ret->table, err) < 0 ||
-        take_row(rank, ret, err) < 0)
+        check_world(site, defaults, &ret->table, err) < 0 ||
+        find_row(rank, ret, err) < 0)
         return -1;
-    return take_command(line, rank, words + 1, ret, err);
+    return read_command(line, rank, words + 1, ret, err);
 }
 
 int berth_cli_line_programs(struct berth_cli_line *line,
                             const struct berth_request *request, struct berth_err *err)
 {
-    const struct berth_rows_part part = {&line->table, line->row, line->prefix, ""};
+    const struct berth_rows_part part = {&line->table, line->row,
+                                         line->settings.option_prefix, ""};
 
     return berth_rows_programs(&line->file, &part, request, &line->programs, err);
 }
@@ -144,7 +145,7 @@ void berth_cli_line_fini(struct berth_cli_line *line)
 {
     berth_multiprog_fini(&line->file);
     berth_table_fini(&line->table);
-    free(line->prefix);
+    berth_settings_fini(&line->settings);
     berth_strvec_fini(&line->command);
     berth_strvec_fini(&line->programs);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the completions of shells (share/) read: lines of VERB, OPTION, VALUES and HELP,
- * with tabs between. */
+/* berth --list: prints what the completion of shells (share/) reads, lines of VERB,
+ * OPTION, VALUES and HELP with tabs between. */
 
 #include <ctype.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@ static void print_choices(const char *argument)
         printf("%s%s", i ? " " : "", words.items[i]);
 }
 
-/* What a value may be: words that it may begin with, behind FILE where it may be the
- * name of one; - where nothing is known. */
+/* Print the VALUES of an option: FILE if a value may be the name of a file, and words
+ * with which a value may begin; - if neither is known. */
 static void print_values(const char *argument)
 {
     static const char *const paths[] = {"PATH", "SRC", "DIR", NULL};
@@ -37,7 +37,7 @@ static void print_values(const char *argument)
         printf(" %s://", *scheme);
 }
 
-/* The options that are in the usage itself. */
+/* Print the options of the verb itself, which are in its usage. */
 static void list_own(const char *verb, const char *usage, const char *help)
 {
     for (const char *at = usage; (at = strstr(at, "--")); at += 2) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth profiles: the MPI stacks and fabrics of this host, and where they are staged.
- */
+/* berth profiles: lists the MPI stacks and fabrics of this host, and stages them. */
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,21 +18,16 @@ extern char **environ;
 
 static void print_parts(const struct berth_stack_library *library)
 {
-    const char *comma = "";
+    BERTH_STRVEC struct berth_strvec names = {0};
 
-    if (library->family == BERTH_FAMILY_ABI) {
-        printf("%s", berth_mpi_family_name(BERTH_FAMILY_ABI));
-        comma = ", ";
-    }
-    for (unsigned int part = 1; part < 1U << BERTH_PART_COUNT; part <<= 1)
-        if (library->parts & part) {
-            printf("%s%s", comma, berth_mpi_part_name((enum berth_mpi_part)part));
-            comma = ", ";
-        }
+    if (library->family == BERTH_FAMILY_ABI)
+        berth_strvec_push(&names, berth_mpi_family_name(BERTH_FAMILY_ABI));
+    berth_mpi_part_names(library->parts, &names);
+    for (size_t i = 0; i < names.count; i++)
+        printf("%s%s", i ? ", " : "", names.items[i]);
 }
 
-/* Where the stage of STACK is; NULL when there is none. The caller frees it. */
-static char *find_stage(const struct berth_stack *stack)
+static void print_stage(const struct berth_stack *stack)
 {
     char path[BERTH_STAGE_USER_SIZE];
     const struct berth_stage_root roots[] = {berth_stage_site(),
@@ -42,17 +36,15 @@ static char *find_stage(const struct berth_stack *stack)
 
     for (int i = 0; i < 2; i++)
         if (berth_stage_find(stack, &roots[i], &staged, NULL) > 0) {
-            char *found = strdup(staged.path);
-
+            printf("  stage: %s\n", staged.path);
             berth_staged_fini(&staged);
-            return found;
+            return;
         }
-    return NULL;
+    printf("  stage: none yet\n");
 }
 
 static void print_stack(const struct berth_stack *stack)
 {
-    char *stage = find_stage(stack);
     bool is_fabric = stack->profile->kind == BERTH_PROFILE_FABRIC;
 
     printf("%s: %s, %s%s, found by %s\n", stack->profile->stack, stack->version,
@@ -66,8 +58,7 @@ static void print_stack(const struct berth_stack *stack)
     }
     if (stack->profile->label)
         printf("  profile: %s, the site's\n", stack->profile->name);
-    printf("  stage: %s\n", stage ? stage : "none yet");
-    free(stage);
+    print_stage(stack);
 }
 
 static int prepare(const struct berth_stacks *stacks)
@@ -93,14 +84,7 @@ static int prepare(const struct berth_stacks *stacks)
     return result;
 }
 
-static void expire(void)
-{
-    const struct berth_stage_root site = berth_stage_site();
-
-    berth_expire(&site);
-}
-
-/* The MPI stacks, or the fabrics. */
+/* Print STACKS, after staging them if IS_PREPARED. Returns the exit status. */
 static int show(const struct berth_stacks *stacks, bool is_prepared)
 {
     int result = is_prepared ? prepare(stacks) : EXIT_SUCCESS;
@@ -112,6 +96,7 @@ static int show(const struct berth_stacks *stacks, bool is_prepared)
 
 static int list(bool is_prepared)
 {
+    const struct berth_stage_root root = berth_stage_site();
     BERTH_SITE struct berth_site site = berth_site_default();
     BERTH_TERMS struct berth_terms terms = {0};
     struct berth_offered offered;
@@ -131,7 +116,7 @@ static int list(bool is_prepared)
         printf("no MPI found on this host; load its module, or set MPI_HOME\n");
     fabrics = show(&offered.fabrics, is_prepared);
     if (is_prepared)
-        expire(); /* what they were before */
+        berth_expire(&root); /* remove the stages of earlier releases of the stacks */
     berth_offered_fini(&offered);
     return result ? result : fabrics;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth ps: the containers that run, on all nodes of the user's jobs or on this one. */
+/* berth ps: lists the containers that run, on all nodes of the user's jobs or on this
+ * node. */
 
 #include <pwd.h>
 #include <stdbool.h>
@@ -15,79 +16,73 @@
 #include "running/ask.h"
 #include "running/find.h"
 
-enum { COLUMNS = 8, CELL = 32 };
+enum { COLUMNS = 8, JOB = 0, TASKS = 5, SINCE_SIZE = 32 };
 
-/* Where only the image may be long. */
-struct row {
-    char cells[COLUMNS][CELL];
-    const char *image;
-};
-
-enum { JOB, STEP, NODE, IMAGE, SINCE, TASKS, RSS, CPU };
-
-static const char *cell(const struct row *row, int column)
-{
-    return column == IMAGE ? row->image : row->cells[column];
-}
-
-static void write_since(const struct berth_container *item, char text[CELL])
+static void write_since(const struct berth_container *item, char text[SINCE_SIZE])
 {
     time_t began = (time_t)item->since;
     struct tm local;
 
     localtime_r(&began, &local);
-    strftime(text, CELL, "%Y-%m-%dT%H:%M:%S", &local);
+    strftime(text, SINCE_SIZE, "%Y-%m-%dT%H:%M:%S", &local);
 }
 
-static void fill(const struct berth_container *item, struct row *row)
+/* Append the COLUMNS cells of ITEM; what is not known is "-". */
+static void push_row(const struct berth_container *item, struct berth_strvec *cells)
 {
-    for (int i = 0; i < COLUMNS; i++)
-        snprintf(row->cells[i], CELL, "-");
+    char since[SINCE_SIZE];
+
+    write_since(item, since);
     if (item->job)
-        snprintf(row->cells[JOB], CELL, "%u", item->job);
+        berth_strvec_pushf(cells, "%u", item->job);
+    else
+        berth_strvec_push(cells, "-");
     if (item->step >= 0 && item->component >= 0)
-        snprintf(row->cells[STEP], CELL, "%d+%d", item->step, item->component);
+        berth_strvec_pushf(cells, "%d+%d", item->step, item->component);
     else if (item->step >= 0)
-        snprintf(row->cells[STEP], CELL, "%d", item->step);
-    else if (!item->tasks)
-        snprintf(row->cells[STEP], CELL, "job");
-    snprintf(row->cells[NODE], CELL, "%s", item->node);
-    row->image = item->image;
-    write_since(item, row->cells[SINCE]);
-    snprintf(row->cells[TASKS], CELL, "%u", item->tasks);
+        berth_strvec_pushf(cells, "%d", item->step);
+    else
+        berth_strvec_push(cells, item->tasks ? "-" : "job");
+    berth_strvec_push(cells, item->node);
+    berth_strvec_push(cells, item->image);
+    berth_strvec_push(cells, since);
+    berth_strvec_pushf(cells, "%u", item->tasks);
     if (item->memory >= 0)
-        snprintf(row->cells[RSS], CELL, "%.1fM", item->memory / 1024.0);
+        berth_strvec_pushf(cells, "%.1fM", item->memory / 1024.0);
+    else
+        berth_strvec_push(cells, "-");
     if (item->cpu >= 0)
-        snprintf(row->cells[CPU], CELL, "%.2fs", item->cpu / 1000.0);
+        berth_strvec_pushf(cells, "%.2fs", item->cpu / 1000.0);
+    else
+        berth_strvec_push(cells, "-");
 }
 
 static int print_table(const struct berth_containers *found, struct berth_err *err)
 {
-    static const struct row head = {
-        .cells = {"JOB", "STEP", "NODE", "", "SINCE", "TASKS", "RSS", "CPU"},
-        .image = "IMAGE"};
-    BERTH_FREE struct row *rows = calloc(found->count + 1, sizeof(*rows));
+    static const char *const heads[COLUMNS] = {"JOB",   "STEP",  "NODE", "IMAGE",
+                                               "SINCE", "TASKS", "RSS",  "CPU"};
+    BERTH_STRVEC struct berth_strvec cells = {0};
     int widths[COLUMNS] = {0};
 
-    if (!rows)
-        return berth_err_oom(err);
-    rows[0] = head;
+    for (size_t at = 0; at < COLUMNS; at++)
+        berth_strvec_push(&cells, heads[at]);
     for (size_t i = 0; i < found->count; i++)
-        fill(&found->items[i], &rows[i + 1]);
-    for (size_t i = 0; i <= found->count; i++)
-        for (int at = 0; at < COLUMNS; at++)
-            if ((int)strlen(cell(&rows[i], at)) > widths[at])
-                widths[at] = (int)strlen(cell(&rows[i], at));
-    for (size_t i = 0; i <= found->count; i++)
-        for (int at = 0; at < COLUMNS; at++) {
-            int width = at >= TASKS ? widths[at] : at == JOB ? widths[at] : -widths[at];
+        push_row(&found->items[i], &cells);
+    if (cells.failed)
+        return berth_err_oom(err);
+    for (size_t i = 0; i < cells.count; i++)
+        if ((int)strlen(cells.items[i]) > widths[i % COLUMNS])
+            widths[i % COLUMNS] = (int)strlen(cells.items[i]);
+    for (size_t i = 0; i < cells.count; i++) {
+        size_t at = i % COLUMNS;
+        int width = at == JOB || at >= TASKS ? widths[at] : -widths[at];
 
-            printf("%*s%s", width, cell(&rows[i], at), at + 1 < COLUMNS ? "  " : "\n");
-        }
+        printf("%*s%s", width, cells.items[i], at + 1 < COLUMNS ? "  " : "\n");
+    }
     return 0;
 }
 
-/* Unknown is null. */
+/* Append NUMBER; below 0 it is not known, and written as null. */
 static void put_number(struct berth_json *json, const char *name, int number)
 {
     if (number < 0)
@@ -103,7 +98,7 @@ static int print_json(const struct berth_containers *found, struct berth_err *er
     berth_json_array(&json, NULL);
     for (size_t i = 0; i < found->count; i++) {
         const struct berth_container *item = &found->items[i];
-        char since[CELL];
+        char since[SINCE_SIZE];
 
         write_since(item, since);
         berth_json_object(&json, NULL);
@@ -126,14 +121,15 @@ static int print_json(const struct berth_containers *found, struct berth_err *er
     return 0;
 }
 
-/* For berth_ask_containers(), whose words these are. */
+/* Run the part on the node, with WORDS of berth_ask_containers(). */
 static int print_lines(char **words)
 {
-    const struct berth_find wanted = {.user = getuid(),
-                                      .job = (unsigned int)strtoul(words[0], NULL, 10),
-                                      .number =
-                                          (unsigned int)strtoul(words[1], NULL, 10),
-                                      .rank = atoi(words[2])};
+    const struct berth_find wanted = {
+        .user = getuid(),
+        .job = (unsigned int)strtoul(words[0], NULL, 10),
+        .number = (unsigned int)strtoul(words[1], NULL, 10),
+        .rank = atoi(words[2]),
+    };
     BERTH_CONTAINERS struct berth_containers found = {0};
     BERTH_BUF struct berth_buf lines = {0};
     struct berth_err err;
@@ -142,16 +138,14 @@ static int print_lines(char **words)
         return berth_cli_fail(&err);
     for (size_t i = 0; i < found.count; i++)
         berth_container_put(&found.items[i], &lines);
-    if (lines.failed) {
-        berth_err_oom(&err);
-        return berth_cli_fail(&err);
-    }
+    if (lines.failed)
+        return berth_cli_fail_oom();
     printf("%s", lines.text ? lines.text : "");
     return EXIT_SUCCESS;
 }
 
-/* List all jobs that NAME means (NULL: all that run). A job that cannot be asked is
- * reported after the others, and the verb fails. */
+/* Find the containers of the jobs that NAME means (NULL: all that run). If a job cannot
+ * be asked, prints that error, goes on, and returns BERTH_CLI_FAILED. */
 static int ask(const char *name, struct berth_containers *found, struct berth_err *err)
 {
     BERTH_JOBS struct berth_jobs jobs = {0};
@@ -164,7 +158,8 @@ static int ask(const char *name, struct berth_containers *found, struct berth_er
     return result;
 }
 
-/* Others see a user's processes, and root what they tell. */
+/* Find the user NAME. Only root can read the environment of another user's processes.
+ */
 static int find_user(const char *name, uid_t *ret_user, struct berth_err *err)
 {
     const struct passwd *user = getpwnam(name);

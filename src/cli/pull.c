@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth pull: an image from a registry, into the user's cache. */
+/* berth pull: pulls an image from a registry into the user's cache. */
 
 #include <stdbool.h>
 #include <stdio.h>

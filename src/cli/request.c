@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a command line to a request, as srun reads it. */
+/* Reads a request from a command line, as srun does. */
 
 #include "cli/request.h"
 
@@ -18,14 +18,14 @@
 
 extern char **environ;
 
-/* Behind the options of the table. */
+/* Numbers behind those of the table of options. */
 enum { HELP = BERTH_OPTION_COUNT, FLAG, OPTIONS };
 
-/* What getopt_long(3) calls the first option: no letter. */
+/* What getopt_long(3) returns for option 0: more than any character. */
 enum { FIRST = UCHAR_MAX + 1 };
 
-/* All of them for getopt_long(3). */
-static void fill(const char *flag, struct option *options)
+/* Set OPTIONS to all options, for getopt_long(3). */
+static void list_options(const char *flag, struct option *options)
 {
     for (int at = 0; at < BERTH_OPTION_COUNT; at++)
         options[at] = (struct option){
@@ -40,7 +40,7 @@ static void fill(const char *flag, struct option *options)
     options[OPTIONS] = (struct option){0};
 }
 
-/* WORD of the command line is none of OPTIONS. */
+/* Refuse WORD of the command line, which is not one of OPTIONS. */
 static int refuse_option(const char *verb, const char *word,
                          const struct option *options, struct berth_err *err)
 {
@@ -62,8 +62,8 @@ static int refuse_option(const char *verb, const char *word,
                          name, verb);
 }
 
-/* Read those of ARGV. Sets the items of GIVEN for HELP and FLAG. Returns the place of
- * what is behind them. */
+/* Read the options of ARGV into RET, and set the items HELP and FLAG of GIVEN. Returns
+ * the index of the word behind the options, or -1 with a sentence in ERR. */
 static int read_options(int argc, char **argv, const struct option *options,
                         bool *given, struct berth_request *ret, struct berth_err *err)
 {
@@ -90,7 +90,8 @@ static int read_options(int argc, char **argv, const struct option *options,
     return optind;
 }
 
-/* The options over their variables, and these over the default of the job. */
+/* Merge the options over the variables, and these over the default of the job. Returns
+ * as read_options(). */
 static int read_request(int argc, char **argv, const char *flag, bool *given,
                         struct berth_request *ret, struct berth_err *err)
 {
@@ -102,7 +103,7 @@ static int read_request(int argc, char **argv, const char *flag, bool *given,
     BERTH_REQUEST struct berth_request job = {0};
     int command;
 
-    fill(flag, options);
+    list_options(flag, options);
     command = read_options(argc, argv, options, given, &own, err);
     if (command < 0 || berth_defaults_job(getenv(BERTH_JOB_VARIABLE), &job, err) < 0 ||
         berth_defaults_parse(environ, &nothing, directory, &asked, err) < 0 ||
@@ -113,7 +114,8 @@ static int read_request(int argc, char **argv, const char *flag, bool *given,
     return command;
 }
 
-/* Can a command run as REQUEST says? */
+/* Check that REQUEST has an image or asks for the host, and does not contradict itself.
+ */
 static int check(const char *verb, const struct berth_request *request,
                  struct berth_err *err)
 {

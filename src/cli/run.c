@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth run: a command in an image, as a task of srun runs, without Slurm. */
+/* berth run: runs a command in an image as a task of srun runs, without Slurm. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,14 +15,12 @@
 #include "policy/rules.h"
 #include "probe/apply.h"
 #include "diagnose/sitefind.h"
+#include "step/become.h"
 #include "task/standalone.h"
 
 extern char **environ;
 
-/* As a shell ends. */
-enum { CANNOT_EXECUTE = 126, NOT_FOUND = 127 };
-
-/* --container-image=none. */
+/* Become COMMAND on the host, for --container-image=none. */
 static int run_on_host(char **command)
 {
     struct berth_err err;
@@ -33,24 +31,25 @@ static int run_on_host(char **command)
     berth_err_set(&err, "run: command '%s': %s; check the name, or give its path",
                   command[0], strerror(number));
     berth_cli_fail(&err);
-    return number == ENOENT ? NOT_FOUND : CANNOT_EXECUTE;
+    return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
 }
 
-/* What runs in an image, or is to be explained. Borrows everything. */
+/* What to run in an image, or to explain. Borrows everything. */
 struct work {
     const struct berth_site *site;
     struct berth_request *request;
     char **command;
-    struct berth_cli_line *line; /* of a --multi-prog file; NULL: it is not of one */
+    struct berth_cli_line *line; /* of a --multi-prog file; NULL: none */
 };
 
-/* Is this the process that speaks for those with the same request? */
+/* Does this process print the notes for all with the same request? */
 static bool speaks(const struct work *work)
 {
     return work->line ? work->line->step.is_first : berth_standalone_leads();
 }
 
-/* The values of the user that a rule of the site replaces. */
+/* Print notes about options that a rule of the site replaces, or that have no effect.
+ */
 static void print_rules(const struct work *work, const struct berth_site_asker *asker)
 {
     const struct berth_rules_job job = {asker->partition, asker->account};
@@ -66,8 +65,8 @@ static void print_rules(const struct work *work, const struct berth_site_asker *
         fprintf(stderr, "berth: note: %s\n", sentences.items[i]);
 }
 
-/* Who this process is. */
-static int set_part(const struct work *work, struct berth_standalone *standalone,
+/* Set the part of this process in the step. */
+static int set_step(const struct work *work, struct berth_standalone *standalone,
                     struct berth_err *err)
 {
     if (!work->line) {
@@ -81,7 +80,8 @@ static int set_part(const struct work *work, struct berth_standalone *standalone
     return 0;
 }
 
-/* Returns only where that fails: -1 with a sentence in ERR. */
+/* Apply the site's policy and become berth-start. Returns only on failure: -1 with a
+ * sentence in ERR. */
 static int become(const struct work *work, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request allowed = {0};
@@ -100,7 +100,7 @@ static int become(const struct work *work, struct berth_err *err)
         berth_cli_fetch(work->request, work->site, err) < 0 ||
         berth_apply_site(work->site, &asker, work->request, &allowed, &terms, err) <
             0 ||
-        set_part(work, &standalone, err) < 0 ||
+        set_step(work, &standalone, err) < 0 ||
         berth_standalone_prepare(&standalone, err) < 0)
         return -1;
     print_rules(work, &asker);
@@ -118,7 +118,7 @@ int berth_cli_run_in_image(struct berth_request *request, char **command,
     return become(&work, err);
 }
 
-/* Take the line of this rank from a --multi-prog file. WORDS begin with the file. */
+/* Run the line of this rank in a --multi-prog file. WORDS begin with the file. */
 static int run_line(const struct berth_request *defaults, char **words)
 {
     BERTH_SITE struct berth_site site = {0};

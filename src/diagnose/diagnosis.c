@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list of diagnoses. */
+/* A growing list of diagnoses, and their sum. */
 
 #include "diagnose/diagnosis.h"
 
@@ -64,7 +64,7 @@ void berth_diagnoses_sum(const struct berth_diagnoses *diagnoses, struct berth_b
     size_t notes = count(diagnoses, BERTH_DIAGNOSIS_NOTE);
     size_t wrong = berth_diagnoses_wrong(diagnoses);
 
-    berth_buf_addf(ret, "%zu looked at, ", diagnoses->count);
+    berth_buf_addf(ret, "%zu checked, ", diagnoses->count);
     if (notes)
         berth_buf_addf(ret, "%zu note%s, ", notes, notes == 1 ? "" : "s");
     if (wrong)

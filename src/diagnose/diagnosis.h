@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 
-/* The diagnosis of a host, a sentence for each thing. */
+/* What berth doctor says of a host: a diagnosis for each thing. */
 
 enum berth_diagnosis_level {
     BERTH_DIAGNOSIS_OK,
@@ -16,9 +16,9 @@ enum berth_diagnosis_level {
 
 struct berth_diagnosis {
     enum berth_diagnosis_level level;
-    const char *about;
-    char *text;
-    const char *remedy; /* NULL: nothing is to be done */
+    const char *about;  /* the thing: "/dev/fuse" */
+    char *text;         /* a sentence, owned */
+    const char *remedy; /* what to do; NULL: nothing */
 };
 
 struct berth_diagnoses {
@@ -27,21 +27,22 @@ struct berth_diagnoses {
     bool failed; /* out of memory */
 };
 
-/* Append a diagnosis; ABOUT and REMEDY must outlive the list. Control characters of the
- * text are escaped. Start DIAGNOSES with `= {0}`. */
+/* Append a diagnosis whose text is the result of FORMAT, with control characters
+ * escaped. ABOUT and REMEDY (NULL: none) must outlive the list. Out of memory sets
+ * `failed`. Start DIAGNOSES with `= {0}`. */
 void berth_diagnoses_add(struct berth_diagnoses *diagnoses,
                          enum berth_diagnosis_level level, const char *about,
                          const char *remedy, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* "ok", "note", "wrong" */
+/* Returns "ok", "note" or "wrong". */
 const char *berth_diagnosis_word(enum berth_diagnosis_level level);
 
-/* The number of diagnoses that are WRONG. */
+/* Returns the number of diagnoses that are WRONG. */
 size_t berth_diagnoses_wrong(const struct berth_diagnoses *diagnoses);
 
-/* Append to RET how many there are of each level: "18 looked at, 1 note, nothing
- * wrong". */
+/* Append to RET how many diagnoses of each level there are: "18 checked, 1 note,
+ * nothing wrong". */
 void berth_diagnoses_sum(const struct berth_diagnoses *diagnoses,
                          struct berth_buf *ret);
 

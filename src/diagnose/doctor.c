@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The facts that doctor knows: kept, judged, and in one line. */
+/* The facts of berth doctor: judges them, writes them in one line, frees them. */
 
 #include "diagnose/doctor.h"
 
@@ -14,8 +14,8 @@ void berth_doctor_judge(const struct berth_doctor_facts *facts,
     berth_doctor_judge_slurm(facts, diagnoses);
 }
 
-/* " NAME=VALUE", in one word. */
-static void put(struct berth_buf *line, const char *name, const char *value)
+/* Append " NAME=VALUE" with blanks in VALUE as _, so that it is one word. */
+static void put_fact(struct berth_buf *line, const char *name, const char *value)
 {
     berth_buf_addf(line, " %s=", name);
     if (!value || !*value)
@@ -24,8 +24,8 @@ static void put(struct berth_buf *line, const char *name, const char *value)
         berth_buf_add(line, strchr(" \t\n", *value) ? "_" : value, 1);
 }
 
-/* Each thing that is wrong once, in the order of the diagnoses. */
-static void put_wrong(const struct berth_diagnoses *diagnoses, struct berth_buf *line)
+/* Append the things that are wrong, each once, in the order of the diagnoses. */
+static void put_faults(const struct berth_diagnoses *diagnoses, struct berth_buf *line)
 {
     BERTH_BUF struct berth_buf list = {0};
     const char *last = "";
@@ -39,7 +39,7 @@ static void put_wrong(const struct berth_diagnoses *diagnoses, struct berth_buf 
         last = diagnosis->about;
         berth_buf_addf(&list, "%s%s", list.used ? "," : "", last);
     }
-    put(line, "wrong", list.text);
+    put_fact(line, "wrong", list.text);
     line->failed |= list.failed;
 }
 
@@ -56,13 +56,13 @@ void berth_doctor_brief(const struct berth_doctor_facts *facts,
                      facts->plugins[i].slurm >> 8 & 0xff);
     berth_strvec_join(&facts->stacks, ",", &stacks);
     berth_buf_addf(line, "berth=%s", facts->release);
-    put(line, "plugin", slurm);
-    put(line, "slurm", facts->slurm.version);
-    put(line, "config", facts->digest);
-    put(line, "runtime", facts->runtime.version);
-    put(line, "setuid", facts->runtime.is_setuid ? "yes" : "no");
-    put(line, "mpi", stacks.text);
-    put_wrong(diagnoses, line);
+    put_fact(line, "plugin", slurm);
+    put_fact(line, "slurm", facts->slurm.version);
+    put_fact(line, "config", facts->digest);
+    put_fact(line, "runtime", facts->runtime.version);
+    put_fact(line, "setuid", facts->runtime.is_setuid ? "yes" : "no");
+    put_fact(line, "mpi", stacks.text);
+    put_faults(diagnoses, line);
     line->failed |= stacks.failed;
 }
 
@@ -79,7 +79,7 @@ void berth_doctor_facts_fini(struct berth_doctor_facts *facts)
     free(facts->plugins);
     berth_strvec_fini(&facts->stacks);
     berth_strvec_fini(&facts->fabrics);
-    berth_strvec_fini(&facts->no_card);
+    berth_strvec_fini(&facts->missing_devices);
     berth_strvec_fini(&facts->kept);
     *facts = (struct berth_doctor_facts){0};
 }

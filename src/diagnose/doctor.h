@@ -8,13 +8,14 @@
 #include "base/strvec.h"
 #include "diagnose/diagnosis.h"
 
-/* A line of plugstack.conf that names a plugin. Borrows its texts. */
+/* A line of plugstack.conf that names a plugin. The facts own its texts. */
 struct berth_doctor_plugin {
-    const char *place;   /* FILE:LINE */
-    const char *path;    /* of the plugin */
-    const char *clash;   /* an option of berth that this other plugin has too; NULL */
-    const char *release; /* the release of berth in it; NULL: not told */
-    unsigned int slurm;  /* SLURM_VERSION_NUMBER of its build; 0: not told */
+    const char *place; /* FILE:LINE */
+    const char *path;  /* of the plugin */
+    const char
+        *clash; /* an option of berth that this other plugin has, too; NULL: none */
+    const char *release; /* of berth, in the plugin; NULL: not known */
+    unsigned int slurm;  /* SLURM_VERSION_NUMBER of its build; 0: not known */
     bool is_berth;
     bool is_required;
     bool is_there;
@@ -23,57 +24,56 @@ struct berth_doctor_plugin {
 /* One of berth's own programs. */
 struct berth_doctor_program {
     const char *path;
-    const char *release; /* NULL: it is not there, or does not say */
+    const char *release; /* as --version prints it; NULL: it is not there, or fails */
 };
 
-/* What is known of the host that doctor looks at. NULL, and -1 of a number, is "not
- * told". The texts live as long as the facts (berth_doctor_facts_fini). */
+/* What berth doctor knows of a host. A text that is not known is NULL, a number -1. The
+ * texts live as long as the facts (berth_doctor_facts_fini). */
 struct berth_doctor_facts {
-    const char *release; /* of the berth that asks */
+    const char *release; /* of the command berth that runs */
     struct {
         long max;      /* user.max_user_namespaces */
         long clone;    /* kernel.unprivileged_userns_clone, of Debian */
         long apparmor; /* kernel.apparmor_restrict_unprivileged_userns, of Ubuntu */
-        const char *refused; /* why an ordinary user could make none just now */
-        bool has_profile;    /* AppArmor knows the runtime */
+        const char *refused; /* why a trial as an ordinary user failed */
+        bool has_profile;    /* AppArmor has a profile of the runtime */
     } userns;
     struct {
-        const char *user; /* who asks; NULL: has no name, or is root */
+        const char *user; /* the caller; NULL: root, or without a name */
         bool has_uids, has_gids;
     } subid;
     long fuse; /* permissions of /dev/fuse */
     struct {
         long count, in_use; /* /dev/loop0, /dev/loop1, ... */
-        bool has_control;   /* /dev/loop-control: the kernel makes more */
+        bool has_control;   /* /dev/loop-control, by which more are made */
     } loops;
     const char *squashfuse; /* path */
     const char *fusermount; /* path */
     struct {
         const char *path;
-        const char *missing; /* a sentence, where there is none */
+        const char *missing; /* why there is no runtime: a sentence */
         bool is_configured;  /* berth.yaml names it */
         const char *version; /* "apptainer version 1.4.5" */
         const char *conf;    /* its configuration */
         const char *allow_setuid, *max_loop, *paths, *owners, *bind; /* its values */
-        const char *by_loop; /* its line that has root mount SIF files by /dev/loop* */
-        bool is_setuid;      /* has a starter with that bit */
+        const char *by_loop; /* its line by which root mounts SIF files on /dev/loop* */
+        bool is_setuid;      /* its starter has that bit */
     } runtime;
     const char *patchelf;
-    const char
-        *taken; /* a /tmp/berth-UID that another made, and whose: 'PATH' of user N */
+    const char *foreign_directory; /* a /tmp/berth-UID of another user, as a clause */
     struct berth_doctor_program programs[5];
     struct {
-        const char *srun;    /* NULL: there is no Slurm here */
-        const char *version; /* "slurm 24.11.5"; NULL: it is not told */
+        const char *srun;    /* NULL: this host has no srun */
+        const char *version; /* "slurm 24.11.5" */
         const char *conf;    /* slurm.conf */
         const char *plugstack;
         bool has_plugstack;
         const char *types;     /* of srun --mpi=list, separated by blanks */
-        const char *bad_line;  /* FILE:LINE of plugstack.conf that says nothing known */
+        const char *bad_line;  /* FILE:LINE of plugstack.conf that Slurm cannot parse */
         const char *prolog;    /* TaskProlog */
-        bool has_prolog_lines; /* berth's are in it */
+        bool has_prolog_lines; /* it has those of berth */
         bool has_extern;       /* PrologFlags: jobs have an extern step */
-        const char *test_exec; /* LaunchParameters, if they have that word */
+        const char *test_exec; /* LaunchParameters, if it has that word */
     } slurm;
     struct berth_doctor_plugin *plugins; /* in the order of the files */
     size_t plugin_count;
@@ -81,41 +81,43 @@ struct berth_doctor_facts {
     struct {
         const char *path;
         const char *fault;   /* a sentence */
-        const char *profile; /* the same, of a profile of an MPI stack */
+        const char *profile; /* the fault of an MPI profile: a sentence */
         bool is_there;
-        bool wants_job; /* runtime.lifetime */
+        bool wants_job; /* runtime.lifetime: job */
     } site;             /* berth.yaml */
-    char digest[17];    /* of plugstack.conf with what it includes, and berth.yaml */
-    const char *node;   /* its name */
+    char digest[17];    /* of plugstack.conf, its includes, berth.yaml and profiles */
     struct {
         bool is_mounted;
         long mode;
         long megabytes;
     } shm;
-    long ptrace;                 /* kernel.yama.ptrace_scope */
-    struct berth_strvec stacks;  /* "MPICH 4.2.1 (mpich)" */
-    struct berth_strvec fabrics; /* "libucp.so.0.0.0 (ucx)" */
-    struct berth_strvec no_card; /* a profile, the devices that it names (opens) and
-                                    this node does not have, ... */
-    struct berth_strvec kept;    /* what the pointers point to */
+    long ptrace;                         /* kernel.yama.ptrace_scope */
+    struct berth_strvec stacks;          /* "MPICH 4.2.1 (mpich)" */
+    struct berth_strvec fabrics;         /* "libucp.so.0.0.0 (ucx)" */
+    struct berth_strvec missing_devices; /* a profile, the devices that it names (opens)
+                                    and this node does not have, ... */
+    struct berth_strvec kept;            /* the texts of all pointers */
 };
 
-/* What the facts mean for berth, one diagnosis about each thing. */
+/* Append what the facts mean for berth, a diagnosis about each thing. */
 void berth_doctor_judge(const struct berth_doctor_facts *facts,
                         struct berth_diagnoses *diagnoses);
 
-/* Its parts: of the host, and of its Slurm. */
+/* The two parts of berth_doctor_judge(): the host, and its Slurm. */
 void berth_doctor_judge_host(const struct berth_doctor_facts *facts,
                              struct berth_diagnoses *diagnoses);
 void berth_doctor_judge_slurm(const struct berth_doctor_facts *facts,
                               struct berth_diagnoses *diagnoses);
 
-/* The facts that are to be the same on all nodes, in a line without the node's name. */
+/* Append one line with the facts that should be the same on all nodes, and the things
+ * that are wrong. The line does not name the node, so that equal lines can be merged.
+ */
 void berth_doctor_brief(const struct berth_doctor_facts *facts,
                         const struct berth_diagnoses *diagnoses,
                         struct berth_buf *line);
 
-/* A copy of TEXT that lives as long as the facts; NULL for NULL, and out of memory. */
+/* Returns a copy of TEXT that lives as long as the facts; NULL for NULL and out of
+ * memory, which `kept` then says. */
 const char *berth_doctor_keep(struct berth_doctor_facts *facts, const char *text);
 
 void berth_doctor_facts_fini(struct berth_doctor_facts *facts);

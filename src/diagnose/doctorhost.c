@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of the host itself is right, worth knowing or wrong, and what to do about it.
- * Knows nothing of how the facts were found. */
+/* Judges the facts about the host itself: what is right, worth knowing or wrong, and
+ * the remedy. */
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/doctor.h"
+#include "diagnose/judge.h"
 
-/* A /dev/shm that is smaller, in megabytes, is too small for many ranks. */
+/* Less is noted: megabytes of /dev/shm, loop devices of the runtime. */
 enum { SHM_LEAST = 256, LOOPS_LEAST = 16 };
-
-#define OK(about, ...)                                                                 \
-    berth_diagnoses_add(diagnoses, BERTH_DIAGNOSIS_OK, about, NULL, __VA_ARGS__)
-#define NOTE(about, remedy, ...)                                                       \
-    berth_diagnoses_add(diagnoses, BERTH_DIAGNOSIS_NOTE, about, remedy, __VA_ARGS__)
-#define WRONG(about, remedy, ...)                                                      \
-    berth_diagnoses_add(diagnoses, BERTH_DIAGNOSIS_WRONG, about, remedy, __VA_ARGS__)
 
 static bool is_yes(const char *value)
 {
@@ -41,31 +34,27 @@ static void judge_namespaces(const struct berth_doctor_facts *facts,
         is_setuid(facts) ? BERTH_DIAGNOSIS_NOTE : BERTH_DIAGNOSIS_WRONG;
 
     if (facts->userns.max == 0)
-        berth_diagnoses_add(
-            diagnoses, level, NAMESPACES,
-            "sysctl user.max_user_namespaces=15000, and the same in /etc/sysctl.d",
-            "user.max_user_namespaces is 0, so that no container can be started "
-            "without setuid");
+        AT(level, NAMESPACES,
+           "sysctl user.max_user_namespaces=15000, and the same in /etc/sysctl.d",
+           "user.max_user_namespaces is 0, so that no container can be started "
+           "without setuid");
     else if (facts->userns.clone == 0)
-        berth_diagnoses_add(
-            diagnoses, level, NAMESPACES,
-            "sysctl kernel.unprivileged_userns_clone=1, and the same in /etc/sysctl.d",
-            "kernel.unprivileged_userns_clone is 0, so that only root may make one");
+        AT(level, NAMESPACES,
+           "sysctl kernel.unprivileged_userns_clone=1, and the same in /etc/sysctl.d",
+           "kernel.unprivileged_userns_clone is 0, so that only root may make one");
     else if (facts->userns.apparmor > 0 && !facts->userns.has_profile)
-        berth_diagnoses_add(
-            diagnoses, level, NAMESPACES,
-            "install the AppArmor profile of the runtime (/etc/apparmor.d/apptainer, "
-            "or singularity-ce), or sysctl "
-            "kernel.apparmor_restrict_unprivileged_userns=0",
-            "kernel.apparmor_restrict_unprivileged_userns is %ld and no AppArmor "
-            "profile names the runtime",
-            facts->userns.apparmor);
+        AT(level, NAMESPACES,
+           "install the AppArmor profile of the runtime (/etc/apparmor.d/apptainer, "
+           "or singularity-ce), or sysctl "
+           "kernel.apparmor_restrict_unprivileged_userns=0",
+           "kernel.apparmor_restrict_unprivileged_userns is %ld and no AppArmor "
+           "profile names the runtime",
+           facts->userns.apparmor);
     else if (facts->userns.refused && facts->userns.apparmor <= 0)
-        berth_diagnoses_add(
-            diagnoses, level, NAMESPACES,
-            "look into the limits of this host (user_namespaces(7), seccomp of an "
-            "outer container)",
-            "an ordinary user could make none: %s", facts->userns.refused);
+        AT(level, NAMESPACES,
+           "look into the limits of this host (user_namespaces(7), seccomp of an "
+           "outer container)",
+           "an ordinary user cannot make one: %s", facts->userns.refused);
     else
         OK(NAMESPACES, "an ordinary user can make them");
 }
@@ -96,16 +85,14 @@ static void judge_fuse(const struct berth_doctor_facts *facts,
         is_setuid(facts) ? BERTH_DIAGNOSIS_NOTE : BERTH_DIAGNOSIS_WRONG;
 
     if (facts->fuse < 0)
-        berth_diagnoses_add(
-            diagnoses, level, "/dev/fuse",
-            "modprobe fuse, and the word fuse in /etc/modules-load.d/fuse.conf",
-            "it is missing, so that SIF files cannot be mounted");
+        AT(level, "/dev/fuse",
+           "modprobe fuse, and the word fuse in /etc/modules-load.d/fuse.conf",
+           "it is missing, so that SIF files cannot be mounted");
     else if ((facts->fuse & 06) != 06)
-        berth_diagnoses_add(
-            diagnoses, level, "/dev/fuse",
-            "chmod 0666 /dev/fuse, and look for the udev rule that made it otherwise",
-            "its mode is %04lo, so that users cannot mount SIF files",
-            (unsigned long)facts->fuse);
+        AT(level, "/dev/fuse",
+           "chmod 0666 /dev/fuse, and look for the udev rule that made it otherwise",
+           "its mode is %04lo, so that users cannot mount SIF files",
+           (unsigned long)facts->fuse);
     else
         OK("/dev/fuse", "its mode is %04lo", (unsigned long)facts->fuse);
     if (facts->squashfuse)
@@ -117,27 +104,28 @@ static void judge_fuse(const struct berth_doctor_facts *facts,
              "there is none, so that the runtime unpacks each SIF file into /tmp");
 }
 
+#define LIMITS "runtime's limits"
+
 static void judge_limits(const struct berth_doctor_facts *facts,
                          struct berth_diagnoses *diagnoses)
 {
     const char *conf = facts->runtime.conf;
 
     if (facts->runtime.bind && !is_yes(facts->runtime.bind))
-        WRONG("runtime's limits", "set 'user bind control = yes'",
+        WRONG(LIMITS, "set 'user bind control = yes'",
               "%s has 'user bind control = %s', so that nothing can be mounted", conf,
               facts->runtime.bind);
     if (facts->runtime.paths && is_setuid(facts))
-        NOTE("runtime's limits",
-             "add the directories of images to 'limit container paths'",
+        NOTE(LIMITS, "add the directories of images to 'limit container paths'",
              "%s has 'limit container paths = %s': images elsewhere are refused", conf,
              facts->runtime.paths);
     if (facts->runtime.owners && is_setuid(facts))
-        NOTE("runtime's limits", "add the owners of images to 'limit container owners'",
+        NOTE(LIMITS, "add the owners of images to 'limit container owners'",
              "%s has 'limit container owners = %s': images of others are refused", conf,
              facts->runtime.owners);
     if (facts->runtime.max_loop && is_setuid(facts) &&
         atoi(facts->runtime.max_loop) < LOOPS_LEAST)
-        NOTE("runtime's limits", "set 'max loop devices = 256'",
+        NOTE(LIMITS, "set 'max loop devices = 256'",
              "%s has 'max loop devices = %s': each container of a node takes one", conf,
              facts->runtime.max_loop);
 }
@@ -160,7 +148,7 @@ static void judge_loops(const struct berth_doctor_facts *facts,
               facts->runtime.conf, facts->runtime.by_loop);
     else if (count > 0 && facts->loops.in_use == count &&
              (count >= most || !facts->loops.has_control))
-        WRONG(LOOPS, "look what they are used for: losetup -l",
+        WRONG(LOOPS, "find out what uses them: losetup -l",
               "all %ld are in use, and each container of a node takes one", count);
     else
         OK(LOOPS, "%ld, of which %ld are in use", count, facts->loops.in_use);
@@ -228,12 +216,12 @@ static void judge_patchelf(const struct berth_doctor_facts *facts,
     else
         NOTE("patchelf", "install the package patchelf",
              "it is missing, and --mpi-bind=host needs it to copy the host's MPI");
-    if (facts->taken)
+    if (facts->foreign_directory)
         NOTE("/tmp/berth-UID",
              "remove it, ask that user why, and run 'berth profiles --prepare' here",
-             "%s is not its user's, whose copies of the host's MPI go to "
+             "%s, so the user of that UID has the copies of the host's MPI in "
              "/tmp/berth-UID.XXXXXX",
-             facts->taken);
+             facts->foreign_directory);
     if (facts->stacks.count == 0)
         NOTE("host's MPI", "load its module, or set MPI_HOME, and ask again",
              "none was found; --mpi-bind can only use the image's own");
@@ -246,11 +234,11 @@ static void judge_network(const struct berth_doctor_facts *facts,
 {
     for (size_t i = 0; i < facts->fabrics.count; i++)
         OK("host's network", "%s", facts->fabrics.items[i]);
-    for (size_t i = 0; i + 1 < facts->no_card.count; i += 2)
+    for (size_t i = 0; i + 1 < facts->missing_devices.count; i += 2)
         NOTE("host's network",
              "look for the card and its driver, or correct 'opens' in the profile",
-             "profile '%s' has '%s', and there is none", facts->no_card.items[i],
-             facts->no_card.items[i + 1]);
+             "profile '%s' has '%s', and there is none",
+             facts->missing_devices.items[i], facts->missing_devices.items[i + 1]);
 }
 
 static void judge_memory(const struct berth_doctor_facts *facts,

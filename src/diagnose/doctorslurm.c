@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of the host's Slurm, and of berth in it, is right, worth knowing or wrong, and
- * what to do about it. Knows nothing of how the facts were found. */
+/* Judges the facts about the host's Slurm, and berth in it: what is right, worth
+ * knowing or wrong, and the remedy. */
 
 #include <stdio.h>
 #include <string.h>
 
-#include "diagnose/doctor.h"
+#include "diagnose/judge.h"
 
-#define OK(about, ...)                                                                 \
-    berth_diagnoses_add(diagnoses, BERTH_DIAGNOSIS_OK, about, NULL, __VA_ARGS__)
-#define NOTE(about, remedy, ...)                                                       \
-    berth_diagnoses_add(diagnoses, BERTH_DIAGNOSIS_NOTE, about, remedy, __VA_ARGS__)
-#define WRONG(about, remedy, ...)                                                      \
-    berth_diagnoses_add(diagnoses, BERTH_DIAGNOSIS_WRONG, about, remedy, __VA_ARGS__)
-
-/* Bytes of a release of Slurm as people say it: 24.11. */
+/* Bytes of a release of Slurm as people write it: 24.11. */
 enum { RELEASE_SIZE = 16 };
 
 static const char *release_of(unsigned int version, char text[RELEASE_SIZE])
@@ -23,8 +16,8 @@ static const char *release_of(unsigned int version, char text[RELEASE_SIZE])
     return text;
 }
 
-/* The first N.N of "slurm 24.11.5", as SLURM_VERSION_NUMBER has it, without the last
- * part; 0: none. */
+/* Returns the first N.N in VERSION, "slurm 24.11.5", in the form of
+ * SLURM_VERSION_NUMBER without its last part; 0: there is none. */
 static unsigned int release_in(const char *version)
 {
     const char *digits = version + strcspn(version, "0123456789");
@@ -45,6 +38,8 @@ find_berth(const struct berth_doctor_facts *facts, size_t *ret_count)
     return found;
 }
 
+#define INSTALL "install berth's package for this release of Slurm"
+
 /* Slurm compares the first two parts for SPANK plugins (plugin.c). */
 static void judge_plugin(const struct berth_doctor_facts *facts,
                          const struct berth_doctor_plugin *plugin,
@@ -54,13 +49,11 @@ static void judge_plugin(const struct berth_doctor_facts *facts,
     char theirs[RELEASE_SIZE], ours[RELEASE_SIZE];
 
     if (!plugin->is_there)
-        WRONG("plugin", "install berth's package for this release of Slurm",
-              "%s: '%s' is not there", plugin->place, plugin->path);
+        WRONG("plugin", INSTALL, "%s: '%s' is not there", plugin->place, plugin->path);
     else if (!plugin->slurm)
-        WRONG("plugin", "install berth's package for this release of Slurm",
-              "'%s' is not a plugin of Slurm", plugin->path);
+        WRONG("plugin", INSTALL, "'%s' is not a plugin of Slurm", plugin->path);
     else if (here && plugin->slurm >> 8 != here >> 8)
-        WRONG("plugin", "install berth's package for this release of Slurm",
+        WRONG("plugin", INSTALL,
               "'%s' is for Slurm %s, and this host has %s: it is not loaded",
               plugin->path, release_of(plugin->slurm, theirs), release_of(here, ours));
     else if (plugin->release && strcmp(plugin->release, facts->release) != 0)
@@ -72,7 +65,7 @@ static void judge_plugin(const struct berth_doctor_facts *facts,
            release_of(plugin->slurm, theirs));
 }
 
-/* Where in the order berth is, and what else is there. */
+/* Judges the order of the plugins, and options that two of them have. */
 static void judge_order(const struct berth_doctor_facts *facts,
                         const struct berth_doctor_plugin *berth, size_t count,
                         struct berth_diagnoses *diagnoses)
@@ -226,13 +219,13 @@ void berth_doctor_judge_slurm(const struct berth_doctor_facts *facts,
     if (facts->slurm.srun && !facts->slurm.conf && !facts->slurm.has_plugstack) {
         NOTE("Slurm",
              "make slurm.conf (or slurmctld, by SLURM_CONF or DNS) known to it",
-             "'%s' finds no configuration; only the host itself was looked at",
+             "'%s' finds no configuration; only the host itself was checked",
              facts->slurm.srun);
         return;
     }
     if (!facts->slurm.srun) {
         NOTE("Slurm", "on a host of a cluster, put its srun into PATH",
-             "there is none here; only the host itself was looked at");
+             "there is none here; only the host itself was checked");
         return;
     }
     if (facts->slurm.version)

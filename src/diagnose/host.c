@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts about this host: its kernel, its devices, its users, berth on it. Judges
- * nothing. */
+/* Reads facts about this host: its kernel, devices, users, and the programs of berth on
+ * it. */
 
 #include "diagnose/host.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <glob.h>
 #include <pwd.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +29,13 @@ char *berth_host_place(const struct berth_host *host, const char *path)
     char *place = NULL;
 
     return asprintf(&place, "%s%s", host->root, path) < 0 ? NULL : place;
+}
+
+bool berth_host_glob(const struct berth_host *host, const char *pattern, glob_t *ret)
+{
+    BERTH_FREE char *place = berth_host_place(host, pattern);
+
+    return place && glob(place, 0, NULL, ret) == 0;
 }
 
 char *berth_host_text(const struct berth_host *host, const char *path)
@@ -74,7 +78,7 @@ const char *berth_host_version(const struct berth_host *host, const char *path)
     return *said ? berth_doctor_keep(host->facts, said) : NULL;
 }
 
-static long number(const struct berth_host *host, const char *path)
+static long read_number(const struct berth_host *host, const char *path)
 {
     BERTH_FREE char *text = berth_host_text(host, path);
     char *end;
@@ -83,7 +87,7 @@ static long number(const struct berth_host *host, const char *path)
     return text && end != text ? value : -1;
 }
 
-/* The permissions of PATH; -1: it is not there. */
+/* Returns the permissions of PATH; -1: it is not there. */
 static long mode_of(const struct berth_host *host, const char *path)
 {
     BERTH_FREE char *place = berth_host_place(host, path);
@@ -94,9 +98,8 @@ static long mode_of(const struct berth_host *host, const char *path)
 
 static bool is_there(const struct berth_host *host, const char *pattern)
 {
-    BERTH_FREE char *place = berth_host_place(host, pattern);
     glob_t found;
-    bool any = place && glob(place, GLOB_NOSORT, NULL, &found) == 0;
+    bool any = berth_host_glob(host, pattern, &found);
 
     if (any)
         globfree(&found);
@@ -105,12 +108,11 @@ static bool is_there(const struct berth_host *host, const char *pattern)
 
 static void read_loops(const struct berth_host *host)
 {
-    BERTH_FREE char *pattern = berth_host_place(host, "/dev/loop[0-9]*");
     struct berth_doctor_facts *facts = host->facts;
     glob_t found;
 
     facts->loops.has_control = is_there(host, "/dev/loop-control");
-    if (!pattern || glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
+    if (!berth_host_glob(host, "/dev/loop[0-9]*", &found))
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
         const char *name = berth_text_base(found.gl_pathv[i]);
@@ -126,8 +128,8 @@ static void read_loops(const struct berth_host *host)
     globfree(&found);
 }
 
-/* Why an ordinary user may make no user namespace now; NULL: may. */
-static const char *try_namespace(void)
+/* Returns why an ordinary user cannot make a user namespace now; NULL: the user can. */
+static const char *try_user_namespace(void)
 {
     pid_t child = fork();
     int status;
@@ -148,14 +150,15 @@ static void read_namespaces(const struct berth_host *host)
 {
     struct berth_doctor_facts *facts = host->facts;
 
-    facts->userns.max = number(host, "/proc/sys/user/max_user_namespaces");
-    facts->userns.clone = number(host, "/proc/sys/kernel/unprivileged_userns_clone");
+    facts->userns.max = read_number(host, "/proc/sys/user/max_user_namespaces");
+    facts->userns.clone =
+        read_number(host, "/proc/sys/kernel/unprivileged_userns_clone");
     facts->userns.apparmor =
-        number(host, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
+        read_number(host, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
     facts->userns.has_profile = is_there(host, "/etc/apparmor.d/*apptainer*") ||
                                 is_there(host, "/etc/apparmor.d/*singularity*");
-    facts->userns.refused = berth_doctor_keep(facts, try_namespace());
-    facts->ptrace = number(host, "/proc/sys/kernel/yama/ptrace_scope");
+    facts->userns.refused = berth_doctor_keep(facts, try_user_namespace());
+    facts->ptrace = read_number(host, "/proc/sys/kernel/yama/ptrace_scope");
 }
 
 /* Does the file have a line for the user, by name or by number (subuid(5))? */
@@ -208,15 +211,14 @@ static void read_memory(const struct berth_host *host)
     facts->shm.megabytes = (long)(space.f_blocks * space.f_frsize >> 20);
 }
 
-/* The first /tmp/berth-UID that does not belong to UID: another user has made it. */
-static void read_taken(const struct berth_host *host)
+/* Find the first /tmp/berth-UID that does not belong to UID: another user made it. */
+static void read_foreign_directory(const struct berth_host *host)
 {
-    BERTH_FREE char *pattern = berth_host_place(host, "/tmp/berth-*");
     glob_t found;
 
-    if (!pattern || glob(pattern, 0, NULL, &found) != 0)
+    if (!berth_host_glob(host, "/tmp/berth-*", &found))
         return;
-    for (size_t i = 0; i < found.gl_pathc && !host->facts->taken; i++) {
+    for (size_t i = 0; i < found.gl_pathc && !host->facts->foreign_directory; i++) {
         const char *path = found.gl_pathv[i];
         const char *number = strrchr(path, '-') + 1;
         BERTH_FREE char *text = NULL;
@@ -224,14 +226,14 @@ static void read_taken(const struct berth_host *host)
 
         if (number[strspn(number, "0123456789")] == '\0' && *number &&
             lstat(path, &st) == 0 && st.st_uid != strtoul(number, NULL, 10) &&
-            asprintf(&text, "'%s' of user %u", path + strlen(host->root), st.st_uid) >
-                0)
-            host->facts->taken = berth_doctor_keep(host->facts, text);
+            asprintf(&text, "'%s' belongs to user %u", path + strlen(host->root),
+                     st.st_uid) > 0)
+            host->facts->foreign_directory = berth_doctor_keep(host->facts, text);
     }
     globfree(&found);
 }
 
-/* The release in "berth-task 0.1.0". */
+/* Returns the release in the output of PATH --version, "berth-task 0.1.0". */
 static const char *release_of(const struct berth_host *host, const char *path)
 {
     const char *said = berth_host_version(host, path);
@@ -259,8 +261,8 @@ static const char *find_program(const struct berth_host *host, const char *name)
     return berth_doctor_keep(host->facts, path);
 }
 
-/* Has this host a device that the profile of STACK names? */
-static int read_card(const struct berth_host *host, const struct berth_stack *stack)
+/* Note the profile of STACK if this host has none of the devices that it opens. */
+static int read_devices(const struct berth_host *host, const struct berth_stack *stack)
 {
     const struct berth_profile *profile = stack->profile;
     BERTH_STRVEC struct berth_strvec patterns = {0};
@@ -275,8 +277,8 @@ static int read_card(const struct berth_host *host, const struct berth_stack *st
     if (berth_devices_find(&patterns, &found, host->err) < 0)
         return -1;
     if (patterns.count > 0 && found.count == 0) {
-        berth_strvec_push(&host->facts->no_card, profile->name);
-        berth_strvec_push(&host->facts->no_card, text.text);
+        berth_strvec_push(&host->facts->missing_devices, profile->name);
+        berth_strvec_push(&host->facts->missing_devices, text.text);
     }
     return 0;
 }
@@ -287,14 +289,15 @@ static int list_stacks(const struct berth_host *host, const struct berth_stacks 
     for (size_t i = 0; i < stacks->count; i++) {
         berth_strvec_pushf(ret, "%s (%s)", stacks->items[i].version,
                            stacks->items[i].profile->stack);
-        if (read_card(host, &stacks->items[i]) < 0)
+        if (read_devices(host, &stacks->items[i]) < 0)
             return -1;
     }
-    return ret->failed || host->facts->no_card.failed ? berth_err_oom(host->err) : 0;
+    return ret->failed || host->facts->missing_devices.failed ? berth_err_oom(host->err)
+                                                              : 0;
 }
 
-/* List the stacks as steps get them. If the profiles or the site's order are wrong, the
- * list says so, and berth's own profiles are used. */
+/* List the stacks that steps get. If the site's profiles or its order of stacks are
+ * wrong, keep that fault, and list the stacks of berth's own profiles. */
 static int read_stacks(const struct berth_host *host)
 {
     static const struct berth_terms plain;
@@ -315,14 +318,6 @@ static int read_stacks(const struct berth_host *host)
     return result;
 }
 
-static void read_node(const struct berth_host *host)
-{
-    struct utsname names;
-
-    if (uname(&names) == 0)
-        host->facts->node = berth_doctor_keep(host->facts, names.nodename);
-}
-
 int berth_host_read(const char *root, char *const *env, const char *release,
                     struct berth_doctor_facts *ret_facts, struct berth_err *err)
 {
@@ -334,7 +329,6 @@ int berth_host_read(const char *root, char *const *env, const char *release,
                               .err = err};
     int result;
 
-    read_node(&host);
     read_namespaces(&host);
     read_ranges(&host);
     facts.fuse = mode_of(&host, "/dev/fuse");
@@ -342,7 +336,7 @@ int berth_host_read(const char *root, char *const *env, const char *release,
     facts.fusermount = find_program(&host, "fusermount3");
     facts.patchelf = find_program(&host, "patchelf");
     read_programs(&host);
-    read_taken(&host);
+    read_foreign_directory(&host);
     berth_host_read_runtime(&host, berth_host_read_slurm(&host));
     read_memory(&host);
     result = read_stacks(&host);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds and reads the configuration of this host's Slurm as Slurm's commands do. */
 
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,8 @@ char *berth_host_beside(const char *file, const char *name)
                                                                            : path;
 }
 
-/* slurm.conf, with the files that it includes behind it. */
+/* Returns the text of slurm.conf, with the text of each file in place of its `include`.
+ */
 static char *read_conf(const struct berth_host *host, const char *path)
 {
     BERTH_FREE char *text = berth_host_text(host, path);
@@ -51,7 +51,8 @@ static char *read_conf(const struct berth_host *host, const char *path)
     return all.failed ? NULL : berth_steal(&all.text);
 }
 
-/* The usual places of slurm.conf, also where slurmd fetches it ("configless"). */
+/* Find slurm.conf in SLURM_CONF or a usual place, also where slurmd keeps the copy that
+ * it gets from slurmctld ("configless"). */
 static void find_conf(const struct berth_host *host, struct berth_host_conf *ret)
 {
     const char *const paths[] = {
@@ -94,18 +95,17 @@ static void read_included(const struct berth_host *host, const char *file,
                           int depth)
 {
     BERTH_FREE char *full = berth_host_beside(file, pattern);
-    BERTH_FREE char *place = full ? berth_host_place(host, full) : NULL;
     size_t skip = strlen(host->root);
     glob_t found;
 
-    if (!place || depth == 0 || glob(place, 0, NULL, &found) != 0)
+    if (!full || depth == 0 || !berth_host_glob(host, full, &found))
         return;
     for (size_t i = 0; i < found.gl_pathc; i++)
         read_stack(host, found.gl_pathv[i] + skip, to, depth - 1);
     globfree(&found);
 }
 
-/* A file of plugstack.conf; false: it is not there. */
+/* Read one file of plugstack.conf. Returns false if it cannot be read. */
 static bool read_stack(const struct berth_host *host, const char *path,
                        const struct berth_host_listener *to, int depth)
 {
@@ -115,12 +115,12 @@ static bool read_stack(const struct berth_host *host, const char *path,
     if (!text || berth_plugstack_read(text, &stack, NULL) < 0)
         return false;
     if (to->file)
-        to->file(to->told, text);
+        to->file(to->data, text);
     for (size_t i = 0; i < stack.count; i++)
         if (stack.items[i].kind == BERTH_PLUGSTACK_INCLUDE)
             read_included(host, path, stack.items[i].path, to, depth);
         else
-            to->line(to->told, path, &stack.items[i]);
+            to->line(to->data, path, &stack.items[i]);
     berth_plugstack_fini(&stack);
     return true;
 }

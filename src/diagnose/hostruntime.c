@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts about the container runtime of this host: which it is, how it gets its rights,
- * what its configuration forbids. */
+/* Reads facts about the container runtime of this host: its version, whether it is
+ * setuid, the limits in its configuration. */
 
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,8 @@ static const char *keep_value(const struct berth_host *host, const char *text,
     return berth_doctor_keep(host->facts, value);
 }
 
-/* DIRECTORY/apptainer/bin/NAME, or singularity's; NULL: neither is a program. */
+/* Returns DIRECTORY/apptainer/bin/NAME or DIRECTORY/singularity/bin/NAME; NULL: neither
+ * is a program. */
 static char *find_part(const struct berth_host *host, const char *directory,
                        const char *name)
 {
@@ -57,7 +58,8 @@ static void read_squashfuse(const struct berth_host *host, const char *directory
     }
 }
 
-/* Apptainer has another name for it; there, too, the administrators have to say yes. */
+/* Find the line that lets the kernel mount SIF files. The first key is SingularityCE's,
+ * the second Apptainer's; both are "no" unless an administrator changed them. */
 static void read_kernel_mounts(const struct berth_host *host, const char *text)
 {
     static const char *const keys[] = {"allow kernel squashfs",
@@ -88,7 +90,7 @@ static void read_conf(const struct berth_host *host)
     read_kernel_mounts(host, text);
 }
 
-/* What the runtime says of its own directories. */
+/* Read the directories that the runtime was built with, and what is there. */
 static void read_build(const struct berth_host *host)
 {
     struct berth_doctor_facts *facts = host->facts;
@@ -100,8 +102,7 @@ static void read_build(const struct berth_host *host)
     BERTH_FREE char *suid =
         said ? berth_keys_value(said, "SINGULARITY_SUID_INSTALL") : NULL;
 
-    /* Apptainer uses such a starter if it is there, SingularityCE if it was built so.
-     */
+    /* Apptainer uses starter-suid if it is there, SingularityCE if it was built to. */
     facts->runtime.is_setuid = has_setuid(starter) && !(suid && strcmp(suid, "0") == 0);
     read_squashfuse(host, directory);
     if (!said)
@@ -120,7 +121,8 @@ void berth_host_read_runtime(struct berth_host *host, const char *configured)
     struct berth_err why;
 
     if (berth_runtime_find(configured, host->path, &path, &why) < 0) {
-        why.text[strcspn(why.text, ";")] = '\0'; /* the diagnosis has a remedy */
+        why.text[strcspn(why.text, ";")] =
+            '\0'; /* drop the remedy: the diagnosis has its own */
         facts->runtime.missing = berth_doctor_keep(facts, why.text);
         facts->runtime.is_configured = configured != NULL;
         read_squashfuse(host, NULL);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts about the Slurm of this host and about berth in it. Reads its files, and asks
- * srun; no daemon has to run. */
+/* Reads facts about the Slurm of this host, and berth in it, from files and from srun
+ * and scontrol. No daemon has to run. */
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,20 +30,23 @@
 
 enum { PLUGIN_MAX = 64 << 20 };
 
-/* What is read, and what was. */
+/* The state of a reading. */
 struct reading {
     struct berth_host *host;
     struct berth_doctor_facts *facts;
     uint64_t digest;
-    const char *plugins; /* PluginDir; NULL: not told */
-    const char *runtime; /* of berth.yaml; NULL: not told */
-    const char *site;    /* config= of plugstack.conf; NULL: not told */
-    const char *fault;   /* a sentence, of the words there; NULL: none */
+    const char *plugins; /* PluginDir; NULL: not set */
+    const char *runtime; /* runtime.path of berth.yaml; NULL: not set */
+    const char *site;    /* config= of plugstack.conf; NULL: not set */
+    const char *fault;   /* of the words behind berth.so: a sentence; NULL: none */
     size_t room;
 };
 
-static void mix(struct reading *reading, const char *text)
+/* Mix TEXT into the digest of the struct reading DATA. */
+static void mix(void *data, const char *text)
 {
+    struct reading *reading = data;
+
     reading->digest = berth_hash(reading->digest, text, strlen(text) + 1);
 }
 
@@ -53,8 +55,9 @@ static const char *keep(const struct reading *reading, const char *text)
     return berth_doctor_keep(reading->facts, text);
 }
 
-/* Does the SIZE bytes of a plugin hold the name of one of berth's options, as a text of
- * its own or as the end of a longer one, as linkers merge them? */
+/* Returns the option of berth whose name, with PREFIX, is in the SIZE bytes of another
+ * plugin: as a string, or as the end of a longer one, as linkers merge strings. NULL:
+ * none is. */
 static const char *find_clash(const char *bytes, size_t size, const char *prefix)
 {
     for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
@@ -72,7 +75,8 @@ static const char *find_clash(const char *bytes, size_t size, const char *prefix
     return NULL;
 }
 
-/* Read the other plugins, when the prefix of berth's options is known. */
+/* Read the other plugins, after all lines: only then is the prefix of berth's options
+ * known. */
 static void read_clashes(const struct reading *reading)
 {
     const char *prefix = reading->facts->prefix ? reading->facts->prefix : "";
@@ -88,7 +92,7 @@ static void read_clashes(const struct reading *reading)
     }
 }
 
-/* What berth's line says. */
+/* Read the words behind berth.so. */
 static void read_words(struct reading *reading, const struct berth_strvec *words)
 {
     struct berth_settings settings;
@@ -101,7 +105,7 @@ static void read_words(struct reading *reading, const struct berth_strvec *words
     berth_settings_fini(&settings);
 }
 
-/* What Slurm would look at in the plugin before it loads it. */
+/* Read the symbols of the plugin that Slurm checks before it loads a plugin. */
 static void read_plugin(const struct reading *reading,
                         struct berth_doctor_plugin *plugin)
 {
@@ -121,7 +125,7 @@ static void read_plugin(const struct reading *reading,
         plugin->release = keep(reading, release);
 }
 
-/* Where Slurm looks for a plugin without a directory. */
+/* Returns the path of a plugin; one without a directory is in PluginDir. */
 static const char *find_plugin(const struct reading *reading, const char *path)
 {
     BERTH_FREE char *copy = strdup(reading->plugins ? reading->plugins : "");
@@ -165,15 +169,10 @@ static void add_plugin(struct reading *reading, const char *file,
         facts->plugins[facts->plugin_count++] = plugin;
 }
 
-static void take_file(void *told, const char *text)
+static void add_line(void *data, const char *file,
+                     const struct berth_plugstack_line *line)
 {
-    mix(told, text);
-}
-
-static void take_line(void *told, const char *file,
-                      const struct berth_plugstack_line *line)
-{
-    struct reading *reading = told;
+    struct reading *reading = data;
     BERTH_FREE char *place = NULL;
 
     if (line->kind != BERTH_PLUGSTACK_WRONG)
@@ -183,7 +182,7 @@ static void take_line(void *told, const char *file,
         reading->facts->slurm.bad_line = keep(reading, place);
 }
 
-/* What srun says it has, in one line: the lines behind "types are". */
+/* Read the types of srun --mpi=list: the lines behind "types are", joined by blanks. */
 static void read_types(const struct reading *reading, const char *srun)
 {
     const char *const argv[] = {srun, "--mpi=list", NULL};
@@ -204,7 +203,7 @@ static void read_types(const struct reading *reading, const char *srun)
         reading->facts->slurm.types = keep(reading, types.text);
 }
 
-/* What PROGRAM says of itself; NULL: it is not there, or fails. */
+/* Returns what PROGRAM --version prints; NULL: PROGRAM is not there, or fails. */
 static const char *ask_version(const struct reading *reading, const char *program)
 {
     BERTH_FREE char *path = berth_run_find(program, reading->host->path);
@@ -212,7 +211,8 @@ static const char *ask_version(const struct reading *reading, const char *progra
     return path ? berth_host_version(reading->host, path) : NULL;
 }
 
-/* scontrol loads no SPANK plugins, and so tells its release where srun fails. */
+/* Ask scontrol for the release first: it loads no SPANK plugins, and so works where
+ * srun fails. */
 static void read_srun(const struct reading *reading)
 {
     struct berth_doctor_facts *facts = reading->facts;
@@ -245,17 +245,17 @@ static void read_prolog(const struct reading *reading, const char *conf)
         flags && (strcasestr(flags, "contain") || strcasestr(flags, "x11"));
 }
 
-/* Into the digest: what the site says of MPI stacks. */
+/* Mix the site's profiles into the digest. */
 static void read_profiles(struct reading *reading, const char *directory)
 {
+    const struct berth_host plain = {.root = ""};
     BERTH_FREE char *pattern = NULL;
     glob_t found;
 
     if (asprintf(&pattern, "%s/*.yaml", directory) < 0 ||
-        glob(pattern, 0, NULL, &found) != 0)
+        !berth_host_glob(&plain, pattern, &found))
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        struct berth_host plain = {.root = ""};
         BERTH_FREE char *text = berth_host_text(&plain, found.gl_pathv[i]);
 
         mix(reading, text ? text : "");
@@ -263,7 +263,7 @@ static void read_profiles(struct reading *reading, const char *directory)
     globfree(&found);
 }
 
-/* Is there a file or a link, also one that cannot be read? */
+/* Is there a file or a link at PATH, even one that cannot be read? */
 static bool is_there(const char *path)
 {
     struct stat st;
@@ -307,7 +307,7 @@ const char *berth_host_read_slurm(struct berth_host *host)
     struct reading reading = {
         .host = host, .facts = host->facts, .digest = BERTH_HASH_START};
     struct berth_doctor_facts *facts = host->facts;
-    const struct berth_host_listener to = {take_file, take_line, &reading};
+    const struct berth_host_listener to = {mix, add_line, &reading};
     BERTH_FREE char *plugins = NULL;
     struct berth_host_conf conf;
 

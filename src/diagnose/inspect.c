@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file or an image, told: which MPI, which C library, how linked. */
+/* Writes what was found in a file or an image, as text and as JSON: which MPI and C
+ * library it has, and how it is linked. */
 
 #include "diagnose/inspect.h"
 
@@ -33,7 +34,7 @@ static bool is_mpi(const struct berth_mpi_object *object)
     return object->library.family != BERTH_FAMILY_NONE && !object->library.is_inside;
 }
 
-/* "MPICH 4.2.1", "Intel MPI", "Open MPI" */
+/* Append "MPICH 4.2.1", "Intel MPI" or "Open MPI". */
 static void put_name(struct berth_buf *out, const struct berth_mpi_library *library)
 {
     char name[BERTH_MPI_NAME_SIZE];
@@ -52,17 +53,20 @@ static const char *newest_glibc(const struct berth_inspection *seen)
 
 static bool has_musl(const struct berth_inspection *seen)
 {
+    static const char *const names[] = {"libc.musl-", "ld-musl-", NULL};
+
     if (seen->wants && seen->wants->musl)
         return true;
-    for (size_t i = 0; i < seen->objects->count; i++)
-        if (seen->objects->items[i].soname &&
-            (berth_text_starts(seen->objects->items[i].soname, "libc.musl-") ||
-             berth_text_starts(seen->objects->items[i].soname, "ld-musl-")))
+    for (size_t i = 0; i < seen->objects->count; i++) {
+        const char *soname = seen->objects->items[i].soname;
+
+        if (soname && berth_text_starts_any(soname, names))
             return true;
+    }
     return false;
 }
 
-/* What the file itself wants of glibc, each version once. */
+/* List the versions of glibc that FILE itself needs, each once. */
 static void list_needs(const struct berth_mpi_object *file, struct berth_strvec *ret)
 {
     const struct berth_strvec *needs = &file->elf.version_needs;
@@ -70,34 +74,27 @@ static void list_needs(const struct berth_mpi_object *file, struct berth_strvec 
     for (size_t i = 0; i < needs->count; i += 2) {
         const char *version = needs->items[i + 1];
 
-        if (berth_text_starts(version, "GLIBC_") && !berth_strvec_has(ret, version))
-            berth_strvec_push(ret, version);
+        if (berth_text_starts(version, "GLIBC_"))
+            berth_strvec_push_once(ret, version);
     }
 }
 
-static void list_parts(unsigned int parts, struct berth_strvec *ret)
-{
-    for (unsigned int part = 1; part < 1U << BERTH_PART_COUNT; part <<= 1)
-        if (parts & part)
-            berth_strvec_push(ret, berth_mpi_part_name((enum berth_mpi_part)part));
-}
-
-/* "  NAME: A, B", if there are any. */
+/* Append "  NAME: A, B", if LIST is not empty. */
 static void put_list(struct berth_buf *out, const char *name,
                      const struct berth_strvec *list)
 {
     out->failed |= list->failed;
-    for (size_t i = 0; i < list->count; i++)
-        berth_buf_addf(out, "%s%s%s%s", i ? ", " : "  ", i ? "" : name, i ? "" : ": ",
-                       list->items[i]);
-    berth_buf_puts(out, list->count ? "\n" : "");
+    if (list->count == 0)
+        return;
+    berth_buf_addf(out, "  %s: ", name);
+    berth_strvec_join(list, ", ", out);
+    berth_buf_puts(out, "\n");
 }
 
 static void put(struct berth_buf *out, const char *name, const char *value)
 {
-    if (!value)
-        return;
-    berth_buf_addf(out, "  %s: %s\n", name, value);
+    if (value)
+        berth_buf_addf(out, "  %s: %s\n", name, value);
 }
 
 static void put_image(const struct berth_inspection *seen, struct berth_buf *out)
@@ -135,9 +132,9 @@ static void put_libc(const struct berth_inspection *seen, struct berth_buf *out)
 {
     const char *newest = newest_glibc(seen);
 
-    if (newest) {
+    if (newest)
         berth_buf_addf(out, "  C library: glibc, up to %s\n", newest);
-    } else if (has_musl(seen))
+    else if (has_musl(seen))
         put(out, "C library", "musl");
     else if (!seen->file)
         put(out, "C library", "none was found");
@@ -155,7 +152,6 @@ static void put_inside(const struct berth_mpi_object *object, struct berth_buf *
 static void put_wants(const struct berth_mpi_program *wants, struct berth_buf *out)
 {
     BERTH_STRVEC struct berth_strvec parts = {0};
-    char symbols[48];
 
     if (wants->family == BERTH_FAMILY_NONE) {
         put(out, "linked with MPI", "no");
@@ -165,10 +161,9 @@ static void put_wants(const struct berth_mpi_program *wants, struct berth_buf *o
         put_list(out, "linked with MPI, with marks of", &wants->families);
     else
         put(out, "linked with MPI", berth_mpi_family_name(wants->family));
-    list_parts(wants->parts, &parts);
+    berth_mpi_part_names(wants->parts, &parts);
     put_list(out, "uses", &parts);
-    snprintf(symbols, sizeof(symbols), "%zu", wants->needs.count);
-    put(out, "MPI symbols that it needs", symbols);
+    berth_buf_addf(out, "  MPI symbols that it needs: %zu\n", wants->needs.count);
 }
 
 static void put_library(const struct berth_mpi_object *object, struct berth_buf *out)
@@ -178,10 +173,9 @@ static void put_library(const struct berth_mpi_object *object, struct berth_buf 
     berth_buf_puts(out, object->role == BERTH_ROLE_LOADED ? "  loads " : "  has ");
     put_name(out, &object->library);
     berth_buf_addf(out, ": %s", object->path);
-    list_parts(object->library.parts, &parts);
-    out->failed |= parts.failed;
-    for (size_t i = 0; i < parts.count; i++)
-        berth_buf_addf(out, "%s%s", i ? ", " : " (", parts.items[i]);
+    berth_mpi_part_names(object->library.parts, &parts);
+    berth_buf_puts(out, parts.count ? " (" : "");
+    berth_strvec_join(&parts, ", ", out);
     berth_buf_puts(out, parts.count ? ")\n" : "\n");
 }
 
@@ -239,13 +233,11 @@ void berth_inspect_text(const struct berth_inspection *seen, struct berth_buf *o
         put_wants(seen->wants, out);
     put_libraries(seen, out);
     if (seen->mode)
-        berth_buf_addf(out, "  --mpi-bind where it is not said: %s\n", seen->mode);
-    for (size_t i = 0; i < seen->offer_count; i++) {
-        const struct berth_inspect_offer *offer = &seen->offers[i];
-
-        berth_buf_addf(out, "  --mpi-bind=%s (%s): %s: %s\n", offer->stack,
-                       offer->version, offer->answer, offer->because);
-    }
+        berth_buf_addf(out, "  default of --mpi-bind: %s\n", seen->mode);
+    for (size_t i = 0; i < seen->offer_count; i++)
+        berth_buf_addf(out, "  --mpi-bind=%s (%s): %s: %s\n", seen->offers[i].stack,
+                       seen->offers[i].version, seen->offers[i].answer,
+                       seen->offers[i].because);
 }
 
 static void write_file(const struct berth_inspection *seen,
@@ -268,7 +260,6 @@ static void write_file(const struct berth_inspection *seen,
     berth_json_string(json, "runpath", elf->runpath);
     berth_json_list(json, "needed", &elf->needed);
     list_needs(file, &needs);
-    json->text.failed |= needs.failed;
     berth_json_list(json, "glibc_needed", &needs);
 }
 
@@ -281,8 +272,7 @@ static void write_wants(const struct berth_mpi_program *wants, struct berth_json
                       wants->family == BERTH_FAMILY_NONE
                           ? NULL
                           : berth_mpi_family_name(wants->family));
-    list_parts(wants->parts, &parts);
-    json->text.failed |= parts.failed;
+    berth_mpi_part_names(wants->parts, &parts);
     berth_json_list(json, "parts", &parts);
     berth_json_number(json, "symbols", (long long)wants->needs.count);
     berth_json_bool(json, "statically", wants->inside != NULL);
@@ -306,8 +296,7 @@ static void write_libraries(const struct berth_inspection *seen,
         berth_json_string(json, "family", berth_mpi_family_name(library->family));
         berth_json_string(json, "vendor", library->vendor);
         berth_json_string(json, "version", *library->version ? library->version : NULL);
-        list_parts(library->parts, &parts);
-        json->text.failed |= parts.failed;
+        berth_mpi_part_names(library->parts, &parts);
         berth_json_list(json, "parts", &parts);
         berth_json_end(json);
     }

@@ -2,21 +2,19 @@
 #pragma once
 
 #include "base/err.h"
+#include "site/settings.h"
 #include "site/site.h"
 
-/* The settings of the plugin on this host, for the command berth, which does not get
- * the words behind berth.so from Slurm. */
+/* Read the words behind berth.so in this host's plugstack.conf, for the command berth,
+ * which does not get them from Slurm. plugstack.conf is beside slurm.conf or named
+ * there; slurm.conf is SLURM_CONF of the environment ENV, which ends in NULL, or at one
+ * of the usual places. Files that cannot be read say nothing: then, as where no word
+ * says it, `option_prefix` is "" and `config` NULL, which means BERTH_SITE_FILE.
+ * Returns 0, or -1 with the sentence with which the plugin refuses those words in ERR.
+ * In each case the caller owns *RET. */
+int berth_site_settings(char *const *env, struct berth_settings *ret,
+                        struct berth_err *err);
 
-/* The path of berth.yaml: config= in plugstack.conf, which is beside slurm.conf or
- * named there (SLURM_CONF of the environment ENV, which ends in NULL, or the usual
- * places). NULL in *RET_PATH, which the caller frees: no config=, or the files cannot
- * be read; then it is BERTH_SITE_FILE. Returns 0, or -1 with the sentence in ERR with
- * which the plugin refuses those words. */
-int berth_site_find(char *const *env, char **ret_path, struct berth_err *err);
-
-/* option_prefix= of the same line; "" where it says none. The rest as above. */
-int berth_site_prefix(char *const *env, char **ret_prefix, struct berth_err *err);
-
-/* Find the file, and read it as berth_site_read() does. */
+/* Read the berth.yaml of those settings as berth_site_read() does. */
 int berth_site_read_here(char *const *env, struct berth_site *ret,
                          struct berth_err *err);

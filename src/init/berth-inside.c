@@ -200,7 +200,7 @@ int main(int argc, char **argv)
     int socket, signals;
     int status = 0;
 
-    berth_streams_hold();
+    berth_streams_reserve();
     if (strcmp(name, "berth-inside") == 0) /* else it is the host's command that says */
         return berth_program_tells(name, argc, argv) ? EXIT_SUCCESS : EXIT_FAILURE;
     signals = take_signals();

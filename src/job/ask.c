@@ -110,7 +110,7 @@ static int await(const struct berth_job_question *question, int socket, int *ret
                            {.fd = question->tasks, .events = POLLIN}};
     int64_t half = berth_deadline_left(question->deadline) / 2;
 
-    while (poll(fds, 2, BERTH_DEADLINE_LOOK_MS) < 0 || !fds[0].revents)
+    while (poll(fds, 2, BERTH_DEADLINE_POLL_MS) < 0 || !fds[0].revents)
         if (fds[1].revents || berth_deadline_left(question->deadline) < half)
             return berth_err_set(err, NONE);
     if (berth_job_receive(socket, ret_fd) == BERTH_JOB_JOIN && *ret_fd >= 0)

@@ -338,6 +338,13 @@ const char *berth_mpi_part_name(enum berth_mpi_part part)
     return names[__builtin_ctz(part)];
 }
 
+void berth_mpi_part_names(unsigned int parts, struct berth_strvec *ret)
+{
+    for (unsigned int part = 1; part < 1U << BERTH_PART_COUNT; part <<= 1)
+        if (parts & part)
+            berth_strvec_push(ret, berth_mpi_part_name((enum berth_mpi_part)part));
+}
+
 const char *berth_mpi_library_name(const struct berth_mpi_library *library, char *name,
                                    size_t size)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/strvec.h"
 #include "elf/facts.h"
 
 /* A library can replace another one at load time only if both are of one family. */
@@ -68,8 +69,11 @@ const char *berth_mpi_library_name(const struct berth_mpi_library *library, char
 /* The name of PART, one bit, for people: "Fortran (mpif.h, use mpi)". */
 const char *berth_mpi_part_name(enum berth_mpi_part part);
 
-/* The family of which a program that needs SONAME probably is, if no symbol shows it:
- * MPICH for libmpi.so.12, Open MPI for libmpi.so.40, ... BERTH_FAMILY_NONE: SONAME is
- * not the name of an MPI library. BERTH_FAMILY_UNKNOWN: the name fits several families
+/* Append the names of PARTS, bits of enum berth_mpi_part, to RET. */
+void berth_mpi_part_names(unsigned int parts, struct berth_strvec *ret);
+
+/* The family that a program without other marks wants when it needs SONAME: MPICH for
+ * libmpi.so.12, Open MPI for libmpi.so.40, ... BERTH_FAMILY_NONE when SONAME is not the
+ * name of an MPI library, BERTH_FAMILY_UNKNOWN when the name does not tell the family
  * (libmpi.so.0). */
 enum berth_mpi_family berth_mpi_family_of_soname(const char *soname);

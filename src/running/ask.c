@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks Slurm for jobs, and their nodes for containers. */
+/* Asks squeue for jobs and, by an srun in a job, its nodes for their containers. */
 
 #include "running/ask.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -13,8 +12,9 @@
 
 extern char **environ;
 
-/* Run WORDS with what is left of our environment. *RET_OUT is what they say, owned by
- * the caller. */
+/* Run the command WORDS in the environment of berth_job_environment(). The caller owns
+ * *RET_OUT, its output; set also where the command fails, with -1 and its last line in
+ * ERR. */
 static int run(const struct berth_strvec *words, struct berth_buf *ret_out,
                struct berth_err *err)
 {
@@ -77,7 +77,7 @@ int berth_ask_jobs(const char *name, struct berth_jobs *ret, struct berth_err *e
     return name ? berth_jobs_select(ret, name, getuid(), err) : 0;
 }
 
-/* What one node cannot tell does not hide what others have told. */
+/* A node that fails does not hide the containers of others. */
 int berth_ask_containers(const struct berth_job *job, const char *node, int rank,
                          struct berth_containers *ret, struct berth_err *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Containers that run on nodes: as text, and which one a user means. */
+/* Containers that run: writes and reads them as lines of text, and chooses the one that
+ * a user means. */
 
 #include "running/container.h"
 
@@ -15,7 +16,7 @@
 
 #define LABEL "berth-container:"
 
-/* Of a line; escapes may make each byte of the name three. */
+/* Bytes of the name in a line of 1024: an escape makes three of each. */
 enum { IMAGE_MAX = 250 };
 
 #define MEMBER(member) offsetof(struct berth_container, member)
@@ -124,7 +125,7 @@ static int refuse_name(const char *text, struct berth_err *err)
     return berth_err_set(err, "'%s': expected JOBID or JOBID.STEPID", text);
 }
 
-int berth_wish_read(char *text, struct berth_wish *ret, struct berth_err *err)
+int berth_selector_read(char *text, struct berth_selector *ret, struct berth_err *err)
 {
     char *step = strchr(text, '.');
     char *end = NULL;
@@ -144,107 +145,103 @@ int berth_wish_read(char *text, struct berth_wish *ret, struct berth_err *err)
     return 0;
 }
 
-static bool fits(const struct berth_container *item, const struct berth_wish *wish)
+static bool matches(const struct berth_container *item,
+                    const struct berth_selector *selector)
 {
-    return item->tasks && (wish->step < 0 || item->step == wish->step) &&
-           (!wish->node || strcmp(item->node, wish->node) == 0) &&
-           (wish->component < 0 || item->component == wish->component ||
-            (wish->component == 0 && item->component < 0));
+    return item->tasks && (selector->step < 0 || item->step == selector->step) &&
+           (!selector->node || strcmp(item->node, selector->node) == 0) &&
+           (selector->component < 0 || item->component == selector->component ||
+            (selector->component == 0 && item->component < 0));
 }
 
-/* The last of CONTAINERS that fits WISH. */
+/* Returns the last of CONTAINERS that SELECTOR matches, or NULL. */
 static const struct berth_container *find(const struct berth_containers *containers,
-                                          const struct berth_wish *wish)
+                                          const struct berth_selector *selector)
 {
     for (size_t i = containers->count; i > 0; i--)
-        if (fits(&containers->items[i - 1], wish))
+        if (matches(&containers->items[i - 1], selector))
             return &containers->items[i - 1];
     return NULL;
 }
 
-/* Leave out each part of the wish in turn until a container fits: that part was wrong.
- */
-static void explain(const struct berth_containers *containers,
-                    const struct berth_wish *wish, struct berth_err *err)
+/* Drop the parts of the selector one by one: the part without which a container matches
+ * was wrong. Always returns -1. */
+static int explain(const struct berth_containers *containers,
+                   const struct berth_selector *selector, struct berth_err *err)
 {
-    const struct berth_wish any = {.step = -1, .component = -1};
-    struct berth_wish less = *wish;
+    const struct berth_selector any = {.step = -1, .component = -1};
+    struct berth_selector less = *selector;
     const struct berth_container *other = find(containers, &any);
 
-    if (!other && wish->rank >= 0) {
-        berth_err_set(err, "job %s: rank %d is in no container; see berth ps %s",
-                      wish->job, wish->rank, wish->job);
-        return;
-    }
-    if (!other) {
-        berth_err_set(err,
-                      "job %s: no step of it has a container now; start one with "
-                      "srun --container-image",
-                      wish->job);
-        return;
-    }
+    if (!other && selector->rank >= 0)
+        return berth_err_set(err, "job %s: rank %d is in no container; see berth ps %s",
+                             selector->job, selector->rank, selector->job);
+    if (!other)
+        return berth_err_set(
+            err,
+            "job %s: no step of it has a container now; start one with "
+            "srun --container-image",
+            selector->job);
     less.component = -1;
-    if ((other = find(containers, &less))) {
-        berth_err_set(err,
-                      "job %s: component %d of step %d has no container; another "
-                      "one has: --component %d",
-                      wish->job, wish->component, other->step,
-                      other->component < 0 ? 0 : other->component);
-        return;
-    }
+    if ((other = find(containers, &less)))
+        return berth_err_set(
+            err,
+            "job %s: component %d of step %d has no container; another "
+            "one has: --component %d",
+            selector->job, selector->component, other->step,
+            other->component < 0 ? 0 : other->component);
     less.node = NULL;
-    if ((other = find(containers, &less))) {
-        berth_err_set(err, "job %s: no container on '%s'; step %d has one on %s",
-                      wish->job, wish->node, other->step, other->node);
-        return;
-    }
+    if ((other = find(containers, &less)))
+        return berth_err_set(err, "job %s: no container on '%s'; step %d has one on %s",
+                             selector->job, selector->node, other->step, other->node);
     less.step = -1;
     other = find(containers, &less);
-    berth_err_set(err, "job %s: step %d has no container; step %d has one on %s",
-                  wish->job, wish->step, other->step, other->node);
+    return berth_err_set(err, "job %s: step %d has no container; step %d has one on %s",
+                         selector->job, selector->step, other->step, other->node);
 }
 
-/* ONE and OTHER are different: how to say which. */
-static void refuse(const struct berth_wish *wish, const struct berth_container *one,
+/* SELECTOR matches both ONE and OTHER: tell the user how to choose one. */
+static void refuse(const struct berth_selector *selector,
+                   const struct berth_container *one,
                    const struct berth_container *other, struct berth_err *err)
 {
     if (one->component != other->component)
         berth_err_set(err,
                       "job %s: step %d has several containers; choose --component %d "
                       "('%s') or --component %d ('%s')",
-                      wish->job, one->step, one->component, one->image,
+                      selector->job, one->step, one->component, one->image,
                       other->component, other->image);
     else
         berth_err_set(err,
                       "job %s: step %d has several containers; choose one by a rank: "
                       "--rank %d ('%s') or --rank %d ('%s')",
-                      wish->job, one->step, one->rank, one->image, other->rank,
+                      selector->job, one->step, one->rank, one->image, other->rank,
                       other->image);
 }
 
 const struct berth_container *
 berth_containers_choose(const struct berth_containers *containers,
-                        const struct berth_wish *wish, struct berth_err *err)
+                        const struct berth_selector *selector, struct berth_err *err)
 {
-    struct berth_wish known = *wish;
-    const struct berth_container *newest = find(containers, wish);
+    struct berth_selector known = *selector;
+    const struct berth_container *newest = find(containers, selector);
     const struct berth_container *first = NULL;
 
     if (!newest) {
-        explain(containers, wish, err);
+        explain(containers, selector, err);
         return NULL;
     }
     known.step = newest->step;
     for (size_t i = 0; i < containers->count; i++) {
         const struct berth_container *item = &containers->items[i];
 
-        if (!fits(item, &known))
+        if (!matches(item, &known))
             continue;
         if (!first)
             first = item;
         if (item->component != first->component ||
             strcmp(item->image, first->image) != 0) {
-            refuse(wish, first, item, err);
+            refuse(selector, first, item, err);
             return NULL;
         }
     }

@@ -7,21 +7,21 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* A container that runs on a node. A value struct; owns its texts. */
+/* A container that runs on a node. Owns its texts. */
 struct berth_container {
     char *node;
-    char *image;        /* as it was asked for */
-    unsigned int job;   /* SLURM_JOB_ID: of a het job the leader's; 0: none */
-    int step;           /* SLURM_STEP_ID; -1: none (`berth run`, or the job's own) */
-    int component;      /* of the step; -1: it has only one, or nobody knows */
-    int rank;           /* the least one in it, or the one asked for; -1: not known */
-    unsigned int tasks; /* 0: the job keeps it for its steps, which have copies */
-    unsigned int since; /* when it was started: seconds since the Epoch */
-    int memory;   /* KiB of the programs that serve its image, and the processor */
-    int cpu;      /* time that they have used, in ms; -1: there are none */
+    char *image;      /* as the user wrote it */
+    unsigned int job; /* SLURM_JOB_ID, of a het job the leader's; 0: none */
+    int step;         /* SLURM_STEP_ID; -1: none (`berth run`, or the job's own) */
+    int component;    /* of the step; -1: the step has only one, or it is not known */
+    int rank;         /* the lowest of its tasks, or the one asked for; -1: not known */
+    unsigned int tasks; /* 0: the job keeps the container for later steps */
+    unsigned int since; /* time of the start: seconds since the Epoch */
+    int memory;   /* KiB of the programs that serve its image; -1: there are none */
+    int cpu;      /* their processor time in ms; -1: there are none */
     pid_t holder; /* berth-init, on its node */
-    pid_t task;   /* the process of `rank`, on its node; not part of the text */
-    int offset;   /* of the component of a het job, set by who asked; -1: none */
+    pid_t task;   /* the process of `rank`, on its node; not in the text */
+    int offset;   /* of the component of a het job; not in the text; -1: none */
 };
 
 struct berth_containers {
@@ -29,41 +29,41 @@ struct berth_containers {
     size_t count, room;
 };
 
-/* Append CONTAINER as a line of text. A long name of an image loses its beginning:
+/* Append CONTAINER as a line of text. The start of a long name of an image is cut off:
  * Slurm cuts lines of a task at 1024 bytes. */
 void berth_container_put(const struct berth_container *container,
                          struct berth_buf *buf);
 
-/* Append the containers in TEXT, which this changes, to *RET; their job is one of
- * component OFFSET. Other lines of TEXT are somebody else's. */
+/* Append the containers in TEXT, which this function overwrites, to *RET, with the
+ * component OFFSET of a het job (-1: none). Skips lines that other programs wrote. */
 int berth_containers_get(char *text, int offset, struct berth_containers *ret,
                          struct berth_err *err);
 
-/* Append *ITEM, which is empty then. Returns 0, or -1 out of memory. */
+/* Append *ITEM, whose texts CONTAINERS then owns. Returns 0, or -1 out of memory. */
 int berth_containers_add(struct berth_containers *containers,
                          struct berth_container *item);
 
-/* By job, step, node and rank. */
+/* Sort by job, step, node and rank. */
 void berth_containers_sort(struct berth_containers *containers);
 
-/* What is to be entered, of one job. */
-struct berth_wish {
+/* Selects a container of one job. */
+struct berth_selector {
     const char *job;  /* as the user wrote it */
-    int step;         /* -1: the newest one with a container */
-    const char *node; /* NULL: the first one */
-    int component;    /* -1: not said */
-    int rank;         /* -1: not said; else CONTAINERS are those that have it */
+    int step;         /* -1: the newest step with a container */
+    const char *node; /* NULL: the first with such a container */
+    int component;    /* -1: any */
+    int rank;         /* -1: any; else the containers to choose from have this rank */
 };
 
-/* Read TEXT, JOBID[.STEPID[+COMPONENT]], into RET->step and RET->component, and end it
- * behind the JOBID, which is RET->job. */
-int berth_wish_read(char *text, struct berth_wish *ret, struct berth_err *err);
+/* Read JOBID[.STEPID[+COMPONENT]] in TEXT into `job`, `step` and `component` of *RET,
+ * which borrows TEXT: this function ends TEXT behind the JOBID. */
+int berth_selector_read(char *text, struct berth_selector *ret, struct berth_err *err);
 
-/* The one of CONTAINERS, which are sorted, that WISH means. NULL with a sentence in
- * ERR: there is none, or the wish does not tell between different ones. */
+/* Returns the one of CONTAINERS, which must be sorted, that SELECTOR matches. NULL with
+ * a sentence in ERR: SELECTOR matches none, or containers that differ. */
 const struct berth_container *
 berth_containers_choose(const struct berth_containers *containers,
-                        const struct berth_wish *wish, struct berth_err *err);
+                        const struct berth_selector *selector, struct berth_err *err);
 
 void berth_container_fini(struct berth_container *container);
 void berth_containers_fini(struct berth_containers *containers);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A command in a container that runs, beside its tasks. */
+/* Runs a command in a container that runs, beside its tasks. */
 
 #include "running/enter.h"
 
@@ -29,11 +29,11 @@
 
 extern char **environ;
 
-/* The environment with which process PID was started, and TERM of this one. */
-static int take_environment(pid_t pid, struct berth_err *err)
+/* Replaces the environment by that with which process PID was started, except TERM. */
+static int adopt_environment(pid_t pid, struct berth_err *err)
 {
     enum { MOST = 16 << 20 };
-    static struct berth_strvec variables; /* the process's environment from now on */
+    static struct berth_strvec variables; /* `environ` points here from now on */
     BERTH_BUF struct berth_buf bytes = {0};
     const char *term = getenv("TERM");
     BERTH_FREE char *own = term ? strdup(term) : NULL;
@@ -52,7 +52,7 @@ static int take_environment(pid_t pid, struct berth_err *err)
     return 0;
 }
 
-/* A shell of the image: $SHELL is the host's where the image has no other. */
+/* Sets RET to a shell of the image. $SHELL may name a shell that only the host has. */
 static int choose_shell(char *ret[2], struct berth_err *err)
 {
     static char bash[] = "/bin/bash", sh[] = "/bin/sh";
@@ -74,9 +74,9 @@ static int open_directory(pid_t pid)
     return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Slurm may give a step of one task fewer CPUs. A machine with more processors than a
- * CPU set has room for stays as it is. */
-static void take_processors(pid_t pid)
+/* Run on the CPUs of process PID: Slurm may give a step of one task fewer. On a machine
+ * with more processors than cpu_set_t holds, nothing changes. */
+static void adopt_affinity(pid_t pid)
 {
     cpu_set_t set;
 
@@ -84,16 +84,17 @@ static void take_processors(pid_t pid)
         sched_setaffinity(0, sizeof(set), &set);
 }
 
-static int await(pid_t child)
+static int wait_for(pid_t child)
 {
     int status = berth_run_wait(child);
 
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* A process cannot change its own process namespace, only that of its children. Returns
- * in the child, or -1 with a sentence in ERR. */
-static int go_below(struct berth_err *err)
+/* Fork, because a process cannot change its own PID namespace, only that of its
+ * children. The parent waits and ends with the status of the child. Returns 0 in the
+ * child, or -1 with a sentence in ERR. */
+static int fork_below(struct berth_err *err)
 {
     pid_t child = fork();
 
@@ -102,17 +103,18 @@ static int go_below(struct berth_err *err)
     if (child == 0)
         return 0;
     for (int number = 1; number < NSIG; number++)
-        if (number != SIGCHLD) /* they are for the command */
+        if (number != SIGCHLD) /* signals are for the command */
             sigaction(number, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
-    _exit(await(child));
+    _exit(wait_for(child));
 }
 
-/* Returns only where the command was not started. */
+/* Become COMMAND in CONTAINER. Returns only if that fails: a status of step/become.h,
+ * with a sentence in ERR. */
 static int become(const struct berth_container *container, char **command,
                   struct berth_err *err)
 {
     BERTH_CLOSE int directory = open_directory(container->task);
-    bool is_below = berth_namespaces_differ(container->holder, "pid");
+    bool has_pid_namespace = berth_namespaces_differ(container->holder, "pid");
     char *shell[2] = {NULL};
     struct berth_become become = {.command = *command ? command : shell};
 
@@ -121,22 +123,23 @@ static int become(const struct berth_container *container, char **command,
                                   "the kernel lets no user enter that; see "
                                   "--container-args=--userns"),
                BERTH_REFUSED;
-    take_processors(container->task);
-    /* The task's own environment, or where it has none, that of the container. */
-    if (take_environment(container->rank < 0 ? container->holder : container->task,
-                         err) < 0 ||
-        berth_join(container->holder, err) < 0 || (is_below && go_below(err) < 0))
+    adopt_affinity(container->task);
+    /* The environment of the task, or if it is not known, that of the container. */
+    if (adopt_environment(container->rank < 0 ? container->holder : container->task,
+                          err) < 0 ||
+        berth_join(container->holder, err) < 0 ||
+        (has_pid_namespace && fork_below(err) < 0))
         return BERTH_REFUSED;
     if (directory >= 0 && fchdir(directory) < 0)
-        unsetenv("PWD"); /* it is gone, and / as good as any */
+        unsetenv("PWD"); /* the directory is gone: stay in / */
     if (!*command && choose_shell(shell, err) < 0)
         return BERTH_NOT_FOUND;
-    berth_hide_from(STDERR_FILENO + 1);
+    berth_cloexec_from(STDERR_FILENO + 1);
     return berth_become_command(&become, err);
 }
 
-/* What FD has now, to standard output. Returns false at its end. */
-static bool pass(int fd)
+/* Copy what FD has now to standard output. Returns false at the end of FD. */
+static bool copy_output(int fd)
 {
     char bytes[65536];
     ssize_t count = read(fd, bytes, sizeof(bytes));
@@ -145,8 +148,9 @@ static bool pass(int fd)
            (count < 0 && errno == EINTR);
 }
 
-/* Until CHILD has ended, and what it has written is written. What it leaves in the
- * background may keep FD open. */
+/* Copy FD to standard output until CHILD has ended and FD is empty; processes that
+ * CHILD leaves in the background may keep FD open. ENDED is readable when CHILD has
+ * ended. Returns the status of CHILD. */
 static int relay(int fd, pid_t child, int ended)
 {
     struct pollfd fds[] = {{.fd = fd, .events = POLLIN},
@@ -155,13 +159,13 @@ static int relay(int fd, pid_t child, int ended)
     do {
         fds[0].revents = fds[1].revents = 0;
         poll(fds, 2, -1);
-    } while (fds[0].revents ? pass(fd) : !fds[1].revents);
+    } while (fds[0].revents ? copy_output(fd) : !fds[1].revents);
     close(fd);
-    return await(child);
+    return wait_for(child);
 }
 
-/* Slurm lets bytes through as they come only if standard output is a terminal (srun
- * --unbuffered). Programs behave in another way on one, so they get a pipe. */
+/* srun --unbuffered passes bytes on at once only if it gives the task a terminal as its
+ * standard output. Programs behave differently on a terminal, so they get a pipe. */
 static int run_piped(const struct berth_container *container, char **command,
                      struct berth_err *err)
 {
@@ -182,7 +186,7 @@ static int run_piped(const struct berth_container *container, char **command,
         return become(container, command, err);
     }
     close(pipes[1]);
-    close(STDIN_FILENO); /* it is the command's */
+    close(STDIN_FILENO); /* only the command reads it */
     return relay(pipes[0], child, ended);
 }
 

@@ -4,9 +4,10 @@
 #include "base/err.h"
 #include "running/container.h"
 
-/* Run COMMAND (its first word NULL: a shell) in CONTAINER, of this node, as its task
- * runs: in its namespaces, directory and environment, but for TERM. Standard input,
- * output and error are the caller's. Returns the exit status of the command, as a shell
- * tells it; or a status of step/become.h with a sentence in ERR. */
+/* Run COMMAND, words ended by NULL (no words: a shell), in CONTAINER, which is on this
+ * node, as its task runs: in the task's namespaces, directory and environment except
+ * TERM, with the caller's standard input, output and error. Returns the exit status of
+ * the command as in a shell, with "" in ERR; or a status of step/become.h with a
+ * sentence. */
 int berth_enter(const struct berth_container *container, char **command,
                 struct berth_err *err);

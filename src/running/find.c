@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds containers among the processes of a user: berth-init (step/program.h) is in
- * each of them, and its environment, or that of the supervisor, tells the step. */
+/* Finds containers among the processes of a user. Each container has a holder,
+ * berth-init (step/program.h). The environment of the supervisor, or else of the
+ * holder, has the step. */
 
 #include "running/find.h"
 
@@ -12,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/grow.h"
 #include "base/text.h"
@@ -23,12 +23,12 @@
 
 /* A process of the user. */
 struct process {
-    struct berth_process is;
-    ino_t space; /* its mount namespace */
-    bool holds;  /* it is berth-init */
+    struct berth_process facts;
+    ino_t mount_ns; /* inode of its mount namespace */
+    bool is_holder; /* it is berth-init */
 };
 
-struct look {
+struct scan {
     const struct berth_find *wanted;
     struct process *items;
     size_t count, room;
@@ -44,40 +44,41 @@ static bool is_program(pid_t pid, const char *name)
     snprintf(path, sizeof(path), "/proc/%d/exe", pid);
     length = readlink(path, program, sizeof(program) - 1);
     program[length < 0 ? 0 : length] = '\0';
-    /* One that was replaced while it runs: "berth-init (deleted)". */
+    /* The start only: a program that was replaced while it runs is "NAME (deleted)". */
     return berth_text_starts(berth_text_base(program), name);
 }
 
-/* A process that was privileged, or still is, belongs to root in /proc. */
+/* Add PROCESS if it is of the wanted user. One that is or was privileged belongs to
+ * root in /proc, and is left out. */
 static bool add(const struct berth_process *process, void *data)
 {
-    struct look *look = data;
+    struct scan *scan = data;
     struct process *item;
     struct stat status;
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/%d", process->pid);
-    if (stat(path, &status) < 0 || status.st_uid != look->wanted->user)
+    if (stat(path, &status) < 0 || status.st_uid != scan->wanted->user)
         return false;
     snprintf(path, sizeof(path), "/proc/%d/ns/mnt", process->pid);
     if (stat(path, &status) < 0)
         return false;
-    if (berth_grow(&look->items, look->count, &look->room, sizeof(*item)) < 0) {
-        look->failed = true;
+    if (berth_grow(&scan->items, scan->count, &scan->room, sizeof(*item)) < 0) {
+        scan->failed = true;
         return false;
     }
-    item = &look->items[look->count++];
-    *item = (struct process){.is = *process,
-                             .space = status.st_ino,
-                             .holds = is_program(process->pid, "berth-init")};
+    item = &scan->items[scan->count++];
+    *item = (struct process){.facts = *process,
+                             .mount_ns = status.st_ino,
+                             .is_holder = is_program(process->pid, "berth-init")};
     return true;
 }
 
-static const struct process *find(const struct look *look, pid_t pid)
+static const struct process *find(const struct scan *scan, pid_t pid)
 {
-    for (size_t i = 0; i < look->count; i++)
-        if (look->items[i].is.pid == pid)
-            return &look->items[i];
+    for (size_t i = 0; i < scan->count; i++)
+        if (scan->items[i].facts.pid == pid)
+            return &scan->items[i];
     return NULL;
 }
 
@@ -98,41 +99,42 @@ static int number_of(const struct berth_strvec *environment, const char *name)
     return text && *text >= '0' && *text <= '9' ? (int)strtol(text, NULL, 10) : -1;
 }
 
-/* Read the environment of the supervisor, which is an ancestor of HOLDER; without one,
- * that of HOLDER. In a container of a job, the runtime has the environment of the first
- * step, the job's server that of the job. */
-static void identify(const struct look *look, const struct process *holder,
-                     struct berth_strvec *ret)
+/* Read the environment of the supervisor, an ancestor of HOLDER, or without one that of
+ * HOLDER. For a container of a job the ancestor is the job's server, with the
+ * environment of the job; HOLDER has that of the first step. */
+static void read_step_environment(const struct scan *scan, const struct process *holder,
+                                  struct berth_strvec *ret)
 {
     enum { ABOVE = 3 };
     const struct process *above = holder;
 
-    for (int i = 0; above && i < ABOVE && strcmp(above->is.name, "berth-start") != 0;
+    for (int i = 0; above && i < ABOVE && strcmp(above->facts.name, "berth-start") != 0;
          i++)
-        above = find(look, above->is.parent);
-    if (above && strcmp(above->is.name, "berth-start") == 0)
-        read_environment(above->is.pid, ret);
+        above = find(scan, above->facts.parent);
+    if (above && strcmp(above->facts.name, "berth-start") == 0)
+        read_environment(above->facts.pid, ret);
     if (!berth_environ_value(ret->items, "SLURM_JOB_ID")) {
         berth_strvec_fini(ret);
-        read_environment(holder->is.pid, ret);
+        read_environment(holder->facts.pid, ret);
     }
 }
 
-/* The order of the task with the environment WANTED: its supervisor or watcher still
- * has it in the memory with which it was started. */
-static void read_order(const struct look *look, const struct berth_strvec *wanted,
+/* Read the order of the task with the environment WANTED, which its supervisor or
+ * watcher still has in the environment with which it was started. *RET stays if there
+ * is none. */
+static void read_order(const struct scan *scan, const struct berth_strvec *wanted,
                        struct berth_order *ret)
 {
     static const char *const same[] = {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID"};
 
-    for (size_t i = 0; i < look->count; i++) {
+    for (size_t i = 0; i < scan->count; i++) {
         BERTH_STRVEC struct berth_strvec environment = {0};
         const char *order;
         size_t at = 0;
 
-        if (strcmp(look->items[i].is.name, "berth-start") != 0)
+        if (strcmp(scan->items[i].facts.name, "berth-start") != 0)
             continue;
-        read_environment(look->items[i].is.pid, &environment);
+        read_environment(scan->items[i].facts.pid, &environment);
         order = berth_environ_value(environment.items, BERTH_TASK_ORDER);
         while (at < sizeof(same) / sizeof(same[0]) &&
                number_of(&environment, same[at]) == number_of(wanted, same[at]))
@@ -143,28 +145,29 @@ static void read_order(const struct look *look, const struct berth_strvec *wante
     }
 }
 
-/* What the runtime has told the container HOLDER of. */
+/* Returns the image that the runtime has written into the environment of HOLDER. */
 static char *image_of(const struct process *holder)
 {
     BERTH_STRVEC struct berth_strvec own = {0};
     const char *image;
 
-    read_environment(holder->is.pid, &own);
+    read_environment(holder->facts.pid, &own);
     image = berth_environ_value(own.items, "APPTAINER_CONTAINER");
     if (!image)
         image = berth_environ_value(own.items, "SINGULARITY_CONTAINER");
     return strdup(image ? image : "?");
 }
 
-/* What a supervisor that was killed cannot tell, the runtime has told. */
-static void describe(const struct look *look, const struct process *holder,
+/* Without a supervisor, which may have been killed, the image is the one that the
+ * runtime has named. */
+static void describe(const struct scan *scan, const struct process *holder,
                      const struct berth_strvec *environment,
                      struct berth_container *ret)
 {
     BERTH_ORDER struct berth_order order = BERTH_ORDER_EMPTY;
     int job = number_of(environment, "SLURM_JOB_ID");
 
-    read_order(look, environment, &order);
+    read_order(scan, environment, &order);
     ret->image = order.request.image ? strdup(berth_request_name(&order.request))
                                      : image_of(holder);
     ret->job = job < 0 ? 0 : (unsigned int)job;
@@ -172,25 +175,25 @@ static void describe(const struct look *look, const struct process *holder,
     ret->component = order.step.is_several ? order.step.component : -1;
 }
 
-/* Is PROCESS the first one of a task in the container of HOLDER, or of what was left
- * behind by one? */
-static bool is_task(const struct look *look, const struct process *process,
+/* Is PROCESS the first process of a task in the container of HOLDER? So is one whose
+ * parent has ended. */
+static bool is_task(const struct scan *scan, const struct process *process,
                     const struct process *holder)
 {
-    const struct process *above = find(look, process->is.parent);
+    const struct process *above = find(scan, process->facts.parent);
 
-    return process->space == holder->space && !process->holds &&
-           (!above || above->space != holder->space || above->holds);
+    return process->mount_ns == holder->mount_ns && !process->is_holder &&
+           (!above || above->mount_ns != holder->mount_ns || above->is_holder);
 }
 
-/* Should a process of RANK, which began at BEGAN, stand for the container instead of
- * CHOSEN? A process that entered the container has the environment of a task, but began
- * later. */
-static bool is_better(const struct look *look, int rank, unsigned long long began,
+/* Should a process of RANK that began at BEGAN be the `task` of CHOSEN, instead of the
+ * one that began at CHOSEN_BEGAN? A process that entered the container by berth enter
+ * has the environment of a task, but began later. */
+static bool is_better(const struct scan *scan, int rank, unsigned long long began,
                       const struct berth_container *chosen,
                       unsigned long long chosen_began)
 {
-    if (look->wanted->rank >= 0 && rank != look->wanted->rank)
+    if (scan->wanted->rank >= 0 && rank != scan->wanted->rank)
         return false;
     if (!chosen->task)
         return true;
@@ -199,53 +202,53 @@ static bool is_better(const struct look *look, int rank, unsigned long long bega
                : rank >= 0 && (chosen->rank < 0 || rank < chosen->rank);
 }
 
-static void count_tasks(const struct look *look, const struct process *holder,
+static void count_tasks(const struct scan *scan, const struct process *holder,
                         struct berth_container *ret)
 {
     enum { LOCALS = 8192 }; /* tasks of a node */
     bool seen[LOCALS] = {false};
     unsigned long long began = 0;
 
-    for (size_t i = 0; i < look->count; i++) {
-        const struct process *process = &look->items[i];
+    for (size_t i = 0; i < scan->count; i++) {
+        const struct process *process = &scan->items[i];
         BERTH_STRVEC struct berth_strvec environment = {0};
         int rank, local;
 
-        if (!is_task(look, process, holder))
+        if (!is_task(scan, process, holder))
             continue;
-        read_environment(process->is.pid, &environment);
+        read_environment(process->facts.pid, &environment);
         local = number_of(&environment, "SLURM_LOCALID");
         rank = local < 0 ? -1 : number_of(&environment, "SLURM_PROCID");
         ret->tasks += rank < 0 || !seen[local % LOCALS];
         if (rank >= 0)
             seen[local % LOCALS] = true;
-        if (!is_better(look, rank, process->is.began, ret, began))
+        if (!is_better(scan, rank, process->facts.began, ret, began))
             continue;
-        ret->task = process->is.pid;
+        ret->task = process->facts.pid;
         ret->rank = rank;
-        began = process->is.began;
+        began = process->facts.began;
     }
 }
 
-static void add_servers(const struct look *look, const struct process *holder,
+static void add_servers(const struct scan *scan, const struct process *holder,
                         struct berth_container *ret)
 {
-    const struct process *runtime = find(look, holder->is.parent);
+    const struct process *runtime = find(scan, holder->facts.parent);
     struct berth_servers_use use = {0};
 
-    for (size_t i = 0; i < look->count; i++)
-        berth_servers_add_use(&look->items[i].is, holder->is.parent,
-                              runtime ? runtime->is.parent : 0, &use);
+    for (size_t i = 0; i < scan->count; i++)
+        berth_servers_add_use(&scan->items[i].facts, holder->facts.parent,
+                              runtime ? runtime->facts.parent : 0, &use);
     ret->memory = use.count ? (int)use.kib : -1;
     ret->cpu = use.count ? (int)use.ms : -1;
 }
 
-/* Here, and not from the age where that is read: two roundings make another second of
- * it every time. */
+/* Returns when PROCESS began, in seconds since the Epoch. Computed once, on the node:
+ * from a rounded age, each reader would compute another second. */
 static unsigned int start_of(const struct process *process)
 {
     struct timespec now, up;
-    double began = (double)process->is.began / (double)sysconf(_SC_CLK_TCK);
+    double began = (double)process->facts.began / (double)sysconf(_SC_CLK_TCK);
 
     clock_gettime(CLOCK_REALTIME, &now);
     clock_gettime(CLOCK_BOOTTIME, &up);
@@ -262,39 +265,36 @@ static char *node_name(const struct berth_strvec *environment)
     return strdup(name ? name : host);
 }
 
-static bool is_jobs(const struct berth_strvec *environment)
+static bool is_of_job(const struct berth_strvec *environment)
 {
     const char *step = berth_environ_value(environment->items, "SLURM_STEP_ID");
 
     return step && strcmp(step, BERTH_JOB_STEP) == 0;
 }
 
-static bool is_wanted(const struct berth_find *wanted,
-                      const struct berth_container *item)
+/* Add the container of HOLDER, except one without tasks that the job does not keep:
+ * that one is about to end. */
+static int add_container(struct scan *scan, const struct process *holder,
+                         struct berth_err *err)
 {
-    return !wanted->job || item->job == wanted->job || item->job == wanted->number;
-}
-
-/* One in which nobody runs is about to end, or the job keeps it. */
-static int look_at(struct look *look, const struct process *holder,
-                   struct berth_err *err)
-{
+    const struct berth_find *wanted = scan->wanted;
     BERTH_STRVEC struct berth_strvec environment = {0};
-    struct berth_container item = {.holder = holder->is.pid, .rank = -1, .offset = -1};
+    struct berth_container item = {
+        .holder = holder->facts.pid, .rank = -1, .offset = -1};
     int result = 0;
 
-    count_tasks(look, holder, &item);
-    identify(look, holder, &environment);
-    if (!item.task && (!is_jobs(&environment) || look->wanted->rank >= 0))
+    count_tasks(scan, holder, &item);
+    read_step_environment(scan, holder, &environment);
+    if (!item.task && (!is_of_job(&environment) || wanted->rank >= 0))
         return 0;
-    describe(look, holder, &environment, &item);
+    describe(scan, holder, &environment, &item);
     item.node = node_name(&environment);
     item.since = start_of(holder);
-    add_servers(look, holder, &item);
+    add_servers(scan, holder, &item);
     if (environment.failed || !item.node || !item.image)
         result = berth_err_oom(err);
-    else if (is_wanted(look->wanted, &item) &&
-             berth_containers_add(look->found, &item) < 0)
+    else if ((!wanted->job || item.job == wanted->job || item.job == wanted->number) &&
+             berth_containers_add(scan->found, &item) < 0)
         result = berth_err_oom(err);
     berth_container_fini(&item);
     return result;
@@ -303,15 +303,15 @@ static int look_at(struct look *look, const struct process *holder,
 int berth_find_containers(const struct berth_find *wanted, struct berth_containers *ret,
                           struct berth_err *err)
 {
-    struct look look = {.wanted = wanted, .found = ret};
+    struct scan scan = {.wanted = wanted, .found = ret};
     int result = 0;
 
-    berth_processes_visit(add, &look);
-    if (look.failed)
+    berth_processes_visit(add, &scan);
+    if (scan.failed)
         result = berth_err_oom(err);
-    for (size_t i = 0; i < look.count && result == 0; i++)
-        if (look.items[i].holds)
-            result = look_at(&look, &look.items[i], err);
-    free(look.items);
+    for (size_t i = 0; i < scan.count && result == 0; i++)
+        if (scan.items[i].is_holder)
+            result = add_container(&scan, &scan.items[i], err);
+    free(scan.items);
     return result;
 }

@@ -5,15 +5,15 @@
 
 #include "running/container.h"
 
-/* What the processes of a user on this node tell of containers. They are the user's
- * own, and so is what they say: nothing here is a boundary between users. */
+/* Containers as the processes of a user on this node show them. The user could forge
+ * what these processes say: nothing here is a boundary between users. */
 
-/* Whose containers on this node are meant. */
+/* Which containers of this node to find. */
 struct berth_find {
     uid_t user;
-    unsigned int job;    /* 0: of all jobs; of a het job the leader's number, */
-    unsigned int number; /* and its own */
-    int rank;            /* those with this task; -1: all */
+    unsigned int job;    /* 0: of all jobs; of a het job the leader's number */
+    unsigned int number; /* of a het job the component's own number, or 0 */
+    int rank;            /* only containers with this task; -1: all */
 };
 
 /* Append to RET the containers in which a task runs, and those that a job keeps for its

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What squeue says, and what srun is asked for. */
+/* Reads the output of squeue, and makes the command line and environment of an srun. */
 
 #include "running/job.h"
 
@@ -44,8 +44,8 @@ int berth_jobs_get(const char *text, struct berth_jobs *ret, struct berth_err *e
     return 0;
 }
 
-/* squeue has found JOB by NAME, which it reads as the user means it but for the offset
- * in a het job. */
+/* Does NAME mean JOB? squeue has selected JOB by NAME, but lists all components of a
+ * het job. */
 static bool is_meant(const struct berth_job *job, const char *name)
 {
     const char *plus = strchr(name, '+');
@@ -67,11 +67,11 @@ int berth_jobs_select(struct berth_jobs *jobs, const char *name, uid_t user,
         if (!is_meant(job, name))
             continue;
         if (job->user != user)
-            return berth_err_set(err, "job %s: it is not yours; see berth ps", name);
+            return berth_err_set(err, "job %s: is not yours; see berth ps", name);
         if (strcmp(job->state, "RUNNING") != 0)
             return berth_err_set(err,
-                                 "job %s: it is %s; a container is there while "
-                                 "it is RUNNING",
+                                 "job %s: is %s; only a job that is RUNNING has "
+                                 "containers",
                                  name, job->state);
         jobs->items[count++] = *job;
     }

@@ -231,7 +231,7 @@ static int await(const struct berth_start *start, struct berth_err *err)
     struct pollfd fds[] = {{.fd = start->answer, .events = POLLIN},
                            {.fd = start->tasks, .events = POLLIN}};
 
-    while (poll(fds, 2, BERTH_DEADLINE_LOOK_MS) < 0 || !fds[0].revents) {
+    while (poll(fds, 2, BERTH_DEADLINE_POLL_MS) < 0 || !fds[0].revents) {
         if (fds[1].revents)
             return berth_err_set(err,
                                  "the step ended before its container had started");

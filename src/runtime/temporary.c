@@ -38,7 +38,7 @@ _Noreturn static void run(const struct berth_temporary_look *look, pid_t holder,
     struct berth_err err;
 
     berth_buf_puts(&out, "+");
-    berth_hide_from(STDERR_FILENO + 1);
+    berth_cloexec_from(STDERR_FILENO + 1);
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     environ = env->items ? env->items : nothing;

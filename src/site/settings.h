@@ -21,3 +21,5 @@ int berth_settings_read(int count, char *const *words, struct berth_settings *re
                         struct berth_err *err);
 
 void berth_settings_fini(struct berth_settings *settings);
+
+#define BERTH_SETTINGS __attribute__((cleanup(berth_settings_fini)))

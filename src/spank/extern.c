@@ -136,7 +136,7 @@ static void become_server(const struct server *server)
     pid_t stepd;
 
     berth_detach(keep, 3, NULL);
-    berth_hide_from(GO);
+    berth_cloexec_from(GO);
     if (read(GO, &stepd, sizeof(stepd)) != sizeof(stepd) || become_user(server) < 0)
         return;
     snprintf(number, sizeof(number), "%d", stepd);

@@ -65,7 +65,7 @@ int berth_channel_receive(int end, struct berth_deadline *deadline,
     struct pollfd readable = {.fd = end, .events = POLLIN};
     ssize_t got;
 
-    while (poll(&readable, 1, BERTH_DEADLINE_LOOK_MS) <= 0)
+    while (poll(&readable, 1, BERTH_DEADLINE_POLL_MS) <= 0)
         if (deadline && berth_deadline_left(deadline) < 0)
             return berth_err_set(err, "it takes too long");
     got = recvmsg(end, &message, 0);

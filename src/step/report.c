@@ -55,9 +55,9 @@ void berth_report_line(int to, const char *place, const char *format, ...)
     line = malloc(size);
     if (!line)
         return;
-    berth_err_show(shown, sizeof(shown), place);
+    berth_err_escape(shown, sizeof(shown), place);
     used = (size_t)snprintf(line, size, "berth: %s: ", shown);
-    berth_err_show(line + used, size - used - 1, text);
+    berth_err_escape(line + used, size - used - 1, text);
     used += strlen(line + used);
     line[used++] = '\n';
     if (write(to, line, used) < 0)

@@ -223,7 +223,7 @@ static int prepare(struct command *command, struct berth_err *err)
     berth_strvec_pushf(&command->environment, "PWD=%s", directory);
     if (berth_outside_environment(&outside, &command->environment, err) < 0)
         return -1;
-    berth_hide_from(STREAMS);
+    berth_cloexec_from(STREAMS);
     return berth_hostfiles_carry(command->socket, words + BERTH_HOSTCOMMAND_NAME,
                                  &command->environment, launch->environment, err);
 }

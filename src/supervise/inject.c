@@ -110,7 +110,7 @@ static void become_program(const struct berth_handovers *handovers)
     snprintf(numbers[0], sizeof(numbers[0]), "%d", handovers->task);
     snprintf(numbers[1], sizeof(numbers[1]), "%d", handovers->container);
     snprintf(numbers[2], sizeof(numbers[2]), "%d", handovers->channel);
-    berth_hide_from(STDERR_FILENO + 1);
+    berth_cloexec_from(STDERR_FILENO + 1);
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
         fcntl(given[i], F_SETFD, 0);
     execve(PROGRAM, argv, environment);

@@ -532,7 +532,7 @@ static void run(void *data)
     struct berth_err err;
 
     berth_detach(supervisor->fds, DESCRIPTORS, &supervisor->mask);
-    berth_hide_from(TASKS);
+    berth_cloexec_from(TASKS);
     berth_hostcommand_open(supervisor->launch, &supervisor->hostcommand);
     supervisor->hostcommand.mask = &supervisor->mask;
     supervisor->start.programs = supervisor->hostcommand.programs;

@@ -127,7 +127,7 @@ static void await_end(struct watch *watch)
     while (!fds[1].revents && kill(watch->runtime, 0) == 0) {
         fds[3].fd = watch->hostcommand.server ? -1 : watch->hostcommand.socket;
         berth_servers_wait(fds, 4,
-                           watch->started ? LOOK_AGAIN_MS : BERTH_DEADLINE_LOOK_MS);
+                           watch->started ? LOOK_AGAIN_MS : BERTH_DEADLINE_POLL_MS);
         if (fds[0].revents) {
             answer(watch);
             fds[0].fd = -1;

@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     struct berth_task task = {.order = BERTH_ORDER_EMPTY};
     struct berth_err err;
 
-    berth_streams_hold();
+    berth_streams_reserve();
     /* In a step, the words are the user's. */
     if (!getenv(BERTH_TASK_ORDER) && berth_program_tells("berth-task", argc, argv))
         return EXIT_SUCCESS;

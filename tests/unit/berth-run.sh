@@ -31,31 +31,31 @@ export ASAN_OPTIONS
 
 show='echo "$IMAGE${1+ $*}"'
 
-# What it runs.
+# What berth run runs.
 expect 'a command runs in the image' 0 'T/a x y z' \
     "$berth" run --container-image=a sh -c "$show" sh x 'y z'
 expect 'the words of the command are its own' 0 'T/a --container-image=b' \
     "$berth" run --container-image=a -- sh -c "$show" sh --container-image=b
 expect 'the variable of an option is its default' 0 'T/b' \
     env BERTH_CONTAINER_IMAGE=b "$berth" run sh -c "$show"
-expect 'the option goes over its variable' 0 'T/a' \
+expect 'the option wins over its variable' 0 'T/a' \
     env BERTH_CONTAINER_IMAGE=b "$berth" run --container-image=a sh -c "$show"
-expect 'the default of a job is one here too' 0 'T/b' \
+expect 'the default of a job applies to berth run, too' 0 'T/b' \
     env "SLURM_BERTH_JOB=1;*:image=$T/b;." "$berth" run sh -c "$show"
-expect 'the variable goes over the default of a job' 0 'T/a' \
+expect 'the variable wins over the default of a job' 0 'T/a' \
     env BERTH_CONTAINER_IMAGE=a "SLURM_BERTH_JOB=1;*:image=$T/b;." "$berth" run sh -c "$show"
-expect 'none is the host' 0 '' \
+expect 'image none runs the command on the host' 0 '' \
     env BERTH_CONTAINER_IMAGE=b "$berth" run --container-image=none sh -c 'printf "%s" "$IMAGE"'
 expect 'lists accumulate' 0 '1 2,3' \
     env BERTH_CONTAINER_ENV=A=1 "$berth" run --container-image=a '--container-env=B=2\,3' \
     sh -c 'echo "$A $B"'
-expect 'nothing of ours is in the environment' 0 '' \
+expect 'no variable of berth is in the environment' 0 '' \
     "$berth" run --container-image=a sh -c 'env | grep ^BERTH_ || :'
 
-# How it ends.
+# How berth run ends.
 expect 'the exit status is that of the command' 7 '' \
     "$berth" run --container-image=a sh -c 'exit 7'
-expect 'a death by a signal is one' 143 '' \
+expect 'a signal that ends the command gives 128 and its number' 143 '' \
     sh -c '"$@" 2>/dev/null' sh "$berth" run --container-image=a sh -c 'kill -TERM $$; sleep 300'
 expect 'a command that is not there' 127 \
     "berth: n1: image 'T/a': command './gone' is not in the image; check the path, or mount it (--container-mounts)" \
@@ -83,9 +83,9 @@ expect 'options in front are the default of the lines' 0 'T/b 1 host' \
 lines "0 --container-image=none $tell" "1 --container-env=N=%t.%o $tell" "* --container-env=N=%t.%o $tell %t"
 expect 'none on a line is the host' 0 '  ' env PMI_RANK=0 PMI_SIZE=4 $ranks --container-image=a conf
 expect 'a line knows its rank' 0 'T/a 1.0 ' env PMI_RANK=1 PMI_SIZE=4 $ranks --container-image=a conf
-expect 'also one for the rest' 0 'T/a 3.3 3' \
+expect 'the line for the remaining ranks knows the rank, too' 0 'T/a 3.3 3' \
     env OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4 $ranks --container-image=a conf
-expect 'where nobody says how many there are, that is asked' 1 \
+expect 'without the number of ranks the line is refused' 1 \
     "berth: --multi-prog: 'conf': line 3: %t or %o in an option of '*': say how many tasks there are (srun -n), or write their ranks" \
     env PMIX_RANK=1 $ranks --container-image=a conf
 lines "0-1 --container-image=a $tell" '2 ./gone' '3 --container-image=b ./gone' "4 sh -c 'exit 7'"
@@ -93,7 +93,7 @@ expect 'the exit status is that of the line' 7 '' env PMI_RANK=4 $ranks conf
 expect 'a command of a line that is not there' 127 \
     "berth: n1: image 'T/b': command './gone' is not in the image; check the path, or mount it (--container-mounts)" \
     env PMI_RANK=3 $ranks conf
-expect 'and one on the host' 127 \
+expect 'a missing command of a line on the host' 127 \
     "berth: run: command './gone': No such file or directory; check the name, or give its path" \
     env PMI_RANK=2 $ranks conf
 account()
@@ -103,7 +103,7 @@ account()
 expect 'the first rank of a line gives its account' 0 \
     "ranks 0-1: run $tell in T/a" account PMI_RANK=0
 expect 'no other rank does' 1 '' account PMI_RANK=1
-expect 'one on the host has one too, and does not run' 0 \
+expect 'a line on the host has an account, too, and does not run' 0 \
     "ranks 2: run ./gone without a container" account PMI_RANK=2
 
 # wrong NAME SENTENCE LINE...: a file that is refused, whosever line it is.
@@ -137,7 +137,7 @@ expect 'a file that is not there' 1 "berth: --multi-prog: 'gone': No such file o
 expect 'a directory' 1 "berth: --multi-prog: 'a': Is a directory" $ranks a
 says 'no file is a wrong use' 2 'usage: berth run [--multi-prog] [OPTION...]' \
     $ranks --container-image=a --container-entrypoint
-expect 'a rank that is none' 1 \
+expect 'a rank that is not a number' 1 \
     "berth: PMI_RANK: '1x' is not a number; leave it to mpirun" env PMI_RANK=1x $ranks conf
 lines '0 --mpi-bind=host true' '1 --mpi-bind=hybrid true'
 for rank in 0 1; do
@@ -178,7 +178,7 @@ apart()
         sh -c 'echo "$UCX_TLS $UCX_POSIX_USE_PROC_LINK $MPIR_CVAR_CH4_CMA_ENABLE $PMI_FD"'
 }
 expect 'a rank of an mpirun knows that it is apart' 0 'tcp n 0 7' apart PMI_RANK=1 PMI_FD=7
-expect 'another process does not' 0 'tcp   ' apart PMI_FD=
+expect 'a process without a rank does not' 0 'tcp   ' apart PMI_FD=
 expect 'what the user has set stays' 0 'tcp y 0 ' \
     apart OMPI_COMM_WORLD_RANK=1 UCX_POSIX_USE_PROC_LINK=y
 
@@ -186,7 +186,7 @@ expect 'what the user has set stays' 0 'tcp y 0 ' \
 expect 'descriptors of the command stay' 0 'through 9' \
     sh -c 'exec 9>&1; exec "$@"' sh "$berth" run --container-image=a sh -c 'echo through 9 >&9'
 open_files='print join(" ", grep { -e "/proc/self/fd/$_" } 0..999), "\n"'
-expect 'none is added' 0 "$(perl -e "$open_files" 2>&1)" \
+expect 'no descriptor is added' 0 "$(perl -e "$open_files" 2>&1)" \
     "$berth" run --container-image=a perl -e "$open_files"
 for stream in '<&-' '>&-'; do
     expect "an account needs its output, whatever else is closed: $stream" 1 \
@@ -194,10 +194,10 @@ for stream in '<&-' '>&-'; do
             echo No space left on device)" \
         sh -c "exec \"\$@\" >/dev/full $stream" sh "$berth" explain --container-image=a true
 done
-expect 'what is closed stays closed' 0 "$(perl -e "$open_files" <&- 2>&1)" \
+expect 'closed descriptors stay closed' 0 "$(perl -e "$open_files" <&- 2>&1)" \
     sh -c 'exec "$@" <&-' sh "$berth" run --container-image=a perl -e "$open_files"
 
-# What it refuses.
+# What berth run refuses.
 expect 'an image that is not there' 1 \
     "berth: n1: image 'T/gone.sif': not found; check the path, and that the nodes see this file system" \
     "$berth" run --container-image=gone.sif true
@@ -244,7 +244,7 @@ expect 'a command on the host that is no program' 126 \
     "berth: run: command './a': Permission denied; check the name, or give its path" \
     "$berth" run --container-image=none ./a
 
-# What the site says, in the file that the plugin is told of.
+# The site's settings, in the file that config= names.
 umask 022
 mkdir slurm
 : >slurm/slurm.conf
@@ -255,7 +255,7 @@ lines '0 --container-image=a --container-args=-C true' '1 --container-image=a tr
 expect 'what the site denies is denied on a line' 1 \
     'berth: --container-args: this site does not allow it; leave it out (T/site.yaml:1)' \
     env "SLURM_CONF=$T/slurm/slurm.conf" $ranks conf
-expect 'and not to the other ranks' 0 '' env PMI_RANK=1 "SLURM_CONF=$T/slurm/slurm.conf" $ranks conf
+expect 'other ranks of the file still run' 0 '' env PMI_RANK=1 "SLURM_CONF=$T/slurm/slurm.conf" $ranks conf
 for verb in run explain; do
     expect "what the site denies is denied to $verb" 1 \
         'berth: --container-args: this site does not allow it; leave it out (T/site.yaml:1)' \
@@ -268,8 +268,8 @@ expect 'options of a line may have the prefix of the site' 0 'T/a  ' \
     env "SLURM_CONF=$T/slurm/slurm.conf" $ranks conf
 
 says 'no command is a wrong use' 2 'usage: berth run [--multi-prog] [OPTION...]' "$berth" run --container-image=a
-says 'it tells its options' 0 '  --container-image=PATH' "$berth" run --help
-says 'it tells what may be left out' 0 '  --mpi-bind[=auto|' "$berth" run --help
+says '--help lists the options' 0 '  --container-image=PATH' "$berth" run --help
+says '--help shows optional values' 0 '  --mpi-bind[=auto|' "$berth" run --help
 
 # The program as it is built looks for berth-start where it will be installed.
 name='berth-start is not there'

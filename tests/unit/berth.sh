@@ -10,26 +10,26 @@ chmod 755 .
 mkdir -m 1777 run
 unset CRAY_MPICH_DIR I_MPI_ROOT MPICH_DIR MPI_HOME OPAL_PREFIX LD_LIBRARY_PATH
 
-says 'it tells its version' 0 'berth 0.' "$berth" --version
-says 'it tells how it is used' 0 '  berth profiles' "$berth" --help
-says 'nothing to do is a wrong use' 2 'usage: berth' "$berth"
-says 'a verb that is not there is a wrong use' 2 "berth: 'explode' is not a verb; see berth --help" \
+says '--version prints the version' 0 'berth 0.' "$berth" --version
+says '--help prints the usage' 0 '  berth profiles' "$berth" --help
+says 'no verb is a wrong use' 2 'usage: berth' "$berth"
+says 'an unknown verb is a wrong use' 2 "berth: 'explode' is not a verb; see berth --help" \
     "$berth" explode
 for verb in check doctor explain inspect profiles pull run; do
     says "how $verb is used is no fault" 0 "usage: berth $verb [" "$berth" "$verb" --help
 done
-says 'a verb that is used wrongly tells of itself' 2 'usage: berth doctor [--brief]' \
+says 'a verb that is used wrongly prints its usage' 2 'usage: berth doctor [--brief]' \
     "$berth" doctor --breif
 says 'an option that is misspelt' 2 "berth: doctor: '--breif' is not an option; did you mean '--brief'?
 usage: berth doctor" "$berth" doctor --breif
 says 'a verb that is misspelt' 2 "berth: 'chekc' is not a verb; did you mean 'check'?" "$berth" chekc
-says 'an option that is not there is a wrong use' 2 'usage:' "$berth" profiles --all
+says 'an unknown option is a wrong use' 2 'usage:' "$berth" profiles --all
 says 'a second word behind --prepare is a wrong use' 2 'usage:' \
     "$berth" profiles --prepare --all
-says 'output that nobody takes is a failure' 1 'berth: standard output: ' \
+says 'output to a full device is a failure' 1 'berth: standard output: ' \
     sh -c "exec '$berth' --help >/dev/full"
-says 'a closed output is one too' 1 'berth: standard output: ' sh -c "exec '$berth' --help >&-"
-says 'it is told beside a fault of the host' 1 'berth: standard output: ' \
+says 'a closed output is a failure, too' 1 'berth: standard output: ' sh -c "exec '$berth' --help >&-"
+says 'lost output is reported beside a fault of the host' 1 'berth: standard output: ' \
     sh -c "exec '$berth' doctor >/dev/full"
 
 # A registry that is a script.
@@ -43,7 +43,7 @@ chmod +x bin/apptainer
 says 'a pull that fails is one line' 1 "berth: pulling image 'docker://r/x'
 berth: image 'docker://r/x': it cannot be pulled: manifest unknown; the registry has no such image; check the name and the tag" \
     env "XDG_CACHE_HOME=$T/cache" "PATH=$T/bin:$PATH" "$berth" pull docker://r/x
-says 'what is pulled is a URI' 1 "berth: '/a.sif': cannot be pulled; expected" \
+says 'only a URI can be pulled' 1 "berth: '/a.sif': cannot be pulled; expected" \
     "$berth" pull /a.sif
 says 'a pull of a name in a registry' 1 \
     "berth: 'ubuntu:22.04': cannot be pulled; write docker://ubuntu:22.04" \
@@ -51,7 +51,7 @@ says 'a pull of a name in a registry' 1 \
 says 'a pull without a URI is a wrong use' 2 'usage:' "$berth" pull
 says 'a pull of --again is a wrong use' 2 'usage:' "$berth" pull --again
 says 'a pull with another option is a wrong use' 2 'usage:' "$berth" pull --all docker://r/x
-# What is wrong here depends on the machine; that it is told does not.
+# What doctor finds depends on the machine; here it only has to refuse a wrong use.
 says 'doctor takes --brief and nothing else' 2 'usage:' "$berth" doctor --long
 "$berth" doctor >doctor.out 2>&1
 status=$?
@@ -83,7 +83,7 @@ says 'an account without a command is a wrong use' 2 'usage:' \
     "$berth" explain --container-image=image
 says 'an account with a wrong option' 2 "berth: explain: '--colour' is not an option" \
     "$berth" explain --colour --container-image=image ./app
-says 'how an account is asked for' 0 '--json: for programs' "$berth" explain --help
+says 'explain --help names --json' 0 '--json: for programs' "$berth" explain --help
 
 mkdir -p mpi/lib
 cat >mpi.c <<'END'
@@ -97,7 +97,7 @@ says 'a stack is listed' 0 "mpich: MPICH 4.2.1, of the family MPICH, found by MP
   $T/mpi/lib/libmpi.so.12: C
   stage: none yet" env "MPI_HOME=$T/mpi" "$berth" profiles
 
-# As an ordinary user, whoever runs this.
+# The words that run a command as an ordinary user, also for root.
 ordinary=
 [ "$(id -u)" != 0 ] || ordinary='setpriv --reuid=65534 --regid=65534 --clear-groups'
 # shellcheck disable=SC2086
@@ -154,7 +154,7 @@ ${CC:-cc} -shared -fPIC -nostdlib -Wl,-soname,libmpi.so.12 -o mpi/lib/libmpi.so.
     says 'a program of a file is a mistake' 1 "berth: '$T/app': not an image; leave out 'x'" \
         $ordinary "$berth" inspect "$T/app" x
     says 'inspect without a file is a wrong use' 2 'usage:' $ordinary "$berth" inspect
-    says 'an option that is not there is a wrong use' 2 'usage:' $ordinary "$berth" inspect --xml app
+    says 'an unknown option is a wrong use' 2 'usage:' $ordinary "$berth" inspect --xml app
 }
 [ "$(id -u)" != 0 ] || says 'root inspects nothing' 1 \
     'berth: inspect: starts loaders that the file names; run it as an ordinary user, not as root' \
@@ -254,7 +254,7 @@ mkdir -p slurm/d image/etc
 : >slurm/slurm.conf
 says 'without a plugstack.conf it is the usual file' 0 '/slurm/berth.yaml: ' "$berth" check
 echo "required other.so config=$T/bad.yaml" >slurm/plugstack.conf
-says 'words of another plugin are not ours' 0 '/slurm/berth.yaml: ' "$berth" check
+says 'words of another plugin are ignored' 0 '/slurm/berth.yaml: ' "$berth" check
 echo "include d/*.conf" >slurm/plugstack.conf
 echo "required berth.so config=$T/good.yaml" >slurm/d/berth.conf
 says 'the plugin says which file it is' 0 "$T/good.yaml: no fault found" "$berth" check
@@ -262,22 +262,22 @@ echo "PlugStackConfig=$T/slurm/other.conf" >slurm/slurm.conf
 echo "optional /lib/berth.so config=$T/bad.yaml" >slurm/other.conf
 fault="$T/bad.yaml:2: runtime.share: expected auto or never, got 'x'"
 says 'slurm.conf says where plugstack.conf is' 1 "$fault" "$berth" check
-says 'a file that is named goes first' 0 "$T/good.yaml: no fault found" "$berth" check good.yaml
+says 'a file on the command line wins' 0 "$T/good.yaml: no fault found" "$berth" check good.yaml
 for verb in profiles 'pull docker://r/x' 'run --container-image=image ./app' \
     'explain --container-image=image ./app'; do
     # shellcheck disable=SC2086
     says "${verb%% *} goes by the file of the plugin" 1 "berth: $fault" "$berth" $verb
 done
 # shellcheck disable=SC2086
-says 'inspect goes by the file of the plugin' 1 "berth: $fault" $ordinary "$berth" inspect image
-says 'doctor goes by the file of the plugin' 1 "wrong berth.yaml: $fault" "$berth" doctor
+says 'inspect uses the file of the plugin' 1 "berth: $fault" $ordinary "$berth" inspect image
+says 'doctor uses the file of the plugin' 1 "wrong berth.yaml: $fault" "$berth" doctor
 echo "optional /lib/berth.so config=$T/order.yaml" >slurm/other.conf
 says 'doctor finds a wrong order of MPI stacks' 1 "wrong profiles: $T/order.yaml:4: mpi.order: 'mpihc'" \
     "$berth" doctor
 echo "optional /lib/berth.so config=$T/modes.yaml" >slurm/other.conf
 fault="$T/modes.yaml:2: mpi.default: 'mpihc' is not a mode, MPI stack or profile; did you mean 'mpich'?"
 says 'doctor finds a wrong default of MPI stacks' 1 "wrong profiles: $fault" "$berth" doctor
-says 'profiles finds it, too' 1 "berth: $fault" "$berth" profiles
+says 'profiles finds the wrong default, too' 1 "berth: $fault" "$berth" profiles
 echo "optional /lib/berth.so config=$T/gone.yaml" >slurm/other.conf
 says 'a file that the plugin wants has to be there' 1 "berth: $T/gone.yaml: No such file or directory; check the path" \
     "$berth" run --container-image=image ./app
@@ -286,7 +286,7 @@ fault="plugstack.conf: config: expected an absolute path, got 'good.yaml'"
 for verb in check profiles; do
     says "$verb refuses what the plugin refuses" 1 "berth: $fault" "$berth" "$verb"
 done
-says 'doctor refuses it too' 1 "wrong berth.yaml: $fault" "$berth" doctor
+says 'doctor refuses the file, too' 1 "wrong berth.yaml: $fault" "$berth" doctor
 if [ "$(id -u)" != 0 ]; then
     chmod 0 slurm/other.conf
     says 'a plugstack.conf that cannot be read says nothing' 0 '/slurm/berth.yaml: ' "$berth" check

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A growing text. */
+/* Appends to a growing text. */
 
 #include "base/buf.h"
 

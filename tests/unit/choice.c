@@ -24,7 +24,7 @@ START_TEST(a_word_is_found)
 }
 END_TEST
 
-START_TEST(what_stands_for_another_text_is_left_out)
+START_TEST(words_in_capitals_are_left_out)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_FREE char *lines = NULL;
@@ -60,7 +60,7 @@ int main(void)
     TCase *tests = tcase_create("choice");
 
     tcase_add_loop_test(tests, a_word_is_found, 0, COUNT(finds));
-    tcase_add_test(tests, what_stands_for_another_text_is_left_out);
+    tcase_add_test(tests, words_in_capitals_are_left_out);
     tcase_add_loop_test(tests, a_list_is_written_as_in_a_sentence, 0, COUNT(lists));
     return unit_run("choice", tests);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long something may take. */
+/* Deadlines, with a clock that the test sets. */
 
 #include "base/deadline.h"
 
@@ -9,7 +9,8 @@
 
 #include "unit.h"
 
-/* The clock, in place of libc's: milliseconds; 0: libc's, which Check looks at too. */
+/* The time that clock_gettime() returns, in milliseconds; 0: the real time, for Check.
+ */
 static int64_t clock_ms;
 
 int clock_gettime(clockid_t clock, struct timespec *now)
@@ -23,25 +24,25 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 
 static const struct {
     const char *name;
-    int64_t looks[4]; /* milliseconds between two looks; 0: none */
+    int64_t reads[4]; /* milliseconds between two reads; 0: end */
     int64_t left;     /* of 3 seconds, after the last */
 } cases[] = {
     {"time passes", {100, 200, 200}, 2500},
-    {"a second between two looks counts", {1000, 1000}, 1000},
+    {"a second between two reads counts", {1000, 1000}, 1000},
     {"of a longer stop a second counts", {100, 60000, 100}, 1800},
     {"a process that is stopped twice", {3600000, 3600000, 100}, 900},
     {"the time is over", {1000, 1000, 1000, 200}, -200},
 };
 
-START_TEST(time_counts_while_somebody_looks)
+START_TEST(time_counts_while_a_process_reads)
 {
     struct berth_deadline deadline;
     int64_t left = 0;
 
     clock_ms = 5000;
     berth_deadline_begin(&deadline, 3);
-    for (int i = 0; i < 4 && cases[_i].looks[i]; i++) {
-        clock_ms += cases[_i].looks[i];
+    for (int i = 0; i < 4 && cases[_i].reads[i]; i++) {
+        clock_ms += cases[_i].reads[i];
         left = berth_deadline_left(&deadline);
     }
     clock_ms = 0;
@@ -49,8 +50,8 @@ START_TEST(time_counts_while_somebody_looks)
 }
 END_TEST
 
-/* Two processes that look by turns do not count the same time twice. */
-START_TEST(it_is_one_clock_for_all_who_look)
+/* Two processes that read by turns do not count the same time twice. */
+START_TEST(a_deadline_is_one_clock_for_all_processes)
 {
     struct berth_deadline deadline;
     int64_t left;
@@ -62,7 +63,7 @@ START_TEST(it_is_one_clock_for_all_who_look)
         berth_deadline_left(&deadline);
         berth_deadline_left(&deadline);
     }
-    clock_ms -= 10; /* one that read the clock before the last to look */
+    clock_ms -= 10; /* a process read the clock before the last read */
     left = berth_deadline_left(&deadline);
     clock_ms = 0;
     ck_assert_int_eq(left, 2500);
@@ -90,8 +91,8 @@ int main(void)
 {
     TCase *tests = tcase_create("deadline");
 
-    tcase_add_loop_test(tests, time_counts_while_somebody_looks, 0, COUNT(cases));
-    tcase_add_test(tests, it_is_one_clock_for_all_who_look);
+    tcase_add_loop_test(tests, time_counts_while_a_process_reads, 0, COUNT(cases));
+    tcase_add_test(tests, a_deadline_is_one_clock_for_all_processes);
     tcase_add_loop_test(tests, pauses_grow_with_the_time, 0, COUNT(pauses));
     return unit_run("deadline", tests);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is open in a process of ours, and in a program that it executes. */
+/* Descriptors of a process and of a program that it executes, and detached processes.
+ */
 
 #include "base/detach.h"
 
@@ -17,17 +18,17 @@ static void open_three(void)
     ck_assert_int_eq(dup2(STDIN_FILENO, HIGH), HIGH);
 }
 
-START_TEST(what_is_hidden_closes_on_exec)
+START_TEST(marked_descriptors_close_on_exec)
 {
     open_three();
-    berth_hide_from(FIRST);
+    berth_cloexec_from(FIRST);
     ck_assert_int_eq(fcntl(BELOW, F_GETFD), 0);
     ck_assert_int_eq(fcntl(FIRST, F_GETFD), FD_CLOEXEC);
     ck_assert_int_eq(fcntl(HIGH, F_GETFD), FD_CLOEXEC);
 }
 END_TEST
 
-START_TEST(what_is_closed_is_closed)
+START_TEST(descriptors_are_closed)
 {
     open_three();
     berth_close_from(FIRST);
@@ -42,8 +43,8 @@ static void forget(void *data)
     (void)data; /* and return */
 }
 
-/* What the new process does behind its body would be done twice. */
-START_TEST(a_process_of_its_own_does_not_go_on_as_its_caller)
+/* The new process must end behind its body, or what follows would run twice. */
+START_TEST(a_detached_process_ends_behind_its_body)
 {
     struct berth_err err;
     char byte;
@@ -62,8 +63,8 @@ int main(void)
 {
     TCase *tcase = tcase_create("detach");
 
-    tcase_add_test(tcase, what_is_hidden_closes_on_exec);
-    tcase_add_test(tcase, what_is_closed_is_closed);
-    tcase_add_test(tcase, a_process_of_its_own_does_not_go_on_as_its_caller);
+    tcase_add_test(tcase, marked_descriptors_close_on_exec);
+    tcase_add_test(tcase, descriptors_are_closed);
+    tcase_add_test(tcase, a_detached_process_ends_behind_its_body);
     return unit_run("detach", tcase);
 }

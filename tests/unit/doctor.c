@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What doctor makes of a host: one fact is changed, one diagnosis changes. Each
- * sentence that asks for something is in doc/troubleshooting.md, with its remedy. */
+/* How doctor judges a host: each case changes one fact, and expects one diagnosis. Each
+ * diagnosis with a remedy is in doc/troubleshooting.md, with that remedy. */
 
 #include "diagnose/doctor.h"
 
@@ -26,10 +26,14 @@ static struct berth_doctor_plugin plugins[] = {
      .is_there = true},
 };
 
-/* A host on which all is well. */
-static struct berth_doctor_facts healthy(struct berth_doctor_plugin copy[2])
+static struct berth_doctor_plugin copy[2];
+static struct berth_doctor_facts facts;
+static struct berth_diagnoses diagnoses;
+
+/* Set the facts of a host without a fault. */
+static void setup(void)
 {
-    struct berth_doctor_facts facts = {
+    facts = (struct berth_doctor_facts){
         .release = "0.1.0",
         .userns = {.max = 15000, .clone = -1, .apparmor = -1},
         .subid = {.user = "alice", .has_uids = true, .has_gids = true},
@@ -67,15 +71,14 @@ static struct berth_doctor_facts healthy(struct berth_doctor_plugin copy[2])
 
     memcpy(copy, plugins, sizeof(plugins));
     berth_strvec_push(&facts.stacks, "MPICH 4.2.1 (mpich)");
-    return facts;
 }
 
-/* The facts are static but for these. */
-static void end(struct berth_doctor_facts *facts, struct berth_diagnoses *diagnoses)
+/* Free the parts of the facts that are not static. */
+static void teardown(void)
 {
-    berth_strvec_fini(&facts->stacks);
-    berth_strvec_fini(&facts->no_card);
-    berth_diagnoses_fini(diagnoses);
+    berth_strvec_fini(&facts.stacks);
+    berth_strvec_fini(&facts.missing_devices);
+    berth_diagnoses_fini(&diagnoses);
 }
 
 static char *line_of(const struct berth_diagnosis *diagnosis)
@@ -89,11 +92,8 @@ static char *line_of(const struct berth_diagnosis *diagnosis)
     return line;
 }
 
-START_TEST(a_healthy_host_is_told_so)
+START_TEST(a_healthy_host_has_no_fault)
 {
-    struct berth_doctor_plugin copy[2];
-    struct berth_doctor_facts facts = healthy(copy);
-    struct berth_diagnoses diagnoses = {0};
     BERTH_BUF struct berth_buf all = {0};
 
     berth_doctor_judge(&facts, &diagnoses);
@@ -128,7 +128,6 @@ START_TEST(a_healthy_host_is_told_so)
         "ok TaskProlog: '/etc/slurm/task.sh' has berth's lines\n"
         "ok PrologFlags: with Contain: a container can last as long as its job\n");
     ck_assert_uint_eq(berth_diagnoses_wrong(&diagnoses), 0);
-    end(&facts, &diagnoses);
 }
 END_TEST
 
@@ -195,7 +194,7 @@ CHANGE(50, f->slurm.prolog = NULL, f->slurm.has_prolog_lines = false)
 CHANGE(51,
        f->site.profile = "/etc/slurm/profiles.d/x.yaml:2: family: expected mpich or "
                          "openmpi, got 'mpi'")
-CHANGE(52, f->taken = "'/tmp/berth-2001' of user 2002")
+CHANGE(52, f->foreign_directory = "'/tmp/berth-2001' belongs to user 2002")
 
 #define BY_LOOP                                                                        \
     f->runtime.is_setuid = true, f->runtime.by_loop = "allow kernel squashfs = yes"
@@ -209,8 +208,8 @@ CHANGE(56, BY_LOOP, f->loops.count = 8, f->loops.in_use = 8,
 CHANGE(57, BY_LOOP, f->loops.count = 8, f->loops.in_use = 2)
 CHANGE(59, f->slurm.has_extern = false)
 CHANGE(60, f->slurm.has_extern = false, f->site.wants_job = true)
-CHANGE(61, berth_strvec_push(&f->no_card, "ucx"),
-       berth_strvec_push(&f->no_card, "/dev/cxi*"))
+CHANGE(61, berth_strvec_push(&f->missing_devices, "ucx"),
+       berth_strvec_push(&f->missing_devices, "/dev/cxi*"))
 CHANGE(58, f->runtime.path = NULL, f->runtime.is_configured = true,
        f->runtime.missing =
            "container runtime '/opt/apptainer': No such file or directory")
@@ -235,7 +234,7 @@ static const struct {
      "singularity-ce), or sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
     {change_4, "ok user namespaces: an ordinary user can make them", NULL},
     {change_5,
-     "wrong user namespaces: an ordinary user could make none: No space left on device",
+     "wrong user namespaces: an ordinary user cannot make one: No space left on device",
      "look into the limits of this host (user_namespaces(7), seccomp of an outer "
      "container)"},
     {change_6,
@@ -299,8 +298,8 @@ static const struct {
      "MPI",
      "install the package patchelf"},
     {change_52,
-     "note /tmp/berth-UID: '/tmp/berth-2001' of user 2002 is not its user's, whose "
-     "copies of the host's MPI go to /tmp/berth-UID.XXXXXX",
+     "note /tmp/berth-UID: '/tmp/berth-2001' belongs to user 2002, so the user of that "
+     "UID has the copies of the host's MPI in /tmp/berth-UID.XXXXXX",
      "remove it, ask that user why, and run 'berth profiles --prepare' here"},
     {change_22,
      "note host's MPI: none was found; --mpi-bind can only use the image's own",
@@ -336,11 +335,11 @@ static const struct {
      "wrong profiles: /etc/slurm/profiles.d/x.yaml:2: family: expected mpich or "
      "openmpi, got 'mpi'",
      "correct it; until then steps that ask for the host's MPI end"},
-    {change_31, "note Slurm: there is none here; only the host itself was looked at",
+    {change_31, "note Slurm: there is none here; only the host itself was checked",
      "on a host of a cluster, put its srun into PATH"},
     {change_32,
      "note Slurm: '/usr/bin/srun' finds no configuration; only the host itself was "
-     "looked at",
+     "checked",
      "make slurm.conf (or slurmctld, by SLURM_CONF or DNS) known to it"},
     {change_33, "note Slurm: neither scontrol nor srun tells its release",
      "run `scontrol --version` by hand"},
@@ -410,11 +409,11 @@ static const struct {
      "of yes, and FUSE mounts SIF files"},
     {change_54,
      "wrong /dev/loop*: all 8 are in use, and each container of a node takes one",
-     "look what they are used for: losetup -l"},
+     "find out what uses them: losetup -l"},
     {change_55, "ok /dev/loop*: 8, of which 8 are in use", NULL},
     {change_56,
      "wrong /dev/loop*: all 8 are in use, and each container of a node takes one",
-     "look what they are used for: losetup -l"},
+     "find out what uses them: losetup -l"},
     {change_57, "ok /dev/loop*: 8, of which 2 are in use", NULL},
     {change_59, "ok PrologFlags: without Contain: a container ends with its step",
      NULL},
@@ -426,16 +425,8 @@ static const struct {
      "berth.yaml"},
 };
 
-static void make_setuid(struct berth_doctor_facts *f)
-{
-    f->runtime.is_setuid = true;
-}
-
 START_TEST(each_fault_is_named_with_its_remedy)
 {
-    struct berth_doctor_plugin copy[2];
-    struct berth_doctor_facts facts = healthy(copy);
-    struct berth_diagnoses diagnoses = {0};
     BERTH_BUF struct berth_buf all = {0};
     bool found = false;
 
@@ -456,7 +447,6 @@ START_TEST(each_fault_is_named_with_its_remedy)
             ck_assert_ptr_null(diagnosis->remedy);
     }
     ck_assert_msg(found, "expected: %s\nseen: %s", cases[_i].line, all.text);
-    end(&facts, &diagnoses);
 }
 END_TEST
 
@@ -505,22 +495,16 @@ END_TEST
 
 START_TEST(a_setuid_runtime_needs_less)
 {
-    struct berth_doctor_plugin copy[2];
-    struct berth_doctor_facts facts = healthy(copy);
-    struct berth_diagnoses diagnoses = {0};
-
-    make_setuid(&facts);
+    facts.runtime.is_setuid = true;
     facts.userns.max = 0;
     facts.fuse = -1;
     berth_doctor_judge(&facts, &diagnoses);
     ck_assert_uint_eq(berth_diagnoses_wrong(&diagnoses), 0);
     berth_diagnoses_fini(&diagnoses);
-    diagnoses = (struct berth_diagnoses){0};
     facts.runtime.allow_setuid = "no";
     facts.runtime.by_loop = "allow kernel squashfs = yes";
     berth_doctor_judge(&facts, &diagnoses);
     ck_assert_uint_eq(berth_diagnoses_wrong(&diagnoses), 2);
-    end(&facts, &diagnoses);
 }
 END_TEST
 
@@ -528,15 +512,14 @@ static const struct {
     int notes, wrong;
     const char *text;
 } sums[] = {
-    {0, 0, "1 looked at, nothing wrong"},
-    {1, 0, "2 looked at, 1 note, nothing wrong"},
-    {2, 1, "4 looked at, 2 notes, 1 wrong"},
-    {0, 3, "4 looked at, 3 wrong"},
+    {0, 0, "1 checked, nothing wrong"},
+    {1, 0, "2 checked, 1 note, nothing wrong"},
+    {2, 1, "4 checked, 2 notes, 1 wrong"},
+    {0, 3, "4 checked, 3 wrong"},
 };
 
-START_TEST(the_last_line_counts)
+START_TEST(the_last_line_has_the_numbers)
 {
-    struct berth_diagnoses diagnoses = {0};
     BERTH_BUF struct berth_buf text = {0};
 
     berth_diagnoses_add(&diagnoses, BERTH_DIAGNOSIS_OK, "a", NULL, "b");
@@ -546,15 +529,11 @@ START_TEST(the_last_line_counts)
         berth_diagnoses_add(&diagnoses, BERTH_DIAGNOSIS_WRONG, "a", NULL, "b");
     berth_diagnoses_sum(&diagnoses, &text);
     ck_assert_str_eq(text.text, sums[_i].text);
-    berth_diagnoses_fini(&diagnoses);
 }
 END_TEST
 
-START_TEST(a_node_is_one_line)
+START_TEST(brief_is_one_line)
 {
-    struct berth_doctor_plugin copy[2];
-    struct berth_doctor_facts facts = healthy(copy);
-    struct berth_diagnoses diagnoses = {0};
     BERTH_BUF struct berth_buf line = {0};
 
     facts.fuse = 0600;
@@ -567,16 +546,15 @@ START_TEST(a_node_is_one_line)
                      "config=00c0ffee00c0ffee runtime=apptainer_version_1.4.5 "
                      "setuid=no mpi=MPICH_4.2.1_(mpich) "
                      "wrong=/dev/fuse,berth's_programs");
-    end(&facts, &diagnoses);
 }
 END_TEST
 
-START_TEST(a_bare_host_is_one_line_too)
+START_TEST(brief_of_a_bare_host_is_one_line)
 {
-    struct berth_doctor_facts facts = {.release = "0.1.0"};
-    struct berth_diagnoses diagnoses = {0};
     BERTH_BUF struct berth_buf line = {0};
 
+    berth_strvec_fini(&facts.stacks);
+    facts = (struct berth_doctor_facts){.release = "0.1.0"};
     berth_doctor_brief(&facts, &diagnoses, &line);
     ck_assert_str_eq(line.text, "berth=0.1.0 plugin=none slurm=none config=none "
                                 "runtime=none setuid=no mpi=none wrong=none");
@@ -587,13 +565,14 @@ int main(void)
 {
     TCase *tests = tcase_create("doctor");
 
-    tcase_add_test(tests, a_healthy_host_is_told_so);
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, a_healthy_host_has_no_fault);
     tcase_add_loop_test(tests, each_fault_is_named_with_its_remedy, 0, COUNT(cases));
     tcase_add_loop_test(tests, each_fault_is_in_the_manual_with_its_remedy, 0,
                         COUNT(cases));
     tcase_add_test(tests, a_setuid_runtime_needs_less);
-    tcase_add_loop_test(tests, the_last_line_counts, 0, COUNT(sums));
-    tcase_add_test(tests, a_node_is_one_line);
-    tcase_add_test(tests, a_bare_host_is_one_line_too);
+    tcase_add_loop_test(tests, the_last_line_has_the_numbers, 0, COUNT(sums));
+    tcase_add_test(tests, brief_is_one_line);
+    tcase_add_test(tests, brief_of_a_bare_host_is_one_line);
     return unit_run("doctor", tests);
 }

@@ -67,24 +67,24 @@ expect 'containers are a table' 0 \
  12  0     n1    /a.sif  2027-01-15T08:00:00      2  5.0M  0.02s
  12  0     n10   /a.sif  2027-01-15T08:00:00     12     -      -' \
     env TZ=UTC "$berth" ps
-says 'and for programs' 0 '"server_kib": 5120' "$berth" ps --json 12
+says '--json is for programs' 0 '"server_kib": 5120' "$berth" ps --json 12
 says 'a job that waits' 1 \
-    'berth: enter: job 13: it is PENDING; a container is there while it is RUNNING' "$berth" enter 13
-says "somebody else's job" 1 'berth: enter: job 14: it is not yours; see berth ps' "$berth" enter 14.0 id
-says 'a job that is not there' 1 \
+    'berth: enter: job 13: is PENDING; only a job that is RUNNING has containers' "$berth" enter 13
+says "somebody else's job" 1 'berth: enter: job 14: is not yours; see berth ps' "$berth" enter 14.0 id
+says 'an unknown job' 1 \
     'berth: enter: job 9: slurm_load_jobs error: Invalid job id specified; berth ps lists yours' "$berth" enter 9
-says 'a step that is not there' 1 \
+says 'a step without a container' 1 \
     'berth: enter: job 12: step 4 has no container; step 0 has one on n10' "$berth" enter 12.4
 says 'a node that cannot be asked' 1 'berth: enter: job 15: srun: error: no such node' "$berth" enter 15
-says 'the others are listed' 1 'JOB' sh -c "'$berth' ps 15 2>&1"
+says 'the containers of other nodes are listed' 1 'JOB' sh -c "'$berth' ps 15 2>&1"
 says 'a step that is a word' 2 "berth: enter: '12.batch': expected JOBID or JOBID.STEPID" "$berth" enter 12.batch
 says 'a rank that is a word' 2 "berth: enter: --rank: expected a number, got 'x'" "$berth" enter 12 --rank x
 says 'a component that is a word' 2 "berth: enter: --component: expected a number, got '-1'" \
     "$berth" enter --component -1 12
 says 'no job' 2 'usage: berth enter JOBID' "$berth" enter -w n1
-says 'an option that is not there' 2 'usage: berth enter JOBID' "$berth" enter 12 --node n1
-says 'an option of ps that is not there' 2 'usage: berth ps' "$berth" ps --all
-says 'a user that is not there' 1 "berth: ps: -u: 'nobody-here' is not a user of this host" \
+says 'an unknown option' 2 'usage: berth enter JOBID' "$berth" enter 12 --node n1
+says 'an unknown option of ps' 2 'usage: berth ps' "$berth" ps --all
+says 'an unknown user' 1 "berth: ps: -u: 'nobody-here' is not a user of this host" \
     "$berth" ps -u nobody-here
 ordinary=
 [ "$uid" != 0 ] || ordinary='setpriv --reuid=65534 --regid=65534 --clear-groups'

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking into an environment. */
+/* Values in an environment. */
 
 #include "base/environ.h"
 

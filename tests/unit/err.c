@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sentences: bounded, one line, safe to show. */
+/* Error sentences have a limited length, are one line, and are safe on a terminal. */
 
 #include "base/err.h"
 
@@ -23,7 +23,7 @@ static const struct {
     {"gr\303\274\303\237e \342\202\254", "gr\303\274\303\237e \342\202\254"},
 };
 
-START_TEST(control_characters_are_shown_escaped)
+START_TEST(control_characters_are_escaped)
 {
     struct berth_err err;
 
@@ -92,7 +92,7 @@ START_TEST(a_place_before_a_long_sentence_stays_in_bounds)
 }
 END_TEST
 
-START_TEST(nobody_has_to_listen)
+START_TEST(err_may_be_null)
 {
     ck_assert_int_eq(berth_err_set(NULL, "%s", "lost"), -1);
     ck_assert_int_eq(berth_err_at(NULL, "%s", "lost"), -1);
@@ -113,13 +113,13 @@ int main(void)
 {
     TCase *tests = tcase_create("err");
 
-    tcase_add_loop_test(tests, control_characters_are_shown_escaped, 0, COUNT(escapes));
+    tcase_add_loop_test(tests, control_characters_are_escaped, 0, COUNT(escapes));
     tcase_add_test(tests, every_byte_leaves_one_printable_line);
     tcase_add_loop_test(tests, overlong_text_ends_in_dots_and_stays_in_bounds, 0,
                         COUNT(fillers));
     tcase_add_test(tests, a_place_goes_in_front);
     tcase_add_test(tests, a_place_before_a_long_sentence_stays_in_bounds);
-    tcase_add_test(tests, nobody_has_to_listen);
+    tcase_add_test(tests, err_may_be_null);
     tcase_add_test(tests, out_of_memory_has_a_sentence);
     return unit_run("err", tests);
 }

@@ -14,7 +14,7 @@
 
 static char *root;
 static struct berth_doctor_facts facts;
-static const char *control; /* what scontrol is */
+static const char *control; /* text of the script scontrol */
 
 static void setup(void)
 {
@@ -45,7 +45,16 @@ static void put(const char *path, const char *text, mode_t mode)
     ck_assert_int_eq(chmod(place, mode), 0);
 }
 
-/* No real srun is started. */
+/* Write an empty slurm.conf, and beside it plugstack.conf. */
+static void put_slurm(const char *plugstack)
+{
+    put("/etc/slurm/slurm.conf", "", 0644);
+    put("/etc/slurm/plugstack.conf", plugstack, 0644);
+}
+
+#define SITE "required berth.so config=/etc/our.yaml\n"
+
+/* Read the facts, again after a change. No real srun is started. */
 static void look(void)
 {
     BERTH_FREE char *srun = unit_path(root, "bin/srun");
@@ -54,6 +63,7 @@ static void look(void)
 
     if (access(srun, F_OK) < 0)
         put("/bin/srun", "#!/bin/sh\nexit 1\n", 0755);
+    berth_doctor_facts_fini(&facts);
     put("/bin/scontrol", control, 0755);
     berth_strvec_pushf(&env, "PATH=%s/bin:/usr/bin:/bin", root);
     berth_strvec_push(&env, "SLURM_CONF=/etc/slurm/slurm.conf");
@@ -78,11 +88,10 @@ START_TEST(the_kernel_is_read)
     ck_assert_int_eq(facts.fuse, 0640);
     ck_assert(!facts.shm.is_mounted);
     ck_assert_int_eq(facts.shm.mode, 0755);
-    ck_assert_ptr_nonnull(facts.node);
 }
 END_TEST
 
-START_TEST(a_directory_that_another_made_is_named)
+START_TEST(a_stage_directory_of_another_user_is_named)
 {
     char own[32], told[64];
 
@@ -91,16 +100,16 @@ START_TEST(a_directory_that_another_made_is_named)
     put("/tmp/berth-other/x", "", 0600);
     put("/tmp/berth-4294967294.abcdef/x", "", 0600);
     look();
-    ck_assert_ptr_null(facts.taken);
-    berth_doctor_facts_fini(&facts);
+    ck_assert_ptr_null(facts.foreign_directory);
     put("/tmp/berth-4294967294/x", "", 0600);
     look();
-    snprintf(told, sizeof(told), "'/tmp/berth-4294967294' of user %u", geteuid());
-    ck_assert_str_eq(facts.taken, told);
+    snprintf(told, sizeof(told), "'/tmp/berth-4294967294' belongs to user %u",
+             geteuid());
+    ck_assert_str_eq(facts.foreign_directory, told);
 }
 END_TEST
 
-START_TEST(an_empty_root_tells_little)
+START_TEST(an_empty_root_has_few_facts)
 {
     look();
     ck_assert_int_eq(facts.userns.max, -1);
@@ -179,7 +188,7 @@ START_TEST(singularity_may_have_a_starter_that_it_does_not_use)
 }
 END_TEST
 
-START_TEST(a_runtime_that_fails_tells_nothing)
+START_TEST(a_runtime_that_fails_has_a_path_only)
 {
     put("/bin/apptainer", "#!/bin/sh\necho lost; exit 1\n", 0755);
     look();
@@ -189,7 +198,7 @@ START_TEST(a_runtime_that_fails_tells_nothing)
 }
 END_TEST
 
-/* As srun says it, and as it would on standard error, with its name. */
+/* srun --mpi=list, on standard output, and on standard error with the name of srun. */
 static const char *const lists[] = {
     "#!/bin/sh\ncase $1 in --version) echo slurm 24.11.5 ;;\n"
     "*) printf 'MPI plugin types are...\\n\\tnone\\n\\tpmix\\nspecific pmix plugin "
@@ -208,7 +217,7 @@ START_TEST(srun_is_asked)
 }
 END_TEST
 
-START_TEST(scontrol_tells_the_release_where_srun_fails)
+START_TEST(scontrol_has_the_release_if_srun_fails)
 {
     control = "#!/bin/sh\necho slurm 24.11.5\n";
     look();
@@ -217,7 +226,7 @@ START_TEST(scontrol_tells_the_release_where_srun_fails)
 }
 END_TEST
 
-START_TEST(an_srun_that_fails_is_there)
+START_TEST(an_srun_that_fails_is_found)
 {
     look();
     ck_assert_ptr_nonnull(facts.slurm.srun);
@@ -225,7 +234,7 @@ START_TEST(an_srun_that_fails_is_there)
 }
 END_TEST
 
-/* Plugins as Slurm's macro makes them. */
+/* Plugins with the symbols that SPANK_PLUGIN() defines. */
 static void make_plugins(void)
 {
     put("/lib/b.c",
@@ -286,25 +295,21 @@ START_TEST(plugstack_is_read_with_what_it_includes)
 }
 END_TEST
 
-START_TEST(a_fault_of_the_site_is_told)
+START_TEST(a_fault_of_the_site_is_kept)
 {
-    put("/etc/slurm/slurm.conf", "", 0644);
-    put("/etc/slurm/plugstack.conf", "required berth.so config=/etc/our.yaml\n", 0644);
+    put_slurm(SITE);
     look();
     ck_assert_ptr_nonnull(strstr(facts.site.fault, "No such file"));
-    berth_doctor_facts_fini(&facts);
-    put("/etc/slurm/plugstack.conf", "required berth.so config=our.yaml\n", 0644);
+    put_slurm("required berth.so config=our.yaml\n");
     look();
     ck_assert_pstr_eq(facts.site.fault, "plugstack.conf: config: expected an absolute "
                                         "path, got 'our.yaml'");
-    berth_doctor_facts_fini(&facts);
-    put("/etc/slurm/plugstack.conf", "required berth.so config=/etc/our.yaml\n", 0644);
+    put_slurm(SITE);
     put("/etc/our.yaml", "runtime:\n  shar: never\n", 0644);
     look();
     ck_assert_ptr_nonnull(facts.site.fault);
     ck_assert_msg(strstr(facts.site.fault, "/etc/our.yaml:2: ") != NULL, "%s",
                   facts.site.fault);
-    berth_doctor_facts_fini(&facts);
     put("/etc/our.yaml", "runtime:\n  path: /nowhere/apptainer\n", 0644);
     look();
     ck_assert_pstr_eq(facts.site.fault, NULL);
@@ -313,17 +318,15 @@ START_TEST(a_fault_of_the_site_is_told)
 }
 END_TEST
 
-/* Beside berth.yaml. */
-START_TEST(a_fault_of_a_profile_is_told)
+/* Profiles are beside berth.yaml. */
+START_TEST(a_fault_of_a_profile_is_kept)
 {
     char first[17];
 
-    put("/etc/slurm/slurm.conf", "", 0644);
-    put("/etc/slurm/plugstack.conf", "required berth.so config=/etc/our.yaml\n", 0644);
+    put_slurm(SITE);
     put("/etc/our.yaml", "", 0644);
     look();
     memcpy(first, facts.digest, sizeof(first));
-    berth_doctor_facts_fini(&facts);
     put("/etc/profiles.d/x.yaml", "name: x\nfamily: mpi\n", 0644);
     look();
     ck_assert_ptr_nonnull(facts.site.profile);
@@ -332,7 +335,6 @@ START_TEST(a_fault_of_a_profile_is_told)
                   "%s", facts.site.profile);
     ck_assert_str_ne(facts.digest, first);
     ck_assert_ptr_null(facts.site.fault);
-    berth_doctor_facts_fini(&facts);
     put("/etc/our.yaml", "rules: [{options: {mpi: host}}]\n", 0644);
     look();
     ck_assert_ptr_nonnull(facts.site.fault);
@@ -344,22 +346,19 @@ START_TEST(the_digest_changes_with_the_files)
 {
     char first[17];
 
-    put("/etc/slurm/slurm.conf", "", 0644);
-    put("/etc/slurm/plugstack.conf", "include d/*.conf\n", 0644);
+    put_slurm("include d/*.conf\n");
     put("/etc/slurm/d/b.conf", "required /lib/berth.so\n", 0644);
     look();
     memcpy(first, facts.digest, sizeof(first));
-    berth_doctor_facts_fini(&facts);
     look();
     ck_assert_str_eq(facts.digest, first);
-    berth_doctor_facts_fini(&facts);
     put("/etc/slurm/d/b.conf", "required /lib/berth.so \n", 0644);
     look();
     ck_assert_str_ne(facts.digest, first);
 }
 END_TEST
 
-START_TEST(what_is_no_plugin_has_no_value)
+START_TEST(a_file_that_is_not_a_plugin_has_no_value)
 {
     unsigned int value;
     int fd = open("/dev/null", O_RDONLY);
@@ -378,19 +377,19 @@ int main(void)
 
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, the_kernel_is_read);
-    tcase_add_test(tests, a_directory_that_another_made_is_named);
-    tcase_add_test(tests, an_empty_root_tells_little);
+    tcase_add_test(tests, a_stage_directory_of_another_user_is_named);
+    tcase_add_test(tests, an_empty_root_has_few_facts);
     tcase_add_test(tests, the_runtime_is_read);
     tcase_add_loop_test(tests, loop_devices_are_counted, 0, COUNT(kernel_mounts));
     tcase_add_test(tests, singularity_may_have_a_starter_that_it_does_not_use);
-    tcase_add_test(tests, a_runtime_that_fails_tells_nothing);
+    tcase_add_test(tests, a_runtime_that_fails_has_a_path_only);
     tcase_add_loop_test(tests, srun_is_asked, 0, COUNT(lists));
-    tcase_add_test(tests, scontrol_tells_the_release_where_srun_fails);
-    tcase_add_test(tests, an_srun_that_fails_is_there);
+    tcase_add_test(tests, scontrol_has_the_release_if_srun_fails);
+    tcase_add_test(tests, an_srun_that_fails_is_found);
     tcase_add_test(tests, plugstack_is_read_with_what_it_includes);
-    tcase_add_test(tests, a_fault_of_the_site_is_told);
-    tcase_add_test(tests, a_fault_of_a_profile_is_told);
+    tcase_add_test(tests, a_fault_of_the_site_is_kept);
+    tcase_add_test(tests, a_fault_of_a_profile_is_kept);
     tcase_add_test(tests, the_digest_changes_with_the_files);
-    tcase_add_test(tests, what_is_no_plugin_has_no_value);
+    tcase_add_test(tests, a_file_that_is_not_a_plugin_has_no_value);
     return unit_run("host", tests);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `berth inspect` tells of files and images that need not be there; JSON is
+/* What berth inspect prints about files and images, which need not exist. JSON is
  * compared with tests/golden. */
 
 #include "diagnose/inspect.h"
@@ -18,21 +18,16 @@
 #define GLIBC                                                                          \
     "loaded /lib/libc.so.6 library so=libc.so.6 vdef=GLIBC_2.17 vdef=GLIBC_2.36"
 
-/* What was seen, and what is told of it. */
+/* An inspection, and the text that describes it. */
 static const struct {
-    const char *image;
-    const char *machine;
-    bool is_sandbox;
-    const char *file;
-    const char *runner;
-    bool is_privileged;
-    bool is_missing; /* the loader does not find libx.so.1 */
+    struct berth_inspection seen; /* without what the fixture sets */
+    bool is_missing;              /* the loader does not find libx.so.1 */
     const char *objects[6];
     const char *text;
 } cases[] = {
-    {.image = "a.sif",
-     .machine = "x86_64",
-     .file = "/bin/app",
+    {.seen.image = "a.sif",
+     .seen.machine = "x86_64",
+     .seen.file = "/bin/app",
      .objects = {"program /bin/app program need=libmpich.so.12 need=libc.so.6 "
                  "ver=libc.so.6:GLIBC_2.34 ver=libm.so.6:GLIBC_2.34 "
                  "ver=libx.so.1:X_1 und=MPI_Init und=MPI_Send",
@@ -50,8 +45,8 @@ static const struct {
              "  MPICH runs with srun --mpi: pmi2\n"
              "  --mpi-bind=mpich (MPICH 4.3.0): yes: the same ABI\n"},
     /* the image as a whole */
-    {.image = "/images/b",
-     .is_sandbox = true,
+    {.seen.image = "/images/b",
+     .seen.is_sandbox = true,
      .objects = {"present /usr/lib/libmpi.so.40 library so=libmpi.so.40 " CALLS
                  "def=ompi_mpi_init data=ompi_mpi_comm_world:512 text=4.1.4",
                  "present /opt/intel/libmpi.so.12 library so=libmpi.so.12 " CALLS
@@ -62,14 +57,14 @@ static const struct {
              "  has Open MPI 4.1.4: /usr/lib/libmpi.so.40 (C)\n"
              "  has Intel MPI 2021.19.0: /opt/intel/libmpi.so.12 (C)\n"
              "  Open MPI runs with srun --mpi: pmix\n"},
-    {.image = "empty.sif",
-     .machine = "aarch64",
+    {.seen.image = "empty.sif",
+     .seen.machine = "aarch64",
      .text = "empty.sif: SIF file, for aarch64\n"
              "  C library: none was found\n"
              "  MPI: none was found\n"},
     /* programs of every kind */
-    {.file = "/bin/sudo",
-     .is_privileged = true,
+    {.seen.file = "/bin/sudo",
+     .seen.is_privileged = true,
      .is_missing = true,
      .objects =
          {"program /bin/sudo program need=libx.so.1 interp=/lib/ld-musl-x86_64.so.1",
@@ -80,11 +75,11 @@ static const struct {
              "  C library: musl\n"
              "  linked with MPI: no\n"
              "  not found: libx.so.1\n"},
-    {.file = "old",
+    {.seen.file = "old",
      .objects = {"program old static bits=32 machine=z80"},
      .text = "old: program, for an unknown machine, 32 bits, static\n  linked with "
              "MPI: unknown for a static program\n"},
-    {.file = "part",
+    {.seen.file = "part",
      .objects = {"program part program need=libc.so.6 text=**mpi_init "
                  "text=MPIR_CVAR_ERROR_CHECKING text=14:2:2 text=4.0.2 text=PMI_FD",
                  GLIBC},
@@ -94,7 +89,7 @@ static const struct {
              "  C library: glibc, up to GLIBC_2.36\n"
              "  linked with MPI: statically (MPICH 4.0.2)\n"
              "  MPICH runs with srun --mpi: pmi2\n"},
-    {.file = "user",
+    {.seen.file = "user",
      .objects = {"program user program need=libown.so",
                  "loaded /lib/libown.so library so=libown.so text=**mpi_init "
                  "text=MPIR_CVAR_ERROR_CHECKING",
@@ -104,15 +99,15 @@ static const struct {
              "  needs: libown.so\n"
              "  C library: glibc, up to GLIBC_2.36\n"
              "  linked with MPI: statically (MPICH, in /lib/libown.so)\n"},
-    {.file = "run.sh",
-     .runner = "/usr/bin/dash",
+    {.seen.file = "run.sh",
+     .seen.runner = "/usr/bin/dash",
      .objects = {"program run.sh script bits=0 interp=/bin/sh", GLIBC},
      .text = "run.sh: script\n"
              "  interpreter: /bin/sh\n"
              "  run by: /usr/bin/dash\n"
              "  C library: glibc, up to GLIBC_2.36\n"
              "  linked with MPI: no\n"},
-    {.file = "both",
+    {.seen.file = "both",
      .objects = {"program both program need=libmpich.so.12 und=MPI_Init "
                  "copy=ompi_mpi_int:352",
                  MPICH},
@@ -124,7 +119,7 @@ static const struct {
              "  MPI symbols that it needs: 2\n"
              "  loads MPICH 4.2.1: /usr/lib/libmpich.so.12 (C)\n"
              "  MPICH runs with srun --mpi: pmi2\n"},
-    {.file = "libmpi.so",
+    {.seen.file = "libmpi.so",
      .objects = {"program libmpi.so library so=libmpi.so.40 need=libpmix.so.2 " CALLS
                  "def=ompi_mpi_init data=ompi_mpi_comm_world:512"},
      .text = "libmpi.so: library, for x86_64\n"
@@ -153,19 +148,12 @@ static void setup(struct fixture *fixture, int number)
     unit_objects(&fixture->objects, cases[number].objects);
     ck_assert_int_eq(berth_mpi_program_read(&fixture->objects, &fixture->wants, &err),
                      0);
-    fixture->seen = (struct berth_inspection){
-        .image = cases[number].image,
-        .machine = cases[number].machine,
-        .is_sandbox = cases[number].is_sandbox,
-        .file = cases[number].file,
-        .objects = &fixture->objects,
-        .closure = cases[number].is_missing ? &closure : NULL,
-        .wants = cases[number].file ? &fixture->wants : NULL,
-        .runner = cases[number].runner,
-        .is_privileged = cases[number].is_privileged,
-        .offers = &offer,
-        .offer_count = cases[number].image && cases[number].file,
-    };
+    fixture->seen = cases[number].seen;
+    fixture->seen.objects = &fixture->objects;
+    fixture->seen.closure = cases[number].is_missing ? &closure : NULL;
+    fixture->seen.wants = fixture->seen.file ? &fixture->wants : NULL;
+    fixture->seen.offers = &offer;
+    fixture->seen.offer_count = fixture->seen.image && fixture->seen.file;
 }
 
 static void teardown(struct fixture *fixture)
@@ -174,7 +162,7 @@ static void teardown(struct fixture *fixture)
     berth_mpi_objects_fini(&fixture->objects);
 }
 
-START_TEST(people_are_told)
+START_TEST(the_text_has_a_line_for_each_thing)
 {
     BERTH_BUF struct berth_buf out = {0};
     struct fixture fixture;
@@ -187,7 +175,7 @@ START_TEST(people_are_told)
 END_TEST
 
 /* All cases, one behind the other. */
-START_TEST(programs_are_told)
+START_TEST(the_json_has_all_members)
 {
     BERTH_BUF struct berth_buf all = {0};
     BERTH_FREE char *golden = unit_golden("inspect.json");
@@ -211,7 +199,7 @@ int main(void)
 {
     TCase *tests = tcase_create("inspect");
 
-    tcase_add_loop_test(tests, people_are_told, 0, COUNT(cases));
-    tcase_add_test(tests, programs_are_told);
+    tcase_add_loop_test(tests, the_text_has_a_line_for_each_thing, 0, COUNT(cases));
+    tcase_add_test(tests, the_json_has_all_members);
     return unit_run("inspect", tests);
 }

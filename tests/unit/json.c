@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as JSON text. */
+/* Writes values as JSON text. */
 
 #include "base/json.h"
 
@@ -26,7 +26,7 @@ static const struct {
     {NULL, "null"},
 };
 
-START_TEST(a_string_is_one_that_any_reader_takes)
+START_TEST(strings_are_escaped_for_every_parser)
 {
     BERTH_JSON struct berth_json json = {0};
 
@@ -61,7 +61,7 @@ static void write_all(struct berth_json *json)
     ck_assert(!json->text.failed);
 }
 
-START_TEST(everything_fits_on_a_line)
+START_TEST(without_pretty_there_is_one_line)
 {
     BERTH_JSON struct berth_json json = {0};
 
@@ -73,7 +73,7 @@ START_TEST(everything_fits_on_a_line)
 }
 END_TEST
 
-START_TEST(people_get_a_line_for_each_member)
+START_TEST(pretty_has_a_line_for_each_member)
 {
     BERTH_JSON struct berth_json json = {.pretty = true};
 
@@ -137,10 +137,9 @@ int main(void)
 {
     TCase *tests = tcase_create("json");
 
-    tcase_add_loop_test(tests, a_string_is_one_that_any_reader_takes, 0,
-                        COUNT(strings));
-    tcase_add_test(tests, everything_fits_on_a_line);
-    tcase_add_test(tests, people_get_a_line_for_each_member);
+    tcase_add_loop_test(tests, strings_are_escaped_for_every_parser, 0, COUNT(strings));
+    tcase_add_test(tests, without_pretty_there_is_one_line);
+    tcase_add_test(tests, pretty_has_a_line_for_each_member);
     tcase_add_test(tests, a_name_is_escaped);
     tcase_add_test(tests, an_end_too_many_is_a_failure);
     tcase_add_test(tests, too_many_levels_are_a_failure);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths without links, as realpath(3) tells them, and found once. */
+/* berth_resolve() returns what realpath(3) returns, and caches it. */
 
 #include "base/resolve.h"
 
@@ -57,7 +57,7 @@ static const char *const paths[] = {
     "/usr/lib/libm.so/x",
 };
 
-START_TEST(it_is_what_realpath_says)
+START_TEST(the_result_is_that_of_realpath)
 {
     BERTH_FREE char *path = unit_path(directory, paths[_i]);
 
@@ -84,7 +84,7 @@ START_TEST(a_relative_path_is_resolved)
 }
 END_TEST
 
-START_TEST(what_was_found_stays_until_it_is_forgotten)
+START_TEST(the_cache_stays_until_it_is_emptied)
 {
     BERTH_FREE char *path = unit_path(directory, "lib64");
     BERTH_FREE char *before = berth_resolve(path);
@@ -105,8 +105,8 @@ int main(void)
     TCase *tests = tcase_create("resolve");
 
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_loop_test(tests, it_is_what_realpath_says, 0, COUNT(paths));
+    tcase_add_loop_test(tests, the_result_is_that_of_realpath, 0, COUNT(paths));
     tcase_add_test(tests, a_relative_path_is_resolved);
-    tcase_add_test(tests, what_was_found_stays_until_it_is_forgotten);
+    tcase_add_test(tests, the_cache_stays_until_it_is_emptied);
     return unit_run("resolve", tests);
 }

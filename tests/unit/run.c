@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helper programs end, one way or another, and leave nothing. */
+/* A helper program ends, by itself or when it passes a limit, and leaves no process. */
 
 #include "base/run.h"
 
@@ -12,7 +12,7 @@
 
 static const char *const env[] = {"PATH=/usr/bin:/bin", "TEA=green", NULL};
 
-/* What `sh -c SCRIPT` does within the bounds. */
+/* Run `sh -c SCRIPT` with these limits. */
 static int run_script(const char *script, int seconds, size_t most,
                       struct berth_ran *ret_ran, struct berth_err *err)
 {
@@ -39,10 +39,10 @@ static const struct {
     {"exec >&- 2>&-; sleep 0.1; exit 4", "", "", 4, ""},
 };
 
-/* Far from what a busy machine needs. */
+/* Seconds: more than any busy machine needs. */
 enum { ENOUGH = 600 };
 
-START_TEST(what_it_said_and_how_it_ended)
+START_TEST(output_and_status_are_returned)
 {
     struct berth_ran ran;
     struct berth_err err;
@@ -73,8 +73,8 @@ static const struct {
      "'/bin/sh': says more than 1000 bytes; is it the program of that name?"},
 };
 
-/* In a process of its own, which must not use the library of the tests. */
-static int end_what_does_not_end(int i)
+/* Runs in a child, which must not call the library of the tests. Returns its status. */
+static int run_past_a_limit(int i)
 {
     struct berth_ran ran;
     struct berth_err err = {""};
@@ -88,9 +88,9 @@ static int end_what_does_not_end(int i)
     return EXIT_FAILURE;
 }
 
-/* All at once, since they take their time. Their children are ended too: one of them
- * holds the pipe that tells when all have. */
-START_TEST(what_does_not_end_is_ended)
+/* Run all at once, because each takes a second or more. The children of the scripts
+ * hold the pipe open, so its end shows that they are killed, too. */
+START_TEST(a_program_past_a_limit_is_killed_with_its_children)
 {
     pid_t runners[COUNT(bad)];
     int ends[2], status;
@@ -100,7 +100,7 @@ START_TEST(what_does_not_end_is_ended)
     for (int i = 0; i < COUNT(bad); i++) {
         runners[i] = fork();
         if (runners[i] == 0)
-            _exit(end_what_does_not_end(i));
+            _exit(run_past_a_limit(i));
     }
     for (int i = 0; i < COUNT(bad); i++) {
         ck_assert_int_eq(waitpid(runners[i], &status, 0), runners[i]);
@@ -112,7 +112,7 @@ START_TEST(what_does_not_end_is_ended)
 }
 END_TEST
 
-START_TEST(what_is_not_there_is_named)
+START_TEST(a_missing_program_is_named)
 {
     const char *const argv[] = {"/nowhere/patchelf", NULL};
     const struct berth_run run = {argv, env, 1, 10, NULL};
@@ -126,8 +126,8 @@ START_TEST(what_is_not_there_is_named)
 }
 END_TEST
 
-/* As a task has them: blocked and ignored. */
-START_TEST(it_gets_the_signals_of_a_fresh_process)
+/* The caller blocks and ignores signals, as a task may. */
+START_TEST(a_program_gets_default_signals)
 {
     struct berth_ran ran;
     struct berth_err err;
@@ -148,9 +148,9 @@ int main(void)
 {
     TCase *tests = tcase_create("run");
 
-    tcase_add_loop_test(tests, what_it_said_and_how_it_ended, 0, COUNT(scripts));
-    tcase_add_test(tests, what_does_not_end_is_ended);
-    tcase_add_test(tests, what_is_not_there_is_named);
-    tcase_add_test(tests, it_gets_the_signals_of_a_fresh_process);
+    tcase_add_loop_test(tests, output_and_status_are_returned, 0, COUNT(scripts));
+    tcase_add_test(tests, a_program_past_a_limit_is_killed_with_its_children);
+    tcase_add_test(tests, a_missing_program_is_named);
+    tcase_add_test(tests, a_program_gets_default_signals);
     return unit_run("run", tests);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which container a user means, what squeue says, what srun is asked for. */
+/* Which container a user means, how the output of squeue is read, what srun gets. */
 
 #include <stdio.h>
 
@@ -28,9 +28,9 @@ static const struct {
     const char *text; /* JOBID[.STEPID] */
     const char *node;
     int component, rank;
-    int holder; /* 0: the sentence */
+    int holder; /* of the container; 0: refused with the sentence */
     const char *sentence;
-} wishes[] = {
+} selectors[] = {
     {"12", NULL, -1, -1, 12, NULL},
     {"12.0", NULL, -1, -1, 5, NULL},
     {"12.0", "n2", -1, -1, 7, NULL},
@@ -50,57 +50,58 @@ static const struct {
      "job 12: component 4 of step 0 has no container; another one has: --component 0"},
 };
 
-START_TEST(a_wish_means_one_container)
+START_TEST(a_selector_means_one_container)
 {
     BERTH_FREE char *text = strdup(lines);
-    BERTH_FREE char *name = strdup(wishes[_i].text);
+    BERTH_FREE char *name = strdup(selectors[_i].text);
     BERTH_CONTAINERS struct berth_containers containers = {0};
-    struct berth_wish wish = {.step = -1,
-                              .node = wishes[_i].node,
-                              .component = wishes[_i].component,
-                              .rank = wishes[_i].rank};
+    struct berth_selector selector = {.step = -1,
+                                      .node = selectors[_i].node,
+                                      .component = selectors[_i].component,
+                                      .rank = selectors[_i].rank};
     const struct berth_container *chosen;
     struct berth_err err;
 
     ck_assert_int_eq(berth_containers_get(text, -1, &containers, &err), 0);
     ck_assert_uint_eq(containers.count, 9);
     berth_containers_sort(&containers);
-    ck_assert_int_eq(berth_wish_read(name, &wish, &err), 0);
-    ck_assert_str_eq(wish.job, "12");
-    chosen = berth_containers_choose(&containers, &wish, &err);
-    ck_assert_int_eq(chosen ? chosen->holder : 0, wishes[_i].holder);
+    ck_assert_int_eq(berth_selector_read(name, &selector, &err), 0);
+    ck_assert_str_eq(selector.job, "12");
+    chosen = berth_containers_choose(&containers, &selector, &err);
+    ck_assert_int_eq(chosen ? chosen->holder : 0, selectors[_i].holder);
     if (!chosen)
-        ck_assert_str_eq(err.text, wishes[_i].sentence);
+        ck_assert_str_eq(err.text, selectors[_i].sentence);
 }
 END_TEST
 
-START_TEST(where_there_is_none_nothing_is_chosen)
+START_TEST(without_containers_nothing_is_chosen)
 {
     struct berth_container kept = {.job = 12, .step = -1, .component = -1};
     const struct berth_containers none = {.items = &kept, .count = (size_t)_i};
-    struct berth_wish wish = {.job = "12", .step = -1, .component = -1, .rank = -1};
+    struct berth_selector selector = {
+        .job = "12", .step = -1, .component = -1, .rank = -1};
     struct berth_err err;
 
-    ck_assert_ptr_null(berth_containers_choose(&none, &wish, &err));
+    ck_assert_ptr_null(berth_containers_choose(&none, &selector, &err));
     ck_assert_str_eq(err.text, "job 12: no step of it has a container now; start one "
                                "with srun --container-image");
-    wish.rank = 7;
-    ck_assert_ptr_null(berth_containers_choose(&none, &wish, &err));
+    selector.rank = 7;
+    ck_assert_ptr_null(berth_containers_choose(&none, &selector, &err));
     ck_assert_str_eq(err.text, "job 12: rank 7 is in no container; see berth ps 12");
 }
 END_TEST
 
-START_TEST(a_wish_is_a_job_and_a_step)
+START_TEST(a_selector_is_a_job_and_a_step)
 {
     static const char *const wrong[] = {"",      "x",     "-1",       "12.",  "12.x",
                                         "12.1x", "12.1+", "12.batch", "12 3", "12.1.2"};
-    struct berth_wish wish = {.step = -1, .component = -1};
+    struct berth_selector selector = {.step = -1, .component = -1};
     struct berth_err err;
 
     for (int i = 0; i < COUNT(wrong); i++) {
         BERTH_FREE char *text = strdup(wrong[i]);
 
-        ck_assert_int_eq(berth_wish_read(text, &wish, &err), -1);
+        ck_assert_int_eq(berth_selector_read(text, &selector, &err), -1);
         ck_assert_ptr_nonnull(strstr(err.text, "': expected JOBID or JOBID.STEPID"));
     }
 }
@@ -138,7 +139,7 @@ START_TEST(a_container_is_a_line)
 }
 END_TEST
 
-START_TEST(another_release_is_named)
+START_TEST(another_release_on_a_node_is_named)
 {
     char unknown[] = "berth-container:node=n1&colour=red\n";
     char incomplete[] = "berth-container:node=n1\n";
@@ -164,8 +165,8 @@ static const char jobs_text[] = "12 12 1000 2 RUNNING\n"
 
 static const struct {
     const char *name;
-    const char *squeue; /* of jobs_text, what it tells */
-    int count;          /* -1: the sentence */
+    const char *squeue; /* its output: a part of jobs_text */
+    int count;          /* -1: refused with the sentence */
     unsigned int id;    /* of the last */
     int offset;
     const char *sentence;
@@ -175,8 +176,8 @@ static const struct {
     {"20+1", "20 20+0 1000 1 RUNNING\n21 20+1 1000 3 RUNNING\n", 1, 20, 1, NULL},
     {"30_2", "31 30_2 1000 1 RUNNING\n", 1, 31, -1, NULL},
     {"13", "13 13 1000 1 PENDING\n", -1, 0, 0,
-     "job 13: it is PENDING; a container is there while it is RUNNING"},
-    {"40", "40 40 1001 1 RUNNING\n", -1, 0, 0, "job 40: it is not yours; see berth ps"},
+     "job 13: is PENDING; only a job that is RUNNING has containers"},
+    {"40", "40 40 1001 1 RUNNING\n", -1, 0, 0, "job 40: is not yours; see berth ps"},
     {"50", "", -1, 0, 0,
      "job 50: Slurm does not know it, or does not show it to you; see berth ps"},
 };
@@ -199,7 +200,7 @@ START_TEST(a_name_means_jobs_that_run)
 }
 END_TEST
 
-START_TEST(what_is_not_a_job_is_told)
+START_TEST(output_that_is_not_a_job_is_refused)
 {
     BERTH_JOBS struct berth_jobs found = {0};
     struct berth_err err;
@@ -244,7 +245,7 @@ START_TEST(srun_gets_no_option_of_the_user)
 }
 END_TEST
 
-START_TEST(a_process_is_in_no_container)
+START_TEST(a_job_without_processes_has_no_container)
 {
     const struct berth_find wanted = {
         .user = getuid(), .job = 4000000000U, .number = 4000000000U, .rank = -1};
@@ -260,14 +261,14 @@ int main(void)
 {
     TCase *tcase = tcase_create("running");
 
-    tcase_add_loop_test(tcase, a_wish_means_one_container, 0, COUNT(wishes));
-    tcase_add_loop_test(tcase, where_there_is_none_nothing_is_chosen, 0, 2);
-    tcase_add_test(tcase, a_wish_is_a_job_and_a_step);
+    tcase_add_loop_test(tcase, a_selector_means_one_container, 0, COUNT(selectors));
+    tcase_add_loop_test(tcase, without_containers_nothing_is_chosen, 0, 2);
+    tcase_add_test(tcase, a_selector_is_a_job_and_a_step);
     tcase_add_test(tcase, a_container_is_a_line);
-    tcase_add_test(tcase, another_release_is_named);
+    tcase_add_test(tcase, another_release_on_a_node_is_named);
     tcase_add_loop_test(tcase, a_name_means_jobs_that_run, 0, COUNT(jobs));
-    tcase_add_test(tcase, what_is_not_a_job_is_told);
+    tcase_add_test(tcase, output_that_is_not_a_job_is_refused);
     tcase_add_test(tcase, srun_gets_no_option_of_the_user);
-    tcase_add_test(tcase, a_process_is_in_no_container);
+    tcase_add_test(tcase, a_job_without_processes_has_no_container);
     return unit_run("running", tcase);
 }

@@ -50,7 +50,7 @@ START_TEST(a_list_is_appended_whole)
 }
 END_TEST
 
-START_TEST(a_list_has_its_strings_alone)
+START_TEST(only_pushed_strings_are_found)
 {
     BERTH_STRVEC struct berth_strvec vec = {0};
 
@@ -63,7 +63,7 @@ START_TEST(a_list_has_its_strings_alone)
 }
 END_TEST
 
-START_TEST(an_ended_list_is_empty_and_of_use)
+START_TEST(a_freed_list_can_be_used_again)
 {
     BERTH_STRVEC struct berth_strvec vec = {0};
 
@@ -94,8 +94,8 @@ int main(void)
     tcase_add_test(tests, a_list_ends_in_null_like_argv);
     tcase_add_test(tests, strings_are_copies);
     tcase_add_test(tests, a_list_is_appended_whole);
-    tcase_add_test(tests, a_list_has_its_strings_alone);
-    tcase_add_test(tests, an_ended_list_is_empty_and_of_use);
+    tcase_add_test(tests, only_pushed_strings_are_found);
+    tcase_add_test(tests, a_freed_list_can_be_used_again);
     tcase_add_test(tests, a_stolen_pointer_leaves_null);
     return unit_run("strvec", tests);
 }

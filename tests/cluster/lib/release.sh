@@ -59,3 +59,17 @@ release_preferences() {
     printf 'Package: apptainer containernetworking-plugins\n'
     printf 'Pin: release n=sid\nPin-Priority: 990\n'
 }
+
+# unpack_once NAME TREE TITLE COMMAND...: runs COMMAND, which makes the directory TREE, if TREE
+# is not there. The lock of NAME lets one process at a time do so.
+unpack_once() {
+    local name=$1 tree=$2 title=$3 lock
+    shift 3
+    [[ ! -d $tree ]] || return 0
+    need_packages mmdebstrap debian-archive-keyring
+    mkdir -p "$BERTH_CACHE/rootfs"
+    exec {lock}>"$BERTH_CACHE/rootfs/.$name.lock"
+    flock "$lock"
+    [[ -d $tree ]] || step "unpacking $title (once)" "$@"
+    exec {lock}>&-
+}

@@ -19,24 +19,18 @@ rootfs_find() {
 
 # rootfs_ensure RELEASE: sets REPLY_TREE to a tree that is there.
 rootfs_ensure() {
-    local release=$1 tree old lock
-    rootfs_find "$release"
-    tree=$REPLY
-    if [[ ! -d $tree ]]; then
-        need_packages mmdebstrap debian-archive-keyring
-        mkdir -p "$BERTH_CACHE/rootfs"
-        exec {lock}>"$BERTH_CACHE/rootfs/.$release.lock"
-        flock "$lock"
-        if [[ ! -d $tree ]]; then
-            step "unpacking Debian $release (once)" rootfs_build "$release" "$tree"
-            for old in "$BERTH_CACHE/rootfs/$release"-*; do
-                rootfs_retire "$old" "$tree"
-            done
-        fi
-        exec {lock}>&-
-    fi
-    # shellcheck disable=SC2034
-    REPLY_TREE=$tree
+    rootfs_find "$1"
+    REPLY_TREE=$REPLY
+    unpack_once "$1" "$REPLY_TREE" "Debian $1" rootfs_renew "$1" "$REPLY_TREE"
+}
+
+# rootfs_renew RELEASE TREE: makes TREE, and removes the trees of older recipes.
+rootfs_renew() {
+    local old
+    rootfs_build "$1" "$2"
+    for old in "$BERTH_CACHE/rootfs/$1"-*; do
+        rootfs_retire "$old" "$2"
+    done
 }
 
 # rootfs_retire OLD KEEP: removes a tree of an older recipe, unless a cluster

@@ -5,7 +5,7 @@
 
 # tree_ensure NAME RELEASE PACKAGE...: sets REPLY_TREE to the tree, which is unpacked once.
 tree_ensure() {
-    local name=$1-$2 release=$2 hash lock
+    local name=$1-$2 release=$2 hash
     shift 2
     hash=$({
         declare -f tree_build
@@ -13,13 +13,7 @@ tree_ensure() {
         printf '%s\n' "$@"
     } | sha256sum)
     REPLY_TREE=$BERTH_CACHE/rootfs/$name-${hash:0:12}
-    [[ ! -d $REPLY_TREE ]] || return 0
-    need_packages mmdebstrap debian-archive-keyring
-    mkdir -p "$BERTH_CACHE/rootfs"
-    exec {lock}>"$BERTH_CACHE/rootfs/.$name.lock"
-    flock "$lock"
-    [[ -d $REPLY_TREE ]] || step "unpacking the tree $name (once)" tree_build "$name" "$release" "$@"
-    exec {lock}>&-
+    unpack_once "$name" "$REPLY_TREE" "the tree $name" tree_build "$name" "$release" "$@"
 }
 
 # tree_build NAME RELEASE PACKAGE...: REPLY_TREE appears when it is complete.

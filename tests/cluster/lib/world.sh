@@ -163,16 +163,15 @@ world_down() {
     say "$1 is down"
 }
 
-# node_restart NODE: a new slurmd, which reads its configuration and plugins
-# anew; tasks that run go on.  A slurmd that is just reconfigured starts its own
-# successor, so that the one of the pid file is not always the only one; one
-# that does not end in its time is killed.
+# node_restart NODE: starts slurmd again, which reads its configuration and plugins; tasks
+# that run go on.  Ends each slurmd of the node, not only that of the pid file: one that
+# reconfigures itself starts a second one.  Kills a slurmd that does not end in time.
 node_restart() {
     host_argv "$1"
     # shellcheck disable=SC2016
     "${CLEAN_ENV[@]}" "${HOST_ARGV[@]}" timeout -k 5 90 bash -c '
         for _ in {1..1000}; do pkill -x slurmd || break; sleep 0.02; done
-        pkill -KILL -x slurmd && sleep 0.5
+        ! pkill -KILL -x slurmd || while pgrep -x slurmd >/dev/null; do sleep 0.02; done
         for it in /sys/fs/cgroup/*/cgroup.procs; do
             [[ ! -e $it ]] || echo $$ >"$it"
         done

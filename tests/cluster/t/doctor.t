@@ -17,7 +17,7 @@ doctor() {
 doctor n1
 equal "a node is fit: exit status" 0 "$status"
 equal "a node is fit: nothing is wrong" "" "$(grep '^wrong' <<<"$seen")"
-matches "the last line counts" $'\n'"$(($(wc -l <<<"$seen") - 1 - $(grep -c '^      remedy: ' <<<"$seen"))) looked at, "'([0-9]+ notes?, )?nothing wrong$' "$seen"
+matches "the last line counts" $'\n'"$(($(wc -l <<<"$seen") - 1 - $(grep -c '^      remedy: ' <<<"$seen"))) checked, "'([0-9]+ notes?, )?nothing wrong$' "$seen"
 matches "the runtime and the plugin are told" \
     'ok    runtime: (apptainer|singularity-ce) version .*ok    plugin: .*berth.so., for Slurm [0-9]+\.[0-9]+' "$seen"
 
@@ -45,7 +45,7 @@ echo 'runtime: {path: /opt/none/apptainer}' | on n1 root tee /etc/slurm/berth.ya
 doctor n1
 on n1 root rm /etc/slurm/berth.yaml
 matches "a runtime.path that is not there: text and remedy agree" \
-    "wrong runtime: container runtime '/opt/none/apptainer': No such file or directory"$'\n      remedy: correct runtime.path in berth.yaml, or install the runtime there\n.* looked at, .*1 wrong$' "$seen"
+    "wrong runtime: container runtime '/opt/none/apptainer': No such file or directory"$'\n      remedy: correct runtime.path in berth.yaml, or install the runtime there\n.* checked, .*1 wrong$' "$seen"
 sick "a program of berth is missing" "wrong berth's programs: '.*/berth-init' is not there" \
     'cd /usr/libexec/berth && mv berth-init gone' 'cd /usr/libexec/berth && mv gone berth-init'
 sick "another plugin with the same options" \

@@ -119,12 +119,12 @@ error "a job that is not there" "job 99999: slurm_load_jobs error: Invalid job i
 error "a step that is not there" "job $job: step 7 has no container; step 0 has one on n2" "$job.7"
 error "a node without one" "job $job: no container on 'n3'; step 0 has one on n2" "$job" -w n3
 error "a rank that is not there" "job $job: rank 9 is in no container; see berth ps $job" "$job" --rank 9
-matches "bob is kept out" "^berth: enter: job $job: (it is not yours|Slurm does not know it)[^"$'\n'"]*$" \
+matches "bob is kept out" "^berth: enter: job $job: (is not yours|Slurm does not know it)[^"$'\n'"]*$" \
     "$(on login bob berth enter "$job" cat /etc/berth-image 2>&1)"
 waits=$(on login alice sbatch --parsable --begin=now+1hour --wrap true)
-error "a job that waits" "job $waits: it is PENDING; a container is there while it is RUNNING" "$waits"
+error "a job that waits" "job $waits: is PENDING; only a job that is RUNNING has containers" "$waits"
 over
-error "a job that has ended" "job $job: it is CANCELLED; a container is there while it is RUNNING" "$job"
+error "a job that has ended" "job $job: is CANCELLED; only a job that is RUNNING has containers" "$job"
 
 # --- several steps of a job, and one that has no image
 job=$(on login alice salloc --no-shell -w n1 -N1 2>&1 | sed -n 's/.*Granted job allocation //p')

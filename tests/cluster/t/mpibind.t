@@ -387,7 +387,7 @@ matches "a directory of somebody else is not used, and the user gets another" \
     "^rank 0 of 1 on n1 in mpibookworm: MPICH Version:[[:space:]].*!]$" "$seen"
 equal "... which is the user's alone" "700 alice 1" "$(on n1 root sh -c \
     'stat -c "%a %U" /tmp/berth-2001.*; ls -d /tmp/berth-2001.*/mpich-* | wc -l' | paste -sd' ')"
-matches "... and doctor says so" "/tmp/berth-UID: '/tmp/berth-2001' of user 2002 is not its user's" \
+matches "... and doctor says so" "/tmp/berth-UID: '/tmp/berth-2001' belongs to user 2002" \
     "$(on n1 root berth doctor 2>&1)"
 on n1 root sh -c 'rmdir /tmp/berth-2001; rm -rf /tmp/berth-2001.*; mv /tmp/aside /tmp/berth-2001'
 

@@ -83,7 +83,7 @@ mpi:
   glibc: refuse
 YAML
 matches "berth inspect judges as a step would" \
-    $'where it is not said: auto\n  --mpi-bind=openmpi [^\n]*: no: [^\n]*\n  --mpi-bind=mpich [^\n]*: no: [^\n]* older than [^\n]* needs \(GLIBC_[0-9.]*\), which this site does not allow \('"$yaml:4\\)" \
+    $'default of --mpi-bind: auto\n  --mpi-bind=openmpi [^\n]*: no: [^\n]*\n  --mpi-bind=mpich [^\n]*: no: [^\n]* older than [^\n]* needs \(GLIBC_[0-9.]*\), which this site does not allow \('"$yaml:4\\)" \
     "$(alice berth inspect /images/mpich.sif mpiring 2>&1)"
 matches "berth profiles lists what the site prefers first" ^openmpi: "$(alice berth profiles 2>&1)"
 site <<'YAML'
