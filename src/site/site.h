@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "request/capture.h"
 
 /* The settings file, unless plugstack.conf has config=PATH. */
 #define BERTH_SITE_FILE BERTH_SYSCONFDIR "/berth.yaml"
@@ -116,8 +117,16 @@ const char *berth_site_where(const struct berth_site *site, const char *key,
 const char *berth_site_where_rule(const struct berth_site *site, size_t number,
                                   const char *option);
 
-/* Why each task has its own container, by the settings of SITE; NULL: SITE does not
- * demand that. */
+/* The site's additions to the lists of variables that --export does not drop; borrows
+ * from SITE. */
+static inline struct berth_capture_rules
+berth_site_capture(const struct berth_site *site)
+{
+    return (struct berth_capture_rules){&site->environment.capture,
+                                        &site->environment.deny};
+}
+
+/* Why the site lets each task have a container of its own; NULL: it does not. */
 static inline const char *berth_site_why_apart(const struct berth_site *site)
 {
     return site->runtime.share == BERTH_SHARE_NEVER ? "the site says share: never"

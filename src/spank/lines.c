@@ -60,9 +60,8 @@ int berth_lines_read(const struct berth_lines *lines,
         .tasks = (unsigned int)berth_hetgroups_tasks(lines->line, lines->optind),
         .check = lines->check};
 
-    if (berth_multiprog_load(rows.name, &file, err) < 0)
-        return -1;
-    if (berth_rows_read(&rows, table, err) < 0)
+    if (berth_multiprog_load(rows.name, &file, err) < 0 ||
+        berth_rows_read(&rows, table, err) < 0)
         return -1;
     for (size_t i = 0; i < file.count; i++)
         warn(&rows, &file.lines[i]);

@@ -40,6 +40,7 @@
 #include "spank/names.h"
 #include "spank/options.h"
 #include "spank/typed.h"
+#include "spank/variable.h"
 #include "spank/world.h"
 
 extern char **environ;
@@ -196,10 +197,7 @@ int berth_local_init(spank_t sp, int count, char **words)
 {
     berth_settings_read(count, words, &state.settings, &state.settings_fault);
     berth_world_begin();
-    unsetenv(BERTH_STEP_VARIABLE);
-    unsetenv(BERTH_ENV_VARIABLE);
-    unsetenv(BERTH_CONTAINERS_VARIABLE);
-    unsetenv(BERTH_LIFETIME_VARIABLE);
+    berth_variable_unset_all();
     read_command_line();
     if (spank_context() == S_CTX_ALLOCATOR)
         read_job_environment();
@@ -226,27 +224,23 @@ static int publish(const char *variable, bool needed, struct berth_err *err)
 {
     BERTH_FREE char *text = NULL;
 
-    if (!needed) {
-        unsetenv(variable);
-        return 0;
-    }
-    if (berth_wire_put_table(&state.table, &text, err) < 0)
+    if (needed && berth_wire_put_table(&state.table, &text, err) < 0)
         return -1;
-    return setenv(variable, text, 1) < 0 ? berth_err_oom(err) : 0;
+    return berth_variable_publish(variable, text, err);
 }
 
 /* What slurmstepd needs before it may read the table. */
 static int publish_words(struct berth_err *err)
 {
     unsigned int count = berth_table_containers(&state.table);
-    const char *lifetime = berth_table_lifetime(&state.table);
     char text[16];
 
     snprintf(text, sizeof(text), "%u", count);
-    if ((count > 1 && setenv(BERTH_CONTAINERS_VARIABLE, text, 1) < 0) ||
-        (lifetime && setenv(BERTH_LIFETIME_VARIABLE, lifetime, 1) < 0))
-        return berth_err_oom(err);
-    return 0;
+    if (berth_variable_publish(BERTH_CONTAINERS_VARIABLE, count > 1 ? text : NULL,
+                               err) < 0)
+        return -1;
+    return berth_variable_publish(BERTH_LIFETIME_VARIABLE,
+                                  berth_table_lifetime(&state.table), err);
 }
 
 /* Move REQUEST into the table. */
@@ -493,11 +487,10 @@ int berth_local_launch(spank_t sp)
 
 #endif
 
-int berth_local_step(spank_t sp)
+int berth_local_step(void)
 {
     struct berth_err err;
 
-    (void)sp;
     if (end_step_component(berth_hetgroups_next(&state.hetgroups, optind), &err) < 0 ||
         (berth_hetgroups_ended(&state.hetgroups) && end_step(&err) < 0))
         refuse(&err);
@@ -535,22 +528,12 @@ static int end_job_component(struct berth_err *err)
                    berth_request_has_options(&state.table.rows[0].request), err);
 }
 
-/* What Slurm itself would keep of the options for the next component and the job. */
-static void forget_job_copies(spank_t sp)
-{
-    for (int i = 0; i < BERTH_OPTIONS_ALL; i++) {
-        char name[256];
-
-        berth_options_variable(state.settings.option_prefix, i, name, sizeof(name));
-        spank_job_control_unsetenv(sp, name);
-    }
-}
-
 int berth_local_job(spank_t sp)
 {
     struct berth_err err;
 
-    forget_job_copies(sp);
+    /* Slurm would keep the options for the next component, and for the job. */
+    berth_options_remove(sp, state.settings.option_prefix, spank_job_control_unsetenv);
     if (end_job_component(&err) < 0)
         refuse(&err);
     return 0;

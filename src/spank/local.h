@@ -13,7 +13,7 @@ int berth_local_init(spank_t sp, int count, char **words);
 
 /* In srun's slurm_spank_init_post_opt(), which ends each component (each het group of
  * each spec): keep what the component asked for and publish the table so far. */
-int berth_local_step(spank_t sp);
+int berth_local_step(void);
 
 /* The same in sbatch and salloc: publish the default of the sruns inside. */
 int berth_local_job(spank_t sp);

@@ -77,3 +77,14 @@ void berth_options_variable(const char *prefix, int option, char *name, size_t s
             *c = '_';
     snprintf(name, size, "_SLURM_SPANK_OPTION_berth_%s", plain);
 }
+
+void berth_options_remove(spank_t sp, const char *prefix,
+                          spank_err_t (*unset)(spank_t sp, const char *name))
+{
+    for (int i = 0; i < BERTH_OPTIONS_ALL; i++) {
+        char name[256];
+
+        berth_options_variable(prefix, i, name, sizeof(name));
+        unset(sp, name);
+    }
+}

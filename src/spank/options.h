@@ -19,6 +19,10 @@ enum { BERTH_OPTIONS_ALL = BERTH_OPTION_COUNT + BERTH_PYXIS_COUNT };
  * or -1. */
 int berth_options_register(spank_t sp, const char *prefix, spank_opt_cb_f callback);
 
+/* Remove Slurm's copies of all options by UNSET, a function of spank.h. */
+void berth_options_remove(spank_t sp, const char *prefix,
+                          spank_err_t (*unset)(spank_t sp, const char *name));
+
 /* The name that Slurm gives the environment variable of an option, for the plugin
  * `berth` (_opt_env_name() in Slurm's spank.c), into NAME of SIZE bytes. */
 void berth_options_variable(const char *prefix, int option, char *name, size_t size);

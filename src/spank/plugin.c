@@ -33,7 +33,7 @@ int slurm_spank_init_post_opt(spank_t sp, int count, char **words)
     (void)words;
     switch (spank_context()) {
     case S_CTX_LOCAL:
-        return berth_local_step(sp);
+        return berth_local_step();
     case S_CTX_ALLOCATOR:
         return berth_local_job(sp);
     case S_CTX_REMOTE:

@@ -74,14 +74,10 @@ int berth_remote_init(spank_t sp, int count, char **words)
  * left alone. */
 static bool is_ours(spank_t sp)
 {
-    char start[2];
     uint32_t step;
-    spank_err_t answer;
 
-    if (spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS || step >= 0xfffffff0)
-        return false;
-    answer = spank_getenv(sp, BERTH_STEP_VARIABLE, start, sizeof(start));
-    return answer == ESPANK_SUCCESS || answer == ESPANK_NOSPACE;
+    return spank_get_item(sp, S_JOB_STEPID, &step) == ESPANK_SUCCESS &&
+           step < 0xfffffff0 && berth_variable_is_set(sp, BERTH_STEP_VARIABLE);
 }
 
 /* A fault waits for a task in an image: the others need none of this. */
@@ -302,24 +298,20 @@ static int read_table(spank_t sp, struct berth_table *ret, struct berth_err *err
     return 0;
 }
 
-/* Slurm takes its own copies of the options out of the environment, but goes over the
- * one behind each; what is left would be in the application's. */
-static void forget_slurm_copies(spank_t sp, const char *prefix)
+/* Close the reports, except that of OWN, which may be none of them. */
+static void close_reports(unsigned int own)
 {
-    for (int i = 0; i < BERTH_OPTIONS_ALL; i++) {
-        char name[256];
-
-        berth_options_variable(prefix, i, name, sizeof(name));
-        spank_unsetenv(sp, name);
-    }
+    for (unsigned int i = 0; i <= shared.containers; i++)
+        if (i != own && shared.reports[i] >= 0) {
+            close(shared.reports[i]);
+            shared.reports[i] = -1;
+        }
 }
 
 /* In a task without an image: it gets none of our descriptors. */
 static void close_shared(void)
 {
-    for (unsigned int i = 0; i <= shared.containers; i++)
-        if (shared.reports[i] >= 0)
-            close(shared.reports[i]);
+    close_reports(shared.containers + 1);
     if (!shared.rendezvous.page)
         return;
     close(shared.rendezvous.memory);
@@ -334,7 +326,7 @@ static int restore(spank_t sp, const struct berth_request *request,
                    struct berth_err *err)
 {
     if (!berth_request_has_container(request)) {
-        berth_restore_nothing(sp);
+        berth_variable_remove_all(sp);
         return 0;
     }
     if (*shared.fault.text) {
@@ -414,11 +406,7 @@ static void choose_report(const struct berth_part *part)
     if (own > shared.containers)
         return; /* srun has announced fewer than there are */
     shared.report = shared.reports[own];
-    for (unsigned int i = 0; i <= shared.containers; i++)
-        if (i != own && shared.reports[i] >= 0) {
-            close(shared.reports[i]);
-            shared.reports[i] = -1;
-        }
+    close_reports(own);
 }
 
 static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
@@ -440,19 +428,9 @@ static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
     if (berth_request_has_container(&part.row->request) ||
         berth_request_is_explained(&part.row->request) || part.row->ranks)
         return order_task(sp, &part, &restored, prefix, err);
-    berth_restore_nothing(sp);
+    berth_variable_remove_all(sp);
     close_shared();
     return 0;
-}
-
-/* In a step that is not ours, like the shell of salloc, which is an srun too. A
- * TaskProlog would take it for a node without the plugin. */
-static void forget_table(spank_t sp)
-{
-    spank_unsetenv(sp, BERTH_STEP_VARIABLE);
-    spank_unsetenv(sp, BERTH_ENV_VARIABLE);
-    spank_unsetenv(sp, BERTH_CONTAINERS_VARIABLE);
-    spank_unsetenv(sp, BERTH_LIFETIME_VARIABLE);
 }
 
 int berth_remote_task(spank_t sp, int count, char **words)
@@ -462,11 +440,14 @@ int berth_remote_task(spank_t sp, int count, char **words)
     char node[256];
 
     if (!is_ours(sp)) {
-        forget_table(sp);
+        /* As in the shell of salloc, which is an srun, too: a TaskProlog that sees the
+         * variables would report that this node does not have the plugin. */
+        berth_variable_remove_all(sp);
         return 0;
     }
     berth_settings_read(count, words, &settings, NULL);
-    forget_slurm_copies(sp, settings.option_prefix);
+    /* Slurm removes its copies of the options, but skips the one behind each. */
+    berth_options_remove(sp, settings.option_prefix, spank_unsetenv);
     if (prepare(sp, settings.option_prefix, &err) == 0) {
         berth_settings_fini(&settings);
         return 0;

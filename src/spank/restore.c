@@ -16,14 +16,6 @@
 /* Slurm sets it in steps with --pty. */
 #define PTY_VARIABLE "SLURM_PTY_PORT"
 
-static bool is_set(spank_t sp, const char *name)
-{
-    char start[2];
-    spank_err_t answer = spank_getenv(sp, name, start, sizeof(start));
-
-    return answer == ESPANK_SUCCESS || answer == ESPANK_NOSPACE;
-}
-
 /* RESTORED gets the name and LIST, the title of the list that it is on. */
 static int set_missing(spank_t sp, const char *name, const char *value,
                        const char *list, struct berth_strvec *restored,
@@ -58,7 +50,7 @@ static int restore_one(spank_t sp, const struct berth_capture_rules *rules,
                              ": '%s' is not a variable that this node restores; have "
                              "the same berth.yaml on all hosts",
                              name);
-    if (strcmp(name, "TERM") == 0 && !is_set(sp, PTY_VARIABLE))
+    if (strcmp(name, "TERM") == 0 && !berth_variable_is_set(sp, PTY_VARIABLE))
         return 0;
     return set_missing(sp, name, equals + 1, list->title, restored, err);
 }
@@ -81,10 +73,7 @@ static int restore_row(spank_t sp, const struct berth_site *site,
                        const struct berth_strvec *env, struct berth_strvec *restored,
                        struct berth_err *err)
 {
-    struct berth_capture_rules rules = {
-        .capture = &site->environment.capture,
-        .deny = &site->environment.deny,
-    };
+    const struct berth_capture_rules rules = berth_site_capture(site);
 
     if (env->count == 0)
         return 0;
@@ -170,14 +159,9 @@ void berth_restore_forget_outer(spank_t sp)
         "SINGULARITY_COMMAND", BERTH_OUTER_APPTAINER,   BERTH_OUTER_SINGULARITY,
     };
 
-    if (!is_set(sp, BERTH_OUTER_APPTAINER) && !is_set(sp, BERTH_OUTER_SINGULARITY))
+    if (!berth_variable_is_set(sp, BERTH_OUTER_APPTAINER) &&
+        !berth_variable_is_set(sp, BERTH_OUTER_SINGULARITY))
         return;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         spank_unsetenv(sp, names[i]);
-}
-
-void berth_restore_nothing(spank_t sp)
-{
-    spank_unsetenv(sp, BERTH_ENV_VARIABLE);
-    spank_unsetenv(sp, BERTH_ALLOCATION_VARIABLE);
 }

@@ -32,6 +32,3 @@ void berth_restore_forget_outer(spank_t sp);
  * it says of the job. */
 int berth_restore_allocation(spank_t sp, struct berth_strvec *ret,
                              struct berth_err *err);
-
-/* For a task on the host: only removes the variables. */
-void berth_restore_nothing(spank_t sp);

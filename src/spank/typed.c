@@ -31,11 +31,6 @@ void berth_typed_warn(const char *prefix, struct berth_err *sentence)
             sentence->text);
 }
 
-static void say(const struct berth_typed *typed, struct berth_err *sentence)
-{
-    berth_typed_warn(typed->prefix, sentence);
-}
-
 static enum berth_bundle look_at_bundle(const char *path)
 {
     BERTH_FREE char *config = NULL;
@@ -57,9 +52,9 @@ static void warn_of_others(const struct berth_typed *typed, const char *bundle)
 
     if (bundle && *bundle &&
         berth_mistake_bundle(typed, bundle, look_at_bundle(bundle), &sentence))
-        say(typed, &sentence);
+        berth_typed_warn(typed->prefix, &sentence);
     if (berth_mistake_pyxis(typed, getenv("PYXIS_CONTAINER_IMAGE"), &sentence))
-        say(typed, &sentence);
+        berth_typed_warn(typed->prefix, &sentence);
 }
 
 void berth_typed_step(const struct berth_typed *typed, const char *bundle)
@@ -70,7 +65,7 @@ void berth_typed_step(const struct berth_typed *typed, const char *bundle)
         return;
     if (berth_mistake_colon(typed, &sentence) ||
         berth_mistake_misplaced(typed, &sentence))
-        say(typed, &sentence);
+        berth_typed_warn(typed->prefix, &sentence);
     warn_of_others(typed, bundle);
 }
 
@@ -82,7 +77,7 @@ void berth_typed_mpirun(const struct berth_typed *typed,
     if (berth_hetgroups_is_first(typed->line) &&
         (berth_mistake_ssh(typed, request, environ, &sentence) ||
          (!site_says && berth_mistake_mpirun(typed, request, &sentence))))
-        say(typed, &sentence);
+        berth_typed_warn(typed->prefix, &sentence);
 }
 
 /* Standard input again, from its beginning, if it is a file. */
@@ -153,9 +148,9 @@ void berth_typed_job(const struct berth_typed *typed, const char *bundle)
                    script.used;
 
     if (is_read && is_behind && !berth_mistake_passes_arguments(script.text))
-        say(typed, &sentence);
+        berth_typed_warn(typed->prefix, &sentence);
     else if (is_read && is_asked && berth_mistake_script(name, script.text, &sentence))
-        say(typed, &sentence);
+        berth_typed_warn(typed->prefix, &sentence);
     warn_of_others(typed, bundle);
 }
 
