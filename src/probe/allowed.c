@@ -170,8 +170,7 @@ static int explain(const char *path, int number, struct berth_err *err)
 
     if (berth_image_probe(path, &image, NULL, err) < 0)
         return -1;
-    return berth_err_set(err, "image '%s': cannot be opened: %s; check the path", path,
-                         strerror(number));
+    return berth_err_set(err, BERTH_OPENED_FAILED, path, strerror(number));
 }
 
 int berth_allowed_image(const struct berth_site *site, const char *path,

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "probe/format.h"
 #include "probe/missing.h"
+#include "probe/opened.h"
 
 /* The SIF global header and its descriptors, little-endian (SIF specification, "SIF
  * file format"; offsets from the start of the file and of a descriptor). */
@@ -185,8 +186,7 @@ static int refuse_open(const char *path, int number, int *ret_missing,
                              "image '%s': you may not read it; ask its owner for r "
                              "permission (and x on the directories above)",
                              path);
-    return berth_err_set(err, "image '%s': cannot be opened: %s; check the path", path,
-                         strerror(number));
+    return berth_err_set(err, BERTH_OPENED_FAILED, path, strerror(number));
 }
 
 int berth_image_probe(const char *path, struct berth_image *ret_image, int *ret_missing,

@@ -17,6 +17,9 @@ enum berth_opened {
 /* Has the process PID the file IDENTITY open? */
 enum berth_opened berth_opened_by(pid_t pid, const char *identity);
 
+/* The message for an image that open(2) refuses; its argument is strerror(). */
+#define BERTH_OPENED_FAILED "image '%s': cannot be opened: %s; check the path"
+
 /* The message for an image that is not the file that was checked. */
 #define BERTH_OPENED_EXCHANGED                                                         \
     "image '%s': it was exchanged while the step started; leave it where it is until " \

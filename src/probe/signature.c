@@ -52,8 +52,8 @@ static int open_image(const struct berth_signature *signature, struct berth_err 
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0)
-        return berth_err_set(err, "image '%s': cannot be opened: %s; check the path",
-                             signature->image, strerror(errno));
+        return berth_err_set(err, BERTH_OPENED_FAILED, signature->image,
+                             strerror(errno));
     identity = berth_opened_identity(&st);
     if (identity &&
         (!signature->identity || strcmp(identity, signature->identity) == 0))
