@@ -5,10 +5,9 @@
 #include "pull/listen.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/text.h"
 
 #define FATAL "FATAL:"
@@ -37,20 +36,6 @@ static void keep(struct berth_listen *listen, char c)
         listen->line[listen->used++] = c;
 }
 
-static void show(int terminal, const char *bytes, size_t count)
-{
-    while (count > 0) {
-        ssize_t put = write(terminal, bytes, count);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return;
-        bytes += put;
-        count -= (size_t)put;
-    }
-}
-
 /* Does a line start here that says why the runtime gives up, with colours or without?
  */
 static bool gives_up(const char *bytes, size_t count)
@@ -77,7 +62,7 @@ void berth_listen_take(struct berth_listen *listen, const char *bytes, size_t co
         if (!listen->inside)
             listen->held = gives_up(bytes, length);
         if (!listen->held)
-            show(listen->terminal, bytes, length);
+            berth_fd_write(listen->terminal, bytes, length);
         listen->inside = !end;
         bytes += length;
         count -= length;
