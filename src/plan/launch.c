@@ -45,7 +45,7 @@ static void push_mount(const char *source, const char *destination,
 static int push_mounts(const struct berth_strvec *mounts, struct berth_strvec *argv,
                        struct berth_err *err)
 {
-    for (size_t i = 0; i < mounts->count; i++) {
+    for (size_t i = 0; mounts && i < mounts->count; i++) {
         struct berth_mount mount;
 
         if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
@@ -238,11 +238,9 @@ static int push_runtime(const struct berth_launch *launch,
         berth_strvec_push(argv, launch->gpu.flag);
     push_outer(launch, argv);
     push_home(launch, argv);
-    if (push_mounts(&launch->request->mounts, argv, err) < 0)
-        return -1;
-    if (launch->mounts && push_mounts(launch->mounts, argv, err) < 0)
-        return -1;
-    if (launch->fabric && push_mounts(launch->fabric, argv, err) < 0)
+    if (push_mounts(&launch->request->mounts, argv, err) < 0 ||
+        push_mounts(launch->mounts, argv, err) < 0 ||
+        push_mounts(launch->fabric, argv, err) < 0)
         return -1;
     for (size_t i = 0; binds && i + 1 < binds->count; i += 2)
         push_mount(binds->items[i], binds->items[i + 1], BERTH_MOUNT_RO, argv);
