@@ -114,12 +114,24 @@ void berth_explain_add_change(struct berth_explain *explain, char *const *before
     }
 }
 
+const char *berth_explain_next_fact(const struct berth_explain *explain,
+                                    const char *name, size_t *at)
+{
+    const struct berth_strvec *facts = &explain->binding.facts;
+
+    while (*at + 1 < facts->count) {
+        *at += 2;
+        if (strcmp(facts->items[*at - 2], name) == 0)
+            return facts->items[*at - 1];
+    }
+    return NULL;
+}
+
 const char *berth_explain_fact(const struct berth_explain *explain, const char *name)
 {
-    for (size_t i = 0; i + 1 < explain->binding.facts.count; i += 2)
-        if (strcmp(explain->binding.facts.items[i], name) == 0)
-            return explain->binding.facts.items[i + 1];
-    return NULL;
+    size_t at = 0;
+
+    return berth_explain_next_fact(explain, name, &at);
 }
 
 void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *ret)

@@ -93,8 +93,13 @@ void berth_explain_add_change(struct berth_explain *explain, char *const *before
                               char *const *after, enum berth_explain_part part,
                               const char *from, const char *why);
 
-/* The value of fact NAME, the first; NULL: there is none. */
+/* The text of the first fact NAME; NULL: there is none. */
 const char *berth_explain_fact(const struct berth_explain *explain, const char *name);
+
+/* The text of the first fact NAME from the index *AT on; NULL: there is none. Moves *AT
+ * behind the fact, or to the end. */
+const char *berth_explain_next_fact(const struct berth_explain *explain,
+                                    const char *name, size_t *at);
 
 /* How long the container lives: BERTH_LIFETIME_... */
 static inline const char *berth_explain_lifetime(const struct berth_explain *explain)
