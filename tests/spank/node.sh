@@ -120,6 +120,13 @@ for step in 4294967291 4294967292 4294967290 4294967295; do
         '0 host: ./x' \
         FAKE_STEP=$step FAKE_TABLE=broken srun ./x
 done
+expect 'the shell of salloc has no variable of a step' 0 \
+    '0 host: ./x
+argv: ./x
+- SLURM_BERTH_STEP=1;*:image=T/a&mpi-bind=launch;.
+- SLURM_BERTH_ALLOCATION=1;*:env=SLURM_JOB_ID%3D7;.' \
+    FAKE_RAW=1 FAKE_STEP=4294967290 SLURM_JOB_ID=7 \
+    srun --container-image=a --mpi-bind=launch ./x
 
 # Slurm's own containers. A node sees the variable also where srun could not.
 bundle="Slurm would run the OCI bundle '/b' instead of it (--container or SLURM_CONTAINER); leave one of the two out"
