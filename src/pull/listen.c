@@ -51,7 +51,7 @@ static bool gives_up(const char *bytes, size_t count)
            memcmp(bytes + at, FATAL, strlen(FATAL)) == 0;
 }
 
-void berth_listen_take(struct berth_listen *listen, const char *bytes, size_t count)
+void berth_listen_add(struct berth_listen *listen, const char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         keep(listen, bytes[i]);
@@ -69,7 +69,7 @@ void berth_listen_take(struct berth_listen *listen, const char *bytes, size_t co
     }
 }
 
-const char *berth_listen_words(struct berth_listen *listen)
+const char *berth_listen_reason(struct berth_listen *listen)
 {
     end_line(listen);
     return *listen->fatal ? listen->fatal : listen->last;

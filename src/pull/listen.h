@@ -22,7 +22,7 @@ struct berth_listen {
 };
 
 /* Take the next COUNT bytes. */
-void berth_listen_take(struct berth_listen *listen, const char *bytes, size_t count);
+void berth_listen_add(struct berth_listen *listen, const char *bytes, size_t count);
 
 /* At the end: the line in which it gave up, else the last one; "" for none. */
-const char *berth_listen_words(struct berth_listen *listen);
+const char *berth_listen_reason(struct berth_listen *listen);

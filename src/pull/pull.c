@@ -96,11 +96,11 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
                              "image '%s': the pull was ended by signal %d (%s); pull "
                              "it again, it goes on where it was",
                              pull->uri, WTERMSIG(status), strsignal(WTERMSIG(status)));
-    berth_cache_drop(cache, berth_pullfault_is_full(berth_listen_words(&listen))
+    berth_cache_drop(cache, berth_pullfault_is_full(berth_listen_reason(&listen))
                                 ? BERTH_CACHE_KEEP_NOTHING
                                 : BERTH_CACHE_KEEP_LAYERS);
     return berth_pullfault_explain(pull->uri, runtime, product,
-                                   berth_listen_words(&listen), err);
+                                   berth_listen_reason(&listen), err);
 }
 
 /* With the lock. */

@@ -94,7 +94,7 @@ static void hear(int fd, struct berth_listen *listen)
 
     while ((got = read(fd, bytes, sizeof(bytes))) != 0) {
         if (got > 0)
-            berth_listen_take(listen, bytes, (size_t)got);
+            berth_listen_add(listen, bytes, (size_t)got);
         else if (errno != EINTR)
             return;
     }

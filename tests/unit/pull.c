@@ -515,12 +515,12 @@ START_TEST(what_the_runtime_says)
     ck_assert_int_eq(pipe(pipes), 0);
     listen.terminal = pipes[1];
     for (const char *end; (end = strchr(piece, '|')); piece = end + 1)
-        berth_listen_take(&listen, piece, (size_t)(end - piece));
+        berth_listen_add(&listen, piece, (size_t)(end - piece));
     close(pipes[1]);
     ck_assert_int_ge(read(pipes[0], seen, sizeof(seen) - 1), 0);
     close(pipes[0]);
     ck_assert_str_eq(seen, speeches[_i].shown);
-    ck_assert_str_eq(berth_listen_words(&listen), speeches[_i].words);
+    ck_assert_str_eq(berth_listen_reason(&listen), speeches[_i].words);
 }
 END_TEST
 
