@@ -130,7 +130,7 @@ static int lock(const struct berth_pull *pull, struct berth_cache *cache,
     sigset_t before;
     int result;
 
-    berth_pull_let_signals_end_us(&before);
+    berth_pull_unblock_signals(&before);
     result = berth_cache_lock(cache, pull->waits, pull->uri, err);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return result;

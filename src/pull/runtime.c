@@ -55,7 +55,7 @@ static void forget_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-void berth_pull_let_signals_end_us(sigset_t *ret_before)
+void berth_pull_unblock_signals(sigset_t *ret_before)
 {
     static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     struct sigaction action;
@@ -119,7 +119,7 @@ int berth_pull_run(const char *const *argv, const char *const *env,
         close(ends[0]);
         return berth_err_set(err, "cannot start a process: %s", strerror(errno));
     }
-    berth_pull_let_signals_end_us(&before);
+    berth_pull_unblock_signals(&before);
     hear(ends[0], listen);
     close(ends[0]);
     while (waitpid(child, ret_status, 0) < 0)

@@ -19,4 +19,4 @@ int berth_pull_run(const char *const *argv, const char *const *env,
 /* srun blocks the signals that would end it, until it has a thread for them. This lets
  * them end it, until the caller sets the mask back to *RET_BEFORE; except for signals
  * that it handles or ignores. */
-void berth_pull_let_signals_end_us(sigset_t *ret_before);
+void berth_pull_unblock_signals(sigset_t *ret_before);
