@@ -163,7 +163,7 @@ static int set_lock(int fd, int command)
     return result;
 }
 
-int berth_cache_lock(struct berth_cache *cache, void (*waits)(const char *uri),
+int berth_cache_lock(struct berth_cache *cache, void (*on_wait)(const char *uri),
                      const char *uri, struct berth_err *err)
 {
     cache->lock =
@@ -174,7 +174,7 @@ int berth_cache_lock(struct berth_cache *cache, void (*waits)(const char *uri),
     if (set_lock(cache->lock, F_OFD_SETLK) == 0)
         return 0;
     if (errno == EAGAIN || errno == EACCES) {
-        waits(uri);
+        on_wait(uri);
         if (set_lock(cache->lock, F_OFD_SETLKW) == 0)
             return 0;
     }

@@ -31,9 +31,9 @@ int berth_cache_open(const char *cache, const char *name, struct berth_cache *re
                      struct berth_err *err);
 
 /* Keep out every other pull of the image, on any host that has the file system; the
- * lock ends with the process. When it is another's, WAITS(URI) is called before the
+ * lock ends with the process. When it is another's, ON_WAIT(URI) is called before the
  * wait. */
-int berth_cache_lock(struct berth_cache *cache, void (*waits)(const char *uri),
+int berth_cache_lock(struct berth_cache *cache, void (*on_wait)(const char *uri),
                      const char *uri, struct berth_err *err);
 
 /* With the lock: make an empty `part`, whatever was there. */

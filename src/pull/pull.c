@@ -85,7 +85,7 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
 
     if (make_environment(pull, cache, &env, err) < 0)
         return -1;
-    pull->tells(pull->uri);
+    pull->on_pull(pull->uri);
     if (berth_pull_run(product->may_pull_oci ? no_oci : plain,
                        (const char *const *)env.items, &listen, &status, err) < 0)
         return -1;
@@ -131,7 +131,7 @@ static int lock(const struct berth_pull *pull, struct berth_cache *cache,
     int result;
 
     berth_pull_unblock_signals(&before);
-    result = berth_cache_lock(cache, pull->waits, pull->uri, err);
+    result = berth_cache_lock(cache, pull->on_wait, pull->uri, err);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return result;
 }

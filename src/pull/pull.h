@@ -10,12 +10,12 @@
 /* What is to be pulled, and for whom. */
 struct berth_pull {
     const char *uri;
-    const struct berth_site *site;  /* its runtime, its cache, and what it allows */
-    char *const *env;               /* the user's, and the runtime's */
-    bool again;                     /* whatever the cache has: a tag may have moved */
-    int terminal;                   /* that shows progress; -1: none */
-    void (*tells)(const char *uri); /* a pull begins */
-    void (*waits)(const char *uri); /* another is under way */
+    const struct berth_site *site;    /* its runtime, its cache, and what it allows */
+    char *const *env;                 /* the user's, and the runtime's */
+    bool again;                       /* whatever the cache has: a tag may have moved */
+    int terminal;                     /* that shows progress; -1: none */
+    void (*on_pull)(const char *uri); /* a pull begins */
+    void (*on_wait)(const char *uri); /* another is under way */
 };
 
 /* The file of an image from a registry, in *RET_FILE, which the caller frees: what the

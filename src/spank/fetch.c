@@ -49,8 +49,8 @@ int berth_fetch_image(const struct berth_site *site, struct berth_request *reque
         .site = site,
         .env = environ,
         .terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : -1,
-        .tells = print_pull,
-        .waits = print_wait,
+        .on_pull = print_pull,
+        .on_wait = print_wait,
     };
 
     if (!request->uri || can_wait(site, request->uri))

@@ -104,8 +104,8 @@ static struct berth_pull app(void)
                                .site = &site,
                                .env = env,
                                .terminal = -1,
-                               .tells = tell,
-                               .waits = let_go};
+                               .on_pull = tell,
+                               .on_wait = let_go};
 }
 
 /* Pull it, and expect FILE of its directory. */
