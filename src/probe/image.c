@@ -261,7 +261,7 @@ int berth_image_describe(const char *path, struct berth_strvec *ret,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-int berth_image_look(const struct berth_request *request, struct berth_err *err)
+int berth_image_check(const struct berth_request *request, struct berth_err *err)
 {
     struct berth_image image;
     int missing;

@@ -37,4 +37,4 @@ int berth_image_describe(const char *path, struct berth_strvec *ret,
 
 /* Is the image of REQUEST, which is a file now, on this node, and built for its
  * machine? */
-int berth_image_look(const struct berth_request *request, struct berth_err *err);
+int berth_image_check(const struct berth_request *request, struct berth_err *err);

@@ -35,7 +35,7 @@ int berth_prepare(struct berth_task *task, struct berth_launch *ret,
 
     berth_strvec_fini(&task->mounts); /* of an earlier call */
     berth_strvec_fini(&task->fabric);
-    if (berth_image_look(&task->order.request, err) < 0 ||
+    if (berth_image_check(&task->order.request, err) < 0 ||
         berth_preflight_check(&task->order.request, err) < 0 ||
         berth_gpu_choose(&task->order.request, task->environment, &gpus, &gpu, err) <
             0 ||
