@@ -26,7 +26,7 @@
 #define FUSE_SUPER_MAGIC 0x65735546 /* linux/magic.h, from Linux 5.17 on */
 #endif
 
-bool berth_allowed_is_asked(const struct berth_site *site)
+bool berth_allowed_is_restricted(const struct berth_site *site)
 {
     return site->images.roots.count || site->images.owners.count ||
            site->images.signatures.count;
@@ -217,7 +217,7 @@ int berth_allowed_here(const struct berth_site *site, const char *path,
     BERTH_FREE char *real = NULL;
     BERTH_FREE char *identity = NULL;
 
-    if (!berth_allowed_is_asked(site) || !knows(site))
+    if (!berth_allowed_is_restricted(site) || !knows(site))
         return 0;
     return berth_allowed_image(site, path, &real, &identity, err);
 }

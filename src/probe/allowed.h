@@ -9,7 +9,7 @@
 #include "site/site.h"
 
 /* Does SITE restrict images, so that files have to be checked? */
-bool berth_allowed_is_asked(const struct berth_site *site);
+bool berth_allowed_is_restricted(const struct berth_site *site);
 
 /* Is the image at PATH one that SITE allows: in one of its directories, and owned by
  * one of its users, as is its file system where a user has mounted that (FUSE)? The

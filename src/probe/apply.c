@@ -35,7 +35,8 @@ static int apply_to_image(const struct berth_site *site, struct berth_request *r
         by_place.images.roots = (struct berth_strvec){0};
         by_place.images.owners = (struct berth_strvec){0};
     }
-    if (!berth_request_has_container(request) || !berth_allowed_is_asked(&by_place))
+    if (!berth_request_has_container(request) ||
+        !berth_allowed_is_restricted(&by_place))
         return 0;
     if (berth_allowed_image(&by_place, request->image, &path, &terms->image, err) < 0)
         return -1;

@@ -93,13 +93,13 @@ START_TEST(an_image_is_where_it_really_is)
     struct berth_err err = {""};
     struct stat st;
 
-    ck_assert(!berth_allowed_is_asked(&site));
+    ck_assert(!berth_allowed_is_restricted(&site));
     in(root, "images");
     berth_strvec_push(&site.images.roots, root);
     in(root, "other");
     berth_strvec_push(&site.images.roots, root);
     berth_strvec_push(&site.images.roots, "/nothing/there");
-    ck_assert(berth_allowed_is_asked(&site));
+    ck_assert(berth_allowed_is_restricted(&site));
     in(path, images[_i].path);
     if (!images[_i].real) {
         ck_assert_int_eq(berth_allowed_image(&site, path, &real, &identity, &err), -1);
