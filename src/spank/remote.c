@@ -287,7 +287,7 @@ static int read_table(spank_t sp, struct berth_table *ret, struct berth_err *err
 
     spank_unsetenv(sp, BERTH_CONTAINERS_VARIABLE);
     spank_unsetenv(sp, BERTH_LIFETIME_VARIABLE);
-    if (berth_variable_take(sp, BERTH_STEP_VARIABLE, &text, err) < 0)
+    if (berth_variable_remove(sp, BERTH_STEP_VARIABLE, &text, err) < 0)
         return -1;
     if (!text) /* is_ours() has seen it */
         return berth_err_set(err,
@@ -333,7 +333,7 @@ static int restore(spank_t sp, const struct berth_request *request,
         *err = shared.fault;
         return -1;
     }
-    berth_restore_forget_outer(sp);
+    berth_restore_remove_outer(sp);
     return berth_restore(sp, &shared.site, table, &shared.where, ret, err);
 }
 

@@ -99,7 +99,7 @@ static int read_environment(spank_t sp, const char *variable, struct berth_table
     BERTH_FREE char *text = NULL;
     struct berth_err why;
 
-    if (berth_variable_take(sp, variable, &text, err) < 0)
+    if (berth_variable_remove(sp, variable, &text, err) < 0)
         return -1;
     if (!text)
         return 0;
@@ -150,7 +150,7 @@ int berth_restore_allocation(spank_t sp, struct berth_strvec *ret,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-void berth_restore_forget_outer(spank_t sp)
+void berth_restore_remove_outer(spank_t sp)
 {
     static const char *const names[] = {
         "APPTAINER_BIND",      "SINGULARITY_BIND",      "APPTAINER_NAME",

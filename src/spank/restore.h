@@ -26,7 +26,7 @@ int berth_restore_tmpdir(spank_t sp, struct berth_strvec *restored,
 /* For a task in an image, of an srun that runs in a container itself: removes the
  * variables that the outer container's runtime has set, because the inner one would
  * take them for requests (mounts, above all). */
-void berth_restore_forget_outer(spank_t sp);
+void berth_restore_remove_outer(spank_t sp);
 
 /* Take srun's BERTH_ALLOCATION_VARIABLE out of the task's environment: *RET gets what
  * it says of the job. */

@@ -43,8 +43,8 @@ void berth_variable_remove_all(spank_t sp)
         spank_unsetenv(sp, names[i]);
 }
 
-int berth_variable_take(spank_t sp, const char *name, char **ret_text,
-                        struct berth_err *err)
+int berth_variable_remove(spank_t sp, const char *name, char **ret_text,
+                          struct berth_err *err)
 {
     BERTH_FREE char *text = malloc(BERTH_WIRE_MAX + 2);
     spank_err_t answer;

@@ -24,5 +24,5 @@ void berth_variable_remove_all(spank_t sp);
 /* In slurmstepd: remove NAME from the task's environment. Returns 0 with its value in
  * *RET_TEXT, which the caller frees (NULL: it was not set); -1 with a sentence in ERR
  * if the value is longer than BERTH_WIRE_MAX. */
-int berth_variable_take(spank_t sp, const char *name, char **ret_text,
-                        struct berth_err *err);
+int berth_variable_remove(spank_t sp, const char *name, char **ret_text,
+                          struct berth_err *err);
