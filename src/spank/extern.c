@@ -211,7 +211,7 @@ static void start(struct server *server)
         wait_for(server->pending[0], child);
 }
 
-void berth_extern_serve(spank_t sp)
+void berth_extern_start_server(spank_t sp)
 {
     struct server server = {.listen = -1, .go = {-1, -1}, .pending = {-1, -1}};
     const int *fds[] = {&server.listen, &server.go[0], &server.go[1],

@@ -13,4 +13,4 @@
  *
  * Takes a second at most, and says nothing: where a job cannot have a server, its steps
  * do without. */
-void berth_extern_serve(spank_t sp);
+void berth_extern_start_server(spank_t sp);

@@ -142,7 +142,7 @@ int berth_remote_forked(spank_t sp)
         return 0;
     shared.is_forked = true;
     if (may_last(sp))
-        berth_extern_serve(sp);
+        berth_extern_start_server(sp);
     return 0;
 }
 
