@@ -255,5 +255,5 @@ void berth_explain_json(const struct berth_explain *explain, struct berth_buf *r
     }
     berth_json_end(&json);
     berth_buf_puts(&json.text, "\n");
-    berth_explain_number(explain, &json.text, ret);
+    berth_explain_prefix(explain, &json.text, ret);
 }

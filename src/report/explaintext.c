@@ -24,7 +24,7 @@ char *berth_explain_cut(const char *text)
     return asprintf(&cut, "%.*s...", (int)length, text) < 0 ? NULL : cut;
 }
 
-void berth_explain_number(const struct berth_explain *explain,
+void berth_explain_prefix(const struct berth_explain *explain,
                           const struct berth_buf *lines, struct berth_buf *ret)
 {
     const struct berth_order_step *step = &explain->step;
@@ -379,5 +379,5 @@ void berth_explain_text(const struct berth_explain *explain, struct berth_buf *r
         put_mpi(explain, &lines);
         put_environment(explain, &lines);
     }
-    berth_explain_number(explain, &lines, ret);
+    berth_explain_prefix(explain, &lines, ret);
 }

@@ -14,5 +14,5 @@ char *berth_explain_cut(const char *text);
 
 /* Append LINES to RET, each with the component, or the rank, in front where that is
  * needed. */
-void berth_explain_number(const struct berth_explain *explain,
+void berth_explain_prefix(const struct berth_explain *explain,
                           const struct berth_buf *lines, struct berth_buf *ret);
