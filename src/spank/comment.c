@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the job's own record says of its images (provenance.comment in berth.yaml). */
+/* Writes the images of a step into the record of its job in slurmctld
+ * (provenance.comment in berth.yaml). */
 
 #include "spank/comment.h"
 
@@ -14,7 +15,7 @@
 #include "base/buf.h"
 #include "spank/release.h"
 
-/* Slurm's own limit (MAX_COMMENT_LEN) is above this. */
+/* Bytes; less than Slurm's own limit (MAX_COMMENT_LEN). */
 enum { LONGEST = 900 };
 
 static bool is_named_before(const struct berth_table *table, size_t row)
@@ -43,7 +44,7 @@ static void write_text(const struct berth_table *table, struct berth_buf *text)
     }
 }
 
-/* Has the job a comment? Where nobody can tell, it has. */
+/* Does JOB have a comment? True also if slurmctld does not answer. */
 static bool has_comment(uint32_t job)
 {
     job_info_msg_t *info = NULL;

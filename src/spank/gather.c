@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From srun's environment to what the nodes restore of it. */
+/* Selects the variables of srun's environment that the nodes restore. */
 
 #include "spank/gather.h"
 
@@ -20,8 +20,8 @@
 
 extern char **environ;
 
-/* Who the user is, where the environment does not say it: a script under
- * --export=NIL. */
+/* Add the variables that name the user, if the environment lacks one of them, as in a
+ * script under --export=NIL. */
 static void add_identity(struct berth_strvec *list)
 {
     const struct passwd *user;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a --multi-prog file to what each of its lines asks for. */
+/* Reads the requests of the lines of a --multi-prog file, in srun. */
 
 #include "spank/lines.h"
 
@@ -32,7 +32,7 @@ const char *berth_lines_file(const struct berth_lines *lines)
     return first < end && has_option(lines) ? lines->line->words.items[first] : NULL;
 }
 
-/* Options that are typed behind the program. */
+/* Warn of options of ours after the program of LINE. */
 static void warn(const struct berth_rows *rows, const struct berth_multiprog_line *line)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
@@ -90,7 +90,7 @@ bool berth_lines_mention(const struct berth_hetgroups *line, const char *text)
     return false;
 }
 
-/* srun has read the file into argv[1] by now and sends that text. It never frees it. */
+/* srun has read the file into argv[1], sends that text, and never frees it. */
 int berth_lines_prefix(spank_t sp, struct berth_err *err)
 {
     char *text = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --export has dropped and a task in an image needs, back into its environment,
- * before the TaskProlog sees it. */
+/* Restores, in the environment of a task in an image, the variables that --export has
+ * dropped; before the TaskProlog runs. */
 
 #include "spank/restore.h"
 
@@ -16,7 +16,8 @@
 /* Slurm sets it in steps with --pty. */
 #define PTY_VARIABLE "SLURM_PTY_PORT"
 
-/* RESTORED gets the name and LIST, the title of the list that it is on. */
+/* Set NAME to VALUE if the task does not have it; then append NAME and LIST, the title
+ * of its list, to RESTORED. */
 static int set_missing(spank_t sp, const char *name, const char *value,
                        const char *list, struct berth_strvec *restored,
                        struct berth_err *err)
@@ -32,7 +33,7 @@ static int set_missing(spank_t sp, const char *name, const char *value,
     return restored->failed ? berth_err_oom(err) : 0;
 }
 
-/* ITEM is NAME=VALUE. */
+/* Restore ITEM, NAME=VALUE. TERM is for tasks with a terminal only. */
 static int restore_one(spank_t sp, const struct berth_capture_rules *rules,
                        const char *item, struct berth_strvec *restored,
                        struct berth_err *err)
@@ -55,7 +56,8 @@ static int restore_one(spank_t sp, const struct berth_capture_rules *rules,
     return set_missing(sp, name, equals + 1, list->title, restored, err);
 }
 
-/* Who the user is as Slurm knows it, where srun ran on a host that does not. */
+/* Set NAME to the user's name from Slurm, if srun ran on a host that did not know it.
+ */
 static int restore_name(spank_t sp, const struct berth_capture_rules *rules,
                         const char *name, struct berth_strvec *restored,
                         struct berth_err *err)
@@ -92,7 +94,8 @@ int berth_restore_tmpdir(spank_t sp, struct berth_strvec *restored,
     return set_missing(sp, "TMPDIR", "/tmp", "Slurm's default", restored, err);
 }
 
-/* What srun sent in VARIABLE; *RET stays empty if it sent nothing. */
+/* Read the table that srun sent in VARIABLE, and remove VARIABLE; *RET stays empty if
+ * srun sent none. */
 static int read_environment(spank_t sp, const char *variable, struct berth_table *ret,
                             struct berth_err *err)
 {
@@ -108,8 +111,8 @@ static int read_environment(spank_t sp, const char *variable, struct berth_table
     return 0;
 }
 
-/* Does the table have a row for each component? A table for all components fits any
- * step, and a step with --multi-prog has one component. */
+/* Does TABLE have a row for each component? No if its only row is for all components,
+ * or if the step has --multi-prog, and so one component. */
 static bool is_split(const struct berth_table *table)
 {
     return !berth_table_is_multiprog(table) &&
