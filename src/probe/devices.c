@@ -16,7 +16,7 @@ int berth_devices_find(const struct berth_strvec *patterns, struct berth_strvec 
         if (glob(patterns->items[i], 0, NULL, &found) != 0)
             continue;
         for (size_t j = 0; j < found.gl_pathc; j++)
-            if (!strchr(found.gl_pathv[j], ':')) /* a mount cannot be written so */
+            if (!strchr(found.gl_pathv[j], ':')) /* which separates source and target */
                 berth_strvec_pushf(mounts, "%s:%s:rw", found.gl_pathv[j],
                                    found.gl_pathv[j]);
         globfree(&found);

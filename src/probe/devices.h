@@ -5,8 +5,8 @@
 #include "base/strvec.h"
 #include "plan/gpu.h"
 
-/* Appends to MOUNTS a mount PATH:PATH:rw for each path that matches PATTERNS (glob(7)).
- */
+/* Append to MOUNTS PATH:PATH:rw for each path that matches one of PATTERNS (glob(7)),
+ * except a path with a colon. Returns 0, or -1 when out of memory. */
 int berth_devices_find(const struct berth_strvec *patterns, struct berth_strvec *mounts,
                        struct berth_err *err);
 

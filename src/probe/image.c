@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is there an image? Tells a SIF file or a sandbox directory from everything else
- * before a runtime is started on it, because the runtime says it late, once per task,
- * and in words about itself. */
+/* Checks whether a path is a SIF file or a sandbox directory, before a runtime is
+ * started: the runtime would report a fault late, once for each task, and in words
+ * about itself. */
 
 #include "probe/image.h"
 
@@ -75,7 +75,7 @@ static int refuse_cut(const char *path, struct berth_err *err)
         path);
 }
 
-/* The machine that a SIF header names; NULL for one that is not in the list. */
+/* The machine in a SIF header; NULL: it is not in the list. */
 static const char *machine_of(const unsigned char *header)
 {
     const char *code = (const char *)header + SIF_ARCH_AT;
@@ -101,8 +101,8 @@ int berth_image_check_machine(const char *path, const struct berth_image *image,
         path, image->machine, host.machine, host.machine);
 }
 
-/* Does every part of the SIF lie inside the file of SIZE bytes, and is one of them a
- * file system? */
+/* Check that each part of the SIF file is inside its SIZE bytes, and that one part is a
+ * file system. */
 static int check_parts(const char *path, int fd, const unsigned char *header,
                        uint64_t size, struct berth_err *err)
 {
