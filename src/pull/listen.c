@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shows what the runtime prints during a pull on the terminal, and keeps the last line.
+/* Shows the output of a pull on the terminal, and keeps the line that says why it
+ * failed.
  */
 
 #include "pull/listen.h"
@@ -22,8 +23,8 @@ static void end_line(struct berth_listen *listen)
     listen->used = 0;
 }
 
-/* A progress bar goes back to the start of its line. */
-static void keep(struct berth_listen *listen, char c)
+/* Add C to the line at hand. A progress bar ends its line by a carriage return. */
+static void add_byte(struct berth_listen *listen, char c)
 {
     if (listen->escape) {
         listen->escape = !isalpha((unsigned char)c);
@@ -36,8 +37,7 @@ static void keep(struct berth_listen *listen, char c)
         listen->line[listen->used++] = c;
 }
 
-/* Does a line start here that says why the runtime gives up, with colours or without?
- */
+/* Does a line start at BYTES in which the runtime gives up, with or without colours? */
 static bool gives_up(const char *bytes, size_t count)
 {
     size_t at = 0;
@@ -54,7 +54,7 @@ static bool gives_up(const char *bytes, size_t count)
 void berth_listen_add(struct berth_listen *listen, const char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        keep(listen, bytes[i]);
+        add_byte(listen, bytes[i]);
     while (listen->terminal >= 0 && count > 0) {
         const char *end = memchr(bytes, '\n', count);
         size_t length = end ? (size_t)(end - bytes) + 1 : count;

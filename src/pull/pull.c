@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An image from a registry becomes a file: once for all hosts that see the cache. */
+/* Pulls an image from a registry, once for all hosts that have the cache. */
 
 #include "pull/pull.h"
 
@@ -53,9 +53,10 @@ static int find_place(const struct berth_pull *pull, struct place *ret,
                            user ? user->pw_dir : home, &ret->cache, err);
 }
 
-/* The user's environment. Layers are kept in the cache until the image is there, so
- * that a pull that was cut short goes on, and takes no room for ever; a user who wants
- * to keep them says where. SINGULARITY_OCI and --no-oci together are refused. */
+/* Append the user's environment for the runtime to RET. Unless the user sets a
+ * directory for layers, keep them in the cache until the image is there: the next pull
+ * continues with them if this one is killed, and none stay. SingularityCE refuses
+ * SINGULARITY_OCI together with --no-oci. */
 static int make_environment(const struct berth_pull *pull,
                             const struct berth_cache *cache, struct berth_strvec *ret,
                             struct berth_err *err)
@@ -71,7 +72,7 @@ static int make_environment(const struct berth_pull *pull,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-/* Have RUNTIME make FILE. An OCI-SIF would not run in a step. */
+/* Have RUNTIME pull the image into FILE. No OCI-SIF file: it does not run in a step. */
 static int run(const struct berth_pull *pull, const struct berth_cache *cache,
                const char *runtime, const char *file, struct berth_err *err)
 {
@@ -103,7 +104,7 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
                                    berth_listen_reason(&listen), err);
 }
 
-/* With the lock. */
+/* Holding the lock: pull the image, check it, and add it to the cache. */
 static int fetch(const struct berth_pull *pull, const struct berth_cache *cache,
                  const char *runtime, char **ret_file, struct berth_err *err)
 {
@@ -123,7 +124,7 @@ static int fetch(const struct berth_pull *pull, const struct berth_cache *cache,
     return berth_cache_end(cache, PART, ret_file, err);
 }
 
-/* Another pull may take long, or for ever on a host that is gone. */
+/* Lock the cache. The wait for another pull may be long, so let signals end it. */
 static int lock(const struct berth_pull *pull, struct berth_cache *cache,
                 struct berth_err *err)
 {
@@ -136,9 +137,9 @@ static int lock(const struct berth_pull *pull, struct berth_cache *cache,
     return result;
 }
 
-/* What is in the cache, unless it is to be pulled AGAIN. */
-static int look(const struct berth_pull *pull, const struct place *place,
-                char **ret_file, struct berth_err *err)
+/* Find the image in the cache, unless PULL is to pull it again. */
+static int find_cached(const struct berth_pull *pull, const struct place *place,
+                       char **ret_file, struct berth_err *err)
 {
     *ret_file = NULL;
     if (pull->again)
@@ -153,7 +154,8 @@ int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err 
     PLACE struct place place = {0};
 
     if (berth_origin_check(pull->site, pull->uri, err) < 0 ||
-        find_place(pull, &place, err) < 0 || look(pull, &place, ret_file, err) < 0)
+        find_place(pull, &place, err) < 0 ||
+        find_cached(pull, &place, ret_file, err) < 0)
         return -1;
     if (*ret_file)
         return 0;
@@ -161,7 +163,7 @@ int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err 
                            berth_environ_value(pull->env, "PATH"), &runtime, err) < 0)
         return berth_err_at(err, "image '%s'", pull->uri);
     if (berth_cache_open(place.cache, place.name, &cache, err) < 0 ||
-        lock(pull, &cache, err) < 0 || look(pull, &place, ret_file, err) < 0)
+        lock(pull, &cache, err) < 0 || find_cached(pull, &place, ret_file, err) < 0)
         return -1;
     return *ret_file ? 0 : fetch(pull, &cache, runtime, ret_file, err);
 }
