@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose GPU driver goes into a container. Looks at nothing. */
+/* Decides which GPU driver of the host a container gets. */
 
 #include "plan/gpu.h"
 
@@ -7,9 +7,9 @@
 
 #include "base/environ.h"
 
-/* What Slurm's gres/gpu sets for a task: its GPUs in the node's numbers, and in the
- * form of each driver, whichever driver the node has (unless gres.conf says Flags=). An
- * old release wrote NoDevFiles for a task without GPUs. */
+/* The variables that Slurm's gres/gpu sets for a task with GPUs: one of its own, and
+ * one for each driver, whichever driver the node has (unless gres.conf has Flags=). An
+ * old release set them to NoDevFiles for a task without GPUs. */
 static const char *const step_variables[] = {"SLURM_STEP_GPUS", "CUDA_VISIBLE_DEVICES",
                                              "ROCR_VISIBLE_DEVICES",
                                              "GPU_DEVICE_ORDINAL", NULL};

@@ -163,7 +163,7 @@ START_TEST(a_command_line_is_read_up_to_its_commands)
         words[count++] = strsep(&rest, " ");
     look(&request, words, lines[_i].sharing ? "A=1" : "SLURM_OVERLAP=1",
          "SLURM_BERTH_JOB=1;*:image=/a.sif;.");
-    ck_assert_msg(berth_outside_says_image((char *const *)words) == lines[_i].image,
+    ck_assert_msg(berth_outside_has_image((char *const *)words) == lines[_i].image,
                   "%s", lines[_i].words);
 }
 END_TEST
