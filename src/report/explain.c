@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The account of a launch as data. Reads nothing of the world. */
+/* Collects the account of a launch as data. */
 
 #include "report/explain.h"
 
@@ -54,7 +54,7 @@ void berth_explain_add_variable(struct berth_explain *explain, const char *name,
     explain->variables[explain->variable_count++] = variable;
 }
 
-/* ITEM is NAME=VALUE. */
+/* Append ITEM, NAME=VALUE. */
 static void add_item(struct berth_explain *explain, const char *item, const char *from,
                      const char *why)
 {
@@ -75,8 +75,7 @@ void berth_explain_add_set(struct berth_explain *explain,
         add_item(explain, list->items[i], from, why);
 }
 
-/* Do Apptainer and Singularity set ITEM (NAME=VALUE) in every image? Names that start
- * with their own are judged elsewhere. */
+/* Do Apptainer and Singularity set ITEM (NAME=VALUE) in each image? */
 static bool is_of_runtime(const char *item)
 {
     static const char *const items[] = {

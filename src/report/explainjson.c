@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The account of a launch for programs. The names of the members are a promise, kept in
- * doc/explain.md. */
+/* Writes the account of a launch for programs. The names of the members are an
+ * interface, documented in doc/explain.md. */
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,7 +11,8 @@
 #include "report/explaintext.h"
 #include "report/finding.h"
 
-/* The version of the promise: it grows when a member goes or changes its meaning. */
+/* The version of the interface: it grows if a member is removed or changes its meaning.
+ */
 enum { FORM = 1 };
 
 static void put_text(struct berth_json *json, const char *name, const char *value)
@@ -170,7 +171,8 @@ static void put_all(const struct berth_explain *explain, struct berth_json *json
     berth_json_end(json);
 }
 
-/* TEXT is soname, path and, of a staged one, the staged file, with tabs between. */
+/* TEXT is soname, path and, for a staged library, the staged file, separated by tabs.
+ */
 static void put_library(struct berth_json *json, const char *text)
 {
     BERTH_FREE char *copy = strdup(text);

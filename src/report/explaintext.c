@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The account of a launch for people: what a puzzled user asks first comes first. */
+/* Writes the account of a launch for people: first what a user wants to know first. */
 
 #include "report/explaintext.h"
 
@@ -69,7 +69,7 @@ static void put_plain(struct berth_buf *buf, const char *text)
     }
 }
 
-/* As a shell would take it. */
+/* Write WORD quoted for a shell. */
 static void put_word(struct berth_buf *buf, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -133,7 +133,7 @@ static void put_component(const struct berth_order_step *step, struct berth_buf 
     berth_buf_puts(buf, step->tasks > 1 ? " run" : " runs");
 }
 
-/* Who runs what where. */
+/* Write which tasks run which command in which image. */
 static void put_first_line(const struct berth_explain *explain, struct berth_buf *buf)
 {
     if (explain->step.ranks)
@@ -185,7 +185,7 @@ static void put_image(const struct berth_explain *explain, struct berth_buf *buf
         put_line(buf, explain->image.items[i], explain->image.items[i + 1]);
 }
 
-/* Whose GPU driver comes along, and why. */
+/* Write which GPU driver the container gets, and why. */
 static void put_gpu(const struct berth_explain *explain, struct berth_buf *buf)
 {
     const char *asked = explain->request->gpu;
@@ -200,7 +200,7 @@ static void put_gpu(const struct berth_explain *explain, struct berth_buf *buf)
     buf->failed |= line.failed;
 }
 
-/* How long the container lives, and who wants that. */
+/* Write the lifetime of the container, and who set it. */
 static void put_lifetime(const struct berth_explain *explain, struct berth_buf *buf)
 {
     const char *from = explain->lifetime_from;
@@ -237,7 +237,8 @@ static void put_runtime(const struct berth_explain *explain, struct berth_buf *b
         berth_buf_puts(buf, "\n");
 }
 
-/* Write a reason in front of its subject, unless it is the same as the last one. */
+/* Write the source and the reason of an item in front of it, unless they are those of
+ * the item before. */
 static void put_reason(struct berth_buf *buf, const char *from, const char *why,
                        const char **last_from, const char **last_why)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The record of a step, as a line. Reads nothing and writes no file. */
+/* Formats the record of a step. */
 
 #include "report/record.h"
 
@@ -151,7 +151,7 @@ int berth_record_write(const struct berth_record *record, struct berth_buf *line
     return line->failed ? berth_err_oom(err) : 0;
 }
 
-/* A name in a path is one component of it. */
+/* Append NAME to PATH as a single part: with _ for each slash. */
 static void put_name(struct berth_buf *path, const char *name)
 {
     name = name ? name : "none";
