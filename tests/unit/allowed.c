@@ -14,11 +14,9 @@
 #include "probe/opened.h"
 #include "unit.h"
 
-static char *directory;
-
 static void in(char path[256], const char *name)
 {
-    snprintf(path, 256, "%s/%s", directory, name);
+    snprintf(path, 256, "%s/%s", unit_dir, name);
 }
 
 static void make_link(const char *to, const char *name)
@@ -38,7 +36,6 @@ static void setup(void)
                                         "elsewhere/in/d.sif"};
     char path[256], image[256];
 
-    directory = unit_directory();
     for (int i = 0; i < COUNT(directories); i++) {
         in(path, directories[i]);
         ck_assert_int_eq(mkdir(path, 0755), 0);
@@ -55,12 +52,6 @@ static void setup(void)
     make_link("../images", "home/images");
     make_link("elsewhere/in", "other");
     make_link("nothing", "images/dangling.sif");
-}
-
-static void teardown(void)
-{
-    unit_remove(directory);
-    free(directory);
 }
 
 static const struct {
@@ -223,8 +214,8 @@ START_TEST(sources_of_mounts_are_resolved)
     char path[256];
     struct berth_err err;
 
-    berth_strvec_pushf(&mounts, "%s/home/in.sif:/x:ro", directory);
-    berth_strvec_pushf(&mounts, "%s/nothing:/y:rw", directory);
+    berth_strvec_pushf(&mounts, "%s/home/in.sif:/x:ro", unit_dir);
+    berth_strvec_pushf(&mounts, "%s/nothing:/y:rw", unit_dir);
     ck_assert_int_eq(berth_allowed_sources(&mounts, &sources, &err), 0);
     in(path, "images/a.sif");
     ck_assert_uint_eq(sources.count, 2);
@@ -267,7 +258,8 @@ int main(void)
 {
     TCase *tests = tcase_create("allowed");
 
-    tcase_add_checked_fixture(tests, setup, teardown);
+    unit_in_directory(tests);
+    tcase_add_checked_fixture(tests, setup, NULL);
     tcase_add_loop_test(tests, an_image_is_where_it_really_is, 0, COUNT(images));
     tcase_add_test(tests, the_owner_is_that_of_the_file);
     tcase_add_test(tests, what_is_not_there_is_told_as_ever);

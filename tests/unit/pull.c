@@ -17,7 +17,7 @@
 
 #define URI "docker://r/app:1"
 
-static char *directory, *runtime;
+static char *runtime;
 static const char *version; /* that the runtime tells */
 static char *env[4];
 static int told, waited;
@@ -26,7 +26,7 @@ static struct berth_site site;
 
 static bool is_there(const char *name)
 {
-    BERTH_FREE char *path = unit_path(directory, name);
+    BERTH_FREE char *path = unit_path(unit_dir, name);
 
     return access(path, F_OK) == 0;
 }
@@ -36,7 +36,7 @@ static bool is_there(const char *name)
 /* The smallest SIF file with a file system in it. */
 static void make_sif(const char *name)
 {
-    BERTH_FREE char *path = unit_path(directory, name);
+    BERTH_FREE char *path = unit_path(unit_dir, name);
     unsigned char bytes[1024] = {0};
 
     memcpy(bytes + 32, "SIF_MAGIC", 10);
@@ -56,7 +56,7 @@ static void make_runtime(const char *script)
     ck_assert_int_gt(asprintf(&text,
                               "[ \"$1\" != --version ] || exec echo '%s'\n"
                               "cd '%s'\n: >>calls\n%s",
-                              version, directory, script),
+                              version, unit_dir, script),
                      0);
     unit_script(runtime, text);
 }
@@ -65,9 +65,8 @@ static void setup(void)
 {
     BERTH_FREE char *cache = NULL;
 
-    directory = unit_directory();
-    runtime = unit_path(directory, "runtime");
-    cache = unit_path(directory, "cache");
+    runtime = unit_path(unit_dir, "runtime");
+    cache = unit_path(unit_dir, "cache");
     ck_assert_int_gt(asprintf(&env[0], "XDG_CACHE_HOME=%s", cache), 0);
     env[1] = strdup("PATH=/usr/bin:/bin");
     make_sif("good.sif");
@@ -77,8 +76,6 @@ static void setup(void)
 
 static void teardown(void)
 {
-    unit_remove(directory);
-    free(directory);
     free(runtime);
     for (int i = 0; env[i]; i++)
         free(env[i]);
@@ -111,7 +108,7 @@ static struct berth_pull app(void)
 /* Pull it, and expect FILE of its directory. */
 static void expect_file(const struct berth_pull *pull, const char *file)
 {
-    BERTH_FREE char *expected = unit_path(directory, file);
+    BERTH_FREE char *expected = unit_path(unit_dir, file);
     BERTH_FREE char *seen = NULL;
     struct berth_err err = {""};
 
@@ -132,7 +129,7 @@ static void expect_error(const struct berth_pull *pull, const char *sentence)
 
 START_TEST(an_image_is_pulled_once)
 {
-    BERTH_FREE char *cache = unit_path(directory, "cache/berth");
+    BERTH_FREE char *cache = unit_path(unit_dir, "cache/berth");
     struct berth_pull pull = app();
     struct stat st;
 
@@ -163,7 +160,7 @@ END_TEST
 
 START_TEST(an_image_that_was_cut_is_pulled_again)
 {
-    BERTH_FREE char *file = unit_path(directory, APP "/1.sif");
+    BERTH_FREE char *file = unit_path(unit_dir, APP "/1.sif");
     struct berth_pull pull = app();
 
     expect_file(&pull, APP "/1.sif");
@@ -265,7 +262,7 @@ END_TEST
 
 START_TEST(one_pull_at_a_time)
 {
-    BERTH_FREE char *lock = unit_path(directory, APP "/lock");
+    BERTH_FREE char *lock = unit_path(unit_dir, APP "/lock");
     struct berth_pull pull = app();
     int pipes[2], fd;
     char byte;
@@ -292,7 +289,7 @@ END_TEST
 
 START_TEST(only_the_user_may_write_the_cache)
 {
-    BERTH_FREE char *cache = unit_path(directory, "cache/berth");
+    BERTH_FREE char *cache = unit_path(unit_dir, "cache/berth");
     struct berth_pull pull = app();
 
     expect_file(&pull, APP "/1.sif");
@@ -305,9 +302,9 @@ END_TEST
 
 START_TEST(the_cache_may_be_a_link)
 {
-    BERTH_FREE char *above = unit_path(directory, "cache");
-    BERTH_FREE char *link = unit_path(directory, "cache/berth");
-    BERTH_FREE char *room = unit_path(directory, "room");
+    BERTH_FREE char *above = unit_path(unit_dir, "cache");
+    BERTH_FREE char *link = unit_path(unit_dir, "cache/berth");
+    BERTH_FREE char *room = unit_path(unit_dir, "room");
     struct berth_pull pull = app();
 
     ck_assert(mkdir(above, 0755) == 0 && mkdir(room, 0777) == 0);
@@ -321,7 +318,7 @@ END_TEST
 
 START_TEST(a_cache_that_cannot_be_made)
 {
-    BERTH_FREE char *cache = unit_path(directory, "cache");
+    BERTH_FREE char *cache = unit_path(unit_dir, "cache");
     struct berth_pull pull = app();
     char nowhere[] = "/proc/berth";
 
@@ -337,8 +334,8 @@ END_TEST
 
 START_TEST(a_lock_that_is_none)
 {
-    BERTH_FREE char *lock = unit_path(directory, APP "/lock");
-    BERTH_FREE char *file = unit_path(directory, APP "/1.sif");
+    BERTH_FREE char *lock = unit_path(unit_dir, APP "/lock");
+    BERTH_FREE char *file = unit_path(unit_dir, APP "/1.sif");
     struct berth_pull pull = app();
 
     expect_file(&pull, APP "/1.sif");
@@ -349,9 +346,9 @@ END_TEST
 
 START_TEST(a_part_that_cannot_go)
 {
-    BERTH_FREE char *layers = unit_path(directory, APP "/layers");
-    BERTH_FREE char *file = unit_path(directory, APP "/1.sif");
-    BERTH_FREE char *above = unit_path(directory, APP);
+    BERTH_FREE char *layers = unit_path(unit_dir, APP "/layers");
+    BERTH_FREE char *file = unit_path(unit_dir, APP "/1.sif");
+    BERTH_FREE char *above = unit_path(unit_dir, APP);
     struct berth_pull pull = app();
 
     if (geteuid() == 0)
@@ -390,8 +387,8 @@ END_TEST
 START_TEST(a_request_gets_the_file)
 {
     BERTH_REQUEST struct berth_request request = {0};
-    BERTH_FREE char *file = unit_path(directory, APP "/1.sif");
-    BERTH_FREE char *second = unit_path(directory, APP "/2.sif");
+    BERTH_FREE char *file = unit_path(unit_dir, APP "/1.sif");
+    BERTH_FREE char *second = unit_path(unit_dir, APP "/2.sif");
     struct berth_pull pull = app();
     struct berth_err err;
 
@@ -526,7 +523,7 @@ END_TEST
 
 START_TEST(on_a_terminal_the_runtime_has_one)
 {
-    BERTH_FREE char *path = unit_path(directory, "seen");
+    BERTH_FREE char *path = unit_path(unit_dir, "seen");
     BERTH_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     struct berth_pull pull = app();
     char seen[100] = "";
@@ -543,6 +540,7 @@ int main(void)
 {
     TCase *tests = tcase_create("pull");
 
+    unit_in_directory(tests);
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, an_image_is_pulled_once);
     tcase_add_test(tests, again_pulls_and_leaves_what_jobs_may_use);

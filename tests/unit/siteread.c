@@ -12,13 +12,10 @@
 #include "probe/trusted.h"
 #include "unit.h"
 
-static char *directory;
-
 static void set_up(void)
 {
-    directory = unit_directory();
-    ck_assert_int_eq(chdir(directory), 0);
-    ck_assert_int_eq(chmod(directory, 0755), 0);
+    ck_assert_int_eq(chdir(unit_dir), 0);
+    ck_assert_int_eq(chmod(unit_dir, 0755), 0);
     unit_write("f", "runtime: {start_timeout: 7}\n", 28);
     ck_assert_int_eq(chmod("f", 0644), 0);
     ck_assert_int_eq(mkdir("d", 0755), 0);
@@ -41,13 +38,6 @@ static void set_up(void)
     ck_assert_int_eq(chmod("writable", 0664), 0);
 }
 
-static void tear_down(void)
-{
-    ck_assert_int_eq(chdir("/"), 0);
-    unit_remove(directory);
-    free(directory);
-}
-
 /* What reading NAME in the directory says; "": nothing. */
 static char *read_name(const char *name, uid_t owner, struct berth_site *site)
 {
@@ -55,7 +45,7 @@ static char *read_name(const char *name, uid_t owner, struct berth_site *site)
     struct berth_err err = {""};
     char *found;
 
-    berth_buf_puts(&path, directory);
+    berth_buf_puts(&path, unit_dir);
     berth_buf_puts(&path, "/");
     berth_buf_puts(&path, name);
     if (berth_site_read(path.text, owner, site, &err) == 0)
@@ -116,7 +106,7 @@ static const struct {
 
 START_TEST(what_a_link_promises_is_not_missing)
 {
-    BERTH_FREE char *path = unit_path(directory, absent[_i].name);
+    BERTH_FREE char *path = unit_path(unit_dir, absent[_i].name);
     struct berth_err err;
     int missing = -1;
 
@@ -202,7 +192,7 @@ START_TEST(all_faults_of_a_file_are_listed)
 
     unit_write("two", "a: 1\nb: 2\n", 10);
     chmod("two", 0644);
-    berth_buf_puts(&path, directory);
+    berth_buf_puts(&path, unit_dir);
     berth_buf_puts(&path, "/two");
     ck_assert_int_eq(berth_site_faults(path.text, geteuid(), &site, &faults, &err), 0);
     ck_assert_uint_eq(faults.count, 2);
@@ -222,7 +212,8 @@ int main(void)
 {
     TCase *tests = tcase_create("siteread");
 
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+    unit_in_directory(tests);
+    tcase_add_checked_fixture(tests, set_up, NULL);
     tcase_add_loop_test(tests, only_a_safe_file_is_read, 0, COUNT(files));
     tcase_add_test(tests, the_file_is_what_was_read);
     tcase_add_loop_test(tests, what_a_link_promises_is_not_missing, 0, COUNT(absent));
