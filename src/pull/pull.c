@@ -27,30 +27,15 @@
 
 #define PART "image.sif"
 
-/* Where the cache is, and the name of the image in it. */
-struct place {
-    char *cache;
-    char *name;
-};
-
-static void fini_place(struct place *place)
-{
-    free(place->cache);
-    free(place->name);
-}
-
-#define PLACE __attribute__((cleanup(fini_place)))
-
-static int find_place(const struct berth_pull *pull, struct place *ret,
-                      struct berth_err *err)
+/* The directory of the user's cache. The caller frees it. */
+static int find_directory(const struct berth_pull *pull, char **ret,
+                          struct berth_err *err)
 {
     const char *home = berth_environ_value(pull->env, "HOME");
     const struct passwd *user = home ? NULL : getpwuid(geteuid());
 
-    if (berth_uri_name(pull->uri, &ret->name, err) < 0)
-        return -1;
     return berth_uri_cache(pull->site->images.cache, pull->env,
-                           user ? user->pw_dir : home, &ret->cache, err);
+                           user ? user->pw_dir : home, ret, err);
 }
 
 /* Append the user's environment for the runtime to RET. Unless the user sets a
@@ -138,32 +123,31 @@ static int lock(const struct berth_pull *pull, struct berth_cache *cache,
 }
 
 /* Find the image in the cache, unless PULL is to pull it again. */
-static int find_cached(const struct berth_pull *pull, const struct place *place,
-                       char **ret_file, struct berth_err *err)
+static int find_cached(const struct berth_pull *pull, const char *directory,
+                       const char *name, char **ret_file, struct berth_err *err)
 {
     *ret_file = NULL;
-    if (pull->again)
-        return 0;
-    return berth_cache_find(place->cache, place->name, ret_file, err);
+    return pull->again ? 0 : berth_cache_find(directory, name, ret_file, err);
 }
 
 int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err *err)
 {
     BERTH_CACHE struct berth_cache cache = BERTH_CACHE_NONE;
-    BERTH_FREE char *runtime = NULL;
-    PLACE struct place place = {0};
+    BERTH_FREE char *runtime = NULL, *directory = NULL, *name = NULL;
 
     if (berth_origin_check(pull->site, pull->uri, err) < 0 ||
-        find_place(pull, &place, err) < 0 ||
-        find_cached(pull, &place, ret_file, err) < 0)
+        berth_uri_name(pull->uri, &name, err) < 0 ||
+        find_directory(pull, &directory, err) < 0 ||
+        find_cached(pull, directory, name, ret_file, err) < 0)
         return -1;
     if (*ret_file)
         return 0;
     if (berth_runtime_find(pull->site->runtime.path,
                            berth_environ_value(pull->env, "PATH"), &runtime, err) < 0)
         return berth_err_at(err, "image '%s'", pull->uri);
-    if (berth_cache_open(place.cache, place.name, &cache, err) < 0 ||
-        lock(pull, &cache, err) < 0 || find_cached(pull, &place, ret_file, err) < 0)
+    if (berth_cache_open(directory, name, &cache, err) < 0 ||
+        lock(pull, &cache, err) < 0 ||
+        find_cached(pull, directory, name, ret_file, err) < 0)
         return -1;
     return *ret_file ? 0 : fetch(pull, &cache, runtime, ret_file, err);
 }
