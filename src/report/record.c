@@ -119,12 +119,6 @@ static void put_mpi(struct berth_json *json, const struct berth_record *record)
     berth_json_end(json);
 }
 
-static void put_sharing(struct berth_json *json, const struct berth_record *record)
-{
-    berth_json_bool(json, "shared", !record->apart);
-    berth_json_string(json, "apart", record->apart);
-}
-
 int berth_record_write(const struct berth_record *record, struct berth_buf *line,
                        struct berth_err *err)
 {
@@ -141,8 +135,10 @@ int berth_record_write(const struct berth_record *record, struct berth_buf *line
         put_served(&json, record->served);
     else
         put_mpi(&json, record);
-    if (is_start)
-        put_sharing(&json, record);
+    if (is_start) {
+        berth_json_bool(&json, "shared", !record->apart);
+        berth_json_string(&json, "apart", record->apart);
+    }
     berth_json_string(&json, "berth", BERTH_VERSION);
     berth_json_end(&json);
     if (json.text.failed)
