@@ -469,30 +469,18 @@ static void set_comment(spank_t sp)
         berth_comment_set(job, &state.table);
 }
 
-#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
-
 int berth_local_launch(spank_t sp)
 {
     struct berth_err err;
 
     print_notes();
     set_comment(sp);
-    if (berth_table_is_multiprog(&state.table) &&
+    if (SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0) &&
+        berth_table_is_multiprog(&state.table) &&
         berth_table_find_container(&state.table) && berth_lines_prefix(sp, &err) < 0)
         refuse(&err);
     return 0;
 }
-
-#else
-
-int berth_local_launch(spank_t sp)
-{
-    print_notes();
-    set_comment(sp);
-    return 0;
-}
-
-#endif
 
 int berth_local_step(void)
 {

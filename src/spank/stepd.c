@@ -72,15 +72,6 @@ static bool find_socket(uint32_t job, uint32_t step, struct sockaddr_un *address
     return found;
 }
 
-static int find_position(uint32_t job, uint32_t step)
-{
-    struct sockaddr_un address;
-
-    return find_socket(job, step, &address)
-               ? berth_stepd_position(address.sun_path, job, step)
-               : -1;
-}
-
 int berth_stepd_place(uint32_t job, uint32_t step, struct berth_stepd_place *ret)
 {
     struct sockaddr_un address;
@@ -121,13 +112,15 @@ static int find_group(spank_t sp, uint32_t job)
 struct berth_where berth_stepd_where(spank_t sp)
 {
     struct berth_where where = {.group = -1, .position = -1};
+    struct sockaddr_un address;
     uint32_t job = 0;
     uint32_t step = 0;
 
     if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
         spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS)
         return where;
-    where.position = find_position(job, step);
+    if (find_socket(job, step, &address))
+        where.position = berth_stepd_position(address.sun_path, job, step);
     if (where.position < 0)
         where.group = find_group(sp, job);
     return where;
