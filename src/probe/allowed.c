@@ -78,10 +78,11 @@ static int check_roots(const struct berth_site *site, const char *path,
                       "there",
                       path, text.text);
     else
-        berth_err_set(err,
-                      "image '%s': it is really '%s', and this site allows images in "
-                      "%s only; take one from there",
-                      path, real, text.text);
+        berth_err_set(
+            err,
+            "image '%s': its real path is '%s', and this site allows images in "
+            "%s only; take one from there",
+            path, real, text.text);
     return berth_site_cite(site, "images.roots", "", err);
 }
 
@@ -160,7 +161,7 @@ static int check_mounter(const struct berth_site *site, const char *path, int fd
 
     if (user == 0 || check_owner(site, path, user, err) == 0)
         return 0;
-    return berth_err_at(err, "a file system of uid %lu's own (FUSE)",
+    return berth_err_at(err, "a file system that uid %lu has mounted (FUSE)",
                         (unsigned long)user);
 }
 

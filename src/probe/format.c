@@ -63,11 +63,11 @@ int berth_format_refuse(const char *path, int fd, struct berth_err *err)
                              "'apptainer build' or 'singularity build') or a sandbox "
                              "directory",
                              path);
-    return berth_err_set(err,
-                         "image '%s': %s, not an image; make one of it: %s build "
-                         "image.sif %s%s",
-                         path, format->name, find_runtime(&runtime), format->source,
-                         path);
+    return berth_err_set(
+        err,
+        "image '%s': %s, not an image; build an image from it: %s build "
+        "image.sif %s%s",
+        path, format->name, find_runtime(&runtime), format->source, path);
 }
 
 int berth_format_refuse_directory(const char *path, struct berth_err *err)

@@ -68,11 +68,7 @@ static bool read_exactly(int fd, void *bytes, size_t count, off_t at)
 
 static int refuse_cut(const char *path, struct berth_err *err)
 {
-    return berth_err_set(
-        err,
-        "image '%s': the file ends before the image does; copy it again, "
-        "whole",
-        path);
+    return berth_err_set(err, "image '%s': the file is cut short; copy it again", path);
 }
 
 /* The machine in a SIF header; NULL: it is not in the list. */

@@ -19,7 +19,8 @@
 #include "base/tree.h"
 
 #define ELSEWHERE                                                                      \
-    "have the cache elsewhere (images.cache in berth.yaml, or XDG_CACHE_HOME)"
+    "set another directory for the cache (images.cache in berth.yaml, or "             \
+    "XDG_CACHE_HOME)"
 
 /* 12 for "12.sif"; 0 for another name. */
 static unsigned long number_of(const char *name)

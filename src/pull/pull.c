@@ -80,7 +80,7 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
     if (WIFSIGNALED(status))
         return berth_err_set(err,
                              "image '%s': the pull was ended by signal %d (%s); pull "
-                             "it again, it goes on where it was",
+                             "it again, it continues where it stopped",
                              pull->uri, WTERMSIG(status), strsignal(WTERMSIG(status)));
     berth_cache_drop(cache, berth_pullfault_is_full(berth_listen_reason(&listen))
                                 ? BERTH_CACHE_KEEP_NOTHING

@@ -10,7 +10,7 @@
 #include "base/text.h"
 
 #define NO_ROOM                                                                        \
-    .advice = "free some room, or have the runtime work elsewhere (",                  \
+    .advice = "free some space, or set another directory for the runtime (",           \
     .word = BERTH_PRODUCT_TMPDIR, .rest = ", images.cache in berth.yaml)",             \
     .is_full = true
 #define NO_IMAGE .advice = "the registry has no such image; check the name and the tag"
@@ -34,7 +34,7 @@ static const struct fault {
     {"no space left on device", NO_ROOM},
     {"quota exceeded", NO_ROOM},
     {"permission denied",
-     .advice = "the runtime may not write there; look at that directory"},
+     .advice = "the runtime may not write there; check that directory"},
     {"executable file not found",
      .advice = "the runtime needs this program, which is not on this host; ask the "
                "administrators to install it"},

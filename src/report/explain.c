@@ -152,9 +152,9 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
     else if (berth_request_mpi_is(request, BERTH_MODE_HYBRID))
         berth_buf_puts(ret, "the image's own MPI runs, over Slurm's process manager");
     else if (explain->apart && !berth_explain_fact(explain, BERTH_FINDING_PROGRAM))
-        berth_buf_puts(ret,
-                       "the image's own MPI runs (hybrid): nothing can be put into "
-                       "containers of this kind, nor looked at in them");
+        berth_buf_puts(
+            ret, "the image's own MPI runs (hybrid): berth can neither mount into "
+                 "nor inspect a container of this kind");
     else
         berth_buf_puts(ret, "the command and the image have nothing to do with MPI");
     if (explain->binding.warning)

@@ -351,16 +351,15 @@ static void put_environment(const struct berth_explain *explain, struct berth_bu
     const char *from = NULL;
     const char *why = NULL;
 
-    berth_buf_puts(buf,
-                   "\nenvironment, besides what Slurm sets; of a name that is there "
-                   "twice the later wins\n");
+    berth_buf_puts(buf, "\nenvironment, besides what Slurm sets; if a name appears "
+                        "twice, the later one wins\n");
     for (size_t i = 0; i < explain->variable_count; i++) {
         const struct berth_explain_variable *variable = &explain->variables[i];
 
         put_reason(buf, variable->from, variable->why, &from, &why);
         berth_buf_puts(buf, "    ");
         put_plain(buf, variable->name);
-        berth_buf_puts(buf, variable->value ? "=" : " is taken away");
+        berth_buf_puts(buf, variable->value ? "=" : " is removed");
         put_plain(buf, variable->value ? variable->value : "");
         berth_buf_puts(buf, "\n");
     }

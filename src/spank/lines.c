@@ -98,7 +98,7 @@ int berth_lines_prefix(spank_t sp, struct berth_err *err)
     int argc = 0;
 
     if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 2)
-        return berth_err_set(err, "srun does not tell the --multi-prog configuration");
+        return berth_err_set(err, "srun does not give the --multi-prog configuration");
     if (berth_multiprog_prefix(argv[1], BERTH_TASK_PROGRAM, &text, err) < 0)
         return -1;
     argv[1] = text;

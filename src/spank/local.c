@@ -440,10 +440,10 @@ static int end_step_component(int group, struct berth_err *err)
     if (!berth_table_has_groups(&state.table) &&
         (!berth_table_is_uniform(&state.table) ||
          !berth_table_is_uniform(&state.environment)))
-        return berth_err_set(err,
-                             "the components differ, and the value of --het-group "
-                             "does not tell which one is whose; write it as numbers: "
-                             "--het-group=0,2-3");
+        return berth_err_set(
+            err, "the components differ, and the value of --het-group "
+                 "does not say which component is which; write it as numbers: "
+                 "--het-group=0,2-3");
     if (berth_gather_publish(&state.environment, err) < 0 || publish_words(err) < 0)
         return -1;
     return publish(BERTH_STEP_VARIABLE, berth_table_find_container(&state.table), err);

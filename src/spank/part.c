@@ -38,7 +38,7 @@ int berth_part_programs(spank_t sp, const struct berth_part *part,
     if (!berth_request_mpi_chosen(request) || !part->row->ranks)
         return 0;
     if (argc < 2)
-        return berth_err_set(err, "Slurm does not tell the --multi-prog configuration");
+        return berth_err_set(err, "Slurm does not give the --multi-prog configuration");
     if (berth_multiprog_read(argv[1], &file, err) < 0)
         return -1;
     return berth_rows_programs(&file, &rows, request, ret, err);

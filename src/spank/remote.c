@@ -188,7 +188,7 @@ static int prepend_task(spank_t sp, const struct berth_part *part,
     (void)part;
     (void)order;
     if (spank_prepend_task_argv(sp, 1, argv) != ESPANK_SUCCESS)
-        return berth_err_set(err, "Slurm did not take " BERTH_TASK_PROGRAM
+        return berth_err_set(err, "Slurm did not accept " BERTH_TASK_PROGRAM
                                   " as the command");
     return 0;
 }
@@ -207,7 +207,7 @@ static int prepend_task(spank_t sp, const struct berth_part *part,
     char **argv = berth_part_argv(sp, &argc);
 
     if (argc < 1)
-        return berth_err_set(err, "Slurm does not tell the command");
+        return berth_err_set(err, "Slurm does not give the command");
     if (part->row->ranks)
         return 0;
     order->argv0 = argv[0];
@@ -295,7 +295,7 @@ static int read_table(spank_t sp, struct berth_table *ret, struct berth_err *err
         return -1;
     if (!text) /* but is_ours() has seen it */
         return berth_err_set(err,
-                             BERTH_STEP_VARIABLE ": not there" BERTH_VARIABLE_ADVICE);
+                             BERTH_STEP_VARIABLE ": not set" BERTH_VARIABLE_ADVICE);
     if (berth_wire_get_table(text, ret, &why) < 0)
         return berth_err_set(err, BERTH_STEP_VARIABLE ": %s" BERTH_VARIABLE_ADVICE,
                              why.text);

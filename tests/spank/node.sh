@@ -93,7 +93,7 @@ argv: LIBEXEC/berth-task ./x 1
 $(tasks=4; order "$A&mpi-bind=auto" '&leads=&speaks=&ranks=0,1-3&first=')" \
         FAKE_RAW=1 srun --container-image=a --mpi-bind --multi-prog one
     expect '--multi-prog with --mpi-bind: they are not told' 1 \
-        'berth: n1: Slurm does not tell the --multi-prog configuration' \
+        'berth: n1: Slurm does not give the --multi-prog configuration' \
         FAKE_FAIL=S_JOB_ARGV srun --container-image=a --mpi-bind --multi-prog conf
 fi
 site 'rules: [{options: {container-entrypoint: no}}]'
@@ -186,14 +186,14 @@ expect 'no variable can be set' 1 \
     FAKE_FAIL=spank_setenv srun --container-image=a ./x
 if since 23.11; then
     expect 'berth-task cannot be put in front' 1 \
-        'berth: n1: Slurm did not take LIBEXEC/berth-task as the command' \
+        'berth: n1: Slurm did not accept LIBEXEC/berth-task as the command' \
         FAKE_FAIL=spank_prepend_task_argv srun --container-image=a ./x
 else
     expect 'the command is not told' 1 \
-        'berth: n1: Slurm does not tell the command' \
+        'berth: n1: Slurm does not give the command' \
         FAKE_FAIL=S_JOB_ARGV srun --container-image=a ./x
     expect 'the --multi-prog configuration is not told' 1 \
-        'srun: error: berth: srun does not tell the --multi-prog configuration' \
+        'srun: error: berth: srun does not give the --multi-prog configuration' \
         FAKE_FAIL=S_JOB_ARGV srun --container-image=a --multi-prog conf
 fi
 

@@ -204,7 +204,7 @@ expect 'inside a job a missing image is left to the nodes' 0 \
 
 # Components that cannot be told apart.
 expect 'a het group that cannot be read, where components differ' 1 \
-    "srun: error: berth: the components differ, and the value of --het-group does not tell which one is whose; write it as numbers: --het-group=0,2-3" \
+    "srun: error: berth: the components differ, and the value of --het-group does not say which component is which; write it as numbers: --het-group=0,2-3" \
     SLURM_JOB_ID=100 SLURM_HET_SIZE=2 SLURM_JOB_ID_HET_GROUP_0=100 \
     SLURM_JOB_ID_HET_GROUP_1=101 \
     srun --container-image=a --het-group=00000 ./x : --het-group=1 --container-image=b ./y

@@ -110,7 +110,7 @@ static void assert_image(const char *path, enum berth_image_kind expected)
     ck_assert_int_eq(missing, 0);
 }
 
-#define CUT "the file ends before the image does; copy it again, whole"
+#define CUT "the file is cut short; copy it again"
 #define NOT_SIF                                                                        \
     "not an image; expected a SIF file (made by 'apptainer build' or 'singularity "    \
     "build') or a sandbox directory"
@@ -300,9 +300,10 @@ START_TEST(a_file_of_which_an_image_is_made_says_how)
     memcpy(bytes + formats[_i].at, formats[_i].bytes, strlen(formats[_i].bytes));
     unit_write(path, bytes, sizeof(bytes));
     ck_assert_int_gt(
-        asprintf(&error,
-                 "%s, not an image; make one of it: apptainer build image.sif %s%s",
-                 formats[_i].kind, formats[_i].source, path),
+        asprintf(
+            &error,
+            "%s, not an image; build an image from it: apptainer build image.sif %s%s",
+            formats[_i].kind, formats[_i].source, path),
         0);
     assert_refused(path, 0, error);
 }

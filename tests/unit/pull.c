@@ -202,7 +202,7 @@ START_TEST(what_a_killed_pull_has_left_goes)
     make_runtime("mkdir \"${2%/*}/deep\" && echo half >\"${2%/*}/deep/er\" && "
                  "kill -KILL $$");
     expect_error(&pull, "image '" URI "': the pull was ended by signal 9 (Killed); "
-                        "pull it again, it goes on where it was");
+                        "pull it again, it continues where it stopped");
     ck_assert(is_there(APP "/part/deep/er") && !is_there(APP "/1.sif"));
     make_runtime("[ ! -e \"${2%/*}/deep\" ] && cp good.sif \"$2\"");
     expect_file(&pull, APP "/1.sif");
@@ -241,9 +241,9 @@ START_TEST(without_room_nothing_is_kept)
                  "echo 'FATAL:   While pulling: write x: no space left on device' >&2\n"
                  "exit 255");
     expect_error(&pull, "image '" URI "': it cannot be pulled: While pulling: write x: "
-                        "no space left on device; free some room, or have the runtime "
-                        "work elsewhere (APPTAINER_TMPDIR, images.cache in "
-                        "berth.yaml)");
+                        "no space left on device; free some space, or set another "
+                        "directory for the runtime (APPTAINER_TMPDIR, images.cache "
+                        "in berth.yaml)");
     ck_assert(!is_there(APP "/part") && !is_there(APP "/layers"));
 }
 END_TEST
@@ -326,9 +326,10 @@ START_TEST(a_cache_that_cannot_be_made)
     expect_error(&pull, "': is not a directory; remove it");
     ck_assert_int_eq(unlink(cache), 0);
     site.images.cache = nowhere;
-    expect_error(&pull,
-                 "'/proc/berth': cannot be made: No such file or directory; have the "
-                 "cache elsewhere (images.cache in berth.yaml, or XDG_CACHE_HOME)");
+    expect_error(
+        &pull, "'/proc/berth': cannot be made: No such file or directory; set another "
+               "directory for the cache (images.cache in berth.yaml, or "
+               "XDG_CACHE_HOME)");
 }
 END_TEST
 
@@ -340,7 +341,7 @@ START_TEST(a_lock_that_is_none)
 
     expect_file(&pull, APP "/1.sif");
     ck_assert(unlink(lock) == 0 && unlink(file) == 0 && mkdir(lock, 0700) == 0);
-    expect_error(&pull, "/lock': cannot be opened: Is a directory; have the cache");
+    expect_error(&pull, "/lock': cannot be opened: Is a directory; set another");
 }
 END_TEST
 
@@ -356,7 +357,8 @@ START_TEST(a_part_that_cannot_go)
     expect_file(&pull, APP "/1.sif");
     ck_assert_int_eq(unlink(file), 0);
     ck_assert_int_eq(chmod(above, 0500), 0);
-    expect_error(&pull, "': nothing can be written there: Permission denied; have the");
+    expect_error(&pull,
+                 "': nothing can be written there: Permission denied; set another");
     ck_assert_int_eq(chmod(above, 0700), 0);
 }
 END_TEST
@@ -458,7 +460,7 @@ static const struct {
      "APPTAINER_NOHTTPS=1"},
     {"FATAL: open /cache/x: permission denied",
      "it cannot be pulled: open /cache/x: permission denied; the runtime may not write "
-     "there; look at that directory"},
+     "there; check that directory"},
     {"requested access to the resource is denied",
      "it cannot be pulled: requested access to the resource is denied; it does not "
      "exist, or you may not read it; check the name, and log in if the registry wants "
