@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The side in slurmstepd: what becomes of a task, and what it refuses.
+# The plugin in slurmstepd: what it makes of a task, and what it refuses.
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 
 A=image=T/a
 table="1;0:image=$T/a;1:image=$T/b;."
 
-# Exactly what changes for a task.
+# The exact changes to a task.
 if since 23.11; then
     expect 'berth-task is put in front' 0 \
         "0 $A: ./x 1
@@ -128,7 +128,7 @@ argv: ./x
     FAKE_RAW=1 FAKE_STEP=4294967290 SLURM_JOB_ID=7 \
     srun --container-image=a --mpi-bind=launch ./x
 
-# Slurm's own containers. A node sees the variable also where srun could not.
+# Slurm's own containers. A node sees the variable also if srun did not.
 bundle="Slurm would run the OCI bundle '/b' instead of it (--container or SLURM_CONTAINER); leave one of the two out"
 for words in --container=/b '--container /b'; do
     # shellcheck disable=SC2086 # words
@@ -175,12 +175,12 @@ expect 'also where the plugin is optional' 1 \
     "berth: n1: SLURM_BERTH_STEP: form 'x' is not this release's (1)$advice" \
     FAKE_OPTIONAL=1 FAKE_TABLE=x srun ./x
 
-# A node where half of berth is installed.
+# A node where berth is not fully installed.
 expect 'berth-task is missing on the node' 1 \
     "berth: n1: 'LIBEXEC/berth-task': No such file or directory; berth is incomplete on this host, tell its administrators" \
     FAKE_FAIL=access srun --container-image=a ./x
 
-# A Slurm that does not do its part.
+# Calls of Slurm that fail.
 expect 'no variable can be set' 1 \
     'berth: n1: cannot set BERTH_TASK_ORDER for the task' \
     FAKE_FAIL=spank_setenv srun --container-image=a ./x
@@ -197,7 +197,7 @@ else
         FAKE_FAIL=S_JOB_ARGV srun --container-image=a --multi-prog conf
 fi
 
-# Components that nobody announced.
+# Components that srun did not announce.
 expect 'a component that srun did not announce' 1 \
     'berth: n1: this is component 2, which srun did not announce (it announced 2); use the plugin of one berth release on every host' \
     "FAKE_TABLE=$table" SLURM_HET_SIZE=3 SLURM_JOB_ID=100 \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a path really leads and whose it is, on files that are made here. */
+/* The real path and the owner of images, and the sources of mounts. */
 
 #include "probe/allowed.h"
 

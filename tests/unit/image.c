@@ -188,8 +188,8 @@ START_TEST(no_cut_passes)
 }
 END_TEST
 
-/* The probe only reads what it is for: a login node may be of another kind than the
- * nodes. */
+/* berth_image_probe() does not check the machine: a login node may be of another kind
+ * than the nodes. */
 START_TEST(an_image_for_another_machine_is_refused_where_it_would_run)
 {
     BERTH_FREE char *path = unit_path(unit_dir, "other.sif");
@@ -281,7 +281,7 @@ static const struct {
     {"recipe", 0, "Bootstrap: docker\n", "a recipe", ""},
 };
 
-/* What it advises is for the runtime that is on PATH. */
+/* Put an apptainer on PATH, which the advice names. */
 static void find_apptainer(void)
 {
     BERTH_FREE char *runtime = unit_path(unit_dir, "apptainer");
@@ -398,7 +398,7 @@ START_TEST(what_cannot_be_opened_says_why)
 }
 END_TEST
 
-/* Root may read everything, so it looks as somebody else. */
+/* Root may read everything; become another user. */
 static void become(uid_t user)
 {
     if (privileged)

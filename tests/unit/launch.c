@@ -16,7 +16,7 @@ static const char *const environment[] = {
 
 static const char *const command[] = {"./app", "-n", "a b", "", "--", NULL};
 
-/* A launch with everything said that does not come from the request. */
+/* A launch with all members that do not come from the request. */
 static struct berth_launch usual(const struct berth_request *request)
 {
     return (struct berth_launch){

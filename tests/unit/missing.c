@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What somebody meant who wrote a path at which there is no image. */
+/* Suggestions for a path where there is no image. */
 
 #include "probe/missing.h"
 
@@ -18,7 +18,7 @@ static void make(const char *name)
     unit_write(path, "x", 1);
 }
 
-/* The names are typed in the directory. */
+/* The current directory is the one with the files. */
 static void setup(void)
 {
     BERTH_FREE char *images = NULL;
@@ -107,7 +107,7 @@ START_TEST(a_path_from_elsewhere_is_no_name_in_a_registry)
 }
 END_TEST
 
-/* The path is in the message once. */
+/* A long path fits the message, which has it once. */
 START_TEST(a_name_in_a_long_path_is_told_whole)
 {
     BERTH_FREE char *deep = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What berth-task and berth-mpi are to do arrives as it was ordered. */
+/* An order as text, and parsed again. */
 
 #include "plan/order.h"
 
@@ -99,7 +99,7 @@ END_TEST
 static const struct {
     const char *order;
     const char *apart;
-    const char *why; /* NULL: it lasts as long as its job, or nobody wants that */
+    const char *why; /* NULL: it has the lifetime of its job, or need not */
 } ends[] = {
     {"1;request:image=/a;task:job=1;.", "x", NULL},
     {"1;request:image=/a&lifetime=step;task:job=1;.", "x", NULL},
@@ -165,7 +165,7 @@ static int put_of(size_t length, struct berth_buf *ret, struct berth_err *err)
     return berth_order_put(&order, ret, err);
 }
 
-/* Linux starts a task with the longest order. */
+/* Linux executes a program with the longest order in its environment. */
 START_TEST(an_order_that_no_variable_holds_is_refused)
 {
     size_t frame = strlen("1;request:workdir=;.");

@@ -8,7 +8,7 @@
 
 enum { MOST = 10 };
 
-/* What the container has made of the task's environment, and the program of that. */
+/* Environments of the task, of the container and of the program, and the result. */
 static const struct {
     const char *name;
     const char *task[MOST];
@@ -58,7 +58,7 @@ static const struct {
     {"a name that begins another", {"AB=1"}, {"AB=1"}, {"A=2", "AB=1"}, "AB=1\nA=2\n"},
 };
 
-/* The environment without what is said of every step. */
+/* The environment of case I, without the variables of each step. */
 static char *environment_of(size_t i, struct berth_strvec *ret)
 {
     static char *command[] = {(char *)"srun", (char *)"--container-image=/b.sif", NULL};

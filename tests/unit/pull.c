@@ -18,7 +18,7 @@
 #define URI "docker://r/app:1"
 
 static char *runtime;
-static const char *version; /* that the runtime tells */
+static const char *version; /* that the runtime prints */
 static char *env[4];
 static int told, waited;
 static pid_t holder; /* of the lock */
@@ -48,7 +48,7 @@ static void make_sif(const char *name)
     unit_write(path, bytes, sizeof(bytes));
 }
 
-/* What the runtime does: $2 is the file, $3 the URI. */
+/* Make a runtime that runs SCRIPT: $2 is the file, $3 the URI. */
 static void make_runtime(const char *script)
 {
     BERTH_FREE char *text = NULL;

@@ -93,7 +93,7 @@ START_TEST(a_path_is_searched)
 }
 END_TEST
 
-/* Only where the usual directories hold none can it be missing. */
+/* The usual directories must not have a runtime. */
 START_TEST(relative_directories_and_files_do_not_count)
 {
     BERTH_FREE char *found = NULL;

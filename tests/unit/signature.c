@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who has signed an image, by what a runtime says of it; the runtime is a script. */
+/* The signatures of an image, by the output of a runtime, which is a script. */
 
 #include "probe/signature.h"
 
@@ -92,7 +92,7 @@ static const struct {
                   "whether this node is overloaded or a file system hangs"},
 };
 
-/* Write WORD where TEXT has PATH. */
+/* Replace PATH in TEXT by WORD. */
 static void shorten(char *text, const char *path, const char *word)
 {
     char *found = strstr(text, path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth.yaml as a file: who may have written it, and how it is found. */
+/* Which files are read as berth.yaml, by who can write them. */
 
 #include "probe/siteread.h"
 
@@ -38,7 +38,7 @@ static void set_up(void)
     ck_assert_int_eq(chmod("writable", 0664), 0);
 }
 
-/* What reading NAME in the directory says; "": nothing. */
+/* The sentence after the path when NAME is read; "": no fault. */
 static char *read_name(const char *name, uid_t owner, struct berth_site *site)
 {
     BERTH_BUF struct berth_buf path = {0};
@@ -95,7 +95,7 @@ START_TEST(the_file_is_what_was_read)
 }
 END_TEST
 
-/* Only then the defaults hold, and a site's rules do not. */
+/* The defaults hold only if the file is missing. */
 static const struct {
     const char *name;
     int missing;
@@ -171,7 +171,7 @@ START_TEST(an_unreadable_file_is_told)
     BERTH_FREE char *fault = NULL;
 
     ck_assert_int_eq(chmod("f", 0), 0);
-    if (geteuid() == 0) /* who can read everything, until it is somebody else */
+    if (geteuid() == 0) /* root can read everything */
         ck_assert_int_eq(seteuid(12345), 0);
     fault = read_name("f", 0, &site);
     if (geteuid() == 12345)

@@ -11,7 +11,7 @@
 
 #include "unit.h"
 
-/* Slurm's side: the step and the environment of its tasks. */
+/* What SPANK reports: the step, and one variable of its tasks. */
 static struct {
     uint32_t job;
     uint32_t step;
