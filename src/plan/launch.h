@@ -48,9 +48,9 @@ struct berth_launch_init {
     const struct berth_strvec *set; /* NAME=VALUE, wins over the image's environment */
     int report;                     /* for berth_report() */
     int watcher;                    /* of supervise/watcher.h */
-    int said;                       /* standard error of the task */
-    int programs;                   /* the directory of supervise/hostcommand.h */
-    int environment;                /* memory for the environment of the task */
+    int task_stderr;
+    int programs;    /* the directory of supervise/hostcommand.h */
+    int environment; /* memory for the environment of the task */
 };
 
 /* Append to ARGV the words of berth-init for the user's command, which berth-init
