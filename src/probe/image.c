@@ -41,7 +41,7 @@ enum {
 
 static const struct {
     const char *code; /* in the SIF header */
-    const char *name; /* as uname -m says it */
+    const char *name; /* as `uname -m` prints it */
 } architectures[] = {
     {"01", "i686"},  {"02", "x86_64"},  {"03", "armv7l"}, {"04", "aarch64"},
     {"05", "ppc64"}, {"06", "ppc64le"}, {"11", "s390x"},  {"12", "riscv64"},

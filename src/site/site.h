@@ -126,7 +126,8 @@ berth_site_capture(const struct berth_site *site)
                                         &site->environment.deny};
 }
 
-/* Why the site lets each task have a container of its own; NULL: it does not. */
+/* Why each task has its own container, by the settings of SITE; NULL: SITE does not
+ * demand that. */
 static inline const char *berth_site_why_apart(const struct berth_site *site)
 {
     return site->runtime.share == BERTH_SHARE_NEVER ? "the site says share: never"

@@ -18,7 +18,7 @@
 /* The number of containers of the step, if it has more than one; read as root. */
 #define BERTH_CONTAINERS_VARIABLE "SLURM_BERTH_CONTAINERS"
 
-/* --container-lifetime, if an option says it (berth_table_lifetime()); read as root. */
+/* --container-lifetime, if an option sets it (berth_table_lifetime()); read as root. */
 #define BERTH_LIFETIME_VARIABLE "SLURM_BERTH_LIFETIME"
 
 /* Slurm's own variable, for srun and for tasks: the OCI bundle of --container. */

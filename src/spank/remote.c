@@ -451,7 +451,7 @@ int berth_remote_task(spank_t sp, int count, char **words)
         return 0;
     }
     berth_settings_read(count, words, &settings, NULL);
-    /* Slurm removes its copies of the options, but skips the one behind each. */
+    /* Slurm removes its copies of the options, but skips the variable after each. */
     berth_options_remove(sp, settings.option_prefix, spank_unsetenv);
     if (prepare_task(sp, settings.option_prefix, &err) == 0) {
         berth_settings_fini(&settings);

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-/* The variables of spank/names.h by which srun tells the nodes about a step. */
+/* The variables of spank/names.h, by which srun describes a step to the nodes. */
 
 /* In srun: unset all of them, which may be those of an outer step. */
 void berth_variable_unset_all(void);
