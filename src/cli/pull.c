@@ -34,8 +34,8 @@ static struct berth_pull how(const struct berth_site *site)
         .site = site,
         .env = environ,
         .terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : -1,
-        .tells = print_pull,
-        .waits = print_wait,
+        .on_pull = print_pull,
+        .on_wait = print_wait,
     };
 }
 

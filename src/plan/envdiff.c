@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One task's environment in the image, from another's. */
+/* Computes a task's environment in a container from that of another task. */
 
 #include "plan/envdiff.h"
 
@@ -48,8 +48,8 @@ static const char *find(const struct table *table, const char *variable)
     return item ? *item : NULL;
 }
 
-/* Is IS what the runtime makes of WAS without a wish to change it? Apptainer passes the
- * environment on as JSON, where each byte that is not UTF-8 becomes U+FFFD. */
+/* Is IS the same as WAS, except that bytes which are not UTF-8 became U+FFFD? Apptainer
+ * passes the environment on as JSON. */
 static bool unchanged(const char *was, const char *is)
 {
     static const char replacement[] = "\xef\xbf\xbd";
@@ -66,7 +66,7 @@ static bool unchanged(const char *was, const char *is)
     return *was == *is;
 }
 
-/* Does the runtime leave VARIABLE, which the task has, as it is? */
+/* Does the runtime neither set, change nor remove VARIABLE? */
 static bool stays(const struct table *before, const struct table *after,
                   const char *variable)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether --mpi-bind=auto may take the image's own MPI. */
+/* Decides whether --mpi-bind=auto may use the image's own MPI. */
 
 #include "plan/fallback.h"
 

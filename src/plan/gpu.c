@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose GPU driver goes into a container. Looks at nothing. */
+/* Decides which GPU driver of the host a container gets. */
 
 #include "plan/gpu.h"
 
@@ -7,9 +7,9 @@
 
 #include "base/environ.h"
 
-/* What Slurm's gres/gpu sets for a task: its GPUs in the node's numbers, and in the
- * form of each driver, whichever driver the node has (unless gres.conf says Flags=). An
- * old release wrote NoDevFiles for a task without GPUs. */
+/* The variables that Slurm's gres/gpu sets for a task with GPUs: one of its own, and
+ * one for each driver, whichever driver the node has (unless gres.conf has Flags=). An
+ * old release set them to NoDevFiles for a task without GPUs. */
 static const char *const step_variables[] = {"SLURM_STEP_GPUS", "CUDA_VISIBLE_DEVICES",
                                              "ROCR_VISIBLE_DEVICES",
                                              "GPU_DEVICE_ORDINAL", NULL};
@@ -33,8 +33,9 @@ bool berth_gpu_is_given(char *const *own)
     return !berth_environ_value(own, "SLURM_STEP_ID") && has(own, job_variables);
 }
 
-static struct berth_gpu_choice choose_for(char *const *own,
-                                          const struct berth_gpu_host *host)
+/* For --container-gpu=auto. */
+static struct berth_gpu_choice choose(char *const *own,
+                                      const struct berth_gpu_host *host)
 {
     if (!host->nvidia && !host->rocm)
         return (struct berth_gpu_choice){NULL, "neither " BERTH_GPU_NVIDIA_DEVICE
@@ -64,18 +65,18 @@ int berth_gpu_choose(const struct berth_request *request, char *const *own,
 {
     const char *kind = request->gpu ? request->gpu : BERTH_GPU_AUTO;
 
-    if (strcmp(kind, BERTH_GPU_AUTO) == 0) {
-        *ret_choice = choose_for(own, host);
-    } else if (strcmp(kind, BERTH_GPU_OFF) == 0) {
-        *ret_choice = (struct berth_gpu_choice){NULL, "it was asked for"};
-    } else if (strcmp(kind, BERTH_GPU_NVIDIA) == 0) {
-        if (!host->nvidia)
-            return refuse(kind, "NVIDIA", BERTH_GPU_NVIDIA_DEVICE, err);
-        *ret_choice = (struct berth_gpu_choice){"--nv", "it was asked for"};
-    } else {
-        if (!host->rocm)
-            return refuse(kind, "ROCm", BERTH_GPU_ROCM_DEVICE, err);
-        *ret_choice = (struct berth_gpu_choice){"--rocm", "it was asked for"};
-    }
+    bool is_nvidia = strcmp(kind, BERTH_GPU_NVIDIA) == 0;
+    bool is_rocm = strcmp(kind, BERTH_GPU_ROCM) == 0;
+
+    if (is_nvidia && !host->nvidia)
+        return refuse(kind, "NVIDIA", BERTH_GPU_NVIDIA_DEVICE, err);
+    if (is_rocm && !host->rocm)
+        return refuse(kind, "ROCm", BERTH_GPU_ROCM_DEVICE, err);
+    *ret_choice = (struct berth_gpu_choice){is_nvidia ? "--nv"
+                                            : is_rocm ? "--rocm"
+                                                      : NULL,
+                                            "it was asked for"};
+    if (strcmp(kind, BERTH_GPU_AUTO) == 0)
+        *ret_choice = choose(own, host);
     return 0;
 }

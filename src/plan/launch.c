@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a request to the words that start it. Looks at nothing and starts nothing. */
+/* Makes the command line of the runtime, and of berth-init, from a request. */
 
 #include "plan/launch.h"
 
@@ -45,7 +45,7 @@ static void push_mount(const char *source, const char *destination,
 static int push_mounts(const struct berth_strvec *mounts, struct berth_strvec *argv,
                        struct berth_err *err)
 {
-    for (size_t i = 0; i < mounts->count; i++) {
+    for (size_t i = 0; mounts && i < mounts->count; i++) {
         struct berth_mount mount;
 
         if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
@@ -66,9 +66,8 @@ static void push_home(const struct berth_launch *launch, struct berth_strvec *ar
         push_mount(launch->home, launch->home, BERTH_MOUNT_RW, argv);
 }
 
-/* What the process manager of Slurm and a library in the image share besides the
- * environment: directories that slurmstepd has made for this step (mpi/pmix and
- * mpi/cray_shasta of Slurm). */
+/* slurmstepd makes these directories for a step (mpi/pmix and mpi/cray_shasta of
+ * Slurm). */
 void berth_launch_manager_places(const struct berth_request *request,
                                  char *const *environment, struct berth_strvec *ret)
 {
@@ -103,7 +102,7 @@ void berth_launch_env(const struct berth_request *request,
 
     if (terms)
         berth_strvec_append(env, &terms->unset);
-    /* By it Intel MPI starts its daemons on the nodes with a runtime of its own. */
+    /* With it, Intel MPI starts its daemons on the nodes in a runtime of its own. */
     if (berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
         berth_strvec_push(env, "SINGULARITY_CONTAINER");
     for (size_t i = 0; i < asked->count; i++) {
@@ -185,7 +184,7 @@ int berth_launch_init_argv(const struct berth_launch *launch,
     push_option("--prefix", init->prefix && *init->prefix ? init->prefix : NULL, argv);
     push_descriptor("--report", init->report, argv);
     push_descriptor("--watcher", init->watcher, argv);
-    push_descriptor("--stderr", init->said, argv);
+    push_descriptor("--stderr", init->task_stderr, argv);
     push_descriptor("--programs", init->programs, argv);
     push_descriptor("--environment", init->environment, argv);
     push_option("--limits", init->limits, argv);
@@ -202,7 +201,7 @@ int berth_launch_init_argv(const struct berth_launch *launch,
     return argv->failed ? berth_err_oom(err) : 0;
 }
 
-/* Root's programs would have all capabilities, and root's home. */
+/* As root, the programs would have all capabilities, and root's home. */
 static void push_outer(const struct berth_launch *launch, struct berth_strvec *argv)
 {
     if (!launch->is_outer)
@@ -211,7 +210,7 @@ static void push_outer(const struct berth_launch *launch, struct berth_strvec *a
     push_option("--home", launch->account_home, argv);
 }
 
-/* The outer user namespace is what --userns asks for. */
+/* Leave out --userns under an outer user namespace, which does the same. */
 static void push_args(const struct berth_launch *launch, struct berth_strvec *argv)
 {
     const struct berth_strvec *args = &launch->request->args;
@@ -230,7 +229,7 @@ static int push_runtime(const struct berth_launch *launch,
     berth_strvec_push(argv, launch->runtime);
     berth_strvec_push(argv, "--silent");
     berth_strvec_push(argv, "exec");
-    if (launch->unknown_user) /* step/identity.h: there a setuid program has no power */
+    if (launch->unknown_user) /* step/identity.h: setuid programs do not work then */
         berth_strvec_push(argv, "--userns");
     if (launch->request->writable == BERTH_YES)
         berth_strvec_push(argv, "--writable-tmpfs");
@@ -238,11 +237,9 @@ static int push_runtime(const struct berth_launch *launch,
         berth_strvec_push(argv, launch->gpu.flag);
     push_outer(launch, argv);
     push_home(launch, argv);
-    if (push_mounts(&launch->request->mounts, argv, err) < 0)
-        return -1;
-    if (launch->mounts && push_mounts(launch->mounts, argv, err) < 0)
-        return -1;
-    if (launch->fabric && push_mounts(launch->fabric, argv, err) < 0)
+    if (push_mounts(&launch->request->mounts, argv, err) < 0 ||
+        push_mounts(launch->mounts, argv, err) < 0 ||
+        push_mounts(launch->fabric, argv, err) < 0)
         return -1;
     for (size_t i = 0; binds && i + 1 < binds->count; i += 2)
         push_mount(binds->items[i], binds->items[i + 1], BERTH_MOUNT_RO, argv);

@@ -10,84 +10,90 @@
 #include "request/request.h"
 #include "site/terms.h"
 
-/* A container, its runtime and what is to run in it. Borrows everything. */
+/* A container, its runtime and the command in it. Borrows everything. */
 struct berth_launch {
-    const struct berth_order *order;     /* from which this comes; NULL: none */
-    const char *runtime;                 /* absolute path of singularity or apptainer */
-    const char *home;                    /* $HOME of the task; NULL: not set */
-    const char *directory;               /* working directory of the task; NULL: gone */
-    const char *node;                    /* how messages name the node */
-    const struct berth_request *request; /* contained */
+    const struct berth_order *order; /* of which this is a part; NULL: none */
+    const char *runtime;             /* absolute path of singularity or apptainer */
+    const char *home;                /* $HOME of the task; NULL: not set */
+    const char *directory;           /* working directory of the task; NULL: removed */
+    const char *node;                /* the node's name in messages */
+    const struct berth_request *request; /* has an image */
     const struct berth_terms *terms;     /* of the site; NULL: none */
-    const struct berth_strvec *mounts;   /* ours: each SRC:DST:ro|rw; NULL: none */
+    const struct berth_strvec *mounts;   /* of berth: SRC:DST:ro|rw; NULL: none */
     const struct berth_strvec *fabric;   /* the same, of policy/fabric.h */
     struct berth_gpu_choice gpu;
     char *const *environment; /* of the task, for NAME of --container-env */
     char *const *command;     /* the user's words, ended by NULL */
-    bool unknown_user;        /* the node does not know who the user is */
-    const char *account_home; /* what it knows as the user's home; NULL: nothing */
-    bool is_outer;            /* the runtime is root in the outer user namespace of
-                                 step/outer.h */
+    bool unknown_user;        /* the node's user database lacks the user */
+    const char *account_home; /* the home in that database; NULL: none */
+    bool is_outer;            /* the runtime runs as root in the outer user namespace
+                                 (step/outer.h) */
 };
 
-/* The words that start the runtime, which starts berth-init, by its path INIT, in the
- * image, which reads its own words in descriptor HANDOVER (step/handover.h). BINDS is
- * what of the host's MPI is mounted over files of the image: host path, path in the
- * image, ... Appends to ARGV. */
+/* Append to ARGV the words that start the runtime, which starts berth-init, at the path
+ * INIT, in the container. berth-init reads its own words from descriptor HANDOVER
+ * (step/handover.h). BINDS (NULL: none) has the files of the host's MPI to mount over
+ * files of the image: host path, path in the image, ... Returns 0, or -1 with a
+ * sentence in ERR if a mount cannot be parsed. */
 int berth_launch_argv(const struct berth_launch *launch,
                       const struct berth_strvec *binds, const char *init, int handover,
                       struct berth_strvec *argv, struct berth_err *err);
 
-/* What berth-init is to know besides in the container of one task. Borrows everything.
- */
+/* More for berth-init in a container of one task. Borrows everything. A descriptor is
+ * -1 if there is none. */
 struct berth_launch_init {
-    const char *place;              /* how messages name node and image */
+    const char *place;              /* node and image, in messages */
     const char *prefix;             /* the site's option_prefix, for messages */
     const char *limits;             /* of step/limits.h */
-    const struct berth_strvec *set; /* NAME=VALUE, over the image's */
-    int report;                     /* descriptor for berth_report(); -1: none */
-    int watcher;                    /* descriptor of supervise/watcher.h */
-    int said;                       /* standard error of the task */
-    int programs;    /* the directory of supervise/hostcommand.h, -1: none; */
-    int environment; /* and memory for the environment of the task */
+    const struct berth_strvec *set; /* NAME=VALUE, wins over the image's environment */
+    int report;                     /* for berth_report() */
+    int watcher;                    /* of supervise/watcher.h */
+    int task_stderr;
+    int programs;    /* the directory of supervise/hostcommand.h */
+    int environment; /* memory for the environment of the task */
 };
 
-/* The words of berth-init, which becomes the user's command, or only tries to, if the
- * request is to be explained. */
+/* Append to ARGV the words of berth-init for the user's command, which berth-init
+ * executes, or only looks up if REQUEST has --container-explain. Returns 0, or -1 when
+ * out of memory. */
 int berth_launch_init_argv(const struct berth_launch *launch,
                            const struct berth_launch_init *init,
                            struct berth_strvec *argv, struct berth_err *err);
 
-/* The words that start the runtime with berth-init as the holder of a container that
- * tasks join: it ends at end of file on descriptor TASKS, and tells its environment on
- * READY. INNER is the user namespace that it goes on to; -1: none. */
+/* Append to ARGV the words that start the runtime with berth-init as the holder of a
+ * container that tasks join. The holder ends at end of file on descriptor TASKS, and
+ * writes its environment to READY. INNER is a descriptor for the inner user namespace
+ * that the holder enters; -1: none. Returns 0, or -1 with a sentence in ERR. */
 int berth_launch_holder_argv(const struct berth_launch *launch, const char *init,
                              int tasks, int ready, int inner, struct berth_strvec *argv,
                              struct berth_err *err);
 
-/* The same without the runtime: the words of berth-init, where it is started in a
- * container that is there. */
+/* The words of berth-init alone, for a holder that starts in a container that exists.
+ */
 void berth_launch_hold(const char *init, int tasks, int ready, int inner,
                        struct berth_strvec *argv);
 
-/* Settings of MPI libraries for tasks that each have a user namespace of their own, and
- * so cannot read each other's memory: appends NAME=VALUE to SET, unless the task has
- * the variable. (openucx issues 4224 and 8958, pull request 9213; Open MPI issue 4948,
- * pull requests 6997 and 6998.) */
+/* Append to SET (NAME=VALUE) the settings of MPI libraries for tasks that each have
+ * their own user namespace, and so cannot read each other's memory; except variables
+ * that are in ENVIRONMENT, the task's. (openucx issues 4224 and 8958, pull request
+ * 9213; Open MPI issue 4948, pull requests 6997 and 6998.) */
 void berth_launch_apart(char *const *environment, struct berth_strvec *set);
 
-/* Appends to RET the directories of the host that Slurm's process manager shares with
- * the tasks; they are mounted at the same place. */
+/* Append to RET the directories of the host that Slurm's process manager shares with
+ * the tasks, if REQUEST has a mode of --mpi-bind. A container has them at the same
+ * path. */
 void berth_launch_manager_places(const struct berth_request *request,
                                  char *const *environment, struct berth_strvec *ret);
 
-/* COMMAND as the image runs it: with its runscript in front if that is asked for. */
+/* Append to ARGV the COMMAND, with the image's runscript in front if REQUEST asks for
+ * it
+ * (--container-entrypoint). */
 void berth_launch_command(const struct berth_request *request, char *const *command,
                           struct berth_strvec *argv);
 
-/* What the request and the terms (NULL: none) change in the environment of the
- * command, in this order: a NAME that is to be unset, NAME=VALUE that is to be set
- * (putenv(3)). ENVIRONMENT is the task's, for NAME of --container-env. */
+/* Append to ENV the changes by REQUEST and TERMS (NULL: none) to the environment of the
+ * command, in the form of putenv(3): each NAME to unset, then each NAME=VALUE to set.
+ * ENVIRONMENT is the task's, for NAME of --container-env. */
 void berth_launch_env(const struct berth_request *request,
                       const struct berth_terms *terms, char *const *environment,
                       struct berth_strvec *env);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An order as text: a part for each of its structures. */
+/* Writes an order as text, with a part for each of its structures, and parses it. */
 
 #include "plan/order.h"
 
@@ -58,12 +58,12 @@ static const struct berth_field mpi_fields[] = {
     {"seconds", BERTH_FIELD_NUMBER, MEMBER(mpi.seconds)},
     {"user-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.user)},
     {"site-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.site)},
-    {"said-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.said)},
+    {"said-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.task_stderr)},
     {"directory", BERTH_FIELD_TEXT, MEMBER(mpi.directory)},
     {0},
 };
 
-/* Requests have no table of fields: their fields are options. */
+/* A request has no table of fields: its fields are options (request/wire.h). */
 static const struct {
     const char *label;
     const struct berth_field *fields;
@@ -79,7 +79,7 @@ static const struct {
 
 enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
 
-/* Nothing, if the part has no fields. */
+/* Append a part, unless all of its fields are empty. */
 static void put_part(struct berth_buf *buf, size_t part,
                      const struct berth_order *order)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which variables a host's command gets that is started from a container. */
+/* Computes the environment of a command of the host that a program in a container
+ * starts. */
 
 #include "plan/outside.h"
 
@@ -16,13 +17,14 @@
 #include "request/values.h"
 #include "request/wire.h"
 
+/* Is VALUE (NULL: unset) that of VARIABLE, NAME=VALUE? So are variables below. */
 static bool is_same(const char *value, const char *variable)
 {
     return value && strcmp(value, variable + strcspn(variable, "=") + 1) == 0;
 }
 
-/* Is it for programs of the image alone? */
-static bool is_images(const char *variable)
+/* Does VARIABLE apply to programs of the image only? */
+static bool is_of_image(const char *variable)
 {
     static const char *const starts[] = {
         "PATH=", "LD_", "GCONV_PATH=", "GLIBC_TUNABLES=", "LOCPATH=", NULL};
@@ -30,8 +32,8 @@ static bool is_images(const char *variable)
     return berth_text_starts_any(variable, starts);
 }
 
-/* Is it the task's own, and would mislead a step inside? Slurm's process managers, and
- * the CPUs and memory to which srun has bound this task. */
+/* Does VARIABLE apply to the task only, and mislead a new step? Those of Slurm's
+ * process managers do, and the CPUs and memory to which srun has bound the task. */
 static bool is_of_task(const char *variable)
 {
     static const char *const starts[] = {"PMI_",
@@ -51,7 +53,7 @@ static bool is_of_task(const char *variable)
            !berth_text_starts(variable, "PMIX_MCA_");
 }
 
-/* Is it an option by environment (commandline/defaults.h)? */
+/* Is VARIABLE an option by environment (commandline/defaults.h)? */
 static bool is_option(const char *variable)
 {
     size_t length = strcspn(variable, "=");
@@ -66,34 +68,34 @@ static bool is_option(const char *variable)
     return false;
 }
 
-/* Has the program set or changed VARIABLE, its own, for a command of the host? */
-static bool is_programs(const struct berth_outside *outside, const char *variable)
+/* Does the command get VARIABLE of the program, which has set or changed it? */
+static bool is_of_program(const struct berth_outside *outside, const char *variable)
 {
-    if (is_images(variable) || is_of_task(variable) ||
+    if (is_of_image(variable) || is_of_task(variable) ||
         is_same(berth_environ_value(outside->container, variable), variable))
         return false;
     return !is_option(variable) ||
            !is_same(berth_environ_value(outside->task, variable), variable);
 }
 
-/* Does VARIABLE, the task's, stay as it is: the program has it as the container made
- * it, or the container has removed it? */
-static bool stays(const struct berth_outside *outside, const char *variable)
+/* Does the command get VARIABLE of the task? Yes if the program has not changed what
+ * the container made of it, and if the container has removed it. */
+static bool is_kept(const struct berth_outside *outside, const char *variable)
 {
     const char *made = berth_environ_value(outside->container, variable);
     const char *now = berth_environ_value(outside->program, variable);
 
     if (is_of_task(variable) || is_option(variable))
         return false;
-    if (is_images(variable))
+    if (is_of_image(variable))
         return true;
     return made ? now && strcmp(made, now) == 0 : !now;
 }
 
-/* Has the program set or changed VARIABLE, its own, so that tasks in the same image
- * only get it over that image's: PATH and what leads its loader, and what the image has
- * set? Without it a daemon of an mpirun that was found on such a PATH is not found. */
-static bool is_over_images(const struct berth_outside *outside, const char *variable)
+/* Has the program set or changed VARIABLE where the image's value would win in a new
+ * step in the same image? So for PATH, the variables of the loader, and those that the
+ * image sets. Without them, the daemons of an mpirun on such a PATH are not found. */
+static bool is_over_image(const struct berth_outside *outside, const char *variable)
 {
     const char *was = berth_environ_value(outside->task, variable);
     const char *made = berth_environ_value(outside->container, variable);
@@ -101,10 +103,10 @@ static bool is_over_images(const struct berth_outside *outside, const char *vari
     if (is_of_task(variable) || is_option(variable) || is_same(made, variable) ||
         berth_value_assignment(variable, NULL) < 0)
         return false;
-    return is_images(variable) || (made && (!was || strcmp(was, made) != 0));
+    return is_of_image(variable) || (made && (!was || strcmp(was, made) != 0));
 }
 
-/* Append VARIABLE, but without this container's own end of PATH. */
+/* Append VARIABLE; PATH without the directory of commands of this container. */
 static void push_over(const struct berth_outside *outside, const char *variable,
                       struct berth_strvec *ret)
 {
@@ -122,9 +124,9 @@ static void push_over(const struct berth_outside *outside, const char *variable,
         berth_strvec_push(ret, variable);
 }
 
-/* Is one of NAMES (ended by NULL) an option of the srun of COMMAND, with the site's
- * prefix or without? What the program behind it is told is not. */
-static bool says(char *const *command, const char *const *names)
+/* Does COMMAND have one of the options NAMES (ended by NULL), with or without the
+ * site's prefix? Arguments of the program do not count. */
+static bool has_option(char *const *command, const char *const *names)
 {
     struct berth_srunword option;
     char *const *at = command + 1;
@@ -136,15 +138,15 @@ static bool says(char *const *command, const char *const *names)
     return false;
 }
 
-bool berth_outside_says_image(char *const *command)
+bool berth_outside_has_image(char *const *command)
 {
     static const char *const names[] = {"container-image", NULL};
 
-    return says(command, names);
+    return has_option(command, names);
 }
 
-/* What a new step takes where its user says nothing; an mpirun of one task is not for
- * others. */
+/* Append the variable with the options of the step as defaults of a new step; without
+ * --mpi-bind=local, which is for the mpirun of one task. */
 static int push_defaults(const struct berth_outside *outside, struct berth_strvec *ret,
                          struct berth_err *err)
 {
@@ -152,20 +154,20 @@ static int push_defaults(const struct berth_outside *outside, struct berth_strve
     BERTH_TABLE struct berth_table table = {0};
     BERTH_FREE char *text = NULL;
     struct berth_request request = {0};
-    bool local = berth_request_starts_mpirun(asked);
+    bool is_local = berth_request_starts_mpirun(asked);
 
     if (berth_request_merge(&request, asked, err) < 0 ||
         berth_table_add(&table, BERTH_GROUP_ALL, NULL, &request, err) < 0)
         return -1;
     free(table.rows[0].request.workdir);
     table.rows[0].request.workdir = outside->workdir ? strdup(outside->workdir) : NULL;
-    if (local) {
+    if (is_local) {
         free(table.rows[0].request.mpi);
         table.rows[0].request.mpi = NULL;
     }
     for (char *const *it = outside->program;
-         it && *it && !berth_outside_says_image(outside->command); it++)
-        if (is_over_images(outside, *it))
+         it && *it && !berth_outside_has_image(outside->command); it++)
+        if (is_over_image(outside, *it))
             push_over(outside, *it, &table.rows[0].request.env);
     if (table.rows[0].request.env.failed)
         return berth_err_oom(err);
@@ -175,13 +177,13 @@ static int push_defaults(const struct berth_outside *outside, struct berth_strve
     return 0;
 }
 
-/* Is COMMAND for a new step that has to share the CPUs which the outer one holds, and
- * does not say how? A new job has CPUs of its own. */
-static bool is_to_share(char *const *command)
+/* Does COMMAND start a step without an option about sharing the CPUs that the outer
+ * step has? A new job has its own CPUs. */
+static bool shares_cpus(char *const *command)
 {
     static const char *const names[] = {"--exact", "--exclusive", "--overlap", NULL};
 
-    return strcmp(*command, "srun") == 0 && !says(command, names);
+    return strcmp(*command, "srun") == 0 && !has_option(command, names);
 }
 
 int berth_outside_environment(const struct berth_outside *outside,
@@ -190,12 +192,12 @@ int berth_outside_environment(const struct berth_outside *outside,
     static const char sharing[] = "SLURM_OVERLAP=1";
 
     for (char *const *it = outside->task; *it; it++)
-        if (stays(outside, *it))
+        if (is_kept(outside, *it))
             berth_strvec_push(ret, *it);
     for (char *const *it = outside->program; it && *it; it++)
-        if (is_programs(outside, *it))
+        if (is_of_program(outside, *it))
             berth_strvec_push(ret, *it);
-    if (!berth_environ_value(ret->items, sharing) && is_to_share(outside->command))
+    if (!berth_environ_value(ret->items, sharing) && shares_cpus(outside->command))
         berth_strvec_push(ret, sharing);
     if (push_defaults(outside, ret, err) < 0)
         return -1;

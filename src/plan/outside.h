@@ -7,36 +7,36 @@
 #include "base/strvec.h"
 #include "request/request.h"
 
-/* Of each task in a container that may start commands of the host: NAME.TOKEN, the name
- * of the socket where it asks, in the abstract namespace (unix(7)), and what shows that
- * it may (job/hostcommand.h). */
+/* Set for each task in a container that may start commands of the host: NAME.TOKEN, the
+ * abstract name of the socket for its questions (unix(7)), and the token that permits
+ * them (job/hostcommand.h). */
 #define BERTH_OUTSIDE_VARIABLE "BERTH_INSIDE"
 
-/* Has the directory with these commands, the last one of its PATH, for a shell that
- * sets PATH anew; and how that begins there. */
+/* The directory with these commands, which is the last one of the task's PATH; for a
+ * shell that sets PATH itself. The second is how the directory begins in PATH. */
 #define BERTH_OUTSIDE_PLACE "BERTH_INSIDE_PATH"
 #define BERTH_OUTSIDE_PATH  ":/proc/"
 
-/* The environment of a command of the host that a program in a container starts: what
- * the task has outside, and what the program has set or changed in the container. Never
- * the image's PATH or what leads a loader astray, nor what ranks of the task's own step
- * know of its process manager. The container options of the step are the defaults of a
- * new one. */
+/* A command of the host that a program in a container starts. Its environment is that
+ * of the task on the host, with the variables that the program has set or changed; but
+ * never the image's PATH, the variables of its loader, or those of the step's process
+ * manager. The container options of the step are the defaults of a new step. */
 
-/* Each is ended by NULL; what a program has changed is seen against CONTAINER. */
+/* Borrows everything; each list is ended by NULL. */
 struct berth_outside {
-    char *const *task;                   /* of the task on the host */
-    char *const *container;              /* what the container has made of that */
-    char *const *program;                /* of the program that asks */
-    const struct berth_request *request; /* the step's, as its user has asked for it */
-    char *const *command;                /* its name, and arguments */
-    const char *workdir; /* of the program, where the host does not have that; NULL: it
-                            has */
+    char *const *task;                   /* environment of the task on the host */
+    char *const *container;              /* that environment in the container */
+    char *const *program;                /* environment of the program that asks */
+    const struct berth_request *request; /* of the step, as its user asked */
+    char *const *command;                /* its name and arguments */
+    const char *workdir; /* working directory of the program, if the host does not have
+                            it; NULL: the host has it */
 };
 
-/* Does COMMAND name an image for the new step? Then it is not the program's. */
-bool berth_outside_says_image(char *const *command);
+/* Does COMMAND name an image for the new step, in place of the program's? */
+bool berth_outside_has_image(char *const *command);
 
-/* Appends to RET. */
+/* Append the environment of the command to RET. Returns 0, or -1 with a sentence in
+ * ERR. */
 int berth_outside_environment(const struct berth_outside *outside,
                               struct berth_strvec *ret, struct berth_err *err);

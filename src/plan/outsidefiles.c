@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which words of a command line of Slurm, and which of its variables, name files, and
- * who opens these. */
+/* Which options of salloc, sbatch and srun, and which variables, name files, and who
+ * opens these files. */
 
 #include "plan/outsidefiles.h"
 
@@ -10,10 +10,10 @@
 #include "base/text.h"
 #include "commandline/srunwords.h"
 
-/* What a value is, if not a file. */
+/* What a value may be in place of a file. */
 enum other {
-    NAMES = 1, /* without a slash, names of nodes */
-    WORD = 2,  /* none, all, a number, or what is the same everywhere */
+    NAMES = 1, /* names of nodes, if it has no slash */
+    WORD = 2,  /* none, all, or a number */
 };
 
 static const struct row {
@@ -39,7 +39,8 @@ static const struct row {
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-/* What COMMAND reads in place of an option; srun's count for the commands of salloc. */
+/* Variables that stand for an option. Those of srun apply to the command of salloc,
+ * too. */
 static const struct {
     const char *name;
     const char *option;
@@ -62,7 +63,7 @@ static const struct {
     {"SRUN_OUTPUT", "--output"},
 };
 
-/* The letters of squeue, sacct and others mean other things. */
+/* Other commands, such as squeue, use the same letters for other options. */
 static bool starts_tasks(const char *command)
 {
     static const char *const commands[] = {"salloc", "sbatch", "srun", NULL};
@@ -78,7 +79,7 @@ struct berth_outside_files berth_outside_files(char *const *command)
         .command = *command, .at = starts_tasks(*command) ? command + 1 : none};
 }
 
-/* A long option may be cut off, unless another one may have been. */
+/* Is OPTION the name of ROW, or a start of it that no other option has? */
 static bool is_called(const struct row *row, const char *option)
 {
     static const char *const others[] = {"--bb", "--export"};
@@ -99,7 +100,7 @@ static const struct row *find_row(const struct berth_srunword *option)
     return NULL;
 }
 
-/* A stream is that of COMMAND, which has the program's. */
+/* Is VALUE a stream of the command? The command has those of the program. */
 static bool is_stream(const char *value)
 {
     static const char *const streams[] = {
@@ -110,7 +111,7 @@ static bool is_stream(const char *value)
     return berth_text_is_any(value, streams);
 }
 
-/* srun(1) takes all that begins with `all` or with a dash for `all`. */
+/* srun(1) reads a value that begins with `all` or with a dash as `all`. */
 static bool is_word(const char *command, const char *value)
 {
     return strcasecmp(value, "none") == 0 ||
@@ -127,8 +128,8 @@ static bool is_path(const struct row *row, const char *command, const char *valu
     return row->other != WORD || !is_word(command, value);
 }
 
-/* --multi-prog, which may be cut off: no other option begins so. */
-static bool says_multi(const struct berth_srunword *option)
+/* Is OPTION --multi-prog, or a start of it? No other option begins so. */
+static bool is_multi_prog(const struct berth_srunword *option)
 {
     static const char name[] = "--multi-prog";
     size_t length = option->name ? strcspn(option->name, "=") : 0;
@@ -137,7 +138,8 @@ static bool says_multi(const struct berth_srunword *option)
            strncmp(name, option->name, length) == 0;
 }
 
-/* Where a batch job has its input from, or a task of many, is opened when it starts. */
+/* The use in ROW; but Slurm opens the input of a batch job, and that of each task (%),
+ * when it starts. */
 static enum berth_outside_use use_of(const struct row *row, const char *command,
                                      const char *value)
 {
@@ -146,7 +148,7 @@ static enum berth_outside_use use_of(const struct row *row, const char *command,
     return strchr(value, '%') ? BERTH_OUTSIDE_IN : BERTH_OUTSIDE_SAME;
 }
 
-/* The file that WORD names, of which FILES has seen what stands before it. */
+/* Does WORD, the next one of FILES, name a file? Then *RET is that file. */
 static bool read_word(struct berth_outside_files *files,
                       const struct berth_srunword *word, struct berth_outside_file *ret)
 {
@@ -155,7 +157,7 @@ static bool read_word(struct berth_outside_files *files,
     bool was_multi = files->is_multi;
 
     *ret = (struct berth_outside_file){.word = word->word, .path = word->value};
-    files->is_multi = !is_command && (was_multi || says_multi(word));
+    files->is_multi = !is_command && (was_multi || is_multi_prog(word));
     if (is_command) {
         ret->path = *word->word;
         ret->option = was_multi ? "--multi-prog" : "the script";
@@ -182,7 +184,8 @@ bool berth_outside_files_next(struct berth_outside_files *files,
     return false;
 }
 
-/* Those of sbatch are for sbatch alone, and the lists of nodes for all. */
+/* Does COMMAND read the variable NAME? Only sbatch reads SBATCH_*, and no others but
+ * SLURM_HOSTFILE. */
 static bool is_read(const char *command, const char *name)
 {
     return starts_tasks(command) &&

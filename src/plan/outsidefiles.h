@@ -4,43 +4,46 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The files that a command of the host, which a program in a container starts, finds on
- * its command line and in its environment. The host may have others by these names
- * (srun(1), sbatch(1)). */
+/* Finds the files that the command line and the environment name, of a command of the
+ * host that a program in a container starts (srun(1), sbatch(1)). On the host, other
+ * files may have these names. */
 
 enum berth_outside_use {
-    BERTH_OUTSIDE_READ, /* the command reads it, once */
-    BERTH_OUTSIDE_SAME, /* Slurm opens it, on any node and at any time */
-    BERTH_OUTSIDE_NAME, /* Slurm starts tasks in the directory of that name */
-    BERTH_OUTSIDE_IN, /* Slurm makes it, or completes its name: its directory counts */
+    BERTH_OUTSIDE_READ, /* the command reads the file, once */
+    BERTH_OUTSIDE_SAME, /* Slurm opens the file, on any node and at any time */
+    BERTH_OUTSIDE_NAME, /* Slurm starts tasks in a directory of this name */
+    BERTH_OUTSIDE_IN,   /* Slurm makes the file, or completes its name: its directory
+                           counts */
 };
 
 struct berth_outside_file {
-    const char *option; /* for people; or the variable */
+    const char *option; /* the name of the option or variable, for messages */
     enum berth_outside_use use;
-    char *const *word; /* that names it; NULL: a variable does */
-    const char *path;  /* in *WORD */
-    bool is_searched;  /* where the working directory does not have it, too */
+    char *const *word; /* the word that names the file; NULL: a variable does */
+    const char *path;  /* in *WORD, or in the variable */
+    bool
+        is_searched; /* in PATH, too, if the working directory does not have the file */
 };
 
-/* Where to look on; COMMAND and what is behind it, ended by NULL, stays. */
+/* The state of a search. Borrows COMMAND and its arguments. */
 struct berth_outside_files {
     const char *command;
     char *const *at;
-    bool is_multi; /* its component, or a variable, has said --multi-prog */
+    bool is_multi; /* the component at AT, or a variable, sets --multi-prog */
 };
 
-/* COMMAND: the name and its arguments. One that starts no tasks has no files. */
+/* Start a search in COMMAND: a name and its arguments, ended by NULL. Only salloc,
+ * sbatch and srun have files. */
 struct berth_outside_files berth_outside_files(char *const *command);
 
-/* The next file; false: there are no more. */
+/* Find the next file. Returns false if there are no more. */
 bool berth_outside_files_next(struct berth_outside_files *files,
                               struct berth_outside_file *ret);
 
-/* Does VARIABLE (NAME=VALUE) name a file for COMMAND? Then that is *RET. */
+/* Does VARIABLE (NAME=VALUE) name a file for COMMAND? Then *RET is that file. */
 bool berth_outside_files_variable(const char *command, const char *variable,
                                   struct berth_outside_file *ret);
 
-/* How much of FILE's path names its directory: up to the slash before its last part,
- * or before the first part with a %, which Slurm replaces. 0: it has none. */
+/* The length of the directory in FILE's path: up to the slash before its last part, or
+ * before the first part with a %, which Slurm replaces. 0: there is no directory. */
 size_t berth_outside_files_directory(const struct berth_outside_file *file);

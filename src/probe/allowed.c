@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a path really leads, and whose it is: the facts by which a site allows images
- * and mounts. Asks descriptors, which cannot be exchanged, and not names. */
+/* Finds the real path and the owner of images and of sources of mounts, by which a site
+ * allows them. Inspects open files: a name may lead to another file at any time. */
 
 #include "probe/allowed.h"
 
@@ -26,13 +26,13 @@
 #define FUSE_SUPER_MAGIC 0x65735546 /* linux/magic.h, from Linux 5.17 on */
 #endif
 
-bool berth_allowed_is_asked(const struct berth_site *site)
+bool berth_allowed_is_restricted(const struct berth_site *site)
 {
     return site->images.roots.count || site->images.owners.count ||
            site->images.signatures.count;
 }
 
-/* Where the open file FD is; NULL with errno. The caller frees it. */
+/* The real path of the open file FD; NULL with errno. The caller frees it. */
 static char *path_of(int fd)
 {
     char name[64];
@@ -41,6 +41,7 @@ static char *path_of(int fd)
     return realpath(name, NULL);
 }
 
+/* Is FILE at PATH? */
 static bool is_file(const char *path, const struct stat *file)
 {
     struct stat st;
@@ -77,14 +78,15 @@ static int check_roots(const struct berth_site *site, const char *path,
                       "there",
                       path, text.text);
     else
-        berth_err_set(err,
-                      "image '%s': it is really '%s', and this site allows images in "
-                      "%s only; take one from there",
-                      path, real, text.text);
+        berth_err_set(
+            err,
+            "image '%s': its real path is '%s', and this site allows images in "
+            "%s only; take one from there",
+            path, real, text.text);
     return berth_site_cite(site, "images.roots", "", err);
 }
 
-/* A user may be known by a number only. */
+/* Is NAME, a name or a number, that of USER? */
 static bool is_user(const char *name, uid_t user)
 {
     const struct passwd *entry = getpwnam(name);
@@ -132,8 +134,8 @@ bool berth_allowed_read_mounter(const char *line, dev_t device, uid_t *ret_user)
     return true;
 }
 
-/* Who has mounted the file system of FILE, open at FD, and says whose its files are:
- * root, unless it is a user's own (FUSE). -1: that cannot be seen. */
+/* The user who has mounted the file system of FILE, open at FD: root, unless it is
+ * FUSE; -1: not known. */
 static uid_t find_mounter(int fd, const struct stat *file)
 {
     BERTH_FCLOSE FILE *mounts = NULL;
@@ -151,7 +153,7 @@ static uid_t find_mounter(int fd, const struct stat *file)
     return (uid_t)-1;
 }
 
-/* An owner is the word of who has mounted the file system. */
+/* Whoever has mounted a file system decides who owns its files. */
 static int check_mounter(const struct berth_site *site, const char *path, int fd,
                          const struct stat *file, struct berth_err *err)
 {
@@ -159,19 +161,18 @@ static int check_mounter(const struct berth_site *site, const char *path, int fd
 
     if (user == 0 || check_owner(site, path, user, err) == 0)
         return 0;
-    return berth_err_at(err, "a file system of uid %lu's own (FUSE)",
+    return berth_err_at(err, "a file system that uid %lu has mounted (FUSE)",
                         (unsigned long)user);
 }
 
-/* There is nothing to be opened at PATH. */
-static int explain(const char *path, int number, struct berth_err *err)
+/* Refuse PATH, which open(2) refuses with NUMBER; say why, as for a step. */
+static int refuse_open(const char *path, int number, struct berth_err *err)
 {
     struct berth_image image;
 
     if (berth_image_probe(path, &image, NULL, err) < 0)
         return -1;
-    return berth_err_set(err, "image '%s': cannot be opened: %s; check the path", path,
-                         strerror(number));
+    return berth_err_set(err, BERTH_OPENED_FAILED, path, strerror(number));
 }
 
 int berth_allowed_image(const struct berth_site *site, const char *path,
@@ -182,7 +183,7 @@ int berth_allowed_image(const struct berth_site *site, const char *path,
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0)
-        return explain(path, errno, err);
+        return refuse_open(path, errno, err);
     real = path_of(fd);
     if (!real || !is_file(real, &st))
         return berth_err_set(err, BERTH_OPENED_EXCHANGED, path);
@@ -197,8 +198,8 @@ int berth_allowed_image(const struct berth_site *site, const char *path,
     return 0;
 }
 
-/* Can this host tell what SITE allows? */
-static bool knows(const struct berth_site *site)
+/* Does this host have all directories and users of SITE? */
+static bool can_check(const struct berth_site *site)
 {
     for (size_t i = 0; i < site->images.roots.count; i++)
         if (access(site->images.roots.items[i], F_OK) < 0)
@@ -218,12 +219,13 @@ int berth_allowed_here(const struct berth_site *site, const char *path,
     BERTH_FREE char *real = NULL;
     BERTH_FREE char *identity = NULL;
 
-    if (!berth_allowed_is_asked(site) || !knows(site))
+    if (!berth_allowed_is_restricted(site) || !can_check(site))
         return 0;
     return berth_allowed_image(site, path, &real, &identity, err);
 }
 
-/* The real path of the source of the mount TEXT; NULL: there is none. */
+/* The real path of the source of the mount TEXT; NULL: it does not exist. The caller
+ * frees it. */
 static char *find_source(const char *text)
 {
     struct berth_mount mount;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The facts by which a site decides about a request on this host, and the decision. */
+/* Finds the facts by which a site decides about a request, and applies its policy. */
 
 #include "probe/apply.h"
 
@@ -23,8 +23,8 @@ static const char *home_of(char *const *environment)
     return user ? user->pw_dir : home;
 }
 
-/* An image from a registry lies in the user's own directory: the site says by its URI
- * whether it may run. */
+/* Check the image, and replace its path by the real one. An image from a registry is in
+ * the user's own directory: if the site has rules for URIs, they decide. */
 static int apply_to_image(const struct berth_site *site, struct berth_request *request,
                           struct berth_terms *terms, struct berth_err *err)
 {
@@ -35,7 +35,8 @@ static int apply_to_image(const struct berth_site *site, struct berth_request *r
         by_place.images.roots = (struct berth_strvec){0};
         by_place.images.owners = (struct berth_strvec){0};
     }
-    if (!berth_request_has_container(request) || !berth_allowed_is_asked(&by_place))
+    if (!berth_request_has_container(request) ||
+        !berth_allowed_is_restricted(&by_place))
         return 0;
     if (berth_allowed_image(&by_place, request->image, &path, &terms->image, err) < 0)
         return -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which file systems several hosts share. By the kernel's names: those of FUSE have all
- * one number. */
+/* Decides whether hosts share a file system, by its type in mountinfo: statfs(2) has
+ * the same number for all types of FUSE. */
 
 #include "probe/filesystem.h"
 
@@ -37,7 +37,7 @@ bool berth_filesystem_read(const char *line, int mount, bool *ret_shared)
     return true;
 }
 
-/* The mount that FD is in; -1: not known. */
+/* The id of the mount that FD is in; -1: not known. */
 static int mount_of(int fd)
 {
     BERTH_FCLOSE FILE *facts = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files from which a container runtime makes an image. */
+/* Recognizes files from which a container runtime builds an image. */
 
 #include "probe/format.h"
 
@@ -15,10 +15,10 @@ enum { TAR_MAGIC_AT = 257, TAR_END = TAR_MAGIC_AT + 5 };
 
 static const struct format {
     const char *name;
-    const char *ending; /* of a file that has no magic; NULL: none */
+    const char *ending; /* of a file name; NULL: only the magic counts */
     size_t at;
     const char *magic;
-    const char *source; /* what the runtime calls it in front of the path */
+    const char *source; /* in front of the path, for `build` */
 } formats[] = {
     {"a squashfs file", NULL, 0, "hsqs", ""},
     {"a tar file", NULL, TAR_MAGIC_AT, "ustar", "docker-archive:"},
@@ -40,7 +40,8 @@ static const struct format *find(const char *path, int fd)
     return NULL;
 }
 
-/* The name of this host's runtime. *RET_PATH is what the caller frees. */
+/* The name of this host's runtime, in *RET_PATH, which the caller frees, or a constant.
+ */
 static const char *find_runtime(char **ret_path)
 {
     if (berth_runtime_find(NULL, getenv("PATH"), ret_path, NULL) < 0)
@@ -53,7 +54,7 @@ int berth_format_refuse(const char *path, int fd, struct berth_err *err)
     BERTH_FREE char *runtime = NULL;
     const struct format *format;
 
-    if (!err) /* nobody asks */
+    if (!err)
         return -1;
     format = find(path, fd);
     if (!format)
@@ -62,11 +63,11 @@ int berth_format_refuse(const char *path, int fd, struct berth_err *err)
                              "'apptainer build' or 'singularity build') or a sandbox "
                              "directory",
                              path);
-    return berth_err_set(err,
-                         "image '%s': %s, not an image; make one of it: %s build "
-                         "image.sif %s%s",
-                         path, format->name, find_runtime(&runtime), format->source,
-                         path);
+    return berth_err_set(
+        err,
+        "image '%s': %s, not an image; build an image from it: %s build "
+        "image.sif %s%s",
+        path, format->name, find_runtime(&runtime), format->source, path);
 }
 
 int berth_format_refuse_directory(const char *path, struct berth_err *err)

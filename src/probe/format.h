@@ -3,9 +3,10 @@
 
 #include "base/err.h"
 
-/* Sets in ERR that the file at PATH, open at FD, is not a SIF file, what it is instead,
- * and how a SIF file is made of it. Returns -1. */
+/* Refuse the file at PATH, open at FD, which is not a SIF file: the sentence in ERR
+ * (may be NULL) says what the file is, and how to build an image from it. Returns -1.
+ */
 int berth_format_refuse(const char *path, int fd, struct berth_err *err);
 
-/* The same of a directory, which holds no root file system. */
+/* Refuse the directory at PATH, which is not a root file system. Returns -1. */
 int berth_format_refuse_directory(const char *path, struct berth_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is there an image? Tells a SIF file or a sandbox directory from everything else
- * before a runtime is started on it, because the runtime says it late, once per task,
- * and in words about itself. */
+/* Checks whether a path is a SIF file or a sandbox directory, before a runtime is
+ * started: the runtime would report a fault late, once for each task, and in words
+ * about itself. */
 
 #include "probe/image.h"
 
@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "probe/format.h"
 #include "probe/missing.h"
+#include "probe/opened.h"
 
 /* The SIF global header and its descriptors, little-endian (SIF specification, "SIF
  * file format"; offsets from the start of the file and of a descriptor). */
@@ -40,7 +41,7 @@ enum {
 
 static const struct {
     const char *code; /* in the SIF header */
-    const char *name; /* as uname -m says it */
+    const char *name; /* as `uname -m` prints it */
 } architectures[] = {
     {"01", "i686"},  {"02", "x86_64"},  {"03", "armv7l"}, {"04", "aarch64"},
     {"05", "ppc64"}, {"06", "ppc64le"}, {"11", "s390x"},  {"12", "riscv64"},
@@ -67,14 +68,10 @@ static bool read_exactly(int fd, void *bytes, size_t count, off_t at)
 
 static int refuse_cut(const char *path, struct berth_err *err)
 {
-    return berth_err_set(
-        err,
-        "image '%s': the file ends before the image does; copy it again, "
-        "whole",
-        path);
+    return berth_err_set(err, "image '%s': the file is cut short; copy it again", path);
 }
 
-/* The machine that a SIF header names; NULL for one that is not in the list. */
+/* The machine in a SIF header; NULL: it is not in the list. */
 static const char *machine_of(const unsigned char *header)
 {
     const char *code = (const char *)header + SIF_ARCH_AT;
@@ -100,8 +97,8 @@ int berth_image_check_machine(const char *path, const struct berth_image *image,
         path, image->machine, host.machine, host.machine);
 }
 
-/* Does every part of the SIF lie inside the file of SIZE bytes, and is one of them a
- * file system? */
+/* Check that each part of the SIF file is inside its SIZE bytes, and that one part is a
+ * file system. */
 static int check_parts(const char *path, int fd, const unsigned char *header,
                        uint64_t size, struct berth_err *err)
 {
@@ -185,8 +182,7 @@ static int refuse_open(const char *path, int number, int *ret_missing,
                              "image '%s': you may not read it; ask its owner for r "
                              "permission (and x on the directories above)",
                              path);
-    return berth_err_set(err, "image '%s': cannot be opened: %s; check the path", path,
-                         strerror(number));
+    return berth_err_set(err, BERTH_OPENED_FAILED, path, strerror(number));
 }
 
 int berth_image_probe(const char *path, struct berth_image *ret_image, int *ret_missing,
@@ -261,7 +257,7 @@ int berth_image_describe(const char *path, struct berth_strvec *ret,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-int berth_image_look(const struct berth_request *request, struct berth_err *err)
+int berth_image_check(const struct berth_request *request, struct berth_err *err)
 {
     struct berth_image image;
     int missing;

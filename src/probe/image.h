@@ -10,31 +10,29 @@ enum berth_image_kind {
     BERTH_IMAGE_SANDBOX, /* a directory that holds a root file system */
 };
 
-/* What is known of an image. */
 struct berth_image {
     enum berth_image_kind kind;
-    const char *machine; /* as uname -m says it; NULL: not known */
+    const char *machine; /* as `uname -m` prints it; NULL: not known */
 };
 
-/* Reads the image at PATH, as the calling user. Reads a SIF file's header and the list
- * of its parts, no more. Returns 0; -1 with a sentence `image 'PATH': what is wrong;
- * what would be right` if it is missing, unreadable, cut short, or not an image.
- * *RET_MISSING (may be NULL) says whether it failed because there is nothing at PATH.
- */
+/* Check, as the calling user, that there is an image at PATH. Reads of a SIF file only
+ * the header and the list of its parts. Returns 0; or -1 with a sentence in ERR (may be
+ * NULL) if the file is missing, unreadable, cut short, or not an image. *RET_MISSING
+ * (may be NULL) is 1 if there is nothing at PATH, else 0. */
 int berth_image_probe(const char *path, struct berth_image *ret_image, int *ret_missing,
                       struct berth_err *err);
 
-/* Can the machine that this runs on (not a login node of another kind) run the image?
- */
+/* Check that this machine can run the IMAGE at PATH. Call it on the node of a task: a
+ * login node may be of another kind. Returns 0, or -1 with a sentence in ERR. */
 int berth_image_check_machine(const char *path, const struct berth_image *image,
                               struct berth_err *err);
 
-/* What tells the image at PATH from others, for people: appends name, value, ... to
- * RET: kind, machine, bytes, modified, and of a SIF file id, which its maker gave it.
- * What is not known is left out. */
+/* Append to RET names and values of what identifies the image at PATH: kind, machine,
+ * bytes, modified, and of a SIF file its id. Leaves out what is not known. Returns 0,
+ * or -1 when out of memory. */
 int berth_image_describe(const char *path, struct berth_strvec *ret,
                          struct berth_err *err);
 
-/* Is the image of REQUEST, which is a file now, on this node, and built for its
- * machine? */
-int berth_image_look(const struct berth_request *request, struct berth_err *err);
+/* Check, on the node of a task, the image of REQUEST, which is a file (a URI has been
+ * pulled), and its machine. Returns 0, or -1 with a sentence in ERR. */
+int berth_image_check(const struct berth_request *request, struct berth_err *err);

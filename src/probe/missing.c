@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* There is no image at a path: what somebody meant who wrote it. */
+/* Guesses what image a user meant by a path where there is no file. */
 
 #include "probe/missing.h"
 
@@ -22,46 +22,46 @@
 /* A directory of a million files is not read to its end for a suggestion. */
 enum { ENTRIES_MAX = 2000 };
 
-/* A path, as far as it goes. */
-struct way {
-    char *directory;  /* the last one that is there */
-    int fd;           /* of it; -1: none is */
-    const char *rest; /* of the path */
-    char *name;       /* the first of the rest */
-    bool is_there;    /* a link that leads nowhere, or a file that is not a directory */
+/* A path that is split at the last directory that exists. */
+struct split {
+    char *directory;  /* that one */
+    int fd;           /* of the directory; -1: there is none */
+    const char *rest; /* the path after the directory */
+    char *name;       /* the first name in the rest */
+    bool is_there;    /* the name exists: a dangling link, or a file, not a directory */
 };
 
-static void end_way(struct way *way)
+static void fini_split(struct split *split)
 {
-    free(way->directory);
-    free(way->name);
-    if (way->fd >= 0)
-        close(way->fd);
+    free(split->directory);
+    free(split->name);
+    if (split->fd >= 0)
+        close(split->fd);
 }
 
-#define WAY __attribute__((cleanup(end_way)))
+#define SPLIT __attribute__((cleanup(fini_split)))
 
-/* Out of memory, or a relative path: the rest is all of it. */
-static struct way find_way(const char *path)
+/* If PATH is relative, or out of memory: the rest is all of PATH. */
+static struct split split_path(const char *path)
 {
-    struct way way = {.directory = strdup(path), .fd = -1, .rest = path};
+    struct split split = {.directory = strdup(path), .fd = -1, .rest = path};
     struct stat st;
     char *slash;
 
-    while (way.fd < 0 && way.directory && (slash = strrchr(way.directory, '/'))) {
-        way.rest = path + (slash - way.directory) + 1;
-        slash[slash == way.directory] = '\0';
-        way.fd = open(way.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (slash == way.directory)
+    while (split.fd < 0 && split.directory && (slash = strrchr(split.directory, '/'))) {
+        split.rest = path + (slash - split.directory) + 1;
+        slash[slash == split.directory] = '\0';
+        split.fd = open(split.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (slash == split.directory)
             break;
     }
-    way.name = strndup(way.rest, strcspn(way.rest, "/"));
-    way.is_there = way.fd >= 0 && way.name &&
-                   fstatat(way.fd, way.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    return way;
+    split.name = strndup(split.rest, strcspn(split.rest, "/"));
+    split.is_there = split.fd >= 0 && split.name &&
+                     fstatat(split.fd, split.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    return split;
 }
 
-/* Can ENTRY be an image, or else a directory on the way to one? */
+/* Can ENTRY be an image (if IMAGE), or a directory above one? */
 static bool is_candidate(const struct dirent *entry, bool image)
 {
     if (*entry->d_name == '.')
@@ -69,7 +69,7 @@ static bool is_candidate(const struct dirent *entry, bool image)
     return entry->d_type != DT_REG || (image && berth_registry_is_file(entry->d_name));
 }
 
-/* NULL: it cannot be read. */
+/* Open DIRECTORY for reading; NULL: it cannot be read. */
 static DIR *open_entries(int directory)
 {
     int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -92,7 +92,7 @@ static void list(int directory, bool image, struct berth_strvec *ret)
         closedir(entries);
 }
 
-/* False where that cannot be told. */
+/* Is DIRECTORY empty? False if it cannot be read. */
 static bool is_empty(int directory)
 {
     DIR *entries = open_entries(directory);
@@ -106,34 +106,34 @@ static bool is_empty(int directory)
     return empty;
 }
 
-/* Can the rest be all that the user typed? Then the directory is the one in which the
- * command was typed. / is not counted: every path begins there. */
-static bool is_bare(const struct way *way)
+/* May the rest be all that the user typed? Yes if the directory is the current one,
+ * except for /, where each absolute path begins. */
+static bool is_bare(const struct split *split)
 {
     struct stat here, directory;
 
-    return way->fd >= 0 && !way->is_there && strcmp(way->directory, "/") != 0 &&
-           stat(".", &here) == 0 && fstat(way->fd, &directory) == 0 &&
+    return split->fd >= 0 && !split->is_there && strcmp(split->directory, "/") != 0 &&
+           stat(".", &here) == 0 && fstat(split->fd, &directory) == 0 &&
            here.st_dev == directory.st_dev && here.st_ino == directory.st_ino;
 }
 
-/* The name in the directory that is near the first one of the rest; NULL: none is. The
- * ending of a file name does not count for how many letters may be wrong. The caller
- * frees it. */
-static char *find_near(const struct way *way)
+/* A name in the directory that is similar to the first name of the rest; NULL: there is
+ * none. The longer the name before its first dot, the more letters may differ. The
+ * caller frees it. */
+static char *find_near(const struct split *split)
 {
     BERTH_STRVEC struct berth_strvec names = {0};
     BERTH_FREE char *file = NULL;
     const char *near = NULL;
 
-    if (way->fd < 0 || !way->name || way->is_there)
+    if (split->fd < 0 || !split->name || split->is_there)
         return NULL;
-    list(way->fd, !strchr(way->rest, '/'), &names);
-    if (asprintf(&file, "%s.sif", way->name) >= 0 && berth_strvec_has(&names, file))
+    list(split->fd, !strchr(split->rest, '/'), &names);
+    if (asprintf(&file, "%s.sif", split->name) >= 0 && berth_strvec_has(&names, file))
         near = file;
     else if (names.count)
-        near = berth_suggest_nearest(way->name, (const char *const *)names.items,
-                                     strcspn(way->name, ".") / 3 + 1);
+        near = berth_suggest_nearest(split->name, (const char *const *)names.items,
+                                     strcspn(split->name, ".") / 3 + 1);
     return near ? strdup(near) : NULL;
 }
 
@@ -145,57 +145,57 @@ static int suggest_registry(const char *path, const char *name, struct berth_err
                          path, name);
 }
 
-static int suggest_near(const char *path, const struct way *way, const char *near,
+static int suggest_near(const char *path, const struct split *split, const char *near,
                         struct berth_err *err)
 {
-    if (!strchr(way->rest, '/'))
+    if (!strchr(split->rest, '/'))
         return berth_err_set(err, "image '%s': not found; did you mean '%s'?", path,
                              near);
     return berth_err_set(err,
                          "image '%s': there is no directory '%s'; did you mean '%s'?",
-                         path, way->name, near);
+                         path, split->name, near);
 }
 
 #define NOT_FOUND "not found; check the path, and that the nodes see this file system"
 
 int berth_missing_explain(const char *path, struct berth_err *err)
 {
-    WAY struct way way = find_way(path);
+    SPLIT struct split split = split_path(path);
     BERTH_BUF struct berth_buf uri = {0};
     BERTH_FREE char *near = NULL;
-    bool bare = is_bare(&way);
+    bool bare = is_bare(&split);
 
-    if (bare && berth_registry_meant(way.rest, &uri))
+    if (bare && berth_registry_meant(split.rest, &uri))
         return berth_err_set(err,
                              "image '%s': not found; for an image of a registry write "
                              "%s",
                              path, uri.text);
-    near = find_near(&way);
+    near = find_near(&split);
     if (near)
-        return suggest_near(path, &way, near, err);
-    if (bare && berth_registry_is_host(way.rest))
-        return suggest_registry(path, way.rest, err);
+        return suggest_near(path, &split, near, err);
+    if (bare && berth_registry_is_host(split.rest))
+        return suggest_registry(path, split.rest, err);
     if (berth_registry_is_file(path))
         return berth_err_set(err, "image '%s': " NOT_FOUND, path);
     return berth_err_set(
         err, "image '%s': " NOT_FOUND " (for an image of a registry write %s)", path,
-        bare && berth_registry_possible(way.rest, &uri) ? uri.text : "docker://NAME");
+        bare && berth_registry_possible(split.rest, &uri) ? uri.text : "docker://NAME");
 }
 
 bool berth_missing_in_registry(const char *path)
 {
-    WAY struct way way = find_way(path);
+    SPLIT struct split split = split_path(path);
     BERTH_BUF struct berth_buf uri = {0};
 
-    return is_bare(&way) &&
-           (berth_registry_meant(way.rest, &uri) || berth_registry_is_host(way.rest));
+    return is_bare(&split) && (berth_registry_meant(split.rest, &uri) ||
+                               berth_registry_is_host(split.rest));
 }
 
-/* An empty directory may be one where only the nodes mount something. */
+/* In an empty directory, nodes may mount a file system that this host does not. */
 bool berth_missing_everywhere(const char *path)
 {
-    WAY struct way way = find_way(path);
+    SPLIT struct split split = split_path(path);
 
-    return way.fd >= 0 && !way.is_there && berth_filesystem_is_shared(way.fd) &&
-           !is_empty(way.fd);
+    return split.fd >= 0 && !split.is_there && berth_filesystem_is_shared(split.fd) &&
+           !is_empty(split.fd);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The --multi-prog file that a command line names. */
+/* Reads a --multi-prog file. */
 
 #include "probe/multiprogread.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which file it is, and who has it open. A name can lead to another file at any time; a
- * descriptor cannot. */
+/* Identifies a file, and finds out whether a process has it open. A name may lead to
+ * another file at any time; a descriptor does not. */
 
 #include "probe/opened.h"
 
@@ -23,7 +23,7 @@ char *berth_opened_identity(const struct stat *file)
     return text;
 }
 
-/* Is the file IDENTITY open in DIRECTORY, which has a link for each descriptor? */
+/* Is IDENTITY among the files of DIRECTORY, /proc/PID/fd? */
 static bool has(DIR *directory, const char *identity)
 {
     struct dirent *entry;

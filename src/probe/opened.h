@@ -4,20 +4,24 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* The identity of a file, whatever its name: device and inode, as text. The caller
- * frees it; NULL when out of memory. */
+/* The identity of FILE: its device and inode, as text, which do not depend on its name.
+ * The caller frees it; NULL when out of memory. */
 char *berth_opened_identity(const struct stat *file);
 
 enum berth_opened {
     BERTH_OPENED_NO,
     BERTH_OPENED_YES,
-    BERTH_OPENED_HIDDEN, /* the process is of a setuid program */
+    BERTH_OPENED_HIDDEN, /* not known: the process runs a setuid program */
 };
 
-/* Has the process PID the file IDENTITY open? */
+/* Does the process PID have the file IDENTITY open? */
 enum berth_opened berth_opened_by(pid_t pid, const char *identity);
 
-/* The message for an image that is not the file that was checked. */
+/* The message for an image that open(2) refuses; its argument is strerror(). */
+#define BERTH_OPENED_FAILED "image '%s': cannot be opened: %s; check the path"
+
+/* The message for an image whose path leads to another file than the one that was
+ * checked. */
 #define BERTH_OPENED_EXCHANGED                                                         \
     "image '%s': it was exchanged while the step started; leave it where it is until " \
     "the step runs"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The profiles of a site, from their files. */
+/* Reads the profiles of a site from their files. */
 
 #include "probe/profilesread.h"
 
@@ -63,7 +63,7 @@ static int read_directory(const char *directory, uid_t owner,
     return result;
 }
 
-/* What users and sites may call the MPI stacks. */
+/* Append to NAMES the names by which users and sites may choose a stack. */
 static void list_names(const struct berth_profile_set *set, struct berth_strvec *names)
 {
     for (size_t i = 0; i < set->count; i++) {
@@ -74,7 +74,8 @@ static void list_names(const struct berth_profile_set *set, struct berth_strvec 
     }
 }
 
-/* Each of SAID (name, FILE:LINE: KEY, ...) has to be a KIND, which NAMES are. */
+/* Check that each name in SAID (name, FILE:LINE: KEY, ...) is one of NAMES, which are
+ * of KIND. */
 static int check_said(const struct berth_strvec *said, const char *kind,
                       const struct berth_strvec *names, struct berth_strvec *faults,
                       struct berth_err *err)
@@ -91,8 +92,8 @@ static int check_said(const struct berth_strvec *said, const char *kind,
     return faults->failed ? berth_err_oom(err) : 0;
 }
 
-/* Does the site name what there is? A mode may have been meant, too, but not where it
- * prefers stacks. */
+/* Check the names in TERMS. `modes` may have modes of --mpi-bind, too; `order` may not.
+ */
 static int check_names(const struct berth_terms *terms,
                        const struct berth_profile_set *set, struct berth_strvec *faults,
                        struct berth_err *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the container runtime of this host is. */
+/* Finds the container runtime of this host, its version, and how it is installed. */
 
 #include "probe/runtime.h"
 
@@ -39,36 +39,37 @@ int berth_runtime_find(const char *configured, const char *path, char **ret_path
                               "installed here; ask the administrators to install one");
 }
 
-/* What the runtime at PATH says to WORD; NULL: nothing. The caller frees it. */
-static char *ask(const char *path, const char *word)
+/* What the runtime at PATH prints with the argument WORD; NULL: nothing, or it fails.
+ * The caller frees it. */
+static char *run(const char *path, const char *word)
 {
     enum { SECONDS = 20, MOST = 4096 };
     const char *const argv[] = {path, word, NULL};
     const char *const env[] = {"PATH=/usr/bin:/bin:/usr/sbin:/sbin", NULL};
-    const struct berth_run run = {
+    const struct berth_run program = {
         .argv = argv, .env = env, .seconds = SECONDS, .most = MOST};
     struct berth_ran ran;
-    char *said = NULL;
+    char *text = NULL;
 
-    if (berth_run(&run, &ran, NULL) < 0)
+    if (berth_run(&program, &ran, NULL) < 0)
         return NULL;
     if (ran.status == 0 && ran.out.text)
-        said = strdup(ran.out.text);
+        text = strdup(ran.out.text);
     berth_ran_fini(&ran);
-    return said;
+    return text;
 }
 
 char *berth_runtime_version(const char *path)
 {
-    char *line = ask(path, "--version");
+    char *line = run(path, "--version");
 
     if (line)
         line[strcspn(line, "\n")] = '\0';
     return line;
 }
 
-/* The program by which a runtime of these directories (its `buildcfg`) gets root's
- * rights. */
+/* Does the runtime with the directories of BUILD, the output of its `buildcfg`, have a
+ * setuid program? */
 static bool is_setuid(const char *build)
 {
     BERTH_FREE char *directory = berth_keys_value(build, "LIBEXECDIR");
@@ -82,7 +83,7 @@ static bool is_setuid(const char *build)
 
 const char *berth_runtime_refuses_root(const char *path)
 {
-    BERTH_FREE char *build = ask(path, "buildcfg");
+    BERTH_FREE char *build = run(path, "buildcfg");
     BERTH_FREE char *conf =
         build ? berth_keys_value(build, "APPTAINER_CONF_FILE") : NULL;
 

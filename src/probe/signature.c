@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lets the runtime say who has signed an image. */
+/* Checks the signatures of an image by the runtime's `verify`. */
 
 #include "probe/signature.h"
 
@@ -17,11 +17,11 @@
 #include "probe/opened.h"
 #include "base/run.h"
 
-/* What the runtime may say; a list of keys is some kilobytes. */
+/* Bytes that the runtime may print; a list of keys has some thousand. */
 enum { MOST = 1 << 20 };
 
-static int judge(struct berth_ran *ran, const struct berth_strvec *fingerprints,
-                 struct berth_err *err)
+static int check_answer(struct berth_ran *ran, const struct berth_strvec *fingerprints,
+                        struct berth_err *err)
 {
     struct berth_err why;
 
@@ -33,7 +33,8 @@ static int judge(struct berth_ran *ran, const struct berth_strvec *fingerprints,
     return berth_err_set(err, "the runtime does not verify it (%s)", why.text);
 }
 
-/* Without what would be further flags (APPTAINER_VERIFY_KEY). */
+/* Append ENVIRONMENT to RET without the variables that are flags of the runtime, such
+ * as APPTAINER_VERIFY_KEY. */
 static int put_environment(char *const *environment, struct berth_strvec *ret,
                            struct berth_err *err)
 {
@@ -43,8 +44,8 @@ static int put_environment(char *const *environment, struct berth_strvec *ret,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-/* Open the image, which stays open through exec: its name could lead to another file
- * while the runtime verifies it. */
+/* Open the image, for the runtime to inherit: its name could lead to another file while
+ * the runtime verifies it. */
 static int open_image(const struct berth_signature *signature, struct berth_err *err)
 {
     int fd = open(signature->image, O_RDONLY);
@@ -52,8 +53,8 @@ static int open_image(const struct berth_signature *signature, struct berth_err 
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0)
-        return berth_err_set(err, "image '%s': cannot be opened: %s; check the path",
-                             signature->image, strerror(errno));
+        return berth_err_set(err, BERTH_OPENED_FAILED, signature->image,
+                             strerror(errno));
     identity = berth_opened_identity(&st);
     if (identity &&
         (!signature->identity || strcmp(identity, signature->identity) == 0))
@@ -84,7 +85,7 @@ static int verify(const struct berth_signature *signature, int image,
     run.env = (const char *const *)environment.items;
     if (berth_run(&run, &ran, err) < 0)
         return berth_err_at(err, "image '%s': verify", signature->image);
-    result = judge(&ran, signature->fingerprints, &why);
+    result = check_answer(&ran, signature->fingerprints, &why);
     berth_ran_fini(&ran);
     if (result == 0)
         return 0;

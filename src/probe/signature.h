@@ -4,20 +4,20 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* The image, and the keys that may have signed it. Borrows everything. */
+/* An image, and the keys of which one must have signed it. Borrows everything. */
 struct berth_signature {
     const char *runtime;
     const char *image;
-    const char *identity; /* which file it is (probe/opened.h); NULL: whichever it is */
-    const struct berth_strvec *fingerprints; /* empty: nobody asks */
-    char *const *environment; /* tells the runtime where its keys are; ended by NULL */
-    unsigned int seconds;     /* that it may take */
+    const char *identity; /* that the file must have (probe/opened.h); NULL: any */
+    const struct berth_strvec *fingerprints; /* empty: do not check */
+    char *const *environment;        /* of the runtime, which finds its keys by it */
+    unsigned int seconds;            /* that the runtime may take */
     struct berth_deadline *deadline; /* as in base/run.h */
-    const char *place;               /* where that is asked for; NULL: not known */
+    const char *place; /* FILE:LINE of the rule in berth.yaml; NULL: not known */
 };
 
-/* Is the SIF file signed with these keys only? The runtime verifies it with the keys
- * that it finds on this host. Whose keyring that is does not matter, because the
- * fingerprint identifies the key. */
+/* Check that the SIF file is signed, and with these keys only. The runtime verifies the
+ * signatures with the keys on this host; anybody's keyring will do, because the
+ * fingerprint identifies a key. Returns 0, or -1 with a sentence in ERR. */
 int berth_signature_check(const struct berth_signature *signature,
                           struct berth_err *err);

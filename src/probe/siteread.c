@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the site says, from its file. */
+/* Reads berth.yaml. */
 
 #include "probe/siteread.h"
 
@@ -16,7 +16,7 @@
 
 uid_t berth_site_owner(void)
 {
-    static const char here; /* an object of whoever holds this code */
+    static const char here; /* in the program or plugin with this code */
     struct stat facts;
     Dl_info info;
 
@@ -26,7 +26,7 @@ uid_t berth_site_owner(void)
     return facts.st_uid;
 }
 
-/* Where the profiles of MPI stacks are if the site does not say it: beside the file. */
+/* Set the default of the directory of profiles: profiles.d beside FILE. */
 static int place_profiles(const char *file, struct berth_site *site,
                           struct berth_err *err)
 {

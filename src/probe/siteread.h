@@ -7,24 +7,24 @@
 #include "base/strvec.h"
 #include "site/site.h"
 
-/* berth.yaml, from its file. It is refused if anybody but root and OWNER could have
- * written it: it, each directory on the way to it and each link belong to one of the
- * two, and neither group nor others may write there (a directory with the sticky bit
- * may be open to them). OWNER is who decides what berth is on this host, the owner of
- * its program (berth_site_owner()).
+/* Reads berth.yaml from PATH; NULL: BERTH_SITE_FILE, or the defaults if that file does
+ * not exist.
  *
- * PATH NULL: BERTH_SITE_FILE; if it does not exist, the defaults apply. */
+ * A file that others than root and OWNER can have written is refused: one of the two
+ * must own the file, each directory above it and each link to it, and neither the group
+ * nor others may write to them, except to directories with the sticky bit. OWNER is the
+ * user who has installed berth (berth_site_owner()). */
 
-/* Read it into *RET, which the caller owns. Returns 0, or -1 with the first fault in
+/* Read it into *RET, which the caller owns. Returns 0; or -1 with the first fault in
  * ERR, and the defaults in *RET. */
 int berth_site_read(const char *path, uid_t owner, struct berth_site *ret,
                     struct berth_err *err);
 
-/* The same, and append a sentence to FAULTS for each fault that there is. Returns 0,
- * or -1 out of memory. */
+/* The same, but append a sentence to FAULTS for each fault. Returns 0, or -1 when out
+ * of memory. */
 int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
                       struct berth_strvec *faults, struct berth_err *err);
 
-/* The owner of the file that this function was loaded from; root if that cannot be
- * told. */
+/* The owner of the program or plugin that this function was loaded from; root if that
+ * is not known. */
 uid_t berth_site_owner(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that only the administrators can have written. */
+/* Opens files that only the administrators can have written. */
 
 #include "probe/trusted.h"
 
@@ -24,10 +24,11 @@ enum { LINKS_MAX = 40 };
 struct walk {
     const char *path;
     uid_t owner;
-    int directory; /* where it has come to */
-    char *rest;    /* what is still to be gone */
-    size_t target; /* the rest is at least this long on the way that a link tells */
-    int links;
+    int directory; /* the last one that was opened */
+    char *rest;    /* the names after it */
+    size_t target; /* a name comes from a link if the rest after it is at least this
+                      long */
+    int links;     /* the number that was followed */
 };
 
 static int check(const struct walk *walk, const char *name, const struct stat *facts,
@@ -51,7 +52,7 @@ static int check(const struct walk *walk, const char *name, const struct stat *f
     return 0;
 }
 
-/* Put what the link FD says in front of the rest. */
+/* Put the target of the link FD in front of the rest. */
 static int follow(struct walk *walk, int fd, struct berth_err *err)
 {
     char target[PATH_MAX];
@@ -77,7 +78,7 @@ static int follow(struct walk *walk, int fd, struct berth_err *err)
     return walk->directory < 0 ? berth_err_set(err, "/: %s", strerror(errno)) : 0;
 }
 
-/* Take the first name off the rest. The caller frees it; NULL: there is none. */
+/* Remove the first name from the rest. The caller frees it; NULL: there is none. */
 static char *next_name(struct walk *walk)
 {
     size_t start = strspn(walk->rest, "/");
@@ -90,7 +91,7 @@ static char *next_name(struct walk *walk)
     return name;
 }
 
-/* The file NAME, which was regular when looked at, and is asked again. */
+/* Open the file NAME. It was checked under this name; check the open file again. */
 static int open_file(const struct walk *walk, const char *name, struct berth_err *err)
 {
     BERTH_CLOSE int fd =
@@ -111,7 +112,8 @@ static int open_file(const struct walk *walk, const char *name, struct berth_err
     return result;
 }
 
-/* The path ends at NAME (NULL: the file itself) for the reason NUMBER. */
+/* Refuse the path, because open(2) of NAME (NULL: the file itself) failed with NUMBER.
+ */
 static int refuse_name(const struct walk *walk, const char *name, int number,
                        struct berth_err *err)
 {
@@ -124,10 +126,11 @@ static int refuse_name(const struct walk *walk, const char *name, int number,
     return berth_err_at(err, "%s", walk->path);
 }
 
-/* Go to NAME. Returns 1 when that is the file, with *RET_FD; 0 to go on; -1. A symbolic
- * link to nothing does not count as missing: a file system may not be mounted yet. */
-static int step(struct walk *walk, const char *name, int *ret_fd, int *ret_missing,
-                struct berth_err *err)
+/* Open NAME. Returns 1 if NAME is the file, with *RET_FD; 0 if the walk goes on; -1
+ * with a sentence in ERR. A dangling link does not count as missing: its file system
+ * may not be mounted yet. */
+static int enter_name(struct walk *walk, const char *name, int *ret_fd,
+                      int *ret_missing, struct berth_err *err)
 {
     BERTH_CLOSE int fd = openat(walk->directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     struct stat facts;
@@ -154,7 +157,7 @@ static int step(struct walk *walk, const char *name, int *ret_fd, int *ret_missi
     return 0;
 }
 
-static int go(struct walk *walk, int *ret_missing, struct berth_err *err)
+static int follow_path(struct walk *walk, int *ret_missing, struct berth_err *err)
 {
     struct stat facts;
     int fd = -1;
@@ -170,7 +173,7 @@ static int go(struct walk *walk, int *ret_missing, struct berth_err *err)
         if (!name)
             return berth_err_set(err, "%s: not a file; expected a file of YAML",
                                  walk->path);
-        result = step(walk, name, &fd, ret_missing, err);
+        result = enter_name(walk, name, &fd, ret_missing, err);
     }
     return result < 0 ? -1 : fd;
 }
@@ -189,14 +192,13 @@ int berth_trusted_open(const char *path, uid_t owner, int *ret_missing,
     if (walk.directory < 0)
         berth_err_set(err, "/: %s", strerror(errno));
     else
-        fd = go(&walk, ret_missing, err);
+        fd = follow_path(&walk, ret_missing, err);
     if (walk.directory >= 0)
         close(walk.directory);
     free(walk.rest);
     return fd;
 }
 
-/* More than the limit by one byte is enough to see that it is too long. */
 int berth_trusted_read(int fd, const char *path, struct berth_buf *buf,
                        struct berth_err *err)
 {

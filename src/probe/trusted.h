@@ -6,17 +6,17 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Open the regular file at PATH, which is absolute, for reading, if nobody but root and
- * OWNER could have written or replaced it: each directory and each link on the way is
- * theirs, neither group nor others may write to it, but to directories with the sticky
- * bit. The path is opened one name after the other, by descriptor, so that what was
- * checked is what is used. Returns the descriptor, or -1 with a sentence in ERR; then
- * *RET_MISSING tells whether the file just does not exist (and is not a dangling link).
- */
+/* Open the regular file at PATH, which must be absolute, for reading, if only root and
+ * OWNER can have written or replaced it: one of them owns the file, each directory
+ * above it and each link to it, and neither the group nor others may write to them,
+ * except to directories with the sticky bit. Opens one name of the path after the other
+ * by descriptor, so that a directory cannot be exchanged after its check. Returns the
+ * descriptor; or -1 with a sentence in ERR, and *RET_MISSING is 1 if the file does not
+ * exist, but 0 if a link dangles. */
 int berth_trusted_open(const char *path, uid_t owner, int *ret_missing,
                        struct berth_err *err);
 
-/* Append what FD, open at PATH, holds to BUF; no more than is needed to see that it is
- * too long for site/syntax.h. */
+/* Append the file FD, open at PATH, to BUF, up to one byte more than site/syntax.h
+ * accepts. Returns 0, or -1 with a sentence in ERR. */
 int berth_trusted_read(int fd, const char *path, struct berth_buf *buf,
                        struct berth_err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The directory of an image from a registry: who may write there, what is in it, and
- * one pull at a time. */
+/* Manages the directory of an image from a registry: who can write to it, which images
+ * it has, and that one pull runs at a time. */
 
 #include "pull/cache.h"
 
@@ -19,9 +19,10 @@
 #include "base/tree.h"
 
 #define ELSEWHERE                                                                      \
-    "have the cache elsewhere (images.cache in berth.yaml, or XDG_CACHE_HOME)"
+    "set another directory for the cache (images.cache in berth.yaml, or "             \
+    "XDG_CACHE_HOME)"
 
-/* "12.sif" is 12; 0: another name. */
+/* 12 for "12.sif"; 0 for another name. */
 static unsigned long number_of(const char *name)
 {
     char *end;
@@ -33,7 +34,7 @@ static unsigned long number_of(const char *name)
     return strcmp(end, ".sif") == 0 ? number : 0;
 }
 
-/* The highest number below LIMIT in the directory; 0: none. */
+/* The highest number below LIMIT of an image in DIR; 0: there is none. */
 static unsigned long newest(int dir, unsigned long limit)
 {
     int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -55,7 +56,7 @@ static unsigned long newest(int dir, unsigned long limit)
     return best;
 }
 
-/* The newest file that is an image; a file that was truncated by hand is skipped. */
+/* Find the newest file that is an image; skip files that somebody has truncated. */
 static int find_whole(const char *path, int dir, char **ret_file, struct berth_err *err)
 {
     unsigned long number = newest(dir, -1UL);
@@ -75,13 +76,13 @@ static int find_whole(const char *path, int dir, char **ret_file, struct berth_e
     return 0;
 }
 
-/* Only the user can have put there what is in it. */
+/* Open the directory PATH if nobody but the user can write to it. */
 static int open_own(const char *path, int *ret_missing, struct berth_err *err)
 {
     return berth_tree_open(path, geteuid(), 0022, ret_missing, err);
 }
 
-/* The cache may be a symbolic link to a larger file system; its target counts. */
+/* Open the cache itself, which may be a symbolic link to a larger file system. */
 static int open_cache(const char *cache, int *ret_missing, struct berth_err *err)
 {
     BERTH_FREE char *path = NULL;
@@ -112,7 +113,7 @@ int berth_cache_find(const char *cache, const char *name, char **ret_file,
     return find_whole(path, dir, ret_file, err);
 }
 
-/* Make PATH and its parents; only the user may read what is made here. */
+/* Make PATH and its parents, each for the user alone. */
 static int make_path(const char *path, struct berth_err *err)
 {
     BERTH_FREE char *copy = strdup(path);
@@ -150,8 +151,8 @@ int berth_cache_open(const char *cache, const char *name, struct berth_cache *re
     return ret->dir < 0 ? -1 : 0;
 }
 
-/* A lock of the open file, which is the same over NFS, and which no child of ours
- * gives up by closing another descriptor. */
+/* Lock the open file (F_OFD_SETLK): this works over NFS, and closing another descriptor
+ * of the file does not end the lock. */
 static int set_lock(int fd, int command)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -163,7 +164,7 @@ static int set_lock(int fd, int command)
     return result;
 }
 
-int berth_cache_lock(struct berth_cache *cache, void (*waits)(const char *uri),
+int berth_cache_lock(struct berth_cache *cache, void (*on_wait)(const char *uri),
                      const char *uri, struct berth_err *err)
 {
     cache->lock =
@@ -174,7 +175,7 @@ int berth_cache_lock(struct berth_cache *cache, void (*waits)(const char *uri),
     if (set_lock(cache->lock, F_OFD_SETLK) == 0)
         return 0;
     if (errno == EAGAIN || errno == EACCES) {
-        waits(uri);
+        on_wait(uri);
         if (set_lock(cache->lock, F_OFD_SETLKW) == 0)
             return 0;
     }

@@ -3,12 +3,15 @@
 
 #include "base/err.h"
 
-/* The user's images from registries: CACHE/NAME/N.sif, where NAME is berth_uri_name()'s
- * and the highest N was pulled last. An image is never replaced: a job that has one
- * open on another host would lose it (NFS). Beside them, of a pull that is under way or
- * was killed: `part`, and `layers`, which the next pull goes on with; and `lock`. */
+/* The cache of a user's images from registries: CACHE/NAME/N.sif, where NAME is from
+ * berth_uri_name() and the highest N was pulled last. An image is never replaced: a job
+ * on another host that has it open would lose it (NFS). In the same directory are
+ * `lock` and, while a pull runs or after it was killed, `part` (the new image) and
+ * `layers` (with which the next pull continues). */
 
-/* One URI's directory in the cache. Start with `= BERTH_CACHE_NONE`. */
+/* The directory CACHE/NAME. Start with `= BERTH_CACHE_NONE`, end with
+ * berth_cache_fini().
+ */
 struct berth_cache {
     char *path;
     int dir;
@@ -20,31 +23,35 @@ struct berth_cache {
         .dir = -1, .lock = -1                                                          \
     }
 
-/* The image in the directory of NAME that was pulled last and is whole, in *RET_FILE,
- * which the caller frees; NULL when there is none. Makes nothing. Returns 0; -1 with a
- * sentence in ERR when others than the user could have put it there. */
+/* Find the image of NAME that was pulled last and is whole. Makes no directory. Returns
+ * 0 with its path in *RET_FILE, which the caller frees; NULL: there is no such image.
+ * Returns -1 with a sentence in ERR if others than the user can write to the directory.
+ */
 int berth_cache_find(const char *cache, const char *name, char **ret_file,
                      struct berth_err *err);
 
-/* Make the directory of NAME, the user's own, where it is not there, and open it. */
+/* Open the directory of NAME, and make it and those above it if they do not exist.
+ * Returns 0, or -1 with a sentence in ERR, also if others than the user can write
+ * there. */
 int berth_cache_open(const char *cache, const char *name, struct berth_cache *ret,
                      struct berth_err *err);
 
-/* Keep out every other pull of the image, on any host that has the file system; the
- * lock ends with the process. When it is another's, WAITS(URI) is called before the
- * wait. */
-int berth_cache_lock(struct berth_cache *cache, void (*waits)(const char *uri),
+/* Lock out other pulls of the image, on all hosts that have the file system, until
+ * berth_cache_fini() or the end of the process. If another pull has the lock, call
+ * ON_WAIT(URI), and wait. Returns 0, or -1 with a sentence in ERR. */
+int berth_cache_lock(struct berth_cache *cache, void (*on_wait)(const char *uri),
                      const char *uri, struct berth_err *err);
 
-/* With the lock: make an empty `part`, whatever was there. */
+/* Holding the lock: make an empty `part`. Returns 0, or -1 with a sentence in ERR. */
 int berth_cache_begin(const struct berth_cache *cache, struct berth_err *err);
 
-/* With the lock: FILE of `part` becomes the image that was pulled last, whose path the
- * caller frees; `part` and `layers` go. */
+/* Holding the lock: make the FILE in `part` the image that was pulled last, and remove
+ * `part` and `layers`. Returns 0 with its path in *RET_FILE, which the caller frees; or
+ * -1 with a sentence in ERR. */
 int berth_cache_end(const struct berth_cache *cache, const char *file, char **ret_file,
                     struct berth_err *err);
 
-/* With the lock: `part` goes, and maybe what the next pull could go on with. */
+/* Holding the lock: remove `part`, and `layers` if KEEP says so. */
 enum berth_cache_keep { BERTH_CACHE_KEEP_LAYERS, BERTH_CACHE_KEEP_NOTHING };
 void berth_cache_drop(const struct berth_cache *cache, enum berth_cache_keep keep);
 

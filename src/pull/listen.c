@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shows what the runtime prints during a pull on the terminal, and keeps the last line.
+/* Shows the output of a pull on the terminal, and keeps the line that says why it
+ * failed.
  */
 
 #include "pull/listen.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/text.h"
 
 #define FATAL "FATAL:"
@@ -23,8 +23,8 @@ static void end_line(struct berth_listen *listen)
     listen->used = 0;
 }
 
-/* A progress bar goes back to the start of its line. */
-static void keep(struct berth_listen *listen, char c)
+/* Add C to the line at hand. A progress bar ends its line by a carriage return. */
+static void add_byte(struct berth_listen *listen, char c)
 {
     if (listen->escape) {
         listen->escape = !isalpha((unsigned char)c);
@@ -37,22 +37,7 @@ static void keep(struct berth_listen *listen, char c)
         listen->line[listen->used++] = c;
 }
 
-static void show(int terminal, const char *bytes, size_t count)
-{
-    while (count > 0) {
-        ssize_t put = write(terminal, bytes, count);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return;
-        bytes += put;
-        count -= (size_t)put;
-    }
-}
-
-/* Does a line start here that says why the runtime gives up, with colours or without?
- */
+/* Does a line start at BYTES in which the runtime gives up, with or without colours? */
 static bool gives_up(const char *bytes, size_t count)
 {
     size_t at = 0;
@@ -66,10 +51,10 @@ static bool gives_up(const char *bytes, size_t count)
            memcmp(bytes + at, FATAL, strlen(FATAL)) == 0;
 }
 
-void berth_listen_take(struct berth_listen *listen, const char *bytes, size_t count)
+void berth_listen_add(struct berth_listen *listen, const char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        keep(listen, bytes[i]);
+        add_byte(listen, bytes[i]);
     while (listen->terminal >= 0 && count > 0) {
         const char *end = memchr(bytes, '\n', count);
         size_t length = end ? (size_t)(end - bytes) + 1 : count;
@@ -77,14 +62,14 @@ void berth_listen_take(struct berth_listen *listen, const char *bytes, size_t co
         if (!listen->inside)
             listen->held = gives_up(bytes, length);
         if (!listen->held)
-            show(listen->terminal, bytes, length);
+            berth_fd_write(listen->terminal, bytes, length);
         listen->inside = !end;
         bytes += length;
         count -= length;
     }
 }
 
-const char *berth_listen_words(struct berth_listen *listen)
+const char *berth_listen_reason(struct berth_listen *listen)
 {
     end_line(listen);
     return *listen->fatal ? listen->fatal : listen->last;

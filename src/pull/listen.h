@@ -4,25 +4,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes that are kept of a line. */
+/* Bytes of the longest line; the rest of a line is dropped. */
 enum { BERTH_LISTEN_LINE = 1024 };
 
-/* The runtime's output while it pulls. On a terminal the user sees it as it comes, with
- * progress bars, except for the line in which the runtime gives up: that becomes a part
- * of our message. Start with `= {.terminal = FD}`, or -1 for none. */
+/* The output of a runtime that pulls. On a terminal it is shown at once, with progress
+ * bars, except the line in which the runtime gives up, which becomes a part of our
+ * message. Start with `= {.terminal = FD}`, or -1 for no terminal. */
 struct berth_listen {
     int terminal;
-    bool inside; /* a line that has been begun on the terminal */
-    bool held;   /* the line at hand is not shown */
+    bool inside; /* the terminal shows the start of this line */
+    bool held;   /* this line is not shown */
     bool escape; /* inside an escape sequence of a terminal, which is not text */
-    size_t used;
-    char line[BERTH_LISTEN_LINE];  /* at hand */
-    char last[BERTH_LISTEN_LINE];  /* that said anything */
-    char fatal[BERTH_LISTEN_LINE]; /* in which it gave up */
+    size_t used; /* bytes of `line` */
+    char line[BERTH_LISTEN_LINE];  /* this line, so far */
+    char last[BERTH_LISTEN_LINE];  /* the last line that is not blank */
+    char fatal[BERTH_LISTEN_LINE]; /* the line in which the runtime gave up */
 };
 
-/* Take the next COUNT bytes. */
-void berth_listen_take(struct berth_listen *listen, const char *bytes, size_t count);
+/* Add the next COUNT bytes of output. */
+void berth_listen_add(struct berth_listen *listen, const char *bytes, size_t count);
 
-/* At the end: the line in which it gave up, else the last one; "" for none. */
-const char *berth_listen_words(struct berth_listen *listen);
+/* After the last byte: the line in which the runtime gave up, else the last line; "" if
+ * there is none. Borrowed from LISTEN. */
+const char *berth_listen_reason(struct berth_listen *listen);

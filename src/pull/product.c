@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What differs between Apptainer and Singularity for those who talk to it, or of it. */
+/* The differences between Apptainer and Singularity in commands, variables and options.
+ */
 
 #include "pull/product.h"
 

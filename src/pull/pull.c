@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An image from a registry becomes a file: once for all hosts that see the cache. */
+/* Pulls an image from a registry, once for all hosts that have the cache. */
 
 #include "pull/pull.h"
 
@@ -27,35 +27,21 @@
 
 #define PART "image.sif"
 
-/* Where the cache is, and the name of the image in it. */
-struct place {
-    char *cache;
-    char *name;
-};
-
-static void fini_place(struct place *place)
-{
-    free(place->cache);
-    free(place->name);
-}
-
-#define PLACE __attribute__((cleanup(fini_place)))
-
-static int find_place(const struct berth_pull *pull, struct place *ret,
-                      struct berth_err *err)
+/* The directory of the user's cache. The caller frees it. */
+static int find_directory(const struct berth_pull *pull, char **ret,
+                          struct berth_err *err)
 {
     const char *home = berth_environ_value(pull->env, "HOME");
     const struct passwd *user = home ? NULL : getpwuid(geteuid());
 
-    if (berth_uri_name(pull->uri, &ret->name, err) < 0)
-        return -1;
     return berth_uri_cache(pull->site->images.cache, pull->env,
-                           user ? user->pw_dir : home, &ret->cache, err);
+                           user ? user->pw_dir : home, ret, err);
 }
 
-/* The user's environment. Layers are kept in the cache until the image is there, so
- * that a pull that was cut short goes on, and takes no room for ever; a user who wants
- * to keep them says where. SINGULARITY_OCI and --no-oci together are refused. */
+/* Append the user's environment for the runtime to RET. Unless the user sets a
+ * directory for layers, keep them in the cache until the image is there: the next pull
+ * continues with them if this one is killed, and none stay. SingularityCE refuses
+ * SINGULARITY_OCI together with --no-oci. */
 static int make_environment(const struct berth_pull *pull,
                             const struct berth_cache *cache, struct berth_strvec *ret,
                             struct berth_err *err)
@@ -71,7 +57,7 @@ static int make_environment(const struct berth_pull *pull,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-/* Have RUNTIME make FILE. An OCI-SIF would not run in a step. */
+/* Have RUNTIME pull the image into FILE. No OCI-SIF file: it does not run in a step. */
 static int run(const struct berth_pull *pull, const struct berth_cache *cache,
                const char *runtime, const char *file, struct berth_err *err)
 {
@@ -85,7 +71,7 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
 
     if (make_environment(pull, cache, &env, err) < 0)
         return -1;
-    pull->tells(pull->uri);
+    pull->on_pull(pull->uri);
     if (berth_pull_run(product->may_pull_oci ? no_oci : plain,
                        (const char *const *)env.items, &listen, &status, err) < 0)
         return -1;
@@ -94,16 +80,16 @@ static int run(const struct berth_pull *pull, const struct berth_cache *cache,
     if (WIFSIGNALED(status))
         return berth_err_set(err,
                              "image '%s': the pull was ended by signal %d (%s); pull "
-                             "it again, it goes on where it was",
+                             "it again, it continues where it stopped",
                              pull->uri, WTERMSIG(status), strsignal(WTERMSIG(status)));
-    berth_cache_drop(cache, berth_pullfault_is_full(berth_listen_words(&listen))
+    berth_cache_drop(cache, berth_pullfault_is_full(berth_listen_reason(&listen))
                                 ? BERTH_CACHE_KEEP_NOTHING
                                 : BERTH_CACHE_KEEP_LAYERS);
     return berth_pullfault_explain(pull->uri, runtime, product,
-                                   berth_listen_words(&listen), err);
+                                   berth_listen_reason(&listen), err);
 }
 
-/* With the lock. */
+/* Holding the lock: pull the image, check it, and add it to the cache. */
 static int fetch(const struct berth_pull *pull, const struct berth_cache *cache,
                  const char *runtime, char **ret_file, struct berth_err *err)
 {
@@ -123,45 +109,45 @@ static int fetch(const struct berth_pull *pull, const struct berth_cache *cache,
     return berth_cache_end(cache, PART, ret_file, err);
 }
 
-/* Another pull may take long, or for ever on a host that is gone. */
+/* Lock the cache. The wait for another pull may be long, so let signals end it. */
 static int lock(const struct berth_pull *pull, struct berth_cache *cache,
                 struct berth_err *err)
 {
     sigset_t before;
     int result;
 
-    berth_pull_let_signals_end_us(&before);
-    result = berth_cache_lock(cache, pull->waits, pull->uri, err);
+    berth_pull_unblock_signals(&before);
+    result = berth_cache_lock(cache, pull->on_wait, pull->uri, err);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return result;
 }
 
-/* What is in the cache, unless it is to be pulled AGAIN. */
-static int look(const struct berth_pull *pull, const struct place *place,
-                char **ret_file, struct berth_err *err)
+/* Find the image in the cache, unless PULL is to pull it again. */
+static int find_cached(const struct berth_pull *pull, const char *directory,
+                       const char *name, char **ret_file, struct berth_err *err)
 {
     *ret_file = NULL;
-    if (pull->again)
-        return 0;
-    return berth_cache_find(place->cache, place->name, ret_file, err);
+    return pull->again ? 0 : berth_cache_find(directory, name, ret_file, err);
 }
 
 int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err *err)
 {
     BERTH_CACHE struct berth_cache cache = BERTH_CACHE_NONE;
-    BERTH_FREE char *runtime = NULL;
-    PLACE struct place place = {0};
+    BERTH_FREE char *runtime = NULL, *directory = NULL, *name = NULL;
 
     if (berth_origin_check(pull->site, pull->uri, err) < 0 ||
-        find_place(pull, &place, err) < 0 || look(pull, &place, ret_file, err) < 0)
+        berth_uri_name(pull->uri, &name, err) < 0 ||
+        find_directory(pull, &directory, err) < 0 ||
+        find_cached(pull, directory, name, ret_file, err) < 0)
         return -1;
     if (*ret_file)
         return 0;
     if (berth_runtime_find(pull->site->runtime.path,
                            berth_environ_value(pull->env, "PATH"), &runtime, err) < 0)
         return berth_err_at(err, "image '%s'", pull->uri);
-    if (berth_cache_open(place.cache, place.name, &cache, err) < 0 ||
-        lock(pull, &cache, err) < 0 || look(pull, &place, ret_file, err) < 0)
+    if (berth_cache_open(directory, name, &cache, err) < 0 ||
+        lock(pull, &cache, err) < 0 ||
+        find_cached(pull, directory, name, ret_file, err) < 0)
         return -1;
     return *ret_file ? 0 : fetch(pull, &cache, runtime, ret_file, err);
 }

@@ -7,23 +7,24 @@
 #include "site/site.h"
 #include "request/request.h"
 
-/* What is to be pulled, and for whom. */
+/* A pull: the image, the site's rules and the user's environment. Borrows everything.
+ */
 struct berth_pull {
     const char *uri;
-    const struct berth_site *site;  /* its runtime, its cache, and what it allows */
-    char *const *env;               /* the user's, and the runtime's */
-    bool again;                     /* whatever the cache has: a tag may have moved */
-    int terminal;                   /* that shows progress; -1: none */
-    void (*tells)(const char *uri); /* a pull begins */
-    void (*waits)(const char *uri); /* another is under way */
+    const struct berth_site *site;    /* which runtime, which cache, which URIs */
+    char *const *env;                 /* of the user, for the runtime */
+    bool again;                       /* pull it, whatever the cache has */
+    int terminal;                     /* which shows progress; -1: none */
+    void (*on_pull)(const char *uri); /* called when the pull begins */
+    void (*on_wait)(const char *uri); /* called before a wait for another pull */
 };
 
-/* The file of an image from a registry, in *RET_FILE, which the caller frees: what the
- * cache has, else it is pulled into the cache by the runtime, by one process at a time.
- * As the calling user. */
+/* Find the image in the cache, or have the runtime pull it into the cache, one process
+ * at a time; as the calling user. Returns 0 with the path of the file in *RET_FILE,
+ * which the caller frees; or -1 with a sentence in ERR. */
 int berth_pull(const struct berth_pull *pull, char **ret_file, struct berth_err *err);
 
-/* If the image of REQUEST is a URI without a file, pulls it as HOW says (except for
- * HOW's uri), and makes the file the image. */
+/* If the image of REQUEST is a URI without a file, pull it as HOW says (whose `uri` is
+ * not used), and set the image to the file. Returns 0, or -1 with a sentence in ERR. */
 int berth_pull_request(const struct berth_pull *how, struct berth_request *request,
                        struct berth_err *err);

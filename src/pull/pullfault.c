@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why an image could not be pulled, for people: the runtime's last words are true but
- * long, and do not say what to do. The words are those of Apptainer and SingularityCE,
- * which hand on what the libraries of containers/image, oras and Go's net/http say. */
+/* Explains why a pull failed. The line of the runtime is long and has no advice. The
+ * words here are those of the libraries of Apptainer and SingularityCE:
+ * containers/image, oras, and Go's net/http. */
 
 #include "pull/pullfault.h"
 
@@ -10,7 +10,7 @@
 #include "base/text.h"
 
 #define NO_ROOM                                                                        \
-    .advice = "free some room, or have the runtime work elsewhere (",                  \
+    .advice = "free some space, or set another directory for the runtime (",           \
     .word = BERTH_PRODUCT_TMPDIR, .rest = ", images.cache in berth.yaml)",             \
     .is_full = true
 #define NO_IMAGE .advice = "the registry has no such image; check the name and the tag"
@@ -22,18 +22,19 @@
               "; check the name, and log in if the registry wants that (",             \
     .word = BERTH_PRODUCT_LOGIN, .rest = ")"
 
-/* The first row that fits. */
+/* The first row whose words are in the line counts. The advice is `advice`, the
+ * product's name for `word`, and `rest`. */
 static const struct fault {
     const char *words;
-    const char *advice;           /* behind it what the product calls ... */
-    enum berth_product_word word; /* ... this, and the rest */
-    const char *rest;             /* NULL: none */
-    bool is_full;                 /* there is no room */
+    const char *advice;
+    enum berth_product_word word;
+    const char *rest; /* NULL: none */
+    bool is_full;     /* a file system is full */
 } faults[] = {
     {"no space left on device", NO_ROOM},
     {"quota exceeded", NO_ROOM},
     {"permission denied",
-     .advice = "the runtime may not write there; look at that directory"},
+     .advice = "the runtime may not write there; check that directory"},
     {"executable file not found",
      .advice = "the runtime needs this program, which is not on this host; ask the "
                "administrators to install it"},
@@ -66,7 +67,7 @@ static const struct fault {
     {"timeout", NO_ROUTE},
 };
 
-/* Behind the last part that tells what the runtime was doing. */
+/* The part of WORDS after what the runtime was doing. */
 static const char *cut(const char *words, const char *uri)
 {
     const char *at = strstr(words, uri);
@@ -79,7 +80,7 @@ static const char *cut(const char *words, const char *uri)
     return words;
 }
 
-/* NULL: nothing is known of it. */
+/* The fault in WORDS; NULL: it is not known. */
 static const struct fault *find(const char *words)
 {
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)

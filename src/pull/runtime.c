@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runtime's pull as a child of a program that we do not own (srun), on a terminal
- * of its own where the user has one: only then it shows progress. */
+/* Runs the runtime's pull as a child of a program that is not ours (srun). If the user
+ * has a terminal, the child gets one, too: without a terminal it shows no progress. */
 
 #include "pull/runtime.h"
 
@@ -15,7 +15,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* Where the child speaks [1] and where we listen [0]. */
+/* Make a terminal of the size of LIKE: ENDS[1] for the child, ENDS[0] for us. */
 static int make_terminal(int like, int ends[2])
 {
     struct winsize size;
@@ -40,9 +40,9 @@ static int make_terminal(int like, int ends[2])
     return 0;
 }
 
-/* In the child: undo srun's own handling of signals, but keep ignoring what somebody
- * had srun ignore (nohup). */
-static void forget_signals(void)
+/* In the child: remove srun's handlers and mask of signals, but still ignore what srun
+ * ignores (nohup). */
+static void reset_signals(void)
 {
     const struct sigaction usual = {.sa_handler = SIG_DFL};
     struct sigaction action;
@@ -55,7 +55,7 @@ static void forget_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-void berth_pull_let_signals_end_us(sigset_t *ret_before)
+void berth_pull_unblock_signals(sigset_t *ret_before)
 {
     static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     struct sigaction action;
@@ -68,14 +68,14 @@ void berth_pull_let_signals_end_us(sigset_t *ret_before)
     sigprocmask(SIG_UNBLOCK, &set, ret_before);
 }
 
-/* In the child, after fork(): call nothing that needs a lock which another thread of
- * srun may hold. */
-static void become(const char *const *argv, const char *const *env, int out,
-                   pid_t parent)
+/* In the child, after fork(): execute the runtime. Calls only functions that need no
+ * lock, which another thread of srun may have held. */
+static void execute(const char *const *argv, const char *const *env, int out,
+                    pid_t parent)
 {
     int in = open("/dev/null", O_RDONLY);
 
-    forget_signals();
+    reset_signals();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
         _exit(EXIT_FAILURE);
@@ -86,15 +86,15 @@ static void become(const char *const *argv, const char *const *env, int out,
     _exit(127);
 }
 
-/* A terminal says EIO when nobody speaks to it any more. */
-static void hear(int fd, struct berth_listen *listen)
+/* Read FD to its end, which on a terminal is EIO. */
+static void read_output(int fd, struct berth_listen *listen)
 {
     char bytes[4096];
     ssize_t got;
 
     while ((got = read(fd, bytes, sizeof(bytes))) != 0) {
         if (got > 0)
-            berth_listen_take(listen, bytes, (size_t)got);
+            berth_listen_add(listen, bytes, (size_t)got);
         else if (errno != EINTR)
             return;
     }
@@ -113,14 +113,14 @@ int berth_pull_run(const char *const *argv, const char *const *env,
         return berth_err_set(err, "cannot make a pipe: %s", strerror(errno));
     child = fork();
     if (child == 0)
-        become(argv, env, ends[1], parent);
+        execute(argv, env, ends[1], parent);
     close(ends[1]);
     if (child < 0) {
         close(ends[0]);
         return berth_err_set(err, "cannot start a process: %s", strerror(errno));
     }
-    berth_pull_let_signals_end_us(&before);
-    hear(ends[0], listen);
+    berth_pull_unblock_signals(&before);
+    read_output(ends[0], listen);
     close(ends[0]);
     while (waitpid(child, ret_status, 0) < 0)
         if (errno != EINTR) {

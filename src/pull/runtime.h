@@ -6,17 +6,18 @@
 #include "base/err.h"
 #include "pull/listen.h"
 
-/* Run ARGV (argv[0] is a path, ended by NULL) with the environment ENV, without input,
- * and wait for its end, however long. It is in our process group, so that Ctrl-C ends
- * both, and gets SIGTERM when we die; signals that end a process end ours meanwhile,
- * blocked or not, unless it handles them. What it says goes to LISTEN; where that has a
- * terminal it speaks to one of the same size. *RET_STATUS is as waitpid(2) tells it; 0
- * where our process does not get to see how its children end. Returns 0, or -1 with a
- * sentence in ERR when it cannot be started. */
+/* Run ARGV (ended by NULL; argv[0] is a path) with the environment ENV and without
+ * input, and wait for its end without a time limit. The child stays in our process
+ * group, so that Ctrl-C ends both, and gets SIGTERM when our process dies. Until it
+ * ends, signals are unblocked as below. Adds its output to LISTEN; if LISTEN has a
+ * terminal, the child gets a terminal of the same size. *RET_STATUS is that of
+ * waitpid(2); 0 if our process ignores SIGCHLD. Returns 0, or -1 with a sentence in ERR
+ * if the child cannot be started.
+ */
 int berth_pull_run(const char *const *argv, const char *const *env,
                    struct berth_listen *listen, int *ret_status, struct berth_err *err);
 
-/* srun blocks the signals that would end it, until it has a thread for them. This lets
- * them end it, until the caller sets the mask back to *RET_BEFORE; except for signals
- * that it handles or ignores. */
-void berth_pull_let_signals_end_us(sigset_t *ret_before);
+/* Unblock the signals that end a process, except those that our process handles or
+ * ignores: srun blocks them until it has a thread that handles them. The caller sets
+ * the mask back to *RET_BEFORE. */
+void berth_pull_unblock_signals(sigset_t *ret_before);

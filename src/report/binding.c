@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A binding as text. */
+/* Writes a binding as bytes, and parses it. */
 
 #include "report/binding.h"
 
@@ -30,13 +30,12 @@ static const struct berth_field members[] = {
     {0},
 };
 
-/* Another one may follow. */
 void berth_binding_put(const struct berth_binding *binding, struct berth_buf *ret)
 {
     size_t start = ret->used;
 
     berth_fields_put(ret, members, binding);
-    berth_buf_puts(ret, ret->used > start ? "&" : "");
+    berth_buf_puts(ret, ret->used > start ? "&" : ""); /* another one may follow */
 }
 
 int berth_binding_get(const char *bytes, size_t count,

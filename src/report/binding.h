@@ -8,39 +8,41 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
-/* The answer of --mpi-bind on a node: what was found in the container and what was put
- * into it. The process in the container fills it, and berth-mpi and the supervisor hand
- * it on as bytes; tasks read it in the rendezvous (step/rendezvous.h). Start with `=
- * {0}`. */
+/* The answer of --mpi-bind on a node: what berth-mpi found in the container, and what
+ * it mounted there. berth-mpi's process in the container fills it. berth-mpi and the
+ * supervisor pass it on as bytes; tasks read it in the rendezvous (step/rendezvous.h).
+ * Start with `= {0}`, end with berth_binding_fini(). */
 struct berth_binding {
-    struct berth_strvec set;   /* NAME=VALUE that the MPI that runs needs */
-    struct berth_strvec binds; /* staged file on the host, the file of the image that it
-                                  is mounted over, ... */
-    struct berth_strvec facts; /* name, text, ... (report/finding.h) */
+    struct berth_strvec set;    /* NAME=VALUE that the MPI that runs needs */
+    struct berth_strvec binds;  /* staged file on the host, the file of the image under
+                                   it, ... */
+    struct berth_strvec facts;  /* name, text, ... (report/finding.h) */
     struct berth_strvec before; /* NAME=VALUE, the environment of the container without
-                                   SET; the supervisor's, for an account */
-    char *note;                 /* whose MPI runs and why; NULL: nothing to say */
+                                   SET; from the supervisor, for an account */
+    char *note;                 /* whose MPI runs, and why; NULL: no note */
     bool differs;               /* other nodes may have another note */
-    char *warning;              /* what may go wrong; NULL: nothing is known */
-    char *no_cma; /* why its tasks and those of other containers of the step on this
-                     node  may not read each other's memory; NULL: they may */
-    bool is_jobs; /* the container is that of the job (--container-lifetime=job) */
-    char *no_job; /* why it is not, though the step asks for it; NULL: it does not */
+    char *warning;              /* what may go wrong; NULL: no warning */
+    char *no_cma; /* why tasks of this container and of other containers of the step on
+                     this node may not read each other's memory; NULL: they may */
+    bool is_jobs; /* the job keeps the container (--container-lifetime=job) */
+    char *no_job; /* why the job does not keep it, though the step asks for it; NULL: it
+                     does, or the step does not ask */
     char *host;   /* the host's MPI that each rank will load, for people; NULL: none */
-    char *fabric; /* the host's libraries of the network beside the image's own MPI, for
+    char *fabric; /* the host's network libraries beside the image's own MPI, for
                      people; NULL: none */
-    bool is_under_mpi;         /* that MPI loads some of them */
-    struct berth_strvec opens; /* as in mpi/profile.h, where ranks have other nodes */
-    char *alone;   /* the name of a stage by whose MPI a rank finds no other rank; NULL:
-                      there is none */
-    char *because; /* why it finds none */
+    bool is_under_mpi;         /* the image's MPI loads some of them */
+    struct berth_strvec opens; /* as in mpi/profile.h, if ranks are on other nodes */
+    char *alone;   /* the name of a stage with whose MPI each rank would be rank 0 of 1;
+                      NULL: there is none */
+    char *because; /* the reason for `alone` */
 };
 
-/* Appends BINDING as bytes (base/fields.h) to RET, which may hold another one: they
- * count as one. Out of memory sticks in RET. */
+/* Append BINDING as bytes (base/fields.h) to RET. RET may have the bytes of another
+ * one: berth_binding_get() reads both as one. Out of memory sticks in RET. */
 void berth_binding_put(const struct berth_binding *binding, struct berth_buf *ret);
 
-/* Reads the COUNT bytes at BYTES. The caller owns *RET_BINDING (berth_binding_fini). */
+/* Parse the COUNT bytes at BYTES (NULL if COUNT is 0). Returns 0, and the caller owns
+ * *RET_BINDING; or -1 with a sentence in ERR. */
 int berth_binding_get(const char *bytes, size_t count,
                       struct berth_binding *ret_binding, struct berth_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The account of a launch as data. Reads nothing of the world. */
+/* Collects the account of a launch as data. */
 
 #include "report/explain.h"
 
@@ -54,7 +54,7 @@ void berth_explain_add_variable(struct berth_explain *explain, const char *name,
     explain->variables[explain->variable_count++] = variable;
 }
 
-/* ITEM is NAME=VALUE. */
+/* Append ITEM, NAME=VALUE. */
 static void add_item(struct berth_explain *explain, const char *item, const char *from,
                      const char *why)
 {
@@ -75,8 +75,7 @@ void berth_explain_add_set(struct berth_explain *explain,
         add_item(explain, list->items[i], from, why);
 }
 
-/* Do Apptainer and Singularity set ITEM (NAME=VALUE) in every image? Names that start
- * with their own are judged elsewhere. */
+/* Do Apptainer and Singularity set ITEM (NAME=VALUE) in each image? */
 static bool is_of_runtime(const char *item)
 {
     static const char *const items[] = {
@@ -114,12 +113,24 @@ void berth_explain_add_change(struct berth_explain *explain, char *const *before
     }
 }
 
+const char *berth_explain_next_fact(const struct berth_explain *explain,
+                                    const char *name, size_t *at)
+{
+    const struct berth_strvec *facts = &explain->binding.facts;
+
+    while (*at + 1 < facts->count) {
+        *at += 2;
+        if (strcmp(facts->items[*at - 2], name) == 0)
+            return facts->items[*at - 1];
+    }
+    return NULL;
+}
+
 const char *berth_explain_fact(const struct berth_explain *explain, const char *name)
 {
-    for (size_t i = 0; i + 1 < explain->binding.facts.count; i += 2)
-        if (strcmp(explain->binding.facts.items[i], name) == 0)
-            return explain->binding.facts.items[i + 1];
-    return NULL;
+    size_t at = 0;
+
+    return berth_explain_next_fact(explain, name, &at);
 }
 
 void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *ret)
@@ -141,9 +152,9 @@ void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *re
     else if (berth_request_mpi_is(request, BERTH_MODE_HYBRID))
         berth_buf_puts(ret, "the image's own MPI runs, over Slurm's process manager");
     else if (explain->apart && !berth_explain_fact(explain, BERTH_FINDING_PROGRAM))
-        berth_buf_puts(ret,
-                       "the image's own MPI runs (hybrid): nothing can be put into "
-                       "containers of this kind, nor looked at in them");
+        berth_buf_puts(
+            ret, "the image's own MPI runs (hybrid): berth can neither mount into "
+                 "nor inspect a container of this kind");
     else
         berth_buf_puts(ret, "the command and the image have nothing to do with MPI");
     if (explain->binding.warning)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The account of a launch for programs. The names of the members are a promise, kept in
- * doc/explain.md. */
+/* Writes the account of a launch for programs. The names of the members are an
+ * interface, documented in doc/explain.md. */
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,7 +11,8 @@
 #include "report/explaintext.h"
 #include "report/finding.h"
 
-/* The version of the promise: it grows when a member goes or changes its meaning. */
+/* The version of the interface: it grows if a member is removed or changes its meaning.
+ */
 enum { FORM = 1 };
 
 static void put_text(struct berth_json *json, const char *name, const char *value)
@@ -112,22 +113,8 @@ static void put_fact(const struct berth_explain *explain, struct berth_json *jso
     put_text(json, name, berth_explain_fact(explain, fact));
 }
 
-/* The files that the libraries of the stack whose facts start at AT read. */
-static void put_configs(const struct berth_strvec *facts, size_t at,
-                        struct berth_json *json)
-{
-    berth_json_array(json, "config");
-    for (; at + 1 < facts->count; at += 2) {
-        if (strcmp(facts->items[at], BERTH_FINDING_STACK) == 0)
-            break;
-        if (strcmp(facts->items[at], BERTH_FINDING_CONFIG) == 0)
-            put_text(json, NULL, facts->items[at + 1]);
-    }
-    berth_json_end(json);
-}
-
-/* The facts of the stack that starts at AT. */
-static void put_stack(const struct berth_explain *explain, size_t at,
+/* The facts of a stack, from index AT to END. */
+static void put_stack(const struct berth_strvec *facts, size_t at, size_t end,
                       struct berth_json *json)
 {
     static const struct {
@@ -141,41 +128,51 @@ static void put_stack(const struct berth_explain *explain, size_t at,
         {BERTH_FINDING_GLIBC_IMAGE, "glibc_image"},
         {BERTH_FINDING_GLIBC_HOST, "glibc_host"},
     };
-    const struct berth_strvec *facts = &explain->binding.facts;
 
-    berth_json_object(json, NULL);
-    put_text(json, "version", facts->items[at + 1]);
-    put_configs(facts, at + 2, json);
-    for (at += 2; at + 1 < facts->count; at += 2) {
-        if (strcmp(facts->items[at], BERTH_FINDING_STACK) == 0)
-            break;
-        for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-            if (strcmp(facts->items[at], members[i].fact) == 0)
-                put_text(json, members[i].member, facts->items[at + 1]);
-    }
+    berth_json_array(json, "config");
+    for (size_t i = at; i < end; i += 2)
+        if (strcmp(facts->items[i], BERTH_FINDING_CONFIG) == 0)
+            put_text(json, NULL, facts->items[i + 1]);
     berth_json_end(json);
+    for (size_t i = at; i < end; i += 2)
+        for (size_t k = 0; k < sizeof(members) / sizeof(members[0]); k++)
+            if (strcmp(facts->items[i], members[k].fact) == 0)
+                put_text(json, members[k].member, facts->items[i + 1]);
 }
 
 static void put_stacks(const struct berth_explain *explain, struct berth_json *json)
 {
+    const struct berth_strvec *facts = &explain->binding.facts;
+    size_t at = 0;
+    const char *next = berth_explain_next_fact(explain, BERTH_FINDING_STACK, &at);
+
     berth_json_array(json, "host");
-    for (size_t i = 0; i + 1 < explain->binding.facts.count; i += 2)
-        if (strcmp(explain->binding.facts.items[i], BERTH_FINDING_STACK) == 0)
-            put_stack(explain, i, json);
+    while (next) {
+        size_t start = at;
+
+        berth_json_object(json, NULL);
+        put_text(json, "version", next);
+        next = berth_explain_next_fact(explain, BERTH_FINDING_STACK, &at);
+        put_stack(facts, start, next ? at - 2 : facts->count, json);
+        berth_json_end(json);
+    }
     berth_json_end(json);
 }
 
 static void put_all(const struct berth_explain *explain, struct berth_json *json,
                     const char *name, const char *fact)
 {
+    const char *text;
+    size_t at = 0;
+
     berth_json_array(json, name);
-    for (size_t i = 0; i + 1 < explain->binding.facts.count; i += 2)
-        if (strcmp(explain->binding.facts.items[i], fact) == 0)
-            put_text(json, NULL, explain->binding.facts.items[i + 1]);
+    while ((text = berth_explain_next_fact(explain, fact, &at)))
+        put_text(json, NULL, text);
     berth_json_end(json);
 }
 
-/* TEXT is soname, path and, of a staged one, the staged file, with tabs between. */
+/* TEXT is soname, path and, for a staged library, the staged file, separated by tabs.
+ */
 static void put_library(struct berth_json *json, const char *text)
 {
     BERTH_FREE char *copy = strdup(text);
@@ -260,5 +257,5 @@ void berth_explain_json(const struct berth_explain *explain, struct berth_buf *r
     }
     berth_json_end(&json);
     berth_buf_puts(&json.text, "\n");
-    berth_explain_number(explain, &json.text, ret);
+    berth_explain_prefix(explain, &json.text, ret);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The account of a launch for people: what a puzzled user asks first comes first. */
+/* Writes the account of a launch for people: first what a user wants to know first. */
 
 #include "report/explaintext.h"
 
@@ -24,7 +24,7 @@ char *berth_explain_cut(const char *text)
     return asprintf(&cut, "%.*s...", (int)length, text) < 0 ? NULL : cut;
 }
 
-void berth_explain_number(const struct berth_explain *explain,
+void berth_explain_prefix(const struct berth_explain *explain,
                           const struct berth_buf *lines, struct berth_buf *ret)
 {
     const struct berth_order_step *step = &explain->step;
@@ -69,7 +69,7 @@ static void put_plain(struct berth_buf *buf, const char *text)
     }
 }
 
-/* As a shell would take it. */
+/* Write WORD quoted for a shell. */
 static void put_word(struct berth_buf *buf, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -133,7 +133,7 @@ static void put_component(const struct berth_order_step *step, struct berth_buf 
     berth_buf_puts(buf, step->tasks > 1 ? " run" : " runs");
 }
 
-/* Who runs what where. */
+/* Write which tasks run which command in which image. */
 static void put_first_line(const struct berth_explain *explain, struct berth_buf *buf)
 {
     if (explain->step.ranks)
@@ -185,7 +185,7 @@ static void put_image(const struct berth_explain *explain, struct berth_buf *buf
         put_line(buf, explain->image.items[i], explain->image.items[i + 1]);
 }
 
-/* Whose GPU driver comes along, and why. */
+/* Write which GPU driver the container gets, and why. */
 static void put_gpu(const struct berth_explain *explain, struct berth_buf *buf)
 {
     const char *asked = explain->request->gpu;
@@ -200,7 +200,7 @@ static void put_gpu(const struct berth_explain *explain, struct berth_buf *buf)
     buf->failed |= line.failed;
 }
 
-/* How long the container lives, and who wants that. */
+/* Write the lifetime of the container, and who set it. */
 static void put_lifetime(const struct berth_explain *explain, struct berth_buf *buf)
 {
     const char *from = explain->lifetime_from;
@@ -237,7 +237,8 @@ static void put_runtime(const struct berth_explain *explain, struct berth_buf *b
         berth_buf_puts(buf, "\n");
 }
 
-/* Write a reason in front of its subject, unless it is the same as the last one. */
+/* Write the source and the reason of an item in front of it, unless they are those of
+ * the item before. */
 static void put_reason(struct berth_buf *buf, const char *from, const char *why,
                        const char **last_from, const char **last_why)
 {
@@ -350,16 +351,15 @@ static void put_environment(const struct berth_explain *explain, struct berth_bu
     const char *from = NULL;
     const char *why = NULL;
 
-    berth_buf_puts(buf,
-                   "\nenvironment, besides what Slurm sets; of a name that is there "
-                   "twice the later wins\n");
+    berth_buf_puts(buf, "\nenvironment, besides what Slurm sets; if a name appears "
+                        "twice, the later one wins\n");
     for (size_t i = 0; i < explain->variable_count; i++) {
         const struct berth_explain_variable *variable = &explain->variables[i];
 
         put_reason(buf, variable->from, variable->why, &from, &why);
         berth_buf_puts(buf, "    ");
         put_plain(buf, variable->name);
-        berth_buf_puts(buf, variable->value ? "=" : " is taken away");
+        berth_buf_puts(buf, variable->value ? "=" : " is removed");
         put_plain(buf, variable->value ? variable->value : "");
         berth_buf_puts(buf, "\n");
     }
@@ -379,5 +379,5 @@ void berth_explain_text(const struct berth_explain *explain, struct berth_buf *r
         put_mpi(explain, &lines);
         put_environment(explain, &lines);
     }
-    berth_explain_number(explain, &lines, ret);
+    berth_explain_prefix(explain, &lines, ret);
 }

@@ -4,15 +4,16 @@
 #include "base/buf.h"
 #include "report/explain.h"
 
-/* A text longer than this is cut in an account, and ends in "...": Slurm hands on lines
- * of up to 1024 bytes in one piece, and several components write at once. */
+/* Bytes of the longest text in an account; a longer one is cut, and ends in "...".
+ * Slurm prints a line of up to 1024 bytes as a whole; longer lines of components would
+ * mix. */
 enum { BERTH_EXPLAIN_LONGEST = 800 };
 
-/* A copy of TEXT, cut if it is too long, but not inside a character. The caller frees
- * it; NULL: out of memory. */
+/* A copy of TEXT, cut between two characters if it is too long. The caller frees it;
+ * NULL: out of memory. */
 char *berth_explain_cut(const char *text);
 
-/* Append LINES to RET, each with the component, or the rank, in front where that is
- * needed. */
-void berth_explain_number(const struct berth_explain *explain,
+/* Append LINES to RET, each with the number of the component, or the rank, as a prefix
+ * if the step has several. Out of memory sticks in RET. */
+void berth_explain_prefix(const struct berth_explain *explain,
                           const struct berth_buf *lines, struct berth_buf *ret);

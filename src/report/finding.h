@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What berth-mpi finds out in a container, by name, for an account of the launch
- * (report/explain.h). Each has a text; those of a stack stand behind its BERTH_FINDING_
- * STACK. */
+/* The names of facts that berth-mpi finds in a container, for an account of the launch
+ * (report/explain.h). Each fact has a text. The facts of a stack follow its
+ * BERTH_FINDING_STACK. */
 #define BERTH_FINDING_PROGRAM     "program"   /* the file that the command is */
 #define BERTH_FINDING_RUNNER      "runner"    /* what the kernel executes for it */
 #define BERTH_FINDING_LINKED      "linked"    /* family that it is linked with */

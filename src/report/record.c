@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The record of a step, as a line. Reads nothing and writes no file. */
+/* Formats the record of a step. */
 
 #include "report/record.h"
 
@@ -119,12 +119,6 @@ static void put_mpi(struct berth_json *json, const struct berth_record *record)
     berth_json_end(json);
 }
 
-static void put_sharing(struct berth_json *json, const struct berth_record *record)
-{
-    berth_json_bool(json, "shared", !record->apart);
-    berth_json_string(json, "apart", record->apart);
-}
-
 int berth_record_write(const struct berth_record *record, struct berth_buf *line,
                        struct berth_err *err)
 {
@@ -141,8 +135,10 @@ int berth_record_write(const struct berth_record *record, struct berth_buf *line
         put_served(&json, record->served);
     else
         put_mpi(&json, record);
-    if (is_start)
-        put_sharing(&json, record);
+    if (is_start) {
+        berth_json_bool(&json, "shared", !record->apart);
+        berth_json_string(&json, "apart", record->apart);
+    }
     berth_json_string(&json, "berth", BERTH_VERSION);
     berth_json_end(&json);
     if (json.text.failed)
@@ -151,7 +147,7 @@ int berth_record_write(const struct berth_record *record, struct berth_buf *line
     return line->failed ? berth_err_oom(err) : 0;
 }
 
-/* A name in a path is one component of it. */
+/* Append NAME to PATH as a single part: with _ for each slash. */
 static void put_name(struct berth_buf *path, const char *name)
 {
     name = name ? name : "none";

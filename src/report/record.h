@@ -9,55 +9,57 @@
 #include "base/strvec.h"
 #include "plan/order.h"
 
-/* What was seen of the ranks of a node (witness/witness.h). */
+/* What the witness saw of the ranks of a node (witness/witness.h). */
 struct berth_record_witnessed {
     const char *host;    /* the host's MPI, for people */
-    unsigned int ranks;  /* of the component on the node */
-    unsigned int loaded; /* have loaded it */
-    unsigned int other;  /* ran with another MPI; no MPI was seen in the rest */
-    const char *fabric; /* under the image's own MPI, for people: `loaded` is of this */
-    bool has_network;   /* it was looked for */
-    unsigned int device; /* have a device of the network open */
-    unsigned int tcp;    /* use TCP between nodes */
+    unsigned int ranks;  /* the number of ranks of the component on the node */
+    unsigned int loaded; /* the number of ranks that have loaded `host` or `fabric` */
+    unsigned int
+        other; /* the number that ran with another MPI; the rest showed no MPI */
+    const char *fabric;  /* the host's network libraries under the image's own MPI, for
+                            people; NULL: none */
+    bool has_network;    /* the witness looked for the network: */
+    unsigned int device; /* the number of ranks that have one of its devices open, */
+    unsigned int tcp;    /* and the number that use TCP between nodes */
 };
 
-/* What the programs that serve the image of a node took while tasks ran. */
+/* What the file servers of the image used on a node while tasks ran. */
 struct berth_record_served {
-    long cpu_ms;  /* of processor time, */
-    long wall_ms; /* in this time */
-    long kib;     /* of memory, at its end */
+    long cpu_ms;  /* processor time */
+    long wall_ms; /* elapsed time */
+    long kib;     /* memory at the end */
 };
 
 /* The record of a component of a step, or of a container of its --multi-prog file
- * (provenance in berth.yaml): which image ran, how,
- * and on whose MPI; or, in a line of its own for each node, what was seen
- * while it ran. Borrows everything; NULL: not known. */
+ * (provenance in berth.yaml). The line of the start says which image ran, how, and with
+ * whose MPI. Further lines, for each node, say what was seen while it ran. Borrows
+ * everything; NULL: not known. */
 struct berth_record {
     time_t time;
-    char *const *environment; /* of the task: user, job, step, cluster */
-    const char *user;         /* if the environment does not tell it */
+    char *const *environment; /* of the task; names user, job, step and cluster */
+    const char *user;         /* used if the environment does not name the user */
     const char *node;
     struct berth_order_step step;
     const struct berth_request *request;
     const struct berth_strvec *image; /* name, value, ... (berth_image_describe()) */
-    unsigned int digest_limit; /* seconds that the digest may take; 0: the site wants
-                                  none */
+    unsigned int digest_limit; /* seconds that the digest may take; 0: the site asks for
+                                  no digest */
     const char *digest;        /* "sha256:..." of the image's file */
     const char *runtime;
     const char *runtime_version;
-    const char *note; /* whose MPI runs, and why */
-    const char
-        *apart; /* why each task has a container of its own; NULL: tasks share one */
-    /* One of these in a line that is not that of the start. */
+    const char *note;  /* whose MPI runs, and why */
+    const char *apart; /* why each task has its own container; NULL: tasks share one */
+    /* Both NULL: the line of the start. Otherwise one of them is set. */
     const struct berth_record_witnessed *witnessed;
     const struct berth_record_served *served;
 };
 
-/* The record as one line of JSON with its newline, appended to LINE. */
+/* Append the record to LINE as one line of JSON with a newline. Returns 0, or -1 when
+ * out of memory. */
 int berth_record_write(const struct berth_record *record, struct berth_buf *line,
                        struct berth_err *err);
 
-/* The file that PATTERN names for the record: %u is the user, %j the job, %% a percent
- * sign. On success the caller frees *RET_PATH. */
+/* Make the path of the record's file from PATTERN: %u is the user, %j the job, %% a
+ * percent sign. Returns 0, and the caller frees *RET_PATH; or -1 when out of memory. */
 int berth_record_path(const struct berth_record *record, const char *pattern,
                       char **ret_path, struct berth_err *err);

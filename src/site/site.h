@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "request/capture.h"
 
 /* The settings file, unless plugstack.conf has config=PATH. */
 #define BERTH_SITE_FILE BERTH_SYSCONFDIR "/berth.yaml"
@@ -115,6 +116,15 @@ const char *berth_site_where(const struct berth_site *site, const char *key,
 /* The same for OPTION in rule NUMBER, from 1. */
 const char *berth_site_where_rule(const struct berth_site *site, size_t number,
                                   const char *option);
+
+/* The site's additions to the lists of variables that --export does not drop; borrows
+ * from SITE. */
+static inline struct berth_capture_rules
+berth_site_capture(const struct berth_site *site)
+{
+    return (struct berth_capture_rules){&site->environment.capture,
+                                        &site->environment.deny};
+}
 
 /* Why each task has its own container, by the settings of SITE; NULL: SITE does not
  * demand that. */

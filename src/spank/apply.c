@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* On the node: what Slurm says of a step, for the site to decide by. */
+/* On the node: applies the site's policy to a request, with the facts that Slurm gives
+ * about the job. */
 
 #include "spank/apply.h"
 
@@ -13,10 +14,11 @@
 
 extern char **environ;
 
-/* What Slurm says of the job in VARIABLE; NULL: nothing. slurmstepd sets it over what a
- * user exports, but for the account of a job that has none. slurmctld cannot be asked:
- * slurmstepd holds the locks for that while it calls plugins, and would end. */
-static const char *ask(spank_t sp, const char *variable, char *text, int size)
+/* The value of VARIABLE, in TEXT of SIZE bytes; NULL: it is not set. slurmstepd sets
+ * the variables of a job over what a user exports, except the account of a job that has
+ * no account. A plugin cannot ask slurmctld: slurmstepd holds the locks which that
+ * needs while it calls plugins, and would end. */
+static const char *read_variable(spank_t sp, const char *variable, char *text, int size)
 {
     return spank_getenv(sp, variable, text, size) == ESPANK_SUCCESS ? text : NULL;
 }
@@ -29,8 +31,9 @@ int berth_apply_site_step(spank_t sp, const struct berth_site *site,
     char **environment = environ;
     char partition[256], account[256];
     struct berth_site_asker asker = {
-        .partition = ask(sp, "SLURM_JOB_PARTITION", partition, sizeof(partition)),
-        .account = ask(sp, "SLURM_JOB_ACCOUNT", account, sizeof(account)),
+        .partition =
+            read_variable(sp, "SLURM_JOB_PARTITION", partition, sizeof(partition)),
+        .account = read_variable(sp, "SLURM_JOB_ACCOUNT", account, sizeof(account)),
     };
 
     spank_get_item(sp, S_JOB_ENV, &environment);
@@ -44,11 +47,11 @@ void berth_apply_site_report(spank_t sp, const struct berth_site *site,
     BERTH_STRVEC struct berth_strvec sentences = {0};
     char partition[256], account[256], node[256];
     const struct berth_rules_job job = {
-        ask(sp, "SLURM_JOB_PARTITION", partition, sizeof(partition)),
-        ask(sp, "SLURM_JOB_ACCOUNT", account, sizeof(account))};
+        read_variable(sp, "SLURM_JOB_PARTITION", partition, sizeof(partition)),
+        read_variable(sp, "SLURM_JOB_ACCOUNT", account, sizeof(account))};
 
     if (!berth_request_has_container(request) ||
-        !ask(sp, BERTH_TASK_NODE, node, sizeof(node)))
+        !read_variable(sp, BERTH_TASK_NODE, node, sizeof(node)))
         return;
     berth_rules_report(site, &job, request, &sentences);
     for (size_t i = 0; i < sentences.count; i++) {

@@ -8,14 +8,14 @@
 #include "request/request.h"
 #include "site/terms.h"
 
-/* berth_apply_site() in the process that becomes the task, with the facts of its step.
- */
+/* berth_apply_site() (probe/apply.h) in the process that becomes the task: the job's
+ * partition and account, and the task's environment, are those that Slurm gives. */
 int berth_apply_site_step(spank_t sp, const struct berth_site *site,
                           const struct berth_request *request,
                           struct berth_request *ret, struct berth_terms *ret_terms,
                           struct berth_err *err);
 
-/* Say which values of the user's REQUEST a rule of the site replaces. PREFIX is that of
- * the site's options. */
+/* Print a note on the task's standard error for each value of the user's REQUEST that a
+ * rule of SITE replaces. PREFIX is the site's prefix of options. */
 void berth_apply_site_report(spank_t sp, const struct berth_site *site,
                              const struct berth_request *request, const char *prefix);

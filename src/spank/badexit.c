@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the ranks of a step wait for each other, as far as srun can tell. */
+/* Decides whether the tasks of a step wait for each other, by the words that srun was
+ * started with. */
 
 #include "spank/badexit.h"
 
@@ -13,7 +14,7 @@
 #include "spank/lines.h"
 #include "spank/names.h"
 
-/* Does the command line have the option that starts with START? */
+/* Does the command line have an option of ours that starts with START? */
 static bool is_typed(const struct berth_badexit *badexit, const char *start)
 {
     char option[160];
@@ -22,8 +23,8 @@ static bool is_typed(const struct berth_badexit *badexit, const char *start)
     return berth_hetgroups_has_word(badexit->line, option);
 }
 
-/* What the environment says of an option; NULL: nothing. */
-static char *default_of(enum berth_option_id id)
+/* The value of option ID in the environment; NULL: it has none. */
+static char *read_default(enum berth_option_id id)
 {
     char name[BERTH_DEFAULTS_NAME];
     char *value;
@@ -43,7 +44,7 @@ bool berth_badexit_has_image(const struct berth_badexit *badexit)
            berth_hetgroups_has_text(badexit->line, image);
 }
 
-/* A fabric means --mpi-bind=hybrid where nothing is said of that. */
+/* Without --mpi-bind, --container-fabric implies --mpi-bind=hybrid. */
 static bool has_ranks(const struct berth_request *request)
 {
     return request->mpi
@@ -51,13 +52,13 @@ static bool has_ranks(const struct berth_request *request)
                : request->fabric && strcmp(request->fabric, BERTH_FABRIC_OFF) != 0;
 }
 
-/* Are the tasks one MPI_COMM_WORLD, as far as --mpi-bind and --container-fabric tell?
- */
+/* Do --mpi-bind and --container-fabric make one MPI_COMM_WORLD of the tasks? The
+ * command line wins over the environment, and that over the default of the job. */
 static bool has_mpi(const struct berth_badexit *badexit)
 {
     BERTH_REQUEST struct berth_request job = {0};
-    const struct berth_request own = {.mpi = default_of(BERTH_OPTION_MPI),
-                                      .fabric = default_of(BERTH_OPTION_FABRIC)};
+    const struct berth_request own = {.mpi = read_default(BERTH_OPTION_MPI),
+                                      .fabric = read_default(BERTH_OPTION_FABRIC)};
 
     if (is_typed(badexit, "mpi-b"))
         return !is_typed(badexit, "mpi-bind=off") &&
@@ -70,7 +71,7 @@ static bool has_mpi(const struct berth_badexit *badexit)
            has_ranks(&job);
 }
 
-/* Are there several programs in images? */
+/* Does a --multi-prog file name an image or a mode of --mpi-bind? */
 static bool has_lines(const struct berth_badexit *badexit)
 {
     return berth_lines_mention(badexit->line, "container-image") ||

@@ -5,17 +5,16 @@
 
 #include "commandline/hetgroup.h"
 
-/* In srun, before it reads its options: is --kill-on-bad-exit to be the default?
- * Components, lines of --multi-prog, and nodes of one MPI_COMM_WORLD cannot go on
- * without each other: when one cannot start, the others would wait for it in MPI_Init.
- */
+/* In srun, before it reads its options: should --kill-on-bad-exit be the default? Yes
+ * for components, lines of --multi-prog, and nodes of one MPI_COMM_WORLD: when one of
+ * them cannot start, the others would wait for it in MPI_Init. */
 struct berth_badexit {
-    const char *prefix;                 /* the site's, of our options */
+    const char *prefix;                 /* the site's prefix of options */
     const struct berth_hetgroups *line; /* srun's command line */
 };
 
-/* By what the command line and the environment ask for. */
+/* Do the command line and the environment ask for such a step? */
 bool berth_badexit_wanted(const struct berth_badexit *badexit);
 
-/* Is there a component with an image? */
+/* Do the command line and the environment ask for an image in any component? */
 bool berth_badexit_has_image(const struct berth_badexit *badexit);

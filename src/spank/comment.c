@@ -1,49 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the job's own record says of its images (provenance.comment in berth.yaml). */
+/* Writes the images of a step into the record of its job in slurmctld
+ * (provenance.comment in berth.yaml). */
 
 #include "spank/comment.h"
 
 #include <errno.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <slurm/spank.h>
 
 #include "base/buf.h"
+#include "base/strvec.h"
 #include "spank/release.h"
 
-/* Slurm's own limit (MAX_COMMENT_LEN) is above this. */
+/* Bytes; less than Slurm's own limit (MAX_COMMENT_LEN). */
 enum { LONGEST = 900 };
-
-static bool is_named_before(const struct berth_table *table, size_t row)
-{
-    const char *name = berth_request_name(&table->rows[row].request);
-
-    for (size_t i = 0; i < row; i++)
-        if (berth_request_has_container(&table->rows[i].request) &&
-            strcmp(berth_request_name(&table->rows[i].request), name) == 0)
-            return true;
-    return false;
-}
 
 /* "berth: /a.sif, /b.sif" */
 static void write_text(const struct berth_table *table, struct berth_buf *text)
 {
-    const char *separator = "berth: ";
+    BERTH_STRVEC struct berth_strvec images = {0};
 
-    for (size_t i = 0; i < table->count; i++) {
-        const struct berth_request *request = &table->rows[i].request;
-
-        if (!berth_request_has_container(request) || is_named_before(table, i))
-            continue;
-        berth_buf_addf(text, "%s%s", separator, berth_request_name(request));
-        separator = ", ";
-    }
+    for (size_t i = 0; i < table->count; i++)
+        if (berth_request_has_container(&table->rows[i].request))
+            berth_strvec_push_once(&images,
+                                   berth_request_name(&table->rows[i].request));
+    berth_buf_puts(text, "berth: ");
+    berth_strvec_join(&images, ", ", text);
+    text->failed |= images.failed;
 }
 
-/* Has the job a comment? Where nobody can tell, it has. */
+/* Does JOB have a comment? True also if slurmctld does not answer. */
 static bool has_comment(uint32_t job)
 {
     job_info_msg_t *info = NULL;
@@ -63,7 +52,7 @@ void berth_comment_set(uint32_t job, const struct berth_table *table)
     job_desc_msg_t update;
 
     write_text(table, &text);
-    if (text.failed || !text.text || has_comment(job))
+    if (text.failed || has_comment(job))
         return;
     if (text.used > LONGEST)
         text.text[LONGEST] = '\0';

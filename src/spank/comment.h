@@ -5,7 +5,8 @@
 
 #include "request/components.h"
 
-/* In srun, as the user: make the images of TABLE the comment of JOB, unless it has one;
- * that is the user's (sbatch --comment) or an earlier step's. Only an operator may set
- * a job's other texts (AdminComment). Says with srun -v why it could not. */
+/* In srun, as the user: set the comment of JOB to the images of TABLE, unless the job
+ * has a comment: that is the user's (sbatch --comment) or an earlier step's. Only an
+ * operator may set the other texts of a job (AdminComment). Prints with srun -v why
+ * slurmctld refused. */
 void berth_comment_set(uint32_t job, const struct berth_table *table);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that keeps the containers of a job: from slurmstepd, as root, to a
- * process of the user's in the extern step. Of what a user controls nothing is read.
+/* Starts the server that keeps the containers of a job, and moves it from slurmstepd,
+ * as root, into the job's extern step, as the user. Reads nothing that a user controls.
  *
- * Three processes take part. slurmstepd waits, for a bounded time. Its child asks the
- * extern step's slurmstepd, with functions of Slurm's that know no bound, to take the
- * third, the child's own child. That one waits until it has been taken. */
+ * Three processes take part. slurmstepd waits, for at most PATIENCE_MS. Its child asks
+ * the slurmstepd of the extern step to adopt the grandchild; Slurm's functions for that
+ * have no time limit. The grandchild waits until it is adopted, and becomes the server.
+ */
 
 #include "spank/extern.h"
 
@@ -30,19 +31,19 @@
 #include "plan/order.h"
 #include "spank/stepd.h"
 
-/* In libslurm and libslurmfull of each release since 20.11, for pam_slurm_adopt, but in
- * no header that is installed (src/common/stepd_api.h). Weak: berth.so does without. */
+/* libslurm and libslurmfull have these since 20.11, for pam_slurm_adopt; the header
+ * (src/common/stepd_api.h) is not installed. Weak, so that berth.so loads without. */
 __attribute__((weak)) int slurm_stepd_connect(const char *directory, const char *node,
                                               slurm_step_id_t *step,
                                               uint16_t *ret_protocol);
 __attribute__((weak)) int slurm_stepd_add_extern_pid(int fd, uint16_t protocol,
                                                      pid_t pid);
 
-/* Milliseconds that a step may wait for an extern step that does not answer. */
+/* Milliseconds that a step waits for an extern step that does not answer. */
 enum { PATIENCE_MS = 1000 };
 
-/* In the server to be descriptor 3 is the socket, and this one tells whether it is to
- * go on. None from here on stays open. */
+/* In the grandchild, descriptor 3 is the socket, and this one is `go` below. The server
+ * has no descriptor from this one on. */
 enum { GO = 4 };
 
 struct server {
@@ -53,11 +54,11 @@ struct server {
     int gid_count;
     struct berth_stepd_place place;
     int listen;
-    int go[2];      /* the process id of the extern step's slurmstepd comes here */
-    int pending[2]; /* closed when all is done, or nothing is to be */
+    int go[2];      /* a pipe: the process id of the extern step's slurmstepd */
+    int pending[2]; /* a pipe: at end of file the server runs, or will not run */
 };
 
-static int describe(spank_t sp, struct server *server)
+static int read_facts(spank_t sp, struct server *server)
 {
     uint32_t step = 0;
 
@@ -71,11 +72,11 @@ static int describe(spank_t sp, struct server *server)
     return berth_stepd_place(server->job, step, &server->place);
 }
 
-/* A socket that listens at the job's address; -1: there is a server, or somebody else
- * has the address. Whoever connects sees who has called listen(): root, and no process
- * of a user's that has taken it. Steps that begin at the same time may connect at once.
- */
-static int take_address(const struct server *server)
+/* Returns a socket that listens at the job's address; -1 if another process has the
+ * address. A client sees which user called listen() (SO_PEERCRED): root, so that the
+ * client knows that no user's process has the address. The step that starts the server
+ * may connect at once. */
+static int listen_at_address(const struct server *server)
 {
     struct sockaddr_un address;
     socklen_t length;
@@ -93,7 +94,8 @@ static int take_address(const struct server *server)
     return -1;
 }
 
-/* As a task of the user's has it, and not as slurmstepd. */
+/* Give up root's ids and capabilities, and slurmstepd's protection from being killed
+ * when memory is short. */
 static int become_user(const struct server *server)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -107,7 +109,7 @@ static int become_user(const struct server *server)
         setresgid(server->gid, server->gid, server->gid) < 0 ||
         setresuid(server->uid, server->uid, server->uid) < 0)
         return -1;
-    /* Those that a process of root's may be given with securebits, too. */
+    /* Also those that securebits would keep. */
     return (int)syscall(SYS_capset, &header, none);
 }
 
@@ -122,7 +124,9 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* In the server to be. */
+/* In the grandchild: wait for adoption, and execute the server. Returns only on
+ * failure.
+ */
 static void become_server(const struct server *server)
 {
     const int keep[] = {server->listen, server->go[0], server->pending[1]};
@@ -146,9 +150,9 @@ static void become_server(const struct server *server)
     execve(*words, (char **)words, (char **)environment);
 }
 
-/* Put PID into the extern step. Returns the process id of its slurmstepd; -1 if there
- * is none, or it refuses. */
-static pid_t hand_to_extern(const struct server *server, pid_t pid)
+/* Have the extern step adopt the process PID. Returns the process id of the extern
+ * step's slurmstepd; -1 if the job has no extern step, or slurmstepd refuses. */
+static pid_t add_to_extern(const struct server *server, pid_t pid)
 {
     slurm_step_id_t step = {0};
     struct ucred stepd = {0};
@@ -167,8 +171,9 @@ static pid_t hand_to_extern(const struct server *server, pid_t pid)
     return stepd.pid;
 }
 
-/* In slurmstepd's child. Where it ends early, the server to be reads that and ends. */
-static void arrange(const struct server *server)
+/* In slurmstepd's child: start the grandchild and have it adopted. If this fails, the
+ * grandchild reads end of file from `go`, and ends. */
+static void start_adopted(const struct server *server)
 {
     pid_t pid = fork();
     pid_t stepd;
@@ -179,12 +184,12 @@ static void arrange(const struct server *server)
     }
     if (pid < 0)
         return;
-    stepd = hand_to_extern(server, pid);
+    stepd = add_to_extern(server, pid);
     if (stepd > 0)
         berth_fd_write(server->go[1], &stepd, sizeof(stepd));
 }
 
-/* Until the server is there, or will not be. */
+/* Wait for the end of file on PENDING, for at most PATIENCE_MS, and for the CHILD. */
 static void wait_for(int pending, pid_t child)
 {
     struct pollfd fd = {.fd = pending, .events = POLLIN};
@@ -202,7 +207,7 @@ static void start(struct server *server)
     pid_t child = fork();
 
     if (child == 0) {
-        arrange(server);
+        start_adopted(server);
         _exit(EXIT_SUCCESS);
     }
     close(server->pending[1]);
@@ -211,16 +216,16 @@ static void start(struct server *server)
         wait_for(server->pending[0], child);
 }
 
-void berth_extern_serve(spank_t sp)
+void berth_extern_start_server(spank_t sp)
 {
     struct server server = {.listen = -1, .go = {-1, -1}, .pending = {-1, -1}};
     const int *fds[] = {&server.listen, &server.go[0], &server.go[1],
                         &server.pending[0], &server.pending[1]};
 
     if (!slurm_stepd_connect || !slurm_stepd_add_extern_pid ||
-        describe(sp, &server) < 0)
+        read_facts(sp, &server) < 0)
         return;
-    server.listen = take_address(&server);
+    server.listen = listen_at_address(&server);
     if (server.listen >= 0 && pipe2(server.go, O_CLOEXEC) == 0 &&
         pipe2(server.pending, O_CLOEXEC) == 0)
         start(&server);

@@ -3,14 +3,16 @@
 
 #include <slurm/spank.h>
 
-/* In a step's slurmstepd, as root: let the job have a server on this node
- * (src/job/name.h), which is started where none listens yet. It is no child of
- * slurmstepd: it is put into the job's extern step (PrologFlags=Contain), ends with
- * that, and is `berth-start --job PID`, with the number of that step's slurmstepd. It
- * is the user's, without capabilities, in a session of its own, and has the listening
- * socket as descriptor 3, /dev/null as the standard ones, and PATH alone as its
- * environment.
+/* In the slurmstepd of a step, as root: start the job's server on this node
+ * (src/job/name.h), unless one listens.
  *
- * Takes a second at most, and says nothing: where a job cannot have a server, its steps
- * do without. */
-void berth_extern_serve(spank_t sp);
+ * The server is `berth-start --job PID`, where PID is the slurmstepd of the job's
+ * extern step (PrologFlags=Contain). The server is a process of that step, not a child
+ * of this slurmstepd, and ends with that step. It runs as the user, without
+ * capabilities, in its own session. Descriptor 3 is the listening socket, the standard
+ * descriptors are /dev/null, and the environment has PATH and what names the job and
+ * the node.
+ *
+ * Takes at most a second. Reports nothing: if the server cannot start, the containers
+ * of the job's steps end with their steps. */
+void berth_extern_start_server(spank_t sp);

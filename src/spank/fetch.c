@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images from registries, where the command is typed: by the user's own process, once,
- * on a host that has a network, and at the cost of nobody's allocation. */
+/* Pulls images from registries on the host where the command is typed: in the user's
+ * own process, once, with a network, and without using an allocation. */
 
 #include "spank/fetch.h"
 
@@ -27,8 +27,8 @@ static void print_wait(const char *uri)
                uri);
 }
 
-/* Is there a later command, on another host, that may be able to? */
-static bool can_wait(const struct berth_site *site, const char *uri)
+/* Leave the pull to a later srun? Prints a note if so. */
+static bool leaves_to_srun(const struct berth_site *site, const char *uri)
 {
     BERTH_FREE char *runtime = NULL;
 
@@ -49,11 +49,11 @@ int berth_fetch_image(const struct berth_site *site, struct berth_request *reque
         .site = site,
         .env = environ,
         .terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : -1,
-        .tells = print_pull,
-        .waits = print_wait,
+        .on_pull = print_pull,
+        .on_wait = print_wait,
     };
 
-    if (!request->uri || can_wait(site, request->uri))
+    if (!request->uri || leaves_to_srun(site, request->uri))
         return 0;
     return berth_pull_request(&how, request, err);
 }

@@ -5,9 +5,10 @@
 #include "site/site.h"
 #include "request/request.h"
 
-/* Where the image of REQUEST is in a registry, pull it into the user's cache, and make
- * the file the image. In srun, sbatch and salloc, before anything is allocated. sbatch
- * and salloc leave it to the first srun inside where this host has no runtime. SITE is
- * only looked at for a URI. */
+/* In srun, sbatch and salloc, before Slurm allocates anything: if the image of REQUEST
+ * is a URI, pull the image into the user's cache, and set the image to that file. On a
+ * host without a runtime, sbatch and salloc leave the pull to the first srun of the
+ * job. SITE must have been read if the image is a URI. Returns 0, or -1 with a sentence
+ * in ERR. */
 int berth_fetch_image(const struct berth_site *site, struct berth_request *request,
                       struct berth_err *err);

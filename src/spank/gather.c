@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From srun's environment to what the nodes restore of it. */
+/* Selects the variables of srun's environment that the nodes restore. */
 
 #include "spank/gather.h"
 
@@ -16,19 +16,12 @@
 #include "commandline/launcher.h"
 #include "request/wire.h"
 #include "spank/names.h"
+#include "spank/variable.h"
 
 extern char **environ;
 
-static struct berth_capture_rules rules_of(const struct berth_site *site)
-{
-    return (struct berth_capture_rules){
-        .capture = &site->environment.capture,
-        .deny = &site->environment.deny,
-    };
-}
-
-/* Who the user is, where the environment does not say it: a script under
- * --export=NIL. */
+/* Add the variables that name the user, if the environment lacks one of them, as in a
+ * script under --export=NIL. */
 static void add_identity(struct berth_strvec *list)
 {
     const struct passwd *user;
@@ -47,7 +40,7 @@ static void add_identity(struct berth_strvec *list)
 static int gather(const struct berth_site *site, const struct berth_strvec *assigned,
                   struct berth_strvec *ret, struct berth_err *err)
 {
-    struct berth_capture_rules rules = rules_of(site);
+    const struct berth_capture_rules rules = berth_site_capture(site);
     BERTH_STRVEC struct berth_strvec identity = {0};
     struct berth_strvec nothing = {0};
 
@@ -92,13 +85,9 @@ static int publish(const char *variable, const struct berth_table *table,
 {
     BERTH_FREE char *text = NULL;
 
-    if (is_empty(table)) {
-        unsetenv(variable);
-        return 0;
-    }
-    if (berth_wire_put_environment(table, &text, err) < 0)
+    if (!is_empty(table) && berth_wire_put_environment(table, &text, err) < 0)
         return -1;
-    return setenv(variable, text, 1) < 0 ? berth_err_oom(err) : 0;
+    return berth_variable_publish(variable, text, err);
 }
 
 int berth_gather_publish(const struct berth_table *table, struct berth_err *err)
@@ -133,7 +122,7 @@ static void log_restored(const struct berth_capture_rules *rules, int group,
 
 void berth_gather_log(const struct berth_site *site, const struct berth_table *table)
 {
-    struct berth_capture_rules rules = rules_of(site);
+    const struct berth_capture_rules rules = berth_site_capture(site);
 
     for (size_t i = 0; i < table->count; i++)
         for (size_t k = 0; k < table->rows[i].request.env.count; k++)

@@ -5,22 +5,25 @@
 #include "site/site.h"
 #include "request/components.h"
 
-/* In srun: the variables that the tasks of a component need and Slurm is about to drop
- * (request/capture.h), and how they are sent to the nodes. */
+/* In srun: collects the variables that the tasks of a component need although --export
+ * drops them (request/capture.h), and sends them to the nodes. */
 
-/* Append the row of a component to TABLE: its `env` is what to restore. VALUE is that
- * of --export for it; NULL: not said. A component on the host, and one that gets all of
- * the environment, has an empty row. */
+/* Append a row for COMPONENT to TABLE. The `env` of the row has the variables to
+ * restore; it is empty if the component runs on the host, or if --export drops nothing.
+ * VALUE is that of --export for the component; NULL: the option was not given. Returns
+ * 0, or -1 with a sentence in ERR if VALUE cannot be parsed. */
 int berth_gather_component(const struct berth_site *site,
                            const struct berth_row *component, const char *value,
                            struct berth_table *table, struct berth_err *err);
 
-/* Set BERTH_ENV_VARIABLE to TABLE, or take it away where there is nothing in it. */
+/* Set BERTH_ENV_VARIABLE to TABLE, or unset it if no row has variables. Returns 0, or
+ * -1 with a sentence in ERR if the table is too long for a variable. */
 int berth_gather_publish(const struct berth_table *table, struct berth_err *err);
 
-/* Set BERTH_ALLOCATION_VARIABLE to what srun's environment says of the job, if a
- * component of TABLE starts an mpirun on the job's nodes; else take it away. */
+/* Set BERTH_ALLOCATION_VARIABLE to Slurm's variables about the job, if a component of
+ * TABLE starts an mpirun on the job's nodes (--mpi-bind=launch); else unset it. Returns
+ * 0, or -1 with a sentence in ERR. */
 int berth_gather_allocation(const struct berth_table *table, struct berth_err *err);
 
-/* Say with `srun -v` what is sent, and why. */
+/* Print with `srun -v` which variables are sent, and the list that each is on. */
 void berth_gather_log(const struct berth_site *site, const struct berth_table *table);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a --multi-prog file to what each of its lines asks for. */
+/* Reads the requests of the lines of a --multi-prog file, in srun. */
 
 #include "spank/lines.h"
 
@@ -32,7 +32,7 @@ const char *berth_lines_file(const struct berth_lines *lines)
     return first < end && has_option(lines) ? lines->line->words.items[first] : NULL;
 }
 
-/* Options that are typed behind the program. */
+/* Warn of options of ours after the program of LINE. */
 static void warn(const struct berth_rows *rows, const struct berth_multiprog_line *line)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
@@ -60,9 +60,8 @@ int berth_lines_read(const struct berth_lines *lines,
         .tasks = (unsigned int)berth_hetgroups_tasks(lines->line, lines->optind),
         .check = lines->check};
 
-    if (berth_multiprog_load(rows.name, &file, err) < 0)
-        return -1;
-    if (berth_rows_read(&rows, table, err) < 0)
+    if (berth_multiprog_load(rows.name, &file, err) < 0 ||
+        berth_rows_read(&rows, table, err) < 0)
         return -1;
     for (size_t i = 0; i < file.count; i++)
         warn(&rows, &file.lines[i]);
@@ -91,7 +90,7 @@ bool berth_lines_mention(const struct berth_hetgroups *line, const char *text)
     return false;
 }
 
-/* srun has read the file into argv[1] by now and sends that text. It never frees it. */
+/* srun has read the file into argv[1], sends that text, and never frees it. */
 int berth_lines_prefix(spank_t sp, struct berth_err *err)
 {
     char *text = NULL;
@@ -99,7 +98,7 @@ int berth_lines_prefix(spank_t sp, struct berth_err *err)
     int argc = 0;
 
     if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 2)
-        return berth_err_set(err, "srun does not tell the --multi-prog configuration");
+        return berth_err_set(err, "srun does not give the --multi-prog configuration");
     if (berth_multiprog_prefix(argv[1], BERTH_TASK_PROGRAM, &text, err) < 0)
         return -1;
     argv[1] = text;

@@ -12,27 +12,28 @@
 
 struct berth_lines {
     const struct berth_hetgroups *line; /* srun's command line */
-    int optind;                         /* getopt's, behind the options */
-    const char *prefix;                 /* the site's, of our options */
+    int optind;                         /* getopt's, after the options */
+    const char *prefix;                 /* the site's prefix of options */
     /* as in commandline/rows.h */
     int (*check)(struct berth_request *request, unsigned long tasks,
                  struct berth_err *err);
 };
 
-/* The --multi-prog file of the component whose options srun has just read; NULL: it has
- * none. */
+/* The --multi-prog file of the component whose options srun has just read; NULL: the
+ * component has no such file. Borrowed from the command line. */
 const char *berth_lines_file(const struct berth_lines *lines);
 
-/* Read it, and append to TABLE what each line asks for: its options over DEFAULTS.
- * Returns 0, or -1 with a sentence in ERR, which names the line. */
+/* Read that file, and append to TABLE the request of each line: its options over
+ * DEFAULTS. Warns of options after the program of a line. Returns 0, or -1 with a
+ * sentence in ERR that names the line. */
 int berth_lines_read(const struct berth_lines *lines,
                      const struct berth_request *defaults, struct berth_table *table,
                      struct berth_err *err);
 
-/* Does the command line have a --multi-prog file that mentions TEXT? Before its options
- * are read: any word may be the file. */
+/* Does the command line have a --multi-prog file that contains TEXT? For use before
+ * srun reads its options: any word that is the path of a file counts. */
 bool berth_lines_mention(const struct berth_hetgroups *line, const char *text);
 
-/* Before 23.11, when srun has read the file: put berth-task in front of the words of
- * every line. */
+/* In Slurm before 23.11, when srun has read the file: put berth-task in front of the
+ * words of each line. Returns 0, or -1 with a sentence in ERR. */
 int berth_lines_prefix(spank_t sp, struct berth_err *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In srun, sbatch and salloc: from options to a published table of components. Slurm
- * calls in this order: init once, then for every component its options and
- * init_post_opt, and after all of them, in srun, local_user_init once. */
+/* In srun, sbatch and salloc: makes a table of the requests of all components from
+ * their options, and publishes it. Slurm calls init once; then, for each component, the
+ * callbacks of its options and init_post_opt; at last, in srun, local_user_init once.
+ */
 
 #include "spank/local.h"
 
@@ -40,6 +41,7 @@
 #include "spank/names.h"
 #include "spank/options.h"
 #include "spank/typed.h"
+#include "spank/variable.h"
 #include "spank/world.h"
 
 extern char **environ;
@@ -47,23 +49,24 @@ extern char **environ;
 /* srun's variable for --kill-on-bad-exit. */
 #define KILL_ON_BAD_EXIT "SLURM_KILL_BAD_EXIT"
 
-/* Slurm has no place for state between callbacks. */
+/* The state between callbacks, which have no argument for it. */
 static struct {
     struct berth_settings settings;
-    struct berth_site site; /* once an image was asked for */
+    struct berth_site site; /* read when a component asks for an image */
     bool site_is_read;
-    struct berth_request own;         /* of the component being read */
-    struct berth_request job;         /* what the environment asks of sbatch, salloc */
-    struct berth_table table;         /* of the components read */
-    struct berth_table environment;   /* and what to restore in each of them */
-    struct berth_hetgroups hetgroups; /* of sbatch and salloc: its words only */
+    struct berth_request own;         /* the options of the component being read */
+    struct berth_request job;         /* in sbatch, salloc: options by environment */
+    struct berth_table table;         /* the requests of the components read so far */
+    struct berth_table environment;   /* the variables to restore in each of them */
+    struct berth_hetgroups hetgroups; /* the command line; in sbatch and salloc only its
+                                         words are used */
     struct berth_err settings_fault;  /* a fault in plugstack.conf; text "": none */
     struct berth_err option_fault;    /* the first wrong option; text "": none */
-    bool kill_is_ours;                /* KILL_ON_BAD_EXIT was set here */
+    bool kill_is_ours;                /* this plugin has set KILL_ON_BAD_EXIT */
 } state;
 
-/* The command ends here, with one line, also under --quiet. Returning an error to Slurm
- * would add a second line, and nothing at all would happen where plugstack.conf says
+/* End the command with one line, also under --quiet. An error that a callback returns
+ * makes Slurm print a second line, and Slurm ignores it if plugstack.conf says
  * `optional`: the job would run on the host. */
 static void refuse(struct berth_err *err)
 {
@@ -72,7 +75,7 @@ static void refuse(struct berth_err *err)
     exit(EXIT_FAILURE);
 }
 
-/* A fault that was kept for later; text "": there was none. */
+/* Return the FAULT of an earlier callback; 0 if its text is "". */
 static int raise_fault(const struct berth_err *fault, struct berth_err *err)
 {
     if (!*fault->text)
@@ -81,8 +84,9 @@ static int raise_fault(const struct berth_err *fault, struct berth_err *err)
     return -1;
 }
 
-/* An option was read. Faults wait for the end of the component (see refuse()). */
-static int take_option(int id, const char *value, int remote)
+/* The callback of each option. A fault waits for the end of the component, because
+ * Slurm would add lines to it here (see refuse()). */
+static int read_option(int id, const char *value, int remote)
 {
     struct berth_err *fault = &state.option_fault;
     BERTH_FREE char *directory = NULL;
@@ -100,9 +104,9 @@ static int take_option(int id, const char *value, int remote)
     return 0;
 }
 
-/* Slurm would hand the options of sbatch to srun a second time, and only the last of
- * several mounts; ours come through BERTH_JOB_VARIABLE. */
-static void forget_slurm_copies(void)
+/* Slurm passes the options of sbatch to srun by variables, with only the last of
+ * several mounts. srun reads BERTH_JOB_VARIABLE in place of them. */
+static void unset_slurm_copies(void)
 {
     for (int i = 0; i < BERTH_OPTIONS_ALL; i++) {
         char name[256] = "SLURM_SPANK_";
@@ -116,14 +120,14 @@ static void forget_slurm_copies(void)
 
 static void read_command_line(void)
 {
-    enum { LONGEST = 4 << 20 }; /* of arguments: above a quarter of the stack */
+    enum { LONGEST = 4 << 20 }; /* bytes; above the kernel's limit of arguments */
     BERTH_BUF struct berth_buf line = {0};
 
     berth_fd_read_path("/proc/self/cmdline", LONGEST, &line);
     berth_hetgroups_init(&state.hetgroups, line.text, line.used);
 }
 
-/* All components are read: what is left is for the nodes. */
+/* After the last component. */
 static int end_step(struct berth_err *err)
 {
     if (state.kill_is_ours)
@@ -131,8 +135,8 @@ static int end_step(struct berth_err *err)
     return berth_gather_allocation(&state.table, err);
 }
 
-/* sbatch and salloc make the default of the job of what the environment asks for, and
- * it leaves the environment: there it would go over their own options. */
+/* In sbatch and salloc: read the options by environment into the default of the job,
+ * and unset their variables: in the job, these would win over the options of sbatch. */
 static void read_job_environment(void)
 {
     struct berth_strvec nothing = {0};
@@ -148,8 +152,7 @@ static void read_job_environment(void)
     }
 }
 
-/* The image that this command runs in; NULL: on a host. The files of an image are the
- * user's, and what the site says is decided on the nodes anyway. */
+/* The image in which this command itself runs; NULL: it runs on a host. */
 static const char *outer_image(void)
 {
     const char *outer = getenv(BERTH_OUTER_APPTAINER);
@@ -157,7 +160,8 @@ static const char *outer_image(void)
     return outer ? outer : getenv(BERTH_OUTER_SINGULARITY);
 }
 
-/* What the site says in berth.yaml; only who wants an image needs it. */
+/* Read berth.yaml, once, for a component that asks for an image. In an image, whose
+ * files are the user's, the defaults hold; the nodes apply the site's policy anyway. */
 static int read_site(struct berth_err *err)
 {
     if (raise_fault(&state.settings_fault, err) < 0)
@@ -172,14 +176,15 @@ static int read_site(struct berth_err *err)
     return 0;
 }
 
-/* May the site say --mpi-bind where the user does not? */
+/* May the site set --mpi-bind if the user does not? */
 static bool site_says_mpi(void)
 {
     return outer_image() || berth_policy_may_set_mpi(&state.site);
 }
 
-/* srun reads this variable as the default of --kill-on-bad-exit while it reads options;
- * the tasks do not get it. A fault of the site's file is told with the component. */
+/* srun reads this variable, while it reads its options, as the default of
+ * --kill-on-bad-exit. end_step() unsets it, so that tasks do not get it. A fault of
+ * berth.yaml is reported when the component ends. */
 static void set_kill_on_bad_exit(void)
 {
     const struct berth_badexit badexit = {state.settings.option_prefix,
@@ -195,18 +200,15 @@ static void set_kill_on_bad_exit(void)
 int berth_local_init(spank_t sp, int count, char **words)
 {
     berth_settings_read(count, words, &state.settings, &state.settings_fault);
-    berth_world_begin();
-    unsetenv(BERTH_STEP_VARIABLE);
-    unsetenv(BERTH_ENV_VARIABLE);
-    unsetenv(BERTH_CONTAINERS_VARIABLE);
-    unsetenv(BERTH_LIFETIME_VARIABLE);
+    berth_world_init();
+    berth_variable_unset_all();
     read_command_line();
     if (spank_context() == S_CTX_ALLOCATOR)
         read_job_environment();
     else
         set_kill_on_bad_exit();
-    forget_slurm_copies();
-    return berth_options_register(sp, state.settings.option_prefix, take_option);
+    unset_slurm_copies();
+    return berth_options_register(sp, state.settings.option_prefix, read_option);
 }
 
 /* ENVIRONMENT as for berth_policy_check_early(). */
@@ -221,35 +223,31 @@ static int check_component(const struct berth_request *request,
     return berth_typed_image(&state.site, state.settings.option_prefix, request, err);
 }
 
-/* Set VARIABLE to the table, or take it away where no component has anything to say. */
+/* Set VARIABLE to the table, or unset it if the table is not NEEDED. */
 static int publish(const char *variable, bool needed, struct berth_err *err)
 {
     BERTH_FREE char *text = NULL;
 
-    if (!needed) {
-        unsetenv(variable);
-        return 0;
-    }
-    if (berth_wire_put_table(&state.table, &text, err) < 0)
+    if (needed && berth_wire_put_table(&state.table, &text, err) < 0)
         return -1;
-    return setenv(variable, text, 1) < 0 ? berth_err_oom(err) : 0;
+    return berth_variable_publish(variable, text, err);
 }
 
-/* What slurmstepd needs before it may read the table. */
+/* Publish what slurmstepd needs as root, when it does not yet read the table. */
 static int publish_words(struct berth_err *err)
 {
     unsigned int count = berth_table_containers(&state.table);
-    const char *lifetime = berth_table_lifetime(&state.table);
     char text[16];
 
     snprintf(text, sizeof(text), "%u", count);
-    if ((count > 1 && setenv(BERTH_CONTAINERS_VARIABLE, text, 1) < 0) ||
-        (lifetime && setenv(BERTH_LIFETIME_VARIABLE, lifetime, 1) < 0))
-        return berth_err_oom(err);
-    return 0;
+    if (berth_variable_publish(BERTH_CONTAINERS_VARIABLE, count > 1 ? text : NULL,
+                               err) < 0)
+        return -1;
+    return berth_variable_publish(BERTH_LIFETIME_VARIABLE,
+                                  berth_table_lifetime(&state.table), err);
 }
 
-/* Move REQUEST into the table. */
+/* Move REQUEST into a new row of the table. */
 static int add_row(int group, struct berth_request *request, struct berth_err *err)
 {
     if (berth_table_add(&state.table, group, NULL, request, err) < 0)
@@ -258,8 +256,8 @@ static int add_row(int group, struct berth_request *request, struct berth_err *e
     return 0;
 }
 
-/* The value of --export for the component that has been read, in srun's own order of
- * precedence; NULL: nothing was said. What cannot be read may drop anything. */
+/* The value of --export for the component that has been read, with srun's precedence;
+ * NULL: it is not set. "" (drop everything) if the command line cannot be read. */
 static const char *export_value(void)
 {
     const char *value = NULL;
@@ -272,8 +270,8 @@ static const char *export_value(void)
     return value ? value : getenv("SLURM_EXPORT_ENV");
 }
 
-/* What the environment of the component asks for: srun's own, and what --export gives
- * the component besides. */
+/* Read the options by environment of the component: from srun's environment, and from
+ * the assignments of --export. */
 static int read_environment(struct berth_request *ret, struct berth_err *err)
 {
     BERTH_EXPORT struct berth_export export = {0};
@@ -284,7 +282,8 @@ static int read_environment(struct berth_request *ret, struct berth_err *err)
     return berth_defaults_parse(environ, &export.assigned, directory, ret, err);
 }
 
-/* For --container-explain: the nodes do not see where an option comes from. */
+/* For --container-explain: print where each option comes from, which nodes do not see.
+ */
 static void log_sources(const struct berth_request *asked,
                         const struct berth_request *job)
 {
@@ -295,7 +294,8 @@ static void log_sources(const struct berth_request *asked,
         slurm_info("berth: component %zu: %s", state.table.count, sentences.items[i]);
 }
 
-/* The component's own options over its environment over the default of the job. */
+/* The component's own options win over its environment, and that wins over the default
+ * of the job. */
 static int merge_step(struct berth_request *ret, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request job = {0};
@@ -323,7 +323,7 @@ static const char *find_bundle(void)
     return getenv(BERTH_BUNDLE_VARIABLE);
 }
 
-/* What has been read of a component. */
+/* What the user typed for a component with REQUEST, for spank/typed.h. */
 static struct berth_typed typed(const struct berth_request *request)
 {
     return (struct berth_typed){
@@ -335,8 +335,8 @@ static struct berth_typed typed(const struct berth_request *request)
     };
 }
 
-/* TASKS: of the component whose options srun has just read, or of a line of its
- * --multi-prog file; 0: not known. */
+/* TASKS: the tasks of the component, or of a line of its --multi-prog file; 0: not
+ * known. */
 static int check_launcher(const struct berth_request *request, unsigned long tasks,
                           struct berth_err *err)
 {
@@ -350,7 +350,7 @@ static int check_launcher(const struct berth_request *request, unsigned long tas
     return 0;
 }
 
-/* Tasks have the environment of srun if --export does not change it. */
+/* The environment of the tasks is known here if --export does not change it. */
 static int check_step_component(const struct berth_request *request,
                                 struct berth_err *err)
 {
@@ -362,8 +362,8 @@ static int check_step_component(const struct berth_request *request,
         request, export.all && export.assigned.count == 0 ? environ : NULL, err);
 }
 
-/* May the component, or a line of its --multi-prog file, run as REQUEST says, and is
- * its image here? */
+/* Check REQUEST, of the component or of a line of its --multi-prog file, and pull its
+ * image. A request without an image becomes empty. */
 static int check_step(struct berth_request *request, unsigned long tasks,
                       struct berth_err *err)
 {
@@ -375,7 +375,8 @@ static int check_step(struct berth_request *request, unsigned long tasks,
     return berth_fetch_image(&state.site, request, err);
 }
 
-/* Slurm itself refuses a file without lines, when it has called us. */
+/* Add a row for each line. A file without lines gets an empty row: Slurm refuses the
+ * file after this callback. OWN: the component has options of its own. */
 static int add_lines(int group, const struct berth_lines *lines,
                      const struct berth_request *merged, bool own,
                      struct berth_err *err)
@@ -388,7 +389,7 @@ static int add_lines(int group, const struct berth_lines *lines,
     return state.table.count > 0 ? 0 : add_row(group, &nothing, err);
 }
 
-/* What the component asks for, into the table: a row, or one for each line. */
+/* Add a row for the component, or one for each line of its --multi-prog file. */
 static int add_component(int group, struct berth_request *merged, bool own,
                          struct berth_err *err)
 {
@@ -405,7 +406,7 @@ static int add_component(int group, struct berth_request *merged, bool own,
     return add_row(group, merged, err);
 }
 
-/* What --export drops is dropped for all tasks of the component. */
+/* Collect what --export drops, once for all lines of a --multi-prog file. */
 static int gather_environment(int group, struct berth_err *err)
 {
     const struct berth_table *table = &state.table;
@@ -439,16 +440,16 @@ static int end_step_component(int group, struct berth_err *err)
     if (!berth_table_has_groups(&state.table) &&
         (!berth_table_is_uniform(&state.table) ||
          !berth_table_is_uniform(&state.environment)))
-        return berth_err_set(err,
-                             "the components differ, and the value of --het-group "
-                             "does not tell which one is whose; write it as numbers: "
-                             "--het-group=0,2-3");
+        return berth_err_set(
+            err, "the components differ, and the value of --het-group "
+                 "does not say which component is which; write it as numbers: "
+                 "--het-group=0,2-3");
     if (berth_gather_publish(&state.environment, err) < 0 || publish_words(err) < 0)
         return -1;
     return publish(BERTH_STEP_VARIABLE, berth_table_find_container(&state.table), err);
 }
 
-/* What the user may not expect, and what `srun -v` shows. */
+/* Print what the user may not expect, and what `srun -v` shows. */
 static void print_notes(void)
 {
     if (outer_image() && berth_table_find_container(&state.table))
@@ -458,7 +459,7 @@ static void print_notes(void)
     berth_gather_log(&state.site, &state.environment);
 }
 
-/* There is a job by now. */
+/* For provenance.comment; the job exists. */
 static void set_comment(spank_t sp)
 {
     uint32_t job;
@@ -468,36 +469,23 @@ static void set_comment(spank_t sp)
         berth_comment_set(job, &state.table);
 }
 
-#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)
-
 int berth_local_launch(spank_t sp)
 {
     struct berth_err err;
 
     print_notes();
     set_comment(sp);
-    if (berth_table_is_multiprog(&state.table) &&
+    if (SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0) &&
+        berth_table_is_multiprog(&state.table) &&
         berth_table_find_container(&state.table) && berth_lines_prefix(sp, &err) < 0)
         refuse(&err);
     return 0;
 }
 
-#else
-
-int berth_local_launch(spank_t sp)
-{
-    print_notes();
-    set_comment(sp);
-    return 0;
-}
-
-#endif
-
-int berth_local_step(spank_t sp)
+int berth_local_step(void)
 {
     struct berth_err err;
 
-    (void)sp;
     if (end_step_component(berth_hetgroups_next(&state.hetgroups, optind), &err) < 0 ||
         (berth_hetgroups_ended(&state.hetgroups) && end_step(&err) < 0))
         refuse(&err);
@@ -535,22 +523,12 @@ static int end_job_component(struct berth_err *err)
                    berth_request_has_options(&state.table.rows[0].request), err);
 }
 
-/* What Slurm itself would keep of the options for the next component and the job. */
-static void forget_job_copies(spank_t sp)
-{
-    for (int i = 0; i < BERTH_OPTIONS_ALL; i++) {
-        char name[256];
-
-        berth_options_variable(state.settings.option_prefix, i, name, sizeof(name));
-        spank_job_control_unsetenv(sp, name);
-    }
-}
-
 int berth_local_job(spank_t sp)
 {
     struct berth_err err;
 
-    forget_job_copies(sp);
+    /* Slurm would keep the options for the next component, and for the job. */
+    berth_options_remove(sp, state.settings.option_prefix, spank_job_control_unsetenv);
     if (end_job_component(&err) < 0)
         refuse(&err);
     return 0;

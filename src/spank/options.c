@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our option table in Slurm's form. */
+/* Registers the table of options with Slurm. */
 
 #include "spank/options.h"
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Slurm's words for an option's value (has_arg of spank.h). */
+/* The value of has_arg (spank.h). */
 static int has_argument(const struct berth_option *option)
 {
     if (!option->argument)
@@ -15,11 +15,10 @@ static int has_argument(const struct berth_option *option)
     return berth_option_is_optional(option) ? 2 : 1;
 }
 
-/* The longest option name with its prefix; a longer one is cut by Slurm's --help
- * anyway. */
+/* Bytes of an option name with its prefix; Slurm's --help cuts a longer one. */
 enum { NAME_SIZE = 128 };
 
-/* Ours, and behind them those of pyxis. */
+/* Option AT of ours and, after them, of pyxis. */
 static struct berth_option option_at(int at)
 {
     const struct berth_pyxis_option *other;
@@ -37,7 +36,7 @@ static void name_of(const char *prefix, int option, char *name)
     snprintf(name, NAME_SIZE, "%s%s", prefix, option_at(option).name);
 }
 
-/* With a prefix pyxis may be there itself. */
+/* Under a prefix the site may have pyxis itself. */
 static int count_of(const char *prefix)
 {
     return *prefix ? BERTH_OPTION_COUNT : BERTH_OPTIONS_ALL;
@@ -76,4 +75,15 @@ void berth_options_variable(const char *prefix, int option, char *name, size_t s
         if (!isalnum((unsigned char)*c))
             *c = '_';
     snprintf(name, size, "_SLURM_SPANK_OPTION_berth_%s", plain);
+}
+
+void berth_options_remove(spank_t sp, const char *prefix,
+                          spank_err_t (*unset)(spank_t sp, const char *name))
+{
+    for (int i = 0; i < BERTH_OPTIONS_ALL; i++) {
+        char name[256];
+
+        berth_options_variable(prefix, i, name, sizeof(name));
+        unset(sp, name);
+    }
 }

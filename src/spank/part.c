@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which part of its step a task is: its component, or its lines of a --multi-prog file,
- * and who is with it on the node. */
+/* Finds out what an order says about a task's step and container: the component or the
+ * --multi-prog lines, and the tasks and containers on the node. */
 
 #include "spank/part.h"
 
@@ -38,14 +38,14 @@ int berth_part_programs(spank_t sp, const struct berth_part *part,
     if (!berth_request_mpi_chosen(request) || !part->row->ranks)
         return 0;
     if (argc < 2)
-        return berth_err_set(err, "Slurm does not tell the --multi-prog configuration");
+        return berth_err_set(err, "Slurm does not give the --multi-prog configuration");
     if (berth_multiprog_read(argv[1], &file, err) < 0)
         return -1;
     return berth_rows_programs(&file, &rows, request, ret, err);
 }
 
 /* Does the step have several tasks, in all components? */
-static bool has_several(spank_t sp)
+static bool has_several_tasks(spank_t sp)
 {
     char count[16] = "1";
 
@@ -72,16 +72,18 @@ static bool is_first_node(spank_t sp, const struct berth_part *part)
     return spank_get_item(sp, S_JOB_NODEID, &node) == ESPANK_SUCCESS && node == 0;
 }
 
-/* Is this the node that speaks for these tasks? */
+/* Does this node print for all tasks of PART, because one of them has notices? */
 static bool leads(spank_t sp, const struct berth_part *part,
                   const struct berth_request *request)
 {
-    return (berth_request_mpi_chosen(request) || (!request->mpi && has_several(sp)) ||
+    return (berth_request_mpi_chosen(request) ||
+            (!request->mpi && has_several_tasks(sp)) ||
             berth_request_is_explained(request) || part->has_record) &&
            is_first_node(sp, part);
 }
 
-/* And for the whole step? SLURM_NODEID counts the nodes of all components. */
+/* Does this node, which leads PART, print for the whole step, too? SLURM_NODEID counts
+ * the nodes of all components. */
 static bool leads_step(spank_t sp, const struct berth_part *part)
 {
     char node[16] = "0";
@@ -91,7 +93,7 @@ static bool leads_step(spank_t sp, const struct berth_part *part)
     return strcmp(node, "0") == 0 && berth_table_reports(part->table, part->row);
 }
 
-/* Of this component; 0: not known. */
+/* The number of tasks of this component; 0: not known. */
 static uint32_t count_tasks(spank_t sp)
 {
     uint32_t count = 0;
@@ -123,12 +125,12 @@ struct berth_order_step berth_part_step(spank_t sp, const struct berth_part *par
     return step;
 }
 
-/* The container of a --multi-prog line on this node, and those beside it. LOCALS gets
- * the tasks in it. */
-static struct berth_order_container count_lines(spank_t sp,
-                                                const struct berth_part *part,
-                                                uint32_t tasks,
-                                                struct berth_buf *locals)
+/* Count, on this node, the TASKS in the container of a --multi-prog line, outside of
+ * containers, and the other containers. Append the local ids of the first to LOCALS. */
+static struct berth_order_container count_container(spank_t sp,
+                                                    const struct berth_part *part,
+                                                    uint32_t tasks,
+                                                    struct berth_buf *locals)
 {
     const int own = part->row->container;
     struct berth_order_container container = {.number =
@@ -144,7 +146,7 @@ static struct berth_order_container count_lines(spank_t sp,
                 ESPANK_SUCCESS ||
             berth_table_find(part->table, &part->where, rank, &row, NULL) < 0)
             continue;
-        number = row->container;
+        number = row->container; /* -1: on the host */
         container.hosts += number < 0;
         container.has_spaces |=
             number >= 0 && berth_request_has_namespaces(&row->request);
@@ -168,7 +170,7 @@ int berth_part_container(spank_t sp, const struct berth_part *part,
     *ret = (struct berth_order_container){.tasks = tasks};
     if (!part->row->ranks)
         return 0;
-    *ret = count_lines(sp, part, tasks, &locals);
+    *ret = count_container(sp, part, tasks, &locals);
     if (!berth_request_has_container(&part->row->request))
         return 0;
     if (locals.failed)
@@ -186,7 +188,7 @@ uint32_t berth_part_tasks(spank_t sp, const struct berth_part *part)
     return berth_table_tasks(part->table, part->row, count_tasks(sp));
 }
 
-/* The line of FILE that RANK runs; NULL: none. */
+/* The line of FILE for RANK; NULL: it has none. */
 static const struct berth_multiprog_line *
 line_of_rank(const struct berth_multiprog *file, unsigned int rank)
 {

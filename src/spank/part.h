@@ -11,41 +11,43 @@
 
 #define BERTH_TASK_PROGRAM BERTH_LIBEXECDIR "/berth-task"
 
-/* A task in slurmstepd, and what the table of its step says. Borrows everything. */
+/* The part of a step that a task belongs to: its component, or the lines of a
+ * --multi-prog file with its request. Borrows everything. */
 struct berth_part {
     const struct berth_table *table;
-    const struct berth_row *row; /* of the task */
-    struct berth_where where;    /* its component */
-    uint32_t rank;               /* in the component */
+    const struct berth_row *row; /* the row of the task */
+    struct berth_where where;    /* the component of the task */
+    uint32_t rank;               /* the rank of the task in its component */
     bool has_record;             /* the site keeps records */
 };
 
-/* The argv of the step; *RET_COUNT is 0 where Slurm does not tell it. With --multi-prog
- * the second word is the text of the file. */
+/* The argv of the step, of *RET_COUNT words; 0 if Slurm does not have it. With
+ * --multi-prog the second word is the text of the file. Slurm owns the words. */
 char **berth_part_argv(spank_t sp, int *ret_count);
 
-/* The program of the task: of its line of a --multi-prog file, behind our options
- * (PREFIX: the site's); "" where Slurm does not tell. *RET_TASKS run it, in the whole
- * step; 0: not known. The caller frees *RET_PROGRAM. */
+/* The program of the task: argv[0], or the word of its --multi-prog line after our
+ * options, which have the site's PREFIX; "" if Slurm does not have it. *RET_TASKS is
+ * the number of tasks of the whole step that run it; 0: not known. Returns 0, and the
+ * caller frees *RET_PROGRAM; or -1 with a sentence in ERR. */
 int berth_part_program(spank_t sp, const struct berth_part *part, const char *prefix,
                        char **ret_program, uint32_t *ret_tasks, struct berth_err *err);
 
-/* How many tasks have the row of PART, in the whole step; 0: not known. */
+/* The number of tasks of the whole step with the row of PART; 0: not known. */
 uint32_t berth_part_tasks(spank_t sp, const struct berth_part *part);
 
-/* Which part of the step it is, for REQUEST, which the site lets run. It borrows from
- * PART. */
+/* What an order says about the step, for REQUEST as the site lets it run. The result
+ * borrows from PART. */
 struct berth_order_step berth_part_step(spank_t sp, const struct berth_part *part,
                                         const struct berth_request *request);
 
-/* Its container, on this node. Returns 0, and the caller frees RET's texts; or -1 when
- * out of memory. */
+/* What an order says about the task's container on this node. Returns 0, and the caller
+ * frees `ranks` and `locals` of *RET; or -1 when out of memory. */
 int berth_part_container(spank_t sp, const struct berth_part *part,
                          struct berth_order_container *ret, struct berth_err *err);
 
-/* With --multi-prog: appends to RET the programs of all tasks of the container, of
- * which each node looks at each; nothing where there is only one. PREFIX: the site's,
- * of our options. */
+/* With --multi-prog and a mode of --mpi-bind: append to RET the programs of all tasks
+ * of the container, so that each node inspects the same; nothing if there is only one.
+ * PREFIX is the site's prefix of options. Returns 0, or -1 with a sentence in ERR. */
 int berth_part_programs(spank_t sp, const struct berth_part *part,
                         const struct berth_request *request, const char *prefix,
                         struct berth_strvec *ret, struct berth_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Slurm calls (slurm/spank.h, spank(8)), and in which process: nothing but that.
- * The same file is loaded by srun, sbatch and salloc, as the user, and by slurmstepd,
- * on the node. */
+/* The callbacks of a SPANK plugin (slurm/spank.h, spank(8)): maps each, by the process
+ * that loads the plugin, to a function. srun, sbatch and salloc load it as the user;
+ * slurmstepd loads it on the node. */
 
 #include <slurm/spank.h>
 
@@ -10,7 +10,7 @@
 
 SPANK_PLUGIN(berth, 1)
 
-/* For `berth doctor`, which reads it in the file. */
+/* `berth doctor` reads this symbol from the file. */
 extern const char plugin_release[];
 const char plugin_release[] = BERTH_VERSION;
 
@@ -33,7 +33,7 @@ int slurm_spank_init_post_opt(spank_t sp, int count, char **words)
     (void)words;
     switch (spank_context()) {
     case S_CTX_LOCAL:
-        return berth_local_step(sp);
+        return berth_local_step();
     case S_CTX_ALLOCATOR:
         return berth_local_job(sp);
     case S_CTX_REMOTE:

@@ -6,18 +6,19 @@
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 
-/* How slurm.h names a job: by a number or, step by step, by a step's id. */
+/* Differences between releases of slurm.h: newer ones name a job by a step id, which
+ * older ones name by a number. */
 
-/* In what is sent to slurm_update_job(). */
+/* In the argument of slurm_update_job(). */
 #define BERTH_RELEASE_UPDATES_BY_STEP                                                  \
     (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0))
 
-/* As an argument of slurm_load_job(). Releases after 26.05 have a macro of that name.
+/* In the arguments of slurm_load_job(). Releases after 26.05 have a macro of that name.
  */
 #define BERTH_RELEASE_LOADS_BY_STEP                                                    \
     (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0))
 
-/* Where UPDATE has the number of its job. */
+/* The member of UPDATE that is the number of the job. */
 static inline uint32_t *berth_release_job(job_desc_msg_t *update)
 {
 #if BERTH_RELEASE_UPDATES_BY_STEP
@@ -27,7 +28,7 @@ static inline uint32_t *berth_release_job(job_desc_msg_t *update)
 #endif
 }
 
-/* What slurmctld knows of JOB: as slurm_load_job(). */
+/* slurm_load_job() of JOB: the caller frees *RET by slurm_free_job_info_msg(). */
 static inline int berth_release_load_job(job_info_msg_t **ret, uint32_t job)
 {
 #if BERTH_RELEASE_LOADS_BY_STEP

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In slurmstepd: from the published table to berth-task in front of the command.
- * Everything happens in task_init: there the process is the user's, its standard error
- * is the task's, its exit is the task's exit, and no fault drains the node. */
+/* In slurmstepd: writes the order for a task from the table that srun published, and
+ * puts berth-task in front of the command. task_init does nearly all of it: there the
+ * process runs as the user, its standard error and its exit status are those of the
+ * task, and a fault does not drain the node. */
 
 #include "spank/remote.h"
 
@@ -34,24 +35,26 @@
 #include "step/report.h"
 #include "step/rendezvous.h"
 
-/* What the tasks of this step share; Slurm has no place for it. */
+/* The state between callbacks, which have no argument for it. Tasks inherit it. */
 static struct {
-    struct berth_where where; /* the component; looking for it takes longer the more
-                                 descriptors slurmstepd has, so not in every task */
-    struct berth_site site;   /* what it wants */
-    struct berth_err fault;   /* of its configuration; text "": none */
-    int report; /* who may report a fault, of the tasks of a container, or of those on
-                   the host; -1: none was made */
-    int reports[BERTH_RENDEZVOUS_MAX + 1]; /* all of these, the host's behind them */
-    unsigned int containers;
-    struct berth_rendezvous rendezvous; /* where they meet; page NULL: nowhere, */
-    struct berth_err no_rendezvous;     /* and why */
-    uint32_t ended;                     /* tasks that have */
-    bool is_forked;                     /* the first task */
-    bool is_reported;                   /* that the container was lost */
+    struct berth_where where; /* the component; found once, because that reads all
+                                 descriptors of slurmstepd */
+    struct berth_site site;
+    struct berth_err fault; /* a fault in plugstack.conf or berth.yaml; text "": none */
+    int report; /* descriptor of step/report.h for this task, one of reports;
+                   -1: none */
+    int reports[BERTH_RENDEZVOUS_MAX + 1]; /* one for each container, and one for the
+                                              tasks on the host after them */
+    unsigned int containers;               /* of the step */
+    struct berth_rendezvous rendezvous;    /* page NULL: there is none, */
+    struct berth_err no_rendezvous;        /* for this reason */
+    uint32_t ended;                        /* the number of tasks that have ended */
+    bool is_forked;                        /* the first task is */
+    bool is_reported;                      /* the loss of the container is */
 } shared = {.report = -1};
 
-/* Options travel in the table; what Slurm sends of them says nothing per component. */
+/* The table has the options of each component; Slurm sends only the last value of each.
+ */
 static int ignore_option(int id, const char *value, int remote)
 {
     (void)id;
@@ -70,21 +73,17 @@ int berth_remote_init(spank_t sp, int count, char **words)
     return 0;
 }
 
-/* Batch, extern and interactive steps (SLURM_BATCH_SCRIPT and its like, slurm.h) are
- * left alone. */
+/* Is this a step of srun that berth has published a table for? Batch, extern and
+ * interactive steps have numbers above these (SLURM_BATCH_SCRIPT, slurm.h). */
 static bool is_ours(spank_t sp)
 {
-    char start[2];
     uint32_t step;
-    spank_err_t answer;
 
-    if (spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS || step >= 0xfffffff0)
-        return false;
-    answer = spank_getenv(sp, BERTH_STEP_VARIABLE, start, sizeof(start));
-    return answer == ESPANK_SUCCESS || answer == ESPANK_NOSPACE;
+    return spank_get_item(sp, S_JOB_STEPID, &step) == ESPANK_SUCCESS &&
+           step < 0xfffffff0 && berth_variable_is_set(sp, BERTH_STEP_VARIABLE);
 }
 
-/* A fault waits for a task in an image: the others need none of this. */
+/* Keep a fault for the tasks in images; tasks on the host do not need berth.yaml. */
 static void read_site(int count, char **words)
 {
     struct berth_settings settings;
@@ -96,7 +95,7 @@ static void read_site(int count, char **words)
     berth_settings_fini(&settings);
 }
 
-/* A plain number, so that no process reads more of srun's as root. */
+/* A number, so that root does not parse a longer text of the user's. */
 static unsigned int count_containers(spank_t sp)
 {
     char text[16] = "1";
@@ -131,8 +130,8 @@ int berth_remote_step(spank_t sp, int count, char **words)
     return 0;
 }
 
-/* A plain word, so that no process reads more of srun's as root. */
-static bool may_last(spank_t sp)
+/* May the job keep containers? As root, reads only a word of the user's. */
+static bool may_keep_containers(spank_t sp)
 {
     char word[8] = "";
 
@@ -145,12 +144,12 @@ int berth_remote_forked(spank_t sp)
     if (!shared.rendezvous.page || shared.is_forked)
         return 0;
     shared.is_forked = true;
-    if (may_last(sp))
-        berth_extern_serve(sp);
+    if (may_keep_containers(sp))
+        berth_extern_start_server(sp);
     return 0;
 }
 
-/* The container went away under its tasks: whatever they print, this is why. */
+/* The container ended before its tasks: report the cause of whatever they print. */
 static void report_loss(void)
 {
     char node[256] = "this node";
@@ -181,7 +180,7 @@ int berth_remote_task_exit(spank_t sp)
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
 
-static int put_in_front(spank_t sp, const struct berth_part *part,
+static int prepend_task(spank_t sp, const struct berth_part *part,
                         struct berth_order *order, struct berth_err *err)
 {
     const char *argv[] = {BERTH_TASK_PROGRAM};
@@ -189,25 +188,26 @@ static int put_in_front(spank_t sp, const struct berth_part *part,
     (void)part;
     (void)order;
     if (spank_prepend_task_argv(sp, 1, argv) != ESPANK_SUCCESS)
-        return berth_err_set(err, "Slurm did not take " BERTH_TASK_PROGRAM
+        return berth_err_set(err, "Slurm did not accept " BERTH_TASK_PROGRAM
                                   " as the command");
     return 0;
 }
 
 #else
 
-/* There is no call for it here. argv[0] of the task can be replaced, because S_JOB_ARGV
- * is the very array that execve gets; the user's own argv[0] goes by the order. With
- * --multi-prog it is not, and srun has written berth-task into the configuration (see
- * spank/lines.c), so that argv[0] is the configuration's name and stays. */
-static int put_in_front(spank_t sp, const struct berth_part *part,
+/* Before 23.11 Slurm has no function for this. S_JOB_ARGV is the array that execve
+ * gets: replace argv[0], and send the user's own argv[0] in the order. With
+ * --multi-prog the array is another one; srun has put berth-task into the configuration
+ * (spank/lines.c).
+ */
+static int prepend_task(spank_t sp, const struct berth_part *part,
                         struct berth_order *order, struct berth_err *err)
 {
     int argc;
     char **argv = berth_part_argv(sp, &argc);
 
     if (argc < 1)
-        return berth_err_set(err, "Slurm does not tell the command");
+        return berth_err_set(err, "Slurm does not give the command");
     if (part->row->ranks)
         return 0;
     order->argv0 = argv[0];
@@ -217,7 +217,7 @@ static int put_in_front(spank_t sp, const struct berth_part *part,
 
 #endif
 
-/* Can the tasks be what the request makes of them? */
+/* Check the request against the number of tasks and the command. */
 static int check_tasks(spank_t sp, const struct berth_part *part,
                        const struct berth_request *request, const char *prefix,
                        struct berth_err *err)
@@ -235,7 +235,7 @@ static int check_tasks(spank_t sp, const struct berth_part *part,
     return berth_launcher_check_command(request, tasks, program, err);
 }
 
-/* What the site and the tasks of the node share, for each order. */
+/* Fill the members of ORDER that are the same for all tasks of the node. */
 static void add_shared(struct berth_order *order)
 {
     const struct berth_site *site = &shared.site;
@@ -252,7 +252,7 @@ static void add_shared(struct berth_order *order)
     order->ended = shared.rendezvous.ended;
 }
 
-/* Whose MPI runs is found out where the tasks meet. */
+/* --mpi-bind needs the rendezvous. */
 static int check_rendezvous(const struct berth_request *request, struct berth_err *err)
 {
     if (shared.rendezvous.page || !berth_request_mpi_chosen(request))
@@ -264,10 +264,10 @@ static int check_rendezvous(const struct berth_request *request, struct berth_er
                          request->mpi, shared.no_rendezvous.text);
 }
 
-/* Put berth-task in front of the command, and set its order over whatever the user may
- * have put there. */
-static int hand_over(spank_t sp, const struct berth_part *part,
-                     struct berth_order *order, struct berth_err *err)
+/* Put berth-task in front of the command, and set the variable with its order, which a
+ * user may have set, too. */
+static int give_order(spank_t sp, const struct berth_part *part,
+                      struct berth_order *order, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf text = {0};
 
@@ -275,7 +275,7 @@ static int hand_over(spank_t sp, const struct berth_part *part,
         return berth_err_set(
             err, "'%s': %s; berth is incomplete on this host, tell its administrators",
             BERTH_TASK_PROGRAM, strerror(errno));
-    if (put_in_front(sp, part, order, err) < 0 ||
+    if (prepend_task(sp, part, order, err) < 0 ||
         berth_order_put(order, &text, err) < 0)
         return -1;
     if (spank_setenv(sp, BERTH_TASK_ORDER, text.text, 1) != ESPANK_SUCCESS)
@@ -283,7 +283,7 @@ static int hand_over(spank_t sp, const struct berth_part *part,
     return 0;
 }
 
-/* What srun published, and out of the environment it goes. */
+/* Read the table of srun, and remove its variables from the environment. */
 static int read_table(spank_t sp, struct berth_table *ret, struct berth_err *err)
 {
     BERTH_FREE char *text = NULL;
@@ -291,35 +291,31 @@ static int read_table(spank_t sp, struct berth_table *ret, struct berth_err *err
 
     spank_unsetenv(sp, BERTH_CONTAINERS_VARIABLE);
     spank_unsetenv(sp, BERTH_LIFETIME_VARIABLE);
-    if (berth_variable_take(sp, BERTH_STEP_VARIABLE, &text, err) < 0)
+    if (berth_variable_remove(sp, BERTH_STEP_VARIABLE, &text, err) < 0)
         return -1;
-    if (!text) /* is_ours() has seen it */
+    if (!text) /* but is_ours() has seen it */
         return berth_err_set(err,
-                             BERTH_STEP_VARIABLE ": not there" BERTH_VARIABLE_ADVICE);
+                             BERTH_STEP_VARIABLE ": not set" BERTH_VARIABLE_ADVICE);
     if (berth_wire_get_table(text, ret, &why) < 0)
         return berth_err_set(err, BERTH_STEP_VARIABLE ": %s" BERTH_VARIABLE_ADVICE,
                              why.text);
     return 0;
 }
 
-/* Slurm takes its own copies of the options out of the environment, but goes over the
- * one behind each; what is left would be in the application's. */
-static void forget_slurm_copies(spank_t sp, const char *prefix)
-{
-    for (int i = 0; i < BERTH_OPTIONS_ALL; i++) {
-        char name[256];
-
-        berth_options_variable(prefix, i, name, sizeof(name));
-        spank_unsetenv(sp, name);
-    }
-}
-
-/* In a task without an image: it gets none of our descriptors. */
-static void close_shared(void)
+/* Close the descriptors in shared.reports except that at index OWN. */
+static void close_reports(unsigned int own)
 {
     for (unsigned int i = 0; i <= shared.containers; i++)
-        if (shared.reports[i] >= 0)
+        if (i != own && shared.reports[i] >= 0) {
             close(shared.reports[i]);
+            shared.reports[i] = -1;
+        }
+}
+
+/* For a task on the host, which gets none of our descriptors. */
+static void close_shared(void)
+{
+    close_reports(shared.containers + 1);
     if (!shared.rendezvous.page)
         return;
     close(shared.rendezvous.memory);
@@ -327,24 +323,25 @@ static void close_shared(void)
     close(shared.rendezvous.ended);
 }
 
-/* What --export drops of the environment of a task with an image. Returns 1 when it was
- * restored, 0 when nothing was, -1 with a sentence in ERR. */
-static int restore(spank_t sp, const struct berth_request *request,
-                   const struct berth_table *table, struct berth_strvec *ret,
-                   struct berth_err *err)
+/* Restore what --export drops, for a task in an image. Returns 1 if --export has
+ * dropped something; 0 if not; -1 with a sentence in ERR. */
+static int restore_environment(spank_t sp, const struct berth_request *request,
+                               const struct berth_table *table,
+                               struct berth_strvec *ret, struct berth_err *err)
 {
     if (!berth_request_has_container(request)) {
-        berth_restore_nothing(sp);
+        berth_variable_remove_all(sp);
         return 0;
     }
     if (*shared.fault.text) {
         *err = shared.fault;
         return -1;
     }
-    berth_restore_forget_outer(sp);
+    berth_restore_remove_outer(sp);
     return berth_restore(sp, &shared.site, table, &shared.where, ret, err);
 }
 
+/* Is this the first task of the component? */
 static bool is_first(spank_t sp)
 {
     uint32_t node = 0, task = 0;
@@ -353,7 +350,7 @@ static bool is_first(spank_t sp)
            spank_get_item(sp, S_TASK_ID, &task) == ESPANK_SUCCESS && task == 0;
 }
 
-/* Order what the request of PART comes to on this node. */
+/* Apply the site's policy to the request of PART, check it, and give the order. */
 static int order_task(spank_t sp, const struct berth_part *part,
                       struct berth_strvec *restored, const char *prefix,
                       struct berth_err *err)
@@ -366,7 +363,7 @@ static int order_task(spank_t sp, const struct berth_part *part,
     struct berth_order order = BERTH_ORDER_EMPTY; /* borrows */
     BERTH_FREE char *ranks = NULL;                /* of its container */
     BERTH_FREE char *locals = NULL;
-    int is_restored = restore(sp, asked, part->table, restored, err);
+    int is_restored = restore_environment(sp, asked, part->table, restored, err);
 
     if (is_restored < 0 || berth_restore_allocation(sp, &allocation, err) < 0 ||
         berth_apply_site_step(sp, &shared.site, asked, &request, &terms, err) < 0 ||
@@ -400,10 +397,11 @@ static int order_task(spank_t sp, const struct berth_part *part,
     if (berth_request_is_explained(asked))
         order.restored = *restored;
     add_shared(&order);
-    return hand_over(sp, part, &order, err);
+    return give_order(sp, part, &order, err);
 }
 
-/* Lines of a --multi-prog file may be wrong for different reasons; all are reported. */
+/* Choose the descriptor by which one task of a container, or of the host, reports a
+ * fault: lines of a --multi-prog file may fail for different reasons. */
 static void choose_report(const struct berth_part *part)
 {
     int container = part->row->container;
@@ -412,16 +410,12 @@ static void choose_report(const struct berth_part *part)
     if (part->row->ranks)
         own = container < 0 ? shared.containers : (unsigned int)container;
     if (own > shared.containers)
-        return; /* srun has announced fewer than there are */
+        return; /* order_task() refuses this number */
     shared.report = shared.reports[own];
-    for (unsigned int i = 0; i <= shared.containers; i++)
-        if (i != own && shared.reports[i] >= 0) {
-            close(shared.reports[i]);
-            shared.reports[i] = -1;
-        }
+    close_reports(own);
 }
 
-static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
+static int prepare_task(spank_t sp, const char *prefix, struct berth_err *err)
 {
     BERTH_TABLE struct berth_table table = {0};
     BERTH_STRVEC struct berth_strvec restored = {0};
@@ -435,24 +429,13 @@ static int prepare(spank_t sp, const char *prefix, struct berth_err *err)
     if (berth_table_find(&table, &shared.where, part.rank, &part.row, err) < 0)
         return -1;
     choose_report(&part);
-    /* Every word of a --multi-prog line is the command's, our options too: berth-task
-     * takes them away. */
+    /* Our options are in the words of a --multi-prog line; berth-task removes them. */
     if (berth_request_has_container(&part.row->request) ||
         berth_request_is_explained(&part.row->request) || part.row->ranks)
         return order_task(sp, &part, &restored, prefix, err);
-    berth_restore_nothing(sp);
+    berth_variable_remove_all(sp);
     close_shared();
     return 0;
-}
-
-/* In a step that is not ours, like the shell of salloc, which is an srun too. A
- * TaskProlog would take it for a node without the plugin. */
-static void forget_table(spank_t sp)
-{
-    spank_unsetenv(sp, BERTH_STEP_VARIABLE);
-    spank_unsetenv(sp, BERTH_ENV_VARIABLE);
-    spank_unsetenv(sp, BERTH_CONTAINERS_VARIABLE);
-    spank_unsetenv(sp, BERTH_LIFETIME_VARIABLE);
 }
 
 int berth_remote_task(spank_t sp, int count, char **words)
@@ -462,12 +445,15 @@ int berth_remote_task(spank_t sp, int count, char **words)
     char node[256];
 
     if (!is_ours(sp)) {
-        forget_table(sp);
+        /* As in the shell of salloc, which is an srun, too: a TaskProlog that sees the
+         * variables would report that this node does not have the plugin. */
+        berth_variable_remove_all(sp);
         return 0;
     }
     berth_settings_read(count, words, &settings, NULL);
-    forget_slurm_copies(sp, settings.option_prefix);
-    if (prepare(sp, settings.option_prefix, &err) == 0) {
+    /* Slurm removes its copies of the options, but skips the variable after each. */
+    berth_options_remove(sp, settings.option_prefix, spank_unsetenv);
+    if (prepare_task(sp, settings.option_prefix, &err) == 0) {
         berth_settings_fini(&settings);
         return 0;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --export has dropped and a task in an image needs, back into its environment,
- * before the TaskProlog sees it. */
+/* Restores, in the environment of a task in an image, the variables that --export has
+ * dropped; before the TaskProlog runs. */
 
 #include "spank/restore.h"
 
@@ -16,15 +16,8 @@
 /* Slurm sets it in steps with --pty. */
 #define PTY_VARIABLE "SLURM_PTY_PORT"
 
-static bool is_set(spank_t sp, const char *name)
-{
-    char start[2];
-    spank_err_t answer = spank_getenv(sp, name, start, sizeof(start));
-
-    return answer == ESPANK_SUCCESS || answer == ESPANK_NOSPACE;
-}
-
-/* RESTORED gets the name and LIST, the title of the list that it is on. */
+/* Set NAME to VALUE if the task does not have it; then append NAME and LIST, the title
+ * of its list, to RESTORED. */
 static int set_missing(spank_t sp, const char *name, const char *value,
                        const char *list, struct berth_strvec *restored,
                        struct berth_err *err)
@@ -40,7 +33,7 @@ static int set_missing(spank_t sp, const char *name, const char *value,
     return restored->failed ? berth_err_oom(err) : 0;
 }
 
-/* ITEM is NAME=VALUE. */
+/* Restore ITEM, NAME=VALUE. TERM is for tasks with a terminal only. */
 static int restore_one(spank_t sp, const struct berth_capture_rules *rules,
                        const char *item, struct berth_strvec *restored,
                        struct berth_err *err)
@@ -58,12 +51,13 @@ static int restore_one(spank_t sp, const struct berth_capture_rules *rules,
                              ": '%s' is not a variable that this node restores; have "
                              "the same berth.yaml on all hosts",
                              name);
-    if (strcmp(name, "TERM") == 0 && !is_set(sp, PTY_VARIABLE))
+    if (strcmp(name, "TERM") == 0 && !berth_variable_is_set(sp, PTY_VARIABLE))
         return 0;
     return set_missing(sp, name, equals + 1, list->title, restored, err);
 }
 
-/* Who the user is as Slurm knows it, where srun ran on a host that does not. */
+/* Set NAME to the user's name from Slurm, if srun ran on a host that did not know it.
+ */
 static int restore_name(spank_t sp, const struct berth_capture_rules *rules,
                         const char *name, struct berth_strvec *restored,
                         struct berth_err *err)
@@ -81,10 +75,7 @@ static int restore_row(spank_t sp, const struct berth_site *site,
                        const struct berth_strvec *env, struct berth_strvec *restored,
                        struct berth_err *err)
 {
-    struct berth_capture_rules rules = {
-        .capture = &site->environment.capture,
-        .deny = &site->environment.deny,
-    };
+    const struct berth_capture_rules rules = berth_site_capture(site);
 
     if (env->count == 0)
         return 0;
@@ -103,14 +94,15 @@ int berth_restore_tmpdir(spank_t sp, struct berth_strvec *restored,
     return set_missing(sp, "TMPDIR", "/tmp", "Slurm's default", restored, err);
 }
 
-/* What srun sent in VARIABLE; *RET stays empty if it sent nothing. */
+/* Read the table that srun sent in VARIABLE, and remove VARIABLE; *RET stays empty if
+ * srun sent none. */
 static int read_environment(spank_t sp, const char *variable, struct berth_table *ret,
                             struct berth_err *err)
 {
     BERTH_FREE char *text = NULL;
     struct berth_err why;
 
-    if (berth_variable_take(sp, variable, &text, err) < 0)
+    if (berth_variable_remove(sp, variable, &text, err) < 0)
         return -1;
     if (!text)
         return 0;
@@ -119,8 +111,8 @@ static int read_environment(spank_t sp, const char *variable, struct berth_table
     return 0;
 }
 
-/* Does the table have a row for each component? A table for all components fits any
- * step, and a step with --multi-prog has one component. */
+/* Does TABLE have a row for each component? No if its only row is for all components,
+ * or if the step has --multi-prog, and so one component. */
 static bool is_split(const struct berth_table *table)
 {
     return !berth_table_is_multiprog(table) &&
@@ -161,7 +153,7 @@ int berth_restore_allocation(spank_t sp, struct berth_strvec *ret,
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-void berth_restore_forget_outer(spank_t sp)
+void berth_restore_remove_outer(spank_t sp)
 {
     static const char *const names[] = {
         "APPTAINER_BIND",      "SINGULARITY_BIND",      "APPTAINER_NAME",
@@ -170,14 +162,9 @@ void berth_restore_forget_outer(spank_t sp)
         "SINGULARITY_COMMAND", BERTH_OUTER_APPTAINER,   BERTH_OUTER_SINGULARITY,
     };
 
-    if (!is_set(sp, BERTH_OUTER_APPTAINER) && !is_set(sp, BERTH_OUTER_SINGULARITY))
+    if (!berth_variable_is_set(sp, BERTH_OUTER_APPTAINER) &&
+        !berth_variable_is_set(sp, BERTH_OUTER_SINGULARITY))
         return;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         spank_unsetenv(sp, names[i]);
-}
-
-void berth_restore_nothing(spank_t sp)
-{
-    spank_unsetenv(sp, BERTH_ENV_VARIABLE);
-    spank_unsetenv(sp, BERTH_ALLOCATION_VARIABLE);
 }

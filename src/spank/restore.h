@@ -7,31 +7,28 @@
 #include "site/site.h"
 #include "request/components.h"
 
-/* In the process that becomes a task: take srun's BERTH_ENV_VARIABLE out of the task's
- * environment and, for the component at WHERE of STEP, set what it holds and the task
- * does not have (so that what --export names, and what Slurm sets, wins). Only what
- * this node's SITE captures too is set. RESTORED gets the name of each variable that
- * was set, and the title of the list that it is on (request/capture.h). Returns 1; 0
- * when
- * --export has dropped nothing; -1 with a sentence in ERR. */
+/* In the process that becomes a task: remove BERTH_ENV_VARIABLE from the task's
+ * environment. Set the variables that it has for the component at WHERE of STEP, except
+ * those that the task has: what --export names, and what Slurm sets, wins. Append to
+ * RESTORED, for each variable that was set, its name and the title of its list
+ * (request/capture.h). Returns 1; 0 if --export has dropped nothing; -1 with a sentence
+ * in ERR, also if SITE, this node's, does not capture one of the variables. */
 int berth_restore(spank_t sp, const struct berth_site *site,
                   const struct berth_table *step, const struct berth_where *where,
                   struct berth_strvec *restored, struct berth_err *err);
 
-/* The same for TMPDIR, which Slurm sets for one task of a node only. It is not the
- * user's variable: call this after the site has decided about the user's. */
+/* Set TMPDIR to Slurm's default if the task does not have it: Slurm sets TMPDIR for one
+ * task of a node only. Call this after the site's policy has been applied, which is
+ * about the user's variables. Appends to RESTORED as above. */
 int berth_restore_tmpdir(spank_t sp, struct berth_strvec *restored,
                          struct berth_err *err);
 
-/* For a task in an image, of an srun that runs in a container itself: removes the
- * variables that the outer container's runtime has set, because the inner one would
- * take them for requests (mounts, above all). */
-void berth_restore_forget_outer(spank_t sp);
+/* For a task in an image whose srun ran in a container: remove the variables that the
+ * runtime of that container has set, which the runtime of the task would read as its
+ * options (mounts, above all). */
+void berth_restore_remove_outer(spank_t sp);
 
-/* Take srun's BERTH_ALLOCATION_VARIABLE out of the task's environment: *RET gets what
- * it says of the job. */
+/* Remove BERTH_ALLOCATION_VARIABLE from the task's environment, and append the
+ * variables that it has to RET. Returns 0, or -1 with a sentence in ERR. */
 int berth_restore_allocation(spank_t sp, struct berth_strvec *ret,
                              struct berth_err *err);
-
-/* For a task on the host: only removes the variables. */
-void berth_restore_nothing(spank_t sp);

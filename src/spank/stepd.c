@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What slurmstepd knows about itself and SPANK does not say. */
+/* Finds what slurmstepd knows about its step and SPANK has no item for, in the name of
+ * its socket and in the environment of the task. */
 
 #include "spank/stepd.h"
 
@@ -13,10 +14,10 @@
 
 #include "base/text.h"
 
-/* What stands behind NODE_JOB.STEP in the name PATH of a socket; NULL: it is no such
- * name. *RET_END is where NODE ends. */
-static const char *behind(const char *path, uint32_t job, uint32_t step,
-                          const char **ret_end)
+/* The rest of PATH, the name of a socket, after NODE_JOB.STEP; NULL: PATH is not such a
+ * name. *RET_END is the end of NODE. */
+static const char *skip_step(const char *path, uint32_t job, uint32_t step,
+                             const char **ret_end)
 {
     char marker[32];
     const char *found;
@@ -33,7 +34,7 @@ static const char *behind(const char *path, uint32_t job, uint32_t step,
 int berth_stepd_position(const char *path, uint32_t job, uint32_t step)
 {
     const char *node_end;
-    const char *number = behind(path, job, step, &node_end);
+    const char *number = skip_step(path, job, step, &node_end);
     char *end;
     long position;
 
@@ -45,7 +46,7 @@ int berth_stepd_position(const char *path, uint32_t job, uint32_t step)
     return (int)position;
 }
 
-/* Is socket FD named for JOB and STEP? Then that name is in ADDRESS. */
+/* Is FD a socket with a name for JOB and STEP? Then *ADDRESS is its name. */
 static bool is_named(int fd, uint32_t job, uint32_t step, struct sockaddr_un *address)
 {
     socklen_t length = sizeof(*address) - 1;
@@ -53,7 +54,8 @@ static bool is_named(int fd, uint32_t job, uint32_t step, struct sockaddr_un *ad
 
     memset(address, 0, sizeof(*address));
     return getsockname(fd, (struct sockaddr *)address, &length) == 0 &&
-           address->sun_family == AF_UNIX && behind(address->sun_path, job, step, &end);
+           address->sun_family == AF_UNIX &&
+           skip_step(address->sun_path, job, step, &end);
 }
 
 static bool find_socket(uint32_t job, uint32_t step, struct sockaddr_un *address)
@@ -70,15 +72,6 @@ static bool find_socket(uint32_t job, uint32_t step, struct sockaddr_un *address
     return found;
 }
 
-static int find_position(uint32_t job, uint32_t step)
-{
-    struct sockaddr_un address;
-
-    return find_socket(job, step, &address)
-               ? berth_stepd_position(address.sun_path, job, step)
-               : -1;
-}
-
 int berth_stepd_place(uint32_t job, uint32_t step, struct berth_stepd_place *ret)
 {
     struct sockaddr_un address;
@@ -87,7 +80,7 @@ int berth_stepd_place(uint32_t job, uint32_t step, struct berth_stepd_place *ret
     if (!find_socket(job, step, &address))
         return -1;
     base = berth_text_base(address.sun_path);
-    behind(base, job, step, &end);
+    skip_step(base, job, step, &end);
     if (base == address.sun_path || base == end)
         return -1;
     snprintf(ret->directory, sizeof(ret->directory), "%.*s",
@@ -96,23 +89,22 @@ int berth_stepd_place(uint32_t job, uint32_t step, struct berth_stepd_place *ret
     return 0;
 }
 
-/* Is the variable FORMAT % GROUP the id JOB? */
-static int names_job(spank_t sp, const char *format, int group, uint32_t job)
+/* Is JOB the value of the variable with the name FORMAT for GROUP? */
+static bool is_job(spank_t sp, const char *format, int group, uint32_t job)
 {
     char name[64];
     char value[32];
 
     snprintf(name, sizeof(name), format, group);
-    if (spank_getenv(sp, name, value, sizeof(value)) != ESPANK_SUCCESS)
-        return 0;
-    return strtoul(value, NULL, 10) == job;
+    return spank_getenv(sp, name, value, sizeof(value)) == ESPANK_SUCCESS &&
+           strtoul(value, NULL, 10) == job;
 }
 
 static int find_group(spank_t sp, uint32_t job)
 {
     for (int group = 0; group <= BERTH_GROUP_MAX; group++)
-        if (names_job(sp, "SLURM_JOB_ID_HET_GROUP_%d", group, job) ||
-            names_job(sp, "SLURM_JOB_ID_PACK_GROUP_%d", group, job))
+        if (is_job(sp, "SLURM_JOB_ID_HET_GROUP_%d", group, job) ||
+            is_job(sp, "SLURM_JOB_ID_PACK_GROUP_%d", group, job))
             return group;
     return -1;
 }
@@ -120,13 +112,15 @@ static int find_group(spank_t sp, uint32_t job)
 struct berth_where berth_stepd_where(spank_t sp)
 {
     struct berth_where where = {.group = -1, .position = -1};
+    struct sockaddr_un address;
     uint32_t job = 0;
     uint32_t step = 0;
 
     if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
         spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS)
         return where;
-    where.position = find_position(job, step);
+    if (find_socket(job, step, &address))
+        where.position = berth_stepd_position(address.sun_path, job, step);
     if (where.position < 0)
         where.group = find_group(sp, job);
     return where;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks at what was typed, and says what may be a mistake. */
+/* Reads the files that a command line names, and warns of what may be a mistake. */
 
 #include "spank/typed.h"
 
@@ -21,7 +21,7 @@
 #include "probe/image.h"
 #include "probe/missing.h"
 
-/* Of a script; sbatch takes no longer one (max_script_size in slurm.conf). */
+/* Bytes of a script; sbatch refuses a longer one (max_script_size in slurm.conf). */
 enum { LONGEST_SCRIPT = 4 << 20 };
 
 void berth_typed_warn(const char *prefix, struct berth_err *sentence)
@@ -31,12 +31,7 @@ void berth_typed_warn(const char *prefix, struct berth_err *sentence)
             sentence->text);
 }
 
-static void say(const struct berth_typed *typed, struct berth_err *sentence)
-{
-    berth_typed_warn(typed->prefix, sentence);
-}
-
-static enum berth_bundle look_at_bundle(const char *path)
+static enum berth_bundle inspect_bundle(const char *path)
 {
     BERTH_FREE char *config = NULL;
     struct stat status;
@@ -50,16 +45,16 @@ static enum berth_bundle look_at_bundle(const char *path)
     return access(config, F_OK) == 0 ? BERTH_BUNDLE_PROPER : BERTH_BUNDLE_PLAIN;
 }
 
-/* What is wrong of another runtime, or of Slurm's own. */
+/* Warn of Slurm's own --container, and of variables of pyxis. */
 static void warn_of_others(const struct berth_typed *typed, const char *bundle)
 {
     struct berth_err sentence;
 
     if (bundle && *bundle &&
-        berth_mistake_bundle(typed, bundle, look_at_bundle(bundle), &sentence))
-        say(typed, &sentence);
+        berth_mistake_bundle(typed, bundle, inspect_bundle(bundle), &sentence))
+        berth_typed_warn(typed->prefix, &sentence);
     if (berth_mistake_pyxis(typed, getenv("PYXIS_CONTAINER_IMAGE"), &sentence))
-        say(typed, &sentence);
+        berth_typed_warn(typed->prefix, &sentence);
 }
 
 void berth_typed_step(const struct berth_typed *typed, const char *bundle)
@@ -70,7 +65,7 @@ void berth_typed_step(const struct berth_typed *typed, const char *bundle)
         return;
     if (berth_mistake_colon(typed, &sentence) ||
         berth_mistake_misplaced(typed, &sentence))
-        say(typed, &sentence);
+        berth_typed_warn(typed->prefix, &sentence);
     warn_of_others(typed, bundle);
 }
 
@@ -82,10 +77,10 @@ void berth_typed_mpirun(const struct berth_typed *typed,
     if (berth_hetgroups_is_first(typed->line) &&
         (berth_mistake_ssh(typed, request, environ, &sentence) ||
          (!site_says && berth_mistake_mpirun(typed, request, &sentence))))
-        say(typed, &sentence);
+        berth_typed_warn(typed->prefix, &sentence);
 }
 
-/* Standard input again, from its beginning, if it is a file. */
+/* Read standard input from its beginning, if it is a file. */
 static int read_input(struct berth_buf *ret)
 {
     struct stat status;
@@ -95,8 +90,8 @@ static int read_input(struct berth_buf *ret)
     return berth_fd_read_path("/proc/self/fd/0", LONGEST_SCRIPT, ret);
 }
 
-/* The command of salloc: its words, and the file, which ends as a text where a program
- * has its first null byte. */
+/* Read the command of salloc: its words, and the file of its program. As a text, the
+ * file of a binary ends at its first null byte. */
 static void read_command(const struct berth_typed *typed, size_t first, size_t end,
                          struct berth_buf *ret)
 {
@@ -108,8 +103,8 @@ static void read_command(const struct berth_typed *typed, size_t first, size_t e
         berth_buf_puts(ret, "\n");
 }
 
-/* What the job runs, and its name for people. Returns 0, or -1 where that cannot be
- * known. */
+/* Read the text of what the job runs, and its NAME for messages. Returns 0, or -1 if
+ * that cannot be known. */
 static int read_script(const struct berth_typed *typed, char name[64],
                        struct berth_buf *ret)
 {
@@ -118,7 +113,7 @@ static int read_script(const struct berth_typed *typed, char name[64],
     const char *value = NULL;
 
     if (first < typed->line->words.count && first == end)
-        return -1; /* of another component */
+        return -1; /* it belongs to another component */
     snprintf(name, 64, "%s", "the script");
     if (first < end)
         snprintf(name, 64, "'%.60s'", typed->line->words.items[first]);
@@ -153,9 +148,9 @@ void berth_typed_job(const struct berth_typed *typed, const char *bundle)
                    script.used;
 
     if (is_read && is_behind && !berth_mistake_passes_arguments(script.text))
-        say(typed, &sentence);
+        berth_typed_warn(typed->prefix, &sentence);
     else if (is_read && is_asked && berth_mistake_script(name, script.text, &sentence))
-        say(typed, &sentence);
+        berth_typed_warn(typed->prefix, &sentence);
     warn_of_others(typed, bundle);
 }
 
@@ -171,7 +166,7 @@ static int refuse_missing(bool in_registry, struct berth_err *err)
                          inner.text, berth_text_ends(inner.text, "?") ? "" : ";");
 }
 
-/* The image is not on this host, which ERR says. */
+/* The image is not on this host; ERR has the sentence. Refuse or warn. */
 static int check_missing(const struct berth_site *site, const char *prefix,
                          const char *image, struct berth_err *err)
 {
@@ -187,8 +182,8 @@ static int check_missing(const struct berth_site *site, const char *prefix,
     return 0;
 }
 
-/* Does srun leave a missing image to the nodes, which answer at once in a job? */
-static bool asks_nodes(const char *image)
+/* Does srun leave a missing image to the nodes, which check it at once in a job? */
+static bool is_left_to_nodes(const char *image)
 {
     return spank_context() == S_CTX_LOCAL && getenv("SLURM_JOB_ID") &&
            access(image, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
@@ -200,7 +195,7 @@ int berth_typed_image(const struct berth_site *site, const char *prefix,
     struct berth_image image;
     int missing;
 
-    if (request->uri || asks_nodes(request->image))
+    if (request->uri || is_left_to_nodes(request->image))
         return 0;
     if (berth_image_probe(request->image, &image, &missing, err) < 0)
         return missing ? check_missing(site, prefix, request->image, err) : -1;

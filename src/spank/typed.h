@@ -6,29 +6,33 @@
 #include "request/request.h"
 #include "site/site.h"
 
-/* In srun, sbatch and salloc: one line, on the user's terminal, for each thing that was
- * typed and will not do what it looks like (commandline/mistakes.h). */
+/* In srun, sbatch and salloc: warns of words that were typed and do not do what they
+ * seem to do (commandline/mistakes.h), in one line each. */
 
-/* SENTENCE, with the site's PREFIX of options, as a line of srun, sbatch or salloc.
- * With their --quiet, too: else the job would run on the host in silence. */
+/* Print SENTENCE as a warning of srun, sbatch or salloc, with the site's PREFIX in
+ * names of options; also under --quiet, because the job may run on the host. */
 void berth_typed_warn(const char *prefix, struct berth_err *sentence);
 
-/* Behind the options of a component of srun. BUNDLE: the value of Slurm's own
- * --container, or of its variable; NULL: none. */
+/* After the options of the first component of srun: warn of mistakes on the command
+ * line. BUNDLE is the value of Slurm's own --container, or of its variable; NULL: none.
+ */
 void berth_typed_step(const struct berth_typed *typed, const char *bundle);
 
-/* About an mpirun in a component of srun. SITE_SAYS: the site may say --mpi-bind. */
+/* After those of the first component of srun: warn of an mpirun, or of an ssh, that
+ * does not work in an image. SITE_SAYS: the site may set --mpi-bind, so that an mpirun
+ * may be right. */
 void berth_typed_mpirun(const struct berth_typed *typed,
                         const struct berth_request *request, bool site_says);
 
-/* Behind the options of sbatch or salloc, also about the script, as far as it can be
- * read again. With an image from the environment only, as a profile sets it for every
- * job, nothing is said of a script without srun. */
+/* After the options of sbatch or salloc: warn of mistakes on the command line, and of a
+ * script without srun, if the script can be read again. If only the environment names
+ * the image, as a profile of the shell does for all jobs, such a script is right. */
 void berth_typed_job(const struct berth_typed *typed, const char *bundle);
 
-/* Is the image of REQUEST, which has one, right? One that is here and wrong, or that
- * SITE does not allow, is refused; one from a registry is checked when it is pulled.
- * One that is missing is refused or gets a line, as SITE says; srun in a job leaves it
- * to the nodes. PREFIX is that of the site's options. */
+/* Check the image of REQUEST, which must have one. Refuse a file that is not an image,
+ * and an image that SITE does not allow. Refuse a missing image, or warn of it, as
+ * images.missing says; in a job, srun leaves that to the nodes. An image from a
+ * registry is checked by the pull. Returns 0, or -1 with a sentence in ERR. PREFIX is
+ * the site's prefix of options. */
 int berth_typed_image(const struct berth_site *site, const char *prefix,
                       const struct berth_request *request, struct berth_err *err);

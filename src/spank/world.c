@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one MPI_COMM_WORLD of all components of an srun. */
+/* Decides whether Slurm can make one MPI_COMM_WORLD of the components of an srun. */
 
 #include "spank/world.h"
 
@@ -18,8 +18,8 @@
 #include "commandline/launcher.h"
 #include "spank/names.h"
 
-/* What slurm.conf says; NULL: it cannot be asked. */
-static char *site_default(void)
+/* MpiDefault of slurm.conf; NULL: slurmctld does not answer. The caller frees it. */
+static char *read_default(void)
 {
     slurm_conf_t *conf = NULL;
     char *type = NULL;
@@ -32,16 +32,16 @@ static char *site_default(void)
     return type;
 }
 
-/* Inside one ordinary allocation, where the components of srun become one step. */
+/* Is this srun in an allocation of one job, where its components become one step? */
 static bool is_one_step(void)
 {
     return getenv("SLURM_JOB_ID") && !getenv("SLURM_HET_SIZE");
 }
 
-/* A program in an image has Slurm spawn what this srun is to start. */
+/* Slurm has started this srun for MPI_Comm_spawn() of a program in an image. */
 static bool is_spawn;
 
-void berth_world_begin(void)
+void berth_world_init(void)
 {
     is_spawn = getenv("SLURM_PMI2_SPAWNER_JOBID") && getenv(BERTH_STEP_VARIABLE);
 }
@@ -57,9 +57,10 @@ static bool is_below_srun(void)
            strcmp(name.text, "srun\n") == 0;
 }
 
-/* Slurm's pmi2 has MPI_Comm_spawn done by an srun below that of the step (spawn.c in
- * its mpi/pmi2), with the program and no options of the user's. What waits for the
- * children would wait for ever, so the step ends, as by Ctrl-C. */
+/* For MPI_Comm_spawn(), Slurm's pmi2 plugin starts an srun as a child of the step's
+ * srun (spawn.c in its mpi/pmi2), without the options of the user. Refuse it. The
+ * parents would wait for the children without end, so end their step, as Ctrl-C does.
+ */
 static int check_spawn(const struct berth_table *table, struct berth_err *err)
 {
     if (!is_spawn || berth_table_find_container(table))
@@ -75,7 +76,7 @@ int berth_world_check(const struct berth_table *table,
                       const struct berth_hetgroups *hetgroups, int optind,
                       struct berth_err *err)
 {
-    static char *said; /* --mpi counts in the first component only */
+    static char *first; /* --mpi of the first component, the only one that counts */
     BERTH_FREE char *site = NULL;
     const char *type = NULL;
     const char *source = "";
@@ -84,19 +85,19 @@ int berth_world_check(const struct berth_table *table,
         return -1;
     if (table->count == 1 &&
         berth_hetgroups_find_option(hetgroups, optind, "mpi", 2, &type) && type) {
-        free(said);
-        said = strdup(type);
+        free(first);
+        first = strdup(type);
     }
     if (table->count < 2 || berth_table_is_multiprog(table) || !is_one_step() ||
         !berth_launcher_may_share_world(table))
         return 0;
-    type = said;
+    type = first;
     if (!type) {
         type = getenv("SLURM_MPI_TYPE");
         source = " (SLURM_MPI_TYPE)";
     }
     if (!type) {
-        type = site = site_default();
+        type = site = read_default();
         source = " (MpiDefault in slurm.conf)";
     }
     return berth_launcher_check_mpi_type(type, source, err);

@@ -210,7 +210,7 @@ static int prepare(struct command *command, struct berth_err *err)
                              "the node has no such command; ask the administrators "
                              "to install it there");
     if (chdir(directory) < 0) {
-        if (strcmp(name, "srun") != 0 || berth_outside_says_image(outside.command))
+        if (strcmp(name, "srun") != 0 || berth_outside_has_image(outside.command))
             return berth_err_set(err,
                                  "the working directory '%s' is not on the host: %s; "
                                  "change to one that is",

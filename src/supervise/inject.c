@@ -79,7 +79,7 @@ static int write_handovers(const struct berth_inject *inject,
         .seconds = (int)(berth_deadline_left(inject->deadline) / 1000),
         .user = handovers->user,
         .site = handovers->site,
-        .said = inject->said,
+        .task_stderr = inject->said,
         .directory = (char *)launch->directory,
     };
     if (berth_order_put(&order, &text, err) < 0)

@@ -50,7 +50,7 @@ static int write_handover(const struct berth_task *task,
                                            .set = &task->binding.set,
                                            .report = task->order.report,
                                            .watcher = watcher,
-                                           .said = said,
+                                           .task_stderr = said,
                                            .programs = hostcommand->programs,
                                            .environment = hostcommand->environment};
     BERTH_STRVEC struct berth_strvec words = {0};

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "plan/gpu.h"
-#include "probe/gpu.h"
+#include "probe/devices.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
 #include "step/identity.h"
@@ -29,13 +29,13 @@ int berth_prepare(struct berth_task *task, struct berth_launch *ret,
                   struct berth_err *err)
 {
     const struct passwd *user = getpwuid(getuid());
-    const struct berth_gpu_host gpus = berth_gpu_look();
+    const struct berth_gpu_host gpus = berth_devices_gpus();
     struct berth_gpu_choice gpu;
     char *runtime;
 
     berth_strvec_fini(&task->mounts); /* of an earlier call */
     berth_strvec_fini(&task->fabric);
-    if (berth_image_look(&task->order.request, err) < 0 ||
+    if (berth_image_check(&task->order.request, err) < 0 ||
         berth_preflight_check(&task->order.request, err) < 0 ||
         berth_gpu_choose(&task->order.request, task->environment, &gpus, &gpu, err) <
             0 ||

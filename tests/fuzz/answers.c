@@ -36,8 +36,8 @@ static void try_listen(const char *bytes, size_t count)
     const char *words;
 
     for (size_t at = 0; at < count; at += 7)
-        berth_listen_take(&listen, bytes + at, count - at < 7 ? count - at : 7);
-    words = berth_listen_words(&listen);
+        berth_listen_add(&listen, bytes + at, count - at < 7 ? count - at : 7);
+    words = berth_listen_reason(&listen);
     must(strlen(words) < BERTH_LISTEN_LINE && !strpbrk(words, "\r\n\033"));
     must(berth_pullfault_explain("docker://a", "/r", berth_product_of(words), words,
                                  &err) == -1 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the plugin imports from Slurm: as much of it as the plugin may see. */
+/* The functions of Slurm that the plugin calls, as far as it uses them. */
 
 #include <ctype.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-/* What sbatch keeps for the job's prolog and the sruns inside; NAME=VALUE each. */
+/* The job's control environment of sbatch and salloc, NAME=VALUE each. */
 static struct {
     char *items[FAKE_OPTIONS];
     int count;
@@ -29,7 +29,7 @@ spank_context_t spank_context(void)
     return fake.context;
 }
 
-/* Is CALL to fail here? */
+/* Does FAKE_FAIL name CALL? */
 static bool fails(const char *call)
 {
     const char *name = getenv("FAKE_FAIL");
@@ -37,7 +37,7 @@ static bool fails(const char *call)
     return name && strcmp(name, call) == 0;
 }
 
-/* The plugin looks whether berth-task is installed, which it is not for these tests. */
+/* The plugin checks that berth-task is installed; in these tests it is not. */
 int access(const char *path, int mode)
 {
     const char *name = strrchr(path, '/');
@@ -289,7 +289,8 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
         *va_arg(args, char ***) = fake.argv;
         result = fails("S_JOB_ARGV") ? ESPANK_ERROR : ESPANK_SUCCESS;
     } else {
-        fake_fault("the plugin asks for item %d, which is not played here", (int)item);
+        fake_fault("the plugin asks for item %d, which the test does not have",
+                   (int)item);
     }
     va_end(args);
     return result;
@@ -382,7 +383,7 @@ void fake_publish_options(void)
             at = job_environment.count++;
         else
             free(job_environment.items[at]);
-        /* Slurm prints a NULL here, and its C library makes "(null)" of it. */
+        /* Slurm formats NULL here, for which the C library prints "(null)". */
         if (asprintf(&job_environment.items[at], "%s=%s", name,
                      option->value ? option->value : "(null)") < 0)
             fake_fault("out of memory");

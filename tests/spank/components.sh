@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Each component gets what it asked for, and nothing of another one's.
+# Each component gets the options that it asked for, and none of another component.
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 
@@ -43,7 +43,7 @@ expect 'a value may hold everything' 0 \
     "0 $A&env=X%3Da%20b%3B%26%3D%25,%22%27: ./x" \
     srun --container-image=a "--container-env=X=a b;&=%\\,\"'" ./x
 
-# A het job from the command line: every component has a job.
+# A het job from the command line: each component has its own job.
 expect 'two components have an image each' 0 \
     "published 1;0:$A;1:$B;., kill on bad exit
 0 $A: ./x 1
@@ -208,7 +208,7 @@ expect 'a third group alone' 0 \
     $het_job srun --het-group=2 --container-image=a ./x
 }
 
-# Het steps in one allocation: only the socket's name tells them apart.
+# Het steps in one allocation: only the name of the socket has the component.
 expect 'het steps have an image each' 0 \
     "0 $A: ./x
 1 $B: ./y

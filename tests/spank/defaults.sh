@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What sbatch and salloc say is the default of the sruns inside.
+# The options of sbatch and salloc are the defaults of the sruns in the job.
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 

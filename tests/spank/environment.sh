@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What --export drops and a task in an image needs comes back, in the component that it
-# belongs to, and nothing else.
+# berth restores the variables that --export drops and a task in an image needs, in their
+# component, and no others.
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 
@@ -149,7 +149,7 @@ short 'environment.capture: LD_PRELOAD goes over the built-in denial' "LD_PRELOA
     "FAKE_WORDS=$SITE" LD_PRELOAD= "$fake" srun --export=NONE \
     --container-image=a ./x
 
-# What srun knows of the job, for an mpirun on its nodes.
+# Slurm's variables about the job, for an mpirun on its nodes.
 expect '--mpi-bind=launch: what srun knows of the job comes along' 0 \
     "$(sees '' '' | sed "s|image=T/a|&\\&mpi-bind=launch|
 s|tasks=1;|tasks=1\\&allocation=SLURM_JOB_ID%3D7\\&allocation=SLURM_NTASKS%3D8;|
@@ -169,7 +169,7 @@ expect 'the same without an image, or with all of it' 0 '0 host: ./x
     "UCX_BIG=$(printf '%070000d' 0)" FAKE_SCRIPT="'$fake' srun --export=NONE ./x
 '$fake' srun --export=ALL --container-image=a ./y" sbatch job.sh
 
-# What srun did not write
+# Variables that srun did not write
 advice='; do not set it by hand, and have one release of berth on all hosts'
 forged()
 {

@@ -7,19 +7,19 @@
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
 
-/* A Slurm of one host and no daemons. It loads the real plugin and calls it in Slurm's
- * own order, in processes that are named like Slurm's, because the plugin reads its own
- * command line:
+/* Stands in for Slurm, on one host and without daemons. Loads the real plugin and calls
+ * it in Slurm's order, in processes with the names of Slurm's, because the plugin reads
+ * the command line of its process:
  *
  *     fake-spank srun|sbatch|salloc WORDS...   becomes a process of that name
  *
- * srun starts a slurmstepd for each component, and that one a process for each task,
- * which prints what it would execute, in one line:
+ * srun starts a slurmstepd for each component, and slurmstepd starts a process for each
+ * task, which prints in one line what it would execute:
  *
  *     GROUP REQUEST: COMMAND       berth-task is in front of the command
  *     GROUP host: COMMAND          nothing is
  *
- * Known to it by environment (taken away before the plugin is asked):
+ * Its variables (removed before the plugin is called):
  *
  *     FAKE_PLUGIN    the plugin's file
  *     FAKE_WORDS     its words in plugstack.conf, separated by spaces
@@ -52,7 +52,7 @@ struct fake_option {
     bool found;
 };
 
-/* What the plugin can ask about, and has told. */
+/* What the plugin can ask for, and what it has registered. */
 extern struct fake {
     const char *program; /* srun, sbatch, salloc, slurmstepd */
     spank_context_t context;
@@ -86,7 +86,7 @@ void fake_publish_options(void);
 /* In sbatch and salloc: the job's control environment for the sruns inside. */
 void fake_pass_on_job_environment(void);
 
-/* Is NAME (of LENGTH bytes) the harness's own? */
+/* Is NAME=VALUE a variable of this program, and not of the case? */
 bool fake_own(const char *name);
 
 /* Do to the environment what --export=VALUE does. */
@@ -97,12 +97,12 @@ int fake_srun(int argc, char **argv);
 int fake_allocate(int argc, char **argv);
 int fake_stepd(int argc, char **argv);
 
-/* Say why the test cannot go on, and end. */
+/* Print why the test cannot go on, and end the process. */
 _Noreturn void fake_fault(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
-/* Options of srun, sbatch and salloc themselves, as far as they matter here, with the
- * plugin's behind them. The value of a plugin's option is FAKE_FIRST + its index. */
+/* The options of srun, sbatch and salloc that matter here, and after them those of the
+ * plugin: the value of a plugin's option is FAKE_FIRST plus its index. */
 enum {
     FAKE_HET_GROUP = 1000,
     FAKE_MULTI_PROG,

@@ -1,8 +1,8 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# For the scripts beside it: a case is a name, an exit status, what is to be printed
+# For the scripts in this directory: a case is a name, an exit status, the expected output
 # (standard output and error together), and a command line of srun, sbatch or salloc.
-# Speaks TAP.
+# Prints TAP.
 
 fake=${FAKE_SPANK:-./tests/spank/fake-spank}
 FAKE_PLUGIN=${FAKE_PLUGIN:-$PWD/berth.so}
@@ -14,7 +14,7 @@ esac
 release=$("$fake" --release)
 libexec=$("$fake" --libexec)
 
-# Suppressed leaks need not be listed.
+# Do not list suppressed leaks.
 LSAN_OPTIONS=print_suppressions=0
 export LSAN_OPTIONS
 
@@ -23,7 +23,7 @@ export LSAN_OPTIONS
 mkdir -p a/bin b/bin c/bin
 echo 'not an image' >bad.sif
 
-# What the site says in berth.yaml: lines of it, for FAKE_WORDS=$SITE.
+# site LINE...: write berth.yaml, for FAKE_WORDS=$SITE.
 # shellcheck disable=SC2034 # the scripts use it
 SITE=config=$T/berth.yaml
 site()
@@ -37,16 +37,17 @@ since()
     [ "$(printf '%s\n%s\n' "$1" "$release" | sort -V | head -n 1)" = "$1" ]
 }
 
-# Paths of this run have the same name in every run; where profiles are is told always.
+# Replace the paths of this run by fixed names; remove the path of profiles, which is in
+# each order.
 neutral()
 {
     sed "s|$T|T|g; s|$libexec|LIBEXEC|g
         s|^\\(+ BERTH_TASK_ORDER=.*[:&]\\)profiles=[^&;]*|\\1|; s|&;|;|; s|;terms:;|;|"
 }
 
-# order REQUEST [STEP [TASK [PARTS]]]: the variable of berth-task as FAKE_RAW=1 shows it, in
-# a step of one task on one node; STEP and TASK are fields of these parts besides the usual,
-# PARTS are between the request and them.
+# order REQUEST [STEP [TASK [PARTS]]]: the variable with the order as FAKE_RAW=1 shows it,
+# for a step of one task on one node. STEP and TASK are further fields of these parts; PARTS
+# are the parts between the request and the step.
 fds='container-tasks=1&report-fd=N&memory-fd=N&tasks-fd=N&ended-fd=N'
 since 23.11 || fds="argv0=./x&$fds"
 order()

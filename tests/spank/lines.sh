@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# srun --multi-prog with options on the lines of its file: what each rank gets, and each
-# wrong line with its sentence.
+# srun --multi-prog with options on the lines of its file: the request of each rank, and
+# the refusal of each wrong line.
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 
 A=image=T/a
 B=image=T/b
-# each NAME EXPECTED LINE...: what $tasks tasks get of a file with these lines, with $options.
+# each NAME EXPECTED LINE...: what $tasks tasks run with a file of these lines, with $options.
 each()
 {
     name=$1
@@ -18,7 +18,7 @@ each()
     expect "$name" 0 "$lines" FAKE_TASKS=$tasks srun $options --multi-prog conf
 }
 
-# The words of the command are all there: berth-task takes the options away.
+# The command has all words of the line: berth-task removes the options.
 options=
 tasks=4
 each 'an image for each line' \
@@ -120,7 +120,7 @@ $(order "$X" '&leads=&ranks=1&first=' '' "$asked" | sed 's|container-tasks=1|con
         FAKE_RAW=1 FAKE_TASKS=2 srun --container-image=a --container-explain --multi-prog conf
 fi
 
-# wrong NAME SENTENCE LINE...: is refused, with the place of the line.
+# wrong NAME SENTENCE LINE...: a refusal that names the line.
 wrong()
 {
     wrong_name=$1
@@ -170,7 +170,7 @@ expect 'an mpirun in each task of a line' 1 \
     "berth: n1: --mpi-bind=host: srun starts the ranks, and each of the 3 tasks would start 'mpirun'; leave the mpirun out, or use --mpi-bind=local for an mpirun in one task" \
     FAKE_TASKS=3 srun --container-image=a --multi-prog conf
 
-# What may be meant.
+# Warnings of what may be a mistake.
 printf '0 ./x --container-image=b\n1 --container-image=b ./y %%d -- --mpi-bind\n' >conf
 expect 'an option behind the program' 0 \
     "srun: berth: warning: --multi-prog: 'conf': line 1: './x' gets '--container-image=b' as an argument; write options between the ranks and the program
@@ -181,7 +181,7 @@ printf '0,,1, ./x\n' >conf
 expect 'commas as Slurm reads them' 0 '0 host: ./x
 0 host: ./x' FAKE_TASKS=2 srun --multi-prog conf
 
-# One that cannot start ends all.
+# A program that cannot start ends all.
 echo '0 --container-image=a ./x' >conf
 expect 'lines with images are killed on a bad exit' 0 \
     "published 1;/0:$A;., kill on bad exit

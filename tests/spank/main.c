@@ -18,8 +18,8 @@ static struct {
     int count;
 } plugin;
 
-/* For a build with LeakSanitizer: what these make lives as long as the process. The
- * plugin has no such excuse. */
+/* For LeakSanitizer: what these functions of the test allocate lives as long as the
+ * process. No function of the plugin is in this list. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

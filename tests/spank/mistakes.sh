@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What is typed and does not do what it looks like: one line, and it goes on.
+# Words that do not do what they seem to do: a warning of one line, and the command goes on.
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 
@@ -8,7 +8,7 @@ WARNING='berth: warning:'
 run='0 host: ./x'
 exec </dev/null
 
-# An option of ours behind the program.
+# An option of ours after the program.
 expect 'an option behind the program' 0 \
     "srun: $WARNING './x' runs on the host and gets '--container-image=a' as an argument; write options in front of the command: srun --container-image=a ./x
 $run --container-image=a" \
@@ -144,7 +144,7 @@ site 'mpi: {default: local}'
 expect 'mpirun where the site may say the mode' 0 '0 image=T/a&mpi-bind=local: mpirun ./x' \
     "FAKE_WORDS=$SITE" srun --container-image=a mpirun ./x
 
-# Scripts that start nothing in the image.
+# Scripts that start no program in the image.
 nothing='runs on the host; only commands that srun starts, in it or in a script that it calls, run in the image: srun COMMAND'
 printf '#!/bin/sh\n#SBATCH -n2\n# srun is for others\n./app\n' >host.sh
 printf '#!/bin/sh\n./app1\n  exec srun ./app\n' >good.sh
@@ -202,7 +202,7 @@ expect 'an option of the srun that salloc starts' 0 'srun --container-image=a' \
     salloc env echo srun --container-image=a
 expect 'salloc --no-shell' 0 'hello' salloc --container-image=a --no-shell echo hello
 
-# With --quiet Slurm's own lines are not printed.
+# --quiet silences Slurm's own lines only.
 expect 'sbatch -Q: a script without srun' 0 "sbatch: $WARNING 'host.sh' $nothing
 0 host: host.sh" FAKE_QUIET=1 sbatch --container-image=a host.sh
 

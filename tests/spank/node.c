@@ -27,7 +27,7 @@ struct place {
 
 static char spool[64];
 
-/* _domain_socket_create(): a name that the plugin reads. */
+/* As _domain_socket_create(): the plugin reads this name. */
 static void listen_for_slurm(const struct place *place)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -136,7 +136,7 @@ static int compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The numbers of descriptors are others in every run. */
+/* Replace numbers of descriptors, which differ from run to run. */
 static void print_word(const char *word)
 {
     static const char key[] = "-fd=";
@@ -175,7 +175,7 @@ static void print_raw(char **before)
         }
 }
 
-/* berth-task will inherit what the tasks share. */
+/* Check that berth-task inherits the descriptors that the tasks share. */
 static void check_descriptors(const char *order)
 {
     while ((order = strstr(order, "-fd="))) {
@@ -185,7 +185,7 @@ static void check_descriptors(const char *order)
     }
 }
 
-/* What is behind KEY in ORDER, up to the end of the field or part; the caller frees it.
+/* The value of KEY in ORDER, up to the end of the field or part; the caller frees it.
  * NULL: there is none. */
 static char *part_of(const char *order, const char *key, const char *ends)
 {
@@ -197,7 +197,7 @@ static char *part_of(const char *order, const char *key, const char *ends)
     return strndup(start, strcspn(start, ends));
 }
 
-/* What must be so in every task, wrapped or not. */
+/* Check what must hold in each task, with and without berth-task. */
 static void check_task(bool wrapped)
 {
     const char *order = getenv(ORDER);

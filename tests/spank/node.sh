@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The side in slurmstepd: what becomes of a task, and what it refuses.
+# The plugin in slurmstepd: what it makes of a task, and what it refuses.
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 
 A=image=T/a
 table="1;0:image=$T/a;1:image=$T/b;."
 
-# Exactly what changes for a task.
+# The exact changes to a task.
 if since 23.11; then
     expect 'berth-task is put in front' 0 \
         "0 $A: ./x 1
@@ -93,7 +93,7 @@ argv: LIBEXEC/berth-task ./x 1
 $(tasks=4; order "$A&mpi-bind=auto" '&leads=&speaks=&ranks=0,1-3&first=')" \
         FAKE_RAW=1 srun --container-image=a --mpi-bind --multi-prog one
     expect '--multi-prog with --mpi-bind: they are not told' 1 \
-        'berth: n1: Slurm does not tell the --multi-prog configuration' \
+        'berth: n1: Slurm does not give the --multi-prog configuration' \
         FAKE_FAIL=S_JOB_ARGV srun --container-image=a --mpi-bind --multi-prog conf
 fi
 site 'rules: [{options: {container-entrypoint: no}}]'
@@ -120,8 +120,15 @@ for step in 4294967291 4294967292 4294967290 4294967295; do
         '0 host: ./x' \
         FAKE_STEP=$step FAKE_TABLE=broken srun ./x
 done
+expect 'the shell of salloc has no variable of a step' 0 \
+    '0 host: ./x
+argv: ./x
+- SLURM_BERTH_STEP=1;*:image=T/a&mpi-bind=launch;.
+- SLURM_BERTH_ALLOCATION=1;*:env=SLURM_JOB_ID%3D7;.' \
+    FAKE_RAW=1 FAKE_STEP=4294967290 SLURM_JOB_ID=7 \
+    srun --container-image=a --mpi-bind=launch ./x
 
-# Slurm's own containers. A node sees the variable also where srun could not.
+# Slurm's own containers. A node sees the variable also if srun did not.
 bundle="Slurm would run the OCI bundle '/b' instead of it (--container or SLURM_CONTAINER); leave one of the two out"
 for words in --container=/b '--container /b'; do
     # shellcheck disable=SC2086 # words
@@ -168,29 +175,29 @@ expect 'also where the plugin is optional' 1 \
     "berth: n1: SLURM_BERTH_STEP: form 'x' is not this release's (1)$advice" \
     FAKE_OPTIONAL=1 FAKE_TABLE=x srun ./x
 
-# A node where half of berth is installed.
+# A node where berth is not fully installed.
 expect 'berth-task is missing on the node' 1 \
     "berth: n1: 'LIBEXEC/berth-task': No such file or directory; berth is incomplete on this host, tell its administrators" \
     FAKE_FAIL=access srun --container-image=a ./x
 
-# A Slurm that does not do its part.
+# Calls of Slurm that fail.
 expect 'no variable can be set' 1 \
     'berth: n1: cannot set BERTH_TASK_ORDER for the task' \
     FAKE_FAIL=spank_setenv srun --container-image=a ./x
 if since 23.11; then
     expect 'berth-task cannot be put in front' 1 \
-        'berth: n1: Slurm did not take LIBEXEC/berth-task as the command' \
+        'berth: n1: Slurm did not accept LIBEXEC/berth-task as the command' \
         FAKE_FAIL=spank_prepend_task_argv srun --container-image=a ./x
 else
     expect 'the command is not told' 1 \
-        'berth: n1: Slurm does not tell the command' \
+        'berth: n1: Slurm does not give the command' \
         FAKE_FAIL=S_JOB_ARGV srun --container-image=a ./x
     expect 'the --multi-prog configuration is not told' 1 \
-        'srun: error: berth: srun does not tell the --multi-prog configuration' \
+        'srun: error: berth: srun does not give the --multi-prog configuration' \
         FAKE_FAIL=S_JOB_ARGV srun --container-image=a --multi-prog conf
 fi
 
-# Components that nobody announced.
+# Components that srun did not announce.
 expect 'a component that srun did not announce' 1 \
     'berth: n1: this is component 2, which srun did not announce (it announced 2); use the plugin of one berth release on every host' \
     "FAKE_TABLE=$table" SLURM_HET_SIZE=3 SLURM_JOB_ID=100 \

@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Images from registries: pulled where the command is typed, once, by a runtime that is a
-# script.
+# Images from registries: srun, sbatch and salloc pull them once. The runtime is a script.
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 
@@ -46,7 +45,7 @@ XDG_CACHE_HOME=$T/cache
 PATH=$T/bin:$PATH
 export FAKE_CALLS FAKE_IMAGE XDG_CACHE_HOME PATH
 
-# calls NAME COUNT: so many pulls since the last time.
+# calls NAME COUNT: the number of pulls since the last call is COUNT.
 calls()
 {
     seen=$([ ! -f calls ] || sed -n '$=' calls)

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What is wrong is said in one line where it costs no allocation, with exit status 1,
+# Faults end srun, sbatch and salloc before an allocation, with one line and exit status 1,
 # whether plugstack.conf says required or optional.
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 
-# refuse NAME TEXT WORD...: by srun and sbatch, required and optional.
+# refuse NAME SENTENCE WORD...: by srun and sbatch, required and optional.
 refuse()
 {
     refused=$1
@@ -130,7 +130,7 @@ expect 'options without an image in the second component' 1 \
     'srun: error: berth: --container-mounts: it needs an image; add --container-image=IMAGE' \
     srun --container-image=a ./x : --container-mounts=/d ./y
 
-# A missing image may be on the nodes.
+# A missing image, which the nodes may have.
 gone="image 'T/gone.sif': not found; check the path, and that the nodes see this file system"
 expect 'a missing image is only noted' 0 \
     "srun: berth: warning: $gone
@@ -168,7 +168,7 @@ expect 'a missing image is only noted where a rule may name another one' 0 \
 0 image=T/gone.sif: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=gone.sif ./x
 
-# What is no file and looks like an image of a registry is not on the nodes either.
+# A missing image with the name of one in a registry, which no node has.
 expect 'a name as docker has it' 1 \
     "srun: error: berth: image 'T/ubuntu:22.04': not found; for an image of a registry write docker://ubuntu:22.04" \
     srun --container-image=ubuntu:22.04 ./x
@@ -190,7 +190,7 @@ expect 'a name as docker has it is only noted where the site says so' 0 \
 0 image=T/ubuntu:22.04: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=ubuntu:22.04 ./x
 
-# What a site does not allow, as far as this host can tell.
+# Images that a site does not allow, if this host can check that.
 site 'images: {roots: [/usr]}'
 expect 'an image outside the directories of the site' 1 \
     "srun: error: berth: image 'T/a': this site allows images in /usr only; take one from there (T/berth.yaml:1)" \
@@ -202,14 +202,14 @@ expect 'inside a job a missing image is left to the nodes' 0 \
     '0 image=T/gone.sif: ./x' \
     SLURM_JOB_ID=100 srun --container-image=gone.sif ./x
 
-# Components that cannot be told apart.
+# Components that a node cannot tell apart.
 expect 'a het group that cannot be read, where components differ' 1 \
-    "srun: error: berth: the components differ, and the value of --het-group does not tell which one is whose; write it as numbers: --het-group=0,2-3" \
+    "srun: error: berth: the components differ, and the value of --het-group does not say which component is which; write it as numbers: --het-group=0,2-3" \
     SLURM_JOB_ID=100 SLURM_HET_SIZE=2 SLURM_JOB_ID_HET_GROUP_0=100 \
     SLURM_JOB_ID_HET_GROUP_1=101 \
     srun --container-image=a --het-group=00000 ./x : --het-group=1 --container-image=b ./y
 
-# An mpirun of its own in one task.
+# The image's own mpirun in one task.
 several='--mpi-bind=local: only one task may start an mpirun, but'
 for words in -n4 '-n 4' --ntasks=4 '--ntasks 4' '-n1 -n4'; do
     # shellcheck disable=SC2086 # words of a command line
@@ -228,7 +228,7 @@ expect '--mpi-bind=launch without a job' 1 \
     "srun: error: berth: --mpi-bind=launch: it needs the nodes of a job, and there is no job yet; get one with sbatch or salloc, and give this option to an srun in that job" \
     srun --container-image=a --mpi-bind=launch -n1 mpirun ./x
 
-# Slurm's pmi2 spawns with an srun of its own.
+# MPI_Comm_spawn(): Slurm's pmi2 plugin starts an srun.
 expect 'MPI_Comm_spawn in an image' 1 \
     "srun: error: berth: MPI_Comm_spawn: Slurm would start the children on the host, and not in the image; have the image's own mpirun start this program, with --mpi-bind=launch" \
     SLURM_PMI2_SPAWNER_JOBID=7.0 'SLURM_BERTH_STEP=1;*:image=/a;.' srun --mpi=pmi2 --ntasks=4 ./x
@@ -273,7 +273,7 @@ expect '--mpi-bind=local beside its like, and beside what is not MPI' 0 \
     srun --container-image=a --mpi-bind=local ./x : --container-image=b --mpi-bind=local-each ./y : \
     --container-image=c --mpi-bind=off ./z : ./w
 
-# Components of one step, whose MPI would hang.
+# Components of one step that would hang in MPI_Init.
 hang()
 {
     echo "srun: error: berth: --mpi=pmi2$1: components of one step wait for each other in MPI_Init for ever, in every release of Slurm; make it a heterogeneous job (#SBATCH hetjob, or srun outside a job), or use --mpi=pmix if your MPI speaks PMIx, --mpi=none if you use no MPI"
@@ -317,7 +317,7 @@ two='--container-image=a --mpi-bind=hybrid ./x : --container-image=b --mpi-bind=
         SLURM_JOB_ID=100 srun --mpi=pmi2 --container-image=a --mpi-bind=local ./x : --container-image=b --mpi-bind=local ./y
 }
 
-# What is too long for an environment variable.
+# Options that are too long for an environment variable.
 long=$(printf '%040000d' 0)
 expect 'options longer than what can be sent' 1 \
     'srun: error: berth: the container options take 80031 bytes; at most 65536 can be sent to the nodes' \

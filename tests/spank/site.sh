@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What the site says in plugstack.conf and berth.yaml, on both sides.
+# The site's settings in plugstack.conf and berth.yaml, in srun and in slurmstepd.
 # shellcheck source=tests/spank/lib.sh
 . "${srcdir:-.}/tests/spank/lib.sh"
 
@@ -32,7 +32,7 @@ expect 'a default with the prefix' 0 \
     sbatch --berth-container-image=a --berth-container-mounts=/d \
     --berth-container-mounts=/e job.sh
 
-# runtime.path and option_prefix go to berth-task
+# runtime.path and option_prefix are in the order
 raw="argv: LIBEXEC/berth-task 1
 - SLURM_BERTH_STEP=1;*:$A;."
 if since 23.11; then
@@ -136,7 +136,7 @@ expect 'raw_args: a list, and another word on the node' 1 \
     "berth: n1: --container-args: '--rocm': this site does not allow it; it allows --nv (T/berth.yaml:1)" \
     "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:image=/a&args=--rocm;." srun ./x
 
-# What the site decides on the node.
+# Policy on the node.
 site 'mpi: {default: hybrid, partitions: {gpu: "off"}}'
 expect 'mpi: a default' 0 "0 $A&mpi-bind=hybrid: ./x" \
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=cpu srun --container-image=a ./x

@@ -82,7 +82,7 @@ static void read_groups(const char *text, bool set[FAKE_GROUPS])
     }
 }
 
-/* _get_het_group(): a reading of its own, which does not tell the plugins. */
+/* As _get_het_group(), which does not report the groups to plugins. */
 static void find_groups(int argc, char **argv, int number, bool set[FAKE_GROUPS])
 {
     struct option *table = fake_option_table();
@@ -193,7 +193,7 @@ static int read_spec(int argc, char **argv, int number)
     return next < argc ? next : 0;
 }
 
-/* _copy_args(): who has no command takes the next one's. */
+/* As _copy_args(): a component without a command gets that of the next one. */
 static void share_commands(void)
 {
     char **command = NULL;
@@ -251,7 +251,8 @@ static int first_group(void)
     return group;
 }
 
-/* The names that Slurm gives the jobs of a het job: another set where srun made it. */
+/* Set the variables with the jobs of a het job; their names differ if srun made the
+ * job. */
 static void name_jobs(const char *format)
 {
     for (int group = 0; group < FAKE_GROUPS; group++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a path really leads and whose it is, on files that are made here. */
+/* The real path and the owner of images, and the sources of mounts. */
 
 #include "probe/allowed.h"
 
@@ -14,11 +14,9 @@
 #include "probe/opened.h"
 #include "unit.h"
 
-static char *directory;
-
 static void in(char path[256], const char *name)
 {
-    snprintf(path, 256, "%s/%s", directory, name);
+    snprintf(path, 256, "%s/%s", unit_dir, name);
 }
 
 static void make_link(const char *to, const char *name)
@@ -38,7 +36,6 @@ static void setup(void)
                                         "elsewhere/in/d.sif"};
     char path[256], image[256];
 
-    directory = unit_directory();
     for (int i = 0; i < COUNT(directories); i++) {
         in(path, directories[i]);
         ck_assert_int_eq(mkdir(path, 0755), 0);
@@ -55,12 +52,6 @@ static void setup(void)
     make_link("../images", "home/images");
     make_link("elsewhere/in", "other");
     make_link("nothing", "images/dangling.sif");
-}
-
-static void teardown(void)
-{
-    unit_remove(directory);
-    free(directory);
 }
 
 static const struct {
@@ -93,23 +84,24 @@ START_TEST(an_image_is_where_it_really_is)
     struct berth_err err = {""};
     struct stat st;
 
-    ck_assert(!berth_allowed_is_asked(&site));
+    ck_assert(!berth_allowed_is_restricted(&site));
     in(root, "images");
     berth_strvec_push(&site.images.roots, root);
     in(root, "other");
     berth_strvec_push(&site.images.roots, root);
     berth_strvec_push(&site.images.roots, "/nothing/there");
-    ck_assert(berth_allowed_is_asked(&site));
+    ck_assert(berth_allowed_is_restricted(&site));
     in(path, images[_i].path);
     if (!images[_i].real) {
         ck_assert_int_eq(berth_allowed_image(&site, path, &real, &identity, &err), -1);
         free(berth_steal(&real));
         real = realpath(path, NULL);
-        snprintf(said, sizeof(said),
-                 strcmp(path, real) == 0
-                     ? "image '%s': this site allows images in "
-                     : "image '%s': it is really '%s', and this site allows images in ",
-                 path, real);
+        snprintf(
+            said, sizeof(said),
+            strcmp(path, real) == 0
+                ? "image '%s': this site allows images in "
+                : "image '%s': its real path is '%s', and this site allows images in ",
+            path, real);
         ck_assert_ptr_nonnull(strstr(err.text, said));
         ck_assert_ptr_nonnull(strstr(err.text, " only; take one from there"));
         return;
@@ -223,8 +215,8 @@ START_TEST(sources_of_mounts_are_resolved)
     char path[256];
     struct berth_err err;
 
-    berth_strvec_pushf(&mounts, "%s/home/in.sif:/x:ro", directory);
-    berth_strvec_pushf(&mounts, "%s/nothing:/y:rw", directory);
+    berth_strvec_pushf(&mounts, "%s/home/in.sif:/x:ro", unit_dir);
+    berth_strvec_pushf(&mounts, "%s/nothing:/y:rw", unit_dir);
     ck_assert_int_eq(berth_allowed_sources(&mounts, &sources, &err), 0);
     in(path, "images/a.sif");
     ck_assert_uint_eq(sources.count, 2);
@@ -267,7 +259,8 @@ int main(void)
 {
     TCase *tests = tcase_create("allowed");
 
-    tcase_add_checked_fixture(tests, setup, teardown);
+    unit_in_directory(tests);
+    tcase_add_checked_fixture(tests, setup, NULL);
     tcase_add_loop_test(tests, an_image_is_where_it_really_is, 0, COUNT(images));
     tcase_add_test(tests, the_owner_is_that_of_the_file);
     tcase_add_test(tests, what_is_not_there_is_told_as_ever);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The answer of --mpi-bind as bytes. */
+/* The answer of --mpi-bind as bytes, and parsed again. */
 
 #include "report/binding.h"
 

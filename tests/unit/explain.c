@@ -227,8 +227,8 @@ START_TEST(what_could_not_be_looked_at_is_not_denied)
     setup(&fixture, "image=/a&mpi-bind=auto");
     fixture.explain.apart = strdup("the runtime is installed setuid");
     berth_explain_mpi(&fixture.explain, &text);
-    ck_assert_str_eq(text.text, "the image's own MPI runs (hybrid): nothing can be put "
-                                "into containers of this kind, nor looked at in them");
+    ck_assert_str_eq(text.text, "the image's own MPI runs (hybrid): berth can neither "
+                                "mount into nor inspect a container of this kind");
     teardown(&fixture);
 }
 END_TEST

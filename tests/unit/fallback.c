@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When --mpi-bind=auto takes the image's own MPI. */
+/* When --mpi-bind=auto may use the image's own MPI. */
 
 #include "plan/fallback.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose GPU driver goes into a container. */
+/* Which GPU driver a container gets. */
 
 #include "plan/gpu.h"
 

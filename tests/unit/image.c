@@ -28,20 +28,7 @@ struct sif {
     unsigned char bytes[WHOLE];
 };
 
-static char *directory;
 static bool privileged;
-
-static void setup(void)
-{
-    directory = unit_directory();
-    privileged = getuid() == 0;
-}
-
-static void teardown(void)
-{
-    unit_remove(directory);
-    free(directory);
-}
 
 static void put(unsigned char *at, uint64_t value, int count)
 {
@@ -123,7 +110,7 @@ static void assert_image(const char *path, enum berth_image_kind expected)
     ck_assert_int_eq(missing, 0);
 }
 
-#define CUT "the file ends before the image does; copy it again, whole"
+#define CUT "the file is cut short; copy it again"
 #define NOT_SIF                                                                        \
     "not an image; expected a SIF file (made by 'apptainer build' or 'singularity "    \
     "build') or a sandbox directory"
@@ -134,7 +121,7 @@ static void assert_image(const char *path, enum berth_image_kind expected)
 
 START_TEST(a_good_sif_is_an_image)
 {
-    BERTH_FREE char *path = unit_path(directory, "a.sif");
+    BERTH_FREE char *path = unit_path(unit_dir, "a.sif");
     struct sif sif;
 
     make_sif(&sif);
@@ -145,7 +132,7 @@ END_TEST
 
 START_TEST(an_unknown_architecture_is_left_to_the_runtime)
 {
-    BERTH_FREE char *path = unit_path(directory, "a.sif");
+    BERTH_FREE char *path = unit_path(unit_dir, "a.sif");
     struct sif sif;
 
     make_sif(&sif);
@@ -177,7 +164,7 @@ static const struct {
 
 START_TEST(a_cut_sif_is_refused)
 {
-    BERTH_FREE char *path = unit_path(directory, "cut.sif");
+    BERTH_FREE char *path = unit_path(unit_dir, "cut.sif");
     struct sif sif;
 
     make_sif(&sif);
@@ -188,7 +175,7 @@ END_TEST
 
 START_TEST(no_cut_passes)
 {
-    BERTH_FREE char *path = unit_path(directory, "cut.sif");
+    BERTH_FREE char *path = unit_path(unit_dir, "cut.sif");
     struct berth_image image;
     struct sif sif;
 
@@ -201,11 +188,11 @@ START_TEST(no_cut_passes)
 }
 END_TEST
 
-/* The probe only reads what it is for: a login node may be of another kind than the
- * nodes. */
+/* berth_image_probe() does not check the machine: a login node may be of another kind
+ * than the nodes. */
 START_TEST(an_image_for_another_machine_is_refused_where_it_would_run)
 {
-    BERTH_FREE char *path = unit_path(directory, "other.sif");
+    BERTH_FREE char *path = unit_path(unit_dir, "other.sif");
     BERTH_FREE char *expected = NULL;
     const char *code = strcmp(own_architecture(), "11") == 0 ? "02" : "11";
     const char *name = strcmp(code, "11") == 0 ? "s390x" : "x86_64";
@@ -260,7 +247,7 @@ static const struct {
 
 START_TEST(a_false_number_is_refused)
 {
-    BERTH_FREE char *path = unit_path(directory, "false.sif");
+    BERTH_FREE char *path = unit_path(unit_dir, "false.sif");
     struct sif sif;
 
     make_sif(&sif);
@@ -294,18 +281,18 @@ static const struct {
     {"recipe", 0, "Bootstrap: docker\n", "a recipe", ""},
 };
 
-/* What it advises is for the runtime that is on PATH. */
+/* Put an apptainer on PATH, which the advice names. */
 static void find_apptainer(void)
 {
-    BERTH_FREE char *runtime = unit_path(directory, "apptainer");
+    BERTH_FREE char *runtime = unit_path(unit_dir, "apptainer");
 
     unit_script(runtime, "");
-    ck_assert_int_eq(setenv("PATH", directory, 1), 0);
+    ck_assert_int_eq(setenv("PATH", unit_dir, 1), 0);
 }
 
 START_TEST(a_file_of_which_an_image_is_made_says_how)
 {
-    BERTH_FREE char *path = unit_path(directory, formats[_i].name);
+    BERTH_FREE char *path = unit_path(unit_dir, formats[_i].name);
     BERTH_FREE char *error = NULL;
     char bytes[1024] = {0};
 
@@ -313,9 +300,10 @@ START_TEST(a_file_of_which_an_image_is_made_says_how)
     memcpy(bytes + formats[_i].at, formats[_i].bytes, strlen(formats[_i].bytes));
     unit_write(path, bytes, sizeof(bytes));
     ck_assert_int_gt(
-        asprintf(&error,
-                 "%s, not an image; make one of it: apptainer build image.sif %s%s",
-                 formats[_i].kind, formats[_i].source, path),
+        asprintf(
+            &error,
+            "%s, not an image; build an image from it: apptainer build image.sif %s%s",
+            formats[_i].kind, formats[_i].source, path),
         0);
     assert_refused(path, 0, error);
 }
@@ -323,7 +311,7 @@ END_TEST
 
 START_TEST(another_file_is_no_image)
 {
-    BERTH_FREE char *path = unit_path(directory, "other");
+    BERTH_FREE char *path = unit_path(unit_dir, "other");
     char bytes[1024] = {0};
 
     memcpy(bytes, others[_i].bytes, others[_i].count);
@@ -339,29 +327,29 @@ static const char *const signs[] = {".singularity.d", "bin", "usr", "etc", "lib"
 
 START_TEST(a_directory_with_a_root_is_a_sandbox)
 {
-    BERTH_FREE char *path = unit_path(directory, signs[_i]);
+    BERTH_FREE char *path = unit_path(unit_dir, signs[_i]);
 
     ck_assert_int_eq(mkdir(path, 0755), 0);
-    assert_image(directory, BERTH_IMAGE_SANDBOX);
+    assert_image(unit_dir, BERTH_IMAGE_SANDBOX);
 }
 END_TEST
 
 START_TEST(links_of_a_sandbox_are_not_followed)
 {
-    BERTH_FREE char *path = unit_path(directory, "bin");
+    BERTH_FREE char *path = unit_path(unit_dir, "bin");
 
     ck_assert_int_eq(symlink("usr/bin", path), 0);
-    assert_image(directory, BERTH_IMAGE_SANDBOX);
+    assert_image(unit_dir, BERTH_IMAGE_SANDBOX);
 }
 END_TEST
 
 START_TEST(a_directory_without_a_root_is_none)
 {
-    BERTH_FREE char *path = unit_path(directory, "home");
+    BERTH_FREE char *path = unit_path(unit_dir, "home");
 
     ck_assert_int_eq(mkdir(path, 0755), 0);
     find_apptainer();
-    assert_refused(directory, 0,
+    assert_refused(unit_dir, 0,
                    "the directory holds no root file system (no bin, usr, etc, lib); "
                    "expected a sandbox made by 'apptainer build --sandbox'");
 }
@@ -369,9 +357,9 @@ END_TEST
 
 START_TEST(a_missing_image_is_said_to_be_missing)
 {
-    BERTH_FREE char *path = unit_path(directory, "nothing.sif");
-    BERTH_FREE char *below = unit_path(directory, "file/below.sif");
-    BERTH_FREE char *file = unit_path(directory, "file");
+    BERTH_FREE char *path = unit_path(unit_dir, "nothing.sif");
+    BERTH_FREE char *below = unit_path(unit_dir, "file/below.sif");
+    BERTH_FREE char *file = unit_path(unit_dir, "file");
     static const char error[] =
         "not found; check the path, and that the nodes see this file system";
 
@@ -379,8 +367,8 @@ START_TEST(a_missing_image_is_said_to_be_missing)
     assert_refused(path, 1, error);
     assert_refused(below, 1, error);
     free(path);
-    path = unit_path(directory, "ubuntu:22.04");
-    ck_assert_int_eq(chdir(directory), 0);
+    path = unit_path(unit_dir, "ubuntu:22.04");
+    ck_assert_int_eq(chdir(unit_dir), 0);
     assert_refused(path, 1,
                    "not found; for an image of a registry write docker://ubuntu:22.04");
     ck_assert_int_eq(chdir("/"), 0);
@@ -389,7 +377,7 @@ END_TEST
 
 START_TEST(a_device_or_pipe_is_no_image)
 {
-    BERTH_FREE char *path = unit_path(directory, "pipe");
+    BERTH_FREE char *path = unit_path(unit_dir, "pipe");
     static const char error[] = "neither a file nor a directory; expected a SIF file "
                                 "or a sandbox directory";
 
@@ -401,7 +389,7 @@ END_TEST
 
 START_TEST(what_cannot_be_opened_says_why)
 {
-    BERTH_FREE char *path = unit_path(directory, "loop");
+    BERTH_FREE char *path = unit_path(unit_dir, "loop");
 
     ck_assert_int_eq(symlink("loop", path), 0);
     assert_refused(path, 0,
@@ -410,7 +398,7 @@ START_TEST(what_cannot_be_opened_says_why)
 }
 END_TEST
 
-/* Root may read everything, so it looks as somebody else. */
+/* Root may read everything; become another user. */
 static void become(uid_t user)
 {
     if (privileged)
@@ -419,9 +407,9 @@ static void become(uid_t user)
 
 START_TEST(an_unreadable_image_is_said_to_be_so)
 {
-    BERTH_FREE char *path = unit_path(directory, "secret.sif");
-    BERTH_FREE char *sandbox = unit_path(directory, "secret");
-    BERTH_FREE char *closed = unit_path(directory, "closed");
+    BERTH_FREE char *path = unit_path(unit_dir, "secret.sif");
+    BERTH_FREE char *sandbox = unit_path(unit_dir, "secret");
+    BERTH_FREE char *closed = unit_path(unit_dir, "closed");
     static const char error[] = "you may not read it; ask its owner for r permission "
                                 "(and x on the directories above)";
 
@@ -429,7 +417,7 @@ START_TEST(an_unreadable_image_is_said_to_be_so)
     ck_assert_int_eq(chmod(path, 0), 0);
     ck_assert_int_eq(mkdir(sandbox, 0), 0);
     ck_assert_int_eq(mkdir(closed, 0444), 0);
-    ck_assert_int_eq(chmod(directory, 0755), 0);
+    ck_assert_int_eq(chmod(unit_dir, 0755), 0);
     become(65534);
     assert_refused(path, 0, error);
     assert_refused(sandbox, 0, error);
@@ -446,7 +434,8 @@ int main(void)
 {
     TCase *tests = tcase_create("image");
 
-    tcase_add_checked_fixture(tests, setup, teardown);
+    privileged = getuid() == 0;
+    unit_in_directory(tests);
     tcase_add_test(tests, a_good_sif_is_an_image);
     tcase_add_test(tests, an_unknown_architecture_is_left_to_the_runtime);
     tcase_add_loop_test(tests, a_cut_sif_is_refused, 0, COUNT(cuts));

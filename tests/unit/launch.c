@@ -16,7 +16,7 @@ static const char *const environment[] = {
 
 static const char *const command[] = {"./app", "-n", "a b", "", "--", NULL};
 
-/* A launch with everything said that does not come from the request. */
+/* A launch with all members that do not come from the request. */
 static struct berth_launch usual(const struct berth_request *request)
 {
     return (struct berth_launch){
@@ -35,7 +35,7 @@ static const struct berth_launch_init usual_init = {.place = "n1: image '/a.sif'
                                                     .set = &nothing,
                                                     .report = 3,
                                                     .watcher = 4,
-                                                    .said = 7,
+                                                    .task_stderr = 7,
                                                     .programs = -1,
                                                     .environment = -1};
 
@@ -102,7 +102,7 @@ START_TEST(what_is_not_known_is_left_out)
     launch.directory = NULL;
     init.report = -1;
     init.watcher = -1;
-    init.said = -1;
+    init.task_stderr = -1;
     assert_golden(&launch, &init, "launch-unknown.txt");
 }
 END_TEST

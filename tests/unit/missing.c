@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What somebody meant who wrote a path at which there is no image. */
+/* Suggestions for a path where there is no image. */
 
 #include "probe/missing.h"
 
@@ -11,23 +11,20 @@
 #include "probe/filesystem.h"
 #include "unit.h"
 
-static char *directory;
-
 static void make(const char *name)
 {
-    BERTH_FREE char *path = unit_path(directory, name);
+    BERTH_FREE char *path = unit_path(unit_dir, name);
 
     unit_write(path, "x", 1);
 }
 
-/* The names are typed in the directory. */
+/* The current directory is the one with the files. */
 static void setup(void)
 {
     BERTH_FREE char *images = NULL;
 
-    directory = unit_directory();
-    ck_assert_int_eq(chdir(directory), 0);
-    images = unit_path(directory, "images");
+    ck_assert_int_eq(chdir(unit_dir), 0);
+    images = unit_path(unit_dir, "images");
     ck_assert_int_eq(mkdir(images, 0755), 0);
     ck_assert_int_eq(symlink("nowhere.sif", "link.sif"), 0);
     ck_assert_int_eq(symlink("nowhere:1.2", "link:1.2"), 0);
@@ -36,13 +33,6 @@ static void setup(void)
     make("ocean-model.sif");
     make("pytorch_24.01.sif");
     make("images/ice.sif");
-}
-
-static void teardown(void)
-{
-    ck_assert_int_eq(chdir("/"), 0);
-    unit_remove(directory);
-    free(directory);
 }
 
 #define PLAIN  "not found; check the path, and that the nodes see this file system"
@@ -95,7 +85,7 @@ static void expect(const char *path, const char *error, bool in_registry)
 
 START_TEST(what_was_meant_is_told)
 {
-    BERTH_FREE char *path = unit_path(directory, cases[_i].name);
+    BERTH_FREE char *path = unit_path(unit_dir, cases[_i].name);
 
     expect(path, cases[_i].error, cases[_i].in_registry);
 }
@@ -106,7 +96,7 @@ static const char *const elsewhere[] = {"scratch/images/app:1.2", "github.com/u/
 
 START_TEST(a_path_from_elsewhere_is_no_name_in_a_registry)
 {
-    BERTH_FREE char *path = unit_path(directory, elsewhere[_i]);
+    BERTH_FREE char *path = unit_path(unit_dir, elsewhere[_i]);
     BERTH_FREE char *top = unit_path("", elsewhere[_i]);
 
     ck_assert_int_eq(chdir("images"), 0);
@@ -117,7 +107,7 @@ START_TEST(a_path_from_elsewhere_is_no_name_in_a_registry)
 }
 END_TEST
 
-/* The path is in the message once. */
+/* A long path fits the message, which has it once. */
 START_TEST(a_name_in_a_long_path_is_told_whole)
 {
     BERTH_FREE char *deep = NULL;
@@ -130,7 +120,7 @@ START_TEST(a_name_in_a_long_path_is_told_whole)
     }
     ck_assert_int_eq(mkdir(deep, 0755), 0);
     deep[strlen(deep) - strlen("images")] = '\0';
-    ck_assert_int_gt(asprintf(&path, "%s/%simges/ice.sif", directory, deep), 0);
+    ck_assert_int_gt(asprintf(&path, "%s/%simges/ice.sif", unit_dir, deep), 0);
     expect(path, "there is no directory 'imges'; did you mean 'images'?", false);
 }
 END_TEST
@@ -181,7 +171,8 @@ int main(void)
 {
     TCase *tests = tcase_create("missing");
 
-    tcase_add_checked_fixture(tests, setup, teardown);
+    unit_in_directory(tests);
+    tcase_add_checked_fixture(tests, setup, NULL);
     tcase_add_loop_test(tests, what_was_meant_is_told, 0, COUNT(cases));
     tcase_add_loop_test(tests, a_path_from_elsewhere_is_no_name_in_a_registry, 0,
                         COUNT(elsewhere));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What berth-task and berth-mpi are to do arrives as it was ordered. */
+/* An order as text, and parsed again. */
 
 #include "plan/order.h"
 
@@ -48,7 +48,7 @@ START_TEST(an_order_arrives_as_it_was_given)
                                          .seconds = -1,
                                          .user = 3,
                                          .site = -1,
-                                         .said = 2,
+                                         .task_stderr = 2,
                                          .directory = strdup("/my dir")};
     ck_assert_msg(berth_order_put(&order, &text, &err) == 0, "%s", err.text);
     ck_assert_str_eq(
@@ -89,7 +89,7 @@ START_TEST(what_is_not_ordered_is_not_there)
     ck_assert_int_eq(berth_order_get("1;request:image=/a;.", &got, &err), 0);
     ck_assert_int_eq(got.report, -1);
     ck_assert_int_eq(got.memory, -1);
-    ck_assert_int_eq(got.mpi.said, -1);
+    ck_assert_int_eq(got.mpi.task_stderr, -1);
     ck_assert(!got.asked.image && !got.prefix && !got.argv0 && !got.step.leads);
     ck_assert_int_eq(berth_order_put(&got, &text, &err), 0);
     ck_assert_str_eq(text.text, "1;request:image=/a;.");
@@ -99,7 +99,7 @@ END_TEST
 static const struct {
     const char *order;
     const char *apart;
-    const char *why; /* NULL: it lasts as long as its job, or nobody wants that */
+    const char *why; /* NULL: it has the lifetime of its job, or need not */
 } ends[] = {
     {"1;request:image=/a;task:job=1;.", "x", NULL},
     {"1;request:image=/a&lifetime=step;task:job=1;.", "x", NULL},
@@ -165,7 +165,7 @@ static int put_of(size_t length, struct berth_buf *ret, struct berth_err *err)
     return berth_order_put(&order, ret, err);
 }
 
-/* Linux starts a task with the longest order. */
+/* Linux executes a program with the longest order in its environment. */
 START_TEST(an_order_that_no_variable_holds_is_refused)
 {
     size_t frame = strlen("1;request:workdir=;.");

@@ -8,7 +8,7 @@
 
 enum { MOST = 10 };
 
-/* What the container has made of the task's environment, and the program of that. */
+/* Environments of the task, of the container and of the program, and the result. */
 static const struct {
     const char *name;
     const char *task[MOST];
@@ -58,7 +58,7 @@ static const struct {
     {"a name that begins another", {"AB=1"}, {"AB=1"}, {"A=2", "AB=1"}, "AB=1\nA=2\n"},
 };
 
-/* The environment without what is said of every step. */
+/* The environment of case I, without the variables of each step. */
 static char *environment_of(size_t i, struct berth_strvec *ret)
 {
     static char *command[] = {(char *)"srun", (char *)"--container-image=/b.sif", NULL};
@@ -163,7 +163,7 @@ START_TEST(a_command_line_is_read_up_to_its_commands)
         words[count++] = strsep(&rest, " ");
     look(&request, words, lines[_i].sharing ? "A=1" : "SLURM_OVERLAP=1",
          "SLURM_BERTH_JOB=1;*:image=/a.sif;.");
-    ck_assert_msg(berth_outside_says_image((char *const *)words) == lines[_i].image,
+    ck_assert_msg(berth_outside_has_image((char *const *)words) == lines[_i].image,
                   "%s", lines[_i].words);
 }
 END_TEST

@@ -17,8 +17,8 @@
 
 #define URI "docker://r/app:1"
 
-static char *directory, *runtime;
-static const char *version; /* that the runtime tells */
+static char *runtime;
+static const char *version; /* that the runtime prints */
 static char *env[4];
 static int told, waited;
 static pid_t holder; /* of the lock */
@@ -26,7 +26,7 @@ static struct berth_site site;
 
 static bool is_there(const char *name)
 {
-    BERTH_FREE char *path = unit_path(directory, name);
+    BERTH_FREE char *path = unit_path(unit_dir, name);
 
     return access(path, F_OK) == 0;
 }
@@ -36,7 +36,7 @@ static bool is_there(const char *name)
 /* The smallest SIF file with a file system in it. */
 static void make_sif(const char *name)
 {
-    BERTH_FREE char *path = unit_path(directory, name);
+    BERTH_FREE char *path = unit_path(unit_dir, name);
     unsigned char bytes[1024] = {0};
 
     memcpy(bytes + 32, "SIF_MAGIC", 10);
@@ -48,7 +48,7 @@ static void make_sif(const char *name)
     unit_write(path, bytes, sizeof(bytes));
 }
 
-/* What the runtime does: $2 is the file, $3 the URI. */
+/* Make a runtime that runs SCRIPT: $2 is the file, $3 the URI. */
 static void make_runtime(const char *script)
 {
     BERTH_FREE char *text = NULL;
@@ -56,7 +56,7 @@ static void make_runtime(const char *script)
     ck_assert_int_gt(asprintf(&text,
                               "[ \"$1\" != --version ] || exec echo '%s'\n"
                               "cd '%s'\n: >>calls\n%s",
-                              version, directory, script),
+                              version, unit_dir, script),
                      0);
     unit_script(runtime, text);
 }
@@ -65,9 +65,8 @@ static void setup(void)
 {
     BERTH_FREE char *cache = NULL;
 
-    directory = unit_directory();
-    runtime = unit_path(directory, "runtime");
-    cache = unit_path(directory, "cache");
+    runtime = unit_path(unit_dir, "runtime");
+    cache = unit_path(unit_dir, "cache");
     ck_assert_int_gt(asprintf(&env[0], "XDG_CACHE_HOME=%s", cache), 0);
     env[1] = strdup("PATH=/usr/bin:/bin");
     make_sif("good.sif");
@@ -77,8 +76,6 @@ static void setup(void)
 
 static void teardown(void)
 {
-    unit_remove(directory);
-    free(directory);
     free(runtime);
     for (int i = 0; env[i]; i++)
         free(env[i]);
@@ -104,14 +101,14 @@ static struct berth_pull app(void)
                                .site = &site,
                                .env = env,
                                .terminal = -1,
-                               .tells = tell,
-                               .waits = let_go};
+                               .on_pull = tell,
+                               .on_wait = let_go};
 }
 
 /* Pull it, and expect FILE of its directory. */
 static void expect_file(const struct berth_pull *pull, const char *file)
 {
-    BERTH_FREE char *expected = unit_path(directory, file);
+    BERTH_FREE char *expected = unit_path(unit_dir, file);
     BERTH_FREE char *seen = NULL;
     struct berth_err err = {""};
 
@@ -132,7 +129,7 @@ static void expect_error(const struct berth_pull *pull, const char *sentence)
 
 START_TEST(an_image_is_pulled_once)
 {
-    BERTH_FREE char *cache = unit_path(directory, "cache/berth");
+    BERTH_FREE char *cache = unit_path(unit_dir, "cache/berth");
     struct berth_pull pull = app();
     struct stat st;
 
@@ -163,7 +160,7 @@ END_TEST
 
 START_TEST(an_image_that_was_cut_is_pulled_again)
 {
-    BERTH_FREE char *file = unit_path(directory, APP "/1.sif");
+    BERTH_FREE char *file = unit_path(unit_dir, APP "/1.sif");
     struct berth_pull pull = app();
 
     expect_file(&pull, APP "/1.sif");
@@ -205,7 +202,7 @@ START_TEST(what_a_killed_pull_has_left_goes)
     make_runtime("mkdir \"${2%/*}/deep\" && echo half >\"${2%/*}/deep/er\" && "
                  "kill -KILL $$");
     expect_error(&pull, "image '" URI "': the pull was ended by signal 9 (Killed); "
-                        "pull it again, it goes on where it was");
+                        "pull it again, it continues where it stopped");
     ck_assert(is_there(APP "/part/deep/er") && !is_there(APP "/1.sif"));
     make_runtime("[ ! -e \"${2%/*}/deep\" ] && cp good.sif \"$2\"");
     expect_file(&pull, APP "/1.sif");
@@ -244,9 +241,9 @@ START_TEST(without_room_nothing_is_kept)
                  "echo 'FATAL:   While pulling: write x: no space left on device' >&2\n"
                  "exit 255");
     expect_error(&pull, "image '" URI "': it cannot be pulled: While pulling: write x: "
-                        "no space left on device; free some room, or have the runtime "
-                        "work elsewhere (APPTAINER_TMPDIR, images.cache in "
-                        "berth.yaml)");
+                        "no space left on device; free some space, or set another "
+                        "directory for the runtime (APPTAINER_TMPDIR, images.cache "
+                        "in berth.yaml)");
     ck_assert(!is_there(APP "/part") && !is_there(APP "/layers"));
 }
 END_TEST
@@ -265,7 +262,7 @@ END_TEST
 
 START_TEST(one_pull_at_a_time)
 {
-    BERTH_FREE char *lock = unit_path(directory, APP "/lock");
+    BERTH_FREE char *lock = unit_path(unit_dir, APP "/lock");
     struct berth_pull pull = app();
     int pipes[2], fd;
     char byte;
@@ -292,7 +289,7 @@ END_TEST
 
 START_TEST(only_the_user_may_write_the_cache)
 {
-    BERTH_FREE char *cache = unit_path(directory, "cache/berth");
+    BERTH_FREE char *cache = unit_path(unit_dir, "cache/berth");
     struct berth_pull pull = app();
 
     expect_file(&pull, APP "/1.sif");
@@ -305,9 +302,9 @@ END_TEST
 
 START_TEST(the_cache_may_be_a_link)
 {
-    BERTH_FREE char *above = unit_path(directory, "cache");
-    BERTH_FREE char *link = unit_path(directory, "cache/berth");
-    BERTH_FREE char *room = unit_path(directory, "room");
+    BERTH_FREE char *above = unit_path(unit_dir, "cache");
+    BERTH_FREE char *link = unit_path(unit_dir, "cache/berth");
+    BERTH_FREE char *room = unit_path(unit_dir, "room");
     struct berth_pull pull = app();
 
     ck_assert(mkdir(above, 0755) == 0 && mkdir(room, 0777) == 0);
@@ -321,7 +318,7 @@ END_TEST
 
 START_TEST(a_cache_that_cannot_be_made)
 {
-    BERTH_FREE char *cache = unit_path(directory, "cache");
+    BERTH_FREE char *cache = unit_path(unit_dir, "cache");
     struct berth_pull pull = app();
     char nowhere[] = "/proc/berth";
 
@@ -329,29 +326,30 @@ START_TEST(a_cache_that_cannot_be_made)
     expect_error(&pull, "': is not a directory; remove it");
     ck_assert_int_eq(unlink(cache), 0);
     site.images.cache = nowhere;
-    expect_error(&pull,
-                 "'/proc/berth': cannot be made: No such file or directory; have the "
-                 "cache elsewhere (images.cache in berth.yaml, or XDG_CACHE_HOME)");
+    expect_error(
+        &pull, "'/proc/berth': cannot be made: No such file or directory; set another "
+               "directory for the cache (images.cache in berth.yaml, or "
+               "XDG_CACHE_HOME)");
 }
 END_TEST
 
 START_TEST(a_lock_that_is_none)
 {
-    BERTH_FREE char *lock = unit_path(directory, APP "/lock");
-    BERTH_FREE char *file = unit_path(directory, APP "/1.sif");
+    BERTH_FREE char *lock = unit_path(unit_dir, APP "/lock");
+    BERTH_FREE char *file = unit_path(unit_dir, APP "/1.sif");
     struct berth_pull pull = app();
 
     expect_file(&pull, APP "/1.sif");
     ck_assert(unlink(lock) == 0 && unlink(file) == 0 && mkdir(lock, 0700) == 0);
-    expect_error(&pull, "/lock': cannot be opened: Is a directory; have the cache");
+    expect_error(&pull, "/lock': cannot be opened: Is a directory; set another");
 }
 END_TEST
 
 START_TEST(a_part_that_cannot_go)
 {
-    BERTH_FREE char *layers = unit_path(directory, APP "/layers");
-    BERTH_FREE char *file = unit_path(directory, APP "/1.sif");
-    BERTH_FREE char *above = unit_path(directory, APP);
+    BERTH_FREE char *layers = unit_path(unit_dir, APP "/layers");
+    BERTH_FREE char *file = unit_path(unit_dir, APP "/1.sif");
+    BERTH_FREE char *above = unit_path(unit_dir, APP);
     struct berth_pull pull = app();
 
     if (geteuid() == 0)
@@ -359,7 +357,8 @@ START_TEST(a_part_that_cannot_go)
     expect_file(&pull, APP "/1.sif");
     ck_assert_int_eq(unlink(file), 0);
     ck_assert_int_eq(chmod(above, 0500), 0);
-    expect_error(&pull, "': nothing can be written there: Permission denied; have the");
+    expect_error(&pull,
+                 "': nothing can be written there: Permission denied; set another");
     ck_assert_int_eq(chmod(above, 0700), 0);
 }
 END_TEST
@@ -390,8 +389,8 @@ END_TEST
 START_TEST(a_request_gets_the_file)
 {
     BERTH_REQUEST struct berth_request request = {0};
-    BERTH_FREE char *file = unit_path(directory, APP "/1.sif");
-    BERTH_FREE char *second = unit_path(directory, APP "/2.sif");
+    BERTH_FREE char *file = unit_path(unit_dir, APP "/1.sif");
+    BERTH_FREE char *second = unit_path(unit_dir, APP "/2.sif");
     struct berth_pull pull = app();
     struct berth_err err;
 
@@ -461,7 +460,7 @@ static const struct {
      "APPTAINER_NOHTTPS=1"},
     {"FATAL: open /cache/x: permission denied",
      "it cannot be pulled: open /cache/x: permission denied; the runtime may not write "
-     "there; look at that directory"},
+     "there; check that directory"},
     {"requested access to the resource is denied",
      "it cannot be pulled: requested access to the resource is denied; it does not "
      "exist, or you may not read it; check the name, and log in if the registry wants "
@@ -515,18 +514,18 @@ START_TEST(what_the_runtime_says)
     ck_assert_int_eq(pipe(pipes), 0);
     listen.terminal = pipes[1];
     for (const char *end; (end = strchr(piece, '|')); piece = end + 1)
-        berth_listen_take(&listen, piece, (size_t)(end - piece));
+        berth_listen_add(&listen, piece, (size_t)(end - piece));
     close(pipes[1]);
     ck_assert_int_ge(read(pipes[0], seen, sizeof(seen) - 1), 0);
     close(pipes[0]);
     ck_assert_str_eq(seen, speeches[_i].shown);
-    ck_assert_str_eq(berth_listen_words(&listen), speeches[_i].words);
+    ck_assert_str_eq(berth_listen_reason(&listen), speeches[_i].words);
 }
 END_TEST
 
 START_TEST(on_a_terminal_the_runtime_has_one)
 {
-    BERTH_FREE char *path = unit_path(directory, "seen");
+    BERTH_FREE char *path = unit_path(unit_dir, "seen");
     BERTH_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     struct berth_pull pull = app();
     char seen[100] = "";
@@ -543,6 +542,7 @@ int main(void)
 {
     TCase *tests = tcase_create("pull");
 
+    unit_in_directory(tests);
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, an_image_is_pulled_once);
     tcase_add_test(tests, again_pulls_and_leaves_what_jobs_may_use);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is kept of a step. */
+/* The record of a step. */
 
 #include "report/record.h"
 

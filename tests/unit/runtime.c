@@ -10,22 +10,9 @@
 #include "base/cleanup.h"
 #include "unit.h"
 
-static char *directory;
-
-static void setup(void)
-{
-    directory = unit_directory();
-}
-
-static void teardown(void)
-{
-    unit_remove(directory);
-    free(directory);
-}
-
 static void make_program(const char *name, mode_t mode)
 {
-    BERTH_FREE char *path = unit_path(directory, name);
+    BERTH_FREE char *path = unit_path(unit_dir, name);
 
     unit_write(path, "#!/bin/sh\n", 10);
     ck_assert_int_eq(chmod(path, mode), 0);
@@ -33,13 +20,13 @@ static void make_program(const char *name, mode_t mode)
 
 START_TEST(the_configured_one_is_taken)
 {
-    BERTH_FREE char *path = unit_path(directory, "mine");
+    BERTH_FREE char *path = unit_path(unit_dir, "mine");
     BERTH_FREE char *found = NULL;
     struct berth_err err;
 
     make_program("mine", 0755);
     make_program("apptainer", 0755);
-    ck_assert_int_eq(berth_runtime_find(path, directory, &found, &err), 0);
+    ck_assert_int_eq(berth_runtime_find(path, unit_dir, &found, &err), 0);
     ck_assert_str_eq(found, path);
 }
 END_TEST
@@ -59,7 +46,7 @@ static const struct {
 
 START_TEST(a_configured_one_that_is_none_is_named)
 {
-    BERTH_FREE char *path = unit_path(directory, broken[_i].name);
+    BERTH_FREE char *path = unit_path(unit_dir, broken[_i].name);
     BERTH_FREE char *found = NULL;
     BERTH_FREE char *expected = NULL;
     struct berth_err err;
@@ -67,7 +54,7 @@ START_TEST(a_configured_one_that_is_none_is_named)
     if (broken[_i].mode)
         make_program(broken[_i].name, broken[_i].mode);
     make_program("apptainer", 0755);
-    ck_assert_int_eq(berth_runtime_find(path, directory, &found, &err), -1);
+    ck_assert_int_eq(berth_runtime_find(path, unit_dir, &found, &err), -1);
     ck_assert_int_gt(
         asprintf(&expected, "container runtime '%s': %s", path, broken[_i].why), 0);
     ck_assert_str_eq(err.text, expected);
@@ -76,13 +63,13 @@ END_TEST
 
 START_TEST(apptainer_is_found_before_singularity)
 {
-    BERTH_FREE char *path = unit_path(directory, "apptainer");
+    BERTH_FREE char *path = unit_path(unit_dir, "apptainer");
     BERTH_FREE char *found = NULL;
     struct berth_err err;
 
     make_program("singularity", 0755);
     make_program("apptainer", 0755);
-    ck_assert_int_eq(berth_runtime_find(NULL, directory, &found, &err), 0);
+    ck_assert_int_eq(berth_runtime_find(NULL, unit_dir, &found, &err), 0);
     ck_assert_str_eq(found, path);
 }
 END_TEST
@@ -92,33 +79,33 @@ static const char *const lists[] = {"%s", "/nowhere:%s", "%s:/nowhere",
 
 START_TEST(a_path_is_searched)
 {
-    BERTH_FREE char *path = unit_path(directory, "apptainer");
+    BERTH_FREE char *path = unit_path(unit_dir, "apptainer");
     BERTH_FREE char *found = NULL;
     struct berth_err err;
     char list[1024];
     const char *at = strstr(lists[_i], "%s");
 
-    snprintf(list, sizeof(list), "%.*s%s%s", (int)(at - lists[_i]), lists[_i],
-             directory, at + 2);
+    snprintf(list, sizeof(list), "%.*s%s%s", (int)(at - lists[_i]), lists[_i], unit_dir,
+             at + 2);
     make_program("apptainer", 0755);
     ck_assert_int_eq(berth_runtime_find(NULL, list, &found, &err), 0);
     ck_assert_str_eq(found, path);
 }
 END_TEST
 
-/* Only where the usual directories hold none can it be missing. */
+/* The usual directories must not have a runtime. */
 START_TEST(relative_directories_and_files_do_not_count)
 {
     BERTH_FREE char *found = NULL;
     struct berth_err err;
 
     make_program("apptainer", 0644);
-    ck_assert_int_eq(chdir(directory), 0);
+    ck_assert_int_eq(chdir(unit_dir), 0);
     if (berth_runtime_find(NULL, NULL, &found, &err) == 0)
         return;
     ck_assert_int_eq(berth_runtime_find(NULL, "", &found, &err), -1);
     ck_assert_int_eq(berth_runtime_find(NULL, ".:./", &found, &err), -1);
-    ck_assert_int_eq(berth_runtime_find(NULL, directory, &found, &err), -1);
+    ck_assert_int_eq(berth_runtime_find(NULL, unit_dir, &found, &err), -1);
     ck_assert_str_eq(err.text,
                      "container runtime: neither apptainer nor singularity is "
                      "installed here; ask the administrators to install one");
@@ -142,7 +129,7 @@ static const struct {
 
 START_TEST(root_of_a_user_namespace_may_start_some)
 {
-    BERTH_FREE char *path = unit_path(directory, "runtime");
+    BERTH_FREE char *path = unit_path(unit_dir, "runtime");
     BERTH_FREE char *starter = NULL;
     BERTH_FREE char *script = NULL;
     const char *why;
@@ -177,7 +164,7 @@ int main(void)
 {
     TCase *tests = tcase_create("runtime");
 
-    tcase_add_checked_fixture(tests, setup, teardown);
+    unit_in_directory(tests);
     tcase_add_test(tests, the_configured_one_is_taken);
     tcase_add_loop_test(tests, a_configured_one_that_is_none_is_named, 0,
                         COUNT(broken));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who has signed an image, by what a runtime says of it; the runtime is a script. */
+/* The signatures of an image, by the output of a runtime, which is a script. */
 
 #include "probe/signature.h"
 
@@ -92,7 +92,7 @@ static const struct {
                   "whether this node is overloaded or a file system hangs"},
 };
 
-/* Write WORD where TEXT has PATH. */
+/* Replace PATH in TEXT by WORD. */
 static void shorten(char *text, const char *path, const char *word)
 {
     char *found = strstr(text, path);
@@ -107,7 +107,6 @@ static void shorten(char *text, const char *path, const char *word)
 START_TEST(the_runtime_is_asked)
 {
     BERTH_STRVEC struct berth_strvec keys = {0};
-    char *directory = unit_directory();
     char runtime[128], image[128], answer[128], variable[140];
     char *const environment[] = {variable,
                                  (char *)"PATH=/usr/bin:/bin",
@@ -124,9 +123,9 @@ START_TEST(the_runtime_is_asked)
     struct berth_err err = {""};
     const char *good = SIGNED("FS", "a", "12ab", "true", "true");
 
-    snprintf(runtime, sizeof(runtime), "%s/r", directory);
-    snprintf(image, sizeof(image), "%s/i.sif", directory);
-    snprintf(answer, sizeof(answer), "%s/answer", directory);
+    snprintf(runtime, sizeof(runtime), "%s/r", unit_dir);
+    snprintf(image, sizeof(image), "%s/i.sif", unit_dir);
+    snprintf(answer, sizeof(answer), "%s/answer", unit_dir);
     snprintf(variable, sizeof(variable), "A=%s", answer);
     unit_script(runtime, runtimes[_i].script);
     unit_write(answer, good, strlen(good));
@@ -147,8 +146,6 @@ START_TEST(the_runtime_is_asked)
     shorten(err.text, runtime, "RUNTIME");
     shorten(err.text, image, "IMAGE");
     ck_assert_str_eq(err.text, runtimes[_i].error ? runtimes[_i].error : "");
-    unit_remove(directory);
-    free(directory);
 }
 END_TEST
 
@@ -156,6 +153,7 @@ int main(void)
 {
     TCase *tests = tcase_create("signature");
 
+    unit_in_directory(tests);
     tcase_add_loop_test(tests, the_signer_of_the_file_system_counts, 0, COUNT(answers));
     tcase_add_loop_test(tests, the_runtime_is_asked, 0, COUNT(runtimes));
     return unit_run("signature", tests);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth.yaml as a file: who may have written it, and how it is found. */
+/* Which files are read as berth.yaml, by who can write them. */
 
 #include "probe/siteread.h"
 
@@ -12,13 +12,10 @@
 #include "probe/trusted.h"
 #include "unit.h"
 
-static char *directory;
-
 static void set_up(void)
 {
-    directory = unit_directory();
-    ck_assert_int_eq(chdir(directory), 0);
-    ck_assert_int_eq(chmod(directory, 0755), 0);
+    ck_assert_int_eq(chdir(unit_dir), 0);
+    ck_assert_int_eq(chmod(unit_dir, 0755), 0);
     unit_write("f", "runtime: {start_timeout: 7}\n", 28);
     ck_assert_int_eq(chmod("f", 0644), 0);
     ck_assert_int_eq(mkdir("d", 0755), 0);
@@ -41,21 +38,14 @@ static void set_up(void)
     ck_assert_int_eq(chmod("writable", 0664), 0);
 }
 
-static void tear_down(void)
-{
-    ck_assert_int_eq(chdir("/"), 0);
-    unit_remove(directory);
-    free(directory);
-}
-
-/* What reading NAME in the directory says; "": nothing. */
+/* The sentence after the path when NAME is read; "": no fault. */
 static char *read_name(const char *name, uid_t owner, struct berth_site *site)
 {
     BERTH_BUF struct berth_buf path = {0};
     struct berth_err err = {""};
     char *found;
 
-    berth_buf_puts(&path, directory);
+    berth_buf_puts(&path, unit_dir);
     berth_buf_puts(&path, "/");
     berth_buf_puts(&path, name);
     if (berth_site_read(path.text, owner, site, &err) == 0)
@@ -105,7 +95,7 @@ START_TEST(the_file_is_what_was_read)
 }
 END_TEST
 
-/* Only then the defaults hold, and a site's rules do not. */
+/* The defaults hold only if the file is missing. */
 static const struct {
     const char *name;
     int missing;
@@ -116,7 +106,7 @@ static const struct {
 
 START_TEST(what_a_link_promises_is_not_missing)
 {
-    BERTH_FREE char *path = unit_path(directory, absent[_i].name);
+    BERTH_FREE char *path = unit_path(unit_dir, absent[_i].name);
     struct berth_err err;
     int missing = -1;
 
@@ -181,7 +171,7 @@ START_TEST(an_unreadable_file_is_told)
     BERTH_FREE char *fault = NULL;
 
     ck_assert_int_eq(chmod("f", 0), 0);
-    if (geteuid() == 0) /* who can read everything, until it is somebody else */
+    if (geteuid() == 0) /* root can read everything */
         ck_assert_int_eq(seteuid(12345), 0);
     fault = read_name("f", 0, &site);
     if (geteuid() == 12345)
@@ -202,7 +192,7 @@ START_TEST(all_faults_of_a_file_are_listed)
 
     unit_write("two", "a: 1\nb: 2\n", 10);
     chmod("two", 0644);
-    berth_buf_puts(&path, directory);
+    berth_buf_puts(&path, unit_dir);
     berth_buf_puts(&path, "/two");
     ck_assert_int_eq(berth_site_faults(path.text, geteuid(), &site, &faults, &err), 0);
     ck_assert_uint_eq(faults.count, 2);
@@ -222,7 +212,8 @@ int main(void)
 {
     TCase *tests = tcase_create("siteread");
 
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+    unit_in_directory(tests);
+    tcase_add_checked_fixture(tests, set_up, NULL);
     tcase_add_loop_test(tests, only_a_safe_file_is_read, 0, COUNT(files));
     tcase_add_test(tests, the_file_is_what_was_read);
     tcase_add_loop_test(tests, what_a_link_promises_is_not_missing, 0, COUNT(absent));

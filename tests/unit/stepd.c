@@ -11,7 +11,7 @@
 
 #include "unit.h"
 
-/* Slurm's side: the step and the environment of its tasks. */
+/* What SPANK reports: the step, and one variable of its tasks. */
 static struct {
     uint32_t job;
     uint32_t step;
@@ -112,7 +112,6 @@ static const struct {
 
 START_TEST(a_step_finds_itself)
 {
-    char *directory = unit_directory();
     struct berth_where where;
     char path[100];
 
@@ -121,14 +120,12 @@ START_TEST(a_step_finds_itself)
     slurm.name = steps[_i].variable;
     slurm.value = steps[_i].value;
     if (steps[_i].socket) {
-        snprintf(path, sizeof(path), "%s/%s", directory, steps[_i].socket);
+        snprintf(path, sizeof(path), "%s/%s", unit_dir, steps[_i].socket);
         listen_at(path);
     }
     where = berth_stepd_where(NULL);
     ck_assert_int_eq(where.group, steps[_i].where.group);
     ck_assert_int_eq(where.position, steps[_i].where.position);
-    unit_remove(directory);
-    free(directory);
 }
 END_TEST
 
@@ -153,22 +150,19 @@ static const struct {
 
 START_TEST(a_socket_name_tells_the_node)
 {
-    char *directory = unit_directory();
     struct berth_stepd_place place;
     char path[100];
     int fd, answer;
 
-    snprintf(path, sizeof(path), "%s/%s", directory, places[_i].socket);
+    snprintf(path, sizeof(path), "%s/%s", unit_dir, places[_i].socket);
     fd = listen_at(path);
     answer = berth_stepd_place(8, 0, &place);
     close(fd);
     ck_assert_int_eq(answer, places[_i].node ? 0 : -1);
     if (places[_i].node) {
-        ck_assert_str_eq(place.directory, directory);
+        ck_assert_str_eq(place.directory, unit_dir);
         ck_assert_str_eq(place.node, places[_i].node);
     }
-    unit_remove(directory);
-    free(directory);
 }
 END_TEST
 
@@ -176,6 +170,7 @@ int main(void)
 {
     TCase *tests = tcase_create("stepd");
 
+    unit_in_directory(tests);
     tcase_add_loop_test(tests, a_socket_name_tells_the_component, 0, COUNT(names));
     tcase_add_loop_test(tests, a_step_finds_itself, 0, COUNT(steps));
     tcase_add_test(tests, a_step_without_a_number_is_nowhere);

@@ -202,7 +202,7 @@ some() { explained "$@" | sed -n 1,3p; }
 expect 'an account starts with a summary' 0 "$(cat told)" some explain=text ./app 1
 variables() { P='a b' explained "$@" | sed -n '/^environment/,$p' | grep -v '^    [A-Z_]*='; }
 expect 'an account tells why variables change' 0 \
-    "environment, besides what Slurm sets; of a name that is there twice the later wins
+    "environment, besides what Slurm sets; if a name appears twice, the later one wins
   capture: --export drops it, and berth restores it (list: identity)
   user: --container-env" \
     variables 'explain=text&env=C%3D1' ./app
@@ -215,7 +215,7 @@ expect 'an account tells what is the site'"'"'s' 0 \
   site: the site mounts it in every container
     /usr (ro)
 
-environment, besides what Slurm sets; of a name that is there twice the later wins
+environment, besides what Slurm sets; if a name appears twice, the later one wins
   site: the site sets it in every container
     S=2
   user: --container-env
@@ -224,7 +224,7 @@ environment, besides what Slurm sets; of a name that is there twice the later wi
 step='nodes=1&tasks=1;asked:image=/a&env=U%3D1&env=F%3D1'
 exported() { E=own origins "$@" | sed -n '/^environment/,$p'; }
 expect 'an account tells in the order in which variables are set' 0 \
-    'environment, besides what Slurm sets; of a name that is there twice the later wins
+    'environment, besides what Slurm sets; if a name appears twice, the later one wins
   site: the site sets it in every container
     S=2
   user: exported, which wins over the site (environment.set)

@@ -96,6 +96,25 @@ void unit_remove(const char *path)
     ck_assert_int_eq(nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+char *unit_dir;
+
+static void make_directory(void)
+{
+    unit_dir = unit_directory();
+}
+
+static void remove_directory(void)
+{
+    ck_assert_int_eq(chdir("/"), 0);
+    unit_remove(unit_dir);
+    free(unit_dir);
+}
+
+void unit_in_directory(TCase *tests)
+{
+    tcase_add_checked_fixture(tests, make_directory, remove_directory);
+}
+
 void unit_copy(const char *from, const char *to)
 {
     char *command = NULL;

@@ -25,9 +25,16 @@ void unit_same(const struct berth_strvec *a, const struct berth_strvec *b);
 /* The text of tests/golden/NAME, without comment lines (#). The caller frees it. */
 char *unit_golden(const char *name);
 
-/* A new directory, which unit_remove() takes away with all that is in it. */
+/* A new directory, which unit_remove() removes with all that is in it. The caller frees
+ * the path. */
 char *unit_directory(void);
 void unit_remove(const char *path);
+
+/* Make a new directory, `unit_dir`, for each of TESTS, and remove it after the test.
+ * Call this before the fixtures of the program are added, which may use the directory.
+ */
+void unit_in_directory(TCase *tests);
+extern char *unit_dir;
 
 /* Make TO, which is not there, a copy of the directory FROM with the same times. */
 void unit_copy(const char *from, const char *to);

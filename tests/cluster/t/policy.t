@@ -40,7 +40,7 @@ matches "roots: a default of the environment" "$only" \
     "$(alice env BERTH_CONTAINER_IMAGE=/home/alice/mine.sif srun -w n1 -N1 cat /etc/berth-image 2>&1)"
 matches "roots: before anything is allocated" \
     "^srun: error: berth: image '/home/alice/mine.sif': $only.$" "$(alice srun --container-image=mine.sif true 2>&1)"
-matches "roots: by sbatch" "^sbatch: error: berth: image '/home/alice/link.sif': it is really '/home/alice/mine.sif', and $only.$" \
+matches "roots: by sbatch" "^sbatch: error: berth: image '/home/alice/link.sif': its real path is '/home/alice/mine.sif', and $only.$" \
     "$(alice sbatch --container-image=link.sif --wrap true 2>&1)"
 matches "roots: a step variable that is forged" '^n1$' \
     "$(alice env "SLURM_BERTH_STEP=1;*:image=/home/alice/mine.sif;." srun -w n1 -N1 hostname 2>&1)"
@@ -93,7 +93,7 @@ alice bash -c 'mkdir -p fuse tree; cp -f mine.sif tree/evil.sif; mksquashfs tree
 on n1 alice squashfuse tree.sqfs fuse
 equal "owners: it is root's, by its own word" root "$(on n1 alice stat -c %U fuse/evil.sif)"
 refused "owners: root's on a file system of the user's" \
-    "a file system of uid 2001's own [(]FUSE[)]: image '/home/alice/fuse/evil.sif': it belongs to alice .*images of root only" \
+    "a file system that uid 2001 has mounted [(]FUSE[)]: image '/home/alice/fuse/evil.sif': it belongs to alice .*images of root only" \
     --container-image=fuse/evil.sif
 on n1 alice fusermount -u fuse || on n1 alice fusermount3 -u fuse
 on n1 root bash -c 'mkdir -p /srv/fuse && squashfuse -o allow_other /home/alice/tree.sqfs /srv/fuse'

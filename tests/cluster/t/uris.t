@@ -256,7 +256,7 @@ refused "no library" "no library is set up for you" \
 refused "sbatch" "the registry has no such image" \
     user sbatch --container-image=$DOCKER/none:1 ./job.sh
 on login root bash -c 'mkdir -p /srv/small && mount -t tmpfs -o size=600k,mode=1777 small /srv/small'
-refused "a disk that is full" "no space left on device; free some room" \
+refused "a disk that is full" "no space left on device; free some space" \
     user env XDG_CACHE_HOME=/srv/small srun -N2 --container-image=$DOCKER/two:1 true
 equal "a disk that is full: nothing is left" "lock" \
     "$(on login root ls /srv/small/berth/docker+login=5000+app+two=1)"
