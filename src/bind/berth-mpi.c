@@ -350,7 +350,7 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     berth_cloexec_from(STDERR_FILENO + 1); /* from all programs that this one starts */
-    umask(022);                         /* the user's is for the user's files */
+    umask(022);                            /* the user's is for the user's files */
     if (read_work(argc, argv, &work, &err) == 0 && run(&work, &err) == 0) {
         witness(&work);
         berth_witness_fini(&to_witness);
