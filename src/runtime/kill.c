@@ -5,7 +5,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,10 +31,9 @@ struct space {
     pid_t but;
 };
 
-static bool kill_in_space(const char *number, void *data)
+static bool kill_in_space(pid_t pid, void *data)
 {
     const struct space *wanted = data;
-    pid_t pid = (pid_t)atoi(number);
     char path[64];
     struct stat space;
 
@@ -62,13 +60,12 @@ void berth_kill_space(int space, pid_t but)
 static bool is_mounting(const struct berth_process *process, pid_t runtime)
 {
     struct berth_process above;
-    char parent[16];
 
-    snprintf(parent, sizeof(parent), "%d", process->parent);
     return berth_text_starts(process->name, "fusermount") ||
            (berth_servers_has_name(process->name) &&
-            (process->parent == runtime || (berth_process_read(parent, &above) &&
-                                            berth_servers_has_name(above.name))));
+            (process->parent == runtime ||
+             (berth_process_read(process->parent, &above) &&
+              berth_servers_has_name(above.name))));
 }
 
 /* A child, a child's child, ... A server is told to end later, so that it can unmount.
@@ -77,15 +74,12 @@ static bool kill_descendant(const struct berth_process *process, void *data)
 {
     struct berth_process above = *process;
     pid_t parent = *(const pid_t *)data;
-    char name[16];
 
     if (is_mounting(process, parent))
         return false;
-    while (above.parent > 1 && above.parent != parent) {
-        snprintf(name, sizeof(name), "%d", above.parent);
-        if (!berth_process_read(name, &above))
+    while (above.parent > 1 && above.parent != parent)
+        if (!berth_process_read(above.parent, &above))
             return false;
-    }
     return above.parent == parent && kill(process->pid, SIGKILL) == 0;
 }
 

@@ -70,10 +70,8 @@ static bool add_use(const struct berth_process *process, void *data)
 static pid_t parent_of(pid_t pid)
 {
     struct berth_process process;
-    char name[16];
 
-    snprintf(name, sizeof(name), "%d", pid);
-    return pid > 1 && berth_process_read(name, &process) ? process.parent : 0;
+    return pid > 1 && berth_process_read(pid, &process) ? process.parent : 0;
 }
 
 void berth_servers_use(pid_t holder, struct berth_servers_use *ret)
@@ -174,15 +172,13 @@ static pid_t wait_next(struct berth_servers *servers, int *ret_status)
 {
     struct berth_process process;
     siginfo_t info = {0};
-    char name[16];
 
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
         return -1;
     if (info.si_pid == 0)
         return 0;
-    snprintf(name, sizeof(name), "%d", info.si_pid);
-    servers->is_server =
-        berth_process_read(name, &process) && berth_servers_has_name(process.name);
+    servers->is_server = berth_process_read(info.si_pid, &process) &&
+                         berth_servers_has_name(process.name);
     return wait4(info.si_pid, ret_status, __WALL | WNOHANG, &servers->usage);
 }
 

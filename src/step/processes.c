@@ -26,16 +26,16 @@
     "%llu "                                                                            \
     "%*u %ld"
 
-bool berth_process_read(const char *pid, struct berth_process *ret)
+bool berth_process_read(pid_t pid, struct berth_process *ret)
 {
     unsigned long system;
-    char path[300];
+    char path[32];
     char line[512];
     char *start, *end;
     ssize_t count;
     BERTH_CLOSE int fd = -1;
 
-    snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     count = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
     if (count < 0)
@@ -49,20 +49,22 @@ bool berth_process_read(const char *pid, struct berth_process *ret)
         return false;
     ret->ticks += system;
     *end = '\0';
-    ret->pid = (pid_t)atoi(pid);
+    ret->pid = pid;
     snprintf(ret->name, sizeof(ret->name), "%s", start + 1);
     return true;
 }
 
-int berth_processes_list(bool (*visit)(const char *, void *), void *data)
+int berth_processes_list(bool (*visit)(pid_t, void *), void *data)
 {
     DIR *directory = opendir("/proc");
     struct dirent *entry;
     int count = 0;
 
-    while (directory && (entry = readdir(directory)))
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-            count += visit(entry->d_name, data);
+    while (directory && (entry = readdir(directory))) {
+        pid_t pid = (pid_t)atoi(entry->d_name);
+
+        count += pid > 0 && visit(pid, data);
+    }
     if (directory)
         closedir(directory);
     return count;
@@ -73,7 +75,7 @@ struct visit {
     void *data;
 };
 
-static bool read_and_visit(const char *pid, void *data)
+static bool read_and_visit(pid_t pid, void *data)
 {
     const struct visit *it = data;
     struct berth_process process;

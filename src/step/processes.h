@@ -18,11 +18,11 @@ struct berth_process {
 };
 
 /* Read what /proc/PID/stat says. Returns whether there is such a process. */
-bool berth_process_read(const char *pid, struct berth_process *ret);
+bool berth_process_read(pid_t pid, struct berth_process *ret);
 
 /* Call VISIT with the number of every process and DATA; returns how often it said true.
  */
-int berth_processes_list(bool (*visit)(const char *, void *), void *data);
+int berth_processes_list(bool (*visit)(pid_t, void *), void *data);
 
 /* The same with what is read of every process, which takes three times as long. */
 int berth_processes_visit(bool (*visit)(const struct berth_process *, void *),

@@ -77,12 +77,9 @@ static char *find_mapped(pid_t pid)
 
 static bool is_tool(pid_t pid)
 {
-    char number[16];
     struct berth_process process;
 
-    snprintf(number, sizeof(number), "%d", pid);
-    return berth_process_read(number, &process) &&
-           berth_singletons_is_tool(process.name);
+    return berth_process_read(pid, &process) && berth_singletons_is_tool(process.name);
 }
 
 /* The same of PID and what it has started, and which of them it is. */
