@@ -17,28 +17,29 @@
 #include "base/fd.h"
 #include "base/text.h"
 
-bool berth_namespaces_differ(pid_t pid, const char *name)
+/* The inode number of namespace NAME of process PID; 0: it cannot be seen. */
+static ino_t find_number(pid_t pid, const char *name)
 {
     char path[64];
-    struct stat ours, theirs;
+    struct stat status;
 
-    snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
-    if (stat(path, &ours) < 0)
-        return false;
     snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
-    return stat(path, &theirs) == 0 && ours.st_ino != theirs.st_ino;
+    return stat(path, &status) == 0 ? status.st_ino : 0;
+}
+
+bool berth_namespaces_differ(pid_t pid, const char *name)
+{
+    ino_t ours = find_number(getpid(), name);
+    ino_t theirs = find_number(pid, name);
+
+    return ours && theirs && ours != theirs;
 }
 
 bool berth_namespaces_shared(pid_t pid, pid_t other, const char *name)
 {
-    char path[64];
-    struct stat one, two;
+    ino_t number = find_number(pid, name);
 
-    snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
-    if (stat(path, &one) < 0)
-        return false;
-    snprintf(path, sizeof(path), "/proc/%d/ns/%s", other, name);
-    return stat(path, &two) == 0 && one.st_ino == two.st_ino;
+    return number && number == find_number(other, name);
 }
 
 int berth_namespaces_open(pid_t pid, const char *name)
