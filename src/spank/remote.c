@@ -5,7 +5,6 @@
 
 #include "spank/remote.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +31,7 @@
 #include "spank/stepd.h"
 #include "spank/variable.h"
 #include "step/report.h"
+#include "step/program.h"
 #include "step/rendezvous.h"
 
 /* What the tasks of this step share; Slurm has no place for it. */
@@ -272,9 +272,7 @@ static int hand_over(spank_t sp, const struct berth_part *part,
     BERTH_BUF struct berth_buf text = {0};
 
     if (access(BERTH_TASK_PROGRAM, X_OK) < 0)
-        return berth_err_set(
-            err, "'%s': %s; berth is incomplete on this host, tell its administrators",
-            BERTH_TASK_PROGRAM, strerror(errno));
+        return berth_program_missing(BERTH_TASK_PROGRAM, err);
     if (put_in_front(sp, part, order, err) < 0 ||
         berth_order_put(order, &text, err) < 0)
         return -1;

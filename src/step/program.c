@@ -12,15 +12,18 @@
 #define PROGRAM    BERTH_LIBEXECDIR "/berth-init"
 #define OPEN_FILES "/proc/self/fd/"
 
+int berth_program_missing(const char *path, struct berth_err *err)
+{
+    return berth_err_set(
+        err, "'%s': %s; berth is incomplete on this host, tell its administrators",
+        path, strerror(errno));
+}
+
 int berth_program_open(struct berth_err *err)
 {
     int fd = open(PROGRAM, O_RDONLY);
 
-    if (fd < 0)
-        return berth_err_set(
-            err, "'%s': %s; berth is incomplete on this host, tell its administrators",
-            PROGRAM, strerror(errno));
-    return fd;
+    return fd < 0 ? berth_program_missing(PROGRAM, err) : fd;
 }
 
 bool berth_program_tells(const char *name, int argc, char *const *argv)

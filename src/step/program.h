@@ -10,6 +10,10 @@
  * Returns it, or -1 with a sentence in ERR. */
 int berth_program_open(struct berth_err *err);
 
+/* The sentence for a program of berth, PATH, that cannot be opened or executed, with
+ * the reason in errno. Always returns -1. */
+int berth_program_missing(const char *path, struct berth_err *err);
+
 /* Prints the release of the program NAME if --version is its only argument (`berth
  * doctor` asks so). Returns whether it did. */
 bool berth_program_tells(const char *name, int argc, char *const *argv);

@@ -23,6 +23,7 @@
 #include "probe/siteread.h"
 #include "base/detach.h"
 #include "step/handover.h"
+#include "step/program.h"
 #include "step/mark.h"
 #include "step/stageroot.h"
 #include "step/channel.h"
@@ -114,9 +115,7 @@ static void become_program(const struct berth_handovers *handovers)
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
         fcntl(given[i], F_SETFD, 0);
     execve(PROGRAM, argv, environment);
-    berth_err_set(&err,
-                  "'%s': %s; berth is incomplete on this host, tell its administrators",
-                  PROGRAM, strerror(errno));
+    berth_program_missing(PROGRAM, &err);
     berth_channel_send(handovers->channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
 }
 

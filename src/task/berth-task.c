@@ -5,9 +5,7 @@
  * do it becomes berth-start. A node executes it as often as it has tasks, so it is
  * linked statically: a loader would take more time than all the rest. */
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/streams.h"
@@ -15,8 +13,6 @@
 #include "task/task.h"
 #include "step/program.h"
 #include "step/rendezvous.h"
-
-#define START_PROGRAM BERTH_LIBEXECDIR "/berth-start"
 
 /* Is the container of the task started by another one, and READY? */
 static bool is_ready(const struct berth_task *task, struct berth_rendezvous *rendezvous)
@@ -40,7 +36,7 @@ static int run(struct berth_task *task, char **argv, struct berth_err *err)
 {
     struct berth_rendezvous rendezvous;
     const char *order = getenv(BERTH_TASK_ORDER);
-    static char start[] = START_PROGRAM;
+    static char start[] = BERTH_LIBEXECDIR "/berth-start";
 
     if (order && berth_task_read(task, argv, err) == 0 && is_ready(task, &rendezvous))
         return berth_task_hide_launcher(task, err) < 0
@@ -50,10 +46,7 @@ static int run(struct berth_task *task, char **argv, struct berth_err *err)
         return berth_err_oom(err);
     argv[0] = start;
     execv(start, argv);
-    return berth_err_set(err,
-                         "'" START_PROGRAM "': %s; berth is incomplete on this host, "
-                         "tell its administrators",
-                         strerror(errno));
+    return berth_program_missing(start, err);
 }
 
 int main(int argc, char **argv)

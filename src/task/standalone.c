@@ -5,7 +5,6 @@
 #include "task/standalone.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -21,9 +20,10 @@
 #include "plan/order.h"
 #include "base/detach.h"
 #include "step/processes.h"
+#include "step/program.h"
 #include "step/rendezvous.h"
 
-#define TASK_PROGRAM BERTH_LIBEXECDIR "/berth-start"
+#define START_PROGRAM BERTH_LIBEXECDIR "/berth-start"
 
 extern char **environ;
 
@@ -178,8 +178,6 @@ int berth_standalone_become(char *const *command, struct berth_err *err)
         berth_strvec_push(&words, *command);
     if (words.failed)
         return berth_err_oom(err);
-    execv(TASK_PROGRAM, words.items);
-    return berth_err_set(
-        err, "'%s': %s; berth is incomplete on this host, tell its administrators",
-        TASK_PROGRAM, strerror(errno));
+    execv(START_PROGRAM, words.items);
+    return berth_program_missing(START_PROGRAM, err);
 }
