@@ -134,32 +134,23 @@ static void set_variable(struct berth_strvec *list, const char *variable)
     berth_strvec_push(list, variable);
 }
 
-/* Until berth-mpi is done or refuses. */
+/* Receive the binding: until berth-mpi is done, or refuses. */
 static int receive(const struct berth_inject *inject, int channel,
-                   struct berth_buf *bytes, struct berth_err *err)
+                   struct berth_binding *ret, struct berth_err *err)
 {
+    BERTH_BUF struct berth_buf bytes = {0};
     struct berth_channel_message message;
 
     do {
         if (berth_channel_receive(channel, inject->deadline, &message, err) < 0)
             return berth_err_at(err, "berth-mpi");
         if (message.kind == BERTH_CHANNEL_RESULT)
-            berth_buf_add(bytes, message.text, message.count);
+            berth_buf_add(&bytes, message.text, message.count);
     } while (message.kind == BERTH_CHANNEL_RESULT);
     if (message.kind != BERTH_CHANNEL_DONE)
         return berth_err_set(err, "%s", message.text);
-    return bytes->failed ? berth_err_oom(err) : 0;
-}
-
-static int take_down(const struct berth_inject *inject, int channel,
-                     struct berth_injected *injected, struct berth_err *err)
-{
-    BERTH_BUF struct berth_buf bytes = {0};
-
-    if (receive(inject, channel, &bytes, err) < 0 ||
-        berth_binding_get(bytes.text, bytes.used, &injected->binding, err) < 0)
-        return -1;
-    return 0;
+    return bytes.failed ? berth_err_oom(err)
+                        : berth_binding_get(bytes.text, bytes.used, ret, err);
 }
 
 static int run_program(const struct berth_inject *inject,
@@ -182,7 +173,7 @@ static int run_program(const struct berth_inject *inject,
     if (child < 0)
         result = berth_err_set(err, "cannot start a process: %s", strerror(errno));
     else
-        result = take_down(inject, ends[0], injected, err);
+        result = receive(inject, ends[0], &injected->binding, err);
     if (result == 0) {
         injected->witness = (struct berth_inject_witness){child, ends[0]};
         return 0;
@@ -224,7 +215,7 @@ int berth_inject_mounts(const struct berth_request *request,
     if (!berth_request_may_stage(request))
         return 0;
     own = berth_stage_root_open(&user, err);
-    all = berth_tree_open(site.path, site.owner, site.forbidden, NULL, NULL);
+    all = open_root(site);
     /* Otherwise staging will fail for the same reason, and the image's own runs. */
     if (own < 0 && all < 0 && berth_request_mpi_must_host(request))
         return berth_err_at(err, "--mpi-bind");

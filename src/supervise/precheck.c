@@ -46,11 +46,6 @@ static int copy_request(const struct berth_request *request, struct berth_reques
     return berth_request_put(ret, BERTH_OPTION_ARGS, "--userns", err);
 }
 
-static char *copy_sentence(const struct berth_err *sentence)
-{
-    return strdup(sentence->text);
-}
-
 /* Nothing could be seen, BECAUSE. */
 static int warn(const struct berth_precheck *precheck, const struct berth_err *because,
                 struct berth_injected *injected, struct berth_err *err)
@@ -60,7 +55,7 @@ static int warn(const struct berth_precheck *precheck, const struct berth_err *b
     berth_err_set(&warning,
                   "the image's own MPI runs, unchecked: %s, and for a look inside: %s",
                   precheck->why, because->text);
-    injected->binding.warning = copy_sentence(&warning);
+    injected->binding.warning = strdup(warning.text);
     return injected->binding.warning ? 0 : berth_err_oom(err);
 }
 
@@ -85,7 +80,7 @@ static int note(const struct berth_precheck *precheck, struct berth_binding *bin
                       ? "the image's own MPI runs, on its own network libraries: %s"
                       : "the image's own MPI runs (hybrid): %s",
                   precheck->why);
-    binding->note = copy_sentence(&text);
+    binding->note = strdup(text.text);
     return binding->note ? 0 : berth_err_oom(err);
 }
 

@@ -329,6 +329,7 @@ static bool start_in_job(struct supervisor *supervisor, pid_t *ret_holder,
     struct berth_start *start = &supervisor->start;
     struct berth_job_question question = {
         .launch = launch, .tasks = TASKS, .deadline = start->deadline};
+    struct berth_err *err = &supervisor->no_job;
     const char *why;
     int result;
 
@@ -338,23 +339,18 @@ static bool start_in_job(struct supervisor *supervisor, pid_t *ret_holder,
     why = berth_order_why_step(launch->order,
                                berth_rendezvous_forbidden(supervisor->rendezvous));
     if (why) {
-        berth_err_set(&supervisor->no_job, "%s", why);
+        berth_err_set(err, "%s", why);
         return false;
     }
-    result = copy_job(supervisor, &question, ret_holder, after, &supervisor->no_job);
-    if (result > 0) {
+    while ((result = copy_job(supervisor, &question, ret_holder, after, err)) != 0) {
         berth_start_fini(start);
+        start->runtime = 0;
+        if (result < 0 || question.own_directory)
+            return false;
         question.own_directory = true;
-        result =
-            copy_job(supervisor, &question, ret_holder, after, &supervisor->no_job);
     }
-    if (result == 0) {
-        *supervisor->no_job.text = '\0';
-        return true;
-    }
-    berth_start_fini(start);
-    start->runtime = 0;
-    return false;
+    *err->text = '\0';
+    return true;
 }
 
 /* Start the container, until berth-init runs in it. */
