@@ -17,17 +17,17 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "init/inner.h"
+#include "init/signals.h"
 #include "plan/envdiff.h"
-#include "request/spell.h"
 #include "plan/outside.h"
+#include "request/spell.h"
 #include "step/become.h"
-#include "supervise/watcher.h"
 #include "step/handover.h"
 #include "step/limits.h"
 #include "step/program.h"
-#include "init/inner.h"
-#include "init/signals.h"
 #include "step/report.h"
+#include "supervise/watcher.h"
 
 extern char **environ;
 

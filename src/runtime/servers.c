@@ -20,9 +20,9 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "probe/opened.h"
-#include "step/processes.h"
 #include "runtime/remains.h"
 #include "step/namespaces.h"
+#include "step/processes.h"
 
 bool berth_servers_has_name(const char *name)
 {

@@ -6,19 +6,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/detach.h"
 #include "base/environ.h"
 #include "base/fd.h"
-#include "plan/launch.h"
-#include "base/detach.h"
 #include "base/run.h"
-#include "step/join.h"
+#include "plan/launch.h"
 #include "runtime/start.h"
+#include "step/join.h"
 
 extern char **environ;
 

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/fd.h"
 #include "plan/envdiff.h"

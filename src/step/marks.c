@@ -8,7 +8,6 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,17 +17,17 @@
 #include "plan/order.h"
 #include "probe/runtime.h"
 #include "probe/signature.h"
-#include "task/account.h"
-#include "supervise/supervisor.h"
 #include "step/become.h"
 #include "step/program.h"
 #include "step/rendezvous.h"
 #include "supervise/jobserver.h"
+#include "supervise/own.h"
+#include "supervise/prepare.h"
+#include "supervise/supervisor.h"
+#include "task/account.h"
 #include "task/joined.h"
 #include "task/notice.h"
-#include "supervise/own.h"
 #include "task/task.h"
-#include "supervise/prepare.h"
 
 extern char **environ;
 

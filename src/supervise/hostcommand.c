@@ -25,12 +25,12 @@
 #include "base/fd.h"
 #include "base/run.h"
 #include "job/message.h"
-#include "supervise/hostfiles.h"
-#include "runtime/start.h"
 #include "plan/outside.h"
+#include "runtime/start.h"
 #include "step/become.h"
 #include "step/limits.h"
 #include "step/program.h"
+#include "supervise/hostfiles.h"
 
 /* Commands at a time; more wait for one to end. */
 enum { COMMANDS_MAX = 1024 };

@@ -13,7 +13,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/detach.h"
 #include "base/environ.h"
+#include "base/run.h"
+#include "base/tree.h"
 #include "plan/envdiff.h"
 #include "policy/fabric.h"
 #include "policy/mountrules.h"
@@ -21,14 +24,11 @@
 #include "probe/devices.h"
 #include "probe/profilesread.h"
 #include "probe/siteread.h"
-#include "base/detach.h"
-#include "step/handover.h"
-#include "step/program.h"
-#include "step/mark.h"
-#include "step/stageroot.h"
 #include "step/channel.h"
-#include "base/run.h"
-#include "base/tree.h"
+#include "step/handover.h"
+#include "step/mark.h"
+#include "step/program.h"
+#include "step/stageroot.h"
 
 #define PROGRAM BERTH_LIBEXECDIR "/berth-mpi"
 

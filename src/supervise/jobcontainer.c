@@ -16,11 +16,11 @@
 #include "job/key.h"
 #include "job/message.h"
 #include "job/variables.h"
-#include "supervise/supervisor.h"
-#include "task/task.h"
 #include "step/namespaces.h"
 #include "step/rendezvous.h"
 #include "supervise/prepare.h"
+#include "supervise/supervisor.h"
+#include "task/task.h"
 
 extern char **environ;
 

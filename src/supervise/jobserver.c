@@ -20,9 +20,9 @@
 #include "base/detach.h"
 #include "job/message.h"
 #include "job/variables.h"
-#include "supervise/jobcontainer.h"
 #include "step/namespaces.h"
 #include "step/processes.h"
+#include "supervise/jobcontainer.h"
 
 /* The most containers of a job on a node, and steps at a time. */
 enum { CONTAINERS_MAX = 32, STEPS_MAX = 4096 };

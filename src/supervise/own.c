@@ -11,17 +11,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/run.h"
-#include "supervise/hostcommand.h"
 #include "runtime/start.h"
-#include "supervise/watcher.h"
 #include "step/become.h"
 #include "step/handover.h"
 #include "step/limits.h"
 #include "step/log.h"
 #include "step/program.h"
+#include "supervise/hostcommand.h"
 #include "supervise/prepare.h"
+#include "supervise/watcher.h"
 
 extern char **environ;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "task/task.h"
 #include "step/rendezvous.h"
+#include "task/task.h"
 
 /* A container of one task alone, where tasks cannot join one: the task becomes the
  * runtime, which starts berth-init, which becomes the command. RENDEZVOUS may be NULL.

@@ -4,10 +4,10 @@
 #include "supervise/precheck.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/environ.h"
 #include "plan/fallback.h"
 #include "runtime/temporary.h"

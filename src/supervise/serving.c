@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
+#include "step/report.h"
 #include "task/notice.h"
 #include "task/record.h"
-#include "step/report.h"
 
 static bool is_recorded(const struct berth_launch *launch)
 {

@@ -3,9 +3,9 @@
 
 #include <stdint.h>
 
-#include "runtime/servers.h"
 #include "plan/launch.h"
 #include "report/record.h"
+#include "runtime/servers.h"
 
 /* What serving its image takes while the tasks of a node are in a container. */
 struct berth_serving {

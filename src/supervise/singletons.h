@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "supervise/inject.h"
 #include "plan/launch.h"
+#include "supervise/inject.h"
 
 /* Without --mpi-bind nothing is known of the MPI of a step. If that does not speak what
  * srun --mpi= serves, each task is rank 0 of 1 (a singleton, MPI 4.1, 11.2.1), or

@@ -7,32 +7,29 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/environ.h"
-#include "plan/envdiff.h"
 #include "base/detach.h"
-#include "runtime/kill.h"
-#include "runtime/database.h"
-#include "supervise/hostcommand.h"
-#include "supervise/inject.h"
+#include "base/environ.h"
 #include "job/ask.h"
-#include "step/limits.h"
-#include "supervise/precheck.h"
+#include "plan/envdiff.h"
+#include "probe/runtime.h"
+#include "runtime/database.h"
+#include "runtime/kill.h"
 #include "runtime/remains.h"
 #include "runtime/servers.h"
+#include "runtime/start.h"
+#include "step/limits.h"
+#include "step/namespaces.h"
+#include "supervise/hostcommand.h"
+#include "supervise/inject.h"
+#include "supervise/precheck.h"
 #include "supervise/serving.h"
 #include "supervise/singletons.h"
-#include "probe/runtime.h"
-#include "step/namespaces.h"
-#include "runtime/start.h"
 
 extern char **environ;
 

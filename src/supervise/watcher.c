@@ -14,14 +14,14 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
-#include "probe/opened.h"
 #include "base/detach.h"
-#include "step/log.h"
-#include "step/processes.h"
+#include "probe/opened.h"
 #include "runtime/kill.h"
 #include "runtime/remains.h"
-#include "step/report.h"
 #include "runtime/servers.h"
+#include "step/log.h"
+#include "step/processes.h"
+#include "step/report.h"
 #include "task/notice.h"
 
 /* The descriptors of a watcher: berth-init's question, the standard error of the task,

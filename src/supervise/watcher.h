@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/err.h"
-#include "supervise/hostcommand.h"
 #include "plan/launch.h"
 #include "step/rendezvous.h"
+#include "supervise/hostcommand.h"
 
 /* Slurm sends a signal to every process of a step, so the program that serves the image
  * (squashfuse, fuse-overlayfs) gets the application's SIGUSR1 and SIGTERM too and ends,

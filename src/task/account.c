@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,9 +12,10 @@
 #include "base/environ.h"
 #include "base/fd.h"
 #include "plan/envdiff.h"
-#include "request/mount.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
+#include "report/explain.h"
+#include "request/mount.h"
 
 /* Those of LIST that the user asked for, and those that the site adds. */
 static void split(const struct berth_strvec *list, const struct berth_strvec *asked,

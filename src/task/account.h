@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/err.h"
-#include "report/explain.h"
 #include "plan/launch.h"
 #include "step/rendezvous.h"
 

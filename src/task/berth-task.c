@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/streams.h"
-#include "task/joined.h"
-#include "task/task.h"
 #include "step/program.h"
 #include "step/rendezvous.h"
+#include "task/joined.h"
+#include "task/task.h"
 
 /* Is the container of the task started by another one, and READY? */
 static bool is_ready(const struct berth_task *task, struct berth_rendezvous *rendezvous)

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/err.h"
-#include "task/task.h"
 #include "step/rendezvous.h"
+#include "task/task.h"
 
 /* Join the container of the rendezvous, which is READY, and become the command, or only
  * try to, where an account is asked for. Returns only where the command was not

@@ -11,8 +11,8 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "probe/runtime.h"
-#include "task/record.h"
 #include "step/report.h"
+#include "task/record.h"
 
 bool berth_notice_is_verbose(char *const *environment)
 {

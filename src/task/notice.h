@@ -4,8 +4,8 @@
 #include <stdbool.h>
 
 #include "plan/order.h"
-#include "step/rendezvous.h"
 #include "runtime/servers.h"
+#include "step/rendezvous.h"
 
 /* The facts for the lines that berth prints when the containers of a node's tasks run.
  * Borrows everything. */

@@ -9,16 +9,15 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/detach.h"
 #include "base/environ.h"
 #include "plan/launch.h"
 #include "plan/order.h"
-#include "base/detach.h"
 #include "step/processes.h"
 #include "step/program.h"
 #include "step/rendezvous.h"

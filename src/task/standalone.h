@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "base/strvec.h"
 #include "plan/order.h"
-#include "site/site.h"
 #include "request/request.h"
+#include "site/site.h"
 #include "site/terms.h"
 
 /* Does for one process what the plugin does for a step: the same berth-start, and a

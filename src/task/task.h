@@ -4,7 +4,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/strvec.h"
-#include "plan/launch.h"
 #include "plan/order.h"
 #include "report/binding.h"
 #include "step/rendezvous.h"
