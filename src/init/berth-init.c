@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fd.h"
-#include "init/inner.h"
 #include "init/signals.h"
 #include "plan/envdiff.h"
 #include "plan/outside.h"
@@ -147,12 +149,32 @@ static bool send_environment(int fd)
            berth_fd_write(fd, text.text, text.used) == 0;
 }
 
-/* What is said on standard error is in the runtime's log. */
+/* Enter the user namespace INNER with no capability: the kernel gives all of them to a
+ * process that enters one (user_namespaces(7)). The bounding set stays what it was. */
+static int enter_namespace(int inner)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    enum { MOST = 64 };
+    bool bound[MOST];
+
+    for (int cap = 0; cap < MOST; cap++)
+        bound[cap] = prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1;
+    if (setns(inner, CLONE_NEWUSER) < 0)
+        return -1;
+    for (int cap = 0; cap < MOST; cap++)
+        if (!bound[cap] && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno == EINVAL)
+            break; /* the kernel knows no more of them */
+    return (int)syscall(SYS_capset, &header, none);
+}
+
+/* From the outer user namespace of step/outer.h, in which the runtime is, into that of
+ * the tasks. Standard error is the runtime's log. */
 static int enter_inner(int inner)
 {
     if (inner < 0)
         return 0;
-    if (berth_inner_enter(inner) < 0) {
+    if (enter_namespace(inner) < 0) {
         dprintf(STDERR_FILENO, "cannot enter the user namespace of the tasks: %s\n",
                 strerror(errno));
         return -1;

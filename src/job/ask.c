@@ -16,7 +16,6 @@
 #include "base/environ.h"
 #include "job/key.h"
 #include "job/message.h"
-#include "job/name.h"
 #include "job/variables.h"
 #include "plan/envdiff.h"
 #include "probe/opened.h"

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 #include "step/handover.h"
 
@@ -32,6 +35,16 @@ enum berth_job_word {
     BERTH_JOB_OWN,       /* "own": only the container of this directory */
     BERTH_JOB_WORDS
 };
+
+/* SLURM_STEP_ID in the environment of the server of a job, as sacct(1) has it. */
+#define BERTH_JOB_STEP "extern"
+
+/* The address of the server of JOB, a job of user UID, on the node NODE, in the
+ * abstract namespace (unix(7)); NODE is Slurm's name of the node (SLURMD_NODENAME), as
+ * several nodes may be on one host. Anyone can bind such a name: who connects has to
+ * look whose process answers. Returns 0, or -1 where NODE is empty or too long. */
+int berth_job_address(uid_t uid, uint32_t job, const char *node,
+                      struct sockaddr_un *ret, socklen_t *ret_length);
 
 /* Was the other side of SOCKET opened by a process of user UID (SO_PEERCRED, unix(7))?
  * Of a listener that a process has connected to: who listened. */

@@ -16,7 +16,7 @@
 #include "base/environ.h"
 #include "base/grow.h"
 #include "base/text.h"
-#include "job/name.h"
+#include "job/message.h"
 #include "runtime/servers.h"
 #include "plan/order.h"
 #include "step/processes.h"

@@ -4,7 +4,7 @@
 #include <slurm/spank.h>
 
 /* In a step's slurmstepd, as root: let the job have a server on this node
- * (src/job/name.h), which is started where none listens yet. It is no child of
+ * (src/job/message.h), which is started where none listens yet. It is no child of
  * slurmstepd: it is put into the job's extern step (PrologFlags=Contain), ends with
  * that, and is `berth-start --job PID`, with the number of that step's slurmstepd. It
  * is the user's, without capabilities, in a session of its own, and has the listening
