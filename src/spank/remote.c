@@ -126,8 +126,9 @@ int berth_remote_step(spank_t sp, int count, char **words)
     read_site(count, words);
     shared.where = berth_stepd_where(sp);
     if (shared.rendezvous.page)
-        berth_rendezvous_furnish(&shared.rendezvous, shared.site.runtime.start_timeout,
-                                 berth_site_why_apart(&shared.site));
+        berth_rendezvous_configure(&shared.rendezvous,
+                                   shared.site.runtime.start_timeout,
+                                   berth_site_why_apart(&shared.site));
     return 0;
 }
 
@@ -171,7 +172,8 @@ int berth_remote_task_exit(spank_t sp)
     if (!shared.rendezvous.page)
         return 0;
     spank_get_item(sp, S_TASK_EXIT_STATUS, &status);
-    if (status && !shared.is_reported && berth_rendezvous_any_lost(&shared.rendezvous))
+    if (status && !shared.is_reported &&
+        berth_rendezvous_is_any_lost(&shared.rendezvous))
         report_loss();
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &count);
     if (++shared.ended >= count)

@@ -141,8 +141,8 @@ static struct berth_rendezvous_page *page_at(const struct berth_rendezvous *rend
     return (void *)((char *)rendezvous->page + slot * SLOT);
 }
 
-void berth_rendezvous_furnish(struct berth_rendezvous *rendezvous, unsigned int limit,
-                              const char *forbidden)
+void berth_rendezvous_configure(struct berth_rendezvous *rendezvous, unsigned int limit,
+                                const char *forbidden)
 {
     for (unsigned int i = 0; i < rendezvous->slots; i++) {
         struct berth_rendezvous_page *page = page_at(rendezvous, i);
@@ -155,7 +155,7 @@ void berth_rendezvous_furnish(struct berth_rendezvous *rendezvous, unsigned int 
     }
 }
 
-bool berth_rendezvous_any_lost(const struct berth_rendezvous *rendezvous)
+bool berth_rendezvous_is_any_lost(const struct berth_rendezvous *rendezvous)
 {
     for (unsigned int i = 0; i < rendezvous->slots; i++)
         if (atomic_load(&page_at(rendezvous, i)->state) == BERTH_RENDEZVOUS_LOST)
@@ -176,7 +176,7 @@ static int open_other_end(int fd)
     return other;
 }
 
-int berth_rendezvous_look(struct berth_rendezvous *rendezvous, struct berth_err *err)
+int berth_rendezvous_map(struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
     rendezvous->alive = -1;
     return map(rendezvous, sizeof(struct berth_rendezvous_page), err);
@@ -194,7 +194,7 @@ int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, struct berth_err
     rendezvous->ended = -1;
     fcntl(rendezvous->memory, F_SETFD, FD_CLOEXEC);
     fcntl(rendezvous->tasks, F_SETFD, FD_CLOEXEC);
-    if (berth_rendezvous_look(rendezvous, err) < 0)
+    if (berth_rendezvous_map(rendezvous, err) < 0)
         return -1;
     rendezvous->ended = open_other_end(ended);
     return 0;
@@ -225,7 +225,7 @@ bool berth_rendezvous_claim(struct berth_rendezvous *rendezvous, unsigned int ta
     return true;
 }
 
-void berth_rendezvous_hand_on(struct berth_rendezvous *rendezvous, pid_t pid)
+void berth_rendezvous_set_starter(struct berth_rendezvous *rendezvous, pid_t pid)
 {
     atomic_store(&rendezvous->page->starter, pid);
 }
@@ -309,17 +309,17 @@ int berth_rendezvous_separate(struct berth_rendezvous *rendezvous, const char *w
     return -1;
 }
 
-const char *berth_rendezvous_forbidden(const struct berth_rendezvous *rendezvous)
+const char *berth_rendezvous_why_forbidden(const struct berth_rendezvous *rendezvous)
 {
     return rendezvous->page->forbidden ? rendezvous->page->why.text : NULL;
 }
 
-bool berth_rendezvous_unpack(const struct berth_rendezvous *rendezvous)
+bool berth_rendezvous_set_unpacked(const struct berth_rendezvous *rendezvous)
 {
     return !atomic_exchange(&rendezvous->page->unpacked, true);
 }
 
-bool berth_rendezvous_unpacked(const struct berth_rendezvous *rendezvous)
+bool berth_rendezvous_is_unpacked(const struct berth_rendezvous *rendezvous)
 {
     return atomic_load(&rendezvous->page->unpacked);
 }

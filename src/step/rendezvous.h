@@ -61,11 +61,11 @@ int berth_rendezvous_make(struct berth_rendezvous *rendezvous, unsigned int cont
 
 /* In slurmstepd: LIMIT are the seconds that a start may take, and the containers get
  * the CPUs of the caller. FORBIDDEN: why tasks may not join one; NULL: they may. */
-void berth_rendezvous_furnish(struct berth_rendezvous *rendezvous, unsigned int limit,
-                              const char *forbidden);
+void berth_rendezvous_configure(struct berth_rendezvous *rendezvous, unsigned int limit,
+                                const char *forbidden);
 
 /* In slurmstepd: has a container ended before its tasks? */
-bool berth_rendezvous_any_lost(const struct berth_rendezvous *rendezvous);
+bool berth_rendezvous_is_any_lost(const struct berth_rendezvous *rendezvous);
 
 /* In a task: use the rendezvous with these descriptors `memory`, `tasks` and `ended`,
  * which close on exec from now on, and this `slot`. */
@@ -73,7 +73,7 @@ int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, struct berth_err
 
 /* The same for a task that only waits. Its descriptors stay as they are: it may become
  * a program that enters. When it has waited, and joins, it leaves: they are closed. */
-int berth_rendezvous_look(struct berth_rendezvous *rendezvous, struct berth_err *err);
+int berth_rendezvous_map(struct berth_rendezvous *rendezvous, struct berth_err *err);
 void berth_rendezvous_leave(struct berth_rendezvous *rendezvous);
 
 /* In slurmstepd: the last task has ended. Returns when the container has too, or takes
@@ -86,7 +86,7 @@ void berth_rendezvous_close(struct berth_rendezvous *rendezvous);
 bool berth_rendezvous_claim(struct berth_rendezvous *rendezvous, unsigned int tasks);
 
 /* The caller leaves the starting to process PID: waiters give up when it is gone. */
-void berth_rendezvous_hand_on(struct berth_rendezvous *rendezvous, pid_t pid);
+void berth_rendezvous_set_starter(struct berth_rendezvous *rendezvous, pid_t pid);
 
 /* Who starts the container says how that went, and wakes all waiters. A waiter may have
  * given up for all: then nothing changes, the container has to end, and -1 is returned
@@ -108,12 +108,12 @@ berth_rendezvous_state(const struct berth_rendezvous *rendezvous);
 
 /* Why tasks may not join a container; NULL: they may. The state says nothing of it:
  * somebody may have to look into one. */
-const char *berth_rendezvous_forbidden(const struct berth_rendezvous *rendezvous);
+const char *berth_rendezvous_why_forbidden(const struct berth_rendezvous *rendezvous);
 
 /* The runtime of a container of this rendezvous has unpacked its image. Returns whether
  * that is known for the first time. */
-bool berth_rendezvous_unpack(const struct berth_rendezvous *rendezvous);
-bool berth_rendezvous_unpacked(const struct berth_rendezvous *rendezvous);
+bool berth_rendezvous_set_unpacked(const struct berth_rendezvous *rendezvous);
+bool berth_rendezvous_is_unpacked(const struct berth_rendezvous *rendezvous);
 
 /* Stores the answer of --mpi-bind (report/binding.h) for the tasks, which have it when
  * they have waited. Call it once, before the state changes. */

@@ -93,7 +93,7 @@ static int verify(const struct berth_task *task, unsigned int seconds,
 /* The first task sees to it that there is something to join, or to know. */
 static void start(struct berth_task *task, struct berth_rendezvous *rendezvous)
 {
-    const char *why = berth_rendezvous_forbidden(rendezvous);
+    const char *why = berth_rendezvous_why_forbidden(rendezvous);
     struct berth_err err;
 
     if (verify(task, berth_rendezvous_limit(rendezvous),

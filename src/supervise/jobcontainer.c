@@ -71,7 +71,7 @@ static int start(const struct berth_handover *question, struct berth_rendezvous 
         berth_job_launch_from(&launch, &job, err) < 0 ||
         berth_rendezvous_make(made, 1, err) < 0)
         return -1;
-    berth_rendezvous_furnish(made, START_SECONDS, NULL);
+    berth_rendezvous_configure(made, START_SECONDS, NULL);
     if (enter(made, ret, err) < 0 || !berth_rendezvous_claim(ret, 1) ||
         start_unblocked(&job.launch, ret, err) < 0)
         return -1;

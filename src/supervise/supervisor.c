@@ -261,7 +261,7 @@ static int find_outer(struct supervisor *supervisor, struct berth_err *err)
         &supervisor->launch->order->container;
     struct berth_outer *outer;
 
-    if (geteuid() == 0 || berth_rendezvous_forbidden(supervisor->rendezvous))
+    if (geteuid() == 0 || berth_rendezvous_why_forbidden(supervisor->rendezvous))
         return 0;
     if (container->hosts > 0)
         berth_err_set(&supervisor->no_cma, "%s", mixed);
@@ -334,7 +334,7 @@ static bool start_in_job(struct supervisor *supervisor, pid_t *ret_holder,
         berth_request_is_explained(launch->request))
         return false;
     why = berth_order_why_step(launch->order,
-                               berth_rendezvous_forbidden(supervisor->rendezvous));
+                               berth_rendezvous_why_forbidden(supervisor->rendezvous));
     if (why) {
         berth_err_set(err, "%s", why);
         return false;
@@ -370,7 +370,7 @@ static int start_own(struct supervisor *supervisor, pid_t *ret_holder,
                             launch->request->image, err) < 0)
         return -1;
     if (berth_servers_unpacked(&supervisor->servers, launch->request->image))
-        berth_rendezvous_unpack(supervisor->rendezvous);
+        berth_rendezvous_set_unpacked(supervisor->rendezvous);
     return 0;
 }
 
@@ -378,7 +378,7 @@ static int start_own(struct supervisor *supervisor, pid_t *ret_holder,
 static int open_rendezvous(struct supervisor *supervisor, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf after = {0};
-    const char *why = berth_rendezvous_forbidden(supervisor->rendezvous);
+    const char *why = berth_rendezvous_why_forbidden(supervisor->rendezvous);
     pid_t holder = 0;
 
     if (find_outer(supervisor, err) < 0 ||
@@ -549,7 +549,7 @@ static void hand_on(void *data, pid_t pid)
 {
     const struct supervisor *supervisor = data;
 
-    berth_rendezvous_hand_on(supervisor->rendezvous, pid);
+    berth_rendezvous_set_starter(supervisor->rendezvous, pid);
 }
 
 int berth_supervisor_start(const struct berth_launch *launch,

@@ -59,7 +59,7 @@ static void warn_unpacked(struct watch *watch)
     const struct berth_launch *launch = watch->it.launch;
 
     if (berth_servers_unpacked(&watch->servers, launch->request->image) &&
-        (!watch->it.rendezvous || berth_rendezvous_unpack(watch->it.rendezvous)))
+        (!watch->it.rendezvous || berth_rendezvous_set_unpacked(watch->it.rendezvous)))
         berth_report_line(SAY, launch->node, BERTH_NOTICE_UNPACKED,
                           berth_request_name(launch->request));
 }

@@ -93,7 +93,7 @@ void berth_notice_print(const struct berth_notice *notice)
 {
     print_choice(notice);
     print_no_cma(notice);
-    if (berth_rendezvous_unpacked(notice->rendezvous))
+    if (berth_rendezvous_is_unpacked(notice->rendezvous))
         berth_report_line(STDERR_FILENO, notice->node, BERTH_NOTICE_UNPACKED,
                           berth_request_name(&notice->order->request));
     if (is_verbose(notice))

@@ -133,8 +133,8 @@ static int make_rendezvous(const struct berth_site *site, struct berth_order *or
     if (berth_rendezvous_make(&rendezvous, 1, err) < 0 ||
         start_watch(&rendezvous, err) < 0)
         return -1;
-    berth_rendezvous_furnish(&rendezvous, site->runtime.start_timeout,
-                             berth_site_why_apart(site));
+    berth_rendezvous_configure(&rendezvous, site->runtime.start_timeout,
+                               berth_site_why_apart(site));
     order->container.tasks = 1;
     order->memory = rendezvous.memory;
     order->tasks = rendezvous.tasks;

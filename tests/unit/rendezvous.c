@@ -22,7 +22,7 @@ static void setup(void)
     struct berth_err err = {""};
 
     ck_assert_msg(berth_rendezvous_make(&rendezvous, 1, &err) == 0, "%s", err.text);
-    berth_rendezvous_furnish(&rendezvous, 30, NULL);
+    berth_rendezvous_configure(&rendezvous, 30, NULL);
 }
 
 static void teardown(void)
@@ -166,9 +166,9 @@ START_TEST(who_starts_a_container_of_its_own_learns_what_was_found)
 {
     struct berth_err err;
 
-    ck_assert_ptr_null(berth_rendezvous_forbidden(&rendezvous));
-    berth_rendezvous_furnish(&rendezvous, 30, "the site says so");
-    ck_assert_str_eq(berth_rendezvous_forbidden(&rendezvous), "the site says so");
+    ck_assert_ptr_null(berth_rendezvous_why_forbidden(&rendezvous));
+    berth_rendezvous_configure(&rendezvous, 30, "the site says so");
+    ck_assert_str_eq(berth_rendezvous_why_forbidden(&rendezvous), "the site says so");
     ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_NEW);
     ck_assert_int_eq(berth_rendezvous_put_binding(&rendezvous, &answer_buf, &err), 0);
     ck_assert_int_eq(berth_rendezvous_separate(&rendezvous, "the site says so", &err),
@@ -202,7 +202,7 @@ START_TEST(a_waiter_is_woken)
         usleep(20000);
         _exit(berth_rendezvous_separate(&rendezvous, "they may not meet", &err) != 0);
     }
-    berth_rendezvous_hand_on(&rendezvous, getpid());
+    berth_rendezvous_set_starter(&rendezvous, getpid());
     ck_assert_int_eq(berth_rendezvous_wait(&rendezvous, &err),
                      BERTH_RENDEZVOUS_SEPARATE);
     waitpid(child, NULL, 0);
@@ -240,7 +240,7 @@ START_TEST(a_start_may_take_its_time_and_no_more)
 
     passing = 1;
     ck_assert_int_eq(berth_rendezvous_make(&hasty, 1, &err), 0);
-    berth_rendezvous_furnish(&hasty, 0, NULL);
+    berth_rendezvous_configure(&hasty, 0, NULL);
     ck_assert(berth_rendezvous_claim(&hasty, 4));
     ck_assert_int_eq(berth_rendezvous_wait(&hasty, &err), BERTH_RENDEZVOUS_FAILED);
     ck_assert_str_eq(err.text, "the container did not start within 0 seconds; ask the "
@@ -260,7 +260,7 @@ START_TEST(who_starts_too_late_starts_nothing)
 
     passing = 1;
     ck_assert_int_eq(berth_rendezvous_make(&hasty, 1, &err), 0);
-    berth_rendezvous_furnish(&hasty, 3, NULL);
+    berth_rendezvous_configure(&hasty, 3, NULL);
     ck_assert(berth_rendezvous_claim(&hasty, 4));
     ck_assert_int_eq(berth_rendezvous_wait(&hasty, &late), BERTH_RENDEZVOUS_FAILED);
     passing = 0;
@@ -286,7 +286,7 @@ START_TEST(who_has_started_is_not_late)
     struct berth_err err;
 
     ck_assert_int_eq(berth_rendezvous_make(&hasty, 1, &err), 0);
-    berth_rendezvous_furnish(&hasty, 0, NULL);
+    berth_rendezvous_configure(&hasty, 0, NULL);
     ck_assert(berth_rendezvous_claim(&hasty, 4));
     passing = 10;
     ck_assert_int_eq(
@@ -373,7 +373,7 @@ static void await_container(void)
 {
     struct berth_err err;
 
-    berth_rendezvous_hand_on(&rendezvous, getpid());
+    berth_rendezvous_set_starter(&rendezvous, getpid());
     ck_assert_int_eq(berth_rendezvous_wait(&rendezvous, &err), BERTH_RENDEZVOUS_READY);
 }
 
@@ -460,10 +460,10 @@ END_TEST
 
 START_TEST(an_unpacked_image_is_told_once)
 {
-    ck_assert(!berth_rendezvous_unpacked(&rendezvous));
-    ck_assert(berth_rendezvous_unpack(&rendezvous));
-    ck_assert(!berth_rendezvous_unpack(&rendezvous));
-    ck_assert(berth_rendezvous_unpacked(&rendezvous));
+    ck_assert(!berth_rendezvous_is_unpacked(&rendezvous));
+    ck_assert(berth_rendezvous_set_unpacked(&rendezvous));
+    ck_assert(!berth_rendezvous_set_unpacked(&rendezvous));
+    ck_assert(berth_rendezvous_is_unpacked(&rendezvous));
 }
 END_TEST
 
@@ -505,17 +505,17 @@ START_TEST(each_container_has_a_slot)
     struct berth_err err;
 
     ck_assert_int_eq(berth_rendezvous_make(&several, 3, &err), 0);
-    berth_rendezvous_furnish(&several, 30, NULL);
+    berth_rendezvous_configure(&several, 30, NULL);
     for (unsigned int slot = 0; slot < 3; slot++)
         ck_assert_int_eq(in_slot(&several, slot), 0); /* claims */
     for (unsigned int slot = 0; slot < 3; slot++)
         ck_assert_int_eq(in_slot(&several, slot), 0); /* sees its own */
-    ck_assert(!berth_rendezvous_any_lost(&several));
+    ck_assert(!berth_rendezvous_is_any_lost(&several));
     entered = several;
     entered.slot = 2;
     ck_assert_int_eq(berth_rendezvous_enter(&entered, &err), 0);
     berth_rendezvous_lose(&entered);
-    ck_assert(berth_rendezvous_any_lost(&several));
+    ck_assert(berth_rendezvous_is_any_lost(&several));
 }
 END_TEST
 
