@@ -282,7 +282,7 @@ static void find_reach(const struct work *work, struct berth_inside *inside)
     inside->reach.apart = work->order.mpi.apart;
     inside->reach.nodes = nodes ? (unsigned int)atoi(nodes) : 1;
     inside->reach.het_step = berth_order_het_step(&work->order.step, inside->task);
-    berth_namespaces_look(inside->holder, &inside->reach);
+    berth_namespaces_find_reach(inside->holder, &inside->reach);
 }
 
 /* A library of PMIx that does not see the files of its server ends in MPI_Init, unless
@@ -290,7 +290,7 @@ static void find_reach(const struct work *work, struct berth_inside *inside)
 static const char *find_variable(const struct berth_inside *inside,
                                  char *const *container)
 {
-    return berth_namespaces_hide_pmix(inside->holder, inside->task) &&
+    return berth_namespaces_is_pmix_hidden(inside->holder, inside->task) &&
                    !berth_environ_value(container, "PMIX_MCA_gds")
                ? "PMIX_MCA_gds=hash"
                : NULL;
@@ -365,7 +365,7 @@ int main(int argc, char **argv)
     static struct work work = {.channel = -1, .witness = &to_witness};
     struct berth_err err;
 
-    if (berth_program_tells("berth-mpi", argc, argv))
+    if (berth_program_prints_version("berth-mpi", argc, argv))
         return EXIT_SUCCESS;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (argc == 2 + BERTH_SINGLETON_WORDS && strcmp(argv[1], "--singleton") == 0) {

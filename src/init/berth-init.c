@@ -260,7 +260,7 @@ static int run(const struct init *init, const char *self, struct berth_err *err)
     if (init->watcher >= 0 && await_watcher(init->watcher) < 0)
         exit(BERTH_REFUSED);
     if (berth_signals_forward(init->programs, err) < 0 || add_programs(init, err) < 0 ||
-        berth_become_enter(&init->become, err) < 0)
+        berth_become_chdir(&init->become, err) < 0)
         return BERTH_REFUSED;
     close_ours(init, self);
     berth_limits_restore(init->limits);
@@ -283,7 +283,7 @@ int main(int argc, char **argv)
     struct berth_err err;
     int status = BERTH_REFUSED;
 
-    if (berth_program_tells("berth-init", argc, argv))
+    if (berth_program_prints_version("berth-init", argc, argv))
         return EXIT_SUCCESS;
     if (read_words(argv, &init) < 0 || (init.handover >= 0 && read_handover(&init) < 0))
         berth_err_set(&err, "started with wrong words; it is for berth-start only");

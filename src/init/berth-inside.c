@@ -202,7 +202,8 @@ int main(int argc, char **argv)
 
     berth_streams_hold();
     if (strcmp(name, "berth-inside") == 0) /* else it is the host's command that says */
-        return berth_program_tells(name, argc, argv) ? EXIT_SUCCESS : EXIT_FAILURE;
+        return berth_program_prints_version(name, argc, argv) ? EXIT_SUCCESS
+                                                              : EXIT_FAILURE;
     signals = take_signals();
     socket = connect_supervisor(place, &err);
     if (socket < 0 || ask(socket, strchr(place, '.') + 1, argv, &err) < 0 ||

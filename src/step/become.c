@@ -37,7 +37,7 @@ static int set_pwd(const char *path)
     return path && *path == '/' && is_here(path) ? setenv("PWD", path, 1) : 0;
 }
 
-int berth_become_enter(const struct berth_become *become, struct berth_err *err)
+int berth_become_chdir(const struct berth_become *become, struct berth_err *err)
 {
     if (become->workdir && chdir(become->workdir) < 0)
         return berth_err_set(

@@ -16,7 +16,7 @@ struct berth_become {
 enum { BERTH_REFUSED = 1, BERTH_NOT_EXECUTABLE = 126, BERTH_NOT_FOUND = 127 };
 
 /* Changes to the working directory, and sets PWD to its name on the host. */
-int berth_become_enter(const struct berth_become *become, struct berth_err *err);
+int berth_become_chdir(const struct berth_become *become, struct berth_err *err);
 
 /* The path of the command NAME, on the PATH of the current environment. Slurm makes
  * this path the command's argv[0], and so do we: a program may look for its own files

@@ -52,7 +52,7 @@ void berth_limits_list(struct berth_buf *ret)
     }
 }
 
-void berth_limits_take_cpus(const cpu_set_t *cpus)
+void berth_limits_set_cpus(const cpu_set_t *cpus)
 {
     cpu_set_t all;
 

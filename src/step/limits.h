@@ -20,4 +20,4 @@ void berth_limits_list(struct berth_buf *ret);
 
 /* Slurm binds a task to some of the step's CPUs; what serves all tasks is to run on the
  * CPUS, or, where the cpuset of the step has none of these, on all that it has. */
-void berth_limits_take_cpus(const cpu_set_t *cpus);
+void berth_limits_set_cpus(const cpu_set_t *cpus);

@@ -104,7 +104,7 @@ static bool has_own_memory(pid_t holder)
            ours.st_dev != theirs.st_dev;
 }
 
-void berth_namespaces_look(pid_t holder, struct berth_mpi_reach *reach)
+void berth_namespaces_find_reach(pid_t holder, struct berth_mpi_reach *reach)
 {
     reach->pid = berth_namespaces_differ(holder, "pid");
     reach->ipc = berth_namespaces_differ(holder, "ipc");
@@ -115,7 +115,7 @@ void berth_namespaces_look(pid_t holder, struct berth_mpi_reach *reach)
 /* Slurm makes a directory for the clients of a step below TmpFS, or where mpi.conf
  * says. No variable names it: where it is not below the server's own, as it is by
  * default, it counts as hidden, too. */
-bool berth_namespaces_hide_pmix(pid_t holder, char *const *task)
+bool berth_namespaces_is_pmix_hidden(pid_t holder, char *const *task)
 {
     static const char start[] = "slurm.pmix.";
     const char *step = berth_environ_value(task, "PMIX_NAMESPACE");

@@ -33,9 +33,9 @@ int berth_namespaces_map(uid_t uid, uid_t outer_uid, gid_t gid, gid_t outer_gid)
 
 /* What the container of process HOLDER has for itself, and this process has not; the
  * rest of *REACH stays. */
-void berth_namespaces_look(pid_t holder, struct berth_mpi_reach *reach);
+void berth_namespaces_find_reach(pid_t holder, struct berth_mpi_reach *reach);
 
 /* Does the server of PMIx, which the variables TASK name, keep what it knows in files
  * that processes in that container do not see? (Slurm's mpi/pmix: pmixp_info.c; PMIx 5
  * and later: gds/shmem2.) */
-bool berth_namespaces_hide_pmix(pid_t holder, char *const *task);
+bool berth_namespaces_is_pmix_hidden(pid_t holder, char *const *task);

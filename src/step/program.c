@@ -26,7 +26,7 @@ int berth_program_open(struct berth_err *err)
     return fd < 0 ? berth_program_missing(PROGRAM, err) : fd;
 }
 
-bool berth_program_tells(const char *name, int argc, char *const *argv)
+bool berth_program_prints_version(const char *name, int argc, char *const *argv)
 {
     if (argc != 2 || strcmp(argv[1], "--version") != 0)
         return false;

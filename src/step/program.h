@@ -16,7 +16,7 @@ int berth_program_missing(const char *path, struct berth_err *err);
 
 /* Prints the release of the program NAME if --version is its only argument (`berth
  * doctor` asks so). Returns whether it did. */
-bool berth_program_tells(const char *name, int argc, char *const *argv);
+bool berth_program_prints_version(const char *name, int argc, char *const *argv);
 
 /* Bytes of the longest name. */
 #define BERTH_PROGRAM_NAME 32

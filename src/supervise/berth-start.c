@@ -288,7 +288,8 @@ int main(int argc, char **argv)
 
     berth_streams_hold();
     /* In a step, the words are the user's. */
-    if (!getenv(BERTH_TASK_ORDER) && berth_program_tells("berth-start", argc, argv))
+    if (!getenv(BERTH_TASK_ORDER) &&
+        berth_program_prints_version("berth-start", argc, argv))
         return EXIT_SUCCESS;
     if (!getenv(BERTH_TASK_ORDER) && argc == 3 && strcmp(argv[1], "--job") == 0) {
         berth_jobserver_run(atoi(argv[2]));

@@ -530,7 +530,7 @@ static void run(void *data)
     supervisor->hostcommand.mask = &supervisor->mask;
     supervisor->start.programs = supervisor->hostcommand.programs;
     berth_limits_raise(NULL);
-    berth_limits_take_cpus(berth_rendezvous_cpus(supervisor->rendezvous));
+    berth_limits_set_cpus(berth_rendezvous_cpus(supervisor->rendezvous));
     supervisor->rendezvous->memory = MEMORY;
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* what the runtime leaves comes to us */
     if (open_rendezvous(supervisor, &err) < 0) {

@@ -56,7 +56,8 @@ int main(int argc, char **argv)
 
     berth_streams_hold();
     /* In a step, the words are the user's. */
-    if (!getenv(BERTH_TASK_ORDER) && berth_program_tells("berth-task", argc, argv))
+    if (!getenv(BERTH_TASK_ORDER) &&
+        berth_program_prints_version("berth-task", argc, argv))
         return EXIT_SUCCESS;
     return berth_task_end(&task, run(&task, argv, &err), &err);
 }

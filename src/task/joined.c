@@ -83,7 +83,7 @@ static int become(const struct berth_task *task,
         return -1;
     berth_marks_join(task->environment);
     if (take_environment(task, rendezvous, err) < 0 ||
-        berth_become_enter(&way, err) < 0)
+        berth_become_chdir(&way, err) < 0)
         return -1;
     if (task->order.report >= 0)
         fcntl(task->order.report, F_SETFD, FD_CLOEXEC);
