@@ -306,7 +306,7 @@ int berth_find_containers(const struct berth_find *wanted, struct berth_containe
     struct look look = {.wanted = wanted, .found = ret};
     int result = 0;
 
-    berth_processes_visit(add, &look);
+    berth_processes_each(add, &look);
     if (look.failed)
         result = berth_err_oom(err);
     for (size_t i = 0; i < look.count && result == 0; i++)

@@ -22,7 +22,7 @@ void berth_kill_children(void)
 {
     pid_t self = getpid();
 
-    berth_processes_visit(kill_child, &self);
+    berth_processes_each(kill_child, &self);
 }
 
 /* A mount namespace, and a process in it that goes on. */
@@ -51,7 +51,8 @@ void berth_kill_space(int space, pid_t but)
     if (fstat(space, &status) < 0)
         return;
     wanted.number = status.st_ino;
-    for (int i = 0; i < ROUNDS && berth_processes_list(kill_in_space, &wanted) > 0; i++)
+    for (int i = 0; i < ROUNDS && berth_processes_each_pid(kill_in_space, &wanted) > 0;
+         i++)
         ;
 }
 
@@ -86,6 +87,6 @@ static bool kill_descendant(const struct berth_process *process, void *data)
 bool berth_kill_tree(pid_t pid)
 {
     kill(pid, SIGSTOP);
-    berth_processes_visit(kill_descendant, &pid);
+    berth_processes_each(kill_descendant, &pid);
     return kill(pid, SIGKILL) == 0;
 }

@@ -80,7 +80,7 @@ static bool is_starting(const struct berth_process *process, void *runtime)
 
 static bool is_any_starting(const char *runtime)
 {
-    return berth_processes_visit(is_starting, (void *)berth_text_base(runtime)) > 0;
+    return berth_processes_each(is_starting, (void *)berth_text_base(runtime)) > 0;
 }
 
 /* In a file system of several nodes another node may be about to fill a directory, of

@@ -81,17 +81,17 @@ void berth_servers_use(pid_t holder, struct berth_servers_use *ret)
     *ret = (struct berth_servers_use){0};
     use.above = parent_of(use.runtime);
     if (use.runtime > 1)
-        berth_processes_visit(add_use, &use);
+        berth_processes_each(add_use, &use);
 }
 
-static bool visit_ours(const struct berth_process *process, void *servers)
+static bool count_ours(const struct berth_process *process, void *servers)
 {
     return is_ours(process, servers);
 }
 
 int berth_servers_count(struct berth_servers *servers)
 {
-    return berth_processes_visit(visit_ours, servers);
+    return berth_processes_each(count_ours, servers);
 }
 
 /* Trace the threads of PID that are not traced yet; returns how many. */
@@ -128,7 +128,7 @@ static bool seize(const struct berth_process *process, void *servers)
 
 int berth_servers_seize(struct berth_servers *servers)
 {
-    return berth_processes_visit(seize, servers);
+    return berth_processes_each(seize, servers);
 }
 
 /* Is THREAD one of PROCESS? */
@@ -265,7 +265,7 @@ static bool end(const struct berth_process *process, void *data)
 void berth_servers_end(struct berth_servers *servers, int rounds)
 {
     if (rounds >= BERTH_SERVERS_PATIENCE)
-        berth_processes_visit(
+        berth_processes_each(
             end, &(struct order){
                      servers, rounds < 2 * BERTH_SERVERS_PATIENCE ? SIGTERM : SIGKILL});
 }
@@ -311,7 +311,7 @@ bool berth_servers_unpacked(struct berth_servers *servers, const char *image)
         return false;
     search.identity = identity = berth_opened_identity(&st);
     return identity && berth_opened_by(servers->runtime, identity) == BERTH_OPENED_NO &&
-           berth_processes_visit(has_image, &search) == 0 && !search.any;
+           berth_processes_each(has_image, &search) == 0 && !search.any;
 }
 
 int berth_servers_check(struct berth_servers *servers, const char *identity,
@@ -320,7 +320,7 @@ int berth_servers_check(struct berth_servers *servers, const char *identity,
     struct search search = {.servers = servers, .identity = identity};
 
     if (!identity || berth_opened_by(servers->runtime, identity) != BERTH_OPENED_NO ||
-        berth_processes_visit(has_image, &search) > 0)
+        berth_processes_each(has_image, &search) > 0)
         return 0;
     if (search.any || is_directory(image))
         return berth_err_set(err, BERTH_OPENED_EXCHANGED, image);

@@ -53,10 +53,10 @@ int berth_marks_open(pid_t holder)
     return -1;
 }
 
-static void visit(int marks, const char *name,
-                  void (*see)(void *data, unsigned int local, pid_t pid,
-                              unsigned int rank),
-                  void *data)
+static void read_mark(int marks, const char *name,
+                      void (*function)(void *data, unsigned int local, pid_t pid,
+                                       unsigned int rank),
+                      void *data)
 {
     char target[NAME_SIZE];
     unsigned int local, rank;
@@ -70,20 +70,20 @@ static void visit(int marks, const char *name,
         return;
     target[length] = '\0';
     if (sscanf(target, "%d %u", &pid, &rank) == 2)
-        see(data, local, pid, rank);
+        function(data, local, pid, rank);
 }
 
-void berth_marks_visit(int marks,
-                       void (*see)(void *data, unsigned int local, pid_t pid,
-                                   unsigned int rank),
-                       void *data)
+void berth_marks_each(int marks,
+                      void (*function)(void *data, unsigned int local, pid_t pid,
+                                       unsigned int rank),
+                      void *data)
 {
     int fd = openat(marks, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *entry;
 
     while (directory && (entry = readdir(directory)))
-        visit(marks, entry->d_name, see, data);
+        read_mark(marks, entry->d_name, function, data);
     if (directory)
         closedir(directory);
     else if (fd >= 0)

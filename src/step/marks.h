@@ -17,12 +17,12 @@ void berth_marks_join(char *const *environment);
 /* The marks in the container of HOLDER. Returns a descriptor; -1: there are none. */
 int berth_marks_open(pid_t holder);
 
-/* Call SEE with DATA for each task that has joined: its SLURM_LOCALID, its process, its
- * rank of the step. */
-void berth_marks_visit(int marks,
-                       void (*see)(void *data, unsigned int local, pid_t pid,
-                                   unsigned int rank),
-                       void *data);
+/* Call FUNCTION with DATA for each task that has joined: its SLURM_LOCALID, its
+ * process, its rank of the step. */
+void berth_marks_each(int marks,
+                      void (*function)(void *data, unsigned int local, pid_t pid,
+                                       unsigned int rank),
+                      void *data);
 
 /* Has the task LOCAL, which is process PID or one of its descendants, loaded the host's
  * MPI from the stage of name STAGE? */

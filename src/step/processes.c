@@ -54,7 +54,7 @@ bool berth_process_read(pid_t pid, struct berth_process *ret)
     return true;
 }
 
-int berth_processes_list(bool (*visit)(pid_t, void *), void *data)
+int berth_processes_each_pid(bool (*function)(pid_t, void *), void *data)
 {
     DIR *directory = opendir("/proc");
     struct dirent *entry;
@@ -63,30 +63,30 @@ int berth_processes_list(bool (*visit)(pid_t, void *), void *data)
     while (directory && (entry = readdir(directory))) {
         pid_t pid = (pid_t)atoi(entry->d_name);
 
-        count += pid > 0 && visit(pid, data);
+        count += pid > 0 && function(pid, data);
     }
     if (directory)
         closedir(directory);
     return count;
 }
 
-struct visit {
-    bool (*visit)(const struct berth_process *, void *);
+struct call {
+    bool (*function)(const struct berth_process *, void *);
     void *data;
 };
 
-static bool read_and_visit(pid_t pid, void *data)
+static bool read_and_call(pid_t pid, void *data)
 {
-    const struct visit *it = data;
+    const struct call *it = data;
     struct berth_process process;
 
-    return berth_process_read(pid, &process) && it->visit(&process, it->data);
+    return berth_process_read(pid, &process) && it->function(&process, it->data);
 }
 
-int berth_processes_visit(bool (*visit)(const struct berth_process *, void *),
-                          void *data)
+int berth_processes_each(bool (*function)(const struct berth_process *, void *),
+                         void *data)
 {
-    return berth_processes_list(read_and_visit, &(struct visit){visit, data});
+    return berth_processes_each_pid(read_and_call, &(struct call){function, data});
 }
 
 int berth_process_environment(pid_t pid, size_t most, struct berth_buf *ret)
@@ -139,22 +139,23 @@ size_t berth_process_children(pid_t pid, pid_t **ret_children)
     return list.count;
 }
 
-static bool visit_below(pid_t pid, int depth, bool (*visit)(pid_t, void *), void *data)
+static bool call_below(pid_t pid, int depth, bool (*function)(pid_t, void *),
+                       void *data)
 {
     enum { DEPTH_MAX = 32 };
     BERTH_FREE pid_t *children = NULL;
-    bool goes_on = visit(pid, data);
+    bool goes_on = function(pid, data);
     size_t count =
         goes_on && depth < DEPTH_MAX ? berth_process_children(pid, &children) : 0;
 
     for (size_t i = 0; i < count && goes_on; i++)
-        goes_on = visit_below(children[i], depth + 1, visit, data);
+        goes_on = call_below(children[i], depth + 1, function, data);
     return goes_on;
 }
 
-bool berth_process_below(pid_t pid, bool (*visit)(pid_t, void *), void *data)
+bool berth_process_each_below(pid_t pid, bool (*function)(pid_t, void *), void *data)
 {
-    return visit_below(pid, 0, visit, data);
+    return call_below(pid, 0, function, data);
 }
 
 struct variable {
@@ -184,5 +185,5 @@ bool berth_process_variable(pid_t pid, const char *name, unsigned int *ret_numbe
 {
     struct variable variable = {name, ret_number};
 
-    return !berth_process_below(pid, lacks_variable, &variable);
+    return !berth_process_each_below(pid, lacks_variable, &variable);
 }

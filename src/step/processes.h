@@ -20,21 +20,22 @@ struct berth_process {
 /* Read what /proc/PID/stat says. Returns whether there is such a process. */
 bool berth_process_read(pid_t pid, struct berth_process *ret);
 
-/* Call VISIT with the number of every process and DATA; returns how often it said true.
+/* Call FUNCTION with the number of every process and DATA; returns how often it said
+ * true.
  */
-int berth_processes_list(bool (*visit)(pid_t, void *), void *data);
+int berth_processes_each_pid(bool (*function)(pid_t, void *), void *data);
 
 /* The same with what is read of every process, which takes three times as long. */
-int berth_processes_visit(bool (*visit)(const struct berth_process *, void *),
-                          void *data);
+int berth_processes_each(bool (*function)(const struct berth_process *, void *),
+                         void *data);
 
 /* The children of all threads of PID (proc_pid_task(5): the file `children`, which a
  * kernel may lack). Returns how many are in *RET_CHILDREN, which the caller frees. */
 size_t berth_process_children(pid_t pid, pid_t **ret_children);
 
-/* Call VISIT with PID, with each of its descendants, and with DATA, parents first,
+/* Call FUNCTION with PID, with each of its descendants, and with DATA, parents first,
  * until it returns false. Returns whether it never did. */
-bool berth_process_below(pid_t pid, bool (*visit)(pid_t, void *), void *data);
+bool berth_process_each_below(pid_t pid, bool (*function)(pid_t, void *), void *data);
 
 /* The variable NAME, a number, in the environment with which process PID was started,
  * or the first of its descendants that has it: a runtime that stays above the task may

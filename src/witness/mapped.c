@@ -185,7 +185,7 @@ enum berth_mapped berth_mapped_look(struct berth_mapped_files *files, pid_t pid,
 {
     struct look look = {.files = files};
 
-    berth_process_below(pid, look_at, &look);
+    berth_process_each_below(pid, look_at, &look);
     *ret_file = look.kind == BERTH_MAPPED_NONE ? NULL : &files->items[look.found];
     return look.kind;
 }

@@ -134,6 +134,6 @@ enum berth_network berth_network_look(pid_t pid, const struct berth_strvec *devi
 {
     struct look look = {devices, BERTH_NETWORK_UNKNOWN};
 
-    berth_process_below(pid, look_at, &look);
+    berth_process_each_below(pid, look_at, &look);
     return look.found;
 }

@@ -228,7 +228,7 @@ static void find_children(struct watch *watch)
 static void find_tasks(struct watch *watch)
 {
     if (watch->marks >= 0)
-        berth_marks_visit(watch->marks, see, watch);
+        berth_marks_each(watch->marks, see, watch);
     else
         find_children(watch);
 }
