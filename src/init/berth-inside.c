@@ -131,9 +131,9 @@ static void hand_on(int socket, int number)
 }
 
 /* A file that is here, and not on the host. */
-static void send_file(int socket, const struct berth_hostcommand_wish *wish)
+static void send_file(int socket, const struct berth_hostcommand_file *file)
 {
-    int fd = open(wish->path, wish->flags | O_NONBLOCK | O_CLOEXEC);
+    int fd = open(file->path, file->flags | O_NONBLOCK | O_CLOEXEC);
     int error = errno;
 
     if (fd >= 0) {
@@ -148,18 +148,18 @@ static void send_file(int socket, const struct berth_hostcommand_wish *wish)
 /* Returns 0 where *RET_STATUS tells how the command has ended; 1: it has not yet. */
 static int hear(int socket, bool *begun, int *ret_status, struct berth_err *err)
 {
-    struct berth_hostcommand_wish wish = {0};
+    struct berth_hostcommand_file file = {0};
     ssize_t count;
 
     /* What it has not read comes back as an error, before what it has sent. */
-    while ((count = recv(socket, &wish, sizeof(wish) - 1, 0)) < 0 &&
+    while ((count = recv(socket, &file, sizeof(file) - 1, 0)) < 0 &&
            errno == ECONNRESET)
         ;
     if (*begun && count > (ssize_t)sizeof(*ret_status)) {
-        send_file(socket, &wish);
+        send_file(socket, &file);
         return 1;
     }
-    *ret_status = wish.flags;
+    *ret_status = file.flags;
     if (count != (ssize_t)sizeof(*ret_status) && *begun)
         return berth_err_set(err, "the process that ran the command was killed; run "
                                   "the command again");

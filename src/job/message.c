@@ -37,9 +37,9 @@ bool berth_job_peer_is(int socket, uid_t uid)
            peer.uid == uid;
 }
 
-int berth_job_send(int socket, int letter, int fd)
+int berth_job_send(int socket, int kind, int fd)
 {
-    char byte = (char)letter;
+    char byte = (char)kind;
     char control[CMSG_SPACE(sizeof(fd))] = {0};
     struct iovec data = {&byte, 1};
     struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};

@@ -9,7 +9,7 @@
 
 #include "step/handover.h"
 
-/* The messages on the socket of the job's server: a letter, and most have a handover
+/* The messages on the socket of the job's server: a kind, and most have a handover
  * (step/handover.h) with words and an environment.
  *
  * A step asks:
@@ -20,7 +20,7 @@
  *             of the holder
  *     ALONE   there is no container for it
  * The socket then stays open until the step, or the container, has ended. */
-enum berth_job_letter {
+enum berth_job_kind {
     BERTH_JOB_ASK = 'A',
     BERTH_JOB_JOIN = 'J',
     BERTH_JOB_ALONE = 'N'
@@ -50,10 +50,10 @@ int berth_job_address(uid_t uid, uint32_t job, const char *node,
  * Of a listener that a process has connected to: who listened. */
 bool berth_job_peer_is(int socket, uid_t uid);
 
-/* FD goes with the letter; -1: none. Returns 0, or -1 with errno. */
-int berth_job_send(int socket, int letter, int fd);
+/* FD goes with the kind; -1: none. Returns 0, or -1 with errno. */
+int berth_job_send(int socket, int kind, int fd);
 
-/* Reads the next message; *RET_FD is -1 where there is none. Returns the letter; 0: the
+/* Reads the next message; *RET_FD is -1 where there is none. Returns the kind; 0: the
  * other side has ended; -1 with errno, where nothing has come yet, too. */
 int berth_job_receive(int socket, int *ret_fd);
 

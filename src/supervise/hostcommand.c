@@ -134,7 +134,7 @@ _Noreturn static void refuse(const struct command *command, struct berth_err *er
     _exit(EXIT_FAILURE);
 }
 
-/* The next letter; who says nothing in this time says nothing. -1: none. */
+/* The next kind; who says nothing in this time says nothing. -1: none. */
 static int receive(const struct command *command, int *ret_fd)
 {
     enum { PATIENCE_MS = 10000 };
@@ -251,13 +251,13 @@ _Noreturn static void become(const struct command *command, pid_t parent)
 static bool hear(const struct command *command)
 {
     int fd;
-    int letter = berth_job_receive(command->socket, &fd);
+    int kind = berth_job_receive(command->socket, &fd);
 
     if (fd >= 0)
         close(fd);
-    if (letter > 0 && letter < 32)
-        kill(command->pid, letter);
-    if (letter > 0 || (letter < 0 && errno == EAGAIN))
+    if (kind > 0 && kind < 32)
+        kill(command->pid, kind);
+    if (kind > 0 || (kind < 0 && errno == EAGAIN))
         return true;
     kill(command->pid, SIGCONT);
     kill(command->pid, SIGTERM);

@@ -24,7 +24,7 @@
 #include "job/message.h"
 #include "plan/outsidefiles.h"
 
-/* The next letter. Where the program has ended, or says nothing, this process ends. */
+/* The next kind. Where the program has ended, or says nothing, this process ends. */
 static int receive(int socket, int *ret_fd)
 {
     enum { PATIENCE_MS = 60000 }; /* a file system may be slow */
@@ -32,11 +32,11 @@ static int receive(int socket, int *ret_fd)
     for (;;) {
         struct pollfd fd = {.fd = socket, .events = POLLIN};
         int count = poll(&fd, 1, PATIENCE_MS);
-        int letter = count > 0 ? berth_job_receive(socket, ret_fd) : count;
+        int kind = count > 0 ? berth_job_receive(socket, ret_fd) : count;
 
-        if (letter > 0)
-            return letter;
-        if (letter == 0 || (errno != EAGAIN && errno != EINTR))
+        if (kind > 0)
+            return kind;
+        if (kind == 0 || (errno != EAGAIN && errno != EINTR))
             _exit(EXIT_FAILURE);
     }
 }
@@ -53,20 +53,20 @@ static void obey(int socket, int number)
 /* Have the program open PATH. Returns a descriptor, or -1 with errno. */
 static int open_there(int socket, const char *path, int flags)
 {
-    struct berth_hostcommand_wish wish = {.flags = flags};
+    struct berth_hostcommand_file file = {.flags = flags};
     size_t length = strlen(path) + 1;
-    int letter = 0, fd = -1;
+    int kind = 0, fd = -1;
 
-    if (length > sizeof(wish.path)) {
+    if (length > sizeof(file.path)) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    memcpy(wish.path, path, length);
-    send(socket, &wish, offsetof(struct berth_hostcommand_wish, path) + length,
+    memcpy(file.path, path, length);
+    send(socket, &file, offsetof(struct berth_hostcommand_file, path) + length,
          MSG_NOSIGNAL);
-    while ((letter = receive(socket, &fd)) < ' ')
-        obey(socket, letter);
-    if (letter == BERTH_HOSTCOMMAND_FILE)
+    while ((kind = receive(socket, &fd)) < ' ')
+        obey(socket, kind);
+    if (kind == BERTH_HOSTCOMMAND_FILE)
         return fd;
     errno = receive(socket, &fd);
     return -1;

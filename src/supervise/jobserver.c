@@ -244,11 +244,11 @@ static int read_question(int fd, struct berth_handover *ret)
 static void hear_step(struct step *step)
 {
     int fd;
-    int letter = berth_job_receive(step->socket, &fd);
+    int kind = berth_job_receive(step->socket, &fd);
 
-    if (letter < 0 && errno == EAGAIN)
+    if (kind < 0 && errno == EAGAIN)
         return;
-    if (letter != BERTH_JOB_ASK || step->has_asked || fd < 0) {
+    if (kind != BERTH_JOB_ASK || step->has_asked || fd < 0) {
         if (fd >= 0)
             close(fd);
         drop_step(step);
