@@ -231,13 +231,13 @@ static void add_servers(const struct look *look, const struct process *holder,
                         struct berth_container *ret)
 {
     const struct process *runtime = find(look, holder->is.parent);
-    struct berth_servers_use use = {0};
+    struct berth_servers_usage usage = {0};
 
     for (size_t i = 0; i < look->count; i++)
-        berth_servers_add_use(&look->items[i].is, holder->is.parent,
-                              runtime ? runtime->is.parent : 0, &use);
-    ret->memory = use.count ? (int)use.kib : -1;
-    ret->cpu = use.count ? (int)use.ms : -1;
+        berth_servers_add_usage(&look->items[i].is, holder->is.parent,
+                                runtime ? runtime->is.parent : 0, &usage);
+    ret->memory = usage.count ? (int)usage.kib : -1;
+    ret->cpu = usage.count ? (int)usage.ms : -1;
 }
 
 /* Here, and not from the age where that is read: two roundings make another second of

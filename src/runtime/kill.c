@@ -42,7 +42,7 @@ static bool kill_in_space(pid_t pid, void *data)
            space.st_ino == wanted->number && kill(pid, SIGKILL) == 0;
 }
 
-void berth_kill_space(int space, pid_t but)
+void berth_kill_namespace(int space, pid_t but)
 {
     enum { ROUNDS = 10 }; /* one that we see may start one that we do not */
     struct space wanted = {.but = but};

@@ -13,4 +13,4 @@ bool berth_kill_tree(pid_t pid);
 void berth_kill_children(void);
 
 /* Kill every process but one in the mount namespace that the descriptor SPACE is of. */
-void berth_kill_space(int space, pid_t but);
+void berth_kill_namespace(int space, pid_t but);

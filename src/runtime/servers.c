@@ -41,29 +41,29 @@ static bool is_ours(const struct berth_process *process,
              berth_opened_by(process->pid, servers->socket) == BERTH_OPENED_YES));
 }
 
-void berth_servers_add_use(const struct berth_process *process, pid_t runtime,
-                           pid_t above, struct berth_servers_use *use)
+void berth_servers_add_usage(const struct berth_process *process, pid_t runtime,
+                             pid_t above, struct berth_servers_usage *usage)
 {
     if (!berth_servers_has_name(process->name) ||
         (process->parent != runtime && (above <= 1 || process->parent != above)))
         return;
-    if (use->count < sizeof(use->pids) / sizeof(*use->pids))
-        use->pids[use->count] = process->pid;
-    use->count++;
-    use->kib += process->pages * (sysconf(_SC_PAGESIZE) / 1024);
-    use->ms += (long)process->ticks * 1000 / sysconf(_SC_CLK_TCK);
+    if (usage->count < sizeof(usage->pids) / sizeof(*usage->pids))
+        usage->pids[usage->count] = process->pid;
+    usage->count++;
+    usage->kib += process->pages * (sysconf(_SC_PAGESIZE) / 1024);
+    usage->ms += (long)process->ticks * 1000 / sysconf(_SC_CLK_TCK);
 }
 
-struct use {
+struct usage {
     pid_t runtime, above;
-    struct berth_servers_use *ret;
+    struct berth_servers_usage *ret;
 };
 
-static bool add_use(const struct berth_process *process, void *data)
+static bool add_usage(const struct berth_process *process, void *data)
 {
-    const struct use *use = data;
+    const struct usage *usage = data;
 
-    berth_servers_add_use(process, use->runtime, use->above, use->ret);
+    berth_servers_add_usage(process, usage->runtime, usage->above, usage->ret);
     return false;
 }
 
@@ -74,14 +74,14 @@ static pid_t parent_of(pid_t pid)
     return pid > 1 && berth_process_read(pid, &process) ? process.parent : 0;
 }
 
-void berth_servers_use(pid_t holder, struct berth_servers_use *ret)
+void berth_servers_usage(pid_t holder, struct berth_servers_usage *ret)
 {
-    struct use use = {.runtime = parent_of(holder), .ret = ret};
+    struct usage usage = {.runtime = parent_of(holder), .ret = ret};
 
-    *ret = (struct berth_servers_use){0};
-    use.above = parent_of(use.runtime);
-    if (use.runtime > 1)
-        berth_processes_each(add_use, &use);
+    *ret = (struct berth_servers_usage){0};
+    usage.above = parent_of(usage.runtime);
+    if (usage.runtime > 1)
+        berth_processes_each(add_usage, &usage);
 }
 
 static bool count_ours(const struct berth_process *process, void *servers)

@@ -26,7 +26,7 @@ struct berth_servers {
 bool berth_servers_has_name(const char *name);
 
 /* What servers have taken since they started. */
-struct berth_servers_use {
+struct berth_servers_usage {
     unsigned int count;
     long kib;      /* of memory, now */
     long ms;       /* of processor time */
@@ -35,12 +35,12 @@ struct berth_servers_use {
 
 /* Add PROCESS to USE if it is a server of the container that RUNTIME has started, which
  * ABOVE has (0: not known): those of SingularityCE become the supervisor's. */
-void berth_servers_add_use(const struct berth_process *process, pid_t runtime,
-                           pid_t above, struct berth_servers_use *use);
+void berth_servers_add_usage(const struct berth_process *process, pid_t runtime,
+                             pid_t above, struct berth_servers_usage *usage);
 
 /* The use of all servers of the container with the first process HOLDER, which may be
  * another supervisor's. */
-void berth_servers_use(pid_t holder, struct berth_servers_use *ret);
+void berth_servers_usage(pid_t holder, struct berth_servers_usage *ret);
 
 /* Trace those that there are by now; returns how many were not traced before. */
 int berth_servers_seize(struct berth_servers *servers);

@@ -176,7 +176,7 @@ _Noreturn static void run_in(const struct berth_start *start, pid_t holder,
     berth_launch_hold(name, TASKS, READY, -1, &argv);
     if (berth_join_owner(holder, &err) == 0 && copy_mounts(&err) == 0) {
         if (looks && !has_directory(directory, &here))
-            _exit(BERTH_START_ELSEWHERE);
+            _exit(BERTH_START_NO_DIRECTORY);
         fexecve(INIT, argv.items, environment->items);
         berth_err_set(&err, "cannot start a process: %s", strerror(errno));
     }

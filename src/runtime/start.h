@@ -40,12 +40,12 @@ int berth_start(struct berth_start *start, struct berth_err *err);
 /* The same without a runtime: berth-init runs in the container of process HOLDER, with
  * a copy of its mounts and with ENVIRONMENT (as /proc/PID/environ). If LOOKS is true,
  * the directory of the launch has to be in it, or the process ends with
- * BERTH_START_ELSEWHERE. */
+ * BERTH_START_NO_DIRECTORY. */
 int berth_start_in(struct berth_start *start, pid_t holder,
                    const struct berth_buf *environment, bool looks,
                    struct berth_err *err);
 
-enum { BERTH_START_ELSEWHERE = 75 };
+enum { BERTH_START_NO_DIRECTORY = 75 };
 
 /* Wait until berth-init runs: which process that is, in our numbers, and its
  * environment, each variable with its NUL. */

@@ -10,7 +10,7 @@
 #include "plan/launch.h"
 
 /* Inspects an image from a process of the host, as the tasks of a step see it. */
-struct berth_temporary_look {
+struct berth_temporary_inspection {
     const char *runtime;  /* path */
     const char *image;    /* path */
     unsigned int seconds; /* that the container may take to start */
@@ -21,11 +21,11 @@ struct berth_temporary_look {
     void *data;
 };
 
-/* Start a temporary container in a user namespace, look, and end it. Returns 0 with
- * what was appended to RET; -1 with a sentence in ERR, of the runtime too when it
- * refuses. */
-int berth_temporary_look(const struct berth_temporary_look *look, struct berth_buf *ret,
-                         struct berth_err *err);
+/* Start a temporary container in a user namespace, inspect the image, and end it.
+ * Returns 0 with what was appended to RET; -1 with a sentence in ERR, of the runtime
+ * too when it refuses. */
+int berth_temporary_inspect(const struct berth_temporary_inspection *look,
+                            struct berth_buf *ret, struct berth_err *err);
 
 /* A container that no task is to join. Borrows everything. */
 struct berth_temporary {
@@ -35,10 +35,10 @@ struct berth_temporary {
     struct berth_deadline *deadline; /* and what is left of them */
     /* What is done when it is there, in this process: HOLDER is berth-init, VARIABLES
      * its environment. */
-    int (*use)(void *data, pid_t holder, const struct berth_buf *variables,
+    int (*run)(void *data, pid_t holder, const struct berth_buf *variables,
                struct berth_err *err);
     void *data;
 };
 
-/* Starts the container, calls USE and ends the container. */
+/* Starts the container, calls RUN and ends the container. */
 int berth_temporary(const struct berth_temporary *it, struct berth_err *err);

@@ -12,26 +12,26 @@
 #include "plan/fallback.h"
 #include "runtime/temporary.h"
 
-struct look {
+struct check {
     const struct berth_precheck *precheck;
     const struct berth_launch *launch; /* of the container to look into */
     struct berth_injected injected;
-    bool is_in; /* there is a container: what fails now is a refusal */
+    bool is_running; /* there is a container: what fails now is a refusal */
 };
 
-static int look_inside(void *data, pid_t holder, const struct berth_buf *variables,
-                       struct berth_err *err)
+static int check_inside(void *data, pid_t holder, const struct berth_buf *variables,
+                        struct berth_err *err)
 {
-    struct look *look = data;
+    struct check *check = data;
     struct berth_inject inject = {.holder = holder,
-                                  .launch = look->launch,
+                                  .launch = check->launch,
                                   .environment = variables->text,
                                   .count = variables->used,
-                                  .apart = look->precheck->apart,
-                                  .deadline = look->precheck->deadline};
+                                  .apart = check->precheck->apart,
+                                  .deadline = check->precheck->deadline};
 
-    look->is_in = true;
-    return berth_inject(&inject, &look->injected, err);
+    check->is_running = true;
+    return berth_inject(&inject, &check->injected, err);
 }
 
 /* The request with a user namespace, and the image's own MPI. */
@@ -89,13 +89,13 @@ int berth_precheck(const struct berth_precheck *precheck,
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_launch launch = *precheck->launch;
-    struct look look = {.precheck = precheck, .launch = &launch};
+    struct check check = {.precheck = precheck, .launch = &launch};
     struct berth_temporary container = {.launch = &launch,
                                         .mask = precheck->mask,
                                         .seconds = precheck->seconds,
                                         .deadline = precheck->deadline,
-                                        .use = look_inside,
-                                        .data = &look};
+                                        .run = check_inside,
+                                        .data = &check};
     struct berth_err why;
     int result = 0;
 
@@ -103,18 +103,18 @@ int berth_precheck(const struct berth_precheck *precheck,
         return -1;
     launch.request = &request;
     if (berth_temporary(&container, &why) < 0) {
-        if (look.is_in) {
+        if (check.is_running) {
             *err = why;
             return -1;
         }
-        result = warn(precheck, &why, &look.injected, err);
+        result = warn(precheck, &why, &check.injected, err);
     }
     if (result == 0)
-        result = note(precheck, &look.injected.binding, err);
+        result = note(precheck, &check.injected.binding, err);
     if (result < 0)
-        berth_injected_fini(&look.injected);
+        berth_injected_fini(&check.injected);
     else
-        *ret_injected = look.injected;
+        *ret_injected = check.injected;
     return result;
 }
 

@@ -27,7 +27,7 @@ void berth_serving_begin(struct berth_serving *serving,
         return;
     serving->holder = holder;
     serving->since = berth_clock();
-    berth_servers_use(holder, &serving->before);
+    berth_servers_usage(holder, &serving->before);
 }
 
 static void record(const struct berth_launch *launch,
@@ -83,7 +83,7 @@ static void print(const struct berth_launch *launch, int said,
 void berth_serving_reaped(struct berth_serving *serving, pid_t pid,
                           const struct rusage *usage)
 {
-    const struct berth_servers_use *known = &serving->before;
+    const struct berth_servers_usage *known = &serving->before;
     const size_t most = sizeof(known->pids) / sizeof(*known->pids);
 
     for (size_t i = 0; i < known->count && i < most; i++)
@@ -95,11 +95,11 @@ void berth_serving_reaped(struct berth_serving *serving, pid_t pid,
 
 void berth_serving_end(struct berth_serving *serving)
 {
-    struct berth_servers_use now;
+    struct berth_servers_usage now;
 
     if (!serving->holder)
         return;
-    berth_servers_use(serving->holder, &now);
+    berth_servers_usage(serving->holder, &now);
     if (!now.kib) /* it was quicker: a process that has ended has none */
         now.kib = serving->before.kib;
     serving->served =
@@ -108,8 +108,8 @@ void berth_serving_end(struct berth_serving *serving)
                                      .wall_ms = berth_clock() - serving->since};
 }
 
-void berth_serving_tell(struct berth_serving *serving,
-                        const struct berth_launch *launch, int said)
+void berth_serving_report(struct berth_serving *serving,
+                          const struct berth_launch *launch, int said)
 {
     struct berth_record_served *served = &serving->served;
 

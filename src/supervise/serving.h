@@ -11,7 +11,7 @@
 struct berth_serving {
     pid_t holder;  /* of the container that is served; 0: nobody asks */
     int64_t since; /* berth_clock() */
-    struct berth_servers_use before;
+    struct berth_servers_usage before;
     long ended_ms;                     /* CPU time of those of BEFORE that have ended */
     struct berth_record_served served; /* when the tasks had ended */
 };
@@ -30,5 +30,5 @@ void berth_serving_end(struct berth_serving *serving);
 
 /* All that serves it has ended too, or goes on for the job. It is told on descriptor
  * SAID with srun -v (-1: it is closed), and appended to the record. */
-void berth_serving_tell(struct berth_serving *serving,
-                        const struct berth_launch *launch, int said);
+void berth_serving_report(struct berth_serving *serving,
+                          const struct berth_launch *launch, int said);

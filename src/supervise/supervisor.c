@@ -295,7 +295,7 @@ static bool is_elsewhere(const struct berth_start *start)
         return false;
     kill(start->runtime, SIGKILL);
     return waitid(P_PID, (id_t)start->runtime, &info, WEXITED) == 0 &&
-           info.si_code == CLD_EXITED && info.si_status == BERTH_START_ELSEWHERE;
+           info.si_code == CLD_EXITED && info.si_status == BERTH_START_NO_DIRECTORY;
 }
 
 /* A copy of the job's container that QUESTION asks for. Returns 0; 1: it does not have
@@ -403,7 +403,7 @@ static void end_container(struct supervisor *supervisor)
         close(supervisor->witness.end);
     if (supervisor->hostcommand.server)
         kill(supervisor->hostcommand.server, SIGKILL);
-    berth_kill_space(supervisor->space, supervisor->holder);
+    berth_kill_namespace(supervisor->space, supervisor->holder);
     if (supervisor->space >= 0)
         close(supervisor->space);
     supervisor->space = -1;
@@ -482,7 +482,7 @@ static void stay(struct supervisor *supervisor)
         berth_remains_clear(supervisor->launch->runtime);
     while (!supervisor->over)
         await_change(supervisor, -1);
-    berth_serving_tell(&supervisor->serving, supervisor->launch, supervisor->said);
+    berth_serving_report(&supervisor->serving, supervisor->launch, supervisor->said);
 }
 
 /* A container that has started ends when its first process does; the runtime then takes

@@ -364,7 +364,7 @@ static void end_tasks(struct watch *watch)
     if (watch->space >= 0) {
         signal_ranks(watch, SIGSTOP);
         poll(NULL, 0, FORWARDED);
-        berth_kill_space(watch->space, watch->told->holder);
+        berth_kill_namespace(watch->space, watch->told->holder);
     }
     signal_ranks(watch, SIGKILL);
 }
