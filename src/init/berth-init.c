@@ -108,7 +108,7 @@ static int read_words(char **argv, struct init *init)
 }
 
 /* The environment of the task, with what the runtime made of it. */
-static int take_environment(const struct berth_handover *handover)
+static int apply_environment(const struct berth_handover *handover)
 {
     static struct berth_strvec variables; /* the process's environment from now on */
     BERTH_BUF struct berth_buf ours = {0};
@@ -129,7 +129,7 @@ static int read_handover(struct init *init)
     struct berth_handover handover;
 
     if (berth_handover_read(init->handover, &handover) < 0 || !handover.words.count ||
-        take_environment(&handover) < 0)
+        apply_environment(&handover) < 0)
         return -1;
     init->handover = -1;
     return read_words(handover.words.items, init);

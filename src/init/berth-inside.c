@@ -104,7 +104,7 @@ static int ask(int socket, const char *token, char **argv, struct berth_err *err
 
 /* Take the signals that are handed on, but what the caller has ignored (nohup(1)).
  * Returns their descriptor. */
-static int take_signals(void)
+static int block_signals(void)
 {
     static const int handed_on[] = {SIGINT,  SIGTERM, SIGHUP,   SIGQUIT, SIGUSR1,
                                     SIGUSR2, SIGTSTP, SIGWINCH, SIGCONT};
@@ -121,7 +121,7 @@ static int take_signals(void)
 
 /* The command stops and goes on with us. It is in a session without a terminal, where
  * the kernel drops SIGTSTP. */
-static void hand_on(int socket, int number)
+static void forward(int socket, int number)
 {
     int sent = number == SIGTSTP ? SIGSTOP : number;
 
@@ -146,7 +146,7 @@ static void send_file(int socket, const struct berth_hostcommand_file *file)
 }
 
 /* Returns 0 where *RET_STATUS tells how the command has ended; 1: it has not yet. */
-static int hear(int socket, bool *begun, int *ret_status, struct berth_err *err)
+static int receive(int socket, bool *begun, int *ret_status, struct berth_err *err)
 {
     struct berth_hostcommand_file file = {0};
     ssize_t count;
@@ -185,9 +185,9 @@ static int await(int socket, int signals, int *ret_status, struct berth_err *err
         if (poll(fds, 2, -1) < 0 && errno != EINTR)
             return refuse_place(err);
         if (fds[1].revents && read(signals, &info, sizeof(info)) == sizeof(info))
-            hand_on(socket, (int)info.ssi_signo);
+            forward(socket, (int)info.ssi_signo);
         if (fds[0].revents)
-            result = hear(socket, &begun, ret_status, err);
+            result = receive(socket, &begun, ret_status, err);
     }
     return result;
 }
@@ -204,7 +204,7 @@ int main(int argc, char **argv)
     if (strcmp(name, "berth-inside") == 0) /* else it is the host's command that says */
         return berth_program_prints_version(name, argc, argv) ? EXIT_SUCCESS
                                                               : EXIT_FAILURE;
-    signals = take_signals();
+    signals = block_signals();
     socket = connect_supervisor(place, &err);
     if (socket < 0 || ask(socket, strchr(place, '.') + 1, argv, &err) < 0 ||
         await(socket, signals, &status, &err) < 0) {

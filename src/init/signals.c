@@ -31,7 +31,7 @@ struct signals {
     int64_t due[SIGNALS];  /* when the runtime's goes on; 0: there is none */
 };
 
-static void take(struct signals *signals, const siginfo_t *info)
+static void receive(struct signals *signals, const siginfo_t *info)
 {
     int number = info->si_signo;
     int64_t now = berth_clock();
@@ -79,7 +79,7 @@ _Noreturn static void forward(struct signals *signals, const sigset_t *all, int 
     for (;;) {
         if (sigtimedwait(all, &info, hand_on(signals) ? &patience : NULL) > 0 &&
             info.si_signo != SIGCHLD)
-            take(signals, &info);
+            receive(signals, &info);
         while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
             if (pid == signals->application)
                 berth_status_end(status);

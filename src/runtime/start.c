@@ -115,7 +115,7 @@ static int open_own(struct berth_start *start, int *ret_ready, struct berth_err 
 }
 
 /* PID is what fork() said. */
-static int note_child(struct berth_start *start, pid_t pid, struct berth_err *err)
+static int set_runtime(struct berth_start *start, pid_t pid, struct berth_err *err)
 {
     if (pid < 0)
         return berth_err_set(err, "cannot start a process: %s", strerror(errno));
@@ -140,7 +140,7 @@ int berth_start(struct berth_start *start, struct berth_err *err)
     if (pid == 0)
         run(start, argv.items,
             (const int[]){init, start->tasks, ready, start->inner, start->programs});
-    return note_child(start, pid, err);
+    return set_runtime(start, pid, err);
 }
 
 /* Is PATH in the container the directory HERE? */
@@ -202,7 +202,7 @@ int berth_start_in(struct berth_start *start, pid_t holder,
     if (pid == 0)
         run_in(start, holder, &variables, looks,
                (const int[]){init, start->tasks, ready, -1, start->programs});
-    return note_child(start, pid, err);
+    return set_runtime(start, pid, err);
 }
 
 void berth_start_fini(struct berth_start *start)

@@ -19,7 +19,7 @@ int berth_log_open(struct berth_err *err)
 }
 
 /* Take out the colours, which are for a terminal: ESC [ NUMBERS m. */
-static void bleach(char *text)
+static void remove_colours(char *text)
 {
     char *to = text;
 
@@ -46,7 +46,7 @@ static char *find_fault(char *log)
 
 /* What the runtime said of its end, into LINE: its line that names a fault, else its
  * last. */
-static void last_words(int fd, char *line, size_t size)
+static void find_last_words(int fd, char *line, size_t size)
 {
     static char log[65536];
     struct stat st = {0};
@@ -58,7 +58,7 @@ static void last_words(int fd, char *line, size_t size)
     at = st.st_size >= (off_t)sizeof(log) ? st.st_size - (off_t)sizeof(log) + 1 : 0;
     count = pread(fd, log, sizeof(log) - 1, at);
     log[count > 0 ? count : 0] = '\0';
-    bleach(log);
+    remove_colours(log);
     text = find_fault(log);
     if (!text) {
         end = log + strlen(log);
@@ -128,7 +128,7 @@ int berth_log_explain(int fd, const struct berth_launch *launch, struct berth_er
 {
     char words[512];
 
-    last_words(fd, words, sizeof(words));
+    find_last_words(fd, words, sizeof(words));
     return berth_err_set(err, "image '%s': %s did not start it: %s; %s",
                          berth_request_name(launch->request), launch->runtime, words,
                          advise(words, launch->request));

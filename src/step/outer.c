@@ -21,7 +21,7 @@
 enum { NEW, THERE, NONE };
 
 /* In a process of its own, which is then in the inner one. Returns 0, or errno. */
-static int make(void)
+static int make_namespaces(void)
 {
     uid_t uid = geteuid();
     gid_t gid = getegid();
@@ -36,7 +36,7 @@ static int make(void)
 /* Says in a byte how that went, and stays until we have looked. */
 _Noreturn static void hold(int end)
 {
-    char answer = (char)make();
+    char answer = (char)make_namespaces();
 
     if (write(end, &answer, 1) == 1 && read(end, &answer, 1) < 0)
         _exit(1);
@@ -55,7 +55,7 @@ static int open_inner(pid_t child, int end)
     return berth_namespaces_open(child, "user");
 }
 
-static int make_both(void)
+static int make_in_child(void)
 {
     int ends[2];
     int inner, number;
@@ -86,7 +86,7 @@ bool berth_outer_claim(struct berth_outer *outer)
 
 void berth_outer_make(struct berth_outer *outer, const char *refusal)
 {
-    outer->inner = refusal ? -1 : make_both();
+    outer->inner = refusal ? -1 : make_in_child();
     if (refusal)
         berth_err_set(&outer->why, "%s", refusal);
     else if (outer->inner < 0)

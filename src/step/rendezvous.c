@@ -380,9 +380,9 @@ static bool is_gone(pid_t pid)
 }
 
 /* What was stored for the tasks lies behind the page: map that too. */
-static enum berth_rendezvous_state see(struct berth_rendezvous *rendezvous,
-                                       enum berth_rendezvous_state state,
-                                       struct berth_err *err)
+static enum berth_rendezvous_state map_texts(struct berth_rendezvous *rendezvous,
+                                             enum berth_rendezvous_state state,
+                                             struct berth_err *err)
 {
     size_t size = sizeof(*rendezvous->page) + rendezvous->page->binding +
                   rendezvous->page->before + rendezvous->page->after;
@@ -417,7 +417,7 @@ enum berth_rendezvous_state berth_rendezvous_wait(struct berth_rendezvous *rende
     if (state == BERTH_RENDEZVOUS_LATE || state == BERTH_RENDEZVOUS_KILLED)
         return BERTH_RENDEZVOUS_FAILED;
     if (state == BERTH_RENDEZVOUS_READY || state == BERTH_RENDEZVOUS_SEPARATE)
-        return see(rendezvous, state, err);
+        return map_texts(rendezvous, state, err);
     return state;
 }
 

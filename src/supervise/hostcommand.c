@@ -119,7 +119,7 @@ void berth_hostcommand_list(const struct berth_hostcommand *hostcommand, pid_t h
 }
 
 /* ANSWER: job/hostcommand.h. */
-static void tell(int socket, int answer)
+static void send_answer(int socket, int answer)
 {
     send(socket, &answer, sizeof(answer), MSG_NOSIGNAL);
 }
@@ -130,7 +130,7 @@ _Noreturn static void refuse(const struct command *command, struct berth_err *er
     const char *name = command->question.words.items[BERTH_HOSTCOMMAND_NAME];
 
     dprintf(command->streams[STDERR_FILENO], "berth: %s: %s\n", name, err->text);
-    tell(command->socket, W_EXITCODE(BERTH_REFUSED, 0));
+    send_answer(command->socket, W_EXITCODE(BERTH_REFUSED, 0));
     _exit(EXIT_FAILURE);
 }
 
@@ -248,7 +248,7 @@ _Noreturn static void become(const struct command *command, pid_t parent)
 
 /* Hand on what the program is sent; it may also have ended, and then the command is to
  * end, as if its user had pressed Ctrl-C. Returns whether the program is there. */
-static bool hear(const struct command *command)
+static bool forward(const struct command *command)
 {
     int fd;
     int kind = berth_job_receive(command->socket, &fd);
@@ -280,7 +280,7 @@ static int await(const struct command *command)
             kill(command->pid, SIGKILL);
         if (count > 0 && fds[1].revents)
             (void)!read(command->children, &info, sizeof(info));
-        if (count > 0 && fds[0].revents && !hear(command))
+        if (count > 0 && fds[0].revents && !forward(command))
             fds[0].fd = -1;
     }
     return status;
@@ -297,7 +297,7 @@ _Noreturn static void run(const struct berth_hostcommand *offer, int socket)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (receive_question(&command) < 0)
         _exit(EXIT_FAILURE);
-    tell(socket, BERTH_HOSTCOMMAND_BEGUN);
+    send_answer(socket, BERTH_HOSTCOMMAND_BEGUN);
     if (prepare(&command, &err) < 0)
         refuse(&command, &err);
     command.pid = fork();
@@ -309,13 +309,13 @@ _Noreturn static void run(const struct berth_hostcommand *offer, int socket)
     }
     for (int i = 0; i < STREAMS; i++)
         close(command.streams[i]);
-    tell(socket, await(&command));
+    send_answer(socket, await(&command));
     _exit(EXIT_SUCCESS);
 }
 
 /* The next program of this user that asks; -1: none. One that cannot be taken stays,
  * and is not to keep us busy. */
-static int take_program(const struct berth_hostcommand *offer)
+static int accept_program(const struct berth_hostcommand *offer)
 {
     enum { AGAIN_MS = 100 };
     int socket = accept4(offer->socket, NULL, NULL, SOCK_CLOEXEC);
@@ -330,24 +330,24 @@ static int take_program(const struct berth_hostcommand *offer)
 }
 
 /* Nothing can be run for SOCKET: ERROR. */
-static void decline(int socket, int error)
+static void refuse_start(int socket, int error)
 {
     if (socket < 0)
         return;
-    tell(socket, -error);
+    send_answer(socket, -error);
     close(socket);
 }
 
 /* Returns how many commands are begun: 1 or 0. */
-static int welcome(const struct berth_hostcommand *offer)
+static int start_command(const struct berth_hostcommand *offer)
 {
-    int socket = take_program(offer);
+    int socket = accept_program(offer);
     pid_t child = socket >= 0 ? fork() : -1;
 
     if (child == 0)
         run(offer, socket);
     if (child < 0)
-        decline(socket, errno);
+        refuse_start(socket, errno);
     else
         close(socket);
     return child > 0;
@@ -373,7 +373,7 @@ _Noreturn static void serve(const struct berth_hostcommand *offer, pid_t parent)
         while (waitpid(-1, NULL, WNOHANG) > 0)
             count--;
         if (fds[0].revents)
-            count += welcome(offer);
+            count += start_command(offer);
     }
     _exit(EXIT_SUCCESS);
 }
@@ -401,7 +401,7 @@ void berth_hostcommand_serve(struct berth_hostcommand *hostcommand)
     if (child == 0 && read_environment(hostcommand) == 0)
         serve(hostcommand, parent);
     if (child <= 0)
-        decline(take_program(hostcommand), child < 0 ? error : ENOMEM);
+        refuse_start(accept_program(hostcommand), child < 0 ? error : ENOMEM);
     if (child == 0)
         _exit(EXIT_FAILURE);
     hostcommand->server = child > 0 ? child : 0;

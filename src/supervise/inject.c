@@ -33,7 +33,7 @@
 #define PROGRAM BERTH_LIBEXECDIR "/berth-mpi"
 
 /* The descriptors of berth-mpi. */
-struct berth_handovers {
+struct descriptors {
     int task;      /* what to do, and the environment of the task on the host */
     int container; /* the command, and the environment in the container */
     int channel;   /* step/channel.h */
@@ -49,20 +49,19 @@ static int open_root(struct berth_stage_root root)
 
 /* Stay open in this process, which lives as long as the step on its node: berth-mpi
  * locks them (stage/expire.h). */
-static void open_roots(const struct berth_request *request,
-                       struct berth_handovers *handovers)
+static void open_roots(const struct berth_request *request, struct descriptors *fds)
 {
     char path[BERTH_STAGE_USER_SIZE];
 
     if (!berth_request_may_stage(request))
         return;
-    handovers->user = open_root(berth_stage_user(path));
-    handovers->site = open_root(berth_stage_site());
+    fds->user = open_root(berth_stage_user(path));
+    fds->site = open_root(berth_stage_site());
 }
 
 static int write_handovers(const struct berth_inject *inject,
                            const struct berth_strvec *environment,
-                           struct berth_handovers *handovers, struct berth_err *err)
+                           struct descriptors *fds, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_STRVEC struct berth_strvec command = {0};
@@ -78,8 +77,8 @@ static int write_handovers(const struct berth_inject *inject,
         .tasks = inject->tasks,
         .apart = inject->apart,
         .seconds = (int)(berth_deadline_left(inject->deadline) / 1000),
-        .user = handovers->user,
-        .site = handovers->site,
+        .user = fds->user,
+        .site = fds->site,
         .said = inject->said,
         .directory = (char *)launch->directory,
     };
@@ -89,34 +88,33 @@ static int write_handovers(const struct berth_inject *inject,
     berth_launch_command(launch->request, launch->command, &command);
     if (words.failed || command.failed)
         return berth_err_oom(err);
-    handovers->task = berth_handover_write(&words, launch->environment, err);
-    handovers->container =
-        handovers->task < 0 ? -1
-                            : berth_handover_write(&command, environment->items, err);
-    return handovers->container < 0 ? -1 : 0;
+    fds->task = berth_handover_write(&words, launch->environment, err);
+    fds->container =
+        fds->task < 0 ? -1 : berth_handover_write(&command, environment->items, err);
+    return fds->container < 0 ? -1 : 0;
 }
 
 /* With its own descriptors and no other of ours. Variables of the user are for the
  * application; they could lead the loader astray. */
-static void become_program(const struct berth_handovers *handovers)
+static void become_program(const struct descriptors *fds)
 {
     static char *const environment[] = {(char *)"PATH=/usr/bin:/bin:/usr/sbin:/sbin",
                                         NULL};
-    const int given[] = {handovers->task, handovers->container, handovers->channel,
-                         handovers->user, handovers->site,      handovers->said};
+    const int given[] = {fds->task, fds->container, fds->channel,
+                         fds->user, fds->site,      fds->said};
     char numbers[3][16];
     char *argv[] = {(char *)"berth-mpi", numbers[0], numbers[1], numbers[2], NULL};
     struct berth_err err;
 
-    snprintf(numbers[0], sizeof(numbers[0]), "%d", handovers->task);
-    snprintf(numbers[1], sizeof(numbers[1]), "%d", handovers->container);
-    snprintf(numbers[2], sizeof(numbers[2]), "%d", handovers->channel);
+    snprintf(numbers[0], sizeof(numbers[0]), "%d", fds->task);
+    snprintf(numbers[1], sizeof(numbers[1]), "%d", fds->container);
+    snprintf(numbers[2], sizeof(numbers[2]), "%d", fds->channel);
     berth_hide_from(STDERR_FILENO + 1);
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
         fcntl(given[i], F_SETFD, 0);
     execve(PROGRAM, argv, environment);
     berth_program_missing(PROGRAM, &err);
-    berth_channel_send(handovers->channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
+    berth_channel_send(fds->channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
 }
 
 /* Set VARIABLE (NAME=VALUE) in LIST. */
@@ -153,9 +151,8 @@ static int receive(const struct berth_inject *inject, int channel,
                         : berth_binding_get(bytes.text, bytes.used, ret, err);
 }
 
-static int run_program(const struct berth_inject *inject,
-                       struct berth_handovers *handovers,
-                       struct berth_injected *injected, struct berth_err *err)
+static int start_program(const struct berth_inject *inject, struct descriptors *fds,
+                         struct berth_injected *injected, struct berth_err *err)
 {
     int ends[2];
     int result;
@@ -163,10 +160,10 @@ static int run_program(const struct berth_inject *inject,
 
     if (berth_channel_open(ends, err) < 0)
         return -1;
-    handovers->channel = ends[1];
+    fds->channel = ends[1];
     child = fork();
     if (child == 0) {
-        become_program(handovers);
+        become_program(fds);
         _exit(EXIT_FAILURE);
     }
     close(ends[1]);
@@ -185,21 +182,21 @@ static int run_program(const struct berth_inject *inject,
     return -1;
 }
 
-static int use_program(const struct berth_inject *inject,
-                       const struct berth_strvec *environment,
-                       struct berth_injected *injected, struct berth_err *err)
+static int bind_mpi(const struct berth_inject *inject,
+                    const struct berth_strvec *environment,
+                    struct berth_injected *injected, struct berth_err *err)
 {
-    struct berth_handovers handovers = {-1, -1, -1, -1, -1, inject->said};
+    struct descriptors fds = {-1, -1, -1, -1, -1, inject->said};
     int result;
 
-    open_roots(inject->launch->request, &handovers);
-    result = write_handovers(inject, environment, &handovers, err);
+    open_roots(inject->launch->request, &fds);
+    result = write_handovers(inject, environment, &fds, err);
     if (result == 0)
-        result = run_program(inject, &handovers, injected, err);
-    if (handovers.task >= 0)
-        close(handovers.task);
-    if (handovers.container >= 0)
-        close(handovers.container);
+        result = start_program(inject, &fds, injected, err);
+    if (fds.task >= 0)
+        close(fds.task);
+    if (fds.container >= 0)
+        close(fds.container);
     return result;
 }
 
@@ -274,7 +271,7 @@ int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_i
     if (environment.failed)
         return berth_err_oom(err);
     if (berth_request_mpi_chosen(inject->launch->request))
-        result = use_program(inject, &environment, &injected, err);
+        result = bind_mpi(inject, &environment, &injected, err);
     if (result == 0)
         result = set_variables(inject, &environment, &injected.binding, err);
     berth_envdiff_flatten(environment.items, &injected.environment);

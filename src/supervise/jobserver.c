@@ -28,8 +28,8 @@
 enum { CONTAINERS_MAX = 32, STEPS_MAX = 4096 };
 
 struct container {
-    int channel;                    /* to the process that keeps it; -1: none */
-    pid_t keeper;                   /* that process */
+    int channel; /* to the process that keeps it (supervise/jobcontainer.h); -1: none */
+    pid_t process;                  /* that process */
     struct berth_handover question; /* for which it was started */
     int answer;                     /* what that process has said; -1: nothing yet */
     struct berth_strvec variables;  /* of job/variables.h */
@@ -65,8 +65,8 @@ static void drop_container(struct container *container)
     close(container->channel);
     if (container->answer >= 0)
         close(container->answer);
-    kill(container->keeper, SIGKILL);
-    waitpid(container->keeper, NULL, 0);
+    kill(container->process, SIGKILL);
+    waitpid(container->process, NULL, 0);
     berth_handover_fini(&container->question);
     berth_strvec_fini(&container->variables);
     *container = (struct container){.channel = -1, .answer = -1};
@@ -120,8 +120,9 @@ static struct container *find(const struct berth_handover *question)
     return found;
 }
 
-/* In the process that will keep the container. */
-_Noreturn static void keep(int channel, const struct berth_handover *question)
+/* In the process that becomes the container. */
+_Noreturn static void become_container(int channel,
+                                       const struct berth_handover *question)
 {
     berth_close_others(&channel, 1);
     berth_jobcontainer_run(BERTH_JOBSERVER_SOCKET, question);
@@ -139,11 +140,11 @@ static struct container *start(struct berth_handover *question)
     if (container == server.containers + CONTAINERS_MAX ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return NULL;
-    container->keeper = fork();
-    if (container->keeper == 0)
-        keep(ends[1], question);
+    container->process = fork();
+    if (container->process == 0)
+        become_container(ends[1], question);
     close(ends[1]);
-    if (container->keeper < 0) {
+    if (container->process < 0) {
         close(ends[0]);
         return NULL;
     }
@@ -198,7 +199,7 @@ static void answer_all(void)
 
 /* Those that wait for a container that has not started start theirs themselves, and say
  * why that does not work. */
-static void give_up(const struct container *container)
+static void refuse_waiting(const struct container *container)
 {
     for (size_t i = server.count; i-- > 0;) {
         struct step *step = &server.steps[i];
@@ -208,8 +209,8 @@ static void give_up(const struct container *container)
     }
 }
 
-/* The keeper has said that it has started, or has ended. */
-static void hear_keeper(struct container *container)
+/* The process of CONTAINER says that the container has started, or has ended. */
+static void read_container(struct container *container)
 {
     struct berth_handover said;
     int fd;
@@ -226,7 +227,7 @@ static void hear_keeper(struct container *container)
         }
     }
     if (container->answer < 0)
-        give_up(container);
+        refuse_waiting(container);
     drop_container(container);
 }
 
@@ -241,7 +242,7 @@ static int read_question(int fd, struct berth_handover *ret)
     return -1;
 }
 
-static void hear_step(struct step *step)
+static void read_step(struct step *step)
 {
     int fd;
     int kind = berth_job_receive(step->socket, &fd);
@@ -262,7 +263,7 @@ static void hear_step(struct step *step)
 
 /* Code in an image gets no answer: it could have programs started outside. Nor does a
  * step that sees other directories than we (job_container/tmpfs). */
-static bool is_welcome(int socket)
+static bool is_allowed(int socket)
 {
     struct ucred peer;
     socklen_t length = sizeof(peer);
@@ -273,7 +274,7 @@ static bool is_welcome(int socket)
            berth_namespaces_shared(getpid(), peer.pid, "mnt");
 }
 
-static void welcome(void)
+static void accept_step(void)
 {
     int socket =
         accept4(BERTH_JOBSERVER_SOCKET, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -281,7 +282,7 @@ static void welcome(void)
 
     if (socket < 0)
         return;
-    steps = server.count < STEPS_MAX && is_welcome(socket)
+    steps = server.count < STEPS_MAX && is_allowed(socket)
                 ? realloc(server.steps, (server.count + 1) * sizeof(*steps))
                 : NULL;
     if (!steps) {
@@ -294,15 +295,15 @@ static void welcome(void)
 
 /* Look at FDS, which are, in this order, those of the containers and of the COUNT
  * steps. */
-static void hear(const struct pollfd *fds, size_t count)
+static void read_ready(const struct pollfd *fds, size_t count)
 {
     for (size_t i = count; i-- > 0;)
         if (fds[CONTAINERS_MAX + i].revents && i < server.count &&
             server.steps[i].socket == fds[CONTAINERS_MAX + i].fd)
-            hear_step(&server.steps[i]);
+            read_step(&server.steps[i]);
     for (size_t i = 0; i < CONTAINERS_MAX; i++)
         if (fds[i].revents && server.containers[i].channel == fds[i].fd)
-            hear_keeper(&server.containers[i]);
+            read_container(&server.containers[i]);
 }
 
 /* One round. Returns false when the extern step has ended. */
@@ -325,9 +326,9 @@ static bool serve(void)
             (struct pollfd){.fd = server.steps[i].socket, .events = POLLIN};
     if (poll(fds, FIRST + CONTAINERS_MAX + count, -1) > 0) {
         goes_on = !fds[EXTERN].revents;
-        hear(fds + FIRST, count);
+        read_ready(fds + FIRST, count);
         if (fds[LISTENING].revents)
-            welcome();
+            accept_step();
     }
     free(fds);
     return goes_on;

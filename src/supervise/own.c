@@ -26,7 +26,7 @@ extern char **environ;
 
 /* From here on what standard error is said goes to LOG, and berth-init takes it back.
  */
-static int divert(int log, struct berth_err *err)
+static int redirect_stderr(int log, struct berth_err *err)
 {
     int said = dup(STDERR_FILENO);
 
@@ -70,8 +70,8 @@ static bool is_apart_for_mpi(const struct berth_order *order)
 
 /* berth-init holds the directory for its task, and writes what that has as environment
  * into memory; without that, commands would have the image's variables. */
-static void offer(const struct berth_launch *launch, struct berth_hostcommand *ret,
-                  struct berth_strvec *set)
+static void offer_commands(const struct berth_launch *launch,
+                           struct berth_hostcommand *ret, struct berth_strvec *set)
 {
     berth_hostcommand_open(launch, ret);
     if (ret->socket < 0)
@@ -106,10 +106,10 @@ int berth_own_become(struct berth_task *task, const struct berth_rendezvous *ren
         return -1;
     if (is_apart_for_mpi(&task->order))
         berth_launch_apart(task->environment, &task->binding.set);
-    offer(&launch, &hostcommand, &task->binding.set);
+    offer_commands(&launch, &hostcommand, &task->binding.set);
     berth_limits_raise(&limits);
     if ((watcher = berth_watcher_start(&it, err)) < 0 ||
-        (said = divert(it.log, err)) < 0)
+        (said = redirect_stderr(it.log, err)) < 0)
         return -1;
     berth_program_name(fd, init);
     handover =

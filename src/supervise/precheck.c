@@ -47,8 +47,9 @@ static int copy_request(const struct berth_request *request, struct berth_reques
 }
 
 /* Nothing could be seen, BECAUSE. */
-static int warn(const struct berth_precheck *precheck, const struct berth_err *because,
-                struct berth_injected *injected, struct berth_err *err)
+static int add_warning(const struct berth_precheck *precheck,
+                       const struct berth_err *because, struct berth_injected *injected,
+                       struct berth_err *err)
 {
     struct berth_err warning;
 
@@ -60,8 +61,8 @@ static int warn(const struct berth_precheck *precheck, const struct berth_err *b
 }
 
 /* What --mpi-bind=auto and --container-fabric=auto come to is said. */
-static int note(const struct berth_precheck *precheck, struct berth_binding *binding,
-                struct berth_err *err)
+static int add_note(const struct berth_precheck *precheck,
+                    struct berth_binding *binding, struct berth_err *err)
 {
     const struct berth_launch *launch = precheck->launch;
     const char *nodes =
@@ -107,10 +108,10 @@ int berth_precheck(const struct berth_precheck *precheck,
             *err = why;
             return -1;
         }
-        result = warn(precheck, &why, &check.injected, err);
+        result = add_warning(precheck, &why, &check.injected, err);
     }
     if (result == 0)
-        result = note(precheck, &check.injected.binding, err);
+        result = add_note(precheck, &check.injected.binding, err);
     if (result < 0)
         berth_injected_fini(&check.injected);
     else

@@ -113,8 +113,9 @@ static bool is_own(const struct berth_singletons *it, pid_t pid)
                        berth_ranks_has(locals, local, NULL));
 }
 
-/* One task a look is enough: what one loads, the others do. */
-static char *look(const struct berth_singletons *it, unsigned int turn, pid_t *ret_pid)
+/* One task each time is enough: what one task loads, the others load too. */
+static char *find_mpi(const struct berth_singletons *it, unsigned int turn,
+                      pid_t *ret_pid)
 {
     BERTH_FREE pid_t *tasks = NULL;
     size_t count = berth_process_children(it->parent, &tasks);
@@ -190,7 +191,7 @@ static void watch(const struct berth_singletons *it, const struct stat *said)
     for (unsigned int turn = 0; poll(&supervisor, 1, berth_clock_pause(since)) == 0;
          turn++) {
         pid_t pid = 0;
-        BERTH_FREE char *path = look(it, turn, &pid);
+        BERTH_FREE char *path = find_mpi(it, turn, &pid);
 
         if (path) {
             judge(it, said, pid, path);

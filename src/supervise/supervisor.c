@@ -45,7 +45,7 @@ struct supervisor {
     struct berth_servers servers;
     struct berth_serving serving;
     pid_t holder;                /* berth-init in the container that tasks join */
-    int space;                   /* the mount namespace of that, open so that no other
+    int mounts;                  /* the mount namespace of that, open so that no other
                                     container gets its number; -1: none */
     struct berth_launch outer;   /* LAUNCH, in the outer user namespace */
     struct berth_err no_cma;     /* why there is none, though several containers would
@@ -53,9 +53,9 @@ struct supervisor {
     struct berth_job_answer job; /* the job's container, of which this one is a copy;
                                     holder 0: none, */
     struct berth_err no_job;     /* and why, though the step asks for one */
-    int said;           /* standard error of a task, for who watches; -1: closed */
-    bool over;          /* the last task has ended, */
-    bool ended;         /* and the runtime */
+    int said; /* standard error of a task, for who watches; -1: closed */
+    bool tasks_ended;
+    bool runtime_ended;
     unsigned int apart; /* tasks that start a container each */
     pid_t parent;       /* of the tasks */
     struct berth_hostcommand hostcommand;
@@ -94,7 +94,8 @@ static void close_said(struct supervisor *supervisor)
 }
 
 /* An account tells what would go wrong with the image's own MPI. */
-static void foresee(const struct berth_inject *inject, struct berth_binding *binding)
+static void predict_own_mpi(const struct berth_inject *inject,
+                            struct berth_binding *binding)
 {
     if (berth_request_is_explained(inject->launch->request) &&
         berth_singletons_wanted(inject->launch))
@@ -138,7 +139,7 @@ static int inject(struct supervisor *supervisor, pid_t holder,
     if (result == 0)
         result = berth_inject(&inject, injected, err);
     if (result == 0) {
-        foresee(&inject, &injected->binding);
+        predict_own_mpi(&inject, &injected->binding);
         supervisor->witness = injected->witness;
         injected->witness = (struct berth_inject_witness){0};
     }
@@ -191,8 +192,8 @@ static int share_binding(struct supervisor *supervisor, const struct berth_buf *
 }
 
 /* Let the tasks in. AFTER is the environment of the container. */
-static int admit(struct supervisor *supervisor, pid_t holder,
-                 const struct berth_buf *after, struct berth_err *err)
+static int make_ready(struct supervisor *supervisor, pid_t holder,
+                      const struct berth_buf *after, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf before = {0};
     struct berth_injected injected;
@@ -209,7 +210,7 @@ static int admit(struct supervisor *supervisor, pid_t holder,
         return -1;
     berth_environ_split(injected.environment.text, injected.environment.used,
                         &supervisor->hostcommand.container);
-    supervisor->space = berth_namespaces_open(holder, "mnt");
+    supervisor->mounts = berth_namespaces_open(holder, "mnt");
     if (!supervisor->job.holder) /* whose servers are traced where they were started */
         berth_servers_seize(&supervisor->servers);
     result = share_binding(supervisor, after, &injected, err);
@@ -221,9 +222,9 @@ static int admit(struct supervisor *supervisor, pid_t holder,
 }
 
 /* Each task starts a container of its own, WHY; this one was only to look into. */
-static int send_away(struct supervisor *supervisor, pid_t holder,
-                     const struct berth_buf *after, const char *why,
-                     struct berth_err *err)
+static int separate(struct supervisor *supervisor, pid_t holder,
+                    const struct berth_buf *after, const char *why,
+                    struct berth_err *err)
 {
     struct berth_injected injected = {0};
     int result = 0;
@@ -287,7 +288,7 @@ static int find_outer(struct supervisor *supervisor, struct berth_err *err)
 
 /* End the process of berth_start_in(). Returns whether it had ended because the task's
  * directory is not there. */
-static bool is_elsewhere(const struct berth_start *start)
+static bool lacks_directory(const struct berth_start *start)
 {
     siginfo_t info = {0};
 
@@ -314,7 +315,7 @@ static int copy_job(struct supervisor *supervisor,
         berth_start_await(start, ret_holder, after, err) == 0)
         return 0;
     berth_job_answer_fini(job);
-    return is_elsewhere(start) ? 1 : -1;
+    return lacks_directory(start) ? 1 : -1;
 }
 
 /* Steps of a job share its container where it lives as long. Returns whether there is
@@ -375,7 +376,7 @@ static int start_own(struct supervisor *supervisor, pid_t *ret_holder,
 }
 
 /* Find the container, and go on with the tasks when berth-init runs. */
-static int open_rendezvous(struct supervisor *supervisor, struct berth_err *err)
+static int start_container(struct supervisor *supervisor, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf after = {0};
     const char *why = berth_rendezvous_why_forbidden(supervisor->rendezvous);
@@ -388,8 +389,8 @@ static int open_rendezvous(struct supervisor *supervisor, struct berth_err *err)
     supervisor->holder = holder;
     if (!why)
         why = why_separate(holder);
-    return why ? send_away(supervisor, holder, &after, why, err)
-               : admit(supervisor, holder, &after, err);
+    return why ? separate(supervisor, holder, &after, why, err)
+               : make_ready(supervisor, holder, &after, err);
 }
 
 /* The last task has ended. What is left in the container then has nobody who waits for
@@ -397,51 +398,52 @@ static int open_rendezvous(struct supervisor *supervisor, struct berth_err *err)
  * image ends when nobody holds the container, us included. */
 static void end_container(struct supervisor *supervisor)
 {
-    supervisor->over = true;
+    supervisor->tasks_ended = true;
     berth_serving_end(&supervisor->serving);
     if (supervisor->witness.pid)
         close(supervisor->witness.end);
     if (supervisor->hostcommand.server)
         kill(supervisor->hostcommand.server, SIGKILL);
-    berth_kill_namespace(supervisor->space, supervisor->holder);
-    if (supervisor->space >= 0)
-        close(supervisor->space);
-    supervisor->space = -1;
+    berth_kill_namespace(supervisor->mounts, supervisor->holder);
+    if (supervisor->mounts >= 0)
+        close(supervisor->mounts);
+    supervisor->mounts = -1;
 }
 
 /* PID, a child of ours, has ended. The container is lost with its runtime, and with a
  * server that was killed; a command for a program in it may end in any way. */
-static void note_end(struct supervisor *supervisor, pid_t pid, int status)
+static void register_end(struct supervisor *supervisor, pid_t pid, int status)
 {
     bool is_runtime = pid == supervisor->start.runtime;
 
     berth_serving_reaped(&supervisor->serving, pid, &supervisor->servers.usage);
     if (is_runtime)
-        supervisor->ended = true;
+        supervisor->runtime_ended = true;
     if (pid == supervisor->hostcommand.server)
         supervisor->hostcommand.server = 0;
     else if ((is_runtime || (supervisor->servers.is_server && WIFSIGNALED(status))) &&
-             !supervisor->over)
+             !supervisor->tasks_ended)
         berth_rendezvous_lose(supervisor->rendezvous);
 }
 
 static void await_change(struct supervisor *supervisor, int milliseconds)
 {
-    struct pollfd fds[] = {{.fd = supervisor->over ? -1 : TASKS, .events = POLLIN},
-                           {.fd = supervisor->job.socket, .events = POLLIN},
-                           {.fd = supervisor->over || supervisor->hostcommand.server
-                                      ? -1
-                                      : supervisor->hostcommand.socket,
-                            .events = POLLIN}};
+    struct pollfd fds[] = {
+        {.fd = supervisor->tasks_ended ? -1 : TASKS, .events = POLLIN},
+        {.fd = supervisor->job.socket, .events = POLLIN},
+        {.fd = supervisor->tasks_ended || supervisor->hostcommand.server
+                   ? -1
+                   : supervisor->hostcommand.socket,
+         .events = POLLIN}};
 
     berth_servers_wait(fds, 3, milliseconds);
     if (fds[0].revents)
         end_container(supervisor);
-    if (fds[2].revents && !supervisor->over)
+    if (fds[2].revents && !supervisor->tasks_ended)
         berth_hostcommand_serve(&supervisor->hostcommand);
     if (fds[1].revents) {
         berth_job_answer_fini(&supervisor->job);
-        if (!supervisor->over)
+        if (!supervisor->tasks_ended)
             berth_rendezvous_lose(supervisor->rendezvous);
     }
 }
@@ -467,20 +469,20 @@ static void stay(struct supervisor *supervisor)
     pid_t pid;
 
     while ((pid = berth_servers_reap(&supervisor->servers, &status)) >= 0) {
-        bool is_over = supervisor->ended && supervisor->over;
+        bool both_ended = supervisor->runtime_ended && supervisor->tasks_ended;
 
         if (pid > 0) {
-            note_end(supervisor, pid, status);
+            register_end(supervisor, pid, status);
             continue;
         }
-        if (is_over)
+        if (both_ended)
             end_left(supervisor, rounds++);
-        await_change(supervisor, is_over ? BERTH_SERVERS_ROUND_MS : LOOK_AGAIN_MS);
+        await_change(supervisor, both_ended ? BERTH_SERVERS_ROUND_MS : LOOK_AGAIN_MS);
     }
     berth_servers_tidy(&supervisor->servers);
     if (!supervisor->holder)
         berth_remains_clear(supervisor->launch->runtime);
-    while (!supervisor->over)
+    while (!supervisor->tasks_ended)
         await_change(supervisor, -1);
     berth_serving_report(&supervisor->serving, supervisor->launch, supervisor->said);
 }
@@ -533,7 +535,7 @@ static void run(void *data)
     berth_limits_set_cpus(berth_rendezvous_cpus(supervisor->rendezvous));
     supervisor->rendezvous->memory = MEMORY;
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* what the runtime leaves comes to us */
-    if (open_rendezvous(supervisor, &err) < 0) {
+    if (start_container(supervisor, &err) < 0) {
         berth_rendezvous_fail(supervisor->rendezvous, &err);
         end_start(supervisor);
     } else {
@@ -545,7 +547,7 @@ static void run(void *data)
     stay(supervisor);
 }
 
-static void hand_on(void *data, pid_t pid)
+static void set_starter(void *data, pid_t pid)
 {
     const struct supervisor *supervisor = data;
 
@@ -567,12 +569,12 @@ int berth_supervisor_start(const struct berth_launch *launch,
                   .tasks = TASKS,
                   .seconds = berth_rendezvous_limit(rendezvous),
                   .deadline = berth_rendezvous_deadline(rendezvous)},
-        .space = -1,
+        .mounts = -1,
         .job = {.socket = -1},
         .said = SAID,
         .parent = getppid(),
         .fds = {rendezvous->tasks, rendezvous->memory, rendezvous->ended,
                 STDERR_FILENO}};
 
-    return berth_detach_run(run, hand_on, &supervisor, err);
+    return berth_detach_run(run, set_starter, &supervisor, err);
 }

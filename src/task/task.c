@@ -45,7 +45,7 @@ static int skip_options(struct berth_task *task, struct berth_err *err)
 }
 
 /* Out of the environment. */
-static int take_order(struct berth_task *task, struct berth_err *err)
+static int read_order(struct berth_task *task, struct berth_err *err)
 {
     const char *text = getenv(BERTH_TASK_ORDER);
     struct berth_err why;
@@ -67,7 +67,7 @@ int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err)
     task->node = node_name();
     if (!task->node)
         return berth_err_oom(err);
-    if (take_order(task, err) < 0)
+    if (read_order(task, err) < 0)
         return -1;
     task->order.is_closed = berth_request_is_closed(request, environ);
     task->runtime = berth_steal(&task->order.runtime);
