@@ -342,7 +342,7 @@ static void witness(const struct work *work)
     unsigned int apart = work->order.mpi.apart;
     const char *node = berth_environ_value(task, BERTH_TASK_NODE);
 
-    if (!(it->host || it->fabric) || work->order.mpi.said < 0 ||
+    if (!(it->host || it->fabric) || work->order.mpi.task_stderr < 0 ||
         berth_request_is_explained(&work->order.request))
         return;
     it->node = node ? node : "this node";
@@ -354,7 +354,7 @@ static void witness(const struct work *work)
     it->holder = apart ? 0 : work->order.mpi.holder;
     it->parent = work->order.mpi.parent;
     dup2(work->channel, STDIN_FILENO);
-    dup2(work->order.mpi.said, STDERR_FILENO);
+    dup2(work->order.mpi.task_stderr, STDERR_FILENO);
     berth_close_from(STDERR_FILENO + 1);
     berth_witness_run(it);
 }

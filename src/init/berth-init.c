@@ -39,7 +39,7 @@ struct init {
     const char *prefix; /* of options, in messages */
     int report;
     int watcher;
-    int said; /* standard error of the task; ours is the runtime's log */
+    int task_stderr; /* standard error of the task; ours is the runtime's log */
     int handover;
     int programs;       /* a directory that we hold for the application; -1: none */
     int environment;    /* memory for what that has as environment; -1: none */
@@ -77,7 +77,7 @@ static int read_words(char **argv, struct init *init)
         {"--pwd", .text = &init->become.pwd},
         {"--report", .number = &init->report},
         {"--watcher", .number = &init->watcher},
-        {"--stderr", .number = &init->said},
+        {"--stderr", .number = &init->task_stderr},
         {"--programs", .number = &init->programs},
         {"--environment", .number = &init->environment},
         {"--handover", .number = &init->handover},
@@ -253,9 +253,9 @@ static int add_programs(const struct init *init, struct berth_err *err)
 
 static int run(const struct init *init, const char *self, struct berth_err *err)
 {
-    if (init->said >= 0) {
-        dup2(init->said, STDERR_FILENO);
-        close(init->said);
+    if (init->task_stderr >= 0) {
+        dup2(init->task_stderr, STDERR_FILENO);
+        close(init->task_stderr);
     }
     if (init->watcher >= 0 && await_watcher(init->watcher) < 0)
         exit(BERTH_REFUSED);
@@ -276,7 +276,7 @@ int main(int argc, char **argv)
                         .report = -1,
                         .watcher = -1,
                         .inner = -1,
-                        .said = -1,
+                        .task_stderr = -1,
                         .handover = -1,
                         .programs = -1,
                         .environment = -1};

@@ -185,7 +185,7 @@ int berth_launch_init_argv(const struct berth_launch *launch,
     push_option("--prefix", init->prefix && *init->prefix ? init->prefix : NULL, argv);
     push_descriptor("--report", init->report, argv);
     push_descriptor("--watcher", init->watcher, argv);
-    push_descriptor("--stderr", init->said, argv);
+    push_descriptor("--stderr", init->task_stderr, argv);
     push_descriptor("--programs", init->programs, argv);
     push_descriptor("--environment", init->environment, argv);
     push_option("--limits", init->limits, argv);

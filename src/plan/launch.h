@@ -47,7 +47,7 @@ struct berth_launch_init {
     const struct berth_strvec *set; /* NAME=VALUE, over the image's */
     int report;                     /* descriptor for berth_report(); -1: none */
     int watcher;                    /* descriptor of supervise/watcher.h */
-    int said;                       /* standard error of the task */
+    int task_stderr;                /* standard error of the task */
     int programs;    /* the directory of supervise/hostcommand.h, -1: none; */
     int environment; /* and memory for the environment of the task */
 };

@@ -60,7 +60,7 @@ struct berth_order_mpi {
     int seconds;        /* that are left */
     int user, site;     /* the roots of stages that the container mounts; -1: it does
                            not */
-    int said;           /* standard error of a task; -1: none */
+    int task_stderr;    /* standard error of a task; -1: none */
     char *directory;    /* working directory of the task; NULL: gone */
 };
 
@@ -99,7 +99,7 @@ struct berth_order {
         .report = -1, .memory = -1, .tasks = -1, .ended = -1, .mpi = {                 \
             .user = -1,                                                                \
             .site = -1,                                                                \
-            .said = -1                                                                 \
+            .task_stderr = -1                                                          \
         }                                                                              \
     }
 

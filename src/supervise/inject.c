@@ -39,7 +39,7 @@ struct descriptors {
     int channel;   /* step/channel.h */
     int user;      /* the roots of stages that the container mounts; -1: it does not */
     int site;
-    int said; /* as in struct berth_inject */
+    int task_stderr; /* as in struct berth_inject */
 };
 
 static int open_root(struct berth_stage_root root)
@@ -79,7 +79,7 @@ static int write_handovers(const struct berth_inject *inject,
         .seconds = (int)(berth_deadline_left(inject->deadline) / 1000),
         .user = fds->user,
         .site = fds->site,
-        .said = inject->said,
+        .task_stderr = inject->task_stderr,
         .directory = (char *)launch->directory,
     };
     if (berth_order_put(&order, &text, err) < 0)
@@ -101,7 +101,7 @@ static void become_program(const struct descriptors *fds)
     static char *const environment[] = {(char *)"PATH=/usr/bin:/bin:/usr/sbin:/sbin",
                                         NULL};
     const int given[] = {fds->task, fds->container, fds->channel,
-                         fds->user, fds->site,      fds->said};
+                         fds->user, fds->site,      fds->task_stderr};
     char numbers[3][16];
     char *argv[] = {(char *)"berth-mpi", numbers[0], numbers[1], numbers[2], NULL};
     struct berth_err err;
@@ -186,7 +186,7 @@ static int bind_mpi(const struct berth_inject *inject,
                     const struct berth_strvec *environment,
                     struct berth_injected *injected, struct berth_err *err)
 {
-    struct descriptors fds = {-1, -1, -1, -1, -1, inject->said};
+    struct descriptors fds = {-1, -1, -1, -1, -1, inject->task_stderr};
     int result;
 
     open_roots(inject->launch->request, &fds);

@@ -23,7 +23,7 @@ struct berth_inject {
     size_t count;            /* bytes of it */
     unsigned int apart;      /* as in mpi/reach.h */
     struct berth_deadline *deadline;
-    int said;                       /* standard error of a task; -1: none */
+    int task_stderr;                /* standard error of a task; -1: none */
     unsigned int tasks;             /* of the step on this node */
     pid_t parent;                   /* of the tasks */
     const struct berth_strvec *set; /* NAME=VALUE that the image's MPI is to have, too;

@@ -24,15 +24,16 @@
 
 extern char **environ;
 
-/* From here on what standard error is said goes to LOG, and berth-init takes it back.
+/* From here on what is said on standard error goes to LOG, and berth-init takes it
+ * back.
  */
 static int redirect_stderr(int log, struct berth_err *err)
 {
-    int said = dup(STDERR_FILENO);
+    int task_stderr = dup(STDERR_FILENO);
 
-    if (said < 0 || dup2(log, STDERR_FILENO) < 0)
+    if (task_stderr < 0 || dup2(log, STDERR_FILENO) < 0)
         return berth_err_set(err, "cannot make a log: %s", strerror(errno));
-    return said;
+    return task_stderr;
 }
 
 /* Write the handover for berth-init. Returns a descriptor, or -1 with a sentence in
@@ -40,7 +41,7 @@ static int redirect_stderr(int log, struct berth_err *err)
 static int write_handover(const struct berth_task *task,
                           const struct berth_launch *launch,
                           const struct berth_hostcommand *hostcommand,
-                          const char *limits, int watcher, int said,
+                          const char *limits, int watcher, int task_stderr,
                           struct berth_err *err)
 {
     const struct berth_launch_init init = {.place = task->place,
@@ -49,7 +50,7 @@ static int write_handover(const struct berth_task *task,
                                            .set = &task->binding.set,
                                            .report = task->order.report,
                                            .watcher = watcher,
-                                           .said = said,
+                                           .task_stderr = task_stderr,
                                            .programs = hostcommand->programs,
                                            .environment = hostcommand->environment};
     BERTH_STRVEC struct berth_strvec words = {0};
@@ -99,7 +100,7 @@ int berth_own_become(struct berth_task *task, const struct berth_rendezvous *ren
                                .report = task->order.report,
                                .hostcommand = &hostcommand};
     char init[BERTH_PROGRAM_NAME];
-    int fd, handover, watcher, said;
+    int fd, handover, watcher, task_stderr;
 
     if (berth_prepare(task, &launch, err) < 0 || (fd = berth_program_open(err)) < 0 ||
         (it.log = berth_log_open(err)) < 0)
@@ -109,15 +110,15 @@ int berth_own_become(struct berth_task *task, const struct berth_rendezvous *ren
     offer_commands(&launch, &hostcommand, &task->binding.set);
     berth_limits_raise(&limits);
     if ((watcher = berth_watcher_start(&it, err)) < 0 ||
-        (said = redirect_stderr(it.log, err)) < 0)
+        (task_stderr = redirect_stderr(it.log, err)) < 0)
         return -1;
     berth_program_name(fd, init);
-    handover =
-        write_handover(task, &launch, &hostcommand, limits.text, watcher, said, err);
+    handover = write_handover(task, &launch, &hostcommand, limits.text, watcher,
+                              task_stderr, err);
     if (handover >= 0 && berth_launch_argv(&launch, &task->binding.binds, init,
                                            handover, &argv, err) == 0)
         berth_start_become(&launch, argv.items, err);
-    dup2(said, STDERR_FILENO);
+    dup2(task_stderr, STDERR_FILENO);
     return -1;
 }
 

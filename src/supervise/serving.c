@@ -61,18 +61,18 @@ static bool is_bottleneck(const struct berth_record_served *served)
            served->cpu_ms * 100 >= served->wall_ms * BUSY_PERCENT;
 }
 
-static void print(const struct berth_launch *launch, int said,
+static void print(const struct berth_launch *launch, int task_stderr,
                   const struct berth_record_served *served)
 {
     const char *image = berth_request_name(launch->request);
 
-    berth_report_line(said, launch->node,
+    berth_report_line(task_stderr, launch->node,
                       "note: image '%s': serving it took %.2f s of CPU time in %.1f s, "
                       "and %.1f MiB of memory",
                       image, (double)served->cpu_ms / 1000,
                       (double)served->wall_ms / 1000, (double)served->kib / 1024);
     if (is_bottleneck(served))
-        berth_report_line(said, launch->node,
+        berth_report_line(task_stderr, launch->node,
                           "note: image '%s': the program that serves it was busy for "
                           "%d %% of the time, and tasks may have waited for it; copy "
                           "what they read often to a directory, and mount that "
@@ -109,7 +109,7 @@ void berth_serving_end(struct berth_serving *serving)
 }
 
 void berth_serving_report(struct berth_serving *serving,
-                          const struct berth_launch *launch, int said)
+                          const struct berth_launch *launch, int task_stderr)
 {
     struct berth_record_served *served = &serving->served;
 
@@ -121,8 +121,8 @@ void berth_serving_report(struct berth_serving *serving,
         return; /* a directory; or nobody saw the last of it (without ptrace) */
     if (served->cpu_ms > serving->before.ms)
         served->cpu_ms -= serving->before.ms;
-    if (said >= 0 && berth_notice_is_verbose(launch->environment))
-        print(launch, said, served);
+    if (task_stderr >= 0 && berth_notice_is_verbose(launch->environment))
+        print(launch, task_stderr, served);
     if (is_recorded(launch))
         record(launch, served);
 }

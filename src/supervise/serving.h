@@ -29,6 +29,6 @@ void berth_serving_reaped(struct berth_serving *serving, pid_t pid,
 void berth_serving_end(struct berth_serving *serving);
 
 /* All that serves it has ended too, or goes on for the job. It is told on descriptor
- * SAID with srun -v (-1: it is closed), and appended to the record. */
+ * TASK_STDERR with srun -v (-1: it is closed), and appended to the record. */
 void berth_serving_report(struct berth_serving *serving,
-                          const struct berth_launch *launch, int said);
+                          const struct berth_launch *launch, int task_stderr);

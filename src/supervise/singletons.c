@@ -136,9 +136,9 @@ static const char *value_of(const struct berth_launch *launch, const char *name)
     return value ? value : "";
 }
 
-/* A task's standard error, if it still is SAID. This process keeps none: a task alone
- * decides when its output ends. */
-static int open_said(const struct stat *said, pid_t parent)
+/* A task's standard error, if it still is TASK_STDERR. This process keeps none: a task
+ * alone decides when its output ends. */
+static int open_stderr(const struct stat *task_stderr, pid_t parent)
 {
     BERTH_FREE pid_t *tasks = NULL;
     size_t count = berth_process_children(parent, &tasks);
@@ -148,16 +148,16 @@ static int open_said(const struct stat *said, pid_t parent)
         struct stat it;
 
         snprintf(name, sizeof(name), "/proc/%d/fd/2", tasks[i]);
-        if (stat(name, &it) == 0 && it.st_dev == said->st_dev &&
-            it.st_ino == said->st_ino)
+        if (stat(name, &it) == 0 && it.st_dev == task_stderr->st_dev &&
+            it.st_ino == task_stderr->st_ino)
             return open(name, O_WRONLY | O_APPEND | O_NOCTTY);
     }
     return -1;
 }
 
 /* Process PID has mapped PATH. */
-static void judge(const struct berth_singletons *it, const struct stat *said, pid_t pid,
-                  const char *path)
+static void judge(const struct berth_singletons *it, const struct stat *task_stderr,
+                  pid_t pid, const char *path)
 {
     static char *const environment[] = {NULL};
     const struct berth_launch *launch = it->launch;
@@ -175,7 +175,7 @@ static void judge(const struct berth_singletons *it, const struct stat *said, pi
                                 is_het_step ? "het" : "",
                                 NULL};
 
-    if (open_said(said, it->parent) != STDERR_FILENO)
+    if (open_stderr(task_stderr, it->parent) != STDERR_FILENO)
         return;
     snprintf(numbers[0], sizeof(numbers[0]), "%d", pid);
     snprintf(numbers[1], sizeof(numbers[1]), "%d", it->holder);
@@ -183,7 +183,7 @@ static void judge(const struct berth_singletons *it, const struct stat *said, pi
 }
 
 /* With the supervisor's end as standard input and nothing else. */
-static void watch(const struct berth_singletons *it, const struct stat *said)
+static void watch(const struct berth_singletons *it, const struct stat *task_stderr)
 {
     struct pollfd supervisor = {.fd = STDIN_FILENO, .events = POLLIN};
     int64_t since = berth_clock();
@@ -194,7 +194,7 @@ static void watch(const struct berth_singletons *it, const struct stat *said)
         BERTH_FREE char *path = find_mpi(it, turn, &pid);
 
         if (path) {
-            judge(it, said, pid, path);
+            judge(it, task_stderr, pid, path);
             return;
         }
     }
@@ -203,12 +203,12 @@ static void watch(const struct berth_singletons *it, const struct stat *said)
 void berth_singletons_watch(const struct berth_singletons *singletons,
                             struct berth_inject_witness *ret)
 {
-    struct stat said;
+    struct stat task_stderr;
     int ends[2];
     pid_t child;
 
     *ret = (struct berth_inject_witness){0};
-    if (fstat(singletons->said, &said) < 0 ||
+    if (fstat(singletons->task_stderr, &task_stderr) < 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return;
     child = fork();
@@ -216,7 +216,7 @@ void berth_singletons_watch(const struct berth_singletons *singletons,
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(ends[1], STDIN_FILENO);
         berth_close_from(STDERR_FILENO);
-        watch(singletons, &said);
+        watch(singletons, &task_stderr);
         _exit(EXIT_SUCCESS);
     }
     close(ends[1]);

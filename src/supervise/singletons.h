@@ -17,9 +17,9 @@
 
 struct berth_singletons {
     const struct berth_launch *launch;
-    pid_t holder; /* of the container that tasks share */
-    pid_t parent; /* of the tasks */
-    int said;     /* standard error of a task */
+    pid_t holder;    /* of the container that tasks share */
+    pid_t parent;    /* of the tasks */
+    int task_stderr; /* standard error of a task */
 };
 
 /* Is that of use here: a step of several tasks, and nothing said about MPI? */

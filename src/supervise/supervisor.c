@@ -35,7 +35,7 @@ extern char **environ;
 
 /* The descriptors of the supervisor. ENDED is held until all that was started has
  * ended. */
-enum { TASKS = 3, MEMORY, ENDED, SAID, DESCRIPTORS = SAID - TASKS + 1 };
+enum { TASKS = 3, MEMORY, ENDED, STDERR, DESCRIPTORS = STDERR - TASKS + 1 };
 
 struct supervisor {
     struct berth_rendezvous *rendezvous;
@@ -53,7 +53,7 @@ struct supervisor {
     struct berth_job_answer job; /* the job's container, of which this one is a copy;
                                     holder 0: none, */
     struct berth_err no_job;     /* and why, though the step asks for one */
-    int said; /* standard error of a task, for who watches; -1: closed */
+    int task_stderr; /* standard error of a task, for who watches; -1: closed */
     bool tasks_ended;
     bool runtime_ended;
     unsigned int apart; /* tasks that start a container each */
@@ -86,11 +86,11 @@ static int name_refusal(const struct supervisor *supervisor, int result,
 }
 
 /* A task's standard error is open only until somebody who watches the tasks has it. */
-static void close_said(struct supervisor *supervisor)
+static void close_stderr(struct supervisor *supervisor)
 {
-    if (supervisor->said >= 0)
-        close(supervisor->said);
-    supervisor->said = -1;
+    if (supervisor->task_stderr >= 0)
+        close(supervisor->task_stderr);
+    supervisor->task_stderr = -1;
 }
 
 /* An account tells what would go wrong with the image's own MPI. */
@@ -130,7 +130,7 @@ static int inject(struct supervisor *supervisor, pid_t holder,
         .count = after->used,
         .apart = supervisor->apart,
         .deadline = berth_rendezvous_deadline(supervisor->rendezvous),
-        .said = supervisor->said,
+        .task_stderr = supervisor->task_stderr,
         .tasks = berth_rendezvous_tasks(supervisor->rendezvous),
         .parent = supervisor->parent,
         .set = &set};
@@ -484,7 +484,8 @@ static void stay(struct supervisor *supervisor)
         berth_remains_clear(supervisor->launch->runtime);
     while (!supervisor->tasks_ended)
         await_change(supervisor, -1);
-    berth_serving_report(&supervisor->serving, supervisor->launch, supervisor->said);
+    berth_serving_report(&supervisor->serving, supervisor->launch,
+                         supervisor->task_stderr);
 }
 
 /* A container that has started ends when its first process does; the runtime then takes
@@ -504,7 +505,7 @@ static void watch_singletons(struct supervisor *supervisor)
         .launch = supervisor->launch,
         .holder = supervisor->apart ? 0 : supervisor->holder,
         .parent = supervisor->parent,
-        .said = supervisor->said};
+        .task_stderr = supervisor->task_stderr};
 
     if (!berth_request_is_explained(supervisor->launch->request) &&
         berth_singletons_wanted(supervisor->launch))
@@ -543,7 +544,7 @@ static void run(void *data)
         watch_serving(supervisor);
     }
     if (!supervisor->serving.holder)
-        close_said(supervisor);
+        close_stderr(supervisor);
     stay(supervisor);
 }
 
@@ -571,7 +572,7 @@ int berth_supervisor_start(const struct berth_launch *launch,
                   .deadline = berth_rendezvous_deadline(rendezvous)},
         .mounts = -1,
         .job = {.socket = -1},
-        .said = SAID,
+        .task_stderr = STDERR,
         .parent = getppid(),
         .fds = {rendezvous->tasks, rendezvous->memory, rendezvous->ended,
                 STDERR_FILENO}};

@@ -35,7 +35,7 @@ static const struct berth_launch_init usual_init = {.place = "n1: image '/a.sif'
                                                     .set = &nothing,
                                                     .report = 3,
                                                     .watcher = 4,
-                                                    .said = 7,
+                                                    .task_stderr = 7,
                                                     .programs = -1,
                                                     .environment = -1};
 
@@ -102,7 +102,7 @@ START_TEST(what_is_not_known_is_left_out)
     launch.directory = NULL;
     init.report = -1;
     init.watcher = -1;
-    init.said = -1;
+    init.task_stderr = -1;
     assert_golden(&launch, &init, "launch-unknown.txt");
 }
 END_TEST

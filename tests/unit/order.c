@@ -48,7 +48,7 @@ START_TEST(an_order_arrives_as_it_was_given)
                                          .seconds = -1,
                                          .user = 3,
                                          .site = -1,
-                                         .said = 2,
+                                         .task_stderr = 2,
                                          .directory = strdup("/my dir")};
     ck_assert_msg(berth_order_put(&order, &text, &err) == 0, "%s", err.text);
     ck_assert_str_eq(
@@ -61,7 +61,7 @@ START_TEST(an_order_arrives_as_it_was_given)
         "container-all=4&job=42&"
         "report-fd=5&"
         "memory-fd=6&tasks-fd=7&ended-fd=8;"
-        "mpi:holder=11&parent=12&tasks=13&apart=2&seconds=-1&user-fd=3&said-fd=2&"
+        "mpi:holder=11&parent=12&tasks=13&apart=2&seconds=-1&user-fd=3&stderr-fd=2&"
         "directory=/my%20dir;.");
     ck_assert_msg(berth_order_get(text.text, &got, &err) == 0, "%s", err.text);
     ck_assert_int_eq(berth_order_put(&got, &again, &err), 0);
@@ -89,7 +89,7 @@ START_TEST(what_is_not_ordered_is_not_there)
     ck_assert_int_eq(berth_order_get("1;request:image=/a;.", &got, &err), 0);
     ck_assert_int_eq(got.report, -1);
     ck_assert_int_eq(got.memory, -1);
-    ck_assert_int_eq(got.mpi.said, -1);
+    ck_assert_int_eq(got.mpi.task_stderr, -1);
     ck_assert(!got.asked.image && !got.prefix && !got.argv0 && !got.step.leads);
     ck_assert_int_eq(berth_order_put(&got, &text, &err), 0);
     ck_assert_str_eq(text.text, "1;request:image=/a;.");
