@@ -32,7 +32,7 @@
 #include "step/program.h"
 #include "supervise/hostfiles.h"
 
-/* Commands at a time; more wait for one to end. */
+/* The most commands at a time; the next one waits until one ends. */
 enum { COMMANDS_MAX = 1024 };
 
 enum { STREAMS = 3 };
@@ -45,7 +45,7 @@ struct command {
     int streams[STREAMS];
     char *program; /* its path */
     struct berth_strvec environment;
-    int children; /* says that one has ended */
+    int children; /* a descriptor that can be read when a child has ended */
     pid_t pid;
 };
 
@@ -54,7 +54,7 @@ static int open_socket(void)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    /* Without a name, the kernel finds one that nobody has. */
+    /* without a name, the kernel chooses a free one */
     if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(sa_family_t)) == 0 &&
         listen(fd, SOMAXCONN) == 0)
         return fd;
@@ -118,13 +118,13 @@ void berth_hostcommand_list(const struct berth_hostcommand *hostcommand, pid_t h
     ret->failed |= environment.failed;
 }
 
-/* ANSWER: job/hostcommand.h. */
+/* Send ANSWER, an int of job/hostcommand.h. */
 static void send_answer(int socket, int answer)
 {
     send(socket, &answer, sizeof(answer), MSG_NOSIGNAL);
 }
 
-/* Say ERR where the program of the image says what goes wrong. Does not return. */
+/* Print ERR on the standard error of the program in the container, and end. */
 _Noreturn static void refuse(const struct command *command, struct berth_err *err)
 {
     const char *name = command->question.words.items[BERTH_HOSTCOMMAND_NAME];
@@ -134,7 +134,7 @@ _Noreturn static void refuse(const struct command *command, struct berth_err *er
     _exit(EXIT_FAILURE);
 }
 
-/* The next kind; who says nothing in this time says nothing. -1: none. */
+/* Returns the kind of the next message; -1: none came in time. */
 static int receive(const struct command *command, int *ret_fd)
 {
     enum { PATIENCE_MS = 10000 };
@@ -162,7 +162,7 @@ static int receive_question(struct command *command)
     return 0;
 }
 
-/* May NAME be run? The programs that the container has say it. */
+/* May NAME be run? Yes, if the directory of commands of the container has it. */
 static bool is_offered(const struct berth_launch *launch, const char *name)
 {
     BERTH_FREE char *path = NULL;
@@ -246,8 +246,8 @@ _Noreturn static void become(const struct command *command, pid_t parent)
     _exit(BERTH_NOT_EXECUTABLE);
 }
 
-/* Hand on what the program is sent; it may also have ended, and then the command is to
- * end, as if its user had pressed Ctrl-C. Returns whether the program is there. */
+/* Forward the signal that the program got to its command. If the program has ended, end
+ * the command, as SIGTERM to srun does. Returns whether the program runs. */
 static bool forward(const struct command *command)
 {
     int fd;
@@ -264,10 +264,12 @@ static bool forward(const struct command *command)
     return false;
 }
 
-/* Until the command has ended; returns how. */
+/* Wait until the command has ended. Returns its status, as waitpid(2) tells it. */
 static int await(const struct command *command)
 {
-    enum { PATIENCE_MS = 60000 }; /* to end: srun waits for KillWait, of slurm.conf */
+    enum {
+        PATIENCE_MS = 60000
+    }; /* for the command to end: srun waits for KillWait (slurm.conf) */
     struct pollfd fds[] = {{.fd = command->socket, .events = POLLIN},
                            {.fd = command->children, .events = POLLIN}};
     struct signalfd_siginfo info;
@@ -286,7 +288,7 @@ static int await(const struct command *command)
     return status;
 }
 
-/* Run the command that is asked for on SOCKET. */
+/* In a child: run the command that the program at SOCKET asks for. */
 _Noreturn static void run(const struct berth_hostcommand *offer, int socket)
 {
     struct command command = {
@@ -313,8 +315,8 @@ _Noreturn static void run(const struct berth_hostcommand *offer, int socket)
     _exit(EXIT_SUCCESS);
 }
 
-/* The next program of this user that asks; -1: none. One that cannot be taken stays,
- * and is not to keep us busy. */
+/* Returns a connection of a program of this user; -1: none. A connection that cannot be
+ * accepted stays in the queue: wait a moment, or the loop around this would spin. */
 static int accept_program(const struct berth_hostcommand *offer)
 {
     enum { AGAIN_MS = 100 };
@@ -329,7 +331,8 @@ static int accept_program(const struct berth_hostcommand *offer)
     return socket;
 }
 
-/* Nothing can be run for SOCKET: ERROR. */
+/* Tell the program at SOCKET that no process can be started for it, because of ERROR
+ * (errno). */
 static void refuse_start(int socket, int error)
 {
     if (socket < 0)
@@ -338,7 +341,8 @@ static void refuse_start(int socket, int error)
     close(socket);
 }
 
-/* Returns how many commands are begun: 1 or 0. */
+/* Accept a program and start the process of its command. Returns how many were started:
+ * 1 or 0. */
 static int start_command(const struct berth_hostcommand *offer)
 {
     int socket = accept_program(offer);
@@ -353,8 +357,8 @@ static int start_command(const struct berth_hostcommand *offer)
     return child > 0;
 }
 
-/* For as long as the supervisor is there, which kills us. Without a signalfd children
- * are looked for now and then. */
+/* Answer programs until the supervisor PARENT ends, or kills this process. Without a
+ * signalfd, look for ended children once a second. */
 _Noreturn static void serve(const struct berth_hostcommand *offer, pid_t parent)
 {
     enum { AGAIN_MS = 1000 };

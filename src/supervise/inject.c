@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The supervisor's side of putting the host's MPI into a container: starts berth-mpi,
- * and takes down what that has done. */
+/* Starts berth-mpi, which binds the host's MPI into a container, and receives the
+ * binding. */
 
 #include "supervise/inject.h"
 
@@ -34,10 +34,10 @@
 
 /* The descriptors of berth-mpi. */
 struct descriptors {
-    int task;      /* what to do, and the environment of the task on the host */
+    int task;      /* the order, and the environment of the task on the host */
     int container; /* the command, and the environment in the container */
     int channel;   /* step/channel.h */
-    int user;      /* the roots of stages that the container mounts; -1: it does not */
+    int user; /* the directories of stages that the container mounts; -1: it does not */
     int site;
     int task_stderr; /* as in struct berth_inject */
 };
@@ -47,8 +47,8 @@ static int open_root(struct berth_stage_root root)
     return berth_tree_open(root.path, root.owner, root.forbidden, NULL, NULL);
 }
 
-/* Stay open in this process, which lives as long as the step on its node: berth-mpi
- * locks them (stage/expire.h). */
+/* Open the directories of stages. They stay open in this process, which lives as long
+ * as the step on its node, because berth-mpi locks them (stage/expire.h). */
 static void open_roots(const struct berth_request *request, struct descriptors *fds)
 {
     char path[BERTH_STAGE_USER_SIZE];
@@ -70,7 +70,7 @@ static int write_handovers(const struct berth_inject *inject,
     struct berth_order order = *launch->order; /* borrows */
 
     order.request = *launch->request;
-    order.asked = (struct berth_request){0}; /* nobody asks berth-mpi */
+    order.asked = (struct berth_request){0}; /* of no use to berth-mpi */
     order.mpi = (struct berth_order_mpi){
         .holder = inject->holder,
         .parent = inject->parent,
@@ -94,8 +94,8 @@ static int write_handovers(const struct berth_inject *inject,
     return fds->container < 0 ? -1 : 0;
 }
 
-/* With its own descriptors and no other of ours. Variables of the user are for the
- * application; they could lead the loader astray. */
+/* Become berth-mpi, which inherits FDS and no other descriptor. It gets no variable of
+ * the user: LD_LIBRARY_PATH is for the application. */
 static void become_program(const struct descriptors *fds)
 {
     static char *const environment[] = {(char *)"PATH=/usr/bin:/bin:/usr/sbin:/sbin",
@@ -213,14 +213,14 @@ int berth_inject_mounts(const struct berth_request *request,
         return 0;
     own = berth_stage_root_open(&user, err);
     all = open_root(site);
-    /* Otherwise staging will fail for the same reason, and the image's own runs. */
+    /* else staging fails for the same reason, and the image's own MPI runs */
     if (own < 0 && all < 0 && berth_request_mpi_must_host(request))
         return berth_err_at(err, "--mpi-bind");
     if (own >= 0)
         berth_strvec_pushf(mounts, "%s:%s:ro", user.path, user.mounted);
     if (all >= 0)
         berth_strvec_pushf(mounts, "%s:%s:ro", site.path, site.mounted);
-    /* Some directory that every node has: a place for the marks (step/marks.h). */
+    /* any directory that every node has: marks are mounted over it (step/marks.h) */
     if (own >= 0 || all >= 0)
         berth_strvec_pushf(mounts, "%s:%s:ro", BERTH_LIBEXECDIR, BERTH_MARK_DIRECTORY);
     return mounts->failed ? berth_err_oom(err) : 0;
@@ -248,7 +248,7 @@ int berth_inject_fabric(const struct berth_request *request,
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 
-/* What the host's MPI and the step want, in ENVIRONMENT. */
+/* Set the variables of the binding and of the step in ENVIRONMENT. */
 static int set_variables(const struct berth_inject *inject,
                          struct berth_strvec *environment,
                          struct berth_binding *binding, struct berth_err *err)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Knows the containers of a job: one process for each job and node, which starts no
- * runtime and reads no file of an image. A step that asks waits for a container that
- * another step has begun to start. */
+/* The server of a job: one process for each job and node that knows the containers of
+ * the job. Its children start the containers; the server itself starts no runtime and
+ * reads no file of an image. A step waits for a container that was started for another
+ * step. */
 
 #include "supervise/jobserver.h"
 
@@ -30,20 +31,20 @@ enum { CONTAINERS_MAX = 32, STEPS_MAX = 4096 };
 struct container {
     int channel; /* to the process that keeps it (supervise/jobcontainer.h); -1: none */
     pid_t process;                  /* that process */
-    struct berth_handover question; /* for which it was started */
-    int answer;                     /* what that process has said; -1: nothing yet */
-    struct berth_strvec variables;  /* of job/variables.h */
+    struct berth_handover question; /* of the step for which it was started */
+    int answer; /* the handover that the process has sent; -1: none yet */
+    struct berth_strvec variables; /* of job/variables.h */
 };
 
 struct step {
     int socket;
     bool has_asked;
     struct berth_handover question; /* until it is answered */
-    struct container *container;    /* in which it is; NULL: none yet */
+    struct container *container;    /* that it has joined; NULL: none yet */
 };
 
 static struct {
-    int extern_step; /* a descriptor that can be read when that has ended; -1: none */
+    int extern_step; /* a descriptor that can be read when the extern step has ended */
     struct container containers[CONTAINERS_MAX];
     struct step *steps;
     size_t count;
@@ -56,7 +57,7 @@ static void drop_step(struct step *step)
     *step = server.steps[--server.count];
 }
 
-/* Steps in it learn by the end of their socket that it has ended. */
+/* End CONTAINER; its steps learn it by the end of their sockets. */
 static void drop_container(struct container *container)
 {
     for (size_t i = server.count; i-- > 0;)
@@ -90,7 +91,7 @@ static bool has_same_directory(const struct container *container,
            has_same(container, question, BERTH_JOB_IDENTITY);
 }
 
-/* Could the step be in the container, as far as that is known? */
+/* May the step of QUESTION join CONTAINER, as far as is known? */
 static bool fits(const struct container *container,
                  const struct berth_handover *question)
 {
@@ -103,7 +104,8 @@ static bool fits(const struct container *container,
                                      question->environment.items));
 }
 
-/* One that was started in the same directory comes first; NULL: none. */
+/* Returns a container for QUESTION, rather one that was started in the same directory;
+ * NULL: none. */
 static struct container *find(const struct berth_handover *question)
 {
     struct container *found = NULL;
@@ -128,8 +130,8 @@ _Noreturn static void become_container(int channel,
     berth_jobcontainer_run(BERTH_JOBSERVER_SOCKET, question);
 }
 
-/* Begin to start the container that QUESTION asks for, which it takes. Returns NULL
- * where there is none to be had. */
+/* Start a process that starts the container for QUESTION, which the container then
+ * owns. Returns NULL if there can be none. */
 static struct container *start(struct berth_handover *question)
 {
     struct container *container = server.containers;
@@ -160,8 +162,8 @@ static void refuse(struct step *step)
     drop_step(step);
 }
 
-/* Answer a step that has asked, unless it has to wait: for a container that is being
- * started, of which nobody knows yet on which variables it depends. */
+/* Answer STEP, which has asked, unless the step must wait: the variables on which a
+ * container depends are known only when it has started. */
 static void answer(struct step *step)
 {
     struct berth_handover *question = &step->question;
@@ -189,7 +191,7 @@ static void answer(struct step *step)
     berth_handover_fini(question);
 }
 
-/* Backwards, because answers end steps. */
+/* Answer all steps that wait; backwards, because an answer may remove a step. */
 static void answer_all(void)
 {
     for (size_t i = server.count; i-- > 0;)
@@ -197,8 +199,8 @@ static void answer_all(void)
             answer(&server.steps[i]);
 }
 
-/* Those that wait for a container that has not started start theirs themselves, and say
- * why that does not work. */
+/* CONTAINER did not start: each step that waits for it starts its own container, and
+ * reports why that fails. */
 static void refuse_waiting(const struct container *container)
 {
     for (size_t i = server.count; i-- > 0;) {
@@ -231,7 +233,7 @@ static void read_container(struct container *container)
     drop_container(container);
 }
 
-/* They are a step's, and so the user's own. */
+/* Read a question from a step, a process of the user. */
 static int read_question(int fd, struct berth_handover *ret)
 {
     if (berth_job_read(fd, ret) < 0)
@@ -261,8 +263,9 @@ static void read_step(struct step *step)
     }
 }
 
-/* Code in an image gets no answer: it could have programs started outside. Nor does a
- * step that sees other directories than we (job_container/tmpfs). */
+/* May the peer of SOCKET ask? Not a program in an image, which could start programs on
+ * the host; and not a step that has other mounts than the server (job_container/tmpfs).
+ */
 static bool is_allowed(int socket)
 {
     struct ucred peer;
@@ -293,8 +296,7 @@ static void accept_step(void)
     server.steps[server.count++] = (struct step){.socket = socket};
 }
 
-/* Look at FDS, which are, in this order, those of the containers and of the COUNT
- * steps. */
+/* Read from those of FDS that are ready: first the containers, then the COUNT steps. */
 static void read_ready(const struct pollfd *fds, size_t count)
 {
     for (size_t i = count; i-- > 0;)
@@ -306,7 +308,8 @@ static void read_ready(const struct pollfd *fds, size_t count)
             read_container(&server.containers[i]);
 }
 
-/* One round. Returns false when the extern step has ended. */
+/* Wait for one message or more, and answer. Returns false when the extern step has
+ * ended. */
 static bool serve(void)
 {
     enum { LISTENING, EXTERN, FIRST };
@@ -352,7 +355,7 @@ void berth_jobserver_run(pid_t extern_step)
     raise_limit();
     server.extern_step = berth_process_open(extern_step);
     if (server.extern_step < 0)
-        return; /* it has ended, or the kernel (before 5.3) cannot tell when it does */
+        return; /* it has ended, or the kernel (before 5.3) has no pidfd */
     fcntl(BERTH_JOBSERVER_SOCKET, F_SETFL, O_NONBLOCK);
     for (size_t i = 0; i < CONTAINERS_MAX; i++)
         server.containers[i] = (struct container){.channel = -1, .answer = -1};

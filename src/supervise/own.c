@@ -24,8 +24,8 @@
 
 extern char **environ;
 
-/* From here on what is said on standard error goes to LOG, and berth-init takes it
- * back.
+/* Redirect standard error to LOG. Returns a descriptor of the old one, which berth-init
+ * restores; -1 with a sentence in ERR.
  */
 static int redirect_stderr(int log, struct berth_err *err)
 {
@@ -60,8 +60,8 @@ static int write_handover(const struct berth_task *task,
     return berth_handover_write(&words, environ, err);
 }
 
-/* Is MPI to know that its ranks are apart? Where it is not berth's, only if the step
- * has other programs on the node. */
+/* Is MPI to be told that its ranks cannot read each other's memory? Without --mpi-bind,
+ * only if the step has other programs on the node. */
 static bool is_apart_for_mpi(const struct berth_order *order)
 {
     return order->container.others + order->container.hosts > 0
@@ -69,8 +69,9 @@ static bool is_apart_for_mpi(const struct berth_order *order)
                : !berth_request_mpi_is(&order->request, BERTH_MODE_OFF);
 }
 
-/* berth-init holds the directory for its task, and writes what that has as environment
- * into memory; without that, commands would have the image's variables. */
+/* Offer commands of the host. berth-init holds the directory of the commands for its
+ * task, and writes the environment of the task into memory: without the memory,
+ * commands on the host would get the image's variables. */
 static void offer_commands(const struct berth_launch *launch,
                            struct berth_hostcommand *ret, struct berth_strvec *set)
 {

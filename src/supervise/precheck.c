@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A look at the image's own MPI where the containers of the tasks cannot be entered. */
+/* Checks the image's own MPI where the containers of the tasks cannot be entered. */
 
 #include "supervise/precheck.h"
 
@@ -14,9 +14,9 @@
 
 struct check {
     const struct berth_precheck *precheck;
-    const struct berth_launch *launch; /* of the container to look into */
+    const struct berth_launch *launch; /* of the container that is inspected */
     struct berth_injected injected;
-    bool is_running; /* there is a container: what fails now is a refusal */
+    bool is_running; /* the container runs: a failure from here on is a refusal */
 };
 
 static int check_inside(void *data, pid_t holder, const struct berth_buf *variables,
@@ -34,7 +34,7 @@ static int check_inside(void *data, pid_t holder, const struct berth_buf *variab
     return berth_inject(&inject, &check->injected, err);
 }
 
-/* The request with a user namespace, and the image's own MPI. */
+/* Copy REQUEST, with a user namespace and with the image's own MPI. */
 static int copy_request(const struct berth_request *request, struct berth_request *ret,
                         struct berth_err *err)
 {
@@ -46,7 +46,8 @@ static int copy_request(const struct berth_request *request, struct berth_reques
     return berth_request_put(ret, BERTH_OPTION_ARGS, "--userns", err);
 }
 
-/* Nothing could be seen, BECAUSE. */
+/* Add a warning that the image's MPI was not checked, BECAUSE there was no container.
+ */
 static int add_warning(const struct berth_precheck *precheck,
                        const struct berth_err *because, struct berth_injected *injected,
                        struct berth_err *err)
@@ -60,7 +61,7 @@ static int add_warning(const struct berth_precheck *precheck,
     return injected->binding.warning ? 0 : berth_err_oom(err);
 }
 
-/* What --mpi-bind=auto and --container-fabric=auto come to is said. */
+/* Add a note about what --mpi-bind=auto and --container-fabric=auto have chosen. */
 static int add_note(const struct berth_precheck *precheck,
                     struct berth_binding *binding, struct berth_err *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks that everything is there that a container needs. */
+/* Checks that everything is there that a container needs, before the runtime starts:
+ * the runtime would report a fault in its own words. */
 
 #include "supervise/prepare.h"
 
@@ -20,7 +21,7 @@
 #include "step/identity.h"
 #include "supervise/inject.h"
 
-/* The runtime would look for another name, and say so in its own words. */
+/* The runtime would change the name, and not find the changed one. */
 static int check_name(const char *option, const char *path, struct berth_err *err)
 {
     if (berth_path_is_utf8(path))
@@ -31,7 +32,8 @@ static int check_name(const char *option, const char *path, struct berth_err *er
                          option, path);
 }
 
-/* The runtime's own words for another file name a loop device, or nothing. */
+/* For a file that is not squashfs, the runtime reports a fault of a loop device, or
+ * nothing. */
 static int check_squashfs(const char *path, struct berth_err *err)
 {
     static const char magic[] = "hsqs";
@@ -90,8 +92,8 @@ static int check_paths(const struct berth_request *request, struct berth_err *er
     return check_mounts(&request->mounts, err);
 }
 
-/* $HOME, or what the user database says where it is no directory's name, or Slurm has
- * dropped it (--export=NONE); NULL when neither knows. */
+/* Returns $HOME; if it is not set (--export=NONE) or not absolute, the directory in the
+ * user database, or NULL. */
 static const char *home_directory(const struct berth_task *task)
 {
     const char *home = getenv("HOME");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells at the end of a step what serving its image took. */
+/* Reports at the end of a step how much CPU time and memory the servers of its image
+ * used. */
 
 #include "supervise/serving.h"
 
@@ -45,14 +46,14 @@ static void record(const struct berth_launch *launch,
     int fd = berth_record_open(&record, order->record, NULL);
 
     if (fd < 0)
-        return; /* the line of the start has said why */
+        return; /* the record of the start has reported why */
     berth_record_put(&record, order->record, fd, NULL);
     close(fd);
 }
 
-/* Tasks that read wait for a server that is busy. Where each CPU has a task, it has
- * half of one at most. What it does in the seconds of a start is no reason to change an
- * image. */
+/* Did tasks wait for the server? If each CPU has a task, the server gets at most half a
+ * CPU, so it is busy then. The work of the first seconds is that of a start, and does
+ * not count. */
 static bool is_bottleneck(const struct berth_record_served *served)
 {
     enum { SHORT_MS = 5000, BUSY_PERCENT = 50 };
@@ -100,7 +101,7 @@ void berth_serving_end(struct berth_serving *serving)
     if (!serving->holder)
         return;
     berth_servers_usage(serving->holder, &now);
-    if (!now.kib) /* it was quicker: a process that has ended has none */
+    if (!now.kib) /* the server has ended, and has no memory any more */
         now.kib = serving->before.kib;
     serving->served =
         (struct berth_record_served){.cpu_ms = now.count ? now.ms : -1,
@@ -118,7 +119,8 @@ void berth_serving_report(struct berth_serving *serving,
     if (serving->ended_ms)
         served->cpu_ms = serving->ended_ms;
     if (!serving->before.count || served->cpu_ms < 0)
-        return; /* a directory; or nobody saw the last of it (without ptrace) */
+        return; /* the image is a directory, or the CPU time at the end is not known
+                   (without ptrace) */
     if (served->cpu_ms > serving->before.ms)
         served->cpu_ms -= serving->before.ms;
     if (task_stderr >= 0 && berth_notice_is_verbose(launch->environment))

@@ -136,8 +136,8 @@ static const char *value_of(const struct berth_launch *launch, const char *name)
     return value ? value : "";
 }
 
-/* A task's standard error, if it still is TASK_STDERR. This process keeps none: a task
- * alone decides when its output ends. */
+/* A task's standard error, if it still is SAID. This process keeps none: a task alone
+ * decides when its output ends. */
 static int open_stderr(const struct stat *task_stderr, pid_t parent)
 {
     BERTH_FREE pid_t *tasks = NULL;

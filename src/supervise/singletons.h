@@ -22,7 +22,7 @@ struct berth_singletons {
     int task_stderr; /* standard error of a task */
 };
 
-/* Is that of use here: a step of several tasks, and nothing said about MPI? */
+/* Is that of use here: a step of several tasks, and nothing task_stderr about MPI? */
 bool berth_singletons_wanted(const struct berth_launch *launch);
 
 /* Starts it. It ends when RET's END is closed, if not before. {0}: there is none. */
