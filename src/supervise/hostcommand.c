@@ -247,7 +247,7 @@ _Noreturn static void become(const struct command *command, pid_t parent)
 }
 
 /* Forward the signal that the program got to its command. If the program has ended, end
- * the command, as SIGTERM to srun does. Returns whether the program runs. */
+ * the command with SIGTERM. Returns whether the program runs. */
 static bool forward(const struct command *command)
 {
     int fd;

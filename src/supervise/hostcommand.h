@@ -33,8 +33,8 @@ struct berth_hostcommand {
     ((struct berth_hostcommand){.socket = -1, .programs = -1, .environment = -1})
 
 /* Make the socket and the token for LAUNCH. *RET is BERTH_HOSTCOMMAND_NONE but for the
- * launch if the site allows no commands, if the container is closed (--contain), if the
- * launch is no step of Slurm, or if the socket cannot be made. */
+ * launch if the site allows no commands, the container is closed (--contain), the
+ * launch is not a step of Slurm or is only explained, or the socket cannot be made. */
 void berth_hostcommand_open(const struct berth_launch *launch,
                             struct berth_hostcommand *ret);
 

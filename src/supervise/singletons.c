@@ -55,7 +55,8 @@ bool berth_singletons_is_tool(const char *name)
     return berth_text_starts_any(name, starts);
 }
 
-/* The path of an MPI that process PID has mapped; NULL: none. The caller frees it. */
+/* Returns the path of an MPI that process PID has mapped, which the caller frees; NULL:
+ * none. */
 static char *find_mapped(pid_t pid)
 {
     char name[64];
@@ -82,7 +83,8 @@ static bool is_tool(pid_t pid)
     return berth_process_read(pid, &process) && berth_singletons_is_tool(process.name);
 }
 
-/* The same of PID and what it has started, and which of them it is. */
+/* The same for PID and its descendants; *RET_PID is the process that has mapped it. Not
+ * below a tool. */
 static char *find_below(pid_t pid, int depth, pid_t *ret_pid)
 {
     BERTH_FREE pid_t *children = NULL;
@@ -100,8 +102,8 @@ static char *find_below(pid_t pid, int depth, pid_t *ret_pid)
     return path;
 }
 
-/* Is the task PID in this container, or in one of its own from the same image? Not on
- * the host or in another image. */
+/* Is the task PID in the container of the singletons, or, where each task has its own,
+ * in one of the same image? A task on the host or in another image is not. */
 static bool is_own(const struct berth_singletons *it, pid_t pid)
 {
     const char *locals = it->launch->order->container.locals;
@@ -136,8 +138,8 @@ static const char *value_of(const struct berth_launch *launch, const char *name)
     return value ? value : "";
 }
 
-/* A task's standard error, if it still is SAID. This process keeps none: a task alone
- * decides when its output ends. */
+/* Open the standard error of a task again, if it still is the file TASK_STDERR. This
+ * process does not keep it open: a task alone decides when its output ends. */
 static int open_stderr(const struct stat *task_stderr, pid_t parent)
 {
     BERTH_FREE pid_t *tasks = NULL;
@@ -155,7 +157,7 @@ static int open_stderr(const struct stat *task_stderr, pid_t parent)
     return -1;
 }
 
-/* Process PID has mapped PATH. */
+/* Become berth-mpi, which judges PATH, a file that process PID has mapped. */
 static void judge(const struct berth_singletons *it, const struct stat *task_stderr,
                   pid_t pid, const char *path)
 {
@@ -182,7 +184,8 @@ static void judge(const struct berth_singletons *it, const struct stat *task_std
     execve(PROGRAM, (char *const *)argv, environment);
 }
 
-/* With the supervisor's end as standard input and nothing else. */
+/* Look for an MPI until the supervisor closes its end of the socket, which is standard
+ * input here. */
 static void watch(const struct berth_singletons *it, const struct stat *task_stderr)
 {
     struct pollfd supervisor = {.fd = STDIN_FILENO, .events = POLLIN};

@@ -33,8 +33,8 @@
 
 extern char **environ;
 
-/* The descriptors of the supervisor. ENDED is held until all that was started has
- * ended. */
+/* The descriptors of the supervisor. ENDED stays open until all that the supervisor has
+ * started has ended. */
 enum { TASKS = 3, MEMORY, ENDED, STDERR, DESCRIPTORS = STDERR - TASKS + 1 };
 
 struct supervisor {
@@ -44,27 +44,30 @@ struct supervisor {
     sigset_t mask; /* of the task */
     struct berth_servers servers;
     struct berth_serving serving;
-    pid_t holder;                /* berth-init in the container that tasks join */
-    int mounts;                  /* the mount namespace of that, open so that no other
-                                    container gets its number; -1: none */
-    struct berth_launch outer;   /* LAUNCH, in the outer user namespace */
-    struct berth_err no_cma;     /* why there is none, though several containers would
-                                    share it; "": that is not so */
-    struct berth_job_answer job; /* the job's container, of which this one is a copy;
-                                    holder 0: none, */
-    struct berth_err no_job;     /* and why, though the step asks for one */
-    int task_stderr; /* standard error of a task, for who watches; -1: closed */
+    pid_t holder; /* berth-init in the container that tasks join */
+    int mounts;   /* the mount namespace of HOLDER, open so that no other namespace gets
+                     its number; -1: none */
+    struct berth_launch outer; /* LAUNCH, in the outer user namespace */
+    struct berth_err no_cma;   /* why several containers of the node have no outer user
+                                  namespace; "": they have one, or need none */
+    struct berth_job_answer
+        job; /* the container of the job, of which this one is a copy; holder 0: none */
+    struct berth_err
+        no_job; /* why there is none, though the step asks for one; "": it does not */
+    int task_stderr; /* standard error of a task, for the processes that watch; -1:
+                        closed */
     bool tasks_ended;
     bool runtime_ended;
-    unsigned int apart; /* tasks that start a container each */
+    unsigned int apart; /* how many tasks start a container each; 0: tasks share one */
     pid_t parent;       /* of the tasks */
     struct berth_hostcommand hostcommand;
     struct berth_inject_witness witness;
-    int fds[DESCRIPTORS]; /* what becomes the descriptors */
+    int fds[DESCRIPTORS]; /* those that become TASKS to STDERR */
 };
 
-/* A task may enter namespaces only through a user namespace that its user has made (so
- * not those of a setuid runtime), and cannot change its own process namespace. */
+/* Returns why tasks cannot join the container of HOLDER, or NULL. A task may enter
+ * namespaces only through a user namespace that its user has made, so not those of a
+ * setuid runtime; and a task cannot change its own process namespace. */
 static const char *why_separate(pid_t holder)
 {
     if (!berth_namespaces_differ(holder, "user"))
@@ -75,7 +78,7 @@ static const char *why_separate(pid_t holder)
                : NULL;
 }
 
-/* RESULT of binding; if it is a refusal, name what was asked. */
+/* If RESULT is a refusal, put the image and the value of --mpi-bind in front of it. */
 static int name_refusal(const struct supervisor *supervisor, int result,
                         struct berth_err *err)
 {
@@ -85,7 +88,8 @@ static int name_refusal(const struct supervisor *supervisor, int result,
                                       supervisor->launch->request->mpi);
 }
 
-/* A task's standard error is open only until somebody who watches the tasks has it. */
+/* A task's standard error stays open only until the processes that watch the tasks have
+ * it. */
 static void close_stderr(struct supervisor *supervisor)
 {
     if (supervisor->task_stderr >= 0)
@@ -93,7 +97,7 @@ static void close_stderr(struct supervisor *supervisor)
     supervisor->task_stderr = -1;
 }
 
-/* An account tells what would go wrong with the image's own MPI. */
+/* For an account: predict what would go wrong with the image's own MPI. */
 static void predict_own_mpi(const struct berth_inject *inject,
                             struct berth_binding *binding)
 {
@@ -102,8 +106,9 @@ static void predict_own_mpi(const struct berth_inject *inject,
         binding->warning = berth_precheck_own(inject);
 }
 
-/* What MPI libraries are to know where there is no outer user namespace, and how tasks
- * have commands of the host run. AFTER is the environment of the container. */
+/* List the variables that tell MPI libraries that there is no outer user namespace, and
+ * those by which tasks find commands of the host. AFTER is the environment of the
+ * container. */
 static int list_settings(const struct supervisor *supervisor, pid_t holder,
                          const struct berth_buf *after, struct berth_strvec *ret,
                          struct berth_err *err)
@@ -146,7 +151,8 @@ static int inject(struct supervisor *supervisor, pid_t holder,
     return name_refusal(supervisor, result, err);
 }
 
-/* Nothing can be put into the containers, WHY; what the image has is looked at. */
+/* Nothing can be mounted in the containers, WHY: check the image's own MPI, or refuse.
+ */
 static int precheck(struct supervisor *supervisor, const char *why,
                     struct berth_injected *injected, struct berth_err *err)
 {
@@ -172,7 +178,8 @@ static int precheck(struct supervisor *supervisor, const char *why,
     return name_refusal(supervisor, berth_precheck(&precheck, injected, err), err);
 }
 
-/* For the tasks. AFTER is the environment of the container, for an account. */
+/* Write the binding into the rendezvous, for the tasks. AFTER is the environment of the
+ * container, which an account shows. */
 static int share_binding(struct supervisor *supervisor, const struct berth_buf *after,
                          struct berth_injected *injected, struct berth_err *err)
 {
@@ -191,7 +198,8 @@ static int share_binding(struct supervisor *supervisor, const struct berth_buf *
                : berth_rendezvous_put_binding(supervisor->rendezvous, &bytes, err);
 }
 
-/* Let the tasks in. AFTER is the environment of the container. */
+/* Bind the host's MPI, and let the tasks join. AFTER is the environment of the
+ * container. */
 static int make_ready(struct supervisor *supervisor, pid_t holder,
                       const struct berth_buf *after, struct berth_err *err)
 {
@@ -211,7 +219,8 @@ static int make_ready(struct supervisor *supervisor, pid_t holder,
     berth_environ_split(injected.environment.text, injected.environment.used,
                         &supervisor->hostcommand.container);
     supervisor->mounts = berth_namespaces_open(holder, "mnt");
-    if (!supervisor->job.holder) /* whose servers are traced where they were started */
+    if (!supervisor->job.holder) /* the job's servers are traced by the supervisor that
+                                    started them */
         berth_servers_seize(&supervisor->servers);
     result = share_binding(supervisor, after, &injected, err);
     if (result == 0)
@@ -221,7 +230,8 @@ static int make_ready(struct supervisor *supervisor, pid_t holder,
     return result;
 }
 
-/* Each task starts a container of its own, WHY; this one was only to look into. */
+/* Let each task start a container of its own, WHY. The container of HOLDER was only for
+ * an inspection of the image, and ends. */
 static int separate(struct supervisor *supervisor, pid_t holder,
                     const struct berth_buf *after, const char *why,
                     struct berth_err *err)
@@ -242,7 +252,7 @@ static int separate(struct supervisor *supervisor, pid_t holder,
                       : berth_rendezvous_separate(supervisor->rendezvous, why, err);
 }
 
-/* What speaks against an outer user namespace; NULL: nothing. */
+/* Returns why this step cannot use an outer user namespace, or NULL. */
 static const char *refuse_outer(const struct berth_launch *launch)
 {
     if (launch->order->container.has_spaces)
@@ -252,8 +262,8 @@ static const char *refuse_outer(const struct berth_launch *launch)
     return berth_runtime_refuses_root(launch->runtime);
 }
 
-/* Several containers of a node are in one user namespace, where that can be made.
- * Root's runtime makes none. */
+/* Put several containers of a node into one outer user namespace, if there can be one.
+ * Root's runtime makes no user namespace, and needs none. */
 static int find_outer(struct supervisor *supervisor, struct berth_err *err)
 {
     struct berth_start *start = &supervisor->start;
@@ -286,8 +296,8 @@ static int find_outer(struct supervisor *supervisor, struct berth_err *err)
     }
 }
 
-/* End the process of berth_start_in(). Returns whether it had ended because the task's
- * directory is not there. */
+/* End the process of berth_start_in(). Returns whether it had ended because the
+ * container lacks the task's directory. */
 static bool lacks_directory(const struct berth_start *start)
 {
     siginfo_t info = {0};
@@ -299,8 +309,8 @@ static bool lacks_directory(const struct berth_start *start)
            info.si_code == CLD_EXITED && info.si_status == BERTH_START_NO_DIRECTORY;
 }
 
-/* A copy of the job's container that QUESTION asks for. Returns 0; 1: it does not have
- * the directory of the task; -1: there is none, with a sentence in ERR. */
+/* Start a copy of the job's container for QUESTION. Returns 0; 1 if the container lacks
+ * the directory of the task; -1 with a sentence in ERR if the job has no container. */
 static int copy_job(struct supervisor *supervisor,
                     const struct berth_job_question *question, pid_t *ret_holder,
                     struct berth_buf *after, struct berth_err *err)
@@ -318,8 +328,8 @@ static int copy_job(struct supervisor *supervisor,
     return lacks_directory(start) ? 1 : -1;
 }
 
-/* Steps of a job share its container where it lives as long. Returns whether there is
- * one, and this is a copy. */
+/* Start a copy of the job's container, if the step asks for one. Returns false if the
+ * step needs a container of its own; no_job says why. */
 static bool start_in_job(struct supervisor *supervisor, pid_t *ret_holder,
                          struct berth_buf *after)
 {
@@ -351,7 +361,7 @@ static bool start_in_job(struct supervisor *supervisor, pid_t *ret_holder,
     return true;
 }
 
-/* Start the container, until berth-init runs in it. */
+/* Start a container for the step alone, and wait until berth-init runs in it. */
 static int start_own(struct supervisor *supervisor, pid_t *ret_holder,
                      struct berth_buf *after, struct berth_err *err)
 {
@@ -375,7 +385,8 @@ static int start_own(struct supervisor *supervisor, pid_t *ret_holder,
     return 0;
 }
 
-/* Find the container, and go on with the tasks when berth-init runs. */
+/* Start the container, or copy that of the job; then let the tasks join it, or
+ * separate. */
 static int start_container(struct supervisor *supervisor, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf after = {0};
@@ -393,9 +404,9 @@ static int start_container(struct supervisor *supervisor, struct berth_err *err)
                : make_ready(supervisor, holder, &after, err);
 }
 
-/* The last task has ended. What is left in the container then has nobody who waits for
- * it: a child that lives on, a task whose slurmstepd was killed. The server of the
- * image ends when nobody holds the container, us included. */
+/* The last task has ended. Kill what is left in the container, because nobody waits for
+ * it: a child that lives on, or a task whose slurmstepd was killed. The server of the
+ * image ends only when no process holds the container, the supervisor included. */
 static void end_container(struct supervisor *supervisor)
 {
     supervisor->tasks_ended = true;
@@ -410,8 +421,9 @@ static void end_container(struct supervisor *supervisor)
     supervisor->mounts = -1;
 }
 
-/* PID, a child of ours, has ended. The container is lost with its runtime, and with a
- * server that was killed; a command for a program in it may end in any way. */
+/* The child PID has ended. The container is lost if PID is its runtime, or a server
+ * that was killed. The process that answers programs (hostcommand) may end in any way.
+ */
 static void register_end(struct supervisor *supervisor, pid_t pid, int status)
 {
     bool is_runtime = pid == supervisor->start.runtime;
@@ -448,19 +460,20 @@ static void await_change(struct supervisor *supervisor, int milliseconds)
     }
 }
 
-/* The runtime and the last task have ended ROUNDS ago: what should have ended with them
- * ends, servers by a signal that lets them unmount first. */
+/* The runtime and the last task ended ROUNDS ago: end what should have ended with them.
+ * Servers get a signal that lets them unmount first. */
 static void end_left(struct supervisor *supervisor, int rounds)
 {
-    supervisor->servers.runtime = getpid(); /* what it leaves is ours */
+    supervisor->servers.runtime =
+        getpid(); /* its orphans are children of this process now */
     berth_servers_end(&supervisor->servers, rounds);
     if (rounds >= BERTH_SERVERS_PATIENCE)
         berth_kill_children();
 }
 
-/* Until the runtime, all that is traced and the last task have ended. The runtime ends
- * the programs that serve its image before itself; where it has not, it was killed:
- * they serve the tasks that run, and then nobody. */
+/* Stay until the runtime, the traced servers and the last task have ended. The runtime
+ * ends the servers of its image before it ends. If it was killed, the servers serve the
+ * tasks that still run, and end after them. */
 static void stay(struct supervisor *supervisor)
 {
     enum { LOOK_AGAIN_MS = 1000 };
@@ -488,8 +501,8 @@ static void stay(struct supervisor *supervisor)
                          supervisor->task_stderr);
 }
 
-/* A container that has started ends when its first process does; the runtime then takes
- * away what it has made. One that has not is killed. */
+/* End the start. If the container has started, kill its first process: the runtime then
+ * removes what it has made. If not, kill the runtime. */
 static void end_start(const struct supervisor *supervisor)
 {
     if (supervisor->holder)
@@ -498,7 +511,7 @@ static void end_start(const struct supervisor *supervisor)
         berth_kill_tree(supervisor->start.runtime);
 }
 
-/* The tasks go on. A step without --mpi-bind may be on an MPI that does not fit. */
+/* Start the process that finds singletons, if it is of use. */
 static void watch_singletons(struct supervisor *supervisor)
 {
     const struct berth_singletons singletons = {
@@ -512,7 +525,8 @@ static void watch_singletons(struct supervisor *supervisor)
         berth_singletons_watch(&singletons, &supervisor->witness);
 }
 
-/* A step in the job's container shares who serves that. */
+/* Measure the servers of the image; a copy of the job's container shares those of the
+ * job. */
 static void watch_serving(struct supervisor *supervisor)
 {
     const struct berth_job_answer *job = &supervisor->job;
@@ -535,7 +549,8 @@ static void run(void *data)
     berth_limits_raise(NULL);
     berth_limits_set_cpus(berth_rendezvous_cpus(supervisor->rendezvous));
     supervisor->rendezvous->memory = MEMORY;
-    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* what the runtime leaves comes to us */
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0,
+          0); /* orphans of the runtime become children of the supervisor */
     if (start_container(supervisor, &err) < 0) {
         berth_rendezvous_fail(supervisor->rendezvous, &err);
         end_start(supervisor);
