@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The question of a step, and the answer. */
+/* Sends the question of a step to the job's server, and reads the answer. */
 
 #include "job/ask.h"
 
@@ -23,8 +23,8 @@
 
 extern char **environ;
 
-/* It is at its limit, does not answer, has ended, or the container did not start: then
- * the step's own start says why. */
+/* The server is at its limit, does not answer or has ended; or the container did not
+ * start, and then the step's own start reports why. */
 #define NONE "the job's server gives none"
 
 static int connect_server(const struct berth_launch *launch, struct berth_err *err)
@@ -37,7 +37,8 @@ static int connect_server(const struct berth_launch *launch, struct berth_err *e
         berth_job_address(getuid(), launch->order->job, launch->node, &address,
                           &length) == 0 &&
         connect(fd, (struct sockaddr *)&address, length) == 0 &&
-        berth_job_peer_is(fd, 0)) /* slurmstepd has made it, or it is not the job's */
+        berth_job_peer_is(fd, 0)) /* the listener is root's slurmstepd, and no other
+                                     process with that address */
         return fd;
     if (fd >= 0)
         close(fd);
@@ -45,7 +46,7 @@ static int connect_server(const struct berth_launch *launch, struct berth_err *e
                               "PrologFlags=Contain in slurm.conf makes one");
 }
 
-/* The order without what belongs to the step. */
+/* Write the order of STEP without what belongs to the step alone. */
 static int put_order(const struct berth_order *step, struct berth_buf *ret,
                      struct berth_err *err)
 {
@@ -61,7 +62,7 @@ static int put_order(const struct berth_order *step, struct berth_buf *ret,
     return berth_order_put(&order, ret, err);
 }
 
-/* "" if there is no such directory. */
+/* Append the identity of DIRECTORY; "": it is gone. */
 static void put_identity(const char *directory, struct berth_strvec *ret)
 {
     BERTH_FREE char *identity = NULL;
@@ -72,7 +73,8 @@ static void put_identity(const char *directory, struct berth_strvec *ret)
     berth_strvec_push(ret, identity ? identity : "");
 }
 
-/* What the server is to know. Returns a descriptor, or -1. */
+/* Write the question. Returns the descriptor of a handover, or -1 with a sentence in
+ * ERR. */
 static int write_question(const struct berth_job_question *question,
                           struct berth_err *err)
 {
@@ -100,8 +102,8 @@ static int write_question(const struct berth_job_question *question,
                         : berth_handover_write(&words, environ, err);
 }
 
-/* Wait for the answer. The server may have to start the container; half of the time is
- * left to start one without it. */
+/* Wait for the answer, for half of the time that is left: the rest is for a start
+ * without the server. */
 static int await(const struct berth_job_question *question, int socket, int *ret_fd,
                  struct berth_err *err)
 {
@@ -119,8 +121,8 @@ static int await(const struct berth_job_question *question, int socket, int *ret
     return berth_err_set(err, NONE);
 }
 
-/* Add the variables that only this step has, as if the runtime had got and removed
- * them. */
+/* Append the variables that only this step has, as if the runtime had got them, and
+ * removed them. */
 static void add_cleaned(char *const *before, struct berth_buf *ret)
 {
     for (char *const *it = environ; *it; it++)
@@ -128,7 +130,7 @@ static void add_cleaned(char *const *before, struct berth_buf *ret)
             berth_buf_add(ret, *it, strlen(*it) + 1);
 }
 
-/* Reads FD, and closes it. */
+/* Read the answer from FD, and close FD. */
 static int read_answer(int fd, struct berth_job_answer *answer, struct berth_err *err)
 {
     struct berth_handover handover;

@@ -78,7 +78,7 @@ int berth_job_receive(int socket, int *ret_fd)
     return byte;
 }
 
-/* Only memory has seals: a read from it ends. */
+/* A descriptor with seals is memory, from which a read does not block. */
 int berth_job_read(int fd, struct berth_handover *ret)
 {
     enum { MOST = 16 << 20 }; /* words are few; an environment may be long */

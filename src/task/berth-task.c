@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth-task: stands in front of the user's command in every task that has an image, as
- * the user and with no privilege. It waits until the first task of the step on the node
- * has started the container, joins it, and becomes the command. Where there is more to
- * do it becomes berth-start. A node executes it as often as it has tasks, so it is
- * linked statically: a loader would take more time than all the rest. */
+/* berth-task: runs in front of the user's command in every task with an image, as the
+ * user and with no privilege. It waits until the first task of the step on the node has
+ * started the container, joins it, and becomes the command. If there is more to do, it
+ * becomes berth-start. A node executes it for each task, so it is linked statically: a
+ * loader would take more time than all the rest. */
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include "task/joined.h"
 #include "task/task.h"
 
-/* Is the container of the task started by another one, and READY? */
+/* Has another task started the container of this task, and is it READY? */
 static bool is_ready(const struct berth_task *task, struct berth_rendezvous *rendezvous)
 {
     const struct berth_order *order = &task->order;
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
     struct berth_err err;
 
     berth_streams_hold();
-    /* In a step, the words are the user's. */
+    /* In a step, ARGV is the command of the user. */
     if (!getenv(BERTH_TASK_ORDER) &&
         berth_program_prints_version("berth-task", argc, argv))
         return EXIT_SUCCESS;

@@ -20,8 +20,8 @@
 
 extern char **environ;
 
-/* How the PATH of ENVIRONMENT ends where the container has commands of the host; NULL:
- * it has none. */
+/* Returns the last directory of the PATH in ENVIRONMENT, with its colon, if it has the
+ * commands of the host; else NULL. */
 static const char *end_of_path(char *const *environment)
 {
     const char *path = berth_environ_value(environment, "PATH");
@@ -30,7 +30,7 @@ static const char *end_of_path(char *const *environment)
     return end && berth_text_starts(end, BERTH_OUTSIDE_PATH) ? end : NULL;
 }
 
-/* A PATH of --container-env ends so, too. */
+/* Append END to a PATH of --container-env, too. */
 static int put_end_of_path(const char *end)
 {
     const char *path = getenv("PATH");
@@ -41,7 +41,8 @@ static int put_end_of_path(const char *end)
     return asprintf(&whole, "%s%s", path, end) < 0 ? -1 : setenv("PATH", whole, 1);
 }
 
-/* The environment in the container: what the runtime made of it, and --container-env.
+/* Apply the changes of the runtime, and then --container-env, to the environment of
+ * this process.
  */
 static int apply_environment(const struct berth_task *task,
                              const struct berth_rendezvous *rendezvous,
