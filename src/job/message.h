@@ -9,8 +9,8 @@
 
 #include "step/handover.h"
 
-/* The messages on the socket of the job's server: a byte, the kind, and a descriptor of
- * a handover (step/handover.h), which has words and an environment.
+/* The messages on the socket of the job's server: a byte, the kind, and for most kinds
+ * a descriptor of a handover (step/handover.h), which has words and an environment.
  *
  * A step sends:
  *     ASK     words: those of enum berth_job_word; environment: of the step

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ends what is left of a container, or of its start. */
+/* Kills what is left of a container, or of its start. */
 
 #include "runtime/kill.h"
 
@@ -25,7 +25,7 @@ void berth_kill_children(void)
     berth_processes_each(kill_child, &self);
 }
 
-/* A mount namespace, and a process in it that goes on. */
+/* A mount namespace, and a process in it that is not killed. */
 struct space {
     ino_t number;
     pid_t but;
@@ -44,7 +44,7 @@ static bool kill_in_space(pid_t pid, void *data)
 
 void berth_kill_namespace(int space, pid_t but)
 {
-    enum { ROUNDS = 10 }; /* one that we see may start one that we do not */
+    enum { ROUNDS = 10 }; /* a process that is seen may start one that is not */
     struct space wanted = {.but = but};
     struct stat status;
 
@@ -56,8 +56,8 @@ void berth_kill_namespace(int space, pid_t but)
         ;
 }
 
-/* A server detaches itself when it has mounted, and lets fusermount mount: who kills
- * the one or the other in between leaves a mount without a server. */
+/* Is PROCESS a server that has not detached itself yet, or its fusermount? To kill one
+ * of them would leave a mount without a server. */
 static bool is_mounting(const struct berth_process *process, pid_t runtime)
 {
     struct berth_process above;
@@ -69,7 +69,8 @@ static bool is_mounting(const struct berth_process *process, pid_t runtime)
               berth_servers_has_name(above.name))));
 }
 
-/* A child, a child's child, ... A server is told to end later, so that it can unmount.
+/* Kill PROCESS if it descends from *DATA. A server gets its signal later, so that it
+ * can unmount.
  */
 static bool kill_descendant(const struct berth_process *process, void *data)
 {

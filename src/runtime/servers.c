@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which programs serve the image of a container, which file they serve, and how they
- * end. */
+/* Finds the programs that serve the image of a container, checks which file they serve,
+ * and ends them. */
 
 #include "runtime/servers.h"
 
@@ -94,7 +94,7 @@ int berth_servers_count(struct berth_servers *servers)
     return berth_processes_each(count_ours, servers);
 }
 
-/* Trace the threads of PID that are not traced yet; returns how many. */
+/* Trace the threads of PID that are not traced yet. Returns how many. */
 static int seize_threads(pid_t pid)
 {
     char path[64];
@@ -112,9 +112,9 @@ static int seize_threads(pid_t pid)
     return count;
 }
 
-/* A signal to a process goes to any of its threads, to another one while the first is
- * stopped for its tracer. What a thread starts is traced if itself is, so there are
- * none when a look at all of them finds none. */
+/* Trace all threads of PROCESS, because a signal to a process goes to any thread that
+ * is not stopped. A traced thread starts traced threads, so all are traced when a round
+ * finds no other. */
 static bool seize(const struct berth_process *process, void *servers)
 {
     bool seized = false;
@@ -131,7 +131,7 @@ int berth_servers_seize(struct berth_servers *servers)
     return berth_processes_each(seize, servers);
 }
 
-/* Is THREAD one of PROCESS? */
+/* Is THREAD a thread of PROCESS? */
 static bool is_thread_of(pid_t thread, pid_t process)
 {
     char path[64];
@@ -140,9 +140,9 @@ static bool is_thread_of(pid_t thread, pid_t process)
     return access(path, F_OK) == 0;
 }
 
-/* May the signal that stopped the thread PID reach it: from the kernel (a fault, a
- * broken pipe), from the runtime or from us, who end it, or from another thread of its
- * process, which ends its workers so (pthread_cancel(3))? */
+/* May the signal that stopped the thread PID reach it? Yes, if it is from the kernel (a
+ * fault, a broken pipe), from RUNTIME or this process, which end the server, or from a
+ * thread of the same process (pthread_cancel(3)). */
 static bool is_allowed(pid_t pid, pid_t runtime)
 {
     siginfo_t info;
@@ -153,7 +153,7 @@ static bool is_allowed(pid_t pid, pid_t runtime)
            is_thread_of(pid, info.si_pid);
 }
 
-/* Let PID go on from the stop that waitpid() told in STATUS. */
+/* Let PID go on from a stop with STATUS, as waitpid(2) tells it. */
 static void go_on(pid_t pid, int status, pid_t runtime)
 {
     int number = WSTOPSIG(status);
@@ -167,7 +167,8 @@ static void go_on(pid_t pid, int status, pid_t runtime)
         ptrace(PTRACE_CONT, pid, 0, is_allowed(pid, runtime) ? number : 0);
 }
 
-/* As wait4(-1, ...): what has ended has its name until it is waited for. */
+/* As wait4(-1, ...); reads the name of the process before, because it is gone
+ * afterwards. */
 static pid_t wait_next(struct berth_servers *servers, int *ret_status)
 {
     struct berth_process process;
@@ -196,7 +197,7 @@ pid_t berth_servers_reap(struct berth_servers *servers, int *ret_status)
 
 static void wake(int number)
 {
-    (void)number; /* it interrupts ppoll() */
+    (void)number; /* the signal interrupts ppoll() */
 }
 
 void berth_servers_wait(struct pollfd fds[], nfds_t count, int milliseconds)
@@ -209,11 +210,11 @@ void berth_servers_wait(struct pollfd fds[], nfds_t count, int milliseconds)
     sigfillset(&others);
     sigdelset(&others, SIGCHLD);
     for (nfds_t i = 0; i < count; i++)
-        fds[i].revents = 0; /* they stay where ppoll() is interrupted */
+        fds[i].revents = 0; /* an interrupted ppoll() leaves them as they are */
     ppoll(fds, count, milliseconds < 0 ? NULL : &time, &others);
 }
 
-/* Who is asked to end by which signal. */
+/* The servers that end, and the signal that they get. */
 struct order {
     struct berth_servers *servers;
     int number;
@@ -229,7 +230,7 @@ static bool is_made_by_runtime(const char *place)
            berth_text_starts(berth_text_base(above), "rootfs-");
 }
 
-/* The last word of its command line is the place where it mounts. */
+/* The last word of the command line of a server is the place where it mounts. */
 static void remember_mount(pid_t pid, struct berth_strvec *mounts)
 {
     char path[64], words[4096];
@@ -277,7 +278,7 @@ void berth_servers_tidy(struct berth_servers *servers)
     berth_strvec_fini(&servers->mounts);
 }
 
-/* What is looked for in the servers, and whether there is any. */
+/* The file that is looked for in the servers; and has any server been found? */
 struct search {
     struct berth_servers *servers;
     const char *identity;

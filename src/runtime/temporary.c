@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A container that is only looked into: started, entered by a child, ended. */
+/* A container for an inspection: it is started, a child enters it, and it ends. */
 
 #include "runtime/temporary.h"
 
@@ -22,14 +22,15 @@
 
 extern char **environ;
 
-/* Who looks, and where what is seen goes. */
+/* An inspection, and where its result goes. */
 struct inspecting {
     const struct berth_temporary_inspection *inspection;
     struct berth_buf *ret;
 };
 
-/* In the process that enters: `+` and what was seen, or `-` and a sentence. What it
- * starts of the image has nothing of ours open, and not the user's terminal. */
+/* In the child: enter the container, inspect it, and write `+` and the result, or `-`
+ * and a sentence. Programs of the image that it starts inherit no descriptor of berth,
+ * and not the user's terminal. */
 _Noreturn static void run(const struct berth_temporary_inspection *inspection,
                           pid_t holder, struct berth_strvec *env, int answer)
 {
@@ -111,7 +112,9 @@ int berth_temporary_inspect(const struct berth_temporary_inspection *inspection,
 
     request.image = strdup(inspection->image);
     berth_strvec_push(&request.args, "--userns");
-    berth_strvec_push(&request.args, "--pid"); /* it may not see the user's processes */
+    berth_strvec_push(
+        &request.args,
+        "--pid"); /* the user's processes are hidden from programs of the image */
     if (!request.image || request.args.failed)
         return berth_err_oom(err);
     berth_deadline_begin(&deadline, inspection->seconds);
@@ -137,7 +140,7 @@ int berth_temporary(const struct berth_temporary *it, struct berth_err *err)
     if (berth_start(&start, err) == 0 &&
         berth_start_await(&start, &holder, &variables, err) == 0)
         result = it->run(it->data, holder, &variables, err);
-    close(tasks[1]); /* berth-init ends, and the runtime then */
+    close(tasks[1]); /* berth-init ends, and then the runtime */
     if (start.runtime && result < 0)
         kill(-start.runtime, SIGTERM);
     berth_run_wait(start.runtime);

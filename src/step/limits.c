@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which limits of a task are not for the runtime. */
+/* Raises and restores the limits of a task that must not limit the runtime. */
 
 #include "step/limits.h"
 

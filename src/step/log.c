@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a runtime said, as one sentence. */
+/* Makes one sentence of the output of a runtime. */
 
 #include "step/log.h"
 
@@ -18,7 +18,7 @@ int berth_log_open(struct berth_err *err)
     return fd < 0 ? berth_err_set(err, "cannot make a log: %s", strerror(errno)) : fd;
 }
 
-/* Take out the colours, which are for a terminal: ESC [ NUMBERS m. */
+/* Remove the colours of a terminal: ESC [ NUMBERS m. */
 static void remove_colours(char *text)
 {
     char *to = text;
@@ -31,8 +31,8 @@ static void remove_colours(char *text)
     *to = '\0';
 }
 
-/* The place in LOG that names a fault; NULL: there is none. The words are Apptainer's,
- * and those with which Go ends a program. */
+/* Returns the place in LOG that names a fault; NULL: there is none. The words are those
+ * of Apptainer, and those with which Go ends a program. */
 static char *find_fault(char *log)
 {
     static const char *const faults[] = {
@@ -44,8 +44,8 @@ static char *find_fault(char *log)
     return at;
 }
 
-/* What the runtime said of its end, into LINE: its line that names a fault, else its
- * last. */
+/* Copy the line of the log that names a fault to LINE; if there is none, the last line.
+ */
 static void find_last_words(int fd, char *line, size_t size)
 {
     static char log[65536];
@@ -71,14 +71,14 @@ static void find_last_words(int fd, char *line, size_t size)
     snprintf(line, size, "%s", *text ? text : "it said nothing");
 }
 
-/* The remedy for a fault: the first row that fits. The words of the faults are
- * Apptainer's. */
+/* Returns the remedy for a fault: the first row that fits. The words of the faults are
+ * those of Apptainer. */
 static const char *advise(const char *words, const struct berth_request *request)
 {
     static const struct {
         const char *words;
         const char *advice;
-        bool anyway; /* also where nothing was asked that could be wrong */
+        bool anyway; /* also if the request has nothing that could be wrong */
     } rows[] = {
         {"engine configuration too big",
          "unset variables that the command does not need", true},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the ranks of a node say that they have loaded the host's MPI. */
+/* Mounts and reads the marks by which ranks record that they have loaded the host's
+ * MPI. */
 
 #include "step/marks.h"
 
@@ -19,7 +20,7 @@ enum { NAME_SIZE = 32, PATH_SIZE = 64 };
 
 int berth_marks_mount(void)
 {
-    /* A name for each rank, and one for each process whose rank is not known. */
+    /* an inode for each rank, and one for each process of unknown rank */
     return mount("berth", BERTH_MARK_DIRECTORY, "tmpfs",
                  MS_NOSUID | MS_NODEV | MS_NOEXEC,
                  "mode=0700,size=64k,nr_inodes=16384");
@@ -36,7 +37,7 @@ void berth_marks_join(char *const *environment)
     snprintf(path, sizeof(path), BERTH_MARK_DIRECTORY "/" BERTH_MARK_TASK "%s", local);
     snprintf(target, sizeof(target), "%d %s", getpid(), rank);
     if (symlink(target, path) < 0)
-        return; /* the host's MPI is not there */
+        return; /* the marks are not mounted */
 }
 
 int berth_marks_open(pid_t holder)

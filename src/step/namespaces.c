@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The namespaces of processes: which parts of the node a container shares with it. */
+/* Compares and opens namespaces of processes: which parts of the node does a container
+ * share? */
 
 #include "step/namespaces.h"
 
@@ -83,8 +84,8 @@ static int write_map(const char *path, unsigned int id, unsigned int outer_id)
     return write_file(path, line);
 }
 
-/* user_namespaces(7): the groups of a process stay what they are, else an ordinary user
- * may not write the map. */
+/* user_namespaces(7): an ordinary user may write the map of groups only after
+ * setgroups(2) is denied. */
 int berth_namespaces_map(uid_t uid, uid_t outer_uid, gid_t gid, gid_t outer_gid)
 {
     return write_file("/proc/self/setgroups", "deny") < 0 ||
@@ -113,8 +114,8 @@ void berth_namespaces_find_reach(pid_t holder, struct berth_mpi_reach *reach)
 }
 
 /* Slurm makes a directory for the clients of a step below TmpFS, or where mpi.conf
- * says. No variable names it: where it is not below the server's own, as it is by
- * default, it counts as hidden, too. */
+ * says. No variable names it. By default it is below the directory of the server; if it
+ * is elsewhere, it counts as hidden, too. */
 bool berth_namespaces_is_pmix_hidden(pid_t holder, char *const *task)
 {
     static const char start[] = "slurm.pmix.";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* User namespaces that the containers of a step on a node have in common. */
+/* Makes the user namespaces that the containers of a step on a node share. */
 
 #include "step/outer.h"
 
@@ -20,7 +20,7 @@
 
 enum { NEW, THERE, NONE };
 
-/* In a process of its own, which is then in the inner one. Returns 0, or errno. */
+/* In a child, which is in the inner namespace afterwards. Returns 0, or errno. */
 static int make_namespaces(void)
 {
     uid_t uid = geteuid();
@@ -33,7 +33,7 @@ static int make_namespaces(void)
                : 0;
 }
 
-/* Says in a byte how that went, and stays until we have looked. */
+/* Write the result as a byte, and stay until the parent has opened the namespace. */
 _Noreturn static void hold(int end)
 {
     char answer = (char)make_namespaces();
@@ -43,7 +43,7 @@ _Noreturn static void hold(int end)
     _exit(0);
 }
 
-/* Returns a descriptor, or -1 with errno. */
+/* Open the inner namespace of CHILD. Returns a descriptor, or -1 with errno. */
 static int open_inner(pid_t child, int end)
 {
     char answer = ECHILD;
@@ -95,7 +95,8 @@ void berth_outer_make(struct berth_outer *outer, const char *refusal)
     atomic_store(&outer->state, outer->inner < 0 ? NONE : THERE);
 }
 
-/* Until the maker has decided. */
+/* Wait until the maker has decided. Returns false if the maker is gone, or DEADLINE is
+ * over. */
 static bool await(struct berth_outer *outer, struct berth_deadline *deadline)
 {
     int64_t since = berth_clock();

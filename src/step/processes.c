@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes of this node by /proc: their names, parents and environments. */
+/* Reads the processes of this node from /proc: their names, parents and environments.
+ */
 
 #include "step/processes.h"
 
@@ -163,7 +164,8 @@ struct variable {
     unsigned int *ret_number;
 };
 
-/* Goes on below PID where PID was started without the variable. */
+/* Read the variable from the environment of PID. Returns true, to go on below PID, if
+ * PID was started without the variable. */
 static bool lacks_variable(pid_t pid, void *data)
 {
     const struct variable *variable = data;

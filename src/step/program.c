@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How berth-init gets into an image. */
+/* Finds the programs of berth on the host and in a container. */
 
 #include "step/program.h"
 
