@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth-init: the only program of ours in the image. Linked statically, because the
- * image may hold no libc and no shell. With --hold it keeps a container alive for the
- * tasks that join it; else it becomes the user's command in a container of its own. */
+/* berth-init: the only program of berth that runs in an image. It is linked statically,
+ * because the image may have no C library and no shell. With --hold it holds a
+ * container for the tasks that join it; else it becomes the user's command in the
+ * container of one task. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,27 +37,29 @@ extern char **environ;
 struct init {
     struct berth_become become;
     const char *place;
-    const char *prefix; /* of options, in messages */
+    const char *prefix; /* of the names of options, in messages */
     int report;
     int watcher;
-    int task_stderr; /* standard error of the task; ours is the runtime's log */
+    int task_stderr; /* standard error of the task; that of this process is the
+                        runtime's log */
     int handover;
-    int programs;       /* a directory that we hold for the application; -1: none */
-    int environment;    /* memory for what that has as environment; -1: none */
-    const char *limits; /* the application's */
+    int programs; /* a directory that this process holds open for the application; -1:
+                     none */
+    int environment;    /* memory for the environment of the application; -1: none */
+    const char *limits; /* of the application */
     bool hold;
-    bool only_tries; /* to become the command */
+    bool only_tries; /* does not become the command */
     int tasks;
     int ready;
-    int inner; /* the user namespace of the tasks; -1: ours */
+    int inner; /* the user namespace of the tasks; -1: that of this process */
 };
 
-/* A word before the command, and what its value sets. */
+/* An option before the command, and what its value sets. */
 struct word {
     const char *name;
     const char **text;
     int *number;
-    bool *flag; /* it has no value */
+    bool *flag; /* without a value */
 };
 
 static const struct word *find_word(const char *name, const struct word *words)
@@ -107,7 +110,8 @@ static int read_words(char **argv, struct init *init)
     return *init->become.command || init->hold || init->handover >= 0 ? 0 : -1;
 }
 
-/* The environment of the task, with what the runtime made of it. */
+/* Replace the environment of this process by that of the task, with the changes of the
+ * runtime. */
 static int apply_environment(const struct berth_handover *handover)
 {
     static struct berth_strvec variables; /* the process's environment from now on */
@@ -123,7 +127,7 @@ static int apply_environment(const struct berth_handover *handover)
     return 0;
 }
 
-/* The words of our command line say where the others are. */
+/* Read the words and the environment from the handover. */
 static int read_handover(struct init *init)
 {
     struct berth_handover handover;
@@ -135,8 +139,8 @@ static int read_handover(struct init *init)
     return read_words(handover.words.items, init);
 }
 
-/* One byte, by which the supervisor learns who we are; then how long the environment
- * is, and the environment. */
+/* Send a byte, with which the kernel tells the supervisor this process; then the size
+ * of the environment, and the environment. */
 static bool send_environment(int fd)
 {
     BERTH_BUF struct berth_buf text = {0};
@@ -183,8 +187,8 @@ static int enter_inner(int inner)
     return 0;
 }
 
-/* Keep the container until the last task has ended. Signals are the application's; when
- * the runtime is killed, so are we. */
+/* Hold the container until the last task has ended. Signals are for the application, so
+ * all are blocked; this process ends when the runtime is killed. */
 static int hold(const struct init *init, const char *self)
 {
     sigset_t all;
@@ -206,7 +210,7 @@ static int hold(const struct init *init, const char *self)
     return EXIT_SUCCESS;
 }
 
-/* Our own descriptors end where the application begins. */
+/* Close the descriptors of berth on exec. */
 static void close_ours(const struct init *init, const char *self)
 {
     fcntl(berth_program_descriptor(self), F_SETFD, FD_CLOEXEC);
@@ -214,8 +218,8 @@ static void close_ours(const struct init *init, const char *self)
         fcntl(init->report, F_SETFD, FD_CLOEXEC);
 }
 
-/* Until the watcher is ready, or will never be: it has ended. Returns -1, without a
- * sentence, if nothing may run; the watcher says why. */
+/* Wait until the watcher is ready, or has ended. Returns -1, without a sentence, if the
+ * command must not run; the watcher reports why. */
 static int await_watcher(int fd)
 {
     char answer = BERTH_WATCHER_READY;
@@ -227,7 +231,8 @@ static int await_watcher(int fd)
     return answer == BERTH_WATCHER_REFUSES ? -1 : 0;
 }
 
-/* In the application: its PATH leads to the directory that our parent holds. */
+/* In the application: add the directory of commands, which the parent holds open, to
+ * the PATH. */
 static int add_programs(const struct init *init, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf text = {0};

@@ -27,7 +27,7 @@ struct berth_handover {
 };
 
 /* Read and close FD. Returns 0 with *RET, which the caller owns (berth_handover_fini);
- * -1, and FD stays open, if berth_handover_write() has not made FD.
+ * -1 if berth_handover_write() has not made FD, which then stays open.
  */
 int berth_handover_read(int fd, struct berth_handover *ret);
 
