@@ -66,8 +66,8 @@ static int read_work(int argc, char **argv, struct work *work, struct berth_err 
     if (berth_handover_read(atoi(argv[1]), &work->task) < 0 ||
         berth_handover_read(atoi(argv[2]), &work->container) < 0 ||
         work->task.words.count != 1 || work->container.words.count < 1)
-        return berth_err_set(err,
-                             "started with wrong words; it is for berth-start only");
+        return berth_err_set(
+            err, "wrong arguments; only berth-start can start this program");
     if (berth_order_get(work->task.words.items[0], &work->order, err) < 0)
         return -1;
     work->end = find_end(work->order.mpi.seconds);

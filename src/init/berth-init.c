@@ -291,7 +291,7 @@ int main(int argc, char **argv)
     if (berth_program_prints_version("berth-init", argc, argv))
         return EXIT_SUCCESS;
     if (read_words(argv, &init) < 0 || (init.handover >= 0 && read_handover(&init) < 0))
-        berth_err_set(&err, "started with wrong words; it is for berth-start only");
+        berth_err_set(&err, "wrong arguments; only berth-start can start this program");
     else if (init.hold)
         return hold(&init, argv[0]);
     else

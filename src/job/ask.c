@@ -25,7 +25,7 @@ extern char **environ;
 
 /* The server is at its limit, does not answer or has ended; or the container did not
  * start, and then the step's own start reports why. */
-#define NONE "the job's server gives none"
+#define NONE "the job's server has no container for the step"
 
 static int connect_server(const struct berth_launch *launch, struct berth_err *err)
 {
@@ -42,8 +42,9 @@ static int connect_server(const struct berth_launch *launch, struct berth_err *e
         return fd;
     if (fd >= 0)
         close(fd);
-    return berth_err_set(err, "the job has no extern step here that could keep it; "
-                              "PrologFlags=Contain in slurm.conf makes one");
+    return berth_err_set(err,
+                         "the job has no extern step on this node, which would "
+                         "keep the container; set PrologFlags=Contain in slurm.conf");
 }
 
 /* Write the order of STEP without what belongs to the step alone. */

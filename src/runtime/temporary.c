@@ -61,7 +61,7 @@ static int read_answer(int fd, struct berth_buf *ret, struct berth_err *err)
     if (all.failed)
         return berth_err_oom(err);
     if (!all.text)
-        return berth_err_set(err, "the look into the image ended early; try again");
+        return berth_err_set(err, "the inspection of the image ended early; try again");
     if (all.text[0] != '+')
         return berth_err_set(err, "%s", all.text + 1);
     berth_buf_add(ret, all.text + 1, all.used - 1);

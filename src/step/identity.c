@@ -104,9 +104,10 @@ int berth_identity_provide(struct berth_err *err)
     if (database.failed)
         return berth_err_oom(err);
     if (!enter_namespaces() || !cover(&database))
-        return berth_err_set(err,
-                             "this node does not know user %u, and cannot be told: %s; "
-                             "ask the administrators to repair its user database",
-                             (unsigned int)getuid(), strerror(errno));
+        return berth_err_set(
+            err,
+            "this node does not know user %u, and berth cannot add the user: %s; "
+            "ask the administrators to repair its user database",
+            (unsigned int)getuid(), strerror(errno));
     return 0;
 }

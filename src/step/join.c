@@ -205,8 +205,8 @@ static int join(pid_t holder, bool as_task, struct berth_err *err)
     if (enter_namespaces(&container) < 0 || enter_root(&container) < 0 ||
         (as_task && container.owner >= 0 && enter(container.user) < 0))
         return berth_err_set(err,
-                             "cannot join the container: %s; "
-                             "runtime.share: never in berth.yaml does without",
+                             "cannot join the container: %s; with "
+                             "runtime.share: never in berth.yaml no task joins one",
                              strerror(errno));
     berth_resolve_forget();
     bound_capabilities(&container);

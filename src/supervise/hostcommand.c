@@ -201,8 +201,8 @@ static int prepare(struct command *command, struct berth_err *err)
     if (command->children < 0)
         return berth_err_set(err, "cannot start a process: %s", strerror(errno));
     if (!is_offered(launch, name))
-        return berth_err_set(err, "this site has no such command in a container; run "
-                                  "it outside");
+        return berth_err_set(err, "this site offers no such command in a container; "
+                                  "run it on the host");
     command->program =
         berth_run_find(name, berth_environ_value(launch->environment, "PATH"));
     if (!command->program)

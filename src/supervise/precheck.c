@@ -54,9 +54,10 @@ static int add_warning(const struct berth_precheck *precheck,
 {
     struct berth_err warning;
 
-    berth_err_set(&warning,
-                  "the image's own MPI runs, unchecked: %s, and for a look inside: %s",
-                  precheck->why, because->text);
+    berth_err_set(
+        &warning,
+        "the image's own MPI runs, unchecked: %s, and no container for a check: %s",
+        precheck->why, because->text);
     injected->binding.warning = strdup(warning.text);
     return injected->binding.warning ? 0 : berth_err_oom(err);
 }

@@ -78,9 +78,9 @@ static int list_mounts(const struct berth_launch *launch,
         berth_explain_add_mount(explain, binds->items[i], binds->items[i + 1],
                                 BERTH_MOUNT_RO, BERTH_FROM_MPI,
                                 explain->binding.host
-                                    ? "the host's file stands for the image's "
+                                    ? "the host's file replaces the image's "
                                       "(--mpi-bind)"
-                                    : "the host's file stands for the image's "
+                                    : "the host's file replaces the image's "
                                       "(--container-fabric)");
     return places.failed || user.failed || site.failed ? berth_err_oom(err) : 0;
 }
