@@ -22,7 +22,7 @@ struct berth_start {
     unsigned int seconds;            /* that the start may take */
     struct berth_deadline *deadline; /* what is left of them */
 
-    /* Set by berth_start(): */
+    /* Set by berth_start(); log and answer must be -1 before: */
     pid_t runtime; /* a child of ours, the leader of a process group; 0: none */
     int log;       /* its output (step/log.h); -1: none */
     int answer;    /* a socket to berth-init; -1: none */
@@ -36,7 +36,7 @@ enum { BERTH_START_PROGRAMS = 7 };
 
 /* Start the runtime, without input, with its output in the log, and with no descriptor
  * of the caller. Returns 0, or -1 with a sentence in ERR; the caller ends with
- * berth_start_fini() in any case. */
+ * berth_start_fini() in both cases. */
 int berth_start(struct berth_start *start, struct berth_err *err);
 
 /* The same without a runtime: start berth-init in the container of process HOLDER, with

@@ -127,6 +127,8 @@ int berth_temporary(const struct berth_temporary *it, struct berth_err *err)
     struct berth_start start = {.launch = it->launch,
                                 .programs = -1,
                                 .inner = -1,
+                                .log = -1,
+                                .answer = -1,
                                 .mask = it->mask,
                                 .seconds = it->seconds,
                                 .deadline = it->deadline};
