@@ -64,8 +64,8 @@ static int read_work(int argc, char **argv, struct work *work, struct berth_err 
     if (berth_handover_read(atoi(argv[1]), &work->task) < 0 ||
         berth_handover_read(atoi(argv[2]), &work->container) < 0 ||
         work->task.words.count != 1 || work->container.words.count < 1)
-        return berth_err_set(err,
-                             "started with wrong words; it is for berth-start only");
+        return berth_err_set(
+            err, "wrong arguments; only berth-start can start this program");
     if (berth_order_get(work->task.words.items[0], &work->order, err) < 0)
         return -1;
     work->end = end_of(work->order.mpi.seconds);
@@ -267,7 +267,7 @@ static void find_reach(const struct work *work, struct berth_inside *inside)
     inside->reach.apart = work->order.mpi.apart;
     inside->reach.nodes = nodes ? (unsigned int)atoi(nodes) : 1;
     inside->reach.het_step = berth_order_het_step(&work->order.step, inside->task);
-    berth_namespaces_look(inside->holder, &inside->reach);
+    berth_namespaces_find_reach(inside->holder, &inside->reach);
 }
 
 /* The variable that tasks need if the container hides the files of the PMIx server: a
@@ -276,7 +276,7 @@ static void find_reach(const struct work *work, struct berth_inside *inside)
 static const char *choose_variable(const struct berth_inside *inside,
                                    char *const *container)
 {
-    return berth_namespaces_hide_pmix(inside->holder, inside->task) &&
+    return berth_namespaces_is_pmix_hidden(inside->holder, inside->task) &&
                    !berth_environ_value(container, "PMIX_MCA_gds")
                ? "PMIX_MCA_gds=hash"
                : NULL;
@@ -342,7 +342,7 @@ int main(int argc, char **argv)
     static struct work work = {.channel = -1, .witness = &to_witness};
     struct berth_err err;
 
-    if (berth_program_tells("berth-mpi", argc, argv))
+    if (berth_program_prints_version("berth-mpi", argc, argv))
         return EXIT_SUCCESS;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (argc == 2 + BERTH_SINGLETON_WORDS && strcmp(argv[1], "--singleton") == 0) {

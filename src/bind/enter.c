@@ -26,7 +26,7 @@ int berth_enter(const struct berth_inside *told, struct berth_err *err)
         putenv(berth_steal(&asked.items[i]));
     if (asked.failed)
         return berth_err_oom(err);
-    berth_become_enter(&become,
+    berth_become_chdir(&become,
                        NULL); /* the task reports a directory that is missing */
     return 0;
 }

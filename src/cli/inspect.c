@@ -246,7 +246,7 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
 {
     BERTH_FREE char *runtime = NULL;
     BERTH_FREE char *real = realpath(path, NULL);
-    struct berth_temporary_look look = {
+    struct berth_temporary_inspection inspection = {
         .image = real ? real : path,
         .seconds = START_SECONDS,
         .inside = program ? inspect_program : inspect_libraries,
@@ -267,8 +267,8 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
         it->seen.mode = it->site.mpi.mode ? it->site.mpi.mode : "off";
     if (program && berth_candidates_read(&it->terms, environ, &it->candidates, err) < 0)
         return -1;
-    look.runtime = runtime;
-    result = berth_temporary_look(&look, out, err);
+    inspection.runtime = runtime;
+    result = berth_temporary_inspect(&inspection, out, err);
     berth_candidates_fini(&it->candidates);
     return result;
 }

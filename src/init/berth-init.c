@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth-init: the only program of ours in the image. Linked statically, because the
- * image may hold no libc and no shell. With --hold it keeps a container alive for the
- * tasks that join it; else it becomes the user's command in a container of its own. */
+/* berth-init: the only program of berth that runs in an image. It is linked statically,
+ * because the image may have no C library and no shell. With --hold it holds a
+ * container for the tasks that join it; else it becomes the user's command in the
+ * container of one task. */
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,49 +15,51 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "init/signals.h"
 #include "plan/envdiff.h"
-#include "request/spell.h"
 #include "plan/outside.h"
+#include "request/spell.h"
 #include "step/become.h"
-#include "supervise/watcher.h"
 #include "step/handover.h"
 #include "step/limits.h"
 #include "step/program.h"
-#include "init/inner.h"
-#include "init/signals.h"
 #include "step/report.h"
+#include "supervise/watcher.h"
 
 extern char **environ;
 
 struct init {
     struct berth_become become;
     const char *place;
-    const char *prefix; /* of options, in messages */
+    const char *prefix; /* of the names of options, in messages */
     int report;
     int watcher;
-    int said; /* standard error of the task; ours is the runtime's log */
+    int task_stderr; /* standard error of the task; that of this process is the
+                        runtime's log */
     int handover;
-    int programs;       /* a directory that we hold for the application; -1: none */
-    int environment;    /* memory for what that has as environment; -1: none */
-    const char *limits; /* the application's */
+    int programs; /* a directory that this process holds open for the application; -1:
+                     none */
+    int environment;    /* memory for the environment of the application; -1: none */
+    const char *limits; /* of the application */
     bool hold;
-    bool only_tries; /* to become the command */
+    bool only_tries; /* does not become the command */
     int tasks;
     int ready;
-    int inner; /* the user namespace of the tasks; -1: ours */
+    int inner; /* the user namespace of the tasks; -1: that of this process */
 };
 
-/* A word before the command, and what its value sets. */
+/* An option before the command, and what its value sets. */
 struct word {
     const char *name;
     const char **text;
     int *number;
-    bool *flag; /* it has no value */
+    bool *flag; /* without a value */
 };
 
 static const struct word *find_word(const char *name, const struct word *words)
@@ -75,7 +80,7 @@ static int read_words(char **argv, struct init *init)
         {"--pwd", .text = &init->become.pwd},
         {"--report", .number = &init->report},
         {"--watcher", .number = &init->watcher},
-        {"--stderr", .number = &init->said},
+        {"--stderr", .number = &init->task_stderr},
         {"--programs", .number = &init->programs},
         {"--environment", .number = &init->environment},
         {"--handover", .number = &init->handover},
@@ -105,8 +110,9 @@ static int read_words(char **argv, struct init *init)
     return *init->become.command || init->hold || init->handover >= 0 ? 0 : -1;
 }
 
-/* The environment of the task, with what the runtime made of it. */
-static int take_environment(const struct berth_handover *handover)
+/* Replace the environment of this process by that of the task, with the changes of the
+ * runtime. */
+static int apply_environment(const struct berth_handover *handover)
 {
     static struct berth_strvec variables; /* the process's environment from now on */
     BERTH_BUF struct berth_buf ours = {0};
@@ -121,20 +127,20 @@ static int take_environment(const struct berth_handover *handover)
     return 0;
 }
 
-/* The words of our command line say where the others are. */
+/* Read the words and the environment from the handover. */
 static int read_handover(struct init *init)
 {
     struct berth_handover handover;
 
     if (berth_handover_read(init->handover, &handover) < 0 || !handover.words.count ||
-        take_environment(&handover) < 0)
+        apply_environment(&handover) < 0)
         return -1;
     init->handover = -1;
     return read_words(handover.words.items, init);
 }
 
-/* One byte, by which the supervisor learns who we are; then how long the environment
- * is, and the environment. */
+/* Send a byte, with which the kernel tells the supervisor this process; then the size
+ * of the environment, and the environment. */
 static bool send_environment(int fd)
 {
     BERTH_BUF struct berth_buf text = {0};
@@ -147,12 +153,32 @@ static bool send_environment(int fd)
            berth_fd_write(fd, text.text, text.used) == 0;
 }
 
-/* What is said on standard error is in the runtime's log. */
+/* Enter the user namespace INNER with no capability: the kernel gives all of them to a
+ * process that enters one (user_namespaces(7)). The bounding set stays what it was. */
+static int enter_namespace(int inner)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    enum { MOST = 64 };
+    bool bound[MOST];
+
+    for (int cap = 0; cap < MOST; cap++)
+        bound[cap] = prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1;
+    if (setns(inner, CLONE_NEWUSER) < 0)
+        return -1;
+    for (int cap = 0; cap < MOST; cap++)
+        if (!bound[cap] && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno == EINVAL)
+            break; /* the kernel knows no more of them */
+    return (int)syscall(SYS_capset, &header, none);
+}
+
+/* From the outer user namespace of step/outer.h, in which the runtime is, into that of
+ * the tasks. Standard error is the runtime's log. */
 static int enter_inner(int inner)
 {
     if (inner < 0)
         return 0;
-    if (berth_inner_enter(inner) < 0) {
+    if (enter_namespace(inner) < 0) {
         dprintf(STDERR_FILENO, "cannot enter the user namespace of the tasks: %s\n",
                 strerror(errno));
         return -1;
@@ -161,8 +187,8 @@ static int enter_inner(int inner)
     return 0;
 }
 
-/* Keep the container until the last task has ended. Signals are the application's; when
- * the runtime is killed, so are we. */
+/* Hold the container until the last task has ended. Signals are for the application, so
+ * all are blocked; this process ends when the runtime is killed. */
 static int hold(const struct init *init, const char *self)
 {
     sigset_t all;
@@ -184,7 +210,7 @@ static int hold(const struct init *init, const char *self)
     return EXIT_SUCCESS;
 }
 
-/* Our own descriptors end where the application begins. */
+/* Close the descriptors of berth on exec. */
 static void close_ours(const struct init *init, const char *self)
 {
     fcntl(berth_program_descriptor(self), F_SETFD, FD_CLOEXEC);
@@ -192,8 +218,8 @@ static void close_ours(const struct init *init, const char *self)
         fcntl(init->report, F_SETFD, FD_CLOEXEC);
 }
 
-/* Until the watcher is ready, or will never be: it has ended. Returns -1, without a
- * sentence, if nothing may run; the watcher says why. */
+/* Wait until the watcher is ready, or has ended. Returns -1, without a sentence, if the
+ * command must not run; the watcher reports why. */
 static int await_watcher(int fd)
 {
     char answer = BERTH_WATCHER_READY;
@@ -205,7 +231,8 @@ static int await_watcher(int fd)
     return answer == BERTH_WATCHER_REFUSES ? -1 : 0;
 }
 
-/* In the application: its PATH leads to the directory that our parent holds. */
+/* In the application: add the directory of commands, which the parent holds open, to
+ * the PATH. */
 static int add_programs(const struct init *init, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf text = {0};
@@ -231,14 +258,14 @@ static int add_programs(const struct init *init, struct berth_err *err)
 
 static int run(const struct init *init, const char *self, struct berth_err *err)
 {
-    if (init->said >= 0) {
-        dup2(init->said, STDERR_FILENO);
-        close(init->said);
+    if (init->task_stderr >= 0) {
+        dup2(init->task_stderr, STDERR_FILENO);
+        close(init->task_stderr);
     }
     if (init->watcher >= 0 && await_watcher(init->watcher) < 0)
         exit(BERTH_REFUSED);
     if (berth_signals_forward(init->programs, err) < 0 || add_programs(init, err) < 0 ||
-        berth_become_enter(&init->become, err) < 0)
+        berth_become_chdir(&init->become, err) < 0)
         return BERTH_REFUSED;
     close_ours(init, self);
     berth_limits_restore(init->limits);
@@ -254,17 +281,17 @@ int main(int argc, char **argv)
                         .report = -1,
                         .watcher = -1,
                         .inner = -1,
-                        .said = -1,
+                        .task_stderr = -1,
                         .handover = -1,
                         .programs = -1,
                         .environment = -1};
     struct berth_err err;
     int status = BERTH_REFUSED;
 
-    if (berth_program_tells("berth-init", argc, argv))
+    if (berth_program_prints_version("berth-init", argc, argv))
         return EXIT_SUCCESS;
     if (read_words(argv, &init) < 0 || (init.handover >= 0 && read_handover(&init) < 0))
-        berth_err_set(&err, "started with wrong words; it is for berth-start only");
+        berth_err_set(&err, "wrong arguments; only berth-start can start this program");
     else if (init.hold)
         return hold(&init, argv[0]);
     else

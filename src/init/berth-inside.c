@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth-inside: a command of Slurm in a container, by the name under which it is
- * started. Has the host run that command, hands on signals, and ends as it has.
- * Linked statically, like berth-init. */
+/* berth-inside: a command of Slurm in a container. It is started under the name of the
+ * command, lets the host run that command, forwards signals, and ends with the same
+ * status. It is linked statically, like berth-init. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@
 
 extern char **environ;
 
-/* The step is over, or what is in the variable is not from it. */
+/* The step has ended, or the variable is not that of the step. */
 static int refuse_place(struct berth_err *err)
 {
     return berth_err_set(err, "the step of this container does not answer; start the "
@@ -56,14 +56,15 @@ static int connect_supervisor(const char *place, struct berth_err *err)
     length += offsetof(struct sockaddr_un, sun_path) + 1;
     fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd >= 0 && connect(fd, (struct sockaddr *)&address, (socklen_t)length) == 0 &&
-        berth_job_peer_is(fd, getuid())) /* anybody can bind such a name */
+        berth_job_peer_is(fd, getuid())) /* any user can bind such a name */
         return fd;
     if (fd >= 0)
         close(fd);
     return refuse_place(err);
 }
 
-/* What is to run. Returns the descriptor of a handover, or -1. */
+/* Write the command, its directory, limits and environment. Returns the descriptor of a
+ * handover, or -1 with a sentence in ERR. */
 static int write_question(const char *token, char **argv, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
@@ -97,14 +98,14 @@ static int ask(int socket, const char *token, char **argv, struct berth_err *err
     for (int fd = STDIN_FILENO; result == 0 && fd <= STDERR_FILENO; fd++)
         result = berth_job_send(socket, BERTH_HOSTCOMMAND_STREAM, fd);
     close(question);
-    if (result < 0) /* perhaps it has said why, and closed the socket */
+    if (result < 0) /* the supervisor may have sent the reason, and closed the socket */
         shutdown(socket, SHUT_WR);
     return 0;
 }
 
-/* Take the signals that are handed on, but what the caller has ignored (nohup(1)).
- * Returns their descriptor. */
-static int take_signals(void)
+/* Block the signals that are forwarded, but not those that the caller ignores
+ * (nohup(1)). Returns a descriptor that receives them. */
+static int block_signals(void)
 {
     static const int handed_on[] = {SIGINT,  SIGTERM, SIGHUP,   SIGQUIT, SIGUSR1,
                                     SIGUSR2, SIGTSTP, SIGWINCH, SIGCONT};
@@ -119,9 +120,9 @@ static int take_signals(void)
     return signalfd(-1, &taken, SFD_CLOEXEC);
 }
 
-/* The command stops and goes on with us. It is in a session without a terminal, where
- * the kernel drops SIGTSTP. */
-static void hand_on(int socket, int number)
+/* Forward signal NUMBER to the command, and stop with it. The command is in a session
+ * without a terminal, where the kernel drops SIGTSTP, so it gets SIGSTOP. */
+static void forward(int socket, int number)
 {
     int sent = number == SIGTSTP ? SIGSTOP : number;
 
@@ -130,10 +131,11 @@ static void hand_on(int socket, int number)
         raise(SIGSTOP);
 }
 
-/* A file that is here, and not on the host. */
-static void send_file(int socket, const struct berth_hostcommand_wish *wish)
+/* Open a file of this container for the supervisor, and send its descriptor, or errno.
+ */
+static void send_file(int socket, const struct berth_hostcommand_file *file)
 {
-    int fd = open(wish->path, wish->flags | O_NONBLOCK | O_CLOEXEC);
+    int fd = open(file->path, file->flags | O_NONBLOCK | O_CLOEXEC);
     int error = errno;
 
     if (fd >= 0) {
@@ -145,21 +147,22 @@ static void send_file(int socket, const struct berth_hostcommand_wish *wish)
     }
 }
 
-/* Returns 0 where *RET_STATUS tells how the command has ended; 1: it has not yet. */
-static int hear(int socket, bool *begun, int *ret_status, struct berth_err *err)
+/* Receive a message of the supervisor. Returns 0 with *RET_STATUS if the command has
+ * ended; 1: it has not; -1 with a sentence in ERR. */
+static int receive(int socket, bool *begun, int *ret_status, struct berth_err *err)
 {
-    struct berth_hostcommand_wish wish = {0};
+    struct berth_hostcommand_file file = {0};
     ssize_t count;
 
-    /* What it has not read comes back as an error, before what it has sent. */
-    while ((count = recv(socket, &wish, sizeof(wish) - 1, 0)) < 0 &&
+    /* the error for data that the supervisor has not read comes before its messages */
+    while ((count = recv(socket, &file, sizeof(file) - 1, 0)) < 0 &&
            errno == ECONNRESET)
         ;
     if (*begun && count > (ssize_t)sizeof(*ret_status)) {
-        send_file(socket, &wish);
+        send_file(socket, &file);
         return 1;
     }
-    *ret_status = wish.flags;
+    *ret_status = file.flags;
     if (count != (ssize_t)sizeof(*ret_status) && *begun)
         return berth_err_set(err, "the process that ran the command was killed; run "
                                   "the command again");
@@ -172,7 +175,8 @@ static int hear(int socket, bool *begun, int *ret_status, struct berth_err *err)
     return 0;
 }
 
-/* Until the command has ended; returns how. */
+/* Wait until the command has ended. Returns 0 with its status, or -1 with a sentence in
+ * ERR. */
 static int await(int socket, int signals, int *ret_status, struct berth_err *err)
 {
     bool begun = false;
@@ -185,9 +189,9 @@ static int await(int socket, int signals, int *ret_status, struct berth_err *err
         if (poll(fds, 2, -1) < 0 && errno != EINTR)
             return refuse_place(err);
         if (fds[1].revents && read(signals, &info, sizeof(info)) == sizeof(info))
-            hand_on(socket, (int)info.ssi_signo);
+            forward(socket, (int)info.ssi_signo);
         if (fds[0].revents)
-            result = hear(socket, &begun, ret_status, err);
+            result = receive(socket, &begun, ret_status, err);
     }
     return result;
 }
@@ -201,9 +205,11 @@ int main(int argc, char **argv)
     int status = 0;
 
     berth_streams_reserve();
-    if (strcmp(name, "berth-inside") == 0) /* else it is the host's command that says */
-        return berth_program_tells(name, argc, argv) ? EXIT_SUCCESS : EXIT_FAILURE;
-    signals = take_signals();
+    if (strcmp(name, "berth-inside") ==
+        0) /* under another name, the command of the host prints its version */
+        return berth_program_prints_version(name, argc, argv) ? EXIT_SUCCESS
+                                                              : EXIT_FAILURE;
+    signals = block_signals();
     socket = connect_supervisor(place, &err);
     if (socket < 0 || ask(socket, strchr(place, '.') + 1, argv, &err) < 0 ||
         await(socket, signals, &status, &err) < 0) {

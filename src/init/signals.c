@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between a runtime and its application: each signal once. */
+/* Forwards signals of the runtime to the application, each signal once. */
 
 #include "init/signals.h"
 
@@ -18,20 +18,20 @@
 #include "base/detach.h"
 #include "init/status.h"
 
-/* For so many milliseconds a signal from the runtime waits for the same signal from
- * elsewhere, and one from elsewhere is remembered: a signal through the runtime comes
- * later, on a busy machine much later. */
+/* A signal from the runtime waits PATIENCE milliseconds for the same signal from
+ * elsewhere; a signal from elsewhere is remembered for MEMORY milliseconds, because the
+ * same signal through the runtime comes later, on a busy machine much later. */
 enum { PATIENCE = 100, MEMORY = 1000 };
 
 enum { SIGNALS = 65 };
 
 struct signals {
     pid_t application;
-    int64_t twin[SIGNALS]; /* when it came from elsewhere; 0: it did not */
-    int64_t due[SIGNALS];  /* when the runtime's goes on; 0: there is none */
+    int64_t twin[SIGNALS]; /* when the signal came from elsewhere; 0: it did not */
+    int64_t due[SIGNALS];  /* when that of the runtime is forwarded; 0: there is none */
 };
 
-static void take(struct signals *signals, const siginfo_t *info)
+static void receive(struct signals *signals, const siginfo_t *info)
 {
     int number = info->si_signo;
     int64_t now = berth_clock();
@@ -46,7 +46,8 @@ static void take(struct signals *signals, const siginfo_t *info)
     }
 }
 
-/* Hand on what has waited long enough. Returns whether something waits still. */
+/* Forward the signals that have waited long enough. Returns whether a signal still
+ * waits. */
 static bool hand_on(struct signals *signals)
 {
     bool waits = false;
@@ -64,7 +65,8 @@ static bool hand_on(struct signals *signals)
     return waits;
 }
 
-/* A descriptor or directory of ours would keep the application's busy. */
+/* Forward signals until the application ends. An open descriptor or the directory of
+ * this process would keep a file system of the application busy. */
 _Noreturn static void forward(struct signals *signals, const sigset_t *all, int held)
 {
     const struct timespec patience = {.tv_nsec = PATIENCE * 1000000L};
@@ -79,7 +81,7 @@ _Noreturn static void forward(struct signals *signals, const sigset_t *all, int 
     for (;;) {
         if (sigtimedwait(all, &info, hand_on(signals) ? &patience : NULL) > 0 &&
             info.si_signo != SIGCHLD)
-            take(signals, &info);
+            receive(signals, &info);
         while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
             if (pid == signals->application)
                 berth_status_end(status);
@@ -97,7 +99,7 @@ int berth_signals_forward(int held, struct berth_err *err)
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &mask);
     prctl(PR_SET_NAME, "berth-init");
-    /* What comes before there is an application, it cannot have had. */
+    /* forward the signals that came before the application could get them */
     while ((number = sigtimedwait(&all, NULL, &none)) > 0)
         signals.due[number] = number == SIGCHLD ? 0 : 1;
     signals.application = fork();

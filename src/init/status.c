@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ending as another process has. */
+/* Ends this process as another process has ended. */
 
 #include "init/status.h"
 
@@ -20,5 +20,6 @@ void berth_status_end(int status)
     sigemptyset(&one);
     sigaddset(&one, WTERMSIG(status));
     sigprocmask(SIG_UNBLOCK, &one, NULL);
-    _exit(128 + WTERMSIG(status)); /* the first process of a namespace lives on */
+    _exit(128 + WTERMSIG(status)); /* the first process of a process namespace survives
+                                      its own signal */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The question of a step, and the answer. */
+/* Sends the question of a step to the job's server, and reads the answer. */
 
 #include "job/ask.h"
 
@@ -16,7 +16,6 @@
 #include "base/environ.h"
 #include "job/key.h"
 #include "job/message.h"
-#include "job/name.h"
 #include "job/variables.h"
 #include "plan/envdiff.h"
 #include "probe/opened.h"
@@ -24,9 +23,9 @@
 
 extern char **environ;
 
-/* It is at its limit, does not answer, has ended, or the container did not start: then
- * the step's own start says why. */
-#define NONE "the job's server gives none"
+/* The server is at its limit, does not answer or has ended; or the container did not
+ * start, and then the step's own start reports why. */
+#define NONE "the job's server has no container for the step"
 
 static int connect_server(const struct berth_launch *launch, struct berth_err *err)
 {
@@ -38,15 +37,17 @@ static int connect_server(const struct berth_launch *launch, struct berth_err *e
         berth_job_address(getuid(), launch->order->job, launch->node, &address,
                           &length) == 0 &&
         connect(fd, (struct sockaddr *)&address, length) == 0 &&
-        berth_job_peer_is(fd, 0)) /* slurmstepd has made it, or it is not the job's */
+        berth_job_peer_is(fd, 0)) /* the listener is root's slurmstepd, and no other
+                                     process with that address */
         return fd;
     if (fd >= 0)
         close(fd);
-    return berth_err_set(err, "the job has no extern step here that could keep it; "
-                              "PrologFlags=Contain in slurm.conf makes one");
+    return berth_err_set(err,
+                         "the job has no extern step on this node, which would "
+                         "keep the container; set PrologFlags=Contain in slurm.conf");
 }
 
-/* The order without what belongs to the step. */
+/* Write the order of STEP without what belongs to the step alone. */
 static int put_order(const struct berth_order *step, struct berth_buf *ret,
                      struct berth_err *err)
 {
@@ -62,7 +63,7 @@ static int put_order(const struct berth_order *step, struct berth_buf *ret,
     return berth_order_put(&order, ret, err);
 }
 
-/* "" if there is no such directory. */
+/* Append the identity of DIRECTORY; "": it is gone. */
 static void put_identity(const char *directory, struct berth_strvec *ret)
 {
     BERTH_FREE char *identity = NULL;
@@ -73,7 +74,8 @@ static void put_identity(const char *directory, struct berth_strvec *ret)
     berth_strvec_push(ret, identity ? identity : "");
 }
 
-/* What the server is to know. Returns a descriptor, or -1. */
+/* Write the question. Returns the descriptor of a handover, or -1 with a sentence in
+ * ERR. */
 static int write_question(const struct berth_job_question *question,
                           struct berth_err *err)
 {
@@ -101,8 +103,8 @@ static int write_question(const struct berth_job_question *question,
                         : berth_handover_write(&words, environ, err);
 }
 
-/* Wait for the answer. The server may have to start the container; half of the time is
- * left to start one without it. */
+/* Wait for the answer, for half of the time that is left: the rest is for a start
+ * without the server. */
 static int await(const struct berth_job_question *question, int socket, int *ret_fd,
                  struct berth_err *err)
 {
@@ -120,8 +122,8 @@ static int await(const struct berth_job_question *question, int socket, int *ret
     return berth_err_set(err, NONE);
 }
 
-/* Add the variables that only this step has, as if the runtime had got and removed
- * them. */
+/* Append the variables that only this step has, as if the runtime had got them, and
+ * removed them. */
 static void add_cleaned(char *const *before, struct berth_buf *ret)
 {
     for (char *const *it = environ; *it; it++)
@@ -129,7 +131,7 @@ static void add_cleaned(char *const *before, struct berth_buf *ret)
             berth_buf_add(ret, *it, strlen(*it) + 1);
 }
 
-/* Reads FD, and closes it. */
+/* Read the answer from FD, and close FD. */
 static int read_answer(int fd, struct berth_job_answer *answer, struct berth_err *err)
 {
     struct berth_handover handover;

@@ -13,23 +13,24 @@
 
 /* Borrows everything. */
 struct berth_job_question {
-    const struct berth_launch *launch; /* of the step; its order says the job */
-    bool own_directory; /* only a container that was started in the same working
-                           directory will do */
+    const struct berth_launch *launch; /* of the step; its order has the job */
+    bool own_directory; /* ask for a container that was started in the same working
+                           directory */
     int tasks;          /* as in struct berth_start */
     struct berth_deadline *deadline;
 };
 
-/* A container of the job. */
+/* The answer: a container of the job. */
 struct berth_job_answer {
-    int socket;              /* at end of file the container has ended */
+    int socket;              /* end of file: the container has ended */
     pid_t holder;            /* of its namespaces */
     struct berth_buf before; /* the environment with which its runtime was started, */
     struct berth_buf after;  /* and that of its holder; as /proc/PID/environ */
 };
 
-/* Returns 0 with *RET_ANSWER, which the caller owns; -1 with a sentence in ERR, why the
- * step has to have a container of its own. */
+/* Ask the job's server, and wait for the answer. Returns 0 with *RET_ANSWER, which the
+ * caller owns (berth_job_answer_fini); -1 with a sentence in ERR that says why the step
+ * needs a container of its own. */
 int berth_job_ask(const struct berth_job_question *question,
                   struct berth_job_answer *ret_answer, struct berth_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What makes a container of a job another one. */
+/* The key of a container of a job: which steps may share it. */
 
 #include "job/key.h"
 
@@ -15,7 +15,7 @@
 #include "probe/opened.h"
 #include "request/mount.h"
 
-/* The directory of PATH (which may end in slashes), as a mount. */
+/* Append the parent of PATH (which may end in slashes) to RET, as a mount. */
 static void push_parent(const char *path, struct berth_strvec *ret)
 {
     size_t length = strlen(path);
@@ -39,7 +39,7 @@ int berth_job_launch_from(const struct berth_launch *step, struct berth_job_laun
     ret->launch = *step;
     ret->request = *step->request;
     ret->request.mpi = off;
-    ret->request.fabric = NULL; /* it is mounted for each step, as MPI is */
+    ret->request.fabric = NULL; /* bound for each step, as MPI is */
     ret->request.explain = NULL;
     ret->launch.request = &ret->request;
     ret->launch.fabric = &ret->fabric;
@@ -56,9 +56,9 @@ void berth_job_launch_fini(struct berth_job_launch *launch)
     berth_strvec_fini(&launch->fabric);
 }
 
-/* A mounted file or directory shows every change, so only a replacement makes it
- * another one. A file that the runtime READS becomes another one when it is written,
- * too. */
+/* Append the identity of a file. A mounted file or directory shows every change, so
+ * device and inode suffice. Of a file that the runtime READS when it starts, size and
+ * time count, too. */
 static void put_identity(const struct stat *status, bool reads, struct berth_buf *ret)
 {
     BERTH_FREE char *identity = berth_opened_identity(status);
@@ -101,8 +101,8 @@ static int put_mounts(const struct berth_strvec *mounts, struct berth_buf *ret,
     return 0;
 }
 
-/* Add the files that TEXT, a flag or a variable of the runtime, may name, seen from
- * DIRECTORY. */
+/* Append the identities of the files in DIRECTORY that TEXT, a flag or a variable of
+ * the runtime, may name. */
 static void put_named(int directory, const char *text, bool reads,
                       struct berth_buf *ret)
 {

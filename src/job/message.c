@@ -1,14 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A letter and a descriptor, over a socket. */
+/* Messages of one byte and one descriptor, over a socket; and its address. */
 
 #include "job/message.h"
 
 #include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+int berth_job_address(uid_t uid, uint32_t job, const char *node,
+                      struct sockaddr_un *ret, socklen_t *ret_length)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const size_t room = sizeof(address.sun_path) - 1;
+    int length;
+
+    length = snprintf(address.sun_path + 1, room, "berth/%u/%u/%s", uid, job, node);
+    if (!*node || length < 0 || (size_t)length >= room)
+        return -1;
+    *ret = address;
+    *ret_length =
+        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+    return 0;
+}
 
 bool berth_job_peer_is(int socket, uid_t uid)
 {
@@ -19,9 +37,9 @@ bool berth_job_peer_is(int socket, uid_t uid)
            peer.uid == uid;
 }
 
-int berth_job_send(int socket, int letter, int fd)
+int berth_job_send(int socket, int kind, int fd)
 {
-    char byte = (char)letter;
+    char byte = (char)kind;
     char control[CMSG_SPACE(sizeof(fd))] = {0};
     struct iovec data = {&byte, 1};
     struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
@@ -60,7 +78,7 @@ int berth_job_receive(int socket, int *ret_fd)
     return byte;
 }
 
-/* Only memory has seals: a read from it ends. */
+/* A descriptor with seals is memory, from which a read does not block. */
 int berth_job_read(int fd, struct berth_handover *ret)
 {
     enum { MOST = 16 << 20 }; /* words are few; an environment may be long */

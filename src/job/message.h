@@ -2,22 +2,24 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 #include "step/handover.h"
 
-/* The messages on the socket of the job's server: a letter, and most have a handover
- * (step/handover.h) with words and an environment.
+/* The messages on the socket of the job's server: a byte, the kind, and for most kinds
+ * a descriptor of a handover (step/handover.h), which has words and an environment.
  *
- * A step asks:
+ * A step sends:
  *     ASK     words: those of enum berth_job_word; environment: of the step
  * The server answers:
- *     JOIN    words: process id of the holder, how many strings of the environment are
- *             those with which the runtime was started; environment: these, and those
- *             of the holder
- *     ALONE   there is no container for it
- * The socket then stays open until the step, or the container, has ended. */
-enum berth_job_letter {
+ *     JOIN    words: process id of the holder, and the number of strings in the first
+ * part of the environment; environment: that of the runtime's start, and then that of
+ * the holder ALONE   the job has no container for the step The socket then stays open
+ * until the step, or the container, has ended. */
+enum berth_job_kind {
     BERTH_JOB_ASK = 'A',
     BERTH_JOB_JOIN = 'J',
     BERTH_JOB_ALONE = 'N'
@@ -29,21 +31,33 @@ enum berth_job_word {
     BERTH_JOB_ORDER,     /* plan/order.h, for the container alone */
     BERTH_JOB_DIRECTORY, /* the working directory; "": gone */
     BERTH_JOB_IDENTITY,  /* of that, as in probe/opened.h */
-    BERTH_JOB_OWN,       /* "own": only the container of this directory */
+    BERTH_JOB_OWN,       /* "own": only a container of this directory */
     BERTH_JOB_WORDS
 };
 
-/* Was the other side of SOCKET opened by a process of user UID (SO_PEERCRED, unix(7))?
- * Of a listener that a process has connected to: who listened. */
+/* SLURM_STEP_ID in the environment of the server of a job, as sacct(1) has it. */
+#define BERTH_JOB_STEP "extern"
+
+/* Make the address of the server of JOB, a job of user UID, on the node NODE, in the
+ * abstract namespace (unix(7)). NODE is Slurm's name of the node (SLURMD_NODENAME),
+ * because a host may have several nodes. Anybody can bind such an address, so check the
+ * peer (berth_job_peer_is()). Returns 0, or -1 if NODE is empty or too long. */
+int berth_job_address(uid_t uid, uint32_t job, const char *node,
+                      struct sockaddr_un *ret, socklen_t *ret_length);
+
+/* Did a process of user UID open the other side of SOCKET (SO_PEERCRED, unix(7))? If
+ * the other side was a listener: did that user call listen()? */
 bool berth_job_peer_is(int socket, uid_t uid);
 
-/* FD goes with the letter; -1: none. Returns 0, or -1 with errno. */
-int berth_job_send(int socket, int letter, int fd);
+/* Send a message of KIND with the descriptor FD (-1: none). Returns 0, or -1 with
+ * errno. */
+int berth_job_send(int socket, int kind, int fd);
 
-/* Reads the next message; *RET_FD is -1 where there is none. Returns the letter; 0: the
- * other side has ended; -1 with errno, where nothing has come yet, too. */
+/* Receive the next message; *RET_FD is its descriptor, which the caller owns, or -1.
+ * Returns its kind; 0: the other side has ended; -1 with errno (EAGAIN: there is no
+ * message yet). */
 int berth_job_receive(int socket, int *ret_fd);
 
-/* Reads and closes FD, which another process says to be a handover. Returns 0, or -1
- * where it is none, or a large one. */
+/* Read and close FD, a handover from another process. Returns 0 with *RET, which the
+ * caller owns (berth_handover_fini); -1: FD is not a handover, or is a large one. */
 int berth_job_read(int fd, struct berth_handover *ret);

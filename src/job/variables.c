@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which variables the environment of an image depends on. */
+/* Finds the variables on which the environment of an image depends. */
 
 #include "job/variables.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -15,15 +14,16 @@
 #include "base/fd.h"
 #include "base/text.h"
 
-/* Where both Singularity and Apptainer keep the scripts. */
+/* Singularity and Apptainer keep the scripts here. */
 #define SCRIPTS "/.singularity.d/env"
 
 /* With these a script can read a variable without its name. */
 static const char *const reading[] = {"eval",    "source",  "env", "printenv",
                                       "declare", "typeset", NULL};
 
-/* What the runtimes write into each image; these read scripts of an application that
- * SINGULARITY_APPNAME or APPTAINER_APPNAME names. */
+/* Scripts that the runtimes write into each image. They read scripts of the application
+ * that SINGULARITY_APPNAME or APPTAINER_APPNAME names, variables that are compared
+ * anyway. */
 static const char *const known[] = {"94-appsbase.sh", "95-apps.sh", NULL};
 
 static bool is_in(const char *const *list, const char *word, size_t length)
@@ -39,7 +39,7 @@ static bool is_part(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* `. FILE`, where a command can be. */
+/* Is `. FILE` at AT, where a command can stand? */
 static bool reads_file(const char *script, const char *at)
 {
     const char *before = at;
@@ -112,7 +112,7 @@ void berth_job_variables_find(const char *root, struct berth_strvec *ret)
         closedir(directory);
 }
 
-/* Variables of one step or task; no image makes its environment from them. */
+/* Is VARIABLE of one step or task? No image makes its environment from these. */
 static bool is_of_step(const char *variable)
 {
     static const char *const starts[] = {"SLURM",
@@ -135,7 +135,8 @@ static bool is_of_step(const char *variable)
     return berth_text_starts_any(variable, starts);
 }
 
-/* Of apptainer(1) and singularity(1); PATH becomes USER_PATH. */
+/* Does the runtime itself read VARIABLE (apptainer(1), singularity(1))? PATH becomes
+ * USER_PATH. */
 static bool is_of_runtime(const char *variable)
 {
     static const char *const starts[] = {"APPTAINER", "SINGULARITY",      "HOME=",
@@ -183,7 +184,8 @@ static bool has_all(const struct berth_strvec *names, char *const *one,
 
 bool berth_job_variables_cleaned(char *const *before, char *const *after)
 {
-    static const char always[] = "SLURM_JOB_ID"; /* in each step, and no runtime's */
+    static const char always[] =
+        "SLURM_JOB_ID"; /* in each step; no runtime removes it by itself */
 
     return berth_environ_value(before, always) && !berth_environ_value(after, always);
 }

@@ -5,29 +5,31 @@
 
 #include "base/strvec.h"
 
-/* The environment of an image is made once, when its container starts, from the
- * variables of the step that starts it. A later step gets the same changes, so each
- * variable that these depend on, or that they set, must have the same value. */
+/* The runtime makes the environment of an image once, when the container starts, from
+ * the variables of the step that starts it. A later step gets the same changes. So each
+ * variable on which the changes depend, or which they set, must have the same value in
+ * both steps. */
 
 /* Stands for every variable. */
 #define BERTH_JOB_ANY "*"
 
 /* Append to RET every word in the scripts of the image that could be the name of a
- * variable; ROOT is the root of the container. BERTH_JOB_ANY says that they may read
- * any variable: a script could not be read, or it reads others, or asks for all of
- * them. */
+ * variable; ROOT is the root of the container. Appends BERTH_JOB_ANY if the scripts may
+ * read any variable: a script cannot be read, reads other files, or lists all
+ * variables. */
 void berth_job_variables_find(const char *root, struct berth_strvec *ret);
 
-/* For tests: those of one script, which has the name NAME. */
+/* The same for one SCRIPT of the image, whose file name is NAME. */
 void berth_job_variables_scan(const char *name, const char *script,
                               struct berth_strvec *ret);
 
-/* Does the runtime remove variables that nobody has named (--cleanenv)? BEFORE is the
- * environment of a step, with which it was started, AFTER what it has made. */
+/* Does the runtime remove variables that no option names (--cleanenv)? BEFORE is the
+ * environment with which it was started, AFTER the one that it has made. */
 bool berth_job_variables_cleaned(char *const *before, char *const *after);
 
-/* Have NAMES, and what the runtime itself reads, the same values in both environments
- * (each ended by NULL)? With BERTH_JOB_ANY in NAMES: all, but what Slurm and the
- * process managers set for each step and task. */
+/* Do ONE and OTHER, environments ended by NULL, have the same values of NAMES and of
+ * the variables that the runtime itself reads? With BERTH_JOB_ANY in NAMES, of all
+ * variables but those that Slurm and the process managers set for each step and task.
+ */
 bool berth_job_variables_same(const struct berth_strvec *names, char *const *one,
                               char *const *other);

@@ -58,7 +58,7 @@ static const struct berth_field mpi_fields[] = {
     {"seconds", BERTH_FIELD_NUMBER, MEMBER(mpi.seconds)},
     {"user-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.user)},
     {"site-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.site)},
-    {"said-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.task_stderr)},
+    {"stderr-fd", BERTH_FIELD_DESCRIPTOR, MEMBER(mpi.task_stderr)},
     {"directory", BERTH_FIELD_TEXT, MEMBER(mpi.directory)},
     {0},
 };

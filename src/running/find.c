@@ -16,7 +16,7 @@
 #include "base/environ.h"
 #include "base/grow.h"
 #include "base/text.h"
-#include "job/name.h"
+#include "job/message.h"
 #include "runtime/servers.h"
 #include "plan/order.h"
 #include "step/processes.h"
@@ -234,13 +234,13 @@ static void add_servers(const struct scan *scan, const struct process *holder,
                         struct berth_container *ret)
 {
     const struct process *runtime = find(scan, holder->facts.parent);
-    struct berth_servers_use use = {0};
+    struct berth_servers_usage usage = {0};
 
     for (size_t i = 0; i < scan->count; i++)
-        berth_servers_add_use(&scan->items[i].facts, holder->facts.parent,
-                              runtime ? runtime->facts.parent : 0, &use);
-    ret->memory = use.count ? (int)use.kib : -1;
-    ret->cpu = use.count ? (int)use.ms : -1;
+        berth_servers_add_usage(&scan->items[i].facts, holder->facts.parent,
+                                runtime ? runtime->facts.parent : 0, &usage);
+    ret->memory = usage.count ? (int)usage.kib : -1;
+    ret->cpu = usage.count ? (int)usage.ms : -1;
 }
 
 /* Returns when PROCESS began, in seconds since the Epoch. Computed once, on the node:
@@ -306,7 +306,7 @@ int berth_find_containers(const struct berth_find *wanted, struct berth_containe
     struct scan scan = {.wanted = wanted, .found = ret};
     int result = 0;
 
-    berth_processes_visit(add, &scan);
+    berth_processes_each(add, &scan);
     if (scan.failed)
         result = berth_err_oom(err);
     for (size_t i = 0; i < scan.count && result == 0; i++)

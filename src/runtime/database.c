@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of the user and of the groups in a container whose runtime was root. */
+/* Writes the names of the user and of the groups into a container whose runtime was
+ * root. */
 
 #include "runtime/database.h"
 
@@ -29,10 +30,10 @@
 #define USERS     DIRECTORY "/passwd"
 #define GROUPS    DIRECTORY "/group"
 
-/* A database that is larger is not read whole, and stays as it is. */
+/* A larger database stays as it is. */
 enum { LARGEST = 16 << 20 };
 
-/* Bytes before and behind which a passwd(5) line of the user has the home. */
+/* The line of the user for passwd(5): START, the home, END. */
 struct account {
     uid_t uid;
     const char *home;
@@ -41,8 +42,8 @@ struct account {
     struct berth_buf groups; /* lines of group(5) */
 };
 
-/* Field NUMBER, from 0, of the line at LINE; its length is *RET_COUNT. NULL: it has not
- * as many. */
+/* Returns field NUMBER (from 0) of the line at LINE, and its length in *RET_COUNT;
+ * NULL: the line has fewer fields. */
 static const char *find_field(const char *line, int number, size_t *ret_count)
 {
     for (; number > 0; number--) {
@@ -63,7 +64,7 @@ static bool is_of(const char *line, uid_t uid)
     return field && count && strtoul(field, &end, 10) == uid && end == field + count;
 }
 
-/* The line of UID in TEXT, or the end of TEXT. */
+/* Returns the first line of UID in TEXT, or the end of TEXT. */
 static const char *find_line(const char *text, uid_t uid)
 {
     while (*text && !is_of(text, uid)) {
@@ -111,7 +112,8 @@ static void put_group(gid_t gid, const char *user, struct berth_buf *buf)
         berth_buf_addf(buf, "%s:x:%u:%s\n", group->gr_name, (unsigned int)gid, user);
 }
 
-/* Those of the process, and that of the user where it is none of them. */
+/* Append the lines of the groups of this process, and of the user's own group if it is
+ * not one of them. */
 static void put_groups(const struct passwd *user, struct berth_buf *buf)
 {
     int count = getgroups(0, NULL);
@@ -127,7 +129,7 @@ static void put_groups(const struct passwd *user, struct berth_buf *buf)
         put_group(user->pw_gid, user->pw_name, buf);
 }
 
-/* What this host knows of the user. Returns whether it does. */
+/* Read what this host knows of the user. Returns false if it does not know the user. */
 static bool read_account(struct account *account)
 {
     const struct passwd *user = getpwuid(getuid());
@@ -145,9 +147,10 @@ static bool read_account(struct account *account)
            !account->groups.failed;
 }
 
-/* Has the runtime made the file FD, which is mounted over one of DIRECTORY? Then it is
- * in a tmpfs of its own: a file that somebody has mounted there is in a file system
- * that the host has, too, which MOUNTS (proc_pid_mountinfo(5)) says. */
+/* Has the runtime made the file FD, which is mounted over one in DIRECTORY? The runtime
+ * makes it in a tmpfs of its own. A file that a user or the site has mounted is in a
+ * file system of the host, which stands in MOUNTS, the mountinfo of the host
+ * (proc_pid_mountinfo(5)). */
 static bool is_made_by_runtime(int fd, const char *mounts)
 {
     struct stat file, directory;
@@ -162,14 +165,16 @@ static bool is_made_by_runtime(int fd, const char *mounts)
            file.st_dev != directory.st_dev && !strstr(mounts, device);
 }
 
-/* A file of the container, and the image's, over which the runtime has mounted it. */
+/* A database of the container. */
 struct database {
     const char *path;
-    int fd; /* -1: it is to stay as it is */
+    int fd; /* -1: it stays as it is */
     bool is_mounted;
 };
 
-/* Root's runtime makes no files for a container that can be written. */
+/* Open a database that may be corrected: a file that the runtime has made and mounted,
+ * or, in a writable container, a file of the image: there a runtime of root mounts
+ * none. */
 static struct database open_database(const char *path, const char *mounts,
                                      bool is_writable)
 {
@@ -230,8 +235,8 @@ static void correct_groups(const struct database *it, const struct account *acco
     write_again(it->fd, &text);
 }
 
-/* In a process of its own. The files of the image come to light in a copy of the
- * mounts. */
+/* In a child: correct both databases. The child unmounts the files of the runtime in
+ * its own copy of the mounts, to read those of the image below. */
 static void correct(pid_t holder, const struct account *account, bool is_writable)
 {
     struct berth_buf mounts = {0};

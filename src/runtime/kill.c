@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ends what is left of a container, or of its start. */
+/* Kills what is left of a container, or of its start. */
 
 #include "runtime/kill.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,19 +22,18 @@ void berth_kill_children(void)
 {
     pid_t self = getpid();
 
-    berth_processes_visit(kill_child, &self);
+    berth_processes_each(kill_child, &self);
 }
 
-/* A mount namespace, and a process in it that goes on. */
+/* A mount namespace, and a process in it that is not killed. */
 struct space {
     ino_t number;
     pid_t but;
 };
 
-static bool kill_in_space(const char *number, void *data)
+static bool kill_in_space(pid_t pid, void *data)
 {
     const struct space *wanted = data;
-    pid_t pid = (pid_t)atoi(number);
     char path[64];
     struct stat space;
 
@@ -44,54 +42,52 @@ static bool kill_in_space(const char *number, void *data)
            space.st_ino == wanted->number && kill(pid, SIGKILL) == 0;
 }
 
-void berth_kill_space(int space, pid_t but)
+void berth_kill_namespace(int space, pid_t but)
 {
-    enum { ROUNDS = 10 }; /* one that we see may start one that we do not */
+    enum { ROUNDS = 10 }; /* a process that is seen may start one that is not */
     struct space wanted = {.but = but};
     struct stat status;
 
     if (fstat(space, &status) < 0)
         return;
     wanted.number = status.st_ino;
-    for (int i = 0; i < ROUNDS && berth_processes_list(kill_in_space, &wanted) > 0; i++)
+    for (int i = 0; i < ROUNDS && berth_processes_each_pid(kill_in_space, &wanted) > 0;
+         i++)
         ;
 }
 
-/* A server detaches itself when it has mounted, and lets fusermount mount: who kills
- * the one or the other in between leaves a mount without a server. */
+/* Is PROCESS a server that has not detached itself yet, or its fusermount? To kill one
+ * of them would leave a mount without a server. */
 static bool is_mounting(const struct berth_process *process, pid_t runtime)
 {
     struct berth_process above;
-    char parent[16];
 
-    snprintf(parent, sizeof(parent), "%d", process->parent);
     return berth_text_starts(process->name, "fusermount") ||
            (berth_servers_has_name(process->name) &&
-            (process->parent == runtime || (berth_process_read(parent, &above) &&
-                                            berth_servers_has_name(above.name))));
+            (process->parent == runtime ||
+             (berth_process_read(process->parent, &above) &&
+              berth_servers_has_name(above.name))));
 }
 
-/* A child, a child's child, ... A server is told to end later, so that it can unmount.
+/* Kill PROCESS if it descends from *DATA. A server gets its signal later, so that it
+ * can unmount.
  */
 static bool kill_descendant(const struct berth_process *process, void *data)
 {
     struct berth_process above = *process;
     pid_t parent = *(const pid_t *)data;
-    char name[16];
 
     if (is_mounting(process, parent))
         return false;
-    while (above.parent > 1 && above.parent != parent) {
-        snprintf(name, sizeof(name), "%d", above.parent);
-        if (!berth_process_read(name, &above))
+    while (above.parent > 1 && above.parent != parent)
+        if (!berth_process_read(above.parent, &above))
             return false;
-    }
     return above.parent == parent && kill(process->pid, SIGKILL) == 0;
 }
 
 bool berth_kill_tree(pid_t pid)
 {
     kill(pid, SIGSTOP);
-    berth_processes_visit(kill_descendant, &pid);
+    berth_processes_each(kill_descendant, &pid);
     return kill(pid, SIGKILL) == 0;
 }

@@ -4,13 +4,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Kills the process PID and its descendants, except for servers (runtime/servers.h),
- * which are asked to end, so that they unmount. Returns whether there was a process to
- * kill. */
+/* Kill the process PID and its descendants, but no server (runtime/servers.h) and no
+ * fusermount among them: a killed one would leave its mount. Returns whether PID was
+ * there. */
 bool berth_kill_tree(pid_t pid);
 
-/* Kill every child of the calling process but servers. */
+/* Kill every child of the calling process that is not a server. */
 void berth_kill_children(void);
 
-/* Kill every process but one in the mount namespace that the descriptor SPACE is of. */
-void berth_kill_space(int space, pid_t but);
+/* Kill every process but process BUT in the mount namespace of the descriptor SPACE. */
+void berth_kill_namespace(int space, pid_t but);

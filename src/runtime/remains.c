@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Removes what a runtime leaves that was killed while it started. Nothing shows which
- * runtime made a directory; but nobody misses a dead mount, or an empty directory that
- * no runtime is about to fill. */
+ * runtime made a directory, so only this is removed: a mount without a server, and an
+ * empty directory that no runtime is about to use. */
 
 #include "runtime/remains.h"
 
@@ -23,7 +23,7 @@
 #include "base/text.h"
 #include "step/processes.h"
 
-/* A user may take away a mount of FUSE only through a program that is setuid. */
+/* A user can unmount FUSE only through a setuid program. */
 static void unmount(const char *place)
 {
     static const char *const programs[] = {"/usr/bin/fusermount3",
@@ -54,15 +54,15 @@ void berth_remains_unmount(char *place)
     rmdir(place);
 }
 
-/* Has a process of that name (comm, 15 bytes at most: proc(5)) PROGRAM? */
+/* Can PROGRAM be the name of PROCESS (comm has at most 15 bytes: proc(5))? */
 static bool is_called(const struct berth_process *process, const char *program)
 {
     return strncmp(process->name, program, 15) == 0;
 }
 
-/* A process of RUNTIME, which may be a script that executes the runtime, may be about
- * to mount an image. (Later it is another program, starter.) A process that has ended
- * has no program. */
+/* Is PROCESS one of RUNTIME (a path; maybe a script that executes the runtime) that may
+ * be about to mount an image? When it has mounted, it is another program, starter. A
+ * process that has ended has no program. */
 static bool is_starting(const struct berth_process *process, void *runtime)
 {
     char path[64];
@@ -80,11 +80,11 @@ static bool is_starting(const struct berth_process *process, void *runtime)
 
 static bool is_any_starting(const char *runtime)
 {
-    return berth_processes_visit(is_starting, (void *)berth_text_base(runtime)) > 0;
+    return berth_processes_each(is_starting, (void *)berth_text_base(runtime)) > 0;
 }
 
-/* In a file system of several nodes another node may be about to fill a directory, of
- * which /proc does not tell. */
+/* Is the file system of DIRECTORY of this node alone? In one of several nodes, another
+ * node may be about to use a directory, and /proc does not show that. */
 static bool is_local(int directory)
 {
     static const unsigned int kinds[] = {
@@ -107,7 +107,8 @@ static bool has_lost_its_server(const char *place)
     return stat(place, &st) < 0 && errno == ENOTCONN;
 }
 
-/* Only what is empty goes; IS_QUIET: nobody is about to fill it. */
+/* Remove the directories of NAME that are empty, if IS_QUIET: no runtime is about to
+ * use them. */
 static void clear(const char *directory, const char *name, bool is_quiet)
 {
     static const char *const parts[] = {"l", "u", "m", "w/work", "w", "root", ""};
@@ -142,8 +143,8 @@ static bool is_ours(int directory, const char *name)
            S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-/* Look for runtimes after the directory was seen: one that starts in between would be
- * missed otherwise. */
+/* Clear the directories in PATH. Look for runtimes only after a directory was found: a
+ * runtime that starts in between would be missed. */
 static void clear_all(const char *path, const char *runtime)
 {
     DIR *directory = opendir(path);

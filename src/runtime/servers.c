@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which programs serve the image of a container, which file they serve, and how they
- * end. */
+/* Finds the programs that serve the image of a container, checks which file they serve,
+ * and ends them. */
 
 #include "runtime/servers.h"
 
@@ -20,9 +20,9 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "probe/opened.h"
-#include "step/processes.h"
 #include "runtime/remains.h"
 #include "step/namespaces.h"
+#include "step/processes.h"
 
 bool berth_servers_has_name(const char *name)
 {
@@ -41,62 +41,60 @@ static bool is_ours(const struct berth_process *process,
              berth_opened_by(process->pid, servers->socket) == BERTH_OPENED_YES));
 }
 
-void berth_servers_add_use(const struct berth_process *process, pid_t runtime,
-                           pid_t above, struct berth_servers_use *use)
+void berth_servers_add_usage(const struct berth_process *process, pid_t runtime,
+                             pid_t above, struct berth_servers_usage *usage)
 {
     if (!berth_servers_has_name(process->name) ||
         (process->parent != runtime && (above <= 1 || process->parent != above)))
         return;
-    if (use->count < sizeof(use->pids) / sizeof(*use->pids))
-        use->pids[use->count] = process->pid;
-    use->count++;
-    use->kib += process->pages * (sysconf(_SC_PAGESIZE) / 1024);
-    use->ms += (long)process->ticks * 1000 / sysconf(_SC_CLK_TCK);
+    if (usage->count < sizeof(usage->pids) / sizeof(*usage->pids))
+        usage->pids[usage->count] = process->pid;
+    usage->count++;
+    usage->kib += process->pages * (sysconf(_SC_PAGESIZE) / 1024);
+    usage->ms += (long)process->ticks * 1000 / sysconf(_SC_CLK_TCK);
 }
 
-struct use {
+struct usage {
     pid_t runtime, above;
-    struct berth_servers_use *ret;
+    struct berth_servers_usage *ret;
 };
 
-static bool add_use(const struct berth_process *process, void *data)
+static bool add_usage(const struct berth_process *process, void *data)
 {
-    const struct use *use = data;
+    const struct usage *usage = data;
 
-    berth_servers_add_use(process, use->runtime, use->above, use->ret);
+    berth_servers_add_usage(process, usage->runtime, usage->above, usage->ret);
     return false;
 }
 
 static pid_t parent_of(pid_t pid)
 {
     struct berth_process process;
-    char name[16];
 
-    snprintf(name, sizeof(name), "%d", pid);
-    return pid > 1 && berth_process_read(name, &process) ? process.parent : 0;
+    return pid > 1 && berth_process_read(pid, &process) ? process.parent : 0;
 }
 
-void berth_servers_use(pid_t holder, struct berth_servers_use *ret)
+void berth_servers_usage(pid_t holder, struct berth_servers_usage *ret)
 {
-    struct use use = {.runtime = parent_of(holder), .ret = ret};
+    struct usage usage = {.runtime = parent_of(holder), .ret = ret};
 
-    *ret = (struct berth_servers_use){0};
-    use.above = parent_of(use.runtime);
-    if (use.runtime > 1)
-        berth_processes_visit(add_use, &use);
+    *ret = (struct berth_servers_usage){0};
+    usage.above = parent_of(usage.runtime);
+    if (usage.runtime > 1)
+        berth_processes_each(add_usage, &usage);
 }
 
-static bool visit_ours(const struct berth_process *process, void *servers)
+static bool count_ours(const struct berth_process *process, void *servers)
 {
     return is_ours(process, servers);
 }
 
 int berth_servers_count(struct berth_servers *servers)
 {
-    return berth_processes_visit(visit_ours, servers);
+    return berth_processes_each(count_ours, servers);
 }
 
-/* Trace the threads of PID that are not traced yet; returns how many. */
+/* Trace the threads of PID that are not traced yet. Returns how many. */
 static int seize_threads(pid_t pid)
 {
     char path[64];
@@ -114,9 +112,9 @@ static int seize_threads(pid_t pid)
     return count;
 }
 
-/* A signal to a process goes to any of its threads, to another one while the first is
- * stopped for its tracer. What a thread starts is traced if itself is, so there are
- * none when a look at all of them finds none. */
+/* Trace all threads of PROCESS, because a signal to a process goes to any thread that
+ * is not stopped. A traced thread starts traced threads, so all are traced when a round
+ * finds no other. */
 static bool seize(const struct berth_process *process, void *servers)
 {
     bool seized = false;
@@ -130,10 +128,10 @@ static bool seize(const struct berth_process *process, void *servers)
 
 int berth_servers_seize(struct berth_servers *servers)
 {
-    return berth_processes_visit(seize, servers);
+    return berth_processes_each(seize, servers);
 }
 
-/* Is THREAD one of PROCESS? */
+/* Is THREAD a thread of PROCESS? */
 static bool is_thread_of(pid_t thread, pid_t process)
 {
     char path[64];
@@ -142,9 +140,9 @@ static bool is_thread_of(pid_t thread, pid_t process)
     return access(path, F_OK) == 0;
 }
 
-/* May the signal that stopped the thread PID reach it: from the kernel (a fault, a
- * broken pipe), from the runtime or from us, who end it, or from another thread of its
- * process, which ends its workers so (pthread_cancel(3))? */
+/* May the signal that stopped the thread PID reach it? Yes, if it is from the kernel (a
+ * fault, a broken pipe), from RUNTIME or this process, which end the server, or from a
+ * thread of the same process (pthread_cancel(3)). */
 static bool is_allowed(pid_t pid, pid_t runtime)
 {
     siginfo_t info;
@@ -155,7 +153,7 @@ static bool is_allowed(pid_t pid, pid_t runtime)
            is_thread_of(pid, info.si_pid);
 }
 
-/* Let PID go on from the stop that waitpid() told in STATUS. */
+/* Let PID go on from a stop with STATUS, as waitpid(2) tells it. */
 static void go_on(pid_t pid, int status, pid_t runtime)
 {
     int number = WSTOPSIG(status);
@@ -169,20 +167,19 @@ static void go_on(pid_t pid, int status, pid_t runtime)
         ptrace(PTRACE_CONT, pid, 0, is_allowed(pid, runtime) ? number : 0);
 }
 
-/* As wait4(-1, ...): what has ended has its name until it is waited for. */
+/* As wait4(-1, ...); reads the name of the process before, because it is gone
+ * afterwards. */
 static pid_t wait_next(struct berth_servers *servers, int *ret_status)
 {
     struct berth_process process;
     siginfo_t info = {0};
-    char name[16];
 
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
         return -1;
     if (info.si_pid == 0)
         return 0;
-    snprintf(name, sizeof(name), "%d", info.si_pid);
-    servers->is_server =
-        berth_process_read(name, &process) && berth_servers_has_name(process.name);
+    servers->is_server = berth_process_read(info.si_pid, &process) &&
+                         berth_servers_has_name(process.name);
     return wait4(info.si_pid, ret_status, __WALL | WNOHANG, &servers->usage);
 }
 
@@ -200,7 +197,7 @@ pid_t berth_servers_reap(struct berth_servers *servers, int *ret_status)
 
 static void wake(int number)
 {
-    (void)number; /* it interrupts ppoll() */
+    (void)number; /* the signal interrupts ppoll() */
 }
 
 void berth_servers_wait(struct pollfd fds[], nfds_t count, int milliseconds)
@@ -213,11 +210,11 @@ void berth_servers_wait(struct pollfd fds[], nfds_t count, int milliseconds)
     sigfillset(&others);
     sigdelset(&others, SIGCHLD);
     for (nfds_t i = 0; i < count; i++)
-        fds[i].revents = 0; /* they stay where ppoll() is interrupted */
+        fds[i].revents = 0; /* an interrupted ppoll() leaves them as they are */
     ppoll(fds, count, milliseconds < 0 ? NULL : &time, &others);
 }
 
-/* Who is asked to end by which signal. */
+/* The servers that end, and the signal that they get. */
 struct order {
     struct berth_servers *servers;
     int number;
@@ -233,7 +230,7 @@ static bool is_made_by_runtime(const char *place)
            berth_text_starts(berth_text_base(above), "rootfs-");
 }
 
-/* The last word of its command line is the place where it mounts. */
+/* The last word of the command line of a server is the place where it mounts. */
 static void remember_mount(pid_t pid, struct berth_strvec *mounts)
 {
     char path[64], words[4096];
@@ -269,7 +266,7 @@ static bool end(const struct berth_process *process, void *data)
 void berth_servers_end(struct berth_servers *servers, int rounds)
 {
     if (rounds >= BERTH_SERVERS_PATIENCE)
-        berth_processes_visit(
+        berth_processes_each(
             end, &(struct order){
                      servers, rounds < 2 * BERTH_SERVERS_PATIENCE ? SIGTERM : SIGKILL});
 }
@@ -281,7 +278,7 @@ void berth_servers_tidy(struct berth_servers *servers)
     berth_strvec_fini(&servers->mounts);
 }
 
-/* What is looked for in the servers, and whether there is any. */
+/* The file that is looked for in the servers; and has any server been found? */
 struct search {
     struct berth_servers *servers;
     const char *identity;
@@ -315,7 +312,7 @@ bool berth_servers_unpacked(struct berth_servers *servers, const char *image)
         return false;
     search.identity = identity = berth_opened_identity(&st);
     return identity && berth_opened_by(servers->runtime, identity) == BERTH_OPENED_NO &&
-           berth_processes_visit(has_image, &search) == 0 && !search.any;
+           berth_processes_each(has_image, &search) == 0 && !search.any;
 }
 
 int berth_servers_check(struct berth_servers *servers, const char *identity,
@@ -324,7 +321,7 @@ int berth_servers_check(struct berth_servers *servers, const char *identity,
     struct search search = {.servers = servers, .identity = identity};
 
     if (!identity || berth_opened_by(servers->runtime, identity) != BERTH_OPENED_NO ||
-        berth_processes_visit(has_image, &search) > 0)
+        berth_processes_each(has_image, &search) > 0)
         return 0;
     if (search.any || is_directory(image))
         return berth_err_set(err, BERTH_OPENED_EXCHANGED, image);

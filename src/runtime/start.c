@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a process becomes a container runtime, and the start of one for berth-init to
- * hold its container. */
+/* Starts a container runtime with berth-init, which holds the container. */
 
 #include "runtime/start.h"
 
@@ -58,7 +57,7 @@ int berth_start_become(const struct berth_launch *launch, char *const *argv,
         launch->runtime, strerror(errno));
 }
 
-/* In the child: its own three descriptors, and DESCRIPTORS. */
+/* In the child: set the standard streams, and keep only DESCRIPTORS open. */
 static void detach(const struct berth_start *start, const int descriptors[DESCRIPTORS])
 {
     dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
@@ -85,7 +84,7 @@ _Noreturn static void run(const struct berth_start *start, char *const *argv,
     _exit(EXIT_FAILURE);
 }
 
-/* A pair of sockets, by which the kernel says who berth-init is. */
+/* Make a pair of sockets, on which the kernel tells the process id of berth-init. */
 static int open_answer(struct berth_start *start, int *ret_ready, struct berth_err *err)
 {
     struct stat status;
@@ -102,7 +101,7 @@ static int open_answer(struct berth_start *start, int *ret_ready, struct berth_e
     return 0;
 }
 
-/* What a start has of its own; berth_start_fini() closes it. */
+/* Open the log and the sockets of a start; berth_start_fini() closes them. */
 static int open_own(struct berth_start *start, int *ret_ready, struct berth_err *err)
 {
     start->runtime = 0;
@@ -114,8 +113,8 @@ static int open_own(struct berth_start *start, int *ret_ready, struct berth_err 
                : 0;
 }
 
-/* PID is what fork() said. */
-static int note_child(struct berth_start *start, pid_t pid, struct berth_err *err)
+/* PID: the result of fork(). */
+static int set_runtime(struct berth_start *start, pid_t pid, struct berth_err *err)
 {
     if (pid < 0)
         return berth_err_set(err, "cannot start a process: %s", strerror(errno));
@@ -140,10 +139,10 @@ int berth_start(struct berth_start *start, struct berth_err *err)
     if (pid == 0)
         run(start, argv.items,
             (const int[]){init, start->tasks, ready, start->inner, start->programs});
-    return note_child(start, pid, err);
+    return set_runtime(start, pid, err);
 }
 
-/* Is PATH in the container the directory HERE? */
+/* Is PATH the directory HERE in the container, too? */
 static bool has_directory(const char *path, const struct stat *here)
 {
     struct stat there;
@@ -152,7 +151,8 @@ static bool has_directory(const char *path, const struct stat *here)
            there.st_ino == here->st_ino;
 }
 
-/* Mounts of the step stay in its copy, and what appears on the host comes into it. */
+/* Make a copy of the mounts: mounts of the step stay in the copy, and later mounts of
+ * the host appear in it. */
 static int copy_mounts(struct berth_err *err)
 {
     if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
@@ -176,7 +176,7 @@ _Noreturn static void run_in(const struct berth_start *start, pid_t holder,
     berth_launch_hold(name, TASKS, READY, -1, &argv);
     if (berth_join_owner(holder, &err) == 0 && copy_mounts(&err) == 0) {
         if (looks && !has_directory(directory, &here))
-            _exit(BERTH_START_ELSEWHERE);
+            _exit(BERTH_START_NO_DIRECTORY);
         fexecve(INIT, argv.items, environment->items);
         berth_err_set(&err, "cannot start a process: %s", strerror(errno));
     }
@@ -202,7 +202,7 @@ int berth_start_in(struct berth_start *start, pid_t holder,
     if (pid == 0)
         run_in(start, holder, &variables, looks,
                (const int[]){init, start->tasks, ready, -1, start->programs});
-    return note_child(start, pid, err);
+    return set_runtime(start, pid, err);
 }
 
 void berth_start_fini(struct berth_start *start)
@@ -224,8 +224,8 @@ static bool has_ended(pid_t child)
            info.si_pid == child;
 }
 
-/* Until there is something to read. The runtime's end is looked for too: a program that
- * it has left behind may keep the other side open. */
+/* Wait until there is something to read. Also check whether the runtime has ended: a
+ * program that it has left may keep the other side open. */
 static int await(const struct berth_start *start, struct berth_err *err)
 {
     struct pollfd fds[] = {{.fd = start->answer, .events = POLLIN},
@@ -264,7 +264,7 @@ static int receive(const struct berth_start *start, void *bytes, size_t count,
 int berth_start_await(const struct berth_start *start, pid_t *ret_holder,
                       struct berth_buf *ret_environ, struct berth_err *err)
 {
-    enum { ENVIRON_MAX = 16 << 20 }; /* what is larger is not one */
+    enum { ENVIRON_MAX = 16 << 20 }; /* anything larger is not an environment */
     BERTH_FREE char *bytes = NULL;
     uint32_t count;
 

@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A container that is only looked into: started, entered by a child, ended. */
+/* A container for an inspection: it is started, a child enters it, and it ends. */
 
 #include "runtime/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/detach.h"
 #include "base/environ.h"
 #include "base/fd.h"
-#include "plan/launch.h"
-#include "base/detach.h"
 #include "base/run.h"
-#include "step/join.h"
+#include "plan/launch.h"
 #include "runtime/start.h"
+#include "step/join.h"
 
 extern char **environ;
 
-/* Who looks, and where what is seen goes. */
-struct looking {
-    const struct berth_temporary_look *look;
+/* An inspection, and where its result goes. */
+struct inspecting {
+    const struct berth_temporary_inspection *inspection;
     struct berth_buf *ret;
 };
 
-/* In the process that enters: `+` and what was seen, or `-` and a sentence. What it
- * starts of the image has nothing of ours open, and not the user's terminal. */
-_Noreturn static void run(const struct berth_temporary_look *look, pid_t holder,
-                          struct berth_strvec *env, int answer)
+/* In the child: enter the container, inspect it, and write `+` and the result, or `-`
+ * and a sentence. Programs of the image that it starts inherit no descriptor of berth,
+ * and not the user's terminal. */
+_Noreturn static void run(const struct berth_temporary_inspection *inspection,
+                          pid_t holder, struct berth_strvec *env, int answer)
 {
     static char *nothing[] = {NULL};
     struct berth_buf out = {0};
@@ -42,7 +43,8 @@ _Noreturn static void run(const struct berth_temporary_look *look, pid_t holder,
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     environ = env->items ? env->items : nothing;
-    if (berth_join(holder, &err) < 0 || look->inside(look->data, &out, &err) < 0)
+    if (berth_join(holder, &err) < 0 ||
+        inspection->inside(inspection->data, &out, &err) < 0)
         dprintf(answer, "-%s", err.text);
     else if (out.failed)
         dprintf(answer, "-out of memory");
@@ -59,7 +61,7 @@ static int read_answer(int fd, struct berth_buf *ret, struct berth_err *err)
     if (all.failed)
         return berth_err_oom(err);
     if (!all.text)
-        return berth_err_set(err, "the look into the image ended early; try again");
+        return berth_err_set(err, "the inspection of the image ended early; try again");
     if (all.text[0] != '+')
         return berth_err_set(err, "%s", all.text + 1);
     berth_buf_add(ret, all.text + 1, all.used - 1);
@@ -69,7 +71,7 @@ static int read_answer(int fd, struct berth_buf *ret, struct berth_err *err)
 static int enter(void *data, pid_t holder, const struct berth_buf *variables,
                  struct berth_err *err)
 {
-    const struct looking *it = data;
+    const struct inspecting *it = data;
     BERTH_STRVEC struct berth_strvec env = {0};
     pid_t child;
     int answer[2];
@@ -82,7 +84,7 @@ static int enter(void *data, pid_t holder, const struct berth_buf *variables,
         return berth_err_set(err, "cannot make a pipe: %s", strerror(errno));
     child = fork();
     if (child == 0)
-        run(it->look, holder, &env, answer[1]);
+        run(it->inspection, holder, &env, answer[1]);
     close(answer[1]);
     result = child < 0
                  ? berth_err_set(err, "cannot start a process: %s", strerror(errno))
@@ -92,28 +94,30 @@ static int enter(void *data, pid_t holder, const struct berth_buf *variables,
     return result;
 }
 
-int berth_temporary_look(const struct berth_temporary_look *look, struct berth_buf *ret,
-                         struct berth_err *err)
+int berth_temporary_inspect(const struct berth_temporary_inspection *inspection,
+                            struct berth_buf *ret, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request request = {.home = BERTH_NO};
-    struct berth_launch launch = {.runtime = look->runtime,
+    struct berth_launch launch = {.runtime = inspection->runtime,
                                   .directory = ".",
                                   .request = &request,
                                   .environment = environ};
-    struct looking it = {look, ret};
+    struct inspecting it = {inspection, ret};
     struct berth_deadline deadline;
     struct berth_temporary container = {.launch = &launch,
-                                        .seconds = look->seconds,
+                                        .seconds = inspection->seconds,
                                         .deadline = &deadline,
-                                        .use = enter,
+                                        .run = enter,
                                         .data = &it};
 
-    request.image = strdup(look->image);
+    request.image = strdup(inspection->image);
     berth_strvec_push(&request.args, "--userns");
-    berth_strvec_push(&request.args, "--pid"); /* it may not see the user's processes */
+    berth_strvec_push(
+        &request.args,
+        "--pid"); /* the user's processes are hidden from programs of the image */
     if (!request.image || request.args.failed)
         return berth_err_oom(err);
-    berth_deadline_begin(&deadline, look->seconds);
+    berth_deadline_begin(&deadline, inspection->seconds);
     return berth_temporary(&container, err);
 }
 
@@ -123,6 +127,8 @@ int berth_temporary(const struct berth_temporary *it, struct berth_err *err)
     struct berth_start start = {.launch = it->launch,
                                 .programs = -1,
                                 .inner = -1,
+                                .log = -1,
+                                .answer = -1,
                                 .mask = it->mask,
                                 .seconds = it->seconds,
                                 .deadline = it->deadline};
@@ -135,8 +141,8 @@ int berth_temporary(const struct berth_temporary *it, struct berth_err *err)
     start.tasks = tasks[0];
     if (berth_start(&start, err) == 0 &&
         berth_start_await(&start, &holder, &variables, err) == 0)
-        result = it->use(it->data, holder, &variables, err);
-    close(tasks[1]); /* berth-init ends, and the runtime then */
+        result = it->run(it->data, holder, &variables, err);
+    close(tasks[1]); /* berth-init ends, and then the runtime */
     if (start.runtime && result < 0)
         kill(-start.runtime, SIGTERM);
     berth_run_wait(start.runtime);

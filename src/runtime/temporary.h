@@ -9,36 +9,37 @@
 #include "base/err.h"
 #include "plan/launch.h"
 
-/* Inspects an image from a process of the host, as the tasks of a step see it. */
-struct berth_temporary_look {
+/* An inspection of an image, as the tasks of a step see it. */
+struct berth_temporary_inspection {
     const char *runtime;  /* path */
     const char *image;    /* path */
-    unsigned int seconds; /* that the container may take to start */
-    /* Called in the container, in its own process with the container's environment.
-     * Appends to OUT, and returns 0, or -1 with a sentence in ERR. Nothing of the image
-     * runs but what this starts. */
+    unsigned int seconds; /* that the start of the container may take */
+    /* Called in the container, in a child with the container's environment. Appends to
+     * OUT, and returns 0, or -1 with a sentence in ERR. No other program of the image
+     * runs. */
     int (*inside)(void *data, struct berth_buf *out, struct berth_err *err);
     void *data;
 };
 
-/* Start a temporary container in a user namespace, look, and end it. Returns 0 with
- * what was appended to RET; -1 with a sentence in ERR, of the runtime too when it
- * refuses. */
-int berth_temporary_look(const struct berth_temporary_look *look, struct berth_buf *ret,
-                         struct berth_err *err);
+/* Start a temporary container in a user namespace, inspect the image, and end the
+ * container. Returns 0 with what INSIDE has appended in RET; -1 with a sentence in ERR,
+ * also if the runtime fails. */
+int berth_temporary_inspect(const struct berth_temporary_inspection *look,
+                            struct berth_buf *ret, struct berth_err *err);
 
-/* A container that no task is to join. Borrows everything. */
+/* A container that no task joins. Borrows everything. */
 struct berth_temporary {
-    const struct berth_launch *launch; /* its request asks for a user namespace */
-    const sigset_t *mask;            /* of the runtime's signals; NULL: the caller's */
-    unsigned int seconds;            /* that it may take to start, */
-    struct berth_deadline *deadline; /* and what is left of them */
-    /* What is done when it is there, in this process: HOLDER is berth-init, VARIABLES
-     * its environment. */
-    int (*use)(void *data, pid_t holder, const struct berth_buf *variables,
+    const struct berth_launch *launch; /* its request must ask for a user namespace */
+    const sigset_t *mask; /* the signal mask of the runtime; NULL: the caller's */
+    unsigned int seconds; /* that the start may take */
+    struct berth_deadline *deadline; /* what is left of them */
+    /* Called in the calling process when the container runs: HOLDER is berth-init,
+     * VARIABLES its environment. */
+    int (*run)(void *data, pid_t holder, const struct berth_buf *variables,
                struct berth_err *err);
     void *data;
 };
 
-/* Starts the container, calls USE and ends the container. */
+/* Start the container, call RUN, and end the container. Returns the result of RUN, or
+ * -1 with a sentence in ERR. */
 int berth_temporary(const struct berth_temporary *it, struct berth_err *err);

@@ -27,7 +27,7 @@
 #include "base/detach.h"
 #include "base/fd.h"
 #include "base/run.h"
-#include "job/name.h"
+#include "job/message.h"
 #include "plan/order.h"
 #include "spank/stepd.h"
 

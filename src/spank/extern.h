@@ -4,7 +4,7 @@
 #include <slurm/spank.h>
 
 /* In the slurmstepd of a step, as root: start the job's server on this node
- * (src/job/name.h), unless one listens.
+ * (src/job/message.h), unless one listens.
  *
  * The server is `berth-start --job PID`, where PID is the slurmstepd of the job's
  * extern step (PrologFlags=Contain). The server is a process of that step, not a child

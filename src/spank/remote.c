@@ -6,7 +6,6 @@
 
 #include "spank/remote.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +32,7 @@
 #include "spank/stepd.h"
 #include "spank/variable.h"
 #include "step/report.h"
+#include "step/program.h"
 #include "step/rendezvous.h"
 
 /* The state between callbacks, which have no argument for it. Tasks inherit it. */
@@ -125,8 +125,9 @@ int berth_remote_step(spank_t sp, int count, char **words)
     read_site(count, words);
     shared.where = berth_stepd_where(sp);
     if (shared.rendezvous.page)
-        berth_rendezvous_furnish(&shared.rendezvous, shared.site.runtime.start_timeout,
-                                 berth_site_why_apart(&shared.site));
+        berth_rendezvous_configure(&shared.rendezvous,
+                                   shared.site.runtime.start_timeout,
+                                   berth_site_why_apart(&shared.site));
     return 0;
 }
 
@@ -170,7 +171,8 @@ int berth_remote_task_exit(spank_t sp)
     if (!shared.rendezvous.page)
         return 0;
     spank_get_item(sp, S_TASK_EXIT_STATUS, &status);
-    if (status && !shared.is_reported && berth_rendezvous_any_lost(&shared.rendezvous))
+    if (status && !shared.is_reported &&
+        berth_rendezvous_is_any_lost(&shared.rendezvous))
         report_loss();
     spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &count);
     if (++shared.ended >= count)
@@ -272,9 +274,7 @@ static int give_order(spank_t sp, const struct berth_part *part,
     BERTH_BUF struct berth_buf text = {0};
 
     if (access(BERTH_TASK_PROGRAM, X_OK) < 0)
-        return berth_err_set(
-            err, "'%s': %s; berth is incomplete on this host, tell its administrators",
-            BERTH_TASK_PROGRAM, strerror(errno));
+        return berth_program_missing(BERTH_TASK_PROGRAM, err);
     if (prepend_task(sp, part, order, err) < 0 ||
         berth_order_put(order, &text, err) < 0)
         return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Becoming the user's command, and saying in one line why not. */
+/* Becomes the user's command, or says in one sentence why it cannot be started. */
 
 #include "step/become.h"
 
@@ -30,14 +30,15 @@ static bool is_here(const char *path)
            there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
 
-/* The runtime's PWD is where it was itself, without the symbolic links of the task's.
+/* Set PWD to PATH, if PATH is the working directory: the runtime has set PWD to a path
+ * without the symbolic links of the task's.
  */
 static int set_pwd(const char *path)
 {
     return path && *path == '/' && is_here(path) ? setenv("PWD", path, 1) : 0;
 }
 
-int berth_become_enter(const struct berth_become *become, struct berth_err *err)
+int berth_become_chdir(const struct berth_become *become, struct berth_err *err)
 {
     if (become->workdir && chdir(become->workdir) < 0)
         return berth_err_set(
@@ -57,7 +58,7 @@ int berth_become_enter(const struct berth_become *become, struct berth_err *err)
     return 0;
 }
 
-/* Does the #! line of SCRIPT end in CR LF? The kernel takes the CR for a part of the
+/* Does the #! line of SCRIPT end in CR LF? The kernel takes the CR as a part of the
  * interpreter's name. */
 static bool has_windows_lines(const char *script)
 {
@@ -68,7 +69,7 @@ static bool has_windows_lines(const char *script)
            strstr(line, "\r\n");
 }
 
-/* Is it NAME=VALUE, as a shell takes it in front of a command? */
+/* Is WORD a NAME=VALUE, which a shell allows in front of a command? */
 static bool is_assignment(const char *word)
 {
     const char *end = word;
@@ -78,12 +79,14 @@ static bool is_assignment(const char *word)
     return *end == '=' && end != word && !isdigit((unsigned char)*word);
 }
 
-/* FILE is what NAME was found to be; NULL: it is not on the PATH. */
+/* Write why the command NAME cannot be started, because of NUMBER (errno). FILE is its
+ * path; NULL: it is not on the PATH. */
 static void explain(const char *name, const char *file, int number,
                     struct berth_err *err)
 {
     const char *path = getenv("PATH") ? getenv("PATH") : "not set";
-    const char *outside = strstr(path, BERTH_OUTSIDE_PATH); /* not the image's */
+    const char *outside =
+        strstr(path, BERTH_OUTSIDE_PATH); /* not a directory of the image */
     bool is_there = file && access(file, F_OK) == 0;
 
     if (number == ENOENT && is_there && has_windows_lines(file))
@@ -108,7 +111,7 @@ static void explain(const char *name, const char *file, int number,
                       "command '%s' is not in the image; it has blanks: leave the "
                       "quotes out",
                       name);
-    /* The value is optional, so one behind a blank is the command. */
+    /* the value is optional, so srun takes one behind a blank as the command */
     else if (number == ENOENT && berth_choice_find(BERTH_MODE_WORDS, name) >= 0)
         berth_err_set(err,
                       "command '%s' is not in the image; a value of --mpi-bind wants "
@@ -138,7 +141,7 @@ static void explain(const char *name, const char *file, int number,
                       name, strerror(number));
 }
 
-/* NAME on the PATH; NULL, with the reason in errno, if it is not there. */
+/* Returns the path of NAME on the PATH; NULL with errno: it is not there. */
 static char *find_on_path(const char *name)
 {
     const char *path = getenv("PATH");
@@ -191,20 +194,20 @@ int berth_become_command(const struct berth_become *become, struct berth_err *er
     return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
 }
 
-/* What the process that tries says when the kernel did not take the command. */
+/* What the child writes if the kernel refuses the command. */
 struct answer {
     int status;
     struct berth_err why;
 };
 
-/* Become the command, which stops before its first instruction because it is traced.
- * Where that is forbidden, see whether the file is there. */
+/* In a child: become the command, which stops before its first instruction because it
+ * is traced. If tracing is forbidden, only check that the file can be executed. */
 static void try_command(const struct berth_become *become, int to)
 {
     struct answer answer = {.status = EXIT_SUCCESS};
     BERTH_FREE char *program = NULL;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* it would go on without its tracer */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* the command would go on without its tracer */
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
         answer.status = berth_become_command(become, &answer.why);
     } else {

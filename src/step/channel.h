@@ -10,13 +10,14 @@
 /* The messages between the process in the container and berth-mpi, and between that and
  * the supervisor. */
 enum berth_channel_kind {
-    BERTH_CHANNEL_STAGE,  /* the process in the container asks for the stage of the
-                             stack with this number */
+    BERTH_CHANNEL_STAGE,  /* the process in the container asks for a stage; the text is
+                             the number of the stack */
     BERTH_CHANNEL_STAGED, /* the answer: the path of the stage on the host, newline, its
                              path in the container */
-    BERTH_CHANNEL_RESULT, /* a part of the answer: bytes of report/binding.h */
-    BERTH_CHANNEL_REFUSED, /* a sentence; nothing comes behind it */
-    BERTH_CHANNEL_DONE,    /* the answer is complete */
+    BERTH_CHANNEL_RESULT, /* a part of the binding, in bytes (report/binding.h) */
+    BERTH_CHANNEL_REFUSED, /* the step must not run; the text says why, and is the last
+                              message */
+    BERTH_CHANNEL_DONE,    /* the binding is complete */
 };
 
 /* Bytes of the longest text, with its NUL. */
@@ -28,21 +29,25 @@ struct berth_channel_message {
     char text[BERTH_CHANNEL_SIZE]; /* a NUL follows it */
 };
 
-/* The two ends, closed on exec. */
+/* Make the two ends, which close on exec. Returns 0, or -1 with a sentence in ERR. */
 int berth_channel_open(int ret_ends[2], struct berth_err *err);
 
+/* Send TEXT, which is shorter than BERTH_CHANNEL_SIZE. Returns 0, or -1 with a sentence
+ * in ERR. */
 int berth_channel_send(int end, enum berth_channel_kind kind, const char *text,
                        struct berth_err *err);
 
-/* Sends BYTES as RESULT, in as many messages as it takes. */
+/* Send BYTES in as many messages RESULT as needed. Returns 0, or -1 with a sentence in
+ * ERR. */
 int berth_channel_send_result(int end, const struct berth_buf *bytes,
                               struct berth_err *err);
 
-/* Waits for a message until DEADLINE; NULL: for ever. Returns 0, or -1 with a sentence
- * in ERR; then the other side may be gone. */
+/* Wait for a message until DEADLINE (NULL: no limit). Returns 0, or -1 with a sentence
+ * in ERR: it is too late, or the other side has ended. */
 int berth_channel_receive(int end, struct berth_deadline *deadline,
                           struct berth_channel_message *ret, struct berth_err *err);
 
-/* Which process, in our numbers, sent the next byte at END, a socket with SO_PASSCRED.
- * Returns 0, or -1: there is none, or it does not say. */
+/* Read a byte from END, a socket with SO_PASSCRED, and find the process that sent it,
+ * by the id that the caller sees. Returns 0, or -1: there is no byte, or no id with it.
+ */
 int berth_channel_sender(int end, pid_t *ret_pid);

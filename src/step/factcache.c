@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts in files: a line with the sizes of key and fact, the key, the fact. Knows
- * nothing of what they say. */
+/* Stores facts in files. For each fact: a line with the sizes of key and fact, the key,
+ * the fact. The meaning of a fact is not known here. */
 
 #include "step/factcache.h"
 
@@ -26,7 +26,7 @@
 enum { NAME_SIZE = 32 };
 
 struct berth_factcache_fact {
-    const char *start; /* of its line */
+    const char *start; /* of its first line */
     const char *key;
     size_t key_count;
     const char *bytes;
@@ -46,7 +46,7 @@ void berth_factcache_identify(const char *path, struct berth_buf *key)
     berth_buf_addf(key, "%s\t%s\n", path, identity);
 }
 
-/* The facts in the COUNT bytes at TEXT. Returns whether all are whole. */
+/* Find the facts in the COUNT bytes at TEXT. Returns false if one is not whole. */
 static bool split(const char *text, size_t count, struct berth_factcache *cache)
 {
     const char *end = text + count;
@@ -69,7 +69,8 @@ static bool split(const char *text, size_t count, struct berth_factcache *cache)
     return true;
 }
 
-/* Facts are mostly asked for in the order in which they were put. */
+/* Look first at the fact behind the last one: readers mostly ask in the order of the
+ * file. */
 static const struct berth_factcache_fact *find(const struct berth_factcache *cache,
                                                const char *key, size_t count)
 {
@@ -109,7 +110,7 @@ void berth_factcache_put(struct berth_factcache *cache, const char *key,
         berth_fd_write(cache->fresh, all.text, all.used);
 }
 
-/* The first lines themselves are in the file. */
+/* A hash may stand for two subjects, so the first lines are in the file, too. */
 static void name_file(const struct berth_factcache *cache, char name[NAME_SIZE])
 {
     uint64_t hash = berth_hash(BERTH_HASH_START, cache->start.text, cache->start.used);
@@ -117,7 +118,7 @@ static void name_file(const struct berth_factcache *cache, char name[NAME_SIZE])
     snprintf(name, NAME_SIZE, "%016llx", (unsigned long long)hash);
 }
 
-/* Is what is open at FD of KIND, and the user's alone? */
+/* Is FD of KIND (S_IFREG, S_IFDIR), and can only the user write it? */
 static bool is_ours(int fd, mode_t kind, const struct berth_stage_root *root,
                     struct stat *ret_st)
 {
@@ -125,7 +126,8 @@ static bool is_ours(int fd, mode_t kind, const struct berth_stage_root *root,
            ret_st->st_uid == root->owner && !(ret_st->st_mode & root->forbidden);
 }
 
-/* Descriptor of the directory of facts; -1: there is none that is ours. */
+/* Returns a descriptor of the directory of facts; -1: there is none that only the user
+ * can write. */
 static int open_directory(const struct berth_stage_root *root)
 {
     BERTH_CLOSE int top =
@@ -148,11 +150,11 @@ static bool write_text(int directory, const char *name, const struct berth_buf *
                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool whole = fd >= 0 && write(fd, text->text, text->used) == (ssize_t)text->used;
 
-    /* Some file systems say only now that there is no room. */
+    /* some file systems report a full disk only here */
     return fd >= 0 && close(fd) == 0 && whole;
 }
 
-/* Remove the oldest file if there are too many; returns how many there were. */
+/* Remove the oldest file if there are too many. Returns how many there were. */
 static int remove_oldest(int directory)
 {
     BERTH_FREE char *oldest = NULL;
@@ -191,7 +193,7 @@ static void make_directory(const struct berth_stage_root *root)
         mkdirat(top, DIRECTORY, 0700);
 }
 
-/* Read the file of CACHE, if it is ours. */
+/* Read the file of CACHE, if only the user can write it. */
 static void read_stored(struct berth_factcache *cache)
 {
     char name[NAME_SIZE];
@@ -206,7 +208,7 @@ static void read_stored(struct berth_factcache *cache)
         st.st_size > BERTH_FACTCACHE_SIZE ||
         berth_fd_read(fd, BERTH_FACTCACHE_SIZE, &cache->stored) < 0)
         return;
-    futimens(fd, NULL); /* it is of use */
+    futimens(fd, NULL); /* the file was used: it is not the oldest any more */
 }
 
 void berth_factcache_open(const struct berth_stage_root *root, const char *subject,
@@ -229,7 +231,7 @@ void berth_factcache_open(const struct berth_stage_root *root, const char *subje
     *ret = cache;
 }
 
-/* The facts of CACHE that are not in FRESH, behind those. */
+/* Append the facts of FRESH, and then those of CACHE that are not in FRESH. */
 static void merge(const struct berth_factcache *cache,
                   const struct berth_factcache *fresh, struct berth_buf *ret)
 {
@@ -275,7 +277,7 @@ void berth_factcache_save(const struct berth_factcache *cache)
         return;
     if (fresh.stored.used && split(fresh.stored.text, fresh.stored.used, &fresh)) {
         merge(cache, &fresh, &text);
-        if (text.used > BERTH_FACTCACHE_SIZE) /* what is old may be of no use */
+        if (text.used > BERTH_FACTCACHE_SIZE) /* drop the old facts */
             text.used = cache->start.used + fresh.stored.used;
         if (!text.failed && text.used <= BERTH_FACTCACHE_SIZE)
             write_file(cache, &text);

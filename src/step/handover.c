@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments and an environment, byte for byte, from berth-start to berth-init, past the
- * runtime between them. */
+/* Hands words and an environment, byte for byte, from berth-start to berth-init, past
+ * the runtime between them. */
 
 #include "step/handover.h"
 
@@ -13,12 +13,11 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/fd.h"
 #include "plan/envdiff.h"
 
-/* In front of the words and, behind them, the environment. */
+/* The head of the memory; the words follow it, and then the environment. */
 struct head {
     uint32_t words; /* bytes */
     uint32_t environment;

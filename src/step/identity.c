@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A user database for one process, in a mount namespace of its own. */
+/* Makes a user database for one process, in a mount namespace of its own. */
 
 #include "step/identity.h"
 
@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -21,11 +20,11 @@
 
 #define DATABASE "/etc/passwd"
 
-/* A directory of every host, covered for the moment in which the file is made. */
+/* A directory of every host; a tmpfs covers it while the file is made. */
 #define PLACE "/tmp"
 #define COPY  PLACE "/passwd"
 
-/* A user database that is larger is not read whole: the lines are not ours to judge. */
+/* More of a larger user database is not read. */
 enum { LARGEST = 16 << 20 };
 
 bool berth_identity_is_known(void)
@@ -61,7 +60,7 @@ void berth_identity_line(struct berth_buf *buf, uid_t uid, gid_t gid, const char
                    is_path(shell) ? shell : "/bin/sh");
 }
 
-/* What the host knows, which may be nothing. */
+/* Append the user database of the host, which may be empty. */
 static void add_database(struct berth_buf *buf)
 {
     berth_fd_read_path(DATABASE, LARGEST, buf);
@@ -76,7 +75,7 @@ static bool write_file(const char *path, const char *text, size_t count)
     return fd >= 0 && berth_fd_write(fd, text, count) == 0;
 }
 
-/* The user stays who it is, in a namespace in which it may mount. */
+/* Enter a user namespace in which the user has the same number and may mount. */
 static bool enter_namespaces(void)
 {
     uid_t uid = getuid();
@@ -105,9 +104,10 @@ int berth_identity_provide(struct berth_err *err)
     if (database.failed)
         return berth_err_oom(err);
     if (!enter_namespaces() || !cover(&database))
-        return berth_err_set(err,
-                             "this node does not know user %u, and cannot be told: %s; "
-                             "ask the administrators to repair its user database",
-                             (unsigned int)getuid(), strerror(errno));
+        return berth_err_set(
+            err,
+            "this node does not know user %u, and berth cannot add the user: %s; "
+            "ask the administrators to repair its user database",
+            (unsigned int)getuid(), strerror(errno));
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entering a running container (setns(2), user_namespaces(7)). */
+/* Enters a container that runs (setns(2), user_namespaces(7)). */
 
 #include "step/join.h"
 
@@ -19,31 +19,32 @@
 #include "base/text.h"
 #include "step/namespaces.h"
 
-/* In the order in which they are entered: the user namespace that owns the mounts gives
- * the right to enter the others, and behind the mount namespace /proc is another one.
- * The process namespace is that of the children that we then start; we ourselves stay
- * in ours. */
+/* The namespaces, in the order in which a task enters them after the user namespace,
+ * which gives the right to enter the others. The mount namespace is the last one,
+ * because it has another /proc. The process namespace holds for children only; the
+ * process itself stays in its own. */
 static const char *const namespaces[] = {"ipc", "uts", "net", "pid", "cgroup", "mnt"};
 
 enum { COUNT = sizeof(namespaces) / sizeof(namespaces[0]), MOUNTS = COUNT - 1 };
 
-/* What is wanted of the container, open before the first step into it. */
+/* What a task needs of a container; all is opened before the task enters the first
+ * namespace. */
 struct container {
     int root;
-    int user;         /* the user namespace of its processes, */
-    int owner;        /* and that of its mounts, where it is another; both may be -1: */
-    int space[COUNT]; /* the same as ours */
+    int user;         /* the user namespace of its processes; -1: that of the task */
+    int owner;        /* that of its mounts; -1: one of the two others */
+    int space[COUNT]; /* -1: that of the task */
     unsigned long long bound;
     int no_new_privs;
 };
 
-/* The directories with our namespaces and those of the holder: a path costs more than
- * a name in a directory, and every task asks for all. */
+/* The directories with the namespaces of this process and of the holder. A name in a
+ * directory costs less than a path, and every task looks up all of them. */
 struct spaces {
     int ours, theirs;
 };
 
-/* Close *FD if it is namespace NAME of DIRECTORY, and let it be -1. */
+/* If *FD is namespace NAME in DIRECTORY, close it and set it to -1. */
 static int drop_same(int directory, const char *name, int *fd)
 {
     struct stat other, it;
@@ -57,7 +58,8 @@ static int drop_same(int directory, const char *name, int *fd)
     return 0;
 }
 
-/* Open namespace NAME of the holder if it is another than ours; else *RET_FD is -1. */
+/* Open namespace NAME of the holder; *RET_FD is -1 if this process is in the same one.
+ */
 static int open_namespace(const struct spaces *spaces, const char *name, int *ret_fd)
 {
     struct stat ours, theirs;
@@ -73,8 +75,8 @@ static int open_namespace(const struct spaces *spaces, const char *name, int *re
     return *ret_fd < 0 ? -1 : 0;
 }
 
-/* The owner of the container's mounts, if it is neither ours nor that of the holder. A
- * kernel that does not tell (before 4.9) has none. */
+/* Open the user namespace that owns the container's mounts, unless it is that of the
+ * holder or of this process. A kernel before 4.9 cannot tell the owner. */
 static int open_owner(const struct spaces *spaces, struct container *container)
 {
     int mounts = container->space[MOUNTS];
@@ -111,7 +113,7 @@ static int open_spaces(pid_t holder, struct container *container)
     return open_owner(&spaces, container);
 }
 
-/* The lines CapBnd and NoNewPrivs of /proc/PID/status. */
+/* Read the lines CapBnd and NoNewPrivs of /proc/PID/status. */
 static int read_status(pid_t holder, struct container *container)
 {
     char path[64];
@@ -164,9 +166,9 @@ static int enter_root(const struct container *container)
     return fchdir(container->root) < 0 || chroot(".") < 0 || chdir("/") < 0 ? -1 : 0;
 }
 
-/* The capabilities that came with the user namespace stay until exec. The program that
- * is executed then has no more than the container gives its programs, even if its user
- * id there is 0. */
+/* The user namespace has given this process all capabilities until exec. Limit what the
+ * next program gets to what the container gives its programs, also if its user id is 0
+ * there. */
 static void bound_capabilities(const struct container *container)
 {
     for (int cap = 0; cap < 64; cap++)
@@ -189,7 +191,8 @@ static void close_container(const struct container *container)
     close(container->root);
 }
 
-/* As far as the owner of the mounts goes, and for a task on from there. */
+/* Enter as the owner of the mounts; AS_TASK: then also the user namespace of the tasks.
+ */
 static int join(pid_t holder, bool as_task, struct berth_err *err)
 {
     struct container container = {0};
@@ -202,8 +205,8 @@ static int join(pid_t holder, bool as_task, struct berth_err *err)
     if (enter_namespaces(&container) < 0 || enter_root(&container) < 0 ||
         (as_task && container.owner >= 0 && enter(container.user) < 0))
         return berth_err_set(err,
-                             "cannot join the container: %s; "
-                             "runtime.share: never in berth.yaml does without",
+                             "cannot join the container: %s; with "
+                             "runtime.share: never in berth.yaml no task joins one",
                              strerror(errno));
     berth_resolve_forget();
     bound_capabilities(&container);

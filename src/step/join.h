@@ -6,13 +6,14 @@
 #include "base/err.h"
 
 /* Put the calling process (one thread, no privilege) into the container of process
- * HOLDER: its namespaces and its root. The working directory is then the container's /.
- * The program that it becomes, or starts, has no more rights than the container gives
- * its programs (capability bound, no_new_privs), and one that it starts is in the
- * process namespace, too. On failure the process may be half inside and must end. */
+ * HOLDER: into its namespaces and its root. The working directory is then the
+ * container's /. A program that the process becomes or starts has no more rights than
+ * the container gives its programs (capability bounding set, no_new_privs); a program
+ * that it starts is in the process namespace, too. Returns 0; -1 with a sentence in
+ * ERR: the process may have entered some namespaces, and must end. */
 int berth_join(pid_t holder, struct berth_err *err);
 
-/* The same, as the owner of the container's mounts, who may mount there until it
- * executes. Where containers have an outer user namespace in common (step/outer.h), the
- * process is root there, and its programs are. */
+/* The same, but as the owner of the container's mounts, who may mount there until exec.
+ * If containers share an outer user namespace (step/outer.h), the process and its
+ * programs are root in it. */
 int berth_join_owner(pid_t holder, struct berth_err *err);

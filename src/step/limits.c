@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which limits of a task are not for the runtime. */
+/* Raises and restores the limits of a task that must not limit the runtime. */
 
 #include "step/limits.h"
 
@@ -52,7 +52,7 @@ void berth_limits_list(struct berth_buf *ret)
     }
 }
 
-void berth_limits_take_cpus(const cpu_set_t *cpus)
+void berth_limits_set_cpus(const cpu_set_t *cpus)
 {
     cpu_set_t all;
 

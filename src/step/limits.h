@@ -14,10 +14,11 @@
 void berth_limits_raise(struct berth_buf *ret_were);
 void berth_limits_restore(const char *were);
 
-/* Append all soft limits, for berth_limits_restore() in another process. There, none
- * gets above its hard limit. */
+/* Append all soft limits to RET, for berth_limits_restore() in another process, which
+ * keeps below its hard limits. */
 void berth_limits_list(struct berth_buf *ret);
 
-/* Slurm binds a task to some of the step's CPUs; what serves all tasks is to run on the
- * CPUS, or, where the cpuset of the step has none of these, on all that it has. */
-void berth_limits_take_cpus(const cpu_set_t *cpus);
+/* Slurm binds a task to some of the step's CPUs. Let the calling process, which serves
+ * all tasks, run on CPUS, or, if the cpuset of the step has none of these, on all CPUs
+ * of the cpuset. */
+void berth_limits_set_cpus(const cpu_set_t *cpus);

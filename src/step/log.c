@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a runtime said, as one sentence. */
+/* Makes one sentence of the output of a runtime. */
 
 #include "step/log.h"
 
@@ -18,8 +18,8 @@ int berth_log_open(struct berth_err *err)
     return fd < 0 ? berth_err_set(err, "cannot make a log: %s", strerror(errno)) : fd;
 }
 
-/* Take out the colours, which are for a terminal: ESC [ NUMBERS m. */
-static void bleach(char *text)
+/* Remove the colours of a terminal: ESC [ NUMBERS m. */
+static void remove_colours(char *text)
 {
     char *to = text;
 
@@ -31,8 +31,8 @@ static void bleach(char *text)
     *to = '\0';
 }
 
-/* The place in LOG that names a fault; NULL: there is none. The words are Apptainer's,
- * and those with which Go ends a program. */
+/* Returns the place in LOG that names a fault; NULL: there is none. The words are those
+ * of Apptainer, and those with which Go ends a program. */
 static char *find_fault(char *log)
 {
     static const char *const faults[] = {
@@ -44,9 +44,9 @@ static char *find_fault(char *log)
     return at;
 }
 
-/* What the runtime said of its end, into LINE: its line that names a fault, else its
- * last. */
-static void last_words(int fd, char *line, size_t size)
+/* Copy the line of the log that names a fault to LINE; if there is none, the last line.
+ */
+static void find_last_words(int fd, char *line, size_t size)
 {
     static char log[65536];
     struct stat st = {0};
@@ -58,7 +58,7 @@ static void last_words(int fd, char *line, size_t size)
     at = st.st_size >= (off_t)sizeof(log) ? st.st_size - (off_t)sizeof(log) + 1 : 0;
     count = pread(fd, log, sizeof(log) - 1, at);
     log[count > 0 ? count : 0] = '\0';
-    bleach(log);
+    remove_colours(log);
     text = find_fault(log);
     if (!text) {
         end = log + strlen(log);
@@ -71,14 +71,14 @@ static void last_words(int fd, char *line, size_t size)
     snprintf(line, size, "%s", *text ? text : "it said nothing");
 }
 
-/* The remedy for a fault: the first row that fits. The words of the faults are
- * Apptainer's. */
+/* Returns the remedy for a fault: the first row that fits. The words of the faults are
+ * those of Apptainer. */
 static const char *advise(const char *words, const struct berth_request *request)
 {
     static const struct {
         const char *words;
         const char *advice;
-        bool anyway; /* also where nothing was asked that could be wrong */
+        bool anyway; /* also if the request has nothing that could be wrong */
     } rows[] = {
         {"engine configuration too big",
          "unset variables that the command does not need", true},
@@ -128,7 +128,7 @@ int berth_log_explain(int fd, const struct berth_launch *launch, struct berth_er
 {
     char words[512];
 
-    last_words(fd, words, sizeof(words));
+    find_last_words(fd, words, sizeof(words));
     return berth_err_set(err, "image '%s': %s did not start it: %s; %s",
                          berth_request_name(launch->request), launch->runtime, words,
                          advise(words, launch->request));

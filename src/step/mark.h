@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Where a process of a step says that it has loaded the host's MPI: in a directory in
- * memory that berth-mpi mounts inside the container (step/marks.h), by making
- * directories in it. A mark costs one system call, a second mark of the same rank
- * changes nothing, and no limit on the size of files can end the application.
+/* The marks by which a process of a step records that it has loaded the host's MPI:
+ * directories that it makes in a tmpfs, which berth-mpi mounts inside the container
+ * (step/marks.h). A mark costs one system call, a second mark of the same rank changes
+ * nothing, and no limit on the size of files can end the application.
  *
  *     3-STAGE         the rank with SLURM_LOCALID 3 has loaded it, from that stage
  *     pid-1234-STAGE  process 1234 has, whose environment tells no rank
@@ -16,6 +16,6 @@
 #define BERTH_MARK_TASK      "task-"
 #define BERTH_MARK_VARIABLE  "SLURM_LOCALID"
 
-/* The library that makes the marks, as each stage has it. Raise the format of the
- * manifest (stage/manifest.c) when it changes. */
+/* The library that makes the marks, in each stage. If you change it, raise the format
+ * of the manifest (stage/manifest.c). */
 #define BERTH_MARK_LIBRARY "libberth-mark.so"

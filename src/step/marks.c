@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the ranks of a node say that they have loaded the host's MPI. */
+/* Mounts and reads the marks by which ranks record that they have loaded the host's
+ * MPI. */
 
 #include "step/marks.h"
 
@@ -8,7 +9,6 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ enum { NAME_SIZE = 32, PATH_SIZE = 64 };
 
 int berth_marks_mount(void)
 {
-    /* A name for each rank, and one for each process whose rank is not known. */
+    /* an inode for each rank, and one for each process of unknown rank */
     return mount("berth", BERTH_MARK_DIRECTORY, "tmpfs",
                  MS_NOSUID | MS_NODEV | MS_NOEXEC,
                  "mode=0700,size=64k,nr_inodes=16384");
@@ -37,7 +37,7 @@ void berth_marks_join(char *const *environment)
     snprintf(path, sizeof(path), BERTH_MARK_DIRECTORY "/" BERTH_MARK_TASK "%s", local);
     snprintf(target, sizeof(target), "%d %s", getpid(), rank);
     if (symlink(target, path) < 0)
-        return; /* the host's MPI is not there */
+        return; /* the marks are not mounted */
 }
 
 int berth_marks_open(pid_t holder)
@@ -54,10 +54,10 @@ int berth_marks_open(pid_t holder)
     return -1;
 }
 
-static void visit(int marks, const char *name,
-                  void (*see)(void *data, unsigned int local, pid_t pid,
-                              unsigned int rank),
-                  void *data)
+static void read_mark(int marks, const char *name,
+                      void (*function)(void *data, unsigned int local, pid_t pid,
+                                       unsigned int rank),
+                      void *data)
 {
     char target[NAME_SIZE];
     unsigned int local, rank;
@@ -71,20 +71,20 @@ static void visit(int marks, const char *name,
         return;
     target[length] = '\0';
     if (sscanf(target, "%d %u", &pid, &rank) == 2)
-        see(data, local, pid, rank);
+        function(data, local, pid, rank);
 }
 
-void berth_marks_visit(int marks,
-                       void (*see)(void *data, unsigned int local, pid_t pid,
-                                   unsigned int rank),
-                       void *data)
+void berth_marks_each(int marks,
+                      void (*function)(void *data, unsigned int local, pid_t pid,
+                                       unsigned int rank),
+                      void *data)
 {
     int fd = openat(marks, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *entry;
 
     while (directory && (entry = readdir(directory)))
-        visit(marks, entry->d_name, see, data);
+        read_mark(marks, entry->d_name, function, data);
     if (directory)
         closedir(directory);
     else if (fd >= 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The namespaces of processes: which parts of the node a container shares with it. */
+/* Compares and opens namespaces of processes: which parts of the node does a container
+ * share? */
 
 #include "step/namespaces.h"
 
@@ -17,28 +18,29 @@
 #include "base/fd.h"
 #include "base/text.h"
 
-bool berth_namespaces_differ(pid_t pid, const char *name)
+/* The inode number of namespace NAME of process PID; 0: it cannot be seen. */
+static ino_t find_number(pid_t pid, const char *name)
 {
     char path[64];
-    struct stat ours, theirs;
+    struct stat status;
 
-    snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
-    if (stat(path, &ours) < 0)
-        return false;
     snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
-    return stat(path, &theirs) == 0 && ours.st_ino != theirs.st_ino;
+    return stat(path, &status) == 0 ? status.st_ino : 0;
+}
+
+bool berth_namespaces_differ(pid_t pid, const char *name)
+{
+    ino_t ours = find_number(getpid(), name);
+    ino_t theirs = find_number(pid, name);
+
+    return ours && theirs && ours != theirs;
 }
 
 bool berth_namespaces_shared(pid_t pid, pid_t other, const char *name)
 {
-    char path[64];
-    struct stat one, two;
+    ino_t number = find_number(pid, name);
 
-    snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
-    if (stat(path, &one) < 0)
-        return false;
-    snprintf(path, sizeof(path), "/proc/%d/ns/%s", other, name);
-    return stat(path, &two) == 0 && one.st_ino == two.st_ino;
+    return number && number == find_number(other, name);
 }
 
 int berth_namespaces_open(pid_t pid, const char *name)
@@ -82,8 +84,8 @@ static int write_map(const char *path, unsigned int id, unsigned int outer_id)
     return write_file(path, line);
 }
 
-/* user_namespaces(7): the groups of a process stay what they are, else an ordinary user
- * may not write the map. */
+/* user_namespaces(7): an ordinary user may write the map of groups only after
+ * setgroups(2) is denied. */
 int berth_namespaces_map(uid_t uid, uid_t outer_uid, gid_t gid, gid_t outer_gid)
 {
     return write_file("/proc/self/setgroups", "deny") < 0 ||
@@ -103,7 +105,7 @@ static bool has_own_memory(pid_t holder)
            ours.st_dev != theirs.st_dev;
 }
 
-void berth_namespaces_look(pid_t holder, struct berth_mpi_reach *reach)
+void berth_namespaces_find_reach(pid_t holder, struct berth_mpi_reach *reach)
 {
     reach->pid = berth_namespaces_differ(holder, "pid");
     reach->ipc = berth_namespaces_differ(holder, "ipc");
@@ -112,9 +114,9 @@ void berth_namespaces_look(pid_t holder, struct berth_mpi_reach *reach)
 }
 
 /* Slurm makes a directory for the clients of a step below TmpFS, or where mpi.conf
- * says. No variable names it: where it is not below the server's own, as it is by
- * default, it counts as hidden, too. */
-bool berth_namespaces_hide_pmix(pid_t holder, char *const *task)
+ * says. No variable names it. By default it is below the directory of the server; if it
+ * is elsewhere, it counts as hidden, too. */
+bool berth_namespaces_is_pmix_hidden(pid_t holder, char *const *task)
 {
     static const char start[] = "slurm.pmix.";
     const char *step = berth_environ_value(task, "PMIX_NAMESPACE");

@@ -6,36 +6,36 @@
 
 #include "mpi/reach.h"
 
-/* Is the namespace NAME (user, pid, ... as in /proc/PID/ns) of process PID another than
- * ours? What cannot be seen is the same. */
+/* Is process PID in another namespace NAME (user, pid, ... as in /proc/PID/ns) than the
+ * caller? False if that cannot be read. */
 bool berth_namespaces_differ(pid_t pid, const char *name);
 
-/* Are PID and OTHER in the same namespace NAME? What cannot be seen is not. */
+/* Are PID and OTHER in the same namespace NAME? False if that cannot be read. */
 bool berth_namespaces_shared(pid_t pid, pid_t other, const char *name);
 
 /* Open the namespace NAME of process PID. Returns a descriptor, which is closed on
  * exec, or -1 with errno. */
 int berth_namespaces_open(pid_t pid, const char *name);
 
-/* Enter the user namespace of process PID, in which alone files of its image may be
- * read that FUSE serves. Returns 0, or -1 with errno. */
+/* Enter the user namespace of process PID: only in it can files of an image be read
+ * that FUSE serves. Returns 0, or -1 with errno. */
 int berth_namespaces_enter_user(pid_t pid);
 
-/* The user namespace that owns the one of FD (/proc/PID/ns), and the parent of that
- * user namespace INNER. Returns a descriptor, which is closed on exec, or -1 with
- * errno. */
+/* The user namespace that owns the namespace FD (of /proc/PID/ns); and the parent of
+ * the user namespace INNER. Both return a descriptor, which is closed on exec, or -1
+ * with errno. */
 int berth_namespaces_owner(int fd);
 int berth_namespaces_parent(int inner);
 
-/* The calling process has made a user namespace: it is UID and GID there, and was
- * OUTER_UID and OUTER_GID in the one around it. Returns 0, or -1 with errno. */
+/* Map the ids of a user namespace that the calling process has made: UID and GID in it
+ * are OUTER_UID and OUTER_GID outside. Returns 0, or -1 with errno. */
 int berth_namespaces_map(uid_t uid, uid_t outer_uid, gid_t gid, gid_t outer_gid);
 
-/* What the container of process HOLDER has for itself, and this process has not; the
- * rest of *REACH stays. */
-void berth_namespaces_look(pid_t holder, struct berth_mpi_reach *reach);
+/* Set in *REACH which namespaces and which /dev/shm the container of process HOLDER has
+ * for itself; the rest of *REACH stays. */
+void berth_namespaces_find_reach(pid_t holder, struct berth_mpi_reach *reach);
 
-/* Does the server of PMIx, which the variables TASK name, keep what it knows in files
- * that processes in that container do not see? (Slurm's mpi/pmix: pmixp_info.c; PMIx 5
- * and later: gds/shmem2.) */
-bool berth_namespaces_hide_pmix(pid_t holder, char *const *task);
+/* Does the PMIx server that the variables TASK name keep its data in files that the
+ * container of HOLDER does not show? (Slurm's mpi/pmix: pmixp_info.c; PMIx 5 and later:
+ * gds/shmem2.) */
+bool berth_namespaces_is_pmix_hidden(pid_t holder, char *const *task);

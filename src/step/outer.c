@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* User namespaces that the containers of a step on a node have in common. */
+/* Makes the user namespaces that the containers of a step on a node share. */
 
 #include "step/outer.h"
 
@@ -20,8 +20,8 @@
 
 enum { NEW, THERE, NONE };
 
-/* In a process of its own, which is then in the inner one. Returns 0, or errno. */
-static int make(void)
+/* In a child, which is in the inner namespace afterwards. Returns 0, or errno. */
+static int make_namespaces(void)
 {
     uid_t uid = geteuid();
     gid_t gid = getegid();
@@ -33,17 +33,17 @@ static int make(void)
                : 0;
 }
 
-/* Says in a byte how that went, and stays until we have looked. */
+/* Write the result as a byte, and stay until the parent has opened the namespace. */
 _Noreturn static void hold(int end)
 {
-    char answer = (char)make();
+    char answer = (char)make_namespaces();
 
     if (write(end, &answer, 1) == 1 && read(end, &answer, 1) < 0)
         _exit(1);
     _exit(0);
 }
 
-/* Returns a descriptor, or -1 with errno. */
+/* Open the inner namespace of CHILD. Returns a descriptor, or -1 with errno. */
 static int open_inner(pid_t child, int end)
 {
     char answer = ECHILD;
@@ -55,7 +55,7 @@ static int open_inner(pid_t child, int end)
     return berth_namespaces_open(child, "user");
 }
 
-static int make_both(void)
+static int make_in_child(void)
 {
     int ends[2];
     int inner, number;
@@ -86,7 +86,7 @@ bool berth_outer_claim(struct berth_outer *outer)
 
 void berth_outer_make(struct berth_outer *outer, const char *refusal)
 {
-    outer->inner = refusal ? -1 : make_both();
+    outer->inner = refusal ? -1 : make_in_child();
     if (refusal)
         berth_err_set(&outer->why, "%s", refusal);
     else if (outer->inner < 0)
@@ -95,7 +95,8 @@ void berth_outer_make(struct berth_outer *outer, const char *refusal)
     atomic_store(&outer->state, outer->inner < 0 ? NONE : THERE);
 }
 
-/* Until the maker has decided. */
+/* Wait until the maker has decided. Returns false if the maker is gone, or DEADLINE is
+ * over. */
 static bool await(struct berth_outer *outer, struct berth_deadline *deadline)
 {
     int64_t since = berth_clock();

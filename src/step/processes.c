@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes of this node by /proc: their names, parents and environments. */
+/* Reads the processes of this node from /proc: their names, parents and environments.
+ */
 
 #include "step/processes.h"
 
@@ -26,16 +27,16 @@
     "%llu "                                                                            \
     "%*u %ld"
 
-bool berth_process_read(const char *pid, struct berth_process *ret)
+bool berth_process_read(pid_t pid, struct berth_process *ret)
 {
     unsigned long system;
-    char path[300];
+    char path[32];
     char line[512];
     char *start, *end;
     ssize_t count;
     BERTH_CLOSE int fd = -1;
 
-    snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     count = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
     if (count < 0)
@@ -49,42 +50,44 @@ bool berth_process_read(const char *pid, struct berth_process *ret)
         return false;
     ret->ticks += system;
     *end = '\0';
-    ret->pid = (pid_t)atoi(pid);
+    ret->pid = pid;
     snprintf(ret->name, sizeof(ret->name), "%s", start + 1);
     return true;
 }
 
-int berth_processes_list(bool (*visit)(const char *, void *), void *data)
+int berth_processes_each_pid(bool (*function)(pid_t, void *), void *data)
 {
     DIR *directory = opendir("/proc");
     struct dirent *entry;
     int count = 0;
 
-    while (directory && (entry = readdir(directory)))
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-            count += visit(entry->d_name, data);
+    while (directory && (entry = readdir(directory))) {
+        pid_t pid = (pid_t)atoi(entry->d_name);
+
+        count += pid > 0 && function(pid, data);
+    }
     if (directory)
         closedir(directory);
     return count;
 }
 
-struct visit {
-    bool (*visit)(const struct berth_process *, void *);
+struct call {
+    bool (*function)(const struct berth_process *, void *);
     void *data;
 };
 
-static bool read_and_visit(const char *pid, void *data)
+static bool read_and_call(pid_t pid, void *data)
 {
-    const struct visit *it = data;
+    const struct call *it = data;
     struct berth_process process;
 
-    return berth_process_read(pid, &process) && it->visit(&process, it->data);
+    return berth_process_read(pid, &process) && it->function(&process, it->data);
 }
 
-int berth_processes_visit(bool (*visit)(const struct berth_process *, void *),
-                          void *data)
+int berth_processes_each(bool (*function)(const struct berth_process *, void *),
+                         void *data)
 {
-    return berth_processes_list(read_and_visit, &(struct visit){visit, data});
+    return berth_processes_each_pid(read_and_call, &(struct call){function, data});
 }
 
 int berth_process_environment(pid_t pid, size_t most, struct berth_buf *ret)
@@ -137,22 +140,23 @@ size_t berth_process_children(pid_t pid, pid_t **ret_children)
     return list.count;
 }
 
-static bool visit_below(pid_t pid, int depth, bool (*visit)(pid_t, void *), void *data)
+static bool call_below(pid_t pid, int depth, bool (*function)(pid_t, void *),
+                       void *data)
 {
     enum { DEPTH_MAX = 32 };
     BERTH_FREE pid_t *children = NULL;
-    bool goes_on = visit(pid, data);
+    bool goes_on = function(pid, data);
     size_t count =
         goes_on && depth < DEPTH_MAX ? berth_process_children(pid, &children) : 0;
 
     for (size_t i = 0; i < count && goes_on; i++)
-        goes_on = visit_below(children[i], depth + 1, visit, data);
+        goes_on = call_below(children[i], depth + 1, function, data);
     return goes_on;
 }
 
-bool berth_process_below(pid_t pid, bool (*visit)(pid_t, void *), void *data)
+bool berth_process_each_below(pid_t pid, bool (*function)(pid_t, void *), void *data)
 {
-    return visit_below(pid, 0, visit, data);
+    return call_below(pid, 0, function, data);
 }
 
 struct variable {
@@ -160,7 +164,8 @@ struct variable {
     unsigned int *ret_number;
 };
 
-/* Goes on below PID where PID was started without the variable. */
+/* Read the variable from the environment of PID. Returns true, to go on below PID, if
+ * PID was started without the variable. */
 static bool lacks_variable(pid_t pid, void *data)
 {
     const struct variable *variable = data;
@@ -182,5 +187,5 @@ bool berth_process_variable(pid_t pid, const char *name, unsigned int *ret_numbe
 {
     struct variable variable = {name, ret_number};
 
-    return !berth_process_below(pid, lacks_variable, &variable);
+    return !berth_process_each_below(pid, lacks_variable, &variable);
 }

@@ -17,35 +17,37 @@ struct berth_process {
     long pages;               /* in memory */
 };
 
-/* Read what /proc/PID/stat says. Returns whether there is such a process. */
-bool berth_process_read(const char *pid, struct berth_process *ret);
+/* Read /proc/PID/stat. Returns whether there is such a process. */
+bool berth_process_read(pid_t pid, struct berth_process *ret);
 
-/* Call VISIT with the number of every process and DATA; returns how often it said true.
+/* Call FUNCTION with the id of every process, and with DATA. Returns how often FUNCTION
+ * returned true.
  */
-int berth_processes_list(bool (*visit)(const char *, void *), void *data);
+int berth_processes_each_pid(bool (*function)(pid_t, void *), void *data);
 
-/* The same with what is read of every process, which takes three times as long. */
-int berth_processes_visit(bool (*visit)(const struct berth_process *, void *),
-                          void *data);
+/* The same with the stat file of every process, which takes three times as long. */
+int berth_processes_each(bool (*function)(const struct berth_process *, void *),
+                         void *data);
 
 /* The children of all threads of PID (proc_pid_task(5): the file `children`, which a
  * kernel may lack). Returns how many are in *RET_CHILDREN, which the caller frees. */
 size_t berth_process_children(pid_t pid, pid_t **ret_children);
 
-/* Call VISIT with PID, with each of its descendants, and with DATA, parents first,
- * until it returns false. Returns whether it never did. */
-bool berth_process_below(pid_t pid, bool (*visit)(pid_t, void *), void *data);
+/* Call FUNCTION with PID and then with each of its descendants, and with DATA, until
+ * FUNCTION returns false. Returns whether it never did. */
+bool berth_process_each_below(pid_t pid, bool (*function)(pid_t, void *), void *data);
 
-/* The variable NAME, a number, in the environment with which process PID was started,
- * or the first of its descendants that has it: a runtime that stays above the task may
- * have cleared its own environment, as Apptainer's starter does. False: none that can
- * be read has it. */
+/* Find the number in the variable NAME of process PID, or of the first of its
+ * descendants that was started with it: a runtime that stays above the task may have
+ * cleared its own environment, as Apptainer's starter does. Returns false if no
+ * environment that can be read has it. */
 bool berth_process_variable(pid_t pid, const char *name, unsigned int *ret_number);
 
-/* Append to RET at most MOST bytes of that environment: NAME=VALUE strings, each ended
- * by NUL. Returns 0 (also where memory ran out: RET says so), or -1 with errno. */
+/* Append to RET at most MOST bytes of the environment with which process PID was
+ * started: NAME=VALUE strings, each ended by NUL. Returns 0 (also if memory ran out:
+ * RET says so), or -1 with errno. */
 int berth_process_environment(pid_t pid, size_t most, struct berth_buf *ret);
 
-/* A descriptor that can be read when process PID has ended (pidfd_open(2)); -1: the
- * kernel has none. */
+/* Returns a descriptor that can be read when process PID has ended (pidfd_open(2)); -1
+ * with errno: PID is not there, or the kernel has no pidfd. */
 int berth_process_open(pid_t pid);

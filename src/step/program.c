@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How berth-init gets into an image. */
+/* Finds the programs of berth on the host and in a container. */
 
 #include "step/program.h"
 
@@ -12,18 +12,21 @@
 #define PROGRAM    BERTH_LIBEXECDIR "/berth-init"
 #define OPEN_FILES "/proc/self/fd/"
 
+int berth_program_missing(const char *path, struct berth_err *err)
+{
+    return berth_err_set(
+        err, "'%s': %s; berth is incomplete on this host, tell its administrators",
+        path, strerror(errno));
+}
+
 int berth_program_open(struct berth_err *err)
 {
     int fd = open(PROGRAM, O_RDONLY);
 
-    if (fd < 0)
-        return berth_err_set(
-            err, "'%s': %s; berth is incomplete on this host, tell its administrators",
-            PROGRAM, strerror(errno));
-    return fd;
+    return fd < 0 ? berth_program_missing(PROGRAM, err) : fd;
 }
 
-bool berth_program_tells(const char *name, int argc, char *const *argv)
+bool berth_program_prints_version(const char *name, int argc, char *const *argv)
 {
     if (argc != 2 || strcmp(argv[1], "--version") != 0)
         return false;

@@ -20,24 +20,26 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How often a waiter checks whether the starter was killed. */
+/* How often a waiting task checks whether the starter was killed. */
 enum { LOOK_AGAIN_MS = 100 };
 
-/* Beyond the limit: the starter keeps the limit too, and can say more. */
+/* A waiting task gives up so long after the limit: the starter keeps the limit, too,
+ * and can report more. */
 enum { GRACE_MS = 2000 };
 
-/* How long the container may take to end. It takes a few of these. */
+/* How long slurmstepd waits for the end of a container, which takes a few milliseconds.
+ */
 enum { LAST_MS = 2000 };
 
 struct berth_rendezvous_page {
     _Atomic uint32_t state; /* a futex */
-    _Atomic pid_t starter;  /* who starts it now; 0: nobody yet */
+    _Atomic pid_t starter;  /* the process that starts the container; 0: none yet */
     pid_t holder;
     unsigned int tasks;
     unsigned int limit;
     struct berth_deadline deadline;
     cpu_set_t cpus;
-    bool forbidden; /* to join; why: because */
+    bool forbidden; /* must tasks not join? WHY says why */
     struct berth_err why;
     atomic_bool unpacked;
     struct berth_outer outer;
@@ -48,7 +50,7 @@ struct berth_rendezvous_page {
 };
 
 /* Bytes of a slot: more than the page and two environments, of which Linux allows 6 MiB
- * each. Pages that nobody writes take no memory. */
+ * each. Pages that are not written take no memory. */
 #define SLOT ((size_t)16 << 20)
 
 static int map(struct berth_rendezvous *rendezvous, size_t size, struct berth_err *err)
@@ -62,8 +64,8 @@ static int map(struct berth_rendezvous *rendezvous, size_t size, struct berth_er
     return 0;
 }
 
-/* The memory may grow, for the environments of READY, and not shrink: slurmstepd reads
- * it too. */
+/* The memory may grow, for the environments of READY, but not shrink, because
+ * slurmstepd reads it, too. */
 static int make_memory(unsigned int slots)
 {
     size_t size = (slots - 1) * SLOT + sizeof(struct berth_rendezvous_page);
@@ -88,8 +90,9 @@ static int make_sockets(struct berth_rendezvous *rendezvous, struct berth_err *e
     return 0;
 }
 
-/* Let a process that inherits the reading end open the writing end: slurmstepd makes
- * the pipe as root, and the tasks are the user's. No other process can name the pipe.
+/* Make the pipe. Only its reading end is inherited, and a task opens the writing end
+ * through /proc: so it must have the permission, because slurmstepd makes the pipe as
+ * root. No other process can name the pipe.
  */
 static int make_pipe(struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
@@ -134,15 +137,15 @@ int berth_rendezvous_make(struct berth_rendezvous *rendezvous, unsigned int cont
     return -1;
 }
 
-/* In slurmstepd: the page of SLOT. */
+/* Returns the page of SLOT, in slurmstepd, which has mapped all. */
 static struct berth_rendezvous_page *page_at(const struct berth_rendezvous *rendezvous,
                                              unsigned int slot)
 {
     return (void *)((char *)rendezvous->page + slot * SLOT);
 }
 
-void berth_rendezvous_furnish(struct berth_rendezvous *rendezvous, unsigned int limit,
-                              const char *forbidden)
+void berth_rendezvous_configure(struct berth_rendezvous *rendezvous, unsigned int limit,
+                                const char *forbidden)
 {
     for (unsigned int i = 0; i < rendezvous->slots; i++) {
         struct berth_rendezvous_page *page = page_at(rendezvous, i);
@@ -155,7 +158,7 @@ void berth_rendezvous_furnish(struct berth_rendezvous *rendezvous, unsigned int 
     }
 }
 
-bool berth_rendezvous_any_lost(const struct berth_rendezvous *rendezvous)
+bool berth_rendezvous_is_any_lost(const struct berth_rendezvous *rendezvous)
 {
     for (unsigned int i = 0; i < rendezvous->slots; i++)
         if (atomic_load(&page_at(rendezvous, i)->state) == BERTH_RENDEZVOUS_LOST)
@@ -163,8 +166,8 @@ bool berth_rendezvous_any_lost(const struct berth_rendezvous *rendezvous)
     return false;
 }
 
-/* The writing end of the pipe whose reading end is FD; -1: it cannot be opened, and
- * slurmstepd will not wait for us. */
+/* Open the writing end of the pipe whose reading end is FD, and close FD. Returns -1 if
+ * that fails: slurmstepd does not wait for this process then. */
 static int open_other_end(int fd)
 {
     char path[64];
@@ -176,7 +179,7 @@ static int open_other_end(int fd)
     return other;
 }
 
-int berth_rendezvous_look(struct berth_rendezvous *rendezvous, struct berth_err *err)
+int berth_rendezvous_map(struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
     rendezvous->alive = -1;
     return map(rendezvous, sizeof(struct berth_rendezvous_page), err);
@@ -194,7 +197,7 @@ int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, struct berth_err
     rendezvous->ended = -1;
     fcntl(rendezvous->memory, F_SETFD, FD_CLOEXEC);
     fcntl(rendezvous->tasks, F_SETFD, FD_CLOEXEC);
-    if (berth_rendezvous_look(rendezvous, err) < 0)
+    if (berth_rendezvous_map(rendezvous, err) < 0)
         return -1;
     rendezvous->ended = open_other_end(ended);
     return 0;
@@ -202,7 +205,8 @@ int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, struct berth_err
 
 void berth_rendezvous_close(struct berth_rendezvous *rendezvous)
 {
-    struct pollfd writers = {.fd = rendezvous->ended}; /* POLLHUP: there are none */
+    struct pollfd writers = {
+        .fd = rendezvous->ended}; /* POLLHUP: the pipe has no writer */
 
     if (rendezvous->alive < 0)
         return;
@@ -217,7 +221,8 @@ bool berth_rendezvous_claim(struct berth_rendezvous *rendezvous, unsigned int ta
     uint32_t new = BERTH_RENDEZVOUS_NEW;
 
     if (!atomic_compare_exchange_strong(&rendezvous->page->starter, &nobody, getpid()))
-        return nobody == getpid(); /* it has, before it executed another program */
+        return nobody == getpid(); /* this process has claimed it before it executed
+                                      another program */
     rendezvous->page->tasks = tasks;
     berth_deadline_begin(&rendezvous->page->deadline, rendezvous->page->limit);
     atomic_compare_exchange_strong(&rendezvous->page->state, &new,
@@ -225,7 +230,7 @@ bool berth_rendezvous_claim(struct berth_rendezvous *rendezvous, unsigned int ta
     return true;
 }
 
-void berth_rendezvous_hand_on(struct berth_rendezvous *rendezvous, pid_t pid)
+void berth_rendezvous_set_starter(struct berth_rendezvous *rendezvous, pid_t pid)
 {
     atomic_store(&rendezvous->page->starter, pid);
 }
@@ -240,7 +245,7 @@ static void wake(struct berth_rendezvous *rendezvous)
     syscall(SYS_futex, &rendezvous->page->state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* The start ends so, for all, unless it has ended. Returns whether it did. */
+/* End the start with STATE, for all tasks. Returns false if it has ended before. */
 static bool end_start(struct berth_rendezvous *rendezvous,
                       enum berth_rendezvous_state state)
 {
@@ -279,7 +284,7 @@ berth_rendezvous_state(const struct berth_rendezvous *rendezvous)
     return (enum berth_rendezvous_state)atomic_load(&rendezvous->page->state);
 }
 
-/* Why the start has failed, or the tasks are to separate. */
+/* Write why the start has failed, or why tasks separate, into ERR. */
 static void explain(const struct berth_rendezvous *rendezvous,
                     enum berth_rendezvous_state state, struct berth_err *err)
 {
@@ -291,7 +296,7 @@ static void explain(const struct berth_rendezvous *rendezvous,
         *err = rendezvous->page->why;
 }
 
-/* Only who starts the container writes the sentence, before the state. */
+/* Only the starter writes the sentence, and before the state. */
 int berth_rendezvous_fail(struct berth_rendezvous *rendezvous,
                           const struct berth_err *why)
 {
@@ -309,22 +314,22 @@ int berth_rendezvous_separate(struct berth_rendezvous *rendezvous, const char *w
     return -1;
 }
 
-const char *berth_rendezvous_forbidden(const struct berth_rendezvous *rendezvous)
+const char *berth_rendezvous_why_forbidden(const struct berth_rendezvous *rendezvous)
 {
     return rendezvous->page->forbidden ? rendezvous->page->why.text : NULL;
 }
 
-bool berth_rendezvous_unpack(const struct berth_rendezvous *rendezvous)
+bool berth_rendezvous_set_unpacked(const struct berth_rendezvous *rendezvous)
 {
     return !atomic_exchange(&rendezvous->page->unpacked, true);
 }
 
-bool berth_rendezvous_unpacked(const struct berth_rendezvous *rendezvous)
+bool berth_rendezvous_is_unpacked(const struct berth_rendezvous *rendezvous)
 {
     return atomic_load(&rendezvous->page->unpacked);
 }
 
-/* At OFFSET in what follows the page. */
+/* Write BUF at OFFSET behind the page. */
 static bool write_at(const struct berth_rendezvous *rendezvous,
                      const struct berth_buf *buf, size_t offset)
 {
@@ -379,10 +384,10 @@ static bool is_gone(pid_t pid)
     return pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
 }
 
-/* What was stored for the tasks lies behind the page: map that too. */
-static enum berth_rendezvous_state see(struct berth_rendezvous *rendezvous,
-                                       enum berth_rendezvous_state state,
-                                       struct berth_err *err)
+/* Map the memory again, with the texts for the tasks, which follow the page. */
+static enum berth_rendezvous_state map_texts(struct berth_rendezvous *rendezvous,
+                                             enum berth_rendezvous_state state,
+                                             struct berth_err *err)
 {
     size_t size = sizeof(*rendezvous->page) + rendezvous->page->binding +
                   rendezvous->page->before + rendezvous->page->after;
@@ -391,7 +396,7 @@ static enum berth_rendezvous_state see(struct berth_rendezvous *rendezvous,
     return map(rendezvous, size, err) < 0 ? BERTH_RENDEZVOUS_FAILED : state;
 }
 
-/* Give up for all, where there is a reason to. */
+/* Give up for all tasks if the starter is gone, or is late. */
 static void give_up(struct berth_rendezvous *rendezvous,
                     enum berth_rendezvous_state state)
 {
@@ -417,7 +422,7 @@ enum berth_rendezvous_state berth_rendezvous_wait(struct berth_rendezvous *rende
     if (state == BERTH_RENDEZVOUS_LATE || state == BERTH_RENDEZVOUS_KILLED)
         return BERTH_RENDEZVOUS_FAILED;
     if (state == BERTH_RENDEZVOUS_READY || state == BERTH_RENDEZVOUS_SEPARATE)
-        return see(rendezvous, state, err);
+        return map_texts(rendezvous, state, err);
     return state;
 }
 
@@ -457,7 +462,7 @@ berth_rendezvous_deadline(const struct berth_rendezvous *rendezvous)
     return &rendezvous->page->deadline;
 }
 
-/* In the first slot, whatever ours is; mapped as long as the process lives. */
+/* It is in the first slot, for all slots; mapped as long as the process lives. */
 struct berth_outer *berth_rendezvous_outer(const struct berth_rendezvous *rendezvous,
                                            struct berth_err *err)
 {

@@ -14,22 +14,21 @@
 #include "step/outer.h"
 
 /* Where the tasks of a step on a node meet: memory, a pair of sockets and a pipe that
- * slurmstepd makes before it forks them, and that they inherit. With --multi-prog the
- * step may have several containers on a node: the memory has a slot for each, and tasks
- * meet in the slot of theirs. There is no file,
- * directory or lock that could be left behind or belong to somebody else, and no two
- * steps can meet by mistake.
+ * slurmstepd makes before it forks the tasks, and that the tasks inherit. With
+ * --multi-prog the step may have several containers on a node: the memory has a slot
+ * for each, and the tasks of a container meet in its slot. No file, directory or lock
+ * can be left behind or belong to somebody else, and no two steps can meet by mistake.
  *
- * The sockets tell the container when to end: slurmstepd has the only descriptor of its
- * own end and shuts it down after the last task, or dies. The pipe tells slurmstepd
- * when the container has ended: only tasks open its writing end, and the processes that
- * stay with a container hold it. Nothing depends on a descriptor that slurmstepd
- * closes: it may call the plugin in a child that shares its memory and not its
+ * The sockets tell the container when to end: only slurmstepd has one of them, and
+ * shuts it down after the last task, or dies. The pipe tells slurmstepd when the
+ * container has ended: tasks open its writing end, and the processes that stay with a
+ * container keep it open. Nothing depends on slurmstepd closing a descriptor:
+ * slurmstepd may call the plugin in a child that shares its memory but not its
  * descriptors (SlurmdParameters=contain_spank). */
 
 enum berth_rendezvous_state {
-    BERTH_RENDEZVOUS_NEW,      /* nobody has started the container */
-    BERTH_RENDEZVOUS_STARTING, /* somebody does */
+    BERTH_RENDEZVOUS_NEW,      /* no task has claimed the start */
+    BERTH_RENDEZVOUS_STARTING, /* a task or its supervisor starts the container */
     BERTH_RENDEZVOUS_READY,    /* tasks can join it */
     BERTH_RENDEZVOUS_SEPARATE, /* it cannot be joined: each task starts its own */
     BERTH_RENDEZVOUS_FAILED,   /* it did not start; the sentence says why */
@@ -41,12 +40,13 @@ enum berth_rendezvous_state {
 struct berth_rendezvous_page; /* the shared memory */
 
 struct berth_rendezvous {
-    struct berth_rendezvous_page *page; /* of the slot; in slurmstepd of the first */
-    unsigned int slot;                  /* of the task's container */
-    unsigned int slots;                 /* in slurmstepd: how many there are */
-    int memory;                         /* descriptor of the shared memory */
-    int tasks; /* one socket: end of file when the last task has ended */
-    int alive; /* the other; slurmstepd's; -1 elsewhere */
+    struct berth_rendezvous_page
+        *page;          /* of the slot; in slurmstepd, of the first slot */
+    unsigned int slot;  /* of the task's container */
+    unsigned int slots; /* in slurmstepd: how many there are */
+    int memory;         /* descriptor of the shared memory */
+    int tasks;          /* one socket: end of file when the last task has ended */
+    int alive;          /* the other socket, in slurmstepd; -1 elsewhere */
     int ended; /* the pipe: in slurmstepd its reading end, elsewhere its writing end;
                   -1: none */
 };
@@ -54,87 +54,94 @@ struct berth_rendezvous {
 /* The most containers that a step may have. */
 enum { BERTH_RENDEZVOUS_MAX = BERTH_CONTAINERS_MAX };
 
-/* In slurmstepd: make a rendezvous for so many containers (1 to BERTH_RENDEZVOUS_MAX).
- * Returns 0, or -1 with a sentence in ERR, and nothing is left of it (page is NULL). */
+/* In slurmstepd: make a rendezvous for CONTAINERS containers (1 to
+ * BERTH_RENDEZVOUS_MAX). Returns 0; -1 with a sentence in ERR, all descriptors closed
+ * and a NULL page. */
 int berth_rendezvous_make(struct berth_rendezvous *rendezvous, unsigned int containers,
                           struct berth_err *err);
 
-/* In slurmstepd: LIMIT are the seconds that a start may take, and the containers get
- * the CPUs of the caller. FORBIDDEN: why tasks may not join one; NULL: they may. */
-void berth_rendezvous_furnish(struct berth_rendezvous *rendezvous, unsigned int limit,
-                              const char *forbidden);
+/* In slurmstepd: set the LIMIT of a start, in seconds, and why tasks must not join a
+ * container (FORBIDDEN; NULL: they may). The containers get the CPUs of the caller. */
+void berth_rendezvous_configure(struct berth_rendezvous *rendezvous, unsigned int limit,
+                                const char *forbidden);
 
 /* In slurmstepd: has a container ended before its tasks? */
-bool berth_rendezvous_any_lost(const struct berth_rendezvous *rendezvous);
+bool berth_rendezvous_is_any_lost(const struct berth_rendezvous *rendezvous);
 
-/* In a task: use the rendezvous with these descriptors `memory`, `tasks` and `ended`,
- * which close on exec from now on, and this `slot`. */
+/* In a task: enter the rendezvous, of which `slot` and the descriptors `memory`,
+ * `tasks` and `ended` are set. The descriptors close on exec afterwards. Returns 0, or
+ * -1 with a sentence in ERR. */
 int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, struct berth_err *err);
 
-/* The same for a task that only waits. Its descriptors stay as they are: it may become
- * a program that enters. When it has waited, and joins, it leaves: they are closed. */
-int berth_rendezvous_look(struct berth_rendezvous *rendezvous, struct berth_err *err);
+/* The same for a task that only waits: map the memory, and leave the descriptors as
+ * they are, because the task may become a program that enters. Before it joins the
+ * container, the task leaves, which closes the descriptors. */
+int berth_rendezvous_map(struct berth_rendezvous *rendezvous, struct berth_err *err);
 void berth_rendezvous_leave(struct berth_rendezvous *rendezvous);
 
-/* In slurmstepd: the last task has ended. Returns when the container has too, or takes
- * too long: Slurm kills what it still finds in a cgroup of the step, and then sleeps
- * for a second. */
+/* In slurmstepd: the last task has ended. Tells the container to end, and returns when
+ * it has ended, or takes too long: else Slurm kills what is left in the cgroup of the
+ * step, and sleeps for a second. */
 void berth_rendezvous_close(struct berth_rendezvous *rendezvous);
 
-/* Is the caller the one that starts the container, if the rendezvous is NEW, and that
- * speaks for all? True for one process of a slot. TASKS: how many the slot is for. */
+/* Claim the start of the container, and the notices of the node. Returns true for one
+ * process of a slot, which is the starter from then on. TASKS: the number of tasks of
+ * the slot. */
 bool berth_rendezvous_claim(struct berth_rendezvous *rendezvous, unsigned int tasks);
 
-/* The caller leaves the starting to process PID: waiters give up when it is gone. */
-void berth_rendezvous_hand_on(struct berth_rendezvous *rendezvous, pid_t pid);
+/* The starter leaves the start to process PID: waiting tasks give up when PID is gone.
+ */
+void berth_rendezvous_set_starter(struct berth_rendezvous *rendezvous, pid_t pid);
 
-/* Who starts the container says how that went, and wakes all waiters. A waiter may have
- * given up for all: then nothing changes, the container has to end, and -1 is returned
- * (with a sentence in ERR). */
+/* The starter writes the result of the start, and wakes all waiting tasks. A waiting
+ * task may have given up for all: then nothing changes, the container must end, and -1
+ * is returned (with a sentence in ERR). */
 int berth_rendezvous_fail(struct berth_rendezvous *rendezvous,
                           const struct berth_err *why);
 int berth_rendezvous_separate(struct berth_rendezvous *rendezvous, const char *why,
                               struct berth_err *err);
 
-/* The container that was READY has ended. */
+/* A container that was READY has ended. */
 void berth_rendezvous_lose(struct berth_rendezvous *rendezvous);
 
-/* Wait until it has, or for so many seconds. Returns whether it has. */
+/* Wait until it has ended, or for SECONDS. Returns whether it has ended. */
 bool berth_rendezvous_await_loss(struct berth_rendezvous *rendezvous,
                                  unsigned int seconds);
 
 enum berth_rendezvous_state
 berth_rendezvous_state(const struct berth_rendezvous *rendezvous);
 
-/* Why tasks may not join a container; NULL: they may. The state says nothing of it:
- * somebody may have to look into one. */
-const char *berth_rendezvous_forbidden(const struct berth_rendezvous *rendezvous);
+/* Returns why tasks must not join a container; NULL: they may. The state may be NEW or
+ * STARTING nevertheless: a container may be needed for an inspection. */
+const char *berth_rendezvous_why_forbidden(const struct berth_rendezvous *rendezvous);
 
-/* The runtime of a container of this rendezvous has unpacked its image. Returns whether
- * that is known for the first time. */
-bool berth_rendezvous_unpack(const struct berth_rendezvous *rendezvous);
-bool berth_rendezvous_unpacked(const struct berth_rendezvous *rendezvous);
+/* Record that the runtime of a container of this slot has unpacked its image. Returns
+ * true for the first call. */
+bool berth_rendezvous_set_unpacked(const struct berth_rendezvous *rendezvous);
+bool berth_rendezvous_is_unpacked(const struct berth_rendezvous *rendezvous);
 
-/* Stores the answer of --mpi-bind (report/binding.h) for the tasks, which have it when
- * they have waited. Call it once, before the state changes. */
+/* Store the binding (report/binding.h) as BYTES, once, before the state changes; tasks
+ * read it when they have waited. Both return 0, or -1 with a sentence in ERR; the
+ * caller owns *RET_BINDING (berth_binding_fini). */
 int berth_rendezvous_put_binding(struct berth_rendezvous *rendezvous,
                                  const struct berth_buf *bytes, struct berth_err *err);
 int berth_rendezvous_get_binding(const struct berth_rendezvous *rendezvous,
                                  struct berth_binding *ret_binding,
                                  struct berth_err *err);
 
-/* As berth_rendezvous_separate(): tasks join process HOLDER, whose environment is
- * AFTER, made from BEFORE (both like /proc/PID/environ). */
+/* As berth_rendezvous_separate(), but tasks join process HOLDER. The runtime was
+ * started with the environment BEFORE, and HOLDER has AFTER (both like
+ * /proc/PID/environ). */
 int berth_rendezvous_ready(struct berth_rendezvous *rendezvous, pid_t holder,
                            const struct berth_buf *before,
                            const struct berth_buf *after, struct berth_err *err);
 
-/* What is said when it did not start in time: the seconds that it had. */
+/* The sentence about a start that took longer than the limit, in seconds. */
 #define BERTH_RENDEZVOUS_TOO_LATE                                                      \
     "the container did not start within %u seconds; ask the administrators "           \
     "(start_timeout in berth.yaml)"
 
-/* What is said when who started it is gone. */
+/* The sentence about a starter that was killed. */
 #define BERTH_RENDEZVOUS_STARTER_KILLED                                                \
     "the process that started the container was killed; submit the step again"
 
@@ -155,16 +162,16 @@ const char *berth_rendezvous_after(const struct berth_rendezvous *rendezvous,
  * (CpuSpecList in slurm.conf(5)), or else all of the step. */
 const cpu_set_t *berth_rendezvous_cpus(const struct berth_rendezvous *rendezvous);
 
-/* Seconds that a start may take, from berth_rendezvous_claim() on, and what is left of
- * them. */
+/* The seconds that a start may take, from berth_rendezvous_claim() on; and what is left
+ * of them. */
 unsigned int berth_rendezvous_limit(const struct berth_rendezvous *rendezvous);
 struct berth_deadline *
 berth_rendezvous_deadline(const struct berth_rendezvous *rendezvous);
 
-/* Where those meet who start the containers of this node. NULL, with a sentence in ERR,
- * when out of memory. */
+/* The state of step/outer.h, which the supervisors of this node share. NULL with a
+ * sentence in ERR: the memory cannot be mapped. */
 struct berth_outer *berth_rendezvous_outer(const struct berth_rendezvous *rendezvous,
                                            struct berth_err *err);
 
-/* Tasks of the container, as who claimed it said. */
+/* The number of tasks of the container, from berth_rendezvous_claim(). */
 unsigned int berth_rendezvous_tasks(const struct berth_rendezvous *rendezvous);

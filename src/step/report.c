@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines that berth prints, and one line for each node and step. */
+/* Prints lines of berth, and a fault once for each node and step. */
 
 #include "step/report.h"
 
@@ -12,8 +12,8 @@
 
 #include "base/cleanup.h"
 
-/* With a place of that many bytes, a line about a struct berth_err is shorter than
- * BERTH_ERR_SIZE + 512. */
+/* Bytes of a place: a line about a struct berth_err is then shorter than BERTH_ERR_SIZE
+ * + 512. */
 enum { PLACE_SIZE = 509 };
 
 int berth_report_open(void)
@@ -61,7 +61,7 @@ void berth_report_line(int to, const char *place, const char *format, ...)
     used += strlen(line + used);
     line[used++] = '\n';
     if (write(to, line, used) < 0)
-        return; /* nowhere left to say it */
+        return; /* there is no other place for the line */
 }
 
 void berth_report(int fd, const char *place, const struct berth_err *err)

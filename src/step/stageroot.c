@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where stages of the host's MPI are. */
+/* Finds and makes the directories of stages of the host's MPI. */
 
 #include "step/stageroot.h"
 
@@ -33,9 +33,9 @@ static bool is_own(int top_fd, const char *name)
            S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-/* The user's own directory called FIRST.XXXXXX; if there are several, all processes
- * choose the same one. Nobody else can make a directory of that owner, whatever its
- * name. Writes the name to SECOND. */
+/* Find a directory FIRST.XXXXXX of the user, and write its name to SECOND; of several,
+ * all processes choose the same one. Only the user can make a directory that the user
+ * owns. */
 static bool find_second(DIR *top, const char *first, char *second, size_t size)
 {
     size_t length = strlen(first);
@@ -53,7 +53,7 @@ static bool find_second(DIR *top, const char *first, char *second, size_t size)
     return found;
 }
 
-/* Is NAME there and not the user's directory? */
+/* Is NAME there, and not a directory of the user? */
 static bool is_taken(int top_fd, const char *name)
 {
     struct stat st;
@@ -78,7 +78,7 @@ static void find_user(const char *top, bool make, char path[BERTH_STAGE_USER_SIZ
         if (!found && make && mkdtemp(made)) {
             chmod(made, 0700);
             found = find_second(list, first, second, sizeof(second));
-            /* Another step had the same thought. */
+            /* another step has made one at the same time */
             if (found && strcmp(berth_text_base(made), second) != 0)
                 rmdir(made);
         }
@@ -120,7 +120,7 @@ int berth_stage_root_open(const struct berth_stage_root *root, struct berth_err 
             mkdir(parent, 0755);
     }
     if (mkdir(root->path, root->mode) == 0)
-        chmod(root->path, root->mode); /* whatever the user's umask takes away */
+        chmod(root->path, root->mode); /* the umask may have removed permissions */
     else if (errno != EEXIST)
         return berth_err_set(err,
                              "'%s': cannot be made, and the host's MPI is copied "

@@ -10,10 +10,11 @@
 struct berth_stage_root {
     const char *path;    /* on the host */
     const char *mounted; /* in the container */
-    uid_t owner;         /* who alone may make it what it is */
-    mode_t forbidden;    /* permissions that it must not give */
-    mode_t mode;         /* with which it is made */
-    unsigned int days;   /* a stage that was not used for longer goes; 0: it stays */
+    uid_t owner;         /* the only user who may write it */
+    mode_t forbidden;    /* permissions that it must not have */
+    mode_t mode;         /* permissions with which it is made */
+    unsigned int
+        days; /* a stage that was not used for longer is removed; 0: it stays */
 };
 
 /* Where `berth profiles --prepare` puts the stages for all users, as root. */
@@ -36,9 +37,10 @@ enum { BERTH_STAGE_DAYS = 30 };
 /* Bytes of the path of a user's root. */
 enum { BERTH_STAGE_USER_SIZE = 64 };
 
-/* The root for all users; and that of the process's user, whose name is written to PATH
- * and lives as long as that: /tmp/berth-UID, or where that is somebody else's (anybody
- * may make it first) the user's own directory /tmp/berth-UID.XXXXXX, if there is one.
+/* Returns the root for all users; and that of the calling user, whose path is written
+ * to PATH, which must live as long: /tmp/berth-UID, or, if that belongs to somebody
+ * else (anybody may make it first), the user's directory /tmp/berth-UID.XXXXXX, if
+ * there is one.
  */
 struct berth_stage_root berth_stage_site(void);
 struct berth_stage_root berth_stage_user(char path[BERTH_STAGE_USER_SIZE]);
@@ -46,11 +48,11 @@ struct berth_stage_root berth_stage_user(char path[BERTH_STAGE_USER_SIZE]);
 /* The same; makes the second directory if the first one belongs to somebody else. */
 struct berth_stage_root berth_stage_user_made(char path[BERTH_STAGE_USER_SIZE]);
 
-/* Those of TOP, a directory like /tmp; for MAKE the second choice is made. */
+/* The same below TOP, a directory like /tmp; MAKE: make the second directory. */
 struct berth_stage_root berth_stage_user_in(const char *top, bool make,
                                             char path[BERTH_STAGE_USER_SIZE]);
 
-/* Open the directory, made if it is not there. One that is the owner's alone stays what
- * it is: nobody else can move it away from a /tmp with its sticky bit. Returns a
- * descriptor; -1 with a sentence in ERR when it is not to be trusted. */
+/* Open the directory, and make it if it is missing. Nobody but its owner can replace it
+ * in a /tmp with the sticky bit. Returns a descriptor; -1 with a sentence in ERR if it
+ * cannot be made, or if another user could write it. */
 int berth_stage_root_open(const struct berth_stage_root *root, struct berth_err *err);

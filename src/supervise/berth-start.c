@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth-start: what berth-task becomes when it has more to do than to join. The first
- * task of a step on a node starts the container here, and joins it as all others do.
- * Where a container cannot be joined, each task becomes a runtime of its own, which
- * starts berth-init, which becomes the command. */
+/* berth-start: berth-task becomes this program when it has more to do than to join. The
+ * first task of a step on a node starts the container here, and joins it as all others
+ * do. Where a container cannot be joined, each task becomes a runtime; the runtime
+ * starts berth-init, and berth-init becomes the command. */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,22 +17,22 @@
 #include "plan/order.h"
 #include "probe/runtime.h"
 #include "probe/signature.h"
-#include "task/account.h"
-#include "supervise/supervisor.h"
 #include "step/become.h"
 #include "step/program.h"
 #include "step/rendezvous.h"
 #include "supervise/jobserver.h"
+#include "supervise/own.h"
+#include "supervise/prepare.h"
+#include "supervise/supervisor.h"
+#include "task/account.h"
 #include "task/joined.h"
 #include "task/notice.h"
-#include "supervise/own.h"
 #include "task/task.h"
-#include "supervise/prepare.h"
 
 extern char **environ;
 
-/* Start the container of the rendezvous. What goes wrong is said in the rendezvous, for
- * all, if nobody has given up by then. */
+/* Start the container of the rendezvous. If that fails, the rendezvous has the reason
+ * for all tasks. */
 static void start_container(struct berth_task *task,
                             struct berth_rendezvous *rendezvous)
 {
@@ -46,8 +45,9 @@ static void start_container(struct berth_task *task,
         berth_rendezvous_fail(rendezvous, &err);
 }
 
-/* What the first of a node's tasks prints, and records of the component. RENDEZVOUS may
- * be NULL; WHY: each task has a container of its own. A step does not fail for it. */
+/* Print the notices of this node and append the record of the component; a failure does
+ * not end the step. RENDEZVOUS may be NULL. WHY each task has a container of its own;
+ * NULL: tasks share one. */
 static void print_notices(const struct berth_task *task,
                           const struct berth_rendezvous *rendezvous, const char *why)
 {
@@ -68,7 +68,7 @@ static void print_notices(const struct berth_task *task,
         berth_notice_record(&notice);
 }
 
-/* Is the image signed as the site wants it? Asked once for all tasks. */
+/* Check the signatures of the image if the site wants any, once for all tasks. */
 static int verify(const struct berth_task *task, unsigned int seconds,
                   struct berth_deadline *deadline, struct berth_err *err)
 {
@@ -91,10 +91,10 @@ static int verify(const struct berth_task *task, unsigned int seconds,
     return berth_signature_check(&signature, err);
 }
 
-/* The first task sees to it that there is something to join, or to know. */
+/* In the first task: start the container, or let each task start its own. */
 static void start(struct berth_task *task, struct berth_rendezvous *rendezvous)
 {
-    const char *why = berth_rendezvous_forbidden(rendezvous);
+    const char *why = berth_rendezvous_why_forbidden(rendezvous);
     struct berth_err err;
 
     if (verify(task, berth_rendezvous_limit(rendezvous),
@@ -107,8 +107,8 @@ static void start(struct berth_task *task, struct berth_rendezvous *rendezvous)
         start_container(task, rendezvous);
 }
 
-/* Write the account, if this is the task that gives it. RENDEZVOUS may be NULL; APART:
- * why each task has a container of its own, NULL: it has not. */
+/* Write the account into TASK. RENDEZVOUS may be NULL. APART: why each task has a
+ * container of its own; NULL: tasks share one. */
 static int write_account(struct berth_task *task,
                          const struct berth_rendezvous *rendezvous, const char *apart,
                          struct berth_err *err)
@@ -129,8 +129,8 @@ static int write_account(struct berth_task *task,
     return berth_account_write(&account, &task->account, err);
 }
 
-/* Is this the task that gives the account of the component, or of its lines of a
- * --multi-prog file? */
+/* Does this task print the account of its component, or of its lines of a --multi-prog
+ * file? */
 static bool gives_account(const struct berth_task *task, bool is_first)
 {
     const struct berth_order_step *step = &task->order.step;
@@ -139,7 +139,8 @@ static bool gives_account(const struct berth_task *task, bool is_first)
            berth_request_is_explained(&task->order.request);
 }
 
-/* Each task in a container of its own, WHY. Returns as run(). */
+/* Run the command in a container of this task alone; WHY: the reason. Returns as run().
+ */
 static int run_apart(struct berth_task *task, const struct berth_rendezvous *rendezvous,
                      bool is_first, const char *why, struct berth_err *err)
 {
@@ -153,7 +154,7 @@ static int run_apart(struct berth_task *task, const struct berth_rendezvous *ren
     return status == 0 ? berth_account_print(&task->account, err) : status;
 }
 
-/* With the others in the container of the rendezvous. Returns as run(). */
+/* Run the command in the container of the rendezvous. Returns as run(). */
 static int run_joined(struct berth_task *task, struct berth_rendezvous *rendezvous,
                       bool is_first, struct berth_err *err)
 {
@@ -166,11 +167,12 @@ static int run_joined(struct berth_task *task, struct berth_rendezvous *rendezvo
                                              : status;
 }
 
-/* WHY as in print_notices(). Returns as run(). */
+/* Run the command when the start has ended well. WHY as in print_notices(). Returns as
+ * run(). */
 static int run_started(struct berth_task *task, struct berth_rendezvous *rendezvous,
                        bool is_first, const char *why, struct berth_err *err)
 {
-    /* A task that only joins needs nothing of it. */
+    /* a task that only joins needs no binding */
     if ((is_first || why) &&
         berth_rendezvous_get_binding(rendezvous, &task->binding, err) < 0)
         return -1;
@@ -180,7 +182,8 @@ static int run_started(struct berth_task *task, struct berth_rendezvous *rendezv
                : run_joined(task, rendezvous, is_first, err);
 }
 
-/* With the other tasks of the step on this node. Returns as run(). */
+/* Meet the other tasks of the step on this node, and run the command. Returns as run().
+ */
 static int run_shared(struct berth_task *task, struct berth_err *err)
 {
     struct berth_rendezvous rendezvous = berth_task_rendezvous(task);
@@ -207,7 +210,8 @@ static int run_shared(struct berth_task *task, struct berth_err *err)
     }
 }
 
-/* Programs in images of this node cannot read the memory of this one. */
+/* Tell the MPI of a program on the host that programs in images on this node cannot
+ * read its memory. */
 static int set_variables(const struct berth_task *task, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec set = {0};
@@ -221,8 +225,8 @@ static int set_variables(const struct berth_task *task, struct berth_err *err)
     return set.failed ? berth_err_oom(err) : 0;
 }
 
-/* On the host, in a step with --multi-prog that has images elsewhere. As slurmstepd
- * starts a program; returns as run(). */
+/* Run a line of --multi-prog that has no image, on the host, as slurmstepd would.
+ * Returns as run(). */
 static int run_on_host(const struct berth_task *task, struct berth_err *err)
 {
     const struct berth_order *order = &task->order;
@@ -241,8 +245,8 @@ static int run_on_host(const struct berth_task *task, struct berth_err *err)
     return number == ENOENT ? BERTH_NOT_FOUND : BERTH_NOT_EXECUTABLE;
 }
 
-/* On the host, where nothing is run because another component is to be explained.
- * Returns as run(). */
+/* Run nothing for a component on the host, because the step is only explained. Returns
+ * as run(). */
 static int run_nothing(struct berth_task *task, struct berth_err *err)
 {
     struct berth_rendezvous rendezvous = berth_task_rendezvous(task);
@@ -260,12 +264,12 @@ static int run_nothing(struct berth_task *task, struct berth_err *err)
                : berth_account_print(&task->account, err);
 }
 
-/* That a signature may take where no rendezvous says it. */
+/* Seconds for the check of a signature where there is no rendezvous with a limit. */
 enum { ALONE_SECONDS = 60 };
 
-/* Returns only where the command was not started, or was not to be: the exit status
- * (-1: BERTH_REFUSED). If it is not 0, ERR has the sentence, or "" if that has been
- * said. */
+/* Become the command. Returns only if that fails, or if the step is only explained: the
+ * exit status (-1: BERTH_REFUSED). If the status is not 0, ERR has the sentence, or ""
+ * if another process has printed it. */
 static int run(struct berth_task *task, char **argv, struct berth_err *err)
 {
     if (berth_task_read(task, argv, err) < 0 || berth_task_hide_launcher(task, err) < 0)
@@ -288,8 +292,9 @@ int main(int argc, char **argv)
     struct berth_err err;
 
     berth_streams_reserve();
-    /* In a step, the words are the user's. */
-    if (!getenv(BERTH_TASK_ORDER) && berth_program_tells("berth-start", argc, argv))
+    /* In a step, ARGV is the command of the user. */
+    if (!getenv(BERTH_TASK_ORDER) &&
+        berth_program_prints_version("berth-start", argc, argv))
         return EXIT_SUCCESS;
     if (!getenv(BERTH_TASK_ORDER) && argc == 3 && strcmp(argv[1], "--job") == 0) {
         berth_jobserver_run(atoi(argv[2]));

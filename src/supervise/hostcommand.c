@@ -25,14 +25,14 @@
 #include "base/fd.h"
 #include "base/run.h"
 #include "job/message.h"
-#include "supervise/hostfiles.h"
-#include "runtime/start.h"
 #include "plan/outside.h"
+#include "runtime/start.h"
 #include "step/become.h"
 #include "step/limits.h"
 #include "step/program.h"
+#include "supervise/hostfiles.h"
 
-/* Commands at a time; more wait for one to end. */
+/* The most commands at a time; the next one waits until one ends. */
 enum { COMMANDS_MAX = 1024 };
 
 enum { STREAMS = 3 };
@@ -45,7 +45,7 @@ struct command {
     int streams[STREAMS];
     char *program; /* its path */
     struct berth_strvec environment;
-    int children; /* says that one has ended */
+    int children; /* a descriptor that can be read when a child has ended */
     pid_t pid;
 };
 
@@ -54,7 +54,7 @@ static int open_socket(void)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    /* Without a name, the kernel finds one that nobody has. */
+    /* without a name, the kernel chooses a free one */
     if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(sa_family_t)) == 0 &&
         listen(fd, SOMAXCONN) == 0)
         return fd;
@@ -118,23 +118,23 @@ void berth_hostcommand_list(const struct berth_hostcommand *hostcommand, pid_t h
     ret->failed |= environment.failed;
 }
 
-/* ANSWER: job/hostcommand.h. */
-static void tell(int socket, int answer)
+/* Send ANSWER, an int of job/hostcommand.h. */
+static void send_answer(int socket, int answer)
 {
     send(socket, &answer, sizeof(answer), MSG_NOSIGNAL);
 }
 
-/* Say ERR where the program of the image says what goes wrong. Does not return. */
+/* Print ERR on the standard error of the program in the container, and end. */
 _Noreturn static void refuse(const struct command *command, struct berth_err *err)
 {
     const char *name = command->question.words.items[BERTH_HOSTCOMMAND_NAME];
 
     dprintf(command->streams[STDERR_FILENO], "berth: %s: %s\n", name, err->text);
-    tell(command->socket, W_EXITCODE(BERTH_REFUSED, 0));
+    send_answer(command->socket, W_EXITCODE(BERTH_REFUSED, 0));
     _exit(EXIT_FAILURE);
 }
 
-/* The next letter; who says nothing in this time says nothing. -1: none. */
+/* Returns the kind of the next message; -1: none came in time. */
 static int receive(const struct command *command, int *ret_fd)
 {
     enum { PATIENCE_MS = 10000 };
@@ -162,7 +162,7 @@ static int receive_question(struct command *command)
     return 0;
 }
 
-/* May NAME be run? The programs that the container has say it. */
+/* May NAME be run? Yes, if the directory of commands of the container has it. */
 static bool is_offered(const struct berth_launch *launch, const char *name)
 {
     BERTH_FREE char *path = NULL;
@@ -201,8 +201,8 @@ static int prepare(struct command *command, struct berth_err *err)
     if (command->children < 0)
         return berth_err_set(err, "cannot start a process: %s", strerror(errno));
     if (!is_offered(launch, name))
-        return berth_err_set(err, "this site has no such command in a container; run "
-                                  "it outside");
+        return berth_err_set(err, "this site offers no such command in a container; "
+                                  "run it on the host");
     command->program =
         berth_run_find(name, berth_environ_value(launch->environment, "PATH"));
     if (!command->program)
@@ -246,28 +246,30 @@ _Noreturn static void become(const struct command *command, pid_t parent)
     _exit(BERTH_NOT_EXECUTABLE);
 }
 
-/* Hand on what the program is sent; it may also have ended, and then the command is to
- * end, as if its user had pressed Ctrl-C. Returns whether the program is there. */
-static bool hear(const struct command *command)
+/* Forward the signal that the program got to its command. If the program has ended, end
+ * the command with SIGTERM. Returns whether the program runs. */
+static bool forward(const struct command *command)
 {
     int fd;
-    int letter = berth_job_receive(command->socket, &fd);
+    int kind = berth_job_receive(command->socket, &fd);
 
     if (fd >= 0)
         close(fd);
-    if (letter > 0 && letter < 32)
-        kill(command->pid, letter);
-    if (letter > 0 || (letter < 0 && errno == EAGAIN))
+    if (kind > 0 && kind < 32)
+        kill(command->pid, kind);
+    if (kind > 0 || (kind < 0 && errno == EAGAIN))
         return true;
     kill(command->pid, SIGCONT);
     kill(command->pid, SIGTERM);
     return false;
 }
 
-/* Until the command has ended; returns how. */
+/* Wait until the command has ended. Returns its status, as waitpid(2) tells it. */
 static int await(const struct command *command)
 {
-    enum { PATIENCE_MS = 60000 }; /* to end: srun waits for KillWait, of slurm.conf */
+    enum {
+        PATIENCE_MS = 60000
+    }; /* for the command to end: srun waits for KillWait (slurm.conf) */
     struct pollfd fds[] = {{.fd = command->socket, .events = POLLIN},
                            {.fd = command->children, .events = POLLIN}};
     struct signalfd_siginfo info;
@@ -280,13 +282,13 @@ static int await(const struct command *command)
             kill(command->pid, SIGKILL);
         if (count > 0 && fds[1].revents)
             (void)!read(command->children, &info, sizeof(info));
-        if (count > 0 && fds[0].revents && !hear(command))
+        if (count > 0 && fds[0].revents && !forward(command))
             fds[0].fd = -1;
     }
     return status;
 }
 
-/* Run the command that is asked for on SOCKET. */
+/* In a child: run the command that the program at SOCKET asks for. */
 _Noreturn static void run(const struct berth_hostcommand *offer, int socket)
 {
     struct command command = {
@@ -297,7 +299,7 @@ _Noreturn static void run(const struct berth_hostcommand *offer, int socket)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (receive_question(&command) < 0)
         _exit(EXIT_FAILURE);
-    tell(socket, BERTH_HOSTCOMMAND_BEGUN);
+    send_answer(socket, BERTH_HOSTCOMMAND_BEGUN);
     if (prepare(&command, &err) < 0)
         refuse(&command, &err);
     command.pid = fork();
@@ -309,13 +311,13 @@ _Noreturn static void run(const struct berth_hostcommand *offer, int socket)
     }
     for (int i = 0; i < STREAMS; i++)
         close(command.streams[i]);
-    tell(socket, await(&command));
+    send_answer(socket, await(&command));
     _exit(EXIT_SUCCESS);
 }
 
-/* The next program of this user that asks; -1: none. One that cannot be taken stays,
- * and is not to keep us busy. */
-static int take_program(const struct berth_hostcommand *offer)
+/* Returns a connection of a program of this user; -1: none. A connection that cannot be
+ * accepted stays in the queue: wait a moment, or the loop around this would spin. */
+static int accept_program(const struct berth_hostcommand *offer)
 {
     enum { AGAIN_MS = 100 };
     int socket = accept4(offer->socket, NULL, NULL, SOCK_CLOEXEC);
@@ -329,32 +331,34 @@ static int take_program(const struct berth_hostcommand *offer)
     return socket;
 }
 
-/* Nothing can be run for SOCKET: ERROR. */
-static void decline(int socket, int error)
+/* Tell the program at SOCKET that no process can be started for it, because of ERROR
+ * (errno). */
+static void refuse_start(int socket, int error)
 {
     if (socket < 0)
         return;
-    tell(socket, -error);
+    send_answer(socket, -error);
     close(socket);
 }
 
-/* Returns how many commands are begun: 1 or 0. */
-static int welcome(const struct berth_hostcommand *offer)
+/* Accept a program and start the process of its command. Returns how many were started:
+ * 1 or 0. */
+static int start_command(const struct berth_hostcommand *offer)
 {
-    int socket = take_program(offer);
+    int socket = accept_program(offer);
     pid_t child = socket >= 0 ? fork() : -1;
 
     if (child == 0)
         run(offer, socket);
     if (child < 0)
-        decline(socket, errno);
+        refuse_start(socket, errno);
     else
         close(socket);
     return child > 0;
 }
 
-/* For as long as the supervisor is there, which kills us. Without a signalfd children
- * are looked for now and then. */
+/* Answer programs until the supervisor PARENT ends, or kills this process. Without a
+ * signalfd, look for ended children once a second. */
 _Noreturn static void serve(const struct berth_hostcommand *offer, pid_t parent)
 {
     enum { AGAIN_MS = 1000 };
@@ -373,7 +377,7 @@ _Noreturn static void serve(const struct berth_hostcommand *offer, pid_t parent)
         while (waitpid(-1, NULL, WNOHANG) > 0)
             count--;
         if (fds[0].revents)
-            count += welcome(offer);
+            count += start_command(offer);
     }
     _exit(EXIT_SUCCESS);
 }
@@ -401,7 +405,7 @@ void berth_hostcommand_serve(struct berth_hostcommand *hostcommand)
     if (child == 0 && read_environment(hostcommand) == 0)
         serve(hostcommand, parent);
     if (child <= 0)
-        decline(take_program(hostcommand), child < 0 ? error : ENOMEM);
+        refuse_start(accept_program(hostcommand), child < 0 ? error : ENOMEM);
     if (child == 0)
         _exit(EXIT_FAILURE);
     hostcommand->server = child > 0 ? child : 0;

@@ -9,40 +9,41 @@
 #include "job/hostcommand.h"
 #include "plan/launch.h"
 
-/* srun in a container: the other side of job/hostcommand.h. It costs a step a socket
- * and a descriptor until a program asks; then one process answers until the step ends,
- * with a process for each command. All of them are the user's, in the step's cgroup. */
+/* The server of job/hostcommand.h: it runs commands of the host, such as srun, for
+ * programs in a container. Until a program asks, a step has a socket and a descriptor
+ * more; then one process answers until the step ends, with a child for each command.
+ * All of them run as the user, in the cgroup of the step. */
 
-/* What the supervisor of a container has for it. Start with BERTH_HOSTCOMMAND_NONE; all
- * of it is valid then: nothing is offered. */
+/* The supervisor's part of it. BERTH_HOSTCOMMAND_NONE: the container has no commands of
+ * the host. */
 struct berth_hostcommand {
     const struct berth_launch *launch;
-    int socket;      /* that programs connect to; -1: none */
-    int programs;    /* the directory of the container's commands, which berth-init
-                        holds (runtime/start.h): no mount is needed; -1: none */
-    pid_t server;    /* the process that answers; 0: there is none yet */
-    int environment; /* memory for that of its task, where berth-init
-                        writes it (supervise/own.h); -1: it is */
+    int socket;      /* programs connect to it; -1: none */
+    int programs;    /* the directory of the commands, which berth-init holds open
+                        (runtime/start.h), so that no mount is needed; -1: none */
+    pid_t server;    /* the process that answers; 0: none yet */
+    int environment; /* memory into which berth-init writes the environment of its task
+                        (supervise/own.h); -1: CONTAINER has it */
     struct berth_strvec container;           /* the environment of its tasks */
-    char token[BERTH_HOSTCOMMAND_TOKEN + 1]; /* that programs show */
-    const sigset_t *mask;                    /* of a task */
+    char token[BERTH_HOSTCOMMAND_TOKEN + 1]; /* a program must know it */
+    const sigset_t *mask;                    /* the signal mask of a task */
 };
 
 #define BERTH_HOSTCOMMAND_NONE                                                         \
     ((struct berth_hostcommand){.socket = -1, .programs = -1, .environment = -1})
 
-/* Offer what the site allows for LAUNCH, a step of Slurm, unless its container is to be
- * closed (--contain). Where that cannot be done the
- * container has no such command, as without it. */
+/* Make the socket and the token for LAUNCH. *RET is BERTH_HOSTCOMMAND_NONE but for the
+ * launch if the site allows no commands, the container is closed (--contain), the
+ * launch is not a step of Slurm or is only explained, or the socket cannot be made. */
 void berth_hostcommand_open(const struct berth_launch *launch,
                             struct berth_hostcommand *ret);
 
-/* Append to RET the variables of the tasks, NAME=VALUE, where something is offered.
- * HOLDER is the process of berth-init, AFTER its environment; NULL: the PATH is left to
- * berth-init. */
+/* Append to RET the variables (NAME=VALUE) by which a task finds the commands; none
+ * without a socket. HOLDER is the process of berth-init, AFTER its environment; if
+ * AFTER is NULL, berth-init sets the PATH itself. */
 void berth_hostcommand_list(const struct berth_hostcommand *hostcommand, pid_t holder,
                             const struct berth_buf *after, struct berth_strvec *ret);
 
-/* Somebody connects. Starts the process that answers, a child of the caller; where that
- * cannot be, the connection is closed. */
+/* Call it when a program connects. Starts the process that answers, a child of the
+ * caller; if there can be none, closes the connection. */
 void berth_hostcommand_serve(struct berth_hostcommand *hostcommand);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Has a program in a container open files, and hands them to a command of the host. */
+/* Lets a program in a container open files, and gives their contents to a command of
+ * the host. */
 
 #include "supervise/hostfiles.h"
 
@@ -24,7 +25,8 @@
 #include "job/message.h"
 #include "plan/outsidefiles.h"
 
-/* The next letter. Where the program has ended, or says nothing, this process ends. */
+/* Returns the kind of the next message. Ends this process if the program has ended or
+ * sends nothing. */
 static int receive(int socket, int *ret_fd)
 {
     enum { PATIENCE_MS = 60000 }; /* a file system may be slow */
@@ -32,16 +34,16 @@ static int receive(int socket, int *ret_fd)
     for (;;) {
         struct pollfd fd = {.fd = socket, .events = POLLIN};
         int count = poll(&fd, 1, PATIENCE_MS);
-        int letter = count > 0 ? berth_job_receive(socket, ret_fd) : count;
+        int kind = count > 0 ? berth_job_receive(socket, ret_fd) : count;
 
-        if (letter > 0)
-            return letter;
-        if (letter == 0 || (errno != EAGAIN && errno != EINTR))
+        if (kind > 0)
+            return kind;
+        if (kind == 0 || (errno != EAGAIN && errno != EINTR))
             _exit(EXIT_FAILURE);
     }
 }
 
-/* The program has been sent signal NUMBER before its command runs. */
+/* The program got signal NUMBER before its command runs: end as the command would. */
 static void obey(int socket, int number)
 {
     if (number == SIGSTOP || number == SIGCONT || number == SIGWINCH)
@@ -50,29 +52,29 @@ static void obey(int socket, int number)
     _exit(EXIT_FAILURE);
 }
 
-/* Have the program open PATH. Returns a descriptor, or -1 with errno. */
+/* Let the program open PATH. Returns a descriptor, or -1 with errno. */
 static int open_there(int socket, const char *path, int flags)
 {
-    struct berth_hostcommand_wish wish = {.flags = flags};
+    struct berth_hostcommand_file file = {.flags = flags};
     size_t length = strlen(path) + 1;
-    int letter = 0, fd = -1;
+    int kind = 0, fd = -1;
 
-    if (length > sizeof(wish.path)) {
+    if (length > sizeof(file.path)) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    memcpy(wish.path, path, length);
-    send(socket, &wish, offsetof(struct berth_hostcommand_wish, path) + length,
+    memcpy(file.path, path, length);
+    send(socket, &file, offsetof(struct berth_hostcommand_file, path) + length,
          MSG_NOSIGNAL);
-    while ((letter = receive(socket, &fd)) < ' ')
-        obey(socket, letter);
-    if (letter == BERTH_HOSTCOMMAND_FILE)
+    while ((kind = receive(socket, &fd)) < ' ')
+        obey(socket, kind);
+    if (kind == BERTH_HOSTCOMMAND_FILE)
         return fd;
     errno = receive(socket, &fd);
     return -1;
 }
 
-/* Is the file at FD the one that is PATH on the host? */
+/* Is the file open at FD the same as PATH on the host? */
 static bool is_same(int fd, const char *path)
 {
     struct stat here, there;
@@ -81,7 +83,8 @@ static bool is_same(int fd, const char *path)
            here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
-/* Copy FROM, which may be a pipe. Returns 0; -1 with errno, EFBIG where it is large. */
+/* Copy FROM, which may be a pipe, to TO. Returns 0, or -1 with errno; EFBIG: FROM is
+ * too large. */
 static int copy(int socket, int from, int to)
 {
     enum { MOST = 16 << 20 };
@@ -108,8 +111,8 @@ static int copy(int socket, int from, int to)
     return (int)count;
 }
 
-/* A path in place of PATH, which is in *WORD and the rest of it. The memory stays open
- * when the command is executed. */
+/* Copy FROM into memory, and replace PATH, the last part of *WORD, by the path of the
+ * memory. The command inherits the memory. Returns 0, or -1 with errno. */
 static int replace(int socket, int from, const char *path, char **word)
 {
     int memory = memfd_create("berth", 0);
@@ -134,7 +137,8 @@ static int refuse(const char *option, const char *path, struct berth_err *err)
                          option, path, strerror(errno));
 }
 
-/* A pipe that both sides have is not opened: its writer would see a reader go. */
+/* Replace PATH in *WORD unless the host has the same file. A pipe that both have is not
+ * opened: its writer would lose a reader. */
 static int carry(int socket, const char *option, const char *path, char **word,
                  struct berth_err *err)
 {
@@ -157,7 +161,7 @@ static bool is_directory(const char *path)
     return stat(path, &here) == 0 && S_ISDIR(here.st_mode);
 }
 
-/* Cut PATH to its directory, which may be `.`; false: it has none. */
+/* Cut PATH to its directory, which may be `.`. Returns false if PATH has none. */
 static bool cut(char *path)
 {
     size_t end = strlen(path);
@@ -174,8 +178,8 @@ static bool cut(char *path)
     return true;
 }
 
-/* Refuse FILE, which a word cannot stand for, unless it, or its directory, is the same
- * on both sides. */
+/* Check a FILE that a copy cannot replace: refuse it unless the host has the same file,
+ * or for output the same directory. */
 static int check(int socket, const struct berth_outside_file *file,
                  struct berth_err *err)
 {
@@ -203,7 +207,7 @@ static int check(int socket, const struct berth_outside_file *file,
         file->option, file->path);
 }
 
-/* FILE, which is named in *WORD and the rest of it. */
+/* Replace or check FILE, whose path is the last part of *WORD. */
 static int pass(int socket, const struct berth_outside_file *file, char **word,
                 struct berth_err *err)
 {
@@ -212,7 +216,7 @@ static int pass(int socket, const struct berth_outside_file *file, char **word,
                : check(socket, file, err);
 }
 
-/* A variable that the task has, too, is from outside. */
+/* Does the task have FILE in the same variable? Then the path is one of the host. */
 static bool is_tasks(char *const *task, const struct berth_outside_file *file)
 {
     const char *was = berth_environ_value(task, file->option);

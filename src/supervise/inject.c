@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The supervisor's side of putting the host's MPI into a container: starts berth-mpi,
- * and takes down what that has done. */
+/* Starts berth-mpi, which binds the host's MPI into a container, and receives the
+ * binding. */
 
 #include "supervise/inject.h"
 
@@ -13,7 +13,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/detach.h"
 #include "base/environ.h"
+#include "base/run.h"
+#include "base/tree.h"
 #include "plan/envdiff.h"
 #include "policy/fabric.h"
 #include "policy/mountrules.h"
@@ -21,24 +24,22 @@
 #include "probe/devices.h"
 #include "probe/profilesread.h"
 #include "probe/siteread.h"
-#include "base/detach.h"
+#include "step/channel.h"
 #include "step/handover.h"
 #include "step/mark.h"
+#include "step/program.h"
 #include "step/stageroot.h"
-#include "step/channel.h"
-#include "base/run.h"
-#include "base/tree.h"
 
 #define PROGRAM BERTH_LIBEXECDIR "/berth-mpi"
 
 /* The descriptors of berth-mpi. */
-struct berth_handovers {
-    int task;      /* what to do, and the environment of the task on the host */
+struct descriptors {
+    int task;      /* the order, and the environment of the task on the host */
     int container; /* the command, and the environment in the container */
     int channel;   /* step/channel.h */
-    int user;      /* the roots of stages that the container mounts; -1: it does not */
+    int user; /* the directories of stages that the container mounts; -1: it does not */
     int site;
-    int said; /* as in struct berth_inject */
+    int task_stderr; /* as in struct berth_inject */
 };
 
 static int open_root(struct berth_stage_root root)
@@ -46,22 +47,21 @@ static int open_root(struct berth_stage_root root)
     return berth_tree_open(root.path, root.owner, root.forbidden, NULL, NULL);
 }
 
-/* Stay open in this process, which lives as long as the step on its node: berth-mpi
- * locks them (stage/expire.h). */
-static void open_roots(const struct berth_request *request,
-                       struct berth_handovers *handovers)
+/* Open the directories of stages. They stay open in this process, which lives as long
+ * as the step on its node, because berth-mpi locks them (stage/expire.h). */
+static void open_roots(const struct berth_request *request, struct descriptors *fds)
 {
     char path[BERTH_STAGE_USER_SIZE];
 
     if (!berth_request_may_stage(request))
         return;
-    handovers->user = open_root(berth_stage_user(path));
-    handovers->site = open_root(berth_stage_site());
+    fds->user = open_root(berth_stage_user(path));
+    fds->site = open_root(berth_stage_site());
 }
 
 static int write_handovers(const struct berth_inject *inject,
                            const struct berth_strvec *environment,
-                           struct berth_handovers *handovers, struct berth_err *err)
+                           struct descriptors *fds, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_STRVEC struct berth_strvec command = {0};
@@ -70,16 +70,16 @@ static int write_handovers(const struct berth_inject *inject,
     struct berth_order order = *launch->order; /* borrows */
 
     order.request = *launch->request;
-    order.asked = (struct berth_request){0}; /* nobody asks berth-mpi */
+    order.asked = (struct berth_request){0}; /* of no use to berth-mpi */
     order.mpi = (struct berth_order_mpi){
         .holder = inject->holder,
         .parent = inject->parent,
         .tasks = inject->tasks,
         .apart = inject->apart,
         .seconds = (int)(berth_deadline_left(inject->deadline) / 1000),
-        .user = handovers->user,
-        .site = handovers->site,
-        .task_stderr = inject->said,
+        .user = fds->user,
+        .site = fds->site,
+        .task_stderr = inject->task_stderr,
         .directory = (char *)launch->directory,
     };
     if (berth_order_put(&order, &text, err) < 0)
@@ -88,36 +88,33 @@ static int write_handovers(const struct berth_inject *inject,
     berth_launch_command(launch->request, launch->command, &command);
     if (words.failed || command.failed)
         return berth_err_oom(err);
-    handovers->task = berth_handover_write(&words, launch->environment, err);
-    handovers->container =
-        handovers->task < 0 ? -1
-                            : berth_handover_write(&command, environment->items, err);
-    return handovers->container < 0 ? -1 : 0;
+    fds->task = berth_handover_write(&words, launch->environment, err);
+    fds->container =
+        fds->task < 0 ? -1 : berth_handover_write(&command, environment->items, err);
+    return fds->container < 0 ? -1 : 0;
 }
 
-/* With its own descriptors and no other of ours. Variables of the user are for the
- * application; they could lead the loader astray. */
-static void become_program(const struct berth_handovers *handovers)
+/* Become berth-mpi, which inherits FDS and no other descriptor. It gets no variable of
+ * the user: LD_LIBRARY_PATH is for the application. */
+static void become_program(const struct descriptors *fds)
 {
     static char *const environment[] = {(char *)"PATH=/usr/bin:/bin:/usr/sbin:/sbin",
                                         NULL};
-    const int given[] = {handovers->task, handovers->container, handovers->channel,
-                         handovers->user, handovers->site,      handovers->said};
+    const int given[] = {fds->task, fds->container, fds->channel,
+                         fds->user, fds->site,      fds->task_stderr};
     char numbers[3][16];
     char *argv[] = {(char *)"berth-mpi", numbers[0], numbers[1], numbers[2], NULL};
     struct berth_err err;
 
-    snprintf(numbers[0], sizeof(numbers[0]), "%d", handovers->task);
-    snprintf(numbers[1], sizeof(numbers[1]), "%d", handovers->container);
-    snprintf(numbers[2], sizeof(numbers[2]), "%d", handovers->channel);
+    snprintf(numbers[0], sizeof(numbers[0]), "%d", fds->task);
+    snprintf(numbers[1], sizeof(numbers[1]), "%d", fds->container);
+    snprintf(numbers[2], sizeof(numbers[2]), "%d", fds->channel);
     berth_cloexec_from(STDERR_FILENO + 1);
     for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
         fcntl(given[i], F_SETFD, 0);
     execve(PROGRAM, argv, environment);
-    berth_err_set(&err,
-                  "'%s': %s; berth is incomplete on this host, tell its administrators",
-                  PROGRAM, strerror(errno));
-    berth_channel_send(handovers->channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
+    berth_program_missing(PROGRAM, &err);
+    berth_channel_send(fds->channel, BERTH_CHANNEL_REFUSED, err.text, NULL);
 }
 
 /* Set VARIABLE (NAME=VALUE) in LIST. */
@@ -135,37 +132,27 @@ static void set_variable(struct berth_strvec *list, const char *variable)
     berth_strvec_push(list, variable);
 }
 
-/* Until berth-mpi is done or refuses. */
+/* Receive the binding: until berth-mpi is done, or refuses. */
 static int receive(const struct berth_inject *inject, int channel,
-                   struct berth_buf *bytes, struct berth_err *err)
+                   struct berth_binding *ret, struct berth_err *err)
 {
+    BERTH_BUF struct berth_buf bytes = {0};
     struct berth_channel_message message;
 
     do {
         if (berth_channel_receive(channel, inject->deadline, &message, err) < 0)
             return berth_err_at(err, "berth-mpi");
         if (message.kind == BERTH_CHANNEL_RESULT)
-            berth_buf_add(bytes, message.text, message.count);
+            berth_buf_add(&bytes, message.text, message.count);
     } while (message.kind == BERTH_CHANNEL_RESULT);
     if (message.kind != BERTH_CHANNEL_DONE)
         return berth_err_set(err, "%s", message.text);
-    return bytes->failed ? berth_err_oom(err) : 0;
+    return bytes.failed ? berth_err_oom(err)
+                        : berth_binding_get(bytes.text, bytes.used, ret, err);
 }
 
-static int take_down(const struct berth_inject *inject, int channel,
-                     struct berth_injected *injected, struct berth_err *err)
-{
-    BERTH_BUF struct berth_buf bytes = {0};
-
-    if (receive(inject, channel, &bytes, err) < 0 ||
-        berth_binding_get(bytes.text, bytes.used, &injected->binding, err) < 0)
-        return -1;
-    return 0;
-}
-
-static int run_program(const struct berth_inject *inject,
-                       struct berth_handovers *handovers,
-                       struct berth_injected *injected, struct berth_err *err)
+static int start_program(const struct berth_inject *inject, struct descriptors *fds,
+                         struct berth_injected *injected, struct berth_err *err)
 {
     int ends[2];
     int result;
@@ -173,17 +160,17 @@ static int run_program(const struct berth_inject *inject,
 
     if (berth_channel_open(ends, err) < 0)
         return -1;
-    handovers->channel = ends[1];
+    fds->channel = ends[1];
     child = fork();
     if (child == 0) {
-        become_program(handovers);
+        become_program(fds);
         _exit(EXIT_FAILURE);
     }
     close(ends[1]);
     if (child < 0)
         result = berth_err_set(err, "cannot start a process: %s", strerror(errno));
     else
-        result = take_down(inject, ends[0], injected, err);
+        result = receive(inject, ends[0], &injected->binding, err);
     if (result == 0) {
         injected->witness = (struct berth_inject_witness){child, ends[0]};
         return 0;
@@ -195,21 +182,21 @@ static int run_program(const struct berth_inject *inject,
     return -1;
 }
 
-static int use_program(const struct berth_inject *inject,
-                       const struct berth_strvec *environment,
-                       struct berth_injected *injected, struct berth_err *err)
+static int bind_mpi(const struct berth_inject *inject,
+                    const struct berth_strvec *environment,
+                    struct berth_injected *injected, struct berth_err *err)
 {
-    struct berth_handovers handovers = {-1, -1, -1, -1, -1, inject->said};
+    struct descriptors fds = {-1, -1, -1, -1, -1, inject->task_stderr};
     int result;
 
-    open_roots(inject->launch->request, &handovers);
-    result = write_handovers(inject, environment, &handovers, err);
+    open_roots(inject->launch->request, &fds);
+    result = write_handovers(inject, environment, &fds, err);
     if (result == 0)
-        result = run_program(inject, &handovers, injected, err);
-    if (handovers.task >= 0)
-        close(handovers.task);
-    if (handovers.container >= 0)
-        close(handovers.container);
+        result = start_program(inject, &fds, injected, err);
+    if (fds.task >= 0)
+        close(fds.task);
+    if (fds.container >= 0)
+        close(fds.container);
     return result;
 }
 
@@ -225,15 +212,15 @@ int berth_inject_mounts(const struct berth_request *request,
     if (!berth_request_may_stage(request))
         return 0;
     own = berth_stage_root_open(&user, err);
-    all = berth_tree_open(site.path, site.owner, site.forbidden, NULL, NULL);
-    /* Otherwise staging will fail for the same reason, and the image's own runs. */
+    all = open_root(site);
+    /* else staging fails for the same reason, and the image's own MPI runs */
     if (own < 0 && all < 0 && berth_request_mpi_must_host(request))
         return berth_err_at(err, "--mpi-bind");
     if (own >= 0)
         berth_strvec_pushf(mounts, "%s:%s:ro", user.path, user.mounted);
     if (all >= 0)
         berth_strvec_pushf(mounts, "%s:%s:ro", site.path, site.mounted);
-    /* Some directory that every node has: a place for the marks (step/marks.h). */
+    /* any directory that every node has: marks are mounted over it (step/marks.h) */
     if (own >= 0 || all >= 0)
         berth_strvec_pushf(mounts, "%s:%s:ro", BERTH_LIBEXECDIR, BERTH_MARK_DIRECTORY);
     return mounts->failed ? berth_err_oom(err) : 0;
@@ -261,7 +248,7 @@ int berth_inject_fabric(const struct berth_request *request,
     return mounts->failed ? berth_err_oom(err) : 0;
 }
 
-/* What the host's MPI and the step want, in ENVIRONMENT. */
+/* Set the variables of the binding and of the step in ENVIRONMENT. */
 static int set_variables(const struct berth_inject *inject,
                          struct berth_strvec *environment,
                          struct berth_binding *binding, struct berth_err *err)
@@ -284,7 +271,7 @@ int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_i
     if (environment.failed)
         return berth_err_oom(err);
     if (berth_request_mpi_chosen(inject->launch->request))
-        result = use_program(inject, &environment, &injected, err);
+        result = bind_mpi(inject, &environment, &injected, err);
     if (result == 0)
         result = set_variables(inject, &environment, &injected.binding, err);
     berth_envdiff_flatten(environment.items, &injected.environment);

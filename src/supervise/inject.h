@@ -11,8 +11,8 @@
 #include "plan/launch.h"
 #include "report/binding.h"
 
-/* Putting the host's MPI into a container that runs (--mpi-bind). The program berth-mpi
- * does it, so that a step without the option pays for none of it. */
+/* Binds the host's MPI over that of a container that runs (--mpi-bind). The program
+ * berth-mpi does the work, so that a step without the option does not load it. */
 
 /* The container, and the command that will run in it. Borrows everything. */
 struct berth_inject {
@@ -23,15 +23,14 @@ struct berth_inject {
     size_t count;            /* bytes of it */
     unsigned int apart;      /* as in mpi/reach.h */
     struct berth_deadline *deadline;
-    int said;                       /* standard error of a task; -1: none */
+    int task_stderr;                /* standard error of a task; -1: none */
     unsigned int tasks;             /* of the step on this node */
     pid_t parent;                   /* of the tasks */
-    const struct berth_strvec *set; /* NAME=VALUE that the image's MPI is to have, too;
-                                       NULL: nothing */
+    const struct berth_strvec *set; /* more NAME=VALUE for the tasks; NULL: none */
 };
 
-/* A child of the caller that may live on, to watch the tasks (witness/witness.h). It
- * ends when END is closed, if not before. */
+/* A child of the caller that may watch the tasks (witness/witness.h). It ends when the
+ * caller closes END, or before. */
 struct berth_inject_witness {
     pid_t pid;
     int end;
@@ -39,26 +38,28 @@ struct berth_inject_witness {
 
 /* The result. */
 struct berth_injected {
-    struct berth_buf environment; /* with what the host's MPI wants; the same form */
+    struct berth_buf environment; /* of the tasks, with what the host's MPI needs; the
+                                     form of /proc/PID/environ */
     struct berth_binding binding;
-    struct berth_inject_witness witness; /* {0}: there is none */
+    struct berth_inject_witness witness; /* {0}: none */
 };
 
-/* What the runtime is to mount so that the host's MPI can be seen in the container;
- * appends SRC:DST:ro. The user's directory is made if need be. */
+/* Append to MOUNTS, as SRC:DST:ro, the directories with copies of the host's MPI, which
+ * the runtime mounts. Makes the user's directory if it is missing. Appends nothing
+ * without --mpi-bind. */
 int berth_inject_mounts(const struct berth_request *request,
                         struct berth_strvec *mounts, struct berth_err *err);
 
-/* What the profiles of the host's MPI want mounted and this host has, but where the
- * request mounts something itself; appends SRC:DST:ro|rw. TERMS name the site's
- * profiles. */
+/* Append to MOUNTS, as SRC:DST:ro|rw, the paths of this host that the profiles of its
+ * MPI name, unless the request mounts something there. TERMS name the site's profiles.
+ */
 int berth_inject_fabric(const struct berth_request *request,
                         const struct berth_terms *terms, struct berth_strvec *mounts,
                         struct berth_err *err);
 
-/* Binds the host's MPI as the request's mode says; off: only copies the environment.
- * Returns 0 with *RET_INJECTED, which the caller owns (berth_injected_fini); -1 with a
- * sentence in ERR when the step must not run. */
+/* Bind the host's MPI as --mpi-bind of the request says; without it, only the
+ * environment is copied. Returns 0 with *RET_INJECTED, which the caller owns
+ * (berth_injected_fini); -1 with a sentence in ERR when the step must not run. */
 int berth_inject(const struct berth_inject *inject, struct berth_injected *ret_injected,
                  struct berth_err *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One container of a job, which its steps join: a rendezvous of one, in which this
- * process is what slurmstepd and the first task are in a step. */
+/* One container of a job, which its steps join. It has a rendezvous of its own, in
+ * which this process does what slurmstepd and the first task do in a step. */
 
 #include "supervise/jobcontainer.h"
 
@@ -16,17 +16,17 @@
 #include "job/key.h"
 #include "job/message.h"
 #include "job/variables.h"
-#include "supervise/supervisor.h"
-#include "task/task.h"
 #include "step/namespaces.h"
 #include "step/rendezvous.h"
 #include "supervise/prepare.h"
+#include "supervise/supervisor.h"
+#include "task/task.h"
 
 extern char **environ;
 
-enum { START_SECONDS = 600 }; /* the step that asks gives up before */
+enum { START_SECONDS = 600 }; /* the step that waits gives up earlier */
 
-/* The rendezvous as a task has it, which the supervisor gets. */
+/* Enter the rendezvous MADE as a task does; RET is for the supervisor. */
 static int enter(const struct berth_rendezvous *made, struct berth_rendezvous *ret,
                  struct berth_err *err)
 {
@@ -37,7 +37,8 @@ static int enter(const struct berth_rendezvous *made, struct berth_rendezvous *r
     return berth_rendezvous_enter(ret, err);
 }
 
-/* All signals are blocked here; the runtime gets those that the step would. */
+/* This process has all signals blocked, and the runtime must not: start it with none
+ * blocked. */
 static int start_unblocked(const struct berth_launch *launch,
                            struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
@@ -51,7 +52,7 @@ static int start_unblocked(const struct berth_launch *launch,
     return result;
 }
 
-/* Start it, and wait until it can be joined. */
+/* Start the container, and wait until tasks can join it. */
 static int start(const struct berth_handover *question, struct berth_rendezvous *made,
                  struct berth_rendezvous *ret, struct berth_err *err)
 {
@@ -71,15 +72,16 @@ static int start(const struct berth_handover *question, struct berth_rendezvous 
         berth_job_launch_from(&launch, &job, err) < 0 ||
         berth_rendezvous_make(made, 1, err) < 0)
         return -1;
-    berth_rendezvous_furnish(made, START_SECONDS, NULL);
+    berth_rendezvous_configure(made, START_SECONDS, NULL);
     if (enter(made, ret, err) < 0 || !berth_rendezvous_claim(ret, 1) ||
         start_unblocked(&job.launch, ret, err) < 0)
         return -1;
     return berth_rendezvous_wait(ret, err) == BERTH_RENDEZVOUS_READY ? 0 : -1;
 }
 
-/* What the environment of the image depends on. Only a process in the container's user
- * namespace may read files of the image; this one stays there. */
+/* Find the variables on which the environment of the image depends. Only a process in
+ * the container's user namespace may read files of the image, so this process enters
+ * it, and stays. */
 static void find_variables(pid_t holder, struct berth_strvec *ret)
 {
     BERTH_FREE char *root = NULL;
@@ -116,7 +118,8 @@ static int write_answer(const struct berth_rendezvous *rendezvous,
     return berth_handover_write(&words, environment.items, err);
 }
 
-/* Until it has ended, whoever was killed. The supervisor sees that at once. */
+/* Wait until the container has ended. The supervisor reports its end; if the supervisor
+ * was killed, the holder is gone. */
 static void await_end(struct berth_rendezvous *rendezvous, pid_t holder)
 {
     enum { LOOK_AGAIN_SECONDS = 1 };

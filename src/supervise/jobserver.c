@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Knows the containers of a job: one process for each job and node, which starts no
- * runtime and reads no file of an image. A step that asks waits for a container that
- * another step has begun to start. */
+/* The server of a job: one process for each job and node that knows the containers of
+ * the job. Its children start the containers; the server itself starts no runtime and
+ * reads no file of an image. A step waits for a container that was started for another
+ * step. */
 
 #include "supervise/jobserver.h"
 
@@ -20,30 +21,30 @@
 #include "base/detach.h"
 #include "job/message.h"
 #include "job/variables.h"
-#include "supervise/jobcontainer.h"
 #include "step/namespaces.h"
 #include "step/processes.h"
+#include "supervise/jobcontainer.h"
 
 /* The most containers of a job on a node, and steps at a time. */
 enum { CONTAINERS_MAX = 32, STEPS_MAX = 4096 };
 
 struct container {
-    int channel;                    /* to the process that keeps it; -1: none */
-    pid_t keeper;                   /* that process */
-    struct berth_handover question; /* for which it was started */
-    int answer;                     /* what that process has said; -1: nothing yet */
-    struct berth_strvec variables;  /* of job/variables.h */
+    int channel; /* to the process that keeps it (supervise/jobcontainer.h); -1: none */
+    pid_t process;                  /* that process */
+    struct berth_handover question; /* of the step for which it was started */
+    int answer; /* the handover that the process has sent; -1: none yet */
+    struct berth_strvec variables; /* of job/variables.h */
 };
 
 struct step {
     int socket;
     bool has_asked;
     struct berth_handover question; /* until it is answered */
-    struct container *container;    /* in which it is; NULL: none yet */
+    struct container *container;    /* that it has joined; NULL: none yet */
 };
 
 static struct {
-    int extern_step; /* a descriptor that can be read when that has ended; -1: none */
+    int extern_step; /* a descriptor that can be read when the extern step has ended */
     struct container containers[CONTAINERS_MAX];
     struct step *steps;
     size_t count;
@@ -56,7 +57,7 @@ static void drop_step(struct step *step)
     *step = server.steps[--server.count];
 }
 
-/* Steps in it learn by the end of their socket that it has ended. */
+/* End CONTAINER; its steps learn it by the end of their sockets. */
 static void drop_container(struct container *container)
 {
     for (size_t i = server.count; i-- > 0;)
@@ -65,8 +66,8 @@ static void drop_container(struct container *container)
     close(container->channel);
     if (container->answer >= 0)
         close(container->answer);
-    kill(container->keeper, SIGKILL);
-    waitpid(container->keeper, NULL, 0);
+    kill(container->process, SIGKILL);
+    waitpid(container->process, NULL, 0);
     berth_handover_fini(&container->question);
     berth_strvec_fini(&container->variables);
     *container = (struct container){.channel = -1, .answer = -1};
@@ -90,7 +91,7 @@ static bool has_same_directory(const struct container *container,
            has_same(container, question, BERTH_JOB_IDENTITY);
 }
 
-/* Could the step be in the container, as far as that is known? */
+/* May the step of QUESTION join CONTAINER, as far as is known? */
 static bool fits(const struct container *container,
                  const struct berth_handover *question)
 {
@@ -103,7 +104,8 @@ static bool fits(const struct container *container,
                                      question->environment.items));
 }
 
-/* One that was started in the same directory comes first; NULL: none. */
+/* Returns a container for QUESTION, rather one that was started in the same directory;
+ * NULL: none. */
 static struct container *find(const struct berth_handover *question)
 {
     struct container *found = NULL;
@@ -120,15 +122,16 @@ static struct container *find(const struct berth_handover *question)
     return found;
 }
 
-/* In the process that will keep the container. */
-_Noreturn static void keep(int channel, const struct berth_handover *question)
+/* In the process that becomes the container. */
+_Noreturn static void become_container(int channel,
+                                       const struct berth_handover *question)
 {
     berth_close_others(&channel, 1);
     berth_jobcontainer_run(BERTH_JOBSERVER_SOCKET, question);
 }
 
-/* Begin to start the container that QUESTION asks for, which it takes. Returns NULL
- * where there is none to be had. */
+/* Start a process that starts the container for QUESTION, which the container then
+ * owns. Returns NULL if there can be none. */
 static struct container *start(struct berth_handover *question)
 {
     struct container *container = server.containers;
@@ -139,11 +142,11 @@ static struct container *start(struct berth_handover *question)
     if (container == server.containers + CONTAINERS_MAX ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return NULL;
-    container->keeper = fork();
-    if (container->keeper == 0)
-        keep(ends[1], question);
+    container->process = fork();
+    if (container->process == 0)
+        become_container(ends[1], question);
     close(ends[1]);
-    if (container->keeper < 0) {
+    if (container->process < 0) {
         close(ends[0]);
         return NULL;
     }
@@ -159,8 +162,8 @@ static void refuse(struct step *step)
     drop_step(step);
 }
 
-/* Answer a step that has asked, unless it has to wait: for a container that is being
- * started, of which nobody knows yet on which variables it depends. */
+/* Answer STEP, which has asked, unless the step must wait: the variables on which a
+ * container depends are known only when it has started. */
 static void answer(struct step *step)
 {
     struct berth_handover *question = &step->question;
@@ -188,7 +191,7 @@ static void answer(struct step *step)
     berth_handover_fini(question);
 }
 
-/* Backwards, because answers end steps. */
+/* Answer all steps that wait; backwards, because an answer may remove a step. */
 static void answer_all(void)
 {
     for (size_t i = server.count; i-- > 0;)
@@ -196,9 +199,9 @@ static void answer_all(void)
             answer(&server.steps[i]);
 }
 
-/* Those that wait for a container that has not started start theirs themselves, and say
- * why that does not work. */
-static void give_up(const struct container *container)
+/* CONTAINER did not start: each step that waits for it starts its own container, and
+ * reports why that fails. */
+static void refuse_waiting(const struct container *container)
 {
     for (size_t i = server.count; i-- > 0;) {
         struct step *step = &server.steps[i];
@@ -208,8 +211,8 @@ static void give_up(const struct container *container)
     }
 }
 
-/* The keeper has said that it has started, or has ended. */
-static void hear_keeper(struct container *container)
+/* The process of CONTAINER says that the container has started, or has ended. */
+static void read_container(struct container *container)
 {
     struct berth_handover said;
     int fd;
@@ -226,11 +229,11 @@ static void hear_keeper(struct container *container)
         }
     }
     if (container->answer < 0)
-        give_up(container);
+        refuse_waiting(container);
     drop_container(container);
 }
 
-/* They are a step's, and so the user's own. */
+/* Read a question from a step, a process of the user. */
 static int read_question(int fd, struct berth_handover *ret)
 {
     if (berth_job_read(fd, ret) < 0)
@@ -241,14 +244,14 @@ static int read_question(int fd, struct berth_handover *ret)
     return -1;
 }
 
-static void hear_step(struct step *step)
+static void read_step(struct step *step)
 {
     int fd;
-    int letter = berth_job_receive(step->socket, &fd);
+    int kind = berth_job_receive(step->socket, &fd);
 
-    if (letter < 0 && errno == EAGAIN)
+    if (kind < 0 && errno == EAGAIN)
         return;
-    if (letter != BERTH_JOB_ASK || step->has_asked || fd < 0) {
+    if (kind != BERTH_JOB_ASK || step->has_asked || fd < 0) {
         if (fd >= 0)
             close(fd);
         drop_step(step);
@@ -260,9 +263,10 @@ static void hear_step(struct step *step)
     }
 }
 
-/* Code in an image gets no answer: it could have programs started outside. Nor does a
- * step that sees other directories than we (job_container/tmpfs). */
-static bool is_welcome(int socket)
+/* May the peer of SOCKET ask? Not a program in an image, which could start programs on
+ * the host; and not a step that has other mounts than the server (job_container/tmpfs).
+ */
+static bool is_allowed(int socket)
 {
     struct ucred peer;
     socklen_t length = sizeof(peer);
@@ -273,7 +277,7 @@ static bool is_welcome(int socket)
            berth_namespaces_shared(getpid(), peer.pid, "mnt");
 }
 
-static void welcome(void)
+static void accept_step(void)
 {
     int socket =
         accept4(BERTH_JOBSERVER_SOCKET, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -281,7 +285,7 @@ static void welcome(void)
 
     if (socket < 0)
         return;
-    steps = server.count < STEPS_MAX && is_welcome(socket)
+    steps = server.count < STEPS_MAX && is_allowed(socket)
                 ? realloc(server.steps, (server.count + 1) * sizeof(*steps))
                 : NULL;
     if (!steps) {
@@ -292,20 +296,20 @@ static void welcome(void)
     server.steps[server.count++] = (struct step){.socket = socket};
 }
 
-/* Look at FDS, which are, in this order, those of the containers and of the COUNT
- * steps. */
-static void hear(const struct pollfd *fds, size_t count)
+/* Read from those of FDS that are ready: first the containers, then the COUNT steps. */
+static void read_ready(const struct pollfd *fds, size_t count)
 {
     for (size_t i = count; i-- > 0;)
         if (fds[CONTAINERS_MAX + i].revents && i < server.count &&
             server.steps[i].socket == fds[CONTAINERS_MAX + i].fd)
-            hear_step(&server.steps[i]);
+            read_step(&server.steps[i]);
     for (size_t i = 0; i < CONTAINERS_MAX; i++)
         if (fds[i].revents && server.containers[i].channel == fds[i].fd)
-            hear_keeper(&server.containers[i]);
+            read_container(&server.containers[i]);
 }
 
-/* One round. Returns false when the extern step has ended. */
+/* Wait for one message or more, and answer. Returns false when the extern step has
+ * ended. */
 static bool serve(void)
 {
     enum { LISTENING, EXTERN, FIRST };
@@ -325,9 +329,9 @@ static bool serve(void)
             (struct pollfd){.fd = server.steps[i].socket, .events = POLLIN};
     if (poll(fds, FIRST + CONTAINERS_MAX + count, -1) > 0) {
         goes_on = !fds[EXTERN].revents;
-        hear(fds + FIRST, count);
+        read_ready(fds + FIRST, count);
         if (fds[LISTENING].revents)
-            welcome();
+            accept_step();
     }
     free(fds);
     return goes_on;
@@ -351,7 +355,7 @@ void berth_jobserver_run(pid_t extern_step)
     raise_limit();
     server.extern_step = berth_process_open(extern_step);
     if (server.extern_step < 0)
-        return; /* it has ended, or the kernel (before 5.3) cannot tell when it does */
+        return; /* it has ended, or the kernel (before 5.3) has no pidfd */
     fcntl(BERTH_JOBSERVER_SOCKET, F_SETFL, O_NONBLOCK);
     for (size_t i = 0; i < CONTAINERS_MAX; i++)
         server.containers[i] = (struct container){.channel = -1, .answer = -1};

@@ -7,6 +7,6 @@
 enum { BERTH_JOBSERVER_SOCKET = 3 };
 
 /* `berth-start --job PID`: serve the containers of a job on this node to its steps
- * (job/message.h), as the user, until process PID, the slurmstepd of the job's extern
- * step, has ended. Returns then; the containers end with the caller. */
+ * (job/message.h), as the user. EXTERN_STEP is PID, the slurmstepd of the job's extern
+ * step. Returns when that process has ended; the containers end with the caller. */
 void berth_jobserver_run(pid_t extern_step);

@@ -11,29 +11,29 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/run.h"
-#include "supervise/hostcommand.h"
 #include "runtime/start.h"
-#include "supervise/watcher.h"
 #include "step/become.h"
 #include "step/handover.h"
 #include "step/limits.h"
 #include "step/log.h"
 #include "step/program.h"
+#include "supervise/hostcommand.h"
 #include "supervise/prepare.h"
+#include "supervise/watcher.h"
 
 extern char **environ;
 
-/* From here on what standard error is said goes to LOG, and berth-init takes it back.
+/* Redirect standard error to LOG. Returns a descriptor of the old one, which berth-init
+ * restores; -1 with a sentence in ERR.
  */
-static int divert(int log, struct berth_err *err)
+static int redirect_stderr(int log, struct berth_err *err)
 {
-    int said = dup(STDERR_FILENO);
+    int task_stderr = dup(STDERR_FILENO);
 
-    if (said < 0 || dup2(log, STDERR_FILENO) < 0)
+    if (task_stderr < 0 || dup2(log, STDERR_FILENO) < 0)
         return berth_err_set(err, "cannot make a log: %s", strerror(errno));
-    return said;
+    return task_stderr;
 }
 
 /* Write the handover for berth-init. Returns a descriptor, or -1 with a sentence in
@@ -41,7 +41,7 @@ static int divert(int log, struct berth_err *err)
 static int write_handover(const struct berth_task *task,
                           const struct berth_launch *launch,
                           const struct berth_hostcommand *hostcommand,
-                          const char *limits, int watcher, int said,
+                          const char *limits, int watcher, int task_stderr,
                           struct berth_err *err)
 {
     const struct berth_launch_init init = {.place = task->place,
@@ -50,7 +50,7 @@ static int write_handover(const struct berth_task *task,
                                            .set = &task->binding.set,
                                            .report = task->order.report,
                                            .watcher = watcher,
-                                           .task_stderr = said,
+                                           .task_stderr = task_stderr,
                                            .programs = hostcommand->programs,
                                            .environment = hostcommand->environment};
     BERTH_STRVEC struct berth_strvec words = {0};
@@ -60,8 +60,8 @@ static int write_handover(const struct berth_task *task,
     return berth_handover_write(&words, environ, err);
 }
 
-/* Is MPI to know that its ranks are apart? Where it is not berth's, only if the step
- * has other programs on the node. */
+/* Is MPI to be told that its ranks cannot read each other's memory? Without --mpi-bind,
+ * only if the step has other programs on the node. */
 static bool is_apart_for_mpi(const struct berth_order *order)
 {
     return order->container.others + order->container.hosts > 0
@@ -69,10 +69,11 @@ static bool is_apart_for_mpi(const struct berth_order *order)
                : !berth_request_mpi_is(&order->request, BERTH_MODE_OFF);
 }
 
-/* berth-init holds the directory for its task, and writes what that has as environment
- * into memory; without that, commands would have the image's variables. */
-static void offer(const struct berth_launch *launch, struct berth_hostcommand *ret,
-                  struct berth_strvec *set)
+/* Offer commands of the host. berth-init holds the directory of the commands for its
+ * task, and writes the environment of the task into memory: without the memory,
+ * commands on the host would get the image's variables. */
+static void offer_commands(const struct berth_launch *launch,
+                           struct berth_hostcommand *ret, struct berth_strvec *set)
 {
     berth_hostcommand_open(launch, ret);
     if (ret->socket < 0)
@@ -100,25 +101,25 @@ int berth_own_become(struct berth_task *task, const struct berth_rendezvous *ren
                                .report = task->order.report,
                                .hostcommand = &hostcommand};
     char init[BERTH_PROGRAM_NAME];
-    int fd, handover, watcher, said;
+    int fd, handover, watcher, task_stderr;
 
     if (berth_prepare(task, &launch, err) < 0 || (fd = berth_program_open(err)) < 0 ||
         (it.log = berth_log_open(err)) < 0)
         return -1;
     if (is_apart_for_mpi(&task->order))
         berth_launch_apart(task->environment, &task->binding.set);
-    offer(&launch, &hostcommand, &task->binding.set);
+    offer_commands(&launch, &hostcommand, &task->binding.set);
     berth_limits_raise(&limits);
     if ((watcher = berth_watcher_start(&it, err)) < 0 ||
-        (said = divert(it.log, err)) < 0)
+        (task_stderr = redirect_stderr(it.log, err)) < 0)
         return -1;
     berth_program_name(fd, init);
-    handover =
-        write_handover(task, &launch, &hostcommand, limits.text, watcher, said, err);
+    handover = write_handover(task, &launch, &hostcommand, limits.text, watcher,
+                              task_stderr, err);
     if (handover >= 0 && berth_launch_argv(&launch, &task->binding.binds, init,
                                            handover, &argv, err) == 0)
         berth_start_become(&launch, argv.items, err);
-    dup2(said, STDERR_FILENO);
+    dup2(task_stderr, STDERR_FILENO);
     return -1;
 }
 

@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A look at the image's own MPI where the containers of the tasks cannot be entered. */
+/* Checks the image's own MPI where the containers of the tasks cannot be entered. */
 
 #include "supervise/precheck.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/environ.h"
 #include "plan/fallback.h"
 #include "runtime/temporary.h"
 
-struct look {
+struct check {
     const struct berth_precheck *precheck;
-    const struct berth_launch *launch; /* of the container to look into */
+    const struct berth_launch *launch; /* of the container that is inspected */
     struct berth_injected injected;
-    bool is_in; /* there is a container: what fails now is a refusal */
+    bool is_running; /* the container runs: a failure from here on is a refusal */
 };
 
-static int look_inside(void *data, pid_t holder, const struct berth_buf *variables,
-                       struct berth_err *err)
+static int check_inside(void *data, pid_t holder, const struct berth_buf *variables,
+                        struct berth_err *err)
 {
-    struct look *look = data;
+    struct check *check = data;
     struct berth_inject inject = {.holder = holder,
-                                  .launch = look->launch,
+                                  .launch = check->launch,
                                   .environment = variables->text,
                                   .count = variables->used,
-                                  .apart = look->precheck->apart,
-                                  .deadline = look->precheck->deadline};
+                                  .apart = check->precheck->apart,
+                                  .deadline = check->precheck->deadline};
 
-    look->is_in = true;
-    return berth_inject(&inject, &look->injected, err);
+    check->is_running = true;
+    return berth_inject(&inject, &check->injected, err);
 }
 
-/* The request with a user namespace, and the image's own MPI. */
+/* Copy REQUEST, with a user namespace and with the image's own MPI. */
 static int copy_request(const struct berth_request *request, struct berth_request *ret,
                         struct berth_err *err)
 {
@@ -46,27 +46,25 @@ static int copy_request(const struct berth_request *request, struct berth_reques
     return berth_request_put(ret, BERTH_OPTION_ARGS, "--userns", err);
 }
 
-static char *copy_sentence(const struct berth_err *sentence)
-{
-    return strdup(sentence->text);
-}
-
-/* Nothing could be seen, BECAUSE. */
-static int warn(const struct berth_precheck *precheck, const struct berth_err *because,
-                struct berth_injected *injected, struct berth_err *err)
+/* Add a warning that the image's MPI was not checked, BECAUSE there was no container.
+ */
+static int add_warning(const struct berth_precheck *precheck,
+                       const struct berth_err *because, struct berth_injected *injected,
+                       struct berth_err *err)
 {
     struct berth_err warning;
 
-    berth_err_set(&warning,
-                  "the image's own MPI runs, unchecked: %s, and for a look inside: %s",
-                  precheck->why, because->text);
-    injected->binding.warning = copy_sentence(&warning);
+    berth_err_set(
+        &warning,
+        "the image's own MPI runs, unchecked: %s, and no container for a check: %s",
+        precheck->why, because->text);
+    injected->binding.warning = strdup(warning.text);
     return injected->binding.warning ? 0 : berth_err_oom(err);
 }
 
-/* What --mpi-bind=auto and --container-fabric=auto come to is said. */
-static int note(const struct berth_precheck *precheck, struct berth_binding *binding,
-                struct berth_err *err)
+/* Add a note about what --mpi-bind=auto and --container-fabric=auto have chosen. */
+static int add_note(const struct berth_precheck *precheck,
+                    struct berth_binding *binding, struct berth_err *err)
 {
     const struct berth_launch *launch = precheck->launch;
     const char *nodes =
@@ -85,7 +83,7 @@ static int note(const struct berth_precheck *precheck, struct berth_binding *bin
                       ? "the image's own MPI runs, on its own network libraries: %s"
                       : "the image's own MPI runs (hybrid): %s",
                   precheck->why);
-    binding->note = copy_sentence(&text);
+    binding->note = strdup(text.text);
     return binding->note ? 0 : berth_err_oom(err);
 }
 
@@ -94,13 +92,13 @@ int berth_precheck(const struct berth_precheck *precheck,
 {
     BERTH_REQUEST struct berth_request request = {0};
     struct berth_launch launch = *precheck->launch;
-    struct look look = {.precheck = precheck, .launch = &launch};
+    struct check check = {.precheck = precheck, .launch = &launch};
     struct berth_temporary container = {.launch = &launch,
                                         .mask = precheck->mask,
                                         .seconds = precheck->seconds,
                                         .deadline = precheck->deadline,
-                                        .use = look_inside,
-                                        .data = &look};
+                                        .run = check_inside,
+                                        .data = &check};
     struct berth_err why;
     int result = 0;
 
@@ -108,18 +106,18 @@ int berth_precheck(const struct berth_precheck *precheck,
         return -1;
     launch.request = &request;
     if (berth_temporary(&container, &why) < 0) {
-        if (look.is_in) {
+        if (check.is_running) {
             *err = why;
             return -1;
         }
-        result = warn(precheck, &why, &look.injected, err);
+        result = add_warning(precheck, &why, &check.injected, err);
     }
     if (result == 0)
-        result = note(precheck, &look.injected.binding, err);
+        result = add_note(precheck, &check.injected.binding, err);
     if (result < 0)
-        berth_injected_fini(&look.injected);
+        berth_injected_fini(&check.injected);
     else
-        *ret_injected = look.injected;
+        *ret_injected = check.injected;
     return result;
 }
 

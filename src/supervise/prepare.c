@@ -1,23 +1,99 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks that everything is there that a container needs. */
+/* Checks that everything is there that a container needs, before the runtime starts:
+ * the runtime would report a fault in its own words. */
 
 #include "supervise/prepare.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "plan/gpu.h"
 #include "probe/devices.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
+#include "request/mount.h"
+#include "request/path.h"
 #include "step/identity.h"
 #include "supervise/inject.h"
-#include "task/preflight.h"
 
-/* $HOME, or what the user database says where it is no directory's name, or Slurm has
- * dropped it (--export=NONE); NULL when neither knows. */
+/* The runtime would change the name, and not find the changed one. */
+static int check_name(const char *option, const char *path, struct berth_err *err)
+{
+    if (berth_path_is_utf8(path))
+        return 0;
+    return berth_err_set(err,
+                         "%s: '%s': the name is not UTF-8, and the container runtime "
+                         "takes no other; rename it",
+                         option, path);
+}
+
+/* For a file that is not squashfs, the runtime reports a fault of a loop device, or
+ * nothing. */
+static int check_squashfs(const char *path, struct berth_err *err)
+{
+    static const char magic[] = "hsqs";
+    BERTH_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    char first[sizeof(magic) - 1];
+
+    if (fd < 0)
+        return berth_err_set(err, "--container-mounts: '%s': %s", path,
+                             strerror(errno));
+    if (read(fd, first, sizeof(first)) != sizeof(first) ||
+        memcmp(first, magic, sizeof(first)) != 0)
+        return berth_err_set(err,
+                             "--container-mounts: '%s' is not a squashfs file; make "
+                             "one with 'mksquashfs DIR FILE'",
+                             path);
+    return 0;
+}
+
+static int check_mount(const struct berth_mount *mount, struct berth_err *err)
+{
+    static const char option[] = "--container-mounts";
+
+    if (check_name(option, mount->source, err) < 0 ||
+        check_name(option, mount->destination, err) < 0)
+        return -1;
+    if (access(mount->source, F_OK) < 0)
+        return berth_err_set(err,
+                             "%s: '%s': %s; expected a file or directory of the "
+                             "host, on every node",
+                             option, mount->source, strerror(errno));
+    return mount->mode == BERTH_MOUNT_SQSH ? check_squashfs(mount->source, err) : 0;
+}
+
+static int check_mounts(const struct berth_strvec *mounts, struct berth_err *err)
+{
+    for (size_t i = 0; i < mounts->count; i++) {
+        struct berth_mount mount;
+        int failed;
+
+        if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
+            return -1;
+        failed = check_mount(&mount, err);
+        berth_mount_fini(&mount);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}
+
+/* Can the runtime use the names of the image and of the mounts, and is the source of
+ * each mount there? */
+static int check_paths(const struct berth_request *request, struct berth_err *err)
+{
+    if (check_name("--container-image", request->image, err) < 0)
+        return -1;
+    return check_mounts(&request->mounts, err);
+}
+
+/* Returns $HOME; if it is not set (--export=NONE) or not absolute, the directory in the
+ * user database, or NULL. */
 static const char *home_directory(const struct berth_task *task)
 {
     const char *home = getenv("HOME");
@@ -36,7 +112,7 @@ int berth_prepare(struct berth_task *task, struct berth_launch *ret,
     berth_strvec_fini(&task->mounts); /* of an earlier call */
     berth_strvec_fini(&task->fabric);
     if (berth_image_check(&task->order.request, err) < 0 ||
-        berth_preflight_check(&task->order.request, err) < 0 ||
+        check_paths(&task->order.request, err) < 0 ||
         berth_gpu_choose(&task->order.request, task->environment, &gpus, &gpu, err) <
             0 ||
         berth_inject_mounts(&task->order.request, &task->mounts, err) < 0 ||

@@ -5,7 +5,8 @@
 #include "plan/launch.h"
 #include "task/task.h"
 
-/* Checks that everything is there that a container of TASK needs, and says in RET how
- * it is started. What RET points to belongs to TASK, and lives as long. */
+/* Check that everything is there that a container of TASK needs: the image, the sources
+ * of mounts, the GPUs, the runtime. *RET says how the container is started; what *RET
+ * points to belongs to TASK. Returns 0, or -1 with a sentence in ERR. */
 int berth_prepare(struct berth_task *task, struct berth_launch *ret,
                   struct berth_err *err);

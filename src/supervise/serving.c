@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells at the end of a step what serving its image took. */
+/* Reports at the end of a step how much CPU time and memory the servers of its image
+ * used. */
 
 #include "supervise/serving.h"
 
@@ -9,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
+#include "step/report.h"
 #include "task/notice.h"
 #include "task/record.h"
-#include "step/report.h"
 
 static bool is_recorded(const struct berth_launch *launch)
 {
@@ -27,7 +28,7 @@ void berth_serving_begin(struct berth_serving *serving,
         return;
     serving->holder = holder;
     serving->since = berth_clock();
-    berth_servers_use(holder, &serving->before);
+    berth_servers_usage(holder, &serving->before);
 }
 
 static void record(const struct berth_launch *launch,
@@ -45,14 +46,14 @@ static void record(const struct berth_launch *launch,
     int fd = berth_record_open(&record, order->record, NULL);
 
     if (fd < 0)
-        return; /* the line of the start has said why */
+        return; /* the record of the start has reported why */
     berth_record_put(&record, order->record, fd, NULL);
     close(fd);
 }
 
-/* Tasks that read wait for a server that is busy. Where each CPU has a task, it has
- * half of one at most. What it does in the seconds of a start is no reason to change an
- * image. */
+/* Did tasks wait for the server? If each CPU has a task, the server gets at most half a
+ * CPU, so it is busy then. The work of the first seconds is that of a start, and does
+ * not count. */
 static bool is_bottleneck(const struct berth_record_served *served)
 {
     enum { SHORT_MS = 5000, BUSY_PERCENT = 50 };
@@ -61,18 +62,18 @@ static bool is_bottleneck(const struct berth_record_served *served)
            served->cpu_ms * 100 >= served->wall_ms * BUSY_PERCENT;
 }
 
-static void print(const struct berth_launch *launch, int said,
+static void print(const struct berth_launch *launch, int task_stderr,
                   const struct berth_record_served *served)
 {
     const char *image = berth_request_name(launch->request);
 
-    berth_report_line(said, launch->node,
+    berth_report_line(task_stderr, launch->node,
                       "note: image '%s': serving it took %.2f s of CPU time in %.1f s, "
                       "and %.1f MiB of memory",
                       image, (double)served->cpu_ms / 1000,
                       (double)served->wall_ms / 1000, (double)served->kib / 1024);
     if (is_bottleneck(served))
-        berth_report_line(said, launch->node,
+        berth_report_line(task_stderr, launch->node,
                           "note: image '%s': the program that serves it was busy for "
                           "%d %% of the time, and tasks may have waited for it; copy "
                           "what they read often to a directory, and mount that "
@@ -83,7 +84,7 @@ static void print(const struct berth_launch *launch, int said,
 void berth_serving_reaped(struct berth_serving *serving, pid_t pid,
                           const struct rusage *usage)
 {
-    const struct berth_servers_use *known = &serving->before;
+    const struct berth_servers_usage *known = &serving->before;
     const size_t most = sizeof(known->pids) / sizeof(*known->pids);
 
     for (size_t i = 0; i < known->count && i < most; i++)
@@ -95,12 +96,12 @@ void berth_serving_reaped(struct berth_serving *serving, pid_t pid,
 
 void berth_serving_end(struct berth_serving *serving)
 {
-    struct berth_servers_use now;
+    struct berth_servers_usage now;
 
     if (!serving->holder)
         return;
-    berth_servers_use(serving->holder, &now);
-    if (!now.kib) /* it was quicker: a process that has ended has none */
+    berth_servers_usage(serving->holder, &now);
+    if (!now.kib) /* the server has ended, and has no memory any more */
         now.kib = serving->before.kib;
     serving->served =
         (struct berth_record_served){.cpu_ms = now.count ? now.ms : -1,
@@ -108,8 +109,8 @@ void berth_serving_end(struct berth_serving *serving)
                                      .wall_ms = berth_clock() - serving->since};
 }
 
-void berth_serving_tell(struct berth_serving *serving,
-                        const struct berth_launch *launch, int said)
+void berth_serving_report(struct berth_serving *serving,
+                          const struct berth_launch *launch, int task_stderr)
 {
     struct berth_record_served *served = &serving->served;
 
@@ -118,11 +119,12 @@ void berth_serving_tell(struct berth_serving *serving,
     if (serving->ended_ms)
         served->cpu_ms = serving->ended_ms;
     if (!serving->before.count || served->cpu_ms < 0)
-        return; /* a directory; or nobody saw the last of it (without ptrace) */
+        return; /* the image is a directory, or the CPU time at the end is not known
+                   (without ptrace) */
     if (served->cpu_ms > serving->before.ms)
         served->cpu_ms -= serving->before.ms;
-    if (said >= 0 && berth_notice_is_verbose(launch->environment))
-        print(launch, said, served);
+    if (task_stderr >= 0 && berth_notice_is_verbose(launch->environment))
+        print(launch, task_stderr, served);
     if (is_recorded(launch))
         record(launch, served);
 }

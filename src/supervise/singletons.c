@@ -55,7 +55,8 @@ bool berth_singletons_is_tool(const char *name)
     return berth_text_starts_any(name, starts);
 }
 
-/* The path of an MPI that process PID has mapped; NULL: none. The caller frees it. */
+/* Returns the path of an MPI that process PID has mapped, which the caller frees; NULL:
+ * none. */
 static char *find_mapped(pid_t pid)
 {
     char name[64];
@@ -77,15 +78,13 @@ static char *find_mapped(pid_t pid)
 
 static bool is_tool(pid_t pid)
 {
-    char number[16];
     struct berth_process process;
 
-    snprintf(number, sizeof(number), "%d", pid);
-    return berth_process_read(number, &process) &&
-           berth_singletons_is_tool(process.name);
+    return berth_process_read(pid, &process) && berth_singletons_is_tool(process.name);
 }
 
-/* The same of PID and what it has started, and which of them it is. */
+/* The same for PID and its descendants; *RET_PID is the process that has mapped it. Not
+ * below a tool. */
 static char *find_below(pid_t pid, int depth, pid_t *ret_pid)
 {
     BERTH_FREE pid_t *children = NULL;
@@ -103,8 +102,8 @@ static char *find_below(pid_t pid, int depth, pid_t *ret_pid)
     return path;
 }
 
-/* Is the task PID in this container, or in one of its own from the same image? Not on
- * the host or in another image. */
+/* Is the task PID in the container of the singletons, or, where each task has its own,
+ * in one of the same image? A task on the host or in another image is not. */
 static bool is_own(const struct berth_singletons *it, pid_t pid)
 {
     const char *locals = it->launch->order->container.locals;
@@ -116,8 +115,9 @@ static bool is_own(const struct berth_singletons *it, pid_t pid)
                        berth_ranks_has(locals, local, NULL));
 }
 
-/* One task a look is enough: what one loads, the others do. */
-static char *look(const struct berth_singletons *it, unsigned int turn, pid_t *ret_pid)
+/* One task each time is enough: what one task loads, the others load too. */
+static char *find_mpi(const struct berth_singletons *it, unsigned int turn,
+                      pid_t *ret_pid)
 {
     BERTH_FREE pid_t *tasks = NULL;
     size_t count = berth_process_children(it->parent, &tasks);
@@ -138,9 +138,9 @@ static const char *value_of(const struct berth_launch *launch, const char *name)
     return value ? value : "";
 }
 
-/* A task's standard error, if it still is SAID. This process keeps none: a task alone
- * decides when its output ends. */
-static int open_said(const struct stat *said, pid_t parent)
+/* Open the standard error of a task again, if it still is the file TASK_STDERR. This
+ * process does not keep it open: a task alone decides when its output ends. */
+static int open_stderr(const struct stat *task_stderr, pid_t parent)
 {
     BERTH_FREE pid_t *tasks = NULL;
     size_t count = berth_process_children(parent, &tasks);
@@ -150,16 +150,16 @@ static int open_said(const struct stat *said, pid_t parent)
         struct stat it;
 
         snprintf(name, sizeof(name), "/proc/%d/fd/2", tasks[i]);
-        if (stat(name, &it) == 0 && it.st_dev == said->st_dev &&
-            it.st_ino == said->st_ino)
+        if (stat(name, &it) == 0 && it.st_dev == task_stderr->st_dev &&
+            it.st_ino == task_stderr->st_ino)
             return open(name, O_WRONLY | O_APPEND | O_NOCTTY);
     }
     return -1;
 }
 
-/* Process PID has mapped PATH. */
-static void judge(const struct berth_singletons *it, const struct stat *said, pid_t pid,
-                  const char *path)
+/* Become berth-mpi, which judges PATH, a file that process PID has mapped. */
+static void judge(const struct berth_singletons *it, const struct stat *task_stderr,
+                  pid_t pid, const char *path)
 {
     static char *const environment[] = {NULL};
     const struct berth_launch *launch = it->launch;
@@ -177,15 +177,16 @@ static void judge(const struct berth_singletons *it, const struct stat *said, pi
                                 is_het_step ? "het" : "",
                                 NULL};
 
-    if (open_said(said, it->parent) != STDERR_FILENO)
+    if (open_stderr(task_stderr, it->parent) != STDERR_FILENO)
         return;
     snprintf(numbers[0], sizeof(numbers[0]), "%d", pid);
     snprintf(numbers[1], sizeof(numbers[1]), "%d", it->holder);
     execve(PROGRAM, (char *const *)argv, environment);
 }
 
-/* With the supervisor's end as standard input and nothing else. */
-static void watch(const struct berth_singletons *it, const struct stat *said)
+/* Look for an MPI until the supervisor closes its end of the socket, which is standard
+ * input here. */
+static void watch(const struct berth_singletons *it, const struct stat *task_stderr)
 {
     struct pollfd supervisor = {.fd = STDIN_FILENO, .events = POLLIN};
     int64_t since = berth_clock();
@@ -193,10 +194,10 @@ static void watch(const struct berth_singletons *it, const struct stat *said)
     for (unsigned int turn = 0; poll(&supervisor, 1, berth_clock_pause(since)) == 0;
          turn++) {
         pid_t pid = 0;
-        BERTH_FREE char *path = look(it, turn, &pid);
+        BERTH_FREE char *path = find_mpi(it, turn, &pid);
 
         if (path) {
-            judge(it, said, pid, path);
+            judge(it, task_stderr, pid, path);
             return;
         }
     }
@@ -205,12 +206,12 @@ static void watch(const struct berth_singletons *it, const struct stat *said)
 void berth_singletons_watch(const struct berth_singletons *singletons,
                             struct berth_inject_witness *ret)
 {
-    struct stat said;
+    struct stat task_stderr;
     int ends[2];
     pid_t child;
 
     *ret = (struct berth_inject_witness){0};
-    if (fstat(singletons->said, &said) < 0 ||
+    if (fstat(singletons->task_stderr, &task_stderr) < 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return;
     child = fork();
@@ -218,7 +219,7 @@ void berth_singletons_watch(const struct berth_singletons *singletons,
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(ends[1], STDIN_FILENO);
         berth_close_from(STDERR_FILENO);
-        watch(singletons, &said);
+        watch(singletons, &task_stderr);
         _exit(EXIT_SUCCESS);
     }
     close(ends[1]);

@@ -4,33 +4,36 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "supervise/inject.h"
 #include "plan/launch.h"
+#include "supervise/inject.h"
 
-/* Without --mpi-bind nothing is known of the MPI of a step. If that does not speak what
- * srun --mpi= serves, each task is rank 0 of 1 (a singleton, MPI 4.1, 11.2.1), or
- * hangs. So a process looks at what the tasks have mapped, and has berth-mpi judge the
- * first MPI that it sees (bind/singleton.h). It holds up nobody, and changes nothing.
- * Each component has one such process, on its first node: ranks of one component load
- * the same. With --multi-prog each container has one. `berth run` has none: with an
- * mpirun in front of it, SLURM_NTASKS is not about its ranks. */
+/* Finds steps of singletons. Without --mpi-bind, berth does not know the MPI of a step.
+ * If that MPI does not support the process manager of srun --mpi=, each task is rank 0
+ * of 1 (a singleton, MPI 4.1, 11.2.1), or hangs. So a process reads which files the
+ * tasks have mapped, and berth-mpi judges the first MPI that it finds
+ * (bind/singleton.h). No task waits for that. Each component has one such process, on
+ * its first node, because ranks of one component load the same MPI. With --multi-prog
+ * each container has one. `berth run` has none: behind an mpirun, SLURM_NTASKS is not
+ * the number of its ranks. */
 
 struct berth_singletons {
     const struct berth_launch *launch;
-    pid_t holder; /* of the container that tasks share */
-    pid_t parent; /* of the tasks */
-    int said;     /* standard error of a task */
+    pid_t holder;    /* of the container that tasks share */
+    pid_t parent;    /* of the tasks */
+    int task_stderr; /* standard error of a task */
 };
 
-/* Is that of use here: a step of several tasks, and nothing said about MPI? */
+/* Is such a process of use for LAUNCH: a step of several tasks without --mpi-bind, on
+ * the node that speaks for its component? */
 bool berth_singletons_wanted(const struct berth_launch *launch);
 
-/* Starts it. It ends when RET's END is closed, if not before. {0}: there is none. */
+/* Start the process. It ends when the caller closes the END of *RET, or before. *RET is
+ * {0} if there is no process. */
 void berth_singletons_watch(const struct berth_singletons *singletons,
                             struct berth_inject_witness *ret);
 
-/* Is NAME that of a C library of MPI, as far as a name tells? */
+/* Does a C library of MPI have the file name NAME? */
 bool berth_singletons_is_library(const char *name);
 
-/* Does a program of this name start ranks itself, or only tell about its MPI? */
+/* Is NAME a program that starts ranks itself, or that prints the version of its MPI? */
 bool berth_singletons_is_tool(const char *name);

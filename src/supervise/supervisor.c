@@ -7,38 +7,35 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/environ.h"
-#include "plan/envdiff.h"
 #include "base/detach.h"
-#include "runtime/kill.h"
-#include "runtime/database.h"
-#include "supervise/hostcommand.h"
-#include "supervise/inject.h"
+#include "base/environ.h"
 #include "job/ask.h"
-#include "step/limits.h"
-#include "supervise/precheck.h"
+#include "plan/envdiff.h"
+#include "probe/runtime.h"
+#include "runtime/database.h"
+#include "runtime/kill.h"
 #include "runtime/remains.h"
 #include "runtime/servers.h"
+#include "runtime/start.h"
+#include "step/limits.h"
+#include "step/namespaces.h"
+#include "supervise/hostcommand.h"
+#include "supervise/inject.h"
+#include "supervise/precheck.h"
 #include "supervise/serving.h"
 #include "supervise/singletons.h"
-#include "probe/runtime.h"
-#include "step/namespaces.h"
-#include "runtime/start.h"
 
 extern char **environ;
 
-/* The descriptors of the supervisor. ENDED is held until all that was started has
- * ended. */
-enum { TASKS = 3, MEMORY, ENDED, SAID, DESCRIPTORS = SAID - TASKS + 1 };
+/* The descriptors of the supervisor. ENDED stays open until all that the supervisor has
+ * started has ended. */
+enum { TASKS = 3, MEMORY, ENDED, STDERR, DESCRIPTORS = STDERR - TASKS + 1 };
 
 struct supervisor {
     struct berth_rendezvous *rendezvous;
@@ -47,27 +44,30 @@ struct supervisor {
     sigset_t mask; /* of the task */
     struct berth_servers servers;
     struct berth_serving serving;
-    pid_t holder;                /* berth-init in the container that tasks join */
-    int space;                   /* the mount namespace of that, open so that no other
-                                    container gets its number; -1: none */
-    struct berth_launch outer;   /* LAUNCH, in the outer user namespace */
-    struct berth_err no_cma;     /* why there is none, though several containers would
-                                    share it; "": that is not so */
-    struct berth_job_answer job; /* the job's container, of which this one is a copy;
-                                    holder 0: none, */
-    struct berth_err no_job;     /* and why, though the step asks for one */
-    int said;           /* standard error of a task, for who watches; -1: closed */
-    bool over;          /* the last task has ended, */
-    bool ended;         /* and the runtime */
-    unsigned int apart; /* tasks that start a container each */
+    pid_t holder; /* berth-init in the container that tasks join */
+    int mounts;   /* the mount namespace of HOLDER, open so that no other namespace gets
+                     its number; -1: none */
+    struct berth_launch outer; /* LAUNCH, in the outer user namespace */
+    struct berth_err no_cma;   /* why several containers of the node have no outer user
+                                  namespace; "": they have one, or need none */
+    struct berth_job_answer
+        job; /* the container of the job, of which this one is a copy; holder 0: none */
+    struct berth_err
+        no_job; /* why there is none, though the step asks for one; "": it does not */
+    int task_stderr; /* standard error of a task, for the processes that watch; -1:
+                        closed */
+    bool tasks_ended;
+    bool runtime_ended;
+    unsigned int apart; /* how many tasks start a container each; 0: tasks share one */
     pid_t parent;       /* of the tasks */
     struct berth_hostcommand hostcommand;
     struct berth_inject_witness witness;
-    int fds[DESCRIPTORS]; /* what becomes the descriptors */
+    int fds[DESCRIPTORS]; /* those that become TASKS to STDERR */
 };
 
-/* A task may enter namespaces only through a user namespace that its user has made (so
- * not those of a setuid runtime), and cannot change its own process namespace. */
+/* Returns why tasks cannot join the container of HOLDER, or NULL. A task may enter
+ * namespaces only through a user namespace that its user has made, so not those of a
+ * setuid runtime; and a task cannot change its own process namespace. */
 static const char *why_separate(pid_t holder)
 {
     if (!berth_namespaces_differ(holder, "user"))
@@ -78,7 +78,7 @@ static const char *why_separate(pid_t holder)
                : NULL;
 }
 
-/* RESULT of binding; if it is a refusal, name what was asked. */
+/* If RESULT is a refusal, put the image and the value of --mpi-bind in front of it. */
 static int name_refusal(const struct supervisor *supervisor, int result,
                         struct berth_err *err)
 {
@@ -88,24 +88,27 @@ static int name_refusal(const struct supervisor *supervisor, int result,
                                       supervisor->launch->request->mpi);
 }
 
-/* A task's standard error is open only until somebody who watches the tasks has it. */
-static void close_said(struct supervisor *supervisor)
+/* A task's standard error stays open only until the processes that watch the tasks have
+ * it. */
+static void close_stderr(struct supervisor *supervisor)
 {
-    if (supervisor->said >= 0)
-        close(supervisor->said);
-    supervisor->said = -1;
+    if (supervisor->task_stderr >= 0)
+        close(supervisor->task_stderr);
+    supervisor->task_stderr = -1;
 }
 
-/* An account tells what would go wrong with the image's own MPI. */
-static void foresee(const struct berth_inject *inject, struct berth_binding *binding)
+/* For an account: predict what would go wrong with the image's own MPI. */
+static void predict_own_mpi(const struct berth_inject *inject,
+                            struct berth_binding *binding)
 {
     if (berth_request_is_explained(inject->launch->request) &&
         berth_singletons_wanted(inject->launch))
         binding->warning = berth_precheck_own(inject);
 }
 
-/* What MPI libraries are to know where there is no outer user namespace, and how tasks
- * have commands of the host run. AFTER is the environment of the container. */
+/* List the variables that tell MPI libraries that there is no outer user namespace, and
+ * those by which tasks find commands of the host. AFTER is the environment of the
+ * container. */
 static int list_settings(const struct supervisor *supervisor, pid_t holder,
                          const struct berth_buf *after, struct berth_strvec *ret,
                          struct berth_err *err)
@@ -132,7 +135,7 @@ static int inject(struct supervisor *supervisor, pid_t holder,
         .count = after->used,
         .apart = supervisor->apart,
         .deadline = berth_rendezvous_deadline(supervisor->rendezvous),
-        .said = supervisor->said,
+        .task_stderr = supervisor->task_stderr,
         .tasks = berth_rendezvous_tasks(supervisor->rendezvous),
         .parent = supervisor->parent,
         .set = &set};
@@ -141,14 +144,15 @@ static int inject(struct supervisor *supervisor, pid_t holder,
     if (result == 0)
         result = berth_inject(&inject, injected, err);
     if (result == 0) {
-        foresee(&inject, &injected->binding);
+        predict_own_mpi(&inject, &injected->binding);
         supervisor->witness = injected->witness;
         injected->witness = (struct berth_inject_witness){0};
     }
     return name_refusal(supervisor, result, err);
 }
 
-/* Nothing can be put into the containers, WHY; what the image has is looked at. */
+/* Nothing can be mounted in the containers, WHY: check the image's own MPI, or refuse.
+ */
 static int precheck(struct supervisor *supervisor, const char *why,
                     struct berth_injected *injected, struct berth_err *err)
 {
@@ -174,7 +178,8 @@ static int precheck(struct supervisor *supervisor, const char *why,
     return name_refusal(supervisor, berth_precheck(&precheck, injected, err), err);
 }
 
-/* For the tasks. AFTER is the environment of the container, for an account. */
+/* Write the binding into the rendezvous, for the tasks. AFTER is the environment of the
+ * container, which an account shows. */
 static int share_binding(struct supervisor *supervisor, const struct berth_buf *after,
                          struct berth_injected *injected, struct berth_err *err)
 {
@@ -193,9 +198,10 @@ static int share_binding(struct supervisor *supervisor, const struct berth_buf *
                : berth_rendezvous_put_binding(supervisor->rendezvous, &bytes, err);
 }
 
-/* Let the tasks in. AFTER is the environment of the container. */
-static int admit(struct supervisor *supervisor, pid_t holder,
-                 const struct berth_buf *after, struct berth_err *err)
+/* Bind the host's MPI, and let the tasks join. AFTER is the environment of the
+ * container. */
+static int make_ready(struct supervisor *supervisor, pid_t holder,
+                      const struct berth_buf *after, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf before = {0};
     struct berth_injected injected;
@@ -212,8 +218,9 @@ static int admit(struct supervisor *supervisor, pid_t holder,
         return -1;
     berth_environ_split(injected.environment.text, injected.environment.used,
                         &supervisor->hostcommand.container);
-    supervisor->space = berth_namespaces_open(holder, "mnt");
-    if (!supervisor->job.holder) /* whose servers are traced where they were started */
+    supervisor->mounts = berth_namespaces_open(holder, "mnt");
+    if (!supervisor->job.holder) /* the job's servers are traced by the supervisor that
+                                    started them */
         berth_servers_seize(&supervisor->servers);
     result = share_binding(supervisor, after, &injected, err);
     if (result == 0)
@@ -223,10 +230,11 @@ static int admit(struct supervisor *supervisor, pid_t holder,
     return result;
 }
 
-/* Each task starts a container of its own, WHY; this one was only to look into. */
-static int send_away(struct supervisor *supervisor, pid_t holder,
-                     const struct berth_buf *after, const char *why,
-                     struct berth_err *err)
+/* Let each task start a container of its own, WHY. The container of HOLDER was only for
+ * an inspection of the image, and ends. */
+static int separate(struct supervisor *supervisor, pid_t holder,
+                    const struct berth_buf *after, const char *why,
+                    struct berth_err *err)
 {
     struct berth_injected injected = {0};
     int result = 0;
@@ -244,7 +252,7 @@ static int send_away(struct supervisor *supervisor, pid_t holder,
                       : berth_rendezvous_separate(supervisor->rendezvous, why, err);
 }
 
-/* What speaks against an outer user namespace; NULL: nothing. */
+/* Returns why this step cannot use an outer user namespace, or NULL. */
 static const char *refuse_outer(const struct berth_launch *launch)
 {
     if (launch->order->container.has_spaces)
@@ -254,8 +262,8 @@ static const char *refuse_outer(const struct berth_launch *launch)
     return berth_runtime_refuses_root(launch->runtime);
 }
 
-/* Several containers of a node are in one user namespace, where that can be made.
- * Root's runtime makes none. */
+/* Put several containers of a node into one outer user namespace, if there can be one.
+ * Root's runtime makes no user namespace, and needs none. */
 static int find_outer(struct supervisor *supervisor, struct berth_err *err)
 {
     struct berth_start *start = &supervisor->start;
@@ -264,7 +272,7 @@ static int find_outer(struct supervisor *supervisor, struct berth_err *err)
         &supervisor->launch->order->container;
     struct berth_outer *outer;
 
-    if (geteuid() == 0 || berth_rendezvous_forbidden(supervisor->rendezvous))
+    if (geteuid() == 0 || berth_rendezvous_why_forbidden(supervisor->rendezvous))
         return 0;
     if (container->hosts > 0)
         berth_err_set(&supervisor->no_cma, "%s", mixed);
@@ -288,9 +296,9 @@ static int find_outer(struct supervisor *supervisor, struct berth_err *err)
     }
 }
 
-/* End the process of berth_start_in(). Returns whether it had ended because the task's
- * directory is not there. */
-static bool is_elsewhere(const struct berth_start *start)
+/* End the process of berth_start_in(). Returns whether it had ended because the
+ * container lacks the task's directory. */
+static bool lacks_directory(const struct berth_start *start)
 {
     siginfo_t info = {0};
 
@@ -298,11 +306,11 @@ static bool is_elsewhere(const struct berth_start *start)
         return false;
     kill(start->runtime, SIGKILL);
     return waitid(P_PID, (id_t)start->runtime, &info, WEXITED) == 0 &&
-           info.si_code == CLD_EXITED && info.si_status == BERTH_START_ELSEWHERE;
+           info.si_code == CLD_EXITED && info.si_status == BERTH_START_NO_DIRECTORY;
 }
 
-/* A copy of the job's container that QUESTION asks for. Returns 0; 1: it does not have
- * the directory of the task; -1: there is none, with a sentence in ERR. */
+/* Start a copy of the job's container for QUESTION. Returns 0; 1 if the container lacks
+ * the directory of the task; -1 with a sentence in ERR if the job has no container. */
 static int copy_job(struct supervisor *supervisor,
                     const struct berth_job_question *question, pid_t *ret_holder,
                     struct berth_buf *after, struct berth_err *err)
@@ -317,11 +325,11 @@ static int copy_job(struct supervisor *supervisor,
         berth_start_await(start, ret_holder, after, err) == 0)
         return 0;
     berth_job_answer_fini(job);
-    return is_elsewhere(start) ? 1 : -1;
+    return lacks_directory(start) ? 1 : -1;
 }
 
-/* Steps of a job share its container where it lives as long. Returns whether there is
- * one, and this is a copy. */
+/* Start a copy of the job's container, if the step asks for one. Returns false if the
+ * step needs a container of its own; no_job says why. */
 static bool start_in_job(struct supervisor *supervisor, pid_t *ret_holder,
                          struct berth_buf *after)
 {
@@ -329,6 +337,7 @@ static bool start_in_job(struct supervisor *supervisor, pid_t *ret_holder,
     struct berth_start *start = &supervisor->start;
     struct berth_job_question question = {
         .launch = launch, .tasks = TASKS, .deadline = start->deadline};
+    struct berth_err *err = &supervisor->no_job;
     const char *why;
     int result;
 
@@ -336,28 +345,23 @@ static bool start_in_job(struct supervisor *supervisor, pid_t *ret_holder,
         berth_request_is_explained(launch->request))
         return false;
     why = berth_order_why_step(launch->order,
-                               berth_rendezvous_forbidden(supervisor->rendezvous));
+                               berth_rendezvous_why_forbidden(supervisor->rendezvous));
     if (why) {
-        berth_err_set(&supervisor->no_job, "%s", why);
+        berth_err_set(err, "%s", why);
         return false;
     }
-    result = copy_job(supervisor, &question, ret_holder, after, &supervisor->no_job);
-    if (result > 0) {
+    while ((result = copy_job(supervisor, &question, ret_holder, after, err)) != 0) {
         berth_start_fini(start);
+        start->runtime = 0;
+        if (result < 0 || question.own_directory)
+            return false;
         question.own_directory = true;
-        result =
-            copy_job(supervisor, &question, ret_holder, after, &supervisor->no_job);
     }
-    if (result == 0) {
-        *supervisor->no_job.text = '\0';
-        return true;
-    }
-    berth_start_fini(start);
-    start->runtime = 0;
-    return false;
+    *err->text = '\0';
+    return true;
 }
 
-/* Start the container, until berth-init runs in it. */
+/* Start a container for the step alone, and wait until berth-init runs in it. */
 static int start_own(struct supervisor *supervisor, pid_t *ret_holder,
                      struct berth_buf *after, struct berth_err *err)
 {
@@ -377,15 +381,16 @@ static int start_own(struct supervisor *supervisor, pid_t *ret_holder,
                             launch->request->image, err) < 0)
         return -1;
     if (berth_servers_unpacked(&supervisor->servers, launch->request->image))
-        berth_rendezvous_unpack(supervisor->rendezvous);
+        berth_rendezvous_set_unpacked(supervisor->rendezvous);
     return 0;
 }
 
-/* Find the container, and go on with the tasks when berth-init runs. */
-static int open_rendezvous(struct supervisor *supervisor, struct berth_err *err)
+/* Start the container, or copy that of the job; then let the tasks join it, or
+ * separate. */
+static int start_container(struct supervisor *supervisor, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf after = {0};
-    const char *why = berth_rendezvous_forbidden(supervisor->rendezvous);
+    const char *why = berth_rendezvous_why_forbidden(supervisor->rendezvous);
     pid_t holder = 0;
 
     if (find_outer(supervisor, err) < 0 ||
@@ -395,77 +400,80 @@ static int open_rendezvous(struct supervisor *supervisor, struct berth_err *err)
     supervisor->holder = holder;
     if (!why)
         why = why_separate(holder);
-    return why ? send_away(supervisor, holder, &after, why, err)
-               : admit(supervisor, holder, &after, err);
+    return why ? separate(supervisor, holder, &after, why, err)
+               : make_ready(supervisor, holder, &after, err);
 }
 
-/* The last task has ended. What is left in the container then has nobody who waits for
- * it: a child that lives on, a task whose slurmstepd was killed. The server of the
- * image ends when nobody holds the container, us included. */
+/* The last task has ended. Kill what is left in the container, because nobody waits for
+ * it: a child that lives on, or a task whose slurmstepd was killed. The server of the
+ * image ends only when no process holds the container, the supervisor included. */
 static void end_container(struct supervisor *supervisor)
 {
-    supervisor->over = true;
+    supervisor->tasks_ended = true;
     berth_serving_end(&supervisor->serving);
     if (supervisor->witness.pid)
         close(supervisor->witness.end);
     if (supervisor->hostcommand.server)
         kill(supervisor->hostcommand.server, SIGKILL);
-    berth_kill_space(supervisor->space, supervisor->holder);
-    if (supervisor->space >= 0)
-        close(supervisor->space);
-    supervisor->space = -1;
+    berth_kill_namespace(supervisor->mounts, supervisor->holder);
+    if (supervisor->mounts >= 0)
+        close(supervisor->mounts);
+    supervisor->mounts = -1;
 }
 
-/* PID, a child of ours, has ended. The container is lost with its runtime, and with a
- * server that was killed; a command for a program in it may end in any way. */
-static void note_end(struct supervisor *supervisor, pid_t pid, int status)
+/* The child PID has ended. The container is lost if PID is its runtime, or a server
+ * that was killed. The process that answers programs (hostcommand) may end in any way.
+ */
+static void register_end(struct supervisor *supervisor, pid_t pid, int status)
 {
     bool is_runtime = pid == supervisor->start.runtime;
 
     berth_serving_reaped(&supervisor->serving, pid, &supervisor->servers.usage);
     if (is_runtime)
-        supervisor->ended = true;
+        supervisor->runtime_ended = true;
     if (pid == supervisor->hostcommand.server)
         supervisor->hostcommand.server = 0;
     else if ((is_runtime || (supervisor->servers.is_server && WIFSIGNALED(status))) &&
-             !supervisor->over)
+             !supervisor->tasks_ended)
         berth_rendezvous_lose(supervisor->rendezvous);
 }
 
 static void await_change(struct supervisor *supervisor, int milliseconds)
 {
-    struct pollfd fds[] = {{.fd = supervisor->over ? -1 : TASKS, .events = POLLIN},
-                           {.fd = supervisor->job.socket, .events = POLLIN},
-                           {.fd = supervisor->over || supervisor->hostcommand.server
-                                      ? -1
-                                      : supervisor->hostcommand.socket,
-                            .events = POLLIN}};
+    struct pollfd fds[] = {
+        {.fd = supervisor->tasks_ended ? -1 : TASKS, .events = POLLIN},
+        {.fd = supervisor->job.socket, .events = POLLIN},
+        {.fd = supervisor->tasks_ended || supervisor->hostcommand.server
+                   ? -1
+                   : supervisor->hostcommand.socket,
+         .events = POLLIN}};
 
     berth_servers_wait(fds, 3, milliseconds);
     if (fds[0].revents)
         end_container(supervisor);
-    if (fds[2].revents && !supervisor->over)
+    if (fds[2].revents && !supervisor->tasks_ended)
         berth_hostcommand_serve(&supervisor->hostcommand);
     if (fds[1].revents) {
         berth_job_answer_fini(&supervisor->job);
-        if (!supervisor->over)
+        if (!supervisor->tasks_ended)
             berth_rendezvous_lose(supervisor->rendezvous);
     }
 }
 
-/* The runtime and the last task have ended ROUNDS ago: what should have ended with them
- * ends, servers by a signal that lets them unmount first. */
+/* The runtime and the last task ended ROUNDS ago: end what should have ended with them.
+ * Servers get a signal that lets them unmount first. */
 static void end_left(struct supervisor *supervisor, int rounds)
 {
-    supervisor->servers.runtime = getpid(); /* what it leaves is ours */
+    supervisor->servers.runtime =
+        getpid(); /* its orphans are children of this process now */
     berth_servers_end(&supervisor->servers, rounds);
     if (rounds >= BERTH_SERVERS_PATIENCE)
         berth_kill_children();
 }
 
-/* Until the runtime, all that is traced and the last task have ended. The runtime ends
- * the programs that serve its image before itself; where it has not, it was killed:
- * they serve the tasks that run, and then nobody. */
+/* Stay until the runtime, the traced servers and the last task have ended. The runtime
+ * ends the servers of its image before it ends. If it was killed, the servers serve the
+ * tasks that still run, and end after them. */
 static void stay(struct supervisor *supervisor)
 {
     enum { LOOK_AGAIN_MS = 1000 };
@@ -474,26 +482,27 @@ static void stay(struct supervisor *supervisor)
     pid_t pid;
 
     while ((pid = berth_servers_reap(&supervisor->servers, &status)) >= 0) {
-        bool is_over = supervisor->ended && supervisor->over;
+        bool both_ended = supervisor->runtime_ended && supervisor->tasks_ended;
 
         if (pid > 0) {
-            note_end(supervisor, pid, status);
+            register_end(supervisor, pid, status);
             continue;
         }
-        if (is_over)
+        if (both_ended)
             end_left(supervisor, rounds++);
-        await_change(supervisor, is_over ? BERTH_SERVERS_ROUND_MS : LOOK_AGAIN_MS);
+        await_change(supervisor, both_ended ? BERTH_SERVERS_ROUND_MS : LOOK_AGAIN_MS);
     }
     berth_servers_tidy(&supervisor->servers);
     if (!supervisor->holder)
         berth_remains_clear(supervisor->launch->runtime);
-    while (!supervisor->over)
+    while (!supervisor->tasks_ended)
         await_change(supervisor, -1);
-    berth_serving_tell(&supervisor->serving, supervisor->launch, supervisor->said);
+    berth_serving_report(&supervisor->serving, supervisor->launch,
+                         supervisor->task_stderr);
 }
 
-/* A container that has started ends when its first process does; the runtime then takes
- * away what it has made. One that has not is killed. */
+/* End the start. If the container has started, kill its first process: the runtime then
+ * removes what it has made. If not, kill the runtime. */
 static void end_start(const struct supervisor *supervisor)
 {
     if (supervisor->holder)
@@ -502,21 +511,22 @@ static void end_start(const struct supervisor *supervisor)
         berth_kill_tree(supervisor->start.runtime);
 }
 
-/* The tasks go on. A step without --mpi-bind may be on an MPI that does not fit. */
+/* Start the process that finds singletons, if it is of use. */
 static void watch_singletons(struct supervisor *supervisor)
 {
     const struct berth_singletons singletons = {
         .launch = supervisor->launch,
         .holder = supervisor->apart ? 0 : supervisor->holder,
         .parent = supervisor->parent,
-        .said = supervisor->said};
+        .task_stderr = supervisor->task_stderr};
 
     if (!berth_request_is_explained(supervisor->launch->request) &&
         berth_singletons_wanted(supervisor->launch))
         berth_singletons_watch(&singletons, &supervisor->witness);
 }
 
-/* A step in the job's container shares who serves that. */
+/* Measure the servers of the image; a copy of the job's container shares those of the
+ * job. */
 static void watch_serving(struct supervisor *supervisor)
 {
     const struct berth_job_answer *job = &supervisor->job;
@@ -537,10 +547,11 @@ static void run(void *data)
     supervisor->hostcommand.mask = &supervisor->mask;
     supervisor->start.programs = supervisor->hostcommand.programs;
     berth_limits_raise(NULL);
-    berth_limits_take_cpus(berth_rendezvous_cpus(supervisor->rendezvous));
+    berth_limits_set_cpus(berth_rendezvous_cpus(supervisor->rendezvous));
     supervisor->rendezvous->memory = MEMORY;
-    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* what the runtime leaves comes to us */
-    if (open_rendezvous(supervisor, &err) < 0) {
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0,
+          0); /* orphans of the runtime become children of the supervisor */
+    if (start_container(supervisor, &err) < 0) {
         berth_rendezvous_fail(supervisor->rendezvous, &err);
         end_start(supervisor);
     } else {
@@ -548,15 +559,15 @@ static void run(void *data)
         watch_serving(supervisor);
     }
     if (!supervisor->serving.holder)
-        close_said(supervisor);
+        close_stderr(supervisor);
     stay(supervisor);
 }
 
-static void hand_on(void *data, pid_t pid)
+static void set_starter(void *data, pid_t pid)
 {
     const struct supervisor *supervisor = data;
 
-    berth_rendezvous_hand_on(supervisor->rendezvous, pid);
+    berth_rendezvous_set_starter(supervisor->rendezvous, pid);
 }
 
 int berth_supervisor_start(const struct berth_launch *launch,
@@ -574,12 +585,12 @@ int berth_supervisor_start(const struct berth_launch *launch,
                   .tasks = TASKS,
                   .seconds = berth_rendezvous_limit(rendezvous),
                   .deadline = berth_rendezvous_deadline(rendezvous)},
-        .space = -1,
+        .mounts = -1,
         .job = {.socket = -1},
-        .said = SAID,
+        .task_stderr = STDERR,
         .parent = getppid(),
         .fds = {rendezvous->tasks, rendezvous->memory, rendezvous->ended,
                 STDERR_FILENO}};
 
-    return berth_detach_run(run, hand_on, &supervisor, err);
+    return berth_detach_run(run, set_starter, &supervisor, err);
 }

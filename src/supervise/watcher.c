@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stays beside the runtime that a task becomes: keeps the image mounted while the
- * application handles its signals, and says why a container did not start. */
+/* Watches the runtime that a task becomes: keeps the image mounted while the
+ * application handles signals, and reports why a container did not start. */
 
 #include "supervise/watcher.h"
 
@@ -14,19 +14,19 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
-#include "probe/opened.h"
 #include "base/detach.h"
-#include "step/log.h"
-#include "step/processes.h"
+#include "probe/opened.h"
 #include "runtime/kill.h"
 #include "runtime/remains.h"
-#include "step/report.h"
 #include "runtime/servers.h"
+#include "step/log.h"
+#include "step/processes.h"
+#include "step/report.h"
 #include "task/notice.h"
 
-/* The descriptors of a watcher: berth-init's question, the standard error of the task,
- * what the runtime says, who may report, whether slurmstepd is there, and that we are;
- * and what supervise/hostcommand.h needs. */
+/* The descriptors of a watcher: the socket to berth-init, the standard error of the
+ * task, the log of the runtime, the pipe of step/report.h, the socket and the pipe of
+ * the rendezvous, and two of supervise/hostcommand.h. */
 enum {
     ASK = 3,
     SAY,
@@ -43,29 +43,30 @@ struct watch {
     struct berth_watcher it;
     pid_t runtime;
     struct berth_servers servers;
-    unsigned int limit;             /* seconds that the start may take; 0: any time */
+    unsigned int limit;             /* seconds that the start may take; 0: no limit */
     struct berth_deadline deadline; /* of the start */
     bool started;                   /* the container has */
     bool late;
-    struct berth_err exchanged; /* what is said if the image was; text "": it was not */
-    int ends[2];                /* in the task: of the watcher, and of berth-init */
+    struct berth_err
+        exchanged; /* the sentence if the image was exchanged; "": it was not */
+    int ends[2];   /* the sockets of the watcher and of berth-init */
     struct berth_hostcommand hostcommand;
     sigset_t mask; /* of the task */
 };
 
-/* Once for the tasks of a node. */
+/* Warn that the runtime has unpacked the image, once for the tasks of a node. */
 static void warn_unpacked(struct watch *watch)
 {
     const struct berth_launch *launch = watch->it.launch;
 
     if (berth_servers_unpacked(&watch->servers, launch->request->image) &&
-        (!watch->it.rendezvous || berth_rendezvous_unpack(watch->it.rendezvous)))
+        (!watch->it.rendezvous || berth_rendezvous_set_unpacked(watch->it.rendezvous)))
         berth_report_line(SAY, launch->node, BERTH_NOTICE_UNPACKED,
                           berth_request_name(launch->request));
 }
 
-/* berth-init asks whether we are ready. If it is not to go on, it ends, and then the
- * runtime does, which takes away what it has made. */
+/* Answer berth-init, which asks whether the watcher is ready. If the answer is a
+ * refusal, berth-init ends, and then the runtime, which removes what it has made. */
 static void answer(struct watch *watch)
 {
     enum { PATIENCE = 5 };
@@ -85,13 +86,13 @@ static void answer(struct watch *watch)
         watch->started = true;
         berth_servers_seize(&watch->servers);
         send(ASK, (char[]){BERTH_WATCHER_READY}, 1, MSG_NOSIGNAL);
-        close(SAY); /* it is the application's from now on */
+        close(SAY); /* only the application has it from now on */
     }
     close(ASK);
 }
 
-/* The runtime has ended, and the container had not started. One that was killed, with
- * its step, says nothing. */
+/* The runtime has ended before the container had started: report why. A runtime that
+ * was killed with its step has said nothing, and nothing is reported. */
 static void report_end(const struct watch *watch)
 {
     struct berth_err err = watch->exchanged;
@@ -114,7 +115,7 @@ static bool is_late(struct watch *watch)
            berth_deadline_left(&watch->deadline) < 0;
 }
 
-/* Until the runtime has ended. */
+/* Watch until the runtime has ended. */
 static void await_end(struct watch *watch)
 {
     enum { LOOK_AGAIN_MS = 1000 }; /* where the kernel has no pidfd */
@@ -146,7 +147,7 @@ static void await_end(struct watch *watch)
     }
 }
 
-/* The runtime has ended. It ends its servers first, unless it was killed. */
+/* The runtime has ended: end its servers, which a runtime that was killed has left. */
 static void end_servers(struct berth_servers *servers)
 {
     enum { ROUNDS = 3 * BERTH_SERVERS_PATIENCE };

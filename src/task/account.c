@@ -5,7 +5,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,11 +13,12 @@
 #include "base/environ.h"
 #include "base/fd.h"
 #include "plan/envdiff.h"
-#include "request/mount.h"
 #include "probe/image.h"
 #include "probe/runtime.h"
+#include "report/explain.h"
+#include "request/mount.h"
 
-/* Those of LIST that the user asked for, and those that the site adds. */
+/* Split LIST into what the user asked for (it is in ASKED), and what the site adds. */
 static void split(const struct berth_strvec *list, const struct berth_strvec *asked,
                   struct berth_strvec *user, struct berth_strvec *site)
 {
@@ -42,7 +43,7 @@ static int add_mounts(const struct berth_strvec *mounts, const char *from,
     return 0;
 }
 
-/* In the order in which the runtime is told. */
+/* In the order of the words of the runtime. */
 static int list_mounts(const struct berth_launch *launch,
                        const struct berth_request *asked, struct berth_explain *explain,
                        struct berth_err *err)
@@ -77,9 +78,9 @@ static int list_mounts(const struct berth_launch *launch,
         berth_explain_add_mount(explain, binds->items[i], binds->items[i + 1],
                                 BERTH_MOUNT_RO, BERTH_FROM_MPI,
                                 explain->binding.host
-                                    ? "the host's file stands for the image's "
+                                    ? "the host's file replaces the image's "
                                       "(--mpi-bind)"
-                                    : "the host's file stands for the image's "
+                                    : "the host's file replaces the image's "
                                       "(--container-fabric)");
     return places.failed || user.failed || site.failed ? berth_err_oom(err) : 0;
 }
@@ -107,7 +108,7 @@ static int list_words(const struct berth_launch *given, struct berth_explain *ex
                                     err);
 }
 
-/* What --export drops and srun brings along. */
+/* List the variables that --export drops and berth restores. */
 static void list_restored(const struct berth_account *account,
                           struct berth_explain *explain)
 {
@@ -128,8 +129,8 @@ static void list_restored(const struct berth_account *account,
     }
 }
 
-/* The environment that the runtime was started with: that of another task, if this one
- * joins. */
+/* Find the environment with which the runtime was started; if tasks share a container,
+ * that of the task that started it. */
 static int find_before(const struct berth_account *account, struct berth_buf *ret,
                        struct berth_err *err)
 {
@@ -144,7 +145,8 @@ static int find_before(const struct berth_account *account, struct berth_buf *re
     return ret->failed ? berth_err_oom(err) : 0;
 }
 
-/* As in the task: the difference that the runtime made, applied to what the task has.
+/* As a task does when it joins: apply the difference that the runtime made to the
+ * environment of the task.
  */
 static int list_image_environment(const struct berth_account *account,
                                   struct berth_explain *explain, struct berth_err *err)
@@ -172,8 +174,8 @@ static int list_image_environment(const struct berth_account *account,
     return 0;
 }
 
-/* ITEM of the request: of the user, of the site, or of the site with the value that the
- * task has (policy/policy.c). */
+/* List ITEM of the request: NAME=VALUE of the user or of the site, or NAME of the site,
+ * whose value is that of the task (policy/policy.c). */
 static void list_item(const struct berth_launch *launch,
                       const struct berth_request *asked, const char *item,
                       struct berth_explain *explain)
@@ -199,7 +201,7 @@ static void list_item(const struct berth_launch *launch,
                                    "(environment.set)");
 }
 
-/* What berth_launch_env() makes of the environment, in its order. */
+/* List the changes that berth_launch_env() makes, in its order. */
 static void list_asked(const struct berth_launch *launch,
                        const struct berth_request *asked, struct berth_explain *explain)
 {

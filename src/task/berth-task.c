@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* berth-task: stands in front of the user's command in every task that has an image, as
- * the user and with no privilege. It waits until the first task of the step on the node
- * has started the container, joins it, and becomes the command. Where there is more to
- * do it becomes berth-start. A node executes it as often as it has tasks, so it is
- * linked statically: a loader would take more time than all the rest. */
+/* berth-task: runs in front of the user's command in every task with an image, as the
+ * user and with no privilege. It waits until the first task of the step on the node has
+ * started the container, joins it, and becomes the command. If there is more to do, it
+ * becomes berth-start. A node executes it for each task, so it is linked statically: a
+ * loader would take more time than all the rest. */
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/streams.h"
-#include "task/joined.h"
-#include "task/task.h"
 #include "step/program.h"
 #include "step/rendezvous.h"
+#include "task/joined.h"
+#include "task/task.h"
 
-#define START_PROGRAM BERTH_LIBEXECDIR "/berth-start"
-
-/* Is the container of the task started by another one, and READY? */
+/* Has another task started the container of this task, and is it READY? */
 static bool is_ready(const struct berth_task *task, struct berth_rendezvous *rendezvous)
 {
     const struct berth_order *order = &task->order;
@@ -27,7 +23,7 @@ static bool is_ready(const struct berth_task *task, struct berth_rendezvous *ren
     *rendezvous = berth_task_rendezvous(task);
     if (!berth_request_has_container(&order->request) || order->memory < 0 ||
         berth_request_is_explained(&order->request) ||
-        berth_rendezvous_look(rendezvous, &err) < 0 ||
+        berth_rendezvous_map(rendezvous, &err) < 0 ||
         berth_rendezvous_claim(rendezvous, order->container.tasks) ||
         berth_rendezvous_wait(rendezvous, &err) != BERTH_RENDEZVOUS_READY)
         return false;
@@ -40,7 +36,7 @@ static int run(struct berth_task *task, char **argv, struct berth_err *err)
 {
     struct berth_rendezvous rendezvous;
     const char *order = getenv(BERTH_TASK_ORDER);
-    static char start[] = START_PROGRAM;
+    static char start[] = BERTH_LIBEXECDIR "/berth-start";
 
     if (order && berth_task_read(task, argv, err) == 0 && is_ready(task, &rendezvous))
         return berth_task_hide_launcher(task, err) < 0
@@ -50,10 +46,7 @@ static int run(struct berth_task *task, char **argv, struct berth_err *err)
         return berth_err_oom(err);
     argv[0] = start;
     execv(start, argv);
-    return berth_err_set(err,
-                         "'" START_PROGRAM "': %s; berth is incomplete on this host, "
-                         "tell its administrators",
-                         strerror(errno));
+    return berth_program_missing(start, err);
 }
 
 int main(int argc, char **argv)
@@ -62,8 +55,9 @@ int main(int argc, char **argv)
     struct berth_err err;
 
     berth_streams_reserve();
-    /* In a step, the words are the user's. */
-    if (!getenv(BERTH_TASK_ORDER) && berth_program_tells("berth-task", argc, argv))
+    /* In a step, ARGV is the command of the user. */
+    if (!getenv(BERTH_TASK_ORDER) &&
+        berth_program_prints_version("berth-task", argc, argv))
         return EXIT_SUCCESS;
     return berth_task_end(&task, run(&task, argv, &err), &err);
 }

@@ -16,7 +16,7 @@
 
 enum { DIGITS = 64 };
 
-/* sha256sum puts a backslash in front where the name has one. */
+/* sha256sum puts a backslash in front of the digits if the name has one. */
 static char *digits_in(const char *said)
 {
     BERTH_BUF struct berth_buf text = {0};
@@ -72,7 +72,7 @@ char *berth_digest(const char *path, const struct berth_stage_root *root,
         if (!after.failed && strcmp(before.text, after.text) == 0)
             berth_factcache_put(&cache, before.text, &fact);
         else
-            free(berth_steal(&digest)); /* it was changed meanwhile */
+            free(berth_steal(&digest)); /* the file has changed meanwhile */
         berth_factcache_save(&cache);
     }
     berth_factcache_fini(&cache);

@@ -20,8 +20,8 @@
 
 extern char **environ;
 
-/* How the PATH of ENVIRONMENT ends where the container has commands of the host; NULL:
- * it has none. */
+/* Returns the last directory of the PATH in ENVIRONMENT, with its colon, if it has the
+ * commands of the host; else NULL. */
 static const char *end_of_path(char *const *environment)
 {
     const char *path = berth_environ_value(environment, "PATH");
@@ -30,7 +30,7 @@ static const char *end_of_path(char *const *environment)
     return end && berth_text_starts(end, BERTH_OUTSIDE_PATH) ? end : NULL;
 }
 
-/* A PATH of --container-env ends so, too. */
+/* Append END to a PATH of --container-env, too. */
 static int put_end_of_path(const char *end)
 {
     const char *path = getenv("PATH");
@@ -41,11 +41,12 @@ static int put_end_of_path(const char *end)
     return asprintf(&whole, "%s%s", path, end) < 0 ? -1 : setenv("PATH", whole, 1);
 }
 
-/* The environment in the container: what the runtime made of it, and --container-env.
+/* Apply the changes of the runtime, and then --container-env, to the environment of
+ * this process.
  */
-static int take_environment(const struct berth_task *task,
-                            const struct berth_rendezvous *rendezvous,
-                            struct berth_err *err)
+static int apply_environment(const struct berth_task *task,
+                             const struct berth_rendezvous *rendezvous,
+                             struct berth_err *err)
 {
     static struct berth_strvec variables; /* the process's environment from now on */
     BERTH_STRVEC struct berth_strvec asked = {0};
@@ -72,24 +73,24 @@ static int become(const struct berth_task *task,
 {
     struct berth_strvec command = {0};
     char *pwd = getenv("PWD"); /* outlives the change of the environment */
-    struct berth_become way = {
+    struct berth_become it = {
         .workdir = task->order.request.workdir, .stay = task->directory, .pwd = pwd};
 
     berth_launch_command(&task->order.request, task->command, &command);
-    way.command = command.items;
+    it.command = command.items;
     if (command.failed)
         return berth_err_oom(err);
     if (berth_join(berth_rendezvous_holder(rendezvous), err) < 0)
         return -1;
     berth_marks_join(task->environment);
-    if (take_environment(task, rendezvous, err) < 0 ||
-        berth_become_enter(&way, err) < 0)
+    if (apply_environment(task, rendezvous, err) < 0 ||
+        berth_become_chdir(&it, err) < 0)
         return -1;
     if (task->order.report >= 0)
         fcntl(task->order.report, F_SETFD, FD_CLOEXEC);
     return berth_request_is_explained(&task->order.request)
-               ? berth_become_try(&way, err)
-               : berth_become_command(&way, err);
+               ? berth_become_try(&it, err)
+               : berth_become_command(&it, err);
 }
 
 int berth_joined_become(const struct berth_task *task,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the first task of a node has to say, and to keep, before it becomes the command.
+/* The lines that the first task of a node prints, and the record that it appends,
+ * before it becomes the command.
  */
 
 #include "task/notice.h"
@@ -11,8 +12,8 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "probe/runtime.h"
-#include "task/record.h"
 #include "step/report.h"
+#include "task/record.h"
 
 bool berth_notice_is_verbose(char *const *environment)
 {
@@ -27,8 +28,8 @@ static bool is_verbose(const struct berth_notice *notice)
     return berth_notice_is_verbose(notice->environment);
 }
 
-/* Does this node say whose MPI runs? One does for the step where berth has chosen; each
- * where they may differ, or somebody asks. */
+/* Does this node print whose MPI runs? One node does for the step if berth has chosen
+ * the MPI; each node does if nodes may differ, or if the user asks. */
 static bool says_choice(const struct berth_notice *notice)
 {
     const struct berth_request *request = &notice->order->request;
@@ -40,7 +41,7 @@ static bool says_choice(const struct berth_notice *notice)
            notice->binding->differs || (notice->order->step.speaks && is_auto);
 }
 
-/* Whose MPI runs, and what may go wrong. */
+/* Print whose MPI runs, and what may go wrong. */
 static void print_choice(const struct berth_notice *notice)
 {
     const char *note = notice->binding->note;
@@ -55,7 +56,8 @@ static void print_choice(const struct berth_notice *notice)
                           notice->order->request.mpi, warning);
 }
 
-/* Ranks on this node that are not in one image find other ways, which are slower. */
+/* Print that ranks of this node in different images do not read each other's memory;
+ * the other ways are slower. */
 static void print_no_cma(const struct berth_notice *notice)
 {
     const struct berth_order *order = notice->order;
@@ -70,7 +72,7 @@ static void print_no_cma(const struct berth_notice *notice)
                           berth_request_name(&order->request), why);
 }
 
-/* How many containers there are, and why. */
+/* Print how many containers there are, and why. */
 static void print_container(const struct berth_notice *notice)
 {
     unsigned int tasks = berth_rendezvous_tasks(notice->rendezvous);
@@ -93,7 +95,7 @@ void berth_notice_print(const struct berth_notice *notice)
 {
     print_choice(notice);
     print_no_cma(notice);
-    if (berth_rendezvous_unpacked(notice->rendezvous))
+    if (berth_rendezvous_is_unpacked(notice->rendezvous))
         berth_report_line(STDERR_FILENO, notice->node, BERTH_NOTICE_UNPACKED,
                           berth_request_name(&notice->order->request));
     if (is_verbose(notice))

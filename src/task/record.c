@@ -16,9 +16,9 @@
 #include "probe/runtime.h"
 #include "task/digest.h"
 
-/* If several users write to a directory, another user may have made the file first. A
- * file of root may be of any kind; any other must be a regular file of the user's, with
- * one name. */
+/* May a record be written to the file FD? In a directory of several users, another user
+ * may have made the file first. So a file that is not root's must be a regular file of
+ * this user, with one name. */
 static bool is_trusted(int fd)
 {
     struct stat st;
@@ -78,7 +78,8 @@ int berth_record_put(const struct berth_record *record, const char *pattern, int
     return refuse(path, written < 0 ? strerror(errno) : "only a part was written", err);
 }
 
-/* Of a file; a directory has none. */
+/* Returns the digest of an image that is a file, if the site asks for it; NULL: there
+ * is none. */
 static char *digest_of(const struct berth_record *record)
 {
     char path[BERTH_STAGE_USER_SIZE];

@@ -10,11 +10,12 @@
 int berth_record_open(const struct berth_record *record, const char *pattern,
                       struct berth_err *err);
 
-/* Append RECORD to that file, open as FD. */
+/* Append RECORD to that file, which is open as FD. Returns 0, or -1 with a sentence in
+ * ERR. */
 int berth_record_put(const struct berth_record *record, const char *pattern, int fd,
                      struct berth_err *err);
 
-/* Both. Fills in the facts about image and runtime, and the digest; the caller need not
- * set them. */
+/* Open the file and append RECORD. Sets the user, the facts about image and runtime,
+ * and the digest; their values in RECORD do not outlive the call. */
 int berth_record_append(struct berth_record *record, const char *pattern,
                         struct berth_err *err);

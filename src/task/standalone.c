@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands in for slurmstepd: tells berth-start what to do, and lets a small process
- * watch for the end of the one task. */
+/* Does the work of slurmstepd for one task: writes the order for berth-start, and
+ * starts a small process that ends the container when the task ends. */
 
 #include "task/standalone.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/detach.h"
 #include "base/environ.h"
 #include "plan/launch.h"
 #include "plan/order.h"
-#include "base/detach.h"
 #include "step/processes.h"
+#include "step/program.h"
 #include "step/rendezvous.h"
 
-#define TASK_PROGRAM BERTH_LIBEXECDIR "/berth-start"
+#define START_PROGRAM BERTH_LIBEXECDIR "/berth-start"
 
 extern char **environ;
 
-/* The variables with the rank of a process, and with the number of ranks (NULL: there
- * is none). Of an mpirun: Hydra (MPICH, Intel MPI, MVAPICH), Open MPI, PRRTE, PALS. The
- * last is Slurm's. */
+/* The variables with the rank of a process, and with the number of ranks (NULL: none):
+ * of the mpirun of Hydra (MPICH, Intel MPI, MVAPICH), Open MPI, PRRTE and PALS, and
+ * last those of Slurm. */
 static const struct launcher {
     const char *rank, *tasks;
 } launchers[] = {{"PMI_RANK", "PMI_SIZE"},
@@ -40,7 +39,7 @@ static const struct launcher {
 
 enum { LAUNCHERS = sizeof(launchers) / sizeof(*launchers), SLURM = LAUNCHERS - 1 };
 
-/* Which of the first COUNT has started this process; NULL: none. */
+/* Returns which of the first COUNT launchers has started this process; NULL: none. */
 static const struct launcher *launcher_of(char *const *environment, int count)
 {
     for (int i = 0; i < count; i++)
@@ -90,7 +89,7 @@ int berth_standalone_rank(unsigned int *ret_rank, unsigned int *ret_tasks,
 
 struct watch {
     pid_t pid; /* the process with which the container ends */
-    int alive; /* the descriptor that says so */
+    int alive; /* the end of the sockets whose close ends the container */
 };
 
 static void watch(void *data)
@@ -105,8 +104,8 @@ static void watch(void *data)
         poll(&end, 1, LOOK_AGAIN_MS);
 }
 
-/* Hand the rendezvous to a process that is not a child of the program that this one
- * becomes. */
+/* Start the process that holds the rendezvous; it is not a child of the program that
+ * this process becomes. */
 static int start_watch(struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
     struct watch it = {getpid(), rendezvous->alive};
@@ -116,8 +115,8 @@ static int start_watch(struct berth_rendezvous *rendezvous, struct berth_err *er
     return result;
 }
 
-/* The variables of REQUEST. Where an mpirun has started this process, what its MPI
- * library is to know comes before those that the user asks for. */
+/* List the variables of REQUEST. If an mpirun has started this process, variables for
+ * its MPI library come before those that the user asks for. */
 static void list_variables(const struct berth_request *request,
                            struct berth_strvec *ret)
 {
@@ -134,8 +133,8 @@ static int make_rendezvous(const struct berth_site *site, struct berth_order *or
     if (berth_rendezvous_make(&rendezvous, 1, err) < 0 ||
         start_watch(&rendezvous, err) < 0)
         return -1;
-    berth_rendezvous_furnish(&rendezvous, site->runtime.start_timeout,
-                             berth_site_why_apart(site));
+    berth_rendezvous_configure(&rendezvous, site->runtime.start_timeout,
+                               berth_site_why_apart(site));
     order->container.tasks = 1;
     order->memory = rendezvous.memory;
     order->tasks = rendezvous.tasks;
@@ -178,8 +177,6 @@ int berth_standalone_become(char *const *command, struct berth_err *err)
         berth_strvec_push(&words, *command);
     if (words.failed)
         return berth_err_oom(err);
-    execv(TASK_PROGRAM, words.items);
-    return berth_err_set(
-        err, "'%s': %s; berth is incomplete on this host, tell its administrators",
-        TASK_PROGRAM, strerror(errno));
+    execv(START_PROGRAM, words.items);
+    return berth_program_missing(START_PROGRAM, err);
 }

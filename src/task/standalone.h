@@ -6,28 +6,28 @@
 #include "base/err.h"
 #include "base/strvec.h"
 #include "plan/order.h"
-#include "site/site.h"
 #include "request/request.h"
+#include "site/site.h"
 #include "site/terms.h"
 
-/* Does for one process what the plugin does for a step: the same berth-start, and a
- * container for this process alone. */
+/* Does for one process what the plugin does for a step: starts the same berth-start,
+ * with a container for this process alone. */
 
 /* The request of `berth run` or `berth explain`. Borrows everything. */
 struct berth_standalone {
     const struct berth_site *site;
     const struct berth_request *asked;   /* by the user */
-    const struct berth_request *request; /* what the site has made of it */
-    const struct berth_terms *terms;     /* and its terms (probe/apply.h) */
-    struct berth_order_step step;        /* who this process is in it */
+    const struct berth_request *request; /* what the site has made of ASKED */
+    const struct berth_terms *terms;     /* the terms of the site (probe/apply.h) */
+    struct berth_order_step step;        /* the place of this process in the step */
     struct berth_strvec programs;        /* as in an order */
 };
 
-/* Sets the order of berth-start in the environment of the calling process, and makes
+/* Put the order for berth-start into the environment of the calling process, and make
  * the rendezvous of its container (step/rendezvous.h). The container ends with the
- * calling process, whatever that becomes. Where an mpirun has started the process, its
- * MPI library is told that the other ranks are in containers of their own
- * (berth_launch_apart()). */
+ * calling process, also after exec. If an mpirun has started the process, variables
+ * tell its MPI library that the other ranks are in containers of their own
+ * (berth_launch_apart()). Returns 0, or -1 with a sentence in ERR. */
 int berth_standalone_prepare(const struct berth_standalone *standalone,
                              struct berth_err *err);
 
@@ -35,10 +35,11 @@ int berth_standalone_prepare(const struct berth_standalone *standalone,
  * fails: -1 with a sentence in ERR. */
 int berth_standalone_become(char *const *command, struct berth_err *err);
 
-/* The rank of this process, which an mpirun, or Slurm, has started, and in *RET_TASKS
- * of how many it is one (0: not known). Nobody has: 0 of 1. */
+/* Read the rank of this process, and the number of ranks (0: not known), from the
+ * variables of the mpirun or Slurm that has started it; without these, rank 0 of 1.
+ * Returns 0, or -1 with a sentence in ERR. */
 int berth_standalone_rank(unsigned int *ret_rank, unsigned int *ret_tasks,
                           struct berth_err *err);
 
-/* Is this the process that says for all ranks what berth has chosen? */
+/* Is this the process that prints for all ranks what berth has chosen? */
 bool berth_standalone_leads(void);

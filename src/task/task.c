@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a task is to do. */
+/* Reads what a task is to do, and prints why the task fails. */
 
 #include "task/task.h"
 
@@ -30,7 +30,7 @@ static char *node_name(void)
     return strdup(host);
 }
 
-/* With --multi-prog, options for the image are words of the command line. */
+/* With --multi-prog, options for the image stand in front of the command: skip them. */
 static int skip_options(struct berth_task *task, struct berth_err *err)
 {
     const char *prefix = task->order.prefix ? task->order.prefix : "";
@@ -44,8 +44,8 @@ static int skip_options(struct berth_task *task, struct berth_err *err)
     return 0;
 }
 
-/* Out of the environment. */
-static int take_order(struct berth_task *task, struct berth_err *err)
+/* Read the order, and remove it from the environment. */
+static int read_order(struct berth_task *task, struct berth_err *err)
 {
     const char *text = getenv(BERTH_TASK_ORDER);
     struct berth_err why;
@@ -67,7 +67,7 @@ int berth_task_read(struct berth_task *task, char **argv, struct berth_err *err)
     task->node = node_name();
     if (!task->node)
         return berth_err_oom(err);
-    if (take_order(task, err) < 0)
+    if (read_order(task, err) < 0)
         return -1;
     task->order.is_closed = berth_request_is_closed(request, environ);
     task->runtime = berth_steal(&task->order.runtime);
@@ -98,8 +98,8 @@ struct berth_rendezvous berth_task_rendezvous(const struct berth_task *task)
                                      .ended = order->ended};
 }
 
-/* The mpirun of --mpi-bind=launch starts its daemons with srun
- * (supervise/hostcommand.h).
+/* Refuse --mpi-bind=launch where the container has no srun (supervise/hostcommand.h),
+ * with which the mpirun starts its daemons.
  */
 static int check_launch(const struct berth_order *order, struct berth_err *err)
 {
@@ -139,7 +139,7 @@ int berth_task_hide_launcher(struct berth_task *task, struct berth_err *err)
                                    &task->order.allocation, &shown, err) < 0)
         return -1;
     environ = shown.items;
-    /* What it starts is to see the job, too; an account lists the difference. */
+    /* commands of the host see the job, too; an account lists the difference */
     if (berth_request_mpi_is(&task->order.request, BERTH_MODE_LAUNCH) &&
         !berth_request_is_explained(&task->order.request))
         task->environment = environ;

@@ -185,7 +185,7 @@ enum berth_mapped berth_mapped_inspect(struct berth_mapped_files *files, pid_t p
 {
     struct inspection inspection = {.files = files};
 
-    berth_process_below(pid, inspect_one, &inspection);
+    berth_process_each_below(pid, inspect_one, &inspection);
     *ret_file =
         inspection.kind == BERTH_MAPPED_NONE ? NULL : &files->items[inspection.found];
     return inspection.kind;

@@ -137,6 +137,6 @@ enum berth_network berth_network_inspect(pid_t pid, const struct berth_strvec *d
 {
     struct inspection inspection = {devices, BERTH_NETWORK_UNKNOWN};
 
-    berth_process_below(pid, inspect_one, &inspection);
+    berth_process_each_below(pid, inspect_one, &inspection);
     return inspection.found;
 }

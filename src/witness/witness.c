@@ -228,7 +228,7 @@ static void find_children(struct watch *watch)
 static void find_tasks(struct watch *watch)
 {
     if (watch->marks >= 0)
-        berth_marks_visit(watch->marks, add_task, watch);
+        berth_marks_each(watch->marks, add_task, watch);
     else
         find_children(watch);
 }
@@ -369,7 +369,7 @@ static void end_tasks(struct watch *watch)
     if (watch->mounts >= 0) {
         signal_ranks(watch, SIGSTOP);
         poll(NULL, 0, FORWARDED);
-        berth_kill_space(watch->mounts, watch->witness->holder);
+        berth_kill_namespace(watch->mounts, watch->witness->holder);
     }
     signal_ranks(watch, SIGKILL);
 }

@@ -38,8 +38,9 @@ START_TEST(a_job_without_a_server_is_told)
     begin();
     berth_deadline_begin(&deadline, 10);
     ck_assert_int_eq(berth_job_ask(&question, &answer, &err), -1);
-    ck_assert_str_eq(err.text, "the job has no extern step here that could keep it; "
-                               "PrologFlags=Contain in slurm.conf makes one");
+    ck_assert_str_eq(err.text,
+                     "the job has no extern step on this node, which would "
+                     "keep the container; set PrologFlags=Contain in slurm.conf");
     ck_assert_int_eq(answer.socket, -1);
 }
 END_TEST

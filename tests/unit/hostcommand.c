@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "job/message.h"
-#include "runtime/start.h"
 #include "step/become.h"
 #include "unit.h"
 

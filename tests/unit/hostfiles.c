@@ -56,21 +56,21 @@ static void tear_down(void)
 /* The program in the container: opens what it is asked for. */
 _Noreturn static void answer(int socket)
 {
-    struct berth_hostcommand_wish wish;
+    struct berth_hostcommand_file file;
     char path[PATH_MAX + 8];
 
-    while (recv(socket, &wish, sizeof(wish), 0) > 0) {
+    while (recv(socket, &file, sizeof(file), 0) > 0) {
         int fd, error;
 
-        snprintf(path, sizeof(path), "inside/%s", wish.path);
-        fd = open(path, wish.flags | O_NONBLOCK);
+        snprintf(path, sizeof(path), "inside/%s", file.path);
+        fd = open(path, file.flags | O_NONBLOCK);
         error = errno;
         berth_job_send(socket, SIGWINCH, -1); /* a terminal may change at any time */
         berth_job_send(socket,
                        fd < 0 ? BERTH_HOSTCOMMAND_NO_FILE : BERTH_HOSTCOMMAND_FILE, fd);
         if (fd < 0)
             berth_job_send(socket, error, -1);
-        if (strcmp(wish.path, "fifo") == 0 && !(wish.flags & O_PATH))
+        if (strcmp(file.path, "fifo") == 0 && !(file.flags & O_PATH))
             make("inside/fifo", "through a pipe");
     }
     _exit(EXIT_SUCCESS);
@@ -260,7 +260,7 @@ START_TEST(a_program_that_ends)
     char *words[] = {(char *)"srun", (char *)"-if", NULL};
     char *const task[] = {NULL};
     struct berth_strvec environment = {0};
-    struct berth_hostcommand_wish wish;
+    struct berth_hostcommand_file file;
     int ends[2], status;
     pid_t child;
 
@@ -273,7 +273,7 @@ START_TEST(a_program_that_ends)
         _exit(EXIT_SUCCESS);
     }
     close(ends[0]);
-    ck_assert_int_gt(recv(ends[1], &wish, sizeof(wish), 0), 0);
+    ck_assert_int_gt(recv(ends[1], &file, sizeof(file), 0), 0);
     if (_i == 0)
         berth_job_send(ends[1], SIGINT, -1);
     else

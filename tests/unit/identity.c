@@ -57,7 +57,7 @@ static int be_a_stranger(void)
     setenv("SLURM_JOB_USER", "stranger", 1);
     setenv("HOME", "/home/stranger", 1);
     if (berth_identity_provide(&err) < 0) /* a kernel without user namespaces */
-        return strstr(err.text, "and cannot be told: ") &&
+        return strstr(err.text, "and berth cannot add the user: ") &&
                        strstr(err.text, "; ask the administrators to repair its user "
                                         "database")
                    ? 0

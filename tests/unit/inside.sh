@@ -108,7 +108,7 @@ fi
 expect 'srun alone' 0 'sbatch: not found
 0' within '' 'sbatch 2>&1 | sed "s/.*: sbatch/sbatch/"; srun status 0; echo $?'
 expect 'a command that the site does not allow, by its program' 0 \
-    'berth: sbatch: this site has no such command in a container; run it outside
+    'berth: sbatch: this site offers no such command in a container; run it on the host
 1' within '' "ln -s $inside sbatch; ./sbatch x; echo \$?; rm sbatch"
 expect 'none' 0 'srun: not found
 unset' within deny 'srun 2>&1 | sed "s/.*: srun/srun/"; echo ${BERTH_INSIDE-unset}'
@@ -149,7 +149,7 @@ expect 'and the same image, which has it' 0 \
     "SLURM_BERTH_JOB 1;*:image=T/a&workdir=/no/such;.
 status 0" within all "$client words /no/such srun variable SLURM_BERTH_JOB"
 expect 'a path as a command' 0 \
-    'berth: ../srun: this site has no such command in a container; run it outside
+    'berth: ../srun: this site offers no such command in a container; run it on the host
 status 1' within all "$client words / ../srun status 0"
 for how in 'words' 'words /' 'short / srun show' garbage socket large; do
     expect "nothing is run for: $how" 0 'nothing

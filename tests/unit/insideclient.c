@@ -5,7 +5,6 @@
  * insideclient decline COMMAND...: the other side, which cannot start a process. */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>

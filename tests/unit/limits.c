@@ -85,14 +85,14 @@ START_TEST(cpus_that_are_not_there_are_all)
     for (int cpu = 0; CPU_COUNT(&one) == 0; cpu++)
         if (CPU_ISSET(cpu, &own))
             CPU_SET(cpu, &one);
-    berth_limits_take_cpus(&one);
+    berth_limits_set_cpus(&one);
     ck_assert_int_eq(sched_getaffinity(0, sizeof(now), &now), 0);
     ck_assert(CPU_EQUAL(&now, &one));
-    berth_limits_take_cpus(&other);
+    berth_limits_set_cpus(&other);
     ck_assert_int_eq(sched_getaffinity(0, sizeof(now), &now), 0);
     CPU_AND(&one, &now, &own);
     ck_assert(CPU_EQUAL(&one, &own));
-    berth_limits_take_cpus(&own);
+    berth_limits_set_cpus(&own);
 }
 END_TEST
 

@@ -18,7 +18,7 @@ START_TEST(nothing_of_ours_is_another)
     ck_assert(berth_namespaces_shared(getpid(), getpid(), "mnt"));
     ck_assert(!berth_namespaces_shared(getpid(), -1, "mnt"));
     ck_assert(!berth_namespaces_shared(-1, getpid(), "mnt"));
-    berth_namespaces_look(getpid(), &reach);
+    berth_namespaces_find_reach(getpid(), &reach);
     ck_assert(!reach.pid && !reach.ipc && !reach.shm && !reach.network);
     ck_assert_int_eq(reach.apart, 2);
     ck_assert_int_eq(reach.nodes, 3);
@@ -52,7 +52,8 @@ START_TEST(files_of_the_server_may_be_hidden)
                               rows[_i].directory),
                      0);
     ck_assert_int_eq(mkdir(path, 0700), 0);
-    ck_assert_int_eq(berth_namespaces_hide_pmix(getpid(), task), rows[_i].is_hidden);
+    ck_assert_int_eq(berth_namespaces_is_pmix_hidden(getpid(), task),
+                     rows[_i].is_hidden);
     unit_remove(directory);
 }
 END_TEST

@@ -6,9 +6,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -24,7 +22,7 @@ static void setup(void)
     struct berth_err err = {""};
 
     ck_assert_msg(berth_rendezvous_make(&rendezvous, 1, &err) == 0, "%s", err.text);
-    berth_rendezvous_furnish(&rendezvous, 30, NULL);
+    berth_rendezvous_configure(&rendezvous, 30, NULL);
 }
 
 static void teardown(void)
@@ -168,9 +166,9 @@ START_TEST(who_starts_a_container_of_its_own_learns_what_was_found)
 {
     struct berth_err err;
 
-    ck_assert_ptr_null(berth_rendezvous_forbidden(&rendezvous));
-    berth_rendezvous_furnish(&rendezvous, 30, "the site says so");
-    ck_assert_str_eq(berth_rendezvous_forbidden(&rendezvous), "the site says so");
+    ck_assert_ptr_null(berth_rendezvous_why_forbidden(&rendezvous));
+    berth_rendezvous_configure(&rendezvous, 30, "the site says so");
+    ck_assert_str_eq(berth_rendezvous_why_forbidden(&rendezvous), "the site says so");
     ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_NEW);
     ck_assert_int_eq(berth_rendezvous_put_binding(&rendezvous, &answer_buf, &err), 0);
     ck_assert_int_eq(berth_rendezvous_separate(&rendezvous, "the site says so", &err),
@@ -204,7 +202,7 @@ START_TEST(a_waiter_is_woken)
         usleep(20000);
         _exit(berth_rendezvous_separate(&rendezvous, "they may not meet", &err) != 0);
     }
-    berth_rendezvous_hand_on(&rendezvous, getpid());
+    berth_rendezvous_set_starter(&rendezvous, getpid());
     ck_assert_int_eq(berth_rendezvous_wait(&rendezvous, &err),
                      BERTH_RENDEZVOUS_SEPARATE);
     waitpid(child, NULL, 0);
@@ -235,15 +233,24 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     return result;
 }
 
+/* A rendezvous of which somebody has claimed the start, which may take SECONDS. */
+static struct berth_rendezvous begin_start(unsigned int seconds)
+{
+    struct berth_rendezvous made;
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_rendezvous_make(&made, 1, &err), 0);
+    berth_rendezvous_configure(&made, seconds, NULL);
+    ck_assert(berth_rendezvous_claim(&made, 4));
+    return made;
+}
+
 START_TEST(a_start_may_take_its_time_and_no_more)
 {
-    struct berth_rendezvous hasty;
+    struct berth_rendezvous hasty = begin_start(0);
     struct berth_err err;
 
     passing = 1;
-    ck_assert_int_eq(berth_rendezvous_make(&hasty, 1, &err), 0);
-    berth_rendezvous_furnish(&hasty, 0, NULL);
-    ck_assert(berth_rendezvous_claim(&hasty, 4));
     ck_assert_int_eq(berth_rendezvous_wait(&hasty, &err), BERTH_RENDEZVOUS_FAILED);
     ck_assert_str_eq(err.text, "the container did not start within 0 seconds; ask the "
                                "administrators (start_timeout in berth.yaml)");
@@ -257,13 +264,10 @@ END_TEST
  */
 START_TEST(who_starts_too_late_starts_nothing)
 {
-    struct berth_rendezvous hasty;
+    struct berth_rendezvous hasty = begin_start(3);
     struct berth_err late, err;
 
     passing = 1;
-    ck_assert_int_eq(berth_rendezvous_make(&hasty, 1, &err), 0);
-    berth_rendezvous_furnish(&hasty, 3, NULL);
-    ck_assert(berth_rendezvous_claim(&hasty, 4));
     ck_assert_int_eq(berth_rendezvous_wait(&hasty, &late), BERTH_RENDEZVOUS_FAILED);
     passing = 0;
     ck_assert_str_eq(late.text, "the container did not start within 3 seconds; ask the "
@@ -284,12 +288,9 @@ END_TEST
 /* And the other way round. */
 START_TEST(who_has_started_is_not_late)
 {
-    struct berth_rendezvous hasty;
+    struct berth_rendezvous hasty = begin_start(0);
     struct berth_err err;
 
-    ck_assert_int_eq(berth_rendezvous_make(&hasty, 1, &err), 0);
-    berth_rendezvous_furnish(&hasty, 0, NULL);
-    ck_assert(berth_rendezvous_claim(&hasty, 4));
     passing = 10;
     ck_assert_int_eq(
         berth_rendezvous_ready(&hasty, 4711, &before_buf, &after_buf, &err), 0);
@@ -319,7 +320,7 @@ static const struct {
     {RLIMIT_AS, 1, "cannot share memory: Cannot allocate memory"},
 };
 
-START_TEST(a_room_that_cannot_be_made_leaves_nothing)
+START_TEST(a_rendezvous_that_cannot_be_made_leaves_nothing)
 {
     int first = free_descriptor();
     struct berth_rendezvous none;
@@ -371,12 +372,25 @@ static void be_container(void)
     _exit(EXIT_SUCCESS);
 }
 
-static void await_container(void)
+/* Returns its process, when tasks can join it. */
+static pid_t start_container(void)
 {
     struct berth_err err;
+    pid_t container = fork();
 
-    berth_rendezvous_hand_on(&rendezvous, getpid());
+    if (container == 0)
+        be_container();
+    berth_rendezvous_set_starter(&rendezvous, getpid());
     ck_assert_int_eq(berth_rendezvous_wait(&rendezvous, &err), BERTH_RENDEZVOUS_READY);
+    return container;
+}
+
+static void assert_succeeds(pid_t child)
+{
+    int status;
+
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
 }
 
 /* In place of libc's: it takes as long as it takes. */
@@ -386,54 +400,37 @@ int poll(struct pollfd *fds, nfds_t count, int timeout)
     return ppoll(fds, count, NULL, NULL);
 }
 
-START_TEST(the_room_closes_when_the_container_has_ended)
+START_TEST(the_rendezvous_closes_when_the_container_has_ended)
 {
-    pid_t container = fork();
-    int status;
+    pid_t container = start_container();
 
-    if (container == 0)
-        be_container();
-    await_container();
     berth_rendezvous_close(&rendezvous);
     ck_assert_int_eq(berth_rendezvous_state(&rendezvous), BERTH_RENDEZVOUS_LOST);
-    ck_assert_int_eq(waitpid(container, &status, 0), container);
-    ck_assert_int_eq(status, 0);
+    assert_succeeds(container);
 }
 END_TEST
 
 /* With SlurmdParameters=contain_spank: its descriptors are copies of slurmstepd's. */
-START_TEST(the_room_closes_from_a_child_of_slurmstepd)
+START_TEST(the_rendezvous_closes_from_a_child_of_slurmstepd)
 {
-    pid_t container = fork();
-    pid_t child;
-    int status;
+    pid_t container = start_container();
+    pid_t child = fork();
 
-    if (container == 0)
-        be_container();
-    await_container();
-    child = fork();
     if (child == 0) {
         berth_rendezvous_close(&rendezvous);
         _exit(berth_rendezvous_state(&rendezvous) != BERTH_RENDEZVOUS_LOST);
     }
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_int_eq(status, 0);
-    ck_assert_int_eq(waitpid(container, &status, 0), container);
-    ck_assert_int_eq(status, 0);
+    assert_succeeds(child);
+    assert_succeeds(container);
 }
 END_TEST
 
 START_TEST(the_container_hears_that_slurmstepd_was_killed)
 {
-    pid_t container = fork();
-    int status;
+    pid_t container = start_container();
 
-    if (container == 0)
-        be_container();
-    await_container();
     close(rendezvous.alive);
-    ck_assert_int_eq(waitpid(container, &status, 0), container);
-    ck_assert_int_eq(status, 0);
+    assert_succeeds(container);
     rendezvous.alive = -1;
 }
 END_TEST
@@ -462,10 +459,10 @@ END_TEST
 
 START_TEST(an_unpacked_image_is_told_once)
 {
-    ck_assert(!berth_rendezvous_unpacked(&rendezvous));
-    ck_assert(berth_rendezvous_unpack(&rendezvous));
-    ck_assert(!berth_rendezvous_unpack(&rendezvous));
-    ck_assert(berth_rendezvous_unpacked(&rendezvous));
+    ck_assert(!berth_rendezvous_is_unpacked(&rendezvous));
+    ck_assert(berth_rendezvous_set_unpacked(&rendezvous));
+    ck_assert(!berth_rendezvous_set_unpacked(&rendezvous));
+    ck_assert(berth_rendezvous_is_unpacked(&rendezvous));
 }
 END_TEST
 
@@ -507,17 +504,17 @@ START_TEST(each_container_has_a_slot)
     struct berth_err err;
 
     ck_assert_int_eq(berth_rendezvous_make(&several, 3, &err), 0);
-    berth_rendezvous_furnish(&several, 30, NULL);
+    berth_rendezvous_configure(&several, 30, NULL);
     for (unsigned int slot = 0; slot < 3; slot++)
         ck_assert_int_eq(in_slot(&several, slot), 0); /* claims */
     for (unsigned int slot = 0; slot < 3; slot++)
         ck_assert_int_eq(in_slot(&several, slot), 0); /* sees its own */
-    ck_assert(!berth_rendezvous_any_lost(&several));
+    ck_assert(!berth_rendezvous_is_any_lost(&several));
     entered = several;
     entered.slot = 2;
     ck_assert_int_eq(berth_rendezvous_enter(&entered, &err), 0);
     berth_rendezvous_lose(&entered);
-    ck_assert(berth_rendezvous_any_lost(&several));
+    ck_assert(berth_rendezvous_is_any_lost(&several));
 }
 END_TEST
 
@@ -538,11 +535,11 @@ int main(void)
     tcase_add_test(tests, a_start_may_take_its_time_and_no_more);
     tcase_add_test(tests, who_starts_too_late_starts_nothing);
     tcase_add_test(tests, who_has_started_is_not_late);
-    tcase_add_loop_test(tests, a_room_that_cannot_be_made_leaves_nothing, 0,
+    tcase_add_loop_test(tests, a_rendezvous_that_cannot_be_made_leaves_nothing, 0,
                         COUNT(shortages));
     tcase_add_test(tests, closed_descriptors_are_refused);
-    tcase_add_test(tests, the_room_closes_when_the_container_has_ended);
-    tcase_add_test(tests, the_room_closes_from_a_child_of_slurmstepd);
+    tcase_add_test(tests, the_rendezvous_closes_when_the_container_has_ended);
+    tcase_add_test(tests, the_rendezvous_closes_from_a_child_of_slurmstepd);
     tcase_add_test(tests, the_container_hears_that_slurmstepd_was_killed);
     tcase_add_test(tests, each_container_has_a_slot);
     tcase_add_test(tests, a_task_cannot_shrink_the_memory);

@@ -440,10 +440,10 @@ expect 'berth-mpi by hand' 1 \
     'berth-mpi: started by hand; it is for berth-start only' \
     "$mpi"
 expect 'berth-init by hand' 1 \
-    'berth: berth-init: started with wrong words; it is for berth-start only' \
+    'berth: berth-init: wrong arguments; only berth-start can start this program' \
     "$init"
 expect 'berth-init with an unknown word' 1 \
-    'started with wrong words; it is for berth-start only' \
-    sh -c '"$0" --colour red -- ./app 2>&1 | grep -o "started with.*"; exit 1' "$init"
+    'wrong arguments; only berth-start can start this program' \
+    sh -c '"$0" --colour red -- ./app 2>&1 | grep -o "wrong arg.*"; exit 1' "$init"
 
 finish

@@ -232,13 +232,13 @@ for i in {1..33}; do
     [[ $last == *"number $i"* ]] || result FAIL "the container of number $i" "$last"
 done
 with=()
-matches "a job keeps 32 containers on a node" "not the job's: the job's server gives none" "$last"
+matches "a job keeps 32 containers on a node" "not the job's: the job's server has no container for the step" "$last"
 job n1 1
 equal "another job: the first step" a "$(life job -N1 -n1 "$A" cat /etc/berth-image)"
 site <<<$'runtime:\n  start_timeout: 8'
 server=$(process '[b]erth-start --job')
 on n1 root kill -STOP "$server"
-matches "a server that does not answer" "not the job's: the job's server gives none" \
+matches "a server that does not answer" "not the job's: the job's server has no container for the step" \
     "$(life job -v -N1 -n1 "$A" true)"
 on n1 root kill -CONT "$server"
 site </dev/null

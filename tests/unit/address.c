@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The address of a job's server. */
 
-#include "job/name.h"
+#include "job/message.h"
 
 #include <stddef.h>
 #include <unistd.h>
@@ -70,10 +70,10 @@ END_TEST
 
 int main(void)
 {
-    TCase *tests = tcase_create("name");
+    TCase *tests = tcase_create("address");
 
     tcase_add_test(tests, it_says_whose_it_is);
     tcase_add_test(tests, it_is_bound_once_for_each_user_job_and_node);
     tcase_add_loop_test(tests, a_name_that_does_not_fit_is_none, 0, COUNT(names));
-    return unit_run("name", tests);
+    return unit_run("address", tests);
 }
