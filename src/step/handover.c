@@ -63,13 +63,17 @@ int berth_handover_read(int fd, struct berth_handover *ret)
         free(text);
         return -1;
     }
-    close(fd);
     text[size] = '\0';
     *ret = (struct berth_handover){
         .text = text, .bytes = text + head.words, .count = head.environment};
     berth_environ_split(text, head.words, &ret->words);
     berth_environ_split(ret->bytes, ret->count, &ret->environment);
-    return ret->words.failed || ret->environment.failed ? -1 : 0;
+    if (ret->words.failed || ret->environment.failed) {
+        berth_handover_fini(ret);
+        return -1;
+    }
+    close(fd);
+    return 0;
 }
 
 void berth_handover_fini(struct berth_handover *handover)
