@@ -80,13 +80,13 @@ static int check_world(const struct berth_site *site,
 static struct berth_order_step step_of(const struct berth_table *table,
                                        const struct berth_row *row, unsigned int rank)
 {
-    bool leads = rank == berth_table_container_first_rank(table, row);
+    bool is_first = rank == berth_table_container_first_rank(table, row);
 
     return (struct berth_order_step){
         .ranks = row->ranks,
         .is_first = rank == berth_table_first_rank(table, row),
-        .leads = leads,
-        .speaks = leads && berth_table_reports(table, row),
+        .prints_component = is_first,
+        .prints_step = is_first && berth_table_reports(table, row),
     };
 }
 

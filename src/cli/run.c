@@ -43,9 +43,9 @@ struct work {
 };
 
 /* Does this process print the notes for all with the same request? */
-static bool speaks(const struct work *work)
+static bool prints(const struct work *work)
 {
-    return work->line ? work->line->step.is_first : berth_standalone_leads();
+    return work->line ? work->line->step.is_first : berth_standalone_is_first();
 }
 
 /* Print notes about options that a rule of the site replaces, or that have no effect.
@@ -55,9 +55,9 @@ static void print_rules(const struct work *work, const struct berth_site_asker *
     const struct berth_rules_job job = {asker->partition, asker->account};
     BERTH_STRVEC struct berth_strvec sentences = {0};
 
-    if (berth_request_has_container(work->request) && speaks(work))
+    if (berth_request_has_container(work->request) && prints(work))
         berth_rules_report(work->site, &job, work->request, &sentences);
-    if (berth_request_has_job_lifetime(work->request) && speaks(work))
+    if (berth_request_has_job_lifetime(work->request) && prints(work))
         berth_strvec_push(&sentences,
                           "--container-lifetime=job: only steps of srun use a "
                           "container again; this one ends with its command");
@@ -70,7 +70,7 @@ static int set_step(const struct work *work, struct berth_standalone *standalone
                     struct berth_err *err)
 {
     if (!work->line) {
-        standalone->step.leads = standalone->step.speaks = speaks(work);
+        standalone->step.prints_component = standalone->step.prints_step = prints(work);
         return 0;
     }
     if (berth_cli_line_programs(work->line, standalone->request, err) < 0)

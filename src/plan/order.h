@@ -26,15 +26,15 @@
 
 /* The component of the order in its step. All zero without Slurm. */
 struct berth_order_step {
-    int component;      /* its number in the step, from 0 */
-    bool is_several;    /* the step has several components */
-    unsigned int nodes; /* of the component; 0: not known */
-    unsigned int tasks; /* of the component; 0: not known */
-    bool leads;         /* this node prints for the component: it is the first */
-    bool speaks;        /* this node prints for the whole step */
-    char *ranks;        /* with --multi-prog: the ranks of the lines with this request;
-                           `tasks` is their number; NULL: the whole component */
-    bool is_first;      /* with --multi-prog: this task is the first of `ranks` */
+    int component;         /* its number in the step, from 0 */
+    bool is_several;       /* the step has several components */
+    unsigned int nodes;    /* of the component; 0: not known */
+    unsigned int tasks;    /* of the component; 0: not known */
+    bool prints_component; /* this node prints for the component: it is the first */
+    bool prints_step;      /* this node prints for the whole step */
+    char *ranks;   /* with --multi-prog: the ranks of the lines with this request;
+                      `tasks` is their number; NULL: the whole component */
+    bool is_first; /* with --multi-prog: this task is the first of `ranks` */
 };
 
 /* The container of the task on its node. */

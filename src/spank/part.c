@@ -73,8 +73,8 @@ static bool is_first_node(spank_t sp, const struct berth_part *part)
 }
 
 /* Does this node print for all tasks of PART, because one of them has notices? */
-static bool leads(spank_t sp, const struct berth_part *part,
-                  const struct berth_request *request)
+static bool prints_component(spank_t sp, const struct berth_part *part,
+                             const struct berth_request *request)
 {
     return (berth_request_mpi_chosen(request) ||
             (!request->mpi && has_several_tasks(sp)) ||
@@ -82,9 +82,9 @@ static bool leads(spank_t sp, const struct berth_part *part,
            is_first_node(sp, part);
 }
 
-/* Does this node, which leads PART, print for the whole step, too? SLURM_NODEID counts
+/* Does this node, the first of PART, print for the whole step, too? SLURM_NODEID counts
  * the nodes of all components. */
-static bool leads_step(spank_t sp, const struct berth_part *part)
+static bool prints_step(spank_t sp, const struct berth_part *part)
 {
     char node[16] = "0";
 
@@ -113,9 +113,9 @@ struct berth_order_step berth_part_step(spank_t sp, const struct berth_part *par
         .ranks = part->row->ranks,
         .is_first =
             part->row->ranks && part->rank == berth_table_first_rank(table, part->row),
-        .leads = leads(sp, part, request)};
+        .prints_component = prints_component(sp, part, request)};
 
-    step.speaks = step.leads && leads_step(sp, part);
+    step.prints_step = step.prints_component && prints_step(sp, part);
     spank_get_item(sp, S_JOB_NNODES, &step.nodes);
     if (is_het)
         step.component =

@@ -58,13 +58,13 @@ static void print_notices(const struct berth_task *task,
                                   .rendezvous = rendezvous,
                                   .binding = &task->binding,
                                   .apart = why};
-    bool leads = task->order.step.leads;
+    bool prints = task->order.step.prints_component;
 
-    if (leads && berth_request_is_explained(&task->order.request))
+    if (prints && berth_request_is_explained(&task->order.request))
         return; /* the account says it */
     if (rendezvous)
         berth_notice_print(&notice);
-    if (leads && task->order.record)
+    if (prints && task->order.record)
         berth_notice_record(&notice);
 }
 
@@ -135,7 +135,7 @@ static bool gives_account(const struct berth_task *task, bool is_first)
 {
     const struct berth_order_step *step = &task->order.step;
 
-    return (step->ranks ? step->is_first : is_first && step->leads) &&
+    return (step->ranks ? step->is_first : is_first && step->prints_component) &&
            berth_request_is_explained(&task->order.request);
 }
 

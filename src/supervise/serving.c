@@ -16,7 +16,7 @@
 
 static bool is_recorded(const struct berth_launch *launch)
 {
-    return launch->order->step.leads && launch->order->record;
+    return launch->order->step.prints_component && launch->order->record;
 }
 
 void berth_serving_begin(struct berth_serving *serving,

@@ -24,7 +24,7 @@ struct berth_singletons {
 };
 
 /* Is such a process of use for LAUNCH: a step of several tasks without --mpi-bind, on
- * the node that speaks for its component? */
+ * the node that prints for its component? */
 bool berth_singletons_wanted(const struct berth_launch *launch);
 
 /* Start the process. It ends when the caller closes the END of *RET, or before. *RET is

@@ -38,7 +38,7 @@ static bool says_choice(const struct berth_notice *notice)
                     !berth_request_names_fabric(request));
 
     return is_verbose(notice) || berth_request_is_explained(request) ||
-           notice->binding->differs || (notice->order->step.speaks && is_auto);
+           notice->binding->differs || (notice->order->step.prints_step && is_auto);
 }
 
 /* Print whose MPI runs, and what may go wrong. */
@@ -49,7 +49,7 @@ static void print_choice(const struct berth_notice *notice)
 
     if (note && says_choice(notice))
         berth_report_line(STDERR_FILENO, notice->node, "note: %s", note);
-    if (warning && (is_verbose(notice) || notice->order->step.leads))
+    if (warning && (is_verbose(notice) || notice->order->step.prints_component))
         berth_report_line(STDERR_FILENO, notice->node,
                           "warning: image '%s': --mpi-bind=%s: %s",
                           berth_request_name(&notice->order->request),
@@ -64,7 +64,7 @@ static void print_no_cma(const struct berth_notice *notice)
     const char *why = notice->apart ? notice->apart : notice->binding->no_cma;
 
     if (why && order->container.others + order->container.hosts > 0 &&
-        (order->step.leads || is_verbose(notice)) &&
+        (order->step.prints_component || is_verbose(notice)) &&
         !berth_request_mpi_declined(&order->request))
         berth_report_line(STDERR_FILENO, notice->node,
                           "note: image '%s': on this node MPI is told not to read the "

@@ -53,7 +53,7 @@ static bool is_of_mpirun(char *const *environment)
     return launcher_of(environment, SLURM);
 }
 
-bool berth_standalone_leads(void)
+bool berth_standalone_is_first(void)
 {
     const struct launcher *launcher = launcher_of(environ, LAUNCHERS);
 

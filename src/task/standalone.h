@@ -42,4 +42,4 @@ int berth_standalone_rank(unsigned int *ret_rank, unsigned int *ret_tasks,
                           struct berth_err *err);
 
 /* Is this the process that prints for all ranks what berth has chosen? */
-bool berth_standalone_leads(void);
+bool berth_standalone_is_first(void);

@@ -490,7 +490,7 @@ void berth_witness_run(const struct berth_witness *witness)
         enter_namespaces(&watch);
     watch_ranks(&watch);
     write_record(&watch);
-    if (!watch.has_reported && witness->order->step.leads &&
+    if (!watch.has_reported && witness->order->step.prints_component &&
         berth_witness_judge_fabric(witness, watch.ranks, &sentence))
         print_line(witness, "warning: ", sentence.text);
     berth_witness_count(witness, watch.ranks, &sentence);

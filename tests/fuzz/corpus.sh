@@ -53,7 +53,7 @@ printf '1;0:image=/a%%20b&mounts=/a:/b:ro&workdir=/w&env=A%%3D%%0A%%2C;12:writab
 printf '1;*:image=/a.sif&mpi-bind=hybrid&no-mount-home=&entrypoint=&env=B;.' >wire/all
 printf '1;0:env=UCX_A%%3D1&env=HOME%%3D/h%%C3%%BC;1:;.' >wire/environment
 printf '1;*:env=FI_A%%3D%%5C%%2C%%0A;.' >wire/environment-all
-printf '1;request:image=/a;asked:image=/a&env=A%%3D1;terms:unset=B&image=1.2;step:nodes=2&leads=&restored=A&restored=B;task:argv0=./x&report-fd=5&memory-fd=6;mpi:holder=7&apart=1&directory=/a%%20b;.' >wire/order
+printf '1;request:image=/a;asked:image=/a&env=A%%3D1;terms:unset=B&image=1.2;step:nodes=2&prints-component=&restored=A&restored=B;task:argv0=./x&report-fd=5&memory-fd=6;mpi:holder=7&apart=1&directory=/a%%20b;.' >wire/order
 printf 'ALL,A=x,"B=x,y",UCX_A=1,NONE,C=%%41' >wire/export
 
 printf '/a,/b:/c,/d:/e:ro,/f//g/../h:/i/./j/:rw' >mount/absolute

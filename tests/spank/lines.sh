@@ -98,11 +98,11 @@ $(order '' '&ranks=2&first=' | sed 's|;request:||; s|container-tasks=1|&\&other-
         "0 $A: ./x
 argv: LIBEXEC/berth-task ./x
 - SLURM_BERTH_STEP=1;/0:$A;/1:$A&env=N%3D1;.
-$(order "$A" '&leads=&speaks=&ranks=0&first=' 'record=/r&' | sed "s|container-tasks=1|$together|")
+$(order "$A" '&prints-component=&prints-step=&ranks=0&first=' 'record=/r&' | sed "s|container-tasks=1|$together|")
 0 $A&env=N%3D1: --container-env=N=1 ./y
 argv: LIBEXEC/berth-task --container-env=N=1 ./y
 - SLURM_BERTH_STEP=1;/0:$A;/1:$A&env=N%3D1;.
-$(order "$A&env=N%3D1" '&leads=&ranks=1&first=' 'record=/r&' | sed "s|container-tasks=1|$together|")" \
+$(order "$A&env=N%3D1" '&prints-component=&ranks=1&first=' 'record=/r&' | sed "s|container-tasks=1|$together|")" \
         FAKE_RAW=1 FAKE_TASKS=2 "FAKE_WORDS=$SITE" srun --container-image=a --multi-prog conf
     printf '%s\n' '0 ./x' '1 ./y' >conf
     X="$A&explain=text"
@@ -112,11 +112,11 @@ $(order "$A&env=N%3D1" '&leads=&ranks=1&first=' 'record=/r&' | sed "s|container-
         "0 $X: ./x
 argv: LIBEXEC/berth-task ./x
 $step
-$(order "$X" '&leads=&speaks=&ranks=0&first=' '' "$asked" | sed 's|container-tasks=1|container-tasks=2|')
+$(order "$X" '&prints-component=&prints-step=&ranks=0&first=' '' "$asked" | sed 's|container-tasks=1|container-tasks=2|')
 0 $X: ./y
 argv: LIBEXEC/berth-task ./y
 $step
-$(order "$X" '&leads=&ranks=1&first=' '' "$asked" | sed 's|container-tasks=1|container-tasks=2|')" \
+$(order "$X" '&prints-component=&ranks=1&first=' '' "$asked" | sed 's|container-tasks=1|container-tasks=2|')" \
         FAKE_RAW=1 FAKE_TASKS=2 srun --container-image=a --container-explain --multi-prog conf
 fi
 

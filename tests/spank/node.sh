@@ -62,7 +62,7 @@ if since 23.11; then
         "0 $A&explain=text: ./x
 argv: LIBEXEC/berth-task ./x
 - SLURM_BERTH_STEP=1;*:$A&explain=text;.
-$(order "$A&explain=text;asked:$A&explain=text" '&leads=&speaks=')" \
+$(order "$A&explain=text;asked:$A&explain=text" '&prints-component=&prints-step=')" \
         FAKE_RAW=1 srun --container-image=a --container-explain ./x
 fi
 expect 'one component that is to be explained makes the whole step explained' 0 \
@@ -83,14 +83,14 @@ if since 23.11; then
         "0 $A&mpi-bind=auto: ./x 1
 argv: LIBEXEC/berth-task ./x 1
 - SLURM_BERTH_STEP=1;/0,1-3:$A&mpi-bind=auto;.
-$(tasks=4; order "$A&mpi-bind=auto" '&leads=&speaks=&ranks=0,1-3&first=&program=./x&program=./y')" \
+$(tasks=4; order "$A&mpi-bind=auto" '&prints-component=&prints-step=&ranks=0,1-3&first=&program=./x&program=./y')" \
         FAKE_RAW=1 srun --container-image=a --mpi-bind --multi-prog conf
     printf '0 ./x 1\n1-3 ./x 2\n' >one
     expect '--multi-prog with --mpi-bind: one program is that of the command' 0 \
         "0 $A&mpi-bind=auto: ./x 1
 argv: LIBEXEC/berth-task ./x 1
 - SLURM_BERTH_STEP=1;/0,1-3:$A&mpi-bind=auto;.
-$(tasks=4; order "$A&mpi-bind=auto" '&leads=&speaks=&ranks=0,1-3&first=')" \
+$(tasks=4; order "$A&mpi-bind=auto" '&prints-component=&prints-step=&ranks=0,1-3&first=')" \
         FAKE_RAW=1 srun --container-image=a --mpi-bind --multi-prog one
     expect '--multi-prog with --mpi-bind: they are not told' 1 \
         'berth: n1: Slurm does not give the --multi-prog configuration' \
@@ -102,7 +102,7 @@ expect '--multi-prog with --mpi-bind, and a rule against the runscript: the prog
 argv: LIBEXEC/berth-task ./x 1
 - SLURM_BERTH_STEP=1;/0,1-3:$A&mpi-bind=auto;.
 $(tasks=4; fds=${fds#argv0=./x&}
-    order "$A&no-entrypoint=&mpi-bind=auto;asked:$A&mpi-bind=auto" '&leads=&speaks=&ranks=0,1-3&first=&program=./x&program=./y')" \
+    order "$A&no-entrypoint=&mpi-bind=auto;asked:$A&mpi-bind=auto" '&prints-component=&prints-step=&ranks=0,1-3&first=&program=./x&program=./y')" \
     FAKE_RAW=1 "FAKE_WORDS=$SITE" srun --container-image=a --mpi-bind --multi-prog conf
 expect '--multi-prog without an image' 0 \
     '0 host: ./x 1' \

@@ -23,8 +23,11 @@ START_TEST(an_order_arrives_as_it_was_given)
     berth_strvec_push(&order.restored, "MPICH_X");
     berth_strvec_push(&order.restored, "Cray MPICH");
     berth_strvec_push(&order.programs, "./a\nb");
-    order.step = (struct berth_order_step){
-        .component = 3, .is_several = true, .nodes = 4, .tasks = 99, .leads = true};
+    order.step = (struct berth_order_step){.component = 3,
+                                           .is_several = true,
+                                           .nodes = 4,
+                                           .tasks = 99,
+                                           .prints_component = true};
     order.container = (struct berth_order_container){.number = 1,
                                                      .tasks = 2,
                                                      .others = 3,
@@ -54,7 +57,7 @@ START_TEST(an_order_arrives_as_it_was_given)
     ck_assert_str_eq(
         text.text,
         "1;request:image=/a.sif&env=A%3D1;asked:image=/a.sif;terms:unset=B%3B2;"
-        "step:component=3&several=&nodes=4&tasks=99&leads=&restored=MPICH_X&"
+        "step:component=3&several=&nodes=4&tasks=99&prints-component=&restored=MPICH_X&"
         "restored=Cray%20MPICH&program=./a%0Ab;"
         "task:prefix=x-&runtime=/r&record=/log/%25u&digest=7&argv0=&container=1&"
         "container-tasks=2&other-containers=3&container-locals=1&container-ranks=0,5&"
@@ -67,7 +70,7 @@ START_TEST(an_order_arrives_as_it_was_given)
     ck_assert_int_eq(berth_order_put(&got, &again, &err), 0);
     ck_assert_str_eq(again.text, text.text);
     ck_assert(berth_request_equal(&got.request, &order.request));
-    ck_assert(got.step.leads && got.step.is_several);
+    ck_assert(got.step.prints_component && got.step.is_several);
     ck_assert_uint_eq(got.step.tasks, 99);
     ck_assert_uint_eq(berth_order_recorded(&got).tasks, 4);
     ck_assert_str_eq(berth_order_recorded(&got).ranks, "0,5");
@@ -90,7 +93,8 @@ START_TEST(what_is_not_ordered_is_not_there)
     ck_assert_int_eq(got.report, -1);
     ck_assert_int_eq(got.memory, -1);
     ck_assert_int_eq(got.mpi.task_stderr, -1);
-    ck_assert(!got.asked.image && !got.prefix && !got.argv0 && !got.step.leads);
+    ck_assert(!got.asked.image && !got.prefix && !got.argv0 &&
+              !got.step.prints_component);
     ck_assert_int_eq(berth_order_put(&got, &text, &err), 0);
     ck_assert_str_eq(text.text, "1;request:image=/a;.");
 }

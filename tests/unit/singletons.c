@@ -45,7 +45,7 @@ END_TEST
 static const struct {
     const char *mpi, *tasks;
     unsigned int of_component; /* tasks; 0: `berth run` */
-    bool leads, wanted;
+    bool prints, wanted;
 } steps[] = {
     {NULL, "SLURM_NTASKS=2", 2, true, true},
     {NULL, "SLURM_NTASKS=2", 1, true, true}, /* the other is another component's */
@@ -63,8 +63,8 @@ START_TEST(several_tasks_without_a_word_about_mpi)
 {
     char *environment[] = {(char *)steps[_i].tasks, NULL};
     struct berth_request request = {.mpi = (char *)steps[_i].mpi};
-    struct berth_order order = {
-        .step = {.leads = steps[_i].leads, .tasks = steps[_i].of_component}};
+    struct berth_order order = {.step = {.prints_component = steps[_i].prints,
+                                         .tasks = steps[_i].of_component}};
     struct berth_launch launch = {
         .order = &order, .request = &request, .environment = environment};
 

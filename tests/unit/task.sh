@@ -196,7 +196,7 @@ explained()
 {
     request=$1
     shift
-    BERTH_TASK_ORDER="$(order "image=$T/a&$request;step:leads=&speaks=&$step")" "$task" "$@"
+    BERTH_TASK_ORDER="$(order "image=$T/a&$request;step:prints-component=&prints-step=&$step")" "$task" "$@"
 }
 some() { explained "$@" | sed -n 1,3p; }
 expect 'an account starts with a summary' 0 "$(cat told)" some explain=text ./app 1
@@ -239,7 +239,7 @@ expect 'an account is given by the first node of a component alone' 0 '' \
     with "image=$T/a&explain=text" ./app
 expect 'a component on the host is not run either' 0 '' with explain=text ./app
 expect 'an account runs nothing' 0 '' \
-    sh -c '"$@" >/dev/null; test ! -e ran' sh env BERTH_TASK_ORDER="$(order "image=$T/a&explain=text;step:leads=&speaks=")" \
+    sh -c '"$@" >/dev/null; test ! -e ran' sh env BERTH_TASK_ORDER="$(order "image=$T/a&explain=text;step:prints-component=&prints-step=")" \
     "$task" sh -c 'echo ran >ran'
 expect 'a command that is not there is the fault of the account too' 127 \
     "berth: n1: image 'T/a': command './gone' is not in the image; check the path, or mount it (--container-mounts)" \
@@ -251,11 +251,11 @@ expect 'nor one that is no program' 126 \
     "berth: n1: image 'T/a': command './no-program' cannot be executed: Permission denied; name a program, or make this one executable (chmod +x)" \
     explained explain=json ./no-program
 expect 'an account as JSON' 0 '  "form": 1,' \
-    sh -c '"$@" | sed -n 2p' sh env BERTH_TASK_ORDER="$(order "image=$T/a&explain=json;step:leads=&speaks=")" \
+    sh -c '"$@" | sed -n 2p' sh env BERTH_TASK_ORDER="$(order "image=$T/a&explain=json;step:prints-component=&prints-step=")" \
     "$task" ./app
 expect 'an account that nobody takes' 1 \
     'berth: n1: standard output: No space left on device' \
-    sh -c '"$@" >/dev/full' sh env BERTH_TASK_ORDER="$(order "image=$T/a&explain=json;step:leads=&speaks=")" \
+    sh -c '"$@" >/dev/full' sh env BERTH_TASK_ORDER="$(order "image=$T/a&explain=json;step:prints-component=&prints-step=")" \
     "$task" ./app
 
 expect 'a holder that cannot go where the tasks will be' 1 \
@@ -267,7 +267,7 @@ SLURM_JOB_ID=17 SLURM_JOB_USER=alice
 export SLURM_JOB_ID SLURM_JOB_USER
 expect 'a record is kept, and the command runs' 0 \
     'runs: 1' \
-    with "image=$T/a;task:record=$T/steps-%25u-%25j;step:leads=&speaks=" ./app 1
+    with "image=$T/a;task:record=$T/steps-%25u-%25j;step:prints-component=&prints-step=" ./app 1
 expect 'it is one line' 0 \
     '{"time":"T","cluster":null,"user":"alice","job":17,"step":null,"component":0,"ranks":null,"node":"n1","nodes":0,"tasks":0,"image":{"path":"T/a","kind":"directory","modified":"T"},"runtime":{"path":"T/runtime","version":null},"mpi":{"mode":"off","type":null,"verdict":null},"shared":false,"apart":"its tasks cannot meet","berth":"V"}' \
     sed -E 's/"[0-9-]+T[0-9:]+Z"/"T"/g; s/"berth":"[^"]*"/"berth":"V"/' steps-alice-17
@@ -277,23 +277,23 @@ expect 'who does not speak for the component keeps none' 0 \
 expect 'the next record goes behind it' 0 \
     '2' \
     sh -c '"$@" >/dev/null; wc -l <steps-alice-17; ls none* 2>/dev/null || :' \
-    sh env BERTH_TASK_ORDER="$(order "image=$T/a;task:record=$T/steps-%25u-%25j;step:leads=&speaks=")" "$task" ./app
+    sh env BERTH_TASK_ORDER="$(order "image=$T/a;task:record=$T/steps-%25u-%25j;step:prints-component=&prints-step=")" "$task" ./app
 expect 'a record that cannot be kept stops nothing' 0 \
     'runs: 3' \
-    with "image=$T/a;task:record=/gone/steps;step:leads=&speaks=" ./app 3
+    with "image=$T/a;task:record=/gone/steps;step:prints-component=&prints-step=" ./app 3
 expect 'with -v it is said' 0 \
     "berth: n1: warning: no record is kept: provenance.file '/gone/steps': No such file or directory; ask the administrators to let you write there
 runs: 3" \
-    env SRUN_DEBUG=4 BERTH_TASK_ORDER="$(order "image=$T/a;task:record=/gone/steps;step:leads=&speaks=")" "$task" ./app 3
+    env SRUN_DEBUG=4 BERTH_TASK_ORDER="$(order "image=$T/a;task:record=/gone/steps;step:prints-component=&prints-step=")" "$task" ./app 3
 ln -s steps-alice-17 link
 expect 'a link is not followed' 0 \
     "berth: n1: warning: no record is kept: provenance.file 'T/link': it is a link, or not a file of yours or root's; ask the administrators to remove it
 runs: 3" \
-    env SRUN_DEBUG=4 BERTH_TASK_ORDER="$(order "image=$T/a;task:record=$T/link;step:leads=&speaks=")" "$task" ./app 3
+    env SRUN_DEBUG=4 BERTH_TASK_ORDER="$(order "image=$T/a;task:record=$T/link;step:prints-component=&prints-step=")" "$task" ./app 3
 mkfifo pipe
 expect 'a pipe that nobody reads stops nothing' 0 \
     'runs: 4' \
-    env BERTH_TASK_ORDER="$(order "image=$T/a;task:record=$T/pipe;step:leads=&speaks=")" timeout 600 "$task" ./app 4
+    env BERTH_TASK_ORDER="$(order "image=$T/a;task:record=$T/pipe;step:prints-component=&prints-step=")" timeout 600 "$task" ./app 4
 unset SLURM_JOB_ID SLURM_JOB_USER
 
 # A runtime that stays in front of its application, hands signals on to it, and spoils what
